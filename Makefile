@@ -4,6 +4,7 @@
 # make peers   the tests that need PyTorch, JAX and numba, which it installs: see SIZE
 # make site    lessons, guides and reference as a site that any host serves, in build/site, and its checks
 # make gallery the pictures of README
+# make release-check   the checklist of a release: builds, installs and tries it, and leaves it in dist/
 # make words   the catalogues of what explorers say in Chinese, brought up to date
 # make lessons the outputs that the lessons are committed with, and those in Chinese (one: make lessons ONLY=04)
 #
@@ -33,7 +34,7 @@ CHECK = if ! $(PYTHON) -c "" 2>/dev/null; then \
   fi
 stop_if = $(if $(1),$(error $(1)))
 
-.PHONY: test check peers lab verify soak site gallery lessons words
+.PHONY: test check peers lab verify soak site gallery lessons words release-check
 
 test: .venv/.has-test
 	$(PYTEST)
@@ -68,6 +69,9 @@ gallery: .venv/.has-test
 
 lessons: .venv/.has-test
 	$(PY) -m notebooks.gallery.outputs $(ONLY)
+
+release-check:
+	PYTHON=$(PYTHON) .ci/release-check
 
 words: .venv/.has-test
 	$(PY) -m notebooks.gallery.catalogue

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 
 from aclnn_viz.moved import Moved
 
-if TYPE_CHECKING:  # for editors, which do not see what is loaded when it is first needed
-    from aclnn_viz import acl, operators, tiles
-    from aclnn_viz.accuracy import compare, predict
-    from aclnn_viz.acl.why import why
-    from aclnn_viz.cases import Case, case
-    from aclnn_viz.checking import check
-    from aclnn_viz.devices import AclError, DeviceUnavailable, open_device
-    from aclnn_viz.errors import NotSupported
-    from aclnn_viz.explorers import explore
-    from aclnn_viz.devices.cpp import cpp_sample
-    from aclnn_viz.operators import operator
-    from aclnn_viz.pictures import judge
-    from aclnn_viz.proving import derive, prove
-    from aclnn_viz.storage.own import load
-    from aclnn_viz.sweeps import sweep
-    from aclnn_viz.words import glossary, language
+if TYPE_CHECKING:  # for editors and type checkers, which do not see what is loaded when it is first needed
+    from aclnn_viz import acl as acl, tiles as tiles
+    from aclnn_viz.accuracy import compare as compare, predict as predict
+    from aclnn_viz.acl.why import why as why
+    from aclnn_viz.cases import Case as Case, case as case
+    from aclnn_viz.checking import check as check
+    from aclnn_viz.devices import AclError as AclError, DeviceUnavailable as DeviceUnavailable, open_device as open_device
+    from aclnn_viz.errors import NotSupported as NotSupported
+    from aclnn_viz.explorers import explore as explore
+    from aclnn_viz.devices.cpp import cpp_sample as cpp_sample
+    from aclnn_viz.operators import operator as operator, operators as operators
+    from aclnn_viz.pictures import judge as judge
+    from aclnn_viz.proving import derive as derive, prove as prove
+    from aclnn_viz.storage.own import load as load
+    from aclnn_viz.sweeps import sweep as sweep
+    from aclnn_viz.words import glossary as glossary, language as language
 
 # The module of every public name, loaded when the first of its names is needed.
 _MODULES = {

@@ -1,5 +1,6 @@
 """The files that name packages agree: pyproject.toml, environment.yml for conda, and the pins of constraints.txt."""
 
+import ast
 import re
 import tomllib
 from importlib import metadata
@@ -91,8 +92,33 @@ def test_pins_are_a_name_and_a_version_and_nothing_else():
 
 
 def test_the_installed_version_is_that_of_pyproject():
-    assert metadata.version("aclnn-viz") == PROJECT["version"]
-    assert getattr(aclnn_viz, "__version__", PROJECT["version"]) == PROJECT["version"]
+    version = PROJECT["version"]
+    assert metadata.version("aclnn-viz") == aclnn_viz.__version__ == version
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == version
+    assert f"\n## {version}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def hashed(text):
+    """{name: version} of a file of requirements with hashes, the same on every Python; None for one that has no hash."""
+    found = re.findall(r"^([A-Za-z0-9._-]+)==([0-9][^ ]*)(?: ;[^\\\n]*[^ \\\n])?(( \\\n    --hash=sha256:[0-9a-f]{64})*)", text, re.MULTILINE)
+    return {canonicalize_name(name): Version(version) if hashes else None for name, version, hashes, _ in found}
+
+
+def test_a_wheel_is_installed_with_the_versions_of_the_clone():
+    given, pinned = hashed((ROOT / "requirements.txt").read_text()), [pins(CONSTRAINTS, python) for python in PYTHONS]
+    assert None not in given.values()
+    assert [name for name in installed_with("aclnn-viz", ("", "symbols", "lab")) if name not in given] == []
+    other = {name for name, version in given.items() if version not in [one.get(name) for one in pinned]}
+    assert other <= {"appnope", "colorama", "pywinpty"}  # of macOS and Windows alone
+    assert hashed("a==1 \\\n    --hash=sha256:" + "0" * 64 + "\nb==2\n") == {"a": Version("1"), "b": None}
+
+
+def test_a_type_checker_finds_each_public_name_where_it_is_loaded_from():
+    tree = ast.parse((ROOT / "aclnn_viz/__init__.py").read_text())
+    block, = (node for node in tree.body if isinstance(node, ast.If))
+    seen = {name.asname: entry.module for entry in block.body for name in entry.names}
+    assert {name: module.removeprefix("aclnn_viz").lstrip(".") for name, module in seen.items()} == {
+        **aclnn_viz._MODULES, "operators": "operators"}  # the package there, the function here: it is both
 
 
 def test_a_missing_a_loose_and_an_outdated_pin_are_noticed():

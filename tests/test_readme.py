@@ -45,12 +45,12 @@ def untrue(page, text, targets):
     yield from (link for link in links if not (folder / link).exists())
     yield from (path for path in re.findall(r"`(\w+/[\w/.]*\w)/?`", text) if path.split("/")[0] not in ELSEWHERE
                 and not any((base / path).exists() for base in (ROOT, ROOT / "aclnn_viz")))
-    yield from (f"make {name}" for name in re.findall(r"(?m)(?:^|`)make (\w+)", text) if name not in targets)
+    yield from (f"make {name}" for name in re.findall(r"(?m)(?:^|`)make ([\w-]+)", text) if name not in targets)
     yield from (f"aclnn-viz {name}" for name in re.findall(r"(?m)(?:^|`)aclnn-viz (\w+)", text) if name not in cli.COMMANDS)
 
 
 def targets():
-    return re.findall(r"(?m)^(\w+):", (ROOT / "Makefile").read_text("utf-8"))
+    return re.findall(r"(?m)^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("page", PAGES)

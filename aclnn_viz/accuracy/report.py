@@ -5,6 +5,7 @@ import json
 import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import overload
 
 import numpy as np
 
@@ -100,7 +101,11 @@ class Reports(dict):
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
-def compare(actual, truth=None, *, baseline=None, inputs=None) -> Report | Reports:
+@overload
+def compare(actual, truth, *, baseline=None, inputs=None) -> Report: ...
+@overload
+def compare(actual: str | Path) -> Reports: ...
+def compare(actual, truth=None, *, baseline=None, inputs=None):
     """Compare an output (any of the four formats) with a truth of the same shape by every measure and standard.
 
     `truth` is that of an operator, with its certificate, or any array whose format holds every number of the output's;

@@ -14,6 +14,7 @@ import threading
 import warnings
 from collections import Counter
 from contextlib import ExitStack, contextmanager
+from typing import Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -414,7 +415,7 @@ class Closing:
     def close(self) -> None:
         self.closed = True
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_):
@@ -482,7 +483,7 @@ class Device:
         """Release everything, in the thread that opened the device; closing again does nothing."""
         self._session.close()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind, error, trace):

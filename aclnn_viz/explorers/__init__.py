@@ -3,9 +3,13 @@
 import re
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator, operators, registry
+
+if TYPE_CHECKING:
+    from aclnn_viz.explorers.widget import Explorer
 
 
 def explorers() -> tuple[str, ...]:
@@ -42,7 +46,7 @@ def subject_of(name):
     return own.subject() if own else default.of(op)
 
 
-def explore(name, /, state: str = "", **values):
+def explore(name, /, state: str = "", **values) -> "Explorer":
     """Return the explorer of an operator, of "numeric_error", "tiles" or "two_phase", as a Jupyter widget.
 
     Its state is the default one but for the values given, and for those of `state`, the text of a link. An operator may also be called by its vendor's name; one that

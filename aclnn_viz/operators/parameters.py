@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
+from typing import TypeVar
 
 import numpy as np
 
@@ -153,6 +154,9 @@ def _described(value) -> str:
     return f"{type(value).__name__} {text if len(text) < 60 else text[:57] + '...'}"
 
 
+Method = TypeVar("Method")
+
+
 class vendor_named:
     """Decorate a method that takes `**inputs`: `help` and tab completion then show the vendor's parameters.
 
@@ -162,9 +166,9 @@ class vendor_named:
     def __init__(self, attribute: str):
         self.attribute = attribute
 
-    def __call__(self, method):
+    def __call__(self, method: Method) -> Method:  # type checkers see the method itself
         self.method = method
-        return self
+        return self  # type: ignore[return-value]
 
     def __set_name__(self, owner, name: str):
         self.name = name

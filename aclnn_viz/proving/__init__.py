@@ -1,7 +1,13 @@
 """Proofs of pages for all sizes at once: what `backward` returns is the derivative of `forward`, and nobody writes the theorem."""
 
+from typing import TYPE_CHECKING
 
-def prove(what, *, shapes=None, labels=None, page=None):
+if TYPE_CHECKING:
+    from aclnn_viz.proving.deriving import Derivation
+    from aclnn_viz.proving.proofs import Result
+
+
+def prove(what, *, shapes=None, labels=None, page=None) -> "Result":
     """Prove that the backward pass of a page is the derivative of its forward pass, for all sizes and under all options.
 
     `what` is an Operator, the name of one, its folder, or two functions (forward, backward) over `xp`, with `shapes`
@@ -19,7 +25,7 @@ def prove(what, *, shapes=None, labels=None, page=None):
     return prove(what, shapes=shapes, labels=labels, page=page)
 
 
-def derive(forward, wrt=(), saved=(), shapes=None, labels=None):
+def derive(forward, wrt=(), saved=(), shapes=None, labels=None) -> "Derivation":
     """Derive the backward page of a forward one: its steps, its text, and the proof that it is the derivative.
 
     `forward(xp, x, gamma, epsilon)` is a function as in a page, which returns a dict of its outputs; `shapes` and `labels` are as in
