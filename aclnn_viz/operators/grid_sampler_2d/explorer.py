@@ -16,7 +16,7 @@ from .explorer_data import INTERPOLATIONS, OP, PADDINGS, REACH, Data, State, com
 NAMES, SIGNS = PADDINGS, "■▲●"  # of the padding modes, whose marks are of kinds 0, 1 and 2
 CHOSEN, GUIDE = 3, 4  # kinds of marks; GUIDE is grey
 NONE = Axis(ticks=())
-TALL, LOW, SMALL = 164, 74, 152  # pixels of the panels: the map, its slope, the outputs
+TALL, LOW, SMALL = 164, 74, 190  # pixels of the panels: the map, its slope, the outputs
 PIXELS = np.array([[0.75, 0.55, 0.75, 0.55]])  # four different ones
 ON = message("Chosen point ({row}, {column}): x = {x}, y = {y}, that is column {u}, row {v} before padding, on the image.")
 OUTSIDE = message("Chosen point ({row}, {column}): x = {x}, y = {y}, that is column {u}, row {v} before padding, outside the "
