@@ -177,7 +177,7 @@ def drawn(op, state):
     """Return the case of a state; StateError beside the control that does not fit."""
     asked = options(op, state)
     if prod(asked["shape"]) > LARGEST:
-        raise StateError("axis_0", message("a picture has at most {most:,} elements", most=LARGEST), f"{asked['shape']}",
+        raise StateError("axis_0", message("a picture has at most {most:,} elements", most=LARGEST), message("shape {shape}", shape=asked["shape"]),
                          message("choose smaller lengths"))
     try:
         return case(op, **asked)

@@ -29,6 +29,7 @@ from aclnn_viz.operators.registry import own
 from aclnn_viz.tiles import fault as editing
 from aclnn_viz.tiles.memory import MTE2, MTE3, PIPE_NAMES
 from aclnn_viz.tiles.platforms import ARCHS, BLOCK
+from aclnn_viz.words.messages import message
 
 PROGRAMS = {program.name: program for op in operators() for program in own("tiles", op.name, "PROGRAMS", ())}
 FAULTS = {f"{name}: {fault.name}": fault for name, program in PROGRAMS.items() for fault in tiles.faults(program.operator)
