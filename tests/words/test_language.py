@@ -1,5 +1,6 @@
 """The language is chosen once; what is open follows, what cannot be drawn is said in English, and English is untouched."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,8 @@ from aclnn_viz.pictures.puzzles import picture
 from aclnn_viz.tables import WIDE
 from aclnn_viz.words import messages
 from aclnn_viz.words.messages import meant, tr
+from derivations import proves_equal
+from sympy import Symbol
 
 VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 
@@ -198,3 +201,18 @@ def test_names_of_runs_that_somebody_gave_are_nobodys_messages():
     for picture in (error_runs(runs), ulp_histogram(runs)):
         assert all(name in picture.text and messages.tr(name) != name for name in runs)
         assert not any(messages.tr(name) in picture.text for name in runs)
+
+
+def test_reasons_and_products_are_in_the_chosen_language():
+    op = av.operator("rms_norm")
+    result = av.check(op, op.backward, depth="quick")
+    assert "there must be at least one row" in str(result) and "Atlas inference series" in str(op.describe())
+    av.language("zh")
+    assert "至少应有一行" in str(result) and "Atlas 推理系列产品：float32" in str(op.describe())
+
+
+def test_a_reason_of_the_prover_is_printed_in_the_chosen_language():
+    answer = proves_equal(Symbol("x"), Symbol("y"))
+    assert not answer and answer.reason == "no rule makes the difference 0: x - y" == str(answer.reason)
+    av.language("zh")
+    assert str(answer.reason) == "没有规则能使差为0：x - y" and str(pickle.loads(pickle.dumps(answer)).reason) == str(answer.reason)

@@ -39,7 +39,7 @@ class Frame extends Marks {
       context.save();
       context.translate(7, (box.top + box.bottom) / 2);
       context.rotate(-Math.PI / 2);
-      write(context, shortened(context, y.label, this.panel.height), 0, 0, theme.text);
+      write(context, shortened(context, y.label, tall), 0, 0, theme.text);
       context.restore();
     }
   }
