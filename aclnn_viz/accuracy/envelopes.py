@@ -21,8 +21,9 @@ import numpy as np
 from aclnn_viz.accuracy.measures import pair, rounded_truth, same
 from aclnn_viz.arrays.bounded import BoundedArrays, ExactArrays, FromAnchors, either, plus, rounding
 from aclnn_viz.arrays.local_errors import SLACK
+from aclnn_viz.arrays.driver import in_stretches
 from aclnn_viz.arrays.plan import Plan
-from aclnn_viz.arrays.truth import Certified, certificate, undecided as _undecided
+from aclnn_viz.arrays.truth import Certified, certificate, rounded_sum, undecided as _undecided
 from aclnn_viz.dtypes import float_format, ulp
 from aclnn_viz.errors import by_name, function, need, problem, whole
 from aclnn_viz.operators import operator
@@ -129,16 +130,26 @@ def _apart(a, b):
 
 
 def _envelope(plan, name, result, moved, open_, fmt, shape):
-    value = plan.output(name, result.data, fmt)
-    error, variance = rounding(value, value.astype(np.float64) == result.wide)
-    bound, variance = (np.zeros(value.shape) + (0.0 if total is None else total)
-                       for total in (plus(moved, error, result.error), plus(variance, result.variance)))
-    expected = moved + SIGMAS * np.sqrt(variance)
-    bound = np.where(np.isnan(bound), np.inf, bound * SLACK)
-    if plan.saturate:
-        bound = np.where(np.abs(value.astype(np.float64)) == fmt.largest, np.inf, bound)
-    undecided = np.isinf(bound) & np.isfinite(result.wide) & np.isfinite(value.astype(np.float64))
-    undecided |= open_ | (False if result.decisions is None else result.decisions != 0)
+    value = plan.output(name, result.data, fmt).reshape(-1)
+    data, before, variances, decisions, moved, open_ = (
+        part if part is None else np.broadcast_to(part, result.data.shape).reshape(-1)
+        for part in (result.data, result.error, result.variance, result.decisions, moved, open_))
+    bound, expected, undecided = np.empty(value.size), np.empty(value.size), np.empty(value.size, bool)
+
+    def fill(at):
+        rounded, wide = value[at].astype(np.float64), data[at].astype(np.float64)
+        error, variance = rounding(value[at], rounded == wide)
+        whole, variance = (0.0 if total is None else total
+                           for total in (plus(moved[at], error, before if before is None else before[at]),
+                                         plus(variance, variances if variances is None else variances[at])))
+        expected[at] = moved[at] + SIGMAS * np.sqrt(variance)
+        bound[at] = np.where(np.isnan(whole), np.inf, whole * SLACK)
+        if plan.saturate:
+            bound[at][np.abs(rounded) == fmt.largest] = np.inf
+        undecided[at] = np.isinf(bound[at]) & np.isfinite(wide) & np.isfinite(rounded)
+        undecided[at] |= open_[at] | (False if decisions is None else decisions[at] != 0)
+
+    in_stretches(fill, value.size)
     return Envelope(*(part.reshape(shape) for part in (value, bound, expected, undecided)))
 
 
@@ -161,21 +172,27 @@ def verdicts(actual, truth, envelope: Envelope) -> np.ndarray:
         raise TypeError(problem("actual must be an output", "a truth, with its certificate",
                                 "exchange the first two arguments: actual comes before truth"))
     _need_one_output(actual, truth, envelope)
-    actual, (low, error) = np.asarray(actual), certificate(truth)
-    with np.errstate(all="ignore"):
-        rounded = rounded_truth(truth, float_format(actual)).astype(np.float64)
-        truth = np.asarray(truth)
-        _check_roles(actual, truth, envelope)
-        wide = actual.astype(np.float64)
-        right = same(wide, rounded)
-        apart = np.abs(wide - truth if low is None else (wide - truth) - low)
-        # A truth without a certificate may have been rounded to float64, which shows beside float64 outputs.
-        unknown = np.abs(truth) * 2.0**-53 if error is None else error * SLACK
-        covered = right | (apart <= envelope.bound + unknown)
-        undecided = envelope.undecided | (np.isinf(envelope.bound) & ~right)
-        if error is not None:
-            fits = right & ~_undecided(truth, low, error, float_format(actual))
-            undecided |= covered & ~fits & ~(apart + unknown <= envelope.bound * SLACK)
+    actual, (low, error), truth = np.asarray(actual), certificate(truth), np.asarray(truth)
+    _check_roles(actual, truth, envelope)
+    shape, found = actual.shape, np.empty(actual.size, np.int8)
+    parts = [part if part is None else np.ravel(part) for part in (actual, truth, low, error, envelope.bound, envelope.undecided)]
+    in_stretches(lambda at: np.copyto(found[at], _verdicts(*(part if part is None else part[at] for part in parts))), found.size)
+    return found.reshape(shape)
+
+
+def _verdicts(actual, truth, low, error, bound, undecided):
+    fmt = float_format(actual)
+    wide = actual.astype(np.float64)
+    right = same(wide, rounded_sum(truth, low, fmt).astype(np.float64))
+    apart = np.abs(wide - truth if low is None else (wide - truth) - low)
+    # A truth without a certificate may have been rounded to float64, which shows beside float64 outputs.
+    unknown = np.abs(truth) * 2.0**-53 if error is None else error * SLACK
+    covered = right | (apart <= bound + unknown)
+    undecided = undecided | (np.isinf(bound) & ~right)
+    if error is not None:
+        unsure = covered & ~(apart + unknown <= bound * SLACK)  # but for those that the certificate says are rounded correctly
+        unsure[unsure] = ~right[unsure] | _undecided(truth[unsure], low[unsure], error[unsure], fmt)
+        undecided |= unsure
     return np.where(undecided, UNDECIDED, np.where(covered, EXPLAINED, NOT_EXPLAINED))
 
 

@@ -414,7 +414,7 @@ class BoundedArrays(PlannedArrays):
     def given(self, array):
         """An input as the kernel reads it; bounds start there."""
         value = super().given(array)
-        if is_float(array):
+        if is_float(array) and (self.plan.storage or not np.can_cast(array.dtype, self.compute)):
             self.anchors_moved |= not np.array_equal(value.wide, array.astype(np.float64), equal_nan=True)
         return value
 

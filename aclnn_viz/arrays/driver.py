@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aclnn_viz.arrays.sums import PairwiseSum
-from aclnn_viz.dtypes import FloatFormat, round_into
+from aclnn_viz.dtypes import STRETCH, FloatFormat, round_into
 
 BLOCK_ELEMENTS = 1 << 17  # of the largest array: smaller ones cost more calls than they save of the caches
 THREADED_ELEMENTS = 1 << 18  # below, starting threads costs more than they save
@@ -184,6 +184,16 @@ def run_all(run: Callable, order: Sequence, elements: int) -> Iterator:
     else:
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             yield from threads.map(run, order)
+
+
+def in_stretches(run: Callable, size: int) -> None:
+    """Call run(part) for every part, a slice, of so many elements, each of which the cache holds, by threads if that is worth it."""
+    def one(start):
+        with np.errstate(all="ignore"):
+            run(slice(start, start + STRETCH))
+
+    for _ in run_all(one, range(0, size, STRETCH), size):
+        pass
 
 
 def place_of(array, letters, block):

@@ -218,7 +218,7 @@ class Certifier:
             self._refine(block, inputs, xp.open)
             return {name: None if xp.open else values[name] for name in self.summed}
 
-        blocks = list(over_blocks(run, self.axes, self.given, ELEMENTS, False))
+        blocks = list(over_blocks(run, self.axes, self.given, ELEMENTS))
         open_ = {name for name in self.summed if any(values[name] is None for _, values in blocks)}
         closed = [name for name in self.results if name not in open_]
         for name, block, total in combined(self.axes, self.given, closed, blocks):
@@ -245,7 +245,7 @@ class Certifier:
 
         given = self.given if rows is None else {
             name: self._rows(array, name, letter, rows) for name, array in self.given.items()}
-        for name, block, total in combined(self.axes, given, names, over_blocks(run, self.axes, given, ELEMENTS, False)):
+        for name, block, total in combined(self.axes, given, names, over_blocks(run, self.axes, given, ELEMENTS)):
             self._store(name, block if rows is None else _Rows(block, letter, rows[block[letter]]), total)
 
     def _precise(self, block, inputs):

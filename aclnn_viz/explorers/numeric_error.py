@@ -52,7 +52,7 @@ def errors_panel(data: Data) -> Panel:
     groups = [(KINDS[k], tr(cause), 3.5 if k in (OPEN, MISSED) else 2.0) for k, cause in enumerate(CAUSES)]
     focus = [] if data.focus is None else named(e, data.focus, tr("element {place}", place=list(e.index(data.focus))), plot.axis)
     title = tr("{output}: error of {n} elements against their value", output=data.output, n=f"{e.size:,}")
-    return plot.panel("errors", title, groups, data.cause, focus, 12, TALL)
+    return plot.panel("errors", title, groups, data.cause[plot.shown], focus, 12, TALL)
 
 
 def histogram(data: Data) -> Panel:

@@ -69,7 +69,7 @@ class ErrorPlot:
         return Line(*self.curves[None], GREY, tr("running median"), 2.6)
 
     def panel(self, name: str, title: str, groups, kind_of, more=(), span: int = 20, height: int = TALL) -> Panel:
-        """Envelopes, dots and running median; `kind_of` (size,) gives each element's position in `groups`.
+        """Envelopes, dots and running median; `kind_of` gives the position of each shown element in `groups`.
 
         A group is (kind of mark, label, size); `more` marks come last.
         """
@@ -77,7 +77,7 @@ class ErrorPlot:
         low, peak, _ = self.limits
         x, y = self.axis.x(e.place[self.shown]), np.clip(e.ulps[self.shown], low, peak)
         for k, (kind, label, size) in enumerate(groups):
-            if (here := kind_of[self.shown] == k).any():
+            if (here := kind_of == k).any():
                 marks.append(Dots(x[here], y[here], kind, label, size))
         return Panel(name, title, (*marks, self.median(), *more), *self.axes(), span, height)
 
@@ -126,13 +126,13 @@ def pictured(errors: Errors, plot: ErrorPlot | None) -> Picture:
     e, about = errors, {"": errors}
     if plot is None:
         return framed(tr(NOTHING, output=tr(e.provenance.output)), about, tr(STATISTIC))
-    beyond = np.isinf(e.ulps)
+    beyond = np.isinf(e.ulps[plot.shown])
     if e.verdict is None:
-        groups, kind_of = [(0, tr("one element"), 2.0)], np.zeros(e.size, int)
+        groups, kind_of = [(0, tr("one element"), 2.0)], 0
     else:
         order = (EXPLAINED, UNDECIDED, NOT_EXPLAINED)
         groups = [(0, tr("explained"), 2.0), (3, tr("undecided"), 3.5), (1, tr("not explained"), 3.5)]
-        kind_of = np.argsort(order)[e.verdict]
+        kind_of = np.argsort(order)[e.verdict[plot.shown]]
     groups, kind_of = [*groups, (2, tr("infinite error"), 4.5)], np.where(beyond, len(groups), kind_of)
     panel = plot.panel("errors", "", groups, kind_of, [half(), *named(e, e.worst, e.peak(), plot.axis)])
     there = e.beside(e.worst)

@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 
 from aclnn_viz.accuracy.envelopes import VERDICTS, Envelope, verdicts
-from aclnn_viz.accuracy.measures import LENGTH, check_inputs, pair, same
-from aclnn_viz.arrays.driver import run_all
+from aclnn_viz.accuracy.measures import check_inputs, pair, same
+from aclnn_viz.arrays.driver import in_stretches
 from aclnn_viz.arrays.truth import rounded_sum
 from aclnn_viz.dtypes import FloatFormat, ordinals, ulp
 from aclnn_viz.errors import need
@@ -76,7 +76,10 @@ class Errors:
         kept = None if whole else np.flatnonzero(self.finite)
         place = self.place if whole else self.place[kept]
         low, high = int(place.min(initial=0)), int(place.max(initial=0))
-        if high - low < 1 << 32 and place.size <= 1 << 32:
+        if high - low < 1 << 16:  # as of the formats of 16 bits, which are counted instead of compared
+            order = np.argsort((place - low).astype(np.uint16), kind="stable")
+            places = place.take(order)
+        elif high - low < 1 << 32 and place.size <= 1 << 32:
             # A place and a position in one word: words are sorted several times as fast as positions by places.
             words = (place - low).view(np.uint64)
             words <<= np.uint64(32)
@@ -170,20 +173,21 @@ def errors(actual, truth, provenance: Provenance | str, *, envelope: Envelope | 
     wide, ulps, steps = (np.empty(size) for _ in range(3))
     place = np.empty(size, np.int64)
 
-    def fill(start):
-        at = slice(start, start + LENGTH)
+    def fill(at):
         low = None if pairing.low is None else pairing.low[at]
         wide[at], ulps[at], steps[at], place[at] = _stretch(pairing.actual[at], right[at], low, fmt)
 
-    for _ in run_all(fill, range(0, size, LENGTH), size):
-        pass
+    in_stretches(fill, size)
     parts = {}
     if envelope is not None:
-        with np.errstate(all="ignore"):
-            spacing = ulp(right, fmt)
-            verdict = verdicts(actual, truth, envelope).reshape(size)
-            bound, expected = envelope.bound.reshape(size), envelope.expected.reshape(size)
-            parts = {"bound": bound / spacing, "expected": np.fmin(expected, bound) / spacing, "verdict": verdict}
+        parts = {"bound": np.empty(size), "expected": np.empty(size), "verdict": verdicts(actual, truth, envelope).reshape(size)}
+        bound, expected = envelope.bound.reshape(size), envelope.expected.reshape(size)
+
+        def widths(at):
+            spacing = ulp(right[at], fmt)
+            parts["bound"][at], parts["expected"][at] = bound[at] / spacing, np.fmin(expected[at], bound[at]) / spacing
+
+        in_stretches(widths, size)
     return Errors(provenance, fmt, pairing.shape, wide, right, ulps, steps, place, **parts, inputs=dict(inputs or {}))
 
 

@@ -67,7 +67,7 @@ def windows(errors: Errors) -> Windows:
     def each(values, *functions):
         if values is None:
             return (None,) * len(functions)
-        values = values[order]
+        values = values.take(order)
         return np.array(list(run_all(lambda part: [f(values[part]) for f in functions], parts, order.size))).T
 
     count = np.array([part.stop - part.start for part in parts])
