@@ -235,7 +235,7 @@ def test_a_label_that_is_too_long_or_lies_on_another_is_noticed(explorer):
             explorer.choose_language("en")
         explorer.page.evaluate("""() => {
             const context = document.querySelector(".aclnn-explorer [data-panel=map] canvas").getContext("2d");
-            for (const text of ["标签", "标签", "名称被截…"]) context.fillText(text, 60, text.length * 30);
+            for (const text of ["标签", "标签", "名称被截…"]) context.fillText(text, 160, text.length * 25);
         }""")
         assert legible.faults(explorer.page) == ["map: shortened: 名称被截…", "map: one upon another: 标签: 标签"]
         explorer.reset()

@@ -247,7 +247,7 @@ class Marks {
     });
   }
 
-  // Words that would touch their neighbours are cut short.
+  // Words that would touch their neighbours are written smaller, then cut short.
   note(context, { x, y, text, align }) {
     const rows = text.split("\n"), at = this.sx(x), level = this.sy(y), { width } = this.panel;
     let room = align === "left" ? width - at : align === "right" ? at : 2 * Math.min(at, width - at);
@@ -256,9 +256,10 @@ class Marks {
       const away = (this.sx(other.x) - at) * (align === "right" ? -1 : 1);
       if (away > 0 || align === "center" && away) room = Math.min(room, Math.abs(away) - 4);
     }
+    const size = Math.max(SMALLEST, Math.min(TEXT, TEXT * room / Math.max(...rows.map((row) => widthOf(context, row)))));
     rows.forEach((row, k) => {
-      const kept = shortened(context, row, room);
-      write(context, kept, at, level + (k - (rows.length - 1) / 2) * LINE, this.kit.theme.text, TEXT, align);
+      const kept = shortened(context, row, room, size);
+      write(context, kept, at, level + (k - (rows.length - 1) / 2) * LINE, this.kit.theme.text, size, align);
     });
   }
 }

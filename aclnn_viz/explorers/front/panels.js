@@ -5,8 +5,8 @@ const FREE = ["Dots", "Note", "Handles"];  // marks that may reach beyond the ax
 
 // Words that surely fit into one line get a fixed height: a new text then moves nothing, and no page is laid out anew.
 function fixed(node, text, wide) {
-  const wider = HAN.test(text) ? text.match(EACH_HAN).length / 2 : 0;  // a letter may take 8 pixels, a Chinese one 12
-  node.classList.toggle("ae-one", (text.length + wider) * 8 < wide);
+  const wider = HAN.test(text) ? 0.6 * text.match(EACH_HAN).length : 0;  // a letter may take 9 pixels, a Chinese one 14
+  node.classList.toggle("ae-one", (text.length + wider) * 9 < wide);
 }
 
 // One described panel on its canvas. It stays while the picture has a panel of this name.
