@@ -38,6 +38,7 @@ def pytest_runtest_setup(item):
 
 def pytest_sessionstart(session):
     """Compile the kit for hundreds of fresh interpreters and the tests for all workers, which may keep no bytecode."""
+    gc.disable()  # until ten thousand tests are collected: all of them stay
     if hasattr(session.config, "workerinput"):
         return
     shared = session.config.getoption("dist", "no") != "no"
@@ -98,6 +99,7 @@ def pytest_collection_finish():
     """No later search for garbage looks at ten thousand tests again, nor copies them in a forked child: a seventh of the time."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(50_000)  # seventy times the default: what SymPy makes lives long, and memory is not short here
 
 

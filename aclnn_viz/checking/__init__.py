@@ -2,5 +2,6 @@
 
 from aclnn_viz.checking.check import check, given, load_kernel, read_and_check, write_suite
 from aclnn_viz.checking.score import score
+from aclnn_viz.checking.triage import triage
 
-__all__ = ["check", "given", "load_kernel", "read_and_check", "score", "write_suite"]
+__all__ = ["check", "given", "load_kernel", "read_and_check", "score", "triage", "write_suite"]

@@ -143,11 +143,15 @@ def documented(made: Case) -> dict:
     return made.operator.arrange_backward(**bound(made)).results
 
 
-def prepared(recipe: Recipe, made: Case, plan: Plan | None = None, signs: bool = False) -> Prepared:
+def prepared(recipe: Recipe, made: Case, plan: Plan | None = None, signs: bool = False,
+             around: Callable = lambda page: page) -> Prepared:
     """Find out what is right on a case for a kernel of a precision; None: any that computes in float32.
 
-    With `signs` those of zeros count, where every order of products gives them.
+    With `signs` those of zeros count, where every order of products gives them. `around(page)` is what stands for each page of
+    another expression, where the operator's own page is not that of its folder.
     """
+    def adapted(plan: Plan) -> Plan:
+        return replace(plan, **{name: around(page) for name in ("page", "intended") if (page := getattr(plan, name))})
     start = time.monotonic()
     op, inputs = made.operator, made.inputs
     truth = op.truth(**inputs)
@@ -155,7 +159,7 @@ def prepared(recipe: Recipe, made: Case, plan: Plan | None = None, signs: bool =
     narrow = float_format(made.dtype).bits == 16
     plans = [plan] if plan else [replace(_FLOAT32, storage="float32" if narrow else None, page=page)
                                  for page in _pages(op)]
-    envelopes = [] if arranged.empty else [envelope(op, plan, **inputs) for plan in plans]
+    envelopes = [] if arranged.empty else [envelope(op, adapted(plan), **inputs) for plan in plans]
     expected = {}
     for name, exact in truth.items():
         bounds = [found[name].bound for found in envelopes] or [np.zeros(exact.shape)]
@@ -169,7 +173,19 @@ def prepared(recipe: Recipe, made: Case, plan: Plan | None = None, signs: bool =
         undecided |= np.isinf(allowed) & np.isfinite(exact) | np.isinf(exact.error)
         expected[name] = Expected(exact, np.where(np.isfinite(exact), allowed, 0.0),
                                   arranged.results[name].format.numpy, undecided)
-    return Prepared(recipe, made, loosened(op, inputs, expected, preset(op, SOC), signs), start, time.monotonic() - start)
+    return Prepared(recipe, made, loosened(op, inputs, expected, adapted(preset(op, SOC)), signs), start, time.monotonic() - start)
+
+
+def explained(difference, one: Prepared, output: str, actual: np.ndarray, around: Callable = lambda page: page) -> np.ndarray:
+    """Where an output is what a peer's documented difference says; `around` as for `prepared`."""
+    if difference.plan is not None:
+        return ~replace(prepared(one.recipe, one.case, difference.plan, around=around).expected[output], dtype=actual.dtype).misses(actual)
+    if difference.values is None:
+        return np.zeros(actual.shape, bool)
+    mask, values = difference.values(one.case.inputs).get(output, (False, np.nan))
+    with np.errstate(all="ignore"):
+        there = round_to(np.broadcast_to(values, actual.shape), actual.dtype)
+    return np.broadcast_to(mask, actual.shape) & ((there == actual) | np.isnan(there) & np.isnan(actual))
 
 
 def _pages(op) -> set:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from os.path import commonprefix
 from types import FunctionType, ModuleType
 
 import numpy as np
@@ -271,11 +272,17 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
         try:
             with change.made():
                 changed, after = source.built(), head(statement)
+                lines = ast.unparse(source.trees[name]).splitlines() if after == before else []
         except Exception:  # an edit that is no Python
             continue
         left = _wrong(changed, probe)
         if left is None or not left < wrong:
             continue
+        if after == before:  # other statements in a block: the lines from the first to the last that differ
+            old = ast.unparse(source.trees[name]).splitlines()
+            start = len(commonprefix([old, lines]))  # 1 or more: both begin with the same name
+            end = len(commonprefix([old[:start - 1:-1], lines[:start - 1:-1]]))
+            before, after = ("; ".join(map(str.strip, some[start:len(some) - end])) for some in (old, lines))
         one = Mend(source.place(name, change.line or statement.lineno), before, after, changed)
         if not left and all(_right(changed, other) for other in cases):
             found.append(one)

@@ -109,18 +109,17 @@ def verify(options) -> int:
     Modes x formats x products x shapes; the exit status is 0 only if everything held.
     """
     from aclnn_viz.operators import operator
-    from aclnn_viz.verification import numeric, symbolic
+    from aclnn_viz.verification import cores
 
     if options.report:
         from aclnn_viz.verification import report
 
         report.need_places(options.report, options.force)
-    both = options.numeric == options.symbolic
     start = time.perf_counter()
-    ops = [operator(options.operator)] if options.operator else None
-    with symbolic.rows(ops and (ops[0].name,)) if both or options.symbolic else nullcontext([]) as proofs:
-        checks = list(numeric.checks(ops)) if both or options.numeric else []
-        rows = [check() for check in progress([*checks, *proofs], "check")]
+    parts = tuple(part for part in ("numeric", "symbolic") if options.numeric == options.symbolic or getattr(options, part))
+    names = (operator(options.operator).name,) if options.operator else None
+    with cores.rows(parts, names) if "symbolic" in parts else nullcontext(cores.checks(parts, names)) as checks:
+        rows = [check() for check in progress(checks, "check")]
     passed, seconds = all(row.passed for row in rows), time.perf_counter() - start
     if options.json:
         print(json.dumps({"passed": passed, "seconds": seconds, "rows": [row.to_json() for row in rows]}, indent=1))
@@ -202,6 +201,7 @@ COMMANDS = {
         "--soc": {"help": "the product to repeat a call on, where the log names none (default: Atlas A2)"},
         "--cann": {"help": "the version of CANN, likewise (default: 9.1)"}}),
     "check": (checking.check, checking.OPTIONS),
+    "triage": (checking.triage, checking.TRIAGE),
     "run": (run, {
         "--cases": {"default": "standard", "help": 'a JSON file with a list of cases, or "standard" (the default)'},
         "--device": {"default": "atlas", "help": '"atlas" (the default), such as "atlas:1", "host", "torch" or "jax"'},
@@ -226,7 +226,7 @@ COMMANDS = {
             "--in-repo": {"action": "store_true", "help": "among the kit's own operators"}}}),
 }
 
-TAKES_DATA = ("check", "run", "sweep", "report")
+TAKES_DATA = ("check", "triage", "run", "sweep", "report")
 
 
 def table(rows: list[Row]) -> str:

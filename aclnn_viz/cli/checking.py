@@ -78,8 +78,6 @@ def check(options) -> int:
     """
     from aclnn_viz import checking
     from aclnn_viz.checking.check import write_list
-    from aclnn_viz.checking.result import GENERATOR
-    from aclnn_viz.storage.results import new_file
 
     way = _way(options)
     asked = {"soc": options.soc, "cann": options.cann, "where": _named(options.where), "limits": _named(options.limits),
@@ -118,9 +116,49 @@ def check(options) -> int:
                 progress=lambda items, *_: progress(items, "case"))
     print(result.to_json() if options.json else result)
     if options.html:
-        with new_file(options.html, True, lambda path: path.is_file() and GENERATOR in path.read_text("utf-8", "replace")) as file:
-            file.write(result.to_html().encode())
+        _write_page(options.html, result.to_html())
     return 0 if result.passed and (options.self or not result.stopped) else 1
+
+
+TRIAGE = {
+    "folder": {"metavar": "FOLDER", "help": "the dump_path of msProbe, or a step or rank in it"},
+    "--call": {"metavar": "NAME", "help": "only this call, such as Functional.API.3"},
+    "--write": {"metavar": "CASE", "help": "write the first call that is not explained (else the first judged) as a case, into this folder"},
+    "--html": {"metavar": "FILE", "help": "write every call as one page of HTML, too"},
+    "--paths": {"action": "store_true", "help": "name the line of the program that made each call, with its private path"},
+    "--force": FORCE}
+
+
+def triage(options) -> int:
+    """Judge the backward calls of a dumped training run, and name the first that neither rounding nor the device explains.
+
+    The dump is one of msProbe with tensors; of statistics and checksums alone only contradictions are found. Files are read, and
+    nothing in them is run. The exit status is 0 only if calls were judged, all of them are explained and no file is damaged.
+    """
+    from aclnn_viz import checking
+    from aclnn_viz.storage.cases import is_folder_of_cases
+    from aclnn_viz.storage.results import need_place
+
+    if options.write:
+        need_place(options.write, options.force, is_folder_of_cases)
+    found = checking.triage(options.folder, options.call, options.paths, lambda calls: progress(calls, "call"))
+    written = found.write(options.write, options.force) if options.write else None
+    print(found.to_json() if options.json else found)
+    if written and not options.json:
+        print(tr("{call} is in {folder}: aclnn-viz check {operator} --read {folder} judges it, aclnn-viz check {folder} FILE.py:FUNCTION your kernel on it",
+                 call=written.name, folder=options.write, operator=written.operator))
+    if options.html:
+        _write_page(options.html, found.to_html())
+    return 0 if found.passed else 1
+
+
+def _write_page(place: str, page: str) -> None:
+    """Write a page of HTML, in the place of one that these commands wrote."""
+    from aclnn_viz.checking.result import GENERATOR
+    from aclnn_viz.storage.results import new_file
+
+    with new_file(place, True, lambda path: path.is_file() and GENERATOR in path.read_text("utf-8", "replace")) as file:
+        file.write(page.encode())
 
 
 def _way(options) -> str:

@@ -3,7 +3,7 @@
 `in_torch(torch, **tensors and attributes)` returns PyTorch's own results by output, and raises NotSupported for what
 PyTorch does not compute. `DIFFERENCES` lists by peer what it is known to do otherwise than the page, `REFUSED` what
 `in_torch` refuses of the operator's suite. `ARRANGEMENTS` are pages of other expressions that are as right in float32:
-`check` lets pass what their rounding explains.
+`check` lets pass what their rounding explains. `DUMPED` says which calls of a dumped run are the operator's, and by which names.
 """
 
 from collections.abc import Callable

@@ -113,13 +113,11 @@ class Folder(Source):
 
 
 class Archive(Source):
-    """Cases in one zip file without compression."""
+    """Members of one zip file without compression, such as the cases of a capsule."""
 
-    fix = "copy it again from where it was recorded"
-
-    def __init__(self, path: Path):
-        self.path, self.name = path, path.name
-        self.asked = f"{path.name} must be a whole, unaltered capsule"
+    def __init__(self, path: Path, asked: str = "", fix: str = "copy it again from where it was recorded"):
+        self.path, self.name, self.fix = path, path.name, fix
+        self.asked = asked or f"{path.name} must be a whole, unaltered capsule"
         try:
             with regular(path) as file, zipfile.ZipFile(file) as archive:
                 listed = archive.infolist()
@@ -127,14 +125,14 @@ class Archive(Source):
             raise self.broken(FileKindError, str(error)) from None
         except Exception as error:  # of a file that is no archive, or a damaged one
             raise self.broken(ForeignError, f"{type(error).__name__}: {error}") from None
-        self._members = {info.filename: info for info in listed}
-        if len(self._members) != len(listed):
+        self.members = {info.filename: info for info in listed}
+        if len(self.members) != len(listed):
             raise self.broken(AlteredError, "members of the same name")
 
     def _content(self, member, limit):
-        if member not in self._members:
+        if member not in self.members:
             raise FileNotFoundError
-        info = self._members[member]
+        info = self.members[member]
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & _ENCRYPTED:
             raise AlteredError(f"{member} is compressed or encrypted")
         if info.file_size > limit:

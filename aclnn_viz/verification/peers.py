@@ -10,10 +10,9 @@ from functools import partial
 
 import numpy as np
 
-from aclnn_viz.checking.judge import Prepared, judge, prepared, prepared_suite
+from aclnn_viz.checking.judge import Prepared, explained, judge, prepared_suite
 from aclnn_viz.devices import UnsupportedError, open_device
 from aclnn_viz.devices.peers import computed_by, installed
-from aclnn_viz.dtypes import round_to
 from aclnn_viz.operators import Operator, registry
 from aclnn_viz.verification.check import Check
 from aclnn_viz.verification.conventions import conventions
@@ -72,18 +71,6 @@ def _case(peer, op: Operator, one: Prepared) -> list[tuple[object, str | None]]:
                 "{peer} on {case}: {problem}{element}, and no documented difference says so", peer=peer.library, case=str(one.recipe),
                 problem=miss.problem, element=_element(miss, wrong, outputs, one))))
     return seen
-
-
-def explained(difference, one: Prepared, output: str, actual: np.ndarray) -> np.ndarray:
-    """Where an output is what a difference says."""
-    if difference.plan is not None:
-        return ~prepared(one.recipe, one.case, difference.plan).expected[output].misses(actual)
-    if difference.values is None:
-        return np.zeros(actual.shape, bool)
-    mask, values = difference.values(one.case.inputs).get(output, (False, np.nan))
-    with np.errstate(all="ignore"):
-        there = round_to(np.broadcast_to(values, actual.shape), actual.dtype)
-    return np.broadcast_to(mask, actual.shape) & ((there == actual) | np.isnan(there) & np.isnan(actual))
 
 
 def _element(miss, wrong, outputs, one) -> str:

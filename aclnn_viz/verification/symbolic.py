@@ -5,22 +5,15 @@ definition that a formula was derived from is judged by Taylor rates: the derive
 itself, evaluated at the same points.
 """
 
-import multiprocessing
-import os
-import threading
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
-from functools import cache
+from collections.abc import Iterable, Iterator
 from inspect import signature
 
 import numpy as np
 
 from aclnn_viz.cases import default
 from aclnn_viz.cases.default import Draw
-from aclnn_viz.command import uninterrupted
 from aclnn_viz.dtypes import FLOAT32
-from aclnn_viz.operators import Operator, operator, operators, registry
+from aclnn_viz.operators import Operator, operators, registry
 from aclnn_viz.operators.parameters import bind
 from aclnn_viz.verification.check import Check, Row
 from aclnn_viz.verification.rates import rate_check
@@ -170,50 +163,9 @@ def page_checks(op: Operator) -> Iterator[Check]:
         yield page_check(op, subjects[at:at + 3])
 
 
-@cache
-def checks(names: tuple[str, ...] | None = None) -> tuple[Check, ...]:
-    """The theorems, the kernels against the proved formulas, and the pages, of all operators or of those named."""
-    ops = operators() if names is None else tuple(map(operator, names))
+def checks(ops: Iterable[Operator] | None = None) -> tuple[Check, ...]:
+    """The theorems, the kernels against the proved formulas, and the pages, of all operators or of some."""
+    ops = tuple(operators() if ops is None else ops)
     wanted = {op.name for op in ops}
     return (*(theorem_check(claim) for claim in claims() if claim.operator in wanted),
             *(check for op in ops for check in formula_checks(op)), *(check for op in ops for check in page_checks(op)))
-
-
-# On all cores
-
-def run_check(number: int, names: tuple[str, ...] | None = None) -> Row:
-    return checks(names)[number]()
-
-
-def begin(folders: tuple) -> None:
-    """Begin a process that starts anew: the operators of folders are known, and it ends when its parent has ended."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    for folder in folders:
-        operator(folder)
-
-
-def _end_with_parent() -> None:
-    multiprocessing.parent_process().join()
-    os._exit(1)
-
-
-@contextmanager
-def rows(names: tuple[str, ...] | None = None) -> Iterator[list]:
-    """Start all checks on the cores of this machine; gives calls that wait for one row each, in order.
-
-    Processes, because SymPy computes in Python; started anew, because this process may have threads.
-    """
-    os.environ.setdefault("SYMPY_CACHE_SIZE", "30000")  # of those processes; SymPy's own 1,000 costs them a twentieth of the time
-    anew, others = multiprocessing.get_context("spawn"), multiprocessing.active_children()
-    with ProcessPoolExecutor(os.cpu_count(), anew, begin, (registry.folders(),)) as pool:
-        numbers = range(len(checks(names)))
-        try:
-            with uninterrupted():  # the slowest come last in the list, and are started first
-                started = [pool.submit(run_check, number, names) for number in reversed(numbers)]
-            yield [future.result for future in reversed(started)]
-        except BaseException:  # what runs is not waited for
-            for child in set(multiprocessing.active_children()) - set(others):
-                child.terminate()
-            raise
-        finally:
-            pool.shutdown(cancel_futures=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aclnn_viz.checking import check
-from aclnn_viz.checking.mending import Source, Unreadable, _limited_memory
+from aclnn_viz.checking.mending import MEMORY, Source, Unreadable, _limited_memory
 from checking.arrangements import numpy_kernels
 from checking.bad_arrangements import bad
 from checking.wrong_kernels import RMS
@@ -46,6 +46,19 @@ def test_two_wrong_outputs_are_mended_each():
     found = result.explanation.yours or result.explanation
     assert ("g * w - hat * c" in found.after or "c = -np.mean" in found.after) and "np.sum(g * hat" in found.after
     assert found.line.count("test_mending.py, line") == 2
+
+
+def test_a_store_that_should_add_is_mended():
+    def last(dy, x, rstd, gamma):
+        K = gamma.size
+        g, hat, w = dy.astype(np.float32).reshape(-1, K), (x * rstd).astype(np.float32).reshape(-1, K), gamma.astype(np.float32).reshape(K)
+        total = np.zeros(K, np.float32)
+        for row in range(len(hat)):
+            total[:] = g[row] * hat[row]
+        c = np.mean(g * w * hat, axis=1, keepdims=True)
+        return ((g * w - hat * c).reshape(x.shape) * rstd).astype(x.dtype), total.reshape(gamma.shape)
+    yours = check("rms_norm", last).explanation.yours
+    assert (yours.before, yours.after) == ("total[:] = g[row] * hat[row]", "total[:] += g[row] * hat[row]")
 
 
 def test_what_no_edit_mends_has_no_mend():
@@ -96,7 +109,8 @@ def test_an_edit_that_makes_a_tensor_huge_fails():
     with _limited_memory() as limited:
         if limited:
             with pytest.raises(MemoryError):
-                np.ones(2**33)
+                np.empty(MEMORY + 2**27, np.int8)
+            assert np.empty(MEMORY // 4, np.int8).size
     assert np.ones(2**28, np.int8).nbytes == 2**28
 
 

@@ -25,6 +25,7 @@ extern "C" void right(const float *dy, const float *x, const float *rstd, const 
   }
 }
 extern "C" int failing(const float *dy, float *dxOut, int64_t n) { return 3; }
+extern "C" int halves(const uint16_t *dy, uint16_t *dxOut, int64_t n) { return 3; }
 """
 PROTOTYPE = ("void right(const float *dy, const float *x, const float *rstd, const float *gamma, float *dxOut, float *dgammaOut,"
              " int64_t R, int64_t K)")
@@ -74,8 +75,10 @@ def test_a_c_function(libraries):
     assert checked("rms_norm", f"{libraries}/right.so:right", PROTOTYPE).passed
     wrong = checked("rms_norm", f"{libraries}/wrong.so:right", PROTOTYPE)
     assert not wrong.passed and "missing 1/n" in str(wrong)
-    failing = checked("rms_norm", f"{libraries}/right.so:failing", "int failing(const float *dy, float *dxOut, int64_t n)")
-    assert not failing.passed and "a C function returns 0" in str(failing)
+    for name, of, dtypes in (("failing", "float", ["float32"]), ("halves", "uint16_t", ["float16"]), ("halves", "uint16_t", ["bfloat16"])):
+        prototype = f"int {name}(const {of} *dy, {of} *dxOut, int64_t n)"
+        failing = checked("rms_norm", f"{libraries}/right.so:{name}", prototype, dtypes=dtypes)
+        assert not failing.passed and "a C function returns 0" in str(failing)
 
 
 @pytest.mark.parametrize("old, new", [("*dy", "*grad"), ("int64_t K", "int64_t columns"), ("const float *x", "const long *x")])

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import aclnn_viz as av
-from machine import ROOT
+from machine import ROOT, SOAK
 
 BARE = """
 import sys
@@ -19,8 +19,11 @@ class Bare:
             raise ImportError(f"{name} is not on this machine")
 sys.meta_path.insert(0, Bare())
 """
-RECORD = BARE + """
+RECORD = BARE + f"""
 from aclnn_viz import cli
+from aclnn_viz.cases import lists
+whole = lists.load
+lists.load = lambda name: [*{{(case.operator, k if {SOAK} else 0): case for k, case in enumerate(whole(name))}}.values()]  # else one of each operator
 sys.exit(cli.main(["run", "--device", "host", "--out", sys.argv[1], "--json"]))
 """
 DYING = BARE + """
@@ -51,7 +54,7 @@ def test_nothing_but_numpy_and_ml_dtypes_is_needed(tmp_path):
     done = child(RECORD, tmp_path / "bare.capsule")
     assert done.returncode == 0, done.stderr
     with av.open_device(tmp_path / "bare.capsule") as capsule:
-        assert len(capsule) == json.loads(done.stdout)["cases"] > 50
+        assert len(capsule) == json.loads(done.stdout)["cases"] >= len(av.operators())
 
 
 @pytest.fixture(scope="module")

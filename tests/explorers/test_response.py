@@ -37,6 +37,16 @@ def test_a_slope_is_that_of_the_forward_operator(name):
     assert np.isnan(found.x).sum() == found.kinks.size + 1
 
 
+@pytest.mark.parametrize(("name", "held", "title"), [
+    ("prelu", ["weight"], "its gradient over self, of an incoming gradient of 1"),
+    ("l1_loss", ["target"], "the gradient over self of one element of a sum, of an incoming gradient of 1"), ("gelu", [], "its gradient over self, of an incoming gradient of 1")])
+def test_a_slope_says_what_it_is_of_and_what_is_held(name, held, title):
+    found = answer(name)
+    shown = panels(np, found)[-1]
+    assert list(found.held) == held and shown.title == title
+    assert shown.x.label == "self" + "".join(f", at {key} = {found.held[key].item():.4g}" for key in held)
+
+
 def test_kinks_are_those_of_the_declaration_and_move_with_it():
     found = answer("hardtanh", min=-0.5, max=0.25)
     assert headline(np, found) == ["At the kink self = -0.5 the slope is 1; just below it 0, just above 1.",
@@ -60,6 +70,11 @@ def test_a_matrix_of_a_row_is_the_jacobian_of_the_forward_operator(name, output)
     np.testing.assert_allclose(found.matrices[0], jacobian, atol=1e-8)
     np.testing.assert_allclose(found.gradient, op.backward(**case.inputs)[op.main].ravel())
     assert made.headline and (found.own is None) == (name == "swi_glu")
+    drawn = panels(np, found)[-1]
+    assert (drawn.x.label, drawn.y.label) == (f"element of {found.output}", f"element of {found.upstream}")
+    if found.own is not None:
+        np.testing.assert_allclose(found.own, np.diag(jacobian) * case.inputs[found.upstream].ravel(), atol=1e-8)
+        np.testing.assert_array_equal(marks(found, "row")[-1].y, found.own)
 
 
 def test_taps_are_those_of_plain_loops():

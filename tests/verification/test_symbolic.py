@@ -5,6 +5,7 @@ import io
 import json
 import os
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -88,16 +89,16 @@ def test_a_kernel_that_differs_from_its_formula_fails(op, monkeypatch):
     assert not row.passed and " instead of " in row.failure
 
 
-@pytest.mark.parametrize("op", [op for op in taught() if symbolic.symbolic_forward(op)], ids=lambda op: op.name)
-@pytest.mark.sampled(1)
-def test_a_definition_that_the_gradient_does_not_belong_to_fails(op):
-    definition = symbolic.symbolic_forward(op)
+def test_a_definition_that_the_gradient_does_not_belong_to_fails():
+    defined = ((op, definition) for op in taught() if (definition := symbolic.symbolic_forward(op)))
+    tried = list(islice(defined, None if SOAK else 1))
+    assert tried
+    for op, definition in tried:
+        def other(definition=definition, **inputs):
+            return {name: 1.01 * np.asarray(value) for name, value in definition(**inputs).items()}
 
-    def other(**inputs):
-        return {name: 1.01 * np.asarray(value) for name, value in definition(**inputs).items()}
-
-    assert numeric.rate_check(op, "", definition, modes_of(op), directions=1)().passed
-    assert not numeric.rate_check(op, "", other, modes_of(op), directions=1)().passed
+        assert numeric.rate_check(op, "", definition, modes_of(op), directions=1)().passed
+        assert not numeric.rate_check(op, "", other, modes_of(op), directions=1)().passed
 
 
 @pytest.mark.soak

@@ -10,3 +10,5 @@ def in_torch(torch, gradOut, input, weight, runningMean, runningVar, saveMean, s
     else:  # on which ATen divides by 0
         found = torch.zeros_like(input), input.new_zeros(input.shape[1]), input.new_zeros(input.shape[1])
     return {name: grad for name, grad, asked in zip(OUTPUTS, found, outputMask) if asked}
+
+DUMPED = {"batch_norm": "input, running_mean: runningMean, running_var: runningVar, weight, bias, training, momentum, eps"}

@@ -10,3 +10,5 @@ def in_torch(torch, gradOutput, self, target, weightOptional, reduction):
 
 
 DIFFERENCES = {"torch": (ROUNDED,)}
+
+DUMPED = {"binary_cross_entropy": "input: self, target, weight: weightOptional, size_average!, reduce!, reduction"}

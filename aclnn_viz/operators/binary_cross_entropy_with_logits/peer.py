@@ -10,3 +10,5 @@ def in_torch(torch, gradOutput, self, target, weightOptional, posWeightOptional,
 
 
 DIFFERENCES = {"torch": (ROUNDED,)}
+
+DUMPED = {"binary_cross_entropy_with_logits": "input: self, target, weight: weightOptional, size_average!, reduce!, reduction, pos_weight: posWeightOptional"}

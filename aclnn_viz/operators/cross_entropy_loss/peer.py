@@ -65,3 +65,8 @@ DIFFERENCES = {
                    "XLA takes a product with a mask as a selection: inf * 0 is 0; seen with jax 0.10.2",
                    values=_nothing),),
 }
+
+DUMPED = {
+    "CrossEntropyLoss": "input, target, weight: weightOptional",
+    "npu_cross_entropy_loss": "input, target, weight: weightOptional, reduction, ignore_index: ignoreIndex, label_smoothing: labelSmoothing, "
+                              "lse_square_scale_for_zloss: lseSquareScaleForZloss, return_zloss"}

@@ -47,3 +47,17 @@ DIFFERENCES = {"torch": (
                    ("xp.sum(g * y, axis=4, keepdims=True)", "xp.sum(a * da, axis=4, keepdims=True)"),)).backward)),
     Difference("in 16 bits D is not of the output as it was rounded", "torch/nn/functional.py",
                narrow_steps("attention in 16 bits", accumulate="storage"), dtypes=NARROW))}
+
+
+def with_heads(given: dict) -> dict:
+    heads, size = given["query"].shape[1], given["query"].shape[-1]
+    return {"headNum": heads, "scaleValue": given.get("scaleValue", size ** -0.5)}
+
+
+DUMPED = {
+    "npu_fusion_attention": "query, key: keyIn, value, head_num: headNum, input_layout: inputLayout, pse: pseShiftOptional, padding_mask!, "
+                            "atten_mask: attenMaskOptional, scale: scaleValue, keep_prob: keepProb, pre_tockens: preTokens, "
+                            "next_tockens: nextTokens, inner_precise: innerPrecise, prefix: prefixOptional, sparse_mode: sparseMode, "
+                            "gen_mask_parallel, sync",
+    "scaled_dot_product_attention": ("query, key: keyIn, value, attn_mask!, dropout_p!, is_causal!, scale: scaleValue, enable_gqa!", with_heads),
+}

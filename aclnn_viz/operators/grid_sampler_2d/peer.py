@@ -28,3 +28,5 @@ DIFFERENCES = {"torch": (
     Difference("gradOutput of a point outside is multiplied by 0, and a nan stays", SOURCE,
                convention="gradOutput = nan at a point far outside, bilinear, zeros: inputGrad, and as the last number gridGrad by x"),
 )}
+
+DUMPED = {"grid_sample": "input, grid, mode: interpolationMode, padding_mode: paddingMode, align_corners: alignCorners"}

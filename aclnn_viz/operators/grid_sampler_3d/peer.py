@@ -45,3 +45,5 @@ DIFFERENCES = {"torch": (
     Difference("coordinates, weights and sums are rounded to 16 bits", SOURCE,
                narrow_steps("the grid sampler in 16 bits", page=page, accumulate="storage"), dtypes=NARROW),
 )}
+
+DUMPED = {"grid_sample": "input, grid, mode: interpolationMode, padding_mode: paddingMode, align_corners: alignCorners"}

@@ -23,3 +23,5 @@ def page(xp, gradOut, input, mean, rstd, gamma):
 
 
 ARRANGEMENTS = (page,)
+
+DUMPED = {"group_norm": "input, num_groups: group, weight: gamma, bias: beta, eps"}

@@ -25,3 +25,5 @@ DIFFERENCES = {"torch": (
     Difference("the slope of swish at an infinite number is inf * 0", "ATen native/cpu/Activation.cpp: silu_backward",
                convention="beta = inf, and beta = -inf: dbetaOut for x = [0, 2], eps = 0"),
 )}
+
+DUMPED = {"npu_group_norm_swish": "input: x, num_groups: numGroups, weight: gamma, bias: beta, eps, swish_scale: swishScale"}

@@ -14,3 +14,5 @@ def _rounded(inputs):
 
 
 DIFFERENCES = {"torch": (Difference("1/6 is rounded to float32", "ATen native/cpu/Activation.cpp", values=_rounded, dtypes=("float64",)),)}
+
+DUMPED = {"hardsigmoid": "input: self, inplace"}

@@ -34,3 +34,5 @@ DIFFERENCES = {"torch": (
     Difference("below -3 an infinite gradient gives 0, not nan", SOURCE, convention="gradOutput = inf, self = -4"),
     Difference("below -3 a gradient that is nan gives 0, not nan", SOURCE, convention="gradOutput = nan, self = -4"),
 )}
+
+DUMPED = {"hardswish": "input: self, inplace"}

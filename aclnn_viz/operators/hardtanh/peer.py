@@ -14,3 +14,5 @@ def _at_ends(inputs):
 
 
 DIFFERENCES = {"torch": (Difference("the gradient stops at min and max", "ATen native/cpu/Activation.cpp", values=_at_ends),)}
+
+DUMPED = {"hardtanh": "input: self, min_val: min, max_val: max, inplace"}

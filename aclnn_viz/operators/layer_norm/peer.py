@@ -43,3 +43,5 @@ def liger(kernel, gradOut, input, normalizedShape, mean, rstd, weightOptional, b
 
 
 SIGNATURES = {"liger": liger}
+
+DUMPED = {"layer_norm": "input, normalized_shape: normalizedShape, weight: weightOptional, bias: biasOptional, eps"}

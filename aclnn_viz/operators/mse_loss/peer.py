@@ -8,3 +8,5 @@ def in_torch(torch, gradOutput, self, target, reduction):
 
 
 DIFFERENCES = {"torch": (ROUNDED,)}
+
+DUMPED = {"mse_loss": "input: self, target, size_average!, reduce!, reduction"}

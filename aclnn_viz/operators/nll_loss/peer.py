@@ -11,3 +11,6 @@ def in_torch(torch, gradOutput, self, target, weight, reduction, ignoreIndex, to
 DIFFERENCES = {"torch": (
     Difference("the gradient of the mean is rounded to 16 bits before it is weighted", "ATen native/LossNLL.cpp",
                narrow_steps("nll_loss in 16 bits"), dtypes=NARROW),)}
+
+DUMPED = {name: f"input: self, target, weight=1, size_average!, ignore_index: ignoreIndex, reduce!, reduction{more}"
+          for name, more in (("nll_loss", ""), ("cross_entropy", ", label_smoothing!"))}  # whose last function is nll_loss

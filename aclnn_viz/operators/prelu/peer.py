@@ -10,3 +10,5 @@ def in_torch(torch, gradOutput, self, weight):
 
 DIFFERENCES = {"torch": (Difference("every step is rounded to 16 bits", "ATen native/cpu/Activation.cpp", narrow_steps("prelu in 16 bits"),
                                     dtypes=NARROW),)}
+
+DUMPED = {"prelu": "input: self, weight"}

@@ -35,3 +35,5 @@ def liger(kernel, dy, x, rstd, gamma):
 
 
 SIGNATURES = {"liger": liger}
+
+DUMPED = {"npu_rms_norm": "self: x, gamma, epsilon", "RMSNorm": "x, weight: gamma"}

@@ -1,0 +1,211 @@
+"""Dumps of a training run in the layout of msProbe (package mindstudio-probe): the entries of dump.json, and the tensors beside it.
+
+    step0/rank0/dump.json            by name what went into and came out of each call, in the order of execution
+    step0/rank0/stack.json           where each call stands in the program
+    step0/rank0/dump_tensor_data/    the tensors, NAME.input.0.pt; of a dump of statistics or checksums there are none
+
+A .pt file is a zip archive of numbers, and of a pickle that says what they are. Nothing is unpickled: of its instructions those
+are followed that describe one tensor, and any other is refused. No library but NumPy is needed.
+"""
+
+import json
+import os
+import pickletools
+import re
+import zlib
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+from aclnn_viz.errors import place_of, printable, problem
+from aclnn_viz.storage.reading import AlteredError, Archive, ForeignError, StoredError, TooLargeError, dtype_named, from_npy, read_file
+
+INDEX, TENSORS, STACK = "dump.json", "dump_tensor_data", "stack.json"
+LARGEST = 1 << 30  # bytes of one tensor, and of an index
+LONGEST_PICKLE = 1 << 16
+DEPTH = 6  # folders below which no index is looked for
+MORE = "dump the run again, or copy it again from where it was written"
+STORAGES = {f"torch {name}Storage": dtype for name, dtype in {
+    "Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16", "Long": "int64", "Int": "int32", "Short": "int16",
+    "Char": "int8", "Byte": "uint8", "Bool": "bool"}.items()}
+REBUILD = "torch._utils _rebuild_tensor_v2"
+
+
+class NoNumbersError(StoredError):
+    """A dump holds statistics or a checksum of a tensor, not its numbers."""
+
+
+@dataclass
+class Dump:
+    """One dump.json: `place` below the folder that was named, its entries by name, and what is wrong with it as a whole."""
+
+    folder: Path
+    place: str
+    framework: str
+    entries: dict[str, dict]
+    notes: list[str] = field(default_factory=list)
+
+    def tensor(self, said: dict) -> np.ndarray:
+        """The numbers of a tensor that an entry describes; a StoredError where they are not there, damaged or of another kind."""
+        name, shape = said.get("data_name"), said.get("shape")
+        if name is None:
+            raise NoNumbersError(problem("a call is judged by its numbers", "statistics or checksums alone", 'dump with "task": "tensor"'))
+        if not isinstance(name, str) or Path(name).name != name or "\\" in name:
+            raise AlteredError(problem(f"a tensor is a file in {TENSORS}", f"{name!r:.80}", MORE))
+        if not os.path.lexists(path := self.folder / TENSORS / name):
+            raise AlteredError(problem(f"{INDEX} names the files in {TENSORS}", f"no {name}", MORE))
+        found = from_npy(read_file(path, LARGEST), name) if path.suffix == ".npy" else from_pt(path)
+        if list(found.shape) != shape or found.dtype.name != str(said.get("dtype")).rpartition(".")[2].lower():
+            raise AlteredError(problem(f"{name} is what {INDEX} says, {said.get('dtype')} {shape}", f"{found.dtype}{list(found.shape)}", MORE))
+        crc = said.get("md5")  # so msProbe calls a CRC-32
+        if isinstance(crc, str) and len(crc) == 8 and crc.lower() != f"{zlib.crc32(found.tobytes()):08x}":
+            raise AlteredError(problem(f"{name} has the checksum that {INDEX} says", "another", MORE))
+        for key, extreme in (("Max", np.max), ("Min", np.min)) if found.size else ():
+            wanted = said.get(key)
+            if isinstance(wanted, (int, float)) and np.isfinite(wanted) and float(extreme(found)) != wanted:
+                raise AlteredError(problem(f"{name} has the {key} that {INDEX} says, {wanted}", f"{extreme(found)}", MORE))
+        return found
+
+    def lines(self) -> dict[str, str]:
+        """Of each entry the line of the program that made the call, as stack.json has it; private."""
+        try:
+            held = json.loads(read_file(self.folder / STACK, LARGEST))
+            return {name: printable(" ".join(str(frames[0]).split())) for names, frames in held.values() for name in names if frames}
+        except (OSError, ValueError, RecursionError, TypeError, AttributeError, LookupError):
+            return {}
+
+
+def read_dumps(folder) -> list[Dump]:
+    """Return the dumps below a folder, by step and rank; links to folders are not followed.
+
+    An index that breaks off gives the entries that are whole, and a note. Raises FileNotFoundError where there is no
+    folder, ForeignError where there is no dump in it.
+    """
+    folder = place_of(folder)
+    if not folder.is_dir():
+        raise FileNotFoundError(problem("a dump is a folder", f"{folder}, which is none", "name the dump_path of the run"))
+    found = []
+    for place, inner, files in os.walk(folder):
+        below = Path(place).relative_to(folder)
+        inner[:] = sorted((name for name in inner if name != TENSORS and len(below.parts) < DEPTH), key=_natural)
+        if INDEX in files:
+            found.append(_dump(Path(place), below.as_posix()))
+    if not found:
+        raise ForeignError(problem(f"a dump of msProbe holds {INDEX}, such as step0/rank0/{INDEX}", f"none below {folder}",
+                                   "name the dump_path of the run; of a run that was killed before stop(), there is none"))
+    return found
+
+
+def _natural(name: str) -> list:
+    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in re.split(r"(\d+)", name)]
+
+
+def _dump(folder: Path, place: str) -> Dump:
+    try:
+        text = read_file(folder / INDEX, LARGEST).decode("utf-8", "replace")
+        head, entries, whole = _parsed(text)
+    except StoredError as error:
+        return Dump(folder, place, "", {}, [problem(f"{INDEX} can be read", str(error), MORE)])
+    kinds = {"input_args": list, "input_kwargs": dict, "parameters": dict, "output": list, "input": list}
+    kept = {printable(name): entry for name, entry in entries.items() if isinstance(entry, dict) and all(
+        isinstance(entry.get(part, kind()), kind) for part, kind in kinds.items())}
+    notes = [] if whole else [problem(f"{INDEX} is whole", f"one that breaks off behind {len(entries)} entries", "what follows is not judged; " + MORE)]
+    if len(kept) < len(entries):
+        notes.append(problem("an entry holds lists of what went in and came out", f"{len(entries) - len(kept)} that do not", "they are left out; " + MORE))
+    named = {said.get("data_name") for entry in kept.values() for said in tensors(entry)}
+    files = sorted(os.listdir(folder / TENSORS)) if (folder / TENSORS).is_dir() else []
+    if loose := [name for name in files if name not in named]:
+        notes.append(problem(f"every file in {TENSORS} belongs to an entry", f"{len(loose)} that belong to none, such as {printable(loose[0])}",
+                             "a run that was killed leaves such; they are not judged"))
+    return Dump(folder, place, str(head.get("framework", "pytorch")), kept, notes)
+
+
+def _parsed(text: str) -> tuple[dict, dict, bool]:
+    """What stands above the entries, those that are whole, and whether all are."""
+    try:
+        head = json.loads(text)
+        return head, head["data"], isinstance(head["data"].keys(), object)
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        pass
+    entries, decode = {}, json.JSONDecoder().raw_decode
+    head = dict(re.findall(r'"(framework)":\s*"(\w+)"', text[:1 << 12]))
+    try:
+        at = re.search(r'"data"\s*:\s*\{', text).end()
+        while True:
+            name, at = decode(text, re.compile(r"[\s,]*").match(text, at).end())
+            entries[str(name)], at = decode(text, re.compile(r"\s*:\s*").match(text, at).end())
+    except (ValueError, RecursionError, AttributeError):
+        return head, entries, False
+
+
+def tensors(held):
+    """Yield what describes a tensor in an entry or a part of one."""
+    if isinstance(held, dict) and "shape" in held and "dtype" in held:
+        yield held
+    elif isinstance(held, (dict, list)):
+        for one in held.values() if isinstance(held, dict) else held:
+            yield from tensors(one)
+
+
+def from_pt(path: Path) -> np.ndarray:
+    """Return the tensor that `torch.save` wrote; a StoredError for any other content, and for more than LARGEST bytes."""
+    archive = Archive(path, f"{path.name} is one tensor as torch.save writes it", MORE)
+    pickles = [name for name in archive.members if name.endswith("/data.pkl")]
+    if len(pickles) != 1:
+        raise archive.broken(ForeignError, f"{len(pickles)} data.pkl")
+    stem = pickles[0].removesuffix("data.pkl")
+    content = archive.read(pickles[0], LONGEST_PICKLE)
+    try:
+        function, ((_, storage, key, _, count), offset, shape, strides, *_) = _described(content)
+        if function != REBUILD or storage not in STORAGES:
+            raise ValueError(f"{function}, {storage}")
+        if f"{stem}byteorder" in archive.members and archive.read(f"{stem}byteorder", 8) != b"little":
+            raise ValueError("numbers that are not little-endian")
+        dtype, last = dtype_named(STORAGES[storage]), offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+        if not all(type(n) is int and n >= 0 for n in (count, offset, *shape, *strides)) or 0 not in shape and last >= count:
+            raise ValueError(f"shape {shape}, strides {strides} and offset {offset} in {count} numbers")
+    except Exception as error:  # what is damaged or made to harm may raise anything
+        raise archive.broken(AlteredError, f"data.pkl: {error}"[:300]) from None
+    if max(count, prod(shape)) * dtype.itemsize > LARGEST:
+        raise archive.broken(TooLargeError, f"{max(count, prod(shape)) * dtype.itemsize} bytes, where at most {LARGEST} are read")
+    numbers = archive.read(f"{stem}data/{key}", LARGEST)
+    if len(numbers) != count * dtype.itemsize:
+        raise archive.broken(AlteredError, f"{len(numbers)} bytes of numbers instead of {count * dtype.itemsize}")
+    if 0 in shape:
+        return np.zeros(shape, dtype)
+    flat = np.frombuffer(numbers, np.uint8).astype(bool) if dtype == bool else np.frombuffer(numbers, dtype)
+    return np.lib.stride_tricks.as_strided(flat[offset:], shape, [step * dtype.itemsize for step in strides]).copy()
+
+
+def _described(content: bytes):
+    """What the instructions of a pickle put together, of which a call stays a pair: the function's name and its arguments."""
+    stack, marks, memo = [], [], {}
+    for code, value, _ in pickletools.genops(content):
+        match code.name:
+            case "PROTO" | "BINPERSID":  # a storage stays the tuple that names it
+                pass
+            case "MARK":
+                marks.append(len(stack))
+            case "GLOBAL" | "BINUNICODE" | "BININT" | "BININT1" | "BININT2" | "LONG1":
+                if code.name == "GLOBAL" and value not in (REBUILD, "collections OrderedDict", *STORAGES):
+                    raise ValueError(f"{value}, which no dumped tensor needs")
+                stack.append(value)
+            case "NEWTRUE" | "NEWFALSE":
+                stack.append(code.name == "NEWTRUE")
+            case "EMPTY_TUPLE":
+                stack.append(())
+            case "TUPLE" | "TUPLE1" | "TUPLE2" | "TUPLE3":
+                at = marks.pop() if code.name == "TUPLE" else len(stack) - int(code.name[-1])
+                stack[at:] = [tuple(stack[at:])]
+            case "BINPUT" | "LONG_BINPUT":
+                memo[value] = stack[-1]
+            case "BINGET" | "LONG_BINGET":
+                stack.append(memo[value])
+            case "REDUCE":
+                stack[-2:] = [tuple(stack[-2:])]
+            case "STOP":
+                return stack.pop()
+            case name:
+                raise ValueError(f"the instruction {name}, which no dumped tensor needs")
