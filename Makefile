@@ -1,7 +1,7 @@
 # make test    the test suite                  make lab     JupyterLab on the start page
 # make check   its fast half, in a minute
 # make verify  every operator, headless        make soak    the full-size sweeps, into benchmarks/
-# make peers   the tests that need PyTorch, JAX and numba, which it installs: see SIZE
+# make peers   the tests that need PyTorch, JAX, numba and the package mcp, which it installs: see SIZE
 # make site    lessons, guides and reference as a site that any host serves, in build/site, and its checks
 # make gallery the pictures of README
 # make release-check   the checklist of a release: builds, installs and tries it, and leaves it in dist/
@@ -78,7 +78,7 @@ words: .venv/.has-test
 
 .venv/.has-test: EXTRAS := test
 .venv/.has-lab: EXTRAS := symbols,lab
-.venv/.has-peers: EXTRAS := test,torch,jax,numba
+.venv/.has-peers: EXTRAS := test,torch,jax,numba,mcp
 .venv/.has-peers: SIZE := : some 390 MB, or 3 GB where PyTorch is to be had for CUDA alone, as on most x86-64 with Linux
 .venv/.has-test .venv/.has-lab .venv/.has-peers: $(VENV) pyproject.toml constraints.txt
 	@echo "Installing aclnn-viz[$(EXTRAS)] into .venv$(SIZE)"

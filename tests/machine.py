@@ -34,9 +34,10 @@ TOOLS = {  # name: (is it here?, what to do when it is not)
     "torch": (lambda: importlib.util.find_spec("torch"), "make peers installs it and runs what needs it"),
     "jax": (lambda: importlib.util.find_spec("jax"), "make peers installs it and runs what needs it"),
     "numba": (lambda: importlib.util.find_spec("numba"), "make peers installs it and runs what needs it"),
+    "mcp": (lambda: importlib.util.find_spec("mcp"), "make peers installs it and runs what needs it"),
     "cann": (_has_cann, "install CANN, source its set_env.sh and run on an Atlas machine"),
 }
-ENGINES = {"torch", "jax", "numba"}  # what is fetched for a comparison, and not for every `make test`
+ENGINES = {"torch", "jax", "numba", "mcp"}  # what is fetched for a comparison or a client, and not for every `make test`
 ALLOWED_SKIPS = re.compile(r"(Skipped: )?needs cann:")  # a CI machine cannot be expected to have the vendor's hardware
 
 

@@ -100,7 +100,7 @@ def test_a_changed_list_of_packages_is_installed_into_the_same_environment(clone
 def test_engines_are_installed_once_and_their_size_is_said_before(clone):
     before, made = clone.make("test", NO_NETWORK="1"), clone.make("peers")
     assert "MB" in made.stdout and "MB" not in before.stdout
-    assert "--editable .[test,torch,jax,numba]" in made.called
+    assert "--editable .[test,torch,jax,numba,mcp]" in made.called
     assert not any("pip install" in clone.make(target).called for target in ("test", "lab", "peers"))
 
 

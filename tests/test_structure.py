@@ -39,7 +39,7 @@ PACKAGES = {
     "verification": "numpy sympy mpmath torch",
     "sweeps": "numpy distributed",
     "explorers": "ipywidgets anywidget traitlets numpy",
-    "cli": "tqdm",
+    "cli": "tqdm mcp anyio",
     "__init__": "",
 }
 ORDER = list(PACKAGES)
@@ -51,7 +51,7 @@ LONGEST_MODULE = 600
 
 # Loaded when first needed, never by the public names alone.
 LATE = ("sympy mpmath derivations matplotlib ipywidgets anywidget IPython jupyter_core jupyterlab platformdirs "
-        "tqdm torch jax numba distributed").split()
+        "tqdm torch jax numba distributed mcp anyio").split()
 CANN_LIBRARY = re.compile(r"lib(ascendcl|acl_\w+|nnopbase|opapi\w*|aclnn\w*|runtime|cust_opapi)\.so")
 
 

@@ -62,7 +62,7 @@ class Report(Measures):
     def to_json(self) -> str:
         """Return the report as JSON text; nan and infinities become the strings "nan", "inf" and "-inf"."""
         content = asdict(self) | {"ulp_shares": self.ulp_shares, "worst": asdict(self.worst)}
-        return json.dumps(_strict(content), indent=1)
+        return json.dumps(strict(content), indent=1)
 
 
 @dataclass(frozen=True)
@@ -184,12 +184,12 @@ def _share(name: str, share: float) -> str:
     return message("{ulps}: {share} %", ulps=name, share=f"{100 * share:.4g}")
 
 
-def _strict(value):
+def strict(value):
     """Replace what JSON has no notation for."""
     if isinstance(value, dict):
-        return {name: _strict(item) for name, item in value.items()}
+        return {name: strict(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_strict(item) for item in value]
+        return [strict(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return repr(value)
     return value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)

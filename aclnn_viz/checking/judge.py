@@ -33,7 +33,7 @@ from aclnn_viz.operators.registry import own
 from aclnn_viz.words.messages import message
 
 FREEDOM = 4.0
-_FLOAT32 = Plan(message("any float32 kernel"), coordinates="float32", order=SEQUENTIAL, division_ulps=2.0)
+FLOAT32 = Plan(message("any float32 kernel"), coordinates="float32", order=SEQUENTIAL, division_ulps=2.0)
 JITTER = 2.0**-21
 DRAWS = 4
 FAR = 2.0**120  # numbers whose products overflow in float32 in one order and not in another
@@ -157,8 +157,8 @@ def prepared(recipe: Recipe, made: Case, plan: Plan | None = None, signs: bool =
     truth = op.truth(**inputs)
     arranged = op.arrange_backward(**op.bind(inputs))
     narrow = float_format(made.dtype).bits == 16
-    plans = [plan] if plan else [replace(_FLOAT32, storage="float32" if narrow else None, page=page)
-                                 for page in _pages(op)]
+    plans = [plan] if plan else [replace(FLOAT32, storage="float32" if narrow else None, page=page)
+                                 for page in pages(op)]
     envelopes = [] if arranged.empty else [envelope(op, adapted(plan), **inputs) for plan in plans]
     expected = {}
     for name, exact in truth.items():
@@ -188,7 +188,7 @@ def explained(difference, one: Prepared, output: str, actual: np.ndarray, around
     return np.broadcast_to(mask, actual.shape) & ((there == actual) | np.isnan(there) & np.isnan(actual))
 
 
-def _pages(op) -> set:
+def pages(op) -> set:
     """The expressions that a kernel may use: None is the textbook's, the others those of the device and of peers."""
     return {None, preset(op, SOC).page, *own("peer", op.name, "ARRANGEMENTS", ())}
 

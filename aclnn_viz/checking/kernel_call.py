@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Number
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ REFUSALS = (NotImplementedError, CapsuleError)  # the kernel, or a record, has n
 CODES = (AclError, FunctionUnavailable, RefusedError)  # of a device: no answer only where the product has none
 GUARD, CANARY = 64, 0xFF  # bytes around each input, and what stands there: nan in every format, -1
 FRAMES = 5  # of a traceback
+HERE = Path(__file__).parent
 LONGEST = 500  # characters of an exception's text
 NOTHING = message("returns None where an array is expected")
 AGAIN, TIMES = 40, 20  # cases that a deep check runs again in another order, and how often it runs one of them
@@ -148,7 +150,7 @@ def _as_expected(outputs: dict[str, np.ndarray], case: Case) -> dict[str, np.nda
 
 def _trace(error: BaseException) -> str:
     """The lines of the kernel's own files that led to an error, the last one first to blame."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent != HERE]
     return linked("{some}\n{more}", [
         message("{file}, line {line}, in {function}: {code}", file=frame.filename, line=frame.lineno, function=frame.name,
                 code=frame.line) for frame in frames[-FRAMES:]])

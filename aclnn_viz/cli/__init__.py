@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 
-from aclnn_viz.cli import authoring, checking, cpp, sweeping
+from aclnn_viz.cli import agents, authoring, checking, cpp, sweeping
 from aclnn_viz.cli.checking import progress
 from aclnn_viz.cli.lessons import lab
 from aclnn_viz.errors import printable, problem
@@ -201,6 +201,7 @@ COMMANDS = {
         "--soc": {"help": "the product to repeat a call on, where the log names none (default: Atlas A2)"},
         "--cann": {"help": "the version of CANN, likewise (default: 9.1)"}}),
     "check": (checking.check, checking.OPTIONS),
+    "tolerance": (checking.tolerance, checking.TOLERANCE),
     "triage": (checking.triage, checking.TRIAGE),
     "run": (run, {
         "--cases": {"default": "standard", "help": 'a JSON file with a list of cases, or "standard" (the default)'},
@@ -213,6 +214,7 @@ COMMANDS = {
         "folder": {"nargs": "?", "default": "aclnn-lessons", "help": "where the lessons are (default: aclnn-lessons)"},
         "--copy": {"action": "store_true", "help": "only copy what the folder lacks, and open nothing"}}),
     "cpp": (cpp, cpp.COMMANDS),
+    "mcp": (agents.mcp, {}),
     "operators": (authoring.operators, {}),
     "describe": (authoring.describe, {"operator": {"help": "short or vendor name, or the folder of an operator"}}),
     "new": (authoring.new, {

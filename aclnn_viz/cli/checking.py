@@ -34,7 +34,7 @@ FORCE = {"action": "store_true", "help": "replace what this kit wrote there befo
 OPTIONS = {
     "operator": {"nargs": "?", "help": "short or vendor name; a folder of cases to try a kernel on them"},
     "kernel": {"nargs": "?", "help": 'FILE.py:FUNCTION, a device such as "host" or "atlas", a capsule'},
-    "--seed": {"type": _seed, "default": 0, "metavar": "N"},
+    "--seed": {"type": _seed, "metavar": "N", "help": "0 unless given; with --sealed one is drawn"},
     "--soc": {"help": "whose operator is the measure of what counts (default: Ascend910B2)"},
     "--cann": {"help": "and which version (default: 9.1)"},
     "--dtypes": {"metavar": "A,B", "help": "only these formats, such as float16,bfloat16"},
@@ -59,12 +59,17 @@ OPTIONS = {
                 "help": "judge one case that lies in files: each tensor, each output, golden.OUTPUT for what was expected; "
                         "bare numbers as FILE:DTYPE:N,M, attributes as NAME=VALUE"},
     "--html": {"metavar": "FILE", "help": "write the result as one page of HTML, too"},
+    "--sealed": {"action": "store_true", "help": "run FILE.py:FUNCTION in a process of its own, with limits and a seed that is drawn unless given, "
+                                                 "and say what it does besides computing"},
+    "--seconds": {"type": float, "metavar": "N", "help": "with --sealed: of a call (default: 20)"},
+    "--memory": {"type": int, "metavar": "MIB", "help": "with --sealed: of the kernel's process (default: 2048)"},
     "--self": {"action": "store_true", "help": "check every named wrong kernel and some mutants, and show the score"},
     "--force": FORCE, "--mutants": {"type": int, "default": 3, "metavar": "N", "help": "of each operator, for --self"}}
 
 _SCOPE = {"--seed", "--soc", "--cann", "--dtypes", "--where", "--limits", "--shape", "--plan", "--beyond"}
 WAYS = {"--self": {"--seed", "--mutants"}, "--write": _SCOPE | {"--force"}, "--read": _SCOPE | {"--allow-unsupported", "--html"},
         "--given": {"--html", "--plan"},
+        "--sealed": _SCOPE | {"--depth", "--allow-unsupported", "--seconds", "--memory"},
         "a kernel": _SCOPE | {"--depth", "--cases", "--signature", "--allow-unsupported", "--html"}}
 
 
@@ -78,23 +83,24 @@ def check(options) -> int:
     """
     from aclnn_viz import checking
     from aclnn_viz.checking.check import write_list
+    from aclnn_viz.checking.sealed import check_sealed
 
     way = _way(options)
     asked = {"soc": options.soc, "cann": options.cann, "where": _named(options.where), "limits": _named(options.limits),
              "dtypes": options.dtypes and [name.strip() for name in options.dtypes.split(",")], "beyond": options.beyond,
              "shapes": [_shape(shape) for shape in options.shape], "plan": options.plan}
     if way == "--self":
-        result = checking.score(options.operator and [options.operator], options.seed,
+        result = checking.score(options.operator and [options.operator], options.seed or 0,
                                 lambda items, *_: progress(items, "fault"), options.mutants)
     elif options.operator is None:
         raise ValueError(problem("check needs an operator", "none", "name one, or pass --self"))
     elif way == "--write" and options.write.endswith((".json", ".csv")):
-        notes = write_list(options.operator, options.write, options.seed, options.force, **asked)
+        notes = write_list(options.operator, options.write, options.seed or 0, options.force, **asked)
         print(json.dumps({"file": options.write, "lost": notes}) if options.json else "\n  ".join(
             [tr("{file}: what this form cannot say:", file=options.write), *map(tr, notes)]))
         return 0
     elif way == "--write":
-        folder = checking.write_suite(options.operator, options.write, options.seed, options.force, **asked)
+        folder = checking.write_suite(options.operator, options.write, options.seed or 0, options.force, **asked)
         print(json.dumps({"folder": str(folder)}) if options.json else
               tr("{folder}: inputs in 000/in/NAME.bin, their shapes and dtypes in cases.json\n"
                  "leave outputs in 000/out/NAME.bin, then: aclnn-viz check {operator} --read {folder}", folder=folder,
@@ -108,16 +114,43 @@ def check(options) -> int:
     elif options.kernel is None and not Path(options.operator).is_dir():  # where outputs may lie
         raise ValueError(problem("check needs a kernel", "none", "name FILE.py:FUNCTION, a device, --write or --read"))
     else:
+        shared = asked | {"allow_unsupported": options.allow_unsupported, "depth": options.depth, "progress": lambda items, *_: progress(items, "case")}
         with _staying(), redirect_stdout(sys.stderr) if options.json else nullcontext():  # a kernel may print
             kernel = options.kernel
-            result = checking.check(
-                options.operator, checking.load_kernel(kernel) if kernel and kernel.endswith(".py") else kernel, options.seed,
-                **asked, allow_unsupported=options.allow_unsupported, cases=options.cases, depth=options.depth, signature=_call(options.signature),
-                progress=lambda items, *_: progress(items, "case"))
+            if way == "--sealed":
+                limits = {name: value for name, value in (("seconds", options.seconds), ("memory", options.memory and options.memory << 20)) if value}
+                result = check_sealed(options.operator, kernel, options.seed, **shared, **limits)
+            else:
+                result = checking.check(options.operator, checking.load_kernel(kernel) if kernel and kernel.endswith(".py") else kernel, options.seed or 0,
+                                        **shared, cases=options.cases, signature=_call(options.signature))
     print(result.to_json() if options.json else result)
     if options.html:
         _write_page(options.html, result.to_html())
-    return 0 if result.passed and (options.self or not result.stopped) else 1
+    return 0 if result.passed and (way in ("--self", "--sealed") or not result.stopped) else 1
+
+
+def tolerance(options) -> int:
+    """Show the tightest rtol and atol that no right kernel breaks, and which named faults a pair of yours lets pass.
+
+    |actual - exact| <= atol + rtol * |exact|, element by element, as numpy.allclose has it, on inputs drawn as `av.case` draws them.
+    """
+    from aclnn_viz.checking.tolerances import tolerance
+
+    found = tolerance(options.operator, shape=_shape(options.shape) if options.shape else None, dtype=options.dtype, plan=options.plan,
+                      seed=options.seed, let_through=options.let_through, **_named(options.set))
+    print(found.to_json() if options.json else found)
+    return 0
+
+
+TOLERANCE = {
+    "operator": {"help": "short or vendor name, or the folder of an operator"},
+    "--shape": {"metavar": "N,M", "help": "the shape that av.case takes; its default unless given"},
+    "--dtype": {"default": "float32", "help": "float16, bfloat16, float32 (the default) or float64"},
+    "--plan": {"help": "how right kernels compute: a product such as A2, or the order of sums: sequential, pairwise, blocked, shuffled; "
+                       "any order in float32 unless given"},
+    "--set": {"metavar": "NAME=VALUE", "action": "append", "default": [], "help": "a parameter of the vendor"},
+    "--seed": {"type": _seed, "default": 0, "metavar": "N"},
+    "--let-through": {"nargs": 2, "type": float, "metavar": ("RTOL", "ATOL"), "help": "which named faults this pair lets pass"}}
 
 
 TRIAGE = {
@@ -163,7 +196,8 @@ def _write_page(place: str, page: str) -> None:
 
 def _way(options) -> str:
     """Which of the ways of a check is asked for; ValueError for two of them, and for options that it has no use for."""
-    asked = {"--self": options.self, "--write": options.write, "--read": options.read, "--given": options.given, "a kernel": options.kernel}
+    asked = {"--self": options.self, "--write": options.write, "--read": options.read, "--given": options.given,
+             "--sealed": options.sealed, "a kernel": options.kernel and not options.sealed}
     chosen = [way for way, value in asked.items() if value] or ["a kernel"]
     if len(chosen) > 1:
         raise ValueError(problem("check does one thing at a time", " and ".join(chosen), "leave out all but one"))

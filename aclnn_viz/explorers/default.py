@@ -183,7 +183,7 @@ def drawn(op, state):
         return case(op, **asked)
     except ValueError as error:
         named = (word for word in re.findall(r"\w+", str(error)) if hasattr(state, word))
-        raise StateError.of(next(named, ""), error) from error
+        raise StateError.of(next(named, "axis_0"), error) from error
 
 
 # What is computed

@@ -111,7 +111,7 @@ class _NotZero(Traced):
 def saved(subject, state, data) -> str:
     """Return the page of a state whose data are those of Python."""
     page = _Page(subject, state, data)
-    names = [c["field"] for c in subject.controls() if c["field"] not in KEPT and c["kind"] in ("choice", "flag")]
+    names = [c["field"] for c in subject.controls() if c["field"] not in KEPT and c["kind"] in ("choice", "flag") and c["field"] not in subject.kept and not c.get("moves")]
     chosen, many = [], 1
     for name in names if subject.live else ():
         count = len(page.options[name])
@@ -138,7 +138,7 @@ class _Page:
         handles = [mark for panel in subject.panels(data) for mark in panel.marks if isinstance(mark, Handles)]
         self.handles = [handles[0].move, *handles[0].x.shape] if handles else None
         self.variants = {}
-        self.moving = [c["field"] for c in self.controls if moving and (c["kind"] == "real" or c.get("below")) and c["field"] not in subject.kept]
+        self.moving = [c["field"] for c in self.controls if moving and (c["kind"] == "real" or c.get("below") or c.get("moves")) and c["field"] not in subject.kept]
 
     def shows(self, state, chosen) -> bool:
         """Whether a state is among the combinations of choices that were traced."""
@@ -207,6 +207,8 @@ class _Page:
                 return {entry.name: plain(getattr(value, entry.name)) for entry in fields(value)}
             if isinstance(value, np.dtype):
                 return str(value)
+            if isinstance(value, Panel):
+                return panel(value)
             return None if isinstance(value, float) and not np.isfinite(value) else value
 
         def mark(one):
@@ -222,7 +224,9 @@ class _Page:
                     made[entry.name] = plain(value)
             return made
 
-        def panel(one: Panel):
+        def panel(one: Panel | Choice):
+            if isinstance(one, Choice):
+                return plain(one)
             return {"name": one.name, "title": plain(one.title), "span": one.span, "height": one.height, "pick": list(one.pick),
                     "square": one.square, "rows": one.rows, "marks": [mark(each) for each in one.marks],
                     "x": plain(one.x), "y": plain(one.y)}

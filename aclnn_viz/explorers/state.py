@@ -29,12 +29,13 @@ class StateError(ValueError):
 
 
 def choice(default, options: dict, label: str, group: str, help: str = "", of: str = "", owners: dict | None = None,
-           names: bool = False):
+           names: bool = False, moves: bool = False):
     """One of a few values, shown by the texts of `options`, which are the same in all languages where they are `names`.
 
+    One that `moves` is the number of an option, which a page without Python looks up as it does an index.
     Where `owners` names a value of the field `of` for an option, that option is there for this value alone.
     """
-    only = {"of": of, "owners": owners} if owners else {}
+    only = ({"of": of, "owners": owners} if owners else {}) | ({"moves": True} if moves else {})
     return _field(default, kind="choice", options=options, label=label, group=group, help=help, names=names, **only)
 
 

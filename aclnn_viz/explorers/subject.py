@@ -38,7 +38,7 @@ class Subject:
     cpp: Callable = lift.cpp  # (subject, state) -> C++ of that state
     notices: Callable = lambda data: map(tr, data.notices)  # data -> small print
     live: tuple = ()  # (gathered, data) that can be traced: then a page computes the picture without Python
-    kept: tuple[str, ...] = ()  # real fields that a page leaves as they are
+    kept: tuple[str, ...] = ()  # fields that a page leaves as they are
 
     def drawn(self, data) -> tuple[dict, list[dict]]:
         """Return what the browser draws: the arrays by name, and the panels."""

@@ -13,7 +13,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from aclnn_viz.operators.registry import own
 from aclnn_viz.tiles import fault as editing
 from aclnn_viz.tiles.memory import MTE2, MTE3, PIPE_NAMES
 from aclnn_viz.tiles.platforms import ARCHS, BLOCK
+from aclnn_viz.tiles.schedules import schedule_of
 from aclnn_viz.words.messages import message
 
 PROGRAMS = {program.name: program for op in operators() for program in own("tiles", op.name, "PROGRAMS", ())}
@@ -40,8 +41,8 @@ MOST = 1 << 15  # elements, so that an answer comes at once
 
 
 @dataclass(frozen=True)
-class State:
-    """What can be moved."""
+class Machine:
+    """What decides which program runs, on what; explorers add what of it is drawn."""
 
     program: str = choice(next(iter(PROGRAMS)), {name: name for name in PROGRAMS}, "program", "Program")
     fault: str = choice("none", {"none": "none"} | {name: fault.name for name, fault in FAULTS.items()}, "fault",
@@ -58,8 +59,6 @@ class State:
     schedule: str | int = choice("eager", {"eager": "as issued", "late": "late", 0: "drawn: 0", 1: "drawn: 1",
                                            2: "drawn: 2"}, "lands", "Machine", "when what a pipe does takes effect; late: "
                                                                                "not before something waits for it")
-    core: int = whole(0, 0, 47, "core", "Look at", "the core whose pipes and buffers are drawn", below="cores")
-    step: int = whole(12, 0, 9999, "step", "Look at", "or drag over the timeline; beyond the last it is the last")
 
     seed = 0  # of the numbers, which do not matter here
 
@@ -69,6 +68,14 @@ class State:
         if self.rows * self.columns > MOST:
             raise StateError("columns", message("rows x columns must be at most {most:,}", most=MOST), f"{self.rows * self.columns:,}",
                              message("lower one of them"))
+
+
+@dataclass(frozen=True)
+class State(Machine):
+    """What can be moved."""
+
+    core: int = whole(0, 0, 47, "core", "Look at", "the core whose pipes and buffers are drawn", below="cores")
+    step: int = whole(12, 0, 9999, "step", "Look at", "or drag over the timeline; beyond the last it is the last")
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +95,7 @@ class Job:
     reads: list
     after: "Job | None"
     hazardous: bool
+    wrote: list  # bytes, one array for each of `writes`
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,8 +205,7 @@ def compute(state: State, backward=None) -> Data:
     return Data(state, _work(*(getattr(state, name) for name in MACHINE)))
 
 
-#: The fields that decide what runs; the others decide what of it is drawn.
-MACHINE = [name for name in State.__dataclass_fields__ if name not in ("core", "step")]
+MACHINE = [*Machine.__dataclass_fields__]
 
 
 def how(state: State) -> dict:
@@ -211,11 +218,12 @@ def _work(*values) -> Work:
     state = State(**dict(zip(MACHINE, values)))
     given, program = inputs(state), program_of(state)
     try:
-        run = tiles.launch(program, **how(state), schedule=state.schedule, **given)
+        schedule, wrote = _watched(state.schedule)
+        run = tiles.launch(program, **how(state), schedule=schedule, **given)
     except (ValueError, NotImplementedError) as error:
         field = "cores" if str(error).startswith("cores") else "fault" if state.fault != "none" else "program"
         raise StateError.of(field, error) from error
-    ordered, jobs = jobs_of(run)
+    ordered, jobs = jobs_of(run, wrote)
     for core in {one.core for one in ordered}:
         core.ub.give_back()  # what is kept of a run is its order
     stores = [(one.core.index, memory, span, one.atomic) for one in ordered if one.pipe != MTE2
@@ -237,14 +245,31 @@ def _steps(jobs: dict[int, list[Job]]) -> int:
     return max((job.step for every in jobs.values() for job in every), default=0) + 1
 
 
-def jobs_of(run: tiles.Run) -> tuple[list, dict[int, list[Job]]]:
+def _watched(name) -> tuple:
+    """A schedule, and where it notes the bytes that each instruction leaves where it writes."""
+    schedule, wrote = schedule_of(name), {}
+    issue = schedule.issue
+
+    def noted(one):
+        run = one.run
+
+        def land():
+            run()
+            wrote[one] = [np.array(span.view(memory.bytes)).reshape(-1) for memory, span in one.writes]
+        one.run = land
+        issue(one)
+    schedule.issue = noted
+    return schedule, wrote
+
+
+def jobs_of(run: tiles.Run, wrote=MappingProxyType({})) -> tuple[list, dict[int, list[Job]]]:
     """The instructions of a run by their phase, and by core with their steps."""
     ordered = sorted(run.trace, key=lambda one: one.epoch)
     made, jobs = {}, defaultdict(list)
     for one, slot in zip(ordered, tiles.timeline(run)):
         place = slot.core, len(jobs[slot.core]), one.where
         made[one] = Job(slot.step, one.pipe, one.name, *one.where, one.epoch, one.writes, one.reads, made.get(slot.after),
-                        place in run.hazardous)
+                        place in run.hazardous, wrote.get(one, ()))
         jobs[slot.core].append(made[one])
     return ordered, dict(jobs)
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from aclnn_viz.explorers.tiles_data import Data, Job, Work, pipe_name
-from aclnn_viz.pictures.marks import Arrows, Box, Dots, Line, Note, Rule
+from aclnn_viz.pictures.marks import Arrows, Box, Dots, Line, Note, Rule, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.tiles.memory import MTE2, MTE3, S, V
 from aclnn_viz.words.messages import message, tr
@@ -128,10 +128,16 @@ def unified_buffer(data: Data) -> Panel:
                  Axis("", 0, size / 1024, ticks=ticks), Axis("", 2.0, 0.0, ticks=((0.54, tr("buffers")), (1.5, tr("in use")))), 8, 72)
 
 
-def pipes(data: Data) -> Panel:
-    """The pipes of the chosen core step by step, with what waits for what; below them its buffers."""
+def pipes(data: Data, said: dict | None = None) -> Panel:
+    """The pipes of the chosen core step by step, with what waits for what; below them its buffers.
+
+    With `said` texts for instructions, the pointer is told them, only these are filled, and the steps are those that end with theirs.
+    """
     first = data.step // PAGE * PAGE
     last = first + PAGE if data.work.steps > PAGE else max(data.work.steps, 8)
+    if said:
+        last = max(job.step for job in said) + 1
+        first = max(min(job.step for job in said), last - PAGE)
     used = [pipe for pipe in ORDER if pipe != S or any(job.pipe == S for job in data.jobs)]
     level = {pipe: APART * k for k, pipe in enumerate(used)}
     here = [job for job in data.jobs if first <= job.step < last]
@@ -141,8 +147,12 @@ def pipes(data: Data) -> Panel:
         fits = int((room - 5) / 6.2)
         y, bad = level[job.pipe], job.hazardous
         marks += [Box(job.step - 0.46, y - TALL, job.step + 0.46, y + TALL, "",
-                      HAZARD if bad else KINDS_OF_PIPES[pipe_name(job.pipe)], filled=True),
+                      HAZARD if bad else KINDS_OF_PIPES[pipe_name(job.pipe)], filled=said is None or job in said),
                   Note(job.step, y, ("✗" if bad else "") + text[:max(fits - bad, 0)])]
+    if said:
+        jobs = [job for job in here if job in said]
+        x, y = np.array([job.step for job in jobs], float), np.array([level[job.pipe] for job in jobs])
+        marks.append(Spots(x - 0.46, y - TALL, x + 0.46, y + TALL, tuple(said[job] for job in jobs)))
     waits = [job for job in here if job.after and job.after.step >= first and job.after.pipe in level]
     if waits:
         x0, y0, x1, y1 = (np.array(ends, float) for ends in zip(*(_ends(job, level) for job in waits)))
@@ -159,8 +169,8 @@ def pipes(data: Data) -> Panel:
     bottom = max(y for y, _ in ticks) + 0.6
     title = tr(PAGES if data.work.steps > PAGE else WHOLE, core=data.state.core, first=first,
                last=min(last, data.work.steps) - 1, all=data.work.steps)
-    return Panel("pipes", title, tuple(marks), Axis(tr("step (drag to move through time)"), first - 0.5, last - 0.5),
-                 Axis("", bottom, -1.0, ticks=tuple(ticks)), 20, 300, pick=("step",))
+    return Panel("pipes", title, tuple(marks), Axis(tr("step") if said else tr("step (drag to move through time)"), first - 0.5, last - 0.5),
+                 Axis("", bottom, -1.0, ticks=tuple(ticks)), 20, 300, pick=() if said else ("step",))
 
 
 def _brief(job: Job) -> str:

@@ -142,6 +142,21 @@ class Box:
 
 
 @dataclass(frozen=True, eq=False)
+class Spots:
+    """Places from (x0, y0) to (x1, y1), each (n,), that are not drawn: the pointer is told the text of the one below it, of `texts`.
+
+    A click there sets fields of the state, (field, value) pairs each, of `sets`; none where it is empty.
+    """
+
+    x0: np.ndarray
+    y0: np.ndarray
+    x1: np.ndarray
+    y1: np.ndarray
+    texts: tuple
+    sets: tuple = ()
+
+
+@dataclass(frozen=True, eq=False)
 class Note:
     """A few words at (x, y); `align` is "left", "center" or "right" of the point."""
 

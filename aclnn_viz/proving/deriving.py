@@ -1,6 +1,5 @@
 """A backward page from a forward one: its steps, its text, and the proof that it is the derivative."""
 
-import sys
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import signature
@@ -10,6 +9,7 @@ from sympy import Eq, Symbol
 
 from aclnn_viz.arrays.steps import Refused
 from aclnn_viz.arrays.symbolic import INT, REAL, SymbolicArrays
+from aclnn_viz.arrays.terms import watched
 from aclnn_viz.errors import problem, shown
 from aclnn_viz.proving.noted import Noted, NotedArrays
 from aclnn_viz.proving.proofs import Result, proved, refusal
@@ -172,20 +172,12 @@ class _Path:
 
     def _traced(self):
         """What forward returns; its local names are kept with what they are called last."""
-        self.seen = []
         function = rebound(self.forward, self.xp.float, {})
-
-        def watch(frame, event, result):
-            if event == "return" and getattr(frame.f_globals.get("float"), "__self__", None) is self.xp:
-                self.seen.append((frame.f_code.co_name, dict(frame.f_locals), result))
-        before = sys.getprofile()
-        sys.setprofile(watch)
         try:
-            return function(self.xp, **self.leaves)
+            made, self.seen = watched(lambda: function(self.xp, **self.leaves), lambda frame: getattr(frame.f_globals.get("float"), "__self__", None) is self.xp)
         except Exception as error:
             raise ValueError(problem("derive knows what the page does", refusal(error), "write it otherwise, or its backward by hand")) from error
-        finally:
-            sys.setprofile(before)
+        return made
 
     def _outputs_kept(self, saved):
         known = {}

@@ -94,7 +94,7 @@ def messages() -> dict:
 def texts_of_states(module) -> set[str]:
     """Return what the controls of the state that a module shows say in words: labels, groups, hints and options."""
     found = controls(module.State) if hasattr(module, "State") else []
-    return {text for each in found for text in (each["label"], each["group"], each["help"], *(text for _, text in each["options"]))
+    return {text for each in found for text in (each["label"], each["group"], each["help"], *(getattr(text, "key", text) for _, text in each["options"]))
             if WORD.search(text)}
 
 

@@ -1,5 +1,6 @@
 """Saved explorers in a browser: alive from the file system, without a request; the address opens the same picture."""
 
+import json
 from urllib.parse import unquote
 
 import legible
@@ -8,6 +9,7 @@ import pytest
 
 from aclnn_viz.explorers import explore, live, subject_of
 from aclnn_viz.explorers.state import build
+from aclnn_viz.pictures.text import number
 from machine import SOAK
 
 pytestmark = pytest.mark.needs("chromium")
@@ -126,3 +128,38 @@ def test_words_that_are_not_there_in_a_state_are_not_drawn(browser, tmp_path):
     page.wait_for_function(READY)
     drawn = page.evaluate("[...document.querySelectorAll('canvas')].flatMap(({ words }) => words.map(([text]) => text))")
     assert "class" in drawn and [text for text in drawn if "NaN" in text or "an ignored" in text] == []
+
+
+def test_a_click_leads_from_the_formula_to_the_tensor_to_the_tile_to_the_pipes_and_back(browser, tmp_path):
+    subject, path = subject_of("zoom"), tmp_path / "page.html"
+    state = subject.state()
+    path.write_text(live.saved(subject, state, subject.compute(state)), "utf-8")
+    page = Page(browser, path.as_uri())
+    level = page.page.locator("[data-field=level]")
+
+    def click(panel, x, y, told, then):
+        """Point at a place in units of the axes, be told that, and click."""
+        canvas = page.page.locator(f"[data-panel={panel}] canvas")
+        box, (x0, x1), (y0, y1) = (json.loads(canvas.get_attribute("data-axes"))[name] if name == "box" else json.loads(
+            canvas.get_attribute("data-axes"))[name][:2] for name in ("box", "x", "y"))
+        place = {"x": box["left"] + (x - x0) / (x1 - x0) * (box["right"] - box["left"]),
+                 "y": box["bottom"] + (y - y0) / (y1 - y0) * (box["top"] - box["bottom"])}
+        canvas.hover(position=place)
+        assert told in page.page.locator(f"[data-panel={panel}] .ae-hint").text_content()
+        canvas.click(position=place)
+        assert level.evaluate("one => one.selectedOptions[0].textContent") == then
+
+    data = subject.compute(state)
+    name = data.zoomed.terms[1].name
+    spots = next(mark for mark in subject.panels(data)[1].marks if hasattr(mark, "texts"))
+    k = spots.texts.index(name)
+    click("formula", (spots.x0[k] + spots.x1[k]) / 2, (spots.y0[k] + spots.y1[k]) / 2, name, "tensor")
+    assert page.said()[0].startswith(f"{name} [1, 3] is ")
+    click("tensor", 5, 2, f"{name} [2, 5] is {number(data.zoomed.values[1, 2, 5])}.\n", "tiles")
+    assert page.said()[0].startswith(f"{name} [2, 5] is ")
+    click("owners", 7, 3, "core 1, tile 1", "pipes")
+    output = subject.operator(state).outputs[0]
+    assert page.said()[0].startswith(f"{output} [3, 7] is ") and f"= {output}, off by" in page.said()[-1]
+    click("path", 1.5, 0.5, "tensor", "tensor")
+    click("path", 0.5, 0.5, "formula", "formula")
+    assert page.said()[0].startswith(f"{output} [3, 7] is ") and "column=7" in unquote(page.address()) and page.faults == []

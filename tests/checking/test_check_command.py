@@ -20,11 +20,11 @@ def test_a_list_holds_what_counts(tmp_path, name):
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
-    (["--write", "here", "--depth", "deep"], "--depth can be given with a kernel: got it with --write; leave it out"),
+    (["--write", "here", "--depth", "deep"], "--depth can be given with --sealed or a kernel: got it with --write; leave it out"),
     (["--read", "here", "--cases", "list.json", "--depth", "quick"],
      "--depth and --cases can be given with a kernel: got it with --read; leave it out"),
-    (["--self", "--depth", "quick"], "--depth can be given with a kernel: got it with --self; leave it out"),
-    (["--self", "--dtypes", "float16"], "--dtypes can be given with --write or --read or a kernel: got it with --self"),
+    (["--self", "--depth", "quick"], "--depth can be given with --sealed or a kernel: got it with --self; leave it out"),
+    (["--self", "--dtypes", "float16"], "--dtypes can be given with --write or --read or --sealed or a kernel: got it with --self"),
     (["host", "--force"], "--force can be given with --write: got it with a kernel; leave it out"),
     (["--read", "here", "--write", "there"], "one thing at a time: got --write and --read; leave out all but one"),
     (["host", "--write", "here"], "one thing at a time: got --write and a kernel; leave out all but one"),

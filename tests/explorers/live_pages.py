@@ -90,7 +90,9 @@ def random_states(subject, state, page: str, count: int, seed: int = 0) -> list[
         for c in controls(subject.state):
             if c["field"] not in alive:
                 continue
-            if c["kind"] == "choice":
+            if c.get("moves"):
+                values[c["field"]] = c["options"][rng.integers(len(c["options"]))][0]
+            elif c["kind"] == "choice":
                 values[c["field"]] = c["options"][variant[c["field"]]][0]
             elif c["kind"] == "flag":
                 values[c["field"]] = not variant[c["field"]]

@@ -180,6 +180,8 @@ def good_calls(tmp_path):
         (av.tiles.timeline, [run], {}), (av.tiles.cpp, [ROOT / "tests/tiles/cpp/add_custom.cpp"], {"defines": {"N": "1"}, "include": [ROOT]}),
         (av.tiles.Platform.of, ["A2"], {"cores": 1}),
         (conventions.conventions, [op], {}), (conventions.recompute, [[]], {}), (conventions.text_table, [[]], {}), (conventions.html_table, [[]], {}), (av.why, [561103], {"soc": "Ascend910B2", "cann": "9.1"}),
+        (av.tolerance, ["hardswish"], {"shape": (3,), "dtype": "float16", "plan": "pairwise", "seed": 0, "cases": [case], "let_through": (1e-3, 0.0),
+                                       "self": 1.0}),
         (conventions.to_json, [[]], {}), (av.glossary, ["tail"], {}), (av.language, ["en"], {}),
         (errata.errata, [], {}), (errata.recompute, [[]], {}), (errata.text_table, [[]], {}), (errata.html_table, [[]], {}), (errata.to_json, [[]], {}),
         (derivations.proves_equal, [i, i], {"in_range": {i: (0, 3)}}), (derivations.chapters, [], {}),

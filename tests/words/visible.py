@@ -104,7 +104,7 @@ def call_of(node) -> str:
 
 def _never_shown(node):
     """What is part of a docstring, a message that is looked up, a declared control, an error, or a panel's own name."""
-    if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and node.body and isinstance(node.body[0], ast.Expr):
+    if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and node.body and isinstance(node.body[0], ast.Expr):
         yield node.body[0].value
     elif isinstance(node, ast.FunctionDef) and node.name == "__repr__":  # is read as code
         yield from ast.walk(node)

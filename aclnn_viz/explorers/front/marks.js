@@ -247,6 +247,8 @@ class Marks {
     });
   }
 
+  spots() {}  // are not drawn
+
   // Words that would touch their neighbours are written smaller, then cut short.
   note(context, { x, y, text, align }) {
     const rows = text.split("\n"), at = this.sx(x), level = this.sy(y), { width } = this.panel;

@@ -20,6 +20,13 @@ class Drawing extends Frame {
     const choose = (event) => { if (event.buttons === 1) this.choose(event.offsetX, event.offsetY); };
     this.panel.top.addEventListener("pointerdown", choose);
     this.panel.top.addEventListener("pointermove", choose);
+    this.panel.top.addEventListener("pointermove", ({ offsetX, offsetY }) => {
+      this.panel.top.style.cursor = this.spot(offsetX, offsetY)?.set || this.spec?.pick.length ? "pointer" : this.hand ? "grab" : "";
+    });
+    this.panel.top.addEventListener("click", ({ offsetX, offsetY }) => {
+      const set = this.spot(offsetX, offsetY)?.set;
+      if (set) kit.set(Object.fromEntries(set));
+    });
     this.style = "";
   }
 
@@ -115,6 +122,8 @@ class Drawing extends Frame {
       const at = { row: point[0], column: point[1], x: number(ox + fx * xs[k]), y: number(oy + fy * ys[k]) };
       return tr("row {row}, column {column}: x {x}, y {y}", at);
     }
+    const spot = this.spot(x, y);
+    if (spot) return spot.text;
     const lines = [], [row, column] = [Math.round(up), Math.round(at)];
     for (const { mark, values, rows, columns, x: first = 0, y: top = 0 } of this.marks.filter((each) => each.values)) {
       const [r, c] = [row - top, column - first];
@@ -134,6 +143,20 @@ class Drawing extends Frame {
       lines.push(name(spec.x, first.x), ...new Set(values));
     }
     return lines.join("\n");
+  }
+
+  // What the mark of spots says below a position, and what a click there sets; of several the last, which lies on the others.
+  spot(x, y) {
+    if (!this.sx) return null;
+    const [at, up] = [this.sx.back(x), this.sy.back(y)], between = (value, a, b) => value >= Math.min(a, b) && value <= Math.max(a, b);
+    let found = null;
+    for (const { mark, x0, y0, x1, y1, texts, sets } of this.marks) {
+      if (mark !== "Spots") continue;
+      texts.forEach((text, k) => {
+        if (between(at, x0[k], x1[k]) && between(up, y0[k], y1[k])) found = { text, set: sets[k]?.length ? sets[k] : null };
+      });
+    }
+    return found;
   }
 
   // The point of a series nearest in x and, among those above each other, in y.

@@ -1,0 +1,325 @@
+"""`check_sealed`: judge a kernel that nobody vouches for, in a process of its own, and say what it does besides computing.
+
+The kernel's process knows no answer: truth and bounds are in this one. It has limits of time and memory, and is ended when it reads
+what the kit knows of operators, starts a process, sends a signal, opens a connection, writes files, or exchanges functions. A kernel that is
+right on the suite is run again on the same cases in another order and on lengths that the suite has not. The seed is drawn anew each time.
+
+This finds mistakes and shortcuts. It is no protection from a hostile program of the same user, which may use the system's own calls.
+"""
+
+import json
+import os
+import pickle
+import secrets
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass
+from io import BytesIO
+from numbers import Real
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from aclnn_viz.cases.suites import deep
+from aclnn_viz.checking.check import check
+from aclnn_viz.checking.evidence import examine
+from aclnn_viz.checking.judge import judge
+from aclnn_viz.checking.kernel_call import run
+from aclnn_viz.checking.result import CheckResult, conclude
+from aclnn_viz.checking.scope import Scope, depth_named, few, prepared_step
+from aclnn_viz.checking.sealed_child import receive, send
+from aclnn_viz.errors import flag, need, place_of, printable, problem, shown, whole
+from aclnn_viz.operators import operator
+from aclnn_viz.words.messages import Message, english, message, tr
+
+CHILD = Path(__file__).with_name("sealed_child.py")
+SECONDS, MEMORY = 20.0, 2 << 30  # of a call, and of the kernel's process
+PUBLISHED = 0  # the seed of `check`, which a kernel may have learnt
+FRESH, SMALL = 16, 512  # cases of other lengths, and elements of each
+PATIENCE = 1.0  # seconds that a process which closed its socket may take to end
+PRINTED = 2000  # characters that are shown of what a kernel prints
+MOST = 8.0  # seconds for cases in another order
+STOPPED = {
+    "answers": lambda it: message("reads {what} of the kit, which holds the answer", what=it),
+    "process": lambda it: message("starts a process ({what})", what=it), "signal": lambda it: message("sends a signal ({what})", what=it),
+    "network": lambda it: message("opens a connection ({what})", what=it), "file": lambda it: message("changes the file {what}", what=it),
+    "memory": lambda it: message("opens {what}, which belongs to another process", what=it),
+    "exchanged": lambda it: message("exchanges {what}, which is not its own", what=it)}
+ALIKE = {"input": message("returns an input unchanged in every case"), "zeros": message("returns zeros in every case")}
+
+
+class Stopped(RuntimeError):
+    """The kernel's process has ended; the text says why."""
+
+    __module__ = "builtins"  # which texts leave out
+
+
+class Sealed:
+    """A kernel FILE.py:FUNCTION in a process of its own, called as any kernel; `happened` says what else it did.
+
+    `counts` are in how many calls it returned an input, or zeros.
+    """
+
+    def __init__(self, name: str, seconds: float = SECONDS, memory: int = MEMORY):
+        self.name, self.seconds, self.memory = name, seconds, memory
+        self.happened: dict[Message, None] = {}
+        self.notes: dict[Message, None] = {}
+        self.counts: Counter = Counter()
+        self.answers: dict[int, int] = {}
+        self.varies = False
+        self.ended = ""
+
+    def __enter__(self) -> "Sealed":
+        self.folder = tempfile.TemporaryDirectory()
+        self.output = tempfile.TemporaryFile("w+b")
+        self.channel, theirs = socket.socketpair()
+        self.stream = self.channel.makefile("rwb")
+        environment = os.environ | {"TMPDIR": self.folder.name, "XDG_CACHE_HOME": self.folder.name, "PYTHONDONTWRITEBYTECODE": "1",
+                                    "PYTHONPATH": os.pathsep.join(filter(None, (str(CHILD.parents[2]), os.environ.get("PYTHONPATH"))))}
+        with theirs:
+            self.process = subprocess.Popen([sys.executable, "-P", CHILD, str(theirs.fileno()), str(self.memory), self.name], stdin=subprocess.DEVNULL,
+                                            stdout=self.output, stderr=self.output, pass_fds=[theirs.fileno()], env=environment, start_new_session=True)
+        try:
+            self._receive()
+        except Stopped:  # each call will say so
+            pass
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.channel.close()
+        self.output.seek(0)
+        self.printed = self.output.read(PRINTED).decode("utf-8", "replace")
+        self.output.close()
+        with suppress(OSError):
+            self.folder.cleanup()
+
+    def __call__(self, **inputs):
+        if self.ended:
+            raise Stopped(self.ended)
+        given = {name: (True, _placed(value)) if isinstance(value, np.ndarray) else (False, value) for name, value in inputs.items()}
+        with suppress(OSError):  # it has ended: what it left says why
+            send(self.stream, pickle.dumps(given))
+        reply, body = self._receive()
+        try:
+            with np.load(BytesIO(body), allow_pickle=False) as held:
+                arrays = {name: held[name] for name in held}
+            outputs = {str(name): arrays.get(str(k)) for k, name in enumerate(reply.get("names", ()))}
+            for name, (is_array, value) in given.items():
+                if is_array and (changed := arrays.get(f"memory {name}")) is not None:
+                    value[2].view(np.uint8)[...] = changed.view(np.uint8)
+            if kinds := reply.get("kinds"):
+                self.notes[message("returns {kinds}, subclasses of an array: what their memory holds is judged", kinds=printable(", ".join(kinds))[:200])] = None
+        except Exception:  # whatever a file that is none raises
+            self._stop(message("sends what is no answer"))
+        if "raised" in reply:
+            self._raise(reply)
+        if reply.get("shared"):
+            self.happened[message("returns one array for two outputs")] = None
+        self._compare(inputs, [one for one in outputs.values() if one is not None])
+        return outputs if reply.get("dict") else next(iter(outputs.values()), None) if reply.get("one") else tuple(outputs.values())
+
+    def _receive(self) -> tuple[dict, bytes]:
+        """The next message of the process; Stopped where there is none."""
+        self.channel.settimeout(self.seconds)
+        try:
+            head, body = receive(self.stream, self.memory)
+            reply = need(json.loads(head), dict, "an answer has names", "send one")
+        except TimeoutError:
+            self._stop(message("does not answer within {seconds} s", seconds=f"{self.seconds:g}"))
+        except (struct.error, OSError):
+            try:
+                status = self.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:  # which closed the socket, and lives on
+                self._stop(message("sends what is no answer"))
+            self._stop(message("ends its process with status {status} before it answers", status=status) if status >= 0 else
+                       message("is ended by {signal}", signal=signal.Signals(-status).name))
+        except (ValueError, TypeError):
+            self._stop(message("sends what is no answer"))
+        if kind := STOPPED.get(str(reply.get("stopped"))):
+            what, line = kind(printable(str(reply.get("detail"))[:300])), int(reply.get("line", 0))
+            self._stop(message("{what}, in line {line}", what=what, line=line) if line else what)
+        if "raised" in reply and "answer" not in reply:  # as the file was loaded
+            self._stop(message("cannot be loaded: {error}", error=printable(f"{reply['raised']}: {reply.get('text')}"[:500])))
+        return reply, body
+
+    def _stop(self, why: Message):
+        self.happened[why], self.ended = None, str(why)
+        raise Stopped(self.ended)
+
+    def _raise(self, reply: dict):
+        name = str(reply["raised"])
+        if name in ("NotImplementedError", "NotSupported"):
+            raise NotImplementedError(reply["text"])
+        if name == "MemoryError":
+            self.happened[message("takes more memory than {n} MiB", n=self.memory >> 20)] = None
+        uncalled = name == "TypeError" and not reply["trace"] and "returned" not in reply  # not one line of the kernel was run
+        kind = TypeError if uncalled else type(name if name.isidentifier() else "Error", (RuntimeError,), {"__module__": "builtins"})
+        raise kind("; ".join([str(reply.get("text")), *(f"{place[0]}:{place[1]}" for place in reply["trace"][-1:])]))
+
+    def _compare(self, inputs: dict, outputs: list[np.ndarray]) -> None:
+        """Count calls whose answer is none, and see whether the same inputs get the same answer."""
+        taken = [one.tobytes() if isinstance(one, np.ndarray) else repr(one) for one in inputs.values()]
+        left = hash(tuple(one.tobytes() for one in outputs))
+        self.varies |= self.answers.setdefault(hash(tuple(taken)), left) != left
+        outputs = [one for one in outputs if one.size > 1]
+        self.counts["calls"] += bool(outputs)
+        self.counts["input"] += any(one.tobytes() in taken for one in outputs)
+        self.counts["zeros"] += bool(outputs) and not any(one.any() for one in outputs)
+
+    @property
+    def alike(self) -> list[Message]:
+        """What all answers have in common."""
+        return [text for name, text in ALIKE.items() if self.counts[name] and self.counts[name] == self.counts["calls"]]
+
+
+def _placed(value: np.ndarray) -> tuple:
+    """What np.ndarray takes to make an array anew in its memory, with what lies before and behind it."""
+    memory = value
+    while isinstance(memory.base, np.ndarray):
+        memory = memory.base
+    if not memory.flags.c_contiguous or min(value.strides, default=0) < 0:
+        memory = value = np.ascontiguousarray(value)
+    return value.shape, value.dtype, memory.reshape(-1).view(np.uint8), value.ctypes.data - memory.ctypes.data, value.strides
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SealedResult:
+    """Whether a kernel is right, and what it did besides computing.
+
+    `happened` are sentences about the kernel that keep it from passing, `notes` those that do not; `printed` is what it wrote to its
+    output; `result` is what `check` found, of the run that decided.
+    """
+
+    passed: bool
+    happened: tuple[str, ...]
+    notes: tuple[str, ...]
+    printed: str
+    result: CheckResult
+
+    @property
+    def verdict(self) -> str:
+        """In one line: right, or why not."""
+        text = {"operator": self.result.operator, "seed": self.result.seed}
+        if self.passed:
+            return tr("{operator}: right, in a process of its own (seed {seed})", **text)
+        return tr("{operator}: NOT ACCEPTED: the kernel {what} (seed {seed})", what=tr(self.happened[0]), **text)
+
+    def __str__(self) -> str:
+        lines = [self.verdict, *(tr("the kernel {what}", what=tr(one)) for one in self.happened[1:]), *(tr("note: it {what}", what=tr(one)) for one in self.notes)]
+        lines += [tr("it printed: {text}", text=printable(self.printed))] * bool(self.printed)
+        return "\n".join([*lines, "", str(self.result)])
+
+    __repr__ = __str__
+
+    def to_json(self) -> str:
+        """Return everything as JSON text, in English; what `check` found is in `check`."""
+        with english():
+            verdict = self.verdict
+        return json.dumps({"passed": self.passed, "verdict": verdict, "happened": self.happened, "notes": self.notes, "printed": self.printed,
+                           "seed": self.result.seed, "cause": self.result.cause, "check": json.loads(self.result.to_json())}, indent=1)
+
+
+def check_sealed(op, kernel: str, seed: int | None = None, *, seconds: float = SECONDS, memory: int = MEMORY, depth: str = "normal",
+                 allow_unsupported: bool = False, progress=None, **asked) -> SealedResult:
+    """Judge a kernel FILE.py:FUNCTION in a process of its own, which may take `seconds` a call and `memory` bytes.
+
+    `asked` are the options of `check` that say what counts. Without a `seed` one is drawn, so that no kernel knows the cases.
+    The kernel may import NumPy, PyTorch and what else is installed, and aclnn_viz, but nothing that holds the kit's answers.
+    Results that vary from call to call pass, with a note, if each is right.
+    Raises FileNotFoundError for a file that is not there, ValueError and TypeError as `check` does.
+
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "mine.py"
+    >>> _ = file.write_text("def tanh(gradOutput, output): return gradOutput * (1 - output * output)")
+    >>> check_sealed("tanh", f"{file}:tanh", dtypes=["float32"], depth="quick").passed
+    True
+    """
+    op = operator(op)
+    place, _, function = need(kernel, str, "a kernel is named as FILE.py:FUNCTION", "pass such as 'kernel.py:norm'").rpartition(":")
+    if not place.endswith(".py") or not function.isidentifier():
+        raise ValueError(problem("a sealed kernel is FILE.py:FUNCTION", shown(kernel), "name a function of a file in Python"))
+    place_of(place).open("rb").close()
+    flag("allow_unsupported", allow_unsupported)
+    for name, value, least in (("seconds", seconds, 0), ("memory", memory, 1 << 28)):
+        if isinstance(value, bool) or not isinstance(value, Real) or not least < float(value) < 2**48:
+            raise ValueError(problem(f"{name} is a number above {least}", shown(value), "leave it out"))
+    depth_named(depth)
+    scope = Scope.of(op, **asked)
+    drawn = secrets.randbelow(1 << 20) + 1 if seed is None else whole("seed", seed)
+    asked |= {"depth": depth, "call_limit": float(seconds) + 1.0}
+
+    with Sealed(kernel, float(seconds), int(memory)) as sealed:
+        result, happened = check(op, sealed, drawn, progress=progress, allow_unsupported=allow_unsupported, **asked), []
+        if _right(result) and not sealed.ended:
+            result, happened = _again(op, sealed, scope, result, depth)
+    notes, happened = [*sealed.notes], [*sealed.happened, *happened]
+    happened += [result.unrun] * result.stopped
+    passed = _right(result) and not happened
+    if passed:
+        notes += [message("varies from call to call, each time within the bound of right kernels")] * sealed.varies
+    else:
+        if not sealed.ended:
+            happened += sealed.alike
+            if result.failed and not happened:
+                with Sealed(kernel, float(seconds), int(memory)) as other:
+                    happened += _stale(other, scope, drawn)
+                with Sealed(kernel, float(seconds), int(memory)) as other:
+                    if drawn != PUBLISHED and not examine(other, few(scope.cases(PUBLISHED)), MOST).failed:
+                        happened.append(message("is right on the cases of the published seed {seed} alone", seed=PUBLISHED))
+        happened += [one for one in result.misbehaviour if not sealed.ended]
+        refused = len(result.unsupported)
+        happened += [message("does not support {n} cases", n=refused) if result.cases else message("supports no case")] * bool(
+            refused and not (allow_unsupported and result.cases))
+        happened += [message("is wrong in {n} of {all} cases", n=result.failed, all=result.cases)] * bool(result.failed)
+    return SealedResult(passed, tuple(happened), tuple(notes), sealed.printed, result)
+
+
+def _right(result: CheckResult) -> bool:
+    """Whether nothing is wrong but that results vary."""
+    only_varies = bool(result.misbehaviour) and all(map(_varies, result.misbehaviour))
+    return result.passed or bool(result.cases) and not result.failed and not result.unsupported.cases and only_varies
+
+
+def _varies(fault: Message) -> bool:
+    """Whether what a kernel did wrong is that outputs differ from call to call: no other mistake is told by outputs alone."""
+    return set(getattr(fault, "values", ())) == {"outputs"}
+
+
+def _stale(sealed: Sealed, scope: Scope, seed: int) -> list[Message]:
+    """Whether what a kernel returns is right for the inputs of the call before."""
+    first, second = (max(few(list(scope.others(seed + k))), key=lambda one: one.case.inputs[scope.op.like].size).prepare() for k in (0, 1))
+    names = list(second.expected)
+    run(sealed, first.case, names, None)
+    outputs = run(sealed, second.case, names, None).outputs
+    stale = outputs and judge(second, outputs) and not judge(first, outputs)
+    return [message("returns the answer of the call before")] * bool(stale)
+
+
+def _again(op, sealed: Sealed, scope: Scope, result: CheckResult, depth: str) -> tuple[CheckResult, list[Message]]:
+    """The same cases in another order, and cases of other lengths; the result of the first run unless one of these is wrong."""
+    rng = Random(result.seed)
+    same = list(scope.others(result.seed))
+    same = few(same) if depth == "quick" else same
+    rng.shuffle(same)
+    steps = [step for step in deep(op, scope.modes, scope.dtypes or ("float32", "float16", "bfloat16"), sizes=not scope.shapes) if step.elements <= SMALL]
+    fresh = filter(None, (prepared_step(scope, step, rng.randrange(2**31)) for step in rng.sample(steps, min(FRESH, len(steps)))))
+    for cases, text in ((same, message("is right at first, and wrong on the same cases in another order")),
+                        (list(fresh), message("is right on the cases of the suite, and wrong on lengths and numbers that it has not"))):
+        evidence = examine(sealed, cases, MOST, sealed.seconds + 1.0, None, scope.takes)
+        wrong = any(one.misses for one in evidence.seen) or not all(map(_varies, evidence.misbehaviour))
+        if wrong:
+            return conclude(op, evidence, result.seed, scope), [text] * (not sealed.ended)
+    return result, []

@@ -1,0 +1,177 @@
+"""The process of one kernel: it gets inputs from a socket and sends back outputs, and ends when the kernel does more than compute.
+
+Run as a file, so that it loads nothing of the kit that holds an answer. What the kernel may not do is seen by an audit hook, which
+Python cannot remove: what was done is sent to the judge, and the process ends before it is done. Functions of NumPy, of the kit and of
+Python that were exchanged are found after each call. Nothing that is sent back is code: names, formats, and bytes of arrays.
+"""
+
+import builtins
+import ctypes
+import io
+import json
+import math
+import os
+import pickle
+import re
+import resource
+import signal
+import socket
+import struct
+import sys
+import tempfile
+import time
+import traceback
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from aclnn_viz.storage.own import as_array
+
+KIT = str(Path(__file__).resolve().parents[1])
+# What of the kit may be read: its own modules and packages that hold no operator. Other copies of the kit are known by their names.
+LEGAL = re.compile(re.escape(KIT) + r"/(?:(?:words|storage|arrays)/.*|[^/]*|__pycache__/[^/]*|checking/sealed_child.py)")
+ANSWERS = re.compile(re.escape(os.path.dirname(KIT)) + r"/(?:derivations|tests|notebooks|docs)/|/aclnn_viz/(?:operators|tiles|lessons|verification|checking|proving)/")
+KINDS = dict.fromkeys(("os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.exec", "os.system", "subprocess.Popen", "pty.spawn"), "process")
+KINDS |= dict.fromkeys(("os.kill", "os.killpg", "signal.pthread_kill"), "signal")
+KINDS |= dict.fromkeys(("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"), "network")
+CHANGES = {"os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.chmod", "os.chown", "os.link", "os.symlink", "os.truncate", "os.utime"}
+OTHERS = re.compile(r"/proc/(?!self/|%d/)\d+/|/dev/(?:mem|kmem)" % os.getpid())
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+FRAMES = 5
+DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
+
+
+def watcher(channel, file: str):
+    """The audit hook, which holds all that it needs: what a kernel exchanges in modules does not reach it."""
+    send, leave, frame_of, real = channel.sendall, os._exit, sys._getframe, os.path.realpath
+    free, pack, dumps = (tempfile.gettempdir() + "/", "/dev/null", "/dev/tty"), struct.pack, json.dumps
+    others, answers, legal, writing, changes, kinds = OTHERS, ANSWERS, LEGAL, WRITING, frozenset(CHANGES), dict(KINDS)
+    folder, kit, source = os.path.dirname(file) + "/", os.path.dirname(KIT) + "/", re.compile(r"__pycache__/(\w+)\.[^/]*pyc$")
+
+    def stop(kind: str, detail: str):
+        frame = frame_of(1)
+        while frame is not None and frame.f_code.co_filename != file:
+            frame = frame.f_back
+        text = dumps({"stopped": kind, "detail": detail, "line": frame.f_lineno if frame else 0}).encode()
+        send(pack("<qq", len(text), 0) + text)
+        leave(3)
+
+    def watch(event: str, arguments: tuple):
+        if event == "open":
+            path, mode, flags = arguments
+            if isinstance(path, int):
+                return
+            place = real(path if isinstance(path, str) else bytes(path).decode("utf-8", "surrogateescape"))
+            written = isinstance(mode, str) and set(mode) & set("wxa+") or isinstance(flags, int) and flags & writing
+            if others.match(place):
+                stop("memory", place)
+            if written and not f"{place}/".startswith(free):
+                stop("file", place)
+            if answers.search(place) and not legal.fullmatch(place) and (place.startswith(kit) or not place.startswith(folder)):
+                stop("answers", source.sub(r"\1.py", place.removeprefix(kit)))
+        elif event in changes and not all(real(each).startswith(free) for each in arguments[:2] if isinstance(each, str)):
+            stop("file", str(arguments[0]))
+        elif kind := kinds.get(event):
+            stop(kind, event)
+    return watch, stop
+
+
+def functions() -> list[tuple[ModuleType, dict]]:
+    """What modules hold that a kernel has no business to exchange."""
+    return [(module, dict(vars(module))) for name, module in list(sys.modules.items()) if isinstance(module, ModuleType) and (
+        re.match(r"(numpy|aclnn_viz)(\.|$)", name) or module in (builtins, math, os, json, time, sys.modules[__name__]))]
+
+
+def exchanged(before) -> str:
+    return next((f"{module.__name__}.{name}" for module, held in before for name, value in held.items()
+                 if vars(module).get(name) is not value and not name.startswith("__")), "")
+
+
+def send(file, head: bytes, body: bytes = b"") -> None:
+    file.write(struct.pack("<qq", len(head), len(body)) + head + body)
+    file.flush()
+
+
+def receive(file, most: int = 1 << 62) -> tuple[bytes, bytes]:
+    """The head and the body of the next message; struct.error at the end."""
+    head, body = struct.unpack("<qq", file.read(16))
+    if not 0 <= head <= most or not 0 <= body <= most:
+        raise ValueError("a message is too long")
+    return file.read(head), file.read(body)
+
+
+def answered(returned) -> tuple[dict, dict[str, np.ndarray]]:
+    """What a kernel returned, as names and arrays; what lies is asked for its memory."""
+    keys = list(returned.keys()) if hasattr(returned, "keys") else None
+    numbers = isinstance(returned, list) and all(isinstance(each, (int, float, list)) for each in returned)
+    one = keys is None and (numbers or not isinstance(returned, (tuple, list)))
+    values = [returned[key] for key in keys] if keys is not None else [np.asarray(returned) if numbers else returned] if one else list(returned)
+    arrays = {str(k): np.array(as_array(value), subok=False) for k, value in enumerate(values) if value is not None}
+    for name, array in arrays.items():
+        if array.dtype.kind not in "biufV" or array.dtype.hasobject:
+            raise TypeError(f"returns {type(values[int(name)]).__name__} where an array of numbers is expected")
+    return {"one": one, "names": [str(key)[:200] for key in (range(len(values)) if keys is None else keys)], "dict": keys is not None,
+            "kinds": sorted({type(value).__name__ for value in values if isinstance(value, np.ndarray) and type(value) is not np.ndarray}),
+            "shared": any(a is b for k, a in enumerate(values) for b in values[:k] if a is not None)}, arrays
+
+
+def raised(error: BaseException, file: str) -> dict:
+    found = traceback.StackSummary.extract(traceback.walk_tb(error.__traceback__), lookup_lines=False)  # which would read this file
+    frames = [frame for frame in found if frame.filename != __file__][-FRAMES:]
+    lines = [(Path(frame.filename).name, frame.lineno, frame.name, frame.line) for frame in frames]
+    return {"raised": type(error).__name__, "text": str(error)[:500], "trace": lines}
+
+
+def main(number: str, memory: str, name: str) -> None:
+    channel, ask = socket.socket(fileno=int(number)), exchanged
+    stream = channel.makefile("rwb")
+    with suppress(AttributeError):  # Linux: an end of the judge is an end of this
+        ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+    resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 26, 1 << 26))
+    place, _, function = name.rpartition(":")
+    file = os.path.realpath(place)
+    try:
+        text, held = Path(file).read_text("utf-8"), functions()
+        watch, stop = watcher(channel, file)
+        module = ModuleType("kernel")
+        module.__file__, sys.modules["kernel"] = file, module
+        sys.path.insert(0, os.path.dirname(file))
+        code = compile(text, file, "exec")
+        sys.addaudithook(watch)
+        exec(code, module.__dict__)
+        kernel = getattr(module, function)
+        if not callable(kernel):
+            raise TypeError(f"{function} is a {type(kernel).__name__}, no function")
+        send(stream, b"{}")
+    except BaseException as error:
+        send(stream, json.dumps(raised(error, file)).encode())
+        return
+    while True:
+        if found := ask(held):
+            stop("exchanged", found)
+        try:
+            given = pickle.loads(receive(stream)[0])  # the judge's; nothing that goes back is
+        except struct.error:
+            return
+        inputs = {name: np.ndarray(*value) if is_array else value for name, (is_array, value) in given.items()}
+        memories = {name: value[2] for name, (is_array, value) in given.items() if is_array}
+        before, returned = {name: one.tobytes() for name, one in memories.items()}, answered  # until there is an answer
+        try:
+            with np.errstate(all="ignore"):
+                returned = kernel(**inputs)
+                head, arrays = answered(returned)
+        except BaseException as error:  # a kernel, and what it returns, may raise anything, SystemExit included
+            head, arrays = raised(error, file) | ({} if returned is answered else {"returned": True}), {}
+        if found := ask(held):
+            stop("exchanged", found)
+        body = io.BytesIO()
+        np.savez(body, **arrays, **{f"memory {name}": one for name, one in memories.items() if one.tobytes() != before[name]})
+        send(stream, json.dumps(head | {"answer": True}).encode(), body.getvalue())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,178 @@
+"""The command `mcp`: a server of the Model Context Protocol, through which an agent asks what the command line answers.
+
+Each tool runs one command with --json in a process of its own, with limits of time and memory; what it prints is what the client
+gets, as data. So a tool and its command say the same, and whatever ends such a process leaves the server as it is.
+"""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from functools import partial
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+from aclnn_viz.errors import problem
+
+SECONDS, MEMORY = 300.0, 8 << 30  # of one command
+LINES = 4000  # characters of what a command that could not be carried out says
+SHORT = ("status", "passed", "verdict", "happened", "notes", "printed", "seed", "cause")
+
+
+def mcp(options) -> int:
+    """Serve the Model Context Protocol on standard input and output, for coding agents: operators, describe, check, explain, tolerance, why, tiles, cpp_run.
+
+    A client starts this command itself. Ask describe for an operator's parameters, write a kernel that takes them by name, and check it;
+    explain says where it is wrong. Kernels run in processes of their own, with limits; docs/agents.md says what is not defended. Nothing
+    here runs on Atlas hardware: what is emulated says so.
+    """
+    try:
+        from mcp.server import MCPServer
+    except ImportError as error:
+        raise ValueError(problem("this command needs what the extra `mcp` installs", str(error), "pip install 'aclnn-viz[mcp]'")) from None
+    server = MCPServer("aclnn-viz", instructions=mcp.__doc__, log_level="ERROR")
+    for tool in TOOLS:
+        server.add_tool(tool, structured_output=True)
+    if options.json:
+        print(json.dumps({"tools": [tool.__name__ for tool in TOOLS]}))
+        return 0
+    server.run()
+    return 0
+
+
+async def answer(words: list[str], given: str = "", seconds: float = SECONDS, source: tuple[str, str] | None = None) -> dict[str, Any]:
+    """What a command says in JSON, with its exit status; an error with its own words where it could not be carried out.
+
+    `source` is (name of a file, text): the file is in the folder in which the command runs.
+    """
+    from anyio.to_thread import run_sync
+    return await run_sync(partial(_run, words, given, seconds, source), abandon_on_cancel=True)
+
+
+def _run(words: list[str], given: str, seconds: float, source) -> dict[str, Any]:
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    at = words.index("--") if "--" in words else len(words)  # from there on the words are those of a program
+    with tempfile.TemporaryDirectory() as folder:
+        if source:
+            Path(folder, source[0]).write_text(source[1], "utf-8")
+        process = subprocess.Popen([sys.executable, "-m", "aclnn_viz.cli", *words[:at], "--json", *words[at:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, encoding="utf-8", errors="replace", start_new_session=True, cwd=folder if source else None,
+                                   env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))})
+        try:
+            with suppress(ProcessLookupError):
+                resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, resource.RLIM_INFINITY))
+            said, errors = process.communicate(given, seconds)
+        except subprocess.TimeoutExpired:
+            raise ToolError(problem(f"a command ends within {seconds:g} s", "no end", "ask for less, or give it more seconds")) from None
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    try:
+        found = json.loads(said)
+    except ValueError:
+        raise ToolError(errors[-LINES:] or problem("a command answers in JSON", f"status {process.returncode}", "look at its arguments")) from None
+    return {"status": process.returncode, **(found if isinstance(found, dict) else {"found": found})}
+
+
+def _words(**options) -> list[str]:
+    """Options of a command that were given, each as one word, so that no value is taken for an option."""
+    found = []
+    for name, value in options.items():
+        for one in value if isinstance(value, list) else [value]:
+            if one is True:
+                found.append(f"--{name.replace('_', '-')}")
+            elif one not in (None, False, ""):
+                found.append(f"--{name.replace('_', '-')}={one}")
+    return found
+
+
+def _plain(name: str, text: str) -> str:
+    """A word that is no option."""
+    from mcp.server.mcpserver.exceptions import ToolError
+    if not text or text.startswith("-"):
+        raise ToolError(problem(f"{name} is a name or a place", repr(text), "pass a name that `operators` lists, or a path"))
+    return text
+
+
+def _shape(lengths: list[int] | None) -> str:
+    return lengths and ",".join(map(str, lengths)) + "," * (len(lengths) == 1)
+
+
+async def operators() -> dict[str, Any]:
+    """List the operators: short names, the vendor's names, which of their files are their own."""
+    return await answer(["operators"])
+
+
+async def describe(operator: str) -> dict[str, Any]:
+    """Describe an operator (short or vendor name): parameters in the vendor's order with shapes, formats and defaults; its outputs."""
+    return await answer(["describe", _plain("operator", operator)])
+
+
+async def explain(operator: str, kernel: str = "kernel", source: str = "", dtypes: list[str] = [], where: dict[str, Any] = {},
+                  shapes: list[list[int]] = [], soc: str = "", cann: str = "", depth: str = "normal", seed: int | None = None,
+                  seconds: float = 20.0, memory_mib: int = 2048, allow_unsupported: bool = False) -> dict[str, Any]:
+    """As check, with all that is known of a wrong kernel: the smallest counterexample, where it is wrong, which edit of the formula explains its numbers."""
+    words = ["check", _plain("operator", operator), _plain("kernel", f"source.py:{kernel}" if source else kernel), "--sealed", *_words(
+        dtypes=",".join(dtypes), where=[f"{key}={value!r}" for key, value in where.items()], shape=[_shape(one) for one in shapes], soc=soc, cann=cann,
+        depth=depth, seed=seed, seconds=seconds, memory=memory_mib, allow_unsupported=allow_unsupported)]
+    return await answer(words, source=("source.py", source) if source else None)
+
+
+async def check(**options) -> dict[str, Any]:
+    """Tell whether a kernel in Python is right: passed, a verdict, what it did besides computing, the likeliest cause.
+
+    kernel is FILE.py:FUNCTION, or with source (the text of a file) FUNCTION alone. It takes the vendor's parameters by name and returns the
+    outputs as a dict by name or a tuple in order. It runs in a process of its own and may not read what the kit knows of operators. The seed
+    is drawn unless given. seconds is for a call.
+    """
+    found = await explain(**options)
+    return {name: found[name] for name in SHORT}
+
+
+check.__signature__ = signature(explain)
+
+
+async def tolerance(operator: str, shape: list[int] | None = None, dtype: str = "float32", plan: str = "", seed: int = 0,
+                    let_through: list[float] | None = None) -> dict[str, Any]:
+    """Return the tightest rtol and atol that no right kernel breaks; with let_through [rtol, atol] which named faults that pair lets pass.
+
+    plan is a product such as A2, or the order of sums: sequential, pairwise, blocked, shuffled.
+    """
+    pair = ["--let-through", *map(str, let_through)] if let_through else []
+    return await answer(["tolerance", _plain("operator", operator), *_words(shape=_shape(shape), dtype=dtype, plan=plan, seed=seed), *pair])
+
+
+async def why(text: str, soc: str = "", cann: str = "") -> dict[str, Any]:
+    """Say what a status code or a pasted log means and what most often caused it; unknown lines are said to be unknown."""
+    return await answer(["why", *_words(soc=soc, cann=cann), "-"], text)
+
+
+async def tiles(operator: str, kernel: str, source: str = "", dtypes: list[str] = [], depth: str = "normal") -> dict[str, Any]:
+    """Run an Ascend C kernel as an operator on the emulated cores: hazards at its lines, then whether its numbers are right.
+
+    kernel is FILE.cpp:ENTRY or the folder of a project; with source (the text of a file) ENTRY alone.
+    """
+    place, _, entry = (f"source.cpp:{kernel}" if source else _plain("kernel", kernel)).partition(".cpp:")
+    words = ["cpp", "check", f"{place}.cpp" if entry else place, *_words(op=_plain("operator", operator), entry=entry, dtypes=",".join(dtypes), depth=depth)]
+    return await answer(words, source=("source.cpp", source) if source else None)
+
+
+async def cpp_run(file: str = "main.cpp", source: str = "", arguments: list[str] = [], defines: list[str] = [], include: list[str] = [], soc: str = "",
+                  seconds: float = 60.0) -> dict[str, Any]:
+    """Build and run a whole C++ program, host and kernels, with CANN emulated: its status, output, hazards, misuse of the C API.
+
+    file is a path, or with source (the text of a file) only its name. The program itself is not confined.
+    """
+    words = ["cpp", "run", _plain("file", Path(file).name if source else file), *(f"-D{one}" for one in defines), *(f"-I{one}" for one in include),
+             *_words(soc=soc, seconds=seconds), "--", *arguments]
+    return await answer(words, seconds=seconds + 2 * SECONDS, source=(Path(file).name, source) if source else None)
+
+
+TOOLS = operators, describe, check, explain, tolerance, why, tiles, cpp_run

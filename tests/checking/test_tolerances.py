@@ -1,0 +1,215 @@
+"""Tolerances: sound whatever the order of sums, tight, and of wrong kernels they let pass just those that plain loops let pass."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import aclnn_viz as av
+from aclnn_viz.arrays.plan import Plan
+from aclnn_viz.arrays.planned import PlannedArrays
+from aclnn_viz.cli import main
+from aclnn_viz.checking.tolerances import line
+from aclnn_viz.operators import plans
+from aclnn_viz.operators.faults import faults
+from aclnn_viz.operators.faults.fault import faulty_kernel
+
+# Orders in which the terms of a sum (count, ...) may come, and how those that are given add up.
+COMES = {
+    "as they are": lambda terms, rng: terms, "reversed": lambda terms, rng: terms[::-1], "shuffled": lambda terms, rng: rng.permutation(terms),
+    "small first": lambda terms, rng: by_key(terms, np.abs(terms)), "large first": lambda terms, rng: by_key(terms, -np.abs(terms)),
+    "negative first": lambda terms, rng: by_key(terms, terms), "signs in turn": lambda terms, rng: by_key(terms, in_turn(terms))}
+ADDS = {
+    "one by one": lambda terms, rng: np.add.accumulate(terms, axis=0)[-1],
+    "by neighbours": lambda terms, rng: tree(terms), "by halves": lambda terms, rng: halves(terms),
+    "in blocks": lambda terms, rng: blocks(terms, int(rng.integers(2, 9))), "with strides": lambda terms, rng: strides(terms, int(rng.integers(2, 9)))}
+
+
+def by_key(terms, key):
+    return np.take_along_axis(terms, np.argsort(key, axis=0, kind="stable"), axis=0)
+
+
+def in_turn(terms):
+    """A key by which the largest positive, the largest negative, the next positive ... follow one another."""
+    rank = np.argsort(np.argsort(-terms, axis=0), axis=0)
+    return np.minimum(rank, len(terms) - 1 - rank) * 2 + (terms < 0)
+
+
+def tree(terms):
+    while len(terms) > 1:
+        added = terms[:len(terms) // 2 * 2:2] + terms[1::2]
+        terms = np.concatenate([added, terms[-1:]]) if len(terms) % 2 else added
+    return terms[0]
+
+
+def halves(terms):
+    while len(terms) > 1:
+        half = (len(terms) + 1) // 2
+        added = terms[:len(terms) - half] + terms[half:]
+        terms = np.concatenate([added, terms[len(terms) - half:half]])
+    return terms[0]
+
+
+def blocks(terms, size):
+    return np.add.accumulate(np.stack([tree(terms[at:at + size]) for at in range(0, len(terms), size)]), axis=0)[-1]
+
+
+def strides(terms, lanes):
+    return tree(np.stack([np.add.accumulate(terms[lane::lanes], axis=0)[-1] for lane in range(min(lanes, len(terms)))]))
+
+
+def kernel(op, comes, adds, seed=0, page=None):
+    """A right kernel in float32 whose sums come and add up in an order of these tables."""
+    op, rng = av.operator(op), np.random.default_rng(seed)
+
+    class Ordered(PlannedArrays):
+        def _added(self, terms, order):
+            return ADDS[adds](COMES[comes](terms, rng), rng)
+
+    def run(**inputs):
+        with np.errstate(all="ignore"):
+            values, results, xp = plans.trace(op, Plan(coordinates="float32"), Ordered, page, inputs)
+            return {name: xp.plan.output(name, values[name].data, fmt).reshape(shape) for name, (fmt, shape) in results.items()}
+    return run
+
+
+def held(found, cases, outputs):
+    """The largest part of a tolerance that outputs take, of elements that are numbers, without as many as it leaves out."""
+    parts = [np.zeros(1)]
+    for case, actual in zip(cases, outputs):
+        for name, exact in case.operator.truth(**case.inputs).items():
+            wide, exact = actual[name].astype(np.float64), np.asarray(exact)
+            number = np.isfinite(exact)
+            with np.errstate(all="ignore"):
+                part = np.abs(wide - exact) / (found.atol + found.rtol * np.abs(exact))
+            parts.append(np.where(wide == exact, 0.0, part)[number])
+    left_out = found.pairs[-1].undecided
+    return float(np.sort(np.concatenate(parts))[-1 - left_out])
+
+
+def hard_cases(name, dtype, shape, seed):
+    """Inputs on which sums err: as drawn, tiny, huge, of one sign, terms that cancel, terms of very different size."""
+    op = av.operator(name)
+    first = av.case(name, dtype=dtype, shape=shape, seed=seed)
+    rng, upstream = np.random.default_rng(seed), [one for one in op.upstream if isinstance(first.inputs.get(one), np.ndarray)]
+    yield first
+    changes = [lambda dy: dy * 2.0**-12, lambda dy: dy * 2.0**10, np.abs, lambda dy: dy * 10.0 ** rng.integers(-3, 3, dy.shape),
+               lambda dy: np.where(np.arange(dy.size).reshape(dy.shape) % 2, -1.0, 1.0) * (1.0 + 2.0**-6 * dy)]
+    for change in changes:
+        given = {one: change(first.inputs[one].astype(np.float64)).astype(first.inputs[one].dtype) for one in upstream}
+        yield av.case(name, **first.inputs | given)
+
+
+def attack(name, dtype, shape, seed):
+    """By case the largest part of its tolerance that right kernels take in each order of their sums, and which order that is."""
+    op = av.operator(name)
+    for case in hard_cases(name, dtype, shape, seed):
+        found = av.tolerance(name, cases=[case])
+        tried = {(comes, adds): held(found, [case], [kernel(op, comes, adds, seed)(**case.inputs)]) for comes in COMES for adds in ADDS}
+        yield max(tried.items(), key=lambda one: one[1])
+
+
+ATTACKED = [("rms_norm", "float32", (3, 301)), ("rms_norm", "float16", (77, 5)), ("layer_norm", "float32", (1, 1000)), ("layer_norm", "bfloat16", (40, 3)),
+            ("cross_entropy_loss", "float32", (9, 30)), ("group_norm_swish", "float32", (2, 4, 9)), ("log_softmax", "float16", (4, 65)),
+            ("grid_sampler_2d", "float32", (1, 2, 4, 4)), ("hardswish", "float32", (50,)), ("layer_norm", "float64", (5, 40))]
+
+
+@pytest.mark.parametrize(("name", "dtype", "shape"), ATTACKED)
+@pytest.mark.sampled(2)
+def test_no_order_of_sums_breaks_a_tolerance_named_sound(name, dtype, shape):
+    for order, used in attack(name, dtype, shape, 0):
+        assert used <= 1.0, order
+
+
+def test_the_attack_breaks_a_tolerance_that_holds_for_trees_alone():
+    case = av.case("rms_norm", shape=(4096, 2), dy=1.0, x=np.float32(1.0) + np.random.default_rng(0).random((4096, 2), np.float32))
+    trees, every = av.tolerance("rms_norm", cases=[case], plan="pairwise"), av.tolerance("rms_norm", cases=[case])
+    chain, = [kernel("rms_norm", "as they are", "one by one")(**case.inputs)]
+    assert held(trees, [case], [chain]) > 1.0 >= held(every, [case], [chain])
+    assert held(trees, [case], [kernel("rms_norm", "as they are", "by neighbours")(**case.inputs)]) <= 1.0
+
+
+@pytest.mark.parametrize("name", ["rms_norm", "hardswish", "tanh"])
+def test_a_sound_pair_lies_on_bounds_so_that_a_smaller_one_is_not_sound(name):
+    found = av.tolerance(name, shape=(6, 20))
+    pair = found.pairs[-1]
+    assert (found.rtol, found.atol) == (pair.rtol, pair.atol) and pair.seen_atol + pair.seen_rtol <= 1.5 * (pair.atol + pair.rtol)
+    assert 0 <= pair.rtol <= pair.rtol_alone
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_line_is_above_all_points_and_no_line_through_two_of_them_is_lower(seed):
+    rng = np.random.default_rng(seed)
+    sizes, bounds = rng.random(12), rng.random(12)
+    if seed % 2:
+        bounds *= sizes
+    rtol, atol = line(sizes, bounds)
+    best = math.inf
+    slopes = [0.0, *(bounds / sizes), *((bounds[i] - bounds[j]) / (sizes[i] - sizes[j]) for i in range(12) for j in range(i))]
+    for slope in slopes:
+        best = min(best, slope * sizes.mean() + max(0.0, (bounds - slope * sizes).max())) if slope >= 0 else best
+    assert (bounds <= atol + rtol * sizes).all() and rtol >= 0 <= atol
+    assert rtol * sizes.mean() + atol == pytest.approx(best, rel=1e-9)
+
+
+def passes(op, fault, cases, rtol, atol):
+    """Whether numpy.allclose lets a wrong kernel pass, case by case."""
+    wrong = faulty_kernel(op, fault)
+    for case in cases:
+        truth = op.truth(**case.inputs)
+        try:
+            with np.errstate(all="ignore"):
+                outputs = wrong(**case.inputs)
+        except Exception:  # whatever a broken page raises
+            return False
+        if not all(outputs[name].shape == exact.shape and np.allclose(outputs[name].astype(np.float64), exact, rtol, atol, equal_nan=True)
+                   for name, exact in truth.items()):
+            return False
+    return True
+
+
+@pytest.mark.parametrize("pair", [(0.0, 0.0), (1e-5, 1e-8), (1e-3, 1e-3), (0.1, 0.1), (10.0, 10.0)])
+@pytest.mark.parametrize(("name", "dtype"), [("rms_norm", "float16"), ("hardswish", "bfloat16"), ("cross_entropy_loss", "float32"),
+                                             ("grid_sampler_2d", "float32"), ("layer_norm", "float64"), ("softplus", "float16")])
+@pytest.mark.sampled(4)
+def test_what_is_let_through_is_what_allclose_lets_through(name, dtype, pair):
+    op, cases = av.operator(name), [av.case(name, dtype=dtype, seed=seed) for seed in range(2)]
+    found = av.tolerance(name, cases=cases, let_through=pair)
+    assert {one.fault for one in found.passing} == {fault.name for fault in faults(name) if passes(op, fault, cases, *pair)}
+    assert len(found.passing) + len(found.caught) == len(faults(name))
+    used = [one.used for one in found.passing]
+    assert used == sorted(used) and all(one.used > 1 for one in found.caught)
+
+
+def test_a_wrong_kernel_that_passes_is_told_from_one_that_these_inputs_do_not_show():
+    found = av.tolerance("rms_norm", shape=(8, 40), dtype="float16", let_through=(1e-3, 1e-3))
+    by_name = {one.fault: one for one in found.passing}
+    assert by_name["strides ignored"].beyond <= 1.0 < by_name["16-bit outputs truncated"].beyond
+    assert found.smallest.fault == "16-bit outputs truncated"
+    assert av.tolerance("rms_norm", shape=(8, 40), dtype="float16", let_through=(found.rtol, 0.0)).smallest is None
+
+
+def test_a_tolerance_says_what_it_does_not_hold_for():
+    text = str(av.tolerance("grid_sampler_2d", shape=(1, 1, 7, 7), grid=1 / 7, interpolationMode=1))  # between two pixels
+    assert "16 elements hang on a rounding" in text
+    assert "no rtol is sound without atol" in str(av.tolerance("rms_norm"))
+
+
+@pytest.mark.parametrize(("call", "part"), [
+    ({"let_through": 3}, "let_through is (rtol, atol)"), ({"let_through": (1.0, math.nan)}, "numbers from 0 on"), ({"plan": "B7"}, "plan is a Plan"),
+    ({"cases": []}, "cases are those of rms_norm"), ({"cases": [av.case("tanh")]}, "cases are those of rms_norm"), ({"dy": math.nan, "shape": (1, 4)}, "compares finite")])
+def test_what_no_tolerance_can_be_of_is_refused(call, part):
+    with pytest.raises(ValueError, match="got") as error:
+        av.tolerance("rms_norm", **call)
+    assert part in str(error.value)
+
+
+def test_the_command_prints_both_as_tables_and_as_json(capsys):
+    assert main(["tolerance", "rms_norm", "--shape", "4,20", "--dtype", "float16", "--let-through", "1e-3", "1e-3"]) == 0
+    text = capsys.readouterr().out
+    assert "dgammaOut" in text and "16-bit outputs truncated" in text
+    assert main(["tolerance", "rms_norm", "--shape", "4,20", "--plan", "pairwise", "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["plan"] == "pairwise" and content["pairs"][0]["output"] == "dxOut" and 0 < content["atol"] < 1
