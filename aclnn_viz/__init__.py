@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # for editors and type checkers, which do not see what is loa
     from aclnn_viz.accuracy import compare as compare, predict as predict
     from aclnn_viz.acl.why import why as why
     from aclnn_viz.cases import Case as Case, case as case
-    from aclnn_viz.checking import check as check
+    from aclnn_viz.checking import check as check, museum as museum
     from aclnn_viz.checking.tolerances import tolerance as tolerance
     from aclnn_viz.devices import AclError as AclError, DeviceUnavailable as DeviceUnavailable, open_device as open_device
     from aclnn_viz.errors import NotSupported as NotSupported
@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # for editors and type checkers, which do not see what is loa
 _MODULES = {
     "AclError": "devices", "Case": "cases", "DeviceUnavailable": "devices", "NotSupported": "errors", "acl": "",
     "case": "cases", "check": "checking", "compare": "accuracy", "cpp_sample": "devices.cpp", "derive": "proving", "explore": "explorers",
-    "glossary": "words", "judge": "pictures", "language": "words", "load": "storage.own", "open_device": "devices", "operator": "operators", "operators": "",
+    "glossary": "words", "judge": "pictures", "language": "words", "load": "storage.own", "museum": "checking", "open_device": "devices", "operator": "operators", "operators": "",
     "predict": "accuracy", "prove": "proving", "sweep": "sweeps", "tiles": "", "tolerance": "checking.tolerances", "why": "acl.why",
 }
 __all__ = list(_MODULES)

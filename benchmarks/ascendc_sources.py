@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import hashlib
 import io
+import json
 import os
 import re
 import shutil
@@ -33,21 +34,21 @@ def rows(x):
 
 # What an operator called so computes, of its inputs in float64; in an operator's own order of inputs.
 REFERENCES = {
-    "add": lambda a, b: a + b, "myadd": lambda a, b, c: a + b + c, "vecaddfl32": lambda a, b: a + b, "sub": lambda a, b: a - b, "div": lambda a, b: a / b,
-    "fmax": lambda a, b: np.fmax(a, b), "mul": lambda a, b: a * b, "sinh": np.sinh, "asinh": np.arcsinh, "notequal": lambda a, b: a != b, "lessequal": lambda a, b: a <= b, "asinhgrad": lambda y, dy: dy / np.cosh(y), "lerp": lambda a, b, w: a + w * (b - a),
+    "add": lambda a, b: a + b, "myadd": lambda a, b, c: a + b + c, "vecadd": lambda a, b: a + b, "sub": lambda a, b: a - b, "div": lambda a, b: a / b,
+    "fmax": lambda a, b: np.fmax(a, b), "sinh": np.sinh, "asinh": np.arcsinh, "notequal": lambda a, b: a != b, "lessequal": lambda a, b: a <= b, "asinhgrad": lambda y, dy: dy / np.cosh(y), "lerp": lambda a, b, w: a + w * (b - a),
     "addcmul": lambda x, a, b, v: x + v * a * b, "fastgelu": lambda x: x / (1 + np.exp(-1.702 * x)), "gelu": lambda x: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
     "heaviside": lambda x, v: np.heaviside(x, v), "isclose": lambda a, b: np.isclose(a, b), "leakyrelu": lambda x: np.where(x > 0, x, 0 * x), "softmax": lambda x: rows(x) / rows(x).sum(-1, keepdims=True),
     "tril": np.tril, "triu": np.triu, "xlogy": lambda x, y: x * np.log(y), "mseloss": lambda a, b: np.mean((a - b) ** 2, keepdims=True).reshape(-1),
     "mselossgrad": lambda a, b, d: 2 * (a - b) * d / a.size, "adds": lambda x: x + 2,
     "fastgelugrad": lambda dy, x: dy * (1 / (1 + np.exp(-1.702 * x)) + 1.702 * x * np.exp(-1.702 * x) / (1 + np.exp(-1.702 * x)) ** 2),
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "logsumexp": lambda x: np.log(np.exp(x).sum(-1)), "cumsum": lambda x: np.cumsum(x, 0), "reduce": lambda x: x.sum(keepdims=True).reshape(-1),
+    "logsumexp": lambda x: np.log(np.exp(x).sum(-1)), "cumsum": lambda x: np.cumsum(x, 0), "reduce": lambda x: x.sum(keepdims=True).reshape(-1),
 }
 
 
-def tried(kind: str, place: Path, seconds: float) -> tuple[str, str]:
-    """The verdict on a source, and what is missing; in a process of its own, which is ended after `seconds`."""
+def tried(kind: str, place: Path, seconds: float, schedule="eager", inputs=None) -> tuple[str, str]:
+    """The verdict on a source, and its hazards or what is missing; in a process of its own, which is ended after `seconds`."""
     answers = Queue()
-    work = Process(target=lambda: answers.put(KINDS[kind](place)))
+    work = Process(target=lambda: answers.put(KINDS[kind](place, schedule, inputs)))
     work.start()
     try:
         return answers.get(timeout=seconds)
@@ -58,7 +59,7 @@ def tried(kind: str, place: Path, seconds: float) -> tuple[str, str]:
         work.join()
 
 
-def project(place: Path) -> tuple[str, str]:
+def project(place: Path, schedule, inputs) -> tuple[str, str]:
     from aclnn_viz.tiles.projects import Project
 
     try:
@@ -68,17 +69,18 @@ def project(place: Path) -> tuple[str, str]:
             reference = REFERENCES.get(called)
             combination = next((k for k, dtype in enumerate(one.inputs[0].types) if dtype == np.float32), 0)
             rng = np.random.default_rng(0)
-            given = [np.abs(rng.standard_normal((16, 128) if "custom" not in one.name.lower() else (8, 2048))).astype(each.types[combination] or "f4") + each.types[combination].type(1)
-                     for each in one.inputs]
+            shape = (8, 2048) if "custom" in one.name.lower() else (16, 128)
+            given = [(rng.integers(1, most[0], sizes) if most else np.abs(rng.standard_normal(sizes)) + 1).astype(dtype) for dtype, sizes, *most in
+                     inputs or [(each.types[combination] or "f4", shape) for each in one.inputs]]
             try:
-                run = one.launch(*given)
+                run = one.launch(*given, schedule=schedule)
             except ValueError as error:
                 if "no shape function" not in str(error):
                     raise
-                run = one.launch(*given, shapes=[given[0].shape] * len(one.outputs))
+                run = one.launch(*given, shapes=[given[0].shape] * len(one.outputs), schedule=schedule)
     except Exception as error:
         return "not run", said(error)
-    hazards = "; ".join(sorted({f"{each.kind} (line {each.line})" for each in run.hazards}))
+    hazards = listed((each.kind, each.line) for each in run.hazards)
     if reference is None:
         return "launched", hazards or "no reference here"
     try:
@@ -94,11 +96,17 @@ def project(place: Path) -> tuple[str, str]:
     return ("agrees" if close else "differs") + " with NumPy" * close, hazards
 
 
-def program(place: Path) -> tuple[str, str]:
+def listed(hazards) -> str:
+    return "; ".join(sorted({f"{kind} (line {line})" for kind, line in hazards}))
+
+
+def program(place: Path, schedule, inputs) -> tuple[str, str]:
     """Run a program as its README says: generate data, run, verify, in a copy of its folder."""
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary, place.parent.name)
+    with contextlib.ExitStack() as gone:  # at one path, so that the same source is compiled once
+        folder = Path(tempfile.gettempdir(), "ascendc_sources", place.parent.name)
+        shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(place.parent, folder)
+        gone.callback(shutil.rmtree, folder, True)
         (build := folder / "build").mkdir(exist_ok=True)
         for name in ("input", "output"):
             (build / name).mkdir(exist_ok=True)
@@ -115,16 +123,18 @@ def program(place: Path) -> tuple[str, str]:
         if (where / generate[0]).exists() and (made := subprocess.run([*python, *generate], cwd=where, capture_output=True, encoding="utf-8", errors="replace")).returncode:
             return "not run", "gen_data.py: " + made.stderr.strip().rpartition("\n")[2][:150]
         others = [str(one) for one in folder.glob("*.cpp") if one.name != place.name]
-        command = [*python, "-m", "aclnn_viz.cli", "cpp", "run", str(folder / place.name), *defines, "-I", str(folder), *(part for one in others for part in ("--with", one))]
+        command = [*python, "-m", "aclnn_viz.cli", "cpp", "run", str(folder / place.name), "--json", "--schedule", str(schedule), *defines, "-I", str(folder), *(part for one in others for part in ("--with", one))]
         ran = subprocess.run(command, cwd=where, capture_output=True, encoding="utf-8", errors="replace", env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])})
-        hazards = "; ".join(re.findall(r"aclnn-viz: ([^,:]+), core", ran.stderr)[:3])
-        if ran.returncode not in (0, 1) or (ran.returncode == 1 and not hazards):
-            return "not run", said(ran.stderr) if "error" in ran.stderr else (ran.stderr.strip() or ran.stdout.strip())[-200:].replace("\n", " ")
+        left = json.loads(ran.stdout) if ran.stdout else {"status": ran.returncode, "hazards": [], "output": "", "said": [ran.stderr]}
+        hazards = listed((one["kind"], one["line"]) for one in left["hazards"])
+        if left["status"] not in (0, 1) or left["status"] == 1 and not hazards or "program ended" in hazards:
+            text = "; ".join(left["said"]) or left["output"].strip()
+            return "not run", said(text) if "error" in text else text[-200:].replace("\n", " ")
         made = [one for one in sorted((where / "output").glob("*.bin")) if one.name != "golden.bin"]
         if verify is None and made and (where / "output" / "golden.bin").exists() and (folder / "scripts" / "verify_result.py").exists():
             verify = [str(folder / "scripts" / "verify_result.py"), str(made[0]), str(where / "output" / "golden.bin")]
         if verify is None:
-            return ("agrees by its own words" if re.search(r"(?i)pass|success", ran.stdout) else "runs"), hazards or "has no script that judges"
+            return ("agrees by its own words" if re.search(r"(?i)pass|success", left["output"]) else "runs"), hazards or "has no script that judges"
         judged = subprocess.run([*python, *verify], cwd=where, capture_output=True, encoding="utf-8", errors="replace")
         fine = not judged.returncode and not re.search(r"(?i)fail|\[error", judged.stdout)
         return "agrees with its script" if fine else "differs", hazards or ("" if fine else (judged.stdout + judged.stderr).strip()[-150:].replace("\n", " "))

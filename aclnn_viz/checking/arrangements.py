@@ -153,13 +153,14 @@ class _Matcher:
 
 def _places(source) -> Iterator[tuple[str, _Matcher, ast.AST, str, int | None, ast.expr, ast.expr, dict]]:
     for name, tree in source.trees.items():
+        names = _Matcher(tree, source.functions[name].__globals__)
         for holder in ast.walk(tree):
             for field, value in ast.iter_fields(holder):
                 for at, node in enumerate(value if isinstance(value, list) else [value]):
                     if not isinstance(node, ast.BinOp | ast.Call):
                         continue
                     for left, right in IDENTITIES:
-                        matcher = _Matcher(tree, source.functions[name].__globals__)
+                        matcher = copy.copy(names)
                         if bound := next(matcher.match(left, node, {}), None):
                             matcher.home = matcher.home or next(iter(sorted(matcher.modules & {"np", "torch", "jnp"})), "np")
                             yield name, matcher, holder, field, at if isinstance(value, list) else None, node, right, bound
@@ -179,7 +180,7 @@ def rearranged(source, right: Callable[[Callable], bool]) -> tuple[str, str, str
 def _put(place) -> tuple:
     """Put the right side of an identity into its place; return what undoes it."""
     _, matcher, holder, field, at, node, side, bound = place
-    value, new = getattr(holder, field), ast.copy_location(matcher.written(side, bound), node)
+    value, new = getattr(holder, field), ast.fix_missing_locations(ast.copy_location(matcher.written(side, bound), node))
     setattr(holder, field, new if at is None else [*value[:at], new, *value[at + 1:]])
     return holder, field, value
 
@@ -230,7 +231,7 @@ def _lost(source, some: list) -> str:
             value = getattr(holder, field)
             undo.append((holder, field, value))
             parts = [node.left, node.right] if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub) else []
-            call = ast.copy_location(ast.Call(ast.Name("_watch", ast.Load()), [node, *parts], []), node)
+            call = ast.fix_missing_locations(ast.copy_location(ast.Call(ast.Name("_watch", ast.Load()), [node, *parts], []), node))
             setattr(holder, field, call if at is None else [*value[:at], call, *value[at + 1:]])
         source.watched(watch)
     except Exception:  # whatever a kernel raises on its case

@@ -6,8 +6,7 @@ named confidently only if it agrees with the kernel on every case, and no other 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import dataclass, field
 from itertools import chain, islice
 
 import numpy as np
@@ -29,8 +28,6 @@ from aclnn_viz.operators.faults.edits import Edit, edits, rarer
 from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.words.messages import linked, message, tr
 
-CLOSEST = message("{text}; closest is {fault!r}, on {n} of {all} wrong cases, but not with {case}")
-CLOSEST_AMONG = message("{text}; closest is {fault!r}, on {n} of the {all} smallest wrong cases, but not with {case}")
 SMALLEST = 12  # of the failing cases, to look for what is like them where no fault agrees with all
 ODD = 0.02  # the share of 16-bit elements that float32 rounding may put on the other side of a tie
 FRESH, MIXED, SMALL = 6, 16, 2000  # fresh cases, and with mixed options, on which the kernel is run, and their elements at most
@@ -64,7 +61,7 @@ def diagnose(op, seen: Sequence[CaseRun], tested: KernelUnderTest | None = None,
 
     `silent` is the number of cases on which the kernel returned nothing: no fault explains that, so none is certain.
     """
-    known = {fault: faulty_kernel(op, fault) for fault in faults(op.name)}
+    known = {fault: faulty_kernel(op, fault) for fault in faults(op.name) if not fault.edit}  # the search tries edits
     failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
     passing = [one for one in seen if not one.misses]
     ordered = [*cheapest_first(failing), *passing]
@@ -87,10 +84,7 @@ def diagnose(op, seen: Sequence[CaseRun], tested: KernelUnderTest | None = None,
 
 
 def as_candidate(op, fault: Fault) -> Candidate:
-    """A named fault, or the edit in the place of one, as a candidate of an explanation: for a kernel that has it everywhere
-    or under a condition."""
-    if fault.edit:
-        return of_edit(fault.edit)
+    """A named fault as a candidate of an explanation: for a kernel that has it everywhere or under a condition."""
     wrong = faulty_kernel(op, fault)
     return Candidate("named fault", lambda: fault.place(op.page), lambda one: _agrees(fault, wrong, one),
                      message("the named fault {fault!r}: {story}", fault=fault.name, story=fault.origin))
@@ -111,32 +105,12 @@ def law_of(seen: Sequence[CaseRun], right: Sequence[Traits], fresh: Sequence[Cas
     return law, stands(law, runs)
 
 
-def with_closest(op, diagnosis: Diagnosis, seen: Sequence[CaseRun]) -> Diagnosis:
-    """The same with the fault that agrees with most of the small wrong cases: for numbers that nothing explains, as each
-    fault is run on each of these cases."""
-    failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
-    some = failing[:SMALLEST]
-    if diagnosis.name or diagnosis.candidates or not some:
-        return diagnosis
-    known = {fault: faulty_kernel(op, fault) for fault in faults(op.name) if not fault.edit}  # the search tries edits
-    counts = {fault: sum(_agrees(fault, wrong, one) for one in some) for fault, wrong in known.items()}
-    fault = max(counts, key=counts.get, default=None)
-    if not fault or not counts[fault]:
-        return diagnosis
-    other = next(one for one in [*failing, *(one for one in seen if not one.misses)] if not _agrees(fault, known[fault], one))
-    text = CLOSEST_AMONG if len(some) < len(failing) else CLOSEST
-    return replace(diagnosis, candidates=(fault.name,), text=message(
-        text.key, text=diagnosis.text, fault=fault.name, n=counts[fault], all=len(some), case=str(other.prepared.recipe)))
-
-
 def _agrees(fault: Fault, wrong: Callable, one: CaseRun) -> bool:
     """Whether a fault explains what a kernel returned for one case.
 
     `wrong` is the page with the fault. It must return the same numbers, up to rounding; and where the judge found the
     kernel wrong, it must find `wrong` wrong, too.
     """
-    if fault.edit and one.usable and not of_edit(fault.edit).same(one):  # there may be hundreds, and this is quick
-        return False
     single, inputs = is_single(one.outputs), one.prepared.case.inputs
     return _gives(fault, wrong, one, inputs, single) or single and _gives(fault, _in_float32(wrong), one, inputs, single)
 
@@ -219,7 +193,8 @@ class Explanation:
     @classmethod
     def of_mend(cls, found: Mend, cases: int) -> "Explanation":
         return cls("arrangement" if found.lost else "mended", str(found), found.line, found.before, found.after,
-                   message("with it your kernel is right on all of {n} cases", n=cases), equal=found.equal, holds=found.right)
+                   message("with it your kernel is right on all of {n} cases", n=cases), equal=found.equal, holds=found.right,
+                   yours=found)
 
     @property
     def mends(self) -> bool:
@@ -227,8 +202,7 @@ class Explanation:
         return self.kind in ("arrangement", "mended")
 
     def __str__(self) -> str:
-        lines = [tr(str(self.yours))] if self.yours else []
-        lines += [tr(self.text)]
+        lines = [tr(str(self.yours))] * bool(self.yours) + [tr(self.text)] * (not self.mends)
         if self.condition:
             lines += [tr("  but {condition}: there it is right", condition=self.condition) if _excepts(self.condition) else
                       tr("  only where {condition}; elsewhere it is right", condition=self.condition)]
@@ -239,21 +213,17 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(op, seen: Sequence[CaseRun], seconds: float, fresh: Callable[[], list[CaseRun]] = list, right: Sequence[Traits] = (),
-            yours: Mend | None = None) -> Explanation | None:
+def explain(op, seen: Sequence[CaseRun], seconds: float, fresh: Callable[[], list[CaseRun]] = list,
+            right: Sequence[Traits] = ()) -> Explanation | None:
     """Search for what explains the failing cases among those seen; None when nothing does, or time is up.
 
-    `fresh()` are runs of the kernel on cases on which nothing was found; `right` describes more cases on which it is right. If an
-    edit of the kernel mends it, that is `yours`: a rearrangement says all, beside another stands what the kernel behaves as.
+    `fresh()` are runs of the kernel on cases on which nothing was found; `right` describes more cases on which it is right.
     """
     failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
-    found = None
-    if failing and not (yours and yours.lost) and all(one.usable for one in failing) and not all(one.subtle for one in failing):
-        passing = sorted((one for one in seen if not one.misses and one.usable), key=lambda one: one.size)
-        found = _searched(op, cheapest_first(failing), passing, fresh, Budget(seconds), right)
-    if not yours:
-        return found
-    return replace(found, yours=yours) if found else Explanation.of_mend(yours, len(seen) + len(fresh()))
+    if not failing or not all(one.usable for one in failing) or all(one.subtle for one in failing):
+        return None
+    passing = sorted((one for one in seen if not one.misses and one.usable), key=lambda one: one.size)
+    return _searched(op, cheapest_first(failing), passing, fresh, Budget(seconds), right)
 
 
 def _searched(op, failing, passing, fresh, budget, right) -> Explanation | None:
@@ -296,7 +266,7 @@ def _as_one(op, failing, passing, fresh, budget, right) -> Explanation | None:
 
 
 def of_fault(op, fault: Fault, cases: int) -> Explanation:
-    """The explanation that a named fault is, or the edit that stands in the place of one."""
+    """The explanation that a named fault is."""
     return _in_words([as_candidate(op, fault)], cases)
 
 
@@ -311,9 +281,8 @@ def _named(op, failing, passing, budget) -> Iterator[Candidate]:
 
 
 def _plain(op, failing, passing, budget) -> Iterator[Candidate]:
-    scaled = scaled_output(failing)
-    yield from _agree(budget.within(chain([scaled] if scaled else [], moved(op, failing), taken_for_others(
-        op, [*failing, *passing]), read_and_written(op, failing))), failing)
+    yield from _agree(budget.within(chain(moved(op, failing), taken_for_others(op, [*failing, *passing]), read_and_written(
+        op, failing))), failing)
 
 
 def _edited(op, failing, passing, budget) -> Iterator[Candidate]:
@@ -339,6 +308,9 @@ def _sums(op, failing, passing, budget) -> Iterator[Candidate]:
 
 
 def _constants(op, failing, passing, budget) -> Iterator[Candidate]:
+    if scaled := [*_agree(filter(None, [scaled_output(failing)]), failing)]:
+        yield from scaled
+        return
     for slot in budget.within(slots(op.page)):
         if slot.fit(failing[0]) is not None and (found := fitted(slot, failing)):
             yield from _agree([found], failing)

@@ -11,6 +11,7 @@ import functools
 import inspect
 import itertools
 import re
+import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -51,8 +52,17 @@ MEMORY = 2**30  # bytes that edited kernels may allocate beyond what the process
 IDLE, LONGER = re.compile(r"[+-] 0(?:\.0)?\b|[*/] 1(?:\.0)?\b"), 9
 
 
+EDITED = "<an edited kernel>"
+
+
 class Unreadable(Exception):
     """The source of a kernel cannot be edited."""
+
+
+def _loops(block: list[ast.stmt]) -> Iterator[ast.For]:
+    for statement in block:
+        yield from [statement] * isinstance(statement, ast.For)
+        yield from _loops([*getattr(statement, "body", ()), *getattr(statement, "orelse", ())])
 
 
 @dataclass(eq=False)
@@ -140,12 +150,14 @@ class Source:
 
     @property
     def _code(self):
-        loops = [node for tree in self.trees.values() for node in ast.walk(tree) if isinstance(node, ast.For)]
+        trees = [*self.trees.values()]
+        loops = [*_loops(trees)]
         before = [loop.iter for loop in loops]
         for loop in loops:
-            loop.iter = ast.copy_location(ast.Call(ast.Name("_bounded", ast.Load()), [loop.iter], []), loop.iter)
+            bounded = ast.copy_location(ast.Name("_bounded", ast.Load()), loop.iter)
+            loop.iter = ast.copy_location(ast.Call(bounded, [loop.iter], []), loop.iter)
         try:
-            return compile(ast.fix_missing_locations(ast.Module([*self.trees.values()], [])), "<an edited kernel>", "exec")
+            return compile(ast.Module(trees, []), EDITED, "exec")
         finally:
             for loop, items in zip(loops, before):
                 loop.iter = items
@@ -167,6 +179,22 @@ class Source:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return run(kernel, self.probe.prepared.case, list(self.probe.prepared.expected), None).outputs
+
+    def executed(self, one: CaseRun) -> set[int]:
+        """The lines that the kernel executes on the case of a run: no edit of another line mends it."""
+        lines = set()
+
+        def watch(frame, *_):
+            if frame.f_code.co_filename == EDITED:
+                lines.add(frame.f_lineno)
+                return watch
+        before = sys.gettrace()
+        sys.settrace(watch)
+        try:
+            _wrong(self.built(), one)
+        finally:
+            sys.settrace(before)
+        return lines
 
     def place(self, name: str, line: int) -> str:
         function = self.functions[name]
@@ -207,7 +235,7 @@ class Mend:
 
 def _wrong(kernel: Callable, one: CaseRun) -> set[str] | None:
     """The outputs that a kernel has wrong on the case of a run; None if it returns nothing."""
-    with np.errstate(all="ignore"), warnings.catch_warnings():
+    with np.errstate(all="ignore"), warnings.catch_warnings(), _limited_memory():
         warnings.simplefilter("ignore")
         outputs = run(kernel, one.prepared.case, list(one.prepared.expected), None).outputs
         return None if outputs is None else {miss.output for miss in judge(one.prepared, outputs)}
@@ -253,8 +281,10 @@ def mend(kernel: Callable, failing: Sequence[CaseRun], passing: Sequence[CaseRun
         line, before, after, lost, changed = found
         if all(_right(changed, one) for one in fresh()):
             return Mend(line, before, after, changed, lost)
-    fresh()  # drawn before memory is limited
     with _limited_memory() as limited:
+        pass
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Python, to which some edits look odd
         return _edited(source, failing, passing, fresh, budget) if limited else None
 
 
@@ -264,7 +294,7 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
     probe = max(failing[:SOME], key=lambda one: len({miss.output for miss in one.misses}))
     wrong = {miss.output for miss in probe.misses}
     partly: dict[str, list] = {output: [] for output in wrong}
-    for kind, (name, statement, change) in _edits(source):
+    for kind, (name, statement, change) in _edits(source, source.executed(probe)):
         if budget.over or found and kind != group:
             break
         group = kind
@@ -311,14 +341,15 @@ def _one_each(source, choices: list[list], cases, fresh, budget) -> Mend | None:
     return None
 
 
-def _edits(source: Source) -> Iterator[tuple[str, tuple[str, ast.stmt, Change]]]:
-    """Every edit of the functions of a kernel, those of kinds with many last."""
+def _edits(source: Source, lines: set[int]) -> Iterator[tuple[str, tuple[str, ast.stmt, Change]]]:
+    """Every edit of some lines of the functions of a kernel, those of kinds with many last."""
     many: dict[str, list] = {kind: [] for kind in LAST}
     for name, tree in source.trees.items():
         names = names_of(tree, ModuleType(""))
         for statement, change in itertools.chain(_of_kernels(tree, names), changes(tree, names)):
-            if change.kind == "factor" and isinstance(change.node, ast.BinOp):
-                continue  # one side of it stands for both
+            if change.kind == "factor" and isinstance(change.node, ast.BinOp) or lines.isdisjoint(
+                    range(statement.lineno, statement.end_lineno + 1)):
+                continue  # one side of a product stands for both
             if change.kind in LAST:
                 many[change.kind].append((change.kind, (name, statement, change)))
             else:

@@ -13,7 +13,7 @@ from aclnn_viz.checking.case_run import CaseRun, cheapest_first
 from aclnn_viz.checking.conditions import Traits, common
 from aclnn_viz.checking.counterexample import Counterexample
 from aclnn_viz.checking.evidence import Budget, Evidence, KernelUnderTest
-from aclnn_viz.checking.explanation import Diagnosis, Explanation, diagnose, explain, fresh_runs, law_of, of_fault, with_closest
+from aclnn_viz.checking.explanation import Diagnosis, Explanation, diagnose, explain, fresh_runs, law_of, of_fault
 from aclnn_viz.checking.judge import once_per_case
 from aclnn_viz.checking.mending import mend
 from aclnn_viz.checking.scope import DEPTHS, Depth, Scope
@@ -27,8 +27,8 @@ ALLOWING = message("  leave them out with dtypes=, where= or limits=, or pass wi
 GENERATOR = '<meta name="generator" content="aclnn-viz check">'  # of pages that may be replaced
 _BODY = "max-width:60em; margin:auto"
 NOTHING = message("none of those measured")
-MENDING = 0.4  # of the time of the search goes to edits of the reader's kernel at most, the rest to those of the page
-DEPENDENCE = 1.5  # seconds, for what its errors depend on where nothing explains them
+MENDING = 0.6  # of the time of the search goes to edits of the reader's kernel at most, the rest to those of the page
+DEPENDENCE = 1.2  # seconds, for what its errors depend on where nothing explains them
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class CheckResult:
     def cause(self) -> str:
         """In one line why the kernel is wrong, as far as that was found; an empty text for a right one."""
         found = self.explanation
-        if found and (yours := found.yours or (found if found.mends else None)):
+        if found and (yours := found.yours):
             return message("{line}: {before}  ->  {after}", line=yours.line, before=_joined(yours.before), after=_joined(yours.after))
         if found and not self.diagnosis.name:
             return message("as if {line} read: {after}", line=found.line, after=_joined(found.after)) if found.line else found.text
@@ -308,12 +308,11 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
     if diagnosis.name:
         known = of_fault(op, next(one for one in faults(op.name) if one.name == diagnosis.name), len(seen))
         return diagnosis, replace(known, yours=yours)
-    explanation = explain(op, seen, end.left, fresh, evidence.right, yours)
+    explanation = Explanation.of_mend(yours, len(seen) + len(fresh())) if yours else explain(op, seen, end.left, fresh, evidence.right)
     if not explanation:
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
-        text = depends(op, failing, tested, seed, min(DEPENDENCE, seconds))
-        diagnosis = with_closest(op, diagnosis, seen)
         law, stands = law_of(seen, evidence.right, fresh())
+        text = depends(op, failing, None if stands else tested, seed, min(DEPENDENCE, seconds))
         if law:
             text = [message("wrong exactly where {condition}", condition=law.text) if stands else
                     message("of the cases that were run exactly those are wrong with {condition}", condition=law.text), *text]

@@ -310,7 +310,7 @@ class Depth:
     trials: float
 
 
-DEPTHS = {one.name: one for one in (Depth("quick", 1.5, 0.3, 0.3, 10.0, 0.0), Depth("normal", 60.0, 4.0, 1.5, 10.0, 3.0),
+DEPTHS = {one.name: one for one in (Depth("quick", 1.5, 0.3, 0.3, 10.0, 0.0), Depth("normal", 60.0, 2.5, 1.0, 10.0, 3.0),
                                     Depth("deep", 60.0, 6.0, 1.5, 30.0, 20.0))}
 
 

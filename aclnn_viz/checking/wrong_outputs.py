@@ -236,6 +236,13 @@ def _factor(scale: float, inputs: dict) -> str:
 
 def convention(one: CaseRun) -> str:
     """In words the convention in which alone a wrong run differs from the kit: what 0 / 0 is, or the slope at a kink; else nothing."""
+    known = vars(one)  # kept there: it is asked for by whoever counts, shrinks or explains
+    if "convention" not in known:
+        known["convention"] = _convention(one)
+    return known["convention"]
+
+
+def _convention(one: CaseRun) -> str:
     if not one.usable or any(miss.wrong is None for miss in one.misses):
         return ""
     finite = all(np.isfinite(value.astype(np.float64)).all() for value in one.prepared.case.inputs.values()

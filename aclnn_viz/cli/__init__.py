@@ -201,6 +201,8 @@ COMMANDS = {
         "--soc": {"help": "the product to repeat a call on, where the log names none (default: Atlas A2)"},
         "--cann": {"help": "the version of CANN, likewise (default: 9.1)"}}),
     "check": (checking.check, checking.OPTIONS),
+    "museum": (authoring.museum, {
+        "name": {"nargs": "?", "help": "an operator, a fault or a thread, or a part of one; a list of all unless given"}}),
     "tolerance": (checking.tolerance, checking.TOLERANCE),
     "triage": (checking.triage, checking.TRIAGE),
     "run": (run, {

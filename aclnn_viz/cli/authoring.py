@@ -118,6 +118,19 @@ def why(options) -> int:
     return 0 if found.meanings else 1
 
 
+def museum(options) -> int:
+    """Show mistakes of published kernels, each with its public thread, replayed by a test that misses it and one that does not.
+
+    The exit status is 2 when there is none of that name.
+    """
+    from aclnn_viz.checking import museum
+
+    found = museum(options.name)
+    print(json.dumps([one.to_json() for one in found], indent=1) if options.json else
+          "\n\n".join(map(str, found)) if options.name else found)
+    return 0
+
+
 def glossary(options) -> int:
     """Show the terms of the field in English and in the vendor's Chinese, each with a sentence and with its source.
 

@@ -1,6 +1,7 @@
 """Run C++ on this machine: whole programs with CANN emulated, and what a project of your own is compiled with."""
 
 import json
+import math
 import shlex
 import sys
 import tempfile
@@ -14,27 +15,31 @@ from aclnn_viz.words.messages import tr
 def run(options) -> int:
     """Build a C++ program that holds host and kernel, and run it in the current folder with CANN emulated.
 
-    The exit status is the program's own; 1 if that is 0 and a kernel showed hazards; 2 if it could not be built; 124 if it took
+    The exit status is the program's own; 1 if that is 0 and a kernel showed hazards that --allow does not name; 2 if it could not be built; 124 if it took
     too long; 128 and the number of the signal that ended it. ACLNN_VIZ_SOC and ACLNN_VIZ_CANN choose product and version.
     What follows -- are the arguments of the program.
     """
     from aclnn_viz.devices import whole
     from aclnn_viz.devices.serving import Emulator
-    from aclnn_viz.tiles.compiling import CompileError
+    from aclnn_viz.tiles.compiling import CompileError, debugger
+    from aclnn_viz.tiles.hazards import KINDS
 
+    if unknown := {*options.allow} - KINDS.keys():
+        raise ValueError(problem("--allow names a kind of hazard: " + ", ".join(KINDS), ", ".join(unknown), "name one of these"))
+    if options.gdb:
+        debugger(options.seconds)
     try:
         program = whole.build([options.file, *options.sources], options.defines, options.include)
     except CompileError as error:  # in the compiler's own lines
         print("aclnn-viz:", error, file=sys.stderr)
         return 2
-    schedule = int(options.schedule) if options.schedule.isdigit() else options.schedule
-    emulator = Emulator(options.soc, schedule=schedule, traced=options.trace is not None)
+    emulator = Emulator(options.soc, schedule=options.schedule, traced=options.trace is not None)
     with ExitStack() as files:
         streams = [None, None]
         if options.json:
             streams = [files.enter_context(tempfile.TemporaryFile("w+", 1, encoding="utf-8", errors="replace")) for _ in range(2)]
             files.enter_context(redirect_stdout(streams[0]))  # what kernels print
-        left = whole.run(program, options.words, emulator, options.seconds, streams)
+        left = whole.run(program, options.words, emulator, math.inf if options.gdb else options.seconds, streams, options.allow)
         for one in filter(None, streams):
             one.seek(0)
         left.output, left.errors = (one.read() if one else "" for one in streams)
@@ -55,15 +60,17 @@ def check(options) -> int:
     The exit status is 0 only if there was no hazard and every number is right.
     """
     from aclnn_viz.checking import check as judged
-    from aclnn_viz.tiles.cpp import cpp
+    from aclnn_viz.tiles.compiling import debugger
+    from aclnn_viz.tiles.cpp import SECONDS, cpp
     from aclnn_viz.tiles.files import on_files
     from aclnn_viz.tiles.projects import Project
 
     if bool(options.op) == bool(options.golden):
         raise ValueError(problem("a kernel is judged as an operator (--op) or on files (--input, --golden)",
                                  "both" if options.op else "neither", "pass one of the two"))
+    if options.gdb:
+        debugger(SECONDS)
     place = Path(options.place)
-    schedule = int(options.schedule) if options.schedule.isdigit() else options.schedule
     if place.is_dir():
         kernel = Project(place, options.entry)
     else:
@@ -71,7 +78,7 @@ def check(options) -> int:
         kernel = source[options.entry or source.names[0]]
     with redirect_stdout(sys.stderr) if options.json else nullcontext():  # a kernel may print
         result = judged(options.op, kernel.program(options.op), dtypes=options.dtypes and options.dtypes.split(","), depth=options.depth) if options.op else \
-            on_files(kernel, options.input, options.golden, options.set, options.rtol, cores=options.cores, schedule=schedule)
+            on_files(kernel, options.input, options.golden, options.set, options.rtol, cores=options.cores, schedule=options.schedule)
     print(result.to_json() if options.json else result)
     return 0 if result.passed else 1
 
@@ -111,6 +118,16 @@ def parted(arguments: list[str]) -> tuple[list[str], list[str]]:
     return arguments, []
 
 
+def order(text: str) -> str | int:
+    """An order of landing as it is given: its name, or a number."""
+    return int(text) if text.isdigit() else text
+
+
+BOTH = {
+    "-D": {"dest": "defines", "action": "append", "default": [], "metavar": "NAME=VALUE", "help": "a macro"},
+    "-I": {"dest": "include", "action": "append", "default": [], "metavar": "FOLDER", "help": "a folder of headers"},
+    "--schedule": {"type": order, "default": "eager", "help": '"eager" (the default), "late" or a number, which draws an order'},
+    "--gdb": {"action": "store_true", "help": "open gdb where C++ crashes, or computes for too long"}}
 COMMANDS = {
     "check": (check, {
         "place": {"metavar": "FILE|FOLDER", "help": "a C++ file with an entry, or an operator project"},
@@ -120,21 +137,18 @@ COMMANDS = {
         "--set": {"action": "append", "default": [], "metavar": "NAME=VALUE", "help": "an attribute of a project, a number of an entry"},
         "--rtol": {"type": float, "default": 1e-3, "help": "with files: how far a number may be, relative and absolute (default: 0.001)"},
         "--entry": {"metavar": "NAME", "help": "the entry of a file, the operator of a project, where there are several"},
-        "-D": {"dest": "defines", "action": "append", "default": [], "metavar": "NAME=VALUE", "help": "a macro"},
-        "-I": {"dest": "include", "action": "append", "default": [], "metavar": "FOLDER", "help": "a folder of headers"},
         "--cores": {"type": int, "metavar": "N", "help": "with files: cores of the run, or that the tiling function is offered"},
-        "--schedule": {"default": "eager", "help": '"eager" (the default), "late" or a number, which draws an order'},
+        **BOTH,
         "--dtypes": {"metavar": "A,B", "help": "with --op: only these formats"},
         "--depth": {"choices": ["quick", "normal", "deep"], "default": "normal", "help": "with --op: how many cases"}}),
     "run": (run, {  # what follows -- is the program's
         "file": {"metavar": "FILE", "help": "a C++ file with a function main; its own arguments follow after --"},
-        "-D": {"dest": "defines", "action": "append", "default": [], "metavar": "NAME=VALUE", "help": "a macro"},
-        "-I": {"dest": "include", "action": "append", "default": [], "metavar": "FOLDER", "help": "a folder of headers"},
         "--with": {"dest": "sources", "action": "append", "default": [], "metavar": "FILE",
                    "help": "another source of the program, such as the kernel's"},
-        "--schedule": {"default": "eager", "help": '"eager" (the default), "late" or a number, which draws an order'},
         "--soc": {"help": "the SoC that is emulated, such as Ascend910B2; ACLNN_VIZ_SOC unless given"},
         "--seconds": {"type": float, "default": 60.0, "help": "how long the program may take (default: 60)"},
+        "--allow": {"action": "append", "default": [], "metavar": "HAZARD", "help": "a kind of hazard that is no reason for status 1"},
+        **BOTH,
         "--trace": {"metavar": "FILE", "help": "write the stated times of each launch as a trace.json"}}),
     "flags": (flags, {}),
 }

@@ -13,6 +13,7 @@ from aclnn_viz.acl.protocol import FUNCTIONS, RUNTIME, Function, phases
 from aclnn_viz.operators import codes, operators
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.tiles.compiling import compiler, kept, translate
+from aclnn_viz.tiles.cpp import INCLUDE as KERNELS
 
 INCLUDE = Path(__file__).parent / "include"
 PACKAGE = Path(__file__).parents[1]
@@ -41,7 +42,7 @@ def installation() -> Path:
     source = client()
     command = [compiler(), "-std=c++17", "-O0", "-g1", "-fPIC", "-shared", "-pthread", f"-DACLNN_VIZ_PYTHON={_quoted(sys.executable)}",
                f"-DACLNN_VIZ_ROOT={_quoted(str(PACKAGE.parent))}"]
-    own = [path.read_text("utf-8") for path in sorted(INCLUDE.iterdir())]
+    own = [path.read_text("utf-8") for path in (*sorted(INCLUDE.iterdir()), KERNELS / "debug.h")]
 
     def make(folder: Path):
         for name, text in files.items():
@@ -49,7 +50,7 @@ def installation() -> Path:
             place.write_text(text, "utf-8")
         (folder / "lib64").mkdir()
         library = folder / "lib64" / "libaclnn_viz.so"
-        translate([*command, f"-I{folder / 'include'}", f"-I{INCLUDE}", "-x", "c++", "-", "-o", library], source, library)
+        translate([*command, f"-I{folder / 'include'}", f"-I{INCLUDE}", f"-I{KERNELS}", "-x", "c++", "-", "-o", library], source, library)
         for name in LIBRARIES:
             (folder / "lib64" / f"lib{name}.so").symlink_to(library.name)
     return kept((*command, source, *files, *files.values(), *own), "cann", make)

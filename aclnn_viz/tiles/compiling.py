@@ -32,6 +32,20 @@ def compiler() -> str:
     return found
 
 
+def debugger(seconds: float) -> None:
+    """Let C++ that crashes, or computes for so many seconds, open gdb in this terminal; ValueError where one of them is not there."""
+    if shutil.which("gdb") is None:
+        raise ValueError(problem("--gdb opens gdb", "none on this machine", "install it (Debian and Ubuntu: apt-get install gdb)"))
+    if not sys.stdin.isatty():
+        raise ValueError(problem("--gdb opens gdb in a terminal", "an input that is none", "run the command in a terminal"))
+    os.environ["ACLNN_VIZ_GDB"] = f"{seconds:g} {os.ttyname(sys.stdin.fileno())}"
+
+
+def debugged() -> list[str]:
+    """The option of the compiler that lets a debugger see variables."""
+    return ["-g"] if "ACLNN_VIZ_GDB" in os.environ else []
+
+
 def kept(key: Iterable, name: str, make: Callable[[Path], object]) -> Path:
     """Return the folder of the cache that `make(folder)` filled for this key: whole, or not at all."""
     digest = hashlib.sha256("\0".join(map(str, key)).encode()).hexdigest()[:32]

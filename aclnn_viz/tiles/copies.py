@@ -155,9 +155,14 @@ def PipeBarrier(pipe: int | None):
         core.barrier(pipe)
 
 
-def SyncAll():
-    """Wait until every core has come here and finished all before; that includes the own pipes (inferred)."""
+def SyncAll(*workspaces):
+    """Wait until every core has come here and finished all before; that includes the own pipes (inferred).
+
+    `workspaces`, where given, are of global memory and of the Unified Buffer, 32 bytes a core (asc-devkit, SyncAll).
+    """
     core = current()
+    for one in workspaces:
+        one.span("SyncAll", True, len(core.machine.cores) * BLOCK)
     if not core.skipped():
         core.barrier()
         core.machine.meet(core)

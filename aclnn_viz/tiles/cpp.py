@@ -1,8 +1,8 @@
 """Ascend C sources on the tile machine: compiled against a header of our own, each core a process, every call done here.
 
-A kernel in C++ computes nothing itself. Its calls come over a socket with the file and the line that made them, and are those
-of the tile programs in Python; the machine is the same, and so are hazards, orders and traces. Global memory is shared, so
-that pointers to it are real. A core that crashes, exits or never ends is a hazard at the line of its last call.
+A kernel in C++ computes nothing itself. It notes its calls in shared memory, each with the file and the line that made it, and
+they are those of the tile programs in Python; the machine is the same, and so are hazards, orders and traces. A core goes on until
+it needs an answer, or may look at global memory, which is shared, too, so that pointers to it are real. A core that crashes, exits or never ends is a hazard at the line of its last call.
 """
 
 import math
@@ -15,8 +15,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from inspect import Parameter, Signature
+from itertools import islice, repeat
 from mmap import mmap
 from pathlib import Path
 from socket import AF_UNIX, SOCK_SEQPACKET, socket, socketpair
@@ -28,7 +29,7 @@ from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.errors import listed, need, place_of, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles import copies, events, library, reductions, tensors, vector
-from aclnn_viz.tiles.compiling import CompileError, compiler, kept, translate
+from aclnn_viz.tiles.compiling import CompileError, compiler, debugged, kept, translate
 from aclnn_viz.tiles.launching import Program, Tiling
 from aclnn_viz.tiles.machine import Core, Machine, current
 from aclnn_viz.tiles.memory import Address, GlobalMemory
@@ -36,7 +37,7 @@ from aclnn_viz.tiles.platforms import (
     bfloat16_t, float32, half, int16_t, int32_t, int64_t, int8_t, uint16_t, uint32_t, uint64_t, uint8_t,
 )
 from aclnn_viz.tiles.tensors import GlobalTensor, LocalTensor
-from aclnn_viz.words.messages import message, tr
+from aclnn_viz.words.messages import Message, message, tr
 
 INCLUDE = Path(__file__).parent / "include"
 SOURCES = (".cpp", ".cc", ".cxx", ".asc")
@@ -45,6 +46,7 @@ FLAGS = ("-std=c++17", "-O0", "-w", "-Wno-narrowing", "-DASCENDC_CPU_DEBUG=1", "
 SECONDS, BYTES = 60.0, 4 << 30  # a launch may take so long, and a core so much memory
 PRINTED = 1 << 16  # bytes that are shown of what a kernel prints
 APART = 1 << 16  # bytes between tensors in global memory, so that an address beyond one lies in none
+CALLS = 1 << 16  # bytes in which a core notes its calls, behind global memory
 # Functions of C's library after which entries are called, and which they would declare anew.
 OF_C = {*dir(math), *("abs div drem fdim fmax fmin index j0 j1 jn ldiv link logb nearbyint pipe read remainder remove rename rint round "
                       "scalb select significand sync tgamma time write y0 y1 yn").split()}
@@ -57,6 +59,7 @@ CHOICES = tuple(map(tuple, (events.HardEvent, tensors.TPosition, vector.RoundMod
 PARAMETERS = (copies.DataCopyParams, copies.DataCopyExtParams, copies.DataCopyPadExtParams, vector.UnaryRepeatParams,
               vector.BinaryRepeatParams)
 ENTRY = re.compile(r"__global__[^;{}()]*?\b(\w+)\s*\(([^{;]*?)\)\s*\{", re.DOTALL)
+NAME = re.compile(r"(\w+)\s*(?:\[.*\])?\s*(?:=.*)?$", re.DOTALL)  # of a parameter
 REGISTERED = re.compile(r"REGISTER_TILING_DATA_CLASS\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 # What a tiling struct is made of: its own macros, constants that its arrays need, and what leaves some out.
 DEFINED = re.compile(r"BEGIN_TILING_DATA_DEF.*?END_TILING_DATA_DEF;?|^#(?:if|el|endif)[^\n]*|^#define \w+ [^\\\n]*$|^\s*(?:static |inline )*const(?:expr)? [^;{(]*;",
@@ -156,7 +159,9 @@ def snake(name: str) -> tuple[str, str]:
 
 def compiled(file: Path, whole: str, options: list[str]) -> Path:
     """The program of a text around a source, from the cache where the same text has been compiled before."""
-    command = [compiler(), *FLAGS, f"-I{INCLUDE}", *options, "-x", "c++", "-"]
+    if {*'"\n'} & {*str(file)}:
+        raise ValueError(problem('the path of a C++ file has no " and no line break, which #include cannot name', shown(str(file)), "rename it"))
+    command = [compiler(), *FLAGS, *debugged(), f"-I{INCLUDE}", *options, "-x", "c++", "-"]
     seen = translate([*command, "-E"], whole, file, str(INCLUDE))
     return kept((*command, seen), "kernel", lambda folder: translate(
         [*command, "-o", folder / "program"], whole, file, str(INCLUDE))) / "program"
@@ -180,7 +185,7 @@ class Source:
                                    "use one of these"))
         line, written = self._entries[name]
         kinds = self._kinds[name]
-        found = [re.search(r"(\w+)\s*(?:\[.*\])?\s*(?:=.*)?$", one.strip(), re.DOTALL) for one in written.split(",")]
+        found = [NAME.search(one.strip()) for one in written.split(",")]
         names = [one[1] if one else f"argument_{place}" for place, one in enumerate(found)]
         if len(names) != len(kinds):  # macros hide what the parameters are called
             names = [f"argument_{place}" for place in range(len(kinds))]
@@ -273,13 +278,14 @@ class Launched:
         if len(arguments) != len(kernel.parameters):
             raise TypeError(problem(f"{kernel.name} takes {', '.join(name for name, _ in kernel.parameters) or 'nothing'}",
                                     f"{len(arguments)} arguments", "pass each"))
-        self.kernel, self.machine, self.until = kernel, machine, time.monotonic() + kernel.seconds
+        self.kernel, self.machine, self.until = kernel, machine, math.inf if debugged() else time.monotonic() + kernel.seconds
         self.memories: list[tuple[int, GlobalMemory, np.ndarray]] = []  # where it begins, the memory, its own array
         self.values: list[bytes | int] = []  # bytes of each argument, or the offset of what a pointer points to
         regions, top = self.laid_out(arguments)
+        self.top = top = -(-top // APART) * APART
         self.file = os.memfd_create("aclnn-viz")
-        os.truncate(self.file, top)
-        self.shared = np.frombuffer(mmap(self.file, top), np.uint8)
+        os.truncate(self.file, top + len(machine.cores) * CALLS)
+        self.shared = np.frombuffer(mmap(self.file, 0), np.uint8)
         for start, content in regions:
             if isinstance(content, GlobalMemory):
                 self.memories.append((start, content, content.array))
@@ -330,25 +336,28 @@ class Launched:
         mine = self.sockets[core.index]
         core.at = self.kernel.__code__.co_filename, self.kernel.__code__.co_firstlineno
         try:
-            address = self._received(core, mine)
+            address, why = self.received(core, mine)
+            if why:
+                core.stop("program ended", why)
             base, = struct.unpack("=q", address)
             mine.send(b"".join(struct.pack("=q", base + one) if isinstance(one, int) else one for one in self.values))
             Calls(self, core, mine, base).serve()
         finally:
             mine.close()
 
-    def _received(self, core: Core, mine: socket) -> bytes:
-        """The next message of a core; a core that does not send one any more cannot go on."""
-        mine.settimeout(max(self.until - time.monotonic(), 1e-3))
+    def received(self, core: Core, mine: socket) -> tuple[bytes, Message | None]:
+        """The next message of a core, or b"" and why it cannot go on."""
+        left = self.until - time.monotonic()
+        mine.settimeout(None if left == math.inf else max(left, 1e-3))
         try:
-            text = mine.recv(4096)
+            text = mine.recv(64) if left > 0 else None
         except TimeoutError:
-            core.stop("program ended", message("the kernel takes longer than {n} s: it may never end", n=self.kernel.seconds))
+            text = None
         except ConnectionError:
             text = b""
-        if not text:
-            core.stop("program ended", self._end(core.index))
-        return text
+        if text is None:
+            return b"", message("the kernel takes longer than {n} s: it may never end", n=self.kernel.seconds)
+        return text, None if text else self._end(core.index)
 
     def _end(self, index: int):
         """How the process of a core ended, which its parent reports."""
@@ -422,79 +431,74 @@ class Calls:
 
     def __init__(self, launched: Launched, core: Core, mine: socket, base: int):
         self.launched, self.core, self.mine, self.base = launched, core, mine, base
+        self.noted = memoryview(launched.shared)[launched.top + core.index * CALLS:]
         self.made: list = []  # what a number of the kernel stands for: pipes, queues, buffers, tensors
         self.tensors: dict[tuple, LocalTensor | GlobalTensor] = {}
-        self.files: dict[bytes, str] = {}
+        self.heads: dict[bytes, tuple] = {}
 
     def serve(self):
         while True:
-            text = self.launched._received(self.core, self.mine)
-            line, named, filed, length, _ = struct.unpack_from("=iHHHH", text)
-            if not named:
-                return
-            name, file = text[12:12 + named].decode(), text[12 + named:12 + named + filed]
-            self.core.at = self.files.setdefault(file, file.decode()), line
-            answer = self.answered(name, self.arguments(text[12 + named + filed:]))
-            self.mine.send(answer)
+            _, why = self.launched.received(self.core, self.mine)
+            answer, at, end = 0, 8, 8 + int.from_bytes(self.noted[:8], "little")
+            while at < end:
+                head, size = struct.unpack_from("=ii", self.noted, at)
+                text = bytes(self.noted[at + 8:at + 8 + head])
+                kind, place, function, form, kinds = self.heads.get(text) or self.head(text)
+                if kind == "e":
+                    return
+                if function is not None:
+                    self.core.at = place
+                    numbers = iter(form.unpack_from(self.noted, at + 8 + head))
+                    answer = function(*[convert(*islice(numbers, count)) for count, convert in kinds])
+                    if kind == "m":
+                        self.made.append(answer)
+                at += 8 + head + size
+            if why:
+                self.core.stop("program ended", why)
+            self.mine.send(struct.pack("=Q", int(answer) % 2**64) if isinstance(answer, int | np.integer) else
+                           struct.pack("=d", answer) if isinstance(answer, float | np.generic) else bytes(8))
 
-    def answered(self, name: str, arguments: list) -> bytes:
-        """Do one call; a number comes back as itself, anything else as the number that will stand for it."""
-        owner, _, method = name.rpartition(".")
-        if method == "GetSize":
-            value = arguments[0].GetSize()
-        elif owner:
-            value = getattr(arguments[0], method)(*arguments[1:])
-        else:
-            value = FUNCTIONS[name](*arguments)
-        if value is None:
-            return bytes(8)
-        if isinstance(value, int | np.integer):
-            return struct.pack("=q", int(value)) if value < 2**63 else struct.pack("=Q", int(value))
-        if isinstance(value, float | np.generic):
-            return struct.pack("=d", float(value))
-        self.made.append(value)
-        return struct.pack("=q", len(self.made) - 1)
+    def head(self, text: bytes) -> tuple:
+        """What one line calls: its kind, its place, the function, the form of its numbers, and for each argument how many and what of."""
+        line, kind = struct.unpack_from("=ic", text)
+        name, file, letters = text[5:].split(b"\0", 2)
+        owner, _, method = name.decode().rpartition(".")
+        function = (lambda first, *rest: getattr(first, method)(*rest)) if owner else FUNCTIONS.get(method)
+        forms = {"i": ("q", int), "f": ("d", float), "h": ("q", self.made.__getitem__), "m": ("QQ", lambda *bits: bits)}
+        whole, kinds, each = "=", [], iter(letters)
 
-    def arguments(self, text: bytes) -> list:
-        found, at = [], 0
-        while at < len(text):
-            letter, (first,) = text[at:at + 1], struct.unpack_from("=q", text, at + 1)
-            at += 9
-            match letter:
-                case b"i":
-                    found.append(first)
-                case b"f":
-                    found.append(struct.unpack_from("=d", text, at - 8)[0])
-                case b"h":
-                    found.append(self.made[first])
-                case b"n":
-                    found.append(None)
-                case b"s":
-                    found.append(text[at:at + first].decode())
-                    at += first
-                case b"t":
-                    found.append(FORMATS[first])
-                case b"e":
-                    found.append(CHOICES[first][struct.unpack_from("=q", text, at)[0]])
-                    at += 8
-                case b"m":
-                    found.append(struct.unpack_from("=QQ", text, at - 8))
-                    at += 8
-                case b"l" | b"g":
-                    key = letter, *struct.unpack_from("=qqq", text, at - 8)
-                    found.append(self.tensors.get(key) or self.tensor(*key))
-                    at += 16
-                case b"p":
-                    count, = struct.unpack_from("=q", text, at)
-                    kind, values = PARAMETERS[first], struct.unpack_from(f"={count}d", text, at + 8)
-                    found.append(kind(*(value if name == "paddingValue" else int(value)
-                                        for name, value in zip(kind.__annotations__, values))))
-                    at += 8 + 8 * count
-        return found
+        def code():
+            return next(each) - ord("0")
+        for letter in map(chr, each):
+            form, convert = forms.get(letter, ("", None))
+            if letter in "lg":
+                form, convert = "qq", partial(self.tensor, LocalTensor if letter == "l" else GlobalTensor, code())
+            elif letter == "p":
+                convert, form = partial(parameters, PARAMETERS[code()]), "d" * code()
+            elif convert is None:  # the same in each call
+                value = None
+                if letter == "s":
+                    value = bytes(iter(each.__next__, ord("\n"))).decode()
+                elif letter == "t":
+                    value = FORMATS[code()]
+                elif letter == "e":
+                    choices, place = CHOICES[code()], code()
+                    if place >= len(choices):
+                        self.core.at = file.decode(), line
+                        self.core.stop("event", message("{name} names a part of a core that a vector core does not have", name=method))
+                    value = choices[place]
+                convert = repeat(value).__next__
+            whole += form
+            kinds.append((len(form), convert))
+        made = self.heads[text] = kind.decode(), (file.decode(), line), function, struct.Struct(whole), kinds
+        return made
 
-    def tensor(self, letter: bytes, first: int, code: int, last: int) -> LocalTensor | GlobalTensor:
-        """The tensor of (number, format, byte offset) in the Unified Buffer, or (address, format, elements) in global memory."""
-        if letter == b"g":
+    def tensor(self, kind: type, code: int, first: int, last: int) -> LocalTensor | GlobalTensor:
+        """The tensor of (number, byte offset) in the Unified Buffer, or of (address, elements) in global memory."""
+        key = kind, code, first, last
+        if key in self.tensors:
+            return self.tensors[key]
+        if kind is GlobalTensor:
             made = GlobalTensor(FORMATS[code])
             if first and (found := self.launched.memory_at(first - self.base, FORMATS[code])):
                 made.SetGlobalBuffer(found, None if last < 0 else last)
@@ -504,8 +508,13 @@ class Calls:
             base = self.made[first]
             made = LocalTensor(base.block, base.start + last, base.end, FORMATS[code])
             made.turn = base.turn
-        self.tensors[letter, first, code, last] = made
+        self.tensors[key] = made
         return made
+
+
+def parameters(kind: type, *values: float):
+    """The parameters of a copy or of repeats, whole numbers but for a value of padding."""
+    return kind(*(value if name == "paddingValue" else int(value) for name, value in zip(kind.__annotations__, values)))
 
 
 FUNCTIONS = {name: value for module in (copies, events, library, reductions, tensors, vector) for name, value in vars(module).items()

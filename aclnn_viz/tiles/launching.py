@@ -1,9 +1,11 @@
 """Programs and their launch: host tiling, cores, what a run leaves behind.
 """
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -234,6 +236,10 @@ def explore(program, /, limit: int = LIMIT, **how) -> Orders:
 
 
 def poisoned(shape, dtype) -> np.ndarray:
+    wanted, most = prod(shape) * dtype.itemsize, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if wanted > most:
+        raise ValueError(problem(f"outputs and workspace fit the {most / 1e9:.0f} GB of this machine", f"{wanted / 1e9:.0f} GB",
+                                 "mend what the tiling asks for"))
     array = np.empty(shape, dtype)
     array.reshape(-1).view(np.uint8)[...] = POISON
     return array

@@ -5,6 +5,7 @@ import dataclasses
 from collections.abc import Iterator
 from functools import cache
 
+from aclnn_viz.checking.museum import museum
 from aclnn_viz.checking.puzzles.puzzle import Puzzle
 from aclnn_viz.checking.puzzles.solutions import solution_of
 from aclnn_viz.operators import operators, registry
@@ -81,6 +82,8 @@ def of_faults() -> dict[str, str]:
             for one in (one for attribute in attributes for one in registry.own(kind, op.name, attribute, ())):
                 for text in _kept([one, one.task, solution_of(one).mistakes] if isinstance(one, Puzzle) else one):
                     found.setdefault(text, str(registry.file(kind, op.name).relative_to(registry.ROOT)))
+    for text in _kept(museum()):
+        found.setdefault(text, "aclnn_viz/operators/faults/museum.toml")
     return {text: file for text, file in found.items() if not is_code(text)}
 
 

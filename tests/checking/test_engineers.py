@@ -9,7 +9,7 @@ from machine import SOAK
 from aclnn_viz.checking import check
 from aclnn_viz.checking.evidence import examine
 from aclnn_viz.checking.scope import Scope
-from checking.engineers import OPERATORS, right, wrong
+from checking.engineers import OPERATORS, wrong
 
 pytestmark = pytest.mark.usefixtures("unshrunken")
 
@@ -20,11 +20,6 @@ SOME = ALL if SOAK else random.Random(4).sample([one for one in ALL if one[0] in
 
 def test_there_are_enough_of_them():
     assert len(ALL) >= 60 and len(OPERATORS) >= 7 and {name for name, *_ in ALL} == set(OPERATORS)
-
-
-@pytest.mark.parametrize("name", OPERATORS if SOAK else CHEAP)
-def test_without_a_slip_they_are_right(name):
-    assert check(name, right(name)).passed
 
 
 @cache

@@ -7,7 +7,6 @@ import pytest
 
 from aclnn_viz.checking import check
 from aclnn_viz.checking.mending import MEMORY, Source, Unreadable, _limited_memory
-from checking.arrangements import numpy_kernels
 from checking.bad_arrangements import bad
 from checking.wrong_kernels import RMS
 
@@ -43,7 +42,7 @@ def test_the_wrong_line_of_the_readers_own_kernel_is_shown():
 
 def test_two_wrong_outputs_are_mended_each():
     result = check("rms_norm", twice)
-    found = result.explanation.yours or result.explanation
+    found = result.explanation.yours
     assert ("g * w - hat * c" in found.after or "c = -np.mean" in found.after) and "np.sum(g * hat" in found.after
     assert found.line.count("test_mending.py, line") == 2
 
@@ -66,7 +65,7 @@ def test_what_no_edit_mends_has_no_mend():
         X, g, w = x.astype(np.float32), dy.astype(np.float32), gamma.astype(np.float32)
         return (g * np.sin(X * 3) + np.cos(w)).astype(x.dtype), np.tan(w)
     explanation = check("rms_norm", noise, depth="quick").explanation
-    assert explanation is None or not explanation.mends and not explanation.yours
+    assert explanation is None or not explanation.yours
 
 
 def test_a_kernel_that_does_more_than_compute_is_not_edited(tmp_path):
@@ -129,9 +128,4 @@ def test_a_wrong_formula_is_no_bad_arrangement():
         s = 1 / (1 + np.exp(-x))
         return (dy * (s + x * s * (1 + s))).astype(self.dtype)
     explanation = check("silu", kernel).explanation
-    assert explanation.kind != "arrangement" and (explanation.yours or explanation).after.count("1 - s") == 1
-
-
-@pytest.mark.parametrize("name", ["nll_loss", "embedding", "avg_pool", "reflection_pad_2d", "upsample_nearest_2d", "softmax", "silu"])
-def test_right_kernels_of_other_arrangements_pass(name):
-    check(name, getattr(numpy_kernels, name)).raise_if_failed()
+    assert explanation.kind != "arrangement" and explanation.yours.after.count("1 - s") == 1

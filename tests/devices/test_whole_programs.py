@@ -119,13 +119,19 @@ def test_what_cann_does_not_notice_is_named_at_the_line_of_the_call(tmp_path):
     assert left.status == 0 and left.emulator.misuse[0].startswith(f"program.cpp:{line}: aclrtResetDevice: ")
 
 
-@pytest.mark.parametrize("defines", [[], ["ASCENDC_CPU_DEBUG=1"]])
+@pytest.mark.parametrize("defines, edits", [([], {}), (["ASCENDC_CPU_DEBUG=1"], {}), ([], {
+    "extern void add_custom_do(uint32_t blockDim, void *stream, uint8_t *x, uint8_t *y, uint8_t *z);": '#include "aclrtlaunch_add_custom.h"',
+    "add_custom_do(blockDim": "ACLRT_LAUNCH_KERNEL(add_custom)(blockDim"})])
 @pytest.mark.sampled(1)
-def test_the_vendors_older_form_in_two_files(defines, tmp_path, monkeypatch):
+def test_the_vendors_older_forms_in_two_files(defines, edits, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    text = (SOURCES / "older_main.cpp").read_text("utf-8")
+    for before, after in edits.items():
+        assert text.count(before) == 1
+        text = text.replace(before, after)
     x, y = np.random.default_rng(0).standard_normal((2, 4096)).astype(np.float16)
     x.tofile("x.bin"), y.tofile("y.bin")
-    left, _ = ran(SOURCES / "older_main.cpp", SOURCES / "older_kernel.cpp", defines=defines)
+    left, _ = ran(written(tmp_path, text), SOURCES / "older_kernel.cpp", defines=defines)
     assert left.status == 0 and np.array_equal(np.fromfile("z.bin", np.float16), x + y)
 
 
@@ -185,6 +191,31 @@ def test_the_command_prints_all_of_it_as_json(tmp_path, capsys):
     assert json.loads(trace.read_text())["traceEvents"]
 
 
+def test_a_hazard_that_is_allowed_is_said_and_is_no_reason_for_status_1(tmp_path, capsys):
+    file = edited(tmp_path, "(__gm__ T *)numbers.z + each * GetBlockIdx(), each", "(__gm__ T *)numbers.z, each")
+    for allowed, status in ((), 1), (("race between cores",), 0), (("overlap", "unwritten"), 1), (("race",), 2):
+        assert cli.main(["cpp", "run", str(file), *(word for one in allowed for word in ("--allow", one))]) == status
+        assert ("race between cores" if status < 2 else "--allow names a kind of hazard") in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("before, after, handler", [
+    ("    add_custom<float><<<4", "    *(volatile int *)8 = 1;\n    add_custom<float><<<4", "aclnn_viz_client::crashed"),
+    ("    TPipe pipe;", "    *(volatile int *)8 = 1;\n    TPipe pipe;", "aclnn_viz::crashed"),
+    ("    TPipe pipe;", "    for (;;) {}\n    TPipe pipe;", "aclnn_viz::crashed")])
+@pytest.mark.sampled(1)
+def test_a_debugger_is_opened_in_the_terminal_while_the_process_waits(before, after, handler, tmp_path, monkeypatch, capsys):
+    file = edited(tmp_path, before, after)
+    assert cli.main(["cpp", "run", str(file), "--gdb"]) == 2  # no terminal in a test, and perhaps no gdb
+    assert "--gdb opens gdb" in capsys.readouterr().err
+    (tmp_path / "gdb").write_text('#!/bin/sh\necho "$@"; kill -0 "$3" && echo "it waits"\n', "utf-8")
+    (tmp_path / "gdb").chmod(0o755)
+    (screen := tmp_path / "screen").touch()
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("ACLNN_VIZ_GDB", f"1 {screen}")
+    left, _ = ran(file)
+    assert left.status and f"-ex frame function {handler} -ex up -ex up\nit waits\n" in screen.read_text("utf-8")
+
+
 def test_a_project_of_ones_own_is_linked_with_the_flags(tmp_path, capsys):
     assert cli.main(["cpp", "flags"]) == 0
     program, source = tmp_path / "own", SEEDS / "aclnnHardswishBackward.cpp"
@@ -198,7 +229,7 @@ def test_a_project_of_ones_own_is_linked_with_the_flags(tmp_path, capsys):
 
 
 def test_launches_are_rewritten_in_their_line_alone():
-    text = 'void f(int *x, int n) {}\nint a = 1 << 2;\nn::f<T<int>> <<<\n8 >> 1,\n0, s>>>(x,\n1); auto t = "<<<8>>>(";\n'
+    text = 'void f(int *x, int n) {}\nint a = 1 << 2; std::cerr << "a" << "b";\nn::f<T<int>> <<<\n8 >> 1,\n0, s>>>(x,\n1); auto t = "<<<8>>>(";\n'
     made = whole.rewritten(text)
     assert made.count("\n") == text.count("\n") and '"<<<8>>>("' in made and "1 << 2" in made
     assert re.search(r'aclnn_viz::launched\(n::f<T<int>>, "f", "x,n", \n8 >> 1,\n0, s\)\(x,\n1\);', made)

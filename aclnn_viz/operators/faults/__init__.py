@@ -1,10 +1,13 @@
 """Known mistakes: named wrong kernels, each a small change to the right page, with a sentence on what goes wrong.
 
 An operator's own are in the file of its name. In their place stand mechanical edits of its page, and what can go wrong
-with any operator.
+with any operator. Those of published kernels, with their public threads, are in museum.toml.
 """
 
+import tomllib
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.faults.edits import slips
@@ -24,13 +27,29 @@ STORIES = {
 
 
 def faults(op) -> tuple[Fault, ...]:
-    """Return the faults of an operator or its name: the named ones, or else mechanical edits of its page.
+    """Return the faults of an operator or its name: the named ones, or else mechanical edits of its page, and published ones.
 
     >>> faults("rms_norm")[0].name
     'missing 1/n'
     """
-    name = registry.name_of(op)
-    return registry.own("faults", name, "FAULTS") or _mechanical(name)
+    return _of(registry.name_of(op))
+
+
+@cache
+def published() -> list[dict]:
+    """Return the mistakes of published kernels as museum.toml states them."""
+    return tomllib.loads(Path(__file__).with_name("museum.toml").read_text("utf-8"))["piece"]
+
+
+@cache
+def _of(name: str) -> tuple[Fault, ...]:
+    found = {fault.name: fault for fault in registry.own("faults", name, "FAULTS") or _mechanical(name)}
+    for one in (one for one in published() if one["operator"] == name):
+        if one["name"] in found:
+            found[one["name"]] = replace(found[one["name"]], thread=one["thread"])
+        elif "changes" in one:
+            found[one["name"]] = Fault(one["name"], one["story"], one["exposed"], [*map(tuple, one["changes"])], thread=one["thread"])
+    return tuple(found.values())
 
 
 @cache

@@ -71,6 +71,7 @@ def suite():
         for padding in range(3):
             yield {"shape": (2, 1, 1, 3), "paddingMode": padding, "alignCorners": aligned}
     yield {"shape": (1, 1, 1, 1)}
+    yield {"shape": (1, 1, 1, 1), "grid_shape": (1, 1), "grid": 3.0, "input": np.inf}  # nothing outside is read, not even times 0
     yield {"shape": (1, 1, 1, 1), "interpolationMode": 2, "paddingMode": 2}
     yield {"shape": (1, 1, 2, 3), "interpolationMode": 2, "paddingMode": 2, "alignCorners": True,
            "grid": 1.95}  # taps beyond two mirrors

@@ -24,8 +24,7 @@ ONE_CHANNEL = ("there is one channel", {"shape": (2, 1, 5, 4)})
 
 FAULTS = (
     Fault("alignCorners swapped", "the two meanings of -1 and 1 are confused", "any image",
-          {"    if alignCorners:\n        return (x": "    if not alignCorners:\n        return (x"},
-          thread="ooples/AiDotNet.Tensors#582"),
+          {"    if alignCorners:\n        return (x": "    if not alignCorners:\n        return (x"}),
     Fault("scale of the other alignCorners", "W / 2 for (W - 1) / 2 in the gradient of the grid, and the reverse",
           "gridGrad", {"* (size - 1), (size - 1) / 2": "* (size - 1), size / 2",
                        "* size - 1.0) * 0.5, size / 2": "* size - 1.0) * 0.5, (size - 1) / 2"}),
@@ -96,7 +95,7 @@ FAULTS = (
           "pixels that no point touches",
           {SCATTER: f"untouched = xp.scatter_add(image, xp.concat(indices), xp.concat([xp.ones_like(part) for part in "
            f"spread], axis=1)) == 0.0\n        {SCATTER}\n        "
-           "image = xp.where(untouched, xp.full_like(image, xp.nan), image)"}, garbage=True, thread="pytorch/pytorch#185495"),
+           "image = xp.where(untouched, xp.full_like(image, xp.nan), image)"}, garbage=True),
     Fault("outputMask reversed", "its entries are read in the other order", "an output that is masked out",
           alters=lambda inputs: inputs | {"outputMask": inputs["outputMask"][::-1]}, hidden=("both are asked for", {})),
     Fault("coordinates in 16 bits", "the coordinate is rounded to the format of the inputs, as on Ascend 950",

@@ -2,7 +2,8 @@
 //
 // The program is started as: PROGRAM list, which prints each entry with its arguments, or
 // PROGRAM run ENTRY MEMORY BYTES LIMIT REPORT SOCKET..., all but the first two numbers: descriptors of shared memory, of a pipe
-// that tells how cores ended and of one socket a core, and bytes of that memory and of all that a core may take.
+// that tells how cores ended and of one socket a core, and bytes of that memory and of all that a core may take. The calls of each
+// core lie behind that memory.
 #pragma once
 
 #include <sys/mman.h>
@@ -16,6 +17,8 @@
 #include <cstdlib>
 #include <tuple>
 #include <utility>
+
+#include "debug.h"
 
 namespace aclnn_viz {
 
@@ -54,6 +57,10 @@ struct Of<entry> {
 };
 
 inline int machine = -1;
+// Where a core notes its calls until it waits: how many bytes they are, then these. The machine reads them even where a core has crashed.
+constexpr int64_t CALLS = 1 << 16;
+inline char *calls;
+inline int64_t noted = 0, made = 0;  // bytes of calls, and numbers that were given to what calls make
 inline char *wanted = nullptr;  // where shared memory shall begin, if that matters
 
 constexpr rlim_t PRINTED = 4 << 20;  // bytes of one file that a kernel may write
@@ -66,6 +73,7 @@ inline void crashed(int number, siginfo_t *info, void *) {
     const char *why = address >= AscendC::UNIFIED_BUFFER && address < AscendC::UNIFIED_BUFFER + (1 << 20) ? "buffer"
                       : address < top && address + (16 << 20) > top                                      ? "stack" : "";
     if (number == SIGSEGV && *why) dprintf(reporting, "%d %s\n", my_core, why);
+    debug("aclnn_viz::crashed");
     std::signal(number, SIG_DFL);
     std::raise(number);
 }
@@ -77,7 +85,8 @@ inline void watch(int report, int core) {
     reporting = report, my_core = core, stack_begin = static_cast<char *>(__builtin_frame_address(0));
     struct sigaction action = {};
     action.sa_sigaction = crashed, action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    sigaction(SIGSEGV, &action, nullptr), sigaction(SIGBUS, &action, nullptr);
+    for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPROF}) sigaction(number, &action, nullptr);
+    debug_late();
 }
 
 template <class F>
@@ -102,12 +111,14 @@ int run(F entry, char **words, int cores) {
         watch(report, core);
         for (int other = 0; other < cores; ++other)
             if (other != core) close(std::atoi(words[4 + other]));
+        calls = static_cast<char *>(mmap(nullptr, CALLS, PROT_READ | PROT_WRITE, MAP_SHARED, memory, off_t(size) + core * CALLS));
+        if (calls == MAP_FAILED) _exit(1);
         int64_t address = int64_t(base);
         static char arguments[1 << 16];
         if (write(machine, &address, 8) == 8 && read(machine, arguments, sizeof arguments) >= 0) {
             entry(arguments);
             std::fflush(stdout);
-            AscendC::send("", {"", 0}, "", 0);
+            AscendC::send('e', "", {"", 0}, {});
         }
         _exit(0);
     }
@@ -135,15 +146,21 @@ inline int start(const Entry *entries, int count, int argc, char **argv) {
 
 }  // namespace aclnn_viz
 
-int64_t AscendC::send(const char *name, Place at, const char *arguments, int length) {
-    char message[2048];
-    uint16_t words[4] = {uint16_t(std::strlen(name)), uint16_t(std::strlen(at.file)), uint16_t(length), 0};
-    int32_t line = at.line;
-    int size = 0;
-    auto add = [&](const void *from, int bytes) { std::memcpy(message + size, from, bytes), size += bytes; };
-    if (words[1] > 1024) words[1] = 1024;
-    add(&line, 4), add(words, 8), add(name, words[0]), add(at.file, words[1]), add(arguments, length);
-    int64_t answer;
-    if (write(aclnn_viz::machine, message, size) != size || read(aclnn_viz::machine, &answer, 8) != 8) _exit(0);
-    return answer;
+// A record: the bytes of its head and of its numbers, then both. A head is a line, a kind, a name, a file, and the letters.
+int64_t AscendC::send(char kind, const char *name, Place at, const Arguments &all) {
+    using namespace aclnn_viz;
+    char *record = calls + 8 + noted, *end = record + 8;
+    auto add = [&](const void *from, size_t bytes) { std::memcpy(end, from, bytes), end += bytes; };
+    add(&at.line, 4), add(&kind, 1), add(name, std::strlen(name) + 1), add(at.file, strnlen(at.file, 1024)), add("", 1);
+    add(all.letters, size_t(all.length));
+    int32_t sizes[] = {int32_t(end - record - 8), all.size};
+    add(all.numbers, size_t(all.size)), std::memcpy(record, sizes, 8);
+    noted = end - calls - 8;
+    __atomic_store_n(reinterpret_cast<int64_t *>(calls), noted, __ATOMIC_RELEASE);
+    int64_t answer = 0;
+    if (kind == 'a' || kind == 'w' || kind == 'e' || noted > CALLS - 4096) {
+        if (write(machine, "", 1) != 1 || kind == 'e' || read(machine, &answer, 8) != 8) _exit(0);
+        *reinterpret_cast<int64_t *>(calls) = noted = 0;
+    }
+    return kind == 'm' ? made++ : answer;
 }

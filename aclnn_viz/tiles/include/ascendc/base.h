@@ -37,6 +37,9 @@ enum { KERNEL_TYPE_AIV_ONLY, KERNEL_TYPE_AIC_ONLY, KERNEL_TYPE_MIX_AIV_1_0, KERN
 #define KERNEL_TASK_TYPE_DEFAULT(type)
 #define KERNEL_TASK_TYPE(key, type)
 
+#if defined(__clang__) ? __clang_major__ < 15 : __GNUC__ < 12
+#error "half needs g++ 12, clang 15 or a newer compiler"
+#endif
 using half = _Float16;
 
 struct bfloat16_t {
@@ -69,8 +72,10 @@ struct Place {
 };
 #define AT Place at = Place::here()
 
-// Sends one call and waits for its answer: bytes of an int64_t or a double. Defined in start.h.
-int64_t send(const char *name, Place at, const char *arguments, int length);
+// Notes one call for the machine. Calls are done in their order, but not at once: only `ask` waits until all are done, for a number
+// or because the kernel may then look at memory itself. Defined in start.h.
+class Arguments;
+int64_t send(char kind, const char *name, Place at, const Arguments &arguments);
 
 template <bool condition, class T, class F>
 using Conditional = std::conditional<condition, T, F>;
@@ -88,28 +93,24 @@ constexpr int format() {
     }
 }
 
-// The arguments of a call, each a letter and 8 bytes a number.
+// The arguments of a call: letters, which are the same each time that a line calls, and 8 bytes a number.
 class Arguments {
 public:
-    char bytes[1024];
-    int length = 0;
+    char letters[512], numbers[512];
+    int length = 0, size = 0;
 
-    void number(int64_t value) { std::memcpy(bytes + length, &value, 8), length += 8; }
-    void letter(char kind) { bytes[length++] = kind; }
-    void whole(char kind, int64_t value) { letter(kind), number(value); }
-    void real(double value) { letter('f'), std::memcpy(bytes + length, &value, 8), length += 8; }
-    template <class... N>
-    void fields(int64_t kind, N... values) {
-        letter('p'), number(kind), number(sizeof...(values));
-        double each[] = {double(values)...};
-        std::memcpy(bytes + length, each, sizeof each), length += sizeof each;
-    }
+    template <class... C>
+    void letter(C... each) { ((letters[length++] = char(each)), ...); }
+    void number(int64_t value) { std::memcpy(numbers + size, &value, 8), size += 8; }
+    void real(double value) { std::memcpy(numbers + size, &value, 8), size += 8; }
+    template <class... Field>
+    void fields(int kind, Field... values) { letter('p', '0' + kind, '0' + sizeof...(values)), (real(double(values)), ...); }
 
     template <class T>
     void put(const T &value) {
-        if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16_t>) real(float(value));
-        else if constexpr (std::is_floating_point_v<T>) real(value);
-        else if constexpr (std::is_integral_v<T>) whole('i', int64_t(value));
+        if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16_t>) letter('f'), real(float(value));
+        else if constexpr (std::is_floating_point_v<T>) letter('f'), real(value);
+        else if constexpr (std::is_integral_v<T>) letter('i'), number(int64_t(value));
         else value.into(*this);
     }
 };
@@ -117,11 +118,11 @@ public:
 template <int kind, class E>
 struct Choice {  // one of an enumeration; `kind` is its place in the machine's list of them
     E value;
-    void into(Arguments &to) const { to.letter('e'), to.number(kind), to.number(int64_t(value)); }
+    void into(Arguments &to) const { to.letter('e', '0' + kind, '0' + int(value)); }
 };
 template <class T>
 struct Format {
-    void into(Arguments &to) const { to.whole('t', format<T>()); }
+    void into(Arguments &to) const { to.letter('t', '0' + format<T>()); }
 };
 struct Mask {  // bit by bit
     uint64_t low, high;
@@ -129,25 +130,36 @@ struct Mask {  // bit by bit
 };
 struct Handle {
     int64_t number;
-    void into(Arguments &to) const { to.whole('h', number); }
+    void into(Arguments &to) const { to.letter('h'), to.number(number); }
 };
 struct Text {
     const char *letters;
     void into(Arguments &to) const {
-        int64_t length = int64_t(std::strlen(letters));
-        to.whole('s', length), std::memcpy(to.bytes + to.length, letters, size_t(length)), to.length += int(length);
+        to.letter('s');
+        for (const char *each = letters; *each; ++each) to.letter(*each);
+        to.letter('\n');
     }
 };
 struct Nothing {
-    void into(Arguments &to) const { to.whole('n', 0); }
+    void into(Arguments &to) const { to.letter('n'); }
 };
 
 template <class... A>
-int64_t call(const char *name, Place at, const A &...arguments) {
+void call(const char *name, Place at, const A &...arguments) {
     Arguments all;
-    (all.put(arguments), ...);
-    return send(name, at, all.bytes, all.length);
+    (all.put(arguments), ...), send('c', name, at, all);
 }
+template <class... A>
+int64_t make(const char *name, Place at, const A &...arguments) {  // the number of the pipe, queue, buffer or tensor that it makes
+    Arguments all;
+    return (all.put(arguments), ...), send('m', name, at, all);
+}
+template <class... A>
+int64_t ask(const char *name, Place at, const A &...arguments) {  // an int64_t, or the bytes of a double
+    Arguments all;
+    return (all.put(arguments), ...), send('a', name, at, all);
+}
+inline void all_done() { send('w', "", {"", 0}, {}); }
 inline void absent(const char *name, const char *what, Place at);
 
 template <class T>

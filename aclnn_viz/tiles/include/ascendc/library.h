@@ -63,20 +63,20 @@ ASCENDC_MATHEMATICS_2(LogicalAnd) ASCENDC_MATHEMATICS_2(LogicalOr) ASCENDC_MATHE
 ASCENDC_MATHEMATICS_3(Fma) ASCENDC_MATHEMATICS_3(Where) ASCENDC_MATHEMATICS_3(Clamp)
 ASCENDC_MATHEMATICS_2(AddRelu) ASCENDC_MATHEMATICS_2(SubRelu)
 
-template <class T, auto... options, class N>
-void Swish(const LocalTensor<T> &dst, const LocalTensor<T> &src, uint32_t count, N beta, AT) {
+template <class T, auto... options, class Number>
+void Swish(const LocalTensor<T> &dst, const LocalTensor<T> &src, uint32_t count, Number beta, AT) {
     call("Mathematics", at, Text{"Swish"}, dst, Nothing(), count, src, T(beta));
 }
-template <class T, auto... options, class N>
-void SwiGLU(const LocalTensor<T> &dst, const LocalTensor<T> &src0, const LocalTensor<T> &src1, const N &beta, uint32_t count, AT) {
+template <class T, auto... options, class Number>
+void SwiGLU(const LocalTensor<T> &dst, const LocalTensor<T> &src0, const LocalTensor<T> &src1, const Number &beta, uint32_t count, AT) {
     call("Mathematics", at, Text{"SwiGLU"}, dst, Nothing(), count, src0, src1, T(beta));
 }
-template <class T, class N>
-void Arange(const LocalTensor<T> &dst, N first, N step, int32_t count, AT) {
+template <class T, class Number>
+void Arange(const LocalTensor<T> &dst, Number first, Number step, int32_t count, AT) {
     call("CreateVecIndex", at, dst, T(0), count), call("Muls", at, dst, dst, T(step), count), call("Adds", at, dst, dst, T(first), count);
 }
-template <class T, class N>
-void ArithProgression(const LocalTensor<T> &dst, N first, N step, int32_t count, AT) { Arange(dst, first, step, count, at); }
+template <class T, class Number>
+void ArithProgression(const LocalTensor<T> &dst, Number first, Number step, int32_t count, AT) { Arange(dst, first, step, count, at); }
 
 // dst and src have `dim` dimensions, 1 or 2, and the size of src along `axis` is 1.
 template <class T, int32_t dim, int32_t axis, bool reuse = false>

@@ -8,11 +8,15 @@ namespace AscendC {
 template <HardEvent event>
 void SetFlag(TEventID id, AT) { call("SetFlag", at, Choice<0, HardEvent>{event}, id); }
 template <HardEvent event>
-void WaitFlag(TEventID id, AT) { call("WaitFlag", at, Choice<0, HardEvent>{event}, id); }
+void WaitFlag(TEventID id, AT) {
+    call("WaitFlag", at, Choice<0, HardEvent>{event}, id);
+    if (event == HardEvent::V_S || event == HardEvent::MTE2_S || event == HardEvent::MTE3_S) all_done();
+}
 template <pipe_t pipe>
 void PipeBarrier(AT) {
     static_assert(pipe <= PIPE_ALL, "PipeBarrier: MTE1, M and FIX are pipes of the matrix unit, which this machine does not have");
     call("PipeBarrier", at, Choice<5, pipe_t>{pipe});
+    if (pipe == PIPE_ALL || pipe == PIPE_S) all_done();
 }
 template <pipe_t from, pipe_t to>
 class TQueSync {
@@ -29,14 +33,24 @@ public:
     void WaitFlag(TEventID id, AT) { AscendC::WaitFlag<event()>(id, at); }
 };
 template <MemDsbT kind = MemDsbT::ALL>
-void DataSyncBarrier(AT) { call("PipeBarrier", at, Choice<5, pipe_t>{PIPE_ALL}); }
+void DataSyncBarrier(AT) { PipeBarrier<PIPE_ALL>(at); }
 
-inline int64_t GetBlockIdx(AT) { return call("GetBlockIdx", at); }
-inline int64_t GetBlockNum(AT) { return call("GetBlockNum", at); }
+inline int64_t GetBlockIdx(AT) {
+    static int64_t known = -1;
+    if (known < 0) known = ask("GetBlockIdx", at);
+    else call("GetBlockIdx", at);  // for the line alone
+    return known;
+}
+inline int64_t GetBlockNum(AT) {
+    static int64_t known = -1;
+    if (known < 0) known = ask("GetBlockNum", at);
+    else call("GetBlockNum", at);  // for the line alone
+    return known;
+}
 template <bool isAIVOnly = true>
-void SyncAll(AT) { call("SyncAll", at); }
+void SyncAll(AT) { ask("SyncAll", at); }
 template <bool isAIVOnly = true>
-void SyncAll(const GlobalTensor<int32_t> &, const LocalTensor<int32_t> &, int32_t = 0, AT) { call("SyncAll", at); }
+void SyncAll(const GlobalTensor<int32_t> &memory, const LocalTensor<int32_t> &buffer, int32_t = 0, AT) { ask("SyncAll", at, memory, buffer); }
 // Vector cores in turn, in the order of their numbers: each turn is a phase between two meetings of all.
 inline void InitDetermineComputeWorkspace(GlobalTensor<int32_t> &, LocalTensor<int32_t> &) {}
 inline void WaitPreBlock(GlobalTensor<int32_t> &, LocalTensor<int32_t> &, AT) {
@@ -64,7 +78,7 @@ inline void DisableDmaAtomic(AT) { call("SetAtomicNone", at); }
 
 template <class T, CacheLine lines, DcciDst = DcciDst::CACHELINE_ALL>
 void DataCacheCleanAndInvalid(const GlobalTensor<T> &tensor, AT) {
-    call("DataCacheCleanAndInvalid", at, tensor, Choice<6, CacheLine>{lines});
+    ask("DataCacheCleanAndInvalid", at, tensor, Choice<6, CacheLine>{lines});
 }
 template <class T>
 void DataCachePreload(const GlobalTensor<T> &, int64_t) {}

@@ -14,11 +14,11 @@ public:
     Queue(TPosition from, TPosition to, int depth) : from(from), to(to), depth(depth) {}
     Handle made(Place at) {
         if (from > TPosition::VECOUT || to > TPosition::VECOUT) absent("TQue", "its position is not in the Unified Buffer", at);
-        if (handle < 0) handle = call("TQueBind", at, Choice<1, TPosition>{from}, Choice<1, TPosition>{to}, depth);
+        if (handle < 0) handle = make("TQueBind", at, Choice<1, TPosition>{from}, Choice<1, TPosition>{to}, depth);
         return {handle};
     }
     template <class T>
-    LocalTensor<T> AllocTensor(AT) { return ++taken, LocalTensor<T>(call("TQue.AllocTensor", at, made(at), Format<T>())); }
+    LocalTensor<T> AllocTensor(AT) { return ++taken, LocalTensor<T>(make("TQue.AllocTensor", at, made(at), Format<T>())); }
     template <class T>
     void AllocTensor(LocalTensor<T> &tensor, AT) { tensor = AllocTensor<T>(at); }
     template <class T>
@@ -26,7 +26,7 @@ public:
     template <TPosition, TPosition, class T>
     bool EnQue(const LocalTensor<T> &tensor, AT) { return EnQue(tensor, at); }
     template <class T>
-    LocalTensor<T> DeQue(AT) { return --waiting, LocalTensor<T>(call("TQue.DeQue", at, made(at), Format<T>())); }
+    LocalTensor<T> DeQue(AT) { return --waiting, LocalTensor<T>(make("TQue.DeQue", at, made(at), Format<T>())); }
     template <TPosition, TPosition, class T>
     LocalTensor<T> DeQue(AT) { return DeQue<T>(at); }
     template <class T>
@@ -59,16 +59,16 @@ public:
     int64_t handle = -1;
     Handle made(Place at) {
         constexpr TPosition place = position > TPosition::VECOUT ? TPosition::VECCALC : position;
-        if (handle < 0) handle = call("TBuf", at, Choice<1, TPosition>{place});
+        if (handle < 0) handle = make("TBuf", at, Choice<1, TPosition>{place});
         return {handle};
     }
     template <class T>
-    LocalTensor<T> Get(AT) { return {call("TBuf.Get", at, made(at), Format<T>())}; }
+    LocalTensor<T> Get(AT) { return {make("TBuf.Get", at, made(at), Format<T>())}; }
     template <class T>
-    LocalTensor<T> Get(uint32_t size, AT) { return {call("TBuf.GetWithOffset", at, made(at), Format<T>(), size, 0)}; }
+    LocalTensor<T> Get(uint32_t size, AT) { return {make("TBuf.GetWithOffset", at, made(at), Format<T>(), size, 0)}; }
     template <class T>
     LocalTensor<T> GetWithOffset(uint32_t size, uint32_t bytes, AT) {
-        return {call("TBuf.GetWithOffset", at, made(at), Format<T>(), size, bytes)};
+        return {make("TBuf.GetWithOffset", at, made(at), Format<T>(), size, bytes)};
     }
     // The older interface, in which a TBuf could be used like a queue.
     template <class T>
@@ -81,8 +81,8 @@ class TPipe {
 public:
     inline static TPipe *newest = nullptr;
     int64_t handle;
-    TPipe(AT) : handle(call("TPipe", at)) { newest = this; }
-    void Init(AT) { handle = call("TPipe", at), newest = this; }
+    TPipe(AT) : handle(make("TPipe", at)) { newest = this; }
+    void Init(AT) { handle = make("TPipe", at), newest = this; }
     void Reset(AT) { call("TPipe.Reset", at, Handle{handle}); }
     void Destroy(AT) { call("TPipe.Reset", at, Handle{handle}); }
     bool InitBuffer(Queue &queue, uint8_t num, uint32_t length, AT) {
@@ -96,12 +96,12 @@ public:
     template <TPosition position>
     bool InitBuffer(TBuf<position> &buffer, uint8_t num, uint32_t length, AT) { return InitBuffer(buffer, num * length, at); }
     template <HardEvent event>
-    TEventID AllocEventID(AT) { return call("TPipe.AllocEventID", at, Handle{handle}, Choice<0, HardEvent>{event}); }
+    TEventID AllocEventID(AT) { return ask("TPipe.AllocEventID", at, Handle{handle}, Choice<0, HardEvent>{event}); }
     template <HardEvent event>
     void ReleaseEventID(TEventID id, AT) { call("TPipe.ReleaseEventID", at, Handle{handle}, Choice<0, HardEvent>{event}, id); }
     template <HardEvent event>
     TEventID FetchEventID(AT) { return FetchEventID(event, at); }
-    TEventID FetchEventID(HardEvent event, AT) { return call("TPipe.FetchEventID", at, Handle{handle}, Choice<0, HardEvent>{event}); }
+    TEventID FetchEventID(HardEvent event, AT) { return ask("TPipe.FetchEventID", at, Handle{handle}, Choice<0, HardEvent>{event}); }
 };
 inline TPipe *GetTPipePtr() { return TPipe::newest; }
 
@@ -109,7 +109,7 @@ template <Hardware place = Hardware::UB>
 class LocalMemAllocator {
 public:
     int64_t handle;
-    LocalMemAllocator(AT) : handle(call("LocalMemAllocator", at)) {}
+    LocalMemAllocator(AT) : handle(make("LocalMemAllocator", at)) {}
     template <TPosition, class T, uint32_t size>
     LocalTensor<T> Alloc(AT) { return Alloc<T>(size, at); }
     template <TPosition, class T>
@@ -117,8 +117,8 @@ public:
     template <class T, uint32_t size>
     LocalTensor<T> Alloc(AT) { return Alloc<T>(size, at); }
     template <class T>
-    LocalTensor<T> Alloc(uint32_t size, AT) { return {call("LocalMemAllocator.Alloc", at, Handle{handle}, Format<T>(), size)}; }
-    uint32_t GetCurAddr(AT) const { return call("LocalMemAllocator.GetCurAddr", at, Handle{handle}); }
+    LocalTensor<T> Alloc(uint32_t size, AT) { return {make("LocalMemAllocator.Alloc", at, Handle{handle}, Format<T>(), size)}; }
+    uint32_t GetCurAddr(AT) const { return ask("LocalMemAllocator.GetCurAddr", at, Handle{handle}); }
 };
 
 }  // namespace AscendC

@@ -13,9 +13,9 @@ template <class T, bool isSetMask = true>
 void ReduceSum(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<T> &tmp, int32_t mask, int32_t repeatTime,
                int32_t srcRepStride, AT) { call("ReduceSum", at, dst, src, tmp, mask, repeatTime, srcRepStride); }
 
-template <class M>
-int32_t lanes_of(M mask) {  // of a number of lanes, or of bits
-    if constexpr (std::is_integral_v<M>) return int32_t(mask);
+template <class Lanes>
+int32_t lanes_of(Lanes mask) {  // of a number of lanes, or of bits
+    if constexpr (std::is_integral_v<Lanes>) return int32_t(mask);
     else return __builtin_popcountll(mask[0]) + __builtin_popcountll(mask[1]);
 }
 #define ASCENDC_EXTREME(Name, index)                                                                                      \
@@ -26,8 +26,8 @@ int32_t lanes_of(M mask) {  // of a number of lanes, or of bits
         if (calIndex) call("ReduceIndex", at, Text{index}, dst, src, tmp, count, 1, 8);                                   \
         else call(#Name, at, dst, src, tmp, count);                                                                       \
     }                                                                                                                     \
-    template <class T, bool isSetMask = true, class M>                                                                    \
-    void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<T> &tmp, M mask,                    \
+    template <class T, bool isSetMask = true, class Lanes>                                                                \
+    void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<T> &tmp, Lanes mask,                \
               int32_t repeatTime, int32_t srcRepStride, bool calIndex = false, AT) {                                      \
         int32_t lanes = lanes_of(mask);                                                                                   \
         if (calIndex) call("ReduceIndex", at, Text{index}, dst, src, tmp, lanes, repeatTime, srcRepStride);               \
@@ -35,8 +35,8 @@ int32_t lanes_of(M mask) {  // of a number of lanes, or of bits
     }
 ASCENDC_EXTREME(ReduceMax, "argmax") ASCENDC_EXTREME(ReduceMin, "argmin")
 
-template <class T, bool isSetMask = true, class M>
-void WholeReduceSum(const LocalTensor<T> &dst, const LocalTensor<T> &src, M mask, int32_t repeatTime, int32_t dstRepStride,
+template <class T, bool isSetMask = true, class Lanes>
+void WholeReduceSum(const LocalTensor<T> &dst, const LocalTensor<T> &src, Lanes mask, int32_t repeatTime, int32_t dstRepStride,
                     int32_t srcBlkStride, int32_t srcRepStride, AT) {
     repeated<T, isSetMask>(mask, repeatTime, [&](auto lanes, int repeats, int done) {
         call("WholeReduceSum", at, dst[uint32_t(done * dstRepStride)], after(src, done, srcRepStride), lanes, repeats, dstRepStride,
@@ -56,8 +56,8 @@ void WholeReduceSum(const LocalTensor<T> &dst, const LocalTensor<T> &src, M mask
 ASCENDC_WHOLE(WholeReduceMax, "Max") ASCENDC_WHOLE(WholeReduceMin, "Min")
 
 #define ASCENDC_BLOCKS(Name)                                                                                              \
-    template <class T, bool isSetMask = true, class M>                                                                    \
-    void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, int32_t repeatTime, M mask, int32_t dstRepStride,     \
+    template <class T, bool isSetMask = true, class Lanes>                                                                \
+    void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, int32_t repeatTime, Lanes mask, int32_t dstRepStride, \
               int32_t srcBlkStride, int32_t srcRepStride, AT) {                                                           \
         constexpr int32_t made = std::string_view(#Name)[0] == 'P' ? 128 / sizeof(T) : 8;                                 \
         repeated<T, isSetMask>(mask, repeatTime, [&](auto lanes, int repeats, int done) {                                 \
@@ -75,22 +75,22 @@ void RepeatReduceSum(const LocalTensor<T> &dst, const LocalTensor<T> &src, int32
 
 // The newer names, with the kind of reduction as a template argument.
 enum class ReduceType { SUM, MAX, MIN };
-template <ReduceType type, class T, class U, bool isSetMask = true, class M>
-void ReduceRepeat(const LocalTensor<T> &dst, const LocalTensor<U> &src, M mask, int32_t repeatTime, int32_t dstRepStride,
+template <ReduceType type, class T, class U, bool isSetMask = true, class Lanes>
+void ReduceRepeat(const LocalTensor<T> &dst, const LocalTensor<U> &src, Lanes mask, int32_t repeatTime, int32_t dstRepStride,
                   int32_t srcBlkStride, int32_t srcRepStride, ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX, AT) {
     if constexpr (type == ReduceType::SUM) WholeReduceSum<T, isSetMask>(dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, at);
     else if constexpr (type == ReduceType::MAX) WholeReduceMax<U>(dst.template ReinterpretCast<U>(), src, lanes_of(mask), repeatTime, dstRepStride, srcBlkStride, srcRepStride, order, at);
     else WholeReduceMin<U>(dst.template ReinterpretCast<U>(), src, lanes_of(mask), repeatTime, dstRepStride, srcBlkStride, srcRepStride, order, at);
 }
-template <ReduceType type, class T, class U = T, bool isSetMask = true, class M>
-void ReduceDataBlock(const LocalTensor<T> &dst, const LocalTensor<U> &src, M mask, int32_t repeatTime, int32_t dstRepStride,
+template <ReduceType type, class T, class U = T, bool isSetMask = true, class Lanes>
+void ReduceDataBlock(const LocalTensor<T> &dst, const LocalTensor<U> &src, Lanes mask, int32_t repeatTime, int32_t dstRepStride,
                      int32_t srcBlkStride, int32_t srcRepStride, AT) {
     if constexpr (type == ReduceType::SUM) BlockReduceSum<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
     else if constexpr (type == ReduceType::MAX) BlockReduceMax<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
     else BlockReduceMin<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
 }
-template <ReduceType type, class T, class U = T, bool isSetMask = true, class M>
-void ReducePairElem(const LocalTensor<T> &dst, const LocalTensor<U> &src, M mask, int32_t repeatTime, int32_t dstRepStride,
+template <ReduceType type, class T, class U = T, bool isSetMask = true, class Lanes>
+void ReducePairElem(const LocalTensor<T> &dst, const LocalTensor<U> &src, Lanes mask, int32_t repeatTime, int32_t dstRepStride,
                     int32_t srcBlkStride, int32_t srcRepStride, AT) {
     PairReduceSum<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
 }

@@ -24,8 +24,8 @@ class Element {  // x(i) reads, x(i) = value writes
 public:
     Element(const Tensor &tensor, uint64_t index, Place at) : tensor(tensor), index(index), at(at) {}
     operator typename Tensor::PrimType() const { return tensor.GetValue(index, at); }
-    template <class N>
-    Element &operator=(N value) { return tensor.SetValue(index, value, at), *this; }
+    template <class Number>
+    Element &operator=(Number value) { return tensor.SetValue(index, value, at), *this; }
     Element &operator=(const Element &other) { return *this = typename Tensor::PrimType(other); }
 
 private:
@@ -43,7 +43,7 @@ public:
 
     LocalTensor() = default;
     LocalTensor(int64_t handle, int64_t offset = 0, int64_t size = -1) : handle(handle), offset(offset), set_size(size) {}
-    LocalTensor(TPosition, uint32_t address, uint32_t elements, AT) : handle(call("static", at, Format<T>(), address, elements)) {}
+    LocalTensor(TPosition, uint32_t address, uint32_t elements, AT) : handle(make("static", at, Format<T>(), address, elements)) {}
     LocalTensor operator[](uint32_t elements) const {
         return {handle, offset + int64_t(elements) * int64_t(sizeof(T)), set_size < 0 ? -1 : set_size - int64_t(elements)};
     }
@@ -51,13 +51,13 @@ public:
     LocalTensor<U> ReinterpretCast() const {
         return {handle, offset, set_size < 0 ? -1 : set_size * int64_t(sizeof(T)) / int64_t(sizeof(U))};
     }
-    uint32_t GetSize(AT) const { return set_size >= 0 ? uint32_t(set_size) : uint32_t(call("LocalTensor.GetSize", at, *this)); }
+    uint32_t GetSize(AT) const { return set_size >= 0 ? uint32_t(set_size) : uint32_t(ask("LocalTensor.GetSize", at, *this)); }
     uint32_t GetLength(AT) const { return GetSize(at) * sizeof(T); }
     void SetSize(uint32_t elements) { set_size = elements; }
     void SetShapeInfo(const ShapeInfo &info) { shape = info; }
     ShapeInfo GetShapeInfo() const { return shape; }
     TPosition GetPosition() const { return TPosition::VECCALC; }
-    T GetValue(uint32_t index, AT) const { return number_of<T>(call("LocalTensor.GetValue", at, *this, index)); }
+    T GetValue(uint32_t index, AT) const { return number_of<T>(ask("LocalTensor.GetValue", at, *this, index)); }
     template <class U>
     void SetValue(uint32_t index, U value, AT) const { call("LocalTensor.SetValue", at, *this, index, T(value)); }
 
@@ -65,9 +65,9 @@ public:
 
     template <class U = T>
     U *GetPhyAddr(uint32_t elements = 0, AT) const {  // an address, behind which nothing can be read
-        return reinterpret_cast<U *>(UNIFIED_BUFFER + uint64_t(call("GetPhyAddr", at, *this)) + elements * sizeof(T));
+        return reinterpret_cast<U *>(UNIFIED_BUFFER + uint64_t(ask("GetPhyAddr", at, *this)) + elements * sizeof(T));
     }
-    void into(Arguments &to) const { to.letter('l'), to.number(handle), to.number(format<T>()), to.number(offset); }
+    void into(Arguments &to) const { to.letter('l', '0' + format<T>()), to.number(handle), to.number(offset); }
 
 private:
     ShapeInfo shape;
@@ -97,9 +97,9 @@ public:
     }
     T *GetPhyAddr(uint64_t elements = 0) const { return address + elements; }
     uint64_t GetSize() const { return uint64_t(size); }
-    T GetValue(uint64_t index, AT) const { return number_of<T>(call("GlobalTensor.GetValue", at, *this, index)); }
+    T GetValue(uint64_t index, AT) const { return number_of<T>(ask("GlobalTensor.GetValue", at, *this, index)); }
     template <class U>
-    void SetValue(uint64_t index, U value, AT) const { call("GlobalTensor.SetValue", at, *this, index, T(value)); }
+    void SetValue(uint64_t index, U value, AT) const { ask("GlobalTensor.SetValue", at, *this, index, T(value)); }
     Element<GlobalTensor> operator()(uint64_t index, AT) const { return {*this, index, at}; }
     void SetShapeInfo(const ShapeInfo &info) { shape = info; }
     ShapeInfo GetShapeInfo() const { return shape; }
@@ -108,7 +108,7 @@ public:
     template <class A, A...>
     void SetL2CacheHint(...) {}
     void into(Arguments &to) const {
-        to.letter('g'), to.number(int64_t(address)), to.number(format<T>()), to.number(address == nullptr ? -1 : size);
+        to.letter('g', '0' + format<T>()), to.number(int64_t(address)), to.number(address == nullptr ? -1 : size);
     }
 
 private:

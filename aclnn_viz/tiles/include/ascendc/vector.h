@@ -68,8 +68,8 @@ using Wide = std::conditional_t<(sizeof(T) > sizeof(U)), T, U>;
     void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const LocalTensor<V> &src1, int32_t count, AT) {     \
         counted(), call(#Name, at, dst, src0, src1, count);                                                               \
     }                                                                                                                     \
-    template <class T, bool isSetMask = true, class U, class V, class M>                                                  \
-    void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const LocalTensor<V> &src1, M mask,                  \
+    template <class T, bool isSetMask = true, class U, class V, class Lanes>                                              \
+    void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const LocalTensor<V> &src1, Lanes mask,              \
               uint8_t repeatTime, const BinaryRepeatParams &params, AT) {                                                 \
         repeated<Wide<T, U>, isSetMask>(mask, repeatTime, [&](auto lanes, int repeats, int done) {                        \
             call(#Name, at, after(dst, done, params.dstRepStride), after(src0, done, params.src0RepStride),               \
@@ -79,20 +79,20 @@ using Wide = std::conditional_t<(sizeof(T) > sizeof(U)), T, U>;
 #define ASCENDC_UNARY(Name)                                                                                               \
     template <class T, bool isSetMask = true>                                                                             \
     void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, int32_t count, AT) { counted(), call(#Name, at, dst, src, count); } \
-    template <class T, bool isSetMask = true, class M>                                                                    \
-    void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, M mask, uint8_t repeatTime,                           \
+    template <class T, bool isSetMask = true, class Lanes>                                                                \
+    void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, Lanes mask, uint8_t repeatTime,                       \
               const UnaryRepeatParams &params, AT) {                                                                      \
         repeated<T, isSetMask>(mask, repeatTime, [&](auto lanes, int repeats, int done) {                                 \
             call(#Name, at, after(dst, done, params.dstRepStride), after(src, done, params.srcRepStride), lanes, repeats, params); \
         });                                                                                                               \
     }
 #define ASCENDC_SCALAR(Name)                                                                                              \
-    template <class T, bool isSetMask = true, class U, class N>                                                           \
-    void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src, N scalar, int32_t count, AT) {                        \
+    template <class T, bool isSetMask = true, class U, class Number>                                                      \
+    void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src, Number scalar, int32_t count, AT) {                   \
         counted(), call(#Name, at, dst, src, U(scalar), count);                                                           \
     }                                                                                                                     \
-    template <class T, bool isSetMask = true, class U, class N, class M>                                                  \
-    void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src, N scalar, M mask, uint8_t repeatTime,                 \
+    template <class T, bool isSetMask = true, class U, class Number, class Lanes>                                         \
+    void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src, Number scalar, Lanes mask, uint8_t repeatTime,        \
               const UnaryRepeatParams &params, AT) {                                                                      \
         repeated<Wide<T, U>, isSetMask>(mask, repeatTime, [&](auto lanes, int repeats, int done) {                        \
             call(#Name, at, after(dst, done, params.dstRepStride), after(src, done, params.srcRepStride), U(scalar), lanes, \
@@ -107,12 +107,12 @@ ASCENDC_UNARY(Not) ASCENDC_UNARY(Relu)
 ASCENDC_SCALAR(Adds) ASCENDC_SCALAR(Muls) ASCENDC_SCALAR(Maxs) ASCENDC_SCALAR(Mins) ASCENDC_SCALAR(ShiftLeft)
 ASCENDC_SCALAR(ShiftRight) ASCENDC_SCALAR(LeakyRelu)
 
-template <class T, class U, bool isSetMask = true, class N>
-void Axpy(const LocalTensor<T> &dst, const LocalTensor<U> &src, N scalar, int32_t count, AT) {
+template <class T, class U, bool isSetMask = true, class Number>
+void Axpy(const LocalTensor<T> &dst, const LocalTensor<U> &src, Number scalar, int32_t count, AT) {
     counted(), call("Axpy", at, dst, src, U(scalar), count);
 }
-template <class T, class U, bool isSetMask = true, class N, class M>
-void Axpy(const LocalTensor<T> &dst, const LocalTensor<U> &src, N scalar, M mask, uint8_t repeatTime, const UnaryRepeatParams &params, AT) {
+template <class T, class U, bool isSetMask = true, class Number, class Lanes>
+void Axpy(const LocalTensor<T> &dst, const LocalTensor<U> &src, Number scalar, Lanes mask, uint8_t repeatTime, const UnaryRepeatParams &params, AT) {
     repeated<Wide<T, U>, isSetMask>(mask, repeatTime, [&](auto lanes, int repeats, int done) {
         call("Axpy", at, after(dst, done, params.dstRepStride), after(src, done, params.srcRepStride), U(scalar), lanes, repeats, params);
     });
@@ -121,8 +121,8 @@ template <class T, class U, bool isSetMask = true>
 void MulAddDst(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const LocalTensor<U> &src1, int32_t count, AT) {
     counted(), call("MulAddDst", at, dst, src0, src1, count);
 }
-template <class T, class U, bool isSetMask = true, class M>
-void MulAddDst(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const LocalTensor<U> &src1, M mask, uint8_t repeatTime,
+template <class T, class U, bool isSetMask = true, class Lanes>
+void MulAddDst(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const LocalTensor<U> &src1, Lanes mask, uint8_t repeatTime,
                const BinaryRepeatParams &params, AT) {
     repeated<Wide<T, U>, isSetMask>(mask, repeatTime, [&](auto lanes, int repeats, int done) {
         call("MulAddDst", at, after(dst, done, params.dstRepStride), after(src0, done, params.src0RepStride),
@@ -130,23 +130,23 @@ void MulAddDst(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const Loca
     });
 }
 
-template <class T, class N>
-void Duplicate(const LocalTensor<T> &dst, N scalar, int32_t count, AT) { counted(), call("Duplicate", at, dst, T(scalar), count); }
-template <class T, bool isSetMask = true, class N, class M>
-void Duplicate(const LocalTensor<T> &dst, N scalar, M mask, uint8_t repeatTime, uint16_t dstBlkStride, uint8_t dstRepStride, AT) {
+template <class T, class Number>
+void Duplicate(const LocalTensor<T> &dst, Number scalar, int32_t count, AT) { counted(), call("Duplicate", at, dst, T(scalar), count); }
+template <class T, bool isSetMask = true, class Number, class Lanes>
+void Duplicate(const LocalTensor<T> &dst, Number scalar, Lanes mask, uint8_t repeatTime, uint16_t dstBlkStride, uint8_t dstRepStride, AT) {
     repeated<T, isSetMask>(mask, repeatTime, [&](auto lanes, int repeats, int done) {
         call("Duplicate", at, after(dst, done, dstRepStride), T(scalar), lanes, repeats, dstBlkStride, dstRepStride);
     });
 }
-template <class T, class N>
-void CreateVecIndex(const LocalTensor<T> &dst, N firstValue, uint32_t count, AT) { call("CreateVecIndex", at, dst, T(firstValue), count); }
-template <class T, class N>
-void CreateVecIndex(LocalTensor<T> dst, N firstValue, uint64_t mask, uint8_t repeatTime, uint16_t dstBlkStride, uint8_t dstRepStride, AT) {
+template <class T, class Number>
+void CreateVecIndex(const LocalTensor<T> &dst, Number firstValue, uint32_t count, AT) { call("CreateVecIndex", at, dst, T(firstValue), count); }
+template <class T, class Number>
+void CreateVecIndex(LocalTensor<T> dst, Number firstValue, uint64_t mask, uint8_t repeatTime, uint16_t dstBlkStride, uint8_t dstRepStride, AT) {
     if (mask != 256 / sizeof(T) || dstBlkStride != 1 || dstRepStride != 8) absent("CreateVecIndex", "a mask or strides that leave lanes out", at);
     CreateVecIndex(dst, firstValue, uint32_t(mask * repeatTime), at);
 }
-template <class T, bool isSetMask = true, class M>
-void Copy(const LocalTensor<T> &dst, const LocalTensor<T> &src, M mask, uint8_t repeatTime, const CopyRepeatParams &params, AT) {
+template <class T, bool isSetMask = true, class Lanes>
+void Copy(const LocalTensor<T> &dst, const LocalTensor<T> &src, Lanes mask, uint8_t repeatTime, const CopyRepeatParams &params, AT) {
     repeated<T, isSetMask>(mask, repeatTime, [&](auto lanes, int repeats, int done) {
         call("Copy", at, after(dst, done, params.dstRepeatSize), after(src, done, params.srcRepeatSize), lanes, repeats, params);
     });
@@ -158,8 +158,8 @@ template <class T, class U>
 void Cast(const LocalTensor<T> &dst, const LocalTensor<U> &src, RoundMode mode, uint32_t count, AT) {
     counted(), call("Cast", at, dst, src, Choice<2, RoundMode>{mode}, count);
 }
-template <class T, class U, bool isSetMask = true, class M>
-void Cast(const LocalTensor<T> &dst, const LocalTensor<U> &src, RoundMode mode, M mask, uint8_t repeatTime,
+template <class T, class U, bool isSetMask = true, class Lanes>
+void Cast(const LocalTensor<T> &dst, const LocalTensor<U> &src, RoundMode mode, Lanes mask, uint8_t repeatTime,
           const UnaryRepeatParams &params, AT) {
     repeated<Wide<T, U>, isSetMask>(mask, repeatTime, [&](auto lanes, int repeats, int done) {
         call("Cast", at, after(dst, done, params.dstRepStride), after(src, done, params.srcRepStride), Choice<2, RoundMode>{mode}, lanes,
@@ -170,9 +170,9 @@ void Cast(const LocalTensor<T> &dst, const LocalTensor<U> &src, RoundMode mode, 
 // ---- Comparisons and choices --------------------------------------------------------------------------------------------
 // The forms with a mask are offered where they treat all lanes, one after the other.
 
-template <class T, class M, class P>
-uint32_t all_lanes(const char *name, M mask, int repeatTime, const P &, Place at) {
-    if constexpr (std::is_integral_v<M>) {
+template <class T, class Lanes, class P>
+uint32_t all_lanes(const char *name, Lanes mask, int repeatTime, const P &, Place at) {
+    if constexpr (std::is_integral_v<Lanes>) {
         if (mask_register.counter) return uint32_t(mask);
         if (uint64_t(mask) != 256 / sizeof(T)) absent(name, "a mask that leaves lanes out", at);
     }
@@ -182,14 +182,14 @@ template <class U, class T>
 void Compare(const LocalTensor<U> &dst, const LocalTensor<T> &src0, const LocalTensor<T> &src1, CMPMODE mode, uint32_t count, AT) {
     counted(), call("Compare", at, dst.template ReinterpretCast<uint8_t>(), src0, src1, Choice<3, CMPMODE>{mode}, count);
 }
-template <class U, class T, bool isSetMask = true, class M>
-void Compare(const LocalTensor<U> &dst, const LocalTensor<T> &src0, const LocalTensor<T> &src1, CMPMODE mode, M mask,
+template <class U, class T, bool isSetMask = true, class Lanes>
+void Compare(const LocalTensor<U> &dst, const LocalTensor<T> &src0, const LocalTensor<T> &src1, CMPMODE mode, Lanes mask,
              uint8_t repeatTime, const BinaryRepeatParams &params, AT) {
     Compare(dst, src0, src1, mode, all_lanes<T>("Compare", mask, repeatTime, params, at), at);
 }
 // The register that holds the bits of one repeat.
-template <class T, bool isSetMask = true, class M>
-void Compare(const LocalTensor<T> &src0, const LocalTensor<T> &src1, CMPMODE mode, M mask, const BinaryRepeatParams &params, AT) {
+template <class T, bool isSetMask = true, class Lanes>
+void Compare(const LocalTensor<T> &src0, const LocalTensor<T> &src1, CMPMODE mode, Lanes mask, const BinaryRepeatParams &params, AT) {
     call("CompareRegister", at, src0, src1, Choice<3, CMPMODE>{mode}, all_lanes<T>("Compare", mask, 1, params, at));
 }
 template <class U>
@@ -197,27 +197,27 @@ void GetCmpMask(const LocalTensor<U> &dst, AT) { call("GetCmpMask", at, dst.temp
 template <class U>
 void SetCmpMask(const LocalTensor<U> &src, AT) { call("SetCmpMask", at, src.template ReinterpretCast<uint8_t>()); }
 
-template <class U, class T, class N>
-void CompareScalar(const LocalTensor<U> &dst, const LocalTensor<T> &src0, N scalar, CMPMODE mode, uint32_t count, AT) {
+template <class U, class T, class Number>
+void CompareScalar(const LocalTensor<U> &dst, const LocalTensor<T> &src0, Number scalar, CMPMODE mode, uint32_t count, AT) {
     counted(), call("CompareScalar", at, dst.template ReinterpretCast<uint8_t>(), src0, T(scalar), Choice<3, CMPMODE>{mode}, count);
 }
-template <class U, class T, class N, bool isSetMask = true, class M>
-void CompareScalar(const LocalTensor<U> &dst, const LocalTensor<T> &src0, N scalar, CMPMODE mode, M mask, uint8_t repeatTime,
+template <class U, class T, class Number, bool isSetMask = true, class Lanes>
+void CompareScalar(const LocalTensor<U> &dst, const LocalTensor<T> &src0, Number scalar, CMPMODE mode, Lanes mask, uint8_t repeatTime,
                    const UnaryRepeatParams &params, AT) {
     CompareScalar(dst, src0, scalar, mode, all_lanes<T>("CompareScalar", mask, repeatTime, params, at), at);
 }
-template <class U, class T, class N, class... A>
-void Compares(const LocalTensor<U> &dst, const LocalTensor<T> &src0, N scalar, CMPMODE mode, uint32_t count, AT) {
+template <class U, class T, class Number, class... A>
+void Compares(const LocalTensor<U> &dst, const LocalTensor<T> &src0, Number scalar, CMPMODE mode, uint32_t count, AT) {
     CompareScalar(dst, src0, scalar, mode, count, at);
 }
 template <class T, class U>
 void Select(const LocalTensor<T> &dst, const LocalTensor<U> &bits, const LocalTensor<T> &src0, const LocalTensor<T> &src1, SELMODE mode,
             uint32_t count, AT) { counted(), call("Select", at, dst, bits, src0, src1, Choice<4, SELMODE>{mode}, count); }
-template <class T, class U, class N, class = std::enable_if_t<std::is_convertible_v<N, float>>>
-void Select(const LocalTensor<T> &dst, const LocalTensor<U> &bits, const LocalTensor<T> &src0, N scalar, SELMODE mode, uint32_t count,
+template <class T, class U, class Number, class = std::enable_if_t<std::is_convertible_v<Number, float>>>
+void Select(const LocalTensor<T> &dst, const LocalTensor<U> &bits, const LocalTensor<T> &src0, Number scalar, SELMODE mode, uint32_t count,
             AT) { counted(), call("Select", at, dst, bits, src0, T(scalar), Choice<4, SELMODE>{mode}, count); }
-template <class T, class U, class S, bool isSetMask = true, class M>
-void Select(const LocalTensor<T> &dst, const LocalTensor<U> &bits, const LocalTensor<T> &src0, S src1, SELMODE mode, M mask,
+template <class T, class U, class S, bool isSetMask = true, class Lanes>
+void Select(const LocalTensor<T> &dst, const LocalTensor<U> &bits, const LocalTensor<T> &src0, S src1, SELMODE mode, Lanes mask,
             uint8_t repeatTime, const BinaryRepeatParams &params, AT) {
     Select(dst, bits, src0, src1, mode, all_lanes<T>("Select", mask, repeatTime, params, at), at);
 }
@@ -227,8 +227,8 @@ void Select(const LocalTensor<T> &dst, const LocalTensor<U> &bits, const LocalTe
 template <class T>
 void Gather(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<uint32_t> &srcOffset, uint32_t srcBaseAddr,
             uint32_t count, AT) { call("Gather", at, dst, src, srcOffset, srcBaseAddr, count); }
-template <class T, class M>
-void Gather(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<uint32_t> &srcOffset, uint32_t srcBaseAddr, M mask,
+template <class T, class Lanes>
+void Gather(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<uint32_t> &srcOffset, uint32_t srcBaseAddr, Lanes mask,
             uint8_t repeatTime, uint16_t dstRepStride, AT) {
     if (dstRepStride != 8) absent("Gather", "a dstRepStride other than 8", at);
     Gather(dst, src, srcOffset, srcBaseAddr, all_lanes<T>("Gather", mask, repeatTime, 0, at), at);
@@ -260,12 +260,12 @@ uint32_t gathered_elements(bool reduceMode, uint32_t mask, const GatherMaskParam
 template <class T>
 void GatherMask(const LocalTensor<T> &dst, const LocalTensor<T> &src, uint8_t pattern, bool reduceMode, uint32_t mask,
                 const GatherMaskParams &params, uint64_t &rsvdCnt, AT) {
-    rsvdCnt = uint64_t(call("GatherMask", at, dst, src, pattern, gathered_elements<T>(reduceMode, mask, params, at)));
+    rsvdCnt = uint64_t(ask("GatherMask", at, dst, src, pattern, gathered_elements<T>(reduceMode, mask, params, at)));
 }
 template <class T, class U>
 void GatherMask(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<U> &pattern, bool reduceMode, uint32_t mask,
                 const GatherMaskParams &params, uint64_t &rsvdCnt, AT) {
-    rsvdCnt = uint64_t(call("GatherMaskBits", at, dst, src, pattern, gathered_elements<T>(reduceMode, mask, params, at)));
+    rsvdCnt = uint64_t(ask("GatherMaskBits", at, dst, src, pattern, gathered_elements<T>(reduceMode, mask, params, at)));
 }
 template <class T>
 void Brcb(const LocalTensor<T> &dst, const LocalTensor<T> &src, uint8_t repeatTime, const BrcbRepeatParams &params, AT) {

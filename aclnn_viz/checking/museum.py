@@ -1,0 +1,120 @@
+"""The museum: mistakes of published kernels, each replayed on our page by a test that does not see it and by one that does."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aclnn_viz.cases import Case, case
+from aclnn_viz.errors import problem, shown
+from aclnn_viz.operators import operator
+from aclnn_viz.operators.faults import Fault, faults, published
+from aclnn_viz.operators.faults.fault import faulty_kernel
+from aclnn_viz.tables import as_html, as_text, wrapped
+from aclnn_viz.words.messages import kept, tr
+
+COMPARISON = {"rtol": 1e-3, "atol": 1e-5, "outputs": None}  # of a test, unless it names its own
+
+
+@dataclass(frozen=True)
+class Test:
+    """A case and a comparison, as somebody writes a test; `outputs` are those compared, None for all."""
+
+    operator: str
+    options: dict
+
+    @property
+    def case(self) -> Case:
+        options = {name: tuple(value) if name.endswith("shape") else np.float32(value) if isinstance(value, list) else value
+                   for name, value in self.options.items() if name not in COMPARISON}
+        return case(self.operator, **{"dtype": "float32"} | options)
+
+    def wrong(self, kernel) -> str:
+        """What it finds wrong with a kernel: the element that is farthest from the right one; an empty text if it passes."""
+        rtol, atol, outputs = ((COMPARISON | self.options)[name] for name in COMPARISON)
+        inputs = self.case.inputs
+        right, given = operator(self.operator).backward(**inputs), kernel(**inputs)
+        for name in outputs or right:
+            a, b = given[name].astype(np.float64), right[name].astype(np.float64)
+            with np.errstate(invalid="ignore"):
+                far = np.where(np.isclose(a, b, rtol, atol, equal_nan=True), 0.0, np.nan_to_num(np.abs(a - b), nan=np.inf))
+            if far.any():
+                at = np.unravel_index(np.argmax(far), far.shape)
+                place = f"{name}[{', '.join(map(str, at))}]"
+                return tr("{place} is {wrong}, and should be {right}", place=place, wrong=f"{a[at]:.4g}", right=f"{b[at]:.4g}")
+        return ""
+
+    def __str__(self) -> str:
+        given = {"dtype": "float32"} | {name: tuple(value) if name.endswith("shape") else value for name, value in (COMPARISON | self.options).items()}
+        return ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A mistake of a published kernel: the fault with its thread, how long it lived, what hid it (empty where the thread does
+    not say), a test that does not see it, and the smallest case found that does."""
+
+    operator: str
+    fault: Fault
+    lived: str
+    hid: str
+    missed: Test
+    seen: Test
+
+    def rows(self) -> dict[str, str]:
+        """What there is to say of it, by heading; both tests are run now, on our page with the mistake."""
+        kernel, unsaid, passes = faulty_kernel(self.operator, self.fault), tr("the thread does not say"), tr("passes")
+        return {tr("thread"): str(self.fault.thread), tr("what was wrong"): tr(self.fault.story), tr("how long it lived"): tr(self.lived) or unsaid,
+                tr("what hid it"): tr(self.hid) or unsaid,
+                tr("a test that does not see it"): f"{self.missed}: {self.missed.wrong(kernel) or passes}",
+                tr("the smallest case that shows it"): f"{self.seen}: {self.seen.wrong(kernel) or passes}"}
+
+    def __str__(self) -> str:
+        text = [line for name, value in self.rows().items() for line in wrapped(value, 110, f"  {name}: ", "    ")]
+        return "\n".join([self.title, *text, *(f"    {line}" for line in self.fault.diff.splitlines())])
+
+    @property
+    def title(self) -> str:
+        return f"{self.operator}: {tr(self.fault.name)}"
+
+    def _repr_html_(self) -> str:
+        return as_html(self.title, (), [*self.rows().items()], more=self.fault.diff, opens=tr("the changed lines"))
+
+    def to_json(self) -> dict:
+        rows = (self.operator, self.fault.name, self.fault.thread, self.fault.story, self.lived, self.hid)
+        return dict(zip(("operator", "fault", "thread", "story", "lived", "hid"), map(str, rows))) | {
+            "diff": self.fault.diff, "missed": str(self.missed), "seen": str(self.seen)}
+
+
+class Museum(tuple):
+    """Pieces of the museum: a list of them as text, all of each in a notebook."""
+
+    def __str__(self) -> str:
+        heads = [tr("operator"), tr("fault"), tr("thread")]
+        return "\n".join(as_text(heads, [[one.operator, tr(one.fault.name), one.fault.thread] for one in self]))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return "<br>".join(one._repr_html_() for one in self)
+
+
+def museum(name: str | None = None) -> Museum:
+    """Return mistakes of published kernels, each with its public thread and two tests that are run when it is shown.
+
+    `name` is an operator's, a fault's, or a thread or a part of one; all unless given. Raises ValueError where there is none.
+    Nothing of the published code is here: the mistakes are repeated on this kit's pages, in NumPy.
+
+    >>> one, = museum("llm.c#763")
+    >>> one.operator, one.fault.name, one.missed.options["gamma"]
+    ('rms_norm', 'gamma forgotten in dx', 1.0)
+    """
+    if name is not None and not isinstance(name, str):
+        raise TypeError(problem("name is that of an operator, a fault or a thread", shown(name), "av.museum() lists them"))
+    found = Museum(
+        Piece(one["operator"], fault, *(one[name] and kept(one[name]) for name in ("lived", "hid")),
+              *(Test(one["operator"], one[name]) for name in ("missed", "seen")))
+        for one in published() for fault in faults(one["operator"])
+        if fault.name == one["name"] and (name is None or name in (one["operator"], fault.name) or name and name in one["thread"]))
+    if not found:
+        raise ValueError(problem("name is that of an operator, a fault or a thread of the museum", shown(name), "av.museum() lists all"))
+    return found

@@ -1,0 +1,90 @@
+"""Right kernels, whoever arranged them, pass in three formats: one set, with the formulas of other libraries restated."""
+
+import re
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from machine import taught
+
+from aclnn_viz.checking import check
+from checking import arrangements, by_hand, engineers, rewritings
+from checking.arrangements import numpy_kernels, slips
+from checking.rewritings import wide
+
+FORMATS = ("float16", "bfloat16", "float32")
+
+
+def rms_norm_as_liger(dy, x, rstd, gamma):
+    """rms_norm.py of Liger-Kernel: rstd before the bracket, its square before the sum, which is taken of x itself."""
+    n = gamma.size
+    X, m, r = wide(x).reshape(-1, n), (wide(dy) * wide(gamma)).reshape(-1, n), rstd.reshape(-1, 1)
+    dx = r * m + r * (-(1 / n) * r * r * np.sum(m * X, axis=-1, keepdims=True) * X)
+    return dx.reshape(x.shape).astype(x.dtype), np.sum(wide(dy).reshape(-1, n) * (X * r), axis=0).reshape(gamma.shape).astype(rstd.dtype)
+
+
+def layer_norm_as_aten(gradOut, input, normalizedShape, mean, rstd, weightOptional, biasOptional, outputMask):
+    """layer_norm_kernel.cpp of PyTorch: two sums of a row, of which a and b follow, and x - mean in place of x-hat."""
+    n = int(np.prod(normalizedShape))
+    x, dy, w = wide(input).reshape(-1, n), wide(gradOut).reshape(-1, n), 1 if weightOptional is None else wide(weightOptional).reshape(n)
+    m, r = (wide(part).reshape(-1, 1).astype(x.dtype) for part in (mean, rstd))
+    centred = x - m
+    ds, db = np.sum(dy * w * centred, axis=1, keepdims=True), np.sum(dy * w, axis=1, keepdims=True)
+    dx = r * (dy * w) - ds * r * r * r / max(n, 1) * centred - r * db / max(n, 1)
+    kind = input.dtype if weightOptional is None else weightOptional.dtype
+    found = dx.astype(input.dtype).reshape(input.shape), *(part.sum(0).astype(kind).reshape(normalizedShape) for part in (dy * (centred * r), dy))
+    return {name: value for name, value, asked in zip(("gradInputOut", "gradWeightOut", "gradBiasOut"), found, outputMask) if asked}
+
+
+def softmax_as_jax(gradOutput, output, dim):
+    """nn.softmax of JAX: the products of a row less y times their sum."""
+    y, g = wide(output), wide(gradOutput)
+    return (y * g - y * np.sum(y * g, axis=dim if y.ndim else None, keepdims=bool(y.ndim))).astype(output.dtype)
+
+
+def silu_as_aten(gradOutput, self):
+    """silu_backward of PyTorch."""
+    x = wide(self)
+    with np.errstate(over="ignore"):
+        s = 1 / (1 + np.exp(-x))
+    return (wide(gradOutput) * s * (1 + x * (1 - s))).astype(self.dtype)
+
+
+def all_right():
+    """(operator, arrangement, kernel) of those in NumPy alone."""
+    yield from by_hand.right()
+    yield from ((name, "by rows, tiles and cores", engineers.right(name)) for name in engineers.OPERATORS)
+    yield from ((op.name, how, kernel) for op in taught() for how, kernel in rewritings.rewritings(op.name) if how != "the kit's own")
+    yield from ((name, "loops", kernel) for name, kernel in slips.kernels("numpy").items() if kernel.__module__ == numpy_kernels.__name__)
+    for name, how in (("rms_norm", "liger"), ("layer_norm", "aten"), ("softmax", "jax"), ("silu", "aten")):
+        yield name, f"as {how}", globals()[f"{name}_as_{how}"]
+
+
+def of_other_libraries():
+    for library in ("torch", "jax"):
+        text = (Path(arrangements.__file__).parent / f"{library}_kernels.py").read_text("utf-8")
+        for name in re.findall(r"^def (\w+)\(\w+, ", text, re.MULTILINE):
+            yield pytest.param(name, partial(lambda library, name: slips.kernels(library)[name], library, name),
+                               marks=pytest.mark.needs(library), id=f"{library}-{name}")
+
+
+ALL = [*all_right()]
+
+
+def test_there_are_sixty_right_kernels_and_three_arrangements_of_most_operators():
+    names = [name for name, _, _ in ALL]
+    assert len({(name, how) for name, how, _ in ALL}) == len(ALL) >= 60
+    assert sum(names.count(name) >= 3 for name in {*names}) >= 16
+
+
+@pytest.mark.parametrize(("name", "how", "kernel"), ALL, ids=[f"{name}-{how}" for name, how, _ in ALL])
+@pytest.mark.sampled(9)
+def test_a_right_kernel_passes(name, how, kernel):
+    with np.errstate(all="ignore"):
+        check(name, kernel, dtypes=FORMATS).raise_if_failed()
+
+
+@pytest.mark.parametrize(("name", "kernel"), [*of_other_libraries()])
+def test_a_right_kernel_of_another_library_passes(name, kernel):
+    check(name, kernel(), dtypes=FORMATS).raise_if_failed()
