@@ -10,9 +10,10 @@ from aclnn_viz.operators import operator
 from aclnn_viz.operators.faults import Fault, faults, published
 from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.tables import as_html, as_text, wrapped
-from aclnn_viz.words.messages import kept, tr
+from aclnn_viz.words.messages import kept, message, tr
 
 COMPARISON = {"rtol": 1e-3, "atol": 1e-5, "outputs": None}  # of a test, unless it names its own
+EDIT = message("the mistake (+) in the place of the right line (-)")
 
 
 @dataclass(frozen=True)
@@ -70,14 +71,14 @@ class Piece:
 
     def __str__(self) -> str:
         text = [line for name, value in self.rows().items() for line in wrapped(value, 110, f"  {name}: ", "    ")]
-        return "\n".join([self.title, *text, *(f"    {line}" for line in self.fault.diff.splitlines())])
+        return "\n".join([self.title, *text, f"  {tr(EDIT)}:", *(f"    {line}" for line in self.fault.diff.splitlines())])
 
     @property
     def title(self) -> str:
         return f"{self.operator}: {tr(self.fault.name)}"
 
     def _repr_html_(self) -> str:
-        return as_html(self.title, (), [*self.rows().items()], more=self.fault.diff, opens=tr("the changed lines"))
+        return as_html(self.title, (), [*self.rows().items()], more=self.fault.diff, opens=tr(EDIT))
 
     def to_json(self) -> dict:
         rows = (self.operator, self.fault.name, self.fault.thread, self.fault.story, self.lived, self.hid)

@@ -23,10 +23,10 @@ from aclnn_viz.words.messages import Choice, meant, message, tr
 
 LEVELS = {"formula": message("formula"), "tensor": meant("tensor", "tensor of a term"), "tiles": message("tiles"), "pipes": message("pipes")}
 DOWN = {"formula": message("Click a term to see its tensor."), "tensor": message("Click a number to see which tile computes it."),
-        "tiles": message("Click an element to see the instructions of its tile."), "pipes": message("Click the path to go back.")}
+        "tiles": message("Click an element to see the instructions of its tile."), "pipes": message("Filled instructions belong to the tile of the number; the table says what they wrote. Click the path to go back.")}
 STEP, CHOSEN, OUTPUT, ALONG, GIVEN = range(5)  # kinds of marks
-LEGEND = {GIVEN: message("given"), STEP: message("elementwise"), ALONG: message("along an axis"), OUTPUT: message("output")}
-ROWS = 13  # of the table of instructions, at most
+LEGEND = {GIVEN: message("input"), STEP: message("elementwise"), ALONG: message("reduced along an axis"), OUTPUT: message("output")}
+ROWS = 16  # of the table of instructions, at most
 IS = message("{term} [{row}, {column}] is {value}.")
 EXACT = message("No step has rounded it.")
 OFF = message("It is off by {off}, that is {error} ulp; the largest part, {share} ulp, comes from rounding {step}.")
@@ -187,7 +187,7 @@ def pipes(data: Data) -> list[Panel]:
         shown = [*wrote(k)][-ROWS:]
         marks = [Note(x, y, text, align) for y, (job, said) in enumerate(shown) for x, align, text in (
             (0.03, "right", str(job.step)), (0.04, "left", pipe_name(job.pipe)), (0.1, "left", job.name), (0.24, "left", said))]
-        return Panel("table", tr("What the instructions of this tile wrote for the element, as they were issued"), tuple(marks), Axis("", 0, 1, ticks=()),
+        return Panel("table", tr("Step, pipe, instruction, and what it wrote for the element: the last {n}, as they were issued", n=len(shown)), tuple(marks), Axis("", 0, 1, ticks=()),
                      Axis("", len(shown) - 0.4, -0.6, ticks=()), 20, 15 * len(shown) + 10)
     return [picked(data.tile, len(z.tiles), make) for make in (timeline, table)]
 

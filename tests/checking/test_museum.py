@@ -60,7 +60,7 @@ def test_a_test_compares_what_it_names():
 def test_the_museum_is_shown_and_searched():
     html = av.museum()._repr_html_()
     assert str(av.museum("layer_norm")).count("layer_norm") == 3 == len(av.museum("layer_norm"))
-    assert html.count("passes") == len(av.museum()) == html.count("the changed lines") and "shape=(1, 65)" in html
+    assert html.count("passes") == len(av.museum()) == html.count("the mistake (+)") and "shape=(1, 65)" in html
     assert [one.operator for one in av.museum("pytorch/pytorch#34704")] == ["grid_sampler_3d"]
     for name, error in (("nothing", ValueError), ("", ValueError), (3, TypeError)):
         with pytest.raises(error, match="name is that of an operator, a fault or a thread"):
