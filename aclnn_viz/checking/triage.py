@@ -148,7 +148,7 @@ def triage(folder, call: str | None = None, paths: bool = False, progress: Calla
     judged. With `paths` each call names the line of the program that made it, which may be private. Files are read, and
     nothing in them is run. Raises FileNotFoundError and ValueError for what is no dump, or has no such call.
     """
-    need(call, (str, type(None)), "call is the name of one", 'pass such as "Functional.silu.0"')
+    need(call, (str, type(None)), "call is the name of one", 'pass one as the index of the dump writes it')
     need(paths, bool, "paths says whether lines of the program are named", "pass True or False")
     known, others, notes, pending, seen = {}, Counter(), [], [], {}
     for op in operators():

@@ -102,7 +102,7 @@ def texts(explorer, panel, *changes):
 def test_calls_their_status_and_what_lives_keep_apart(explorer, mistake):
     found = texts(explorer, "calls", ("mistake", mistake))
     heads = ["context", "memory", "tensors", "executor", "work"]
-    assert [text for text, *_ in found if text in heads] == heads
+    assert [text for text, *_ in found if text in heads][-len(heads):] == heads  # drawn again where words changed the layout
     first = min(left for text, left, _ in found if text in heads)
     codes = [right for text, _, right in found if text[:1].isdigit()]
     assert len(codes) > 3 and max(codes) < first
