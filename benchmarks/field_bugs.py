@@ -3,13 +3,13 @@
 Kernels by hand are those of tests/checking/by_hand.py, run on float16, bfloat16 and float32. Writes benchmarks/field_bugs.md.
 """
 
-import subprocess
 import sys
 import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests"))
+from records import ROOT, git, line
+
+sys.path.insert(0, str(ROOT / "tests"))
 
 import aclnn_viz as av  # noqa: E402
 from aclnn_viz.checking.evidence import examine  # noqa: E402
@@ -60,14 +60,13 @@ def row(name):
 
 
 def main():
-    commit = subprocess.run(["git", "rev-parse", "--short=7", "HEAD"], capture_output=True, check=True, cwd=HERE).stdout.decode().strip()
-    text, notes = HEAD.format(commit=commit), []
+    text, notes = HEAD.format(commit=git("rev-parse", "--short=7", "HEAD")), []
     for kernel in SLIPS:
-        line, missed, unknown = row(kernel.__name__)
-        print(line, missed, unknown, flush=True)
-        text += "| " + " | ".join(line) + " |\n"
-        notes += [f"- {line[0]}: {what} {', '.join(slips)}\n" for what, slips in (("not caught:", missed), ("not explained:", unknown)) if slips]
-    (HERE / "field_bugs.md").write_text(text + "\n" + "".join(notes), "utf-8")
+        cells, missed, unknown = row(kernel.__name__)
+        print(cells, missed, unknown, flush=True)
+        text += line(*cells)
+        notes += [f"- {cells[0]}: {what} {', '.join(slips)}\n" for what, slips in (("not caught:", missed), ("not explained:", unknown)) if slips]
+    Path(__file__).with_suffix(".md").write_text(text + "\n" + "".join(notes), "utf-8")
 
 
 if __name__ == "__main__":

@@ -4,10 +4,11 @@ Each number counts what was tried and held. Rows go to build/operators.jsonl as 
 goes on there (remove the file when pages have changed). Needs PyTorch, as `make .venv/.has-peers` installs it.
 """
 
-import json
 import sys
 import time
 from pathlib import Path
+
+from records import ROOT, kept, line
 
 import aclnn_viz as av
 from aclnn_viz.checking.score import EQUIVALENT, EXPLAINED, score_mutants
@@ -16,9 +17,8 @@ from aclnn_viz.operators import registry
 from aclnn_viz.operators.document import documented
 from aclnn_viz.verification import numeric
 
-HERE = Path(__file__).resolve().parent
-ROWS, REPORT = HERE.parent / "build" / "operators.jsonl", HERE.parent / "docs" / "operators.md"
-sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "tests" / "verification")]
+ROWS, REPORT = ROOT / "build" / "operators.jsonl", ROOT / "docs" / "operators.md"
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "verification")]
 CASES, MUTANTS = 200, 10
 
 HEAD = f"""# The vendor's backward operators
@@ -93,22 +93,19 @@ def report(rows):
     made = {row["operator"]: row for row in rows}
     out = [HEAD.format(documents=len(documented()), made=len(made))]
     listed = [made[each.aclnn_name] for each in documented() if each.aclnn_name in made]
-    out += [f"| {row['operator']} | {row['kit']} | " + " | ".join(text(row[c]) for c in columns) + " |\n" for row in listed]
+    out += [line(row["operator"], row["kit"], *(text(row[c]) for c in columns)) for row in listed]
     out.append(TAIL)
     for family in dict.fromkeys(each.family for each in documented()):
         rest = [each.document for each in documented() if each.family == family and each.aclnn_name not in made]
-        out += [f"| {family} | {', '.join(rest)} |\n"] if rest else []
+        out += [line(family, ", ".join(rest))] if rest else []
     REPORT.write_text("".join(out), "utf-8")
 
 
 def main(names):
-    rows = [json.loads(line) for line in ROWS.read_text("utf-8").splitlines()] if ROWS.exists() else []
-    ROWS.parent.mkdir(exist_ok=True)
-    with ROWS.open("a", encoding="utf-8") as file:
+    with kept(ROWS) as (rows, add):
         for op in av.operators():
             if op.name not in {row["kit"] for row in rows} and (not names or op.name in names):
-                rows.append(row(op))
-                print(json.dumps(rows[-1]), file=file, flush=True)
+                add(row(op))
                 print(rows[-1], flush=True)
     report(rows)
 

@@ -7,7 +7,6 @@ range of every number over its cases.
 """
 
 import platform
-import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
@@ -16,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 import numpy as np
+from records import git, line
 
 REPORT = Path(__file__).with_name("soak.md")
 
@@ -66,19 +66,14 @@ def spread(values: list[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def table(header: list[str], rows: list[list[str]]) -> list[str]:
-    return ["| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows]]
+def table(header: list[str], rows: list[list[str]]) -> str:
+    return "".join(line(*row) for row in [header, ["---"] * len(header), *rows])
 
 
 def machine() -> str:
     cpu = next((line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines()
                 if line.startswith("model name")), "") if Path("/proc/cpuinfo").exists() else ""
     return f"{cpu or platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}"
-
-
-def present_commit() -> str:
-    return subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, encoding="utf-8",
-                          check=True).stdout.strip()
 
 
 def report(runs: list[tuple[ElementTree.Element, str]], where: str) -> tuple[str, int]:
@@ -96,19 +91,19 @@ def report(runs: list[tuple[ElementTree.Element, str]], where: str) -> tuple[str
             if case.find(".//property") is not None:
                 rows[name_of(case)].add(case)
     lines = ["# Full-size sweeps", "", f"Tests run with ACLNN_VIZ_SOAK=1 on {where}.", "",
-             *table(["started (UTC)", "commit", "tests", "failed", "time in tests"], summary), "",
+             table(["started (UTC)", "commit", "tests", "failed", "time in tests"], summary),
              "Tests that recorded numbers, with the range of each number over the cases.", "",
-             *table(["test", "cases", "failed", "numbers", "time"], [row.cells(name) for name, row in rows.items()])]
+             table(["test", "cases", "failed", "numbers", "time"], [row.cells(name) for name, row in rows.items()])]
     if failures:
-        lines += ["", "Failed:", "", *failures]
-    return "\n".join(lines) + "\n", len(failures)
+        lines += ["Failed:", "", *failures, ""]
+    return "\n".join(lines), len(failures)
 
 
 def main(*files: str) -> int:
     runs = []
     for file in files:
         path, _, commit = file.partition("@")
-        runs.append((ElementTree.parse(path).getroot(), commit or present_commit()))
+        runs.append((ElementTree.parse(path).getroot(), commit or git("describe", "--always", "--dirty", "--abbrev=12")))
     text, failures = report(runs, machine())
     REPORT.write_text(text, encoding="utf-8")
     tests = {identity(case) for root, _ in runs for case in root.iter("testcase")}
