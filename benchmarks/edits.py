@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from functools import cache, partial
 from inspect import signature
 from pathlib import Path
 
@@ -58,7 +59,6 @@ class Row:
     reason: str = ""
     caught: bool | None = None  # by check at normal depth
     counterexample: str = ""
-    seconds: float = 0.0
 
 
 def drawn(op, count, seed=SEED):
@@ -126,21 +126,14 @@ def differs(right, wrong, draws=DRAWS):
     return False
 
 
-RIGHT = {}
-
-
+@cache
 def kinks(op, number):
-    if (op.name, number) not in RIGHT:
-        RIGHT[op.name, number] = [t.kinks for t in _theorems(of_operator(op)[number])]
-    return RIGHT[op.name, number]
+    return [theorem.kinks for theorem in _theorems(of_operator(op)[number])]
 
 
 def tried(op, edit):
     """The Row of one edit: the prover is asked where numbers differ, and under all options where none does."""
-    start = time.process_time()
-
-    def row(differ, outcome, **more):
-        return Row(op.name, edit.kind, str(edit), differ, outcome, seconds=round(time.process_time() - start, 2), **more)
+    row = partial(Row, op.name, edit.kind, str(edit))
     try:
         page = edit.page
         pairs = list(zip(of_operator(op), of_operator(op, page), strict=True))
@@ -172,7 +165,7 @@ def go_on(minutes, only=()):
     end = time.process_time() + 60 * minutes
     with kept(ROWS, Row) as (rows, add):
         done = {(row.operator, row.edit) for row in rows}
-        for op in (op for op in av.operators() if not only or op.name in only):
+        for op in map(av.operator, only or EACH):
             for edit in drawn(op, EACH[op.name]):
                 if (op.name, str(edit)) not in done and time.process_time() < end:
                     add(tried(op, edit))
@@ -198,8 +191,8 @@ def report(rows):
 def main(minutes="inf", *only):
     rows = sorted(go_on(float(minutes), only), key=lambda row: (list(EACH).index(row.operator), row.edit))
     REPORT.write_text(report(rows), encoding="utf-8")
-    decided = [row.outcome != UNDECIDED for row in rows]
-    return 1 if any(row.wrongly for row in rows) or sum(decided) < 0.95 * len(rows) or any(row.caught is False for row in rows) else 0
+    undecided = sum(row.outcome == UNDECIDED for row in rows)
+    return int(undecided > 0.05 * len(rows) or any(row.wrongly or row.caught is False for row in rows))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 import aclnn_viz as av  # noqa: E402
 from aclnn_viz.checking.evidence import examine  # noqa: E402
 from aclnn_viz.checking.scope import Scope  # noqa: E402
-from aclnn_viz.checking.score import EQUIVALENT, EXPLAINED, score_mutants  # noqa: E402
+from aclnn_viz.checking.score import EQUIVALENT, EXPLAINED, NUMBERS, score_mutants  # noqa: E402
 from checking.by_hand import SLIPS, right, wrong  # noqa: E402
 
 FORMATS, EDITS = ("float16", "bfloat16", "float32"), 5
@@ -48,14 +48,12 @@ def row(name):
             missed.append(slip)
         elif not explained(name, kernel, result):
             unknown.append(slip)
-    edits = [one for one in score_mutants([name], each=EDITS).rows if one.outcome not in EQUIVALENT]
-    caught = [one for one in edits if one.outcome != "missed"]
-    numbers = [one for one in caught if one.outcome != "fails"]
-    alarms = [how for of, how, kernel in right() if of == name for dtype in FORMATS
-              if not av.check(name, kernel, dtypes=(dtype,)).passed]
-    by_hand, count = 5 - len(missed), 3 * len(FORMATS)
-    return (name, f"{by_hand} of 5", f"{by_hand - len(unknown)} of {by_hand}", f"{len(caught)} of {len(edits)}",
-            f"{sum(one.outcome in EXPLAINED for one in numbers)} of {len(numbers)}", f"{count - len(alarms)} of {count}",
+    edits = score_mutants([name], each=EDITS)
+    edited = len(edits.rows) - edits.count(*EQUIVALENT)
+    passed = [av.check(name, kernel, dtypes=(dtype,)).passed for of, _, kernel in right() if of == name for dtype in FORMATS]
+    by_hand = 5 - len(missed)
+    return (name, f"{by_hand} of 5", f"{by_hand - len(unknown)} of {by_hand}", f"{edited - edits.count('missed')} of {edited}",
+            f"{edits.count(*EXPLAINED)} of {edits.count(*NUMBERS)}", f"{sum(passed)} of {len(passed)}",
             f"{time.process_time() - start:.0f}"), missed, unknown
 
 

@@ -67,8 +67,8 @@ def report(rows: list[MutantScore]) -> str:
                        day=f"{datetime.now(UTC):%Y-%m-%d}", python=sys.version.split()[0]) + f"{table}\n"
 
 
-def main(minutes: str = "inf", path: str = str(ROWS)) -> int:
-    rows = run(Path(path), float(minutes))
+def main(minutes: str = "inf") -> int:
+    rows = run(ROWS, float(minutes))
     REPORT.write_text(report(rows), encoding="utf-8")
     print(f"{REPORT.name}: {len(rows)} rows")
     return 0 if MutantTable(tuple(rows), {}).passed else 1

@@ -11,7 +11,7 @@ from pathlib import Path
 from records import ROOT, kept, line
 
 import aclnn_viz as av
-from aclnn_viz.checking.score import EQUIVALENT, EXPLAINED, score_mutants
+from aclnn_viz.checking.score import EQUIVALENT, EXPLAINED, NUMBERS, score_mutants
 from aclnn_viz.explorers import subject_of
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.document import documented
@@ -70,9 +70,8 @@ def row(op):
     start = time.process_time()
     theorems = av.prove(op).theorems
     checks = [check() for check in numeric.checks([op])]
-    mutants = [one for one in score_mutants([op], each=MUTANTS).rows if one.outcome not in EQUIVALENT]
-    refused = [one for one in mutants if one.outcome != "missed"]
-    numbers = [one for one in refused if one.outcome != "fails"]
+    mutants = score_mutants([op], each=MUTANTS)
+    wrong = len(mutants.rows) - mutants.count(*EQUIVALENT)
     right = av.check(op, op.backward)
     subject = subject_of(op.name)
     panels = subject.show(subject.compute(subject.state())).panels
@@ -80,7 +79,7 @@ def row(op):
             "lines": sum(len(Path(module.__file__).read_text("utf-8").splitlines()) for module in (op.page, registry.module("declaration", op.name))),
             "proved": (sum(t.holds for t in theorems), len(theorems)), "verified": (sum(c.passed for c in checks), len(checks)),
             "pytorch": of_pytorch(op) if registry.own("peer", op.name, "in_torch") else None,
-            "caught": (len(refused), len(mutants)), "explained": (sum(one.outcome in EXPLAINED for one in numbers), len(numbers)),
+            "caught": (wrong - mutants.count("missed"), wrong), "explained": (mutants.count(*EXPLAINED), mutants.count(*NUMBERS)),
             "passed": (right.cases - right.failed - right.refused, right.cases), "explorer": len(panels), "seconds": round(time.process_time() - start, 1)}
 
 

@@ -26,56 +26,49 @@ from records import ROOT, git, kept
 SEED, COUNT = 28, 200
 SECONDS, MOST = 150, 40  # of one mutant, on the clock, and how many tests it meets
 PACKAGES = ("aclnn_viz", "derivations")
-OTHER = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.Is: "is not", ast.IsNot: "is",
-         ast.In: "not in", ast.NotIn: "in", ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "*", ast.Pow: "*",
-         ast.Mod: "*", ast.And: "or", ast.Or: "and", ast.BitAnd: "|", ast.BitOr: "&", ast.LShift: ">>", ast.RShift: "<<"}
+OTHER = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot,
+         ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
+         ast.And: ast.Or, ast.Or: ast.And, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd}
 
 
-def edits(node, line):
-    """Each mechanical edit of one node on one line: its kind, and what replaces the node's source."""
-    def of(part):
-        return line[part.col_offset:part.end_col_offset]
+def edits(node):
+    """Each mechanical edit of a node: its kind, the part that goes, and the source that stands there instead."""
+    def changed(**fields):
+        return f"({ast.unparse(type(node)(**dict(ast.iter_fields(node)) | fields))})"
 
     match node:
-        case ast.Compare(left, [op], [right]):
-            yield "compare", f"{of(left)} {OTHER[type(op)]} {of(right)}"
-        case ast.BinOp(left, op, right) if type(op) in OTHER and not any(isinstance(at, ast.Constant | ast.JoinedStr) and
-                                                                        not isinstance(getattr(at, "value", ""), int | float)
-                                                                        for at in (left, right)):
-            yield "operator", f"({of(left)} {OTHER[type(op)]} {of(right)})"
-        case ast.BoolOp(op, values):
-            yield "operator", f"({f' {OTHER[type(op)]} '.join(f'({of(at)})' for at in values)})"
+        case ast.Compare(ops=[op]):
+            yield "compare", node, changed(ops=[OTHER[type(op)]()])
+        case ast.BinOp(left=ast.JoinedStr() | ast.Constant(str())) | ast.BinOp(right=ast.JoinedStr() | ast.Constant(str())):
+            pass  # any other operator raises at once
+        case ast.BinOp(op=op) | ast.BoolOp(op=op):
+            yield "operator", node, changed(op=OTHER.get(type(op), ast.Mult)())
         case ast.UnaryOp(ast.Not() | ast.USub(), operand):
-            yield "operator", f"({of(operand)})"
+            yield "operator", node, f"({ast.unparse(operand)})"
         case ast.Constant(bool() as value):
-            yield "constant", str(not value)
+            yield "constant", node, str(not value)
         case ast.Constant(int() | float() as value):
-            yield "constant", f"({value!r} + 1)"
-        case ast.Call(args=args, keywords=keywords) if args or keywords:
-            parts = [of(at) for at in args] + [of(at) for at in keywords]
-            yield "argument", f"{of(node.func)}({', '.join(parts[:-1])})"
+            yield "constant", node, f"({value!r} + 1)"
+        case ast.Call(keywords=[*_, _]):
+            yield "argument", node, changed(keywords=node.keywords[:-1])
+        case ast.Call(args=[*_, _]):
+            yield "argument", node, changed(args=node.args[:-1])
         case ast.Return(value) if value is not None and not isinstance(value, ast.Constant):
-            yield "return", "return None"
+            yield "return", node, "return None"
         case ast.If(test) | ast.IfExp(test):
-            yield "condition", (test, f"(not ({of(test)}))")
+            yield "condition", test, f"(not ({ast.unparse(test)}))"
         case ast.Expr(ast.Call()) | ast.AugAssign():
-            yield "statement", "pass"
+            yield "statement", node, "pass"
 
 
 def candidates(path):
     """Each edit of a whole part of one line in a function: (line, kind, old line, new line)."""
-    text = path.read_text(encoding="utf-8")
-    lines = text.splitlines()
-    for function in ast.walk(ast.parse(text)):
-        if not isinstance(function, ast.FunctionDef):
-            continue
-        for node in (at for part in function.body for at in ast.walk(part)):
-            top = getattr(node, "test", node)  # of an if, which goes over several lines
-            if getattr(top, "lineno", 0) != getattr(top, "end_lineno", 1) or not (line := lines[top.lineno - 1]).isascii():
-                continue
-            for kind, new in edits(node, line):
-                at, new = new if isinstance(new, tuple) else (node, new)
-                if at.lineno == at.end_lineno == top.lineno:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for function in ast.walk(ast.parse("\n".join(lines))):
+        if isinstance(function, ast.FunctionDef):
+            for kind, at, new in (edit for part in function.body for node in ast.walk(part) for edit in edits(node)):
+                line = lines[at.lineno - 1]
+                if at.lineno == at.end_lineno and line.isascii():
                     yield at.lineno, kind, line, line[:at.col_offset] + new + line[at.end_col_offset:]
 
 

@@ -12,7 +12,7 @@ import time
 import warnings
 from collections import Counter
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 
 from records import ROOT, kept, line
@@ -130,17 +130,14 @@ def report(rows: list[dict]) -> str:
             "| kernels | wrong | caught | explained | rightly | wrongly | laws printed | false | median | slowest |\n"
             "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
     some = [row for row in rows if row["outcome"] not in ("right", "raises")]
-    parts = [(f"{'numbers alone' if opaque else 'with source'}, {label}", [row for row in some if row["opaque"] == opaque and key(row)])
-             for opaque in (False, True) for label, key in (
-                 *((f"{library}", lambda row, library=library: row["library"] == library) for library in LIBRARIES),
-                 *((f"in {computed}", lambda row, computed=computed: row["computed"] == computed) for computed in ("float32", "float64")),
-                 ("two slips", lambda row: len(row["kinds"]) > 1), ("all", lambda row: True))]
-    for label, part in parts:
+    for opaque, label in product((False, True), (*LIBRARIES, "in float32", "in float64", "two slips", "all")):
+        part = [row for row in some if row["opaque"] == opaque and label in (
+            row["library"], f"in {row['computed']}", "two slips" if len(row["kinds"]) > 1 else "", "all")]
         if part:
             tally = Counter(row["outcome"] for row in part)
             caught = [row for row in part if row["outcome"] != "missed"]
             seconds = [row["seconds"] for row in part]
-            head += line(label, len(part), len(caught), f"{100 * (tally['explained'] + tally['wrongly']) / len(part):.0f} %",
+            head += line(f"{'numbers alone' if opaque else 'with source'}, {label}", len(part), len(caught), f"{100 * (tally['explained'] + tally['wrongly']) / len(part):.0f} %",
                          f"{100 * tally['explained'] / len(part):.0f} %", tally["wrongly"], sum(len(row["laws"]) for row in part),
                          sum(len(row["false"]) for row in part), f"{statistics.median(seconds):.2f} s", f"{max(seconds):.1f} s")
     lines = [f"- {row['outcome']} ({'numbers alone' if row['opaque'] else 'with source'}): `{row['slip']}`" for row in some

@@ -100,8 +100,8 @@ def main(arguments):
                     print(rows[-1], flush=True)
     text = REPORT.read_text("utf-8").partition("\n## The vendor's own test lists")[0]
     lines = "".join(line(*row) for row in sorted(rows))
-    total = [sum(row[k] for row in rows) for k in (4, 5, 6)]
-    lines += f"\n{len({row[0] for row in rows if row[4]})} operators: {total[0]:,} cases run, {total[1]:,} passed, {total[2]:,} bounded.\n"
+    every, passed, bounded = (sum(row[k] for row in rows) for k in (4, 5, 6))
+    lines += f"\n{len({row[0] for row in rows if row[4]})} operators: {every:,} cases run, {passed:,} passed, {bounded:,} bounded.\n"
     REPORT.write_text(text + HEAD + lines, "utf-8")
 
 
