@@ -226,7 +226,25 @@ def test_what_no_two_runs_share_is_no_difference():
 def test_the_start_page_comes_first_and_leads_to_every_lesson():
     assert NOTEBOOKS[0].name == "00_start_here.ipynb"
     linked = re.findall(r"\((\w+\.ipynb)\)", "\n".join(texts(named("00_start_here"), "markdown")))
-    assert linked == [path.name for path in NOTEBOOKS[1:]]
+    assert linked[4:] == [path.name for path in NOTEBOOKS[1:]] and [name[:2] for name in linked[:4]] == ["13", "07", "14", "15"]
+    assert explorers(named("00_start_here")) == [("rms_norm", True, False)] and 'av.explore' in texts(named("00_start_here"), "code")[1]
+
+
+def guessed(notebook):
+    """The cells of code whose outputs answer the guess before them, and the text behind them."""
+    cells = notebook.cells
+    for at, cell in enumerate(cells[:-1]):
+        if cell.cell_type == "markdown" and re.search(r"\b[Gg]uess", cell.source) and cells[at + 1].cell_type == "code":
+            behind = next((k for k in range(at + 1, len(cells)) if cells[k].cell_type == "markdown"), None)
+            if behind:
+                yield [one for one in cells[at + 1:behind] if one.outputs and not any("still" in out.get("metadata", {}) for out in one.outputs)], cells[behind]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_answers_a_guess_is_folded(path):
+    for code, answer in guessed(outputs.read(path)):
+        assert all(one.metadata.get("jupyter", {}).get("outputs_hidden") for one in code), answer.source[:60]
+        assert answer.source.startswith(("<details><summary>Answer</summary>\n\n", "#")) or answer.source.startswith("Moves worth making"), (answer.id, answer.source[:60])
 
 
 @pytest.mark.parametrize("lesson", LESSONS)

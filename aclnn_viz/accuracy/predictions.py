@@ -11,7 +11,7 @@ from aclnn_viz.devices.device import refusal
 from aclnn_viz.errors import need
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import preset, run
-from aclnn_viz.operators.products import PRODUCTS, VERSIONS, version_of
+from aclnn_viz.operators.products import PRODUCTS, VERSIONS, product_of, version_of
 from aclnn_viz.tables import as_html, as_text
 from aclnn_viz.words.messages import linked, message, ntr, tr
 
@@ -39,13 +39,13 @@ class Prediction:
     def row(self) -> list[str]:
         versions = self.versions[0] if len(self.versions) == 1 else tr("{first} to {last}", first=self.versions[0], last=self.versions[-1])
         if self.refused:
-            why = self.refused.partition("GetWorkspaceSize: ")[2] or self.refused
+            why = tr(self.refused)
             why = why if len(why) <= 100 else why[:97] + "..."
-            return [self.product, versions, tr("refused"), "", why]
+            return [product_of(self.soc).title, versions, tr("refused"), "", why]
         ulps = ", ".join(f"{name} {ulp:.4g}" for name, ulp in self.max_ulp.items()) or tr("no outputs")
         text = [message("{n:,} of {output}", n=count, output=name) for name, count in self.differing.items() if count]
         inferred = sum(note.inferred for note in self.plan.notes)
-        return [self.product, versions, ulps, tr(linked("{some}, {more}", text)) if text else ntr("one other", "none", 0),  # "none" alone is a mode
+        return [product_of(self.soc).title, versions, ulps, tr(linked("{some}, {more}", text)) if text else ntr("one other", "none", 0),  # "none" alone is a mode
                 tr("{n} of {all} assumptions inferred", n=inferred, all=len(self.plan.notes))]
 
 

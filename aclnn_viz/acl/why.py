@@ -150,7 +150,7 @@ def _repeat(op, text: str, soc, cann) -> str:
     if any(arguments.get(p.name, REQUIRED) is REQUIRED for p in op.c_parameters):
         return ""
     answer = contract(op.name).evaluate(call)
-    return tr("{product}, CANN {cann}: {status} {message}", product=product.name, cann=version, status=answer.status,
+    return tr("{product}, CANN {cann}: {status} {message}", product=product.title, cann=version, status=answer.status,
               message=answer.message or tr("phase 1 takes the call"))
 
 

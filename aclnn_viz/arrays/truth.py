@@ -20,6 +20,7 @@ from aclnn_viz.arrays.plan import HOST
 from aclnn_viz.arrays.precise import PreciseArray, PreciseArrays
 from aclnn_viz.arrays.sized import SizedArray, SizedArrays
 from aclnn_viz.dtypes import FLOAT64, FloatFormat, round_to
+from aclnn_viz.words.messages import message
 
 
 class Certified(np.ndarray):
@@ -204,8 +205,8 @@ class Certifier:
                 self._in_double_double(names, letter, rows)
         outputs = {name: Certified(*(part.reshape(result.documented_shape) for part in self.parts[name]))
                    for name, result in self.results.items()}
-        return Truth(outputs, "float64 with error bounds, and double-double (106 bits) where these are too wide"
-                     if self.narrow else "double-double (106 bits) with error bounds")
+        return Truth(outputs, message("float64 with error bounds, and double-double (106 bits) where these are too wide")
+                     if self.narrow else message("double-double (106 bits) with error bounds"))
 
     def _in_float64(self) -> dict[str, tuple]:
         """Fill in what float64 is enough for; return {output that it is not enough for: a letter and its rows}."""

@@ -7,7 +7,7 @@ A length that does not follow from the shape comes from an option named after a 
 from collections.abc import Callable, Iterator
 from itertools import cycle
 from math import prod
-from numbers import Real
+from numbers import Integral, Real
 from operator import index
 
 import numpy as np
@@ -293,12 +293,15 @@ def _divisor(pattern: Pattern, letter: str, shape: tuple[int, ...]) -> int:
 def _trailing(op: Operator, source: Draw, letter: str, rank: int) -> int:
     for name, tensor in op.tensors.items():
         if tensor.shape == f"*{letter}" and f"{name}_ndim" in source.given:
-            count = source.given[f"{name}_ndim"]
-            if isinstance(count, bool) or not hasattr(count, "__index__") or not 1 <= index(count) <= rank:
-                raise ValueError(problem(f"{name}_ndim must lie in 1 to {rank}, the rank of {op.first}", repr(count),
-                                         f"{name} spans that many trailing axes"))
-            return index(count)
+            return trailing(name, source.given[f"{name}_ndim"], rank, op.first)
     return 1
+
+
+def trailing(name: str, count, rank: int, of: str) -> int:
+    """Return how many trailing axes of the tensor `of` another one spans; ValueError for what is no such number."""
+    if not isinstance(count, Integral) or isinstance(count, bool) or not 1 <= count <= rank:
+        raise ValueError(problem(f"{name}_ndim must lie in 1 to {rank}, the rank of {of}", repr(count), f"{name} spans that many trailing axes"))
+    return int(count)
 
 
 def _remaining(op: Operator, source: Draw, sizes: Sizes, attributes: dict) -> Sizes:

@@ -30,6 +30,7 @@ from aclnn_viz.operators.products import SOC, product_of
 from aclnn_viz.storage.cases import LONGEST_INDEX
 from aclnn_viz.storage.reading import StoredError, dtype_named, read_file
 from aclnn_viz.storage.results import new_file
+from aclnn_viz.words.messages import message
 
 DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "fp64": "float64", "double": "float64",
           "float": "float32", "int": "int64"}
@@ -123,7 +124,7 @@ class Atk:
             if not isinstance(name, str):
                 raise _wrong(where, "aclnn_name is a text", name)
             if "standard" in one:
-                note("the file's own standard of accuracy is not used: cases are judged by what rounding explains")
+                note(message("the file's own standard of accuracy is not used: cases are judged by what rounding explains"))
             tensors, attributes = [], {}
             for entry in one["inputs"]:
                 several = entry if isinstance(entry, list) and entry else [entry]  # the entries of one array
@@ -143,13 +144,13 @@ class Atk:
     def _tensor(where: str, entry: dict, note):
         for lost in LOST_ATK:
             if entry.get(lost):
-                note(f"{lost} is not used")
+                note(message("{name} is not used", name=lost))
         shape, values = shape_of(where, entry.get("shape")), entry.get("range_values", [-1, 1])
         dtype = _dtype(where, entry.get("dtype", "")) if shape is not None else ""
         if isinstance(values, dict):
             if values.get("name") != "nd":
                 raise _wrong(where, "a distribution is {name: nd, mean, std}", values)
-            note("mean and deviation of a normal tensor are the middle of their ranges")
+            note(message("mean and deviation of a normal tensor are the middle of their ranges"))
             (a, b), (c, d) = range_of(where, values.get("mean")), range_of(where, values.get("std"))
             return Values(entry["name"], shape, dtype, (a + b) / 2, (c + d) / 2, True)
         return Values(entry["name"], shape, dtype, *_ends(where, values))
@@ -167,7 +168,7 @@ class Atk:
         if "bool" in str(dtype):
             return bool(low)
         if low != high:
-            note("an attribute with a range has the middle of it, a whole number each in turn")
+            note(message("an attribute with a range has the middle of it, a whole number each in turn"))
         return int(low) + number % (int(high) - int(low) + 1) if dtype == "int" else (low + high) / 2
 
     @staticmethod
@@ -209,14 +210,14 @@ class Ttk:
             if None in row.values() or None in row:
                 raise _wrong(where, f"as many cells as names, {len(rows[0]) - (None in rows[0])}", "another number", "mend it")
             if row.get("is_enabled", "").strip() in ("0", "False"):
-                note("rows that are not enabled are left out")
+                note(message("rows that are not enabled are left out"))
                 continue
             for name in ("precision_tolerances", "absolute_precision"):
                 if row.get(name, "").strip():
-                    note(f"{name} is not used: cases are judged by what rounding explains")
+                    note(message("{name} is not used: cases are judged by what rounding explains", name=name))
             for name in ("manual_input_binaries", "manual_golden_binaries"):
                 if row.get(name, "").strip() not in ("", "()", "None"):
-                    note(f"{name} is not read: values are drawn from their ranges")
+                    note(message("{name} is not read: values are drawn from their ranges", name=name))
             shapes, dtypes = (Ttk._cells(where, row, name) for name in ("input_shapes", "input_dtypes"))
             ranges = Ttk._cells(where, row, "input_data_ranges", ((-1, 1),) * len(shapes))
             if not len(shapes) == len(dtypes) == len(ranges):
@@ -309,7 +310,7 @@ def read(path, op=None, seed: int = 0) -> CaseList:
         try:
             made = drawn(its, one, seed, number, found.notes)
         except (ValueError, TypeError) as error:
-            found.left_out[f"what {its.name} does not take: {str(error).partition(': got ')[0]}"] += 1
+            found.left_out[message("what {name} does not take: {why}", name=its.name, why=str(error).partition(": got ")[0])] += 1
         else:
             found.cases.append(made)
             found.names.append(one.name)
@@ -338,9 +339,9 @@ def entries(path, op, found: CaseList) -> Iterator[tuple[int, Operator, Listed]]
     for number, one in enumerate(listed):
         its = known.get(_plain(one.operator))
         if its is None:
-            found.left_out[f"operator {one.operator!r}, which is not known"] += 1
+            found.left_out[message("operator {name!r}, which is not known", name=one.operator)] += 1
         elif wanted is not None and its is not wanted:
-            found.left_out[f"operator {its.name}"] += 1
+            found.left_out[message("operator {name}", name=its.name)] += 1
         else:
             yield number, its, one
 
@@ -455,15 +456,15 @@ def _listed(number: int, made: Case) -> Listed:
 
 
 def _lost(cases: Iterable[Case]) -> Iterable[str]:
-    yield "a list gives values by their ranges alone: kinks, borders, nan and relations between tensors are lost"
+    yield message("a list gives values by their ranges alone: kinks, borders, nan and relations between tensors are lost")
     arrays = [value for one in cases for value in one.inputs.values() if isinstance(value, np.ndarray)]
     if any(not value.flags.c_contiguous for value in arrays):
-        yield "strided tensors are written as contiguous ones"
+        yield message("strided tensors are written as contiguous ones")
     if any(value.dtype.kind == "i" for value in arrays):
-        yield "integers that an attribute gives another meaning, such as an ignored class, are not in the ranges"
+        yield message("integers that an attribute gives another meaning, such as an ignored class, are not in the ranges")
     saved = sorted({f"{one.operator.name}.{name}" for one in cases for name in one.operator.saved})
     if saved:
-        yield f"that the forward pass saves {', '.join(saved)} is lost: whoever runs the list draws them on their own"
+        yield message("that the forward pass saves {names} is lost: whoever runs the list draws them on their own", names=", ".join(saved))
 
 
 STANDARD = "standard"

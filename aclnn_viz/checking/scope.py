@@ -22,7 +22,7 @@ from aclnn_viz.dtypes import FLOAT32, float_format, round_to
 from aclnn_viz.errors import flag, need, problem, shown, whole
 from aclnn_viz.operators import Operator, operator, plans
 from aclnn_viz.operators.products import CANN, SOC, Version, product_of, soc_of, version_of
-from aclnn_viz.words.messages import linked, message
+from aclnn_viz.words.messages import kept, linked, message
 
 ENOUGH = 8  # cases: where fewer have the wanted attributes or formats, others are drawn anew with them
 SMALL = 2000  # elements of a case that a quick check may run
@@ -269,11 +269,10 @@ def nothing_left(scope: Scope) -> ValueError:
 @once_per_case
 def _refused(made: Case, soc: str, cann: str) -> str:
     """Why the product does not take a case: its format, where another format of it is taken, or the library's words."""
-    op = made.operator
-    why = refusal(op, made.inputs, product_of(soc), Version.parse(cann))
+    why = refusal(made.operator, made.inputs, product_of(soc), Version.parse(cann))
     if "data type" in why or why.startswith("status"):
         return message("dtype={dtype!r}, which {soc} refuses", dtype=made.dtype, soc=soc)
-    return why.partition(": ")[2].partition(";")[0] if why.startswith(op.aclnn_name) else why
+    return kept(why) if why else why
 
 
 def _matches(value, wanted) -> bool:

@@ -30,7 +30,7 @@ from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.judge import FREEDOM, Expected, Prepared, explained, judge, prepared
 from aclnn_viz.checking.result import GENERATOR
 from aclnn_viz.dtypes import FORMATS, float_format, round_to
-from aclnn_viz.errors import problem, shown
+from aclnn_viz.errors import need, problem, shown
 from aclnn_viz.operators import Operator, operators, registry
 from aclnn_viz.operators.plans import preset
 from aclnn_viz.operators.products import READ, SOC, VERSIONS
@@ -148,6 +148,8 @@ def triage(folder, call: str | None = None, paths: bool = False, progress: Calla
     judged. With `paths` each call names the line of the program that made it, which may be private. Files are read, and
     nothing in them is run. Raises FileNotFoundError and ValueError for what is no dump, or has no such call.
     """
+    need(call, (str, type(None)), "call is the name of one", 'pass such as "Functional.silu.0"')
+    need(paths, bool, "paths says whether lines of the program are named", "pass True or False")
     known, others, notes, pending, seen = {}, Counter(), [], [], {}
     for op in operators():
         for name, how in registry.own("peer", op.name, "DUMPED", {}).items():

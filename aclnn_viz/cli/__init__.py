@@ -46,7 +46,7 @@ def _offer(commands, table: dict) -> None:
     """Add the commands of a table; a module stands for those that it has a table of."""
     for name, (function, options) in table.items():
         about = function.__doc__ or ""  # none under -OO
-        command = commands.add_parser(name, help=about.partition("\n")[0], description=about)
+        command = commands.add_parser(name, help=" ".join(about.partition("\n\n")[0].split()), description=about)
         if isinstance(function, ModuleType):
             _offer(command.add_subparsers(required=True, metavar="COMMAND"), options)
             continue

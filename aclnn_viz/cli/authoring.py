@@ -93,7 +93,8 @@ def prove(options) -> int:
 def conventions(options) -> int:
     """Show what each operator does at kinks, ties, for empty and special inputs, and what others say and do there.
 
-    Every row is executed; the exit status is 0 only if the kernels do what is written down.
+    Every row is executed on the kit's kernel, and on PyTorch where that is installed; else its column shows what PyTorch gave when
+    it was recorded. The exit status is 0 only if the kernels do what is written down.
     """
     from aclnn_viz.operators import operator
     from aclnn_viz.verification import conventions

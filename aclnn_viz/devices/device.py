@@ -282,7 +282,7 @@ def refusal(op: Operator, inputs: dict, product: Product, cann: Version) -> str:
     promise, call, arrays = _call(op, inputs, product, cann)
     outcome = promise.evaluate(call)
     if outcome.status or outcome.launch_status:
-        return outcome.message or f"status {outcome.status or outcome.launch_status}"
+        return outcome.reason or f"status {outcome.status or outcome.launch_status}"
     silent = (one.text for one in promise.violations(call, arrays) if one.enforced_by == "device.run")
     return next(silent, "")
 

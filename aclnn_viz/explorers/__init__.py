@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def explorers() -> tuple[str, ...]:
     """Return what `explore` opens: every operator, and the subjects of this package that are no operators.
 
-    >>> explorers()[-3:]
-    ('numeric_error', 'tiles', 'two_phase')
+    >>> explorers()[-4:]
+    ('numeric_error', 'tiles', 'two_phase', 'zoom')
     """
     names = tuple(op.name for op in operators())
     return names + tuple(name for name in _subjects() if name not in names)

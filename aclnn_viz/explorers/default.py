@@ -78,7 +78,7 @@ def state_of(op) -> type:
     shapes = getattr(op, "shapes", ())
     if shapes:
         texts = {k: _in_words(each) for k, each in enumerate(shapes) if tuple(each["shape"]) != _shape(op)}
-        moved.append(("shapes", choice(-1, {-1: message("these lengths")} | texts, message("or"), message("Shape"),
+        moved.append(("shapes", choice(-1, {-1: message("these lengths")} | texts, message("shape"), message("Shape"),
                                        message("a shape worth trying"))))
     if len(_shape(op)) > 1 and "." in op.page.AXES[op.main] or len(_shape(op)) > 2:
         moved.append(("plane", whole(0, 0, 63, message("show"), message("Tensors"),
@@ -177,8 +177,8 @@ def drawn(op, state):
     """Return the case of a state; StateError beside the control that does not fit."""
     asked = options(op, state)
     if prod(asked["shape"]) > LARGEST:
-        raise StateError("axis_0", f"a picture has at most {LARGEST:,} elements", f"shape {asked['shape']}",
-                         "choose smaller lengths")
+        raise StateError("axis_0", message("a picture has at most {most:,} elements", most=LARGEST), message("shape {shape}", shape=asked["shape"]),
+                         message("choose smaller lengths"))
     try:
         return case(op, **asked)
     except ValueError as error:

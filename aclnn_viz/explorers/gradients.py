@@ -13,8 +13,8 @@ def gradients(op, state, inputs: dict, backward) -> tuple[dict, tuple[str, ...]]
     if state.dtype != "float64":
         return backward(state, inputs)
     if state.device != "host" or state.plan == "device":
-        raise StateError("dtype", f"{op.aclnn_name} takes float16, bfloat16 and float32", "float64",
-                         "choose one of them, or device host and precision documented")
+        raise StateError("dtype", message("{name} takes float16, bfloat16 and float32", name=op.aclnn_name), "float64",
+                         message("choose one of them, or device host and precision documented"))
     return op.backward(**inputs), (message("No product takes float64 for {name}: shown is this kit's own kernel.", name=op.aclnn_name),)
 
 

@@ -25,8 +25,8 @@ TIES = {"even": message("to even"), "away": message("away from zero")}
 KINDS = (0, 2, 3, 4, 1)  # of the marks of each cause
 REACH = 3.0  # powers of ten that the standards' axis shows on either side of the limit
 WORDS = 3.4  # where on the axis the text to its right begins
-END, REASON = 20.0, 58  # of the axis; columns of the words
-TALL, LOW = 216, 222  # pixels of the two rows
+END, REASON = 28.0, 56  # of the axis; columns of the words
+TALL, LOW = 216, 310  # pixels of the two rows
 MISSING = message("{missed} of {all} elements lie outside the envelope: no correct arithmetic of this plan gives them. A bug. Of "
                   "the others {format} are the format's, {inputs} the inputs', {plan} the plan's.")
 UNDECIDED = message("No element lies outside the envelope: rounding explains every error, no bug is seen. Of the errors {format} are "
@@ -111,7 +111,7 @@ def standards(data: Data) -> Panel:
             marks += [Box(-REACH, row - 0.28, max(at, -REACH + 0.05), row + 0.28, "", kind, filled=True),
                       Dots(np.array([at]), np.array([float(row)]), kind, "", 3.5)]
         word = tr(OUTCOMES.get(verdict.outcome, "—"))
-        marks += [Note(WORDS, row, word, "left"), Note(WORDS + 2.0, row, _short(tr(verdict.reason)), "left")]
+        marks += [Note(WORDS, row, word, "left"), Note(WORDS + 3.0, row, _short(tr(verdict.reason)), "left")]
     ticks = ((-3, "1/1000"), (0, "1"), (3, "1000"))
     return Panel("standards", tr("What the standards say: the part used of what each allows"), tuple(marks),
                  Axis("", -REACH, END, ticks=ticks),

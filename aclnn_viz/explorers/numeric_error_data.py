@@ -74,17 +74,18 @@ class State:
     def __post_init__(self):
         outputs = operator(self.operator).outputs
         if self.output > len(outputs):
-            raise StateError("output", f"{self.operator} has {len(outputs)} outputs, {', '.join(outputs)}",
-                             str(self.output), f"choose 1 to {len(outputs)}")
+            raise StateError("output", message("{operator} has {n} outputs, {names}", operator=self.operator,
+                                                 n=len(outputs), names=", ".join(outputs)),
+                             str(self.output), message("choose {values}", values=f"1 to {len(outputs)}"))
         if self.fault == "truncated" and float_format(self.dtype).bits != 16:
-            raise StateError("fault", "only an output of 16 bits can lose its lower half", self.dtype,
-                             "choose float16 or bfloat16, or another fault")
+            raise StateError("fault", message("only an output of 16 bits can lose its lower half"), self.dtype,
+                             message("choose float16 or bfloat16, or another fault"))
         for piece in ("compute", "accumulate"):
             if self.dtype == "float64" and getattr(self, piece) not in (AS_PLANNED, "float64"):
-                raise StateError(piece, "float64 inputs are computed in float64", getattr(self, piece),
-                                 "choose as in the plan, or another dtype")
+                raise StateError(piece, message("float64 inputs are computed in float64"), getattr(self, piece),
+                                 message("choose as in the plan, or another dtype"))
         if self.device != "host" and self.fault != "none":
-            raise StateError("fault", "an Atlas runs its own kernel, without a fault", self.fault, "choose none")
+            raise StateError("fault", message("an Atlas runs its own kernel, without a fault"), self.fault, message("choose none"))
 
     @property
     def pieces(self) -> dict[str, str]:

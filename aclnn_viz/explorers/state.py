@@ -10,7 +10,7 @@ from math import inf
 from urllib.parse import parse_qsl, urlencode
 
 from aclnn_viz.errors import problem
-from aclnn_viz.words.messages import kept, meant, tr
+from aclnn_viz.words.messages import kept, meant, message, tr
 
 
 class StateError(ValueError):
@@ -18,13 +18,13 @@ class StateError(ValueError):
 
     def __init__(self, field_name: str, asked: str, got: str, fix: str):
         super().__init__(problem(asked, got, fix))
-        self.field = field_name
+        self.field, self.said = field_name, message("{asked}: got {got}; {fix}", asked=asked, got=got, fix=fix)
 
     @classmethod
     def of(cls, field_name: str, error: Exception) -> "StateError":
         """The error of another package, whose message has its three parts already, beside a control."""
         made = cls(field_name, "", "", "")
-        made.args = (str(error),)
+        made.args, made.said = (str(error),), str(error)
         return made
 
 
@@ -97,8 +97,9 @@ def check_indices(state) -> None:
     described = {control["field"]: control for control in controls(type(state))}
     for name, control in described.items():
         if (size := control.get("below")) and getattr(state, name) >= (count := getattr(state, size)):
-            raise StateError(name, f"{name} must be one of the {count} along {described[size]['label']}",
-                             f"{getattr(state, name)}", f"choose {'0 to ' * (count > 1)}{count - 1}")
+            raise StateError(name, message("{name} must be one of the {count} along {axis}", name=name, count=count,
+                                           axis=described[size]["label"]),
+                             f"{getattr(state, name)}", message("choose {values}", values=f"{'0 to ' * (count > 1)}{count - 1}"))
 
 
 def check_choices(state) -> None:
@@ -108,8 +109,8 @@ def check_choices(state) -> None:
             name, of, owners = control["field"], getattr(state, control["of"]), control["owners"]
             there = [value for (value, _), owner in zip(control["options"], owners) if owner in (None, of)]
             if getattr(state, name) not in there:
-                raise StateError(name, f"{name} of {of} must be one of {', '.join(map(repr, there))}",
-                                 shown(getattr(state, name)), "choose one")
+                raise StateError(name, message("{name} of {of} must be one of {values}", name=name, of=of, values=", ".join(map(repr, there))),
+                                 shown(getattr(state, name)), message("choose one"))
 
 
 def check_names(state_class, values: dict) -> None:
@@ -177,21 +178,25 @@ def _option(name, value, control):
         same = type(option) is type(value) or type(option) is float and type(value) is int  # a browser writes 3.0 as 3
         if same and option == value:
             return option
-    raise StateError(name, f"{name} must be one of {', '.join(map(repr, control['options']))}", shown(value), "choose one")
+    raise StateError(name, message("{name} must be one of {values}", name=name, values=", ".join(map(repr, control["options"]))),
+                     shown(value), message("choose one"))
 
 
 def _boolean(name, value, control):
     if isinstance(value, bool):
         return value
-    raise StateError(name, f"{name} must be True or False", shown(value), "tick or clear the box")
+    raise StateError(name, message("{name} must be True or False", name=name), shown(value), message("tick or clear the box"))
 
 
 def _number(name, value, control):
     low, high, is_whole = control["low"], control["high"], control["kind"] == "whole"
-    asked = f"{name} must be a {'whole number' if is_whole else 'number'} from {low} to {high}"
+    ends = {"name": name, "low": low, "high": high}
+    asked = message("{name} must be a whole number from {low} to {high}", **ends) if is_whole else message(
+        "{name} must be a number from {low} to {high}", **ends)
     number = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < inf
     if not number or is_whole and value != int(value):
-        raise StateError(name, asked, "nothing" if value is None else shown(value), "type such a number")
+        raise StateError(name, asked, message("nothing") if value is None else shown(value), message("type such a number"))
     if not low <= value <= high:
-        raise StateError(name, asked, shown(value), f"raise it to {low}" if value < low else f"lower it to {high}")
+        raise StateError(name, asked, shown(value), message("raise it to {end}", end=low) if value < low
+                         else message("lower it to {end}", end=high))
     return int(value) if is_whole else float(value)

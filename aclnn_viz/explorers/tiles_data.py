@@ -31,6 +31,7 @@ from aclnn_viz.tiles.memory import MTE2, MTE3, PIPE_NAMES
 from aclnn_viz.tiles.platforms import ARCHS, BLOCK
 from aclnn_viz.tiles.schedules import schedule_of
 from aclnn_viz.tiles.timing import Times
+from aclnn_viz.words.messages import message
 
 PROGRAMS = {program.name: program for op in operators() for program in own("tiles", op.name, "PROGRAMS", ())}
 FAULTS = {f"{name}: {fault.name}": fault for name, program in PROGRAMS.items() for fault in tiles.faults(program.operator)
@@ -66,8 +67,8 @@ class Machine:
         check_choices(self)
         check_indices(self)
         if self.rows * self.columns > MOST:
-            raise StateError("columns", f"rows x columns must be at most {MOST:,}", f"{self.rows * self.columns:,}",
-                             "lower one of them")
+            raise StateError("columns", message("rows x columns must be at most {most:,}", most=MOST), f"{self.rows * self.columns:,}",
+                             message("lower one of them"))
 
 
 @dataclass(frozen=True)
@@ -166,8 +167,8 @@ def program_of(state: State) -> tiles.Program:
     changes = fault.changes if fault else ()
     if state.buffers == 1:
         if not hasattr(import_module(right.kernel.__module__), "BUFFERS"):
-            raise StateError("buffers", "one buffer needs a program that says how many there are",
-                             f"{state.program}, whose queues are those of another", "choose two")
+            raise StateError("buffers", message("one buffer needs a program that says how many there are"),
+                             message("{program}, whose queues are those of another", program=state.program), message("choose two"))
         changes += (ONE_BUFFER,)
     return editing.edited(right.operator, right.name, changes) if changes else right
 

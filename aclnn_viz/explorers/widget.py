@@ -21,7 +21,7 @@ from aclnn_viz.explorers.state import StateError, build, check_names, shown
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.palette import DRAWING, MAPS
 from aclnn_viz.storage.results import new_file
-from aclnn_viz.words.messages import listeners
+from aclnn_viz.words.messages import listeners, tr
 
 # Seconds that an answer sleeps before it computes. The kernel says "busy" from a thread of its own, which Python would
 # let run only 5 ms later; the picture would then queue behind that message.
@@ -63,8 +63,6 @@ class Explorer(anywidget.AnyWidget):
         """Say everything anew, in the language that was chosen."""
         with self._lock, self.hold_sync():
             self.controls, self.wording = self.subject.controls(), wording()
-            if self.problem and self.picture:  # which is still that of the last good state
-                self._show(self.picture["for"])
             self._show(self.values)
 
     def set_state(self, sync_data):
@@ -75,7 +73,7 @@ class Explorer(anywidget.AnyWidget):
         try:
             check_names(self.subject.state, values)
         except TypeError as error:
-            self.problem = {"field": "", "text": str(error)}
+            self.problem = {"": str(error)}
         else:
             before = self.values
             super().set_state({"values": values})
@@ -98,17 +96,40 @@ class Explorer(anywidget.AnyWidget):
     def _show(self, values):
         """Send the picture, and the words after it: a person who moves a control does not wait for them."""
         try:
-            data = self.subject.compute(build(self.subject.state, values), self._device.backward)
+            data, wrong = self._nearest(values)
             arrays, panels = self.subject.drawn(data)
             index, buffer = pack(arrays)
             with self.hold_sync():
-                self.data, self.problem = data, {}
+                self.data, self.problem = data, wrong
                 self.picture = {"for": values, "panels": panels, "index": index, "buffer": buffer}
             self._send_words(values, data)
         except StateError as error:
-            self.problem = {"field": error.field, "text": _brief(str(error))}
+            self.problem = {error.field: _brief(tr(error.said))}
         except Exception as error:  # shown beside the controls: a traceback in the log of the kernel helps nobody
-            self.problem = {"field": "", "text": _brief(f"{type(error).__name__}: {error}")}
+            self.problem = {"": _brief(f"{type(error).__name__}: {error}")}
+
+    def _nearest(self, values) -> tuple[object, dict[str, str]]:
+        """Return the data of the values, and what is wrong with them by field.
+
+        A field that does not fit keeps its last good value, or its first one; where neither helps the last good picture stays.
+        """
+        good, taken, wrong = vars(self.data.state) if self.data else self.initial, dict(values), {}
+        others = {name: [good[name], self.initial[name]] for name in self.initial}
+        while True:
+            try:
+                data = self.subject.compute(build(self.subject.state, taken), self._device.backward)
+                return data, {name: tr("{problem}. The picture shows {value}.", problem=text, value=shown(taken[name]))
+                              for name, text in wrong.items()}
+            except StateError as error:
+                wrong.setdefault(error.field, _brief(tr(error.said)))
+                left = [one for one in others.pop(error.field, ()) if one != taken[error.field]]
+                if left:
+                    taken[error.field], others[error.field] = left[0], left[1:]
+                elif not self.data:
+                    raise
+                else:
+                    return self.data, {name: tr("{problem}. The picture shows the last state that fits.", problem=text)
+                                       for name, text in wrong.items()}
 
     def _send_words(self, values, data):
         """Send the words of a picture; interrupted, none at all rather than those of another state."""
@@ -175,7 +196,7 @@ class Explorer(anywidget.AnyWidget):
         """The words are for a viewer of the saved notebook that has no widgets."""
         data, metadata = super()._repr_mimebundle_(**kwargs)
         text = self.words if self.words.get("for") is self.picture.get("for") else self.subject.words(self.data)
-        return data | {"text/plain": f"{self!r}\n\n{text.get('text', self.problem.get('text', ''))}"}, metadata
+        return data | {"text/plain": f"{self!r}\n\n{text.get('text', ' '.join(self.problem.values()))}"}, metadata
 
     def close(self):
         """Remove the widget, close its device and drop its data; closing again does nothing."""

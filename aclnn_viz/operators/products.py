@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from aclnn_viz.errors import problem
+from aclnn_viz.words.messages import language_here
 
 DAV_1001, DAV_2002, DAV_2201, DAV_3002, DAV_3510 = 1001, 2002, 2201, 3002, 3510  # NpuArch
 
@@ -33,6 +34,11 @@ class Product:
     cores: dict[str, tuple[int, int]] = field(default_factory=dict)
     unified_buffer: int | None = None
     aliases: tuple[str, ...] = ()  # what people call it, beside its tag and its name
+
+    @property
+    def title(self) -> str:
+        """The vendor's name of it in the chosen language."""
+        return self.chinese_name if language_here() == "zh" else self.name
 
     def allocation_size(self, size: int) -> int:
         """Return the bytes of device memory that `aclrtMalloc` takes for `size` bytes."""

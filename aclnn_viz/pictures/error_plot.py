@@ -28,7 +28,7 @@ DOTS = 4000
 MARKS = 400  # of each verdict that is not "explained", beside those among the dots
 TALL = 330  # pixels
 GREY = 4
-BOUND, EXPECTED = message("hard bound (median)"), message("expected, 6σ (darker)")
+BOUND, EXPECTED = message("hard bound, the largest nearby"), message("expected, 6σ (darker)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class ErrorPlot:
 
     @cached_property
     def limits(self) -> tuple[float, float, float]:
-        return limits(self.errors.ulps, self.windows.bound)
+        return limits(self.errors.ulps, self.windows.expected)  # what lies between the two needs no height
 
     def axes(self) -> tuple[Axis, Axis]:
         low, _, high = self.limits
@@ -137,7 +137,7 @@ def pictured(errors: Errors, plot: ErrorPlot | None) -> Picture:
     panel = plot.panel("errors", "", groups, kind_of, [half(), *named(e, e.worst, e.peak(), plot.axis)])
     there = e.beside(e.worst)
     medians = (message("medians of {n} elements at a time") if e.bound is None else
-               message("medians of {n} elements at a time, also of the elements' envelopes"))
+               message("medians of {n} elements at a time, and the largest of their envelopes"))
     statistic = [tr(STATISTIC), tr(medians, n=f"{plot.windows.size:,}")]
     if e.differing:
         statistic.append(tr("{n} infinite errors (only one side finite, or another infinity)", n=f"{e.differing:,}"))

@@ -16,7 +16,7 @@ class Windows:
     """Of each window: first and last truth, the ordinal of its middle, and the median and maximum of the errors.
 
     `size` is the count of a whole window; negative, zero and positive truths never share one. `bound` and `expected`
-    are medians of the elements' own envelopes in ulps, None without an envelope.
+    are the largest of the elements' own envelopes in ulps, so that no explained element is drawn above them; None without.
     """
 
     size: int
@@ -74,7 +74,7 @@ def windows(errors: Errors) -> Windows:
     first = np.array([part.start for part in parts])
     return Windows(size, count, at(errors.truth, first), at(errors.truth, first + count - 1),
                    place[first], place[first + count // 2], place[first + count - 1],
-                   *each(errors.ulps, np.median, np.max), *each(errors.bound, np.median), *each(errors.expected, np.median))
+                   *each(errors.ulps, np.median, np.max), *each(errors.bound, np.max), *each(errors.expected, np.max))
 
 
 def thinned(positions: np.ndarray, most: int) -> np.ndarray:

@@ -9,6 +9,7 @@ is shown; `stored` writes a message into a file so that it can be shown in anoth
 import json
 import os
 import re
+import warnings
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -68,8 +69,9 @@ listeners: WeakSet = WeakSet()  # their `reworded` is called when the language c
 def language(name: str | None = None) -> str:
     """Choose the language that people read, "en" or "zh", and return the one in use; open explorers follow at once.
 
-    Before a choice it is what the environment variable ACLNN_VIZ_LANG said when it was first asked for, else the locale
-    of the process, else English. Raises ValueError for another language, TypeError for what is no text.
+    Names such as "zh-CN", "cn" and "Chinese" serve, too. Before a choice it is what the environment variable ACLNN_VIZ_LANG
+    said when it was first asked for, else the locale of the process, else English. Raises ValueError for another language,
+    TypeError for what is no text.
 
     >>> before = language()
     >>> language("zh"), language(before) == before
@@ -77,19 +79,27 @@ def language(name: str | None = None) -> str:
     """
     if name is not None:
         fix = f"choose one of {', '.join(LANGUAGES)}"
-        if need(name, str, "a language is a text", fix) not in LANGUAGES:
+        if not (known := _known(need(name, str, "a language is a text", fix))):
             raise ValueError(problem("no such language", shown(name), fix))
-        _chosen[:] = [name]
+        _chosen[:] = [known]
         for listener in list(listeners):
             listener.reworded()
     return _chosen[0] if _chosen else _of_the_process()
 
 
+def _known(name: str) -> str:
+    """The language that a name means, such as that of a locale; nothing for one that is not there."""
+    first = re.split("[-_.@:]", name.lower())[0]
+    return first if first in LANGUAGES else {"cn": "zh", "chinese": "zh", "中文": "zh", "english": "en"}.get(first, "")
+
+
 @cache  # asked for every message of a picture
 def _of_the_process() -> str:
-    text = (os.environ.get(name, "") for name in (VARIABLE, "LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))
-    first = next(filter(None, text), "en")[:2].lower()
-    return first if first in LANGUAGES else "en"
+    asked = os.environ.get(VARIABLE, "")
+    if asked and not _known(asked):
+        warnings.warn(problem(f"{VARIABLE} names no language", shown(asked), f"set it to one of {', '.join(LANGUAGES)}"), stacklevel=2)
+    text = (os.environ.get(name, "") for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))
+    return _known(asked) or _known(next(filter(None, text), "")) or "en"
 
 
 @cache
@@ -125,10 +135,21 @@ def english():
 
 
 class Message(str):
-    """An English text that remembers its message and its values, so that `tr` can say it in another language."""
+    """An English text that remembers its message and its values, so that `tr` can say it in another language; printed, it is in
+    the chosen one.
+    """
 
     key: str
     values: dict
+
+    def __str__(self):
+        return self[:] if language_here() == "en" else tr(self)
+
+    def __repr__(self):  # as a list of messages prints it
+        return repr(str(self))
+
+    def __format__(self, spec: str):
+        return format(self[:], spec)  # a part of another English text
 
     def said(self, values: dict) -> str:
         """The message in the chosen language, with further values."""
@@ -138,16 +159,18 @@ class Message(str):
 class Name(Message):
     """A name that a program passes: English in every language, with what it means behind it where that is not English."""
 
+    __str__, __repr__ = str.__str__, str.__repr__  # to be passed
+
     def said(self, values: dict) -> str:
         meaning = tr(self.key)
-        return str(self) if meaning == self.key else tr("{name} ({meaning})", name=str(self), meaning=meaning)
+        return self.key if meaning == self.key else tr("{name} ({meaning})", name=self.key, meaning=meaning)
 
 
 class Meant(Message):
     """A text that means several things: English as it stands, elsewhere said by what it means here."""
 
     def said(self, values: dict) -> str:
-        return tr(self.key) if _translations() else str(self)
+        return tr(self.key) if _translations() else self[:]
 
 
 def message(key: str, /, **values) -> Message:
@@ -157,7 +180,8 @@ def message(key: str, /, **values) -> Message:
     >>> kept, tr(kept)
     ('x fails', 'x fails')
     """
-    return _made(Message, key.format_map(values) if values else key, key, values)
+    with english():
+        return _made(Message, key.format_map(values) if values else key, key, values)
 
 
 def kept(text: str) -> Message:
@@ -270,7 +294,7 @@ def restored(text: str) -> str:
 def _plain(value):
     """A message as [key, values], a name or a text of several meanings as [text, key]."""
     if isinstance(value, (Name, Meant)):
-        return [str(value), value.key]
+        return [value[:], value.key]
     if isinstance(value, Message):
         return [value.key, {name: _plain(one) for name, one in value.values.items()}]
     if isinstance(value, Integral):

@@ -61,7 +61,7 @@ def _all() -> Glossary:
 
 
 def glossary(term: str = "") -> Glossary:
-    """Return the terms of the field whose English or Chinese name holds a text, all of them without one.
+    """Return the terms of the field whose English or Chinese name holds a text, else those whose meaning does; all without one.
 
     Raises ValueError for a text that no term holds, TypeError for what is no text.
 
@@ -75,8 +75,8 @@ def glossary(term: str = "") -> Glossary:
     """
     asked = "a term is English or Chinese text"
     name = need(term, str, asked, 'pass such as "tail block", or nothing for all').casefold()
-    found = Glossary(one for one in _all() if name in one.term.casefold() or name in one.chinese.casefold())
-    if found:
-        return found
+    for texts in ((lambda one: (one.term, one.chinese)), (lambda one: (one.meaning, one.chinese_meaning, one.quote))):
+        if found := Glossary(one for one in _all() if any(name in text.casefold() for text in texts(one))):
+            return found
     near = get_close_matches(name, [one.term for one in _all()], 3, 0.5) or [_all()[0].term, _all()[-1].term]
     raise ValueError(problem("a term is one of the glossary", repr(term), f"try a similar one: {', '.join(near)}"))

@@ -1,8 +1,10 @@
 """Derivatives with respect to array entries, in index notation."""
 
-from sympy import Add, Indexed, KroneckerDelta, Mul, Pow, S, Sum, exp, log
+from sympy import Add, Indexed, KroneckerDelta, Mul, Pow, S, Sum, erf, exp, log, pi, sqrt, tanh
 
 from derivations.prover.expressions import NotUnderstood, freshen
+
+SLOPES = {exp: exp, log: lambda u: 1 / u, tanh: lambda u: 1 - tanh(u)**2, erf: lambda u: 2 * exp(-u**2) / sqrt(pi)}
 
 
 def gradient(e, leaf):
@@ -39,10 +41,8 @@ def _gradient(e, leaf):
         return Add(*[Mul(*e.args[:k], _gradient(arg, leaf), *e.args[k + 1:]) for k, arg in enumerate(e.args)])
     if isinstance(e, Sum):
         return Sum(_gradient(e.function, leaf), *e.limits)
-    if isinstance(e, exp):
-        return e * _gradient(e.args[0], leaf)
-    if isinstance(e, log):
-        return _gradient(e.args[0], leaf) / e.args[0]
+    if type(e) in SLOPES:
+        return SLOPES[type(e)](e.args[0]) * _gradient(e.args[0], leaf)
     if isinstance(e, Pow) and not _depends(e.exp, leaf):
         return e.exp * Pow(e.base, e.exp - 1) * _gradient(e.base, leaf)
     if hasattr(e, "slope"):  # by its first argument

@@ -11,6 +11,7 @@ from derivations.prover.poles import require_no_poles
 from derivations.prover.ranges import Ranges
 from derivations.prover.rational import is_rationally_zero, operations, terms
 from derivations.prover.understood import as_expression, require_granted
+from derivations.prover.wording import SAID, Sentence
 
 MAX_EXPANDED = 30000  # terms that a rational identity may come to where the normal form gave up
 MAX_SHOWN = 60  # operations of a difference that a reason writes out
@@ -68,7 +69,7 @@ def proves_equal(a, b, *, in_range=None):
     try:
         return _examined(a, b, ranges)
     except NotUnderstood as refusal:
-        return Answer(f"not understood: {refusal}")
+        return Answer(Sentence(SAID["not understood"], why=refusal))
     except Exception as error:  # SymPy raises many kinds where it cannot go on; none of them is a proof
         return Answer(f"given up: {type(error).__name__}: {error}")
 
@@ -95,7 +96,7 @@ def _compared(a, b, ranges):
         return Answer("not understood: a pole: the difference is not finite")
     if difference == 0 or is_rationally_zero(difference):
         return Answer(denominators=_denominators(a, b))
-    return Answer(f"no rule makes the difference 0: {_short(difference)}")
+    return Answer(Sentence(SAID["no rule"], difference=_short(difference)))
 
 
 def _short(e):

@@ -6,7 +6,20 @@ import sys
 SAID = {"step": "**{title}.** {why}", "define": "Define {name}", "adjoint": "Adjoint of {name}",
         "documented": "{name} as documented",
         "proved": "proved: {claim}", "not proved": "NOT PROVED: {claim}",
+        "no rule": "no rule makes the difference 0: {difference}", "not understood": "not understood: {why}",
         "refused": "    not proved, as it should be: {claims}", "through": "    PROVED, THOUGH FALSE: {claims}"}
+
+
+class Sentence(str):
+    """An English text with its values; printed, it is in the language of aclnn_viz where that is loaded."""
+
+    def __new__(cls, text, **values):
+        self = super().__new__(cls, text.format_map(values) if values else text)
+        self.text, self.values = text, values
+        return self
+
+    def __str__(self):
+        return said(self.text, **self.values)
 
 
 def said(text, **values):

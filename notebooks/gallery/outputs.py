@@ -66,14 +66,26 @@ def mark(cell) -> str:
     return f"{cell.id} {hashlib.sha256(cell.source.encode()).hexdigest()[:8]}"
 
 
+def choosing(code: str, language: str) -> str:
+    """Return the first cell of a lesson with a line that chooses its language, whatever the reader's machine speaks.
+
+    >>> choosing("import aclnn_viz as av\\nop", "zh")
+    'import aclnn_viz as av\\nav.language("zh")\\nop'
+    """
+    line, choice = "import aclnn_viz as av\n", f'av.language("{language}")\n'
+    return code.replace(line, line + choice, 1) if line in code else f"{line}{choice}\n{code}"
+
+
 def edition(path: Path):
     """Return the lesson whose notebook is to be made there, without its own outputs; ValueError for a text that is stale.
 
-    A translation is the English notebook with the texts of the file beside it, one for each cell of Markdown.
+    A translation is the English notebook with the texts of the file beside it, one for each cell of Markdown, and with its language chosen.
     """
     if language_of(path) == LANGUAGES[0]:
         return read(path)
     notebook, texts = read(LESSONS / path.name), path.with_suffix(".md")
+    first = next(cell for cell in notebook.cells if cell.cell_type == "code")
+    first.source = choosing(first.source, language_of(path))
     _, *parts = MARK.split(texts.read_text(encoding="utf-8"))
     cells = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
     for cell, there, text in zip_longest(cells, parts[::2], parts[1::2]):

@@ -3,6 +3,7 @@
 get_ipython().reset()  # noqa: F821, a kernel may have run another lesson
 
 import gc
+from dataclasses import replace
 
 import numpy as np
 from matplotlib import get_backend, pyplot
@@ -10,6 +11,7 @@ from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.figure import Figure
 
 from aclnn_viz.explorers.widget import Explorer
+from aclnn_viz.pictures import fonts
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.words import language
 from aclnn_viz.words.messages import meant, tr
@@ -23,8 +25,11 @@ NO_LABEL = meant("", "no label")
 
 
 def still(explorer, **_):
-    """Return the picture that an explorer saves, and its words, in the place of the widget."""
-    return ({"image/png": explorer.lifted("png") if DRAWN else b"", "text/plain": explorer.words["text"]},
+    """Return the picture of an explorer, with how it comes to life, and its words, in the place of the widget."""
+    def shown(data):
+        picture = explorer.subject.show(data)
+        return replace(picture, headline=(tr("A still picture: run this cell (Shift+Enter), and it moves."), *picture.headline))
+    return ({"image/png": fonts.legible(shown)(explorer.data).png() if DRAWN else b"", "text/plain": explorer.words["text"]},
             {"still": explorer.subject.name, "state": explorer.lifted("link")})
 
 

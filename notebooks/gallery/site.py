@@ -57,8 +57,9 @@ def lesson(text: str):
             cell.source = LINK[here].sub(rf'<a href="{UP[here]}/{folder}/\2.html">\1</a>', cell.source)
             if here == "zh":  # guides are in English alone
                 cell.source = GUIDE.sub(rf'<a href="{UP[here]}/docs/\2.html">\1</a>', cell.source)
-        if cell.metadata.get("jupyter", {}).get("source_hidden"):
-            cell.metadata.setdefault("tags", []).append("hide-input")
+        for hidden, tag in (("source_hidden", "hide-input"), ("outputs_hidden", "hide-output")):
+            if cell.metadata.get("jupyter", {}).get(hidden):
+                cell.metadata.setdefault("tags", []).append(tag)
         for output in list(cell.get("outputs", ())):
             words = output.get("data", {}).get("text/plain", "")
             if shown := explorer_of(output):

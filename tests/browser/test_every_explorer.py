@@ -95,17 +95,21 @@ def test_a_fast_random_sequence_ends_in_the_right_picture(explorer):
 
 
 @SOME
-def test_a_value_out_of_range_is_said_in_words_and_the_picture_stays(explorer):
+def test_a_value_out_of_range_is_said_in_words_and_the_rest_goes_on(explorer):
     wholes = [c for c in explorer.controls if c["kind"] == "whole"]
     control = next((c for c in wholes if c["field"] == "seed"), wholes[0])  # a chosen point is kept inside anyway
     field, high = control["field"], control["high"]
     explorer.set((field, high + 1))
     explorer.settle()
-    assert explorer.problem() == (f"{field} must be a whole number from {control['low']} to {high}: got {high + 1}; "
-                                  f"lower it to {high}")
-    row = explorer.page.locator(".ae-control", has=explorer.page.locator(f"[data-field={field}]"))
-    assert row.locator(".ae-problem").text_content() == explorer.problem()
+    said = (f"{field} must be a whole number from {control['low']} to {high}: got {high + 1}; "
+            f"lower it to {high}. The picture shows {control['initial']}.")
+    group = explorer.page.locator(".ae-group", has=explorer.page.locator(f"[data-field={field}]"))
+    assert explorer.problem() == group.locator(".ae-problem:not(:empty)").text_content() == said
     check(explorer, explorer.subject.state())
+    explorer.set(("dtype", 1))
+    explorer.settle()
+    assert explorer.problem() == said
+    check(explorer, replace(explorer.subject.state(), dtype=next(c for c in explorer.controls if c["field"] == "dtype")["options"][1][0]))
 
 
 @SOME
@@ -231,7 +235,7 @@ def test_a_label_that_is_too_long_or_lies_on_another_is_noticed(explorer):
             explorer.choose_language("en")
         explorer.page.evaluate("""() => {
             const context = document.querySelector(".aclnn-explorer [data-panel=map] canvas").getContext("2d");
-            for (const text of ["标签", "标签", "名称被截…"]) context.fillText(text, 60, text.length * 30);
+            for (const text of ["标签", "标签", "名称被截…"]) context.fillText(text, 160, text.length * 25);
         }""")
         assert legible.faults(explorer.page) == ["map: shortened: 名称被截…", "map: one upon another: 标签: 标签"]
         explorer.reset()

@@ -3,10 +3,11 @@
 import json
 from urllib.parse import unquote
 
+import legible
 import numpy as np
 import pytest
 
-from aclnn_viz.explorers import live, subject_of
+from aclnn_viz.explorers import explore, live, subject_of
 from aclnn_viz.explorers.state import build
 from aclnn_viz.pictures.text import number
 from machine import SOAK
@@ -98,6 +99,35 @@ def test_a_point_is_dragged_by_hand(browser, tmp_path):
     canvas.press("Home")
     page.becomes("said.join() === given.join()", before)
     assert page.faults == []
+
+
+def test_a_number_out_of_range_is_said_beside_its_field_and_the_rest_goes_on(browser, tmp_path):
+    explorer = explore("grid_sampler_2d")
+    explorer.save(tmp_path / "page.html")
+    explorer.close()
+    page = Page(browser, (tmp_path / "page.html").as_uri())
+    before, row = page.said()[1], page.page.locator("[data-field=row]")
+    row.fill("99")
+    problem = page.page.locator(".ae-group", has=row).locator(".ae-problem:not(:empty)")
+    problem.wait_for()
+    assert problem.text_content() == "row must be a number from 0 to 15. The picture shows 5." and page.said()[1] == before
+    page.page.locator("[data-field=rotate]").fill("40")
+    page.becomes("said[1] !== given", before)
+    assert problem.text_content() and page.faults == []
+    row.fill("6")
+    page.becomes("!document.querySelector('.ae-problem:not(:empty)')")
+
+
+def test_words_that_are_not_there_in_a_state_are_not_drawn(browser, tmp_path):
+    explorer = explore("cross_entropy_loss")
+    explorer.save(tmp_path / "page.html")
+    explorer.close()
+    page = browser.new_context(offline=True, locale="en-GB").new_page()
+    page.add_init_script(f"({legible.LISTEN})()")
+    page.goto((tmp_path / "page.html").as_uri())
+    page.wait_for_function(READY)
+    drawn = page.evaluate("[...document.querySelectorAll('canvas')].flatMap(({ words }) => words.map(([text]) => text))")
+    assert "class" in drawn and [text for text in drawn if "NaN" in text or "an ignored" in text] == []
 
 
 def test_a_click_leads_from_the_formula_to_the_tensor_to_the_tile_to_the_pipes_and_back(browser, tmp_path):

@@ -20,10 +20,12 @@ from sympy import (
     Subs,
     Sum,
     Symbol,
+    erf,
     exp,
     floor,
     log,
     symbols,
+    tanh,
 )
 from sympy.core.function import AppliedUndef
 
@@ -123,7 +125,7 @@ def test_gradient_of_an_entry_is_a_delta():
     assert normal_form(gradient(Sum(x[j] ** 2, (j, 0, n - 1)), x[j]), Ranges({j: (0, n - 1)})) == 2 * x[j]
 
 
-@pytest.mark.parametrize("e", [exp(v**2), log(v**2 + 1), v**3 / (1 + exp(-v)), (v**2 + 1) ** Rational(-3, 2)])
+@pytest.mark.parametrize("e", [exp(v**2), log(v**2 + 1), v**3 / (1 + exp(-v)), (v**2 + 1) ** Rational(-3, 2), tanh(v**2), erf(3 * v)])
 def test_gradient_agrees_with_differences(e):
     h = 1e-6
     at = float(e.subs(v, 0.7 + h) - e.subs(v, 0.7 - h)) / (2 * h)

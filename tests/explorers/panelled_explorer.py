@@ -57,7 +57,7 @@ def assert_control_answers(explorer, show, field: str, must_draw: bool = True):
         for value in other_values(control):
             explorer.values = {**start, field: value}
             if explorer.problem:
-                assert explorer.problem["field"] and ": got " in explorer.problem["text"], explorer.problem
+                assert all(field and ": got " in text for field, text in explorer.problem.items()), explorer.problem
             else:
                 assert drawn(show(explorer.data)) != before, f"{field}={value!r} changes nothing"
                 pictures += 1

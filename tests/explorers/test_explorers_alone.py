@@ -20,7 +20,8 @@ STATES = {
     "two_phase": {"operator": "grid_sampler_2d", "mistake": "small", "layout": "transposed", "tensor": "output"},
 }
 #: Controls of which the default state refuses every other value.
-REFUSED = {("flash_attention_score", "headNum"), ("grid_sampler_2d", "sample"), ("grid_sampler_2d", "channel"), ("cross_entropy_loss", "soc"), ("group_norm_swish", "cann")}
+REFUSED = {("flash_attention_score", "headNum"), ("grid_sampler_2d", "sample"), ("grid_sampler_2d", "channel"), ("cross_entropy_loss", "soc"), ("group_norm_swish", "cann"),
+           ("scaled_masked_softmax", "fixTriuMask")}
 FIELDS = [(name, control["field"]) for name in explorers() for control in controls(subject_of(name).state)
           if (name, control["field"]) not in (("grid_sampler_2d", "soc"), ("grid_sampler_2d", "cann"),  # which only a refusal shows there
                                               ("zoom", "term"))]  # of which one is what the default stands for

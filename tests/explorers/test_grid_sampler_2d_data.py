@@ -4,6 +4,7 @@ from math import floor
 
 import numpy as np
 import pytest
+from aclnn_viz.operators.grid_sampler_2d.explorer import sentence
 from aclnn_viz.operators.grid_sampler_2d.explorer_data import Data, State, compute
 
 ZEROS, BORDER, REFLECTION = range(3)
@@ -184,3 +185,17 @@ def test_samples_and_channels_are_distinguished_in_all_arrays():
     shown = [compute(State(samples=2, channels=2, sample=n, channel=c)) for n in range(2) for c in range(2)]
     assert len({data.outs.tobytes() for data in shown}) == len({data.inputGrad.tobytes() for data in shown[::2]}) * 2 == 4
     assert [data.gridGrad.tobytes() == shown[0].gridGrad.tobytes() for data in shown] == [True, True, False, False]
+
+
+@pytest.mark.parametrize("mode", [ZEROS, BORDER, REFLECTION])
+def test_the_map_of_bicubic_has_the_slope_that_is_drawn_below_it(mode):
+    data = compute(State(interpolationMode=2, paddingMode=mode, shift_x=1.5))
+    for axis in range(2):
+        breaks, values = data.breaks[axis], data.coordinates[mode, axis]
+        np.testing.assert_allclose(np.diff(values) / np.diff(breaks), data.slopes[mode, axis], rtol=1e-6)
+        assert data.sources[mode, axis, 0] == pytest.approx(data.pixels[data.chosen][axis]) and not data.kinks[mode, axis].any()
+
+
+def test_a_point_whose_taps_all_lie_outside_has_no_gradient_and_no_slope_is_told():
+    data = compute(State(paddingMode=ZEROS, shift_x=2.5, row=0, column=15))
+    assert not data.gridGrad[data.chosen].any() and "all taps are 0, and so is gridGrad" in sentence(data, ZEROS)

@@ -85,6 +85,15 @@ def test_a_run_on_one_axis_shares_truth_format_and_shape():
             error_runs({str(k): few([1], [1]) for k in range(count)})
 
 
+def test_no_element_within_its_bound_is_drawn_above_the_band():
+    e = sample()
+    plot = plotted(e)
+    (band, _), low = plot.bands(), plot.limits[0]
+    x, inside = plot.axis.x(e.places), e.verdict[e.order] == VERDICTS.index("explained")
+    top = np.interp(x, band.x[~np.isnan(band.x)], band.high[~np.isnan(band.x)])
+    assert inside.sum() > 10 and np.all(np.maximum(e.ulps[e.order], low)[inside] <= top[inside] * (1 + 1e-9))
+
+
 def test_the_twins_hold_the_numbers_of_the_pictures():
     e, many = sample(), error_runs(runs())
     picture, plot, worst = error_plot(e), plotted(e), number(e.ulps.max())

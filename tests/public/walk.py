@@ -1,6 +1,7 @@
 """Every public callable, with one good call of each, and the wrong kinds of arguments that are put into it."""
 
 import importlib
+import shutil
 import inspect
 import re
 import warnings
@@ -180,7 +181,7 @@ def good_calls(tmp_path):
         (av.tiles.timeline, [run], {}), (av.tiles.cpp, [ROOT / "tests/tiles/cpp/add_custom.cpp"], {"defines": {"N": "1"}, "include": [ROOT]}),
         (av.tiles.Platform.of, ["A2"], {"cores": 1}),
         (conventions.conventions, [op], {}), (conventions.recompute, [[]], {}), (conventions.text_table, [[]], {}), (conventions.html_table, [[]], {}), (av.why, [561103], {"soc": "Ascend910B2", "cann": "9.1"}),
-        (av.museum, ["karpathy/llm.c#763"], {}),
+        (av.museum, ["karpathy/llm.c#763"], {}), (checking.triage, [run_of(tmp_path)], {"call": None, "paths": False}),
         (av.tolerance, ["hardswish"], {"shape": (3,), "dtype": "float16", "plan": "pairwise", "seed": 0, "cases": [case], "let_through": (1e-3, 0.0),
                                        "self": 1.0}),
         (conventions.to_json, [[]], {}), (av.glossary, ["tail"], {}), (av.language, ["en"], {}),
@@ -188,6 +189,12 @@ def good_calls(tmp_path):
         (derivations.proves_equal, [i, i], {"in_range": {i: (0, 3)}}), (derivations.chapters, [], {}),
         (derivations.theorems, [], {}),
     ]
+
+
+def run_of(tmp_path):
+    """A dumped run, of level L1 with statistics alone."""
+    shutil.unpack_archive(ROOT / "tests/checking/dumped/model_L1_statistics_statistics.tar.xz", tmp_path / "run")
+    return tmp_path / "run"
 
 
 def np_file(tmp_path):

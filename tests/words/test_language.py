@@ -1,5 +1,6 @@
 """The language is chosen once; what is open follows, what cannot be drawn is said in English, and English is untouched."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,8 @@ from aclnn_viz.pictures.puzzles import picture
 from aclnn_viz.tables import WIDE
 from aclnn_viz.words import messages
 from aclnn_viz.words.messages import meant, tr
+from derivations import proves_equal
+from sympy import Symbol
 
 VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 
@@ -47,10 +50,26 @@ def all_words(explorer):
 
 @pytest.mark.parametrize("variable, value, expected", [
     ("LANG", "zh_CN.UTF-8", "zh"), ("LANG", "de_DE.UTF-8", "en"), ("LANG", "C", "en"), ("LC_ALL", "zh_TW", "zh"),
-    ("LANGUAGE", "zh:en", "zh"), (messages.VARIABLE, "zh", "zh"), (messages.VARIABLE, "fr", "en")])
+    ("LANGUAGE", "zh:en", "zh"), *((messages.VARIABLE, name, "zh") for name in ("zh", "cn", "Chinese", "zh-CN", "zh_CN.UTF-8"))])
 def test_the_language_is_that_of_the_process(variable, value, expected, monkeypatch):
     monkeypatch.setenv(variable, value)
     assert av.language() == expected
+
+
+def test_a_variable_that_names_no_language_is_said_and_the_locale_counts(monkeypatch):
+    monkeypatch.setenv("LANG", "zh_CN.UTF-8")
+    monkeypatch.setenv(messages.VARIABLE, "fr")
+    with pytest.warns(UserWarning, match="ACLNN_VIZ_LANG names no language: got 'fr'; set it to one of en, zh"):
+        assert av.language() == "zh"
+
+
+@pytest.mark.parametrize("name", ["zh", "cn", "zh-CN", "Chinese", "中文"])
+def test_a_message_is_printed_in_the_language_that_was_chosen(name, capsys):
+    kept = messages.message("choose {values}", values=messages.message("choose one"))
+    av.language(name)
+    print(kept, [kept])
+    assert capsys.readouterr().out == "请选请选其一 ['请选请选其一']\n"
+    assert kept == "choose choose one" == f"{kept}" == messages.message("choose {values}", values=messages.message("choose one"))
 
 
 def test_the_variable_comes_before_the_locale_and_a_choice_before_both(monkeypatch):
@@ -85,11 +104,11 @@ def test_an_open_explorer_follows_at_once_and_back(opened):
 def test_the_picture_beside_a_problem_follows_too(opened):
     english = all_words(opened)
     opened.values = opened.values | {"seed": -1}
-    refused = opened.problem["text"]
+    refused = opened.problem["seed"]
     av.language("zh")
-    assert WIDE.search(opened.words["text"]) and WIDE.search(repr(opened.picture["panels"])) and opened.problem["field"] == "seed"
+    assert WIDE.search(opened.words["text"]) and WIDE.search(repr(opened.picture["panels"])) and WIDE.search(opened.problem["seed"])
     av.language("en")
-    assert all_words(opened) == english and opened.problem["text"] == refused
+    assert all_words(opened) == english and opened.problem["seed"] == refused
 
 
 def test_a_closed_explorer_is_not_called(opened):
@@ -103,7 +122,9 @@ def test_what_is_lifted_out_and_what_a_program_reads_stays_english(opened):
     av.language("zh")
     assert not WIDE.search(opened.lifted("cell") + opened.lifted("test") + call(opened.subject, opened.data.state))
     opened.values = opened.values | {"steps": 999}
-    assert opened.problem["text"].startswith("steps must be a whole number from 1 to 64: got 999")
+    assert opened.problem["steps"].startswith("steps应为1至64的整数：实际为999")
+    with pytest.raises(ValueError, match="steps must be a whole number from 1 to 64: got 999; lower it to 64"):
+        build(opened.subject.state, {"steps": 999})
 
 
 def test_the_values_of_a_parameter_have_one_name_in_all_languages():
@@ -180,3 +201,18 @@ def test_names_of_runs_that_somebody_gave_are_nobodys_messages():
     for picture in (error_runs(runs), ulp_histogram(runs)):
         assert all(name in picture.text and messages.tr(name) != name for name in runs)
         assert not any(messages.tr(name) in picture.text for name in runs)
+
+
+def test_reasons_and_products_are_in_the_chosen_language():
+    op = av.operator("rms_norm")
+    result = av.check(op, op.backward, depth="quick")
+    assert "there must be at least one row" in str(result) and "Atlas inference series" in str(op.describe())
+    av.language("zh")
+    assert "至少应有一行" in str(result) and "Atlas 推理系列产品：float32" in str(op.describe())
+
+
+def test_a_reason_of_the_prover_is_printed_in_the_chosen_language():
+    answer = proves_equal(Symbol("x"), Symbol("y"))
+    assert not answer and answer.reason == "no rule makes the difference 0: x - y" == str(answer.reason)
+    av.language("zh")
+    assert str(answer.reason) == "没有规则能使差为0：x - y" and str(pickle.loads(pickle.dumps(answer)).reason) == str(answer.reason)

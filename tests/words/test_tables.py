@@ -105,7 +105,7 @@ def test_the_table_of_verify_is_looked_up(monkeypatch):
 
 def test_a_warning_of_a_rule_that_nobody_checks_is_kept_as_a_message():
     op = av.operator("rms_norm")
-    with av.open_device("host") as device, pytest.warns(ConstraintWarning, match="aclnnRmsNormGrad: the documents ask for") as caught:
+    with av.open_device("host") as device, pytest.warns(ConstraintWarning) as caught:
         device.run(op, **av.case(op, shape=(4,)).inputs)
     assert messages.tr(caught[0].message.args[0]) == (
         "⟦aclnnRmsNormGrad: ⟦the documents ask for two to eight axes of x; the library takes one⟧⟧")

@@ -111,7 +111,7 @@ function ring(context, x, y, size, theme) {
   }
 }
 
-function write(context, text, x, y, colour, size = 11, align = "center") {
+function write(context, text, x, y, colour, size = TEXT, align = "center") {
   context.font = `${size}px system-ui, sans-serif`;
   context.textAlign = align;
   context.textBaseline = "middle";

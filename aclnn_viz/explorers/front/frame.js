@@ -12,16 +12,13 @@ class Frame extends Marks {
     context.beginPath();
     const across = x.ticks.map(([value, text]) => [this.sx(value), text]).sort(([a], [b]) => a - b)
       .filter(([at]) => at >= box.left - 1 && at <= box.right + 1);
-    const halves = across.map(([, text]) => widthOf(context, text) / 2);
-    const meet = across.some(([at], k) => k && at - across[k - 1][0] < halves[k] + halves[k - 1] + 4);
-    const size = meet ? 8.5 : TEXT;
     let free = -Infinity;
     for (const [at, text] of across) {
-      const half = widthOf(context, text, size) / 2;
+      const half = widthOf(context, text) / 2;
       if (!this.cells) { context.moveTo(at, box.top); context.lineTo(at, box.bottom); }
       if (at - half < free) continue;
-      free = at + half;
-      write(context, text, Math.min(at, this.panel.width - half), box.bottom + LINE / 2 + 2, theme.text, size);
+      free = at + half + 4;
+      write(context, text, Math.min(at, this.panel.width - half), box.bottom + LINE / 2 + 2, theme.text);
     }
     free = Infinity;
     for (const [value, text] of [...y.ticks].sort((a, b) => this.sy(b[0]) - this.sy(a[0]))) {
@@ -29,20 +26,20 @@ class Frame extends Marks {
       if (!(at >= box.top - 1 && at <= box.bottom + 1)) continue;
       if (!this.cells) { context.moveTo(box.left, at); context.lineTo(box.right, at); }
       if (at > free) continue;
-      free = at - 11;
+      free = at - 13;
       write(context, text, box.left - 4, at, theme.text, TEXT, "right");
     }
     context.stroke();
     if (x.label) {
-      const fits = Math.max(8.5, Math.min(TEXT, TEXT * this.panel.width / widthOf(context, x.label)));
-      const middle = Math.min((box.left + box.right) / 2, this.panel.width - widthOf(context, x.label, fits) / 2);
-      write(context, x.label, middle, this.panel.height - LINE / 2, theme.text, fits);
+      const kept = shortened(context, x.label, this.panel.width);
+      const middle = Math.min((box.left + box.right) / 2, this.panel.width - widthOf(context, kept) / 2);
+      write(context, kept, middle, this.panel.height - LINE / 2, theme.text);
     }
     if (y.label) {
       context.save();
       context.translate(7, (box.top + box.bottom) / 2);
       context.rotate(-Math.PI / 2);
-      write(context, y.label, 0, 0, theme.text, TEXT);
+      write(context, shortened(context, y.label, tall), 0, 0, theme.text);
       context.restore();
     }
   }

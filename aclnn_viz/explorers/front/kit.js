@@ -70,7 +70,7 @@ function makeControls(described, parent, change) {
       input = element("input", { type: c.kind === "real" ? "range" : "number" });
       Object.assign(input, { min: c.low, max: c.high, step: c.step });
       const longest = Math.max(3, ...[c.low, c.high].map((end) => digits(end).length));
-      if (c.kind === "whole") input.style.width = `calc(25px + ${longest}ch)`;
+      if (c.kind === "whole") input.style.width = `calc(25px + ${longest + 1}ch)`;
       else shown.style.width = `${longest}ch`;
       read = () => (input.value === "" ? null : Number(input.value));
       write = (value) => {
@@ -85,8 +85,7 @@ function makeControls(described, parent, change) {
     const label = element("label", { for: id, title: c.help || c.label }, c.label);
     const row = element("div", { class: `ae-control ae-${c.kind}` }, label, input);
     if (c.kind === "real") row.append(shown);
-    row.append(problem);
-    groups.get(c.group).append(row);
+    groups.get(c.group).append(row, problem);
     input.addEventListener("input", () => change(c.field, read()));
     inputs[c.field] = { input, write, problem };
   }
@@ -203,13 +202,13 @@ function explorer(build) {
     function draw() {
       const wrong = model.get("problem");
       for (const [field, { input, problem: place }] of Object.entries(inputs)) {
-        const text = wrong.field === field ? wrong.text : "";
+        const text = wrong[field] ?? "";
         if (place.textContent !== text) {
           place.textContent = text;
           input.toggleAttribute("aria-invalid", Boolean(text));
         }
       }
-      problem.textContent = wrong.field in inputs ? "" : wrong.text ?? "";
+      problem.textContent = Object.keys(wrong).filter((field) => !(field in inputs)).map((field) => wrong[field]).join(" ");
       const picture = model.get("picture");
       if (picture.index && kit.all.every((panel) => panel.width)) {
         parts.draw(picture, unpacked(picture));

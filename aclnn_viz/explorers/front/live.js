@@ -165,6 +165,19 @@ function packed({ panels, arrays }) {
   return { index, buffer: new DataView(all.buffer) };
 }
 
+// The values, where a number that a control does not take gives way to its last good one, and what is said of it.
+function fitting(controls, values, good) {
+  const now = { ...values }, wrong = {};
+  for (const { field, kind, low, high, below } of controls) {
+    if (kind !== "whole" && kind !== "real") continue;
+    const value = values[field], last = below ? Math.min(high, now[below] - 1) : high;
+    if (Number.isFinite(value) && low <= value && value <= last && (kind === "real" || Number.isInteger(value))) continue;
+    now[field] = Math.min(good[field], last);
+    wrong[field] = tr("{field} must be a number from {low} to {high}. The picture shows {value}.", { field, low, high: last, value: now[field] });
+  }
+  return [now, wrong];
+}
+
 const stateText = (values, saved) => new URLSearchParams(Object.entries(values)
   .filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(saved[field]))
   .map(([field, value]) => [field, JSON.stringify(value)])).toString();
@@ -195,19 +208,19 @@ function openLive(el, written) {
   page.dragged = Object.values(page.variants)[0].dragged?.[0];
   const initial = { ...page.values };
   for (const field of [...page.alive, page.dragged ?? []].flat()) initial[field] = page.initial[field];
-  let language = /[#&]lang=zh/.test(location.hash) || navigator.language.startsWith("zh") ? "zh" : "en", later = 0;
+  let good = initial, language = /[#&]lang=zh/.test(location.hash) || navigator.language.startsWith("zh") ? "zh" : "en", later = 0;
   const kept = { values: readState(location.hash.slice(1), page), initial, colours: page.colours, problem: {}, words: {}, picture: {} };
   const notify = (name) => (listeners[name] ?? []).forEach((call) => call());
   const link = () => `#${[stateText(kept.values, page.values), language === "zh" ? "lang=zh" : ""].filter(Boolean).join("&")}`;
   const answer = () => {
-    const start = performance.now(), now = kept.values, texts = page.texts[language];
+    const start = performance.now(), texts = page.texts[language], [now, wrong] = fitting(texts.controls, kept.values, good);
     let made = null;
-    try { made = pictureOf(page, now, language); } catch (error) { kept.problem = { field: "", text: String(error) }; }
+    try { made = pictureOf(page, now, language); } catch (error) { kept.problem = { "": String(error) }; }
     if (made) {
-      kept.problem = {};
-      kept.picture = { for: now, panels: made.panels, ...packed(made) };
-      kept.words = { for: now, headline: made.headline, text: inWords(made), notices: [...texts.notices, texts.notice] };
-    } else if (!kept.problem.text) kept.problem = { field: page.chosen[0], text: texts.needs[page.chosen[0]] ?? texts.notice };
+      [kept.problem, good] = [wrong, now];
+      kept.picture = { for: kept.values, panels: made.panels, ...packed(made) };
+      kept.words = { for: kept.values, headline: made.headline, text: inWords(made), notices: [...texts.notices, texts.notice] };
+    } else if (!Object.keys(kept.problem).length) kept.problem = { [page.chosen[0]]: texts.needs[page.chosen[0]] ?? texts.notice };
     for (const name of ["picture", "words", "problem"]) notify(`change:${name}`);
     queueMicrotask(() => (globalThis.times ??= []).push(performance.now() - start));  // the front end draws in a microtask, too
     clearTimeout(later);

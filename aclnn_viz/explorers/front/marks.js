@@ -141,7 +141,7 @@ class Marks {
       const bright = 0.3 * table[at] + 0.6 * table[at + 1] + 0.1 * table[at + 2] > 128;
       const light = Number.isNaN(values[k]) ? !this.kit.theme.dark : bright;
       const rows = texts ? texts[k].split("\n") : [];
-      rows.forEach((row, n) => write(context, row, x, y + (n - (rows.length - 1) / 2) * 13, light ? cell.dark : cell.light, 10));
+      rows.forEach((row, n) => write(context, row, x, y + (n - (rows.length - 1) / 2) * LINE, light ? cell.dark : cell.light));
       if (texts) continue;
       if (values[k] < low / 128) {
         context.fillStyle = light ? cell.dark : cell.light;
@@ -152,11 +152,11 @@ class Marks {
 
   // The numbers of all cells with as many digits as fit, or null.
   digits(values, wide, tall) {
-    if (tall < 11 || values.length > 1500) return null;
+    if (tall < 13 || values.length > 1500) return null;
     for (const many of [4, 3, 2]) {
       const written = (value) => (Number.isFinite(value) ? number(Number(value.toPrecision(many))) : String(value));
       const texts = Array.from(values, (value) => (Number.isNaN(value) ? "" : written(value)));
-      if (Math.max(...texts.map((text) => text.length)) * 5.7 + 3 <= wide) return texts;
+      if (Math.max(...texts.map((text) => text.length)) * 7.4 + 3 <= wide) return texts;
     }
     return null;
   }
@@ -208,8 +208,8 @@ class Marks {
 
   // Words on a quiet ground, moved down until they cover no others.
   label(context, text, x, y, wide) {
-    const covers = ([a, b, w]) => Math.abs(b - y) < 12 && a < x + wide && x < a + w;
-    while (this.taken.some(covers) && y < this.area.bottom - 16) y += 12;
+    const covers = ([a, b, w]) => Math.abs(b - y) < LINE && a < x + wide && x < a + w;
+    while (this.taken.some(covers) && y < this.area.bottom - LINE) y += LINE;
     this.taken.push([x, y, wide]);
     this.written(context, text, x, y, wide, this.kit.theme.opacity.ground);
   }
@@ -217,7 +217,7 @@ class Marks {
   written(context, text, x, y, wide, ground) {
     context.globalAlpha = ground;
     context.fillStyle = this.kit.theme.back;
-    context.fillRect(x - 2, y - 6, wide + 4, 12);
+    context.fillRect(x - 2, y - 7, wide + 4, 14);
     context.globalAlpha = 1;
     write(context, text, x, y, this.kit.theme.text, TEXT, "left");
   }
@@ -243,7 +243,7 @@ class Marks {
     context.setLineDash([]);
     wrapped(context, label, wide - 8).forEach((text, k) => {
       const ground = filled ? 0 : this.kit.theme.opacity.ground;
-      this.written(context, text, left + 5, top + 9 + k * 13, widthOf(context, text), ground);
+      this.written(context, text, left + 5, top + 10 + k * LINE, widthOf(context, text), ground);
     });
   }
 
@@ -258,11 +258,10 @@ class Marks {
       const away = (this.sx(other.x) - at) * (align === "right" ? -1 : 1);
       if (away > 0 || align === "center" && away) room = Math.min(room, Math.abs(away) - 4);
     }
-    const wide = Math.max(...rows.map((row) => widthOf(context, row)));
-    const size = Math.max(8.5, Math.min(TEXT, TEXT * room / wide));
+    const size = Math.max(SMALLEST, Math.min(TEXT, TEXT * room / Math.max(...rows.map((row) => widthOf(context, row)))));
     rows.forEach((row, k) => {
       const kept = shortened(context, row, room, size);
-      write(context, kept, at, level + (k - (rows.length - 1) / 2) * 13, this.kit.theme.text, size, align);
+      write(context, kept, at, level + (k - (rows.length - 1) / 2) * LINE, this.kit.theme.text, size, align);
     });
   }
 }

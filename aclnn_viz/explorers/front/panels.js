@@ -1,11 +1,12 @@
 // The picture of an explorer that describes it as panels (pictures/panels.py): they are drawn here, nothing is computed.
 
+const PLACES = ["at", "x", "y", "x0", "y0", "x1", "y1"];
 const FREE = ["Dots", "Note", "Handles"];  // marks that may reach beyond the axes
 
 // Words that surely fit into one line get a fixed height: a new text then moves nothing, and no page is laid out anew.
 function fixed(node, text, wide) {
-  const wider = HAN.test(text) ? text.match(EACH_HAN).length / 2 : 0;  // a letter may take 8 pixels, a Chinese one 12
-  node.classList.toggle("ae-one", (text.length + wider) * 8 < wide);
+  const wider = HAN.test(text) ? 0.6 * text.match(EACH_HAN).length : 0;  // a letter may take 9 pixels, a Chinese one 14
+  node.classList.toggle("ae-one", (text.length + wider) * 9 < wide);
 }
 
 // One described panel on its canvas. It stays while the picture has a panel of this name.
@@ -59,7 +60,8 @@ class Drawing extends Frame {
   draw(spec, arrays) {
     this.spec = spec;
     this.arrays = arrays;
-    this.marks = spec.marks.map((mark) => {  // names of arrays give way to the numbers themselves
+    const placed = (mark) => PLACES.every((name) => mark[name] !== null);  // else it is not there in this state
+    this.marks = spec.marks.filter(placed).map((mark) => {  // names of arrays give way to the numbers themselves
       const made = { ...mark, ...this.series(mark.kind ?? 0) };
       for (const [field, value] of Object.entries(mark)) if (arrays[value]) made[field] = arrays[value].data;
       if (mark.values) [made.rows, made.columns] = arrays[mark.values].shape;

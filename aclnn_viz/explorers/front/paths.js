@@ -1,6 +1,6 @@
 // What the marks of panels are made of: scales, shapes, lines and measured words. Positions are in CSS pixels.
 
-const TEXT = 10.5, LINE = 14, CLOUD = 600;  // more dots than that are stamped into an image
+const TEXT = 13, SMALLEST = 10.5, LINE = 17, CLOUD = 600;  // more dots than that are stamped into an image
 
 // Chinese letters and their punctuation; the pieces of a text between which a row may end.
 const HAN = /[\u2e80-\u9fff\uff00-\uffef]/, EACH_HAN = new RegExp(HAN, "g");
@@ -86,7 +86,7 @@ function trace(path, xs, ys, sx, sy, dense) {
   if (dense) flush();
 }
 
-function shortened(context, text, wide, size) {
+function shortened(context, text, wide, size = TEXT) {
   if (widthOf(context, text, size) <= wide + 0.5) return text;
   let kept = text.length;
   while (kept > 1 && widthOf(context, `${text.slice(0, kept)}…`, size) > wide) kept -= 1;

@@ -69,7 +69,7 @@ class Outcome:
 
     `runs` is False when phase 2 has nothing to do. `launch_status` is what phase 2 answers: not 0 where the library
     lets a bad call pass phase 1 and fails at launch. A `message` beside status 0 is text that the library reports
-    although it goes on. `fills` names the outputs that phase 2 fills with one number instead of computing them,
+    although it goes on; `reason` is what is wrong, without the call. `fills` names the outputs that phase 2 fills with one number instead of computing them,
     `untouched` those that it leaves as they were.
     """
 
@@ -80,6 +80,7 @@ class Outcome:
     launch_status: int = 0
     fills: dict[str, float] = field(default_factory=dict)
     untouched: tuple[str, ...] = ()
+    reason: str = ""
 
 
 class KernelFault(Exception):
@@ -251,8 +252,10 @@ class Contract:
                 if step.holds(call):
                     return Outcome(ACLNN_SUCCESS, runs=False)
             elif step.fails(call):
-                return Outcome(step.status, self._message(step, call), runs=step.status == ACLNN_SUCCESS,
-                               launch_status=step.launch_status)
+                text = step.text(call) if callable(step.text) else step.text
+                shown = describe(call, step.about)
+                said = text and f"{self.aclnn_name}GetWorkspaceSize: {text}" + (f"; got {shown}" if shown else "")
+                return Outcome(step.status, said, runs=step.status == ACLNN_SUCCESS, launch_status=step.launch_status, reason=text or "")
         return Outcome(ACLNN_SUCCESS, workspace_size=self.workspace_size(call), fills=self.fills(call),
                        untouched=self.untouched(call) if self.untouched else self.unasked(call))
 
@@ -262,13 +265,6 @@ class Contract:
 
     def unasked(self, call: Call) -> tuple[str, ...]:
         return tuple(name for name in self.operator.outputs if name not in self.asked(call))
-
-    def _message(self, check: Check, call: Call) -> str | None:
-        if check.text is None:
-            return None
-        shown = describe(call, check.about)
-        text = check.text(call) if callable(check.text) else check.text
-        return f"{self.aclnn_name}GetWorkspaceSize: {text}" + (f"; got {shown}" if shown else "")
 
     def evaluate_launch(self, *, workspace: bool, workspace_size: int, executor: bool,
                         required: int) -> tuple[int, str | None]:

@@ -23,6 +23,7 @@ from aclnn_viz.operators.parameters import Parameter
 from aclnn_viz.operators.patterns import chosen
 from aclnn_viz.operators.products import READ, WITH_BFLOAT16, Version
 from aclnn_viz.operators.shapes import formats_of
+from aclnn_viz.words.messages import message
 
 SYSTEM_WORKSPACE = 16 * 1024 * 1024  # bytes that the tiling of a generated operator always asks for
 GENERATED = "nnopbase individual_op/api/individual_op_api.cpp and individual_op/executor/indv_executor.cpp"
@@ -70,7 +71,7 @@ def options(operator: Operator, names: str, source: str) -> tuple[Check, ...]:
     """Refuse values that the declaration does not list."""
     def check(p: Parameter) -> Check:
         return Check(p.name, lambda call: call[p.name] not in p.values, ACLNN_ERR_PARAM_INVALID,
-                     f"{p.name} must be {p.values[0]} to {p.values[-1]}", source, (p.name,))
+                     message("{name} must be {first} to {last}", name=p.name, first=p.values[0], last=p.values[-1]), source, (p.name,))
     return tuple(check(p) for name in names.split() for p in operator.parameters if p.name == name)
 
 
@@ -130,9 +131,9 @@ def _generated_steps(parameters: tuple[Parameter, ...], rows: tuple[DtypeRow, ..
         *null_pointers(tensor_names(parameters, output=False, required=True), GENERATED),
         *null_pointers(outputs, GENERATED),
         *reversed(out_pointers(GENERATED)),
-        Check("product", no_product, ACLNN_ERR_PARAM_INVALID, "the operator does not support this product", GENERATED,
+        Check("product", no_product, ACLNN_ERR_PARAM_INVALID, message("the operator does not support this product"), GENERATED,
               since=first, inferred=True),
-        Check("product", no_product, ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "no kernel found for this product", GENERATED,
+        Check("product", no_product, ACLNN_ERR_INNER_FIND_KERNEL_ERROR, message("no kernel found for this product"), GENERATED,
               until=first, inferred=True),
         Check("format", lambda call: any(call[name].format not in accepted for name in required),
               ACLNN_ERR_PARAM_INVALID, "a tensor has a format that is not accepted as ND", GENERATED, required),
@@ -254,17 +255,17 @@ def plain_contract(op: Operator) -> Contract:
             *(Check(f"{name} null", lambda call, name=name: call[name] is None and op.asks_for(name, call.arguments), 161001,
                     f"{name} is a null pointer", source) for name in op.outputs),
             Check("product", lambda call: not any(row.applies(call) for row in rows), ACLNN_ERR_PARAM_INVALID,
-                  "the operator does not support this product", source),
+                  message("the operator does not support this product"), source),
             Check("data types", lambda call: not any(row.matches(call, (op.like,)) for row in rows),
                   ACLNN_ERR_PARAM_INVALID, f"the data type of {op.like} is not supported on this product", source,
                   (op.like,)),
             *(Check("declaration", lambda call, code=code: refused(call) == code, code, misfit, source)
               for code in sorted({op.status_of(name) for name in (*op.attributes, *op.tensors)})),
             *(Check(f"{name} only", lambda call, name=name, values=values: call[name] not in (None, *values), op.status_of(name),
-                    f"{name} must be {' or '.join(map(str, values))} on this product", source, (name,), products=products)
+                    message("{name} must be {values} on this product", name=name, values=" or ".join(map(str, values))), source, (name,), products=products)
               for name, attribute in op.attributes.items() for products, values in attribute.only.items()),
             *(Check(f"{name} empty", lambda call, name=name: call[name].size == 0, op.status_of(name),
-                    f"{name} must have elements", source, (name,)) for name in tensor_names(parameters) if not op.tensors[name].empty),
+                    message("{name} must have elements", name=name), source, (name,)) for name in tensor_names(parameters) if not op.tensors[name].empty),
             EarlySuccess("nothing to compute", lambda call: all(call[name].size == 0 for name in wanted(call)), source),
         ),
         constraints=(),

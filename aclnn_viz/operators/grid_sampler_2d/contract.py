@@ -14,6 +14,7 @@ from aclnn_viz.operators.contract.rules import (
     undocumented_dtypes,
 )
 from aclnn_viz.operators.products import INFERENCE, INFERENCE_A2, TRAINING, WITH_ARCH35, Version
+from aclnn_viz.words.messages import message
 
 from .declaration import OPERATOR
 
@@ -42,7 +43,7 @@ def masked_out(call: Call) -> tuple[str, ...]:
 
 def interpolation(last: int, **scope) -> Check:
     return Check("interpolationMode", lambda call: not 0 <= call["interpolationMode"] <= last, ACLNN_ERR_PARAM_INVALID,
-                 f"interpolationMode must be 0 to {last}", SOURCE, ("interpolationMode",), **scope)
+                 message("{name} must be {first} to {last}", name="interpolationMode", first=0, last=last), SOURCE, ("interpolationMode",), **scope)
 
 
 def empty_inputs(call: Call) -> bool:

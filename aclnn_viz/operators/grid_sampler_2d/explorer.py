@@ -16,7 +16,7 @@ from .explorer_data import INTERPOLATIONS, OP, PADDINGS, REACH, Data, State, com
 NAMES, SIGNS = PADDINGS, "■▲●"  # of the padding modes, whose marks are of kinds 0, 1 and 2
 CHOSEN, GUIDE = 3, 4  # kinds of marks; GUIDE is grey
 NONE = Axis(ticks=())
-TALL, LOW, SMALL = 164, 74, 152  # pixels of the panels: the map, its slope, the outputs
+TALL, LOW, SMALL = 164, 74, 190  # pixels of the panels: the map, its slope, the outputs
 PIXELS = np.array([[0.75, 0.55, 0.75, 0.55]])  # four different ones
 ON = message("Chosen point ({row}, {column}): x = {x}, y = {y}, that is column {u}, row {v} before padding, on the image.")
 OUTSIDE = message("Chosen point ({row}, {column}): x = {x}, y = {y}, that is column {u}, row {v} before padding, outside the "
@@ -96,8 +96,12 @@ def _map(data: Data) -> Panel:
     marks += [Dots(*map(np.concatenate, zip(*kinks)), CHOSEN, "", 3.0), Rule("x", here, kind=CHOSEN)]
     marks += [Dots(point(here), data.sources[mode, axis, :1], mode, "", 4.5) for mode in _order(state)]
     ticks = tuple((place, number(place)) for place in dict.fromkeys((0.0, size - 1.0)))
-    title = (tr("which row is read for y = −3 … 3; ◆ are kinks") if axis else
-             tr("which column is read for x = −3 … 3; ◆ are kinks"))
+    if INTERPOLATIONS[state.interpolationMode] == "bicubic":
+        title = (tr("row around which the taps lie, y = −3 … 3") if axis else
+                 tr("column around which the taps lie, x = −3 … 3"))
+    else:
+        title = (tr("which row is read for y = −3 … 3; ◆ are kinks") if axis else
+                 tr("which column is read for x = −3 … 3; ◆ are kinks"))
     return Panel("map", title, tuple(marks), Axis("", -REACH, REACH, ticks=()),
                  Axis("", -0.55 * size - 0.5, 1.55 * size - 0.5, ticks=ticks), 8, TALL)
 
@@ -192,7 +196,7 @@ def sentence(data: Data, mode: int) -> str:
     return choose(data.xp.where(lost == len(taps), 2, data.xp.where(lost > 0, 1, 0)),
                   tr("column {column}, row {row} → out {out}, slope {x} in x, {y} in y", **text),
                   tr("column {column}, row {row}, {lost} of {all} taps outside → out {out}, slope {x} in x, {y} in y", **text),
-                  tr("nothing: outside → out {out}, slope {x} in x, {y} in y", **text))
+                  tr("nothing: outside → out {out}; all taps are 0, and so is gridGrad", **text))
 
 
 def plane(state) -> str:

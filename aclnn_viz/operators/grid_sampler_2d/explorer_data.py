@@ -248,9 +248,9 @@ def _stretched(values, length):
 
 def _sampled(xp, x, size: int, interpolation: int, mode: int, aligned: bool):
     """The pixel coordinate that a padding mode samples for x, and the slope that multiplies the gradient."""
-    if interpolation == sampling.BICUBIC:  # padding moves the taps; drawn is where a tap at x itself reads
-        u, slope = sampling.bicubic_source(xp, x, size, mode, aligned)
-        return sampling.pad_index(xp, u, size, mode, aligned), slope
+    if interpolation == sampling.BICUBIC:  # padding moves the taps, and leaves the coordinate as it is
+        u, slope = sampling.unnormalise(x, size, aligned)
+        return u, slope * xp.ones_like(u)
     u, slope = sampling.source(xp, x, size, mode, aligned)
     return u, xp.zeros_like(slope) if interpolation == sampling.NEAREST else slope
 

@@ -16,6 +16,7 @@ from aclnn_viz.operators.contract.rules import (
     tensor_names, unchecked_shape,
 )
 from aclnn_viz.operators.products import ATLAS_A2_A3, FIRST_ARCH35, WITH_ARCH35
+from aclnn_viz.words.messages import message
 
 from .declaration import OPERATOR, SCALED
 
@@ -66,7 +67,7 @@ TILING = (
     *(discarded(f"{name} shape", lambda call, name=name: call[name].shape != call["x"].shape[1:2],
                 f"{name} must be (C,)", name, "x") for name in ("gamma", "beta")),
     discarded("batch times groups", lambda call: (extent(call["x"], 0) or 0) * groups(call) == 0,
-              "N * numGroups must not be 0", "x", "numGroups"),
+              message("N * numGroups must not be 0"), "x", "numGroups"),
     discarded("group width", uneven, "C must be a multiple of numGroups, and not 0", "x", "numGroups"),
     discarded("spatial size", lambda call: prod(call["x"].shape[2:]) == 0,
               "the product of the axes after C must not be 0", "x"),

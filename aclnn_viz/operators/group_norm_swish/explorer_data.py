@@ -25,6 +25,7 @@ from aclnn_viz.explorers.gradients import computed_by, gradients
 from aclnn_viz.explorers.state import StateError, check_indices, flag, real, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.products import Version
+from aclnn_viz.words.messages import message
 
 from . import page
 from .declaration import SCALED
@@ -59,8 +60,8 @@ class State:
     def __post_init__(self):
         check_indices(self)
         if self.channels % self.numGroups:
-            raise StateError("numGroups", f"numGroups must divide C, {self.channels}", f"{self.numGroups}",
-                             f"choose {', '.join(map(str, divisors(self.channels)))}")
+            raise StateError("numGroups", message("numGroups must divide C, {channels}", channels=self.channels), f"{self.numGroups}",
+                             message("choose {values}", values=", ".join(map(str, divisors(self.channels)))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from aclnn_viz.operators.contract.rules import (
     rank_in, same_dtype, same_shape, tensor_names, undocumented_dtypes,
 )
 from aclnn_viz.operators.products import INFERENCE_A2
+from aclnn_viz.words.messages import message
 
 from .declaration import OPERATOR
 
@@ -39,7 +40,7 @@ CONTRACT = Contract(
         EarlySuccess("empty", lambda call: call["self"].size == 0, SOURCE),
         # A kernel that cannot be launched shows as a null result inside the API.
         Check("kernel", lambda call: not any(row.matches(call) for row in DTYPE_ROWS), ACLNN_ERR_INNER_NULLPTR,
-              "the operator has no kernel for this product", "operator registry, CANN 8.1", inferred=True),
+              message("the operator has no kernel for this product"), "operator registry, CANN 8.1", inferred=True),
     ),
     constraints=(undocumented_dtypes(DTYPE_ROWS),),
     # Strided tensors pass through a dense copy; that dense ones need no workspace at all is inferred.

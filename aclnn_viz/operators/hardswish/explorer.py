@@ -143,7 +143,7 @@ def _errors_title(data: Data) -> str:
         return tr("error of {size} {dtype} numbers, one of each stretch", size=size, dtype=dtype)
     if data.state.reach == "near":
         return tr("error of all {size} {dtype} numbers of size 2^-10 to 16", size=size, dtype=dtype)
-    return tr("error of all {size} finite {dtype} numbers, of 65,536 patterns", size=size, dtype=dtype)
+    return tr("error of all {size} finite {dtype} numbers, 0 and −0 once, of 65,536 patterns", size=size, dtype=dtype)
 
 
 def _counts(data: Data) -> Panel:

@@ -1,14 +1,12 @@
 """RMS norm: rows of different size, one so small that epsilon matters; rstd as the forward pass saves it."""
 
 from math import prod
-from numbers import Integral
 
 import numpy as np
 
-from aclnn_viz.cases.default import Draw
+from aclnn_viz.cases.default import Draw, trailing
 from aclnn_viz.cases.vacuity import off, share, spread, wide
 from aclnn_viz.dtypes import STRETCH
-from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
 from aclnn_viz.words.messages import message
 
@@ -18,11 +16,7 @@ STANDARD = ({"shape": (8, 64)}, {"shape": (3, 2, 50), "gamma_ndim": 2})
 
 
 def draw(source: Draw, shape) -> dict:
-    gamma_ndim = source.attribute("gamma_ndim", 1)
-    if not isinstance(gamma_ndim, Integral) or isinstance(gamma_ndim, bool) or not 1 <= gamma_ndim <= len(shape):
-        raise ValueError(problem(f"gamma_ndim must lie in 1 to {len(shape)}, the rank of x", repr(gamma_ndim),
-                                 "gamma spans that many trailing axes"))
-    split = len(shape) - gamma_ndim
+    split = len(shape) - trailing("gamma", source.attribute("gamma_ndim", 1), len(shape), "x")
     epsilon = source.attribute("epsilon", 1e-6)
 
     def rows(rng):

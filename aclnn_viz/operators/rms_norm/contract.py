@@ -14,6 +14,7 @@ from aclnn_viz.operators.contract.rules import (
     UINT32, generated_contract, rank_in, tensor_names, tiling_check, wrapped_product,
 )
 from aclnn_viz.operators.products import ATLAS_A2_A3, FIRST_ARCH35, INFERENCE, TRAINING, WITH_ARCH35, WITHOUT_ARCH35
+from aclnn_viz.words.messages import message
 
 from .declaration import OPERATOR
 
@@ -77,8 +78,8 @@ TILING = (
                  "dgammaOut must have the last axes of dy", SOURCE, ("dgammaOut", "dy")),
     tiling_check("rstd size", lambda call: wrapped_product(call["rstd"].shape) != row_count(call), None, SOURCE),
     tiling_check("gamma size", lambda call: prod(call["gamma"].shape) % 64 != 0,
-                 "the number of elements of gamma must be a multiple of 64", SOURCE, ("gamma",), products=(TRAINING,)),
-    tiling_check("rows", lambda call: row_count(call) == 0, "there must be at least one row", SOURCE, ("x", "gamma"),
+                 message("the number of elements of gamma must be a multiple of 64"), SOURCE, ("gamma",), products=(TRAINING,)),
+    tiling_check("rows", lambda call: row_count(call) == 0, message("there must be at least one row"), SOURCE, ("x", "gamma"),
                  products=WITHOUT_ARCH35),
 )
 

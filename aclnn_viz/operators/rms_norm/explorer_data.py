@@ -23,6 +23,7 @@ from aclnn_viz.explorers.gradients import computed_by, further, gradients
 from aclnn_viz.explorers.state import StateError, check_indices, choice, real, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import run
+from aclnn_viz.words.messages import message
 
 OP = operator("rms_norm")
 EPSILONS = 10.0 ** np.linspace(-12, 2, 43)
@@ -100,8 +101,9 @@ def tensors(state: State, rows: int, columns: int, xp=XP) -> dict:
     chosen = (np.arange(rows)[:, np.newaxis] == state.row) & (np.arange(columns) == state.column)
     x = xp.round_to(xp.where(chosen, x * 2.0**state.outlier, x), state.dtype)
     if xp is XP and not np.isfinite(x).all():
-        raise StateError("scale", f"x must stay below {np.finfo(np.float16).max:g} in float16",
-                         f"x of size 10^{state.scale:g} with an outlier 2^{state.outlier:g}", "lower x or the outlier")
+        raise StateError("scale", message("x must stay below {largest:g} in float16", largest=float(np.finfo(np.float16).max)),
+                         message("x of size 10^{scale:g} with an outlier 2^{outlier:g}", scale=state.scale, outlier=state.outlier),
+                         message("lower x or the outlier"))
     gamma = {"ones": np.ones(columns), "random": rng.uniform(0.5, 1.5, columns), "ramp": np.linspace(0.5, 2.0, columns),
              "signs": 1.0 - 2.0 * (np.arange(columns) % 2)}[state.gamma]
     gamma = round_to(gamma, state.dtype)
