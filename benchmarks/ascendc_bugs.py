@@ -14,6 +14,7 @@ import tomllib
 from pathlib import Path
 
 from ascendc_sources import tried
+from records import line
 
 HEAD = """# Bugs of the field in public Ascend C sources
 
@@ -35,8 +36,8 @@ def ran(rule: dict, root: Path, edits=(), order="eager") -> tuple[str, str]:
         if not hashlib.sha256(file.read_bytes()).hexdigest().startswith(rule["sha256"]):
             return "another file", ""
         lines = file.read_text("utf-8").split("\n")
-        for line, old, new in edits:
-            lines[line - 1] = lines[line - 1].replace(old, new)
+        for number, old, new in edits:
+            lines[number - 1] = lines[number - 1].replace(old, new)
         file.write_text("\n".join(lines), "utf-8")
         return tried(*(("project", copy) if place.is_dir() else ("program", copy / place.name)), 120, order, rule.get("inputs"))
 
@@ -49,8 +50,8 @@ def main():
         verdict, hazards = ran(rule, root, rule["edits"])
         found = verdict == "differs" or "(line" in hazards if rule["shows"] == "check" else \
             f"{rule['shows']} (line {rule['at']})" in hazards.split("; ")
-        print("|", rule["kind"], "|", rule["repository"], rule["path"], "|", *(str(line) for line, *_ in rule["edits"]), "|", rule["shows"], "|",
-              rule.get("at", ""), "|", "yes" if found else f"no: {verdict}, {hazards}", "|", flush=True)
+        print(line(rule["kind"], f"{rule['repository']} {rule['path']}", " ".join(str(number) for number, *_ in rule["edits"]), rule["shows"],
+                   rule.get("at", ""), "yes" if found else f"no: {verdict}, {hazards}"), end="", flush=True)
     print("\n## The right sources\n\nUnder eager, late and 20 random orders; a hazard that one shows is its author's:\n")
     for rule in {(rule["repository"], rule["path"]): rule for rule in rules}.values():
         found = {ran(rule, root, (), order) for order in ORDERS}

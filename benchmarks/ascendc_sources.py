@@ -1,14 +1,13 @@
 """Public Ascend C sources, unchanged, on the tile machine: which run, and whether their numbers are right.
 
-usage: python benchmarks/ascendc_sources.py FOLDER... [--only TEXT] [--seconds N] > docs/ascendc_sources.md
+usage: python benchmarks/ascendc_sources.py FOLDER... > benchmarks/ascendc_sources.md
 
-Each FOLDER is a checkout of a repository, called OWNER+NAME, with its commit in the file `.commit` or in git. Three kinds of source are
+Each FOLDER is a checkout of a repository, called OWNER+NAME, with its commit in the file `.commit`. Two kinds of source are
 tried: an operator project (op_host beside op_kernel), whose tiling function runs and whose kernel is launched on arrays, and is
 compared with NumPy where REFERENCES has its name; and a program (a file with main, its kernels beside it) with scripts/gen_data.py,
 which makes its data, and verify_result.py, which judges them. The sources themselves are not kept.
 """
 
-import argparse
 import contextlib
 import hashlib
 import io
@@ -23,6 +22,7 @@ from multiprocessing import Process, Queue
 from pathlib import Path
 
 import numpy as np
+from records import ROOT, line
 
 SKIP = re.compile(r"(?i)matmul|mmad|cube|hccl|reg_|simd_vf|simt|nddma|tensor_api|_l1|l0c|build_out|/\.|/build/|npuchk")
 MATRIX = re.compile(r"\b(Mmad|LoadData|Nd2NzParams|__cube__|Fixpipe|MatmulImpl|Matmul<|__simd_vf__|AllocMutexID)\b")  # other units, or 950
@@ -100,6 +100,15 @@ def listed(hazards) -> str:
     return "; ".join(sorted({f"{kind} (line {line})" for kind, line in hazards}))
 
 
+def read(*files: Path) -> str:
+    return "\n".join(one.read_text("utf-8", "replace") for one in files)
+
+
+def python(where: Path, *words) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, *map(str, words)], cwd=where, capture_output=True, encoding="utf-8", errors="replace",
+                          env={**os.environ, "PYTHONPATH": str(ROOT)})
+
+
 def program(place: Path, schedule, inputs) -> tuple[str, str]:
     """Run a program as its README says: generate data, run, verify, in a copy of its folder."""
     with contextlib.ExitStack() as gone:  # at one path, so that the same source is compiled once
@@ -111,31 +120,29 @@ def program(place: Path, schedule, inputs) -> tuple[str, str]:
         for name in ("input", "output"):
             (build / name).mkdir(exist_ok=True)
             (folder / name).mkdir(exist_ok=True)
-        text = "\n".join(one.read_text("utf-8", "replace") for one in (*folder.glob("README.md"), *folder.glob("run.sh")))
+        text = read(*folder.glob("README.md"), *folder.glob("run.sh"))
         scripts = [re.sub(r"\$\{?\w+\}?", "1" if "SCENARIO_NUM" in text else "", one).split("#")[0].split(";")[0].split("`")[0].split()
                    for one in re.findall(r"python3? +(\S*scripts/(?:gen_data|verify_result)\.py[^\n&]*)", text)]
         generate = next((one for one in scripts if "gen_data" in one[0]), ["scripts/gen_data.py"])
         verify = next((one for one in scripts if "verify" in one[0]), None)
         where = build if generate[0].startswith("..") else folder
-        cmake = (folder / "CMakeLists.txt").read_text("utf-8", "replace") if (folder / "CMakeLists.txt").exists() else ""
-        defines = ["-D", "SCENARIO_NUM=1"] * ("SCENARIO_NUM" in cmake)
-        python = [sys.executable]
-        if (where / generate[0]).exists() and (made := subprocess.run([*python, *generate], cwd=where, capture_output=True, encoding="utf-8", errors="replace")).returncode:
+        defines = ["-D", "SCENARIO_NUM=1"] * ("SCENARIO_NUM" in read(*folder.glob("CMakeLists.txt")))
+        if (where / generate[0]).exists() and (made := python(where, *generate)).returncode:
             return "not run", "gen_data.py: " + made.stderr.strip().rpartition("\n")[2][:150]
-        others = [str(one) for one in folder.glob("*.cpp") if one.name != place.name]
-        command = [*python, "-m", "aclnn_viz.cli", "cpp", "run", str(folder / place.name), "--json", "--schedule", str(schedule), *defines, "-I", str(folder), *(part for one in others for part in ("--with", one))]
-        ran = subprocess.run(command, cwd=where, capture_output=True, encoding="utf-8", errors="replace", env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])})
+        others = [part for one in folder.glob("*.cpp") if one.name != place.name for part in ("--with", one)]
+        ran = python(where, "-m", "aclnn_viz.cli", "cpp", "run", folder / place.name, "--json", "--schedule", schedule, *defines, "-I", folder, *others)
         left = json.loads(ran.stdout) if ran.stdout else {"status": ran.returncode, "hazards": [], "output": "", "said": [ran.stderr]}
         hazards = listed((one["kind"], one["line"]) for one in left["hazards"])
         if left["status"] not in (0, 1) or left["status"] == 1 and not hazards or "program ended" in hazards:
             text = "; ".join(left["said"]) or left["output"].strip()
             return "not run", said(text) if "error" in text else text[-200:].replace("\n", " ")
-        made = [one for one in sorted((where / "output").glob("*.bin")) if one.name != "golden.bin"]
-        if verify is None and made and (where / "output" / "golden.bin").exists() and (folder / "scripts" / "verify_result.py").exists():
-            verify = [str(folder / "scripts" / "verify_result.py"), str(made[0]), str(where / "output" / "golden.bin")]
+        golden, judge = where / "output" / "golden.bin", folder / "scripts" / "verify_result.py"
+        made = [one for one in sorted(golden.parent.glob("*.bin")) if one != golden]
+        if verify is None and made and golden.exists() and judge.exists():
+            verify = [judge, made[0], golden]
         if verify is None:
             return ("agrees by its own words" if re.search(r"(?i)pass|success", left["output"]) else "runs"), hazards or "has no script that judges"
-        judged = subprocess.run([*python, *verify], cwd=where, capture_output=True, encoding="utf-8", errors="replace")
+        judged = python(where, *verify)
         fine = not judged.returncode and not re.search(r"(?i)fail|\[error", judged.stdout)
         return "agrees with its script" if fine else "differs", hazards or ("" if fine else (judged.stdout + judged.stderr).strip()[-150:].replace("\n", " "))
 
@@ -158,32 +165,26 @@ def sources(root: Path):
     for place in sorted({one.parent for one in root.rglob("*.asc")} | {one.parent.parent for one in root.rglob("gen_data.py")}):
         if SKIP.search(str(place)) or (place / "op_kernel").exists():
             continue
-        mains = [one for one in sorted((*place.glob("*.asc"), *place.glob("*.cpp"))) if re.search(r"\bmain\s*\(", one.read_text("utf-8", "replace"))]
-        text = "".join(one.read_text("utf-8", "replace") for one in (*place.glob("*.asc"), *place.glob("*.cpp"), *place.glob("*.h")))
-        about = "".join(one.read_text("utf-8", "replace") for one in place.glob("README.md"))
-        if len(mains) == 1 and not MATRIX.search(text) and ("Atlas A2" in about or not re.search("Atlas|Ascend 950", about)):
-            yield "program", mains[0], sorted((*place.glob("*.asc"), *place.glob("*.cpp"), *place.glob("*.h")))
+        files = sorted((*place.glob("*.asc"), *place.glob("*.cpp"), *place.glob("*.h")))
+        mains = [one for one in files if one.suffix != ".h" and re.search(r"\bmain\s*\(", read(one))]
+        about = read(*place.glob("README.md"))
+        if len(mains) == 1 and not MATRIX.search(read(*files)) and ("Atlas A2" in about or not re.search("Atlas|Ascend 950", about)):
+            yield "program", mains[0], files
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--only", default="", help="a regular expression that the path of a source matches")
-    parser.add_argument("--seconds", type=float, default=90.0)
-    options = parser.parse_args()
     print("| repository | commit | source | SHA-256 | kind | verdict | hazards, or what is missing |\n| --- | --- | --- | --- | --- | --- | --- |")
     seen: set[str] = set()
-    for root in options.folders:
-        root = root.resolve()
+    for root in (Path(folder).resolve() for folder in sys.argv[1:]):
         commit = (root / ".commit").read_text("utf-8").strip()[:10]
         for kind, place, files in sources(root):
             digest = hashlib.sha256(b"".join(one.read_bytes() for one in files)).hexdigest()
-            if digest in seen or not re.search(options.only, str(place)):
+            if digest in seen:
                 continue
             seen.add(digest)
-            verdict, missing = tried(kind, place, options.seconds)
+            verdict, missing = tried(kind, place, 90)
             cells = root.name.replace("+", "/"), commit, str(place.relative_to(root)), digest[:16], kind, verdict, missing
-            print("| " + " | ".join(one.replace("|", "\\|") for one in cells) + " |", flush=True)
+            print(line(*(one.replace("|", "\\|") for one in cells)), end="", flush=True)
 
 
 if __name__ == "__main__":

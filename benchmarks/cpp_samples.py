@@ -7,12 +7,12 @@ is kept. Writes benchmarks/cpp_samples.md: what each printed, and whether the ou
 
 import hashlib
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
+from records import git, line
 
 import aclnn_viz as av
 from aclnn_viz.devices import whole
@@ -31,19 +31,15 @@ vendor's standard (single benchmark). Nothing ran on Atlas hardware.
 """
 
 
-def git(folder: Path, *words: str) -> str:
-    return subprocess.run(["git", "-C", folder, *words], capture_output=True, encoding="utf-8", check=True).stdout
-
-
 def samples(repositories: dict[str, Path]):
     """Of each operator whose document is there: (operator, repository, commit, path, text of the program or None)."""
     for name, folder in repositories.items():
-        commit = git(folder, "rev-parse", "HEAD").strip()
-        paths = git(folder, "ls-tree", "-r", "--name-only", "HEAD").splitlines()
+        commit = git("rev-parse", "HEAD", folder=folder)
+        paths = git("ls-tree", "-r", "--name-only", "HEAD", folder=folder).splitlines()
         for op in av.operators():
             found = [path for path in paths if path.endswith(f"docs/{op.aclnn_name}.md") and not path.startswith("experimental")]
             for path in found[:1]:
-                programs = [one for one in BLOCK.findall(git(folder, "show", f"HEAD:{path}")) if re.search(r"\bmain\s*\(", one)]
+                programs = [one for one in BLOCK.findall(git("show", f"HEAD:{path}", folder=folder)) if re.search(r"\bmain\s*\(", one)]
                 yield op, name, commit, path, programs[0] if programs else None
 
 
@@ -91,17 +87,13 @@ def main(words: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for op, name, commit, path, text in samples(repositories):
             commits[name] = commit
-            short = f"| `{op.aclnn_name}` | {name} `{path}` |"
-            if text is None:
-                rows.append(f"{short} | | | | no program in the document |")
-                continue
-            status, count, within, said = judged(op, text, Path(folder))
-            digest = hashlib.sha256(text.encode()).hexdigest()[:12]
-            rows.append(f"{short} {digest} | {status} | {count} | {within} | {said.replace('|', '/')[:220]} |")
-            print(rows[-1], flush=True)
+            status, count, within, said = judged(op, text, Path(folder)) if text else ("", "", "", "no program in the document")
+            digest = hashlib.sha256(text.encode()).hexdigest()[:12] if text else ""
+            rows.append(line(f"`{op.aclnn_name}`", f"{name} `{path}`", digest, status, count, within, said.replace("|", "/")[:220]))
+            print(rows[-1], end="", flush=True)
     read = "".join(f"- {name}, commit {commit}\n" for name, commit in sorted(commits.items()))
     table = "| Operator | Document | SHA-256 | Status | Numbers | Outputs | Said |\n| --- | --- | --- | ---: | ---: | --- | --- |\n"
-    TARGET.write_text(HEAD + read + "\n" + table + "\n".join(sorted(rows)) + "\n", "utf-8")
+    TARGET.write_text(HEAD + read + "\n" + table + "".join(sorted(rows)), "utf-8")
 
 
 if __name__ == "__main__":

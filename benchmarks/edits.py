@@ -4,16 +4,17 @@ Rows go to build/edits.jsonl as they are made; a run that is begun again goes on
 prover have changed). A judge that shares nothing with the prover runs both pages in float64 on drawn numbers.
 """
 
-import json
 import random
 import sys
 import time
 from collections import Counter, defaultdict
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import cache, partial
 from inspect import signature
 from pathlib import Path
 
 import numpy as np
+from records import ROOT, kept, line
 
 import aclnn_viz as av
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
@@ -23,8 +24,7 @@ from aclnn_viz.proving.counterexample import search
 from aclnn_viz.proving.proofs import _theorems
 from aclnn_viz.proving.subjects import of_operator
 
-HERE = Path(__file__).resolve().parent
-ROWS, REPORT = HERE.parent / "build" / "edits.jsonl", HERE / "edits.md"
+ROWS, REPORT = ROOT / "build" / "edits.jsonl", Path(__file__).with_suffix(".md")
 SEED, DRAWS = 0, 40
 EACH = {'hardswish': 36, 'rms_norm': 60, 'layer_norm': 60, 'group_norm_swish': 60, 'cross_entropy_loss': 60, 'grid_sampler_2d': 24, 'grid_sampler_3d': 12}
 SPECIAL = (0.0, 1.0, -1.0, 3.0, -3.0, 0.5, 2.0)
@@ -59,7 +59,6 @@ class Row:
     reason: str = ""
     caught: bool | None = None  # by check at normal depth
     counterexample: str = ""
-    seconds: float = 0.0
 
 
 def drawn(op, count, seed=SEED):
@@ -127,21 +126,14 @@ def differs(right, wrong, draws=DRAWS):
     return False
 
 
-RIGHT = {}
-
-
+@cache
 def kinks(op, number):
-    if (op.name, number) not in RIGHT:
-        RIGHT[op.name, number] = [t.kinks for t in _theorems(of_operator(op)[number])]
-    return RIGHT[op.name, number]
+    return [theorem.kinks for theorem in _theorems(of_operator(op)[number])]
 
 
 def tried(op, edit):
     """The Row of one edit: the prover is asked where numbers differ, and under all options where none does."""
-    start = time.process_time()
-
-    def row(differ, outcome, **more):
-        return Row(op.name, edit.kind, str(edit), differ, outcome, seconds=round(time.process_time() - start, 2), **more)
+    row = partial(Row, op.name, edit.kind, str(edit))
     try:
         page = edit.page
         pairs = list(zip(of_operator(op), of_operator(op, page), strict=True))
@@ -169,45 +161,38 @@ def tried(op, edit):
     return row(bool(unlike), UNDECIDED, reason=reason, caught=caught)
 
 
-def known():
-    return [Row(**json.loads(line)) for line in ROWS.read_text("utf-8").splitlines()] if ROWS.exists() else []
-
-
 def go_on(minutes, only=()):
-    rows, end = known(), time.process_time() + 60 * minutes
-    done = {(row.operator, row.edit) for row in rows}
-    ROWS.parent.mkdir(exist_ok=True)
-    with ROWS.open("a", encoding="utf-8") as file:
-        for op in (op for op in av.operators() if not only or op.name in only):
+    end = time.process_time() + 60 * minutes
+    with kept(ROWS, Row) as (rows, add):
+        done = {(row.operator, row.edit) for row in rows}
+        for op in map(av.operator, only or EACH):
             for edit in drawn(op, EACH[op.name]):
                 if (op.name, str(edit)) not in done and time.process_time() < end:
-                    rows.append(tried(op, edit))
-                    print(json.dumps(asdict(rows[-1])), file=file, flush=True)
+                    add(tried(op, edit))
     return rows
 
 
 def report(rows):
     """The table, what was proved equal, and what was not decided."""
-    table = ["| operator | edits | numbers differ | refuted | equal | at a kink | undecided | wrongly | no page |", "| --- |" + " ---: |" * 8]
+    table = "| operator | edits | numbers differ | refuted | equal | at a kink | undecided | wrongly | no page |\n| --- |" + " ---: |" * 8 + "\n"
     for name in (*EACH, "all"):
         own = [row for row in rows if name in (row.operator, "all")]
         counts = Counter(row.outcome for row in own)
-        numbers = [len(own), sum(bool(row.differs) for row in own), *(counts[o] for o in (REFUTED, EQUAL, KINK, UNDECIDED)),
-                   sum(row.wrongly for row in own), counts[FAILS]]
-        table.append(f"| {name} | " + " | ".join(map(str, numbers)) + " |")
+        table += line(name, len(own), sum(bool(row.differs) for row in own), *(counts[o] for o in (REFUTED, EQUAL, KINK, UNDECIDED)),
+                      sum(row.wrongly for row in own), counts[FAILS])
     kinds = Counter(row.kind for row in rows)
     lists = [f"- {row.operator}, {row.outcome}: {row.edit.rpartition('/')[2] if row.outcome != UNDECIDED else row.edit}".replace("\n", " ")
              + (f"; {row.reason}; {('check rejects it' if row.caught else 'check passes it') if row.differs else 'no number differs'}" if row.outcome == UNDECIDED else "")
              for row in rows if row.outcome != REFUTED]
-    return HEAD.format(draws=DRAWS, kinds=", ".join(f"{kind} {n}" for kind, n in kinds.most_common()), done=len(rows), every=sum(EACH.values())) + "\n".join(
-        [*table, "", "What was not refuted:", "", *lists, ""])
+    return HEAD.format(draws=DRAWS, kinds=", ".join(f"{kind} {n}" for kind, n in kinds.most_common()), done=len(rows), every=sum(EACH.values())) + table + "\n".join(
+        ["", "What was not refuted:", "", *lists, ""])
 
 
 def main(minutes="inf", *only):
     rows = sorted(go_on(float(minutes), only), key=lambda row: (list(EACH).index(row.operator), row.edit))
     REPORT.write_text(report(rows), encoding="utf-8")
-    decided = [row.outcome != UNDECIDED for row in rows]
-    return 1 if any(row.wrongly for row in rows) or sum(decided) < 0.95 * len(rows) or any(row.caught is False for row in rows) else 0
+    undecided = sum(row.outcome == UNDECIDED for row in rows)
+    return int(undecided > 0.05 * len(rows) or any(row.wrongly or row.caught is False for row in rows))
 
 
 if __name__ == "__main__":

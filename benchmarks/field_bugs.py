@@ -3,18 +3,18 @@
 Kernels by hand are those of tests/checking/by_hand.py, run on float16, bfloat16 and float32. Writes benchmarks/field_bugs.md.
 """
 
-import subprocess
 import sys
 import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests"))
+from records import ROOT, git, line
+
+sys.path.insert(0, str(ROOT / "tests"))
 
 import aclnn_viz as av  # noqa: E402
 from aclnn_viz.checking.evidence import examine  # noqa: E402
 from aclnn_viz.checking.scope import Scope  # noqa: E402
-from aclnn_viz.checking.score import EQUIVALENT, EXPLAINED, score_mutants  # noqa: E402
+from aclnn_viz.checking.score import EQUIVALENT, EXPLAINED, NUMBERS, score_mutants  # noqa: E402
 from checking.by_hand import SLIPS, right, wrong  # noqa: E402
 
 FORMATS, EDITS = ("float16", "bfloat16", "float32"), 5
@@ -48,26 +48,23 @@ def row(name):
             missed.append(slip)
         elif not explained(name, kernel, result):
             unknown.append(slip)
-    edits = [one for one in score_mutants([name], each=EDITS).rows if one.outcome not in EQUIVALENT]
-    caught = [one for one in edits if one.outcome != "missed"]
-    numbers = [one for one in caught if one.outcome != "fails"]
-    alarms = [how for of, how, kernel in right() if of == name for dtype in FORMATS
-              if not av.check(name, kernel, dtypes=(dtype,)).passed]
-    by_hand, count = 5 - len(missed), 3 * len(FORMATS)
-    return (name, f"{by_hand} of 5", f"{by_hand - len(unknown)} of {by_hand}", f"{len(caught)} of {len(edits)}",
-            f"{sum(one.outcome in EXPLAINED for one in numbers)} of {len(numbers)}", f"{count - len(alarms)} of {count}",
+    edits = score_mutants([name], each=EDITS)
+    edited = len(edits.rows) - edits.count(*EQUIVALENT)
+    passed = [av.check(name, kernel, dtypes=(dtype,)).passed for of, _, kernel in right() if of == name for dtype in FORMATS]
+    by_hand = 5 - len(missed)
+    return (name, f"{by_hand} of 5", f"{by_hand - len(unknown)} of {by_hand}", f"{edited - edits.count('missed')} of {edited}",
+            f"{edits.count(*EXPLAINED)} of {edits.count(*NUMBERS)}", f"{sum(passed)} of {len(passed)}",
             f"{time.process_time() - start:.0f}"), missed, unknown
 
 
 def main():
-    commit = subprocess.run(["git", "rev-parse", "--short=7", "HEAD"], capture_output=True, check=True, cwd=HERE).stdout.decode().strip()
-    text, notes = HEAD.format(commit=commit), []
+    text, notes = HEAD.format(commit=git("rev-parse", "--short=7", "HEAD")), []
     for kernel in SLIPS:
-        line, missed, unknown = row(kernel.__name__)
-        print(line, missed, unknown, flush=True)
-        text += "| " + " | ".join(line) + " |\n"
-        notes += [f"- {line[0]}: {what} {', '.join(slips)}\n" for what, slips in (("not caught:", missed), ("not explained:", unknown)) if slips]
-    (HERE / "field_bugs.md").write_text(text + "\n" + "".join(notes), "utf-8")
+        cells, missed, unknown = row(kernel.__name__)
+        print(cells, missed, unknown, flush=True)
+        text += line(*cells)
+        notes += [f"- {cells[0]}: {what} {', '.join(slips)}\n" for what, slips in (("not caught:", missed), ("not explained:", unknown)) if slips]
+    Path(__file__).with_suffix(".md").write_text(text + "\n" + "".join(notes), "utf-8")
 
 
 if __name__ == "__main__":

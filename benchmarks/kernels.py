@@ -8,9 +8,8 @@ numba and of PyTorch's own backward on the same inputs, turn by turn, so that ot
 warmed for a tenth of a second.
 `memory` is the time in which the machine copies as many bytes as inputs and outputs have: no kernel can be faster. What is
 not installed is left out; without PyTorch the last column alone compares. `--sizes` takes the first of the engines; it
-sees what NumPy allocates, not the scratch inside of a loop, which is at most some megabytes a thread. `--cpu` counts processor time instead of wall time, of all cores together:
-on a machine that others use, too, it is the steadier one. The means are geometric, over the modes of an operator and then over
-the operators.
+sees what NumPy allocates, not the scratch inside of a loop, which is at most some megabytes a thread. The means are geometric,
+over the modes of an operator and then over the operators.
 """
 
 import argparse
@@ -20,17 +19,18 @@ import time
 import tracemalloc
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from importlib.util import find_spec
 from os import cpu_count
 
 import numpy as np
+from records import line
 
 import aclnn_viz as av
 from aclnn_viz.devices.peers import computed_by
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import NotSupported
 from aclnn_viz.operators import registry
-
-clock = time.perf_counter
 
 SIZES = {
     "hardswish": {"shape": (4096, 1024)},
@@ -64,31 +64,25 @@ def best(calls: dict, rounds: int) -> dict[str, float]:
             call()
             while time.perf_counter() < end:
                 call()
-            start = clock()
+            start = time.perf_counter()
             call()
-            times[name].append(clock() - start)
+            times[name].append(time.perf_counter() - start)
     return {name: min(found) for name, found in times.items()}
 
 
 def copying(count: int):
     """A call that reads and writes `count` bytes together, on all cores."""
-    parts = [(np.zeros(count // 2 // cpu_count(), np.uint8), np.zeros(count // 2 // cpu_count(), np.uint8))
-             for _ in range(cpu_count())]
+    to, parts = np.zeros((2, cpu_count(), count // 2 // cpu_count()), np.uint8)
     threads = ThreadPoolExecutor(cpu_count())
-    return lambda: list(threads.map(lambda pair: np.copyto(*pair), parts))
+    return lambda: list(threads.map(np.copyto, to, parts))
 
 
-def imported(name: str):
-    try:
-        return __import__(name)
-    except ImportError:
-        return None
-
-
-def in_torch(torch, op, inputs):
+def in_torch(op, inputs):
     """A call of PyTorch's backward on tensors that are ready, None where it has none for these inputs."""
+    import torch
+
     function = registry.own("peer", op.name, "in_torch")
-    if torch is None or function is None:
+    if function is None:
         return None
 
     def tensor(value):
@@ -107,22 +101,18 @@ def in_torch(torch, op, inputs):
         function(torch, **given)
     except NotSupported:
         return None
-    return lambda: function(torch, **given)
-
-
-def opened(name: str, op, inputs):
-    """A call of a device of the kit, None without its library."""
-    if imported(name) is None or not computed_by(name, op):
-        return None
-    device = av.open_device(name)
-    return lambda: device.run(op, **inputs)
+    return partial(function, torch, **given)
 
 
 def engine(name: str, op, inputs):
     """A call of one of ENGINES on inputs, None where it is not there."""
     if name == "numpy":
-        return lambda: op.backward(**inputs)
-    return in_torch(imported(name), op, inputs) if name == "torch" else opened(name, op, inputs)
+        return partial(op.backward, **inputs)
+    if not find_spec(name):
+        return None
+    if name == "torch":
+        return in_torch(op, inputs)
+    return partial(av.open_device(name).run, op, **inputs) if computed_by(name, op) else None
 
 
 def size_of(arrays) -> int:
@@ -139,45 +129,47 @@ def rows(op, dtype: str, rounds: int, engines):
 
 
 def mean(values) -> float:
-    values = list(values)
+    values = [value for value in values if value == value]
     return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 
-def growth(times: dict) -> list[float]:
-    """Milliseconds of the engines, then how much faster than PyTorch they are, and than what memory allows."""
+def cells(times: dict) -> list[float]:
+    """Milliseconds of the engines, then PyTorch's time over theirs, and that of memory over the least."""
     *kit, torch, memory = (times.get(name, math.nan) for name in (*ENGINES, "memory"))
-    return [*(1e3 * value for value in (*kit, torch, memory)), *(torch / mine for mine in kit), memory / min((mine for mine in kit if mine == mine), default=math.nan)]
+    return [*(1e3 * value for value in (*kit, torch, memory)), *(torch / mine for mine in kit), memory / np.nanmin(kit)]
 
 
 COLUMNS = (*(f"{name} ms" for name in (*ENGINES, "memory")), *(f"torch/{name}" for name in ENGINES[:-1]), "memory/kit")
 TIMES = len(ENGINES) + 1
 
 
+def shown(name: str, values) -> str:
+    return line(name, *("" if math.isnan(value) else f"{value:.3g}" for value in values))
+
+
 def table(chosen, dtypes, rounds: int, engines) -> None:
     for dtype in dtypes:
-        print(f"\n{dtype:<44}" + "".join(f"{name:>12}" for name in COLUMNS))
+        print(line(dtype, *COLUMNS), line(*["---"] * (len(COLUMNS) + 1)), sep="", end="")
         means = []
         for op in chosen:
             ratios = []
             for mode, times in rows(op, dtype, rounds, engines):
-                values = growth(times)
+                values = cells(times)
                 ratios.append(values[TIMES:])
-                name = " ".join([op.name, *(f"{value:g}" if not isinstance(value, str) else value
-                                            for value in mode.values())])
-                print(f"{name:<44}" + "".join(f"{value:12.3g}" for value in values), flush=True)
-            means.append([mean(value for value in column if value == value) for column in zip(*ratios)])
-            print(f"  {'its mean':<42}{'':{12 * TIMES}}" + "".join(f"{value:12.3g}" for value in means[-1]))
-        print(f"{'geometric mean of the operators':<44}{'':{12 * TIMES}}" + "".join(
-            f"{mean(value for value in column if value == value):12.3g}" for column in zip(*means)))
+                name = " ".join([op.name, *map(str, mode.values())])
+                print(shown(name, values), end="", flush=True)
+            means.append([mean(column) for column in zip(*ratios)])
+            print(shown(f"mean of {op.name}", [math.nan] * TIMES + means[-1]), end="")
+        print(shown("geometric mean of the operators", [math.nan] * TIMES + [mean(column) for column in zip(*means)]))
 
 
-def growth(chosen, most: int, rounds: int, name: str) -> bool:
+def growth(chosen, rounds: int, name: str) -> bool:
     """Print how time and memory of an engine grow; tell whether both stay within their limits."""
     held = True
     print(f"{'operator':<20}{'elements':>12}{'seconds':>10}{'peak / data':>13}    limits: slope {SLOPE}, memory {MEMORY}")
     for op in chosen:
         points = []
-        for elements in (10**k for k in range(5, int(math.log10(most)) + 1)):
+        for elements in (10**k for k in range(5, 9)):
             inputs = av.case(op, **GROWN[op.name](elements)).inputs
             call = engine(name, op, inputs)
             if call is None:
@@ -200,22 +192,18 @@ def growth(chosen, most: int, rounds: int, name: str) -> bool:
 
 
 def main() -> int:
-    global clock
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="those with a size here, unless named")
     parser.add_argument("--dtypes", default="float32,bfloat16")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--engines", default=",".join(ENGINES))
     parser.add_argument("--sizes", action="store_true", help="growth of time and memory instead")
-    parser.add_argument("--most", type=float, default=1e8, help="elements at the end of --sizes")
-    parser.add_argument("--cpu", action="store_true", help="processor time instead of wall time")
     chosen = parser.parse_args()
     if unknown := set(chosen.engines.split(",")) - {*ENGINES}:
         parser.error(f"engines are {', '.join(ENGINES)}: got {', '.join(sorted(unknown))!r}")
-    clock = time.process_time if chosen.cpu else time.perf_counter
     found = [av.operator(name) for name in chosen.operators or SIZES]
     if chosen.sizes:
-        return int(not growth(found, int(chosen.most), chosen.rounds, chosen.engines.split(",")[0]))
+        return int(not growth(found, chosen.rounds, chosen.engines.split(",")[0]))
     table(found, chosen.dtypes.split(","), chosen.rounds, chosen.engines.split(","))
     return 0
 

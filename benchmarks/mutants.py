@@ -5,20 +5,18 @@ stopped are a fair sample; a run that is begun again goes on there (remove the f
 report, benchmarks/mutants.md, says how many of all mutants it counts.
 """
 
-import json
 import random
-import subprocess
 import sys
 import time
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+
+from records import ROOT, git, kept
 
 from aclnn_viz import operators
 from aclnn_viz.checking.score import COMPUTED, MutantScore, MutantTable, drawn, score_mutant
 
-HERE = Path(__file__).resolve().parent
-ROWS, REPORT = HERE.parent / "build" / "mutants.jsonl", HERE / "mutants.md"
+ROWS, REPORT = ROOT / "build" / "mutants.jsonl", Path(__file__).with_suffix(".md")
 SEED, ORDER = 0, 12345
 
 HEAD = """# Mutants of the pages
@@ -45,39 +43,32 @@ Written {day}, at commit {commit}, Python {python}.
 """
 
 
-def known(path: Path) -> list[MutantScore]:
-    return [MutantScore(**json.loads(line)) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
-
-
 def run(path: Path, minutes: float) -> list[MutantScore]:
     """Go on with those that are not known, until the minutes of a core are over."""
-    rows, end = known(path), time.process_time() + 60 * minutes
-    done = {(one.operator, one.mutant, one.computed) for one in rows}
+    end = time.process_time() + 60 * minutes
     every = [(op, edit, computed) for op in operators() for edit in drawn(op, SEED) for computed in COMPUTED]
     random.Random(ORDER).shuffle(every)
-    path.parent.mkdir(exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
+    with kept(path, MutantScore) as (rows, add):
+        done = {(one.operator, one.mutant, one.computed) for one in rows}
         for op, edit, computed in every:
             if (op.name, str(edit), computed) in done:
                 continue
             if time.process_time() > end:
                 break
-            rows.append(score_mutant(op, edit, computed, SEED))
-            print(json.dumps(asdict(rows[-1])), file=file, flush=True)
+            add(score_mutant(op, edit, computed, SEED))
     return rows
 
 
 def report(rows: list[MutantScore]) -> str:
     totals = {op.name: len(drawn(op, SEED)) for op in operators()}
     table, every = MutantTable(tuple(rows), totals), len(COMPUTED) * sum(totals.values())
-    commit = subprocess.run(["git", "describe", "--always", "--abbrev=12"], capture_output=True, encoding="utf-8", cwd=HERE)
-    return HEAD.format(kinds=", ".join(sorted({one.kind for one in rows})), commit=commit.stdout.strip(),
+    return HEAD.format(kinds=", ".join(sorted({one.kind for one in rows})), commit=git("describe", "--always", "--abbrev=12"),
                        done=f"{len(rows):,} of {every:,}" if len(rows) < every else f"all {every:,}",
                        day=f"{datetime.now(UTC):%Y-%m-%d}", python=sys.version.split()[0]) + f"{table}\n"
 
 
-def main(minutes: str = "inf", path: str = str(ROWS)) -> int:
-    rows = run(Path(path), float(minutes))
+def main(minutes: str = "inf") -> int:
+    rows = run(ROWS, float(minutes))
     REPORT.write_text(report(rows), encoding="utf-8")
     print(f"{REPORT.name}: {len(rows)} rows")
     return 0 if MutantTable(tuple(rows), {}).passed else 1

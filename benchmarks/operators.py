@@ -4,21 +4,21 @@ Each number counts what was tried and held. Rows go to build/operators.jsonl as 
 goes on there (remove the file when pages have changed). Needs PyTorch, as `make .venv/.has-peers` installs it.
 """
 
-import json
 import sys
 import time
 from pathlib import Path
 
+from records import ROOT, kept, line
+
 import aclnn_viz as av
-from aclnn_viz.checking.score import EQUIVALENT, EXPLAINED, score_mutants
+from aclnn_viz.checking.score import EQUIVALENT, EXPLAINED, NUMBERS, score_mutants
 from aclnn_viz.explorers import subject_of
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.document import documented
 from aclnn_viz.verification import numeric
 
-HERE = Path(__file__).resolve().parent
-ROWS, REPORT = HERE.parent / "build" / "operators.jsonl", HERE.parent / "docs" / "operators.md"
-sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "tests" / "verification")]
+ROWS, REPORT = ROOT / "build" / "operators.jsonl", ROOT / "docs" / "operators.md"
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "verification")]
 CASES, MUTANTS = 200, 10
 
 HEAD = f"""# The vendor's backward operators
@@ -70,9 +70,8 @@ def row(op):
     start = time.process_time()
     theorems = av.prove(op).theorems
     checks = [check() for check in numeric.checks([op])]
-    mutants = [one for one in score_mutants([op], each=MUTANTS).rows if one.outcome not in EQUIVALENT]
-    refused = [one for one in mutants if one.outcome != "missed"]
-    numbers = [one for one in refused if one.outcome != "fails"]
+    mutants = score_mutants([op], each=MUTANTS)
+    wrong = len(mutants.rows) - mutants.count(*EQUIVALENT)
     right = av.check(op, op.backward)
     subject = subject_of(op.name)
     panels = subject.show(subject.compute(subject.state())).panels
@@ -80,7 +79,7 @@ def row(op):
             "lines": sum(len(Path(module.__file__).read_text("utf-8").splitlines()) for module in (op.page, registry.module("declaration", op.name))),
             "proved": (sum(t.holds for t in theorems), len(theorems)), "verified": (sum(c.passed for c in checks), len(checks)),
             "pytorch": of_pytorch(op) if registry.own("peer", op.name, "in_torch") else None,
-            "caught": (len(refused), len(mutants)), "explained": (sum(one.outcome in EXPLAINED for one in numbers), len(numbers)),
+            "caught": (wrong - mutants.count("missed"), wrong), "explained": (mutants.count(*EXPLAINED), mutants.count(*NUMBERS)),
             "passed": (right.cases - right.failed - right.refused, right.cases), "explorer": len(panels), "seconds": round(time.process_time() - start, 1)}
 
 
@@ -93,22 +92,19 @@ def report(rows):
     made = {row["operator"]: row for row in rows}
     out = [HEAD.format(documents=len(documented()), made=len(made))]
     listed = [made[each.aclnn_name] for each in documented() if each.aclnn_name in made]
-    out += [f"| {row['operator']} | {row['kit']} | " + " | ".join(text(row[c]) for c in columns) + " |\n" for row in listed]
+    out += [line(row["operator"], row["kit"], *(text(row[c]) for c in columns)) for row in listed]
     out.append(TAIL)
     for family in dict.fromkeys(each.family for each in documented()):
         rest = [each.document for each in documented() if each.family == family and each.aclnn_name not in made]
-        out += [f"| {family} | {', '.join(rest)} |\n"] if rest else []
+        out += [line(family, ", ".join(rest))] if rest else []
     REPORT.write_text("".join(out), "utf-8")
 
 
 def main(names):
-    rows = [json.loads(line) for line in ROWS.read_text("utf-8").splitlines()] if ROWS.exists() else []
-    ROWS.parent.mkdir(exist_ok=True)
-    with ROWS.open("a", encoding="utf-8") as file:
+    with kept(ROWS) as (rows, add):
         for op in av.operators():
             if op.name not in {row["kit"] for row in rows} and (not names or op.name in names):
-                rows.append(row(op))
-                print(json.dumps(rows[-1]), file=file, flush=True)
+                add(row(op))
                 print(rows[-1], flush=True)
     report(rows)
 

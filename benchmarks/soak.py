@@ -7,39 +7,16 @@ range of every number over its cases.
 """
 
 import platform
-import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 import numpy as np
+from records import git, line
 
 REPORT = Path(__file__).with_name("soak.md")
-
-
-@dataclass
-class Row:
-    """What the cases of one test function and group recorded."""
-
-    cases: int = 0
-    failed: int = 0
-    seconds: float = 0.0
-    numbers: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-
-    def add(self, case: ElementTree.Element) -> None:
-        self.cases += 1
-        self.failed += failed(case)
-        self.seconds += float(case.get("time"))
-        for entry in case.iter("property"):
-            if entry.get("name") != "group":
-                self.numbers[entry.get("name")].append(float(entry.get("value")))
-
-    def cells(self, name: str) -> list[str]:
-        numbers = "; ".join(f"{key} {spread(values)}" for key, values in self.numbers.items())
-        return [name, str(self.cases), str(self.failed), numbers, f"{self.seconds:.0f} s"]
 
 
 def failed(case: ElementTree.Element) -> bool:
@@ -66,8 +43,24 @@ def spread(values: list[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def table(header: list[str], rows: list[list[str]]) -> list[str]:
-    return ["| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows]]
+def cells(name: str, cases: list[ElementTree.Element]) -> list:
+    """What the cases of one test function and group recorded."""
+    numbers = defaultdict(list)
+    for entry in (entry for case in cases for entry in case.iter("property") if entry.get("name") != "group"):
+        numbers[entry.get("name")].append(float(entry.get("value")))
+    return [name, *counts(cases), "; ".join(f"{key} {spread(values)}" for key, values in numbers.items()), seconds(cases)]
+
+
+def counts(cases) -> tuple[int, int]:
+    return len(cases), sum(map(failed, cases))
+
+
+def seconds(cases) -> str:
+    return f"{sum(float(case.get('time')) for case in cases):.0f} s"
+
+
+def table(header: list[str], rows: list[list]) -> str:
+    return "".join(line(*row) for row in [header, ["---"] * len(header), *rows])
 
 
 def machine() -> str:
@@ -76,39 +69,32 @@ def machine() -> str:
     return f"{cpu or platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}"
 
 
-def present_commit() -> str:
-    return subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, encoding="utf-8",
-                          check=True).stdout.strip()
-
-
 def report(runs: list[tuple[ElementTree.Element, str]], where: str) -> tuple[str, int]:
     """The text, and how many tests failed, of (root of a junit file, commit) pairs from the machine `where`."""
-    summary, rows, failures = [], defaultdict(Row), []
+    summary, rows, failures = [], defaultdict(list), []
     last = {identity(case): root for root, _ in runs for case in root.iter("testcase")}
     for root, commit in runs:
         cases = [case for case in root.iter("testcase") if last[identity(case)] is root]
-        wrong = [case for case in cases if failed(case)]
-        failures += [f"- {'.'.join(identity(case))}" for case in wrong]
+        failures += [f"- {'.'.join(identity(case))}" for case in cases if failed(case)]
         started = datetime.fromisoformat(next(root.iter("testsuite")).get("timestamp"))
-        summary.append([f"{started:%Y-%m-%d %H:%M}", commit, str(len(cases)), str(len(wrong)),
-                        f"{sum(float(case.get('time')) for case in cases):.0f} s"])
+        summary.append([f"{started:%Y-%m-%d %H:%M}", commit, *counts(cases), seconds(cases)])
         for case in cases:
             if case.find(".//property") is not None:
-                rows[name_of(case)].add(case)
+                rows[name_of(case)].append(case)
     lines = ["# Full-size sweeps", "", f"Tests run with ACLNN_VIZ_SOAK=1 on {where}.", "",
-             *table(["started (UTC)", "commit", "tests", "failed", "time in tests"], summary), "",
+             table(["started (UTC)", "commit", "tests", "failed", "time in tests"], summary),
              "Tests that recorded numbers, with the range of each number over the cases.", "",
-             *table(["test", "cases", "failed", "numbers", "time"], [row.cells(name) for name, row in rows.items()])]
+             table(["test", "cases", "failed", "numbers", "time"], [cells(*row) for row in rows.items()])]
     if failures:
-        lines += ["", "Failed:", "", *failures]
-    return "\n".join(lines) + "\n", len(failures)
+        lines += ["Failed:", "", *failures, ""]
+    return "\n".join(lines), len(failures)
 
 
 def main(*files: str) -> int:
     runs = []
     for file in files:
         path, _, commit = file.partition("@")
-        runs.append((ElementTree.parse(path).getroot(), commit or present_commit()))
+        runs.append((ElementTree.parse(path).getroot(), commit or git("describe", "--always", "--dirty", "--abbrev=12")))
     text, failures = report(runs, machine())
     REPORT.write_text(text, encoding="utf-8")
     tests = {identity(case) for root, _ in runs for case in root.iter("testcase")}

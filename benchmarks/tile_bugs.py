@@ -11,12 +11,13 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from records import ROOT, line
 
 import aclnn_viz as av
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.faults.fault import page_from
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "tiles"))
+sys.path.insert(0, str(ROOT / "tests" / "tiles"))
 import restated
 
 REPORT = Path(__file__).with_suffix(".md")
@@ -60,8 +61,8 @@ LEGAL = {"one buffer": "a queue of one block is right, and slower",
 def edits(op: str):
     """(kind, number of the line, its text, the changed line), for each line of the kernel's class and each edit that fits it."""
     lines = Path(registry.module("tiles", op).__file__).read_text("utf-8").splitlines()
-    first = next(k for k, line in enumerate(lines) if line.startswith("class "))
-    last = next(k for k, line in enumerate(lines) if line.startswith("def kernel"))
+    first = next(k for k, text in enumerate(lines) if text.startswith("class "))
+    last = next(k for k, text in enumerate(lines) if text.startswith("def kernel"))
     for k in (k for k in range(first, last) if "def " not in lines[k]):
         for kind, pattern, new in EDITS:
             changed = re.sub(pattern, new, lines[k], count=1)
@@ -69,11 +70,11 @@ def edits(op: str):
                 yield kind, k, lines[k], changed
 
 
-def broken(op: str, line: int, changed: str):
+def broken(op: str, number: int, changed: str):
     right = registry.module("tiles", op)
     lines = Path(right.__file__).read_text("utf-8").splitlines()
-    lines[line] = changed
-    return page_from("\n".join(lines) + "\n", right, f"{right.__name__}_{line}_{abs(hash(changed))}").PROGRAMS[0]
+    lines[number] = changed
+    return page_from("\n".join(lines) + "\n", right, f"{right.__name__}_{number}_{abs(hash(changed))}").PROGRAMS[0]
 
 
 def shown(op: str, program, right) -> str:
@@ -110,12 +111,11 @@ def main(count: int):
     every = [(op, *edit) for op in CASES for edit in edits(op)]
     drawn = sorted(random.Random(SEED).sample(every, min(count, len(every))))
     rows = []
-    for op, kind, line, old, changed in drawn:
-        program = registry.module("tiles", op).PROGRAMS[0]
-        verdict = shown(op, broken(op, line, changed), program)
+    for op, kind, number, old, changed in drawn:
+        verdict = shown(op, broken(op, number, changed), registry.module("tiles", op).PROGRAMS[0])
         if verdict == "nothing":
             verdict = f"legal: {LEGAL[kind]}" if kind in LEGAL else "silent"
-        rows.append((op, line + 1, kind, old.strip(), verdict))
+        rows.append((op, number + 1, kind, f"`{old.strip()}`".replace("|", "\\|"), verdict))
         print(*rows[-1], sep=" | ", flush=True)
     hand = list(by_hand())
     REPORT.write_text(
@@ -124,10 +124,10 @@ def main(count: int):
         f"{totals(rows)}.\n\n"
         "*legal*: no hazard, the same bits as the right program in all orders, and read by a person. *silent* would be neither.\n"
         "Written by `python benchmarks/tile_bugs.py`.\n\n| program | line | edit | of | shown by |\n| --- | ---: | --- | --- | --- |\n"
-        + "".join(f"| {op} | {line} | {kind} | `{text.replace('|', chr(92) + '|')}` | {verdict} |\n" for op, line, kind, text, verdict in rows)
+        + "".join(line(*row) for row in rows)
         + f"\n## Set by hand\n\n{len(hand)} bugs in {len(restated.RIGHT)} programs that restate the vendor's documents (`tests/tiles/restated.py`), "
         f"written before\nthe rules of the machine were read. {totals(hand)}. The programs without a bug have no hazard\nunder eager, late and 20 "
-        "random orders.\n\n| program | bug | shown by |\n| --- | --- | --- |\n" + "".join("| {} | {} | {} |\n".format(*row) for row in hand),
+        "random orders.\n\n| program | bug | shown by |\n| --- | --- | --- |\n" + "".join(line(*row) for row in hand),
         encoding="utf-8")
 
 

@@ -6,18 +6,17 @@ FRESH cases that the check did not see, half of them with the options of the sui
 build/unseen.jsonl, the report to benchmarks/unseen.md.
 """
 
-import json
-import os
 import statistics
 import sys
 import time
 import warnings
 from collections import Counter
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from records import ROOT, kept, line
+
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import numpy as np  # noqa: E402
@@ -32,9 +31,8 @@ from aclnn_viz.checking.scope import Ready, Scope  # noqa: E402
 from aclnn_viz.checking.wrong_outputs import convention  # noqa: E402
 from aclnn_viz.operators.faults.edits import edits, rarer  # noqa: E402
 
-SEED, FRESH, ROWS = 5, 50, Path(os.environ.get("UNSEEN_ROWS", ROOT / "build" / "unseen.jsonl"))
+SEED, FRESH, ROWS = 5, 50, ROOT / "build" / "unseen.jsonl"
 BEFORE = "Commit 6667d31, before kernels were mended: of the same 168 kernels 57 % explained rightly, 1 wrongly, 71 not at all.\n"
-OPAQUE = {"1": (True,), "0": (False,)}.get(os.environ.get("UNSEEN_OPAQUE"), (False, True))
 
 
 @lru_cache(maxsize=1)
@@ -113,20 +111,17 @@ def draw(library: str, name: str, computed: str, count: int):
 
 
 def main(count: str = "160", only: str = "") -> int:
-    ROWS.parent.mkdir(exist_ok=True)
-    rows = [json.loads(line) for line in ROWS.read_text("utf-8").splitlines()] if ROWS.exists() else []
-    done = {(row["slip"], row["opaque"]) for row in rows}
-    with ROWS.open("a", encoding="utf-8") as file, np.errstate(all="ignore"), warnings.catch_warnings():
+    with kept(ROWS) as (rows, add), np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        done = {(row["slip"], row["opaque"]) for row in rows}
         for library, name, computed, each in wanted(int(count)):
             if only not in f"{library} {name} {computed}":
                 continue
             for slip in draw(library, name, computed, each):
-                for opaque in OPAQUE:
+                for opaque in (False, True):
                     if (str(slip), opaque) not in done:
-                        rows.append(measured(slip, opaque))
-                        print(json.dumps(rows[-1]), file=file, flush=True)
-    (ROOT / "benchmarks" / "unseen.md").write_text(report(rows), encoding="utf-8")
+                        add(measured(slip, opaque))
+    Path(__file__).with_suffix(".md").write_text(report(rows), encoding="utf-8")
     return 0
 
 
@@ -135,24 +130,20 @@ def report(rows: list[dict]) -> str:
             "| kernels | wrong | caught | explained | rightly | wrongly | laws printed | false | median | slowest |\n"
             "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
     some = [row for row in rows if row["outcome"] not in ("right", "raises")]
-    parts = [(f"{'numbers alone' if opaque else 'with source'}, {label}", [row for row in some if row["opaque"] == opaque and key(row)])
-             for opaque in (False, True) for label, key in (
-                 *((f"{library}", lambda row, library=library: row["library"] == library) for library in LIBRARIES),
-                 *((f"in {computed}", lambda row, computed=computed: row["computed"] == computed) for computed in ("float32", "float64")),
-                 ("two slips", lambda row: len(row["kinds"]) > 1), ("all", lambda row: True))]
-    for label, part in parts:
+    for opaque, label in product((False, True), (*LIBRARIES, "in float32", "in float64", "two slips", "all")):
+        part = [row for row in some if row["opaque"] == opaque and label in (
+            row["library"], f"in {row['computed']}", "two slips" if len(row["kinds"]) > 1 else "", "all")]
         if part:
             tally = Counter(row["outcome"] for row in part)
             caught = [row for row in part if row["outcome"] != "missed"]
-            head += (f"| {label} | {len(part)} | {len(caught)} | {100 * (tally['explained'] + tally['wrongly']) / len(part):.0f} % | "
-                     f"{100 * tally['explained'] / len(part):.0f} % | {tally['wrongly']} | {sum(len(row['laws']) for row in part)} | "
-                     f"{sum(len(row['false']) for row in part)} | {statistics.median(row['seconds'] for row in part):.2f} s | "
-                     f"{max(row['seconds'] for row in part):.1f} s |\n")
+            seconds = [row["seconds"] for row in part]
+            head += line(f"{'numbers alone' if opaque else 'with source'}, {label}", len(part), len(caught), f"{100 * (tally['explained'] + tally['wrongly']) / len(part):.0f} %",
+                         f"{100 * tally['explained'] / len(part):.0f} %", tally["wrongly"], sum(len(row["laws"]) for row in part),
+                         sum(len(row["false"]) for row in part), f"{statistics.median(seconds):.2f} s", f"{max(seconds):.1f} s")
     lines = [f"- {row['outcome']} ({'numbers alone' if row['opaque'] else 'with source'}): `{row['slip']}`" for row in some
              if row["outcome"] != "explained"]
     return head + f"\n{BEFORE}\nSeed {SEED}; seconds of one core, on a machine with other work.\n\n" + "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
-    os.chdir(ROOT)
     sys.exit(main(*sys.argv[1:]))

@@ -9,13 +9,12 @@ the lists is kept but counts. Needs PyTorch, the baseline of lists with two benc
 
 import json
 import re
-import subprocess
 import sys
 from collections import Counter
 from math import prod
-from pathlib import Path
 
 import numpy as np
+from records import ROOT, git, line
 
 import aclnn_viz as av
 from aclnn_viz.acl.program import AclError
@@ -26,7 +25,6 @@ from aclnn_viz.devices import UnsupportedError
 from aclnn_viz.dtypes import round_to
 from aclnn_viz.errors import NotSupported
 
-ROOT = Path(__file__).resolve().parents[1]
 REPORT, LIST = ROOT / "docs" / "verifying.md", ROOT / "build" / "list.json"
 LARGEST = 2**16  # elements of all tensors of a case
 RULES = {"single_bm": "single benchmark", "double_benchmark": "dual benchmark L1", "default": "mixed tolerance"}
@@ -43,10 +41,6 @@ happens to 16-bit results next to 0, of which rounding takes a large part. `pyth
 | operator | list | commit | rule | run | passed | bounded | notes: left out, and failed |
 | --- | --- | --- | --- | ---: | ---: | ---: | --- |
 """
-
-
-def git(clone, *arguments):
-    return subprocess.run(["git", "-C", clone, *arguments], capture_output=True, check=True).stdout
 
 
 def rule_of(entry):
@@ -72,7 +66,7 @@ def tried(device, peer, made, rule):
 def run(text, device, peer):
     cases, notes, rules = json.loads(text), Counter(), set()
     run = passing = inside = 0
-    LIST.write_bytes(text)
+    LIST.write_text(text, "utf-8")
     try:
         listed = list(entries(LIST, None, CaseList()))
     except ValueError as error:
@@ -98,16 +92,16 @@ def main(arguments):
     with av.open_device("host") as device, av.open_device("torch") as peer:
         known = {op.aclnn_name for op in av.operators()}
         for repository, clone in (argument.split("=", 1) for argument in arguments):
-            commit = git(clone, "rev-parse", "--short=7", "HEAD").decode().strip()
-            for path in git(clone, "ls-tree", "-r", "--name-only", "HEAD").decode().splitlines():
+            commit = git("rev-parse", "--short=7", "HEAD", folder=clone)
+            for path in git("ls-tree", "-r", "--name-only", "HEAD", folder=clone).splitlines():
                 place = PATH.search(path)
                 if place and place[1] in known:
-                    rows.append((place[1], f"{repository} {path.rpartition('/')[0]}", commit, *run(git(clone, "show", f"HEAD:{path}"), device, peer)))
+                    rows.append((place[1], f"{repository} {path.rpartition('/')[0]}", commit, *run(git("show", f"HEAD:{path}", folder=clone), device, peer)))
                     print(rows[-1], flush=True)
     text = REPORT.read_text("utf-8").partition("\n## The vendor's own test lists")[0]
-    lines = "".join("| " + " | ".join(map(str, row)) + " |\n" for row in sorted(rows))
-    total = [sum(row[k] for row in rows) for k in (4, 5, 6)]
-    lines += f"\n{len({row[0] for row in rows if row[4]})} operators: {total[0]:,} cases run, {total[1]:,} passed, {total[2]:,} bounded.\n"
+    lines = "".join(line(*row) for row in sorted(rows))
+    every, passed, bounded = (sum(row[k] for row in rows) for k in (4, 5, 6))
+    lines += f"\n{len({row[0] for row in rows if row[4]})} operators: {every:,} cases run, {passed:,} passed, {bounded:,} bounded.\n"
     REPORT.write_text(text + HEAD + lines, "utf-8")
 
 

@@ -1,8 +1,7 @@
 """The score on mechanical mutants: a sample of it, why some need not be caught, and that wrong explanations are counted."""
 
-import importlib.util
-import sys
 import json
+import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -27,9 +26,8 @@ from aclnn_viz.checking.score import (
 from aclnn_viz.operators.hardswish import page as hardswish
 
 SWISH, RMS = operator("hardswish"), operator("rms_norm")
-SPEC = importlib.util.spec_from_file_location("mutants", ROOT / "benchmarks" / "mutants.py")
-report = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(report)
+sys.path.append(str(ROOT / "benchmarks"))
+import mutants as report  # noqa: E402
 
 
 @pytest.fixture(scope="module")
