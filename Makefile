@@ -60,8 +60,7 @@ soak: .venv/.has-test
 SPHINX := $(PY) -m sphinx -q -W --keep-going -c docs -d build/doctrees .
 site: .venv/.has-test
 	rm -rf build/site build/doctrees
-	$(SPHINX) build/site
-	ACLNN_VIZ_LANG=zh $(SPHINX:doctrees=doctrees/zh) build/site/zh
+	$(SPHINX) build/site & english=$$!; ACLNN_VIZ_LANG=zh $(SPHINX:doctrees=doctrees/zh) build/site/zh; chinese=$$?; wait $$english && exit $$chinese
 	$(PY) -m pytest --numprocesses 2 tests/site/check_site.py
 
 gallery: .venv/.has-test
