@@ -298,7 +298,8 @@ def GatherMask(dst, src, pattern: int, count: int) -> int:
     if not kept:
         return 0
     (read, given), (write, out) = src.part("GatherMask", False, count * size), dst.part("GatherMask", True, kept * size)
-    _need_apart(core, "GatherMask", write, [read])
+    if write.start != read.start:  # packed in place, as the vendor's example gather.asc does, no element is written before it is read
+        _need_apart(core, "GatherMask", write, [read])
 
     def run():
         out[...] = given[first::step].copy()

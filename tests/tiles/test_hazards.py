@@ -275,7 +275,7 @@ def test_what_a_call_does_not_take_is_named_and_what_it_takes_is_silent(text, ca
 
 
 @pytest.mark.parametrize(("call", "meeting", "apart"), [
-    (lambda dst, t, s: GatherMask(dst, t, 1, 64), (0, 56), (64, -1)),
+    (lambda dst, t, s: GatherMask(dst, t, 1, 64), (8, 56), (0, 64, -1)),
     (lambda dst, t, s: Compare(dst.ReinterpretCast(BITS), t, t[64], CMPMODE.LT, 64), (0, 56, 120), (128, -1)),
     (lambda dst, t, s: CompareScalar(dst.ReinterpretCast(BITS), t, 1.0, CMPMODE.LT, 64), (0, 56), (64, -1)),
     (lambda dst, t, s: Select(dst, t[192].ReinterpretCast(BITS), t, t[64], SELMODE.VSEL_TENSOR_TENSOR_MODE, 64), (8, 120, 136), (0, 64, 128, -1)),
