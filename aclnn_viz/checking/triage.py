@@ -98,7 +98,7 @@ class Triage:
         return head + (tr("; first not explained: {name} in {place}", name=self.first.name, place=self.first.place) if self.first else "")
 
     @property
-    def said(self) -> list[str]:
+    def remarks(self) -> list[str]:
         others = ", ".join(f"{name} {n}" for name, n in self.others.most_common(8))
         return [*map(tr, self.notes), *[tr("the kit has no operator for: {others}", others=others)] * bool(others), tr(NOTE)]
 
@@ -111,10 +111,10 @@ class Triage:
                  tr(one[0].text) or tr("at most {part} of what is allowed", part=f"{min(1.0, max(call.used for call in one)):.2g}")] for one in groups.values()]
 
     def __str__(self) -> str:
-        return "\n".join([self.head, "", *as_text([*map(tr, HEADER)], self.rows()), "", *self.said])
+        return "\n".join([self.head, "", *as_text([*map(tr, HEADER)], self.rows()), "", *self.remarks])
 
     def _repr_html_(self, each: bool = False) -> str:
-        return as_html(self.head, map(tr, HEADER), self.rows(each), self.said)
+        return as_html(self.head, map(tr, HEADER), self.rows(each), self.remarks)
 
     def to_html(self) -> str:
         """One page of HTML, whole, with every call."""

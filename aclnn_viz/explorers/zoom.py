@@ -114,7 +114,7 @@ def tensor(data: Data) -> list[Panel]:
         sets = tuple((("row", int(r)),) * (rows > 1) + (("column", int(c)),) * (columns > 1) + (("level", "tiles"),) for r, c in zip(i, j))
         return Panel("tensor", tr(FORMULA, formula=f"{z.terms[k].label} ({rows}, {columns})"), (
             Heat(values, *scale(values), True), Box(-0.5, y - 0.5, columns - 0.5, y + 0.5, "", GIVEN), Box(x - 0.5, y - 0.5, x + 0.5, y + 0.5, "", CHOSEN),
-            Spots(j - 0.5, i - 0.5, j + 0.5, i + 0.5, tuple("\n".join(said(z, k, *at)) for at in zip(i, j)), sets)),
+            Spots(j - 0.5, i - 0.5, j + 0.5, i + 0.5, tuple("\n".join(sentences(z, k, *at)) for at in zip(i, j)), sets)),
             Axis(tr("column"), -0.5, columns - 0.5), Axis(tr("row"), rows - 0.5, -0.5), 20, 60 + 32 * rows)
 
     def parts(k):
@@ -126,7 +126,7 @@ def tensor(data: Data) -> list[Panel]:
     return [picked(data.term, len(z.terms), make) for make in (numbers, parts)]
 
 
-def said(z, k: int, i: int, j: int) -> list[str]:
+def sentences(z, k: int, i: int, j: int) -> list[str]:
     """A number of a term, and how far off it is and why."""
     parts = z.parts[k, :, i, j]
     most = np.abs(parts).argmax()
@@ -196,7 +196,7 @@ def headline(data: Data) -> list[str]:
     """The number of the element and why it is off, and where a click leads."""
     z, (count, rows, columns) = data.zoomed, data.zoomed.tile.shape
     at = (data.term * rows + data.row) * columns + data.column
-    return [*(picked(at, count * rows * columns, lambda n, line=line: said(z, *np.unravel_index(n, z.tile.shape))[line]) for line in (0, 1)),
+    return [*(picked(at, count * rows * columns, lambda n, line=line: sentences(z, *np.unravel_index(n, z.tile.shape))[line]) for line in (0, 1)),
             tr(DOWN[data.state.level])]
 
 

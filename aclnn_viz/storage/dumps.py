@@ -47,9 +47,9 @@ class Dump:
     entries: dict[str, dict]
     notes: list[str] = field(default_factory=list)
 
-    def tensor(self, said: dict) -> np.ndarray:
+    def tensor(self, described: dict) -> np.ndarray:
         """The numbers of a tensor that an entry describes; a StoredError where they are not there, damaged or of another kind."""
-        name, shape = said.get("data_name"), said.get("shape")
+        name, shape = described.get("data_name"), described.get("shape")
         if name is None:
             raise NoNumbersError(problem("a call is judged by its numbers", "statistics or checksums alone", 'dump with "task": "tensor"'))
         if not isinstance(name, str) or Path(name).name != name or "\\" in name:
@@ -57,13 +57,13 @@ class Dump:
         if not os.path.lexists(path := self.folder / TENSORS / name):
             raise AlteredError(problem(f"{INDEX} names the files in {TENSORS}", f"no {printable(name)}", MORE))
         found = from_npy(read_file(path, LARGEST), name) if path.suffix == ".npy" else from_pt(path)
-        if list(found.shape) != shape or found.dtype.name != str(said.get("dtype")).rpartition(".")[2].lower():
-            raise AlteredError(problem(printable(f"{name} is what {INDEX} says, {said.get('dtype')} {shape}"), f"{found.dtype}{list(found.shape)}", MORE))
-        crc = said.get("md5")  # so msProbe calls a CRC-32
+        if list(found.shape) != shape or found.dtype.name != str(described.get("dtype")).rpartition(".")[2].lower():
+            raise AlteredError(problem(printable(f"{name} is what {INDEX} says, {described.get('dtype')} {shape}"), f"{found.dtype}{list(found.shape)}", MORE))
+        crc = described.get("md5")  # so msProbe calls a CRC-32
         if isinstance(crc, str) and len(crc) == 8 and crc.lower() != f"{zlib.crc32(found.tobytes()):08x}":
             raise AlteredError(problem(f"{name} has the checksum that {INDEX} says", "another", MORE))
         for key, extreme in (("Max", np.max), ("Min", np.min)) if found.size else ():
-            wanted = said.get(key)
+            wanted = described.get(key)
             if isinstance(wanted, (int, float)) and np.isfinite(wanted) and float(extreme(found)) != wanted:
                 raise AlteredError(problem(f"{name} has the {key} that {INDEX} says, {wanted}", f"{extreme(found)}", MORE))
         return found
@@ -114,7 +114,7 @@ def _dump(folder: Path, place: str) -> Dump:
     notes = [] if whole else [problem(f"{INDEX} is whole", f"one that breaks off behind {len(entries)} entries", "what follows is not judged; " + MORE)]
     if len(kept) < len(entries):
         notes.append(problem("an entry holds lists of what went in and came out", f"{len(entries) - len(kept)} that do not", "they are left out; " + MORE))
-    named = {str(said.get("data_name")) for entry in kept.values() for said in tensors(entry)}
+    named = {str(described.get("data_name")) for entry in kept.values() for described in tensors(entry)}
     files = sorted(os.listdir(folder / TENSORS)) if (folder / TENSORS).is_dir() else []
     if loose := [name for name in files if name not in named]:
         notes.append(problem(f"every file in {TENSORS} belongs to an entry", f"{len(loose)} that belong to none, such as {printable(loose[0])}",

@@ -11,6 +11,7 @@ from aclnn_viz.checking import check
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.explanation import diagnose
 from aclnn_viz.checking.judge import judge, prepared, prepared_suite
+from aclnn_viz.checking.wrong_outputs import likeness
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.fault import changed
 from checking.wrong_kernels import RMS, SWISH, fault, swish
@@ -68,6 +69,14 @@ def test_a_fault_does_not_explain_an_error():
 def test_an_unknown_fault_is_described(change, words):
     result = check("hardswish", swish(lambda out: change(out).astype(out.dtype)))
     assert result.diagnosis.name is None and words in result.diagnosis.text
+
+
+def test_few_wrong_values_among_many_right_ones_are_in_no_other_order():
+    truth = np.linspace(1.0, 2.0, 1000)
+    assert likeness("out", np.where(truth == truth[500], 1.6, truth), {"out": truth}, {}) == []
+    swapped = truth.copy()
+    swapped[[3, 700]] = truth[[700, 3]]
+    assert likeness("out", swapped, {"out": truth}, {}) == ["holds the right values in another order"]
 
 
 def narrow(kernel):
