@@ -1,6 +1,7 @@
 """Check a declaration when its folder is opened: what is missing or contradicts itself, with the line where it stands."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from aclnn_viz.operators.prototype import parse
 from aclnn_viz.operators.shapes import is_plain
 
 DTYPES = ("same", "same or float32", "wide", "float32")
+AXIS = re.compile(r"(\*|1\.\.)?[A-Za-z]\w*|\w+(\*\w+)*", re.ASCII)
 NAMES = {fmt.name for fmt in FORMATS}
 
 
@@ -27,6 +29,10 @@ def _faults(op: Operator) -> Iterator[tuple[str, str, str, str]]:
     declared = parse(op.prototype)
     if [one.name.endswith("GetWorkspaceSize") for one in declared] != [True]:
         yield "prototype", "", "the prototype declares one function aclnn...GetWorkspaceSize", ", ".join(one.name for one in declared) or "none"
+        return
+    names = [p.name for p in declared[0].parameters]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        yield "prototype", "", "the prototype names each parameter once", f"{', '.join(twice)} twice"
         return
     types = {p.name: p.c_type.removeprefix("const ") for p in declared[0].parameters if p.role == "in"}
     tensors = [name for name in types if name in op.tensors]
@@ -62,7 +68,9 @@ def _faults(op: Operator) -> Iterator[tuple[str, str, str, str]]:
             yield "tensors", name, f"what asks for {name} is a parameter", repr(tensor.asked)
         axes = getattr(op.page, "AXES", {}).get(name, "")
         for pattern in choices(tensor.shape):
-            if pattern.placed and (pattern.placed not in op.attributes or [axis[0] for axis in pattern.axes][::2] != ["*", "*"]):
+            if not all(AXIS.fullmatch(axis) for axis in pattern.axes):
+                yield "tensors", name, f"an axis of {name} is a name, *NAME, 1..NAME or a product of names and numbers", repr(pattern.text)
+            elif pattern.placed and (pattern.placed not in op.attributes or [axis[0] for axis in pattern.axes][::2] != ["*", "*"]):
                 yield "tensors", name, f"an axis by attribute is written *A D@dim *B, in {name}", repr(pattern.text)
             elif len(axes) < len(pattern.page_axes) and not tensor.reserved:
                 yield ("tensors", name, f"AXES of the page has {len(pattern.page_axes)} characters for {name} ({pattern.text}), one for each axis "

@@ -64,7 +64,7 @@ def read_file(path: Path, limit: int, follow: bool = True) -> bytes:
         size = os.fstat(file.fileno()).st_size
         if size > limit:
             raise TooLargeError(f"{path.name} with {size} bytes, where at most {limit} are expected")
-        return file.read(limit)
+        return file.read(size)  # not the limit, for which memory would be taken
 
 
 _ENCRYPTED = 1  # a bit of the flags of a member
