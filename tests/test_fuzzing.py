@@ -723,7 +723,7 @@ def links_of_explorers(folder):
         assert build(subject.state, read_state(state_text(state))) == state
         if draw.random() < 0.002:
             with np.errstate(all="ignore"):
-                subject.drawn(subject.compute(state, subject.operator(state).backward))
+                subject.drawn(subject.compute(state, lambda op, /, **inputs: op.backward(**inputs)))
     return attempt
 
 
