@@ -94,7 +94,7 @@ class Arrangement:
                 if pattern.scalar:  # one number, a sum over the rows
                     axes[name] = "." * len(axes[name])
         taken = {name: value for name, value in attributes.items() if name not in self.unseen}
-        taken |= {name: arrays[of].size if of in arrays else sizes[of] for name, of in self.counts.items()}
+        taken |= {name: arrays[of].size if of in arrays else int(np.prod(sizes[of], dtype=object)) for name, of in self.counts.items()}
         compute = np.dtype(np.float64 if fmt is FLOAT64 else np.float32)
         return Arranged(shaped, taken, results, compute, axes, _prelude(page.PRELUDE, attributes) if hasattr(page, "PRELUDE") else None)
 

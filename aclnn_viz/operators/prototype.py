@@ -37,7 +37,7 @@ def parse(text: str) -> tuple[Prototype, ...]:
 
 
 def _parameter(declaration: str) -> Parameter:
-    found = re.fullmatch(r"(.*?[\s*])(\w+)", declaration.strip(), re.DOTALL)
+    found = re.fullmatch(r"(.*?[\s*])([A-Za-z_]\w*)", declaration.strip(), re.DOTALL)
     if not found:
         raise ValueError(problem("a parameter of a C function has a type and a name", shown(declaration.strip()), "write such as const aclTensor *self"))
     c_type, name = found.groups()

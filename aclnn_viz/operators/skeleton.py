@@ -147,9 +147,9 @@ def new_operator(name: str, text: str, folder: str | Path, in_repo: bool = False
     words = _words(name, snake, declared[0], document)
     with new_folder(target) as own:
         for file, template in ({"page.py": _PAGE, "declaration.py": _DECLARATION} | ({} if in_repo else {f"test_{name}.py": TEST})).items():
-            add(own / file, template.format(**words).encode())
+            add(own / file, template.format(**words).encode(errors="replace"))
         if document:
-            add(own / "sample.cpp", document.sample.encode())
+            add(own / "sample.cpp", document.sample.encode(errors="replace"))
     return target
 
 
