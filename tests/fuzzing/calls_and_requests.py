@@ -93,7 +93,7 @@ def odd_array(draw: random.Random, dtype=None) -> np.ndarray:
     return draw.choice((found, found, found.T, found[..., ::-1] if found.ndim else found, np.asfortranarray(found)))
 
 
-@surface(110_000, "the largest absolute error is the one that plain subtraction gives; a page refuses or gives outputs of the shapes of its inputs")
+@surface(110_000, "the largest absolute error is the one that plain subtraction gives; a page refuses or gives outputs of the shapes of its inputs", MemoryError)
 def arrays(folder):
     ops = [av.operator(name) for name in ("hardswish", "rms_norm", "cross_entropy_loss", "grid_sampler_2d", "silu", "elu", "threshold", "glu", "embedding", "softmax")]
 
