@@ -322,7 +322,7 @@ def requests_of_agents(folder):
             raise ValueError("a request: got an error; " + str(error)) from None
         (words, _, source), = sent
         at = words.index("--") if "--" in words else len(words)
-        assert all(isinstance(word, str) for word in words) and all(not word.startswith("-") or word == "-" or word[:2] in ("--", "-D", "-I") for word in words[1:at]), (given, words)
+        assert all(isinstance(word, str) for word in words) and not any(re.match("-[^-DI\\d.]|--[^a-z]", word) for word in words[1:at] if word not in ("-inf", "-nan")), (given, words)
         for one in given.values() if isinstance(given, dict) else ():
             assert not isinstance(one, str) or not one.startswith("--") or not any(word == one for word in words[1:at]), (given, words)
         assert source is None or "/" not in source[0] and source[0] not in ("", ".", "..")
