@@ -65,9 +65,9 @@ def open_folder(folder: str | Path) -> str:
     Raises ValueError when required files are missing, or when an operator of that name is known from elsewhere.
     """
     folder = Path(folder).resolve()
-    missing = [f"{kind}.py" for kind in REQUIRED if not (folder / f"{kind}.py").is_file()]
+    missing = [f"{kind}.py" for kind in REQUIRED if not os.path.isfile(folder / f"{kind}.py")]
     if missing:
-        there = ", ".join(sorted(path.name for path in folder.glob("*.py"))) or "no Python file"
+        there = ", ".join(sorted(path.name for path in (folder.glob("*.py") if os.path.isdir(folder) else ()))) or "no Python file"
         raise ValueError(problem(f"an operator's folder holds {', '.join(f'{kind}.py' for kind in REQUIRED)}",
                                  f"{folder} with {there}", f"add {', '.join(missing)}, or let `aclnn-viz new` make them"))
     unfilled = {f"{kind}.py": count for kind in REQUIRED if (count := (folder / f"{kind}.py").read_bytes().count(GAP.encode()))}

@@ -56,7 +56,7 @@ def surface(count: int, oracle: str, *refusals, tools=()):
 def tried(name: str, seeds) -> dict:
     """Try inputs of a surface; return how many were taken and refused, the seconds, and the findings by seed."""
     one, counts, findings, start = SURFACES[name], Counter(), {}, time.process_time()
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    memory_limited()
     signal.signal(signal.SIGALRM, _endless)
     with tempfile.TemporaryDirectory() as folder:
         attempt = one.make(Path(folder))
@@ -64,6 +64,11 @@ def tried(name: str, seeds) -> dict:
             counts[_outcome(one, attempt, seed, findings)] += 1
     return {"inputs": counts.total(), "taken": counts["taken"], "refused": counts["refused"], "seconds": time.process_time() - start,
             "findings": findings}
+
+
+def memory_limited() -> None:
+    """Let this process have MEMORY bytes and no more."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
 def once(name: str, seed: int):
