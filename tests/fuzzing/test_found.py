@@ -1,6 +1,7 @@
 """What fuzzing has found, each made small: refused in three parts, or taken."""
 
 import json
+import os
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -15,6 +16,9 @@ from trying import memory_limited
 
 import aclnn_viz as av
 from aclnn_viz.checking import triage
+from aclnn_viz.cli import main
+from aclnn_viz.devices.whole import build
+from aclnn_viz.explorers.state import read_state
 from aclnn_viz.operators import operators, registry
 from aclnn_viz.operators.checked import check
 from aclnn_viz.operators.prototype import parse
@@ -52,6 +56,7 @@ REFUSED = {
     "a range without end": (lambda folder: listed(folder, range_values=[0, "inf"]), ValueError, "an attribute is finite"),
     "a parameter without a name": (lambda folder: parse("void f(int);"), ValueError, "a parameter of a C function has a type and a name"),
     "a parameter that is a number": (lambda folder: parse("void f(int 1x);"), ValueError, "a parameter of a C function has a type and a name"),
+    "a link of many brackets": (lambda folder: read_state("#moved=" + "[" * 5000), ValueError, "a state is what a link has after its #"),
     "no call of a dump": (lambda folder: triage(folder, call=""), ValueError, "one call of the dump is named"),
     "an output beyond memory": (lambda folder: av.operator("embedding").backward(**av.case("embedding").inputs | {"numWeights": 2**62}), MemoryError, "outputs fit"),
     "two parameters of a name": (lambda folder: declared(prototype=SILU.prototype.replace("*self", "*gradOutput")), ValueError, "names each parameter once"),
@@ -120,3 +125,11 @@ def test_a_folder_that_was_refused_is_no_operator_and_is_read_again_when_mended(
     assert "my_once" not in [one.name for one in operators()]
     (folder / "declaration.py").write_text(right)
     assert av.operator(folder).like == "self"
+
+
+def test_a_pipe_is_no_source(tmp_path, capsys):
+    os.mkfifo(pipe := tmp_path / "pipe.cpp")
+    for call in (lambda: av.tiles.cpp(pipe), lambda: build([pipe])):
+        with pytest.raises(ValueError, match="a text is in a file: got pipe.cpp, which is no regular file; name another"):
+            call()
+    assert main(["new", "--doc", str(pipe)]) == 2 and "got pipe.cpp, which is no regular file; " in capsys.readouterr().err
