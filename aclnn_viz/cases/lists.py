@@ -165,8 +165,8 @@ class Atk:
         if entry.get("type") == "attr_tuple" or not isinstance(value, list) or isinstance(value[:1], str):
             return value
         low, high = _ends(where, value)
-        if not math.isfinite(low + high):
-            raise _wrong(where, "an attribute is finite", value)
+        if dtype == "int" and not math.isfinite(low + high):
+            raise _wrong(where, "a whole number is finite", value)
         if "bool" in str(dtype):
             return bool(low)
         if low != high:

@@ -53,7 +53,7 @@ REFUSED = {
     "base64 that is none": (lambda folder: given("é"), ValueError, "base64 of an array is a text of that code"),
     "base64 of another kind": (lambda folder: given([1]), ValueError, "base64 of an array is a text of that code"),
     "the type of an input": (lambda folder: listed(folder, type={}), ValueError, "an input has a name and the type tensor"),
-    "a range without end": (lambda folder: listed(folder, range_values=[0, "inf"]), ValueError, "an attribute is finite"),
+    "a range without end": (lambda folder: listed(folder, range_values=[0, "inf"]), ValueError, "a whole number is finite"),
     "a parameter without a name": (lambda folder: parse("void f(int);"), ValueError, "a parameter of a C function has a type and a name"),
     "a parameter that is a number": (lambda folder: parse("void f(int 1x);"), ValueError, "a parameter of a C function has a type and a name"),
     "a link of many brackets": (lambda folder: read_state("#moved=" + "[" * 5000), ValueError, "a state is what a link has after its #"),
