@@ -288,7 +288,7 @@ def _line(draw) -> list[str]:
                 words += [one] if (settings if isinstance(flag, str) else settings[one]).get("action") == "store_true" else [one, draw.choice(values)]
     if name in costly:  # only lines that end before the work begins
         words += draw.choice((["--help"], ["--nothing"], ["--json", "--json", "x", "y", "z"]))
-    if draw.random() < 0.1:
+    if draw.random() < 0.1 and name not in costly:  # behind "--" a line of `lab` would become JupyterLab
         words.insert(draw.randrange(len(words) + 1), draw.choice(("--json", "--lang", "zh", "--help", "--", "-", "--version", "--no")))
     if draw.random() < 0.3 and name not in costly:
         words.append("--json")
