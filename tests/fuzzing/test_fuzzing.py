@@ -1,4 +1,4 @@
-"""Each surface: a sample of its inputs in every run of the tests, all of them in the soak."""
+"""Each surface: a sample of its inputs in every run of the tests, all of them in the soak; that of agents needs the package mcp."""
 
 from collections import Counter
 
