@@ -1,7 +1,8 @@
 """An explorer as one file that needs no Python and asks no host: the front end, and the picture traced to JavaScript.
 
 What moves is computed by the page: real numbers, indices and dragged points; of choices each combination is traced by itself, as
-many as fit. Sizes, seeds and what runs the operator stay as they were saved: the page says so, and what opens it in Python.
+many as fit. What cannot be traced is `recorded`: the page holds the pictures that Python made of some states. Sizes, seeds and what
+runs the operator stay as they were saved: the page says so, and what opens it in Python.
 """
 
 import base64
@@ -29,6 +30,8 @@ LARGEST = 3_000_000  # bytes of a page
 KEPT = ("seed", "device", "soc", "cann", "plan")  # what the kit's own kernel, and the host, must not be asked again for
 NOTICE = message("This page computes its picture without Python, as the kit's own kernel does; the truth is computed in float64. "
                  "It moves {alive}; everything else needs Python.")
+HELD = message("This page shows pictures that Python computed, {n} of them. It moves {alive}; where it has no picture of a value beside the "
+               "others, these go back. Everything else needs Python.")
 STILL = message("This page shows one state: what moves this picture needs Python.")
 NEEDS = message("{field} stays as it was saved: open the explorer in Python to change it")
 
@@ -111,20 +114,25 @@ class _NotZero(Traced):
 def saved(subject, state, data) -> str:
     """Return the page of a state whose data are those of Python."""
     page = _Page(subject, state, data)
+    if subject.recorded and getattr(state, "device", "host") == "host":
+        groups = [{name: page.values_of(name, given) for name, given in group.items()} for group in subject.recorded]
+        while len(made := page.written(groups)) > LARGEST and groups:
+            page, groups = _Page(subject, state, data), groups[:-1]
+        return made
     names = [c["field"] for c in subject.controls() if c["field"] not in KEPT and c["kind"] in ("choice", "flag") and c["field"] not in subject.kept and not c.get("moves")]
-    chosen, many = [], 1
+    chosen, many = {}, 1
     for name in names if subject.live else ():
-        count = len(page.options[name])
-        if many * count <= MOST:
-            chosen, many = [*chosen, name], many * count
+        options = page.values_of(name)
+        if many * len(options) <= MOST:
+            chosen, many = chosen | {name: options}, many * len(options)
     while True:
-        made = page.written(chosen)
-        if subject.live and not page.shows(state, chosen) and (page.moving or chosen):  # the state itself looks at a number that moves
-            page, chosen = _Page(subject, state, data, moving=False), chosen if page.moving else []
+        made = page.written([chosen] if subject.live else [])
+        if subject.live and not page.shows(state) and (page.moving or chosen):  # the state itself looks at a number that moves
+            page, chosen = _Page(subject, state, data, moving=False), chosen if page.moving else {}
         elif len(made) <= LARGEST or not chosen:
             return made
         else:
-            page, chosen = _Page(subject, state, data, bool(page.moving)), chosen[:-1]
+            page, chosen = _Page(subject, state, data, bool(page.moving)), dict([*chosen.items()][:-1])
 
 
 class _Page:
@@ -134,40 +142,60 @@ class _Page:
         self.subject, self.state, self.data = subject, state, data
         self.tables, self.pool, self.drawn, self.functions = {}, {}, {}, {}
         self.controls = controls(subject.state)
-        self.options = {c["field"]: [True, False] if c["kind"] == "flag" else [value for value, _ in c["options"]] for c in self.controls}
         handles = [mark for panel in subject.panels(data) for mark in panel.marks if isinstance(mark, Handles)]
         self.handles = [handles[0].move, *handles[0].x.shape] if handles else None
-        self.variants = {}
-        self.moving = [c["field"] for c in self.controls if moving and (c["kind"] == "real" or c.get("below") or c.get("moves")) and c["field"] not in subject.kept]
+        self.options, self.variants = {}, {}  # values by field, and pictures by the places of values among them
+        self.moving = [c["field"] for c in self.controls if moving and subject.live
+                       and (c["kind"] == "real" or c.get("below") or c.get("moves")) and c["field"] not in subject.kept]
 
-    def shows(self, state, chosen) -> bool:
-        """Whether a state is among the combinations of choices that were traced."""
-        return ",".join(str(self.options[name].index(getattr(state, name))) for name in chosen) in self.variants
+    def values_of(self, name: str, given=()) -> list:
+        """The values of a field that a page has, that of its own state among them."""
+        control = next(c for c in self.controls if c["field"] == name)
+        values = [*given] or ([True, False] if control["kind"] == "flag" else [value for value, _ in control["options"]])
+        return values if (own := getattr(self.state, name)) in values else [own, *values]
 
-    def written(self, chosen) -> str:
-        variants = self.variants
-        for places in product(*(range(len(self.options[name])) for name in chosen)) if self.subject.live else ():
-            values = [self.options[name][at] for name, at in zip(chosen, places)]
-            with np.errstate(all="ignore"):
-                try:
-                    state = replace(self.state, **dict(zip(chosen, values)))
-                    variants[",".join(map(str, places))] = self._traced(state)
-                except (TypeError, ValueError, AttributeError):  # it looks at a number, or does not exist
-                    pass
+    def shows(self, state) -> bool:
+        """Whether a state is among those that were traced."""
+        return self._place(state) in self.variants
+
+    def _place(self, state) -> str:
+        return ",".join(str(values.index(getattr(state, name))) for name, values in self.options.items())
+
+    def written(self, groups: list[dict]) -> str:
+        """The page whose choices are all combinations of the values of a group, beside the saved state."""
+        variants, shown = self.variants, self._traced if self.subject.live else self._recorded
+        for group in groups:
+            for name, values in group.items():
+                known = self.options.setdefault(name, [])
+                known += [value for value in values if value not in known]
+        for group in groups:
+            for values in product(*group.values()):
+                with np.errstate(all="ignore"):
+                    try:
+                        state = replace(self.state, **dict(zip(group, values)))
+                        if (place := self._place(state)) not in variants:
+                            variants[place] = shown(state)
+                    except (TypeError, ValueError, AttributeError):  # it looks at a number, or does not exist
+                        pass
         moving = self.moving if variants else []
         if not variants:
-            chosen, variants = [], {"": self._described(TracedArrays(self.tables), self.data)}
-        alive = [*chosen, *moving]
+            self.options = {}
+            variants[""] = self._described(TracedArrays(self.tables), self.data)
+        alive = [*self.options, *moving]
         texts = {}
         for name in LANGUAGES:
             with in_language(name):
-                shown = self.subject.controls()
-                labels = {c["field"]: c["label"] for c in shown}
-                notice = tr(NOTICE, alive=tr(", ").join(labels[field] for field in alive)) if alive else tr(STILL)
-                texts[name] = {"controls": shown, "wording": wording((*SCRIPTS, *LIVE)), "notice": notice, "notices": list(self.subject.notices(self.data)),
+                controls = self.subject.controls()
+                labels = {c["field"]: c["label"] for c in controls}
+                notice = HELD if self.subject.recorded else NOTICE
+                notice = tr(notice, alive=tr(", ").join(labels[field] for field in alive), n=len(variants)) if alive else tr(STILL)
+                texts[name] = {"controls": controls, "wording": wording((*SCRIPTS, *LIVE)), "notice": notice, "notices": list(self.subject.notices(self.data)),
                               "needs": {field: tr(NEEDS, field=label) for field, label in labels.items() if field not in alive}}
         return _html(self, {"name": self.subject.name, "values": asdict(self.state), "initial": asdict(self.subject.state()),
-                            "chosen": chosen, "alive": alive, "texts": texts, "variants": variants})
+                            "options": self.options, "alive": alive, "texts": texts, "variants": variants})
+
+    def _recorded(self, state) -> dict:
+        return self._described(TracedArrays(self.tables), self.subject.compute(state))
 
     def _traced(self, state) -> dict:
         xp, moved = TracedArrays(self.tables), object.__new__(type(state))
@@ -228,7 +256,7 @@ class _Page:
             if isinstance(one, Choice):
                 return plain(one)
             return {"name": one.name, "title": plain(one.title), "span": one.span, "height": one.height, "pick": list(one.pick),
-                    "square": one.square, "rows": one.rows, "marks": [mark(each) for each in one.marks],
+                    "square": one.square, "rows": one.rows, "marks": [self._pooled(mark(each)) for each in one.marks],
                     "x": plain(one.x), "y": plain(one.y)}
         pictures = {}
         for name in LANGUAGES:
@@ -239,7 +267,11 @@ class _Page:
         return {"pictures": pictures, "shapes": shapes, "compute": self.functions.setdefault(function, len(self.functions))}
 
     def _pooled(self, part) -> int:
-        return self.pool.setdefault(json.dumps(part, ensure_ascii=False, separators=(",", ":")), len(self.pool))
+        return self.pool.setdefault(_json(part), len(self.pool))
+
+
+def _json(value) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _coded(kind: str, raw: bytes) -> list[str]:
@@ -249,8 +281,7 @@ def _coded(kind: str, raw: bytes) -> list[str]:
 def _html(page: _Page, content: dict) -> str:
     content |= {"tables": {name: _coded(*array) for array, name in page.tables.items()},
              "drawn": {name: [_coded("<f4", raw), shape] for (shape, raw), name in page.drawn.items()},
-             "pool": [json.loads(text) for text in page.pool],
              "colours": DRAWING | {"maps": {name: _coded("|u1", table.tobytes()) for name, table in MAPS.items()}}}
     parts = {"name": page.subject.name, "style": style(), "scripts": script((*SCRIPTS, *LIVE)), "functions": ",\n".join(page.functions),
-             "content": json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")}
+             "content": f'{_json(content)[:-1]},"pool":[{",".join(page.pool)}]}}'.replace("</", "<\\/")}
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], (FRONT / "page.html").read_text("utf-8"))

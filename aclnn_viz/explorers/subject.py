@@ -39,6 +39,7 @@ class Subject:
     notices: Callable = lambda data: map(tr, data.notices)  # data -> small print
     live: tuple = ()  # (gathered, data) that can be traced: then a page computes the picture without Python
     kept: tuple[str, ...] = ()  # fields that a page leaves as they are
+    recorded: tuple[dict, ...] = ()  # where nothing can be traced: {field: values, or () for all}, of whose products a page holds the pictures
 
     def drawn(self, data) -> tuple[dict, list[dict]]:
         """Return what the browser draws: the arrays by name, and the panels."""
