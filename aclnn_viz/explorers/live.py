@@ -8,6 +8,7 @@ runs the operator stay as they were saved: the page says so, and what opens it i
 import base64
 import json
 import re
+from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from itertools import product
 
@@ -17,12 +18,12 @@ from aclnn_viz.arrays.traced import Traced, TracedArrays
 from aclnn_viz.errors import problem
 from aclnn_viz.explorers.device import host
 from aclnn_viz.explorers.scripts import FRONT, SCRIPTS, script, style, wording
-from aclnn_viz.explorers.state import controls
+from aclnn_viz.explorers.state import StateError, controls
 from aclnn_viz.operators.parameters import bind
 from aclnn_viz.pictures.marks import Handles
 from aclnn_viz.pictures.palette import DRAWING, MAPS
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.words.messages import LANGUAGES, Choice, Number, Text, in_language, message, tr
+from aclnn_viz.words.messages import LANGUAGES, Choice, Number, Text, in_language, language_here, message, tr
 
 LIVE = ("steps.js", "live.js", "twin.js")  # what a page has beside the front end
 MOST = 24  # combinations of choices that a page holds
@@ -135,18 +136,39 @@ def saved(subject, state, data) -> str:
             page, chosen = _Page(subject, state, data, bool(page.moving)), dict([*chosen.items()][:-1])
 
 
+def traced(subject, state, data) -> dict:
+    """Return what a browser needs to draw a state anew where `moving` fields move; without functions where the picture cannot be traced.
+
+    The kernel answers after it: what the kit's own kernel does not compute is not drawn before.
+    """
+    page = _Page(subject, state, data, languages=(language_here(),))
+    moving = [*page.moving, *(page.handles or ())[:1]]
+    if moving and getattr(state, "device", "host") == "host" and getattr(state, "plan", "documented") == "documented":
+        page.compute([{}])
+    return {"values": asdict(state), "moving": moving, "content": page.content(), "functions": ",".join(page.functions)}
+
+
 class _Page:
     """What the combinations of a page share: arrays, descriptions and functions, each held once."""
 
-    def __init__(self, subject, state, data, moving=True):
-        self.subject, self.state, self.data = subject, state, data
+    def __init__(self, subject, state, data, moving=True, languages=LANGUAGES):
+        self.subject, self.state, self.data, self.languages = subject, state, data, languages
         self.tables, self.pool, self.drawn, self.functions = {}, {}, {}, {}
         self.controls = controls(subject.state)
         handles = [mark for panel in subject.panels(data) for mark in panel.marks if isinstance(mark, Handles)]
         self.handles = [handles[0].move, *handles[0].x.shape] if handles else None
         self.options, self.variants = {}, {}  # values by field, and pictures by the places of values among them
-        self.moving = [c["field"] for c in self.controls if moving and subject.live
-                       and (c["kind"] == "real" or c.get("below") or c.get("moves")) and c["field"] not in subject.kept]
+        self.moving = [c["field"] for c in self.controls if moving and subject.live and c["field"] not in subject.kept
+                       and (c.get("below") or c.get("moves") or c["kind"] == "real" and self._same_inputs(c))]
+
+    def _same_inputs(self, control) -> bool:
+        """Whether there are the same inputs at both ends of a slider: what decides which there are cannot move a picture."""
+        def there(end):
+            given = self.subject.inputs(replace(self.state, **{control["field"]: control[end]}))
+            return {name: np.shape(value) for name, value in given.items() if value is not None}
+        with suppress(StateError), np.errstate(all="ignore"):
+            return there("low") == there("high")
+        return False
 
     def values_of(self, name: str, given=()) -> list:
         """The values of a field that a page has, that of its own state among them."""
@@ -161,8 +183,8 @@ class _Page:
     def _place(self, state) -> str:
         return ",".join(str(values.index(getattr(state, name))) for name, values in self.options.items())
 
-    def written(self, groups: list[dict]) -> str:
-        """The page whose choices are all combinations of the values of a group, beside the saved state."""
+    def compute(self, groups: list[dict]) -> None:
+        """Make the pictures of all combinations of the values of each group, beside the saved state."""
         variants, shown = self.variants, self._traced if self.subject.live else self._recorded
         for group in groups:
             for name, values in group.items():
@@ -177,6 +199,11 @@ class _Page:
                             variants[place] = shown(state)
                     except (TypeError, ValueError, AttributeError):  # it looks at a number, or does not exist
                         pass
+
+    def written(self, groups: list[dict]) -> str:
+        """The page with the pictures of these groups, or with the one of the saved state."""
+        self.compute(groups)
+        variants = self.variants
         moving = self.moving if variants else []
         if not variants:
             self.options = {}
@@ -191,8 +218,19 @@ class _Page:
                 notice = tr(notice, alive=tr(", ").join(labels[field] for field in alive), n=len(variants)) if alive else tr(STILL)
                 texts[name] = {"controls": controls, "wording": wording((*SCRIPTS, *LIVE)), "notice": notice, "notices": list(self.subject.notices(self.data)),
                               "needs": {field: tr(NEEDS, field=label) for field, label in labels.items() if field not in alive}}
-        return _html(self, {"name": self.subject.name, "values": asdict(self.state), "initial": asdict(self.subject.state()),
-                            "options": self.options, "alive": alive, "texts": texts, "variants": variants})
+        content = self.content(
+            name=self.subject.name, initial=asdict(self.subject.state()), alive=alive, texts=texts,
+            colours=DRAWING | {"maps": {name: _coded("|u1", table.tobytes()) for name, table in MAPS.items()}})
+        parts = {"name": self.subject.name, "style": style(), "scripts": script((*SCRIPTS, *LIVE)), "functions": ",\n".join(self.functions),
+                 "content": content.replace("</", "<\\/")}
+        return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], (FRONT / "page.html").read_text("utf-8"))
+
+    def content(self, **more) -> str:
+        """What the functions and the pictures refer to, as JSON."""
+        held = more | {"values": asdict(self.state), "options": self.options, "variants": self.variants,
+                       "tables": {name: _coded(*array) for array, name in self.tables.items()},
+                       "drawn": {name: [_coded("<f4", raw), shape] for (shape, raw), name in self.drawn.items()}}
+        return f'{_json(held)[:-1]},"pool":[{",".join(self.pool)}]}}'
 
     def _recorded(self, state) -> dict:
         return self._described(TracedArrays(self.tables), self.subject.compute(state))
@@ -259,7 +297,7 @@ class _Page:
                     "square": one.square, "rows": one.rows, "marks": [self._pooled(mark(each)) for each in one.marks],
                     "x": plain(one.x), "y": plain(one.y)}
         pictures = {}
-        for name in LANGUAGES:
+        for name in self.languages:
             with in_language(name):
                 pictures[name] = {"panels": [self._pooled(panel(one)) for one in self.subject.panels(data)],
                                   "headline": [self._pooled(plain(one)) for one in self.subject.headline(data)]}
@@ -276,12 +314,3 @@ def _json(value) -> str:
 
 def _coded(kind: str, raw: bytes) -> list[str]:
     return [kind[1:], base64.b64encode(raw).decode()]
-
-
-def _html(page: _Page, content: dict) -> str:
-    content |= {"tables": {name: _coded(*array) for array, name in page.tables.items()},
-             "drawn": {name: [_coded("<f4", raw), shape] for (shape, raw), name in page.drawn.items()},
-             "colours": DRAWING | {"maps": {name: _coded("|u1", table.tobytes()) for name, table in MAPS.items()}}}
-    parts = {"name": page.subject.name, "style": style(), "scripts": script((*SCRIPTS, *LIVE)), "functions": ",\n".join(page.functions),
-             "content": f'{_json(content)[:-1]},"pool":[{",".join(page.pool)}]}}'.replace("</", "<\\/")}
-    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], (FRONT / "page.html").read_text("utf-8"))

@@ -190,6 +190,23 @@ function fitting(controls, values, good) {
   return [now, wrong];
 }
 
+// What the kernel sent of a picture: whether it is of these values but for what moves, and the picture as a function of them.
+function computedHere({ values: traced, moving, content, functions }, language) {
+  const written = JSON.parse(content), page = opened(written);
+  const T = Object.fromEntries(Object.entries(written.tables).map(([name, table]) => [name, decoded(table)]));
+  try {
+    page.functions = new Function("S", "T", `return [${functions}]`)(S, T);
+  } catch { page.places = []; }  // a page that allows no such thing: the kernel draws
+  const fits = (values) => Object.entries(traced).every(([field, value]) => moving.includes(field)
+    || JSON.stringify(value) === JSON.stringify(values[field]));
+  const picture = (values, controls) => {
+    if (!page.places.length || !fits(values) || Object.keys(fitting(controls, values, values)[1]).length) return null;
+    const made = pictureOf(page, values, language);
+    return { headline: made.headline, panels: made.panels, ...packed(made) };
+  };
+  return { fits, picture };
+}
+
 const stateText = (values, saved) => new URLSearchParams(Object.entries(values)
   .filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(saved[field]))
   .map(([field, value]) => [field, JSON.stringify(value)])).toString();
@@ -210,7 +227,7 @@ const decoded = ([kind, text]) => new { u1: Uint8Array, f4: Float32Array, f8: Fl
 
 function opened(page) {
   const each = (lists, make) => Object.fromEntries(Object.entries(lists).map(([name, one]) => [name, make(one)]));
-  const maps = each(page.colours.maps, (table) => new DataView(decoded(table).buffer));
+  const maps = each(page.colours?.maps ?? {}, (table) => new DataView(decoded(table).buffer));
   return { ...page, drawn: each(page.drawn, ([table, shape]) => ({ data: decoded(table), shape })), colours: { ...page.colours, maps },
     places: Object.keys(page.variants).map((place) => (place ? place.split(",").map(Number) : [])) };
 }
@@ -249,7 +266,7 @@ function openLive(el, written) {
     on: (name, call) => (listeners[name] ??= []).push(call),
     off: (name, call) => { listeners[name] = (listeners[name] ?? []).filter((one) => one !== call); },
     save_changes: answer,
-    send: ({ lift }) => {
+    send: ({ lift }) => {  // there is no kernel that could trace
       const state = stateText(kept.values, page.initial);
       const text = lift === "link" ? location.href.split("#")[0] + link()
         : `import aclnn_viz as av\n\nav.explore("${page.name}"${state && `, state="${state}"`})\n`;
