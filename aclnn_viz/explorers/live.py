@@ -27,6 +27,7 @@ from aclnn_viz.words.messages import LANGUAGES, Choice, Number, Text, in_languag
 
 LIVE = ("steps.js", "live.js", "twin.js")  # what a page has beside the front end
 MOST = 24  # combinations of choices that a page holds
+STOPS = 9  # pictures of a slider that cannot be traced
 LARGEST = 3_000_000  # bytes of a page
 KEPT = ("seed", "device", "soc", "cann", "plan")  # what the kit's own kernel, and the host, must not be asked again for
 NOTICE = message("This page computes its picture without Python, as the kit's own kernel does; the truth is computed in float64. "
@@ -54,7 +55,8 @@ class TracedOperator:
         return self._run(self._op.page.backward, self._op.arrange_backward, self._op.bind, given)
 
     def truth(self, /, **given):
-        if any(isinstance(value, Traced) and value.dtype == np.float64 for value in given.values() if np.ndim(getattr(value, "held", 0))):
+        moves = any(isinstance(value, Traced) for value in given.values())
+        if moves and any(getattr(value, "dtype", None) == np.float64 for name, value in given.items() if name in self._op.tensors):
             raise TypeError(problem("the truth of float64 takes more digits than a page has", "inputs of float64", "choose another dtype"))
         return self._run(self._op.page.backward, self._op.arrange_backward, self._op.bind, given, np.dtype(np.float64))
 
@@ -126,14 +128,17 @@ def saved(subject, state, data) -> str:
         options = page.values_of(name)
         if many * len(options) <= MOST:
             chosen, many = chosen | {name: options}, many * len(options)
+    # Sliders whose ends have other inputs have a picture of some stops.
+    sliders = [{c["field"]: page.values_of(c["field"], np.round(np.linspace(c["low"], c["high"], STOPS), 9).tolist())} for c in page.controls if subject.live
+               and c["kind"] == "real" and c["field"] not in (*page.moving, *subject.kept)]
     while True:
-        made = page.written([chosen] if subject.live else [])
+        made = page.written([chosen, *sliders] if subject.live else [])
         if subject.live and not page.shows(state) and (page.moving or chosen):  # the state itself looks at a number that moves
             page, chosen = _Page(subject, state, data, moving=False), chosen if page.moving else {}
-        elif len(made) <= LARGEST or not chosen:
+        elif len(made) <= LARGEST or not (chosen or sliders):
             return made
         else:
-            page, chosen = _Page(subject, state, data, bool(page.moving)), dict([*chosen.items()][:-1])
+            page, chosen, sliders = _Page(subject, state, data, bool(page.moving)), chosen if sliders else dict([*chosen.items()][:-1]), sliders[:-1]
 
 
 def traced(subject, state, data) -> dict:
@@ -162,12 +167,10 @@ class _Page:
                        and (c.get("below") or c.get("moves") or c["kind"] == "real" and self._same_inputs(c))]
 
     def _same_inputs(self, control) -> bool:
-        """Whether there are the same inputs at both ends of a slider: what decides which there are cannot move a picture."""
-        def there(end):
-            given = self.subject.inputs(replace(self.state, **{control["field"]: control[end]}))
-            return {name: np.shape(value) for name, value in given.items() if value is not None}
-        with suppress(StateError), np.errstate(all="ignore"):
-            return there("low") == there("high")
+        """Whether the inputs that a trace takes as they are stay so from one end of a slider to the other."""
+        with suppress(StateError):
+            low, high = (self.subject.drawn_of(replace(self.state, **{control["field"]: control[end]})) for end in ("low", "high"))
+            return low.keys() == high.keys() and all(np.array_equal(value, high[name]) for name, value in low.items())
         return False
 
     def values_of(self, name: str, given=()) -> list:

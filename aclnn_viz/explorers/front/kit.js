@@ -195,7 +195,11 @@ function explorer(build) {
       parts.say({ headline: made.headline, notices: model.get("words").notices ?? [] });
       return true;
     };
-    const traced = ({ traced: sent }) => { if (sent) here = computedHere(sent, el.lang); };
+    const traced = ({ traced: sent }) => {
+      if (!sent) return;
+      here = computedHere(sent, el.lang);
+      el.setAttribute("data-traced", "");
+    };
     const kit = {
       model, el, panels, words, all: [], theme: readTheme(el, model),
       get values() { return values; },
