@@ -34,9 +34,9 @@ ASLEEP = f"""async ([field, value]) => {{{WAITING}
     input.value = String(value);
     input.dispatchEvent(new Event("input", {{ bubbles: true }}));
     await frame();
-    const found = [before, said(), model.get("picture").for[field]];
+    const seen = [before, said(), model.get("picture").for[field]];
     await asleep;
-    return found;
+    return seen;
 }}"""
 
 
