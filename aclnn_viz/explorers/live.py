@@ -117,28 +117,15 @@ class _NotZero(Traced):
 def saved(subject, state, data) -> str:
     """Return the page of a state whose data are those of Python."""
     page = _Page(subject, state, data)
-    if subject.recorded and getattr(state, "device", "host") == "host":
-        groups = [{name: page.values_of(name, given) for name, given in group.items()} for group in subject.recorded]
-        while len(made := page.written(groups)) > LARGEST and groups:
-            page, groups = _Page(subject, state, data), groups[:-1]
-        return made
-    names = [c["field"] for c in subject.controls() if c["field"] not in KEPT and c["kind"] in ("choice", "flag") and c["field"] not in subject.kept and not c.get("moves")]
-    chosen, many = {}, 1
-    for name in names if subject.live else ():
-        options = page.values_of(name)
-        if many * len(options) <= MOST:
-            chosen, many = chosen | {name: options}, many * len(options)
-    # Sliders whose ends have other inputs have a picture of some stops.
-    sliders = [{c["field"]: page.values_of(c["field"], np.round(np.linspace(c["low"], c["high"], STOPS), 9).tolist())} for c in page.controls if subject.live
-               and c["kind"] == "real" and c["field"] not in (*page.moving, *subject.kept)]
+    groups = page.groups()
     while True:
-        made = page.written([chosen, *sliders] if subject.live else [])
-        if subject.live and not page.shows(state) and (page.moving or chosen):  # the state itself looks at a number that moves
-            page, chosen = _Page(subject, state, data, moving=False), chosen if page.moving else {}
-        elif len(made) <= LARGEST or not (chosen or sliders):
+        made = page.written(groups)
+        if not page.shows(state):  # it looks at a number that moves
+            page, groups = _Page(subject, state, data, moving=False), groups if page.moving else []
+        elif len(made) <= LARGEST or not groups:
             return made
         else:
-            page, chosen, sliders = _Page(subject, state, data, bool(page.moving)), chosen if sliders else dict([*chosen.items()][:-1]), sliders[:-1]
+            page, groups = _Page(subject, state, data, bool(page.moving)), groups[:-1] or [dict([*groups[0].items()][:-1])][:len(groups[0]) - 1]
 
 
 def traced(subject, state, data) -> dict:
@@ -172,6 +159,20 @@ class _Page:
             low, high = (self.subject.drawn_of(replace(self.state, **{control["field"]: control[end]})) for end in ("low", "high"))
             return low.keys() == high.keys() and all(np.array_equal(value, high[name]) for name, value in low.items())
         return False
+
+    def groups(self) -> list[dict]:
+        """The values by field of which a page has all combinations: first of as many choices as fit, then of sliders with stops."""
+        subject, chosen, many = self.subject, {}, 1
+        if not subject.live:
+            recorded = subject.recorded if getattr(self.state, "device", "host") == "host" else ()
+            return [{name: self.values_of(name, given) for name, given in group.items()} for group in recorded]
+        still = [c for c in self.controls if c["field"] not in (*KEPT, *subject.kept, *self.moving)]
+        for name in [c["field"] for c in still if c["kind"] in ("choice", "flag")]:
+            options = self.values_of(name)
+            if many * len(options) <= MOST:
+                chosen, many = chosen | {name: options}, many * len(options)
+        return [chosen, *({c["field"]: self.values_of(c["field"], np.round(np.linspace(c["low"], c["high"], STOPS), 9).tolist())}
+                          for c in still if c["kind"] == "real")]
 
     def values_of(self, name: str, given=()) -> list:
         """The values of a field that a page has, that of its own state among them."""
@@ -233,7 +234,7 @@ class _Page:
         held = more | {"values": asdict(self.state), "options": self.options, "variants": self.variants,
                        "tables": {name: _coded(*array) for array, name in self.tables.items()},
                        "drawn": {name: [_coded("<f4", raw), shape] for (shape, raw), name in self.drawn.items()}}
-        return f'{_json(held)[:-1]},"pool":[{",".join(self.pool)}]}}'
+        return _json(held | {"pool": [json.loads(text) for text in self.pool]})
 
     def _recorded(self, state) -> dict:
         return self._described(TracedArrays(self.tables), self.subject.compute(state))

@@ -153,9 +153,10 @@ def test_a_choice_without_a_picture_beside_the_others_stays_and_sets_them_back(t
     assert shown["values"] == start | {"operator": "rms_norm"} and differences(subject, shown["values"], shown, 0.0) == []
 
 
-def test_a_slider_that_decides_which_inputs_there_are_does_not_move():
-    alive = page_of(saved("flash_attention_score")[-1])["alive"]
-    assert "scaleValue" in alive and "keepProb" not in alive  # below 1 there is a mask of dropout, too
+def test_a_slider_that_decides_which_inputs_there_are_has_stops_alone():
+    page = page_of(saved("flash_attention_score")[-1])
+    assert "scaleValue" in page["alive"] and "scaleValue" not in page["options"]
+    assert "keepProb" not in page["alive"] or "keepProb" in page["options"]  # below 1 there is a mask of dropout, too
 
 
 def test_of_what_a_device_computes_a_page_records_nothing():
