@@ -74,4 +74,5 @@ def open_in_jupyterlab(folder: Path, page: str) -> None:
     environment = os.environ | {"JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, (str(SETTINGS), searched)))}
     root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     os.execve(sys.executable, [sys.executable, "-m", "jupyterlab", *root, f"--ServerApp.root_dir={folder}",
-                               f"--LabApp.default_url=/lab/tree/{page}"], environment)
+                               f"--LabApp.default_url=/lab/tree/{page}", "--LabApp.custom_css=True",
+                               f"--ServerApp.tornado_settings=static_custom_path={SETTINGS / 'custom'}"], environment)

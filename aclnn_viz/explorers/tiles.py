@@ -21,6 +21,8 @@ WIDE = 470  # pixels of its cells
 LINES, LETTERS = 12, 104  # of the panel of the program
 HAZARD = 1  # the kind of marks on what is wrong
 NOTHING = Axis("", 0, 1, ticks=())
+RECORDED = ({"step": range(64), "core": range(4)}, {"fault": (), "schedule": ()}, {"program": (), "time": ()}, {"buffers": (), "unified_buffer": ()},
+            {"cores": range(1, 9)}, {"dtype": (), "soc": ()})
 NO_HAZARD = message("None: every access is ordered, every byte that is read was written, every wait has its partner.")
 ORDERS = {"eager": message("as issued"), "late": message("as late as the waits allow")}
 
@@ -237,4 +239,4 @@ def cpp(subject, state: State) -> str:
 
 
 def subject():
-    return Subject("tiles", operator_of, State, inputs, compute, panels, headline, describe, pytest_case, cpp, notices)
+    return Subject("tiles", operator_of, State, inputs, compute, panels, headline, describe, pytest_case, cpp, notices, recorded=RECORDED)
