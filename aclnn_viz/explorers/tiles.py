@@ -30,12 +30,12 @@ def panels(data: Data) -> list[Panel]:
             *(tiles_stated.panels(data) if data.times else [tiles_time.pipes(data)])]
 
 
-def owners(data: Data) -> Panel:
-    """The outputs one below the other, each element in the colour of its core; tails and wrong numbers have marks."""
+def owners(data: Data, most: int = ROWS) -> Panel:
+    """The outputs one below the other in at most so many rows, each element in the colour of its core; tails and wrong numbers have marks."""
     parts = data.work.owned
     columns = min(max(part.core.shape[1] for part in parts), CELLS)
     total, found, ticks, texts = sum(len(part.core) for part in parts), [], [], []
-    rows = min(total, ROWS + 1 - len(parts))
+    rows = min(total, most + 1 - len(parts))
     for part in parts:
         down, across = _picked(part, rows * len(part.core) // total, columns)
         ticks.append((len(found) + (len(down) - 1) / 2, part.name))
