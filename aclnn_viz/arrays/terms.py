@@ -19,8 +19,8 @@ PLAIN = NumPyArrays()
 MOVING = {"reshape", "moveaxis", "permute_dims", "broadcast_to", "expand_dims", "squeeze", "astype"}  # the same numbers
 REDUCING = {"sum", "mean", "max", "min", "prod", "any", "all"}  # all elements along axes make one
 #: How a step is written, and how tightly its text holds together; any other is a call.
-WRITTEN = {"add": (" + ", 2), "subtract": (" − ", 2), "multiply": (" × ", 3), "divide": (" / ", 3), "less": (" < ", 1), "less_equal": (" ≤ ", 1),
-           "greater": (" > ", 1), "greater_equal": (" ≥ ", 1), "equal": (" = ", 1), "not_equal": (" ≠ ", 1),
+WRITTEN = {"add": (" + ", 2), "subtract": (" − ", 2), "multiply": (" × ", 3), "divide": (" / ", 3), "less": (" < ", 1), "less_equal": (" <= ", 1),
+           "greater": (" > ", 1), "greater_equal": (" >= ", 1), "equal": (" == ", 1), "not_equal": (" != ", 1),
            "bitwise_and": (" and ", 0), "bitwise_or": (" or ", 0), "negative": ("−", 3)}
 CALL = ", ", 4
 

@@ -140,7 +140,7 @@ def moved(data: Data) -> Panel:
     """Bytes that copies move, beside those of all elements that are copied, each once."""
     run, least = data.work.run, data.work.least
     most = max(run.gm_bytes, least, 1)
-    rows = ((tr("moved"), run.gm_bytes, 0), (tr("least"), least, 2))
+    rows = ((tr("moved"), run.gm_bytes, 0), (tr("each once"), least, 2))
     marks = [Box(0, row - 0.35, size / most, row + 0.35, "", kind, filled=True) for row, (_, size, kind) in enumerate(rows)]
     ticks = tuple((row, f"{name} {kib(size)}") for row, (name, size, _) in enumerate(rows))
     title = tr("Bytes: {times} × the least", times=f"{run.gm_bytes / least:.2f}") if least else tr("Bytes: beside the least")
@@ -168,7 +168,7 @@ def headline(data: Data) -> list[str]:
     kinds = list(dict.fromkeys(hazard.kind for hazard in data.hazards))
     found = tr("Hazards: {kinds}", kinds=tr(", ").join(map(tr, kinds))) if kinds else tr("No hazard")
     numbers = tr("wrong are {numbers}", numbers=tr(", ").join(wrong)) if wrong else tr("all numbers are right")
-    lines.append(tr("{hazards}; {numbers}, landing {how}.", hazards=found, numbers=numbers, how=_landing(data)))
+    lines.append(tr("{hazards}; {numbers} when instructions take effect {how}.", hazards=found, numbers=numbers, how=_landing(data)))
     if data.times:
         lines.append(data.times.sentence)
     if data.fault:

@@ -58,7 +58,7 @@ class Machine:
                                  "UB", "Machine", "less than the product has makes tiles small enough to be seen")
     buffers: int = choice(2, {1: "one", 2: "two"}, "buffers", "Machine", "blocks of each queue")
     schedule: str | int = choice("eager", {"eager": "as issued", "late": "late", 0: "drawn: 0", 1: "drawn: 1",
-                                           2: "drawn: 2"}, "lands", "Machine", "when what a pipe does takes effect; late: "
+                                           2: "drawn: 2"}, "takes effect", "Machine", "when what a pipe does takes effect; late: "
                                                                                "not before something waits for it")
 
     seed = 0  # of the numbers, which do not matter here

@@ -157,10 +157,11 @@ def pipes(data: Data, said: dict | None = None) -> Panel:
     marks += [Rule("x", step - 0.5, "SyncAll", 3) for epoch, step in epochs.items() if epoch and first <= step < last]
     marks += [] if said else [Rule("x", data.step, "", HAZARD)]
     marks += idle(data, (first + last) / 2)
-    bottom = max(y for y, _ in ticks) + 0.6
+    bottom, apart = max(y for y, _ in ticks) + 0.6, 5 if last - first > 12 else 2
     title = tr(PAGES if data.work.steps > PAGE else WHOLE, core=data.state.core, first=first,
                last=min(last, data.work.steps) - 1, all=data.work.steps)
-    return Panel("pipes", title, tuple(marks), Axis(tr("step") if said else tr("step (drag to move through time)"), first - 0.5, last - 0.5),
+    return Panel("pipes", title, tuple(marks), Axis(tr("step") if said else tr("step (drag to move through time)"), first - 0.5, last - 0.5, ticks=tuple(
+                     (step, str(step)) for step in range(-(-first // apart) * apart, last, apart))),
                  Axis("", bottom, -1.0, ticks=tuple(ticks)), 20, max(300, int(17 * bottom) + 60) if said else 300, pick=() if said else ("step",))
 
 

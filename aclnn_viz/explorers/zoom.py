@@ -23,7 +23,8 @@ from aclnn_viz.words.messages import Choice, meant, message, tr
 
 LEVELS = {"formula": message("formula"), "tensor": meant("tensor", "tensor of a term"), "tiles": message("tiles"), "pipes": message("pipes")}
 DOWN = {"formula": message("Click a term to see its tensor."), "tensor": message("Click a number to see which tile computes it."),
-        "tiles": message("Click an element to see the instructions of its tile."), "pipes": message("Filled instructions belong to the tile of the number; the table says what they wrote. Click the path to go back.")}
+        "tiles": message("Click an element to see the instructions of its tile."), "pipes": message(
+            "Filled instructions belong to the tile of the number; the table says what they wrote, and which term it is. Click the path to go back.")}
 STEP, CHOSEN, OUTPUT, ALONG, GIVEN = range(5)  # kinds of marks
 MANY = 99  # rows of outputs: all that there are
 WIDEST = 90  # letters across that formulas have at least
@@ -128,8 +129,9 @@ def tensor(data: Data) -> list[Panel]:
         firsts = [(int(shown.firsts[0][r]), int(shown.firsts[1][c])) for r, c in zip(i, j)]
         sets = tuple((("row", r),) * (rows > 1) + (("column", c),) * (columns > 1) + (("level", "tiles"),) for r, c in firsts)
         texts = tuple("\n".join(sentences(z, k, lambda table: table[place])) for place in firsts)
-        title = message("{term}, shape {shape}") if rows * columns == np.prod(shown.shape) else message("{term}, shape {shape}: the {n} elements that are looked up")
-        return Panel("tensor", tr(title, term=shown.term.label, shape=shown.shape, n=rows * columns), (
+        title = message("{term}, shape {shape}: the elements that are looked up") if rows * columns < np.prod(shown.shape) else message(
+            "{term}, shape {shape}") if shown.shape == shown.size else message("{term}, shape {shape}, in {rows} rows")
+        return Panel("tensor", tr(title, term=shown.term.label, shape=shown.shape, rows=rows), (
             Heat(z.values[k][at], *scale(z.values[k][at]), True), Box(-0.5, y - 0.5, columns - 0.5, y + 0.5, "", GIVEN), Box(x - 0.5, y - 0.5, x + 0.5, y + 0.5, "", CHOSEN),
             Spots(j - 0.5, i - 0.5, j + 0.5, i + 0.5, texts, sets)),
             Axis(tr("column"), -0.5, columns - 0.5), Axis(tr("row"), rows - 0.5, -0.5), 20, 60 + 32 * rows, least=DIGITS * columns)
