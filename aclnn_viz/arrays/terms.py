@@ -152,12 +152,13 @@ def linked(name: str, part: Noted, shape: tuple, takes: tuple, how: dict) -> Lin
     return Link(part.term, np.broadcast_to(part.at, shape).reshape(-1))
 
 
-def same_element(terms, first: Term, at: np.ndarray) -> dict[Term, np.ndarray]:
-    """Return, for elements `at` of a term, the element of each term that belongs to it, as far as the steps tell.
+def same_element(steps, first: Term, size: int) -> dict[Term, np.ndarray]:
+    """Return, for each of the `size` elements of a step, the element of each term that belongs to it, as far as the steps tell.
 
     Raises ValueError where several elements of a term do.
     """
-    found, links = {first: at}, [(one, link) for one in terms for link in one.links]
+    links = [(one, link) for one in steps for link in one.links]
+    found = {first: np.arange(size)}
     for looked in (False, True):
         before = 0
         while len(found) > before:

@@ -126,14 +126,12 @@ def tensor(data: Data) -> list[Panel]:
         (rows, columns), at = shown.size, np.ix_(*shown.firsts)
         i, j = np.indices((rows, columns)).reshape(2, -1)
         y, x = element(data.xp, shown.rows, data.row), element(data.xp, shown.columns, data.column)
-        firsts = [(int(shown.firsts[0][r]), int(shown.firsts[1][c])) for r, c in zip(i, j)]
-        sets = tuple((("row", r),) * (rows > 1) + (("column", c),) * (columns > 1) + (("level", "tiles"),) for r, c in firsts)
-        texts = tuple("\n".join(sentences(z, k, lambda table: table[place])) for place in firsts)
+        texts = tuple("\n".join(sentences(z, k, lambda table: table[at].flat[n])) for n in range(rows * columns))
         title = message("{term}, shape {shape}: the elements that are looked up") if rows * columns < np.prod(shown.shape) else message(
             "{term}, shape {shape}") if shown.shape == shown.size else message("{term}, shape {shape}, in {rows} rows")
         return Panel("tensor", tr(title, term=shown.term.label, shape=shown.shape, rows=rows), (
             Heat(z.values[k][at], *scale(z.values[k][at]), True), Box(-0.5, y - 0.5, columns - 0.5, y + 0.5, "", GIVEN), Box(x - 0.5, y - 0.5, x + 0.5, y + 0.5, "", CHOSEN),
-            Spots(j - 0.5, i - 0.5, j + 0.5, i + 0.5, texts, sets)),
+            Spots(j - 0.5, i - 0.5, j + 0.5, i + 0.5, texts, tuple((*each, ("level", "tiles")) for each in shown.clicks))),
             Axis(tr("column"), -0.5, columns - 0.5), Axis(tr("row"), rows - 0.5, -0.5), 20, 60 + 32 * rows, least=DIGITS * columns)
 
     def parts(k):
@@ -181,8 +179,7 @@ def owners(data: Data) -> list[Panel]:
         marks += [Box(element(xp, ends, column), row - 0.5, element(xp, ends, column + 1), row + 0.5, "", CHOSEN), Spots(
             ends[j], i + top - 0.5, ends[j + 1], i + top + 0.5,
             tuple(tr("core {core}, tile {tile}", core=core, tile=tile) for core, tile in zip(part.core.flat, part.tile.flat)),
-            tuple((("row", int(shown.firsts[0][r])),) * (height > 1) + (("column", int(shown.firsts[1][c])),) * (wide > 1) + (
-                ("term", number_of(data, shown.term)), ("level", "pipes")) for r, c in zip(i, j)))]
+            tuple((*each, ("term", number_of(data, shown.term)), ("level", "pipes")) for each in shown.clicks))]
         top += height + 1
     return [Panel("owners", found.title, (*found.marks, *marks), found.x, found.y, 20, 30 + 30 * top),
             tiles.moved(seen), tiles.hazards(seen), picked(data.of_term(z.tile), len(z.tiles), lambda k: tiles_time.unified_buffer(_seen(data, k), whole=False))]

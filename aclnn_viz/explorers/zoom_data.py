@@ -60,6 +60,12 @@ class Shown(NamedTuple):
     def size(self) -> tuple[int, int]:
         return len(self.firsts[0]), len(self.firsts[1])
 
+    @property
+    def clicks(self) -> list[tuple]:
+        """What a click on each of its elements sets: the element of the first output, as far as it says which."""
+        rows, columns = self.size
+        return [(("row", int(r)),) * (rows > 1) + (("column", int(c)),) * (columns > 1) for r in self.firsts[0] for c in self.firsts[1]]
+
 
 class Zoomed(NamedTuple):
     """All of a state but the element: arrays (terms, rows, columns), of the errors in ulps `parts` (terms, steps, rows, columns).
@@ -150,15 +156,15 @@ def read(op, given: dict) -> Read:
     laid_out = {one for root in steps if root.term.name for one, *_ in laid(root.term)[1]}
     found = [one for one in (*inputs, *(step.term for step in steps)) if one in laid_out]
     try:
-        elements = same_element([one.term for one in steps] + [*inputs], first.term, first.at.reshape(-1))
+        elements = same_element([one.term for one in steps], first.term, first.size)
         if lost := [one.label for one in found if one not in elements or (elements[one] < 0).any()]:
             raise ValueError(f"{', '.join(lost)} apart from {name}")
+        if any((one.at.reshape(-1) != np.arange(one.size)).any() for one in outputs.values()):
+            raise ValueError("an output whose elements are moved")
         elements = {one: at.reshape(rows, -1) for one, at in elements.items()}
-        places = {one.name: (given[one.name] if one.name in given and np.size(given[one.name]) == values.size else values).shape for one, values in inputs.items()}
-        shapes = places | {name: arranged.results[name].documented_shape for name in outputs}
-        own = {one.term: np.argsort(one.at.reshape(-1)) for one in outputs.values()}
-        shown = [_matrix(one, shapes.get(one.name) if one.name in shapes else steps[one.place].shape,
-                         own[one][elements[one]] if one in own else elements[one]) for one in found]
+        shapes = {one.term.name: one.shape for one in (*steps, *inputs.values())} | {name: np.shape(value) for name, value in given.items()}
+        shapes |= {name: result.documented_shape for name, result in arranged.results.items()}
+        shown = [_matrix(one, shapes[one.name] if one.name else steps[one.place].shape, elements[one]) for one in found]
     except ValueError as error:
         raise NotSupported(problem("a zoom takes pages of which each term has one element for one of the first output", str(error), "zoom into another operator")) from error
     return Read(arranged, steps, outputs, inputs, shown, elements)
@@ -166,13 +172,11 @@ def read(op, given: dict) -> Read:
 
 def _matrix(term: Term, shape: tuple, at: np.ndarray) -> Shown:
     """A term as a matrix; raises ValueError where its elements are none."""
-    rows, columns = (np.unique(lines, axis=0, return_index=True, return_inverse=True)[1:] for lines in (at, at.T))
-    order = [np.argsort(first) for first, _ in (rows, columns)]
-    firsts = rows[0][order[0]], columns[0][order[1]]
-    if len({*at[np.ix_(*firsts)].flat}) != len({*at.flat}) or len({*at.flat}) != len(firsts[0]) * len(firsts[1]):
+    (_, down, rows), (_, across, columns) = (np.unique(lines, axis=0, return_index=True, return_inverse=True) for lines in (at, at.T))
+    if len({*at.flat}) != len(down) * len(across):
         raise ValueError(f"elements of {term.label} that are no rows and columns")
-    places = [np.argsort(each)[inverse.reshape(-1)] for each, (_, inverse) in zip(order, (rows, columns))]
-    return Shown(term, tuple(shape), *places, firsts, np.array(np.unravel_index(at, shape) if shape else [], int).reshape(-1, *at.shape))
+    index = np.unravel_index(at, shape) if shape else []
+    return Shown(term, shape, rows.reshape(-1), columns.reshape(-1), (down, across), np.array(index, int).reshape(-1, *at.shape))
 
 
 @lru_cache(8)
@@ -186,15 +190,15 @@ def zoomed(*machine) -> Zoomed:
     for one in terms:
         at, result = elements[one], arranged.results.get(one.name)
         each = [np.asarray(run[one.place] if one.takes else inputs[one].values, float).reshape(-1)[at] for run in runs]
-        each.append(final[one.name].astype(float).reshape(-1)[np.argsort(outputs[one.name].at.reshape(-1))[at]] if result else each[-1])
+        each.append(final[one.name].astype(float).reshape(-1)[at] if result else each[-1])
         found.append(each)
         parts.append(np.diff(each, axis=0) / ulp(each[0], result.format if result else float_format(arranged.compute)))
     found, work = np.array(found), tiles_data.ran(state)
-    places = {name: np.argsort(one.at.reshape(-1))[elements[one.term]] for name, one in outputs.items()}
+    places = {name: elements[one.term] for name, one in outputs.items()}
     tiles, owner = tiles_of(work, found[:, 0], places)
     goes = [next((name for name in outputs if one in _below(outputs[name].term)), next(iter(outputs))) for one in terms]
-    labels = [one.label for one in terms]
-    chosen = [labels.index(next(iter(outputs))), *(labels.index(label) if program == state.program and label in labels else -1 for program, label in TERMS)]
+    labels = [(state.program, one.label) for one in terms]
+    chosen = [labels.index(each) if each in labels else -1 for each in ((state.program, next(iter(outputs))), *TERMS)]
     return Zoomed(terms, shown, found[:, -1], found[:, 0], np.nan_to_num(parts), [message("{formula}", formula=one.term.label) for one in steps], work, tiles,
                   np.array([owner[name][places[name]] for name in goes]), np.array([places[name] for name in goes]), [*outputs], np.array(chosen))
 
