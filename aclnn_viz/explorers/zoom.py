@@ -217,10 +217,12 @@ def pipes(data: Data) -> list[Panel]:
                                                          for job in z.tiles[k].jobs}), least=tiles_time.ACROSS)
 
     def table(k):
-        shown = [*wrote(k)][-ROWS:]
-        marks = [Note(x, y, text, align) for y, (job, said) in enumerate(shown) for x, align, text in (
-            (0.03, "right", str(job.step)), (0.04, "left", pipe_name(job.pipe)), (0.1, "left", job.name), (0.24, "left", said))]
-        return Panel("table", tr("Step, pipe, instruction, and what it wrote for the element: the last {n}, as they were issued", n=len(shown)), tuple(marks), Axis("", 0, 1, ticks=()),
+        numbers, jobs = dict(wrote(k)), z.tiles[k].jobs
+        shown = jobs[-ROWS:]
+        marks = [Note(x, y, text, align) for y, job in enumerate(shown) for x, align, text in (
+            (0.03, "right", str(job.step)), (0.04, "left", pipe_name(job.pipe)), (0.1, "left", job.name), (0.24, "left", numbers.get(job, "")))]
+        title = tr("Step, pipe, instruction, and what it wrote for the element, if anything: the last {n} of {all}, as they were issued", n=len(shown), all=len(jobs))
+        return Panel("table", title, tuple(marks), Axis("", 0, 1, ticks=()),
                      Axis("", len(shown) - 0.4, -0.6, ticks=()), 20, 15 * len(shown) + 10, least=TABLE)
     return [picked(tile, len(z.tiles), make) for make in (timeline, table)]
 
