@@ -211,3 +211,10 @@ def test_a_click_on_each_number_marks_it_on_every_level(program):
 def test_a_term_of_another_program_is_refused():
     with pytest.raises(StateError, match="term of .* must be one of"):
         State(program="layer_norm", term=FIRST["rms_norm"])
+
+
+def test_a_lifted_test_runs_the_program_of_the_state():
+    names = {}
+    exec(SUBJECT.test(SUBJECT, State(program="softmax", rows=3, columns=9, level="pipes")), names)
+    names["test_the_program_in_this_state"]()
+    assert names["STATE"].rows == 3 and names["STATE"].program == "softmax"
