@@ -22,7 +22,7 @@ LESSONS = {
     "10_from_formula_to_tiles": "tiles", "19_one_slope_twenty_operators": "hardtanh", "20_softmax_and_its_losses": "softmax",
     "21_indices_that_scatter": "reflection_pad_2d",
 }
-SHOWN = [*LESSONS.items(), ("10_from_formula_to_tiles", "zoom")]
+SHOWN = [*LESSONS.items(), *((lesson, "zoom") for lesson in ("05_cross_entropy_loss", "06_group_norm_swish", "10_from_formula_to_tiles", "20_softmax_and_its_losses"))]
 OPERATORS = [name for name in LESSONS if "2" <= name[1] <= "6"]
 HAS_ALL = {  # what stands in the code of a lesson on an operator
     "its derivation": ".derive()", "steps of it": "how[", "proofs with mutants": "derivations.evidence(",

@@ -298,7 +298,7 @@ class _Page:
             if isinstance(one, Choice):
                 return plain(one)
             return {"name": one.name, "title": plain(one.title), "span": one.span, "height": one.height, "pick": list(one.pick),
-                    "square": one.square, "rows": one.rows, "marks": [self._pooled(mark(each)) for each in one.marks],
+                    "square": one.square, "rows": one.rows, "least": one.least, "marks": [self._pooled(mark(each)) for each in one.marks],
                     "x": plain(one.x), "y": plain(one.y)}
         pictures = {}
         for name in self.languages:

@@ -27,7 +27,8 @@ _PAGE = '''"""{gap}: what is computed, forward and backward, in the letters that
 Source: {gap}: the public document or file that the formulas are from.
 """
 
-# {gap}: one character an axis for every tensor, outputs too: a letter where blocks may be cut, a dot where not.
+# {gap}: one character for each axis of every tensor, outputs too, two for one that is a product such as G*D: a letter where
+# blocks may be cut, a dot where not.
 AXES = {{{axes}}}
 
 

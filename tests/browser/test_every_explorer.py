@@ -156,7 +156,8 @@ def test_an_index_follows_its_size_and_is_refused_beyond_it(explorer):
 def test_options_of_another_value_are_not_offered_and_go_with_it(explorer):
     described = {c["field"]: c for c in explorer.controls}
     for control in [c for c in explorer.controls if c["owners"]]:
-        of, last = described[control["of"]], next(k for k, owner in enumerate(control["owners"]) if owner)
+        of = described[control["of"]]
+        last = next(k for k, owner in enumerate(control["owners"]) if owner == of["initial"])
         offered = "field => [...document.querySelectorAll(`[data-field=${field}] option`)].map((each) => !each.hidden)"
         assert explorer.page.evaluate(offered, control["field"]) == [
             owner in (None, of["initial"]) for owner in control["owners"]]
