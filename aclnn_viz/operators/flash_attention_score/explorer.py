@@ -15,7 +15,7 @@ from aclnn_viz.words.messages import message, tr
 from .explorer_data import OP, Data, State, compute, data, gathered, inputs
 
 WEIGHT, ARRIVING, GRADIENT, CHOSEN, GUIDE = range(5)  # kinds of marks; GUIDE is grey
-KINDS = message("hidden"), message("cut"), message("whole")
+KINDS = message("hidden"), message("masked"), message("whole")
 TILE = (message("Tile ({i}, {j}) of query {row} and key {column} is hidden: nothing of it is loaded, and it adds nothing."),
         message("Tile ({i}, {j}) of query {row} and key {column} is cut by the mask: it is computed, and what is hidden set to 0."),
         message("Tile ({i}, {j}) of query {row} and key {column} is whole: it needs no mask."))
@@ -41,7 +41,7 @@ def _tiles(data: Data) -> Panel:
     words = tuple(tr(KINDS[int(kind)]) for kind in kinds.ravel()) if kinds.shape[1] <= 5 else ()
     i, j = (xp.floor(at / state.block) for at in (state.row, state.column))
     marks = Heat(kinds, "grey", 0.0, 2.0, words=words), Box(j - 0.5, i - 0.5, j + 0.5, i + 0.5, kind=CHOSEN)
-    return Panel("tiles", tr("tiles: 0 hidden, 1 cut, 2 whole"), marks, Axis(tr("block of keys")), Axis(tr("block of queries")), 6, 220)
+    return Panel("tiles", tr("tiles: 0 hidden, 1 masked, 2 whole"), marks, Axis(tr("block of keys")), Axis(tr("block of queries")), 6, 220)
 
 
 def _keys(data: Data) -> Axis:
@@ -66,7 +66,7 @@ def _sums(data: Data) -> Panel:
 def _row(data: Data) -> Panel:
     at, state = np.arange(data.state.keys), data.state
     P, dS, seen = (element(data.xp, values, state.row) for values in (data.P, data.dS, data.seen))
-    marks = (Bars(at - 0.2, P, WEIGHT, "P", 0.36), Bars(at + 0.2, dS, GRADIENT, "dS", 0.36), Dots(at, data.xp.where(seen, data.dP, np.nan), ARRIVING, "dP", 3.5),
+    marks = (Bars(at - 0.2, P, WEIGHT, "P", 0.36), Bars(at + 0.2, dS, GRADIENT, tr("dS"), 0.36), Dots(at, data.xp.where(seen, data.dP, np.nan), ARRIVING, tr("dP"), 3.5),
              Rule("y", data.D, "D", GUIDE), Rule("x", state.column, kind=CHOSEN))
     return Panel("row", tr("query {row}: dS = P × (dP − D)", row=written(state.row, "d")), marks, _keys(data), Axis(), 7, 200, ("column",))
 
@@ -86,7 +86,7 @@ def headline(data: Data) -> list[str]:
            seen=written(xp.sum(xp.where(seen, 1.0, 0.0)), ".0f"), keys=state.keys, p=number(p), dp=number(element(xp, data.dP, state.column)),
            d=number(data.D), gradient=signed(gradient), sum=number(xp.sum(dS)), **place),
         choose(kind, *(tr(each, **place) for each in TILE)),
-        tr("Of {all} tiles {hidden} are hidden, {cut} cut, {whole} whole. A tile that is computed needs its rows of Q, K, V and dy, and of each "
+        tr("Of {all} tiles {hidden} are hidden, {cut} masked, {whole} whole. A tile that is computed needs its rows of Q, K, V and dy, and of each "
            "query max, sum and D; P is computed again.", all=kinds.size, hidden=int((kinds == 0).sum()), cut=int((kinds == 1).sum()),
            whole=int((kinds == 2).sum())),
         tr("Tiles after the first that bring a larger maximum, by which the sum before is rescaled: {n}.", n=written(grew, ".0f")),
