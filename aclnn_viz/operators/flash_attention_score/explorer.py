@@ -15,7 +15,6 @@ from aclnn_viz.words.messages import message, tr
 from .explorer_data import OP, Data, State, compute, data, gathered, inputs
 
 WEIGHT, ARRIVING, GRADIENT, CHOSEN, GUIDE = range(5)  # kinds of marks; GUIDE is grey
-KINDS = message("hidden"), message("masked"), message("whole")
 TILE = (message("Tile ({i}, {j}) of query {row} and key {column} is hidden: nothing of it is loaded, and it adds nothing."),
         message("Tile ({i}, {j}) of query {row} and key {column} is cut by the mask: it is computed, and what is hidden set to 0."),
         message("Tile ({i}, {j}) of query {row} and key {column} is whole: it needs no mask."))
@@ -37,10 +36,9 @@ def _map(data: Data, name: str, values) -> Panel:
 
 
 def _tiles(data: Data) -> Panel:
-    xp, state, kinds = data.xp, data.state, data.kinds
-    words = tuple(tr(KINDS[int(kind)]) for kind in kinds.ravel()) if kinds.shape[1] <= 5 else ()
+    xp, state = data.xp, data.state
     i, j = (xp.floor(at / state.block) for at in (state.row, state.column))
-    marks = Heat(kinds, "grey", 0.0, 2.0, words=words), Box(j - 0.5, i - 0.5, j + 0.5, i + 0.5, kind=CHOSEN)
+    marks = Heat(data.kinds, "grey", 0.0, 2.0, digits=True), Box(j - 0.5, i - 0.5, j + 0.5, i + 0.5, kind=CHOSEN)
     return Panel("tiles", tr("tiles: 0 hidden, 1 masked, 2 whole"), marks, Axis(tr("block of keys")), Axis(tr("block of queries")), 6, 220)
 
 
