@@ -13,7 +13,7 @@ from aclnn_viz.storage.results import new_file, sweep
 from aclnn_viz.words.messages import LANGUAGES, language
 
 PACKAGE = Path(__file__).parents[1]
-EDITION = ("*.ipynb", "capsules/*.capsule", "capsules/cases.json", "cpp/*.cpp")
+EDITION = ("*.ipynb", "capsules/*.capsule", "capsules/cases.json", "cpp/*.cpp", "cpp/*.h")
 FOLDERS = {name: "" if name == LANGUAGES[0] else f"{name}/" for name in LANGUAGES}  # of the editions of the lessons
 START = "00_start_here.ipynb"
 SETTINGS = Path(__file__).parent / "jupyter"

@@ -72,7 +72,7 @@ class TracedOperator:
         examples = bound(examples)
         given, arranged = examples | given, arrange(**examples)
         return arranged._replace(
-            arrays={name: None if array is None else xp.reshape(given[name], array.shape) for name, array in arranged.arrays.items()},
+            arrays={name: xp.reshape(given[name], array.shape) if isinstance(given.get(name), Traced) else array for name, array in arranged.arrays.items()},
             attributes={name: Traced(xp, moved.name, moved.held, True) if isinstance(moved := given.get(name), Traced) else value
                         for name, value in arranged.attributes.items()})
 
