@@ -87,7 +87,7 @@ def cuts(units: int, elements: int) -> list[tuple[int, int, int]]:
 
 def over(parts: list[tuple[int, int, int]], loop: Callable, *arguments) -> None:
     """Run a loop, compiled, over all parts of `cuts`, on every core; the order of the parts does not matter."""
-    given = [value.view(BITS.get(value.dtype, value.dtype)) if isinstance(value, np.ndarray) else value
+    given = [value.view(BITS[value.dtype]) if isinstance(value, np.ndarray) and value.itemsize == 2 and value.dtype in BITS else value
              for value in arguments]
     run, left = compiled(loop), iter(parts)
 
@@ -95,7 +95,7 @@ def over(parts: list[tuple[int, int, int]], loop: Callable, *arguments) -> None:
         for part in left:  # an iterator of a list gives each part to one thread
             run(*part, *given)
 
-    others = [_helpers().submit(work) for _ in range(min(threads(), len(parts)) - 1)]
+    others = [_helpers().submit(work) for _ in range(min(threads(), len(parts)) - 1)] if len(parts) > 1 else ()
     work()
     for other in others:  # one that has not begun need not: all is done, and in a forked process it never would
         if not other.cancel():
