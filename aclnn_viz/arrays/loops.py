@@ -167,22 +167,23 @@ def _register() -> None:
             return lambda array, value: np.float64(value)
         return lambda array, value: np.float32(value)
 
+    # Unsigned, an index is none from the end, which would be looked for each time, and keeps a loop from whole vectors.
     @overload(read)
     def _read(array, at):
-        return {types.int16: lambda array, at: from_half(array[at]),
-                types.uint16: lambda array, at: from_bfloat(array[at]),
-                }.get(array.dtype, lambda array, at: array[at])
+        return {types.int16: lambda array, at: from_half(array[np.uintp(at)]),
+                types.uint16: lambda array, at: from_bfloat(array[np.uintp(at)]),
+                }.get(array.dtype, lambda array, at: array[np.uintp(at)])
 
     @overload(write)
     def _write(array, at, value):
         def half_precision(array, at, value):
-            array[at] = to_half(np.float32(value))
+            array[np.uintp(at)] = to_half(np.float32(value))
 
         def bfloat(array, at, value):
-            array[at] = to_bfloat(np.float32(value))
+            array[np.uintp(at)] = to_bfloat(np.float32(value))
 
         def as_it_is(array, at, value):
-            array[at] = value
+            array[np.uintp(at)] = value
 
         return {types.int16: half_precision, types.uint16: bfloat}.get(array.dtype, as_it_is)
 
