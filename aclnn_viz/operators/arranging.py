@@ -177,7 +177,7 @@ class Arrangement:
             if wrong.any():
                 text = ", ".join(f"{end} = {at}" for end, at in zip(ends, (low, high)) if isinstance(end, str))
                 first = tuple(int(k) for k in np.argwhere(wrong)[0])
-                wanted = f"{name} must lie in [{ends[0]}, {ends[1]}]" + f", where {text}" * bool(text)
+                wanted = "{} must lie in [{}, {}]".format(name, *(far if end is None else end for end, far in zip(ends, ("-inf", "inf")))) + f", where {text}" * bool(text)
                 raise ValueError(problem(wanted if ends[0] != ends[1] else f"{name} must be {ends[0]} = {low}",
                                          f"{np.broadcast_to(numbers, wrong.shape)[first]}" + f" at {list(first)} ({wrong.sum()} such)" * bool(first),
                                          "pass values in that range"))
