@@ -1,6 +1,7 @@
 # make test    the test suite                  make lab     JupyterLab on the start page
 # make check   its fast half, in a minute
 # make verify  every operator, headless        make soak    the full-size sweeps, into benchmarks/
+# make bench   numba's loops beside PyTorch, into benchmarks/bench.md; fails where a ratio fell
 # make peers   the tests that need PyTorch, JAX, numba and the package mcp, which it installs: see SIZE
 # make site    lessons, guides and reference as a site that any host serves, in build/site, and its checks
 # make gallery the pictures of README
@@ -35,7 +36,7 @@ CHECK = if ! $(PYTHON) -c "" 2>/dev/null; then \
   fi
 stop_if = $(if $(1),$(error $(1)))
 
-.PHONY: test check peers lab verify soak site gallery lessons words release-check
+.PHONY: test check bench peers lab verify soak site gallery lessons words release-check
 
 test: .venv/.has-test
 	$(PYTEST)
@@ -45,6 +46,9 @@ check: .venv/.has-test
 
 peers: .venv/.has-peers
 	ACLNN_VIZ_PEERS=1 $(PYTEST)
+
+bench: .venv/.has-peers
+	$(PY) benchmarks/kernels.py --write
 
 lab: .venv/.has-lab
 	.venv/bin/aclnn-viz lab .

@@ -107,7 +107,7 @@ def float_format(dtype) -> FloatFormat:
         if got is None:  # which NumPy takes for float64
             raise TypeError
         return _BY_NAME[np.dtype(got).name]
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, SyntaxError):  # the last of texts with a comma, which NumPy reads as a program
         raise ValueError(problem(
             "dtype must be a floating format", repr(f"{got!s:.60}"), f"use one of {', '.join(f.name for f in FORMATS)}"
         )) from None

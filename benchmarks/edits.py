@@ -14,7 +14,7 @@ from inspect import signature
 from pathlib import Path
 
 import numpy as np
-from records import ROOT, kept, line
+from records import ROOT, kept, line, publish
 
 import aclnn_viz as av
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
@@ -190,7 +190,7 @@ def report(rows):
 
 def main(minutes="inf", *only):
     rows = sorted(go_on(float(minutes), only), key=lambda row: (list(EACH).index(row.operator), row.edit))
-    REPORT.write_text(report(rows), encoding="utf-8")
+    publish(REPORT, report(rows), len(rows) == sum(EACH.values()))
     undecided = sum(row.outcome == UNDECIDED for row in rows)
     return int(undecided > 0.05 * len(rows) or any(row.wrongly or row.caught is False for row in rows))
 

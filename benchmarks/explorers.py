@@ -2,7 +2,10 @@
 
     python benchmarks/explorers.py [moves [name ...]]
 
-explorer   each explorer in its default state, its first slider moved (or its first other control, where it has none)
+explorer   each explorer in its default state, its first slider moved (or its first other control, where it has none), with a
+           rest after each move: with what the browser computes by itself, where the picture can be traced
+hand       the same, moved once in every frame, as by a hand, from the start of the frame to the end of its drawing; and the time
+           from the last of these moves to the words of Python
 echo       for the grid sampler: a bare anywidget that answers with the same message and paints a canvas of the same
            size: what transport costs
 interact   plain ipywidgets `interact` with an inline Matplotlib figure of the same content, its layout fixed
@@ -106,6 +109,26 @@ MOVE = "async ([moves, from, field, values]) => {" + WAIT + """
   }
   return taken;
 }"""
+# Chromium hands over the movements of a pointer at the start of a frame.
+MOVE_HAND = "async ([moves, from, field, values]) => {" + WAIT + """
+  const root = document.querySelector(".aclnn-explorer"), input = root.querySelector(`[data-field=${field}]`), taken = [];
+  const model = [...window.jupyterapp.shell.currentWidget.content.widgets].flatMap(function found(widget) {
+    return widget._view?.model ?? [...widget.children()].flatMap(found);
+  })[0];
+  await rest();
+  for (let k = from; k < from + moves; k += 1) {
+    await new Promise(requestAnimationFrame);
+    const start = performance.now(), before = root.dataset.revision;
+    input[input.tagName === "SELECT" ? "selectedIndex" : "value"] = values[k % values.length];
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+    if (root.dataset.revision === before) await changed(root, { attributeFilter: ["data-revision"] });
+    await new Promise((done) => { const channel = new MessageChannel(); channel.port1.onmessage = done; channel.port2.postMessage(0); });
+    taken.push(performance.now() - start);
+  }
+  const last = performance.now(), wanted = JSON.stringify(model.get("values"));
+  while (JSON.stringify(model.get("words").for) !== wanted) await new Promise((done) => setTimeout(done));
+  return [taken, performance.now() - last];
+}"""
 MOVE_INTERACT = "async ([moves]) => {" + WAIT + """
   const handle = document.querySelector(".noUi-handle"), taken = [];
   const pictures = () => [...document.querySelectorAll(".jp-OutputArea img")].map((image) => image.src).join();
@@ -123,6 +146,7 @@ MOVE_INTERACT = "async ([moves]) => {" + WAIT + """
   return taken;
 }"""
 BLOCK, WARM = 12, 3
+FRAME, WORDS = 16.0, 100.0  # ms: of a move of a traced picture, and until the words of Python
 FLAGSHIP = "grid_sampler_2d"
 
 
@@ -176,9 +200,18 @@ def measure(browser, name: str, moves: int) -> dict[str, list[float]]:
             for way, (_, move, block, _) in ways.items():
                 pages[way].bring_to_front()
                 times[way] += pages[way].evaluate(move, [block, at + WARM, field, shown])
+        times["words"] = []
+        if subject_of(name).live:
+            times["hand"] = []
+            page = pages["explorer"]
+            page.bring_to_front()
+            for at in range(0, max(moves, 200), 20):
+                taken, words = page.evaluate(MOVE_HAND, [20, at, field, shown])
+                times["hand"] += taken
+                times["words"].append(words)
         for page in pages.values():
             page.close()
-    return times
+    return {way: taken for way, taken in times.items() if taken}
 
 
 def p95(values) -> float:
@@ -191,6 +224,8 @@ def judged(name: str, times: dict[str, list[float]]) -> list[tuple[str, float, f
     faster = 10 if name == FLAGSHIP else 6
     found = [(f"{faster} x explorer / interact", faster * median["explorer"] / median["interact"], 1.0),
              ("explorer p95 / median", p95(times["explorer"]) / median["explorer"], 2.0)]
+    if "hand" in times:
+        found += [("p95 of a hand's moves, ms", p95(times["hand"]), FRAME), ("p95 until the words, ms", p95(times["words"]), WORDS)]
     return found + ([("explorer / echo", median["explorer"] / median["echo"], 1.3)] if "echo" in times else [])
 
 

@@ -1,80 +1,102 @@
-"""The kit's kernels beside PyTorch and beside the memory of this machine, in one run.
+"""The kit's fastest engine (numba) beside PyTorch's CPU backward and the memory of this machine: `make bench`.
 
-    python benchmarks/kernels.py [operator ...] [--dtypes float32,bfloat16] [--rounds 5] [--engines numba,torch]
-    python benchmarks/kernels.py --sizes [operator ...]     # how time and memory grow up to 10^8 elements
+    python benchmarks/kernels.py [operator ...] [--dtypes float32,...] [--sizes small,...]   # print, compare, write nothing
+    python benchmarks/kernels.py --write                    # all cases: benchmarks/bench.md, unless a ratio fell
+    python benchmarks/kernels.py --growth [operator ...]    # how time and memory grow up to 10^8 elements
 
-Each row is one mode: the best time of NumPy (`backward`), of the page compiled by JAX, of the fused loops compiled by
-numba and of PyTorch's own backward on the same inputs, turn by turn, so that other work on the machine meets all alike, and
-warmed for a tenth of a second.
-`memory` is the time in which the machine copies as many bytes as inputs and outputs have: no kernel can be faster. What is
-not installed is left out; without PyTorch the last column alone compares. `--sizes` takes the first of the engines; it
-sees what NumPy allocates, not the scratch inside of a loop, which is at most some megabytes a thread. The means are geometric,
-over the modes of an operator and then over the operators.
+A case is a mode, a format and a size. Small tensors have some 2^16 elements (they fit the second cache of a core), medium ones
+2^20 (the third), large ones more than any cache; those of the samplers, which compute more for each, fewer.
+Plain NumPy (`backward`) is timed beside medium tensors of float32. Both sides take
+turns in one process, each first for SETTLE seconds that do not count: the other's threads go to sleep, its own data come to the
+caches. A ratio is the median over the turns of PyTorch's time / the kit's in the same turn, its spread their least and largest;
+the triad a = b + s * c over as many bytes as inputs and outputs have takes turns, too. A ratio that fell by FELL against
+the committed table is measured once more, after all others; where it fell again, the status is 1 and nothing is written.
 """
 
 import argparse
 import math
+import re
+import statistics
+import subprocess
 import sys
 import time
 import tracemalloc
-from collections import defaultdict
-from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from functools import partial
-from importlib.util import find_spec
-from os import cpu_count
+from importlib.metadata import version
 
 import numpy as np
-from records import line
+from records import ROOT, git, line
 
 import aclnn_viz as av
-from aclnn_viz.devices.peers import computed_by
+from aclnn_viz.arrays import loops
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import NotSupported
 from aclnn_viz.operators import registry
 
 SIZES = {
-    "hardswish": {"shape": (4096, 1024)},
-    "rms_norm": {"shape": (4096, 4096)},
-    "grid_sampler_2d": {"shape": (2, 64, 128, 128), "grid_shape": (128, 128)},
-    "cross_entropy_loss": {"shape": (4096, 8192)},
-    "group_norm_swish": {"shape": (8, 256, 64, 64), "numGroups": 32},
-    "layer_norm": {"shape": (4096, 4096)},
-    "grid_sampler_3d": {"shape": (2, 16, 32, 32, 32), "grid_shape": (32, 32, 32)},
+    "hardswish": [{"shape": (n, n)} for n in (256, 1024, 4096)],
+    "rms_norm": [{"shape": shape} for shape in ((128, 512), (1024, 1024), (4096, 4096))],
+    "grid_sampler_2d": [{"shape": (n, c, side, side), "grid_shape": (side, side)}
+                        for n, c, side in ((1, 16, 64), (2, 32, 96), (2, 64, 128))],
+    "cross_entropy_loss": [{"shape": shape} for shape in ((64, 1024), (512, 2048), (2048, 8192))],
+    "group_norm_swish": [{"shape": shape, "numGroups": groups}
+                         for shape, groups in (((2, 64, 32, 16), 8), ((8, 128, 32, 32), 32), ((16, 256, 64, 64), 32))],
+    "layer_norm": [{"shape": shape} for shape in ((128, 512), (1024, 1024), (4096, 4096))],
+    "grid_sampler_3d": [{"shape": (n, c, *[side] * 3), "grid_shape": (side,) * 3}
+                        for n, c, side in ((1, 8, 20), (2, 8, 32), (2, 16, 40))],
 }
-ENGINES = ("numpy", "jax", "numba", "torch")
-WARM = 0.1  # for as long threads of OpenMP may wait for more work, and keep a core from the engine that is next
+NAMES, DTYPES = ("small", "medium", "large"), ("float32", "bfloat16", "float16")
+SETTLE, TURN, ROUNDS, BUDGET = 0.012, 0.004, (3, 5), 0.45  # seconds, seconds, least and most turns, seconds of a case
+MEMORY_BOUND = 1.3  # a loop within this of the triad is bound by memory
+FELL, TABLE = 0.15, ROOT / "benchmarks" / "bench.md"
 SLOPE, MEMORY = 1.1, 1.5  # limits: of log time against log size, and of peak memory beyond 10^7 elements
-GROWN = {  # shapes of about n elements
-    "hardswish": lambda n: {"shape": (n,)},
-    "rms_norm": lambda n: {"shape": (n // 4096 + 1, 4096)},
-    "grid_sampler_2d": lambda n: {"shape": (1, n // 4096 + 1, 64, 64), "grid_shape": (64, 64)},
-    "cross_entropy_loss": lambda n: {"shape": (n // 8192 + 1, 8192)},
-    "group_norm_swish": lambda n: {"shape": (n // 65536 + 1, 64, 32, 32), "numGroups": 8},
-    "layer_norm": lambda n: {"shape": (n // 4096 + 1, 4096)},
-    "grid_sampler_3d": lambda n: {"shape": (1, n // 4096 + 1, 16, 16, 16), "grid_shape": (16, 16, 16)},
+FIRST = {  # what a new process does, and its limit in seconds
+    "first backward": (0.4, "-c", "import aclnn_viz as av, numpy as np; one = np.ones(8, np.float32); "
+                                  "av.operator('hardswish').backward(gradOutput=one, self=one)"),
+    "--help": (0.2, "-m", "aclnn_viz.cli", "--help"),
+    "quick check": (1.5, "-m", "aclnn_viz.cli", "check", "hardswish", "host", "--depth", "quick"),
+    "first explorer": (1.5, "-c", "import aclnn_viz as av; av.explore('grid_sampler_2d')"),
 }
+STARTS = 10
 
 
-def best(calls: dict, rounds: int) -> dict[str, float]:
-    """The least seconds of each call, in turns; each runs for WARM seconds that do not count before the call that does."""
-    times = defaultdict(list)
-    for _ in range(rounds):
+def seconds(call, count: int) -> float:
+    """Of one of so many calls, in a row."""
+    start = time.perf_counter()
+    for _ in range(count):
+        call()
+    return (time.perf_counter() - start) / count
+
+
+def turns(calls: dict) -> dict[str, list[float]]:
+    """The seconds of each call, turn by turn."""
+    count, times = {}, {name: [] for name in calls}
+    for name, call in calls.items():
+        call()
+        count[name] = max(1, int(TURN / seconds(call, 1)))
+    began = time.perf_counter()
+    for turn in range(ROUNDS[1]):
+        if turn >= ROUNDS[0] and time.perf_counter() - began > BUDGET:
+            break
         for name, call in calls.items():
-            end = time.perf_counter() + WARM
+            end = time.perf_counter() + SETTLE
             call()
             while time.perf_counter() < end:
                 call()
-            start = time.perf_counter()
-            call()
-            times[name].append(time.perf_counter() - start)
-    return {name: min(found) for name, found in times.items()}
+            times[name].append(seconds(call, count[name]))
+    return times
 
 
-def copying(count: int):
-    """A call that reads and writes `count` bytes together, on all cores."""
-    to, parts = np.zeros((2, cpu_count(), count // 2 // cpu_count()), np.uint8)
-    threads = ThreadPoolExecutor(cpu_count())
-    return lambda: list(threads.map(np.copyto, to, parts))
+def added(part, first, last, b, c, a):
+    for i in range(first, last):
+        a[i] = b[i] + np.float32(3.0) * c[i]
+
+
+def triad(count: int):
+    """A call that reads two thirds of so many bytes and writes one, on as many threads as loops run on."""
+    a, b, c = np.ones((3, max(1, count // 12)), np.float32)
+    return lambda: loops.over(loops.cuts(a.size, a.size), added, b, c, a)
 
 
 def in_torch(op, inputs):
@@ -82,8 +104,6 @@ def in_torch(op, inputs):
     import torch
 
     function = registry.own("peer", op.name, "in_torch")
-    if function is None:
-        return None
 
     def tensor(value):
         if not isinstance(value, np.ndarray):
@@ -104,108 +124,169 @@ def in_torch(op, inputs):
     return partial(function, torch, **given)
 
 
-def engine(name: str, op, inputs):
-    """A call of one of ENGINES on inputs, None where it is not there."""
-    if name == "numpy":
-        return partial(op.backward, **inputs)
-    if not find_spec(name):
-        return None
-    if name == "torch":
-        return in_torch(op, inputs)
-    return partial(av.open_device(name).run, op, **inputs) if computed_by(name, op) else None
-
-
 def size_of(arrays) -> int:
     return sum(value.nbytes for value in arrays.values() if isinstance(value, np.ndarray))
 
 
-def rows(op, dtype: str, rounds: int, engines):
-    """Yield (mode, seconds by engine) of an operator."""
-    for mode in op.modes:
-        inputs = av.case(op, dtype=dtype, seed=0, **SIZES.get(op.name, {}), **mode).inputs
-        calls = {name: engine(name, op, inputs) for name in engines}
-        calls["memory"] = copying(size_of(inputs) + size_of(op.backward(**inputs)))
-        yield mode, best({name: call for name, call in calls.items() if call}, rounds)
+def cases(chosen, dtypes, sizes):
+    """Yield (name of the case, operator, options of `av.case`); one format after the other, for each is compiled anew."""
+    for op in chosen:
+        for dtype in dtypes:
+            for size in sizes:
+                for mode in op.modes:
+                    if "lseSquareScaleForZloss" not in mode or not mode["lseSquareScaleForZloss"]:  # PyTorch has no z-loss
+                        yield (" ".join([op.name, *map(str, mode.values()), dtype, size]), op,
+                               {"dtype": dtype, "seed": 0, **SIZES[op.name][NAMES.index(size)], **mode})
+
+
+def measured(device, name: str, op, options: dict) -> dict:
+    """What the table has of a case: times in microseconds, ratios of each turn."""
+    inputs = av.case(op, **options).inputs
+    kit = partial(device.run, op, **inputs)
+    calls = {"kit": kit, "torch": in_torch(op, inputs), "triad": triad(size_of(inputs) + size_of(kit()))}
+    found = turns(calls)
+    ratios = sorted(torch / mine for torch, mine in zip(found["torch"], found["kit"]))
+    row = {"kit": 1e6 * statistics.median(found["kit"]), "ratio": statistics.median(ratios), "least": ratios[0], "most": ratios[-1],
+           "triad": statistics.median(a / b for a, b in zip(found["triad"], found["kit"])), "numpy": math.nan}
+    if name.endswith(" float32 medium"):
+        row["numpy"] = statistics.median(found["torch"]) / min(seconds(partial(op.backward, **inputs), 1) for _ in range(3))
+    return row
+
+
+ROW = re.compile(r"\| (\w+(?: \S+)*) \| [\d.]+ \| ([\d.]+) \|")
+
+
+def committed() -> dict[str, float]:
+    """The ratio to PyTorch of each case of the table that git has."""
+    try:
+        return {name: float(ratio) for name, ratio in ROW.findall(git("show", f"HEAD:{TABLE.relative_to(ROOT)}"))}
+    except subprocess.CalledProcessError:
+        return {}
+
+
+def shown(name: str, row: dict, before: dict) -> str:
+    """A row of the table."""
+    numbers = row["kit"], row["ratio"], f"{row['least']:.2f} to {row['most']:.2f}", row["triad"], row["ratio"] / before.get(name, math.nan), row["numpy"], row["why"]
+    return line(name, *(one if isinstance(one, str) else "" if math.isnan(one) else f"{one:.0f}" if one >= 100 else f"{one:.2f}" for one in numbers))
+
+
+HEAD = line("case", "kit us", "PyTorch / kit", "spread", "triad / kit", "now / before", "PyTorch / NumPy", "below 1 by") + line(*["---"] * 8)
 
 
 def mean(values) -> float:
-    values = [value for value in values if value == value]
+    values = [value for value in values if not math.isnan(value)]
     return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 
-def cells(times: dict) -> list[float]:
-    """Milliseconds of the engines, then PyTorch's time over theirs, and that of memory over the least."""
-    *kit, torch, memory = (times.get(name, math.nan) for name in (*ENGINES, "memory"))
-    return [*(1e3 * value for value in (*kit, torch, memory)), *(torch / mine for mine in kit), memory / np.nanmin(kit)]
+def summary(rows: dict) -> str:
+    """Means by format and size, the slowest cases, and those below 1."""
+    text = line("format, size", "cases", "PyTorch / kit", "least", "its case", "PyTorch / NumPy") + line(*["---"] * 6)
+    for dtype in DTYPES:
+        for size in NAMES:
+            some = {name: row for name, row in rows.items() if name.endswith(f" {dtype} {size}")}
+            if some:
+                worst = min(some, key=lambda name: some[name]["ratio"])
+                text += line(f"{dtype}, {size}", len(some), f"{mean(row['ratio'] for row in some.values()):.2f}", f"{some[worst]['ratio']:.2f}",
+                             worst, f"{mean(row['numpy'] for row in some.values()):.2f}")
+    below = [name for name, row in rows.items() if row["ratio"] < 1.0]
+    return f"{text}\nBelow 1: {len(below)} of {len(rows)} cases, {sum(rows[name]['ratio'] < 0.9 for name in below)} of them below 0.9.\n"
 
 
-COLUMNS = (*(f"{name} ms" for name in (*ENGINES, "memory")), *(f"torch/{name}" for name in ENGINES[:-1]), "memory/kit")
-TIMES = len(ENGINES) + 1
+def starts() -> str:
+    """The table of what a new process does first, with its 95th percentile."""
+    text = line("in a new process", "limit s", "median s", "p95 s") + line(*["---"] * 4)
+    for name, (limit, *words) in FIRST.items():
+        times = sorted(seconds(partial(subprocess.run, [sys.executable, *words], cwd=ROOT, check=True, capture_output=True), 1) for _ in range(STARTS))
+        text += line(name, limit, f"{statistics.median(times):.2f}", f"{statistics.quantiles(times, n=20)[-1]:.2f}")
+    return text
 
 
-def shown(name: str, values) -> str:
-    return line(name, *("" if math.isnan(value) else f"{value:.3g}" for value in values))
+def twice(todo, measure, before: dict) -> tuple[dict, list[str]]:
+    """The rows of all cases, and those whose ratio fell by FELL; where one did, it is measured again, and the better one counts."""
+    def low(name):
+        return rows[name]["ratio"] < (1.0 - FELL) * before.get(name, 0.0)
+
+    rows = {name: measure(name, *case) for name, *case in todo}
+    for name, *case in [one for one in todo if low(one[0])]:
+        rows[name] = max(rows[name], measure(name, *case), key=lambda row: row["ratio"])
+    return rows, [name for name in rows if low(name)]
 
 
-def table(chosen, dtypes, rounds: int, engines) -> None:
-    for dtype in dtypes:
-        print(line(dtype, *COLUMNS), line(*["---"] * (len(COLUMNS) + 1)), sep="", end="")
-        means = []
-        for op in chosen:
-            ratios = []
-            for mode, times in rows(op, dtype, rounds, engines):
-                values = cells(times)
-                ratios.append(values[TIMES:])
-                name = " ".join([op.name, *map(str, mode.values())])
-                print(shown(name, values), end="", flush=True)
-            means.append([mean(column) for column in zip(*ratios)])
-            print(shown(f"mean of {op.name}", [math.nan] * TIMES + means[-1]), end="")
-        print(shown("geometric mean of the operators", [math.nan] * TIMES + [mean(column) for column in zip(*means)]))
+def bench(chosen, dtypes, sizes, write: bool) -> int:
+    before, latency = committed(), {}
+    print(HEAD, end="")
+    with av.open_device("numba") as device:
+        def measure(name, op, options):
+            key = op.name, options["dtype"]
+            if key not in latency:
+                latency[key] = min(turns({"kit": partial(device.run, op, **av.case(op, dtype=options["dtype"], seed=0).inputs)})["kit"])
+            row = measured(device, name, op, options)
+            row["why"] = reason(row, 1e6 * latency[key])
+            print(shown(name, row, before), end="", flush=True)
+            return row
+
+        rows, fell = twice([*cases(chosen, dtypes, sizes)], measure, before)
+        about = device.about()
+    print("", summary(rows), sep="\n")
+    for name in fell:
+        print(f"FELL by {1.0 - rows[name]['ratio'] / before[name]:.0%} in two runs: {name}, {before[name]:.2f} before, {rows[name]['ratio']:.2f} now")
+    if write and not fell:
+        about = f"{about['library']}, PyTorch {version('torch')}, NumPy {np.__version__}, {about['threads']} threads, {about['place']}"
+        calls = "".join(line(*key, f"{1e6 * least:.0f}") for key, least in latency.items())
+        TABLE.write_text("# The kit beside PyTorch and the memory of the machine\n\nWritten by `make bench` at commit "
+                         f"{git('rev-parse', '--short', 'HEAD')}, {date.today()}: {about}. `benchmarks/kernels.py` says how.\n\n{summary(rows)}\n"
+                         f"{starts()}\n{line('a call on tensors of some elements', 'format', 'kit us')}{line(*['---'] * 3)}{calls}\n{HEAD}"
+                         + "".join(shown(*one, before) for one in rows.items()), encoding="utf-8")
+    return int(bool(fell))
 
 
-def growth(chosen, rounds: int, name: str) -> bool:
-    """Print how time and memory of an engine grow; tell whether both stay within their limits."""
-    held = True
+def reason(row: dict, latency: float) -> str:
+    """Why a case is below PyTorch: what a call takes before and after the loop, the memory, or else the loop's instructions."""
+    if row["ratio"] >= 1.0:
+        return ""
+    return ("latency" if row["kit"] - latency <= row["ratio"] * row["kit"] else "memory" if row["triad"] >= 1.0 / MEMORY_BOUND else "instructions")
+
+
+def growth(chosen) -> int:
+    """Print how time and memory of the loops grow; 1 unless both stay within their limits."""
+    held, device = True, av.open_device("numba")
     print(f"{'operator':<20}{'elements':>12}{'seconds':>10}{'peak / data':>13}    limits: slope {SLOPE}, memory {MEMORY}")
     for op in chosen:
         points = []
         for elements in (10**k for k in range(5, 9)):
-            inputs = av.case(op, **GROWN[op.name](elements)).inputs
-            call = engine(name, op, inputs)
-            if call is None:
-                sys.exit(f"{name} does not run {op.name} here: it is not installed, or cannot")
-            seconds = best({name: call}, rounds)[name]
+            small = SIZES[op.name][0]
+            _, *rest = small["shape"]
+            inputs = av.case(op, **small | {"shape": (elements // math.prod(rest) + 1, *rest)}).inputs
+            call = partial(device.run, op, **inputs)
+            least = min(turns({"kit": call})["kit"])
             tracemalloc.start()
             outputs = call()
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
             data = size_of(inputs) + size_of(outputs)
             ratio = (size_of(inputs) + peak) / data
-            points.append((math.log(data), math.log(seconds)))
+            points.append((math.log(data), math.log(least)))
             held &= ratio <= MEMORY or elements < 10**7
-            print(f"{op.name:<20}{elements:>12}{seconds:>10.4f}{ratio:>13.2f}", flush=True)
+            print(f"{op.name:<20}{elements:>12}{least:>10.4f}{ratio:>13.2f}", flush=True)
         slope = float(np.polyfit(*zip(*points), 1)[0])
         held &= slope <= SLOPE
         print(f"{op.name:<20}{'slope':>12}{slope:>10.3f}")
     print("within the limits" if held else "OUTSIDE the limits")
-    return held
+    return int(not held)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="those with a size here, unless named")
-    parser.add_argument("--dtypes", default="float32,bfloat16")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--engines", default=",".join(ENGINES))
-    parser.add_argument("--sizes", action="store_true", help="growth of time and memory instead")
-    chosen = parser.parse_args()
-    if unknown := set(chosen.engines.split(",")) - {*ENGINES}:
-        parser.error(f"engines are {', '.join(ENGINES)}: got {', '.join(sorted(unknown))!r}")
-    found = [av.operator(name) for name in chosen.operators or SIZES]
-    if chosen.sizes:
-        return int(not growth(found, chosen.rounds, chosen.engines.split(",")[0]))
-    table(found, chosen.dtypes.split(","), chosen.rounds, chosen.engines.split(","))
-    return 0
+    parser.add_argument("--dtypes", default=",".join(DTYPES))
+    parser.add_argument("--sizes", default=",".join(NAMES))
+    parser.add_argument("--write", action="store_true", help="all cases, whatever is named, into benchmarks/bench.md")
+    parser.add_argument("--growth", action="store_true", help="growth of time and memory instead")
+    asked = parser.parse_args()
+    if asked.write:
+        return bench([*map(av.operator, SIZES)], DTYPES, NAMES, True)
+    found = [av.operator(name) for name in asked.operators or SIZES]
+    return growth(found) if asked.growth else bench(found, asked.dtypes.split(","), asked.sizes.split(","), False)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
 """Try every operator through every part of the kit, and write docs/operators.md: `python benchmarks/operators.py [OPERATOR ...]`.
 
 Each number counts what was tried and held. Rows go to build/operators.jsonl as they are made; a run that is begun again
-goes on there (remove the file when pages have changed). Needs PyTorch, as `make .venv/.has-peers` installs it.
+goes on there (remove the file when pages have changed). The page is written once all operators have a row. Needs PyTorch, as `make .venv/.has-peers` installs it.
 """
 
 import sys
 import time
 from pathlib import Path
 
-from records import ROOT, kept, line
+from records import ROOT, kept, line, publish
 
 import aclnn_viz as av
 from aclnn_viz.checking.score import EQUIVALENT, EXPLAINED, NUMBERS, score_mutants
@@ -97,7 +97,7 @@ def report(rows):
     for family in dict.fromkeys(each.family for each in documented()):
         rest = [each.document for each in documented() if each.family == family and each.aclnn_name not in made]
         out += [line(family, ", ".join(rest))] if rest else []
-    REPORT.write_text("".join(out), "utf-8")
+    return "".join(out)
 
 
 def main(names):
@@ -106,7 +106,7 @@ def main(names):
             if op.name not in {row["kit"] for row in rows} and (not names or op.name in names):
                 add(row(op))
                 print(rows[-1], flush=True)
-    report(rows)
+    publish(REPORT, report(rows), {row["kit"] for row in rows} >= {op.name for op in av.operators()})
 
 
 if __name__ == "__main__":

@@ -21,6 +21,14 @@ def kept(path: Path, row=dict):
         yield rows, add
 
 
+def publish(path: Path, text: str, whole: bool) -> None:
+    """Write a report that counts as much as the one that is committed; one of a part is only shown."""
+    if whole:
+        path.write_text(text, encoding="utf-8")
+    else:
+        print(text, f"\nThis is a part: {path.name} stays as it is.")
+
+
 def line(*cells) -> str:
     return "| " + " | ".join(map(str, cells)) + " |\n"
 

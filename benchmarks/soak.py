@@ -3,7 +3,8 @@
 What is written by hand about sweeps that were run in part is in soak_in_part.md, which no script writes.
 A run of another commit than the present one is named with it: `FILE.xml@COMMIT`. A test that a later file repeats
 counts there alone. One row for each test function that recorded numbers, and for each `group` that it recorded: the
-range of every number over its cases.
+range of every number over its cases. Inputs that were made to find faults have a table of their own, one row for each surface
+with what was asked of its answers, and their sum. Of the two tables that stays as it is of which no file says anything.
 """
 
 import platform
@@ -17,6 +18,11 @@ import numpy as np
 from records import git, line
 
 REPORT = Path(__file__).with_name("soak.md")
+COUNTED = "inputs", "taken", "refused", "findings"
+INPUTS = """Valid inputs that were spoiled, and new ones by a grammar (tests/fuzzing). Each is named by its surface and its number, which are
+the seed that makes it: input 1234 of recipes is that of the seed "recipes 1234". Everywhere is asked that an input is taken, or refused
+by a documented error in three parts, within 20 seconds, and that no process ends; the second column is what is asked beside that. The
+processor time is without that of compilers and of programs that are started."""
 
 
 def failed(case: ElementTree.Element) -> bool:
@@ -69,6 +75,24 @@ def machine() -> str:
     return f"{cpu or platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}"
 
 
+def properties(case: ElementTree.Element) -> dict[str, str]:
+    return {entry.get("name"): entry.get("value") for entry in case.iter("property")}
+
+
+def inputs(runs: list[tuple[ElementTree.Element, str]]) -> str:
+    """The text on inputs, of (root, commit) pairs; empty where none made any."""
+    last = {found["surface"]: (found, commit) for root, commit in runs for case in root.iter("testcase")
+            if "surface" in (found := properties(case))}
+    if not last:
+        return ""
+    rows = [[found["surface"], found["oracle"], commit, *(f"{int(found.get(name, 0)):,}" for name in COUNTED), f"{float(found['seconds']):.0f} s"]
+            for found, commit in last.values()]
+    sums = [sum(int(found.get(name, 0)) for found, _ in last.values()) for name in COUNTED]
+    rows.append(["all", "", "", *(f"{n:,}" for n in sums), f"{sum(float(found['seconds']) for found, _ in last.values()):.0f} s"])
+    return "\n".join(["# Inputs that were made to find faults", "", INPUTS, "", table(
+        ["surface", "what is asked of an answer", "commit", *COUNTED, "processor time"], rows)])
+
+
 def report(runs: list[tuple[ElementTree.Element, str]], where: str) -> tuple[str, int]:
     """The text, and how many tests failed, of (root of a junit file, commit) pairs from the machine `where`."""
     summary, rows, failures = [], defaultdict(list), []
@@ -76,11 +100,15 @@ def report(runs: list[tuple[ElementTree.Element, str]], where: str) -> tuple[str
     for root, commit in runs:
         cases = [case for case in root.iter("testcase") if last[identity(case)] is root]
         failures += [f"- {'.'.join(identity(case))}" for case in cases if failed(case)]
+        if all("surface" in properties(case) for case in cases):  # of which `inputs` speaks
+            continue
         started = datetime.fromisoformat(next(root.iter("testsuite")).get("timestamp"))
         summary.append([f"{started:%Y-%m-%d %H:%M}", commit, *counts(cases), seconds(cases)])
         for case in cases:
-            if case.find(".//property") is not None:
+            if "surface" not in (found := properties(case)) and found:
                 rows[name_of(case)].append(case)
+    if not summary:
+        return "", len(failures)
     lines = ["# Full-size sweeps", "", f"Tests run with ACLNN_VIZ_SOAK=1 on {where}.", "",
              table(["started (UTC)", "commit", "tests", "failed", "time in tests"], summary),
              "Tests that recorded numbers, with the range of each number over the cases.", "",
@@ -90,13 +118,23 @@ def report(runs: list[tuple[ElementTree.Element, str]], where: str) -> tuple[str
     return "\n".join(lines), len(failures)
 
 
+def renewed(old: str, sweeps: str, made: str) -> str:
+    """The report, of which a part stays as it is that nothing is said of.
+
+    >>> renewed("a\\n# Inputs that b", "", "# Inputs that c"), renewed("a", "d", "")
+    ('a\\n# Inputs that c', 'd')
+    """
+    before, mark, behind = old.partition("# Inputs that")
+    return (sweeps or before) + (made or mark + behind)
+
+
 def main(*files: str) -> int:
     runs = []
     for file in files:
         path, _, commit = file.partition("@")
         runs.append((ElementTree.parse(path).getroot(), commit or git("describe", "--always", "--dirty", "--abbrev=12")))
     text, failures = report(runs, machine())
-    REPORT.write_text(text, encoding="utf-8")
+    REPORT.write_text(renewed(REPORT.read_text(encoding="utf-8"), text, inputs(runs)), encoding="utf-8")
     tests = {identity(case) for root, _ in runs for case in root.iter("testcase")}
     print(f"{REPORT.name}: {len(tests)} tests, {failures} failed")
     return 1 if failures else 0

@@ -18,8 +18,8 @@ from machine import ENGINES, FAST, PEERS, ROOT, SOAK, forbidden_skip, missing
 os.environ["ACLNN_VIZ_LANG"] = "en"  # whatever the locale of whoever runs the tests
 sys.modules.setdefault("rfc3987_syntax", None)  # jsonschema builds its grammar for a second and a half; no notebook needs it
 
-# What `make check` leaves out: a browser, notebooks, C++, processes, sweeps and searches.
-DEAR = re.compile(r"tests/(browser|tiles|standin|acl|public|sweeps|export|faults|storage|verification)/|"
+# What `make check` leaves out: a browser, fuzzing, notebooks, C++, processes, sweeps and searches.
+DEAR = re.compile(r"tests/(browser|fuzzing|tiles|standin|acl|public|sweeps|export|faults|storage|verification)/|"
                   r"tests/(arrays/test_(bound|tight|truth)|"
                   r"checking/test_(check|depth|diag|engineers|exchange|expl|given|mutant|no_false|other|puzzle|scope|score|tile)|"
                   r"derivations/test_(deriv|false|neigh|random|theorems)|devices/test_(atlas|bare)|kernels/test_rounding|"

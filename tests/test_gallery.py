@@ -12,7 +12,7 @@ from aclnn_viz.words.messages import tr
 from machine import ROOT
 from notebooks.gallery import pictures, site
 
-SHOWN = [shown for path in (ROOT / "README.md", *ROOT.glob("docs/*.md"))
+SHOWN = [shown for path in (ROOT / "README.md", ROOT / "README.zh.md", *ROOT.glob("docs/*.md"))
          for shown in re.findall(r"!\[(.*?)\]\((?:\.\./)?(\S+?\.png)\)", path.read_text(encoding="utf-8"))]
 
 

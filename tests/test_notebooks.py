@@ -19,10 +19,10 @@ LESSONS = {
     "01_two_phase_api": "two_phase", "02_hardswish": "hardswish", "03_rms_norm": "rms_norm",
     "04_grid_sampler_2d": "grid_sampler_2d", "05_cross_entropy_loss": "cross_entropy_loss",
     "06_group_norm_swish": "group_norm_swish", "07_numeric_error": "numeric_error",
-    "10_from_formula_to_tiles": "tiles", "19_one_slope_twenty_operators": "hardtanh", "20_softmax_and_its_losses": "softmax",
+    "10_from_formula_to_tiles": "tiles", "18_attention": "flash_attention_score", "19_one_slope_twenty_operators": "hardtanh", "20_softmax_and_its_losses": "softmax",
     "21_indices_that_scatter": "reflection_pad_2d",
 }
-SHOWN = [*LESSONS.items(), ("10_from_formula_to_tiles", "zoom")]
+SHOWN = [*LESSONS.items(), *((lesson, "zoom") for lesson in ("05_cross_entropy_loss", "06_group_norm_swish", "10_from_formula_to_tiles", "20_softmax_and_its_losses"))]
 OPERATORS = [name for name in LESSONS if "2" <= name[1] <= "6"]
 HAS_ALL = {  # what stands in the code of a lesson on an operator
     "its derivation": ".derive()", "steps of it": "how[", "proofs with mutants": "derivations.evidence(",

@@ -52,7 +52,7 @@ class Report(Measures):
         accepted, refused = (tr(linked("{some}, {more}", names)) if names else tr("no standard") for names in said.values())
         return [(tr("largest error"), tr("{size} ulp {place}", size=f"{self.max_ulp:.4g}", place=_place(self.worst))),
                 (tr("ulps"), tr(linked("{some}, {more}", shares)) if shares else tr("no elements")),
-                (tr("MERE, MARE"), f"{self.mere:.4g}, {self.mare:.4g}"), (tr("accepted by"), accepted),
+                (tr("MERE, MARE"), tr("{some}, {more}", some=f"{self.mere:.4g}", more=f"{self.mare:.4g}")), (tr("accepted by"), accepted),
                 (tr("refused by"), refused), *((tr("note"), tr(note)) for note in self.notes)]
 
     def _repr_html_(self) -> str:

@@ -18,6 +18,7 @@ import numpy as np
 
 from aclnn_viz.arrays.sums import PairwiseSum
 from aclnn_viz.dtypes import STRETCH, FloatFormat, round_into
+from aclnn_viz.errors import problem
 
 BLOCK_ELEMENTS = 1 << 17  # of the largest array: smaller ones cost more calls than they save of the caches
 THREADED_ELEMENTS = 1 << 18  # below, starting threads costs more than they save
@@ -57,7 +58,11 @@ def evaluate(page: Callable, arranged: Arranged, namespace) -> dict[str, np.ndar
         with np.errstate(all="ignore"):
             arrays = arrays | arranged.prelude(namespace, arrays)
     given = {name: array for name, array in arrays.items() if array is not None}
-    outputs = {name: np.zeros(result.shape, result.format.numpy) for name, result in arranged.results.items()}
+    try:
+        outputs = {name: np.zeros(result.shape, result.format.numpy) for name, result in arranged.results.items()}
+    except (MemoryError, ValueError) as error:
+        shapes = ", ".join(f"{name} {list(result.shape)}" for name, result in arranged.results.items())
+        raise MemoryError(problem("outputs fit into the memory", f"{shapes}: {error}", "use smaller shapes")) from None
     wide = np.promote_types(compute, np.float64)
 
     def run(block, inputs):
@@ -67,7 +72,12 @@ def evaluate(page: Callable, arranged: Arranged, namespace) -> dict[str, np.ndar
             if adds(axes, given, name):
                 values[name] = values[name].astype(wide)
             else:
-                round_into(outputs[name][place_of(outputs[name], axes[name], block)], values.pop(name))
+                place, value = outputs[name][place_of(outputs[name], axes[name], block)], values.pop(name)
+                try:
+                    round_into(place, value)
+                except ValueError as error:
+                    raise ValueError(problem(f"a page gives {name} the shape that is declared, here {list(place.shape)}", str(error),
+                                             "mend the page or the declaration")) from None
         return values
 
     # Where an output is a sum over an inner axis (the channels of a sample), each block has added its part already, so

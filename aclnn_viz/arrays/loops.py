@@ -87,7 +87,7 @@ def cuts(units: int, elements: int) -> list[tuple[int, int, int]]:
 
 def over(parts: list[tuple[int, int, int]], loop: Callable, *arguments) -> None:
     """Run a loop, compiled, over all parts of `cuts`, on every core; the order of the parts does not matter."""
-    given = [value.view(BITS.get(value.dtype, value.dtype)) if isinstance(value, np.ndarray) else value
+    given = [value.view(BITS[value.dtype]) if isinstance(value, np.ndarray) and value.itemsize == 2 and value.dtype in BITS else value
              for value in arguments]
     run, left = compiled(loop), iter(parts)
 
@@ -95,7 +95,7 @@ def over(parts: list[tuple[int, int, int]], loop: Callable, *arguments) -> None:
         for part in left:  # an iterator of a list gives each part to one thread
             run(*part, *given)
 
-    others = [_helpers().submit(work) for _ in range(min(threads(), len(parts)) - 1)]
+    others = [_helpers().submit(work) for _ in range(min(threads(), len(parts)) - 1)] if len(parts) > 1 else ()
     work()
     for other in others:  # one that has not begun need not: all is done, and in a forked process it never would
         if not other.cancel():
@@ -167,22 +167,23 @@ def _register() -> None:
             return lambda array, value: np.float64(value)
         return lambda array, value: np.float32(value)
 
+    # Unsigned, an index is none from the end, which would be looked for each time, and keeps a loop from whole vectors.
     @overload(read)
     def _read(array, at):
-        return {types.int16: lambda array, at: from_half(array[at]),
-                types.uint16: lambda array, at: from_bfloat(array[at]),
-                }.get(array.dtype, lambda array, at: array[at])
+        return {types.int16: lambda array, at: from_half(array[np.uintp(at)]),
+                types.uint16: lambda array, at: from_bfloat(array[np.uintp(at)]),
+                }.get(array.dtype, lambda array, at: array[np.uintp(at)])
 
     @overload(write)
     def _write(array, at, value):
         def half_precision(array, at, value):
-            array[at] = to_half(np.float32(value))
+            array[np.uintp(at)] = to_half(np.float32(value))
 
         def bfloat(array, at, value):
-            array[at] = to_bfloat(np.float32(value))
+            array[np.uintp(at)] = to_bfloat(np.float32(value))
 
         def as_it_is(array, at, value):
-            array[at] = value
+            array[np.uintp(at)] = value
 
         return {types.int16: half_precision, types.uint16: bfloat}.get(array.dtype, as_it_is)
 

@@ -1,11 +1,13 @@
 """A page as terms: every step of it an array by itself, written as a formula of what it takes, under the name that the page gives it.
 
 A run may take the numbers of its first steps from another run: so it is found what the rounding of each step adds to all later ones.
+Each step knows which of its elements is made of which of those that it takes: so one element is found again in every term.
 """
 
 import sys
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -15,9 +17,28 @@ from aclnn_viz.errors import NotSupported, problem
 
 PLAIN = NumPyArrays()
 MOVING = {"reshape", "moveaxis", "permute_dims", "broadcast_to", "expand_dims", "squeeze", "astype"}  # the same numbers
+REDUCING = {"sum", "mean", "max", "min", "prod", "any", "all"}  # all elements along axes make one
 #: How a step is written, and how tightly its text holds together; any other is a call.
-WRITTEN = {"add": (" + ", 1), "subtract": (" − ", 1), "multiply": (" × ", 2), "divide": (" / ", 2)}
-CALL = ", ", 3
+WRITTEN = {"add": (" + ", 2), "subtract": (" − ", 2), "multiply": (" × ", 3), "divide": (" / ", 3), "less": (" < ", 1), "less_equal": (" <= ", 1),
+           "greater": (" > ", 1), "greater_equal": (" >= ", 1), "equal": (" == ", 1), "not_equal": (" != ", 1),
+           "bitwise_and": (" and ", 0), "bitwise_or": (" or ", 0), "negative": ("−", 3)}
+CALL = ", ", 4
+
+
+class Link(NamedTuple):
+    """Which element of a part each element of a step takes; `many`: into which element of the step each of the part goes.
+
+    One that is `looked` up in a table belongs to the element that asks, whatever else the table is used for.
+    """
+
+    part: "Term"
+    to: np.ndarray
+    many: bool = False
+    looked: bool = False
+
+    def joins(self, step, part) -> bool:
+        """Whether elements of the step and of the part belong together."""
+        return bool((self.to[part] == step if self.many else self.to[step] == part).all())
 
 
 @dataclass(eq=False)
@@ -29,6 +50,7 @@ class Term:
     takes: tuple = ()
     axis: int | None = None
     place: int = -1
+    links: tuple[Link, ...] = ()
 
     @property
     def parts(self) -> list["Term"]:
@@ -42,24 +64,42 @@ class Term:
     def formula(self) -> str:
         """What the step does to what it takes, of which a name stands for what has one."""
         between, holds = WRITTEN.get(self.op, CALL)
-        text = between.join(str(one) if one not in self.parts else f"({one.label})" if not one.name and WRITTEN.get(one.op, CALL)[1] < holds + (
-            k > 0 and self.op in ("subtract", "divide")) < 4 and holds < 3 else one.label for k, one in enumerate(self.takes))
-        return text if holds < 3 else f"{self.op}({text}{'' if self.axis is None else f', axis={self.axis}'})"
+        texts = []
+        for k, one in enumerate(self.takes):
+            loose = isinstance(one, Term) and not one.name and WRITTEN.get(one.op, CALL)[1] < holds + (
+                k > 0 and self.op in ("subtract", "divide") or self.op == "negative")
+            texts.append(f"({one.label})" if loose and holds < 4 else one.label if isinstance(one, Term) else constant(one))
+        if self.op == "negative":
+            return between + texts[0]
+        return between.join(texts) if holds < 4 else f"{self.op}({between.join(texts)}{'' if self.axis is None else f', axis={self.axis}'})"
+
+
+def constant(value) -> str:
+    """Return what a page takes beside its arrays as text: of an array its ends.
+
+    >>> constant(0.5), constant(3.0), constant(np.zeros(4)), constant(np.arange(4))
+    ('0.5', '3', '0', '0…3')
+    """
+    if isinstance(value, (float, int, np.ndarray, np.generic)) and not isinstance(value, bool):
+        ends = [f"{end.item():.16g}" for end in (np.min(value), np.max(value))]
+        return "…".join(dict.fromkeys(ends))
+    return str(value)
 
 
 class Noted(NDArrayOperatorsMixin):
-    """An array of a page that runs step by step."""
+    """An array of a page that runs step by step; `at` says which element of its term each of its elements is."""
 
     shape, dtype, ndim, size = (property(lambda self, name=name: getattr(self.values, name)) for name in ("shape", "dtype", "ndim", "size"))
 
-    def __init__(self, xp, values, term):
+    def __init__(self, xp, values, term, at=None):
         self.xp, self.values, self.term = xp, np.asarray(values), term
+        self.at = np.arange(self.size).reshape(self.shape) if at is None else at
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         return self.xp.step(ufunc.__name__, ufunc, *inputs, **options)
 
     def __getitem__(self, key):
-        return Noted(self.xp, self.values[key], self.term)
+        return Noted(self.xp, self.values[key], self.term, self.at[key])
 
 
 class Steps:
@@ -75,16 +115,68 @@ class Steps:
     def astype(self, x, dtype):
         return self.step("astype", np.ndarray.astype, x, dtype)
 
+    def zeros_like(self, x):
+        return np.zeros(x.shape, x.dtype)
+
+    def ones_like(self, x):
+        return np.ones(x.shape, x.dtype)
+
     def step(self, name, function, *takes, **how):
         """A step of arrays and numbers; one that was taken before is the same again."""
         values = function(*(one.values if isinstance(one, Noted) else one for one in takes), **how)
+        noted = [one for one in takes if isinstance(one, Noted)]
+        if name in MOVING and noted:
+            return Noted(self, values, noted[0].term, noted[0].at if name == "astype" else function(noted[0].at, *takes[1:], **how))
+        if not noted:
+            return values
         term = Term("", name, tuple(one.term if isinstance(one, Noted) else one for one in takes), how.get("axis"), len(self.made))
-        if not term.parts or name in MOVING:
-            return Noted(self, values, term.parts[0]) if term.parts else values
-        key = name, str(how), np.shape(values), *(id(one) if isinstance(one, Term) else str(one) for one in term.takes)
+        key = name, str(how), np.shape(values), *((id(one.term), one.at.tobytes()) if isinstance(one, Noted) else
+                                                  (one.shape, one.tobytes()) if isinstance(one, np.ndarray) else str(one) for one in takes)
         if key not in self.made:
+            term.links = tuple(linked(name, one, np.shape(values), takes, how) for one in noted)
             self.made[key] = Noted(self, self.kept[term.place].astype(values.dtype) if term.place < len(self.kept) else values, term)
         return self.made[key]
+
+
+def linked(name: str, part: Noted, shape: tuple, takes: tuple, how: dict) -> Link:
+    """Return how a step of this shape is made of a part; raises ValueError where not every element is made of one, or of all along axes."""
+    if name in REDUCING:
+        axes = range(part.ndim) if (axis := how.get("axis")) is None else {k % part.ndim for k in np.atleast_1d(axis)}
+        kept = [1 if k in axes else n for k, n in enumerate(part.shape)]
+        into = np.broadcast_to(np.arange(np.prod(kept, dtype=int)).reshape(kept), part.shape).reshape(-1)
+        to = np.full(part.at.max(initial=0) + 1, -1)
+        to[part.at.reshape(-1)] = into
+        return Link(part.term, to, many=True)
+    if name == "take" and part is takes[0]:
+        return Link(part.term, np.take(part.at, takes[1].values, **how).reshape(-1), looked=True)
+    return Link(part.term, np.broadcast_to(part.at, shape).reshape(-1))
+
+
+def same_element(steps, first: Term, size: int) -> dict[Term, np.ndarray]:
+    """Return, for each of the `size` elements of a step, the element of each term that belongs to it, as far as the steps tell.
+
+    Raises ValueError where several elements of a term do.
+    """
+    links = [(one, link) for one in steps for link in one.links]
+    found = {first: np.arange(size)}
+    for looked in (False, True):
+        before = 0
+        while len(found) > before:
+            before = len(found)
+            for one, (part, to, many, by_table) in links:
+                if by_table > looked:
+                    continue
+                whole, single = (part, one) if many else (one, part)  # an element of the first has one of the second
+                if whole in found:
+                    found.setdefault(single, to[found[whole]])
+                elif single in found and len({*to}) == to.size:
+                    back = np.full(max(to.max(initial=0), found[single].max(initial=0)) + 1, -1)
+                    back[to] = np.arange(to.size)
+                    found[whole] = back[found[single]]
+    for one, link in links:
+        if not link.looked and one in found and link.part in found and not link.joins(found[one], found[link.part]):
+            raise ValueError(f"several elements of {link.part.label} for one of {one.label}")
+    return found
 
 
 def watched(function, mine) -> tuple:
@@ -118,7 +210,12 @@ def stepped(op, arranged, dtype, kept=()) -> tuple[dict, list, dict]:
         except (TypeError, ValueError, AttributeError, IndexError) as error:
             raise NotSupported(problem("a page of terms is arithmetic, sums and choices", str(error), "choose another operator")) from error
     outputs = {name: outputs[name] for name in arranged.results}
-    for name, one in ({called: result for called, _, result in helpers} | known | outputs).items():
-        if isinstance(one, Noted) and one.term.takes and name not in given:
-            one.term.name = name
+    calls = [called for called, *_ in helpers]
+    once = [one for one in helpers if calls.count(one[0]) == 1]  # others would give one name to several terms
+    inner = {name: one for _, local, _ in once for name, one in local.items()}
+    names = inner, {called: result for called, _, result in once}, known, outputs
+    for k, found in enumerate(names):  # the last name of a term, and the last term of a name
+        for name, one in found.items():
+            if isinstance(one, Noted) and one.term.takes and name not in given and not any(name in later for later in names[k + 1:]):
+                one.term.name = name
     return given, [*xp.made.values()], outputs

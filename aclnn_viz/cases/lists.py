@@ -128,7 +128,7 @@ class Atk:
             tensors, attributes = [], {}
             for entry in one["inputs"]:
                 several = entry if isinstance(entry, list) and entry else [entry]  # the entries of one array
-                kinds = {each.get("type") if isinstance(each, dict) and isinstance(each.get("name"), str) else None for each in several}
+                kinds = {str(each.get("type")) if isinstance(each, dict) and isinstance(each.get("name"), str) else None for each in several}
                 if not kinds <= {"tensor", "scalar", "attr", "attrs", "attr_tuple"} or len(several) > 1 and not (kinds == {"attrs"} or kinds == {"attr_tuple"}):
                     raise _wrong(where, "an input has a name and the type tensor, scalar, attr, attrs or attr_tuple", entry)
                 called = several[0]["name"]
@@ -165,6 +165,8 @@ class Atk:
         if entry.get("type") == "attr_tuple" or not isinstance(value, list) or isinstance(value[:1], str):
             return value
         low, high = _ends(where, value)
+        if dtype == "int" and not math.isfinite(low + high):
+            raise _wrong(where, "a whole number is finite", value)
         if "bool" in str(dtype):
             return bool(low)
         if low != high:

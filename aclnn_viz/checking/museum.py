@@ -110,12 +110,12 @@ def museum(name: str | None = None) -> Museum:
     ('rms_norm', 'gamma forgotten in dx', 1.0)
     """
     if name is not None and not isinstance(name, str):
-        raise TypeError(problem("name is that of an operator, a fault or a thread", shown(name), "av.museum() lists them"))
+        raise TypeError(problem("name is that of an operator, a fault or a thread", shown(name), "call it without a name: it lists all"))
     found = Museum(
         Piece(one["operator"], fault, *(one[name] and kept(one[name]) for name in ("lived", "hid")),
               *(Test(one["operator"], one[name]) for name in ("missed", "seen")))
         for one in published() for fault in faults(one["operator"])
         if fault.name == one["name"] and (name is None or name in (one["operator"], fault.name) or name and name in one["thread"]))
     if not found:
-        raise ValueError(problem("name is that of an operator, a fault or a thread of the museum", shown(name), "av.museum() lists all"))
+        raise ValueError(problem("name is that of an operator, a fault or a thread of the museum", shown(name), "call it without a name: it lists all"))
     return found

@@ -168,7 +168,7 @@ def triage(folder, call: str | None = None, paths: bool = False, progress: Calla
                 pending.append((partial(_judged, dump, stem, key, forward, backward, ops, seen), lines.get(forward)))
             else:
                 others[key] += 1
-    if call and not pending:
+    if call is not None and not pending:
         raise ValueError(problem("one call of the dump is named", f"{shown(call)}, which is none of an operator of the kit", "leave call out to see all"))
     calls, kept = [], set()
     for judged, line in progress(pending):

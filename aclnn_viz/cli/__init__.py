@@ -93,7 +93,11 @@ def _status(chosen) -> int:
                               "pip install 'aclnn-viz[symbols]'; verify --numeric, check, run and device need none of it"))
     except SystemExit as error:  # of a kernel, or of an operator's files
         return ended(problem("a command ends with its verdict", f"{error!r} before it", "leave the exit out of the code that it runs"))
-    except (OSError, TypeError, ValueError, RuntimeError, MemoryError) as error:
+    except MemoryError as error:
+        return ended(problem("a command fits into the memory of this machine", str(error) or "one that does not", "ask for less, such as a smaller shape"))
+    except (OSError, TypeError, ValueError, RuntimeError) as error:
+        if isinstance(error, FileNotFoundError) and error.filename is not None:  # by the system, and not in three parts
+            return ended(problem("what is named must be there", f"{error.filename}, where nothing is", "mend the name"))
         return ended(str(error) or type(error).__name__)
 
 

@@ -61,7 +61,7 @@ def new(options) -> int:
     From a forward page the backward page is derived; the exit status is 1 where it is not proved. Its tests, run with pytest in the new folder, list what is left to fill in, and then judge what was filled in.
     """
     from aclnn_viz.operators.skeleton import gaps, new_operator
-    from aclnn_viz.storage.reading import read_file
+    from aclnn_viz.storage.reading import need_text, read_file
 
     home = registry.ROOT / "aclnn_viz" / "operators" if options.in_repo else options.to
     if options.forward:
@@ -70,7 +70,7 @@ def new(options) -> int:
         folder, found = from_forward(options.name, options.forward, home, options.in_repo)
         print(json.dumps({"folder": str(folder), "gaps": [], "proof": found.proof.content()}) if options.json else f"{folder}\n{found.proof}")
         return 0 if found.proof.holds else 1
-    text = read_file(Path(options.prototype or options.doc), 1 << 20).decode("utf-8", "replace")  # in any encoding
+    text = read_file(need_text(Path(options.prototype or options.doc)), 1 << 20).decode("utf-8", "replace")  # in any encoding
     folder = new_operator(options.name, text, home, options.in_repo)
     left = gaps(folder)
     print(json.dumps({"folder": str(folder), "gaps": left}) if options.json else "\n".join([tr(

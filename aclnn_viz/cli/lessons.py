@@ -13,7 +13,7 @@ from aclnn_viz.storage.results import new_file, sweep
 from aclnn_viz.words.messages import LANGUAGES, language
 
 PACKAGE = Path(__file__).parents[1]
-EDITION = ("*.ipynb", "capsules/*.capsule", "capsules/cases.json", "cpp/*.cpp")
+EDITION = ("*.ipynb", "capsules/*.capsule", "capsules/cases.json", "cpp/*.cpp", "cpp/*.h")
 FOLDERS = {name: "" if name == LANGUAGES[0] else f"{name}/" for name in LANGUAGES}  # of the editions of the lessons
 START = "00_start_here.ipynb"
 SETTINGS = Path(__file__).parent / "jupyter"
@@ -74,4 +74,5 @@ def open_in_jupyterlab(folder: Path, page: str) -> None:
     environment = os.environ | {"JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, (str(SETTINGS), searched)))}
     root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     os.execve(sys.executable, [sys.executable, "-m", "jupyterlab", *root, f"--ServerApp.root_dir={folder}",
-                               f"--LabApp.default_url=/lab/tree/{page}"], environment)
+                               f"--LabApp.default_url=/lab/tree/{page}", "--LabApp.custom_css=True",
+                               f"--ServerApp.tornado_settings=static_custom_path={SETTINGS / 'custom'}"], environment)

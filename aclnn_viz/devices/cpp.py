@@ -180,6 +180,15 @@ _TYPES = {
     FLOAT16.numpy: ("uint16_t", "ACL_FLOAT16", "ToFloat16", "FromFloat16"),
     BFLOAT16.numpy: ("uint16_t", "ACL_BF16", "ToBfloat16", "FromBfloat16"),
 }
+REPEATED = """
+// Numbers that come often in a row: how often, and which.
+template <typename T>
+std::vector<T> Repeated(const std::vector<std::pair<size_t, T>> &runs) {
+    std::vector<T> values;
+    for (auto [count, value] : runs) values.insert(values.end(), count, value);
+    return values;
+}
+"""
 #: By the kind of a parameter: the vendor's array, and its elements in C++.
 _ARRAYS = {"bools": ("BoolArray", "bool"), "ints": ("IntArray", "int64_t"), "floats": ("FloatArray", "float")}
 _HELPERS = {"ACL_FLOAT16": FROM_AND_TO_FLOAT16, "ACL_BF16": FROM_AND_TO_BFLOAT16}
@@ -202,7 +211,7 @@ def cpp_sample(op, case) -> str:
     wanted = op.arrange_backward(**bound).results
     outputs = op.arrange_backward(**bound | op.all_outputs).results
     inputs = {name: value for name, value in bound.items() if isinstance(value, np.ndarray)}
-    count = sum(value.size for value in inputs.values())
+    count = sum(_runs(value).size for value in inputs.values())
     if count > LIMIT:
         raise ValueError(problem(f"a C++ sample holds at most {LIMIT} numbers", f"{count} in {_shapes(inputs)}",
                                  "draw the case with a smaller shape="))
@@ -216,7 +225,7 @@ def cpp_sample(op, case) -> str:
     return PROGRAM.substitute(
         name=op.aclnn_name, about=_about(op, inputs, bound), header=op.header,
         library=op.library.replace("ops-", "opapi_"),  # of CANN 9
-        helpers="".join(text for code, text in _HELPERS.items() if code in codes),
+        helpers="".join(text for code, text in _HELPERS.items() if code in codes) + REPEATED * any("Repeated" in one for one in created),
         create="\n".join(created), attributes="".join(f"    {line}\n" for line in extra), arguments=_lines(arguments),
         print="\n".join(f'    CHECK(Print("{name}", {name}, {shapes[name][1][3]}));' for name in wanted),
         destroy="\n".join(f"    CHECK(Destroy({name}));" for name in shapes),
@@ -233,9 +242,20 @@ def _shapes(inputs) -> str:
     return ", ".join(f"{name} {value.dtype} {list(value.shape)}" for name, value in inputs.items())
 
 
+def _runs(value: np.ndarray) -> np.ndarray:
+    """Where a number is written: each of them, or the first of equal ones in the long runs of a mask."""
+    flat = value.ravel()
+    starts = np.flatnonzero(np.append(True, flat[1:] != flat[:-1]))
+    return starts if value.dtype.kind in "biu" and 16 * starts.size < flat.size else np.arange(flat.size)
+
+
 def _input(name: str, value: np.ndarray, layout: str) -> str:
     element, code, pack, _ = _TYPES[value.dtype]
-    numbers = _lines([_number(number) for number in np.ascontiguousarray(value).ravel()])
+    flat, starts = np.ascontiguousarray(value).ravel(), _runs(value)
+    if starts.size < flat.size:
+        runs = _lines([f"{{{count}, {int(flat[at])}}}" for at, count in zip(starts, np.diff(starts, append=flat.size))])
+        return _create(name, element, f" = Repeated<{element}>({{\n        {runs}}})", value.shape, code, layout)
+    numbers = _lines([_number(number) for number in flat])
     numbers = f"\n        {numbers}" if "\n" in numbers else numbers
     data = f" = {pack}({{{numbers}}})" if pack else f" = {{{numbers}}}"
     return _create(name, element, data, value.shape, code, layout)

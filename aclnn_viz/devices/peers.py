@@ -9,6 +9,7 @@ import platform
 import re
 import warnings
 from abc import ABC, abstractmethod
+from contextlib import contextmanager
 from importlib import metadata
 
 import numpy as np
@@ -27,6 +28,15 @@ from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import message, said, tr
 
 ABOUT = {name: name for name in (message("library"), message("place"), message("threads"), message("deterministic"), message("flags"))}
+
+
+@contextmanager
+def quiet():
+    """Without what a library warns of, such as its speed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
 
 class Peer(Closing, ABC):
     """What every peer has in common; `name` gives library, place and version, `about()` all that a replay must name.
@@ -51,8 +61,7 @@ class Peer(Closing, ABC):
         bound = op.bind(inputs)
         arranged = op.arrange_backward(**bound)
         try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")  # of the library, about its speed
+            with np.errstate(all="ignore"):
                 found = self._compute(op, bound, arranged)
         except NotSupported as refused:
             raise UnsupportedError(str(refused)) from refused
@@ -90,7 +99,7 @@ class Peer(Closing, ABC):
 
 def _documented(array: np.ndarray, result) -> np.ndarray:
     """An output in its documented shape; one that the library gives in a wider format is rounded to the documented one."""
-    wider = array.dtype.itemsize > np.dtype(result.format.numpy).itemsize
+    wider = array.dtype.itemsize > result.format.numpy.itemsize
     return (round_to(array, result.format) if wider else array).reshape(result.documented_shape)
 
 
@@ -119,6 +128,7 @@ class TorchPeer(Peer):
         self._torch, self._place = torch, torch.device(place if number is None else f"{place}:{number}")
         super().__init__(f"torch{'' if place == 'cpu' else f':{self._place}'} ({torch.__version__})")
 
+    @quiet()
     def _compute(self, op, bound, arranged):
         function = registry.own("peer", op.name, "in_torch")
         if function is None:
@@ -173,6 +183,7 @@ class JaxPeer(Peer):
         self._pages: dict = {}
         super().__init__(f"jax{'' if place == 'cpu' else f':{place}:{number or 0}'} ({jax.__version__})")
 
+    @quiet()
     def _compute(self, op, bound, arranged):
         results = arranged.results
         if not results or arranged.empty:
@@ -238,7 +249,9 @@ class NumbaPeer(Peer):
 
 def _given(array: np.ndarray) -> np.ndarray:
     """An array as loops are compiled for: in order, in the byte order of the machine, not to be written."""
-    array = np.require(array, array.dtype.newbyteorder("="), "CA").view()
+    if not (array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative):
+        array = np.require(array, array.dtype.newbyteorder("="), "CA")
+    array = array.view()
     array.flags.writeable = False
     return array
 

@@ -22,7 +22,8 @@ from aclnn_viz.devices.headers import INCLUDE, flags, installation
 from aclnn_viz.devices.serving import Emulator
 from aclnn_viz.errors import place_of, problem, shown, signal_named
 
-from aclnn_viz.tiles.compiling import CompileError, compiler, debugged, kept, translate
+from aclnn_viz.storage.reading import need_text
+from aclnn_viz.tiles.compiling import CompileError, compiler, debugged, included, kept, translate
 from aclnn_viz.tiles.cpp import INCLUDE as KERNELS
 from aclnn_viz.tiles.cpp import NAME, entries_of
 from aclnn_viz.words.messages import tr
@@ -42,11 +43,9 @@ def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) 
     `defines` are macros as NAME or NAME=VALUE, `include` folders. Raises FileNotFoundError, CompileError with the compiler's
     own text, and ValueError where there is no compiler.
     """
-    files = [place_of(one).resolve() for one in files]
-    for one in files:
-        one.open("rb").close()
+    files = [need_text(place_of(one).resolve()) for one in files]
     root = installation()
-    folders = [*(f"-I{place_of(one)}" for one in include), *{f"-I{one.parent}": None for one in files}, f"-I{launchers(files)}",
+    folders = [*included(include), *{f"-I{one.parent}": None for one in files}, f"-I{launchers(files)}",
                *flags(root)["compile"], f"-I{INCLUDE}", f"-I{KERNELS}"]
     command = [compiler(), *FLAGS, *debugged()]
     source = INCLUDE / "start_whole.cpp"

@@ -63,7 +63,9 @@ def of(op) -> Subject:
     return Subject(op.name, lambda state: op, state_of(op), lambda state: drawn(op, state).inputs,
                    lambda state, backward=None: compute(op, state, backward), panels, headline, lambda data: text(op, data),
                    lambda subject, state: lift.pytest_of_case(op, options(op, state)),
-                   live=(lambda state, backward, xp, traced: gathered(op, state, backward, xp, traced), data))
+                   live=(lambda state, backward, xp, traced: gathered(op, state, backward, xp, traced), data),
+                   drawn_of=lambda state: {name: value for name, value in drawn(op, state).inputs.items()
+                                           if name in op.tensors and name not in op.saved and value is not None})
 
 
 # What may be moved

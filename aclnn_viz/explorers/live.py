@@ -1,12 +1,14 @@
 """An explorer as one file that needs no Python and asks no host: the front end, and the picture traced to JavaScript.
 
 What moves is computed by the page: real numbers, indices and dragged points; of choices each combination is traced by itself, as
-many as fit. Sizes, seeds and what runs the operator stay as they were saved: the page says so, and what opens it in Python.
+many as fit. What cannot be traced is `recorded`: the page holds the pictures that Python made of some states. Sizes, seeds and what
+runs the operator stay as they were saved: the page says so, and what opens it in Python.
 """
 
 import base64
 import json
 import re
+from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from itertools import product
 
@@ -16,19 +18,22 @@ from aclnn_viz.arrays.traced import Traced, TracedArrays
 from aclnn_viz.errors import problem
 from aclnn_viz.explorers.device import host
 from aclnn_viz.explorers.scripts import FRONT, SCRIPTS, script, style, wording
-from aclnn_viz.explorers.state import controls
+from aclnn_viz.explorers.state import StateError, controls
 from aclnn_viz.operators.parameters import bind
 from aclnn_viz.pictures.marks import Handles
 from aclnn_viz.pictures.palette import DRAWING, MAPS
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.words.messages import LANGUAGES, Choice, Number, Text, in_language, message, tr
+from aclnn_viz.words.messages import LANGUAGES, Choice, Number, Text, in_language, language_here, message, tr
 
 LIVE = ("steps.js", "live.js", "twin.js")  # what a page has beside the front end
 MOST = 24  # combinations of choices that a page holds
+STOPS = 9  # pictures of a slider that cannot be traced
 LARGEST = 3_000_000  # bytes of a page
 KEPT = ("seed", "device", "soc", "cann", "plan")  # what the kit's own kernel, and the host, must not be asked again for
 NOTICE = message("This page computes its picture without Python, as the kit's own kernel does; the truth is computed in float64. "
                  "It moves {alive}; everything else needs Python.")
+HELD = message("This page shows pictures that Python computed, {n} of them. It moves {alive}; where it has no picture of a value beside the "
+               "others, these go back. Everything else needs Python.")
 STILL = message("This page shows one state: what moves this picture needs Python.")
 NEEDS = message("{field} stays as it was saved: open the explorer in Python to change it")
 
@@ -50,7 +55,8 @@ class TracedOperator:
         return self._run(self._op.page.backward, self._op.arrange_backward, self._op.bind, given)
 
     def truth(self, /, **given):
-        if any(isinstance(value, Traced) and value.dtype == np.float64 for value in given.values() if np.ndim(getattr(value, "held", 0))):
+        moves = any(isinstance(value, Traced) for value in given.values())
+        if moves and any(getattr(value, "dtype", None) == np.float64 for name, value in given.items() if name in self._op.tensors):
             raise TypeError(problem("the truth of float64 takes more digits than a page has", "inputs of float64", "choose another dtype"))
         return self._run(self._op.page.backward, self._op.arrange_backward, self._op.bind, given, np.dtype(np.float64))
 
@@ -66,7 +72,7 @@ class TracedOperator:
         examples = bound(examples)
         given, arranged = examples | given, arrange(**examples)
         return arranged._replace(
-            arrays={name: None if array is None else xp.reshape(given[name], array.shape) for name, array in arranged.arrays.items()},
+            arrays={name: xp.reshape(given[name], array.shape) if isinstance(given.get(name), Traced) else array for name, array in arranged.arrays.items()},
             attributes={name: Traced(xp, moved.name, moved.held, True) if isinstance(moved := given.get(name), Traced) else value
                         for name, value in arranged.attributes.items()})
 
@@ -111,63 +117,127 @@ class _NotZero(Traced):
 def saved(subject, state, data) -> str:
     """Return the page of a state whose data are those of Python."""
     page = _Page(subject, state, data)
-    names = [c["field"] for c in subject.controls() if c["field"] not in KEPT and c["kind"] in ("choice", "flag") and c["field"] not in subject.kept and not c.get("moves")]
-    chosen, many = [], 1
-    for name in names if subject.live else ():
-        count = len(page.options[name])
-        if many * count <= MOST:
-            chosen, many = [*chosen, name], many * count
+    groups = page.groups()
     while True:
-        made = page.written(chosen)
-        if subject.live and not page.shows(state, chosen) and (page.moving or chosen):  # the state itself looks at a number that moves
-            page, chosen = _Page(subject, state, data, moving=False), chosen if page.moving else []
-        elif len(made) <= LARGEST or not chosen:
+        made = page.written(groups)
+        if not page.shows(state):  # it looks at a number that moves
+            page, groups = _Page(subject, state, data, moving=False), groups if page.moving else []
+        elif len(made) <= LARGEST or not groups:
             return made
         else:
-            page, chosen = _Page(subject, state, data, bool(page.moving)), chosen[:-1]
+            page, groups = _Page(subject, state, data, bool(page.moving)), groups[:-1] or [dict([*groups[0].items()][:-1])][:len(groups[0]) - 1]
+
+
+def traced(subject, state, data) -> dict:
+    """Return what a browser needs to draw a state anew where `moving` fields move; without functions where the picture cannot be traced.
+
+    The kernel answers after it: what the kit's own kernel does not compute is not drawn before.
+    """
+    page = _Page(subject, state, data, languages=(language_here(),))
+    moving = [*page.moving, *(page.handles or ())[:1]]
+    if moving and getattr(state, "device", "host") == "host" and getattr(state, "plan", "documented") == "documented":
+        page.compute([{}])
+    return {"values": asdict(state), "moving": moving, "content": page.content(), "functions": ",".join(page.functions)}
 
 
 class _Page:
     """What the combinations of a page share: arrays, descriptions and functions, each held once."""
 
-    def __init__(self, subject, state, data, moving=True):
-        self.subject, self.state, self.data = subject, state, data
+    def __init__(self, subject, state, data, moving=True, languages=LANGUAGES):
+        self.subject, self.state, self.data, self.languages = subject, state, data, languages
         self.tables, self.pool, self.drawn, self.functions = {}, {}, {}, {}
         self.controls = controls(subject.state)
-        self.options = {c["field"]: [True, False] if c["kind"] == "flag" else [value for value, _ in c["options"]] for c in self.controls}
         handles = [mark for panel in subject.panels(data) for mark in panel.marks if isinstance(mark, Handles)]
         self.handles = [handles[0].move, *handles[0].x.shape] if handles else None
-        self.variants = {}
-        self.moving = [c["field"] for c in self.controls if moving and (c["kind"] == "real" or c.get("below") or c.get("moves")) and c["field"] not in subject.kept]
+        self.options, self.variants = {}, {}  # values by field, and pictures by the places of values among them
+        self.moving = [c["field"] for c in self.controls if moving and subject.live and c["field"] not in subject.kept
+                       and (c.get("below") or c.get("moves") or c["kind"] == "real" and self._same_inputs(c))]
 
-    def shows(self, state, chosen) -> bool:
-        """Whether a state is among the combinations of choices that were traced."""
-        return ",".join(str(self.options[name].index(getattr(state, name))) for name in chosen) in self.variants
+    def _same_inputs(self, control) -> bool:
+        """Whether the inputs that a trace takes as they are stay so from one end of a slider to the other."""
+        with suppress(StateError):
+            low, high = (self.subject.drawn_of(replace(self.state, **{control["field"]: control[end]})) for end in ("low", "high"))
+            return low.keys() == high.keys() and all(np.array_equal(value, high[name]) for name, value in low.items())
+        return False
 
-    def written(self, chosen) -> str:
+    def groups(self) -> list[dict]:
+        """The values by field of which a page has all combinations: first of as many choices as fit, then of sliders with stops."""
+        subject, chosen, many = self.subject, {}, 1
+        if not subject.live:
+            recorded = subject.recorded if getattr(self.state, "device", "host") == "host" else ()
+            return [{name: self.values_of(name, given) for name, given in group.items()} for group in recorded]
+        still = [c for c in self.controls if c["field"] not in (*KEPT, *subject.kept, *self.moving)]
+        for name in [c["field"] for c in still if c["kind"] in ("choice", "flag")]:
+            options = self.values_of(name)
+            if many * len(options) <= MOST:
+                chosen, many = chosen | {name: options}, many * len(options)
+        return [chosen, *({c["field"]: self.values_of(c["field"], np.round(np.linspace(c["low"], c["high"], STOPS), 9).tolist())}
+                          for c in still if c["kind"] == "real")]
+
+    def values_of(self, name: str, given=()) -> list:
+        """The values of a field that a page has, that of its own state among them."""
+        control = next(c for c in self.controls if c["field"] == name)
+        values = [*given] or ([True, False] if control["kind"] == "flag" else [value for value, _ in control["options"]])
+        return values if (own := getattr(self.state, name)) in values else [own, *values]
+
+    def shows(self, state) -> bool:
+        """Whether a state is among those that were traced."""
+        return self._place(state) in self.variants
+
+    def _place(self, state) -> str:
+        return ",".join(str(values.index(getattr(state, name))) for name, values in self.options.items())
+
+    def compute(self, groups: list[dict]) -> None:
+        """Make the pictures of all combinations of the values of each group, beside the saved state."""
+        variants, shown = self.variants, self._traced if self.subject.live else self._recorded
+        for group in groups:
+            for name, values in group.items():
+                known = self.options.setdefault(name, [])
+                known += [value for value in values if value not in known]
+        for group in groups:
+            for values in product(*group.values()):
+                with np.errstate(all="ignore"):
+                    try:
+                        state = replace(self.state, **dict(zip(group, values)))
+                        if (place := self._place(state)) not in variants:
+                            variants[place] = shown(state)
+                    except (TypeError, ValueError, AttributeError):  # it looks at a number, or does not exist
+                        pass
+
+    def written(self, groups: list[dict]) -> str:
+        """The page with the pictures of these groups, or with the one of the saved state."""
+        self.compute(groups)
         variants = self.variants
-        for places in product(*(range(len(self.options[name])) for name in chosen)) if self.subject.live else ():
-            values = [self.options[name][at] for name, at in zip(chosen, places)]
-            with np.errstate(all="ignore"):
-                try:
-                    state = replace(self.state, **dict(zip(chosen, values)))
-                    variants[",".join(map(str, places))] = self._traced(state)
-                except (TypeError, ValueError, AttributeError):  # it looks at a number, or does not exist
-                    pass
         moving = self.moving if variants else []
         if not variants:
-            chosen, variants = [], {"": self._described(TracedArrays(self.tables), self.data)}
-        alive = [*chosen, *moving]
+            self.options = {}
+            variants[""] = self._described(TracedArrays(self.tables), self.data)
+        alive = [*self.options, *moving]
         texts = {}
         for name in LANGUAGES:
             with in_language(name):
-                shown = self.subject.controls()
-                labels = {c["field"]: c["label"] for c in shown}
-                notice = tr(NOTICE, alive=tr(", ").join(labels[field] for field in alive)) if alive else tr(STILL)
-                texts[name] = {"controls": shown, "wording": wording((*SCRIPTS, *LIVE)), "notice": notice, "notices": list(self.subject.notices(self.data)),
+                controls = self.subject.controls()
+                labels = {c["field"]: c["label"] for c in controls}
+                notice = HELD if self.subject.recorded else NOTICE
+                notice = tr(notice, alive=tr(", ").join(labels[field] for field in alive), n=len(variants)) if alive else tr(STILL)
+                texts[name] = {"controls": controls, "wording": wording((*SCRIPTS, *LIVE)), "notice": notice, "notices": list(self.subject.notices(self.data)),
                               "needs": {field: tr(NEEDS, field=label) for field, label in labels.items() if field not in alive}}
-        return _html(self, {"name": self.subject.name, "values": asdict(self.state), "initial": asdict(self.subject.state()),
-                            "chosen": chosen, "alive": alive, "texts": texts, "variants": variants})
+        content = self.content(
+            name=self.subject.name, initial=asdict(self.subject.state()), alive=alive, texts=texts,
+            colours=DRAWING | {"maps": {name: _coded("|u1", table.tobytes()) for name, table in MAPS.items()}})
+        parts = {"name": self.subject.name, "style": style(), "scripts": script((*SCRIPTS, *LIVE)), "functions": ",\n".join(self.functions),
+                 "content": content.replace("</", "<\\/")}
+        return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], (FRONT / "page.html").read_text("utf-8"))
+
+    def content(self, **more) -> str:
+        """What the functions and the pictures refer to, as JSON."""
+        held = more | {"values": asdict(self.state), "options": self.options, "variants": self.variants,
+                       "tables": {name: _coded(*array) for array, name in self.tables.items()},
+                       "drawn": {name: [_coded("<f4", raw), shape] for (shape, raw), name in self.drawn.items()}}
+        return _json(held | {"pool": [json.loads(text) for text in self.pool]})
+
+    def _recorded(self, state) -> dict:
+        return self._described(TracedArrays(self.tables), self.subject.compute(state))
 
     def _traced(self, state) -> dict:
         xp, moved = TracedArrays(self.tables), object.__new__(type(state))
@@ -228,10 +298,10 @@ class _Page:
             if isinstance(one, Choice):
                 return plain(one)
             return {"name": one.name, "title": plain(one.title), "span": one.span, "height": one.height, "pick": list(one.pick),
-                    "square": one.square, "rows": one.rows, "marks": [mark(each) for each in one.marks],
+                    "square": one.square, "rows": one.rows, "least": one.least, "marks": [self._pooled(mark(each)) for each in one.marks],
                     "x": plain(one.x), "y": plain(one.y)}
         pictures = {}
-        for name in LANGUAGES:
+        for name in self.languages:
             with in_language(name):
                 pictures[name] = {"panels": [self._pooled(panel(one)) for one in self.subject.panels(data)],
                                   "headline": [self._pooled(plain(one)) for one in self.subject.headline(data)]}
@@ -239,18 +309,12 @@ class _Page:
         return {"pictures": pictures, "shapes": shapes, "compute": self.functions.setdefault(function, len(self.functions))}
 
     def _pooled(self, part) -> int:
-        return self.pool.setdefault(json.dumps(part, ensure_ascii=False, separators=(",", ":")), len(self.pool))
+        return self.pool.setdefault(_json(part), len(self.pool))
+
+
+def _json(value) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _coded(kind: str, raw: bytes) -> list[str]:
     return [kind[1:], base64.b64encode(raw).decode()]
-
-
-def _html(page: _Page, content: dict) -> str:
-    content |= {"tables": {name: _coded(*array) for array, name in page.tables.items()},
-             "drawn": {name: [_coded("<f4", raw), shape] for (shape, raw), name in page.drawn.items()},
-             "pool": [json.loads(text) for text in page.pool],
-             "colours": DRAWING | {"maps": {name: _coded("|u1", table.tobytes()) for name, table in MAPS.items()}}}
-    parts = {"name": page.subject.name, "style": style(), "scripts": script((*SCRIPTS, *LIVE)), "functions": ",\n".join(page.functions),
-             "content": json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")}
-    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], (FRONT / "page.html").read_text("utf-8"))

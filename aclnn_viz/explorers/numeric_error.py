@@ -35,6 +35,8 @@ EXPLAINED = message("No element lies outside the envelope: rounding explains eve
                     "the format's, {inputs} the inputs', {plan} the plan's.")
 DISAGREE = message("Accepted by {passed}, refused by {failed}: they disagree.")
 AGREE = message("Accepted by {passed}, refused by {failed}.")
+RECORDED = ({"fault": (), "dtype": ()}, {"values": range(-4, 5)}, {"gradient": range(-8, 9, 2)}, {"plan": (), "dtype": ()},
+            {"compute": (), "accumulate": ()}, {"order": (), "rounding": ()}, {"operator": ()}, {"output": (1, 2, 3)})
 NO_AXIS = Axis("", 0, 1, ticks=())
 LEAST = 1e-3  # ulps that the axis of yardsticks still shows
 
@@ -246,4 +248,5 @@ def pytest_case(subject, state) -> str:
 
 
 def subject():
-    return Subject("numeric_error", operator_of, State, inputs, compute, panels, headline, describe, pytest_case, notices=notices)
+    return Subject("numeric_error", operator_of, State, inputs, compute, panels, headline, describe, pytest_case, notices=notices,
+                   recorded=RECORDED)

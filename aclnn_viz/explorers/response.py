@@ -7,6 +7,7 @@ All of it is computed in float64 by the kit's own page, whatever computes the gr
 """
 
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 
 import numpy as np
@@ -136,11 +137,12 @@ def spread(xp, op, run, arrays, arranged, given, block):
 
 def panels(xp, found) -> list[Panel]:
     """Return the panels of a response, which fill whole rows of 20 columns; none where nothing is drawn."""
-    return _slopes(found) if isinstance(found, Slope) else _matrices(xp, found) if isinstance(found, Spread) else []
+    return _slopes(xp, found) if isinstance(found, Slope) else _matrices(xp, found) if isinstance(found, Spread) else []
 
 
-def _slopes(found: Slope) -> list[Panel]:
-    held = ", ".join(f"{key} = {number(np.sum(array))}" for key, array in found.held.items())
+def _slopes(xp, found: Slope) -> list[Panel]:
+    held = reduce(lambda some, more: tr("{some}, {more}", some=some, more=more), [
+        tr("{name} = {value}", name=key, value=number(xp.sum(array))) for key, array in found.held.items()] or [""])
     over = Axis(tr("{name}, at {held}", name=found.name, held=held) if held else found.name)
     kinks = [Rule("x", found.kinks[k], kind=GUIDE) for k in range(found.kinks.size)]
     forward = [] if found.y is None else [

@@ -9,11 +9,12 @@ from aclnn_viz.words.messages import language_here, tr
 
 FRONT = Path(__file__).parent / "front"
 SCRIPTS = ("kit.js", "canvas.js", "paths.js", "hand.js", "marks.js", "frame.js", "panels.js")
+LAB = (*SCRIPTS, "steps.js", "live.js")
 MESSAGE = re.compile(r'\btr\("([^"\\]+)"')
 
 
 @cache
-def script(names=SCRIPTS) -> str:
+def script(names=LAB) -> str:
     return "\n".join((FRONT / name).read_text("utf-8") for name in names)
 
 

@@ -151,7 +151,7 @@ def read_state(text: str) -> dict:
     try:
         pairs = parse_qsl(text.removeprefix("#"), keep_blank_values=True, strict_parsing=bool(text.removeprefix("#")))
         return {name: json.loads(value) for name, value in pairs if name != "lang"}
-    except (AttributeError, TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError, RecursionError):
         raise ValueError(problem("a state is what a link has after its #, such as rotate=30.0&paddingMode=1", shown(text),
                                  'copy it by "Copy link"')) from None
 

@@ -38,7 +38,9 @@ class Subject:
     cpp: Callable = lift.cpp  # (subject, state) -> C++ of that state
     notices: Callable = lambda data: map(tr, data.notices)  # data -> small print
     live: tuple = ()  # (gathered, data) that can be traced: then a page computes the picture without Python
+    drawn_of: Callable = lambda state: {}  # state -> inputs by name that a traced picture takes as they are
     kept: tuple[str, ...] = ()  # fields that a page leaves as they are
+    recorded: tuple[dict, ...] = ()  # where nothing can be traced: {field: values, or () for all}, of whose products a page holds the pictures
 
     def drawn(self, data) -> tuple[dict, list[dict]]:
         """Return what the browser draws: the arrays by name, and the panels."""

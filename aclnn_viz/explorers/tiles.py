@@ -8,7 +8,7 @@ import numpy as np
 from aclnn_viz import tiles
 from aclnn_viz.explorers import lift, tiles_stated, tiles_time
 from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.explorers.tiles_data import Data, Owned, State, compute, how, inputs, operator_of, pipe_name, program_of
+from aclnn_viz.explorers.tiles_data import MACHINE, Data, Owned, State, compute, how, inputs, operator_of, pipe_name, program_of
 from aclnn_viz.explorers.tiles_time import KINDS_OF_PIPES, kib
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Note
 from aclnn_viz.pictures.panels import Axis, Panel
@@ -21,6 +21,8 @@ WIDE = 470  # pixels of its cells
 LINES, LETTERS = 12, 104  # of the panel of the program
 HAZARD = 1  # the kind of marks on what is wrong
 NOTHING = Axis("", 0, 1, ticks=())
+RECORDED = ({"step": range(64), "core": range(4)}, {"fault": (), "schedule": ()}, {"program": (), "time": ()}, {"buffers": (), "unified_buffer": ()},
+            {"cores": range(1, 9)}, {"dtype": (), "soc": ()})
 NO_HAZARD = message("None: every access is ordered, every byte that is read was written, every wait has its partner.")
 ORDERS = {"eager": message("as issued"), "late": message("as late as the waits allow")}
 
@@ -30,12 +32,12 @@ def panels(data: Data) -> list[Panel]:
             *(tiles_stated.panels(data) if data.times else [tiles_time.pipes(data)])]
 
 
-def owners(data: Data) -> Panel:
-    """The outputs one below the other, each element in the colour of its core; tails and wrong numbers have marks."""
+def owners(data: Data, most: int = ROWS) -> Panel:
+    """The outputs one below the other in at most so many rows, each element in the colour of its core; tails and wrong numbers have marks."""
     parts = data.work.owned
     columns = min(max(part.core.shape[1] for part in parts), CELLS)
     total, found, ticks, texts = sum(len(part.core) for part in parts), [], [], []
-    rows = min(total, ROWS + 1 - len(parts))
+    rows = min(total, most + 1 - len(parts))
     for part in parts:
         down, across = _picked(part, rows * len(part.core) // total, columns)
         ticks.append((len(found) + (len(down) - 1) / 2, part.name))
@@ -140,7 +142,7 @@ def moved(data: Data) -> Panel:
     """Bytes that copies move, beside those of all elements that are copied, each once."""
     run, least = data.work.run, data.work.least
     most = max(run.gm_bytes, least, 1)
-    rows = ((tr("moved"), run.gm_bytes, 0), (tr("least"), least, 2))
+    rows = ((tr("moved"), run.gm_bytes, 0), (tr("each once"), least, 2))
     marks = [Box(0, row - 0.35, size / most, row + 0.35, "", kind, filled=True) for row, (_, size, kind) in enumerate(rows)]
     ticks = tuple((row, f"{name} {kib(size)}") for row, (name, size, _) in enumerate(rows))
     title = tr("Bytes: {times} × the least", times=f"{run.gm_bytes / least:.2f}") if least else tr("Bytes: beside the least")
@@ -168,7 +170,7 @@ def headline(data: Data) -> list[str]:
     kinds = list(dict.fromkeys(hazard.kind for hazard in data.hazards))
     found = tr("Hazards: {kinds}", kinds=tr(", ").join(map(tr, kinds))) if kinds else tr("No hazard")
     numbers = tr("wrong are {numbers}", numbers=tr(", ").join(wrong)) if wrong else tr("all numbers are right")
-    lines.append(tr("{hazards}; {numbers}, landing {how}.", hazards=found, numbers=numbers, how=_landing(data)))
+    lines.append(tr("{hazards}; {numbers} when instructions take effect {how}.", hazards=found, numbers=numbers, how=_landing(data)))
     if data.times:
         lines.append(data.times.sentence)
     if data.fault:
@@ -225,6 +227,7 @@ def test_the_program_in_this_state():
 
 def pytest_case(subject, state: State) -> str:
     """Return a test module that runs the program of this state and expects the same of it."""
+    state = State(**{name: getattr(state, name) for name in MACHINE})  # another explorer's may look at something else
     work = compute(state).work
     return TEST.format(name=state.program, arguments=lift.arguments(state), operator=work.program.operator,
                        schedule=state.schedule, kinds=sorted({hazard.kind for hazard in work.run.hazards}),
@@ -237,4 +240,4 @@ def cpp(subject, state: State) -> str:
 
 
 def subject():
-    return Subject("tiles", operator_of, State, inputs, compute, panels, headline, describe, pytest_case, cpp, notices)
+    return Subject("tiles", operator_of, State, inputs, compute, panels, headline, describe, pytest_case, cpp, notices, recorded=RECORDED)

@@ -33,7 +33,7 @@ from aclnn_viz.tiles.schedules import schedule_of
 from aclnn_viz.tiles.timing import Times
 from aclnn_viz.words.messages import message
 
-PROGRAMS = {program.name: program for op in operators() for program in own("tiles", op.name, "PROGRAMS", ())}
+PROGRAMS = {program.name: program for op in operators() for program in tiles.programs(op)}
 FAULTS = {f"{name}: {fault.name}": fault for name, program in PROGRAMS.items() for fault in tiles.faults(program.operator)
           if (fault.program or program.operator) == name}
 SOCS = [soc for product in PRODUCTS if product.npu_arch in ARCHS for soc in product.cores]
@@ -58,7 +58,7 @@ class Machine:
                                  "UB", "Machine", "less than the product has makes tiles small enough to be seen")
     buffers: int = choice(2, {1: "one", 2: "two"}, "buffers", "Machine", "blocks of each queue")
     schedule: str | int = choice("eager", {"eager": "as issued", "late": "late", 0: "drawn: 0", 1: "drawn: 1",
-                                           2: "drawn: 2"}, "lands", "Machine", "when what a pipe does takes effect; late: "
+                                           2: "drawn: 2"}, "takes effect", "Machine", "when what a pipe does takes effect; late: "
                                                                                "not before something waits for it")
 
     seed = 0  # of the numbers, which do not matter here
@@ -176,10 +176,9 @@ def program_of(state: State) -> tiles.Program:
 def options(state: State) -> dict:
     """Return the options of the case: rows that can be dealt to cores, and attributes that the fault needs."""
     op = operator_of(state)
-    shape = matrix_shape(op, state.rows, state.columns)
-    if len(shape) > 2:  # whole images are dealt, not their rows
-        channels, depth = 2, (1,) * (len(shape) - 4)
-        given = {"shape": (max(state.rows // 2, 1), channels, *depth, 2, state.columns)} | own("cases", op.name, "FEW", {})
+    if few := own("cases", op.name, "FEW"):  # whole images are dealt, not their rows
+        channels, depth = 2, (1,) * (len(matrix_shape(op, 1, 1)) - 4)
+        given = {"shape": (max(state.rows // 2, 1), channels, *depth, 2, state.columns)} | few
     else:
         given = rows_of(op, state.rows, state.columns, state.seed, state.dtype)
     fault = FAULTS.get(state.fault)
@@ -223,7 +222,7 @@ def how(state: State) -> dict:
     return {"soc": state.soc, "cores": state.cores, "unified_buffer": state.unified_buffer}
 
 
-@lru_cache(16)  # as many as the programs and a few of their faults: to go back and forth between two tells them apart
+@lru_cache(16)  # to go back and forth between programs and their faults tells them apart
 def _work(*values) -> Work:
     state = State(**dict(zip(MACHINE, values)))
     given, program = inputs(state), program_of(state)

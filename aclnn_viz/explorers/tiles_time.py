@@ -99,9 +99,11 @@ def state_of(life: Life, step: int) -> tuple[int | None, int]:
     return (HOLDS, filled) if any(a < step < b for a, b in life.holds) else (None, 0)
 
 
-def unified_buffer(data: Data) -> Panel:
-    """The Unified Buffer of the chosen core as a bar, its buffers against its size, and below what they hold now."""
+def unified_buffer(data: Data, whole: bool = True) -> Panel:
+    """The Unified Buffer of the chosen core as a bar, its buffers against its size, or only what they take, and below what they hold now."""
     size = data.work.run.platform.GetCoreMemSize()
+    if not whole:
+        size = max((life.start + life.length for life in lives(data)), default=size)
     marks, taken, spans = [], 0, {}
     for life in lives(data):
         end = life.start + life.length
@@ -153,13 +155,14 @@ def pipes(data: Data, said: dict | None = None) -> Panel:
     marks += _buffers(data, first, last, APART * len(level) + 0.4, ticks)
     epochs = {job.epoch: job.step for job in sorted(data.jobs, key=lambda job: -job.step)}
     marks += [Rule("x", step - 0.5, "SyncAll", 3) for epoch, step in epochs.items() if epoch and first <= step < last]
-    marks.append(Rule("x", data.step, "", HAZARD))
+    marks += [] if said else [Rule("x", data.step, "", HAZARD)]
     marks += idle(data, (first + last) / 2)
-    bottom = max(y for y, _ in ticks) + 0.6
+    bottom, apart = max(y for y, _ in ticks) + 0.6, 5 if last - first > 12 else 2
     title = tr(PAGES if data.work.steps > PAGE else WHOLE, core=data.state.core, first=first,
                last=min(last, data.work.steps) - 1, all=data.work.steps)
-    return Panel("pipes", title, tuple(marks), Axis(tr("step") if said else tr("step (drag to move through time)"), first - 0.5, last - 0.5),
-                 Axis("", bottom, -1.0, ticks=tuple(ticks)), 20, 300, pick=() if said else ("step",))
+    return Panel("pipes", title, tuple(marks), Axis(tr("step") if said else tr("step (drag to move through time)"), first - 0.5, last - 0.5, ticks=tuple(
+                     (step, str(step)) for step in range(-(-first // apart) * apart, last, apart))),
+                 Axis("", bottom, -1.0, ticks=tuple(ticks)), 20, max(300, int(17 * bottom) + 60) if said else 300, pick=() if said else ("step",))
 
 
 def page(data: Data) -> tuple[int, int]:

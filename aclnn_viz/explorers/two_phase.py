@@ -26,6 +26,8 @@ FEWEST = 16  # rows that the panel of calls has room for, at least
 POISON = 0xA5
 EARLY = message("Call {k} of {n}, {call}, fails with {status} {name}: phase 1 checks the call before anything runs; {result}.")
 FAILS = message("Call {k} of {n}, {call}, fails with {status} {name}; {result}.")
+RECORDED = ({"mistake": (), "layout": (), "tensor": ()}, {"operator": (), "mistake": ("none",)}, {"soc": (), "cann": ()},
+            {"dtype": (), "soc": ()}, {"rows": range(1, 7), "columns": range(2, 9)})
 LINE = 42  # columns of a line of words: in small letters they fit also if they are capitals
 
 
@@ -269,4 +271,5 @@ def notices(data: Data) -> list[str]:
 
 
 def subject():
-    return Subject("two_phase", operator_of, State, inputs, compute, panels, headline, describe, pytest_case, notices=notices)
+    return Subject("two_phase", operator_of, State, inputs, compute, panels, headline, describe, pytest_case, notices=notices,
+                   recorded=RECORDED)

@@ -16,7 +16,7 @@ from aclnn_viz.errors import problem
 from aclnn_viz.explorers import lift
 from aclnn_viz.explorers.device import DeviceOfState
 from aclnn_viz.explorers.packing import pack
-from aclnn_viz.explorers.scripts import script, style, wording
+from aclnn_viz.explorers.scripts import LAB, script, style, wording
 from aclnn_viz.explorers.state import StateError, build, check_names, shown
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.palette import DRAWING, MAPS
@@ -45,14 +45,15 @@ class Explorer(anywidget.AnyWidget):
     initial = traitlets.Dict().tag(sync=True)
     wording = traitlets.Dict().tag(sync=True)
     colours = traitlets.Dict().tag(sync=True)
+    traces = traitlets.Bool().tag(sync=True)  # whether the browser may ask for what it needs to move the picture by itself
 
     def __init__(self, subject: Subject, /, **values):
-        self._esm, self._css = script(), style()
+        self._esm, self._css = script(LAB), style()
         self.subject, self.data, self._lock = subject, None, threading.RLock()
         self._device = DeviceOfState(subject.operator)
         state = build(subject.state, values)
         super().__init__(
-            values=asdict(state), controls=subject.controls(), initial=asdict(subject.state()), wording=wording(),
+            values=asdict(state), controls=subject.controls(), initial=asdict(subject.state()), wording=wording(), traces=bool(subject.live),
             colours=DRAWING | {"maps": {name: table.tobytes() for name, table in MAPS.items()}})
         self._show(self.values)
         self.observe(self._moved, "values")
@@ -176,6 +177,11 @@ class Explorer(anywidget.AnyWidget):
                              "open the explorer, in a state that it can show")
 
     def _asked(self, widget, content, buffers):
+        if isinstance(content, dict) and "trace" in content and self.data:
+            from aclnn_viz.explorers.live import traced  # when nobody moves anything
+            with self._lock:
+                self.send({"traced": traced(self.subject, self.data.state, self.data)})
+            return
         kind = content.get("lift") if isinstance(content, dict) else content
         try:
             made = self.lifted(kind)

@@ -4,7 +4,7 @@ Of any operator with a page of arithmetic and a tile program. The element that i
 term, a number or a tile leads one level down, and the path above leads back.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,17 +17,21 @@ from aclnn_viz.explorers.zoom_data import FIRST, SMALL, TERMS, Data, data, gathe
 from aclnn_viz.pictures.marks import Box, Heat, Note, Spots
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import STILL, number, written
+from aclnn_viz.pictures.text import STILL, choose, number, written
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import Choice, meant, message, tr
 
 LEVELS = {"formula": message("formula"), "tensor": meant("tensor", "tensor of a term"), "tiles": message("tiles"), "pipes": message("pipes")}
 DOWN = {"formula": message("Click a term to see its tensor."), "tensor": message("Click a number to see which tile computes it."),
-        "tiles": message("Click an element to see the instructions of its tile."), "pipes": message("Filled instructions belong to the tile of the number; the table says what they wrote. Click the path to go back.")}
+        "tiles": message("Click an element to see the instructions of its tile."), "pipes": message(
+            "Filled instructions belong to the tile of the number; the table says what they wrote, and which term it is. Click the path to go back.")}
 STEP, CHOSEN, OUTPUT, ALONG, GIVEN = range(5)  # kinds of marks
+MANY = 99  # rows of outputs: all that there are
+WIDEST = 90  # letters across that formulas have at least
+LETTER, DIGITS, TABLE = 7.4, 52, 640  # pixels across: of a letter, of a number in a cell, of the table of instructions
 LEGEND = {GIVEN: message("input"), STEP: message("elementwise"), ALONG: message("reduced along an axis"), OUTPUT: message("output")}
 ROWS = 16  # of the table of instructions, at most
-IS = message("{term} [{row}, {column}] is {value}.")
+IS = message("{term} {index} is {value}.")
 EXACT = message("No step has rounded it.")
 OFF = message("It is off by {off}, that is {error} ulp; the largest part, {share} ulp, comes from rounding {step}.")
 FORMULA, THE_OUTPUT = message("{formula}"), message("the output")
@@ -60,6 +64,11 @@ def picked(which, options: int, make):
     return make(int(which)) if isinstance(which, STILL) else Choice(which, tuple(map(make, range(options))))
 
 
+def number_of(data: Data, term) -> int:
+    """The number of a term among those of all programs."""
+    return TERMS.index((data.state.program, term.label))
+
+
 def panels(data: Data) -> list[Panel]:
     return [path(data), *{"formula": formula, "tensor": tensor, "tiles": owners, "pipes": pipes}[data.state.level](data)]
 
@@ -67,8 +76,8 @@ def panels(data: Data) -> list[Panel]:
 def path(data: Data) -> Panel:
     """The levels from left to right, and what of each is looked at."""
     z, at = data.zoomed, np.arange(4.0)
-    shown = (picked(data.term, len(z.terms), lambda k: tr(FORMULA, formula=z.terms[k].label)), tr("[{row}, {column}]", row=written(data.row, "d"), column=written(data.column, "d")),
-             *(picked(data.tile, len(z.tiles), lambda k, text=text: tr(text, core=z.tiles[k].core, tile=z.tiles[k].number, n=len(z.tiles[k].jobs)))
+    shown = (picked(data.term, len(z.terms), lambda k: tr(FORMULA, formula=z.terms[k].label)), tr("row {row}, column {column}", row=written(data.row, "d"), column=written(data.column, "d")),
+             *(picked(data.of_term(z.tile), len(z.tiles), lambda k, text=text: tr(text, core=z.tiles[k].core, tile=z.tiles[k].number, n=len(z.tiles[k].jobs)))
                for text in (message("core {core}, tile {tile}"), message("{n} instructions"))))
     marks = [Spots(at, 0 * at, at + 1, 0 * at + 1, tuple(map(tr, LEVELS.values())), tuple((("level", level),) for level in LEVELS))]
     for k, (level, text) in enumerate(zip(LEVELS, shown)):
@@ -79,28 +88,33 @@ def path(data: Data) -> Panel:
 
 
 def formula(data: Data) -> list[Panel]:
-    """Each formula of the page; what a part of it is made of stands below the part, with its number for the element."""
-    z, marks, spots, y = data.zoomed, [], {}, 0
-    roots = [laid(one) for one in z.terms if one.name and one.takes]
-    across = max(wide for wide, _ in roots)
-    for _, found in roots:
+    """The formulas of the outputs, then those of what they name; what a part is made of stands below it, with its number for the element."""
+    z, marks, spots, x, y, tall = data.zoomed, [], {}, 0, 0, 0
+    roots = sorted((one for one in z.terms if one.name and one.takes), key=lambda one: one.name not in z.outputs)
+    roots = [laid(one) for one in roots]
+    across = max(WIDEST, *(wide for wide, _ in roots))
+    for wide, found in roots:
+        if x + wide > across:
+            x, y, tall = 0, y + tall, 0
         for term, depth, first, last in found:
             k, top = z.terms.index(term), y + depth
-            box = first + 0.1, top + 0.06, last - 0.1, top + 0.94
+            box = x + first + 0.1, top + 0.06, x + last - 0.1, top + 0.94
             spots[box] = k
             kind = GIVEN if not term.takes else OUTPUT if term.name in z.outputs else ALONG if term.axis is not None else STEP
-            marks += [Box(*box, "", kind, depth == 0), Note((first + last) / 2, top + 0.3, tr(FORMULA, formula=term.label if depth else f"{term.name} = {term.formula}")),
-                      Note((first + last) / 2, top + 0.7, number(data.at(z.values[k])))]
-        y += max(depth for _, depth, _, _ in found) + 1.3
+            middle = x + (first + last) / 2
+            marks += [Box(*box, "", kind, depth == 0), Note(middle, top + 0.33, tr(FORMULA, formula=term.label if depth else f"{term.name} = {term.formula}"), room=last - first),
+                      Note(middle, top + 0.7, number(data.at(z.values[k])), room=last - first)]
+        x, tall = x + wide + 1, max(tall, max(depth for _, depth, _, _ in found) + 1.4)
+    y += tall
     for k, (kind, text) in enumerate(LEGEND.items()):
         x = k * across / 4
         marks += [Box(x + 0.1, y + 0.1, x + 2, y + 0.5, "", kind), Note(x + 2.5, y + 0.3, tr(text), "left")]
     chosen = np.array([next(box for box in spots if spots[box] == k) for k in range(len(z.terms))])
-    marks += [Box(*(element(data.xp, chosen[:, end], data.term) for end in range(4)), "", CHOSEN, True),
+    marks += [Box(*(element(data.xp, chosen[:, end], data.term) + apart for end, apart in enumerate((-0.2, -0.1, 0.2, 0.1))), "", CHOSEN),
               Spots(*np.transpose([*spots]), tuple(tr(FORMULA, formula=z.terms[k].label) for k in spots.values()),
-                    tuple((("term", FIRST[data.state.program] + k), ("level", "tensor")) for k in spots.values()))]
+                    tuple((("term", number_of(data, z.terms[k])), ("level", "tensor")) for k in spots.values()))]
     title = tr("What each part is made of stands below it, with its number for row {row}, column {column}", row=written(data.row, "d"), column=written(data.column, "d"))
-    return [Panel("formula", title, tuple(marks), Axis("", 0, across, ticks=()), Axis("", y + 0.6, 0, ticks=()), 20, int(32 * y))]
+    return [Panel("formula", title, tuple(marks), Axis("", 0, across, ticks=()), Axis("", y + 0.6, -0.1, ticks=()), 20, int(36 * y), least=int(LETTER * across))]
 
 
 def tensor(data: Data) -> list[Panel]:
@@ -108,14 +122,17 @@ def tensor(data: Data) -> list[Panel]:
     z = data.zoomed
 
     def numbers(k):
-        rows, columns = z.shapes[k]
-        i, j, values = *np.indices((rows, columns)).reshape(2, -1), z.values[k, :rows, :columns]
-        y, x = data.row if rows > 1 else 0, data.column if columns > 1 else 0
-        sets = tuple((("row", int(r)),) * (rows > 1) + (("column", int(c)),) * (columns > 1) + (("level", "tiles"),) for r, c in zip(i, j))
-        return Panel("tensor", tr(FORMULA, formula=f"{z.terms[k].label} ({rows}, {columns})"), (
-            Heat(values, *scale(values), True), Box(-0.5, y - 0.5, columns - 0.5, y + 0.5, "", GIVEN), Box(x - 0.5, y - 0.5, x + 0.5, y + 0.5, "", CHOSEN),
-            Spots(j - 0.5, i - 0.5, j + 0.5, i + 0.5, tuple("\n".join(sentences(z, k, *at)) for at in zip(i, j)), sets)),
-            Axis(tr("column"), -0.5, columns - 0.5), Axis(tr("row"), rows - 0.5, -0.5), 20, 60 + 32 * rows)
+        shown = z.shown[k]
+        (rows, columns), at = shown.size, np.ix_(*shown.firsts)
+        i, j = np.indices((rows, columns)).reshape(2, -1)
+        y, x = element(data.xp, shown.rows, data.row), element(data.xp, shown.columns, data.column)
+        texts = tuple("\n".join(sentences(z, k, lambda table: table[at].flat[n])) for n in range(rows * columns))
+        title = message("{term}, shape {shape}: the elements that are looked up") if rows * columns < np.prod(shown.shape) else message(
+            "{term}, shape {shape}") if shown.shape == shown.size else message("{term}, shape {shape}, in {rows} rows")
+        return Panel("tensor", tr(title, term=shown.term.label, shape=shown.shape, rows=rows), (
+            Heat(z.values[k][at], *scale(z.values[k][at]), True), Box(-0.5, y - 0.5, columns - 0.5, y + 0.5, "", GIVEN), Box(x - 0.5, y - 0.5, x + 0.5, y + 0.5, "", CHOSEN),
+            Spots(j - 0.5, i - 0.5, j + 0.5, i + 0.5, texts, tuple((*each, ("level", "tiles")) for each in shown.clicks))),
+            Axis(tr("column"), -0.5, columns - 0.5), Axis(tr("row"), rows - 0.5, -0.5), 20, 60 + 32 * rows, least=DIGITS * columns)
 
     def parts(k):
         steps = [n for n in range(z.parts.shape[1]) if z.parts[k, n].any()]
@@ -126,18 +143,18 @@ def tensor(data: Data) -> list[Panel]:
     return [picked(data.term, len(z.terms), make) for make in (numbers, parts)]
 
 
-def sentences(z, k: int, i: int, j: int) -> list[str]:
-    """A number of a term, and how far off it is and why."""
-    parts = z.parts[k, :, i, j]
-    most = np.abs(parts).argmax()
-    found = {"error": number(parts.sum()), "share": number(parts[most]), "step": tr([*z.causes, THE_OUTPUT][most]), "term": z.terms[k].label,
-             "row": i, "column": j, "value": number(z.values[k, i, j]), "off": written(z.values[k, i, j] - z.truth[k, i, j], ".1g")}
-    return [tr(IS, **found), tr(OFF if parts.any() else EXACT, **found)]
-
-
-def _every(z, name: str) -> bool:
-    """Whether an output has an element in every row and column."""
-    return next(part.core.size for part in z.work.owned if part.name == name) == z.tile[0].size
+def sentences(z, k: int, at) -> list:
+    """A number of a term, and how far off it is and why; `at` takes what a table (rows, columns) has for its element."""
+    shown, parts = z.shown[k], z.parts[k]
+    index = "["
+    for n, place in enumerate(shown.index):
+        index = index + ", " * (n > 0) + written(at(place), "d")
+    steps = [n for n in range(len(parts)) if parts[n].any()] or [0]
+    most = np.abs(parts[steps]).argmax(axis=0)
+    cause = picked(at(most), len(steps), lambda n: tr([*z.causes, THE_OUTPUT][steps[n]]))
+    found = {"error": number(at(parts.sum(axis=0))), "share": number(at(np.take_along_axis(parts[steps], most[None], 0)[0])), "step": cause, "term": shown.term.label,
+             "index": index + "]" if len(shown.index) else "", "value": number(at(z.values[k])), "off": written(at(z.values[k] - z.truth[k]), ".1g")}
+    return [tr(IS, **found), choose(at(parts.any(axis=0)), tr(EXACT), tr(OFF, **found))]
 
 
 def _seen(data: Data, k: int) -> tiles.Data:
@@ -149,55 +166,71 @@ def _seen(data: Data, k: int) -> tiles.Data:
 
 def owners(data: Data) -> list[Panel]:
     """Which core and tile writes what, as the explorer of tile programs draws it, with the element marked in each output."""
-    z, seen, top, marks = data.zoomed, _seen(data, 0), 0, []
-    found, columns = tiles.owners(seen), z.tile.shape[2]
-    for part in z.work.owned:
-        (height, wide), every = part.core.shape, _every(z, part.name)
-        at = data.row * columns * every + data.column
-        x, y, (i, j) = at % wide, at // wide + top, np.indices((height, wide)).reshape(2, -1)
-        output = FIRST[data.state.program] + next(n for n, one in enumerate(z.terms) if one.name == part.name)
-        marks += [Box(x - 0.5, y - 0.5, x + 0.5, y + 0.5, "", CHOSEN), Spots(
-            j - 0.5, i + top - 0.5, j + 0.5, i + top + 0.5,
+    z, xp, top, marks = data.zoomed, data.xp, 0, []
+    parts = [replace(part, **{name: getattr(part, name).reshape(-1)[_places(z, part)] for name in ("core", "cores", "tile", "wrong")},
+                     tail=np.zeros(_places(z, part).shape, bool)) for part in z.work.owned]
+    seen, across = _seen(data, 0), max(part.core.shape[1] for part in parts)
+    found = tiles.owners(replace(seen, work=replace(z.work, owned=parts)), MANY)
+    for part in parts:
+        shown, (height, wide) = _output(z, part.name), part.core.shape
+        ends = -(-np.arange(wide + 1) * across // wide) - 0.5  # of the elements of an output that has fewer columns than others
+        row, column = element(xp, shown.rows, data.row) + top, element(xp, shown.columns, data.column)
+        i, j = np.indices((height, wide)).reshape(2, -1)
+        marks += [Box(element(xp, ends, column), row - 0.5, element(xp, ends, column + 1), row + 0.5, "", CHOSEN), Spots(
+            ends[j], i + top - 0.5, ends[j + 1], i + top + 0.5,
             tuple(tr("core {core}, tile {tile}", core=core, tile=tile) for core, tile in zip(part.core.flat, part.tile.flat)),
-            tuple((("row", n // columns),) * every + (("column", n % columns), ("term", output), ("level", "pipes")) for n in range(height * wide)))]
+            tuple((*each, ("term", number_of(data, shown.term)), ("level", "pipes")) for each in shown.clicks))]
         top += height + 1
     return [Panel("owners", found.title, (*found.marks, *marks), found.x, found.y, 20, 30 + 30 * top),
-            tiles.moved(seen), tiles.hazards(seen), picked(data.tile, len(z.tiles), lambda k: tiles_time.unified_buffer(_seen(data, k)))]
+            tiles.moved(seen), tiles.hazards(seen), picked(data.of_term(z.tile), len(z.tiles), lambda k: tiles_time.unified_buffer(_seen(data, k), whole=False))]
+
+
+def _output(z, name: str):
+    """An output as a matrix of its own."""
+    return next(one for one in z.shown if one.term.name == name)
+
+
+def _places(z, part) -> np.ndarray:
+    """Which element of an output lies where in its matrix."""
+    shown = _output(z, part.name)
+    return z.place[next(k for k, one in enumerate(z.shown) if one is shown)][np.ix_(*shown.firsts)]
 
 
 def pipes(data: Data) -> list[Panel]:
     """The instructions of the tile on the pipes, with buffers and hazards, and what they wrote for the element."""
-    z, xp, columns = data.zoomed, data.xp, data.zoomed.tile.shape[2]
+    z, xp, tile = data.zoomed, data.xp, data.of_term(data.zoomed.tile)
 
     def wrote(k):
-        tile, every = z.tiles[k], _every(z, z.tiles[k].output)
-        at = data.row * columns * every + data.column - tile.first
-        for job, values, exact, term, row in tile.wrote:
+        tile, rows = z.tiles[k], len(z.shown[0].rows)
+        of = _output(z, tile.output)
+        first, at = element(xp, of.firsts[0], element(xp, of.rows, data.row)), data.of_term(z.place) - tile.first
+        for job, values, exact, term, below in (one for one in tile.wrote if one[0].step > tile.jobs[-1].step - tiles_time.PAGE):
             value, right = (element(xp, each, xp.maximum(xp.minimum(at, values.size - 1), 0)) for each in (values, exact))
-            text = message("{value}") if term < 0 else message("{value} = {term}, off by {error}") if every else message(
-                "{value} = {term} of row {row}, off by {error}")
-            yield job, tr(text, value=number(value), error=written(value - right, ".1g"), term=z.terms[term].label, row=row)
+            of_row = (below or of.size[0] < rows) and z.shown[term].size[0] > 1
+            text = message("{value}") if term < 0 else message("{value} = {term} of row {row}, off by {error}") if of_row else message(
+                "{value} = {term}, off by {error}")
+            yield job, tr(text, value=number(value), error=written(value - right, ".1g"), term=z.terms[term].label, row=written(first + below, "d"))
 
     def timeline(k):
         numbers = dict(wrote(k))
-        return tiles_time.pipes(_seen(data, k), {job: tr("{name} in line {line}", name=job.name, line=job.line) + "\n" + numbers.get(job, "")
-                                                 for job in z.tiles[k].jobs})
+        return replace(tiles_time.pipes(_seen(data, k), {job: tr("{name} in line {line}", name=job.name, line=job.line) + "\n" + numbers.get(job, "")
+                                                         for job in z.tiles[k].jobs}), least=tiles_time.ACROSS)
 
     def table(k):
-        shown = [*wrote(k)][-ROWS:]
-        marks = [Note(x, y, text, align) for y, (job, said) in enumerate(shown) for x, align, text in (
-            (0.03, "right", str(job.step)), (0.04, "left", pipe_name(job.pipe)), (0.1, "left", job.name), (0.24, "left", said))]
-        return Panel("table", tr("Step, pipe, instruction, and what it wrote for the element: the last {n}, as they were issued", n=len(shown)), tuple(marks), Axis("", 0, 1, ticks=()),
-                     Axis("", len(shown) - 0.4, -0.6, ticks=()), 20, 15 * len(shown) + 10)
-    return [picked(data.tile, len(z.tiles), make) for make in (timeline, table)]
+        numbers, jobs = dict(wrote(k)), z.tiles[k].jobs
+        shown = jobs[-ROWS:]
+        marks = [Note(x, y, text, align) for y, job in enumerate(shown) for x, align, text in (
+            (0.03, "right", str(job.step)), (0.04, "left", pipe_name(job.pipe)), (0.1, "left", job.name), (0.24, "left", numbers.get(job, "")))]
+        title = tr("Step, pipe, instruction, and what it wrote for the element, if anything: the last {n} of {all}, as they were issued", n=len(shown), all=len(jobs))
+        return Panel("table", title, tuple(marks), Axis("", 0, 1, ticks=()),
+                     Axis("", len(shown) - 0.4, -0.6, ticks=()), 20, 15 * len(shown) + 10, least=TABLE)
+    return [picked(tile, len(z.tiles), make) for make in (timeline, table)]
 
 
 def headline(data: Data) -> list[str]:
     """The number of the element and why it is off, and where a click leads."""
-    z, (count, rows, columns) = data.zoomed, data.zoomed.tile.shape
-    at = (data.term * rows + data.row) * columns + data.column
-    return [*(picked(at, count * rows * columns, lambda n, line=line: sentences(z, *np.unravel_index(n, z.tile.shape))[line]) for line in (0, 1)),
-            tr(DOWN[data.state.level])]
+    z = data.zoomed
+    return [*(picked(data.term, len(z.terms), lambda k, line=line: sentences(z, k, data.at)[line]) for line in (0, 1)), tr(DOWN[data.state.level])]
 
 
 def text(data: Data) -> str:

@@ -1,5 +1,6 @@
 """The numbers of a zoom: the terms of a backward page, what each step adds to their errors, and what the instructions of tiles wrote.
 
+An element of the first output is looked at; a term has the element that belongs to it, and shows its own elements, each once.
 The page runs again and again, its first steps with the numbers of their format and all others in float64. The difference of two
 such runs is what the rounding of one step adds, and these parts add up to the whole error. The tile machine runs the same
 inputs; what an instruction wrote is a term where it holds the numbers of that term.
@@ -11,18 +12,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aclnn_viz.arrays.terms import Term, stepped
+from aclnn_viz.arrays.terms import Term, same_element, stepped
 from aclnn_viz.dtypes import float_format, ulp
 from aclnn_viz.errors import NotSupported, problem
 from aclnn_viz.explorers import tiles_data
 from aclnn_viz.explorers.arrays import element
-from aclnn_viz.explorers.tiles_data import MACHINE, PROGRAMS, Machine
+from aclnn_viz.explorers.state import StateError
+from aclnn_viz.explorers.tiles_data import FAULTS, MACHINE, PROGRAMS, Machine
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles.memory import MTE2
-from aclnn_viz.tiles.platforms import BLOCK
 from aclnn_viz.words.messages import message
 
 MANY = 10**6  # tiles of a core
+REPEAT = 256  # bytes: a vector instruction may go on behind a tail, to the end of its last repeat
 NEAR = {4: 1e-5, 2: 2.0**-8}  # how far numbers of so many bytes may lie from those of the term that they are, in parts of its largest
 SMALL = {"rows": 4, "columns": 16, "cores": 2}  # so that the numbers of a tensor can be read
 
@@ -30,7 +32,7 @@ SMALL = {"rows": 4, "columns": 16, "cores": 2}  # so that the numbers of a tenso
 class Tile(NamedTuple):
     """What one store writes to an output: its instructions, and the place of its first element in the output.
 
-    `wrote` holds (job, numbers, those that are exact, term, row) of what wrote as many numbers as the tile has; -1 is no term.
+    `wrote` holds (job, numbers, those that are exact, term, rows below the tile's own) of what wrote as many numbers as the tile has; -1 is no term.
     """
 
     output: str
@@ -41,14 +43,39 @@ class Tile(NamedTuple):
     wrote: list
 
 
+class Shown(NamedTuple):
+    """A term as a matrix of its own elements, each once: `rows` and `columns` say which of it has those of the first output.
+
+    `firsts` are the first row and column of the first output for each of its own; `index` is its index, (axes, rows, columns).
+    """
+
+    term: Term
+    shape: tuple
+    rows: np.ndarray
+    columns: np.ndarray
+    firsts: tuple[np.ndarray, np.ndarray]
+    index: np.ndarray
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return len(self.firsts[0]), len(self.firsts[1])
+
+    @property
+    def clicks(self) -> list[tuple]:
+        """What a click on each of its elements sets: the element of the first output, as far as it says which."""
+        rows, columns = self.size
+        return [(("row", int(r)),) * (rows > 1) + (("column", int(c)),) * (columns > 1) for r in self.firsts[0] for c in self.firsts[1]]
+
+
 class Zoomed(NamedTuple):
     """All of a state but the element: arrays (terms, rows, columns), of the errors in ulps `parts` (terms, steps, rows, columns).
 
-    `shapes` says in how many rows and columns a term differs, `tile` which of the tiles stores an element of the output that it goes to.
+    `tile` says which of the tiles stores an element of the output that a term goes to, `place` in which element of it, and
+    `chosen` the term of each number that the state may have.
     """
 
     terms: list
-    shapes: list
+    shown: list
     values: np.ndarray
     truth: np.ndarray
     parts: np.ndarray
@@ -56,7 +83,9 @@ class Zoomed(NamedTuple):
     work: tiles_data.Work
     tiles: list
     tile: np.ndarray
+    place: np.ndarray
     outputs: list
+    chosen: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +103,9 @@ class Data:
         """Return what a table (..., rows, columns) has for the element."""
         return element(self.xp, element(self.xp, table, self.column, -1), self.row, -1)
 
-    @property
-    def tile(self):
-        return self.at(element(self.xp, self.zoomed.tile, self.term))
+    def of_term(self, tables):
+        """Return what tables of all terms (terms, rows, columns) have for the element."""
+        return self.at(element(self.xp, tables, self.term))
 
 
 def gathered(state, *_) -> dict:
@@ -85,15 +114,17 @@ def gathered(state, *_) -> dict:
 
 def data(xp, state, zoomed: Zoomed) -> Data:
     rows, columns = zoomed.tile.shape[1:]
-    first = next(k for k, one in enumerate(zoomed.terms) if one.name == zoomed.outputs[0])
-    return Data(xp, state, zoomed, xp.where(state.term < 0, first, state.term - FIRST[state.program]), xp.minimum(state.row, rows - 1),
-                xp.minimum(state.column, columns - 1))
+    term = element(xp, zoomed.chosen, state.term + 1)
+    if isinstance(state.term, int) and term < 0:
+        label = TERMS[state.term][1]
+        raise StateError("term", message("this call of {program} has no {term}", program=state.program, term=label), label, message("choose another one"))
+    return Data(xp, state, zoomed, term, xp.minimum(state.row, rows - 1), xp.minimum(state.column, columns - 1))
 
 
 def laid(term: Term, depth: int = 0) -> tuple[int, list]:
     """Return how many letters a term takes across, and (term, depth, start, end) of it and of what it is made of, which stands below it."""
     text = term.label if depth else f"{term.name} = {term.formula}"
-    below = [laid(one, depth + 1) for one in term.parts if not (depth and term.name)]
+    below = [laid(link.part, depth + 1) for link in term.links if not (link.looked or depth and term.name)]
     wide, total, found = max(len(text) + 1, 8), sum(each for each, _ in below), []
     wide = max(wide, total)
     start = (wide - total) / 2
@@ -103,21 +134,49 @@ def laid(term: Term, depth: int = 0) -> tuple[int, list]:
     return wide, [(term, depth, 0, wide), *found]
 
 
-def read(op, given: dict) -> tuple:
-    """Return (arranged, steps, outputs, {term of a formula: its array}, how an array becomes a matrix like the first output)."""
+class Read(NamedTuple):
+    """A page as terms: `shown` those of its formulas, `steps` and `outputs` as they were noted, `place` of each output's element in its term."""
+
+    arranged: object
+    steps: list
+    outputs: dict
+    inputs: dict
+    shown: list[Shown]
+    elements: dict  # by term, of each element (rows, columns) of the first output
+
+
+def read(op, given: dict) -> Read:
+    """Return the page of an operator as terms, for these inputs."""
     arranged = op.arrange_backward(**op.bind(given))
     inputs, steps, outputs = stepped(op, arranged, arranged.compute)
-    shape, arrays = next(iter(arranged.results.values())).shape, {one.term: one.values for one in (*inputs.values(), *steps) if one is not None}
-
-    def wide(values):
-        return np.broadcast_to(np.asarray(values, float), shape).reshape(-1, shape[-1])
+    inputs = {one.term: one for one in inputs.values() if one is not None}
+    (name, first), whole = next(iter(outputs.items())), next(iter(arranged.results.values()))
+    axes, shape = arranged.axes[name], whole.shape
+    rows = np.prod([n for letter, n in zip(axes, shape) if letter != "."] if "." in axes else whole.documented_shape[:-1], dtype=int)
+    laid_out = {one for root in steps if root.term.name for one, *_ in laid(root.term)[1]}
+    found = [one for one in (*inputs, *(step.term for step in steps)) if one in laid_out]
     try:
-        for values in arrays.values():
-            wide(values)
+        elements = same_element([one.term for one in steps], first.term, first.size)
+        if lost := [one.label for one in found if one not in elements or (elements[one] < 0).any()]:
+            raise ValueError(f"{', '.join(lost)} apart from {name}")
+        if any((one.at.reshape(-1) != np.arange(one.size)).any() for one in outputs.values()):
+            raise ValueError("an output whose elements are moved")
+        elements = {one: at.reshape(rows, -1) for one, at in elements.items()}
+        shapes = {one.term.name: one.shape for one in (*steps, *inputs.values())} | {name: np.shape(value) for name, value in given.items()}
+        shapes |= {name: result.documented_shape for name, result in arranged.results.items()}
+        shown = [_matrix(one, shapes[one.name] if one.name else steps[one.place].shape, elements[one]) for one in found]
     except ValueError as error:
-        raise NotSupported(problem("a zoom takes pages whose arrays spread over the first output", str(error), "zoom into another operator")) from error
-    found = {one for root in steps if root.term.name for one, *_ in laid(root.term)[1]}
-    return arranged, steps, outputs, {one: values for one, values in arrays.items() if one in found}, wide
+        raise NotSupported(problem("a zoom takes pages of which each term has one element for one of the first output", str(error), "zoom into another operator")) from error
+    return Read(arranged, steps, outputs, inputs, shown, elements)
+
+
+def _matrix(term: Term, shape: tuple, at: np.ndarray) -> Shown:
+    """A term as a matrix; raises ValueError where its elements are none."""
+    (_, down, rows), (_, across, columns) = (np.unique(lines, axis=0, return_index=True, return_inverse=True) for lines in (at, at.T))
+    if len({*at.flat}) != len(down) * len(across):
+        raise ValueError(f"elements of {term.label} that are no rows and columns")
+    index = np.unravel_index(at, shape) if shape else []
+    return Shown(term, shape, rows.reshape(-1), columns.reshape(-1), (down, across), np.array(index, int).reshape(-1, *at.shape))
 
 
 @lru_cache(8)
@@ -125,64 +184,74 @@ def zoomed(*machine) -> Zoomed:
     """Return the numbers of a state of the tile machine, by the values of its fields."""
     state = Machine(*machine)
     op, given = tiles_data.operator_of(state), tiles_data.inputs(state)
-    arranged, steps, outputs, terms, wide = read(op, given)
+    arranged, steps, outputs, inputs, shown, elements = read(op, given)
     runs = [[one.values for one in stepped(op, arranged, np.dtype(float), [one.values for one in steps[:k]])[1]] for k in range(len(steps) + 1)]
-    final, found, parts, shapes = op.backward(**given), [], [], []
-    for one, values in terms.items():
-        each, result = [wide(run[one.place] if one.takes else values) for run in runs], arranged.results.get(one.name)
-        each.append(wide(final[one.name].astype(float).reshape(result.shape)) if result else each[-1])
+    final, found, parts, terms = op.backward(**given), [], [], [one.term for one in shown]
+    for one in terms:
+        at, result = elements[one], arranged.results.get(one.name)
+        each = [np.asarray(run[one.place] if one.takes else inputs[one].values, float).reshape(-1)[at] for run in runs]
+        each.append(final[one.name].astype(float).reshape(-1)[at] if result else each[-1])
         found.append(each)
         parts.append(np.diff(each, axis=0) / ulp(each[0], result.format if result else float_format(arranged.compute)))
-        rows = values.size // max(values.shape[-1:], default=1)
-        shapes.append((rows, values.shape[-1]) if values.ndim and rows in (1, len(each[0])) else each[0].shape)
     found, work = np.array(found), tiles_data.ran(state)
-    tiles, owner = tiles_of(work, found[:, 0])
+    places = {name: elements[one.term] for name, one in outputs.items()}
+    tiles, owner = tiles_of(work, found[:, 0], places)
     goes = [next((name for name in outputs if one in _below(outputs[name].term)), next(iter(outputs))) for one in terms]
-    return Zoomed([*terms], shapes, found[:, -1], found[:, 0], np.nan_to_num(parts), [message("{formula}", formula=one.term.label) for one in steps], work, tiles,
-                  np.array([owner[name] for name in goes]), [*outputs])
+    labels = [(state.program, one.label) for one in terms]
+    chosen = [labels.index(each) if each in labels else -1 for each in ((state.program, next(iter(outputs))), *TERMS)]
+    return Zoomed(terms, shown, found[:, -1], found[:, 0], np.nan_to_num(parts), [message("{formula}", formula=one.term.label) for one in steps], work, tiles,
+                  np.array([owner[name][places[name]] for name in goes]), np.array([places[name] for name in goes]), [*outputs], np.array(chosen))
 
 
 def _below(term: Term) -> list[Term]:
     return [term, *(each for one in term.parts for each in _below(one))]
 
 
-def tiles_of(work, truth) -> tuple[list[Tile], dict]:
-    """Return all tiles of a run, and by output which of them stores each element (rows, columns)."""
-    tiles, owner, matrix = [], {}, truth.shape[1:]
+def tiles_of(work, truth, places: dict) -> tuple[list[Tile], dict]:
+    """Return all tiles of a run, and by output which of them stores each of its elements; `places` says which one (rows, columns) belong to."""
+    tiles, owner = [], {}
     for part in work.owned:
         flat = part.core.reshape(-1) * MANY + part.tile.reshape(-1)
+        home = np.zeros(flat.size, int)  # the first element of the first output that belongs to one of this output
+        home[places[part.name].reshape(-1)[::-1]] = np.arange(truth[0].size)[::-1]
         for key in np.unique(flat):
-            places, (core, number) = np.flatnonzero(flat == key), divmod(int(key), MANY)
+            own, (core, number) = np.flatnonzero(flat == key), divmod(int(key), MANY)
             jobs = work.jobs.get(core, [])
             ends = [0, *(k + 1 for k, job in enumerate(jobs) if job.pipe != MTE2 and any(getattr(m, "name", "") == part.name for m, _ in job.writes))]
             mine = jobs[ends[number]:ends[number + 1]] if key >= 0 else []
-            those = truth.reshape(len(truth), -1, flat.size)[:, :, places]
-            owner.setdefault(part.name, np.empty(flat.size, int))[places] = len(tiles)
-            tiles.append(Tile(part.name, core, number, mine, int(places[0]), [(job, *one) for job in mine for raw in job.wrote for one in known(
-                raw, those, work.run.outputs[part.name].dtype)]))
-    return tiles, {name: np.broadcast_to(numbers.reshape(-1, matrix[1]), matrix) for name, numbers in owner.items()}
+            owner.setdefault(part.name, np.empty(flat.size, int))[own] = len(tiles)
+            tiles.append(Tile(part.name, core, number, mine, int(own[0]), [(job, *one) for job in mine for raw in job.wrote for one in known(
+                raw, truth, home[own], work.run.outputs[part.name].dtype)]))
+    return tiles, owner
 
 
-def known(raw, truth, dtype):
-    """Yield (numbers, exact numbers, term, row) of bytes that are as many numbers as `truth` (terms, rows, numbers) has."""
+def known(raw, truth, places, dtype):
+    """Yield (numbers, exact numbers, term, rows below) of bytes that are as many numbers as `places` among those of a term of `truth`, (terms, rows, columns)."""
+    across, size = truth.shape[2], truth[0].size
+    rows = [n for n in range(-int(places.min()) // across, (size - 1 - int(places.max())) // across + 1)]
+    those = np.stack([truth.reshape(len(truth), -1)[:, places + n * across] for n in rows], axis=1)
     for kind in dict.fromkeys((np.dtype(np.float32), dtype)):
-        size = truth.shape[-1] * kind.itemsize
-        if size <= raw.size < size + BLOCK:
-            values = raw[:size].view(kind).astype(float)
+        needed = len(places) * kind.itemsize
+        if needed <= raw.size < needed + REPEAT:
             with np.errstate(all="ignore"):
-                far = np.nan_to_num(np.abs(truth - values).max(axis=2) / np.abs(truth).max(axis=2), nan=np.inf)
+                values = raw[:needed].view(kind).astype(float)
+                far = np.nan_to_num(np.abs(those - values).max(axis=2) / np.abs(those).max(axis=2), nan=np.inf)
+            fits = far <= NEAR[kind.itemsize]
+            far = np.where(fits, np.abs(rows), np.inf)  # of equal terms the first, of rows the nearest
             term, row = np.unravel_index(far.argmin(), far.shape)
-            yield values, truth[term, row], int(term) if far[term, row] <= NEAR[kind.itemsize] else -1, int(row)
+            yield values, those[term, row], int(term) if fits.any() else -1, rows[row]
 
 
 @cache
 def _labels(op: str) -> tuple[str, ...]:
-    """The terms of an operator; none where a zoom cannot show its page."""
-    program = next(name for name, each in PROGRAMS.items() if each.operator == op)
+    """The terms of an operator, with those that the calls of its faults have; none where a zoom cannot show its page."""
+    program, found = next(name for name, each in PROGRAMS.items() if each.operator == op), {}
     try:
-        return tuple(one.label for one in read(operator(op), tiles_data.inputs(Machine(program, **SMALL)))[3])
+        for fault in ("none", *(name for name, fault in FAULTS.items() if name.startswith(f"{program}:") and fault.case)):
+            found |= dict.fromkeys(one.term.label for one in read(operator(op), tiles_data.inputs(Machine(program, fault, **SMALL))).shown)
     except NotSupported:
         return ()
+    return tuple(found)
 
 
 TERMS = [(name, label) for name, program in PROGRAMS.items() for label in _labels(program.operator)]

@@ -37,7 +37,11 @@ def operator(name: "str | Path | Operator") -> Operator:
     """
     if isinstance(name, Path) or isinstance(name, str) and ("/" in name or "\\" in name):
         found = registry.open_folder(name)
-        check(op := registry.own("declaration", found, "OPERATOR"), registry.file("declaration", found))
+        try:
+            check(op := registry.own("declaration", found, "OPERATOR"), registry.file("declaration", found))
+        except ValueError:
+            registry.forget(found)
+            raise
         return op
     return known(name)
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import zip_longest
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +15,9 @@ from aclnn_viz.operators.patterns import Pattern, Sizes, branch, choices, chosen
 from aclnn_viz.operators.codes import ACLNN_ERR_PARAM_INVALID
 from aclnn_viz.operators.shapes import (
     BITS, as_truths, formats_of, is_plain, need_dtype, need_float, need_integers, need_rank, need_shape)
+
+
+KEPT = 1024  # calls of other attributes, shapes or dtypes
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,17 @@ class Tensor:
     status: int = ACLNN_ERR_PARAM_INVALID
 
 
-@dataclass(frozen=True)
+class Fitted(NamedTuple):
+    """What follows from attributes, shapes and dtypes alone, whatever the numbers: kept from one call to the next."""
+
+    sizes: Sizes
+    shapes: dict[str, tuple]  # by tensor: the shape to which it is broadcast first, None where it is not, and that of the page
+    axes: dict[str, str]
+    results: dict[str, Result]
+    compute: np.dtype
+
+
+@dataclass(frozen=True, eq=False)
 class Arrangement:
     """One direction of an operator: the tensors that it is given, those that it makes, and what must hold of them.
 
@@ -69,18 +84,35 @@ class Arrangement:
         """Return `bound` as the page takes it; raises TypeError or ValueError for what does not fit."""
         arrays = {name: value for name, value in bound.items() if name in self.tensors}
         attributes = {name: value for name, value in bound.items() if name not in self.tensors}
-        fmt, sizes, patterns = self.checked(arrays, attributes)
-        self._in_range(arrays, attributes | sizes)
+        fitted = self._fitted(page, tuple(attributes.items()), tuple(
+            [(name, None if array is None else (array.shape, array.dtype)) for name, array in arrays.items()]))
+        self._in_range(arrays, attributes | fitted.sizes)
         for rule in self.rules:
             rule(bound)
+        shaped = {}
+        for name, (whole, shape) in fitted.shapes.items():
+            array = arrays[name]
+            shaped[name] = None if array is None or shape is None else as_truths(
+                self.tensors[name].dtype, array if whole is None else np.broadcast_to(array, whole), shape)
+        taken = {name: value for name, value in attributes.items() if name not in self.unseen}
+        for name, of in self.counts.items():
+            taken[name] = arrays[of].size if of in arrays else int(np.prod(fitted.sizes[of], dtype=object))
+        return Arranged(shaped, taken, dict(fitted.results), fitted.compute, dict(fitted.axes),
+                        _prelude(page.PRELUDE, attributes) if hasattr(page, "PRELUDE") else None)
+
+    @lru_cache(maxsize=KEPT)
+    def _fitted(self, page, attributes: tuple, tensors: tuple) -> Fitted:
+        attributes = dict(attributes)
+        arrays = {name: None if one is None else np.broadcast_to(np.empty((), one[1]), one[0]) for name, one in tensors}
+        fmt, sizes, patterns = self.checked(arrays, attributes)
         alone = {name for name, array in arrays.items() if array is None} | {*self.kept.values()}  # as they are
-        whole = {name: array if name in alone or not (pattern := patterns[name]).stretched or pattern.scalar else
-                 np.broadcast_to(array, pattern.shape(sizes)) for name, array in arrays.items()}
+        wholes = {name: None if name in alone or not (pattern := patterns[name]).stretched or pattern.scalar else pattern.shape(sizes)
+                  for name in arrays}
         axes, results = {name: branch(text, attributes) for name, text in page.AXES.items()}, {}
-        shaped = {name: None if array is None or not axes[name] and array.ndim else as_truths(self.tensors[name].dtype, array, _padded(
-            patterns[name].page_shape(sizes | patterns[name].narrowed(array.shape)), axes[name])) for name, array in whole.items()}
+        shapes = {name: (wholes[name], None if array is None or not axes[name] and array.ndim else _padded(
+            patterns[name].page_shape(sizes | patterns[name].narrowed(array.shape)), axes[name])) for name, array in arrays.items()}
         for name, tensor in self.outputs.items():
-            if tensor.asked is None or asked(tensor.asked, bound):
+            if tensor.asked is None or asked(tensor.asked, arrays | attributes):
                 pattern = chosen(tensor.shape, attributes)
                 if unknown := [letter for letter in pattern.names if letter not in sizes]:
                     raise ValueError(problem(f"the lengths of {name}, ({pattern.text}), follow from inputs and formulas",
@@ -93,10 +125,7 @@ class Arrangement:
                                      zip_longest(axes[name], pattern.page_axes, fillvalue=()))
                 if pattern.scalar:  # one number, a sum over the rows
                     axes[name] = "." * len(axes[name])
-        taken = {name: value for name, value in attributes.items() if name not in self.unseen}
-        taken |= {name: arrays[of].size if of in arrays else sizes[of] for name, of in self.counts.items()}
-        compute = np.dtype(np.float64 if fmt is FLOAT64 else np.float32)
-        return Arranged(shaped, taken, results, compute, axes, _prelude(page.PRELUDE, attributes) if hasattr(page, "PRELUDE") else None)
+        return Fitted(sizes, shapes, axes, results, np.dtype(np.float64 if fmt is FLOAT64 else np.float32))
 
     def checked(self, arrays: dict, attributes: dict) -> tuple[FloatFormat, Sizes, dict[str, Pattern]]:
         """Return the format, the sizes and the patterns; raises TypeError or ValueError for a tensor that misfits."""
@@ -148,7 +177,7 @@ class Arrangement:
             if wrong.any():
                 text = ", ".join(f"{end} = {at}" for end, at in zip(ends, (low, high)) if isinstance(end, str))
                 first = tuple(int(k) for k in np.argwhere(wrong)[0])
-                wanted = f"{name} must lie in [{ends[0]}, {ends[1]}]" + f", where {text}" * bool(text)
+                wanted = "{} must lie in [{}, {}]".format(name, *(far if end is None else end for end, far in zip(ends, ("-inf", "inf")))) + f", where {text}" * bool(text)
                 raise ValueError(problem(wanted if ends[0] != ends[1] else f"{name} must be {ends[0]} = {low}",
                                          f"{np.broadcast_to(numbers, wrong.shape)[first]}" + f" at {list(first)} ({wrong.sum()} such)" * bool(first),
                                          "pass values in that range"))

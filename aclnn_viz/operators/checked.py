@@ -1,18 +1,23 @@
 """Check a declaration when its folder is opened: what is missing or contradicts itself, with the line where it stands."""
 
 import ast
+import re
 from collections.abc import Iterator
+from dataclasses import fields
+from itertools import chain
 from pathlib import Path
+from typing import get_origin
 
 from aclnn_viz.dtypes import FORMATS
-from aclnn_viz.errors import problem
-from aclnn_viz.operators.operator import Operator
+from aclnn_viz.errors import problem, shown
+from aclnn_viz.operators.operator import Operator, Tensor
 from aclnn_viz.operators.parameters import KINDS
 from aclnn_viz.operators.patterns import FUNCTIONS, choices, formula
 from aclnn_viz.operators.prototype import parse
 from aclnn_viz.operators.shapes import is_plain
 
 DTYPES = ("same", "same or float32", "wide", "float32")
+AXIS = re.compile(r"(\*|1\.\.)?[A-Za-z]\w*|([A-Za-z]\w*|\d+)(\*([A-Za-z]\w*|\d+))*", re.ASCII)
 NAMES = {fmt.name for fmt in FORMATS}
 
 
@@ -24,9 +29,18 @@ def check(op: Operator, path: Path) -> None:
 
 def _faults(op: Operator) -> Iterator[tuple[str, str, str, str]]:
     """(field of the declaration, key there, what must hold, what is there) for all that does not hold."""
+    for one, kinds in chain([(op, fields(op))], ((tensor, fields(Tensor)) for tensor in op.tensors.values() if isinstance(tensor, Tensor))):
+        for name, kind in ((part.name, get_origin(part.type) or part.type) for part in kinds):
+            if kind in (dict, tuple, str) and not isinstance(getattr(one, name), kind):
+                yield (name if one is op else "tensors"), "", f"{name} is a {kind.__name__}", shown(getattr(one, name))
+                return
     declared = parse(op.prototype)
     if [one.name.endswith("GetWorkspaceSize") for one in declared] != [True]:
         yield "prototype", "", "the prototype declares one function aclnn...GetWorkspaceSize", ", ".join(one.name for one in declared) or "none"
+        return
+    names = [p.name for p in declared[0].parameters]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        yield "prototype", "", "the prototype names each parameter once", f"{', '.join(twice)} twice"
         return
     types = {p.name: p.c_type.removeprefix("const ") for p in declared[0].parameters if p.role == "in"}
     tensors = [name for name in types if name in op.tensors]
@@ -55,14 +69,19 @@ def _faults(op: Operator) -> Iterator[tuple[str, str, str, str]]:
             wrong = [error.msg]
         if wrong:
             yield field, name, f"the formula for {name} names lengths and attributes", f"{', '.join(wrong)} in {text!r}"
+    patterns = [pattern for tensor in op.tensors.values() for pattern in choices(tensor.shape)]
+    if both := {name for pattern in patterns for name in pattern.starred} & {axis for pattern in patterns for axis in pattern.axes}:
+        yield "tensors", "", "a name with a star is several axes, in each tensor", f"{', '.join(sorted(both))} without one, too"
     for name, tensor in op.tensors.items():
         if not (is_plain(tensor.dtype) or tensor.reserved or tensor.dtype in DTYPES or {*tensor.dtype.split(" or ")} <= NAMES or tensor.dtype.removeprefix("as ") in op.tensors):
             yield "tensors", name, f"the dtype of {name} is {', '.join(DTYPES)}, such as int64 or int32, or as another tensor", repr(tensor.dtype)
         if tensor.asked and tensor.asked.partition("[")[0] not in {**op.tensors, **op.attributes}:
             yield "tensors", name, f"what asks for {name} is a parameter", repr(tensor.asked)
-        axes = getattr(op.page, "AXES", {}).get(name, "")
+        axes = str(getattr(op.page, "AXES", {}).get(name, ""))
         for pattern in choices(tensor.shape):
-            if pattern.placed and (pattern.placed not in op.attributes or [axis[0] for axis in pattern.axes][::2] != ["*", "*"]):
+            if not all(AXIS.fullmatch(axis) for axis in pattern.axes):
+                yield "tensors", name, f"an axis of {name} is a name, *NAME, 1..NAME or a product of names and numbers", repr(pattern.text)
+            elif pattern.placed and (pattern.placed not in op.attributes or [axis[0] for axis in pattern.axes][::2] != ["*", "*"]):
                 yield "tensors", name, f"an axis by attribute is written *A D@dim *B, in {name}", repr(pattern.text)
             elif len(axes) < len(pattern.page_axes) and not tensor.reserved:
                 yield ("tensors", name, f"AXES of the page has {len(pattern.page_axes)} characters for {name} ({pattern.text}), one for each axis "

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.shapes import is_plain
 from aclnn_viz.storage.own import as_array
@@ -27,6 +28,7 @@ ARRAYS = {"bools": "bool", "ints": "int", "floats": "float"}
 _ACCEPTED = {
     "int": (int, np.integer), "bool": (bool, np.bool_), "float": (int, float, np.integer, np.floating), "str": (str,),
 }
+_NUMBERS = {np.float32, np.float64, np.float16, BFLOAT16.numpy.type, np.int64, np.int32}  # what an array of them holds is no question
 _PLAIN = {"int": int, "bool": bool, "float": float, "str": str}
 
 
@@ -109,6 +111,8 @@ class Parameter:
         return value
 
     def _tensor(self, value):
+        if type(value) is np.ndarray and value.dtype.type in _NUMBERS and value.dtype.isnative and not self.reserved:
+            return value
         if value is None and self.optional:
             return None
         if self.reserved:
@@ -198,10 +202,9 @@ def bind(what: str, parameters: Sequence[Parameter], inputs: dict) -> dict:
     Raises TypeError for a name that the operator has not, for a missing one, and for a value of another kind;
     ValueError for a value that is not allowed.
     """
-    names = [p.name for p in parameters]
-    for name in inputs:
-        if name not in names:
-            raise TypeError(problem(f"{what} takes {', '.join(names)}", f"{name!r}", "use the vendor's names"))
+    if unknown := inputs.keys() - (names := [p.name for p in parameters]):
+        name = next(name for name in inputs if name in unknown)
+        raise TypeError(problem(f"{what} takes {', '.join(names)}", f"{name!r}", "use the vendor's names"))
     missing = [p.name for p in parameters if not p.optional and p.name not in inputs]
     if missing:
         given = ", ".join(inputs) or "nothing"

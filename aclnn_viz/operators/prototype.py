@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators.parameters import Parameter
 
 _ENUMS = ("aclDataType", "aclFormat", "aclrtMemMallocPolicy", "aclrtMemcpyKind", "aclSysParamOpt", "aclCannAttr",
@@ -36,7 +37,10 @@ def parse(text: str) -> tuple[Prototype, ...]:
 
 
 def _parameter(declaration: str) -> Parameter:
-    c_type, name = re.fullmatch(r"(.*?[\s*])(\w+)", declaration.strip(), re.DOTALL).groups()
+    found = re.fullmatch(r"(.*?[\s*])([A-Za-z_]\w*)", declaration.strip(), re.DOTALL)
+    if not found:
+        raise ValueError(problem("a parameter of a C function has a type and a name", shown(declaration.strip()), "write such as const aclTensor *self"))
+    c_type, name = found.groups()
     c_type = " ".join(c_type.split())
     base = c_type.rstrip("* ")
     if name.endswith("_num"):

@@ -5,6 +5,7 @@ file that is not required a default stands in.
 """
 
 import hashlib
+import os
 import sys
 from collections.abc import Iterable
 from functools import cache
@@ -64,9 +65,9 @@ def open_folder(folder: str | Path) -> str:
     Raises ValueError when required files are missing, or when an operator of that name is known from elsewhere.
     """
     folder = Path(folder).resolve()
-    missing = [f"{kind}.py" for kind in REQUIRED if not (folder / f"{kind}.py").is_file()]
+    missing = [f"{kind}.py" for kind in REQUIRED if not os.path.isfile(folder / f"{kind}.py")]
     if missing:
-        there = ", ".join(sorted(path.name for path in folder.glob("*.py"))) or "no Python file"
+        there = ", ".join(sorted(path.name for path in (folder.glob("*.py") if os.path.isdir(folder) else ()))) or "no Python file"
         raise ValueError(problem(f"an operator's folder holds {', '.join(f'{kind}.py' for kind in REQUIRED)}",
                                  f"{folder} with {there}", f"add {', '.join(missing)}, or let `aclnn-viz new` make them"))
     unfilled = {f"{kind}.py": count for kind in REQUIRED if (count := (folder / f"{kind}.py").read_bytes().count(GAP.encode()))}
@@ -78,12 +79,20 @@ def open_folder(folder: str | Path) -> str:
                                  "rename the folder"))
     _outside[folder.name] = folder
     try:
-        if not hasattr(found := own("declaration", folder.name, "OPERATOR"), "aclnn_name"):
+        if not hasattr(type(found := own("declaration", folder.name, "OPERATOR")), "aclnn_name"):
             raise ValueError(problem(f"{folder / 'declaration.py'} defines OPERATOR, an Operator", shown(found), "mend that file"))
     except ValueError:
-        del _outside[folder.name]  # it does not stand in the way of the others
+        forget(folder.name)
         raise
     return folder.name
+
+
+def forget(name: str) -> None:
+    """Let the operator of a folder that cannot be used stand in nobody's way, nor its files as they were read when they are mended."""
+    del _outside[name]
+    module.cache_clear()
+    for one in [one for one in sys.modules if f"{one}.".startswith(f"{OUTSIDE}{name}.")]:
+        del sys.modules[one]
 
 
 def name_of(op) -> str:
@@ -96,7 +105,7 @@ def name_of(op) -> str:
 
 def holds_operator(folder: str | Path) -> bool:
     """Tell whether a path is the folder of an operator, filled in or not."""
-    return (Path(folder) / "declaration.py").is_file()
+    return os.path.isfile(Path(folder) / "declaration.py")  # also of a name that no file can have
 
 
 def outside() -> dict[str, Path]:

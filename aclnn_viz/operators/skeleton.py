@@ -27,7 +27,8 @@ _PAGE = '''"""{gap}: what is computed, forward and backward, in the letters that
 Source: {gap}: the public document or file that the formulas are from.
 """
 
-# {gap}: one character an axis for every tensor, outputs too: a letter where blocks may be cut, a dot where not.
+# {gap}: one character for each axis of every tensor, outputs too, two for one that is a product such as G*D: a letter where
+# blocks may be cut, a dot where not.
 AXES = {{{axes}}}
 
 
@@ -147,9 +148,9 @@ def new_operator(name: str, text: str, folder: str | Path, in_repo: bool = False
     words = _words(name, snake, declared[0], document)
     with new_folder(target) as own:
         for file, template in ({"page.py": _PAGE, "declaration.py": _DECLARATION} | ({} if in_repo else {f"test_{name}.py": TEST})).items():
-            add(own / file, template.format(**words).encode())
+            add(own / file, template.format(**words).encode(errors="replace"))
         if document:
-            add(own / "sample.cpp", document.sample.encode())
+            add(own / "sample.cpp", document.sample.encode(errors="replace"))
     return target
 
 

@@ -158,9 +158,10 @@ class Spots:
 
 @dataclass(frozen=True, eq=False)
 class Note:
-    """A few words at (x, y); `align` is "left", "center" or "right" of the point."""
+    """A few words at (x, y); `align` is "left", "center" or "right" of the point. They may be `room` wide in units of x; 0: up to their neighbours."""
 
     x: float
     y: float
     text: str
     align: str = "center"
+    room: float = 0.0

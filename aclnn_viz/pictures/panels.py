@@ -34,6 +34,7 @@ class Panel:
 
     `pick` names the state's fields that a click sets: (field of x,) or (field of x, field of y), rounded for cells.
     With `square`, a unit is as long on both axes. A panel may reach down over several `rows` of panels beside it.
+    Where there are fewer than `least` pixels across, the browser scrolls it sideways.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Panel:
     pick: tuple = ()
     square: bool = False
     rows: int = 1
+    least: int = 0
 
 
 def limits(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -149,7 +151,7 @@ def described(panels) -> tuple[dict[str, np.ndarray], list[dict]]:
                     one[field] = value if type(value) is str else _plain(kind(value))
             marks.append(one)
         text.append({"name": panel.name, "title": panel.title, "span": panel.span, "height": panel.height,
-                     "pick": list(panel.pick), "square": panel.square, "rows": panel.rows, "marks": marks, **axes})
+                     "pick": list(panel.pick), "square": panel.square, "rows": panel.rows, "least": panel.least, "marks": marks, **axes})
     return arrays, text
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aclnn_viz.arrays.driver import run_all
+from aclnn_viz.arrays.driver import in_stretches, run_all
 from aclnn_viz.pictures.errors import Errors
 
 WINDOWS = 32  # across the sample
@@ -67,8 +67,13 @@ def windows(errors: Errors) -> Windows:
     def each(values, *functions):
         if values is None:
             return (None,) * len(functions)
-        values = values.take(order)
-        return np.array(list(run_all(lambda part: [f(values[part]) for f in functions], parts, order.size))).T
+        lined = np.empty(order.size)
+
+        def fill(part):
+            lined[part] = values[order[part]]
+
+        in_stretches(fill, order.size)
+        return np.array(list(run_all(lambda part: [f(lined[part]) for f in functions], parts, order.size))).T
 
     count = np.array([part.stop - part.start for part in parts])
     first = np.array([part.start for part in parts])

@@ -237,7 +237,7 @@ def _subject(op, page, attributes, absent, mode, alone):
         shape = pattern.page_shape(sizes | own)
         shape += (1,) * (len(branch(page.AXES[name], attributes)) - len(shape))
         inputs[name] = None if name in absent else (shape, _kind(tensor)[0])
-    attributes = attributes | {name: prod(inputs[of][0]) if of in inputs else sizes[of] for name, of in op.counts.items()}
+    attributes = attributes | {name: prod(inputs[of][0]) if of in inputs else prod(sizes[of]) if isinstance(sizes[of], tuple) else sizes[of] for name, of in op.counts.items()}
     labels = {name: (sizes[found[0]], found[1]) for name, given in inputs.items()
               if given and given[1] == INT and (found := _labels(op, attributes, absent, name))}
     options = mode | {name: None for name in absent if not op.tensors[name].reserved} | (dict.fromkeys(op.kept.values(), "broadcast") if alone else {})

@@ -58,13 +58,22 @@ def regular(path: Path, follow: bool = True) -> BinaryIO:
     return os.fdopen(handle, "rb")
 
 
+def need_text(path: Path) -> Path:
+    """Return the path of a regular file; ValueError for a folder, a pipe or a device, FileNotFoundError where none is."""
+    try:
+        regular(path).close()
+    except StoredError as error:
+        raise ValueError(problem("a text is in a file", str(error), "name another file")) from None
+    return path
+
+
 def read_file(path: Path, limit: int, follow: bool = True) -> bytes:
     """Return the content of a regular file of at most `limit` bytes; raises as `regular`, and TooLargeError."""
     with regular(path, follow) as file:
         size = os.fstat(file.fileno()).st_size
         if size > limit:
             raise TooLargeError(f"{path.name} with {size} bytes, where at most {limit} are expected")
-        return file.read(limit)
+        return file.read(size)  # not the limit, for which memory would be taken
 
 
 _ENCRYPTED = 1  # a bit of the flags of a member

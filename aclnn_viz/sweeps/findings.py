@@ -274,7 +274,7 @@ def merged_rows(found: Findings) -> list[list[str]]:
 
 
 def _failed(failed: Counter) -> str:
-    return ", ".join(f"{tr(name)} {count}" for name, count in failed.most_common(2))
+    return tr(linked("{some}, {more}", [f"{tr(name)} {count}" for name, count in failed.most_common(2)]))
 
 
 def changed_rows(found: Findings, most: int | None = None) -> list[list[str]]:

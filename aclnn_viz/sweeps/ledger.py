@@ -112,7 +112,7 @@ class Ledger:
             raise OSError(problem(f"the store {self.path} must be readable, and writable to sweep into it", str(error),
                                   "mend the folder, its rights or the room on its disk, and start again: what is done "
                                   "stays done")) from error
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter where the message of the former holds bytes of the file
             kind = ForeignError if "not a database" in str(error) else AlteredError
             raise kind(problem(ASKED, f"{self.path}: {error}", "name another file, or take a copy of it")) from error
 

@@ -175,7 +175,10 @@ def _value(value):
         if value.keys() != {"array", "shape", "base64"}:
             raise ValueError(problem("an array of a recipe has array, shape and base64", shown(value), FIX))
         shape, dtype = checked_shape(value["shape"]), dtype_named(value["array"])
-        held = base64.b64decode(value["base64"])
+        try:
+            held = base64.b64decode(value["base64"])
+        except (ValueError, TypeError) as error:
+            raise ValueError(problem("base64 of an array is a text of that code", str(error), "write it again")) from None
         if len(held) != prod(shape) * dtype.itemsize:
             raise ValueError(problem("an array of a recipe is whole", f"{len(held)} bytes for {dtype.name}{list(shape)}",
                                      "write it again"))

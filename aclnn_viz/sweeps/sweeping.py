@@ -24,7 +24,7 @@ from aclnn_viz.sweeps.findings import counted
 from aclnn_viz.sweeps.work import DIED, WRONG, Row, died, identity, work
 from aclnn_viz.sweeps.workers import Crew, crew
 from aclnn_viz.tables import as_html
-from aclnn_viz.words.messages import kept, message, tr
+from aclnn_viz.words.messages import kept, linked, message, tr
 
 SECONDS = 0.5  # a unit of work should take about so long
 MOST, FIRST = 64, 4  # cases of a unit: at most, and before it is known how long a case takes
@@ -208,7 +208,7 @@ def sweep(cases, device="host", executor=None, store="runs.sqlite", *, ops=None,
         result.known, result.dumps = drive.known, dumps.folder
         result.outcomes = Counter(dict(ledger.rows(
             "SELECT outcome, count(*) FROM cases WHERE run = ? GROUP BY outcome", (run.number,))))
-        result.wrong = [message("{outcome}: {case}: {note}", outcome=kept(outcome), case=", ".join(filter(None, (name, dtype, mode))),
+        result.wrong = [message("{outcome}: {case}: {note}", outcome=kept(outcome), case=linked("{some}, {more}", filter(None, (name, dtype, mode))),
                                 note=ledger.note(note))
                         for name, dtype, mode, outcome, note
                         in ledger.rows("SELECT operator, dtype, mode, outcome, note FROM cases WHERE run = ? AND outcome "

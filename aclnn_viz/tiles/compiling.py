@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import place_of, problem
 
 COMPILERS = ("g++", "clang++")
 SECONDS = 120  # a compiler that takes longer never ends
@@ -39,6 +39,14 @@ def debugger(seconds: float) -> None:
     if not sys.stdin.isatty():
         raise ValueError(problem("--gdb opens gdb in a terminal", "an input that is none", "run the command in a terminal"))
     os.environ["ACLNN_VIZ_GDB"] = f"{seconds:g} {os.ttyname(sys.stdin.fileno())}"
+
+
+def included(folders: Iterable) -> list[str]:
+    """What names folders of headers to a compiler, which passes over those that are not there; NotADirectoryError for these."""
+    for one in folders:
+        if not place_of(one).is_dir():
+            raise NotADirectoryError(problem("headers are in a folder", f"{one}, which is none", "mend the name"))
+    return [f"-I{one}" for one in folders]
 
 
 def debugged() -> list[str]:

@@ -28,8 +28,9 @@ import numpy as np
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.errors import listed, need, place_of, problem, shown, signal_named
 from aclnn_viz.operators import operator
+from aclnn_viz.storage.reading import need_text
 from aclnn_viz.tiles import copies, events, library, reductions, tensors, vector
-from aclnn_viz.tiles.compiling import CompileError, compiler, debugged, kept, translate
+from aclnn_viz.tiles.compiling import CompileError, compiler, debugged, included, kept, translate
 from aclnn_viz.tiles.launching import Program, Tiling
 from aclnn_viz.tiles.machine import Core, Machine, current
 from aclnn_viz.tiles.memory import Address, GlobalMemory
@@ -91,15 +92,15 @@ def cpp(file, defines: Mapping[str, str] | None = None, include: Sequence = ()) 
     >>> av.tiles.run(cpp(file)["twice"], np.ones(8, np.float32), y, 8).hazards, y[0].item()
     ((), 2.0)
     """
-    file = place_of(file).resolve()
+    file = need_text(place_of(file).resolve())
     entries = entries_of(file)
     if not entries:
         raise ValueError(problem("a kernel has an entry marked __global__", f"none in {file.name}",
                                  'write such as extern "C" __global__ __aicore__ void name(GM_ADDR x) {...}'))
     defines = need({} if defines is None else defines, Mapping, "defines are macros with their values",
                    'pass such as {"N": "1"}')
-    options = [f"-D{name}={value}" for name, value in defines.items()] + [
-        f"-I{place_of(one)}" for one in (file.parent, *listed("include", include, (str, Path), "folders"))]
+    options = [*(f"-D{name}={value}" for name, value in defines.items()),
+               *included((file.parent, *listed("include", include, (str, Path), "folders")))]
     return Source(file, _program_of(file, tuple(entries), options), entries)
 
 

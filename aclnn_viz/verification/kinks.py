@@ -70,7 +70,7 @@ def text_table(table: list[Row]) -> str:
     for row, line in zip(table, cells):
         if (row.operator, row.mode) != mode:
             mode = (row.operator, row.mode)
-            text += ["", ": ".join(filter(None, mode)), _line(header, widths)]
+            text += ["", tr("{name}: {what}", name=row.operator, what=row.mode) if row.mode else row.operator, _line(header, widths)]
         text.append(_line(line, widths))
     return "\n".join([*text[1:], "", *(f"[{number}] {tr(source)}" for number, source in enumerate(sources, 1))])
 

@@ -157,7 +157,7 @@ class Message(str):
 
 
 class Name(Message):
-    """A name that a program passes: English in every language, with what it means behind it where that is not English."""
+    """A name that a program passes: English in every language, with what it means beside it where that is not English."""
 
     __str__, __repr__ = str.__str__, str.__repr__  # to be passed
 

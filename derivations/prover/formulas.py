@@ -3,7 +3,10 @@
 from dataclasses import dataclass, replace
 from typing import Callable
 
-from sympy import Expr
+from sympy import Expr, Symbol
+
+from derivations.prover.notation import NAMES
+from derivations.prover.wording import SAID, said
 
 
 @dataclass(frozen=True)
@@ -30,8 +33,10 @@ class Derivation:
     build: Callable[[], list[Formula]]
 
     def _repr_markdown_(self):
-        """The steps as a notebook shows them."""
-        return "\n\n".join(step.shown for step in self.steps)
+        """The steps as a notebook shows them, and of which names the letters in them are."""
+        names = {symbol.name for step in self.steps for symbol in step.equation.atoms(Symbol)}
+        letters = ", ".join(f"${letter}$ = `{name}`" for name, letter in NAMES.items() if name in names)
+        return "\n\n".join([*(step.shown for step in self.steps), *[said(SAID["letters"], letters=letters)] * bool(letters)])
 
     def __getitem__(self, titles):
         """

@@ -19,14 +19,15 @@ def paper_name(name):
     """
     The LaTeX of a name: xhat, xhatbar and rho as in print, the vendor's parameters by their customary letters.
 
-    >>> paper_name("xhatbar"), paper_name("rho"), paper_name("swishScale")
-    ('\\\\bar{\\\\hat{x}}', '\\\\rho', 's')
+    >>> paper_name("xhatbar"), paper_name("rowbar"), paper_name("swishScale")
+    ('\\\\bar{\\\\hat{x}}', '\\\\overline{\\\\mathrm{row}}', 's')
     """
     if name in NAMES:
         return NAMES[name]
-    for suffix in ("bar", "hat", "tilde"):
+    for suffix, wide in (("bar", "overline"), ("hat", "widehat"), ("tilde", "widetilde")):
         if name.endswith(suffix) and len(name) > len(suffix):
-            return rf"\{suffix}{{{paper_name(name[:-len(suffix)])}}}"
+            base = paper_name(name[:-len(suffix)])
+            return rf"\{wide if 'math' in base else suffix}{{{base}}}"  # over the whole of a word
     if name in GREEK:
         return rf"\{name}"
     if "_" in name and not name.startswith("_"):

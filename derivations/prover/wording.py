@@ -4,7 +4,7 @@ import sys
 
 #: What is said of a step, of titles made of a name, and of theorems and their mutants.
 SAID = {"step": "**{title}.** {why}", "define": "Define {name}", "adjoint": "Adjoint of {name}",
-        "documented": "{name} as documented",
+        "documented": "{name} as documented", "letters": "Letters for names: {letters}",
         "proved": "proved: {claim}", "not proved": "NOT PROVED: {claim}",
         "no rule": "no rule makes the difference 0: {difference}", "not understood": "not understood: {why}",
         "refused": "    not proved, as it should be: {claims}", "through": "    PROVED, THOUGH FALSE: {claims}"}

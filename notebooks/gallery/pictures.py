@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "notebooks" / "pictures"
 EXPLORERS = ("grid_sampler_2d",)
 CELL = 'import aclnn_viz as av\n\nav.explore("{name}")'
+CHINESE = CELL.replace("\n\n", '\n\nav.language("zh")\n')  # of the Chinese README, named .zh
 SIZE = {"width": 1280, "height": 1100}
 SAME = 0.06  # distance of pictures that show the same: fonts and antialiasing give 0.01, another state 0.1 and more
 COLOURS = 256  # of a palette: a third of the size
@@ -33,10 +35,10 @@ def opened() -> Iterator[tuple]:
 
 
 @contextmanager
-def shown(browser, server, name: str) -> Iterator:
+def shown(browser, server, name: str, cell: str = CELL) -> Iterator:
     """A notebook with a cell that opens the explorer `name`, and the explorer below it."""
     from laboratory import Notebook
-    notebook = Notebook(browser, server, f"{name}.ipynb", CELL.format(name=name))
+    notebook = Notebook(browser, server, f"{name}.ipynb", cell.format(name=name))
     try:
         notebook.page.set_viewport_size(SIZE)
         notebook.page.wait_for_selector(".aclnn-explorer canvas", timeout=60_000)
@@ -85,9 +87,9 @@ def write() -> list[Path]:
     made = {"error_plot": error_picture()}
     if shutil.which("chromium"):
         with opened() as (browser, server):
-            for name in EXPLORERS:
-                with shown(browser, server, name) as notebook:
-                    made[name] = screenshot(notebook)
+            for name, (suffix, cell) in product(EXPLORERS, (("", CELL), (".zh", CHINESE))):
+                with shown(browser, server, name, cell) as notebook:
+                    made[name + suffix] = screenshot(notebook)
     else:
         print("no chromium: the pictures of explorers stay as they are (Debian: apt-get install chromium)")
     for name, png in made.items():

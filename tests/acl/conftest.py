@@ -73,8 +73,9 @@ def pytest_runtest_protocol(item, nextitem):
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     serialise = item.config.hook.pytest_report_to_serializable
     try:
+        # What the session holds, such as a browser, is its parent's, and is not closed with each child.
         found = in_child(lambda: pickle.dumps([serialise(config=item.config, report=report)
-                                               for report in runtestprotocol(item, log=False)]))
+                                               for report in runtestprotocol(item, log=False, nextitem=item.session)]))
         reports = [item.config.hook.pytest_report_from_serializable(config=item.config, data=data)
                    for data in pickle.loads(found)]
     except (Crashed, AssertionError) as error:

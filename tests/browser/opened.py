@@ -25,11 +25,12 @@ SHOWN = """() => Object.fromEntries([...document.querySelectorAll(".aclnn-explor
 # The explorer's model counts the messages that the kernel has not finished, and keeps what is moved meanwhile: when it has
 # neither, all that was moved has been answered. A frame later it is drawn, a panel whose size has changed once more.
 WAITING = """
+    const root = document.querySelector(".aclnn-explorer");
     const found = (widget) => widget._view?.model ?? [...widget.children()].map(found).find(Boolean);
     const model = found(window.jupyterapp.shell.currentWidget.content.widgets[0]);
-    const waiting = () => model._pending_msgs > 0 || model._msg_buffer !== null;
+    const waiting = () => model._pending_msgs > 0 || model._msg_buffer !== null || root.hasAttribute("data-moving");
     const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
-    const root = document.querySelector(".aclnn-explorer"), end = performance.now() + 60000;
+    const end = performance.now() + 60000;
     const must = (what) => { if (performance.now() > end) throw new Error(`not ${what} within a minute`); };
 """
 SETTLED = f"""async () => {{{WAITING}

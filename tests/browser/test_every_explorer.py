@@ -8,6 +8,7 @@ import panel_picture
 import pytest
 from aclnn_viz.explorers import explorers
 from machine import SOAK, sampled_explorers
+from opened import WAITING
 
 pytestmark = pytest.mark.needs("chromium")
 EVERY = pytest.mark.parametrize("explorer", sampled_explorers(__name__), indirect=True)
@@ -23,6 +24,31 @@ def check(explorer, state=None):
     panel_picture.check(explorer, kept if state is None else state)
     if not explorer.problem():
         assert explorer.shown() == {c["field"]: getattr(kept, c["field"]) for c in explorer.controls}
+
+
+# While the kernel sleeps, moves a slider as far as it goes and returns what is said then, and for which values the kernel has drawn.
+ASLEEP = f"""async ([field, value]) => {{{WAITING}
+    const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel, said = () => root.querySelector(".ae-headline").textContent;
+    const before = said(), asleep = kernel.requestExecute({{ code: "import time; time.sleep(1.5)" }}).done;
+    const input = root.querySelector(`[data-field=${{field}}]`);
+    input.value = String(value);
+    input.dispatchEvent(new Event("input", {{ bubbles: true }}));
+    await frame();
+    const seen = [before, said(), model.get("picture").for[field]];
+    await asleep;
+    return seen;
+}}"""
+
+
+@pytest.mark.parametrize("explorer", ["grid_sampler_2d", "layer_norm"] + ["rms_norm", "cross_entropy_loss", "hardswish"] * SOAK, indirect=True)
+def test_a_slider_of_a_traced_picture_moves_while_the_kernel_sleeps_and_the_kernel_draws_the_same(explorer):
+    control = next(c for c in explorer.controls if c["kind"] == "real")
+    explorer.page.wait_for_function("document.querySelector('.aclnn-explorer').hasAttribute('data-traced')")
+    before, moved, of = explorer.page.evaluate(ASLEEP, [control["field"], control["high"]])
+    assert before != moved and of != control["high"]
+    explorer.settle()
+    assert explorer.page.locator(".ae-headline").text_content() == moved
+    check(explorer)
 
 
 def ends_of(control, others):
@@ -130,7 +156,8 @@ def test_an_index_follows_its_size_and_is_refused_beyond_it(explorer):
 def test_options_of_another_value_are_not_offered_and_go_with_it(explorer):
     described = {c["field"]: c for c in explorer.controls}
     for control in [c for c in explorer.controls if c["owners"]]:
-        of, last = described[control["of"]], next(k for k, owner in enumerate(control["owners"]) if owner)
+        of = described[control["of"]]
+        last = next(k for k, owner in enumerate(control["owners"]) if owner == of["initial"])
         offered = "field => [...document.querySelectorAll(`[data-field=${field}] option`)].map((each) => !each.hidden)"
         assert explorer.page.evaluate(offered, control["field"]) == [
             owner in (None, of["initial"]) for owner in control["owners"]]

@@ -12,6 +12,26 @@ import pytest
 from machine import ROOT
 
 pytestmark = pytest.mark.needs("chromium")
+# The characters of the longest line of text in cells of Markdown, by where each character stands.
+LONGEST = """() => Math.max(...[...document.querySelectorAll(".jp-MarkdownCell p, .jp-MarkdownCell li")].map((one) => {
+    const lines = new Map(), walker = document.createTreeWalker(one, NodeFilter.SHOW_TEXT), range = document.createRange();
+    while (walker.nextNode()) {
+        for (let k = 0; k < walker.currentNode.length; k += 1) {
+            range.setStart(walker.currentNode, k);
+            range.setEnd(walker.currentNode, k + 1);
+            const { bottom, width } = range.getBoundingClientRect();
+            if (width) lines.set(Math.round(bottom / 8), (lines.get(Math.round(bottom / 8)) ?? 0) + 1);
+        }
+    }
+    return Math.max(0, ...lines.values());
+}))"""
+FILTER = """() => {
+    const made = document.body.appendChild(document.createElement("div"));
+    made.innerHTML = '<div class="jp-RenderedImage"><img></div>';
+    const { filter } = getComputedStyle(made.querySelector("img"));
+    made.remove();
+    return filter;
+}"""
 QUESTIONS = ".jp-Dialog, .Toastify__toast"
 
 
@@ -22,7 +42,7 @@ def printed(request, tmp_path):
     home, log = tmp_path / "home", tmp_path / "log"
     (home / ".jupyter").mkdir(parents=True)
     (home / ".jupyter" / "jupyter_server_config.json").write_text(
-        json.dumps({"ServerApp": {"port": 0, "open_browser": False}}))
+        json.dumps({"ServerApp": {"port": 0, "open_browser": False}, "LabApp": {"expose_app_in_browser": True}}))
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "XDG"))}
     with log.open("wb") as out:
         process = subprocess.Popen([sys.executable, "-m", "aclnn_viz.cli", "lab", str(folder)], cwd=tmp_path, stdout=out,
@@ -49,6 +69,12 @@ def test_every_printed_link_leads_to_the_start_page_and_nothing_is_asked(browser
         assert "Start here" in page.locator(".jp-Notebook .jp-Cell h1").first.inner_text()
         page.wait_for_timeout(1500)  # a question about news comes when all else is there
         assert page.locator(QUESTIONS).count() == 0
+        page.wait_for_function("document.fonts.status === 'loaded'")
+        assert 40 < page.evaluate(LONGEST) <= 80
+        assert page.evaluate(FILTER) == "none"
+        page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
+        page.wait_for_function("document.body.dataset.jpThemeLight === 'false'")
+        assert "invert" in page.evaluate(FILTER)
         page.locator(".jp-BreadCrumbs-home").click()
         page.wait_for_selector(f'.jp-DirListing-itemText:has-text("{"README.md" if folder == ROOT else "samples"}")')
     finally:

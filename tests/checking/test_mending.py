@@ -30,6 +30,20 @@ def twice(dy, x, rstd, gamma):
     return dx.astype(x.dtype), np.mean(g * hat, axis=rows)
 
 
+def circling(dy, x, rstd, gamma, inner=True):
+    X, g, w = x.astype(np.float32), dy.astype(np.float32), gamma.astype(np.float32)
+    if inner:
+        return summed(g, X, rstd, w, x)
+    return ((g * w) * rstd).astype(x.dtype), np.sum(g * X * rstd, axis=tuple(range(x.ndim - gamma.ndim)))
+
+
+def summed(g, X, rstd, w, x):
+    axes = tuple(range(x.ndim - w.ndim, x.ndim))
+    c = np.sum(g * w * X * rstd, axis=axes, keepdims=True) / (w.size + 1)
+    dx, dgamma = circling(g, X, rstd, w, inner=False)
+    return (dx - X * rstd * c * rstd).astype(x.dtype), dgamma
+
+
 def test_the_wrong_line_of_the_readers_own_kernel_is_shown():
     result = check("rms_norm", rms)
     yours = result.explanation.yours
@@ -91,6 +105,11 @@ def test_a_kernel_that_does_more_than_compute_is_not_edited(tmp_path):
         with pytest.raises(Unreadable):
             Source(kernel, None)
     assert Source(rms, None).trees.keys() == {"rms"}
+
+
+def test_functions_that_call_each_other_in_a_circle_are_each_read_once():
+    result = check("rms_norm", circling)
+    assert result.explanation.yours.after.endswith("/ w.size") and "(summed)" in result.explanation.yours.line
 
 
 def test_an_edit_that_makes_a_loop_endless_ends():

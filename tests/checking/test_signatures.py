@@ -183,6 +183,20 @@ def test_a_function_of_autograd():
 
 
 @pytest.mark.needs("torch")
+def test_cases_whose_saved_tensors_a_function_would_not_compute_are_left_out():
+    import torch
+
+    def rms(x, gamma, epsilon):
+        rstd = torch.rsqrt((x * x).mean(-1, keepdim=True) + epsilon)
+        return x * rstd * gamma, rstd
+
+    own = av.case("rms_norm", shape=(4, 8))
+    other = av.case("rms_norm", shape=(4, 8), rstd=2 * own.inputs["rstd"])
+    found = [checked("rms_norm", rms, "torch.autograd", cases=[case]) for case in (own, other)]
+    assert [(one.cases, one.passed) for one in found] == [(1, True), (0, False)]
+
+
+@pytest.mark.needs("torch")
 def test_the_host_wrapper_of_a_triton_kernel():
     def liger(grad, x, weight, rstd, offset, mode, block, warps, in_place, row_mode, factor=1.0):
         rows, gradient, scale = x.reshape(-1, len(weight)).float(), grad.reshape(-1, len(weight)).float(), rstd.reshape(-1, 1)

@@ -2,114 +2,17 @@
 
 import json
 import math
-from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz.arrays.plan import Plan
-from aclnn_viz.arrays.planned import PlannedArrays
 from aclnn_viz.cli import main
 from aclnn_viz.checking.tolerances import line
-from aclnn_viz.operators import plans
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.fault import faulty_kernel
-
-# Orders in which the terms of a sum (count, ...) may come, and how those that are given add up.
-COMES = {
-    "as they are": lambda terms, rng: terms, "reversed": lambda terms, rng: terms[::-1], "shuffled": lambda terms, rng: rng.permutation(terms),
-    "small first": lambda terms, rng: by_key(terms, np.abs(terms)), "large first": lambda terms, rng: by_key(terms, -np.abs(terms)),
-    "negative first": lambda terms, rng: by_key(terms, terms), "signs in turn": lambda terms, rng: by_key(terms, in_turn(terms))}
-ADDS = {
-    "one by one": lambda terms, rng: np.add.accumulate(terms, axis=0)[-1],
-    "by neighbours": lambda terms, rng: tree(terms), "by halves": lambda terms, rng: halves(terms),
-    "in blocks": lambda terms, rng: blocks(terms, int(rng.integers(2, 9))), "with strides": lambda terms, rng: strides(terms, int(rng.integers(2, 9)))}
-
-
-def by_key(terms, key):
-    return np.take_along_axis(terms, np.argsort(key, axis=0, kind="stable"), axis=0)
-
-
-def in_turn(terms):
-    """A key by which the largest positive, the largest negative, the next positive ... follow one another."""
-    rank = np.argsort(np.argsort(-terms, axis=0), axis=0)
-    return np.minimum(rank, len(terms) - 1 - rank) * 2 + (terms < 0)
-
-
-def tree(terms):
-    while len(terms) > 1:
-        added = terms[:len(terms) // 2 * 2:2] + terms[1::2]
-        terms = np.concatenate([added, terms[-1:]]) if len(terms) % 2 else added
-    return terms[0]
-
-
-def halves(terms):
-    while len(terms) > 1:
-        half = (len(terms) + 1) // 2
-        added = terms[:len(terms) - half] + terms[half:]
-        terms = np.concatenate([added, terms[len(terms) - half:half]])
-    return terms[0]
-
-
-def blocks(terms, size):
-    return np.add.accumulate(np.stack([tree(terms[at:at + size]) for at in range(0, len(terms), size)]), axis=0)[-1]
-
-
-def strides(terms, lanes):
-    return tree(np.stack([np.add.accumulate(terms[lane::lanes], axis=0)[-1] for lane in range(min(lanes, len(terms)))]))
-
-
-def kernel(op, comes, adds, seed=0, page=None):
-    """A right kernel in float32 whose sums come and add up in an order of these tables."""
-    op, rng = av.operator(op), np.random.default_rng(seed)
-
-    class Ordered(PlannedArrays):
-        def _added(self, terms, order):
-            return ADDS[adds](COMES[comes](terms, rng), rng)
-
-    def run(**inputs):
-        with np.errstate(all="ignore"):
-            values, results, xp = plans.trace(op, Plan(coordinates="float32"), Ordered, page, inputs)
-            return {name: xp.plan.output(name, values[name].data, fmt).reshape(shape) for name, (fmt, shape) in results.items()}
-    return run
-
-
-def held(found, cases, outputs):
-    """The largest part of a tolerance that outputs take, of elements that are numbers, without as many as it leaves out."""
-    parts = [np.zeros(1)]
-    for case, actual in zip(cases, outputs):
-        for name, exact in case.operator.truth(**case.inputs).items():
-            wide, exact = actual[name].astype(np.float64), np.asarray(exact)
-            number = np.isfinite(exact)
-            with np.errstate(all="ignore"):
-                part = np.abs(wide - exact) / (found.atol + found.rtol * np.abs(exact))
-            parts.append(np.where(wide == exact, 0.0, part)[number])
-    left_out = found.pairs[-1].undecided
-    return float(np.sort(np.concatenate(parts))[-1 - left_out])
-
-
-def hard_cases(name, dtype, shape, seed):
-    """Inputs on which sums err: as drawn, tiny, huge, of one sign, terms that cancel, terms of very different size."""
-    op = av.operator(name)
-    first = av.case(name, dtype=dtype, shape=shape, seed=seed)
-    rng, upstream = np.random.default_rng(seed), [one for one in op.upstream if isinstance(first.inputs.get(one), np.ndarray)]
-    yield first
-    changes = [lambda dy: dy * 2.0**-12, lambda dy: dy * 2.0**10, np.abs, lambda dy: dy * 10.0 ** rng.integers(-3, 3, dy.shape),
-               lambda dy: np.where(np.arange(dy.size).reshape(dy.shape) % 2, -1.0, 1.0) * (1.0 + 2.0**-6 * dy)]
-    for change in changes:
-        given = {one: change(first.inputs[one].astype(np.float64)).astype(first.inputs[one].dtype) for one in upstream}
-        yield av.case(name, **first.inputs | given)
-
-
-def attack(name, dtype, shape, seed):
-    """By case the largest part of its tolerance that right kernels take in each order of their sums, and which order that is."""
-    op = av.operator(name)
-    for case in hard_cases(name, dtype, shape, seed):
-        found = av.tolerance(name, cases=[case])
-        tried = {(comes, adds): held(found, [case], [kernel(op, comes, adds, seed)(**case.inputs)]) for comes in COMES for adds in ADDS}
-        yield max(tried.items(), key=lambda one: one[1])
-
+from checking.orders import ADDS, COMES, PLANS, attack, fused, held, kernel
 
 ATTACKED = [("rms_norm", "float32", (3, 301)), ("rms_norm", "float16", (77, 5)), ("layer_norm", "float32", (1, 1000)), ("layer_norm", "bfloat16", (40, 3)),
             ("cross_entropy_loss", "float32", (9, 30)), ("group_norm_swish", "float32", (2, 4, 9)), ("log_softmax", "float16", (4, 65)),
@@ -119,7 +22,7 @@ ATTACKED = [("rms_norm", "float32", (3, 301)), ("rms_norm", "float16", (77, 5)),
 @pytest.mark.parametrize(("name", "dtype", "shape"), ATTACKED)
 @pytest.mark.sampled(2)
 def test_no_order_of_sums_breaks_a_tolerance_named_sound(name, dtype, shape):
-    for order, used in attack(name, dtype, shape, 0):
+    for order, used in attack(av.case(name, dtype=dtype, shape=shape), 0):
         assert used <= 1.0, order
 
 
@@ -129,6 +32,32 @@ def test_the_attack_breaks_a_tolerance_that_holds_for_trees_alone():
     chain, = [kernel("rms_norm", "as they are", "one by one")(**case.inputs)]
     assert held(trees, [case], [chain]) > 1.0 >= held(every, [case], [chain])
     assert held(trees, [case], [kernel("rms_norm", "as they are", "by neighbours")(**case.inputs)]) <= 1.0
+
+
+@pytest.mark.parametrize(("name", "plan"), [(name, plan) for name in ("rms_norm", "cross_entropy_loss", "embedding") for plan in PLANS])
+@pytest.mark.sampled(1)
+def test_no_order_breaks_a_tolerance_of_sums_in_16_bits(name, plan):
+    assert all(used <= 1.0 for _, used in attack(av.case(name, dtype="float16"), 1, plan))
+
+
+def test_the_worst_order_errs_more_than_others_and_the_compensated_sum_less():
+    terms = (1.0 + np.random.default_rng(0).random((200, 5))).astype(np.float32)
+    error = {name: float(np.abs(np.add.accumulate(come(terms, np.random.default_rng(1)), axis=0)[-1] - terms.sum(0, np.float64)).min())
+             for name, come in COMES.items()}
+    assert min(error["worst first"], error["worst first, downwards"]) > 3 * max(error[one] for one in ("as they are", "reversed", "shuffled"))
+    assert np.abs(ADDS["compensated"](terms, None) - terms.sum(0, np.float64)).max() <= 2.0**-15  # an ulp of 300
+
+
+def test_a_fused_sum_rounds_each_step_once():
+    rng = np.random.default_rng(2)
+    a, b = rng.standard_normal((2, 30)).astype(np.float32)
+    total = np.float32(np.float64(a[0]) * b[0])
+    for x, y in zip(a[1:], b[1:]):
+        exact = Fraction(float(total)) + Fraction(float(x)) * Fraction(float(y))
+        near = np.float32(float(exact))
+        total = min((np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.float32(np.inf))),
+                    key=lambda one: abs(Fraction(float(one)) - exact))
+    assert fused((a.astype(np.float64) * b)[:, np.newaxis], np.float32)[0] == total
 
 
 @pytest.mark.parametrize("name", ["rms_norm", "hardswish", "tanh"])

@@ -215,7 +215,7 @@ def test_bound_indices_get_letters():
 
 
 def test_names_as_on_paper():
-    names = {"xhat": r"\hat{x}", "rhobar": r"\bar{\rho}", "gamma": r"\gamma", "dy": r"\mathit{dy}"}
+    names = {"xhat": r"\hat{x}", "rhobar": r"\bar{\rho}", "gamma": r"\gamma", "dy": r"\mathit{dy}", "rowbar": r"\overline{\mathrm{row}}"}
     assert {name: paper_name(name) for name in names} == names
 
 

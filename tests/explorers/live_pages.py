@@ -17,12 +17,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 globalThis.document = { getElementById: () => null };
 SCRIPT
 writeFileSync("said.json", JSON.stringify(JSON.parse(readFileSync("states.json")).map((values) => {
-  const { panels, headline, arrays } = pictureOf(shown, values, "en");
+  const { panels, headline, arrays, values: taken } = pictureOf(shown, values, "en", BEFORE ?? values);
   const numbers = ({ data, shape }) => ({ data: Array.from(data, String), shape });
   for (const { marks } of panels) {
     for (const mark of marks) for (const [field, name] of Object.entries(mark)) if (arrays[name]) mark[field] = numbers(arrays[name]);
   }
-  return { panels, headline };
+  return { panels, headline, values: taken };
 })));
 """
 
@@ -42,11 +42,11 @@ def page_of(page: str) -> dict:
     return json.loads(re.search(r"^const content = (.*);$", page, re.MULTILINE)[1])
 
 
-def in_node(page: str, states: list[dict], folder) -> list[dict]:
-    """What the page shows of states: panels whose marks hold their numbers, and the headline."""
+def in_node(page: str, states: list[dict], folder, before=None) -> list[dict]:
+    """What the page shows of states, after that of `before`: panels whose marks hold their numbers, the headline, the state that is shown."""
     script = re.search(r'<script type="module">\n(.*)\n</script>', page, re.DOTALL)[1]
     script = re.sub(r'^openLive\(document.getElementById\("here"\), (.*)\);$', r"const shown = opened(\1);", script, flags=re.MULTILINE)
-    (folder / "run.mjs").write_text(RUN.replace("SCRIPT", script.replace("</", "<\\/")), "utf-8")
+    (folder / "run.mjs").write_text(RUN.replace("SCRIPT", script.replace("</", "<\\/")).replace("BEFORE", json.dumps(before)), "utf-8")
     (folder / "states.json").write_text(json.dumps(states))
     subprocess.run(["node", "run.mjs"], cwd=folder, check=True, timeout=600)
     return json.loads((folder / "said.json").read_text("utf-8"))
@@ -83,19 +83,16 @@ writeFileSync("said.json", JSON.stringify(said));""", "utf-8")
 def random_states(subject, state, page: str, count: int, seed: int = 0) -> list[dict]:
     """Random states of what a page moves, ends of the sliders among them."""
     rng, start = np.random.default_rng(seed), {e: getattr(state, e) for e in state.__dataclass_fields__}
-    alive, found, chosen = page_of(page)["alive"], [], page_of(page)["chosen"]
-    variants = [[int(at) for at in key.split(",") if at] for key in page_of(page)["variants"]]
+    written, found = page_of(page), []
+    variants = [[int(at) for at in key.split(",") if at] for key in written["variants"]]
     while len(found) < count:
-        values, variant = dict(start), dict(zip(chosen, variants[rng.integers(len(variants))]))
+        variant = variants[rng.integers(len(variants))]
+        values = start | {field: options[at] for (field, options), at in zip(written["options"].items(), variant)}
         for c in controls(subject.state):
-            if c["field"] not in alive:
+            if c["field"] not in written["alive"] or c["field"] in written["options"]:
                 continue
             if c.get("moves"):
                 values[c["field"]] = c["options"][rng.integers(len(c["options"]))][0]
-            elif c["kind"] == "choice":
-                values[c["field"]] = c["options"][variant[c["field"]]][0]
-            elif c["kind"] == "flag":
-                values[c["field"]] = not variant[c["field"]]
             elif c.get("below"):
                 values[c["field"]] = int(rng.integers(start[c["below"]]))
             else:

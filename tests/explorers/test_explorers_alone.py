@@ -14,13 +14,14 @@ STATES = {
     "hardswish": {"x": -1.25, "steps": 3, "dtype": "float32"}, "rms_norm": {"outlier": 3.5, "rows": 4, "columns": 6, "dtype": "float16"},
     "cross_entropy_loss": {"reduction": "sum", "labelSmoothing": 0.25, "row": 5, "dtype": "float16"},
     "group_norm_swish": {"numGroups": 6, "swishScale": 0.75, "dbetaIsRequire": False, "dtype": "float16"},
+    "flash_attention_score": {"sparseMode": 4, "row": 0, "block": 3, "scaleValue": -0.25, "dtype": "bfloat16"},
     "numeric_error": {"operator": "group_norm_swish", "dtype": "bfloat16"},
     "tiles": {"program": "rms_norm", "fault": "rms_norm: sum not awaited", "schedule": "late", "columns": 60, "step": 20},
     "zoom": {"program": "layer_norm", "level": "pipes", "dtype": "float16", "row": 2, "fault": "layer_norm: mean of a tile"},
     "two_phase": {"operator": "grid_sampler_2d", "mistake": "small", "layout": "transposed", "tensor": "output"},
 }
 #: Controls of which the default state refuses every other value.
-REFUSED = {("flash_attention_score", "headNum"), ("grid_sampler_2d", "sample"), ("grid_sampler_2d", "channel"), ("cross_entropy_loss", "soc"), ("group_norm_swish", "cann"),
+REFUSED = {("grid_sampler_2d", "sample"), ("grid_sampler_2d", "channel"), ("cross_entropy_loss", "soc"), ("group_norm_swish", "cann"),
            ("scaled_masked_softmax", "fixTriuMask")}
 FIELDS = [(name, control["field"]) for name in explorers() for control in controls(subject_of(name).state)
           if (name, control["field"]) not in (("grid_sampler_2d", "soc"), ("grid_sampler_2d", "cann"),  # which only a refusal shows there

@@ -22,7 +22,8 @@ LARGEST = 3_000_000  # bytes of a page
 PAGES = dict.fromkeys((op.name for op in operators()), 1e-6) | {  # of an operator that is not named: as far as exp and log
          "grid_sampler_2d": 0.0, "grid_sampler_3d": 0.0, "rms_norm": 0.0, "zoom": 0.0,
          "hardswish": 1e-6, "layer_norm": 1e-6,  # the truth where it cancels: of float64, not of 106 bits
-         "cross_entropy_loss": 1e-6, "group_norm_swish": 1e-6}  # exp and log of float64 are the browser's
+         "cross_entropy_loss": 1e-6, "group_norm_swish": 1e-6,  # exp and log of float64 are the browser's
+         "numeric_error": 0.0, "tiles": 0.0, "two_phase": 0.0}  # pictures that Python made
 NODE = pytest.mark.needs("node")
 COUNT = 200 if SOAK else 4
 
@@ -133,10 +134,35 @@ def test_a_page_shows_what_the_explorer_of_python_shows(name, tmp_path, monkeypa
     assert differences(subject, states[0], shown[0], 1e-6) and differences(subject, states[-1], shown[-1], 1e-6)
 
 
-@pytest.mark.parametrize("name", [name for name in explorers() if name not in PAGES])
-def test_what_cannot_be_traced_is_said_on_the_page(name):
-    page = page_of(saved(name)[-1])
-    assert page["alive"] == [] and "needs Python" in page["texts"]["en"]["notice"] and page["texts"]["zh"]["notice"] != page["texts"]["en"]["notice"]
+def test_every_explorer_is_compared():
+    assert PAGES.keys() == {*explorers()}
+
+
+def test_a_page_says_that_its_pictures_are_recorded_and_how_many():
+    page = page_of(saved("two_phase")[-1])
+    assert len(page["variants"]) > 300 and f"pictures that Python computed, {len(page['variants'])} of them" in page["texts"]["en"]["notice"]
+    assert page["texts"]["zh"]["notice"] != page["texts"]["en"]["notice"]
+
+
+@NODE
+def test_a_choice_without_a_picture_beside_the_others_stays_and_sets_them_back(tmp_path):
+    subject, state, page = saved("two_phase")
+    start = {name: getattr(state, name) for name in state.__dataclass_fields__}
+    asked = [start | {"mistake": "leak", "layout": "row", "operator": "rms_norm"}]
+    (shown,) = in_node(page, asked, tmp_path, before=start | {"mistake": "leak", "layout": "row"})
+    assert shown["values"] == start | {"operator": "rms_norm"} and differences(subject, shown["values"], shown, 0.0) == []
+
+
+def test_a_slider_that_decides_which_inputs_there_are_has_stops_alone():
+    page = page_of(saved("flash_attention_score")[-1])
+    assert "scaleValue" in page["alive"] and "scaleValue" not in page["options"]
+    assert "keepProb" not in page["alive"] or "keepProb" in page["options"]  # below 1 there is a mask of dropout, too
+
+
+def test_of_what_a_device_computes_a_page_records_nothing():
+    subject = subject_of("numeric_error")
+    state = build(subject.state, {"device": "atlas"})
+    assert page_of(live.saved(subject, state, subject.compute(state)))["alive"] == []
 
 
 def test_a_page_says_what_it_leaves_and_speaks_both_languages():
@@ -149,9 +175,7 @@ def test_a_page_says_what_it_leaves_and_speaks_both_languages():
 @pytest.mark.sampled(8)
 def test_a_page_opens_with_the_picture_of_its_state(name):
     page = page_of(saved(name)[2])
-    choices = {one["field"]: [True, False] if one["kind"] == "flag" else [value for value, _ in one["options"]]
-               for one in page["texts"]["en"]["controls"] if one["field"] in page["chosen"]}
-    places = ",".join(str(choices[field].index(page["values"][field])) for field in page["chosen"])
+    places = ",".join(str(options.index(page["values"][field])) for field, options in page["options"].items())
     assert page["variants"][places]["pictures"]["en"]["panels"]
 
 

@@ -25,6 +25,8 @@ STATES = {op.name: ({},) for op in operators()} | {
           "grid_sampler_2d": ({}, {"interpolationMode": 2, "paddingMode": 0, "rotate": 40.0, "row": 0, "column": 0, "axis": "y"},
                               {"interpolationMode": 1, "paddingMode": 1, "alignCorners": True, "jitter": 0.5, "dtype": "float16"},
                               {"samples": 2, "channels": 3, "sample": 1, "channel": 2, "moved": [[5, 15, 0.1, 0.2]], "scale": 3.0}),
+          "flash_attention_score": ({}, {"sparseMode": 4, "row": 0, "column": 0, "dtype": "float16"}, {"sparseMode": 2, "keys": 5, "block": 3, "column": 1},
+                                    {"sparseMode": 3, "keys": 6, "row": 1, "scaleValue": 0.0}, {"sparseMode": 0, "scaleValue": -2.0}),
           "layer_norm": ({}, {"dtype": "float16", "axis_0": 1}), "grid_sampler_3d": ({"dtype": "bfloat16"},)}
 # Explorers of what only Python knows, and why: nothing is drawn of a number that moves but what Python decided of it.
 RECORDS = {

@@ -289,7 +289,7 @@ def test_boxes_of_the_unified_buffer_end_where_the_machine_says():
 
 
 def test_going_back_and_forth_between_programs_runs_each_once(monkeypatch):
-    states = [State(**SMALL, program=name) for name in PROGRAMS]
+    states = [State(**SMALL, program=name) for name in [*PROGRAMS][:12]]
     before, launched = [compute(state).work for state in states], []
     monkeypatch.setattr(tiles_data.tiles, "launch", lambda *given, **how: launched.append(how))
     assert [compute(state).work for state in states] == before and launched == []

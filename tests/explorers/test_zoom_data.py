@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from aclnn_viz import case, operator
+from aclnn_viz.arrays.terms import Link, Term, same_element
 from aclnn_viz.errors import NotSupported
 from aclnn_viz.explorers import subject_of, tiles_data
 from aclnn_viz.explorers.state import StateError
 from aclnn_viz.explorers.zoom import State
 from aclnn_viz.explorers.zoom_data import FIRST, TERMS, read, tiles_of
+from aclnn_viz.pictures.marks import Box, Spots
 
 SUBJECT = subject_of("zoom")
 
@@ -24,53 +26,127 @@ def index(z, label):
     return next(k for k, one in enumerate(z.terms) if one.label == label)
 
 
+def own(z, k):
+    """The truth of a term in its own shape; nan where no element of the first output belongs to one."""
+    values = np.full(z.shown[k].shape, np.nan)
+    values[tuple(z.shown[k].index)] = z.truth[k] if values.ndim else z.truth[k, 0, 0]
+    return values
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 @pytest.mark.parametrize("program", FIRST)
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(9)
 def test_outputs_have_the_bits_of_backward_and_the_parts_of_their_errors_add_up(program, dtype):
     state, z = of(program, dtype=dtype, rows=3, columns=21)
     op, given = SUBJECT.operator(state), SUBJECT.inputs(state)
     results, truth = op.backward(**given), op.truth(**given)
     for name, values in results.items():
         k = index(z, name)
-        rows, columns = z.shapes[k]
-        assert (z.values[k, :rows, :columns] == values.astype(float).reshape(rows, columns)).all()
-        np.testing.assert_allclose(z.truth[k, :rows, :columns], np.float64(truth[name]).reshape(rows, columns), rtol=1e-12, atol=1e-12 * np.abs(truth[name]).max())
-        assert z.parts[k].any() and (np.abs(z.parts[k, -1]).max() > 0) == (dtype != "float32" or rows == 1 < len(z.truth[k]))
+        assert (z.values[k] == values.astype(float)[tuple(z.shown[k].index)]).all()
+        np.testing.assert_allclose(own(z, k), np.float64(truth[name]), rtol=1e-12, atol=1e-12 * np.abs(truth[name]).max())
+        assert dtype == "float32" or z.parts[k, -1].any() or (z.values[k] == z.truth[k]).all()
+    for k, one in enumerate(z.shown):
+        if one.term.name in given:
+            assert (z.values[k] == given[one.term.name].astype(float)[tuple(one.index)]).all()
     unit = np.abs(z.values - z.truth)
     assert ((z.parts.sum(axis=1) == 0) == (unit == 0)).mean() > 0.99 and (np.sign(z.parts.sum(axis=1)) == np.sign(z.values - z.truth)).mean() > 0.99
 
 
-def test_a_formula_says_what_numpy_computes():
-    """Each formula is computed anew, in float64, from its text."""
-    for program in FIRST:
-        _, z = of(program)
-        names = {one.name: z.truth[k] for k, one in enumerate(z.terms) if one.name}
-        calls = {"sum": lambda x, axis: np.sum(x, axis=axis, keepdims=True), "mean": lambda x, axis: np.mean(x, axis=axis, keepdims=True),
-                 **{name: getattr(np, name) for name in ("less", "less_equal", "where", "zeros_like", "ones_like")}}
+@pytest.mark.parametrize("program", FIRST)
+@pytest.mark.sampled(6)
+def test_a_formula_says_what_numpy_computes(program):
+    """Each formula is computed anew, in float64, from its text; sums, looked up and joined truths by themselves."""
+    state, z = of(program)
+    given = SUBJECT.inputs(state)
+    names = {one.name: z.truth[k] for k, one in enumerate(z.terms) if one.name}
+    names["calls"] = {name: getattr(np, name) for name in ("where", "exp", "abs", "clip", "arange")} | {"guard": np.clip}
+    alone = {f"term{k}": one for k, one in enumerate(z.terms) if one.op in ("sum", "mean", "take", "bitwise_and", "bitwise_or")}
+    names |= {name: z.truth[int(name[4:])] for name in alone}
+
+    def value(text):
+        for name, one in sorted(alone.items(), key=lambda each: -len(each[1].label)):
+            text = text if one.name else text.replace(one.label, name)
+        text = text.replace("×", "*").replace("−", "-")
+        return eval(re.sub(r"\b([a-z]+)\(", r"calls['\1'](", re.sub(r"(\d+)…(\d+)", r"arange(\1, \2 + 1)", text)), {}, names)
+    with np.errstate(all="ignore"):
         for k, one in enumerate(z.terms):
-            if one.takes:
-                text = re.sub(r"(\w+)\(", r"calls['\1'](", one.formula.replace("×", "*").replace("−", "-"))
-                again = eval(text, {"calls": calls}, names)
-                np.testing.assert_allclose(np.broadcast_to(again, z.truth[k].shape), z.truth[k], rtol=1e-9, atol=1e-9, err_msg=one.formula)
+            got = z.truth[k]
+            if one.op in ("sum", "mean"):
+                part = own(z, index(z, one.parts[0].label))
+                part = np.float64(given[one.parts[0].name]) if np.isnan(part).any() else part
+                again, got = getattr(np, one.op)(part, axis=one.axis).ravel(), own(z, k).ravel()
+            elif one.op == "take":
+                again = given[one.parts[0].name][z.truth[index(z, one.parts[1].label)].astype(int)]
+            elif one.op in ("bitwise_and", "bitwise_or"):
+                again = getattr(np, one.op)(*map(value, re.split(" and | or ", one.formula)))
+            elif one.takes:
+                again = np.broadcast_to(value(one.formula), got.shape)
+            else:
+                continue
+            np.testing.assert_allclose(again, got, rtol=1e-9, atol=1e-9, err_msg=one.formula)
 
 
-def test_an_instruction_holds_the_numbers_of_the_term_that_it_is_said_to_be():
-    state, z = of("rms_norm", columns=24)
+HELD = {"rms_norm": {"dy", "x", "gamma", "xhat", "dy × gamma", "dxOut", "dgammaOut"},
+        "cross_entropy_loss": {"logProb", "exp(logProb)", "exp(logProb) × softmax_grad", "xGradOut"},
+        "group_norm_swish": {"dy", "x", "xhat", "z", "tail", "sigmoid", "complement", "swish_slope", "dz", "dxhat", "dxOut"},
+        "softmax": {"gradOutput", "output", "gradOutput × output", "out"}}  # none of them a number that a whole row shares
+
+
+@pytest.mark.parametrize("program", HELD)
+def test_an_instruction_holds_the_numbers_of_the_term_that_it_is_said_to_be(program):
+    _, z = of(program, columns=24)
     said = {z.terms[term].label for tile in z.tiles for *_, term, _ in tile.wrote if term >= 0}
-    assert said >= {"dy", "x", "gamma", "xhat", "dy × gamma", "dxOut", "dgammaOut"} and "rstd" not in said  # a scalar
+    assert said >= HELD[program] and said.isdisjoint({"rstd", "mean", "along", "nll", "weightSum"})
     for tile in z.tiles:
         for job, values, exact, term, _ in tile.wrote:
             assert term < 0 or np.abs(values - exact).max() <= 1e-5 * np.abs(exact).max()
         assert tile.jobs[-1].name.startswith("DataCopy") and tile.wrote[-1][0] is tile.jobs[-1]
-        assert z.terms[tile.wrote[-1][3]].label == tile.output
-    owner = z.tile[index(z, "dxOut")]
-    assert [z.tiles[k].core for k in owner[:, 0]] == [0, 0, 1, 1] and len({*owner.flat}) == 4
+        assert tile.wrote[-1][3:] == (index(z, tile.output), 0) or not tile.wrote[-1][1].any()  # zeros are those of any term
+
+
+@pytest.mark.parametrize("program", FIRST)
+@pytest.mark.sampled(6)
+def test_a_tile_is_who_stored_the_element_in_the_trace_and_its_instructions_are_those_of_the_trace(program):
+    _, z = of(program, rows=4, columns=30, cores=3)
+    run = z.work.run
+    for name, values in run.outputs.items():
+        stored = np.full(values.size, -1)
+        for n, one in enumerate(run.trace):
+            for memory, span in one.writes:
+                if getattr(memory, "name", "") == name:
+                    span.view(stored, memory.unit)[...] = n
+        k = index(z, name)
+        flat = np.ravel_multi_index(tuple(z.shown[k].index), values.shape)
+        for n, number in {(stored[at], z.tile[k].flat[place]) for place, at in enumerate(flat.flat)}:
+            one, tile = run.trace[n], z.tiles[number]
+            assert tile.core == one.core.index and (tile.jobs[-1].name, tile.jobs[-1].line) == (one.name, one.where[1])
+        for core in {tile.core for tile in z.tiles if tile.output == name}:
+            shown = [(job.name, job.line) for tile in z.tiles if (tile.output, tile.core) == (name, core) for job in tile.jobs]
+            traced = [(one.name, one.where[1]) for one in run.trace if one.core.index == core]
+            assert shown == traced[:len(shown)] or not all(one.atomic == 0 for one in run.trace)
+
+
+def test_a_term_has_an_element_for_each_of_the_first_output():
+    """Of group norm x is (samples, channels, positions), mean (samples, groups), gamma (channels,)."""
+    _, z = of("group_norm_swish", rows=4, columns=6)
+    at = z.shown[index(z, "dxOut")].index
+    assert z.tile.shape[1:] == (4, 6) and (at[0] == [[0], [0], [1], [1]]).all() and (at[2] == [0, 1, 2] * 2).all()
+    assert (z.shown[index(z, "mean")].index == [at[0], at[1] // 2]).all() and (z.shown[index(z, "gamma")].index == at[1:2]).all()
+    assert [z.shown[index(z, name)].size for name in ("x", "mean", "gamma", "dbetaOut")] == [(4, 6), (4, 1), (2, 2), (2, 2)]
+
+
+def test_a_step_that_takes_two_elements_of_a_term_is_refused():
+    part, step = Term("x"), Term("y")
+    step.links = Link(part, np.array([0, 1])), Link(part, np.array([0, 1]))
+    assert (same_element([step], step, 2)[part] == [0, 1]).all()
+    step.links = Link(part, np.array([0, 1])), Link(part, np.array([1, 0]))
+    with pytest.raises(ValueError, match="several elements of x"):
+        same_element([step], step, 2)
 
 
 def test_an_instruction_that_wrote_other_numbers_is_no_term():
     state, z = of("rms_norm")
-    owned = tiles_of(z.work, z.truth * 2)[0]
+    owned = tiles_of(z.work, z.truth * 2, {name: z.place[index(z, name)] for name in z.outputs})[0]
     assert {z.terms[term].label for tile in owned for *_, term, _ in tile.wrote if term >= 0}.isdisjoint({"dxOut", "xhat", "dgammaOut"})
 
 
@@ -83,7 +159,7 @@ def test_a_fault_of_the_program_is_seen_at_the_instruction_where_it_begins():
     assert (right.values == wrong.values).all()  # the formula stays right
 
 
-@pytest.mark.parametrize("name", ["grid_sampler_2d", "group_norm_swish"])
+@pytest.mark.parametrize("name", ["grid_sampler_2d", "flash_attention_score"])
 def test_a_page_that_is_more_than_terms_is_refused_in_three_parts(name):
     with pytest.raises(NotSupported, match=": got .*; "):
         read(operator(name), case(name).inputs)
@@ -91,24 +167,54 @@ def test_a_page_that_is_more_than_terms_is_refused_in_three_parts(name):
 
 
 @pytest.mark.parametrize("level", ["formula", "tensor", "tiles", "pipes"])
-@pytest.mark.parametrize("values", [{"rows": 1, "columns": 1, "row": 0, "column": 0}, {"rows": 12, "columns": 128, "cores": 48}, {"program": "hardswish", "row": 3}], ids=str)
+@pytest.mark.parametrize("values", [{"rows": 1, "columns": 1, "row": 0, "column": 0}, {"rows": 12, "columns": 128, "cores": 48}, {"program": "hardswish", "row": 3},
+                                    {"program": "group_norm_swish", "rows": 1, "columns": 1, "row": 0, "column": 0}], ids=str)
 def test_the_smallest_and_the_largest_tensor_are_shown(values, level):
     shown = SUBJECT.show(SUBJECT.compute(State(level=level, **values)))
     assert shown.panels[0].name == "path" and all(shown.headline)
 
 
 def test_each_term_has_a_picture_of_its_own_and_the_default_is_the_first_output():
-    pictures = {}
+    pictures, only_of_faults = {}, []
     for term, (program, label) in enumerate(TERMS):
-        shown = SUBJECT.show(SUBJECT.compute(State(program=program, term=term, level="tensor")))
-        assert shown.headline[0].startswith(f"{label} [")
-        pictures[shown.text] = program
-    assert len(pictures) == len(TERMS)
-    for program in FIRST:
+        if label not in [one.label for one in of(program)[1].terms]:
+            only_of_faults.append((program, label))
+            with pytest.raises(StateError, match=re.escape(f"this call of {program} has no {label}")):
+                SUBJECT.compute(State(program=program, term=term))
+        elif program in HELD:
+            shown = SUBJECT.show(SUBJECT.compute(State(program=program, term=term, level="tensor")))
+            assert shown.headline[0].startswith(label) and shown.panels[1].title.startswith(f"{label}, shape")
+            pictures[shown.text] = program
+    assert len(pictures) == sum(program in HELD for program, _ in TERMS) - sum(program in HELD for program, _ in only_of_faults)
+    assert len({*TERMS}) == len(TERMS) and ("cross_entropy_loss", "smooth × weightOptional") in only_of_faults
+    for program in HELD:
         shown = SUBJECT.show(SUBJECT.compute(State(program=program, level="tensor")))
         assert pictures[shown.text] == program and shown.headline[0].startswith(SUBJECT.operator(State(program=program)).outputs[0])
+
+
+@pytest.mark.parametrize("program", FIRST)
+@pytest.mark.sampled(6)
+def test_a_click_on_each_number_marks_it_on_every_level(program):
+    _, z = of(program)
+    for k, one in enumerate(z.shown):
+        panel = SUBJECT.panels(SUBJECT.compute(State(program=program, term=TERMS.index((program, one.term.label)), level="tensor")))[1]
+        spots = next(mark for mark in panel.marks if isinstance(mark, Spots))
+        for text, sets, x, y in list(zip(spots.texts, spots.sets, spots.x0, spots.y0))[::7]:
+            clicked = dict(sets)
+            assert clicked.pop("level") == "tiles"
+            data = SUBJECT.compute(State(program=program, term=TERMS.index((program, one.term.label)), level="tensor", **clicked))
+            assert "\n".join(SUBJECT.headline(data)[:2]) == text
+            box = [mark for mark in SUBJECT.panels(data)[1].marks if isinstance(mark, Box)][1]
+            assert (box.x0, box.y0) == (x, y)
 
 
 def test_a_term_of_another_program_is_refused():
     with pytest.raises(StateError, match="term of .* must be one of"):
         State(program="layer_norm", term=FIRST["rms_norm"])
+
+
+def test_a_lifted_test_runs_the_program_of_the_state():
+    names = {}
+    exec(SUBJECT.test(SUBJECT, State(program="softmax", rows=3, columns=9, level="pipes")), names)
+    names["test_the_program_in_this_state"]()
+    assert names["STATE"].rows == 3 and names["STATE"].program == "softmax"

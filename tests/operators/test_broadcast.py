@@ -80,3 +80,13 @@ def test_what_lengths_say_is_filled_in_and_else_refused():
 def test_a_tensor_is_left_out_in_the_first_mode_that_lacks_it():
     assert list(default.left_out(av.operator("batch_norm"))) == [{"weight": None}, {"runningMean": None}, {"runningVar": None}, *(
         {"training": False, name: None} for name in ("saveMean", "saveInvstd"))]
+
+
+@pytest.mark.parametrize("name, count", [("l1_loss", 4), ("smooth_l1_loss", 4), ("soft_margin_loss", 4), ("mse_loss", 2)])
+def test_a_mean_with_a_longer_target_divides_by_what_the_document_says(name, count):
+    """The documents: "the number of elements of the output" and, of the squared error, "x.numel()", x being self."""
+    op, x, target = av.operator(name), np.float64([[1.0, 2.0]]), np.float64([[0.0, 5.0], [3.0, 1.0]])
+    (upstream,), each = op.upstream, op.forward(self=x, target=target, reduction=0)["loss"]
+    assert each.shape == (2, 2) and op.forward(self=x, target=target, reduction=1)["loss"] == pytest.approx(each.sum() / count)
+    mean, summed = (op.backward(**{upstream: np.float64(1.0), "self": x, "target": target, "reduction": one}) for one in (1, 2))
+    assert all(np.allclose(mean[out], summed[out] / count) for out in mean)

@@ -4,12 +4,13 @@
 """
 
 import os
+from functools import cache
+from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from bs4 import BeautifulSoup
 from playwright.sync_api import sync_playwright
 
 SITE = Path(__file__).resolve().parents[2] / "build" / "site"
@@ -54,26 +55,55 @@ def explorer(page):
     return frame
 
 
-def broken(place: str, read=lambda path: path.read_text("utf-8")) -> list[str]:
+class Tags(HTMLParser):
+    """The tags of a page that lead elsewhere, all its ids, and the text of each formula."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.links, self.ids, self.formulas, self.inside = [], set(), [], False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        held = dict(attributes)
+        self.ids.add(held.get("id"))
+        if tag in ("a", "img", "iframe", "link", "script"):
+            self.links.append((tag, held.get("href") or held.get("src") or ""))
+        elif tag == "math":
+            self.inside = True
+            self.formulas.append("")
+
+    def handle_data(self, text):
+        if self.inside:
+            self.formulas[-1] += text
+
+    def handle_endtag(self, tag):
+        self.inside = self.inside and tag != "math"
+
+
+@cache
+def tags(path: Path) -> Tags:
+    return Tags(path.read_text("utf-8"))
+
+
+@cache
+def is_file(path: str) -> bool:
+    return os.path.isfile(path)
+
+
+def broken(place: str, read=tags) -> list[str]:
     """The links of a page that lead to no file, or to no place in one."""
-    found, soup = [], BeautifulSoup(read(SITE / place), "html.parser")
-    for tag in soup.find_all(["a", "img", "iframe", "link", "script"]):
-        link = urlsplit(tag.get("href") or tag.get("src") or "")
+    found, folder = [], os.path.dirname(SITE / place)
+    for tag, target in read(SITE / place).links:
+        link = urlsplit(target)
         if link.scheme in ("http", "https", "mailto", "data"):
-            found += [] if tag.name == "a" or link.scheme == "data" else [link.geturl()]
+            found += [] if tag == "a" or link.scheme == "data" else [target]
             continue
-        target = (SITE / place).parent / unquote(link.path) if link.path else SITE / place
-        if target.is_dir() or not target.exists():
-            found.append(link.geturl())
-        elif link.fragment and target.parent.name != "live" and link.fragment not in anchors(target):  # of an explorer it is a state
-            found.append(link.geturl())
+        path = os.path.normpath(f"{folder}/{unquote(link.path)}") if link.path else str(SITE / place)
+        if not is_file(path):
+            found.append(target)
+        elif link.fragment and os.path.dirname(path) != str(SITE / "live") and link.fragment not in tags(Path(path)).ids:  # of an explorer it is a state
+            found.append(target)
     return found
-
-
-def anchors(path: Path, known={}) -> set[str]:
-    if path not in known:
-        known[path] = {tag["id"] for tag in BeautifulSoup(path.read_text("utf-8"), "html.parser").find_all(id=True)}
-    return known[path]
 
 
 def test_every_link_leads_somewhere():
@@ -82,7 +112,7 @@ def test_every_link_leads_somewhere():
 
 @pytest.mark.parametrize("link", ["nowhere.html", "index.html#nowhere"])
 def test_a_link_to_nothing_is_noticed(link):
-    assert broken("docs/index.html", lambda path: f'<a href="{link}">x</a><a href="tiles.html">y</a>') == [link]
+    assert broken("docs/index.html", lambda path: Tags(f'<a href="{link}">x</a><a href="tiles.html">y</a>')) == [link]
 
 
 @pytest.mark.parametrize("place", AUDITED)
@@ -134,6 +164,5 @@ def test_no_page_is_wider_than_the_window(place, width, page):
 
 
 def test_every_formula_is_drawn_by_the_browser():
-    texts = [formula.text for place in PAGES if "notebooks" in place
-             for formula in BeautifulSoup((SITE / place).read_text("utf-8"), "html.parser").find_all("math")]
+    texts = [formula for place in PAGES if "notebooks" in place for formula in tags(SITE / place).formulas]
     assert len(texts) > 100 and not [text for text in texts if "\\" in text or "$$" in text]

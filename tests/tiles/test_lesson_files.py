@@ -1,10 +1,13 @@
-"""The C++ files of the lesson: each is wrong as it lies there, and right when it is mended as a learner would."""
+"""The C++ files of the lessons: each is wrong as it lies there, and right when it is mended as a learner would."""
 
 import json
+from dataclasses import replace
 
 import pytest
+from judged import SCHEDULES, judged as in_order, unexplained
 
 import aclnn_viz as av
+from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.explorers.tiles_run import picture
 from machine import ROOT
 
@@ -31,6 +34,18 @@ MENDED = {  # the operator; a line of the file, and what takes its place; the ha
     "broken_weight": ("rms_norm", "Sub(out, dy, product, n);", "Sub(out, scaled, product, n);", None),
     "broken_sum": ("rms_norm", "float average = total / n;", "float average = total / n; total = 0;", None),
 }
+ATTENTION = {  # what is wrong in each kernel of attention, and what stands there once it is mended; the one experiment that shows it
+    "broken_corner": ("row + 1 - j", "row + (mode == 2 ? 0 : int32_t(columns) - int32_t(rows)) + 1 - j", "more keys than queries"),
+    "broken_group": ("                Zero(dk0);\n                Zero(dv0);\n", "if (g == head * group) Zero(dk0), Zero(dv0);\n", "heads share keys"),
+    "broken_scale": ("q[at], slope, size", "q[at], scale * slope, size", "a scale"),
+    "broken_block": ("1 / sum.GetValue(0)", "1 / totalGm.GetValue(place * 8)", "more than a block"),
+    "broken_half": ("Cast(a, narrowed, RoundMode::CAST_NONE, count);", "", "all"),
+}
+PLAIN = {"shape": (1, 1, 5, 4), "keyIn_shape": (1, 1, 7, 4), "attenMaskOptional": None}
+TRIES = {"one block": PLAIN, "more than a block": PLAIN | {"shape": (1, 1, 9, 4), "keyIn_shape": (1, 1, 20, 4)},
+         "causal": {"shape": (1, 1, 7, 4), "keyIn_shape": (1, 1, 7, 4), "sparseMode": 3},
+         "more keys than queries": {"shape": (1, 1, 5, 4), "keyIn_shape": (1, 1, 8, 4), "sparseMode": 3},
+         "a scale": PLAIN | {"scaleValue": 0.5}, "heads share keys": PLAIN | {"shape": (1, 2, 5, 4)}}
 
 
 def tiling(platform, dy, x, rstd, gamma):
@@ -66,10 +81,50 @@ def test_a_file_is_wrong_and_right_when_it_is_mended(name, tmp_path):
     assert result.passed and hazards == []
 
 
-def test_the_lesson_takes_all_of_its_files():
-    cells = "\n".join("".join(cell["source"]) for cell in json.loads((ROOT / "notebooks/16_your_cpp_kernel.ipynb").read_text("utf-8"))["cells"])
-    assert {path.name for path in FILES.glob("*.cpp")} == {f"{name}.cpp" for name in (*MENDED, "whole")}
-    assert all(f"cpp/{name}.cpp" in cells for name in (*MENDED, "whole"))
+def attention(file):
+    """A kernel of the lesson on attention, as it takes it."""
+    def tiling(platform, query, value, sparseMode, scaleValue, **rest):
+        (batch, heads, rows, size), (_, kept, columns, narrow) = query.shape, value.shape
+        return av.tiles.Tiling(4, heads=batch * kept, group=heads // kept, rows=rows, columns=columns, size=size, narrow=narrow,
+                               sparseMode=sparseMode, scaleValue=scaleValue)
+    plan = Plan("attention in blocks", order=SEQUENTIAL, division_ulps=1.5)  # a product by 1 / sum
+    return replace(av.tiles.cpp(file)["attention_grad"].program("flash_attention_score", tiling), plan=plan, deterministic=False)
+
+
+def drawn(how):
+    return av.case("flash_attention_score", pseShiftOptional=None, dropMaskOptional=None, **how)
+
+
+@pytest.mark.parametrize("how", [*TRIES.values(), *({"shape": shape, "keyIn_shape": keys, "value_shape": (*keys[:3], narrow), "sparseMode": mode,
+                                                     "scaleValue": 0.25} for mode in (2, 3) for shape, keys, narrow in (
+    ((2, 4, 19, 5), (2, 2, 11, 5), 3), ((1, 2, 9, 70), (1, 1, 20, 70), 70), ((1, 1, 17, 8), (1, 1, 16, 8), 8)))], ids=str)
+@pytest.mark.sampled(3)
+def test_attention_in_blocks_is_right_in_every_order(how):
+    for schedule in SCHEDULES:
+        in_order(attention(FILES / "attention.cpp"), drawn(how), schedule=schedule)
+
+
+@pytest.mark.parametrize("name", ATTENTION)
+@pytest.mark.sampled(2)
+def test_one_experiment_shows_what_is_wrong_with_a_kernel_of_attention(name, tmp_path):
+    def wrong(file):
+        program, found = attention(file), {label: drawn(how) for label, how in TRIES.items()}
+        runs = {label: av.tiles.launch(program, schedule="late", traced=False, **case.inputs) for label, case in found.items()}
+        assert not any(run.hazards for run in runs.values())
+        return [label for label, run in runs.items() if unexplained(program, found[label], run.outputs)]
+    before, after, shown = ATTENTION[name]
+    text = (FILES / f"{name}.cpp").read_text("utf-8")
+    assert text.count(before) == 1 and wrong(FILES / f"{name}.cpp") == ([*TRIES] if shown == "all" else [shown])
+    (mended := tmp_path / f"{name}.cpp").write_text(text.replace(before, after), "utf-8")
+    (tmp_path / "attention.h").write_text((FILES / "attention.h").read_text("utf-8"), "utf-8")
+    assert wrong(mended) == []
+
+
+def test_the_lessons_take_all_of_their_files():
+    for lesson, names in (("16_your_cpp_kernel", (*MENDED, "whole")), ("18_attention", ("attention", *ATTENTION))):
+        cells = "\n".join("".join(cell["source"]) for cell in json.loads((ROOT / f"notebooks/{lesson}.ipynb").read_text("utf-8"))["cells"])
+        assert all(f"{name}.cpp" in cells or name.removeprefix("broken_") in cells for name in names)
+    assert {path.stem for path in FILES.glob("*.cpp")} == {*MENDED, "whole", "attention", *ATTENTION}
 
 
 def test_the_picture_of_a_run_shows_the_first_hazard_at_its_line():

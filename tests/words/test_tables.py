@@ -88,7 +88,9 @@ def test_a_step_is_looked_up_and_its_name_stays_english(monkeypatch):
     monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
     assert how._repr_markdown_().startswith("**x的伴随量**：x既直接进入")
     monkeypatch.setattr(messages, "_translations", dict)
-    assert how._repr_markdown_() == "\n\n".join(f"**{step.title}.** {step.why}\n\n$${step.latex}$$" for step in how.steps)
+    *steps, letters = how._repr_markdown_().rpartition("\n\nLetters for names: ")
+    assert steps[0] == "\n\n".join(f"**{step.title}.** {step.why}\n\n$${step.latex}$$" for step in how.steps)
+    assert letters == r"$\rho$ = `rstd`, $\mu$ = `mean`, $\mathit{dy}$ = `dy`"
 
 
 def test_the_table_of_verify_is_looked_up(monkeypatch):

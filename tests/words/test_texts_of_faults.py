@@ -67,7 +67,7 @@ def test_progress_is_looked_up(marked):
 def test_a_name_stays_what_is_passed_and_tells_what_it_means(chinese):
     one = detective("long_rows")
     assert one.culprit in [fault.name for fault in faults("rms_norm")] == [str(fault.name) for fault in faults("rms_norm")]
-    assert f"  {one.culprit}（漏掉行尾）" in str(one) and one.accuse(one.culprit).right
+    assert f"  漏掉行尾（{one.culprit}）" in str(one) and one.accuse(one.culprit).right
     assert tr(named("no such name")) == "no such name" == named(named("no such name"))
 
 

@@ -3,6 +3,7 @@
 
 // What is said here by itself: each text is its own key, in double quotes, so that the kernel finds and translates it.
 let texts = {};
+const REST = 30;  // milliseconds without a movement, after which the kernel is asked
 const tr = (text, values = {}) => (texts[text] ?? text).replace(/\{(\w+)\}/g, (place, name) => values[name]);
 
 function element(name, attributes = {}, ...children) {
@@ -92,7 +93,7 @@ function makeControls(described, parent, change) {
   return inputs;
 }
 
-function makeLifts(model, parent) {
+function makeLifts(model, parent, before) {
   const lifts = [["link", tr("Copy link")], ["cell", tr("Copy as cell")], ["test", tr("Copy as test")], ["cpp", tr("Copy as C++")],
     ["png", tr("Save PNG")], ["svg", tr("Save SVG")]];
   const status = element("span", { role: "status" });
@@ -100,7 +101,7 @@ function makeLifts(model, parent) {
   const bar = element("div", { class: "ae-lifts" });
   for (const [kind, label] of lifts) {
     const button = element("button", { type: "button", "data-lift": kind }, label);
-    button.addEventListener("click", () => model.send({ lift: kind }));
+    button.addEventListener("click", () => { before(); model.send({ lift: kind }); });
     bar.append(button);
   }
   bar.append(status);
@@ -175,20 +176,46 @@ function explorer(build) {
     el.append(controls, problem, panels, foot);
 
     let values = { ...model.get("values") };
+    // What the kernel sends to compute pictures here: then a movement is drawn at once, and the kernel asked when the hand rests.
+    let here = null, shown = null, asking = 0, idle = 0;
+    const ask = () => {
+      clearTimeout(asking);
+      asking = 0;
+      el.removeAttribute("data-moving");
+      model.save_changes();
+    };
+    const drawnHere = () => {
+      const made = here?.picture(values, model.get("controls"));
+      if (!made) return false;
+      shown = made;
+      finish();
+      clearTimeout(asking);
+      asking = setTimeout(ask, REST);
+      if (!el.hasAttribute("data-moving")) el.setAttribute("data-moving", "");
+      parts.say({ headline: made.headline, notices: model.get("words").notices ?? [] });
+      return true;
+    };
+    const traced = ({ traced: sent }) => {
+      if (!sent) return;
+      here = computedHere(sent, el.lang);
+      el.setAttribute("data-traced", "");
+    };
     const kit = {
       model, el, panels, words, all: [], theme: readTheme(el, model),
       get values() { return values; },
       set(moved) {
         const changes = { ...moved, ...followed(model.get("controls"), values, moved) };
         values = parts.fit ? parts.fit({ ...values, ...changes }) : { ...values, ...changes };
-        for (const [field, made] of Object.entries(inputs)) made.write(values[field], values);
         model.set("values", values);
-        model.save_changes();
+        const drawn = drawnHere();  // before other nodes change: text on a canvas brings the page's layout up to date first
+        for (const [field, made] of Object.entries(inputs)) made.write(values[field], values);
+        if (drawn) return;
+        ask();
         parts.overlay(changes);
       },
     };
     const inputs = makeControls(model.get("controls"), controls, (field, value) => kit.set({ [field]: value }));
-    const lifts = makeLifts(model, foot);
+    const lifts = makeLifts(model, foot, () => { if (asking) ask(); });
     const reset = element("button", { type: "button", "data-lift": "reset" }, tr("Reset"));
     reset.addEventListener("click", () => kit.set(model.get("initial")));
     lifts.bar.insertBefore(reset, lifts.bar.lastChild);
@@ -209,7 +236,7 @@ function explorer(build) {
         }
       }
       problem.textContent = Object.keys(wrong).filter((field) => !(field in inputs)).map((field) => wrong[field]).join(" ");
-      const picture = model.get("picture");
+      const picture = shown ?? model.get("picture");
       if (picture.index && kit.all.every((panel) => panel.width)) {
         parts.draw(picture, unpacked(picture));
       }
@@ -218,7 +245,9 @@ function explorer(build) {
     const twinned = () => { words.textContent = model.get("words").text; };
     const showWords = () => {
       const said = model.get("words");
-      if (!said.for) return;
+      if (!said.for || asking) return;
+      clearTimeout(idle);
+      idle = setTimeout(() => { if (model.get("traces") && !here?.fits(values)) model.send({ trace: true }); }, REST);
       parts.say(said);
       clearTimeout(pending);
       if (twin.open) twinned();
@@ -230,7 +259,8 @@ function explorer(build) {
     };
     let waiting = false, gone = false;
     const answered = () => {  // both traits may change in one message: one redraw then
-      if (waiting) return;
+      if (waiting || asking) return;  // the answer of a state that the hand has left
+      shown = null;
       waiting = true;
       queueMicrotask(() => {
         waiting = false;
@@ -239,6 +269,7 @@ function explorer(build) {
     };
     const restored = () => {  // the state was set in Python
       if (model.get("values") === values) return;
+      shown = null;
       values = { ...model.get("values") };
       for (const [field, made] of Object.entries(inputs)) made.write(values[field], values);
       parts.overlay(values);
@@ -262,6 +293,7 @@ function explorer(build) {
     model.on("change:words", showWords);
     model.on("change:problem", answered);
     model.on("change:values", restored);
+    model.on("msg:custom", traced);
     for (const [field, made] of Object.entries(inputs)) made.write(values[field], values);
     return () => {
       gone = true;
@@ -269,6 +301,9 @@ function explorer(build) {
       model.off("change:words", showWords);
       model.off("change:problem", answered);
       model.off("change:values", restored);
+      model.off("msg:custom", traced);
+      clearTimeout(asking);
+      clearTimeout(idle);
       lifts.stop();
       clearTimeout(pending);
       themes.disconnect();

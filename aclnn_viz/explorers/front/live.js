@@ -122,15 +122,25 @@ function withAxes(panel, arrays) {
   return made;
 }
 
-// The picture of a state: described panels, arrays by name as {data, shape}, the headline.
-function pictureOf(page, values, language) {
-  const { controls } = page.texts.en, place = (field) => {
-    const { kind, options } = controls.find((control) => control.field === field);
-    return kind === "flag" ? Number(!values[field]) : options.findIndex(([option]) => option === values[field]);
-  };
-  const variant = page.variants[page.chosen.map(place).join()];
-  if (!variant) return null;
-  const given = { ...values }, arrays = {};
+// The state with choices of which the page has a picture: what was moved since `before` stays, of the others as many as can.
+function heldNear(page, values, before) {
+  const fields = Object.keys(page.options), wanted = fields.map((field) => {
+    const all = page.options[field], at = all.indexOf(values[field]);
+    if (at >= 0 || typeof values[field] !== "number") return at;
+    return all.reduce((best, value, k) => (Math.abs(value - values[field]) < Math.abs(all[best] - values[field]) ? k : best), 0);
+  });
+  const price = fields.map((field) => (values[field] === before[field] ? 1 : fields.length + 1));
+  let found = null, least = Infinity;
+  for (const place of page.places) {
+    const cost = price.reduce((sum, one, k) => sum + (place[k] === wanted[k] ? 0 : one), 0);
+    if (cost < least) [found, least] = [place, cost];
+  }
+  return [page.variants[found.join()], { ...values, ...Object.fromEntries(fields.map((field, k) => [field, page.options[field][found[k]]])) }];
+}
+
+// The picture of a state: described panels, arrays by name as {data, shape}, the headline; and the state, if it is another one.
+function pictureOf(page, asked, language, before = asked) {
+  const [variant, values] = heldNear(page, asked, before), given = { ...values }, arrays = Object.create(page.drawn);
   if (variant.dragged) {
     const [field, rows, columns] = variant.dragged;
     given[field] = new Float64Array(2 * rows * columns).fill(NaN);
@@ -140,9 +150,11 @@ function pictureOf(page, values, language) {
   for (const [name, shape] of Object.entries(variant.shapes)) {
     arrays[name] = { data: typeof found[name] === "object" ? found[name] : [found[name]], shape };
   }
-  for (const [name, [data, shape]] of Object.entries(page.drawn)) arrays[name] = { data, shape };
-  const drawn = panels.map((k) => withAxes(filled(page.pool[k], found), arrays));
-  return { panels: drawn, arrays, headline: headline.map((k) => filled(page.pool[k], found)).filter(Boolean) };
+  const drawn = panels.map((k) => {
+    const panel = filled(page.pool[k], found);
+    return withAxes({ ...panel, marks: panel.marks.map((mark) => filled(page.pool[mark], found)) }, arrays);
+  });
+  return { values, panels: drawn, arrays, headline: headline.map((k) => filled(page.pool[k], found)).filter(Boolean) };
 }
 
 // Arrays that marks name, in one buffer of float32, as the kernel sends them.
@@ -178,6 +190,23 @@ function fitting(controls, values, good) {
   return [now, wrong];
 }
 
+// What the kernel sent of a picture: whether it is of these values but for what moves, and the picture as a function of them.
+function computedHere({ values: traced, moving, content, functions }, language) {
+  const written = JSON.parse(content), page = opened(written);
+  const T = Object.fromEntries(Object.entries(written.tables).map(([name, table]) => [name, decoded(table)]));
+  try {
+    page.functions = new Function("S", "T", `return [${functions}]`)(S, T);
+  } catch { page.places = []; }  // a page that allows no such thing: the kernel draws
+  const fits = (values) => Object.entries(traced).every(([field, value]) => moving.includes(field)
+    || JSON.stringify(value) === JSON.stringify(values[field]));
+  const picture = (values, controls) => {
+    if (!page.places.length || !fits(values) || Object.keys(fitting(controls, values, values)[1]).length) return null;
+    const made = pictureOf(page, values, language);
+    return { headline: made.headline, panels: made.panels, ...packed(made) };
+  };
+  return { fits, picture };
+}
+
 const stateText = (values, saved) => new URLSearchParams(Object.entries(values)
   .filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(saved[field]))
   .map(([field, value]) => [field, JSON.stringify(value)])).toString();
@@ -198,8 +227,9 @@ const decoded = ([kind, text]) => new { u1: Uint8Array, f4: Float32Array, f8: Fl
 
 function opened(page) {
   const each = (lists, make) => Object.fromEntries(Object.entries(lists).map(([name, one]) => [name, make(one)]));
-  const maps = each(page.colours.maps, (table) => new DataView(decoded(table).buffer));
-  return { ...page, drawn: each(page.drawn, ([table, shape]) => [decoded(table), shape]), colours: { ...page.colours, maps } };
+  const maps = each(page.colours?.maps ?? {}, (table) => new DataView(decoded(table).buffer));
+  return { ...page, drawn: each(page.drawn, ([table, shape]) => ({ data: decoded(table), shape })), colours: { ...page.colours, maps },
+    places: Object.keys(page.variants).map((place) => (place ? place.split(",").map(Number) : [])) };
 }
 
 function openLive(el, written) {
@@ -215,12 +245,16 @@ function openLive(el, written) {
   const answer = () => {
     const start = performance.now(), texts = page.texts[language], [now, wrong] = fitting(texts.controls, kept.values, good);
     let made = null;
-    try { made = pictureOf(page, now, language); } catch (error) { kept.problem = { "": String(error) }; }
+    try { made = pictureOf(page, now, language, good); } catch (error) { kept.problem = { "": String(error) }; }
     if (made) {
-      [kept.problem, good] = [wrong, now];
+      [kept.problem, good] = [wrong, made.values];
+      if (Object.keys(page.options).some((field) => kept.values[field] !== good[field])) {  // other controls moved along
+        kept.values = { ...good, ...Object.fromEntries(Object.keys(wrong).map((field) => [field, kept.values[field]])) };
+        notify("change:values");
+      }
       kept.picture = { for: kept.values, panels: made.panels, ...packed(made) };
       kept.words = { for: kept.values, headline: made.headline, text: inWords(made), notices: [...texts.notices, texts.notice] };
-    } else if (!Object.keys(kept.problem).length) kept.problem = { [page.chosen[0]]: texts.needs[page.chosen[0]] ?? texts.notice };
+    }
     for (const name of ["picture", "words", "problem"]) notify(`change:${name}`);
     queueMicrotask(() => (globalThis.times ??= []).push(performance.now() - start));  // the front end draws in a microtask, too
     clearTimeout(later);
@@ -232,7 +266,7 @@ function openLive(el, written) {
     on: (name, call) => (listeners[name] ??= []).push(call),
     off: (name, call) => { listeners[name] = (listeners[name] ?? []).filter((one) => one !== call); },
     save_changes: answer,
-    send: ({ lift }) => {
+    send: ({ lift }) => {  // there is no kernel that could trace
       const state = stateText(kept.values, page.initial);
       const text = lift === "link" ? location.href.split("#")[0] + link()
         : `import aclnn_viz as av\n\nav.explore("${page.name}"${state && `, state="${state}"`})\n`;
@@ -250,9 +284,9 @@ function openLive(el, written) {
       const needs = page.texts[language].needs[input.dataset.field];
       if (needs) Object.assign(input, { disabled: true, title: needs });
     }
-    page.chosen.forEach((field, k) => {  // options that need Python
-      const there = new Set(Object.keys(page.variants).map((key) => key.split(",")[k]));
-      [...el.querySelector(`[data-field=${field}]`).options ?? []].forEach((option, at) => { option.disabled = !there.has(String(at)); });
+    Object.entries(page.options).forEach(([field, values], k) => {  // options that need Python
+      const there = new Set(page.places.map((place) => values[place[k]])), { options } = kept.controls.find((control) => control.field === field);
+      [...el.querySelector(`[data-field=${field}]`).options ?? []].forEach((option, at) => { option.disabled = !there.has(options[at][0]); });
     });
     for (const name of ["test", "cpp", "png", "svg"]) el.querySelector(`[data-lift=${name}]`).hidden = true;
     const other = element("button", { type: "button", "data-lift": "language", lang: language === "zh" ? "en" : "zh" },

@@ -250,10 +250,11 @@ class Marks {
   spots() {}  // are not drawn
 
   // Words that would touch their neighbours are written smaller, then cut short.
-  note(context, { x, y, text, align }) {
+  note(context, { x, y, text, align, room: wide }) {
     const rows = text.split("\n"), at = this.sx(x), level = this.sy(y), { width } = this.panel;
     let room = align === "left" ? width - at : align === "right" ? at : 2 * Math.min(at, width - at);
-    for (const other of this.marks) {
+    if (wide) room = Math.min(room, Math.abs(this.sx(x + wide) - at) - 6);
+    for (const other of wide ? [] : this.marks) {
       if (other.mark !== "Note" || other.align !== align || Math.abs(this.sy(other.y) - level) > 6) continue;
       const away = (this.sx(other.x) - at) * (align === "right" ? -1 : 1);
       if (away > 0 || align === "center" && away) room = Math.min(room, Math.abs(away) - 4);

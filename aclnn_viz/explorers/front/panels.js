@@ -33,10 +33,12 @@ class Drawing extends Frame {
   // Give the figure its place; returns whether its size has to be read again.
   fit(spec) {
     this.spec = spec;
-    const style = `--span: ${spec.span}; --rows: ${spec.rows}`;
+    const style = `--span: ${spec.span}; --rows: ${spec.rows}; --least: ${spec.least}px`;
     if (this.style === style && this.height === spec.height) return false;
     [this.style, this.height] = [style, spec.height];
     this.panel.figure.setAttribute("style", style);
+    this.panel.figure.classList.toggle("ae-scrolls", spec.least > 0);
+    if (spec.least) this.panel.figure.tabIndex = 0;
     this.panel.stage.style.minHeight = `${spec.height}px`;
     this.panel.top.style.cursor = spec.pick.length ? "pointer" : "";
     return true;

@@ -18,7 +18,7 @@ def rows(part, first, last, logProb, target, weight, alongSoftmax, alongTarget, 
                 write(results, i, exponential(read(logs, i)) * along)
         else:
             for i in range(classes):
-                write(results, i, exponential(read(logs, i)) * along - even * weight[i])
+                write(results, i, exponential(read(logs, i)) * along - even * read(weight, i))
         at = target[row]
         if 0 <= at < classes:
             hit = exponential(read(logs, at)) * along - real(weight, alongTarget[row])

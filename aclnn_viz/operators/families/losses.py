@@ -1,7 +1,8 @@
 """What losses of single elements share: a loss and a slope for each pair of self and target, and a reduction.
 
-The loss is `each`, its sum, or its mean; `count` is the number of elements of self as it is given, so where target is longer the
-"mean" is not divided by the number of losses.
+The loss is `each`, its sum, or its mean. What `count` is where target is longer than self, documents say apart: for L1 and soft margin
+the number of elements "of the output", the losses (and so here for smooth L1, whose document says neither); for the squared error
+x.numel(), which is that of self, and so in ATen's function. Elsewhere target has no more elements than self.
 """
 
 from aclnn_viz.operators.operator import Attribute, Tensor

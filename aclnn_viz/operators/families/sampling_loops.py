@@ -19,7 +19,7 @@ PLAN = Plan("a channel after the other", coordinates="float64", order=SEQUENTIAL
 NEAREST, BICUBIC = 1, 2
 BORDER, REFLECTION = 1, 2
 TAPS = {0: 2, NEAREST: 1, BICUBIC: 4}  # along one axis
-CHANNELS = 16, 32  # of a sample that one thread takes: fewer cost more taps, for each thread computes its own
+CHANNELS = 4, 32  # of a sample that one thread takes: fewer cost more taps, for each thread computes its own
 KNOWN = 4096  # taps that fit the second cache beside an image
 PIXELS = 1 << 20  # of all images that are added to at a time; one image may be larger
 NOWHERE, HUGE = -100.0, 2.0**31  # the device's place for what no int32 holds, which is outside of every image
@@ -44,70 +44,80 @@ def kept(u, size):
 
 
 @step
-def cubic_weights(t, axis, weight, slope):
-    """The weights of the taps at -1, 0, 1, 2 of bicubic interpolation with A = -0.75, and their derivatives by t."""
+def cubic_weights(axis, p, t, along, weight, slope):
+    """The weights of the taps at -1, 0, 1, 2 of bicubic interpolation with A = -0.75, and their derivatives by x."""
     for k in range(4):
         d = abs(t + (1.0 - k))
         if k == 1 or k == 2:
-            weight[axis, k] = (1.25 * d - 2.25) * d * d + 1.0
-            slope[axis, k] = (3.75 * d - 4.5) * d
+            weight[axis, k, p] = (1.25 * d - 2.25) * d * d + 1.0
+            change = (3.75 * d - 4.5) * d
         else:
-            weight[axis, k] = ((-0.75 * d + 3.75) * d - 6.0) * d + 3.0
-            slope[axis, k] = (-2.25 * d + 7.5) * d - 6.0
-        if k > 1:  # these distances shrink as t grows
-            slope[axis, k] = -slope[axis, k]
+            weight[axis, k, p] = ((-0.75 * d + 3.75) * d - 6.0) * d + 3.0
+            change = (-2.25 * d + 7.5) * d - 6.0
+        slope[axis, k, p] = (-change if k > 1 else change) * along  # the last two distances shrink as t grows
 
 
 @step
-def place(x, axis, size, stride, interpolation, padding, aligned, index, weight, slope):
-    """The taps of one axis: their index times the stride, -1 outside; their weights, and the derivatives by x."""
-    if padding == REFLECTION:
-        x = x - 4.0 * np.rint(x / 4.0)  # exact, where x + 1 would drop the digits of a large x
-    u = (x + 1.0) * 0.5 * (size - 1.0) if aligned else ((x + 1.0) * size - 1.0) * 0.5
-    along = (size - 1.0) / 2.0 if aligned else size / 2.0
-    cubic = interpolation == BICUBIC  # whose padding moves the taps, not the coordinate
-    if padding == REFLECTION and not cubic:
-        u, sign = mirrored(u, size, aligned)
-        along *= sign
+def place(grid, at, axes, count, axis, size, stride, interpolation, padding, aligned, u, along, index, weight, slope):
+    """The taps of one axis of so many points: index times stride, -1 outside; their weights, and the derivatives by x."""
+    cubic, nearest, scale = interpolation == BICUBIC, interpolation == NEAREST, (size - 1.0) / 2.0 if aligned else size / 2.0
+    for p in range(count):
+        x = np.float64(read(grid, at + p * axes + axis))
+        if padding == REFLECTION:
+            x = x - 4.0 * np.rint(x / 4.0)  # exact, where x + 1 would drop the digits of a large x
+        u[p], along[p] = (x + 1.0) * 0.5 * (size - 1.0) if aligned else ((x + 1.0) * size - 1.0) * 0.5, scale
+    if padding == REFLECTION and not cubic:  # the padding of bicubic moves the taps, not the coordinate
+        for p in range(count):
+            u[p], sign = mirrored(u[p], size, aligned)
+            along[p] *= sign
     if padding != 0 and not cubic:
-        along = along if u > 0.0 and u < size - 1.0 else 0.0
-        u = kept(u, size)
+        for p in range(count):
+            along[p] = along[p] if u[p] > 0.0 and u[p] < size - 1.0 else 0.0
+            u[p] = kept(u[p], size)
     if not (cubic and padding == REFLECTION):
-        u = u if abs(u) <= HUGE else NOWHERE
-    base = np.floor(u)
-    t = u - base
+        for p in range(count):
+            u[p] = u[p] if abs(u[p]) <= HUGE else NOWHERE
     if cubic:
-        base -= 1.0
-        cubic_weights(t, axis, weight, slope)
-    elif interpolation == NEAREST:
-        base = np.rint(u)  # ties to even
-        weight[axis, 0], slope[axis, 0] = 1.0, 0.0
+        for p in range(count):
+            base = np.floor(u[p])
+            cubic_weights(axis, p, u[p] - base, along[p], weight, slope)
+            for k in range(4):
+                tap = base - 1.0 + k
+                if padding == REFLECTION:
+                    tap, _ = mirrored(tap, size, aligned)
+                if padding != 0:
+                    tap = kept(tap, size)
+                index[axis, k, p] = int(tap) * stride if tap >= 0.0 and tap < size else -1
     else:
-        weight[axis, 0], weight[axis, 1], slope[axis, 0], slope[axis, 1] = 1.0 - t, t, -1.0, 1.0
-    for k in range(weight.shape[1]):
-        at = base + k
-        if cubic and padding == REFLECTION:
-            at, _ = mirrored(at, size, aligned)
-        if cubic and padding != 0:
-            at = kept(at, size)
-        index[axis, k] = int(at) * stride if at >= 0.0 and at < size else -1
-        slope[axis, k] *= along
+        for p in range(count):
+            u[p], t = np.rint(u[p]) if nearest else np.floor(u[p]), u[p] - np.floor(u[p])  # ties to even
+            if not nearest:
+                weight[axis, 0, p], weight[axis, 1, p], slope[axis, 0, p], slope[axis, 1, p] = 1.0 - t, t, -along[p], along[p]
+        for k in range(index.shape[1]):
+            for p in range(count):
+                tap = u[p] + k
+                index[axis, k, p] = int(tap) * stride if tap >= 0.0 and tap < size else -1
 
 
 @step
-def spread(p, taps, deep, index, weight, slope, pixels, weights, slopes):
+def spread(count, taps, deep, index, weight, slope, pixels, weights, slopes):
     """The taps of all axes together: the pixel, -1 outside; the weight, and the derivatives by x, y, z."""
     tap = 0
     for k in range(deep):
         for j in range(taps):
             for i in range(taps):
-                z, y, x = index[2, k], index[1, j], index[0, i]
-                pixels[p, tap] = z + y + x if z >= 0 and y >= 0 and x >= 0 else -1
-                weights[p, tap] = weight[2, k] * weight[1, j] * weight[0, i]
-                slopes[p, tap, 0] = weight[2, k] * weight[1, j] * slope[0, i]
-                slopes[p, tap, 1] = weight[2, k] * slope[1, j] * weight[0, i]
-                if deep > 1:
-                    slopes[p, tap, 2] = slope[2, k] * weight[1, j] * weight[0, i]
+                for p in range(count):
+                    z, y, x = index[2, k, p], index[1, j, p], index[0, i, p]
+                    pixels[tap, p] = z + y + x if z >= 0 and y >= 0 and x >= 0 else -1
+                if taps > 1:  # the nearest pixel has the weight 1 and no slope
+                    for p in range(count):
+                        weights[tap, p] = weight[2, k, p] * weight[1, j, p] * weight[0, i, p]
+                    for p in range(count):
+                        slopes[0, tap, p] = weight[2, k, p] * weight[1, j, p] * slope[0, i, p]
+                        slopes[1, tap, p] = weight[2, k, p] * slope[1, j, p] * weight[0, i, p]
+                    if deep > 1:
+                        for p in range(count):
+                            slopes[2, tap, p] = slope[2, k, p] * weight[1, j, p] * weight[0, i, p]
                 tap += 1
 
 
@@ -124,9 +134,10 @@ def sampler(taps, axes):
         channels, points, elements = gradOutput.shape[1], gradOutput.shape[2], input.shape[2]
         chunks = gridSums.shape[1]
         together = max(1, min(each, PIXELS // elements))
-        index, weight, slope = np.zeros((3, taps), np.int64), np.ones((3, taps)), np.zeros((3, taps))
-        pixels, weights = np.empty((most, known), np.int64), np.empty((most, known), like.dtype)
-        slopes, dots = np.empty((most, known, axes)), np.empty((most, known))
+        index, weight, slope = np.zeros((3, taps, most), np.int32), np.ones((3, taps, most)), np.zeros((3, taps, most))
+        pixels, weights = np.empty((known, most), np.int32), np.empty((known, most), like.dtype)
+        slopes, dots = np.empty((axes, known, most)), np.empty((known, most))
+        u, along = np.empty(most), np.empty(most)
         images = np.empty((together if wanted[0] else 0, elements), like.dtype)
         for unit in range(first, last):
             sample, chunk = unit // chunks, unit % chunks
@@ -134,15 +145,13 @@ def sampler(taps, axes):
             for begin in range(chunk * each, end, together):
                 images[:] = 0
                 for start in range(0, points, most):
-                    count = min(most, points - start)
-                    for p in range(count):
-                        at, stride = (sample * points + start + p) * axes, 1
-                        for axis in range(axes):
-                            place(np.float64(read(grid, at + axis)), axis, size[axis], stride, interpolation, padding,
-                                  aligned, index, weight, slope)
-                            stride *= size[axis]
-                        spread(p, taps, deep, index, weight, slope, pixels, weights, slopes)
-                    dots[:count] = 0
+                    count, stride = min(most, points - start), 1
+                    for axis in range(axes):
+                        place(grid, (sample * points + start) * axes, axes, count, axis, size[axis], stride, interpolation, padding,
+                              aligned, u, along, index, weight, slope)
+                        stride *= size[axis]
+                    spread(count, taps, deep, index, weight, slope, pixels, weights, slopes)
+                    dots[:] = 0
                     for channel in range(begin, min(begin + together, end)):
                         grads, plane = gradOutput[sample, channel, start:start + count], input[sample, channel]
                         if wanted[0]:
@@ -150,20 +159,21 @@ def sampler(taps, axes):
                             for p in range(count):
                                 grad = read(grads, p)
                                 for tap in range(known):
-                                    at = pixels[p, tap]
+                                    at = pixels[tap, p]
                                     if at >= 0:
-                                        image[at] += grad * weights[p, tap]
+                                        image[at] += grad * weights[tap, p] if taps > 1 else grad
                         if turned:
                             for p in range(count):
                                 grad = np.float64(read(grads, p))
                                 for tap in range(known):
-                                    at = pixels[p, tap]
+                                    at = pixels[tap, p]
                                     if at >= 0:
-                                        dots[p, tap] += grad * read(plane, at)
-                    for p in range(count if turned else 0):
-                        for tap in range(known):
-                            for axis in range(axes if pixels[p, tap] >= 0 else 0):
-                                gridSums[sample, chunk, start + p, axis] += dots[p, tap] * slopes[p, tap, axis]
+                                        dots[tap, p] += grad * read(plane, at)
+                    for tap in range(known if turned else 0):
+                        for axis in range(axes):
+                            for p in range(count):
+                                if pixels[tap, p] >= 0:
+                                    gridSums[sample, chunk, axis, start + p] += dots[tap, p] * slopes[axis, tap, p]
                 if wanted[0]:
                     for channel in range(begin, min(begin + together, end)):
                         image, result = images[channel - begin], inputGrad[sample, channel]
@@ -177,13 +187,13 @@ def backward(outputs, gradOutput, input, grid, interpolationMode, paddingMode, a
     points, axes = grid.shape[1:]
     compute = computed(input)
     flat = samples, channels, int(np.prod(size))
-    each = min(max(CHANNELS[0], samples * channels // 4), CHANNELS[1])
+    each = min(max(CHANNELS[0], samples * channels // 2), CHANNELS[1])
     chunks = -(-channels // each)
-    gridSums = np.zeros((samples, chunks, points, axes))
+    gridSums = np.zeros((samples, chunks, axes, points))
     run = sampler(TAPS[interpolationMode], axes)
     units = [(unit, unit, unit + 1) for unit in range(samples * chunks)]
     over(units, run, each, gradOutput, input.reshape(flat), grid.reshape(-1), np.array(size[::-1]), interpolationMode,
          paddingMode, alignCorners, np.array(outputMask), np.empty(0, compute),
          outputs.get("inputGrad", np.empty((0, 0, 0), input.dtype)).reshape(-1, *flat[1:]), gridSums)
     if outputMask[1]:
-        round_into(outputs["gridGrad"], gridSums.sum(axis=1))
+        round_into(outputs["gridGrad"], gridSums.sum(axis=1).swapaxes(1, 2))

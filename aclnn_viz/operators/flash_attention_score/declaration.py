@@ -54,8 +54,6 @@ def fits(bound: dict) -> None:
                                  "mend it"))
 
 
-
-
 OPERATOR = Operator(
     name="flash_attention_score", page=page, apart=True,
     prototype="""aclnnStatus aclnnFlashAttentionScoreGradGetWorkspaceSize(

@@ -9,34 +9,31 @@ from aclnn_viz.dtypes import round_into
 PLAN = Plan("row by row", accumulate="float64")
 
 
-def rows(part, first, last, gradOut, input, mean, rstd, weight, wanted, gradInput, weightSums, biasSums):
+def rows(part, first, last, gradOut, input, mean, rstd, weight, gradInput, weightSums, biasSums):
     n = weight.size
     straight, along = np.empty(LANES), np.empty(LANES)
     for row in range(first, last):
         grads, xs, centre, scale = gradOut[row], input[row], mean[row, 0], rstd[row, 0]
-        if wanted:
-            straight[:] = 0.0
-            along[:] = 0.0
-            whole = n - n % LANES
-            for start in range(0, whole, LANES):
-                for lane in range(LANES):
-                    i = start + lane
-                    grad = read(grads, i) * weight[i]
-                    straight[lane] += grad
-                    along[lane] += grad * ((read(xs, i) - centre) * scale)
-            for i in range(whole, n):
-                grad = read(grads, i) * weight[i]
-                straight[i - whole] += grad
-                along[i - whole] += grad * ((read(xs, i) - centre) * scale)
-            # The gradient has nothing along 1 and along x-hat: shifting and scaling a row changes no x-hat.
-            shift, projection = real(weight, straight.sum() / n), real(weight, along.sum() / n)
-            results = gradInput[row]
-            for i in range(n):
-                xhat = (read(xs, i) - centre) * scale
-                write(results, i, (read(grads, i) * weight[i] - (shift + xhat * projection)) * scale)
+        straight[:] = 0.0
+        along[:] = 0.0
+        whole = n - n % LANES
+        for start in range(0, whole, LANES):
+            for lane in range(LANES):
+                i = start + lane
+                grad = read(grads, i) * read(weight, i)
+                straight[lane] += grad
+                along[lane] += grad * ((read(xs, i) - centre) * scale)
+        for i in range(whole, n):
+            grad = read(grads, i) * read(weight, i)
+            straight[i - whole] += grad
+            along[i - whole] += grad * ((read(xs, i) - centre) * scale)
+        # The gradient has nothing along 1 and along x-hat: shifting and scaling a row changes no x-hat.
+        shift, projection = real(weight, straight.sum() / n), real(weight, along.sum() / n)
+        results = gradInput[row % gradInput.shape[0]]
         for i in range(n):
-            grad = read(grads, i)
-            weightSums[part, i] += grad * ((read(xs, i) - centre) * scale)
+            grad, xhat = read(grads, i), (read(xs, i) - centre) * scale
+            write(results, i, (grad * read(weight, i) - (shift + xhat * projection)) * scale)
+            weightSums[part, i] += grad * xhat
             biasSums[part, i] += grad
 
 
@@ -45,9 +42,9 @@ def backward(outputs, gradOut, input, mean, rstd, weightOptional, biasOptional):
     n, parts = input.shape[1], cuts(input.shape[0], input.size)
     weight = np.ones(n, compute) if weightOptional is None else weightOptional.astype(compute)
     weightSums, biasSums = np.zeros((2, len(parts), n))
-    wanted = "gradInputOut" in outputs
-    over(parts, rows, gradOut, input, mean.astype(compute), rstd.astype(compute), weight, wanted,
-         outputs.get("gradInputOut", np.empty((0, n), input.dtype)), weightSums, biasSums)
+    unwanted = np.empty((1, n), input.dtype)  # every row is written there, and no one reads it
+    over(parts, rows, gradOut, input, mean.astype(compute), rstd.astype(compute), weight,
+         outputs.get("gradInputOut", unwanted), weightSums, biasSums)
     for name, sums in (("gradWeightOut", weightSums), ("gradBiasOut", biasSums)):
         if name in outputs:
             round_into(outputs[name], sums.sum(axis=0))

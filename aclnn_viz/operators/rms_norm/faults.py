@@ -59,7 +59,7 @@ FAULTS = (
           recomputed("1.0 / (xp.sqrt(xp.mean(x * x, axis=-1, keepdims=True)) + 1e-6)")),
     Fault("rstd recomputed without eps", "the saved rstd is not read", "rows that are not much larger than eps",
           recomputed("1.0 / xp.sqrt(xp.mean(x * x, axis=-1, keepdims=True))")),
-    Fault("one mean for all rows", "the reduction runs over the whole tile", "more than one row",
+    Fault("one mean for all rows", "the sum runs over the whole tile", "more than one row",
           mean("xp.mean(dy * gamma * xhat)"), hidden=("there is one row", {"shape": (1, 16)})),
     Fault("dgamma of the last row", "each row overwrites dgamma instead of adding to it", "more than one row",
           dgamma("(dy * xhat)[-1]"), hidden=("there is one row", {"shape": (1, 16)})),

@@ -13,4 +13,5 @@ OPERATOR = loss(
         aclTensor *gradInput,
         uint64_t *workspaceSize, aclOpExecutor **executor);""", ATLAS_INFERENCE_TRAINING,
     {"self": Tensor("~*P", ranks=(1, 8)), "target": Tensor("~*P", CHOICE, kinks=("self - beta", "self + beta"))},
-    attributes={"beta": Attribute("float", 1.0, low=0.0, tries=(0.5, 0.0))})
+    attributes={"beta": Attribute("float", 1.0, low=0.0, tries=(0.5, 0.0))},
+    counts={"count": "P"})

@@ -11,4 +11,5 @@ OPERATOR = loss(
     page, """aclnnStatus aclnnSoftMarginLossBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclTensor *target, int64_t reduction, aclTensor *out,
         uint64_t *workspaceSize, aclOpExecutor **executor);""", (TRAINING,),
-    {"self": Tensor("~*P", ranks=(1, 8)), "target": Tensor("~*P", CHOICE)})
+    {"self": Tensor("~*P", ranks=(1, 8)), "target": Tensor("~*P", CHOICE)},
+    counts={"count": "P"})

@@ -1,0 +1,273 @@
+"""Right kernels whose sums are ordered so that they err: an attack on tolerances named sound, for as long as one likes.
+
+`python -m checking.orders 3600` with tests/ on the path attacks for an hour and prints what it tried, and each right kernel
+that breaks a tolerance: then it ends with status 1.
+"""
+
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+
+import aclnn_viz as av
+from aclnn_viz.arrays.plan import Plan
+from aclnn_viz.arrays.planned import PlannedArray, PlannedArrays, is_float
+from aclnn_viz.arrays.sums import along, sum_axes
+from aclnn_viz.cases.default import default_shape
+from aclnn_viz.checking.judge import pages, suite_recipes
+from aclnn_viz.operators import plans
+
+# Orders in which the terms of a sum (count, ...) may come, and how those that are given add up.
+COMES = {
+    "as they are": lambda terms, rng: terms, "reversed": lambda terms, rng: terms[::-1], "shuffled": lambda terms, rng: rng.permutation(terms),
+    "small first": lambda terms, rng: by_key(terms, np.abs(terms)), "large first": lambda terms, rng: by_key(terms, -np.abs(terms)),
+    "negative first": lambda terms, rng: by_key(terms, terms), "signs in turn": lambda terms, rng: by_key(terms, in_turn(terms)),
+    "worst first": lambda terms, rng: worst(terms, 1.0), "worst first, downwards": lambda terms, rng: worst(terms, -1.0)}
+ADDS = {
+    "one by one": lambda terms, rng: np.add.accumulate(terms, axis=0)[-1],
+    "by neighbours": lambda terms, rng: tree(terms), "by halves": lambda terms, rng: halves(terms),
+    "in blocks": lambda terms, rng: blocks(terms, int(rng.integers(2, 9))), "in odd blocks": lambda terms, rng: blocks(terms, 2 * int(rng.integers(1, 20)) + 1),
+    "with strides": lambda terms, rng: strides(terms, int(rng.integers(2, 9))), "by any pairs": lambda terms, rng: any_pairs(terms, rng),
+    "compensated": lambda terms, rng: compensated(terms)}
+
+
+def by_key(terms, key):
+    return np.take_along_axis(terms, np.argsort(key, axis=0, kind="stable"), axis=0)
+
+
+def in_turn(terms):
+    """A key by which the largest positive, the largest negative, the next positive ... follow one another."""
+    rank = np.argsort(np.argsort(-terms, axis=0), axis=0)
+    return np.minimum(rank, len(terms) - 1 - rank) * 2 + (terms < 0)
+
+
+def lost(a, b):
+    """What the rounding of a + b takes away, exactly, whichever of the two is larger."""
+    total = a + b
+    there = total - a
+    return (a - (total - there)) + (b - there)
+
+
+def worst(terms, sign):
+    """The order of the greedy: next comes the term whose addition errs most in one direction. Long sums stay as they are."""
+    if len(terms) > 400 or terms.size > 40_000:
+        return terms[::-1]
+    flat = terms.reshape(len(terms), -1).copy()
+    first = np.argmax(np.abs(flat), axis=0)
+    columns, total = np.arange(flat.shape[1]), np.zeros_like(flat[0])
+    for k in range(len(flat)):
+        taken = first if not k else k + np.argmax(sign * lost(flat[k:], total), axis=0)
+        flat[[np.full_like(taken, k), taken], columns] = flat[[taken, np.full_like(taken, k)], columns]
+        total = total + flat[k]
+    return flat.reshape(terms.shape)
+
+
+def tree(terms):
+    while len(terms) > 1:
+        added = terms[:len(terms) // 2 * 2:2] + terms[1::2]
+        terms = np.concatenate([added, terms[-1:]]) if len(terms) % 2 else added
+    return terms[0]
+
+
+def halves(terms):
+    while len(terms) > 1:
+        half = (len(terms) + 1) // 2
+        added = terms[:len(terms) - half] + terms[half:]
+        terms = np.concatenate([added, terms[len(terms) - half:half]])
+    return terms[0]
+
+
+def blocks(terms, size):
+    return np.add.accumulate(np.stack([tree(terms[at:at + size]) for at in range(0, len(terms), size)]), axis=0)[-1]
+
+
+def strides(terms, lanes):
+    return tree(np.stack([np.add.accumulate(terms[lane::lanes], axis=0)[-1] for lane in range(min(lanes, len(terms)))]))
+
+
+def any_pairs(terms, rng):
+    """A tree of any form: two of what there is are added until one is left."""
+    left = list(terms)
+    while len(left) > 1:
+        left.append(left.pop(rng.integers(len(left))) + left.pop(rng.integers(len(left))))
+    return left[0]
+
+
+def compensated(terms):
+    """Kahan's sum."""
+    total, carry = terms[0], np.zeros_like(terms[0])
+    for term in terms[1:]:
+        term = term - carry
+        total, before = total + term, total
+        carry = (total - before) - term
+    return total
+
+
+class Product(PlannedArray):
+    """Remembers the product, not rounded, that it is: a fused multiply-add needs it."""
+
+    exact = None
+
+    def applied(self, ufunc, *inputs):
+        found = super().applied(ufunc, *inputs)
+        if isinstance(found, PlannedArray):
+            found = Product(found.data, found.plan)
+            if ufunc is np.multiply and found.dtype.itemsize <= 4:
+                found.exact = np.multiply(*(one.wide if isinstance(one, PlannedArray) else np.float64(found.dtype.type(one)) for one in inputs))
+        return found
+
+
+def fused(terms, dtype):
+    """Exact products added one by one to a sum in `dtype`, each step rounded once: through float64 with a sticky last bit."""
+    total = terms[0].astype(dtype)
+    for term in terms[1:]:
+        before = total.astype(np.float64)
+        wide, rest = before + term, lost(before, term)
+        inexact = (rest != 0) & (wide.view(np.uint64) & 1 == 0)
+        total = np.where(inexact, np.nextafter(wide, np.copysign(np.inf, rest)), wide).astype(dtype)
+    return total
+
+
+def kernel(op, comes, adds, seed=0, page=None, plan=Plan(coordinates="float32"), counted=None):
+    """A right kernel whose sums come and add up in an order of these tables; `adds` is "fused" for fused multiply-adds.
+
+    `counted` is a list whose number becomes that of the terms of the longest sum.
+    """
+    op, rng, counted = av.operator(op), np.random.default_rng(seed), counted or [0]
+
+    class Ordered(PlannedArrays):
+        def _wrap(self, array):
+            return Product(array, self.plan) if is_float(array) else array
+
+        def _total(self, x, axis, keepdims):
+            exact, inner = getattr(x, "exact", None), sum_axes(x.ndim, axis)[0]
+            if adds != "fused" or exact is None or not inner or self.accumulate != x.dtype:
+                return super()._total(x, axis, keepdims)
+            one = along(np.broadcast_to(exact, x.shape), inner, lambda terms: fused(COMES[comes](terms, rng), x.dtype))
+            return super()._total(self._wrap(one), axis, keepdims)
+
+        def _added(self, terms, order):
+            counted[0] = max(counted[0], len(terms))
+            return ADDS["one by one" if adds == "fused" else adds](COMES[comes](terms, rng), rng)
+
+        def scatter_add(self, target, index, values):
+            counted[0] = max(counted[0], index.size)
+            return super().scatter_add(target, index, values)
+
+    def run(**inputs):
+        with np.errstate(all="ignore"):
+            values, results, xp = plans.trace(op, replace(plan, scatter="shuffled", seed=seed), Ordered, page, inputs)
+            return {name: xp.plan.output(name, values[name].data, fmt).reshape(shape) for name, (fmt, shape) in results.items()}
+    return run
+
+
+def held(found, cases, outputs, overflows=False):
+    """The largest part of a tolerance that outputs take, of elements that are numbers, without as many as it leaves out.
+
+    With `overflows` what is not finite counts as nothing: a sum may overflow in one order and not in another.
+    """
+    parts = [np.zeros(1)]
+    for case, actual in zip(cases, outputs):
+        for name, exact in case.operator.truth(**case.inputs).items():
+            wide, exact = actual[name].astype(np.float64), np.asarray(exact)
+            number = np.isfinite(exact) & (np.isfinite(wide) | (not overflows))
+            with np.errstate(all="ignore"):
+                part = np.abs(wide - exact) / (found.atol + found.rtol * np.abs(exact))
+            parts.append(np.where(wide == exact, 0.0, part)[number])
+    left_out = found.pairs[-1].undecided
+    joined = np.sort(np.concatenate(parts))
+    return float(joined[max(len(joined) - 1 - left_out, 0)])
+
+
+def hard_cases(first, seed):
+    """Inputs on which sums err: a case as drawn, tiny, huge, of one sign, terms that cancel or differ much in size, one large and many small."""
+    op = first.operator
+    rng, upstream = np.random.default_rng(seed), [one for one in op.upstream if isinstance(first.inputs.get(one), np.ndarray)]
+    yield first
+
+    def one_large(dy):
+        return np.where(np.arange(dy.size).reshape(dy.shape) % max(dy.size // 3, 2) == 1, 2.0**10, 2.0**-3 * (1.0 + 2.0**-5 * dy))
+    changes = [lambda dy: dy * 2.0**-12, lambda dy: dy * 2.0**10, np.abs, lambda dy: dy * 10.0 ** rng.integers(-3, 3, dy.shape),
+               lambda dy: np.where(np.arange(dy.size).reshape(dy.shape) % 2, -1.0, 1.0) * (1.0 + 2.0**-6 * dy), one_large]
+    for change in changes:
+        given = {one: np.asarray(change(first.inputs[one].astype(np.float64))).astype(first.inputs[one].dtype) for one in upstream}
+        yield replace(first, inputs=first.inputs | given)
+
+
+# How right kernels may compute: as `av.tolerance` takes it, and a plan that says the same.
+PLANS = {"any float32": (None, Plan(coordinates="float32")),
+         "float16 sums": (Plan("float16 sums", accumulate="float16", order="sequential", coordinates="float32"),) * 2,
+         "float16 throughout": (Plan("float16 throughout", compute="float16", accumulate="float16", order="sequential", coordinates="float32"),) * 2,
+         "bfloat16 sums": (Plan("bfloat16 sums", accumulate="bfloat16", order="sequential", coordinates="float32"),) * 2}
+
+
+def attack(first, seed, plan="any float32", tally=None):
+    """By case the largest part of its tolerance that right kernels take in each order of their sums, and which order that is."""
+    op = first.operator
+    asked, computed = PLANS[plan]
+    arrangements = sorted(pages(op), key=str) if asked is None else [None]
+    for number, case in enumerate(hard_cases(first, seed)):
+        try:
+            found = av.tolerance(op, cases=[case], plan=asked)
+        except ValueError as refused:  # nothing that is finite to compare
+            assert "compares finite" in str(refused)
+            continue
+        tried, counted, page = {}, [0], arrangements[number % len(arrangements)]
+        for comes in COMES:
+            for adds in (*ADDS, "fused"):
+                outputs = kernel(op, comes, adds, seed, page, computed, counted)(**case.inputs)
+                tried[comes, adds] = held(found, [case], [outputs], overflows=asked is not None)
+                if tally is not None:
+                    tally.update(kernels=1, elements=sum(value.size for value in outputs.values()))
+            if counted[0] < 3:  # no sum has an order
+                break
+        if tally is not None:
+            tally.update(cases=1, **{"cases with sums": counted[0] > 2, f"sums of {op.name}": counted[0] > 2})
+        yield max(tried.items(), key=lambda one: one[1])
+
+
+def drawn(rng, names):
+    """A case of the suite, or one with a long axis, of one of the operators, and a plan."""
+    name, seed = str(rng.choice(names)), int(rng.integers(2**31))
+    dtype = str(rng.choice(["float32", "float32", "float16", "bfloat16", "float64"]))
+    plan = str(rng.choice(list(PLANS))) if dtype == "float16" or dtype != "float64" and rng.random() < 0.3 else "any float32"
+    if rng.random() < 0.4:
+        made = rng.choice(suite_recipes(name)).case(seed)
+    else:
+        shape = list(default_shape(av.operator(name)))
+        shape[rng.integers(len(shape))] = int(rng.choice([7, 33, 65, 301, 1000, 2049]))
+        made = av.case(name, dtype=dtype, shape=tuple(shape) if np.prod(shape) <= 40_000 else None, seed=seed)
+    return made, plan
+
+
+def main(seconds: str = "60", seed: str = "1") -> int:
+    rng, tally, most, start = np.random.default_rng(int(seed)), Counter(), {}, time.monotonic()
+    names = [op.name for op in av.operators()]
+    while time.monotonic() < start + float(seconds):
+        try:
+            case, plan = drawn(rng, names)
+        except (ValueError, TypeError) as refused:  # a format or a shape that the operator does not have
+            assert "got" in str(refused), refused
+            continue
+        if any(np.size(value) > 40_000 for value in case.inputs.values()):
+            continue
+        tally[f"draws of {case.operator.name}"] += 1
+        number = int(rng.integers(2**31))
+        for order, used in attack(case, number, plan, tally):
+            most[plan] = max(most.get(plan, (0.0, "")), (used, f"{case!r}, {order}, seed {number}"))
+            if not used <= 1.0:
+                print("BROKEN", used, plan, order, number, repr(case), flush=True)
+                tally["broken"] += 1
+        if tally[f"draws of {case.operator.name}"] > 5 and not tally[f"sums of {case.operator.name}"]:  # nothing to order
+            names = [name for name in names if name != case.operator.name]
+    print(f"{time.monotonic() - start:.0f} s by the clock, {time.process_time():.0f} s of processor time; {len(names)} operators; "
+          f"{ {key: count for key, count in tally.items() if ' of ' not in key} }")
+    for plan, one in most.items():
+        print(f"{plan}: at most {one[0]:.4f} of what is allowed, {one[1]}")
+    return int(tally["broken"] > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

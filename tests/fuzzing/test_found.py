@@ -1,0 +1,135 @@
+"""What fuzzing has found, each made small: refused in three parts, or taken."""
+
+import json
+import os
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from cases.test_lists import ATK
+from checking.test_triage import Written
+from in_child import in_child
+from machine import ROOT
+from operators.test_document import DOCUMENT
+from trying import memory_limited
+
+import aclnn_viz as av
+from aclnn_viz.checking import triage
+from aclnn_viz.cli import main
+from aclnn_viz.devices.whole import build
+from aclnn_viz.explorers.state import read_state
+from aclnn_viz.operators import operators, registry
+from aclnn_viz.operators.checked import check
+from aclnn_viz.operators.prototype import parse
+from aclnn_viz.operators.skeleton import new_operator
+from aclnn_viz.storage.dumps import read_dumps
+from aclnn_viz.sweeps.ledger import Ledger
+from aclnn_viz.sweeps.recipes import draw, recipe
+
+SILU = av.operator(ROOT / "tests" / "elsewhere" / "my_silu")
+LONG = "a" * 300
+
+
+def listed(folder, **changed):
+    (folder / "atk.json").write_text(json.dumps([ATK[1] | {"inputs": [*ATK[1]["inputs"][:3], {"name": "padding_mode", "type": "attr", "dtype": "int"} | changed]}]))
+    return av.cases.read(folder / "atk.json")
+
+
+def given(array) -> None:
+    draw(recipe({"operator": "tanh", "shape": [2], "gradOutput": {"array": "float32", "shape": [2], "base64": array}}))
+
+
+def declared(**changed) -> None:
+    check(replace(SILU, **changed), ROOT / "tests" / "elsewhere" / "my_silu" / "declaration.py")
+
+
+def tensors(**changed) -> dict:
+    return SILU.tensors | {"self": replace(SILU.tensors["self"], **changed)}
+
+
+REFUSED = {
+    "a dtype with a comma": (lambda folder: av.case("silu", dtype="(,)f4"), ValueError, "dtype must be a floating format"),
+    "base64 that is none": (lambda folder: given("é"), ValueError, "base64 of an array is a text of that code"),
+    "base64 of another kind": (lambda folder: given([1]), ValueError, "base64 of an array is a text of that code"),
+    "the type of an input": (lambda folder: listed(folder, type={}), ValueError, "an input has a name and the type tensor"),
+    "a range without end": (lambda folder: listed(folder, range_values=[0, "inf"]), ValueError, "a whole number is finite"),
+    "a parameter without a name": (lambda folder: parse("void f(int);"), ValueError, "a parameter of a C function has a type and a name"),
+    "a parameter that is a number": (lambda folder: parse("void f(int 1x);"), ValueError, "a parameter of a C function has a type and a name"),
+    "a link of many brackets": (lambda folder: read_state("#moved=" + "[" * 5000), ValueError, "a state is what a link has after its #"),
+    "no call of a dump": (lambda folder: triage(folder, call=""), ValueError, "one call of the dump is named"),
+    "an output beyond memory": (lambda folder: av.operator("embedding").backward(**av.case("embedding").inputs | {"numWeights": 2**62}), MemoryError, "outputs fit"),
+    "two parameters of a name": (lambda folder: declared(prototype=SILU.prototype.replace("*self", "*gradOutput")), ValueError, "names each parameter once"),
+    "a set for a dict": (lambda folder: declared(upstream={"gradOutput"}), ValueError, "upstream is a dict"),
+    "a shape that is a number": (lambda folder: declared(tensors=tensors(shape=3)), ValueError, "shape is a str"),
+    "an axis that is no name": (lambda folder: declared(tensors=tensors(shape="#P")), ValueError, "an axis of self is a name"),
+    "a name with and without a star": (lambda folder: declared(tensors=tensors(shape="P")), ValueError, "a name with a star is several axes"),
+    "a page of another shape": (lambda folder: replace(SILU, page=SimpleNamespace(AXES=SILU.page.AXES, backward=lambda xp, gradOutput, self: {
+        "gradInput": xp.concat((self, self), axis=0)})).backward(**av.case(SILU, shape=(3,)).inputs), ValueError, "a page gives gradInput the shape"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_it_is_refused_in_three_parts(name, tmp_path):
+    call, kind, part = REFUSED[name]
+    written = Written(tmp_path / "dump")
+    written.silu(0)
+    written.done()
+    with pytest.raises(kind, match=f"{part}.*: got .*; "):
+        call(tmp_path)
+
+
+def test_a_place_that_no_file_can_have_is_no_operator():
+    with pytest.raises(ValueError, match=".*: got .*; "):
+        av.operator(f"/{LONG}")
+    assert not registry.holds_operator(LONG)
+
+
+def test_a_small_file_needs_little_memory(tmp_path):
+    np.save(tmp_path / "x.npy", np.ones(3, np.float32))
+    assert in_child(lambda: memory_limited() or av.load(tmp_path / "x.npy").sum()) == 3
+
+
+def test_a_store_whose_error_is_no_text_is_called_altered(tmp_path):
+    with Ledger(path := tmp_path / "s.sqlite") as ledger:
+        ledger.run("1", "{}")
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE runs", b"CREATE \x8cABLE runs"))
+    with pytest.raises(ValueError, match="a store is a ledger of this kit, whole and unaltered: got .*; "):
+        Ledger(path, reading=True)
+
+
+def test_half_a_character_in_a_document_is_replaced(tmp_path):
+    made = new_operator("mine", DOCUMENT.replace("int main", "// \ud800\nint main"), tmp_path)
+    assert "// ?" in (made / "sample.cpp").read_text("utf-8")
+
+
+def test_an_extreme_of_any_size_is_compared(tmp_path):
+    (written := Written(tmp_path / "dump")).silu(0)
+    described = written.data["Functional.silu.0.forward"]["output"][0] if written.data["Functional.silu.0.forward"]["output"] else \
+        written.data["Functional.silu.0.backward"]["output"][0]
+    described["Max"] = 10**40
+    dump, = read_dumps(written.done())
+    with pytest.raises(ValueError, match="has the Max that dump.json says, 1000.*: got .*; "):
+        dump.tensor(described)
+
+
+def test_a_folder_that_was_refused_is_no_operator_and_is_read_again_when_mended(tmp_path):
+    folder = tmp_path / "my_once"
+    folder.mkdir()
+    for name in ("page.py", "declaration.py"):
+        (folder / name).write_text((ROOT / "tests" / "elsewhere" / "my_silu" / name).read_text().replace("my_silu", "my_once"))
+    right = (folder / "declaration.py").read_text()
+    (folder / "declaration.py").write_text(right.replace('like="self"', 'like="grad"'))
+    with pytest.raises(ValueError, match="like names one of"):
+        av.operator(folder)
+    assert "my_once" not in [one.name for one in operators()]
+    (folder / "declaration.py").write_text(right)
+    assert av.operator(folder).like == "self"
+
+
+def test_a_pipe_is_no_source(tmp_path, capsys):
+    os.mkfifo(pipe := tmp_path / "pipe.cpp")
+    for call in (lambda: av.tiles.cpp(pipe), lambda: build([pipe])):
+        with pytest.raises(ValueError, match="a text is in a file: got pipe.cpp, which is no regular file; name another"):
+            call()
+    assert main(["new", "--doc", str(pipe)]) == 2 and "got pipe.cpp, which is no regular file; " in capsys.readouterr().err

@@ -1,0 +1,38 @@
+"""The benchmark of the loops: a ratio that fell twice is named, one that fell once is not; its table is read as it is written."""
+
+import math
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROWS = {"ratio": 1.0, "kit": 100.0, "least": 0.9, "most": 1.1, "triad": 0.5, "numpy": math.nan, "why": ""}
+
+
+@pytest.fixture
+def kernels(monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).resolve().parents[1] / "benchmarks")
+    yield import_module("kernels")
+    sys.modules.pop("kernels")
+
+
+@pytest.mark.parametrize(("runs", "fell"), [((0.8, 0.8), ["a 0"]), ((0.8, 0.9), []), ((0.86,), [])])
+def test_a_ratio_that_fell_by_15_percent_in_two_runs_is_named(runs, fell, kernels):
+    left = list(runs)
+    rows, found = kernels.twice([("a 0", "op", {}), ("new", "op", {})], lambda name, *case: {"ratio": left.pop(0) if name == "a 0" else 0.1},
+                                {"a 0": 1.0})
+    assert found == fell and left == [] and rows["a 0"]["ratio"] == max(runs)
+
+
+def test_the_table_is_read_as_it_is_written(kernels, monkeypatch):
+    names = {"rms_norm float32 small": 1.25, "cross_entropy_loss mean 0.1 0.0 float16 large": 0.97, "grid_sampler_2d 0 2 True float32 medium": 12.0}
+    text = kernels.HEAD + "".join(kernels.shown(name, ROWS | {"ratio": ratio}, {}) for name, ratio in names.items())
+    monkeypatch.setattr(kernels, "git", lambda *words: text)
+    assert kernels.committed() == names
+
+
+def test_a_case_below_pytorch_has_the_reason_that_was_measured(kernels):
+    below = ROWS | {"ratio": 0.8}
+    assert [kernels.reason(*case) for case in ((ROWS, 99.0), (below, 30.0), (below | {"triad": 0.8}, 10.0), (below, 10.0))] == [
+        "", "latency", "memory", "instructions"]
