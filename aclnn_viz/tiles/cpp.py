@@ -106,11 +106,7 @@ def cpp(file, defines: Mapping[str, str] | None = None, include: Sequence = ()) 
 
 def entries_of(file: Path) -> dict[str, tuple[int, str]]:
     """The line and the parameters of each entry of a source."""
-    text = file.read_text("utf-8", "replace") if file.is_file() else "\0"
-    if "\0" in text:
-        raise ValueError(problem("a C++ source is a file of text, in UTF-8", f"{file.name}, which is " + (
-            "of null bytes, as UTF-16 and programs are" if file.is_file() else "none"), "name one"))
-    plain = NOISE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    plain = NOISE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), file.read_text("utf-8", "replace"))
     return {found[1]: (plain.count("\n", 0, found.start()) + 1, found[2]) for found in ENTRY.finditer(plain)}
 
 
