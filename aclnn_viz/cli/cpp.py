@@ -6,12 +6,28 @@ import shlex
 import sys
 import tempfile
 from contextlib import ExitStack, nullcontext, redirect_stdout
+from functools import wraps
 from pathlib import Path
 
 from aclnn_viz.errors import printable, problem
 from aclnn_viz.words.messages import tr
 
 
+def shown(command):
+    """The command, which shows what a compiler refuses in the compiler's own lines."""
+    @wraps(command)
+    def call(options) -> int:
+        from aclnn_viz.tiles.compiling import CompileError
+
+        try:
+            return command(options)
+        except CompileError as error:
+            print("aclnn-viz:", error, file=sys.stderr)
+            return 2
+    return call
+
+
+@shown
 def run(options) -> int:
     """Build a C++ program that holds host and kernel, and run it in the current folder with CANN emulated.
 
@@ -21,18 +37,14 @@ def run(options) -> int:
     """
     from aclnn_viz.devices import whole
     from aclnn_viz.devices.serving import Emulator
-    from aclnn_viz.tiles.compiling import CompileError, debugger
+    from aclnn_viz.tiles.compiling import debugger
     from aclnn_viz.tiles.hazards import KINDS
 
     if unknown := {*options.allow} - KINDS.keys():
         raise ValueError(problem("--allow names a kind of hazard: " + ", ".join(KINDS), ", ".join(unknown), "name one of these"))
     if options.gdb:
         debugger(options.seconds)
-    try:
-        program = whole.build([options.file, *options.sources], options.defines, options.include)
-    except CompileError as error:  # in the compiler's own lines
-        print("aclnn-viz:", error, file=sys.stderr)
-        return 2
+    program = whole.build([options.file, *options.sources], options.defines, options.include)
     emulator = Emulator(options.soc, schedule=options.schedule, traced=options.trace is not None)
     with ExitStack() as files:
         streams = [None, None]
@@ -52,6 +64,7 @@ def run(options) -> int:
     return left.status
 
 
+@shown
 def check(options) -> int:
     """Tell whether a C++ kernel is right: hazards at its lines first, then its numbers.
 
@@ -75,6 +88,8 @@ def check(options) -> int:
         kernel = Project(place, options.entry)
     else:
         source = cpp(place, dict(one.partition("=")[::2] for one in options.defines), options.include)
+        if (options.entry or source.names[0]) not in source.names or not options.entry and len(source.names) > 1:
+            raise ValueError(problem(f"a kernel is one entry: {', '.join(source.names)}", options.entry or "none named", "pass it as --entry"))
         kernel = source[options.entry or source.names[0]]
     with redirect_stdout(sys.stderr) if options.json else nullcontext():  # a kernel may print
         result = judged(options.op, kernel.program(options.op), dtypes=options.dtypes and options.dtypes.split(","), depth=options.depth) if options.op else \

@@ -89,8 +89,8 @@ class Emulator:
                 self.base, self.program = int(rest[0], 16), Path(rest[1])
             elif word == "crash":
                 name, line = signal_named(int(rest[0])), self.at(int(rest[1], 16) + 1, "{line}")
-                self.crashed = (message("the program was ended by {signal} at {line}", signal=name, line=line) if line else
-                                message("the program was ended by {signal}", signal=name))
+                self.crashed = (message("a program ends by itself: got {signal} at {line}; mend that line", signal=name, line=line) if line else
+                                message("a program ends by itself: got {signal}; find where with --gdb", signal=name))
             else:
                 threads.append(threading.Thread(target=self._lines, args=(socket.socket(fileno=passed[0]),), daemon=True))
                 threads[-1].start()

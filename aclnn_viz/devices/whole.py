@@ -163,8 +163,8 @@ def run(program: Path, words: Sequence[str] = (), emulator: Emulator | None = No
     status = TIME if late else process.returncode if process.returncode >= 0 else 128 - process.returncode
     sentences = emulator.sentences()
     if late:
-        sentences.insert(0, tr("the program takes longer than {n} s: it may never end", n=f"{seconds:g}"))
+        sentences.insert(0, tr("a program ends within {n} s: got no end; look for a loop, or give it more --seconds", n=f"{seconds:g}"))
     elif process.returncode < 0 and not emulator.crashed and not emulator.faults:
-        sentences.insert(0, tr("the program was ended by {signal}", signal=signal_named(-process.returncode)))
+        sentences.insert(0, tr("a program ends by itself: got {signal}; find where with --gdb", signal=signal_named(-process.returncode)))
     wrong = any(one.kind not in allowed for one in emulator.hazards)
     return Outcome(status or int(wrong), time.monotonic() - begun, emulator, sentences=sentences)

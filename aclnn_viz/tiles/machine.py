@@ -80,7 +80,7 @@ class Core:
         self.flags: dict[tuple, tuple[list[int], int]] = {}  # (event, id) -> the clock, and the line that set it
         self.ids: dict[tuple, tuple] = {}  # (event, id) -> what holds it
         self.fetched: set[tuple] = set()  # (event, id) that FetchEventID named
-        self.atomic = self.ended_at = None
+        self.atomic = self.ended_at = self.reduced = None
         self.pipes: list = []  # the TPipes, for the look back at the end
         self.cached: set = set()  # the memories of which the scalar unit's cache holds lines
         self.moved = 0  # bytes between global memory and the Unified Buffer
@@ -184,11 +184,16 @@ class Core:
         """Read by the scalar unit, at once; the schedule lets land first what is ordered before."""
         if self.auto:
             self._wait_for_users(memory, span, False)
-        one = Instruction(self, S, self.count[S], name, self.where(), self.seen[S], None, [(memory, span)], [], False)
-        one.horizon = [self.count[S], *self.seen[S][1:]]  # its own stores are in order
-        self._check(one, memory, span, False)
-        if memory is not self.ub:  # for other cores; on its own, what is read at once has been read
-            memory.note(span, S, 0, False, self, False)
+        self.wait_for(name, [(memory, span)])
+
+    def wait_for(self, name: str, reads=()):
+        """Let land what the scalar unit waits for."""
+        horizon = [self.count[S], *self.seen[S][1:]]  # its own stores are in order
+        one = Instruction(self, S, self.count[S], name, self.where(), horizon, None, reads, [], False)
+        for memory, span in reads:
+            self._check(one, memory, span, False)
+            if memory is not self.ub:  # for other cores; on its own, what is read at once has been read
+                memory.note(span, S, 0, False, self, False)
         self.machine.schedule.reach(self, one)
 
     def scalar_write(self, name: str, memory, span: Span, run):

@@ -88,7 +88,7 @@ def _reduce(name, function, dst, src, tmp, form):
         if order == "tree":
             out[0] = tree(tree(given, function), function)
         else:
-            out[0] = function.accumulate(_repeats(given, function))[-1]
+            out[0] = core.reduced = function.accumulate(_repeats(given, function))[-1]
     core.vector(name, run, [read], writes)
     if order == "ascending":  # the scalar unit takes the sum over and stores it: all later pipes are behind it
         clock = core.snapshot(V)
@@ -105,6 +105,15 @@ def _reducing(kind):
 
 
 ReduceSum, ReduceMax, ReduceMin = map(_reducing, KINDS)
+
+
+def GetReduceRepeatSumSpr() -> float:
+    """What the last ReduceSum of a count has left in a register of the core."""
+    core = current()
+    core.wait_for("GetReduceRepeatSumSpr")
+    if core.reduced is None:
+        core.stop("unwritten", message("{name} is called before ReduceSum of a count", name="GetReduceRepeatSumSpr"))
+    return float(core.reduced)
 
 
 def _whole(name, function, dst, src, mask, repeats, dst_step, src_block, src_step, shares=1, align=None):

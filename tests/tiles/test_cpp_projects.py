@@ -156,6 +156,8 @@ UINT = np.uint32
      lambda x: np.append(np.array([x.max(), np.array([x.argmax()], UINT).view("f4")[0]], "f4"), np.zeros(254))),
     ("Duplicate(out, 0.0f, 2 * n); WholeReduceMin(out, in, 64, 2, 1, 1, 8)",
      lambda x: np.append([x[:64].min(), np.array([x[:64].argmin()], UINT).view("f4")[0], x[64:].min(), np.array([x[64:].argmin()], UINT).view("f4")[0]], np.zeros(252))),
+    ("Duplicate(out, 0.0f, 2 * n); Duplicate(tmp, 3.0f, n); ReduceSum(tmp[n], tmp, in, n); Duplicate(tmp, 0.0f, 2 * n); out(0) = GetReduceRepeatSumSpr<float>()",
+     lambda x: np.append(384, np.zeros(255))),
     ("Duplicate(out, 0.0f, 2 * n); out(3) = in(5)", lambda x: np.where(np.arange(256) == 3, x[5], 0))])
 @pytest.mark.sampled(3)
 def test_calls_that_only_cpp_has(call, meant, tmp_path):

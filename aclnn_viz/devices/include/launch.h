@@ -29,6 +29,18 @@ A taken(char *&from) {  // each argument begins at a multiple of 8 bytes
     return value;
 }
 
+template <class T>
+struct Struct {  // given by value, or by its address as through ACLRT_LAUNCH_KERNEL
+    T value;
+    template <class U>
+    Struct(const U &given) : value([&]() -> T {
+        if constexpr (std::is_convertible_v<U, const T *>) return *given;
+        else return given;
+    }()) {}
+};
+template <class T>
+using Given = std::conditional_t<std::is_class_v<T>, Struct<T>, T>;
+
 template <class... A>
 struct Launch {
     Entry entry;
@@ -39,15 +51,15 @@ struct Launch {
         std::tuple<std::decay_t<A>...> values{taken<std::decay_t<A>>(bytes)...};  // braces: from left to right
         std::apply(reinterpret_cast<void (*)(A...)>(const_cast<void *>(kernel)), values);
     }
-    void operator()(std::decay_t<A>... values) const {
+    void operator()(Given<std::decay_t<A>>... values) const {
         std::string bytes;
-        int64_t ends[] = {append(bytes, values)..., 0};
+        int64_t ends[] = {append<std::decay_t<A>>(bytes, values)..., 0};
         Entry whole = entry;
         whole.enter = reinterpret_cast<const void *>(&enter);
         launch(whole, bytes, ends, sizeof...(A), blocks, stream, tiling_key);
     }
     template <class T>
-    static int64_t append(std::string &bytes, const T &value) {
+    static int64_t append(std::string &bytes, const Given<T> &value) {
         bytes.append(reinterpret_cast<const char *>(&value), sizeof value);
         bytes.resize((bytes.size() + 7) / 8 * 8);
         return bytes.size();

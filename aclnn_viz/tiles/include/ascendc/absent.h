@@ -3,13 +3,18 @@
 
 #include "tiling.h"
 
-#define ASCENDC_ABSENT(Name, sentence)                                       \
-    template <class T = void, class... A>                                    \
-    void Name(A &&...) { static_assert(sizeof...(A) > 99, #Name ": " sentence); } \
-    template <auto first, auto... more, class... A>                          \
-    void Name(A &&...) { static_assert(sizeof...(A) > 99, #Name ": " sentence); }
+#define ASCENDC_ABSENT(Name, sentence)                                                              \
+    template <class T = void, class... A>                                                           \
+    Anything Name(A &&...) { static_assert(sizeof...(A) > 99, #Name ": " sentence); return {}; }    \
+    template <auto first, auto... more, class... A>                                                 \
+    Anything Name(A &&...) { static_assert(sizeof...(A) > 99, #Name ": " sentence); return {}; }
 
 namespace AscendC {
+
+struct Anything {  // so that the sentence is the only error where a result is used
+    template <class T>
+    operator T() const;
+};
 
 #define MATRIX "the matrix unit is not offered; the kit runs kernels of vector cores, and av.check judges a matrix kernel's results"
 ASCENDC_ABSENT(Mmad, MATRIX) ASCENDC_ABSENT(Gemm, MATRIX) ASCENDC_ABSENT(LoadData, MATRIX) ASCENDC_ABSENT(LoadDataWithTranspose, MATRIX)
@@ -26,7 +31,6 @@ ASCENDC_ABSENT(Sort32, SORTING) ASCENDC_ABSENT(Sort, SORTING) ASCENDC_ABSENT(Mrg
 ASCENDC_ABSENT(RpSort16, SORTING) ASCENDC_ABSENT(ProposalConcat, SORTING) ASCENDC_ABSENT(ProposalExtract, SORTING)
 #undef SORTING
 ASCENDC_ABSENT(TransDataTo5HD, "turning of blocks by their addresses is not offered; use Transpose of 16 x 16 elements")
-ASCENDC_ABSENT(GetReduceRepeatSumSpr, "registers of a reduction are not offered; read the result from its tensor")
 ASCENDC_ABSENT(GetReduceRepeatMaxMinSpr, "registers of a reduction are not offered; read the result from its tensor")
 ASCENDC_ABSENT(GetCtrlSpr, "control registers are not offered") ASCENDC_ABSENT(SetCtrlSpr, "control registers are not offered") ASCENDC_ABSENT(ResetCtrlSpr, "control registers are not offered")
 ASCENDC_ABSENT(SetLoopModePara, "loops of copies, of Atlas 950, are not offered; copy in a loop") ASCENDC_ABSENT(ResetLoopModePara, "loops of copies, of Atlas 950, are not offered")

@@ -13,6 +13,10 @@ template <class T, bool isSetMask = true>
 void ReduceSum(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<T> &tmp, int32_t mask, int32_t repeatTime,
                int32_t srcRepStride, AT) { call("ReduceSum", at, dst, src, tmp, mask, repeatTime, srcRepStride); }
 
+// What the last ReduceSum of a count has left in a register.
+template <class T>
+T GetReduceRepeatSumSpr(AT) { return number_of<T>(ask("GetReduceRepeatSumSpr", at)); }
+
 template <class Lanes>
 int32_t lanes_of(Lanes mask) {  // of a number of lanes, or of bits
     if constexpr (std::is_integral_v<Lanes>) return int32_t(mask);
