@@ -17,7 +17,7 @@ from machine import ROOT
 EDITIONS = ("", "zh/")
 LESSONS = {f"{edition}{path.name}" for edition in EDITIONS for path in (ROOT / "notebooks" / edition).glob("*.ipynb")}
 SAMPLES = {f"samples/{path.parent.name}.py" for path in (ROOT / "aclnn_viz" / "operators").glob("*/sample.py")}
-CPP = {f"{edition}cpp/{path.name}" for edition in EDITIONS for path in (ROOT / "notebooks" / edition / "cpp").glob("*.cpp")}
+CPP = {f"{edition}cpp/{path.name}" for edition in EDITIONS for path in (ROOT / "notebooks" / edition / "cpp").glob("*")}
 BESIDE = CPP | {f"{edition}capsules/{name}" for edition in EDITIONS for name in (
     "predicted_a2.capsule", "torch.capsule", "jax.capsule", "numba.capsule", "cases.json")}
 
