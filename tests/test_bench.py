@@ -2,7 +2,7 @@
 
 import math
 import sys
-from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -12,9 +12,12 @@ ROWS = {"ratio": 1.0, "kit": 100.0, "least": 0.9, "most": 1.1, "triad": 0.5, "nu
 
 @pytest.fixture
 def kernels(monkeypatch):
-    monkeypatch.syspath_prepend(Path(__file__).resolve().parents[1] / "benchmarks")
-    yield import_module("kernels")
-    sys.modules.pop("kernels")
+    file = Path(__file__).resolve().parents[1] / "benchmarks" / "kernels.py"
+    monkeypatch.setattr(sys, "path", [*sys.path, str(file.parent)])  # last: tests/kernels has its name
+    spec = spec_from_file_location("benchmark_kernels", file)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.mark.parametrize(("runs", "fell"), [((0.8, 0.8), ["a 0"]), ((0.8, 0.9), []), ((0.86,), [])])

@@ -56,7 +56,7 @@ class Fitted(NamedTuple):
     """What follows from attributes, shapes and dtypes alone, whatever the numbers: kept from one call to the next."""
 
     sizes: Sizes
-    shapes: dict[str, tuple]  # by tensor: the shape to which it is broadcast first, None where it is not, and that of the page
+    shapes: dict[str, tuple]  # by tensor: the shape to which it is broadcast first, and that of the page
     axes: dict[str, str]
     results: dict[str, Result]
     compute: np.dtype
@@ -84,7 +84,7 @@ class Arrangement:
         """Return `bound` as the page takes it; raises TypeError or ValueError for what does not fit."""
         arrays = {name: value for name, value in bound.items() if name in self.tensors}
         attributes = {name: value for name, value in bound.items() if name not in self.tensors}
-        fitted = self._fitted(page, tuple(attributes.items()), tuple(
+        fitted = self._fitted(tuple(page.AXES.items()), tuple(attributes.items()), tuple(
             [(name, None if array is None else (array.shape, array.dtype)) for name, array in arrays.items()]))
         self._in_range(arrays, attributes | fitted.sizes)
         for rule in self.rules:
@@ -92,8 +92,8 @@ class Arrangement:
         shaped = {}
         for name, (whole, shape) in fitted.shapes.items():
             array = arrays[name]
-            shaped[name] = None if array is None or shape is None else as_truths(
-                self.tensors[name].dtype, array if whole is None else np.broadcast_to(array, whole), shape)
+            shaped[name] = None if shape is None else as_truths(
+                self.tensors[name].dtype, array if array.shape == whole else np.broadcast_to(array, whole), shape)
         taken = {name: value for name, value in attributes.items() if name not in self.unseen}
         for name, of in self.counts.items():
             taken[name] = arrays[of].size if of in arrays else int(np.prod(fitted.sizes[of], dtype=object))
@@ -101,16 +101,16 @@ class Arrangement:
                         _prelude(page.PRELUDE, attributes) if hasattr(page, "PRELUDE") else None)
 
     @lru_cache(maxsize=KEPT)
-    def _fitted(self, page, attributes: tuple, tensors: tuple) -> Fitted:
+    def _fitted(self, axes: tuple, attributes: tuple, tensors: tuple) -> Fitted:
         attributes = dict(attributes)
         arrays = {name: None if one is None else np.broadcast_to(np.empty((), one[1]), one[0]) for name, one in tensors}
         fmt, sizes, patterns = self.checked(arrays, attributes)
         alone = {name for name, array in arrays.items() if array is None} | {*self.kept.values()}  # as they are
-        wholes = {name: None if name in alone or not (pattern := patterns[name]).stretched or pattern.scalar else pattern.shape(sizes)
-                  for name in arrays}
-        axes, results = {name: branch(text, attributes) for name, text in page.AXES.items()}, {}
-        shapes = {name: (wholes[name], None if array is None or not axes[name] and array.ndim else _padded(
-            patterns[name].page_shape(sizes | patterns[name].narrowed(array.shape)), axes[name])) for name, array in arrays.items()}
+        wholes = {name: None if array is None else array.shape if name in alone or not (pattern := patterns[name]).stretched or pattern.scalar
+                  else pattern.shape(sizes) for name, array in arrays.items()}
+        axes, results = {name: branch(text, attributes) for name, text in axes}, {}
+        shapes = {name: (whole, None if whole is None or not axes[name] and whole else _padded(
+            patterns[name].page_shape(sizes | patterns[name].narrowed(whole)), axes[name])) for name, whole in wholes.items()}
         for name, tensor in self.outputs.items():
             if tensor.asked is None or asked(tensor.asked, arrays | attributes):
                 pattern = chosen(tensor.shape, attributes)

@@ -22,4 +22,5 @@ def test_the_explorer_is_the_one_that_readme_shows_and_another_state_is_noticed(
         assert pictures.distance(pictures.screenshot(explorer), committed) > pictures.SAME
     finally:
         explorer.page.set_viewport_size(SIZE)
+        explorer.run('av.language("en")')
         explorer.open_again()

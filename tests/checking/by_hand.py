@@ -105,7 +105,7 @@ def smooth_l1_loss(slip, gradOut, self, target, reduction, beta):
     if slip == "absolute value beyond":
         slope = np.where(near, slope, 1)
     if reduction == 1 or slip == "always the mean" and reduction == 2:
-        g = g / max(d.shape[0] if slip == "divided by rows" and d.ndim else self.size, 1)
+        g = g / max(d.shape[0] if slip == "divided by rows" and d.ndim else d.size, 1)
     return (g * slope).astype(self.dtype)
 
 

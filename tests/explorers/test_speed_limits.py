@@ -7,7 +7,7 @@ import pytest
 
 from machine import SOAK, sampled_explorers
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 pytest.importorskip("nbformat", reason="needs nbformat: pip install nbformat")
 
 from explorers import FLAGSHIP, first_control, judged  # noqa: E402

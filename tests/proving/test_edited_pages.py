@@ -9,7 +9,7 @@ import aclnn_viz as av
 from aclnn_viz.operators.faults.fault import changed
 from aclnn_viz.proving.subjects import of_operator
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 import edits  # noqa: E402
 
 FEW = {"hardswish": 8, "rms_norm": 8, "layer_norm": 8, "group_norm_swish": 6}

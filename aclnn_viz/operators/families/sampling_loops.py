@@ -128,14 +128,14 @@ def sampler(taps, axes):
     known = taps * taps * deep
     most = KNOWN // known  # points at a time
 
-    def units(part, first, last, each, gradOutput, input, grid, size, interpolation, padding, aligned, wanted, like,
+    def units(part, first, last, each, gradOutput, input, grid, size, interpolation, padding, aligned, wanted, like, places,
               inputGrad, gridSums):
         turned = wanted[1] and taps > 1  # the nearest pixel has no gradient of the grid
         channels, points, elements = gradOutput.shape[1], gradOutput.shape[2], input.shape[2]
         chunks = gridSums.shape[1]
         together = max(1, min(each, PIXELS // elements))
-        index, weight, slope = np.zeros((3, taps, most), np.int32), np.ones((3, taps, most)), np.zeros((3, taps, most))
-        pixels, weights = np.empty((known, most), np.int32), np.empty((known, most), like.dtype)
+        index, weight, slope = np.zeros((3, taps, most), places.dtype), np.ones((3, taps, most)), np.zeros((3, taps, most))
+        pixels, weights = np.empty((known, most), places.dtype), np.empty((known, most), like.dtype)
         slopes, dots = np.empty((axes, known, most)), np.empty((known, most))
         u, along = np.empty(most), np.empty(most)
         images = np.empty((together if wanted[0] else 0, elements), like.dtype)
@@ -194,6 +194,7 @@ def backward(outputs, gradOutput, input, grid, interpolationMode, paddingMode, a
     units = [(unit, unit, unit + 1) for unit in range(samples * chunks)]
     over(units, run, each, gradOutput, input.reshape(flat), grid.reshape(-1), np.array(size[::-1]), interpolationMode,
          paddingMode, alignCorners, np.array(outputMask), np.empty(0, compute),
+         np.empty(0, np.int32 if flat[2] < 2**31 else np.int64),
          outputs.get("inputGrad", np.empty((0, 0, 0), input.dtype)).reshape(-1, *flat[1:]), gridSums)
     if outputMask[1]:
         round_into(outputs["gridGrad"], gridSums.sum(axis=1).swapaxes(1, 2))
