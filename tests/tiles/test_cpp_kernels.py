@@ -220,6 +220,32 @@ extern "C" __global__ __aicore__ void fixed(GM_ADDR x, GM_ADDR y) {
     assert [av.tiles.run(cpp(wrong)[name], x, y).hazards[0].kind for name in ("through", "fixed")] == ["used after EnQue", "overlap"]
 
 
+def test_cores_in_turn_wait_for_their_own_copies_too(tmp_path):
+    (file := tmp_path / "turns.cpp").write_text("""#include "kernel_operator.h"
+using namespace AscendC;
+extern "C" __global__ __aicore__ void turns(GM_ADDR x, GM_ADDR z, GM_ADDR work) {
+    GlobalTensor<float> from, to;
+    GlobalTensor<int32_t> shared;
+    from.SetGlobalBuffer((__gm__ float *)x, 64), to.SetGlobalBuffer((__gm__ float *)z, 64), shared.SetGlobalBuffer((__gm__ int32_t *)work);
+    TPipe pipe;
+    TBuf<> held, flags;
+    pipe.InitBuffer(held, 256), pipe.InitBuffer(flags, 512);
+    auto tile = held.Get<float>();
+    auto own = flags.Get<int32_t>();
+    InitDetermineComputeWorkspace(shared, own);
+    DataCopy(tile, from, 64);
+    WaitPreBlock(shared, own);
+    SetAtomicAdd<float>();
+    DataCopy(to, tile, 64);
+    SetAtomicNone();
+    NotifyNextBlock(shared, own);
+}
+""", "utf-8")
+    x, z = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    run = av.tiles.run(cpp(file)["turns"], x, z, np.zeros(64, np.int32), cores=3, schedule="late")
+    assert run.hazards == () and np.array_equal(z, 3 * x)
+
+
 def test_the_header_numbers_what_the_machine_numbers():
     names = {"pipe_t": ["PIPE_S", "PIPE_V", "PIPE_MTE2", "PIPE_MTE3", "PIPE_ALL"]}
     for kind, choice in enumerate(CHOICES):

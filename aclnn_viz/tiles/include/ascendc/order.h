@@ -51,9 +51,11 @@ template <bool isAIVOnly = true>
 void SyncAll(AT) { ask("SyncAll", at); }
 template <bool isAIVOnly = true>
 void SyncAll(const GlobalTensor<int32_t> &memory, const LocalTensor<int32_t> &buffer, int32_t = 0, AT) { ask("SyncAll", at, memory, buffer); }
-// Vector cores in turn, in the order of their numbers: each turn is a phase between two meetings of all.
-inline void InitDetermineComputeWorkspace(GlobalTensor<int32_t> &, LocalTensor<int32_t> &) {}
+// Vector cores in turn, in the order of their numbers: each turn is a phase between two meetings of all. Each call begins with a
+// barrier of all pipes, on the first core, too (asc-devkit, impl/basic_api/dav_c220/kernel_operator_determine_compute_sync_impl.h).
+inline void InitDetermineComputeWorkspace(GlobalTensor<int32_t> &, LocalTensor<int32_t> &, AT) { PipeBarrier<PIPE_ALL>(at); }
 inline void WaitPreBlock(GlobalTensor<int32_t> &, LocalTensor<int32_t> &, AT) {
+    PipeBarrier<PIPE_ALL>(at);
     for (int64_t core = GetBlockIdx(at); core > 0; --core) SyncAll(at);
 }
 inline void NotifyNextBlock(GlobalTensor<int32_t> &, LocalTensor<int32_t> &, AT) {
