@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,9 @@ from pathlib import Path
 from aclnn_viz.errors import place_of, problem
 
 COMPILERS = ("g++", "clang++")
-SECONDS = 120  # a compiler that takes longer never ends
+SECONDS, KIBIBYTES = 120, 4 << 20  # a compiler that needs more never ends
+# The limit of memory holds in what the compiler starts, too.
+LIMITED = "sh", "-c", f'ulimit -v {KIBIBYTES} && exec "$@"', "sh"
 
 
 class CompileError(ValueError):
@@ -70,15 +73,20 @@ def kept(key: Iterable, name: str, make: Callable[[Path], object]) -> Path:
 
 def translate(command: list, text: str | None, file: Path, hidden: str = "") -> str:
     """Run a compiler, with a text as its input; return what it prints, and raise CompileError where it refuses `file`."""
-    try:
-        done = subprocess.run(list(map(str, command)), input=text, capture_output=True, encoding="utf-8", errors="replace",
-                              timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        raise CompileError(problem(f"{file.name} must compile", f"no end within {SECONDS} s",
-                                   "look for templates or constants that never end")) from None
-    if done.returncode:
-        raise CompileError(refusal(done.stderr, file, hidden))
-    return done.stdout
+    with subprocess.Popen([*LIMITED, *map(str, command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          encoding="utf-8", errors="replace", start_new_session=True) as process:
+        try:
+            made, complaint = process.communicate(text, SECONDS)
+        except BaseException as error:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # a compiler is several processes
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+            raise CompileError(problem(f"{file.name} must compile", f"no end within {SECONDS} s",
+                                       "look for templates or constants that never end")) from None
+    if process.returncode:
+        raise CompileError(refusal(complaint, file, hidden))
+    return made
 
 
 def refusal(text: str, file: Path, hidden: str = "") -> str:

@@ -45,6 +45,7 @@ SOURCES = (".cpp", ".cc", ".cxx", ".asc")
 # Sources leave out what only the device has, launches among it, where these macros say that a CPU runs them.
 FLAGS = ("-std=c++17", "-O0", "-w", "-Wno-narrowing", "-DASCENDC_CPU_DEBUG=1", "-D__CCE_KT_TEST__=1")
 SECONDS, BYTES = 60.0, 4 << 30  # a launch may take so long, and a core so much memory
+STARTS = 10.0  # seconds until the first entry can be called
 PRINTED = 1 << 16  # bytes that are shown of what a kernel prints
 APART = 1 << 16  # bytes between tensors in global memory, so that an address beyond one lies in none
 CALLS = 1 << 16  # bytes in which a core notes its calls, behind global memory
@@ -177,8 +178,18 @@ class Source:
 
     @cached_property
     def _kinds(self) -> dict[str, list[str]]:
-        listed = subprocess.run([self.binary, "list"], capture_output=True, encoding="utf-8", check=True).stdout
-        return {name: kinds for name, *kinds in map(str.split, listed.splitlines())}
+        # Objects outside of functions are made here for the first time: they may crash, exit, print, or never end.
+        try:
+            ended = subprocess.run([self.binary, "list"], capture_output=True, encoding="utf-8", errors="replace", timeout=STARTS,
+                                   stdin=subprocess.DEVNULL)
+            why = signal_named(-ended.returncode) if ended.returncode < 0 else f"exit({ended.returncode})"
+        except subprocess.TimeoutExpired as late:
+            ended, why = None, f"more than {late.timeout:g} s"
+        listed = {words[0]: words[1:] for words in map(str.split, ended.stdout.splitlines() if ended else ()) if words}
+        if not set(self.names) <= set(listed):
+            raise ValueError(problem(f"{self.file.name} starts, so that its entries can be called", f"{why} before the first",
+                                     "look at its objects outside of functions"))
+        return listed
 
     def __getitem__(self, name: str) -> "CppKernel":
         if name not in self._entries:

@@ -2,6 +2,7 @@
 
 import ctypes
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,6 +77,27 @@ def test_a_wrong_kernel_is_named_at_its_line(before, after, kind, at, tmp_path):
 def test_what_does_not_compile_says_so_in_the_compilers_words(before, after, said, tmp_path):
     with pytest.raises(ValueError, match=said):
         cpp(edited(tmp_path, before, after))
+
+
+@pytest.mark.parametrize("text, said", [
+    ("static int none = *(volatile int *)8;", "SIGSEGV before the first"), ("static int none = (exit(0), 1);", r"exit\(0\) before the first"),
+    ("static int none = []{ for (;;); return 1; }();", "more than 1 s before the first")])
+@pytest.mark.sampled(2)
+def test_objects_outside_of_functions_that_crash_exit_or_never_end(text, said, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules["aclnn_viz.tiles.cpp"], "STARTS", 1.0)
+    (file := tmp_path / "add.cpp").write_text("#include <cstdlib>\n" + ADD.read_text("utf-8") + text + "\n", "utf-8")
+    with pytest.raises(ValueError, match=said):
+        cpp(file)["add_custom"]
+
+
+def test_a_compiler_that_never_ends_leaves_no_process(tmp_path, monkeypatch):
+    monkeypatch.setattr("aclnn_viz.tiles.compiling.SECONDS", 1)
+    twice = "".join(f"#define {a} {b} {b} {b} {b} {b} {b} {b} {b}\n" for a, b in zip("ABCDEFGHI", "BCDEFGHIJ"))
+    (file := tmp_path / "add.cpp").write_text(ADD.read_text("utf-8") + twice + "#define J 1+\nint z = A 0;\n", "utf-8")
+    with pytest.raises(ValueError, match="no end within 1 s"):
+        cpp(file)
+    assert not [each for each in psutil.Process().children(recursive=True) if "cc1plus" in each.name()]
+    assert not [each for each in psutil.process_iter(["cmdline"]) if str(tmp_path) in " ".join(each.info["cmdline"] or ())]
 
 
 @pytest.mark.parametrize("name, defines, said", [
