@@ -13,7 +13,7 @@ from pathlib import Path
 from cases.test_lists import ATK, TTK
 from checking.test_triage import Written, pt
 import numpy as np
-from operators.test_document import DOCUMENT
+from gate_document import DOCUMENT
 from trying import TEXTS, changed, odd, spoiled, surface, text_of
 
 import aclnn_viz as av

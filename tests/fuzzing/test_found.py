@@ -12,7 +12,7 @@ from cases.test_lists import ATK
 from checking.test_triage import Written
 from in_child import in_child
 from machine import ROOT
-from operators.test_document import DOCUMENT
+from gate_document import DOCUMENT
 from trying import memory_limited
 
 import aclnn_viz as av
