@@ -20,7 +20,7 @@ ATTACKED = [("rms_norm", "float32", (3, 301)), ("rms_norm", "float16", (77, 5)),
 
 
 @pytest.mark.parametrize(("name", "dtype", "shape"), ATTACKED)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_no_order_of_sums_breaks_a_tolerance_named_sound(name, dtype, shape):
     for order, used in attack(av.case(name, dtype=dtype, shape=shape), 0):
         assert used <= 1.0, order

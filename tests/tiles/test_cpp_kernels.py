@@ -83,7 +83,7 @@ def test_what_does_not_compile_says_so_in_the_compilers_words(before, after, sai
 @pytest.mark.parametrize("text, said", [
     ("static int none = *(volatile int *)8;", "SIGSEGV before the first"), ("static int none = (exit(0), 1);", r"exit\(0\) before the first"),
     ("static int none = []{ for (;;); return 1; }();", "more than 1 s before the first")])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_objects_outside_of_functions_that_crash_exit_or_never_end(text, said, tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules["aclnn_viz.tiles.cpp"], "STARTS", 1.0)
     (file := tmp_path / "add.cpp").write_text("#include <cstdlib>\n" + ADD.read_text("utf-8") + text + "\n", "utf-8")
