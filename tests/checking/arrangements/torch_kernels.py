@@ -58,7 +58,7 @@ def softmax(gradOutput, output, dim):
 
 def smooth_l1_loss(gradOut, self, target, reduction, beta):
     x, y, g = torch.broadcast_tensors(t(self), t(target), t(gradOut))
-    norm = 1.0 / max(self.size, 1) if reduction == 1 else 1.0
+    norm = 1.0 / max(x.numel(), 1) if reduction == 1 else 1.0
     d = x - y
     slope = torch.where(d <= -beta, -torch.ones_like(d), torch.where(d >= beta, torch.ones_like(d), d / max(beta, 1e-30)))
     slope = torch.where(d == 0, torch.zeros_like(d), slope)
