@@ -3,7 +3,6 @@
 import json
 import os
 from dataclasses import replace
-from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -28,7 +27,7 @@ from aclnn_viz.storage.dumps import read_dumps
 from aclnn_viz.sweeps.ledger import Ledger
 from aclnn_viz.sweeps.recipes import draw, recipe
 
-LONG = "a" * 300
+SILU, LONG = av.operator("silu"), "a" * 300
 
 
 def listed(folder, **changed):
@@ -40,20 +39,12 @@ def given(array) -> None:
     draw(recipe({"operator": "tanh", "shape": [2], "gradOutput": {"array": "float32", "shape": [2], "base64": array}}))
 
 
-@cache
-def silu():
-    """An operator from outside of the kit, which no other test then finds among the kit's."""
-    op = av.operator(ROOT / "tests" / "elsewhere" / "my_silu")
-    registry._outside.pop(op.name)
-    return op
-
-
 def declared(**changed) -> None:
-    check(replace(silu(), **changed), ROOT / "tests" / "elsewhere" / "my_silu" / "declaration.py")
+    check(replace(SILU, **changed), ROOT / "aclnn_viz" / "operators" / "silu" / "declaration.py")
 
 
 def tensors(**changed) -> dict:
-    return silu().tensors | {"self": replace(silu().tensors["self"], **changed)}
+    return SILU.tensors | {"self": replace(SILU.tensors["self"], **changed)}
 
 
 REFUSED = {
@@ -67,13 +58,13 @@ REFUSED = {
     "a link of many brackets": (lambda folder: read_state("#moved=" + "[" * 5000), ValueError, "a state is what a link has after its #"),
     "no call of a dump": (lambda folder: triage(folder, call=""), ValueError, "one call of the dump is named"),
     "an output beyond memory": (lambda folder: av.operator("embedding").backward(**av.case("embedding").inputs | {"numWeights": 2**62}), MemoryError, "outputs fit"),
-    "two parameters of a name": (lambda folder: declared(prototype=silu().prototype.replace("*self", "*gradOutput")), ValueError, "names each parameter once"),
+    "two parameters of a name": (lambda folder: declared(prototype=SILU.prototype.replace("*self", "*gradOutput")), ValueError, "names each parameter once"),
     "a set for a dict": (lambda folder: declared(upstream={"gradOutput"}), ValueError, "upstream is a dict"),
     "a shape that is a number": (lambda folder: declared(tensors=tensors(shape=3)), ValueError, "shape is a str"),
     "an axis that is no name": (lambda folder: declared(tensors=tensors(shape="#P")), ValueError, "an axis of self is a name"),
     "a name with and without a star": (lambda folder: declared(tensors=tensors(shape="P")), ValueError, "a name with a star is several axes"),
-    "a page of another shape": (lambda folder: replace(silu(), page=SimpleNamespace(AXES=silu().page.AXES, backward=lambda xp, gradOutput, self: {
-        "gradInput": xp.concat((self, self), axis=0)})).backward(**av.case(silu(), shape=(3,)).inputs), ValueError, "a page gives gradInput the shape"),
+    "a page of another shape": (lambda folder: replace(SILU, page=SimpleNamespace(AXES=SILU.page.AXES, backward=lambda xp, gradOutput, self: {
+        "gradInput": xp.concat((self, self), axis=0)})).backward(**av.case(SILU, shape=(3,)).inputs), ValueError, "a page gives gradInput the shape"),
 }
 
 
