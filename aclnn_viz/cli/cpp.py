@@ -13,8 +13,8 @@ from aclnn_viz.errors import printable, problem
 from aclnn_viz.words.messages import tr
 
 
-def shown(command):
-    """The command, which shows what a compiler refuses in the compiler's own lines."""
+def with_compiler_lines(command):
+    """A command that prints what a compiler refuses in the compiler's own lines, where others print one line."""
     @wraps(command)
     def call(options) -> int:
         from aclnn_viz.tiles.compiling import CompileError
@@ -27,7 +27,7 @@ def shown(command):
     return call
 
 
-@shown
+@with_compiler_lines
 def run(options) -> int:
     """Build a C++ program that holds host and kernel, and run it in the current folder with CANN emulated.
 
@@ -64,7 +64,7 @@ def run(options) -> int:
     return left.status
 
 
-@shown
+@with_compiler_lines
 def check(options) -> int:
     """Tell whether a C++ kernel is right: hazards at its lines first, then its numbers.
 

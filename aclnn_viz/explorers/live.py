@@ -125,7 +125,19 @@ def saved(subject, state, data) -> str:
         elif len(made) <= LARGEST or not groups:
             return made
         else:
-            page, groups = _Page(subject, state, data, bool(page.moving)), groups[:-1] or [dict([*groups[0].items()][:-1])][:len(groups[0]) - 1]
+            page, groups = _Page(subject, state, data, bool(page.moving)), fewer(groups)
+
+
+def fewer(groups: list[dict]) -> list[dict]:
+    """The groups but the last; of the only one, all fields but the last.
+
+    >>> fewer([{"dtype": 0, "mode": 1}, {"beta": 2}]), fewer([{"dtype": 0, "mode": 1}]), fewer([{"dtype": 0}])
+    ([{'dtype': 0, 'mode': 1}], [{'dtype': 0}], [])
+    """
+    if len(groups) > 1:
+        return groups[:-1]
+    left = dict([*groups[0].items()][:-1])
+    return [left] if left else []
 
 
 def traced(subject, state, data) -> dict:

@@ -192,8 +192,8 @@ def _output(z, name: str):
 
 def _places(z, part) -> np.ndarray:
     """Which element of an output lies where in its matrix."""
-    shown = _output(z, part.name)
-    return z.place[next(k for k, one in enumerate(z.shown) if one is shown)][np.ix_(*shown.firsts)]
+    k = next(k for k, one in enumerate(z.shown) if one.term.name == part.name)
+    return z.place[k][np.ix_(*z.shown[k].firsts)]
 
 
 def pipes(data: Data) -> list[Panel]:

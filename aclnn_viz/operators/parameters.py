@@ -28,7 +28,7 @@ ARRAYS = {"bools": "bool", "ints": "int", "floats": "float"}
 _ACCEPTED = {
     "int": (int, np.integer), "bool": (bool, np.bool_), "float": (int, float, np.integer, np.floating), "str": (str,),
 }
-_NUMBERS = {np.float32, np.float64, np.float16, BFLOAT16.numpy.type, np.int64, np.int32}  # what an array of them holds is no question
+_NUMBERS = {np.float32, np.float64, np.float16, BFLOAT16.numpy.type, np.int64, np.int32}  # an array of these is taken as it is
 _PLAIN = {"int": int, "bool": bool, "float": float, "str": str}
 
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -44,8 +44,8 @@ def debugger(seconds: float) -> None:
     os.environ["ACLNN_VIZ_GDB"] = f"{seconds:g} {os.ttyname(sys.stdin.fileno())}"
 
 
-def included(folders: Iterable) -> list[str]:
-    """What names folders of headers to a compiler, which passes over those that are not there; NotADirectoryError for these."""
+def included(folders: Sequence) -> list[str]:
+    """The options that name folders of headers; NotADirectoryError for what is none, which a compiler would pass over."""
     for one in folders:
         if not place_of(one).is_dir():
             raise NotADirectoryError(problem("headers are in a folder", f"{one}, which is none", "mend the name"))

@@ -187,7 +187,7 @@ class Core:
         self.wait_for(name, [(memory, span)])
 
     def wait_for(self, name: str, reads=()):
-        """Let land what the scalar unit waits for."""
+        """The scalar unit waits: all that is ordered before takes effect."""
         horizon = [self.count[S], *self.seen[S][1:]]  # its own stores are in order
         one = Instruction(self, S, self.count[S], name, self.where(), horizon, None, reads, [], False)
         for memory, span in reads:

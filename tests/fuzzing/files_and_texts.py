@@ -10,9 +10,9 @@ import sqlite3
 import zipfile
 from pathlib import Path
 
+import numpy as np
 from cases.test_lists import ATK, TTK
 from checking.test_triage import Written, pt
-import numpy as np
 from gate_document import DOCUMENT
 from trying import TEXTS, changed, odd, spoiled, surface, text_of
 

@@ -1,8 +1,8 @@
 """What losses of single elements share: a loss and a slope for each pair of self and target, and a reduction.
 
-The loss is `each`, its sum, or its mean. What `count` is where target is longer than self, documents say apart: for L1 and soft margin
-the number of elements "of the output", the losses (and so here for smooth L1, whose document says neither); for the squared error
-x.numel(), which is that of self, and so in ATen's function. Elsewhere target has no more elements than self.
+The loss is `each`, its sum, or its mean, which divides by `count`. Where target has more elements than self, documents differ: L1 and
+soft margin divide by the number of losses ("elements of the output"), the squared error by that of self (x.numel(), as ATen does).
+The document of smooth L1 does not say; it divides by the number of losses here. Elsewhere target has no more elements than self.
 """
 
 from aclnn_viz.operators.operator import Attribute, Tensor

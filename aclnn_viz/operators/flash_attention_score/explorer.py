@@ -43,7 +43,7 @@ def _tiles(data: Data) -> Panel:
 
 
 def _keys(data: Data) -> Axis:
-    return Axis(tr("key"), -0.6, data.state.keys - 0.4)
+    return Axis(tr("key"), -0.6, data.state.keys - 0.4, ticks=tuple((k, str(k)) for k in range(0, data.state.keys, 1 + data.state.keys // 8)))
 
 
 def _scores(data: Data) -> Panel:
@@ -87,7 +87,7 @@ def headline(data: Data) -> list[str]:
         tr("Of {all} tiles {hidden} are hidden, {cut} masked, {whole} whole. A tile that is computed needs its rows of Q, K, V and dy, and of each "
            "query max, sum and D; P is computed again.", all=kinds.size, hidden=int((kinds == 0).sum()), cut=int((kinds == 1).sum()),
            whole=int((kinds == 2).sum())),
-        tr("Tiles after the first that bring a larger maximum, by which the sum before is rescaled: {n}.", n=written(grew, ".0f")),
+        tr("Tiles after the first with a larger maximum, by which the sum so far is rescaled: {n}.", n=written(grew, ".0f")),
         tr("Computed by {who}; from the truth: dqOut {dq}, dkOut {dk}, dvOut {dv}.", who=tr(data.computed_by),
            **dict(zip(("dq", "dk", "dv"), map(number, data.errors)))),
     ]
