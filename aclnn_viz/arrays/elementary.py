@@ -1,4 +1,4 @@
-"""sqrt, log, expm1, log1p, tanh, erf and erfc: in double-double with error bounds, in float64, and how far an error of x carries.
+"""sqrt, log, expm1, log1p, tanh, erf and erfc: in double-double with error bounds, in float64, and what an error of x does to each.
 
 `erf` and `erfc` are no functions of the Array API or of NumPy: the ufuncs `ERF` and `ERFC` stand for them, so that each
 number system treats them as it treats `np.tanh`. The complement erfc(x) = exp(-x**2) w(x) comes from Taylor series of w

@@ -1,8 +1,8 @@
-"""Which fractions an element can be: a multiple of a power of two, divided by one whole number for all elements.
+"""On which grid an exact result lies: whole multiples of step / divisor, of which a bound may leave only one.
 
-Products, sums and quotients by whole numbers of short numbers are such multiples. When a bound says that an exact
-number is next to one of them, it is that one: so it is known whether a gradient that was divided by 3 on the way lies
-on a tie of its format, which no number of digits could tell.
+Sums and products of numbers of a format, and their quotients by whole numbers, are whole multiples of a power of two (`step`) divided
+by a whole number (`divisor`). Where the error bound of a result reaches only one point of that grid, the exact result is that point.
+This decides whether a gradient that was divided by 3 lies halfway between two numbers of its format: more digits never would.
 """
 
 from math import lcm

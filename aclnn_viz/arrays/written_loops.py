@@ -1,7 +1,7 @@
-"""Loops that are written from a page in straight lines, for operators whose folder has none; numba compiles them.
+"""Loops made from an operator's page (see `straight.py`), where its folder has no loops of its own; numba compiles them.
 
-Single elements are one loop. Of rows each sum is a loop over the row, in float64, which computes again what it needs, and one more loop
-writes the outputs.
+An elementwise page becomes one loop. A page that sums along rows becomes, for each row, one loop for each sum, in float64, and one that
+writes the outputs; each loop computes again what it needs.
 """
 
 from functools import cache

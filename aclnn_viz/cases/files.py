@@ -1,7 +1,7 @@
 """Cases as files, for programs that are not Python, and for one failing case that is carried to another machine.
 
-`aclnn_viz.storage.cases` describes the files. Programs leave their outputs as DIR/000/out/NAME.npy or NAME.bin; both
-only if they hold the same.
+`aclnn_viz.storage.cases` describes the files. A program leaves its outputs as DIR/000/out/NAME.npy or NAME.bin; where both are there,
+they must hold the same numbers.
 """
 
 from collections.abc import Iterable, Iterator

@@ -5,9 +5,9 @@ Each axis is treated alone, in these steps:
     unnormalise -> border or reflection -> taps: indices, weights, and the derivatives of the weights
 
 so the weight of a tap is the product of one weight of each axis. Coordinates and weights are float64: in float32 the
-fraction that the weights are made of has lost as many digits as the size of the image has.
+fraction of a coordinate, of which the weights are made, has as many bits less as its whole part takes.
 
-Special coordinates as on Atlas A2, ops-cv image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad.h.
+nan, infinite and huge coordinates go where Atlas A2 sends them: ops-cv image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad.h.
 """
 
 BILINEAR, NEAREST, BICUBIC = range(3)
