@@ -67,6 +67,14 @@ def test_a_table_is_looked_up_and_its_json_is_not(module, entries):
     assert visible.OPEN not in json.dumps(module.to_json(found), ensure_ascii=False)
 
 
+def test_topics_and_places_of_conventions_are_looked_up(monkeypatch):
+    """In Chinese itself, because a message may hold another one."""
+    monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
+    found = rows()
+    for shown in (conventions.text_table(found), conventions.html_table(found)):
+        assert "折点" in shown and re.findall("kink|not finite|halfway between", shown) == []
+
+
 def test_the_table_of_kinks_is_looked_up(monkeypatch):
     """In Chinese itself, because a row of heads is one message."""
     monkeypatch.setattr(messages, "_translations", lambda: KNOWN)

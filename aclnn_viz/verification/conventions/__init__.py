@@ -41,7 +41,7 @@ def text_table(rows: list[Row]) -> str:
     for row in (rows := listed("rows", rows, Row)):
         if (row.operator, row.topic) != head:
             head = (row.operator, row.topic)
-            text += [tr("{name}: {what}", name=row.operator, what=row.topic), ""]
+            text += [tr("{name}: {what}", name=row.operator, what=tr(row.topic)), ""]
         text += [f"  {tr(row.where)}", _line(tr("kit"), _kit(row)), _line(tr("document"), tr(row.document)),
                  _line(tr("published"), tr(row.published)), _line("PyTorch", tr(row.pytorch)),
                  _line(tr("why"), tr(row.why)), ""]
@@ -52,7 +52,7 @@ def text_table(rows: list[Row]) -> str:
 def html_table(rows: list[Row]) -> str:
     """The rows as one table of a page, a line each."""
     head = [tr("operator"), tr("case"), tr("kit"), tr("document"), tr("published"), "PyTorch", tr("why")]
-    return as_html(tr("Conventions"), head, [(row.operator, tr("{name}: {what}", name=row.topic, what=row.where), _kit(row), *map(tr, (
+    return as_html(tr("Conventions"), head, [(row.operator, tr("{name}: {what}", name=tr(row.topic), what=tr(row.where)), _kit(row), *map(tr, (
         row.document, row.published, row.pytorch, row.why))) for row in listed("rows", rows, Row)])
 
 
