@@ -24,7 +24,7 @@ from aclnn_viz.words.messages import Choice, meant, message, tr
 LEVELS = {"formula": message("formula"), "tensor": meant("tensor", "tensor of a term"), "tiles": message("tiles"), "pipes": message("pipes")}
 DOWN = {"formula": message("Click a term to see its tensor."), "tensor": message("Click a number to see which tile computes it."),
         "tiles": message("Click an element to see the instructions of its tile."), "pipes": message(
-            "Filled instructions belong to the tile of the number; the table says what they wrote, and which term it is. Click the path to go back.")}
+            "Filled instructions belong to the tile of the number; the table says what they wrote, which term it is, and how far the program is off, which is not always as far as the formula. Click the path to go back.")}
 STEP, CHOSEN, OUTPUT, ALONG, GIVEN = range(5)  # kinds of marks
 MANY = 99  # rows of outputs: all that there are
 WIDEST = 90  # letters across that formulas have at least
@@ -33,7 +33,7 @@ LEGEND = {GIVEN: message("input"), STEP: message("elementwise"), ALONG: message(
 ROWS = 16  # of the table of instructions, at most
 IS = message("{term} {index} is {value}.")
 EXACT = message("No step has rounded it.")
-OFF = message("It is off by {off}, that is {error} ulp; the largest part, {share} ulp, comes from rounding {step}.")
+OFF = message("It is off by {off}, that is {error} ulp: what rounding each step adds, of either sign. The largest part, {share} ulp, comes from rounding {step}.")
 FORMULA, THE_OUTPUT = message("{formula}"), message("the output")
 HOME = next(name for name in FIRST if len(operator_of(Machine(name)).outputs) > 1)  # sums have more to show
 
