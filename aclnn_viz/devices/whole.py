@@ -81,7 +81,7 @@ def launchers(files: Sequence[Path]) -> Path:
 #include "acl/acl.h"
 extern "C" void {name}({", ".join(kinds)});
 #define ACLRT_LAUNCH_KERNEL(kernel) aclrtlaunch_##kernel
-#define aclrtlaunch_{name}(blocks, stream, ...) ({name}<<<blocks, nullptr, stream>>>(__VA_ARGS__), 0u)
+#define aclrtlaunch_{name}(blocks, stream, ...) ({name}<<<blocks, aclnn_viz::Addressed(), stream>>>(__VA_ARGS__), 0u)
 """
     return kept(("launchers", *texts.items()), "launchers", lambda folder: [(folder / name).write_text(text, "utf-8") for name, text in texts.items()])
 
