@@ -8,14 +8,16 @@ import time
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 
 MARK = "ACLNN_VIZ_CHILD"  # an environment variable, which what a process starts inherits
 PATIENCE = 10.0  # seconds against processes that start others while they are ended
 
 
 class Child(subprocess.Popen):
-    """A process in a session of its own, with `limits` of resources; `end` kills it and all that it has started."""
+    """A process in a session of its own, with `limits` of resources; `end` kills it and all that it has started.
+
+    Only what leaves the session and replaces its environment as well escapes.
+    """
 
     def __init__(self, command, env: Mapping[str, str] | None = None, limits: Mapping[int, int] | None = None, **how):
         value = uuid.uuid4().hex
@@ -37,8 +39,8 @@ class Child(subprocess.Popen):
 
     def _marked(self) -> list[int]:
         found = []
-        for place in Path("/proc").glob("[0-9]*/environ"):
-            with suppress(OSError), place.open("rb", 0) as file:  # it has ended, or is somebody else's
+        for one in filter(str.isdigit, os.listdir("/proc")):
+            with suppress(OSError), open(f"/proc/{one}/environ", "rb", 0) as file:  # it has ended, or is somebody else's
                 if file.read(len(self.mark)) == self.mark:
-                    found.append(int(place.parent.name))
+                    found.append(int(one))
         return found
