@@ -28,6 +28,7 @@ from aclnn_viz.tiles.cpp import NAME, entries_of
 from aclnn_viz.words.messages import tr
 
 SECONDS = 60.0
+WRITTEN = 4 << 30  # bytes of one file that a program may write
 TIME = 124  # the exit status of what took too long, as of timeout(1)
 FLAGS = ("-std=c++17", "-O0", "-g1", "-w", "-pthread", "-fno-pie")  # fixed addresses: a kernel is started at one
 LINK = ("-no-pie", "-pthread", "-Wl,--wrap=main,--no-as-needed", "-ldl")  # the library, even where a program calls nothing of it
@@ -140,7 +141,8 @@ def run(program: Path, words: Sequence[str] = (), emulator: Emulator | None = No
     emulator.until = begun + seconds
     with ours:
         with theirs:
-            process = Child([program, *words], os.environ | {"ACLNN_VIZ_CONTROL": str(theirs.fileno())}, {resource.RLIMIT_AS: machine_memory()},
+            process = Child([program, *words], os.environ | {"ACLNN_VIZ_CONTROL": str(theirs.fileno())},
+                            {resource.RLIMIT_AS: machine_memory(), resource.RLIMIT_FSIZE: WRITTEN},
                             pass_fds=[theirs.fileno()], stdout=streams[0], stderr=streams[1])
         server = threading.Thread(target=emulator.serve, args=(ours,), daemon=True)
         server.start()

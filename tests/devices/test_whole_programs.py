@@ -180,6 +180,13 @@ def test_the_command_prints_all_of_it_as_json(tmp_path, capsys):
     assert json.loads(trace.read_text())["traceEvents"]
 
 
+def test_of_much_that_a_program_prints_the_json_holds_the_beginning(tmp_path, capsys):
+    file = written(tmp_path, '#include <cstdio>\n#include "acl/acl.h"\nint main() { for (int k = 0; k < 1 << 18; ++k) std::puts("a line"); }\n')
+    assert cli.main(["cpp", "run", str(file), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)["output"]
+    assert said.startswith("a line\na line\n") and said.endswith("(the program printed more, which is not shown)") and len(said) < 1.1e6
+
+
 def test_a_hazard_that_is_allowed_is_said_and_is_no_reason_for_status_1(tmp_path, capsys):
     file = edited(tmp_path, "(__gm__ T *)numbers.z + each * GetBlockIdx(), each", "(__gm__ T *)numbers.z, each")
     for allowed, status in ((), 1), (("race between cores",), 0), (("overlap", "unwritten"), 1), (("race",), 2):
