@@ -19,7 +19,8 @@ from records import line
 HEAD = """# Bugs of the field in public Ascend C sources
 
 Written by `python benchmarks/ascendc_bugs.py FOLDER` from the rules in `ascendc_bugs.toml`: in each source one bug is made, and the machine (Atlas
-A2 as it is emulated) must name it at its line; "check": it fails, by hazards or by numbers. Line numbers are those of the edited file.
+A2 as it is emulated) must name it at its line: that of the edit, or where what it spoilt is first used; "check": it fails, by hazards or by
+numbers. Line numbers are those of the edited file. Two hosts grant no workspace, and the edit lets the kernel use one.
 
 | bug | source | edited lines | shown | line | named |
 | --- | --- | --- | --- | ---: | --- |"""
