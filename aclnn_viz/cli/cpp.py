@@ -12,6 +12,8 @@ from pathlib import Path
 from aclnn_viz.errors import printable, problem
 from aclnn_viz.words.messages import tr
 
+SHOWN = 1 << 20  # characters of what a program prints that --json holds
+
 
 def with_compiler_lines(command):
     """A command that prints what a compiler refuses in the compiler's own lines, where others print one line."""
@@ -52,9 +54,7 @@ def run(options) -> int:
             streams = [files.enter_context(tempfile.TemporaryFile("w+", 1, encoding="utf-8", errors="replace")) for _ in range(2)]
             files.enter_context(redirect_stdout(streams[0]))  # what kernels print
         left = whole.run(program, options.words, emulator, math.inf if options.gdb else options.seconds, streams, options.allow)
-        for one in filter(None, streams):
-            one.seek(0)
-        left.output, left.errors = (one.read() if one else "" for one in streams)
+        left.output, left.errors = (beginning(one) if one else "" for one in streams)
     if options.json:
         print(json.dumps(left.to_json(), indent=1))
     for sentence in [] if options.json else left.sentences:
@@ -62,6 +62,13 @@ def run(options) -> int:
     if options.trace:
         save(emulator.runs, Path(options.trace))
     return left.status
+
+
+def beginning(stream) -> str:
+    """The first MiB of a text that was written, and whether there is more."""
+    stream.seek(0)
+    text = stream.read(SHOWN)
+    return text + ("\n" + tr("(the program printed more, which is not shown)") if stream.read(1) else "")
 
 
 @with_compiler_lines

@@ -16,7 +16,6 @@ import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from signal import SIGKILL
 
 import numpy as np
 
@@ -213,7 +212,7 @@ class Emulator:
     def stop(self) -> None:
         """End the kernel that runs, because nobody waits for the program any more."""
         if self.running is not None and self.running.poll() is None:
-            os.killpg(self.running.pid, SIGKILL)
+            self.running.end()
 
     def sentences(self) -> list[str]:
         """What is to be said at the end of the program, for stderr."""

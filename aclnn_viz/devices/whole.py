@@ -7,13 +7,11 @@ line, so that the compiler's errors and all hazards are at the person's lines. P
 import os
 import re
 import resource
-import signal
 import socket
 import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,12 +21,14 @@ from aclnn_viz.devices.serving import Emulator
 from aclnn_viz.errors import place_of, problem, shown, signal_named
 
 from aclnn_viz.storage.reading import need_text
+from aclnn_viz.tiles.children import Child
 from aclnn_viz.tiles.compiling import CompileError, compiler, debugged, included, kept, translate
 from aclnn_viz.tiles.cpp import INCLUDE as KERNELS
 from aclnn_viz.tiles.cpp import NAME, entries_of
 from aclnn_viz.words.messages import tr
 
 SECONDS = 60.0
+WRITTEN = 4 << 30  # bytes of one file that a program may write
 TIME = 124  # the exit status of what took too long, as of timeout(1)
 FLAGS = ("-std=c++17", "-O0", "-g1", "-w", "-pthread", "-fno-pie")  # fixed addresses: a kernel is started at one
 LINK = ("-no-pie", "-pthread", "-Wl,--wrap=main,--no-as-needed", "-ldl")  # the library, even where a program calls nothing of it
@@ -81,7 +81,7 @@ def launchers(files: Sequence[Path]) -> Path:
 #include "acl/acl.h"
 extern "C" void {name}({", ".join(kinds)});
 #define ACLRT_LAUNCH_KERNEL(kernel) aclrtlaunch_##kernel
-#define aclrtlaunch_{name}(blocks, stream, ...) ({name}<<<blocks, nullptr, stream>>>(__VA_ARGS__), 0u)
+#define aclrtlaunch_{name}(blocks, stream, ...) ({name}<<<blocks, aclnn_viz::Addressed(), stream>>>(__VA_ARGS__), 0u)
 """
     return kept(("launchers", *texts.items()), "launchers", lambda folder: [(folder / name).write_text(text, "utf-8") for name, text in texts.items()])
 
@@ -141,10 +141,9 @@ def run(program: Path, words: Sequence[str] = (), emulator: Emulator | None = No
     emulator.until = begun + seconds
     with ours:
         with theirs:
-            process = subprocess.Popen([program, *words], pass_fds=[theirs.fileno()], stdout=streams[0], stderr=streams[1],
-                                       env=os.environ | {"ACLNN_VIZ_CONTROL": str(theirs.fileno())}, start_new_session=True)
-        with suppress(ProcessLookupError):  # it may have ended
-            resource.prlimit(process.pid, resource.RLIMIT_AS, (machine_memory(),) * 2)
+            process = Child([program, *words], os.environ | {"ACLNN_VIZ_CONTROL": str(theirs.fileno())},
+                            {resource.RLIMIT_AS: machine_memory(), resource.RLIMIT_FSIZE: WRITTEN},
+                            pass_fds=[theirs.fileno()], stdout=streams[0], stderr=streams[1])
         server = threading.Thread(target=emulator.serve, args=(ours,), daemon=True)
         server.start()
         late = False
@@ -156,9 +155,7 @@ def run(program: Path, words: Sequence[str] = (), emulator: Emulator | None = No
             emulator.stop()
             raise
         finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            process.end()
         server.join()
     status = TIME if late else process.returncode if process.returncode >= 0 else 128 - process.returncode
     sentences = emulator.sentences()

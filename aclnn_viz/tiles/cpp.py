@@ -8,6 +8,7 @@ it needs an answer, or may look at global memory, which is shared, too, so that 
 import math
 import os
 import re
+import resource
 import signal
 import struct
 import subprocess
@@ -30,6 +31,7 @@ from aclnn_viz.errors import listed, need, place_of, problem, shown, signal_name
 from aclnn_viz.operators import operator
 from aclnn_viz.storage.reading import need_text
 from aclnn_viz.tiles import copies, events, library, reductions, tensors, vector
+from aclnn_viz.tiles.children import Child
 from aclnn_viz.tiles.compiling import CompileError, compiler, debugged, included, kept, translate
 from aclnn_viz.tiles.launching import Program, Tiling
 from aclnn_viz.tiles.machine import Core, Machine, current
@@ -179,13 +181,19 @@ class Source:
     @cached_property
     def _kinds(self) -> dict[str, list[str]]:
         # Objects outside of functions are made here for the first time: they may crash, exit, print, or never end.
-        try:
-            ended = subprocess.run([self.binary, "list"], capture_output=True, encoding="utf-8", errors="replace", timeout=STARTS,
-                                   stdin=subprocess.DEVNULL)
-            why = signal_named(-ended.returncode) if ended.returncode < 0 else f"exit({ended.returncode})"
-        except subprocess.TimeoutExpired as late:
-            ended, why = None, f"more than {late.timeout:g} s"
-        listed = {words[0]: words[1:] for words in map(str.split, ended.stdout.splitlines() if ended else ()) if words}
+        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
+            process = Child([self.binary, "list"], limits={resource.RLIMIT_FSIZE: PRINTED, resource.RLIMIT_AS: BYTES}, stdin=subprocess.DEVNULL,
+                            stdout=printed, stderr=subprocess.DEVNULL)
+            try:
+                status = process.wait(STARTS)
+                why = signal_named(-status) if status < 0 else f"exit({status})"
+            except subprocess.TimeoutExpired:
+                why = f"more than {STARTS:g} s"
+            finally:
+                process.end()
+            printed.seek(0)
+            text = printed.read()
+        listed = {words[0]: words[1:] for words in map(str.split, text.splitlines()) if words}
         if not set(self.names) <= set(listed):
             raise ValueError(problem(f"{self.file.name} starts, so that its entries can be called", f"{why} before the first",
                                      "look at its objects outside of functions"))
@@ -313,10 +321,10 @@ class Launched:
         self.whys: dict[int, str] = {}
         self.printed = tempfile.TemporaryFile("w+b")
         passed = [self.file, reporting, *(one.fileno() for one in theirs)]
-        self.process = subprocess.Popen(
+        self.process = Child(
             [kernel.binary, "run", kernel.name, str(self.file), str(top), str(top + BYTES), str(reporting),
              *(str(one.fileno()) for one in theirs)],
-            env={**os.environ, "ACLNN_VIZ_TILING_KEY": str(kernel.key)}, pass_fds=passed, stdin=subprocess.DEVNULL, stdout=self.printed, stderr=self.printed, start_new_session=True)
+            env={**os.environ, "ACLNN_VIZ_TILING_KEY": str(kernel.key)}, pass_fds=passed, stdin=subprocess.DEVNULL, stdout=self.printed, stderr=self.printed)
         os.close(reporting)
         for one in theirs:
             one.close()
@@ -392,9 +400,7 @@ class Launched:
     def close(self):
         for one in self.sockets:
             one.close()
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        self.process.end()
         for start, memory, array in self.memories:
             array.reshape(-1).view(np.uint8)[...] = memory.bytes
             memory.array, memory.bytes = array, array.reshape(-1).view(np.uint8)

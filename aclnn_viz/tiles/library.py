@@ -156,17 +156,6 @@ def Gatherb(dst, src, offsets, repeats: int, block_step: int, step: int):
     _issue("Gatherb", [(dst, int(to.max()) + 1)], [(src, (src.end - src.start) // src.dtype.itemsize), (offsets, repeats * 8)], compute)
 
 
-def GatherMaskBits(dst, src, pattern, count: int) -> int:
-    """Pack the elements whose bit in a tensor is 1, and return how many; the bits are read when the call is made."""
-    core = current()
-    span, bits = pattern.part("GatherMask", False, -(-count // 8 // pattern.dtype.itemsize) * pattern.dtype.itemsize)
-    core.scalar_read("GatherMask", core.ub, span)
-    kept = np.flatnonzero(np.unpackbits(bits.view(uint8_t), bitorder="little")[:count])
-    if kept.size:
-        _issue("GatherMask", [(dst, kept.size)], [(src, count), (pattern, bits.size)], lambda x, _: (x[kept],))
-    return kept.size
-
-
 def Transposed(dst, src, tmp, planes: int, rows: int, columns: int):
     """Each plane of rows x columns, turned: Transpose of 16 x 16 elements, and of channels behind or before places."""
     count = planes * rows * columns

@@ -5,7 +5,9 @@ kernel is compiled for the types of that call, and launched with the cores, the 
 tiling function chose.
 """
 
+import os
 import re
+import resource
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -21,6 +23,7 @@ from aclnn_viz.errors import place_of, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.products import SOC
 from aclnn_viz.tiles import launching
+from aclnn_viz.tiles.children import Child
 from aclnn_viz.tiles.cpp import NOISE, SECONDS, SOURCES, CppKernel, compiled, cpp, entries_of, snake
 from aclnn_viz.tiles.launching import Program, Run, Tiling
 from aclnn_viz.tiles.memory import GlobalMemory
@@ -145,18 +148,20 @@ class Project:
 
     def _asked(self, *words: str, given: bytes = b"") -> list[list[str]]:
         """The lines that the host's program answers with, each as words."""
-        with tempfile.TemporaryFile("w+b") as report:
+        with tempfile.TemporaryFile("w+b") as report, tempfile.TemporaryFile("w+b") as complaints:
+            host = Child([self.host, str(report.fileno()), *words], limits={resource.RLIMIT_FSIZE: 64 << 20}, stdin=subprocess.PIPE,
+                         stdout=subprocess.DEVNULL, stderr=complaints, pass_fds=[report.fileno()])
             try:
-                left = subprocess.run([self.host, str(report.fileno()), *words], input=given, stdout=subprocess.DEVNULL,
-                                      stderr=subprocess.PIPE, pass_fds=[report.fileno()], timeout=SECONDS)
+                host.communicate(given, SECONDS)
             except subprocess.TimeoutExpired:
                 raise ValueError(problem(f"the host of {self.folder.name} answers within {SECONDS:g} s", "no answer: it may never end",
                                          "look at its tiling function")) from None
-            report.seek(0)
-            text = report.read().decode("utf-8", "replace")
-        if left.returncode:
-            said = left.stderr.decode("utf-8", "replace")[-300:]
-            raise ValueError(problem(f"the host of {self.folder.name} runs to its end", f"status {left.returncode} {said}",
+            finally:
+                host.end()
+            report.seek(0), complaints.seek(max(complaints.seek(0, os.SEEK_END) - 300, 0))
+            text, said = (one.read().decode("utf-8", "replace") for one in (report, complaints))
+        if host.returncode:
+            raise ValueError(problem(f"the host of {self.folder.name} runs to its end", f"status {host.returncode} {said}",
                                      "look at its tiling function; an optional input that is not given is a null pointer"))
         return [line.split() for line in text.splitlines()]
 

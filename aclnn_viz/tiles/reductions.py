@@ -199,7 +199,18 @@ class SELMODE(Enum):
     VSEL_CMPMASK_SPR, VSEL_TENSOR_SCALAR_MODE, VSEL_TENSOR_TENSOR_MODE = range(3)
 
 
-def _compare(name, dst, src, mode, count, other=(), numbers=()):
+def _strided(name: str, tensor, lanes: int, repeats: int, block_step: int, step: int):
+    """The spans of so many lanes of each repeat, whose blocks and repeats have strides in blocks, and what gives their elements."""
+    blocks, rest = divmod(lanes * tensor.dtype.itemsize, BLOCK)
+    steps, parts = (step * BLOCK, block_step * BLOCK), []
+    if blocks:
+        parts.append(tensor.part(name, False, BLOCK, (repeats, blocks), steps))
+    if rest:
+        parts.append(tensor.part(name, False, rest, (repeats, 1), steps, offset=blocks * block_step * BLOCK))
+    return [span for span, _ in parts], lambda: np.concatenate([values.reshape(repeats, -1) for _, values in parts], 1)
+
+
+def _compare(name, dst, src, mode, count, other=(), numbers=(), steps=()):
     core, size = current(), src.dtype.itemsize
     need_format(core, name, src.dtype)
     if src.dtype == int32_t and mode is not CMPMODE.EQ:
@@ -213,14 +224,28 @@ def _compare(name, dst, src, mode, count, other=(), numbers=()):
         count = count * size // REPEAT * REPEAT // size
     if count <= 0:
         return
-    spans = [tensor.span(name, False, count * size) for tensor in (src, *other)]
+    lanes = REPEAT // size
+    found = [_strided(name, tensor, lanes, count // lanes, *pair) for tensor, pair in zip((src, *other), steps)] if steps else [
+        ([span], values.view) for span, values in (tensor.part(name, False, count * size) for tensor in (src, *other))]
+    spans = [span for some, _ in found for span in some]
     write, out = dst.part(name, True, count // 8)
     _need_apart(core, name, write, spans)
-    given = [span.values(core.ub.bytes, src.dtype) for span in spans]
 
     def run():
-        out[...] = np.packbits(mode(*given, *numbers), bitorder="little")
+        out[...] = np.packbits(mode(*(values() for _, values in found), *numbers), bitorder="little")
     core.vector(name, run, spans, [write])
+
+
+def CompareRepeats(dst, src0, src1, cmpMode: CMPMODE, repeats: int, *steps: int):
+    """The form with strides of Compare and CompareScalar: of blocks and repeats of src0, then of src1 if it is a tensor.
+
+    Atlas A2 pays no heed to the mask of this form: all lanes of a repeat are compared, and their bits lie one after the other.
+    """
+    pairs, count = (steps[:2], steps[2:]), eight_bits(current(), "Compare", repeats, "repeatTime") * REPEAT // src0.dtype.itemsize
+    if hasattr(src1, "block"):
+        _compare("Compare", dst, src0, cmpMode, count, (src1,), steps=pairs)
+    else:
+        _compare("CompareScalar", dst, src0, cmpMode, count, numbers=(np.asarray(src1).astype(src0.dtype),), steps=pairs)
 
 
 def Compare(dst, src0, src1, cmpMode: CMPMODE, count: int):
@@ -293,26 +318,40 @@ def Gather(dst, src, srcOffset, srcBaseAddr: int, count: int):
     core.vector("Gather", run, [read, at], [write])
 
 
-def GatherMask(dst, src, pattern: int, count: int) -> int:
-    """Pack the elements of a fixed pattern, and return how many: 1 even lanes, 2 odd, 3 to 6 every fourth, 7 all.
+def GatherMask(dst, src, pattern, count: int, repeats: int = 1, blkStride: int = 1, repStride: int = 8, patternStride: int = 0) -> int:
+    """Pack `count` elements of each repeat, those of a pattern, and return how many: 1 even lanes, 2 odd, 3 to 6 every fourth, 7 all.
 
-    C++ spells the count as `reduceMode = true, mask = count, {1, 1, 8, 0}, rsvdCnt`.
+    A pattern may be a tensor, whose bits choose and are read when the call is made. C++ spells it
+    `reduceMode = true, mask = count, {blkStride, repeats, repStride, patternStride}, rsvdCnt`; strides are in blocks of 32 bytes.
     """
-    core, size = current(), src.dtype.itemsize
+    core = current()
     need_format(core, "GatherMask", src.dtype)
-    if pattern not in range(1, 8):
-        core.stop("copy parameters", message("GatherMask has pattern {pattern}, which must lie in 1 to 7", pattern=pattern))
-    first, step = {1: (0, 2), 2: (1, 2), 7: (0, 1)}.get(pattern, (pattern - 3, 4))
-    kept = len(range(first, counted(core, "GatherMask", count), step))
-    if not kept:
+    lanes = np.arange(counted(core, "GatherMask", count))
+    if hasattr(pattern, "block"):
+        unit = pattern.dtype.itemsize
+        length = -(-lanes.size // (8 * unit)) * unit
+        span, bits = pattern.part("GatherMask", False, length, (repeats,), (patternStride * BLOCK,))
+        seen = core.seen[S]
+        core.wait(S, core.snapshot(V))  # the vector unit reads them in its own order; the scalar unit learns only how many
+        core.scalar_read("GatherMask", core.ub, span)
+        core.seen[S] = seen
+        chosen, spans = np.unpackbits(np.ascontiguousarray(bits).view(uint8_t), 1, bitorder="little")[:, :lanes.size].astype(bool), [span]
+    else:
+        if pattern not in range(1, 8):
+            core.stop("copy parameters", message("GatherMask has pattern {pattern}, which must lie in 1 to 7", pattern=pattern))
+        first, step = {1: (0, 2), 2: (1, 2), 7: (0, 1)}.get(pattern, (pattern - 3, 4))
+        chosen, spans = np.tile(lanes % step == first, (repeats, 1)), []
+    if not (kept := int(chosen.sum())):
         return 0
-    (read, given), (write, out) = src.part("GatherMask", False, count * size), dst.part("GatherMask", True, kept * size)
-    if write.start != read.start:  # packed in place, as the vendor's example gather.asc does, no element is written before it is read
-        _need_apart(core, "GatherMask", write, [read])
+    reads, given = _strided("GatherMask", src, lanes.size, repeats, blkStride, repStride)
+    write, out = dst.part("GatherMask", True, kept * src.dtype.itemsize)
+    after = repeats == 1 or repStride >= -(-lanes.size * src.dtype.itemsize // BLOCK) * blkStride
+    # Packed in place, as the vendor's example gather.asc does, no element is written before it is read.
+    _need_apart(core, "GatherMask", write, spans if after and write.start == src.start else [*spans, *reads])
 
     def run():
-        out[...] = given[first::step].copy()
-    core.vector("GatherMask", run, [read], [write])
+        out[...] = given()[chosen]
+    core.vector("GatherMask", run, [*spans, *reads], [write])
     return kept
 
 

@@ -20,6 +20,7 @@ import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.devices import headers, whole
 from aclnn_viz.devices.serving import Emulator
+from aclnn_viz.tiles.compiling import CompileError
 
 pytestmark = pytest.mark.needs("g++")
 SOURCES = Path(__file__).parent / "cpp"
@@ -89,13 +90,41 @@ def test_headers_declare_what_those_of_the_stand_in_declare(tmp_path):
     assert len(found[0]) == len(names) + len(constants) > 120 and found[0] == found[1]
 
 
-@pytest.mark.parametrize("schedule, numbers", [("eager", "Numbers{"), ("late", "Numbers{"), (3, "Numbers{"), ("late", "new Numbers{")])
+@pytest.mark.parametrize("schedule", ["eager", "late", 3])
 @pytest.mark.sampled(1)
-def test_kernel_and_host_in_one_file(schedule, numbers, tmp_path):
-    """A struct is given by value, or by its address, as programs of ACLRT_LAUNCH_KERNEL give it."""
-    file = PROGRAM if numbers == "Numbers{" else edited(tmp_path, " Numbers{", f" {numbers}")
-    left, text = ran(file, words=["word"], schedule=schedule)
+def test_kernel_and_host_in_one_file(schedule):
+    left, text = ran(PROGRAM, words=["word"], schedule=schedule)
     assert (left.status, text, left.sentences) == (1, "0 1024 word\n", [])  # the program's own status
+
+
+NUMBERS = "#include <cstdint>\nstruct Numbers { float value; uint32_t at; };\n"
+FILL = """#include "kernel_operator.h"
+extern "C" __global__ __aicore__ void fill(GM_ADDR y, Numbers numbers) {
+    AscendC::GlobalTensor<float> out;
+    out.SetGlobalBuffer((__gm__ float *)y, 8), out.SetValue(numbers.at, numbers.value);
+}
+"""
+LAUNCH = """#include <cstdio>
+#include "aclrtlaunch_fill.h"
+int main() {
+    float h[8]; void *d; aclrtStream stream; Numbers numbers{2.5f, 3};
+    aclInit(nullptr), aclrtSetDevice(0), aclrtCreateStream(&stream), aclrtMalloc(&d, 32, ACL_MEM_MALLOC_HUGE_FIRST);
+    LAUNCH;
+    aclrtSynchronizeStream(stream), aclrtMemcpy(h, 32, d, 32, ACL_MEMCPY_DEVICE_TO_HOST), std::printf("%g\\n", h[3]);
+}
+"""
+
+
+@pytest.mark.parametrize("launch", ["ACLRT_LAUNCH_KERNEL(fill)(1, stream, d, &numbers)", "ACLRT_LAUNCH_KERNEL(fill)(1, stream, d, numbers)",
+                                    "fill<<<1, nullptr, stream>>>(d, numbers)", "fill<<<1, nullptr, stream>>>(d, &numbers)"])
+@pytest.mark.sampled(1)
+def test_a_struct_is_given_by_value_and_by_its_address_through_aclrt_launch_kernel_alone(launch, tmp_path):
+    files = written(tmp_path, NUMBERS + LAUNCH.replace("LAUNCH;", launch + ";")), written(tmp_path, NUMBERS + FILL, "fill.cpp")
+    if launch.endswith("(d, &numbers)") and "<<<" in launch:
+        with pytest.raises(CompileError, match=r"program.cpp:8:\d+: error"):
+            whole.build(files)
+    else:
+        assert ran(*files)[1] == "2.5\n"
 
 
 @pytest.mark.parametrize("before, after, kind, at", [
@@ -149,6 +178,13 @@ def test_the_command_prints_all_of_it_as_json(tmp_path, capsys):
     left = json.loads(capsys.readouterr().out)
     assert left["output"].endswith(" -x\n") and left["hazards"][0]["line"] == 36 and left["status"] == 1
     assert json.loads(trace.read_text())["traceEvents"]
+
+
+def test_of_much_that_a_program_prints_the_json_holds_the_beginning(tmp_path, capsys):
+    file = written(tmp_path, '#include <cstdio>\n#include "acl/acl.h"\nint main() { for (int k = 0; k < 1 << 18; ++k) std::puts("a line"); }\n')
+    assert cli.main(["cpp", "run", str(file), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)["output"]
+    assert said.startswith("a line\na line\n") and said.endswith("(the program printed more, which is not shown)") and len(said) < 1.1e6
 
 
 def test_a_hazard_that_is_allowed_is_said_and_is_no_reason_for_status_1(tmp_path, capsys):

@@ -169,6 +169,12 @@ def test_arguments_of_every_kind_and_what_is_printed(capsys):
         cpp(SOURCES / "formats.cpp")["add"]
 
 
+def test_a_right_kernel_in_odd_forms():
+    x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    run = av.tiles.run(cpp(SOURCES / "odd_forms.cpp")["odd_forms"], x, y, 64, schedule="late")
+    assert run.hazards == () and np.array_equal(y, 8 * x + 1)
+
+
 def test_of_much_that_a_kernel_prints_the_beginning_is_shown(tmp_path, capsys):
     (file := tmp_path / "loud.cpp").write_text("""#include "kernel_operator.h"
 extern "C" __global__ __aicore__ void loud(GM_ADDR y) {

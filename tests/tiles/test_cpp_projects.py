@@ -158,6 +158,17 @@ UINT = np.uint32
      lambda x: np.append([x[:64].min(), np.array([x[:64].argmin()], UINT).view("f4")[0], x[64:].min(), np.array([x[64:].argmin()], UINT).view("f4")[0]], np.zeros(252))),
     ("Duplicate(out, 0.0f, 2 * n); Duplicate(tmp, 3.0f, n); ReduceSum(tmp[n], tmp, in, n); Duplicate(tmp, 0.0f, 2 * n); out(0) = GetReduceRepeatSumSpr<float>()",
      lambda x: np.append(384, np.zeros(255))),
+    ("uint64_t kept; Duplicate(out, 0.0f, 2 * n); GatherMask(out, in, 1, true, 10, {2, 3, 4, 0}, kept); out(200) = float(kept)",
+     lambda x: np.concatenate([x[[32 * r + b for r in range(3) for b in (0, 2, 4, 6, 16)]], np.zeros(185), [15], np.zeros(55)])),
+    ("uint64_t kept; auto bits = tmp.ReinterpretCast<uint32_t>(); Duplicate(bits, 5u, 2); Duplicate(bits[8], 0x80000000u, 2); Duplicate(out, 0.0f, 2 * n);"
+     "GatherMask(out, in, bits, false, 0, {1, 2, 8, 1}, kept)",
+     lambda x: np.append(x[[0, 2, 32, 34, 95, 127]], np.zeros(250))),
+    ("auto bits = tmp.ReinterpretCast<uint8_t>(); Duplicate(out, 0.0f, 2 * n); Duplicate(tmp[64], 1.25f, 64);"
+     "Compare(bits, in, tmp[64], CMPMODE::LT, 3, 2, BinaryRepeatParams(1, 1, 0, 8, 8, 0)); Select(out, bits, in, 9.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, n)",
+     lambda x: np.append(np.where(x < 1.25, x, 9), np.zeros(128))),
+    ("auto bits = tmp.ReinterpretCast<uint8_t>(); Duplicate(out, 0.0f, 2 * n); Compares(bits, in, 1.25f, CMPMODE::LT, 64, 2, UnaryRepeatParams(1, 1, 8, 4));"
+     "Select(out, bits, in, 9.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, n)",
+     lambda x: np.append(np.where(np.append(x[:64], x[32:96]) < 1.25, x, 9), np.zeros(128))),
     ("Duplicate(out, 0.0f, 2 * n); out(3) = in(5)", lambda x: np.where(np.arange(256) == 3, x[5], 0))])
 @pytest.mark.sampled(3)
 def test_calls_that_only_cpp_has(call, meant, tmp_path):

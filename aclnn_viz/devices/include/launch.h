@@ -30,7 +30,7 @@ A taken(char *&from) {  // each argument begins at a multiple of 8 bytes
 }
 
 template <class T>
-struct Struct {  // given by value, or by its address as through ACLRT_LAUNCH_KERNEL
+struct Struct {  // given by value or, through ACLRT_LAUNCH_KERNEL, by its address
     T value;
     template <class U>
     Struct(const U &given) : value([&]() -> T {
@@ -38,10 +38,11 @@ struct Struct {  // given by value, or by its address as through ACLRT_LAUNCH_KE
         else return given;
     }()) {}
 };
-template <class T>
-using Given = std::conditional_t<std::is_class_v<T>, Struct<T>, T>;
+struct Addressed {};  // stands for l2 in what ACLRT_LAUNCH_KERNEL becomes
+template <class L2, class T>
+using Given = std::conditional_t<std::is_same_v<L2, Addressed> && std::is_class_v<T>, Struct<T>, T>;
 
-template <class... A>
+template <class L2, class... A>
 struct Launch {
     Entry entry;
     uint32_t blocks;
@@ -51,25 +52,25 @@ struct Launch {
         std::tuple<std::decay_t<A>...> values{taken<std::decay_t<A>>(bytes)...};  // braces: from left to right
         std::apply(reinterpret_cast<void (*)(A...)>(const_cast<void *>(kernel)), values);
     }
-    void operator()(Given<std::decay_t<A>>... values) const {
+    void operator()(Given<L2, std::decay_t<A>>... values) const {
         std::string bytes;
-        int64_t ends[] = {append<std::decay_t<A>>(bytes, values)..., 0};
+        int64_t ends[] = {append(bytes, values)..., 0};
         Entry whole = entry;
         whole.enter = reinterpret_cast<const void *>(&enter);
         launch(whole, bytes, ends, sizeof...(A), blocks, stream, tiling_key);
     }
     template <class T>
-    static int64_t append(std::string &bytes, const Given<T> &value) {
+    static int64_t append(std::string &bytes, const T &value) {
         bytes.append(reinterpret_cast<const char *>(&value), sizeof value);
         bytes.resize((bytes.size() + 7) / 8 * 8);
         return bytes.size();
     }
 };
 
-template <class... A>
-__attribute__((noinline)) Launch<A...> launched(void (*kernel)(A...), const char *name, const char *parameters, uint32_t blocks,
-                                                const void * = nullptr, void *stream = nullptr,
-                                                const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+template <class L2 = const void *, class... A>
+__attribute__((noinline)) Launch<std::decay_t<L2>, A...> launched(void (*kernel)(A...), const char *name, const char *parameters,
+                                                                  uint32_t blocks, const L2 & = {}, void *stream = nullptr,
+                                                                  const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
     return {{name, parameters, file, line, __builtin_return_address(0), reinterpret_cast<const void *>(kernel), nullptr},
             blocks, stream};
 }

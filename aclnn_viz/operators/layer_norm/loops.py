@@ -29,7 +29,7 @@ def rows(part, first, last, gradOut, input, mean, rstd, weight, gradInput, weigh
             along[i - whole] += grad * ((read(xs, i) - centre) * scale)
         # The gradient has nothing along 1 and along x-hat: shifting and scaling a row changes no x-hat.
         shift, projection = real(weight, straight.sum() / n), real(weight, along.sum() / n)
-        results = gradInput[row % gradInput.shape[0]]
+        results = gradInput[row if gradInput.shape[0] == input.shape[0] else part]
         for i in range(n):
             grad, xhat = read(grads, i), (read(xs, i) - centre) * scale
             write(results, i, (grad * read(weight, i) - (shift + xhat * projection)) * scale)
@@ -42,7 +42,7 @@ def backward(outputs, gradOut, input, mean, rstd, weightOptional, biasOptional):
     n, parts = input.shape[1], cuts(input.shape[0], input.size)
     weight = np.ones(n, compute) if weightOptional is None else weightOptional.astype(compute)
     weightSums, biasSums = np.zeros((2, len(parts), n))
-    unwanted = np.empty((1, n), input.dtype)  # every row is written there, and no one reads it
+    unwanted = np.empty((len(parts), n), input.dtype)  # each part writes its rows there, and no one reads them
     over(parts, rows, gradOut, input, mean.astype(compute), rstd.astype(compute), weight,
          outputs.get("gradInputOut", unwanted), weightSums, biasSums)
     for name, sums in (("gradWeightOut", weightSums), ("gradBiasOut", biasSums)):

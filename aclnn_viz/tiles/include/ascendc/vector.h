@@ -168,10 +168,19 @@ void Cast(const LocalTensor<T> &dst, const LocalTensor<U> &src, RoundMode mode, 
 }
 
 // ---- Comparisons and choices --------------------------------------------------------------------------------------------
-// The forms with a mask are offered where they treat all lanes, one after the other.
+// Atlas A2 pays no heed to the mask of a comparison. Other forms with a mask are offered where they treat all lanes, one after the other.
 
+inline bool together(int, bool) { return true; }
+inline bool together(const BinaryRepeatParams &one, bool once) {
+    return one.dstBlkStride == 1 && one.src0BlkStride == 1 && one.src1BlkStride == 1 &&
+           (once || (one.dstRepStride == 8 && one.src0RepStride == 8 && one.src1RepStride == 8));
+}
+inline bool together(const UnaryRepeatParams &one, bool once) {
+    return one.dstBlkStride == 1 && one.srcBlkStride == 1 && (once || (one.dstRepStride == 8 && one.srcRepStride == 8));
+}
 template <class T, class Lanes, class P>
-uint32_t all_lanes(const char *name, Lanes mask, int repeatTime, const P &, Place at) {
+uint32_t all_lanes(const char *name, Lanes mask, int repeatTime, const P &params, Place at) {
+    if (!together(params, repeatTime <= 1 && !mask_register.counter)) absent(name, "strides that leave lanes out", at);
     if constexpr (std::is_integral_v<Lanes>) {
         if (mask_register.counter) return uint32_t(mask);
         if (uint64_t(mask) != 256 / sizeof(T)) absent(name, "a mask that leaves lanes out", at);
@@ -185,7 +194,9 @@ void Compare(const LocalTensor<U> &dst, const LocalTensor<T> &src0, const LocalT
 template <class U, class T, bool isSetMask = true, class Lanes>
 void Compare(const LocalTensor<U> &dst, const LocalTensor<T> &src0, const LocalTensor<T> &src1, CMPMODE mode, Lanes mask,
              uint8_t repeatTime, const BinaryRepeatParams &params, AT) {
-    Compare(dst, src0, src1, mode, all_lanes<T>("Compare", mask, repeatTime, params, at), at);
+    if (mask_register.counter) return Compare(dst, src0, src1, mode, all_lanes<T>("Compare", mask, repeatTime, params, at), at);
+    call("CompareRepeats", at, dst.template ReinterpretCast<uint8_t>(), src0, src1, Choice<3, CMPMODE>{mode}, repeatTime,
+         params.src0BlkStride, params.src0RepStride, params.src1BlkStride, params.src1RepStride);
 }
 // The register that holds the bits of one repeat.
 template <class T, bool isSetMask = true, class Lanes>
@@ -204,12 +215,17 @@ void CompareScalar(const LocalTensor<U> &dst, const LocalTensor<T> &src0, Number
 template <class U, class T, class Number, bool isSetMask = true, class Lanes>
 void CompareScalar(const LocalTensor<U> &dst, const LocalTensor<T> &src0, Number scalar, CMPMODE mode, Lanes mask, uint8_t repeatTime,
                    const UnaryRepeatParams &params, AT) {
-    CompareScalar(dst, src0, scalar, mode, all_lanes<T>("CompareScalar", mask, repeatTime, params, at), at);
+    if (mask_register.counter) return CompareScalar(dst, src0, scalar, mode, all_lanes<T>("CompareScalar", mask, repeatTime, params, at), at);
+    call("CompareRepeats", at, dst.template ReinterpretCast<uint8_t>(), src0, T(scalar), Choice<3, CMPMODE>{mode}, repeatTime,
+         params.srcBlkStride, params.srcRepStride);
 }
-template <class U, class T, class Number, class... A>
+template <class U, class T, class Number>
 void Compares(const LocalTensor<U> &dst, const LocalTensor<T> &src0, Number scalar, CMPMODE mode, uint32_t count, AT) {
     CompareScalar(dst, src0, scalar, mode, count, at);
 }
+template <class U, class T, class Number, bool isSetMask = true, class Lanes>
+void Compares(const LocalTensor<U> &dst, const LocalTensor<T> &src0, Number scalar, CMPMODE mode, Lanes mask, uint8_t repeatTime,
+              const UnaryRepeatParams &params, AT) { CompareScalar(dst, src0, scalar, mode, mask, repeatTime, params, at); }
 template <class T, class U>
 void Select(const LocalTensor<T> &dst, const LocalTensor<U> &bits, const LocalTensor<T> &src0, const LocalTensor<T> &src1, SELMODE mode,
             uint32_t count, AT) { counted(), call("Select", at, dst, bits, src0, src1, Choice<4, SELMODE>{mode}, count); }
@@ -219,7 +235,14 @@ void Select(const LocalTensor<T> &dst, const LocalTensor<U> &bits, const LocalTe
 template <class T, class U, class S, bool isSetMask = true, class Lanes>
 void Select(const LocalTensor<T> &dst, const LocalTensor<U> &bits, const LocalTensor<T> &src0, S src1, SELMODE mode, Lanes mask,
             uint8_t repeatTime, const BinaryRepeatParams &params, AT) {
-    Select(dst, bits, src0, src1, mode, all_lanes<T>("Select", mask, repeatTime, params, at), at);
+    uint32_t count;
+    if constexpr (std::is_convertible_v<S, float>) {  // a number has no strides
+        UnaryRepeatParams strides(params.dstBlkStride, params.src0BlkStride, params.dstRepStride, params.src0RepStride);
+        count = all_lanes<T>("Select", mask, repeatTime, strides, at);
+    } else {
+        count = all_lanes<T>("Select", mask, repeatTime, params, at);
+    }
+    Select(dst, bits, src0, src1, mode, count, at);
 }
 
 // ---- Gathering, spreading, turning --------------------------------------------------------------------------------------
@@ -251,21 +274,21 @@ struct GatherMaskParams {
     GatherMaskParams(uint8_t block, uint16_t repeats, uint16_t src0Rep, uint8_t src1Rep)
         : src0BlockStride(block), repeatTimes(repeats), src0RepeatStride(src0Rep), src1RepeatStride(src1Rep) {}
 };
-template <class T>
-uint32_t gathered_elements(bool reduceMode, uint32_t mask, const GatherMaskParams &params, Place at) {
-    bool together = params.repeatTimes == 1 || (params.src0RepeatStride == 8 && (!reduceMode || mask == 256 / sizeof(T)));
-    if (params.src0BlockStride != 1 || !together) absent("GatherMask", "strides that leave lanes out", at);
-    return (reduceMode ? mask : 256 / sizeof(T)) * params.repeatTimes;
+template <class T, class Pattern>  // a number, or a tensor of bits
+void gather_mask(const LocalTensor<T> &dst, const LocalTensor<T> &src, const Pattern &pattern, bool reduceMode, uint32_t mask,
+                 const GatherMaskParams &params, uint64_t &rsvdCnt, Place at) {
+    rsvdCnt = uint64_t(ask("GatherMask", at, dst, src, pattern, reduceMode ? mask : uint32_t(256 / sizeof(T)), params.repeatTimes,
+                           params.src0BlockStride, params.src0RepeatStride, params.src1RepeatStride));
+    mask_register.counter = false;
 }
 template <class T>
 void GatherMask(const LocalTensor<T> &dst, const LocalTensor<T> &src, uint8_t pattern, bool reduceMode, uint32_t mask,
-                const GatherMaskParams &params, uint64_t &rsvdCnt, AT) {
-    rsvdCnt = uint64_t(ask("GatherMask", at, dst, src, pattern, gathered_elements<T>(reduceMode, mask, params, at)));
-}
+                const GatherMaskParams &params, uint64_t &rsvdCnt, AT) { gather_mask(dst, src, pattern, reduceMode, mask, params, rsvdCnt, at); }
 template <class T, class U>
 void GatherMask(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<U> &pattern, bool reduceMode, uint32_t mask,
                 const GatherMaskParams &params, uint64_t &rsvdCnt, AT) {
-    rsvdCnt = uint64_t(ask("GatherMaskBits", at, dst, src, pattern, gathered_elements<T>(reduceMode, mask, params, at)));
+    static_assert(sizeof(U) == sizeof(T), "the bits of a pattern are uint16_t for 16-bit elements, uint32_t for 32-bit ones");
+    gather_mask(dst, src, pattern, reduceMode, mask, params, rsvdCnt, at);
 }
 template <class T>
 void Brcb(const LocalTensor<T> &dst, const LocalTensor<T> &src, uint8_t repeatTime, const BrcbRepeatParams &params, AT) {
