@@ -311,7 +311,7 @@ class Depth:
     enough: float
 
 
-DEPTHS = {one.name: one for one in (Depth("quick", 1.5, 0.3, 0.3, 10.0, 0.0, 0.5), Depth("normal", 60.0, 2.5, 1.0, 10.0, 3.0, 0.8),
+DEPTHS = {one.name: one for one in (Depth("quick", 1.5, 0.3, 0.3, 10.0, 0.0, 0.5), Depth("normal", 60.0, 2.5, 1.4, 10.0, 3.0, 0.8),
                                     Depth("deep", 60.0, 6.0, 1.5, 30.0, 20.0, 10.0))}
 
 
