@@ -133,8 +133,10 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
         if cases is not None:
             dump = _listed(cases, op, scope, seed)
         ready = scope.cases(seed) if dump is None else scope.among(dump)
-        ready = few(ready) if level.name == "quick" and dump is None else ready
-        evidence = examine(kernel, ready, time_limit, call_limit, progress, scope.takes)
+        if dump is None:  # what decides comes first
+            first = few(ready)
+            ready = first if level.name == "quick" else [*first, *(one for one in ready if one not in first)]
+        evidence = examine(kernel, ready, time_limit, call_limit, progress, scope.takes, level.enough)
         if level.name == "deep" and dump is None and not evidence.failed:
             end = start + time_limit
             more = deeper(scope, seed, end - KEEPING * time_limit - time.monotonic())
@@ -145,9 +147,11 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
             trials = try_tiles(kernel, scope, seed, min(level.trials, left), evidence)
         tested = KernelUnderTest(kernel, scope, call_limit, evidence.lost)
         wrong = smallest([one for one in evidence.seen if one.misses])
-        small = shrink(wrong, tested, level.shrinking) if wrong and dump is None else None
+        began = time.process_time() - evidence.running  # a slow kernel takes of the time of the search, and at most half
+        small = shrink(wrong, tested, max(level.shrinking - evidence.running, level.shrinking / 2)) if wrong and dump is None else None
+        left = max(level.searching - (time.process_time() - began), level.searching / 2)
         return conclude(op, evidence, seed, scope, tested, small=small, seconds=time.monotonic() - start,
-                        allowed=allow_unsupported, device=device is not None, depth=level, trials=trials)
+                        allowed=allow_unsupported, device=device is not None, depth=replace(level, searching=left), trials=trials)
 
 
 def _opened(kernel, soc, cann):

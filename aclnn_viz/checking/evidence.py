@@ -104,6 +104,7 @@ class Evidence:
     first_failure: float | None = None  # seconds of the whole check, with the preparation of the cases
     start: float = field(default_factory=time.monotonic)
     earlier: float = 0.0  # seconds that went into the preparation of cases before
+    running: float = 0.0  # seconds of processor time in the kernel
 
     @property
     def failed(self) -> bool:
@@ -120,13 +121,18 @@ class Evidence:
 
 
 def examine(kernel: Callable, cases: Sequence[Ready | Prepared], time_limit: float = 600.0, call_limit: float | None = None,
-            progress: Callable | None = None, takes: Callable[[Case], bool] = lambda made: False) -> Evidence:
+            progress: Callable | None = None, takes: Callable[[Case], bool] = lambda made: False,
+            enough: float = float("inf")) -> Evidence:
     """Run a kernel on cases, one after another, and judge what it returns.
 
-    `takes` says whether the product computes a case: then the error code of a device is no excuse.
+    `takes` says whether the product computes a case: then the error code of a device is no excuse. A kernel that is
+    wrong on some cases is not run on more after `enough` seconds of processor time of its own: the rest of the time explains it.
     """
     evidence = Evidence()
     for number, one in enumerate(progress(cases, len(cases)) if progress else cases):
+        if evidence.running > enough and any(seen.misses for seen in evidence.seen):
+            evidence.unrun = message("stopped, since it is wrong and slow: {n} of {all} cases were not run", n=len(cases) - number, all=len(cases))
+            break
         if time.monotonic() - evidence.start > time_limit:
             evidence.unrun = message("stopped at the time limit: the rest of the cases was not run")
             break
@@ -151,7 +157,9 @@ def _examined(evidence: Evidence, kernel: Callable, one: Ready | Prepared, call_
 
     The kernel runs first: a case that it does not support needs no truth, and computing the truth takes longer.
     """
-    outcome = run(kernel, one.case, list(documented(one.case)), call_limit)
+    names, start = list(documented(one.case)), time.process_time()
+    outcome = run(kernel, one.case, names, call_limit)
+    evidence.running += time.process_time() - start
     refused = outcome.refused or outcome.by_code and not takes(one.case)
     evidence.refused += [one] * refused
     evidence.silent += outcome.outputs is None and not refused
@@ -199,25 +207,28 @@ def examine_deeper(evidence: Evidence, kernel: Callable, cases: Iterable[Prepare
 
 
 class Budget:
-    """A time limit for a search: `seconds` of processor time, and at most SHARED times as many of elapsed time."""
+    """A time limit for a search: `seconds` of processor time, and at most SHARED times as many of elapsed time.
+
+    All threads of the process count: a kernel runs in one of its own, and a library may compile it in others.
+    """
 
     def __init__(self, seconds: float):
-        self.end, self.latest = time.thread_time() + seconds, time.monotonic() + SHARED * seconds
-        self.look = 0.0  # elapsed time before which the limit cannot be reached; reading the processor's clock takes ten times as long
+        self.end, self.latest = time.process_time() + seconds, time.monotonic() + SHARED * seconds
+        self.look = 0.0  # elapsed time before which one thread cannot reach the limit; reading the clock of the processor takes ten times as long
 
     @property
     def over(self) -> bool:
         now = time.monotonic()
         if now < self.look:
             return False
-        left = min(self.end - time.thread_time(), self.latest - now)
+        left = min(self.end - time.process_time(), self.latest - now)
         self.look = now + left
         return left < 0
 
     @property
     def left(self) -> float:
         """The seconds that are left of it."""
-        return max(0.0, min(self.end - time.thread_time(), self.latest - time.monotonic()))
+        return max(0.0, min(self.end - time.process_time(), self.latest - time.monotonic()))
 
     def within(self, items: Iterable) -> Iterator:
         for item in items:

@@ -29,7 +29,8 @@ GENERATOR = '<meta name="generator" content="aclnn-viz check">'  # of pages that
 _BODY = "max-width:60em; margin:auto"
 NOTHING = message("none of those measured")
 MENDING = 0.6  # of the time of the search goes to edits of the reader's kernel at most, the rest to those of the page
-DEPENDENCE = 1.2  # seconds, for what its errors depend on where nothing explains them
+FRESHLY = 0.4  # of it to calls of the kernel on fresh cases: some kernels are compiled anew for each shape
+DEPENDENCE = 1.2, 0.2  # seconds at most, and of the search at least, for what its errors depend on where nothing explains them
 
 
 @dataclass(frozen=True)
@@ -296,7 +297,7 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
     @cache
     def fresh() -> list[CaseRun]:
         dtypes = {one.prepared.case.dtype for one in seen}  # a kernel in float32 is wrong in float64
-        return _but_conventions([one for one in fresh_runs(tested, seed, Budget(seconds)) if one.prepared.case.dtype in dtypes]) if tested else []
+        return _but_conventions([one for one in fresh_runs(tested, seed, Budget(FRESHLY * seconds)) if one.prepared.case.dtype in dtypes]) if tested else []
     yours, end = None, Budget(seconds)
     if tested and not tested.lost:
         yours = mend(tested.kernel, cheapest_first([one for one in seen if one.misses]), [one for one in seen if not one.misses],
@@ -316,7 +317,7 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
     if not explanation:
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
         law, stands = law_of(seen, evidence.right, fresh())
-        text = depends(op, failing, None if stands else tested, seed, min(DEPENDENCE, seconds))
+        text = depends(op, failing, None if stands else tested, seed, min(DEPENDENCE[0], max(end.left, DEPENDENCE[1] * seconds)))
         if law:
             text = [message("wrong exactly where {condition}", condition=law.text) if stands else
                     message("of the cases that were run exactly those are wrong with {condition}", condition=law.text), *text]

@@ -299,8 +299,8 @@ def _cast(value, dtype: str):
 
 @dataclass(frozen=True)
 class Depth:
-    """Seconds: after which no case starts, for the search of an explanation, for shrinking, at most for one call, and for the
-    orders, cores and buffers of a tile program."""
+    """Seconds: after which no case starts, for the search of an explanation, for shrinking, at most for one call, for the
+    orders, cores and buffers of a tile program, and for all calls of a kernel that is wrong, before the search begins."""
 
     name: str
     seconds: float
@@ -308,10 +308,11 @@ class Depth:
     shrinking: float
     call: float
     trials: float
+    enough: float
 
 
-DEPTHS = {one.name: one for one in (Depth("quick", 1.5, 0.3, 0.3, 10.0, 0.0), Depth("normal", 60.0, 2.5, 1.0, 10.0, 3.0),
-                                    Depth("deep", 60.0, 6.0, 1.5, 30.0, 20.0))}
+DEPTHS = {one.name: one for one in (Depth("quick", 1.5, 0.3, 0.3, 10.0, 0.0, 0.5), Depth("normal", 60.0, 2.5, 1.4, 10.0, 3.0, 0.8),
+                                    Depth("deep", 60.0, 6.0, 1.5, 30.0, 20.0, 10.0))}
 
 
 def depth_named(name: str) -> Depth:

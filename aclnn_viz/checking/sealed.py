@@ -51,6 +51,7 @@ STOPPED = {
     "answers": lambda it: message("reads {what} of the kit, which holds the answer", what=it),
     "process": lambda it: message("starts a process ({what})", what=it), "signal": lambda it: message("sends a signal ({what})", what=it),
     "network": lambda it: message("opens a connection ({what})", what=it), "file": lambda it: message("changes the file {what}", what=it),
+    "late": lambda it: message("writes to its outputs after it has answered") if it == "outputs" else message("writes to its inputs after it has answered"),
     "settings": lambda it: message("changes how a process runs ({what})", what=it),
     "memory": lambda it: message("opens {what}, which belongs to another process", what=it),
     "exchanged": lambda it: message("exchanges {what}, which is not its own", what=it)}
@@ -260,7 +261,7 @@ def check_sealed(op, kernel: str, seed: int | None = None, *, seconds: float = S
     op = operator(op)
     place, _, function = need(kernel, str, "a kernel is named as FILE.py:FUNCTION", "pass such as 'kernel.py:norm'").rpartition(":")
     if not place.endswith(".py") or not function.isidentifier():
-        raise ValueError(problem("a sealed kernel is FILE.py:FUNCTION", shown(kernel), "name a function of a file in Python"))
+        raise ValueError(problem("a kernel in a process of its own is FILE.py:FUNCTION", shown(kernel), "name a function of a file in Python"))
     place_of(place).open("rb").close()
     flag("allow_unsupported", allow_unsupported)
     for name, value, least in (("seconds", seconds, 0), ("memory", memory, 1 << 28)):

@@ -116,19 +116,20 @@ def receive(file, most: int = 1 << 62) -> tuple[bytes, bytes]:
     return file.read(head), file.read(body)
 
 
-def answered(returned) -> tuple[dict, dict[str, np.ndarray]]:
-    """What a kernel returned, as names and arrays; what lies is asked for its memory."""
+def answered(returned) -> tuple[dict, dict[str, np.ndarray], list[np.ndarray]]:
+    """What a kernel returned, as names and copies of arrays, and these arrays; what lies is asked for its memory."""
     keys = list(returned.keys()) if hasattr(returned, "keys") else None
     numbers = isinstance(returned, list) and all(isinstance(each, (int, float, list)) for each in returned)
     one = keys is None and (numbers or not isinstance(returned, (tuple, list)))
     values = [returned[key] for key in keys] if keys is not None else [np.asarray(returned) if numbers else returned] if one else list(returned)
-    arrays = {str(k): np.array(as_array(value), subok=False) for k, value in enumerate(values) if value is not None}
+    places = {str(k): as_array(value) for k, value in enumerate(values) if value is not None}
+    arrays = {name: np.array(place, subok=False) for name, place in places.items()}
     for name, array in arrays.items():
         if array.dtype.kind not in "biufV" or array.dtype.hasobject:
             raise TypeError(f"returns {type(values[int(name)]).__name__} where an array of numbers is expected")
     return {"one": one, "names": [str(key)[:200] for key in (range(len(values)) if keys is None else keys)], "dict": keys is not None,
             "kinds": sorted({type(value).__name__ for value in values if isinstance(value, np.ndarray) and type(value) is not np.ndarray}),
-            "shared": any(a is b for k, a in enumerate(values) for b in values[:k] if a is not None)}, arrays
+            "shared": any(a is b for k, a in enumerate(values) for b in values[:k] if a is not None)}, arrays, [*places.values()]
 
 
 def raised(error: BaseException, file: str) -> dict:
@@ -168,6 +169,7 @@ def main(number: str, memory: str, name: str) -> None:
     except BaseException as error:
         send(stream, json.dumps(raised(error, file)).encode())
         return
+    left: list[tuple[str, np.ndarray, bytes]] = []  # of the call before: what it had and gave
     while True:
         if found := ask(held):
             stop("exchanged", found)
@@ -175,19 +177,24 @@ def main(number: str, memory: str, name: str) -> None:
             given = pickle.loads(receive(stream)[0])  # the judge's; nothing that goes back is
         except struct.error:
             return
+        for what, array, bits in left:
+            if np.asarray(array).tobytes() != bits:
+                stop("late", what)
         inputs = {name: np.ndarray(*value) if is_array else value for name, (is_array, value) in given.items()}
         memories = {name: value[2] for name, (is_array, value) in given.items() if is_array}
-        before, returned = {name: one.tobytes() for name, one in memories.items()}, answered  # until there is an answer
+        before, returned, places = {name: one.tobytes() for name, one in memories.items()}, answered, []  # until there is an answer
         try:
             with np.errstate(all="ignore"):
                 returned = kernel(**inputs)
-                head, arrays = answered(returned)
+                head, arrays, places = answered(returned)
         except BaseException as error:  # a kernel, and what it returns, may raise anything, SystemExit included
             head, arrays = raised(error, file) | ({} if returned is answered else {"returned": True}), {}
         if found := ask(held):
             stop("exchanged", found)
         body = io.BytesIO()
         np.savez(body, **arrays, **{f"memory {name}": one for name, one in memories.items() if one.tobytes() != before[name]})
+        left = [*(("outputs", place, array.tobytes()) for place, array in zip(places, arrays.values())),
+                *(("inputs", one, one.tobytes()) for one in memories.values())]
         send(stream, json.dumps(head | {"answer": True}).encode(), body.getvalue())
 
 

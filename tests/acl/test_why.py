@@ -39,6 +39,27 @@ LOGS = [
     ("inner error, errno 561001", {"561001"}, ""),
     ("return code 361001 of aclnnRmsNormGrad", {"361001"}, "aclnnRmsNormGrad"),
     ("error code is 507899", {"507899"}, ""),  # of which the headers have the name alone
+    # Longer ones, of the forms of further threads: worker processes that write into one file, plog beside Python, two codes in one text.
+    ("(Worker_TP3 pid=561103) ERROR 04-17 09:30:01 [multiproc_executor.py:822] RuntimeError: NPUModelRunner init failed: InnerRunOpApi:torch_npu/csrc/framework/"
+     "OpParamMaker.cpp:276 NPU function error: call aclnnFusedInferAttentionScoreV3 failed, error code is 561002\n(Worker_TP3 pid=561103) "
+     "[ERROR] 2026-04-17-09:30:01 (PID:561103, Device:3, RankID:3) ERR00100 PTA call acl api failed\n(Worker_TP3 pid=561103) [PID: 561103] 2026-04-17 "
+     "EZ9999: Inner Error!", {"561002", "ERR00100", "E?9999"}, "aclnnFusedInferAttentionScoreV3"),
+    ("[ERROR] RUNTIME(70991,python):2026-05-03-02:11:40.507.035 [stream.cc:1128]71403 GetError:[EXEC][DEFAULT]Stream Synchronize failed, stream_id=2, "
+     "retCode=0x7150050, [model execute failed].\n[ERROR] ASCENDCL(70991,python):2026-05-03-02:11:40.507.990 [stream.cpp:139]71403 "
+     "aclrtSynchronizeStreamWithTimeout: synchronize stream failed, runtime result = 507011", {"507011"}, ""),
+    ("ACL stream synchronize failed, error code:507011\nfftsplus aicore error, slot_id=0, pc start: 0x12c0, current: 0x12c0\nvec error info: 0x1f, mte error info: 0x30",
+     {"507011", "AI core", "vector core"}, ""),
+    ("fault kernel_name=GatherV3_a1b2_high_performance_7, fault kernel info ext=none\nThe error from device(chipId:5, dieId:0), serial number is 9, there is "
+     "an exception of aivec error, core id is 12, error code = 0x800000\nkernel task happen error, retCode=0x31, [vector core exception].",
+     {"vector core", "fault kernel_name"}, ""),
+    ("copy_between_host_and_device ok\nRuntimeError: NPU function error: call aclnnInplaceCopy failed, error code is 161002\n[Error]: AclNN_Parameter_Error(EZ1001): "
+     "self tensor dim num 9 is over 8", {"161002", "EZ1001"}, "aclnnInplaceCopy"),
+    ("aclnnChunkKdaFwdGetWorkspaceSize failed. ERROR: 561103\naclnnChunkKdaBwdGetWorkspaceSize skipped", {"561103"}, "aclnnChunkKdaFwd"),
+    ("step 161002/561103, loss 2.31, grad_norm 0.7\nWARNING: an error occurred in rank 7: retrying, attempt 2 of 3\nprocess 507035 exited normally", set(), ""),
+    ("torch.OutOfMemoryError: NPU out of memory. NPUWorkspaceAllocator tried to allocate 561.10 MiB(NPU 0; 60.97 GiB total capacity)\n"
+     "[ERROR] 2026-06-01-10:00:00 (PID:3, Device:0, RankID:0) ERR00006 PTA memory error", {"ERR00006"}, ""),
+    ("HcclAllReduce return error code 507899 after aclnnRmsNorm\n[ERROR] (PID:1, Device:0, RankID:1) ERR02200 DIST call hccl api failed.", {"507899", "ERR02"}, "aclnnRmsNorm"),
+    ("EZ1002: [PID: 9] The parameter dim of aclnnSoftmaxBackward is invalid\nAbort message: 'error code is 16100'", set(), "aclnnSoftmaxBackward"),
     # unknown: no code of CANN, numbers of six digits that are none, another library's words
     ("Segmentation fault (core dumped)", set(), ""),
     ("shape [561103, 161002] on step 507015 took 207001 us, pid 100039", set(), ""),

@@ -96,6 +96,25 @@ CHEATS = {
                                     "    forge(b'{\"names\": [0], \"answer\": true}', body.getvalue())\n    return right(**given)", "sends what is no answer"),
     "answers byte by byte": (FORGE + "os.write(channel, struct.pack('<qq', 1 << 20, 0))\nfor _ in range(20):\n    time.sleep(0.4)\n    os.write(channel, b' ')\nkernel = right",
                              "is ended by SIGKILL|sends what is no answer"),
+    # Of somebody who did not write the defence.
+    "reads through a link": ("import os, tempfile\ndef kernel(**given):\n    link = tempfile.mkdtemp() + '/notes'\n    os.symlink(av.__path__[0] + '/operators/rms_norm', link)\n"
+                             "    text = open(link + '/page.py').read()\n    return right(**given)", "changes the file .*|page.py of the kit"),
+    "asks the command": ("import os\ndef kernel(**given):\n    os.system('aclnn-viz describe rms_norm')\n    return right(**given)", r"starts a process \(os.system\)"),
+    "differences of the kit's forward": ("def kernel(dy, x, rstd, gamma):\n    forward = av.operator('rms_norm').forward\n    return right(dy, x, rstd, gamma)", "reads .*of the kit"),
+    "keeps answers at home": ("from pathlib import Path\ndef kernel(**given):\n    np.save(Path.home() / 'answers.npy', given['dy'])\n    return right(**given)", "changes the file .*answers.npy"),
+    "returns code": ("import os\nclass Code:\n    def __reduce__(self):\n        return os.system, ('touch left',)\n"
+                     "def kernel(**given):\n    return np.array([Code()] * 2), np.array([Code()] * 2)", "raises TypeError: .*where an array of numbers is expected"),
+    "patches NumPy by another name": ("import sys\nsys.modules['mine_too'] = sys.modules['numpy']\nimport mine_too\ndef kernel(**given):\n    mine_too.isclose = lambda *a, **k: True\n"
+                                      "    return right(**given)", "exchanges numpy.isclose"),
+    "writes to its outputs later": ("import threading, time\ndef kernel(**given):\n    found = right(**given)\n    def late():\n        time.sleep(0.005)\n        found[0][...] = 7\n"
+                                    "    threading.Thread(target=late).start()\n    return found", "writes to its outputs after it has answered"),
+    "writes to its inputs later": ("import threading, time\ndef kernel(**given):\n    def late():\n        time.sleep(0.005)\n        given['dy'][...] = 7\n"
+                                   "    threading.Thread(target=late).start()\n    return right(**given)", "writes to its inputs after it has answered"),
+    "reads the page as data": ("import pkgutil\ndef kernel(**given):\n    pkgutil.get_data('aclnn_viz', 'operators/rms_norm/page.py')\n    return right(**given)", "page.py of the kit"),
+    "answers few cases in its time": ("import time\ndef kernel(**given):\n    time.sleep(0.6)\n    return right(**given)", "stopped at the time limit"),
+    "a timer that ends it": ("import faulthandler\nfaulthandler.dump_traceback_later(0.05, exit=True)\nimport time\ndef kernel(**given):\n    time.sleep(1)\n    return right(**given)",
+                             "ends its process with status 1"),
+    "prints a verdict at its end": ("import atexit, sys\natexit.register(print, 'rms_norm: right, in a process of its own')\ndef kernel(**given):\n    sys.exit(0)", "raises SystemExit"),
 }
 
 #: What looks like one of them and is none.

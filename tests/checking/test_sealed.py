@@ -64,7 +64,7 @@ def test_a_seed_is_drawn_and_said(tmp_path):
 
 
 @pytest.mark.parametrize(("kernel", "options", "part"), [
-    ("mine.cpp:kernel", {}, "a sealed kernel is FILE.py:FUNCTION"), (3, {}, "a kernel is named as"), ("math:sqrt", {}, "a sealed kernel is"),
+    ("mine.cpp:kernel", {}, "a kernel in a process of its own is FILE.py:FUNCTION"), (3, {}, "a kernel is named as"), ("math:sqrt", {}, "a kernel in a process of its own is"),
     ("mine.py:kernel", {"seconds": 0}, "seconds is a number above 0"), ("mine.py:kernel", {"memory": 5}, "memory is a number above"),
     ("mine.py:kernel", {"dtypes": ["int3"]}, "int3"), ("nowhere.py:kernel", {}, "nowhere.py")])
 def test_what_cannot_be_judged_is_refused(kernel, options, part, tmp_path, monkeypatch):

@@ -26,6 +26,12 @@ def test_no_order_of_sums_breaks_a_tolerance_named_sound(name, dtype, shape):
         assert used <= 1.0, order
 
 
+def test_in_float64_a_tolerance_allows_for_the_rounding_of_the_exact_number():
+    case = av.case("tanh", dtype="float64", shape=(4, 1000), seed=293977369)
+    (_, used), *_ = attack(case, 0)
+    assert 0.5 < used <= 1.0
+
+
 def test_the_attack_breaks_a_tolerance_that_holds_for_trees_alone():
     case = av.case("rms_norm", shape=(4096, 2), dy=1.0, x=np.float32(1.0) + np.random.default_rng(0).random((4096, 2), np.float32))
     trees, every = av.tolerance("rms_norm", cases=[case], plan="pairwise"), av.tolerance("rms_norm", cases=[case])
