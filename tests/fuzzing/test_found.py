@@ -27,6 +27,7 @@ from aclnn_viz.operators.checked import check
 from aclnn_viz.operators.prototype import parse
 from aclnn_viz.operators.skeleton import new_operator
 from aclnn_viz.storage.dumps import read_dumps, tensors as described_in
+from aclnn_viz.storage.results import new_file
 from aclnn_viz.sweeps.ledger import Ledger
 from aclnn_viz.sweeps.recipes import draw, recipe
 from aclnn_viz.tiles.compiling import refusal
@@ -66,6 +67,7 @@ REFUSED = {
     "outputs alone": (new("mine", ("输入", "输出")), ValueError, "a backward operator takes a tensor"),
     "a word of Python as a name": (new("import", ("", "")), ValueError, "an operator needs a name"),
     "a name that no file can have": (new(LONG, ("", "")), ValueError, "an operator needs a name of at most 100 letters"),
+    "a folder by its dot": (lambda folder: new_file(".", True, lambda old: bool(old.read_bytes())).__enter__(), FileExistsError, "this result is a file"),
     "a pipe as an input": (lambda folder: os.mkfifo(folder / "x.npy") or on_file("x.npy")(folder), ValueError, "an array is taken from"),
     "a pipe of bytes": (lambda folder: os.mkfifo(folder / "x") or on_file("x:float32:2")(folder), ValueError, "x holds 2 elements of float32"),
     "lengths below 0": (on_file("x:float32:2x-1x-2"), ValueError, "a file is given as FILE.npy or FILE:DTYPE:SHAPE"),
