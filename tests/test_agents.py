@@ -20,11 +20,16 @@ int main(int count, char **words) { printf("%d %s", aclInit(nullptr), words[1]);
 
 WRONG = "def kernel(**given):\n    dx, dgamma = right(**given)\n    return dx, 2 * dgamma"
 HARDSWISH = f"{ROOT}/tests/tiles/cpp/hardswish_grad.cpp:hardswish_grad"
+HARD = """import numpy as np
+def hard(gradOutput, self):
+    return gradOutput * np.where(self < -3, 0, np.where(self > 3, 1, self / 3 + np.float32(0.5)))
+"""
 CALLS = {
     "described": ("describe", {"operator": "rms_norm"}), "why": ("why", {"text": "561103"}), "an option": ("describe", {"operator": "--help"}),
     "bounds": ("tolerance", {"operator": "tanh", "shape": [8], "dtype": "float16", "let_through": [1e-3, 1e-3]}),
     "wrong": ("explain", QUICK | {"source": RIGHT + WRONG}), "cheat": ("check", QUICK | {"source": RIGHT + CHEATS["ends its judge"][0]}),
     "right": ("check", QUICK | {"source": RIGHT + HONEST["plain"][0]}), "no operator": ("check", QUICK | {"operator": "nowhere", "source": "kernel = 3"}),
+    "no text": ("describe", {"operator": "a\0b"}), "no seed but 0": ("check", QUICK | {"operator": "hardswish", "source": HARD, "kernel": "hard", "seed": 0}),
     "ran": ("cpp_run", {"source": ADD, "arguments": ["--x"]}), "tiles": ("tiles", {"operator": "hardswish", "kernel": HARDSWISH, "depth": "quick", "dtypes": ["float32"]}),
 }
 
@@ -55,11 +60,13 @@ def test_tools_answer_what_the_command_line_answers(answers):
 
 def test_what_cannot_be_carried_out_is_an_error_with_its_reason(answers):
     assert "operator is a name or a place" in answers["an option"] and "nowhere" in answers["no operator"]
+    assert "arguments are texts that a process takes: got " in answers["no text"]
 
 
 def test_verdicts_are_data_and_a_cheat_harms_nothing(answers):
     assert [(answers[name]["passed"], answers[name]["status"]) for name in ("wrong", "cheat", "right")] == [(False, 1), (False, 1), (True, 0)]
     assert answers["wrong"]["check"]["outputs"] == {"dgammaOut": answers["wrong"]["check"]["failed"]} and answers["wrong"]["cause"]
+    assert answers["no seed but 0"]["passed"] and answers["no seed but 0"]["seed"] == 0
     assert "sends a signal" in answers["cheat"]["verdict"] and set(answers["right"]) == {*SHORT}
 
 

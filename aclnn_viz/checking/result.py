@@ -115,7 +115,7 @@ class CheckResult:
 
     def __str__(self) -> str:
         lines = [self._verdict()]
-        lines += [tr(self.cause)] * bool(self.explanation or self.diagnosis and self.diagnosis.name)
+        lines += [tr(self.cause)] * bool(self.explanation and self.cause != self.diagnosis.text)  # which has a line of its own below
         lines += map(tr, self.notes)
         lines += [tr(self.unrun)] * self.stopped
         lines += ["", tr("diagnosis: {text}", text=self.diagnosis)] * (self.diagnosis is not None)

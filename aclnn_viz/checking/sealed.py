@@ -115,7 +115,7 @@ class Sealed:
         with suppress(OSError):
             self.folder.cleanup()
 
-    def __call__(self, **inputs):
+    def __call__(self, /, **inputs):  # an input may be called self
         if self.ended:
             raise Stopped(self.ended)
         given = {name: (True, _placed(value)) if isinstance(value, np.ndarray) else (False, value) for name, value in inputs.items()}

@@ -216,7 +216,7 @@ def _by_statistics(stem: str, key: str, forward: dict, backward: dict, seen: dic
 
 
 def _finite(described: dict) -> bool:
-    return all(np.isfinite(value) for key in ("Max", "Min", "Norm") if isinstance(value := described.get(key), (int, float)))
+    return all(abs(value) < np.inf for key in ("Max", "Min", "Norm") if isinstance(value := described.get(key), (int, float)))
 
 
 def _of_operator(dump: Dump, op: Operator, how, forward: dict, backward: dict) -> tuple:

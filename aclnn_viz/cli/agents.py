@@ -20,6 +20,7 @@ from typing import Any
 from aclnn_viz.errors import problem
 
 SECONDS, MEMORY = 300.0, 8 << 30  # of one command
+PRINTED = 1 << 16  # characters of what a program prints
 LINES = 4000  # characters of what a command that could not be carried out says
 SHORT = ("status", "passed", "verdict", "happened", "notes", "printed", "seed", "cause")
 
@@ -51,19 +52,33 @@ async def answer(words: list[str], given: str = "", seconds: float = SECONDS, so
     `source` is (name of a file, text): the file is in the folder in which the command runs.
     """
     from anyio.to_thread import run_sync
-    return await run_sync(partial(_run, words, given, seconds, source), abandon_on_cancel=True)
+    started: list[subprocess.Popen] = []
+    try:
+        return await run_sync(partial(_run, words, given, seconds, source, started), abandon_on_cancel=True)
+    finally:
+        for process in started:  # of a call that was cancelled, or whose client is gone
+            _end(process)
 
 
-def _run(words: list[str], given: str, seconds: float, source) -> dict[str, Any]:
+def _end(process: subprocess.Popen) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _run(words: list[str], given: str, seconds: float, source, started: list) -> dict[str, Any]:
     from mcp.server.mcpserver.exceptions import ToolError
 
     at = words.index("--") if "--" in words else len(words)  # from there on the words are those of a program
     with tempfile.TemporaryDirectory() as folder:
-        if source:
-            Path(folder, source[0]).write_text(source[1], "utf-8")
-        process = subprocess.Popen([sys.executable, "-m", "aclnn_viz.cli", *words[:at], "--json", *words[at:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, encoding="utf-8", errors="replace", start_new_session=True, cwd=folder if source else None,
-                                   env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))})
+        try:
+            if source:
+                Path(folder, source[0]).write_text(source[1], "utf-8")
+            process = subprocess.Popen([sys.executable, "-m", "aclnn_viz.cli", *words[:at], "--json", *words[at:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, encoding="utf-8", errors="replace", start_new_session=True, cwd=folder if source else None,
+                                       env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))})
+        except (OSError, ValueError) as error:  # a NUL, half a character, words or a name that are too long
+            raise ToolError(problem("arguments are texts that a process takes", str(error), "leave out what is no letter, or pass less")) from None
+        started.append(process)
         try:
             with suppress(ProcessLookupError):
                 resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, resource.RLIM_INFINITY))
@@ -71,9 +86,9 @@ def _run(words: list[str], given: str, seconds: float, source) -> dict[str, Any]
         except subprocess.TimeoutExpired:
             raise ToolError(problem(f"a command ends within {seconds:g} s", "no end", "ask for less, or give it more seconds")) from None
         finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            _end(process)
             process.wait()
+            started.remove(process)
     try:
         found = json.loads(said)
     except ValueError:
@@ -88,7 +103,7 @@ def _words(**options) -> list[str]:
         for one in value if isinstance(value, list) else [value]:
             if one is True:
                 found.append(f"--{name.replace('_', '-')}")
-            elif one not in (None, False, ""):
+            elif one is not None and one is not False and one != "":
                 found.append(f"--{name.replace('_', '-')}={one}")
     return found
 
@@ -168,11 +183,13 @@ async def cpp_run(file: str = "main.cpp", source: str = "", arguments: list[str]
                   seconds: float = 60.0) -> dict[str, Any]:
     """Build and run a whole C++ program, host and kernels, with CANN emulated: its status, output, hazards, misuse of the C API.
 
-    file is a path, or with source (the text of a file) only its name. The program itself is not confined.
+    file is a path, or with source (the text of a file) only its name. The program itself is not confined. Of what it prints the
+    first 65,536 characters are returned.
     """
     words = ["cpp", "run", _plain("file", Path(file).name if source else file), *(f"-D{one}" for one in defines), *(f"-I{one}" for one in include),
              *_words(soc=soc, seconds=seconds), "--", *arguments]
-    return await answer(words, seconds=seconds + 2 * SECONDS, source=(Path(file).name, source) if source else None)
+    found = await answer(words, seconds=max(seconds, 0.0) + 2 * SECONDS, source=(Path(file).name, source) if source else None)
+    return found | {name: found[name][:PRINTED] for name in ("output", "errors")}
 
 
 TOOLS = operators, describe, check, explain, tolerance, why, tiles, cpp_run

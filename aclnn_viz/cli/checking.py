@@ -118,7 +118,7 @@ def check(options) -> int:
         with _staying(), redirect_stdout(sys.stderr) if options.json else nullcontext():  # a kernel may print
             kernel = options.kernel
             if way == "--sealed":
-                limits = {name: value for name, value in (("seconds", options.seconds), ("memory", options.memory and options.memory << 20)) if value}
+                limits = {name: value for name, value in (("seconds", options.seconds), ("memory", options.memory and options.memory << 20)) if value is not None}
                 result = check_sealed(options.operator, kernel, options.seed, **shared, **limits)
             else:
                 result = checking.check(options.operator, checking.load_kernel(kernel) if kernel and kernel.endswith(".py") else kernel, options.seed or 0,

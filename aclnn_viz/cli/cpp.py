@@ -142,7 +142,7 @@ def parted(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 def order(text: str) -> str | int:
     """An order of landing as it is given: its name, or a number."""
-    return int(text) if text.isdigit() else text
+    return int(text) if text.isdecimal() and len(text) < 20 else text
 
 
 BOTH = {

@@ -10,7 +10,7 @@ from keyword import iskeyword
 from pathlib import Path
 from textwrap import wrap
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators import products, registry
 from aclnn_viz.operators.document import NAMES, PROTOTYPE, Document, Row, read
 from aclnn_viz.operators.parameters import KINDS
@@ -19,6 +19,7 @@ from aclnn_viz.operators.prototype import Prototype, parse
 from aclnn_viz.operators.shapes import PLAIN
 from aclnn_viz.storage.results import add, new_folder
 
+LONGEST = 100  # letters of a name, of which files are named
 FORMATS = ("float32", "float16", "bfloat16")  # where nothing says it
 #: Tensors that forward saves, by what they are called.
 SAVED = r"output$|result$|.*mean$|.*rstd|.*invstd|softmaxmax|softmaxsum|softmaxin|sumexp|logprob|gelu$|loga|negloglik|lse|.*counter"
@@ -139,8 +140,8 @@ def new_operator(name: str, text: str, folder: str | Path, in_repo: bool = False
                                  ", ".join(one.name for one in declared) or "none", "pass its declaration alone"))
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", declared[0].name.removesuffix("GetWorkspaceSize")).lower()
     name = name or re.sub("^aclnn_|_(backward|grad)(?=$|_v)", "", snake)
-    if not name.isidentifier() or name in registry.names():
-        raise ValueError(problem("an operator needs a name that Python takes and no operator has", repr(name),
+    if not name.isidentifier() or iskeyword(name) or len(name) > LONGEST or name in registry.names():
+        raise ValueError(problem(f"an operator needs a name of at most {LONGEST} letters that Python takes and no operator has", shown(name),
                                  "choose one such as my_op"))
     target = Path(folder) / name
     if target.exists():
@@ -181,7 +182,8 @@ def _words(name: str, snake: str, declared: Prototype, document: Document | None
     tensors = [p.name for p in parameters if p.kind == "tensor"]
     outputs = [p.name for p in parameters if p.name in tensors and (rows[p.name].output if p.name in rows else p.c_type[:5] != "const")] or tensors[-1:]
     inputs = [p.name for p in parameters if p.name not in outputs]
-    given = [one for one in inputs if one in tensors]
+    if not (given := [one for one in inputs if one in tensors]):
+        raise ValueError(problem("a backward operator takes a tensor", "outputs alone", "mend which parameters are inputs; in C they are const"))
     upstream = next((one for one in given if re.match(r"d[a-z]\d?$|.*grad", one, re.IGNORECASE)), given[0])
     saved = [one for one in given if one != upstream and re.match(SAVED, one, re.IGNORECASE)]
     taken = [one for one in given if one not in (upstream, *saved)] or ["x" if "x" not in tensors else "forwardInput"]
@@ -231,7 +233,7 @@ def _words(name: str, snake: str, declared: Prototype, document: Document | None
         "products": ", ".join(sorted(set(re.findall(r"\w+", " ".join(sets.values()))))),
         "header": document and document.header or f"{snake}.h", "library": document and document.library or "ops-nn",
         "prototype": "\n        ".join(wrap(c_text, 100)),
-        "c_names": "".join(f' c_names={{"{p.name}": "{p.c_name}"}},' for p in parameters if p.c_name),
+        "c_names": f" c_names={renamed}," if (renamed := {p.name: p.c_name for p in parameters if p.c_name}) else "",
         "formats": "\n".join(f'        {some}: "{" ".join(formats)}",' for formats, some in sets.items()),
         "tensors": "\n".join(map(tensor, every)), "attributes": "\n".join(map(attribute, attributes)),
         "takes": _listed(forward), "gives": _listed([result, *saved]), "upstream": f'"{upstream}": "{result}"',

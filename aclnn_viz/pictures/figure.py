@@ -107,7 +107,9 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
     if labels:
         named = {text: handle for handle, text in zip(*axes.get_legend_handles_labels())}
         order = [text for text in dict.fromkeys(labels) if text in named]
-        axes.legend([named[text] for text in order], order, loc="lower left", bbox_to_anchor=(edge, 1.0), ncols=across,
+        bands = [mark.label for mark in panel.marks if isinstance(mark, Band) and mark.label]  # each lies over those before it
+        handles = [tuple(named[one] for one in bands[:bands.index(text) + 1]) if text in bands else named[text] for text in order]
+        axes.legend(handles, order, loc="lower left", bbox_to_anchor=(edge, 1.0), ncols=across,
                     fontsize=SMALL, handlelength=2.4, columnspacing=1.2, borderpad=0.1, borderaxespad=0.1,
                     labelspacing=0.15)
     axes.annotate("\n".join(titles), (edge, 1), (0, 0.72 * (LINE * rows + 4)), xycoords="axes fraction",

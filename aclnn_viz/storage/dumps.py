@@ -173,10 +173,12 @@ def from_pt(path: Path) -> np.ndarray:
     numbers = archive.read(f"{stem}data/{key}", LARGEST)
     if len(numbers) != count * dtype.itemsize:
         raise archive.broken(AlteredError, f"{len(numbers)} bytes of numbers instead of {count * dtype.itemsize}")
-    if 0 in shape:
-        return np.zeros(shape, dtype)
     flat = np.frombuffer(numbers, np.uint8).astype(bool) if dtype == bool else np.frombuffer(numbers, dtype)
-    return np.lib.stride_tricks.as_strided(flat[offset:], shape, [step * dtype.itemsize for step in strides]).copy()
+    try:
+        return np.zeros(shape, dtype) if 0 in shape else np.lib.stride_tricks.as_strided(
+            flat[offset:], shape, [step * dtype.itemsize for step in strides]).copy()
+    except ValueError as error:  # more axes than an array may have, or longer ones
+        raise archive.broken(AlteredError, f"shape {shape}: {error}"[:300]) from None
 
 
 def _described(content: bytes):

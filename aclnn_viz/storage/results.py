@@ -44,9 +44,9 @@ def new_file(path, force: bool = False, ours: Callable[[Path], bool] = lambda pa
     Raises FileExistsError as `need_place` does, also when something comes there meanwhile.
     """
     path = place_of(path)
-    need_place(path, force, ours)
     if path.is_dir():
         raise FileExistsError(problem("this result is a file", f"{path}, a folder", "name a file in it"))
+    need_place(path, force, ours)
     path.parent.mkdir(parents=True, exist_ok=True)
     with _named(path), _unfinished(path, _open_new_file) as (own, handle):
         with os.fdopen(os.dup(handle), "w+b") as file:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from aclnn_viz.errors import place_of, problem
+from aclnn_viz.errors import place_of, printable, problem
 
 COMPILERS = ("g++", "clang++")
 SECONDS, KIBIBYTES = 120, 4 << 20  # a compiler that needs more never ends
@@ -93,4 +93,4 @@ def refusal(text: str, file: Path, hidden: str = "") -> str:
     """The compiler's words, from the first that name the source on; notes about headers in the hidden folder are left out."""
     kept = [part for part in re.split(r"\n(?=\S+:\d+:\d+: )", text)
             if not hidden or not part.startswith(hidden) or "error" in part.split("\n")[0]]
-    return problem(f"{file.name} must compile", "the compiler's errors below", "mend the first") + "\n" + "\n".join(kept)[:4000]
+    return problem(f"{file.name} must compile", "the compiler's errors below", "mend the first") + "\n" + "\n".join(map(printable, "\n".join(kept)[:4000].expandtabs().split("\n")))

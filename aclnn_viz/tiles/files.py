@@ -5,7 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import place_of, problem
+from aclnn_viz.storage.own import LARGEST, load
+from aclnn_viz.storage.reading import StoredError, from_bin, read_file
 from aclnn_viz.tiles.cpp import CppKernel
 from aclnn_viz.tiles.launching import poisoned, run
 from aclnn_viz.tiles.memory import GlobalMemory
@@ -47,6 +49,8 @@ def on_files(kernel: CppKernel | Project, inputs: Sequence[str], golden: Sequenc
 
     Raises ValueError for a file that does not hold what its shape says, and for more arguments than the kernel takes.
     """
+    if not 0 <= rtol < np.inf:
+        raise ValueError(problem("a tolerance is a finite number from 0 on", f"{rtol}", "pass such as --rtol 0.001"))
     inputs, golden = ([array_of(one) for one in given] for given in (inputs, golden))
     numbers = {name: value_of(text) for name, text in (one.partition("=")[::2] for one in values)}
     if isinstance(kernel, Project):
@@ -57,23 +61,23 @@ def on_files(kernel: CppKernel | Project, inputs: Sequence[str], golden: Sequenc
     if unused := sum(1 for _ in tensors) + len(numbers.keys() - {name for name, _ in kernel.parameters}):
         raise ValueError(problem(f"{kernel.__name__} takes {', '.join(name for name, _ in kernel.parameters)}", f"{unused} more than it takes",
                                  "pass inputs, then golden files, in their order, and numbers as --set NAME=VALUE"))
-    return Files(run(kernel, *given, cores=cores or 1, schedule=schedule), golden, rtol)
+    return Files(run(kernel, *given, cores=1 if cores is None else cores, schedule=schedule), golden, rtol)
 
 
 def array_of(text: str) -> np.ndarray:
     """The array of FILE.npy, or of FILE:DTYPE:SHAPE, such as x.bin:float16:8x2048."""
     if text.endswith(".npy"):
-        return np.load(text)
+        return load(text)
     try:
         name, dtype, shape = text.rsplit(":", 2)
         lengths = tuple(int(one) for one in shape.split("x")) if shape else ()
-        dtype = next(one for one in TYPES if one.name == dtype)
+        dtype = next(one for one in TYPES if one.name == dtype and min(lengths, default=0) >= 0)
     except (ValueError, StopIteration):
         raise ValueError(problem("a file is given as FILE.npy or FILE:DTYPE:SHAPE", text, "pass such as x.bin:float16:8x2048")) from None
-    found = np.fromfile(name, dtype)
-    if found.size != np.prod(lengths, dtype=int):
-        raise ValueError(problem(f"{name} holds {shape} elements of {dtype}", f"{found.size}", "mend the shape or the dtype"))
-    return found.reshape(lengths)
+    try:
+        return from_bin(read_file(place_of(name), LARGEST), name, lengths, dtype)
+    except StoredError as error:
+        raise ValueError(problem(f"{name} holds {shape} elements of {dtype}", str(error), "mend the shape or the dtype")) from None
 
 
 def value_of(text: str):

@@ -78,5 +78,5 @@ def glossary(term: str = "") -> Glossary:
     for texts in ((lambda one: (one.term, one.chinese)), (lambda one: (one.meaning, one.chinese_meaning, one.quote))):
         if found := Glossary(one for one in _all() if any(name in text.casefold() for text in texts(one))):
             return found
-    near = get_close_matches(name, [one.term for one in _all()], 3, 0.5) or [_all()[0].term, _all()[-1].term]
-    raise ValueError(problem("a term is one of the glossary", repr(term), f"try a similar one: {', '.join(near)}"))
+    near = get_close_matches(name, [text for one in _all() for text in (one.term, one.chinese)], 3, 0.5)
+    raise ValueError(problem("a term is one of the glossary", repr(term), f"try a similar one: {', '.join(near)}" if near else "ask without a term for all"))

@@ -193,3 +193,15 @@ def test_a_click_leads_from_the_formula_to_the_tensor_to_the_tile_to_the_pipes_a
     level.focus()
     level.press("ArrowDown")  # by keyboard, too
     page.becomes("document.querySelector('[data-panel=tensor]')")
+
+
+def test_what_is_no_state_in_an_address_is_left_out(browser, tmp_path):
+    explorer = explore("grid_sampler_2d")
+    explorer.save(tmp_path / "page.html")
+    explorer.close()
+    page = Page(browser, (tmp_path / "page.html").as_uri())
+    before = page.said()
+    for text in ("moved=null", "moved=5", 'moved="x"', "moved=[[99999,0,1,1]]", "moved=[[-1,0,1,1]]", "moved=[[0,0,null,1]]", "moved=[[1]]", 'rotate="x"', "row=null"):
+        page.page.evaluate("text => { location.hash = text; }", text)
+        page.becomes("location.hash === ''")  # the state's own, which is that of the page
+        assert (page.said(), page.faults) == (before, []), text

@@ -81,3 +81,11 @@ def test_the_command_says_it_in_text_and_json(tmp_path, capsys):
     assert main(["check", "rms_norm", wrong, "--sealed", "--dtypes", "float32", "--depth", "quick", "--json"]) == 1
     content = json.loads(capsys.readouterr().out)
     assert not content["passed"] and "starts a process" in content["happened"][0] and content["check"]["cases"] == 0
+
+
+def test_an_input_may_be_called_self(tmp_path):
+    (tmp_path / "mine.py").write_text("import numpy as np\n\n\ndef kernel(gradOutput, self):\n    return gradOutput * (self / 3 + np.float32(0.5))")
+    assert "is wrong" in str(check_sealed("hardswish", f"{tmp_path}/mine.py:kernel", **ASKED).result)
+    (tmp_path / "mine.py").write_text("import numpy as np\n\n\ndef kernel(gradOutput, self):\n    return gradOutput * np.where("
+                                      "self < -3, 0, np.where(self > 3, 1, self / 3 + np.float32(0.5)))")
+    assert check_sealed("hardswish", f"{tmp_path}/mine.py:kernel", **ASKED).passed

@@ -2,13 +2,15 @@
 
 import json
 import os
+import re
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from cases.test_lists import ATK
-from checking.test_triage import Written
+from checking.test_triage import Written, pt
 from in_child import in_child
 from machine import ROOT
 from gate_document import DOCUMENT
@@ -16,6 +18,7 @@ from trying import memory_limited
 
 import aclnn_viz as av
 from aclnn_viz.checking import triage
+from aclnn_viz.checking.triage import DAMAGED, NOT_JUDGED
 from aclnn_viz.cli import main
 from aclnn_viz.devices.whole import build
 from aclnn_viz.explorers.state import read_state
@@ -23,9 +26,12 @@ from aclnn_viz.operators import operators, registry
 from aclnn_viz.operators.checked import check
 from aclnn_viz.operators.prototype import parse
 from aclnn_viz.operators.skeleton import new_operator
-from aclnn_viz.storage.dumps import read_dumps
+from aclnn_viz.storage.dumps import read_dumps, tensors as described_in
+from aclnn_viz.storage.results import new_file
 from aclnn_viz.sweeps.ledger import Ledger
 from aclnn_viz.sweeps.recipes import draw, recipe
+from aclnn_viz.tiles.compiling import refusal
+from aclnn_viz.tiles.files import on_files
 
 SILU, LONG = av.operator("silu"), "a" * 300
 
@@ -47,7 +53,26 @@ def tensors(**changed) -> dict:
     return SILU.tensors | {"self": replace(SILU.tensors["self"], **changed)}
 
 
+def new(name, text):
+    """A folder of the document, of which a text is replaced."""
+    return lambda folder: new_operator(name, DOCUMENT.replace(*text), folder)
+
+
+def on_file(name, rtol=1e-3, cores=None):
+    """A kernel on the file of that name in the folder."""
+    return lambda folder: on_files(av.tiles.cpp(ROOT / "tests" / "tiles" / "cpp" / "hardswish_grad.cpp")["hardswish_grad"], [f"{folder}/{name}"], [], [], rtol, cores=cores)
+
+
 REFUSED = {
+    "outputs alone": (new("mine", ("输入", "输出")), ValueError, "a backward operator takes a tensor"),
+    "a word of Python as a name": (new("import", ("", "")), ValueError, "an operator needs a name"),
+    "a name that no file can have": (new(LONG, ("", "")), ValueError, "an operator needs a name of at most 100 letters"),
+    "a folder by its dot": (lambda folder: new_file(".", True, lambda old: bool(old.read_bytes())).__enter__(), FileExistsError, "this result is a file"),
+    "a pipe as an input": (lambda folder: os.mkfifo(folder / "x.npy") or on_file("x.npy")(folder), ValueError, "an array is taken from"),
+    "a pipe of bytes": (lambda folder: os.mkfifo(folder / "x") or on_file("x:float32:2")(folder), ValueError, "x holds 2 elements of float32"),
+    "lengths below 0": (on_file("x:float32:2x-1x-2"), ValueError, "a file is given as FILE.npy or FILE:DTYPE:SHAPE"),
+    "a tolerance without end": (on_file("x.npy", float("inf")), ValueError, "a tolerance is a finite number"),
+    "a tolerance below 0": (on_file("x.npy", -1.0), ValueError, "a tolerance is a finite number"),
     "a dtype with a comma": (lambda folder: av.case("silu", dtype="(,)f4"), ValueError, "dtype must be a floating format"),
     "base64 that is none": (lambda folder: given("é"), ValueError, "base64 of an array is a text of that code"),
     "base64 of another kind": (lambda folder: given([1]), ValueError, "base64 of an array is a text of that code"),
@@ -132,3 +157,43 @@ def test_a_pipe_is_no_source(tmp_path, capsys):
         with pytest.raises(ValueError, match="a text is in a file: got pipe.cpp, which is no regular file; name another"):
             call()
     assert main(["new", "--doc", str(pipe)]) == 2 and "got pipe.cpp, which is no regular file; " in capsys.readouterr().err
+
+
+def test_no_core_is_no_number_of_cores(tmp_path):
+    np.save(tmp_path / "x.npy", np.ones(64, np.float32))
+    with pytest.raises(ValueError, match="cores .*: got 0; "):
+        on_file("x.npy", cores=0)(tmp_path)
+
+
+def test_parameters_that_are_words_of_python_are_renamed_all(tmp_path):
+    made = new_operator("mine", DOCUMENT.replace("mode", "class"), tmp_path)
+    assert "c_names={'class_': 'class', 'lambda_': 'lambda'}" in (made / "declaration.py").read_text("utf-8")
+    compile((made / "declaration.py").read_text("utf-8"), "declaration.py", "exec")
+
+
+def test_a_tensor_of_too_many_axes_is_damaged(tmp_path):
+    (written := Written(tmp_path / "dump")).silu(0)
+    run = written.done()
+    for path in (run / "step0" / "rank0" / "dump_tensor_data").glob("*backward.output*"):
+        pt(path, np.ones(1, np.float32), shape=(1,) * 70, strides=(1,) * 70)
+    assert [one.verdict for one in triage(run).calls] == [DAMAGED]
+
+
+def test_statistics_of_any_size_are_read(tmp_path):
+    (written := Written(tmp_path / "dump")).silu(0)
+    for entry in written.data.values():
+        for described in described_in(entry):
+            described.update(Max=10**400, data_name=None)
+    assert [one.verdict for one in triage(written.done()).calls] == [NOT_JUDGED]
+
+
+def test_what_steers_a_terminal_is_escaped_in_the_lines_of_a_compiler():
+    said = refusal("x.cpp:1:2: error: #error \x1b[2J\n\there", Path("x.cpp"))
+    assert "\x1b" not in said and said.endswith("#error \\x1b[2J\n        here")
+
+
+@pytest.mark.parametrize("text", ["²", "9" * 5000])
+def test_an_order_of_landing_that_is_no_number_is_refused_in_words(text, tmp_path, capsys):
+    (tmp_path / "p.cpp").write_text("int main() { return 0; }")
+    assert main(["cpp", "run", str(tmp_path / "p.cpp"), "--schedule", text]) == 2
+    assert re.search(": got .*; ", capsys.readouterr().err)

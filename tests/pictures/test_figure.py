@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from aclnn_viz.pictures.figure import laid_out
-from aclnn_viz.pictures.marks import Dots, Heat, Line, Rule
+from aclnn_viz.pictures.figure import OPACITY, laid_out
+from aclnn_viz.pictures.marks import Band, Dots, Heat, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel, limits
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.style import SERIES, THEMES
 from matplotlib.colors import to_hex
+from matplotlib.patches import Rectangle
 from matplotlib.testing.compare import compare_images
 from panel_samples import CELLS, T, WAVE, nothing_to_see, sample_panels
 
@@ -122,6 +123,13 @@ def test_the_legend_names_labelled_series_once():
     line = Line(np.arange(3.0), np.arange(3.0), 1, "out")
     panel = Panel("p", "", (line, Dots(line.x, line.y, 1, "out"), Line(line.x, -line.y, 2), Rule("x", 1.0, "here")))
     assert [text.get_text() for text in drawn([panel])["p"].get_legend().texts] == ["out"]
+
+
+def test_the_legend_shows_bands_as_they_lie_over_each_other():
+    x = np.arange(3.0)
+    panel = Panel("p", "", (Band(x, 0 * x, 2 * x, 1, "possible"), Band(x, 0 * x, x, 1, "expected")))
+    legend = drawn([panel])["p"].get_legend()
+    assert len([one for one in legend.findobj(Rectangle) if one.get_facecolor()[3] == OPACITY["band"]]) == 3  # one, then two in one place
 
 
 @pytest.mark.parametrize(("spans", "rows"), [

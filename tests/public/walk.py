@@ -150,7 +150,7 @@ def good_calls(tmp_path):
         (cases.read, [case_list(tmp_path, case)], {"op": "hardswish", "seed": 0}),
         (puzzles.tile_puzzles, [], {}), (puzzles.tile_detectives, [], {}), (puzzles.detectives, [], {}), (puzzles.progress, [], {}),
         (puzzles.puzzle("rms_dx").hint, [1], {}), (puzzles.puzzle("rms_dx").check, [right], {}),
-        (puzzles.detective("long_rows").accuse, ["n - 1"], {}),
+        (puzzles.detective("long_rows").accuse, ["divided by n - 1"], {}),
         (lambda *a, **k: result.counterexample.write(tmp_path / str(next(places)) if a[0] is tmp_path else a[0], **k),
          [tmp_path], {"force": False}),
         (devices.Capsule, [ROOT / "notebooks/capsules/predicted_a2.capsule"], {}),

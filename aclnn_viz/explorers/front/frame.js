@@ -54,7 +54,7 @@ class Frame extends Marks {
       x += wide + 12;
       return at;
     };
-    const entries = new Map();
+    const entries = new Map(), bands = [];  // a band lies over those before it
     for (const mark of this.marks) {
       if (mark.mark === "Heat") this.bar(context, mark, step, () => y);
       if (mark.label && ["Line", "Dots", "Bars", "Band", "Arrows"].includes(mark.mark)) {
@@ -65,7 +65,8 @@ class Frame extends Marks {
     }
     for (const marks of entries.values()) {
       const at = step(26 + widthOf(context, marks[0].label));
-      for (const mark of marks) this.sample(context, mark, at, y);
+      if (marks[0].mark === "Band") bands.push(...marks);
+      for (const mark of marks[0].mark === "Band" ? bands : marks) this.sample(context, mark, at, y);
       write(context, marks[0].label, at + 26, y, this.kit.theme.text, TEXT, "left");
     }
     return rows;

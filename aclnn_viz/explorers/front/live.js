@@ -211,12 +211,15 @@ const stateText = (values, saved) => new URLSearchParams(Object.entries(values)
   .filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(saved[field]))
   .map(([field, value]) => [field, JSON.stringify(value)])).toString();
 
+// What is no state of this page is left out.
 function readState(text, page) {
-  const values = { ...page.values };
-  for (const [field, value] of new URLSearchParams(text)) {
+  const values = { ...page.values }, [dragged, ...sizes] = page.dragged ?? [];
+  const placed = (point) => point?.length === 4 && point.every(Number.isFinite) && sizes.every((size, k) => Number.isInteger(point[k]) && 0 <= point[k] && point[k] < size);
+  for (const [field, written] of new URLSearchParams(text)) {
     try {
-      if (page.alive.includes(field) || field === page.dragged) values[field] = JSON.parse(value);
-    } catch { /* what is no state of this page is left out */ }
+      const value = JSON.parse(written);
+      if (field === dragged && value.every(placed) || page.alive.includes(field) && typeof value === typeof page.initial[field]) values[field] = value;
+    } catch { /* no JSON, or no list of points */ }
   }
   return values;
 }
@@ -235,9 +238,9 @@ function opened(page) {
 function openLive(el, written) {
   const page = opened(written);
   const listeners = {}, { body } = document, dark = matchMedia("(prefers-color-scheme: dark)");
-  page.dragged = Object.values(page.variants)[0].dragged?.[0];
+  page.dragged = Object.values(page.variants)[0].dragged;
   const initial = { ...page.values };
-  for (const field of [...page.alive, page.dragged ?? []].flat()) initial[field] = page.initial[field];
+  for (const field of [...page.alive, page.dragged?.[0] ?? []].flat()) initial[field] = page.initial[field];
   let good = initial, language = /[#&]lang=zh/.test(location.hash) || navigator.language.startsWith("zh") ? "zh" : "en", later = 0;
   const kept = { values: readState(location.hash.slice(1), page), initial, colours: page.colours, problem: {}, words: {}, picture: {} };
   const notify = (name) => (listeners[name] ?? []).forEach((call) => call());

@@ -52,7 +52,7 @@ class State:
     grid_height: int = whole(16, 1, 48, "Hout", "Shapes")
     grid_width: int = whole(16, 1, 48, "Wout", "Shapes")
     rotate: float = real(15.0, -180.0, 180.0, 1.0, "rotate", "Grid", "degrees")
-    scale: float = real(1.2, 0.05, 3.0, 0.01, "scale", "Grid")
+    scale: float = real(1.2, 0.05, 3.0, 0.01, "zoom", "Grid")
     shift_x: float = real(0.25, -2.0, 2.0, 0.01, "shift x", "Grid", "1 is half the image")
     shift_y: float = real(0.0, -2.0, 2.0, 0.01, "shift y", "Grid", "1 is half the image")
     jitter: float = real(0.0, 0.0, 2.0, 0.01, "jitter", "Grid", "in distances of neighbours")

@@ -24,7 +24,7 @@ FAULTS = (
     Fault("missing 1/n", "the factor is missing in the documented formula", "groups of more than one element",
           sums("xp.sum(dxhat * xhat, axis=GROUP, keepdims=True)", "xp.sum(dxhat, axis=GROUP, keepdims=True)"),
           hidden=("a group has one element", {"shape": (3, 4), "numGroups": 4})),
-    Fault("n - 1", "the divisor of the unbiased variance", "groups of more than one element",
+    Fault("divided by n - 1", "the divisor of the unbiased variance", "groups of more than one element",
           sums("xp.sum(dxhat * xhat, axis=GROUP, keepdims=True) / max(x.shape[2] * x.shape[3] - 1, 1)",
                "xp.sum(dxhat, axis=GROUP, keepdims=True) / max(x.shape[2] * x.shape[3] - 1, 1)")),
     Fault("sums over the batch", "the two sums are taken from dgamma and dbeta, which add up the samples",
@@ -101,5 +101,5 @@ def vendor_options(uniform, number):
         "numGroups": 2, "swishScale": float(uniform(0.1, 2))}
 
 #: One of each kind: a wrong formula, one that is slightly wrong, and one that is seldom seen.
-KINDS = {"formula": "missing 1/n", "slight": "n - 1",
+KINDS = {"formula": "missing 1/n", "slight": "divided by n - 1",
          "seldom": "dgamma of the last sample"}

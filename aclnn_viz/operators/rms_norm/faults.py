@@ -32,7 +32,7 @@ def recomputed(text):
 FAULTS = (
     Fault("missing 1/n", "the row mean is written as a row sum", "rows of more than one element",
           mean("xp.sum(dy * gamma * xhat, axis=-1, keepdims=True)"), hidden=("n = 1", {"shape": (4, 1)})),
-    Fault("n - 1", "the divisor of the unbiased variance", "rows of more than one element",
+    Fault("divided by n - 1", "the divisor of the unbiased variance", "rows of more than one element",
           mean("xp.sum(dy * gamma * xhat, axis=-1, keepdims=True) / max(x_hat_length(xhat) - 1, 1)") + (
               ("def projection(", "def x_hat_length(xhat):\n    return xhat.shape[-1]\n\n\ndef projection("),)),
     Fault("projection missing", "rstd is taken for a constant", "any dy that is not orthogonal to x",
@@ -98,5 +98,5 @@ def vendor_options(uniform, number):
             "rstd": uniform(0, 5, USUAL_SHAPE[0], 1)}
 
 #: One of each kind: a wrong formula, one that is slightly wrong, and one that is seldom seen.
-KINDS = {"formula": "missing 1/n", "slight": "n - 1",
+KINDS = {"formula": "missing 1/n", "slight": "divided by n - 1",
          "seldom": "tail of the row forgotten"}

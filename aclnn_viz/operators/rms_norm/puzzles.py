@@ -138,7 +138,7 @@ DETECTIVES = (
         1, "long_rows", "rms_norm", "Rows of a certain length",
         "The benchmark ran rows of 16, 32 and 1024 elements, and all was well. Then a model came with 50.",
         tuple((message("rows of {n}", n=n), {"shape": (3, n)}) for n in (16, 17, 31, 32, 50, 64, 1024)), table,
-        ("missing 1/n", "n - 1", "tail of the row forgotten", "one mean for all rows", "x for x-hat"),
+        ("missing 1/n", "divided by n - 1", "tail of the row forgotten", "one mean for all rows", "x for x-hat"),
         ("Write down the lengths that are right. What do they have in common?",
          "Which suspects would know about 16?", "A loop over whole tiles leaves something out."),
         "tail of the row forgotten"),
