@@ -2,7 +2,7 @@
 
 from aclnn_viz.tiles.fault import WRONG, TileFault
 
-SMALL = {"shape": (1, 2, 5, 4), "keyIn_shape": (1, 1, 8, 4), "pseShiftOptional": None}
+SMALL = {"shape": (1, 2, 5, 4), "keyIn_shape": (1, 1, 11, 4), "pseShiftOptional": None}
 CAUSAL = SMALL | {"sparseMode": 3}
 
 FAULTS = (
@@ -11,7 +11,7 @@ FAULTS = (
     TileFault("D left out", "the sum of a row through which each score moves all its weights", WRONG, {" - self.D.GetValue(0)": ""}, SMALL,
               schedule="eager"),
     TileFault("first head of a group alone", "heads of queries that share keys all add to dk and dv", WRONG,
-              {"first, rows = head * t.rows + i, min(t.block, t.rows - i)": "first, rows = head * t.rows + i, min(t.block, t.length - i)"}, SMALL, schedule="eager"),
+              {"first, rows = head * t.rows + i, min(t.block, t.rows - i)": "first, rows = head * t.rows + i, min(t.block, max(t.length - i, 0))"}, SMALL, schedule="eager"),
     TileFault("dk not cleared", "a sum over blocks begins from anything", "unwritten", {"        Duplicate(self.dk, 0.0, t.block * t.wide)\n": ""},
               SMALL, schedule="eager"),
     TileFault("last block as long as the others", "the tail of the keys is loaded beyond their end", "beyond global memory",

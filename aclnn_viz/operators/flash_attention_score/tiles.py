@@ -22,18 +22,21 @@ F, FAR = float32.type, 1 << 40
 
 def tiling(platform, query, value, pseShiftOptional, attenMaskOptional, prefixOptional, scaleValue, keepProb, preTokens, nextTokens, inputLayout,
            sparseMode, block=64, **rest):
-    """Blocks of as many rows as fit, at most `block`, dealt to the cores in turn."""
+    """Blocks of rows: one for each core, but not below 8 rows nor above `block` and what fits."""
     if inputLayout != "BNSD":
         raise NotImplementedError(problem("tiles take inputLayout BNSD", inputLayout, "move the axes"))
     pse, mask, band = pseShiftOptional, None if sparseMode in OF_POSITIONS else attenMaskOptional, sparseMode == BAND
     (batch, heads, length, size), (_, kept, columns, narrow) = query.shape, value.shape
     places, wide = batch * heads * length * columns, -(-size // 16) * 16  # a row begins at a multiple of 32 bytes in every format
-    block = min(block, (platform.GetCoreMemSize() - 1024) // (wide * (2 * BUFFERS * query.dtype.itemsize + 8 * 4) + 4 * (64 + 4)))
+    rows = heads // kept * length  # of the heads that share keys
+    most = max(rows, columns)
+    fits = (platform.GetCoreMemSize() - 1024) // (wide * (2 * BUFFERS * query.dtype.itemsize + 8 * 4) + 4 * (64 + 4))
+    block = min(block, fits, max(8, -(-batch * kept * most // platform.GetCoreNumAiv())))
     if block < 1 or wide > 255 * 8 or pse is not None and pse.size < places:
         raise NotImplementedError(problem("tiles take rows that fit, of at most 2,040 elements, and pseShiftOptional for each query of each batch",
                                           f"{size} elements, pseShiftOptional {pse is not None and pse.shape}", "pass such tensors"))
-    return Tiling(min(platform.GetCoreNumAiv(), batch * heads * max(length, columns)), T=query.dtype, block=block, wide=wide, heads=batch * kept,
-                  rows=heads // kept * length, length=length, columns=columns, size=size, narrow=narrow, scale=scaleValue, keepProb=keepProb,
+    return Tiling(min(platform.GetCoreNumAiv(), batch * kept * -(-most // block)), T=query.dtype, block=block, wide=wide, heads=batch * kept,
+                  rows=rows, length=length, columns=columns, size=size, narrow=narrow, scale=scaleValue, keepProb=keepProb,
                   sharing=0 if mask is None else places // mask.size, corner=0 if sparseMode == LEFT_UP else columns - length,
                   before=preTokens if band else FAR, after=nextTokens if band else 0 if sparseMode in OF_POSITIONS else FAR,
                   prefix=prefixOptional if sparseMode == PREFIX else (0,) * batch, each=heads)
@@ -45,12 +48,6 @@ def bound(dtype, address):
     return tensor
 
 
-def floats(pipe, count):
-    buf = TBuf(VECCALC)
-    pipe.InitBuffer(buf, -(-count // 8) * 32)
-    return buf.Get(float32)
-
-
 class FlashAttentionScoreGrad:
     def Init(self, query, key, value, dy, pse, drop, mask, top, total, y, dq, dk, dv, dpse, tiling):
         self.t, self.shifted, self.dropped = tiling, pse is not None, drop is not None
@@ -60,9 +57,16 @@ class FlashAttentionScoreGrad:
         pipe, self.inQue, self.outQue = TPipe(), TQue(VECIN, 1), TQue(VECOUT, 1)
         for que in (self.inQue, self.outQue):
             pipe.InitBuffer(que, BUFFERS, tiling.block * tiling.wide * tiling.T.itemsize)
-        self.q, self.k, self.v, self.dy, self.y, self.dq, self.dk, self.dv = (floats(pipe, tiling.block * tiling.wide) for _ in range(8))
-        self.p, self.ds, self.part, self.D = (floats(pipe, tiling.block) for _ in range(4))
-        self.work = floats(pipe, tiling.block * 64)
+        self.qBuf, self.kBuf, self.vBuf, self.dyBuf, self.yBuf, self.dqBuf, self.dkBuf, self.dvBuf = (TBuf(VECCALC) for _ in range(8))
+        for buf in (self.qBuf, self.kBuf, self.vBuf, self.dyBuf, self.yBuf, self.dqBuf, self.dkBuf, self.dvBuf):
+            pipe.InitBuffer(buf, tiling.block * tiling.wide * 4)
+        self.pBuf, self.dsBuf, self.partBuf, self.DBuf, self.workBuf = (TBuf(VECCALC) for _ in range(5))
+        for buf in (self.pBuf, self.dsBuf, self.partBuf, self.DBuf):
+            pipe.InitBuffer(buf, tiling.block * 4)
+        pipe.InitBuffer(self.workBuf, tiling.block * 64 * 4)
+        self.q, self.k, self.v, self.dy, self.y, self.dq, self.dk, self.dv, self.work = (buf.Get(float32) for buf in (
+            self.qBuf, self.kBuf, self.vBuf, self.dyBuf, self.yBuf, self.dqBuf, self.dkBuf, self.dvBuf, self.workBuf))
+        self.p, self.ds, self.part, self.D = (buf.Get(float32) for buf in (self.pBuf, self.dsBuf, self.partBuf, self.DBuf))
 
     def Process(self):
         t = self.t
