@@ -1,26 +1,33 @@
 """Try every operator through every part of the kit, and write docs/operators.md: `python benchmarks/operators.py [OPERATOR ...]`.
 
-Each number counts what was tried and held. Rows go to build/operators.jsonl as they are made; a run that is begun again
-goes on there (remove the file when pages have changed). The page is written once all operators have a row. Needs PyTorch, as `make .venv/.has-peers` installs it.
+Each number counts what was tried and held. Cells go to build/operators.jsonl as they are made; a run that is begun again makes those that
+are missing (remove the file when pages have changed). The page is written once it is whole. Needs PyTorch, JAX and numba, as
+`make .venv/.has-peers` installs them, and a C++ compiler.
 """
 
 import sys
-import time
+import tempfile
 from pathlib import Path
 
+import cpp_samples
+import numpy as np
 from records import ROOT, kept, line, publish
 
 import aclnn_viz as av
+from aclnn_viz.cases.suites import suite
 from aclnn_viz.checking.score import EQUIVALENT, EXPLAINED, NUMBERS, score_mutants
+from aclnn_viz.devices.peers import computed_by
 from aclnn_viz.explorers import subject_of
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.document import documented
-from aclnn_viz.verification import numeric
+from aclnn_viz.verification import conventions, errata, numeric, peers
 
 ROWS, REPORT = ROOT / "build" / "operators.jsonl", ROOT / "docs" / "operators.md"
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "verification")]
-CASES, MUTANTS = 2000, 10
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "verification"), str(ROOT / "tests" / "tiles")]
+CASES, MUTANTS, SEEDS, SMALL = 2000, 10, 4, 500
 
+COLUMNS = ("lines", "proved", "verified", "PyTorch", "caught", "explained", "passed", "explorer", "engines", "C++", "tiles", "sweep",
+           "conventions", "errata")
 HEAD = f"""# The vendor's backward operators
 
 The vendor documents {{documents}} backward operators; {{made}} of them are in the kit. Each number says how many were tried and
@@ -33,13 +40,20 @@ held, "3 of 4" where one did not. `python benchmarks/operators.py` writes this p
 - *PyTorch*: random cases in float64 in which the gradients are those of PyTorch to 1e-10 of their terms ({CASES:,}; "-": it has no such function;
   where layer norm differs in one, a row has one element, its gradient of the weight is 0, and PyTorch's a rounding error of 1e-13);
 - *caught*, *explained*: of {MUTANTS} drawn edits of the page, run as kernels in float32 and in float64, those that `check` refuses, and of
-  those of them that give numbers the ones that it explains by that edit or an equal one; edits that change no number are left out;
+  those of them that give numbers the ones that it explains by that edit or an equal one; edits that change no number are left out. Of a page of
+  indices most edits stop with an error, which needs no explanation ("-" where all do); benchmarks/field_bugs.md draws on until five give numbers;
 - *passed*: cases of `check` in which the page's own kernel is right, as it must be;
-- *explorer*: panels of the picture, each with its twin in words.
+- *explorer*: panels of the picture, each with its twin in words;
+- *engines*: cases of `check` on which the devices torch, jax and numba, where they compute the operator, give the page's numbers within the
+  bound, or what their documented differences say;
+- *C++*: the sample program that `av.cpp_sample` writes: it compiles, runs on the emulated library, and prints the truth;
+- *tiles*: cases of the suite of up to {SMALL} elements in a tensor that the tile programs take, eager, late and in drawn orders, on 48, 7 and
+  1 cores, without a hazard and within the bound; "-": no program, for the page is not straight ([tiles.md](tiles.md));
+- *sweep*: cases of `aclnn-viz sweep` on the host that are right, {SEEDS} drawn in each of the three formats that the product takes;
+- *conventions*: kinks, ties, numbers that are not finite and empty tensors at which the kernel, and PyTorch, return what is recorded;
+- *errata*: sentences of the vendor's documents that are recomputed and do not hold.
 
-| operator | kit | lines | proved | verified | PyTorch | caught | explained | passed | explorer |
-| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-"""
+{line("operator", "kit", *COLUMNS)}{line("---", "---", *["---:"] * len(COLUMNS))}"""
 TAIL = """
 ## Not in the kit yet
 
@@ -51,63 +65,123 @@ TAIL = """
 """
 
 
+def count(outcomes):
+    """How many hold, of how many; None of none."""
+    held = list(map(bool, outcomes))
+    return (sum(held), len(held)) if held else None
+
+
+def lines(op):
+    return sum(len(Path(module.__file__).read_text("utf-8").splitlines()) for module in (op.page, registry.module("declaration", op.name)))
+
+
 def of_pytorch(op):
     from test_against_pytorch import CLOSE, apart, drawn
 
     from aclnn_viz.devices import UnsupportedError
-    held = seen = number = 0
+    if not registry.own("peer", op.name, "in_torch"):
+        return None
+    seen, number = [], 0
     with av.open_device("torch") as peer:
-        while seen < CASES and (number := number + 1) < 5 * CASES:
+        while len(seen) < CASES and (number := number + 1) < 5 * CASES:
             if (made := drawn(op, number)) is not None:
                 try:
-                    held += apart(op, peer, made.inputs) <= CLOSE
-                    seen += 1
+                    seen.append(apart(op, peer, made.inputs) <= CLOSE)
                 except UnsupportedError:
                     pass
-    return int(held), seen
+    return count(seen)
 
 
-def row(op):
-    start = time.process_time()
-    theorems = av.prove(op).theorems
-    checks = [check() for check in numeric.checks([op])]
+def of_mutants(op):
     mutants = score_mutants([op], each=MUTANTS)
     wrong = len(mutants.rows) - mutants.count(*EQUIVALENT)
+    return {"caught": (wrong - mutants.count("missed"), wrong), "explained": (mutants.count(*EXPLAINED), mutants.count(*NUMBERS))}
+
+
+def passed(op):
     right = av.check(op, op.backward)
+    return right.cases - right.failed - right.refused, right.cases
+
+
+def panels(op):
     subject = subject_of(op.name)
-    panels = subject.show(subject.compute(subject.state())).panels
-    return {"operator": op.aclnn_name, "kit": op.name,
-            "lines": sum(len(Path(module.__file__).read_text("utf-8").splitlines()) for module in (op.page, registry.module("declaration", op.name))),
-            "proved": (sum(t.holds for t in theorems), len(theorems)), "verified": (sum(c.passed for c in checks), len(checks)),
-            "pytorch": of_pytorch(op) if registry.own("peer", op.name, "in_torch") else None,
-            "caught": (wrong - mutants.count("missed"), wrong), "explained": (mutants.count(*EXPLAINED), mutants.count(*NUMBERS)),
-            "passed": (right.cases - right.failed - right.refused, right.cases), "explorer": len(panels), "seconds": round(time.process_time() - start, 1)}
+    return len(subject.show(subject.compute(subject.state())).panels)
 
 
-def text(count):
-    return "-" if count is None else str(count) if isinstance(count, int) else str(count[1]) if count[0] == count[1] else f"{count[0]} of {count[1]}"
+def engines(op):
+    return count(failure is None for library in ("torch", "jax", "numba") if computed_by(library, op) for _, failure in peers.found(op, library))
 
 
-def report(rows):
-    columns = "lines", "proved", "verified", "pytorch", "caught", "explained", "passed", "explorer"
-    made = {row["operator"]: row for row in rows}
-    out = [HEAD.format(documents=len(documented()), made=len(made))]
-    listed = [made[each.aclnn_name] for each in documented() if each.aclnn_name in made]
-    out += [line(row["operator"], row["kit"], *(text(row[c]) for c in columns)) for row in listed]
+def in_cpp(op):
+    with tempfile.TemporaryDirectory() as folder:
+        status, _, outputs, _ = cpp_samples.judged(op, av.cpp_sample(op, av.case(op)), Path(folder))
+    return count([status == "0" and set(outputs.split(", ")) == {"pass", "printed"}])
+
+
+def tiles(op):
+    from judged import SCHEDULES, judged
+    held = []
+    for program in av.tiles.programs(op):
+        for number, (_, case) in enumerate(suite(op)):
+            if case.dtype != "float64" and max(map(np.size, case.inputs.values())) <= SMALL:
+                try:
+                    held.append(judged(program, case, schedule=SCHEDULES[number % 4], cores=(48, 7, 1)[number % 3]))
+                except AssertionError:
+                    held.append(None)
+                except NotImplementedError:
+                    pass
+    return count(held)
+
+
+def swept(op):
+    cases = [{"operator": op.name, "seed": seed, "dtype": dtype} for dtype in ("float32", "float16", "bfloat16") for seed in range(SEEDS)]
+    outcomes = av.sweep(cases, store=":memory:").outcomes
+    return outcomes["right"], outcomes.total() - outcomes["left out"]
+
+
+def of_conventions(op):
+    return count(row.holds and ", but " not in row.pytorch for row in conventions.recompute([op]))
+
+
+def of_errata(op):
+    return count(found.evidence.holds for found in errata.recompute([one for one in errata.errata() if one.operator == op.name]))
+
+
+PARTS = {"lines": lines, "proved": lambda op: count(t.holds for t in av.prove(op).theorems),
+         "verified": lambda op: count(check().passed for check in numeric.checks([op])), "PyTorch": of_pytorch, "caught explained": of_mutants,
+         "passed": passed, "explorer": panels, "engines": engines, "C++": in_cpp, "tiles": tiles, "sweep": swept,
+         "conventions": of_conventions, "errata": of_errata}
+
+
+def text(counted):
+    return "-" if counted in (None, (0, 0), [0, 0]) else str(counted) if isinstance(counted, int) else " of ".join(map(str, dict.fromkeys(counted)))
+
+
+def report(made):
+    ops = {op.aclnn_name: op for op in av.operators()}
+    listed = [ops[each.aclnn_name] for each in documented() if each.aclnn_name in ops]
+    out = [HEAD.format(documents=len(documented()), made=len(listed))]
+    out += [line(op.aclnn_name, op.name, *(text(made[op.name].get(column)) for column in COLUMNS)) for op in listed]
     out.append(TAIL)
     for family in dict.fromkeys(each.family for each in documented()):
-        rest = [each.document for each in documented() if each.family == family and each.aclnn_name not in made]
+        rest = [each.document for each in documented() if each.family == family and each.aclnn_name not in ops]
         out += [line(family, ", ".join(rest))] if rest else []
     return "".join(out)
 
 
 def main(names):
+    made = {op.name: {} for op in av.operators()}
     with kept(ROWS) as (rows, add):
+        for row in rows:
+            made[row["kit"]] |= row
         for op in av.operators():
-            if op.name not in {row["kit"] for row in rows} and (not names or op.name in names):
-                add(row(op))
-                print(rows[-1], flush=True)
-    publish(REPORT, report(rows), {row["kit"] for row in rows} >= {op.name for op in av.operators()})
+            for columns, part in PARTS.items():
+                if (not names or op.name in names) and not set(columns.split()) <= made[op.name].keys():
+                    found = part(op)
+                    add({"kit": op.name} | (found if isinstance(found, dict) else {columns: found}))
+                    made[op.name] |= rows[-1]
+                    print(rows[-1], flush=True)
+    publish(REPORT, report(made), all(set(COLUMNS) <= row.keys() for row in made.values()))
 
 
 if __name__ == "__main__":

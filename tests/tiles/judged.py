@@ -87,6 +87,14 @@ def _grid_sampler_3d(rng):
             "paddingMode": int(rng.integers(3)), "alignCorners": bool(rng.integers(2))}
 
 
-SHAPES = {"hardswish": _hardswish, "rms_norm": _rms_norm, "cross_entropy_loss": _cross_entropy_loss,
+def _attention(rng):
+    batch, kept, group, rows, columns, size = (int(k) for k in rng.integers(1, [3, 3, 3, 9, 9, 20]))
+    given = {} if rng.random() < 0.5 else {"pseShiftOptional": None}
+    return {"shape": (batch, kept * group, rows, size), "keyIn_shape": (batch, kept, columns, size), "sparseMode": int(rng.integers(5)),
+            "value_shape": (batch, kept, columns, int(rng.integers(1, size + 1))), "keepProb": float(rng.choice([1.0, 0.75])), "scaleValue": 0.5,
+            **given}
+
+
+SHAPES = {"hardswish": _hardswish, "flash_attention_score": _attention, "rms_norm": _rms_norm, "cross_entropy_loss": _cross_entropy_loss,
           "group_norm_swish": _group_norm_swish, "layer_norm": _layer_norm,
           "grid_sampler_2d": _grid_sampler_2d, "grid_sampler_3d": _grid_sampler_3d}

@@ -16,6 +16,7 @@ from aclnn_viz.tiles.ascendc import GetBlockIdx, SyncAll, Tiling
 
 PROGRAMS = [program for op in av.operators() for program in registry.own("tiles", op.name, "PROGRAMS", ())]
 ids = [program.name for program in PROGRAMS]
+PARTS = {"flash_attention_score"}  # whose programs refuse some of the suite: here the layouts that are not BNSD
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=ids)
@@ -41,10 +42,15 @@ def _suite(program, most, turns=1):
         each = [[case for case in cases if case.dtype == dtype] for dtype in DTYPES]
         small = [[case for case in some if size(case) <= 150] or [min(some, key=size)] for some in each]
         cases = [case for some in small for case in some[::max(3 * len(some) // most, 1)]]
+    refused = 0
     for number, case in enumerate(cases):
         for turn in range(number, number + turns):
-            judged(program, case, schedule=SCHEDULES[turn % 4], cores=(48, 7, 1)[turn % 3])
-    return len(cases) * turns
+            try:
+                judged(program, case, schedule=SCHEDULES[turn % 4], cores=(48, 7, 1)[turn % 3])
+            except NotImplementedError:
+                refused += 1
+    assert refused <= (len(cases) * turns * 2 // 3 if program.operator in PARTS else 0)
+    return len(cases) * turns - refused
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=ids)

@@ -152,3 +152,10 @@ def test_a_failure_sets_the_exit_status_and_is_printed(monkeypatch, capsys):
     assert cli.main(["verify", "--numeric", "hardswish"]) == 1
     printed = capsys.readouterr().out
     assert "FAILED" in printed and "the residual falls with rate" in printed and " failed, " in printed
+
+
+def test_an_option_that_the_page_never_reads_makes_no_other_function():
+    tried = [{"innerPrecise": 0, "sparseMode": 0, "inputLayout": "BNSD"} | mode for mode in rates.distinct(operator("flash_attention_score"))]
+    values = {name: {mode[name] for mode in tried} for name in ("innerPrecise", "sparseMode", "inputLayout")}
+    assert values == {"innerPrecise": {0}, "sparseMode": {*range(7)}, "inputLayout": {"BNSD", "BSND", "BSH", "SBH"}}
+    assert any(mode.get("attenMaskOptional", "given") is None for mode in tried)

@@ -48,6 +48,12 @@ def completed(source: Draw, shape) -> dict:
     return given
 
 
+def rows_of(rows: int, n: int, seed: int, dtype: str) -> dict:
+    """Queries, and so many keys that a row of dq has `n` terms."""
+    size = min(n, 16)
+    return {"shape": (1, 1, rows, size), "keyIn_shape": (1, 1, -(-n // size), size)}
+
+
 def suite():
     base = {"shape": (2, 4, 3, 4)}
     for layout, shape in (("BNSD", (2, 4, 3, 4)), ("BSND", (2, 3, 4, 4)), ("BSH", (2, 3, 8)), ("SBH", (3, 2, 8))):
