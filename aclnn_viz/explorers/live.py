@@ -11,6 +11,7 @@ import re
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from itertools import product
+from math import prod
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from aclnn_viz.words.messages import LANGUAGES, Choice, Number, Text, in_languag
 LIVE = ("steps.js", "live.js", "twin.js")  # what a page has beside the front end
 MOST = 24  # combinations of choices that a page holds
 STOPS = 9  # pictures of a slider that cannot be traced
+PAIRS = 100  # combinations of such sliders
 LARGEST = 3_000_000  # bytes of a page
 KEPT = ("seed", "device", "soc", "cann", "plan")  # what the kit's own kernel, and the host, must not be asked again for
 NOTICE = message("This page computes its picture without Python, as the kit's own kernel does; the truth is computed in float64. "
@@ -185,8 +187,9 @@ class _Page:
             options = self.values_of(name)
             if many * len(options) <= MOST:
                 chosen, many = chosen | {name: options}, many * len(options)
-        return [chosen, *({c["field"]: self.values_of(c["field"], np.round(np.linspace(c["low"], c["high"], STOPS), 9).tolist())}
-                          for c in still if c["kind"] == "real")]
+        stops = {c["field"]: self.values_of(c["field"], np.round(np.linspace(c["low"], c["high"], STOPS), 9).tolist())
+                 for c in still if c["kind"] == "real"}
+        return [chosen, *([stops] if prod(map(len, stops.values())) <= PAIRS else ({name: values} for name, values in stops.items()))]
 
     def values_of(self, name: str, given=()) -> list:
         """The values of a field that a page has, that of its own state among them."""

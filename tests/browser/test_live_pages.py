@@ -15,19 +15,18 @@ from machine import SOAK
 
 pytestmark = pytest.mark.needs("chromium")
 READY = "() => Number(document.querySelector('.aclnn-explorer')?.dataset.revision) > 0"
-# The first slider that is alive, else the first choice.
-FIRST = """() => ["input[type=range]", "select", "input"].flatMap((kind) => [...document.querySelectorAll(`.ae-controls ${kind}:not(:disabled)`)])
-    .find((one) => one.tagName !== "SELECT" || [...one.options].filter((option) => !option.disabled && !option.hidden).length > 1)
-    .dataset.field"""
+# The fields that are alive: sliders, then choices.
+FIELDS = """() => ["input[type=range]", "select", "input"].flatMap((kind) => [...document.querySelectorAll(`.ae-controls ${kind}:not(:disabled)`)])
+    .filter((one) => one.tagName !== "SELECT" || [...one.options].filter((option) => !option.disabled && !option.hidden).length > 1)
+    .map((one) => one.dataset.field)"""
 MOVE = """async ([field, count]) => {
     const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
     const input = document.querySelector(`[data-field=${field}]`), taken = [];
+    const there = [...input.options ?? []].filter((option) => !option.disabled && !option.hidden), first = there.indexOf(input.selectedOptions?.[0]);
     for (let k = 0; k < count; k += 1) {
         const start = performance.now();
-        if (input.tagName === "SELECT") {
-            const there = [...input.options].filter((option) => !option.disabled && !option.hidden);
-            input.selectedIndex = there[(k + 1) % there.length].index;
-        } else if (input.type === "checkbox") input.checked = k % 2;
+        if (there.length) input.selectedIndex = there[(first + 2 + k + count * (there.length - 1)) % there.length].index;  // ends beside the first
+        else if (input.type === "checkbox") input.checked = k % 2;
         else input.value = String(Number(input.min) + (k % 20 + 0.5) / 20 * (Number(input.max) - Number(input.min)));
         input.dispatchEvent(new Event("input", { bubbles: true }));
         await frame();
@@ -75,8 +74,12 @@ def test_a_saved_page_is_alive_without_a_request_and_its_address_opens_the_same(
     data = subject.compute(state, lambda state, given: (subject.operator(state).backward(**given), ()))
     path.write_text(live.saved(subject, state, data), "utf-8")
     one = Page(browser, path.as_uri())
-    before, field = one.said(), one.page.evaluate(FIRST)
-    times = one.page.evaluate(MOVE, [field, 200 if SOAK else 10])
+    before = one.said()
+    for field in one.page.evaluate(FIELDS):  # one alone may change nothing, such as a scale that counts beside another
+        times = one.page.evaluate(MOVE, [field, 200 if SOAK else 10])
+        one.page.wait_for_timeout(200)
+        if one.said() != before:
+            break
     if SOAK:  # else other tests run beside it
         assert np.percentile(times, 95) <= 50, f"{name}: {np.percentile(times, [50, 95])} ms"
     one.becomes("said.join() !== given.join()", before)
