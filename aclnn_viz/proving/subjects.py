@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from inspect import signature
-from itertools import combinations, product
+from itertools import combinations
 from math import prod
 from types import FunctionType
 

@@ -207,7 +207,7 @@ def _of_node(node: ast.AST, names, texts, negated) -> Iterator[Change]:
             for at, element in enumerate(elements):
                 if isinstance(element, ast.Name) and element.id in names:
                     yield made("operator", elts=[*elements[:at], ast.UnaryOp(ast.USub(), element), *elements[at + 1:]])
-        case ast.IfExp(test=test, body=body, orelse=orelse):
+        case ast.IfExp(body=body, orelse=orelse):
             yield made("comparison", body=orelse, orelse=body)
             yield made("comparison", test=ast.Constant(True))
             yield made("comparison", test=ast.Constant(False))

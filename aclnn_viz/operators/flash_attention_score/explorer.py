@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aclnn_viz.explorers.arrays import element, only
+from aclnn_viz.explorers.arrays import element
 from aclnn_viz.explorers.state import chosen
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Rule

@@ -6,7 +6,7 @@ scores with the running maximum, the running sum and by how much a larger maximu
 a tile needs its own rows of Q, K, V and dy, and of each query three numbers, max, sum and D; dS = P (dP - D) sums to 0 along a row.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
