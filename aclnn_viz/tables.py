@@ -41,11 +41,12 @@ def as_html(title: str, header, rows, notes=(), more: str = "", mark: str = "",
 
     `mark` is the CSS colour of a line at the left, beside what the title says in words.
 
-    >>> as_html("t", (), [("a", "<b>")]).count("&lt;b&gt;")
-    1
+    >>> as_html("t", (), [("a", "<b>")]).count("&lt;b&gt;"), as_html("t", ("", "a"), []).count("</th>")
+    (1, 1)
     """
     def row(cells, tag):
-        return "<tr>" + "".join(f'<{tag} style="{_CELL}">{html.escape(str(cell))}</{tag}>' for cell in cells) + "</tr>"
+        tags = [(tag if cell != "" else "td", html.escape(str(cell))) for cell in cells]  # an empty cell is no header
+        return "<tr>" + "".join(f'<{tag} style="{_CELL}">{cell}</{tag}>' for tag, cell in tags) + "</tr>"
 
     table = (row(header, "th") if header else "") + "".join(row(cells, "td") for cells in rows)
     style = f' style="border-left:4px solid {mark}; padding-left:0.8em"' if mark else ""

@@ -15,11 +15,13 @@ from math import log10, prod
 import numpy as np
 
 from aclnn_viz.cases import case, default
+from aclnn_viz.dtypes import float_format
 from aclnn_viz.explorers import fields, lift, response
 from aclnn_viz.explorers.arrays import XP, double, element
 from aclnn_viz.explorers.gradients import computed_by
 from aclnn_viz.explorers.state import StateError, choice, flag, real, vendors, whole
 from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.operators import registry
 from aclnn_viz.pictures.marks import Bars, Dots, Heat, Note, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
@@ -31,6 +33,7 @@ LONGEST, LARGEST = 64, 1 << 14  # of one axis, and elements in all
 GIVEN, OUT, ERROR, GUIDE = 0, 2, 1, 4  # kinds of marks; GUIDE is grey
 TALL, LOW = 125, 115  # pixels of the panels of inputs and outputs, and of errors, at most
 SCREEN = 560  # pixels of all rows together
+TIE = 1e-7  # ulps that a truth in float64 may be beside a tie: each of its steps rounds by up to 2e-9 ulps of float32
 EXACT = message("{output}: {exact} of {all} elements are as near to the truth as {dtype} allows.")
 WORST = message("{output}: {exact} of {all} elements are as near to the truth as {dtype} allows; the largest error is {error} ulp "
                 "at {place}: {value}, truth {truth}.")
@@ -204,7 +207,7 @@ def gathered(op, moved, backward=None, xp=XP, traced=None) -> dict:
     """Return what kernels make of a state, and their truth: the arguments of `data`."""
     state = moved if xp is XP else replace(moved, **{name: value.held.item() for name, value in vars(moved).items() if not _stays(value)})
     given, notices, author = drawn(op, state).inputs, (), computed_by(state)
-    given, attributes = (given, {}) if xp is XP else _moving(op, moved, given, traced)
+    given, attributes = (given, {}) if xp is XP else _moving(op, state, moved, given, traced)
     try:
         outputs, notices = backward(state, given | attributes) if backward else (op.backward(**given), ())
     except StateError as error:
@@ -225,13 +228,15 @@ def _stays(value) -> bool:
     return isinstance(value, (str, STILL))
 
 
-def _moving(op, state, given: dict, traced) -> tuple[dict, dict]:
+def _moving(op, state, moved, given: dict, traced) -> tuple[dict, dict]:
     """The inputs of a state whose real attributes move, with what forward saves of them, and those attributes of backward."""
     moving = {p.name: 10.0**value if _is_power(op, p) else value for p in _parameters(op)
-              if not _stays(value := getattr(state, p.name, 0))}
-    taken = {p.name: (given | moving)[p.name] for p in op.forward_parameters if p.name in given | moving}
-    if moving.keys() & taken.keys() and op.saved:
-        made = traced.forward(**taken)
+              if not _stays(value := getattr(moved, p.name, 0))}
+    if op.saved and any(p.name in moving for p in op.forward_parameters):
+        asked, known = options(op, state), given
+        if not registry.own("cases", op.name, "draw"):  # drawn again, what forward alone takes is there, too
+            known = default.draw_forward(op, default.Draw(float_format(state.dtype), state.seed, asked), asked["shape"])[0] | given
+        made = traced.forward(**{name: value for name, value in (known | moving).items() if name in op.takes})
         given = given | {name: made[output] for name, output in op.saved.items()}
     return given, {p.name: moving[p.name] for p in op.parameters if p.name in moving}
 
@@ -325,7 +330,7 @@ def _sentence(data: Data, name: str) -> str:
     found = {"output": name, "all": count(size), "dtype": data.outputs[name].dtype}
     if not size:
         return tr(EXACT, exact=count(size), **found)
-    exact = xp.sum(double(xp, errors <= 0.5))
+    exact = xp.sum(double(xp, errors <= 0.5 + TIE))
     at = xp.argmax(xp.where(xp.isnan(errors), np.inf, errors))
     error, value, truth = (element(xp, xp.reshape(double(xp, values), (-1,)), at) for values in (
         errors, data.outputs[name], data.truth[name]))

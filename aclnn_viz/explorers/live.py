@@ -119,13 +119,15 @@ def saved(subject, state, data) -> str:
     page = _Page(subject, state, data)
     groups = page.groups()
     while True:
-        made = page.written(groups)
-        if not page.shows(state):  # it looks at a number that moves
-            page, groups = _Page(subject, state, data, moving=False), groups if page.moving else []
-        elif len(made) <= LARGEST or not groups:
+        page.compute(groups)
+        if (groups or page.moving) and not page.shows(state):  # it looks at a number that moves: then that has stops
+            page, moved = _Page(subject, state, data, moving=False), page.moving
+            groups = page.groups() if moved else []
+            continue
+        made = page.written()
+        if len(made) <= LARGEST or not groups:
             return made
-        else:
-            page, groups = _Page(subject, state, data, bool(page.moving)), fewer(groups)
+        page, groups = _Page(subject, state, data, bool(page.moving)), fewer(groups)
 
 
 def fewer(groups: list[dict]) -> list[dict]:
@@ -216,9 +218,8 @@ class _Page:
                     except (TypeError, ValueError, AttributeError):  # it looks at a number, or does not exist
                         pass
 
-    def written(self, groups: list[dict]) -> str:
-        """The page with the pictures of these groups, or with the one of the saved state."""
-        self.compute(groups)
+    def written(self) -> str:
+        """The page with the pictures that were computed, or with the one of the saved state."""
         variants = self.variants
         moving = self.moving if variants else []
         if not variants:

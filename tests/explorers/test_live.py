@@ -159,6 +159,16 @@ def test_a_slider_that_decides_which_inputs_there_are_has_stops_alone():
     assert "keepProb" not in page["alive"] or "keepProb" in page["options"]  # below 1 there is a mask of dropout, too
 
 
+def test_an_attribute_moves_where_forward_takes_what_backward_does_not():
+    page = page_of(saved("batch_norm")[-1])  # a bias; what is saved follows eps
+    assert "eps" in page["alive"] and "eps" not in page["options"] and len(page["variants"]) > 1
+
+
+def test_an_attribute_that_a_page_looks_at_has_stops():
+    page = page_of(saved("upsample_nearest_2d")[-1])
+    assert len(page["options"]["scalesH"]) == len(page["options"]["scalesW"]) == live.STOPS
+
+
 def test_of_what_a_device_computes_a_page_records_nothing():
     subject = subject_of("numeric_error")
     state = build(subject.state, {"device": "atlas"})
@@ -176,7 +186,7 @@ def test_a_page_says_what_it_leaves_and_speaks_both_languages():
 def test_a_page_opens_with_the_picture_of_its_state(name):
     page = page_of(saved(name)[2])
     places = ",".join(str(options.index(page["values"][field])) for field, options in page["options"].items())
-    assert page["variants"][places]["pictures"]["en"]["panels"]
+    assert page["variants"][places]["pictures"]["en"]["panels"] and page["alive"]
 
 
 def test_a_link_opens_the_state():

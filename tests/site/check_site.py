@@ -18,7 +18,7 @@ EVERY = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"
 PAGES = [place for place in EVERY if not place.startswith("live/")]
 CHINESE = "zh/notebooks/zh/02_hardswish.html"
 AUDITED = EVERY if os.environ.get("ACLNN_VIZ_SOAK") else [
-    "docs/index.html", "live/hardswish.html", "live/tiles.html", "docs/conventions.html", "docs/tiles.html", "notebooks/04_grid_sampler_2d.html", "notebooks/13_judge_your_kernel.html", CHINESE]
+    "docs/index.html", "search.html", "live/hardswish.html", "live/tiles.html", "docs/conventions.html", "docs/tiles.html", "notebooks/04_grid_sampler_2d.html", "notebooks/13_judge_your_kernel.html", CHINESE]
 FIRST_LINE = "document.querySelector('.ae-headline').textContent"
 
 
