@@ -14,11 +14,13 @@
 PYTHON ?= python3
 PY := .venv/bin/python
 
-# Most of the suite is plain Python on one core; a third worker would use what little two leave idle, and a fifth more
-# processor time than they do: it imports and prepares everything once more. A file stays with one worker, and each worker
-# has temporary directories of its own, so what a fixture builds is built once for a file and never by two at once. Files
-# come as they are called: by their number of tests, the few long ones, such as lessons, would come last, to one worker.
-PYTEST := $(PY) -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+# Most of the suite is plain Python on one core; a third worker that computed would use a fifth more processor time: it
+# prepares everything once more. Tests that wait for a browser or other processes have one of their own in the whole suite
+# (tests/conftest.py). A file stays with one worker, and each worker has temporary directories of its own, so what a fixture
+# builds is built once for a file and never by two at once. Files come as they are called: by their number of tests, the few
+# long ones, such as lessons, would come last, to one worker.
+WORKERS := 2
+PYTEST = $(PY) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # The environment remembers which Python it was asked for, so that another one makes it anew.
 VENV := .venv/.made-by-$(subst /,-,$(PYTHON))
@@ -38,6 +40,7 @@ stop_if = $(if $(1),$(error $(1)))
 
 .PHONY: test check bench peers lab verify soak site gallery lessons words release-check
 
+test: WORKERS := 3
 test: .venv/.has-test
 	$(PYTEST)
 

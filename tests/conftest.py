@@ -21,11 +21,15 @@ sys.modules.setdefault("rfc3987_syntax", None)  # jsonschema builds its grammar 
 # What `make check` leaves out: a browser, fuzzing, notebooks, C++, processes, sweeps and searches.
 DEAR = re.compile(r"tests/(browser|fuzzing|tiles|standin|acl|public|sweeps|export|faults|storage|verification)/|"
                   r"tests/(arrays/test_(bound|tight|truth)|"
-                  r"checking/test_(check|depth|diag|engineers|exchange|expl|given|mutant|no_false|other|puzzle|scope|score|tile)|"
-                  r"derivations/test_(deriv|false|neigh|random|theorems)|devices/test_(atlas|bare)|kernels/test_rounding|"
-                  r"explorers/test_(default|live|speed|tiles|widget|numeric|two)|proving/test_(edited|prove)|"
+                  r"checking/test_(by_hand|check|depth|detect|diag|dumps|engineers|exchange|expl|given|mending|misfits|museum|mutant|no_false|"
+                  r"other|progress|puzzle|right|said|scope|score|sealed|tile|tolerances|triage)|"
+                  r"derivations/test_(deriv|false|neigh|random|theorems)|devices/test_(atlas|bare|files_that|whole)|kernels/test_rounding|"
+                  r"explorers/test_(default|explorers_alone|live|speed|tiles|widget|numeric|two|zoom)|proving/test_(derive|edited|held|prove)|"
                   r"test_(cli|data|elsewhere|gallery|lab|machine|make|notebooks|own_operator|readme|reference|samples|without))")
 BROWSER = "tests/browser/"
+# What waits for other processes, or computes in them, most of its time.
+WAITS = re.compile(r"tests/(browser/|storage/test_killed|sweeps/test_clusters|devices/test_(atlas|bare|files_that|whole)|acl/|tiles/test_cpp|"
+                   r"test_(lab|notebooks|own_operator|elsewhere|cli_|make|machine|packages|without))")
 EXPLORER = re.compile(rf"{BROWSER}.*\[(?:[^]]*-)?(\w+)\]$")  # browser tests name their explorer last
 
 
@@ -73,7 +77,8 @@ def pytest_ignore_collect(collection_path):
 
 def pytest_collection_modifyitems(config, items):
     # First what takes long, so that no worker ends long after the other, and tests of an explorer while it is open.
-    items.sort(key=lambda item: (not item.nodeid.startswith(BROWSER), not DEAR.match(item.nodeid), _explorer(item)))
+    items.sort(key=lambda item: (not item.nodeid.startswith(BROWSER), "test_notebooks" not in item.nodeid, not WAITS.match(item.nodeid),
+                                 not DEAR.match(item.nodeid), _explorer(item)))
     if not SOAK:
         chosen = [item for item in items if _needs_engine(item) == PEERS and not item.get_closest_marker("soak")]
         chosen = {*chosen} - _left_out(chosen)
@@ -132,12 +137,21 @@ def _explorer(item):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """A file stays with one worker, so that a fixture of a file is built once; so does all that shares the browser."""
+    """A file stays with one worker, so that a fixture of a file is built once; so does all that shares the browser.
+
+    One of three workers takes what waits, from the browser on; two prepare once what the tests that compute share.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             return BROWSER if nodeid.startswith(BROWSER) else nodeid.split("::")[0]
+
+        def _assign_work_unit(self, node):
+            computes = next((file for file in self.workqueue if not WAITS.match(file)), None)
+            if computes and self.numnodes > 2 and node is not self.nodes[0]:
+                self.workqueue.move_to_end(computes, last=False)
+            super()._assign_work_unit(node)
 
     config.option.loadscopereorder = False  # by the number of tests
     return Scheduling(config, log)

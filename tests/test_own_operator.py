@@ -62,7 +62,7 @@ def test_a_skeleton_is_no_operator_yet(tmp_path):
 
 
 @pytest.mark.parametrize("name,text,message", [
-    ("rms_norm", PROTOTYPE, "an operator needs a name that Python takes and no operator has: got 'rms_norm'; choose"),
+    ("rms_norm", PROTOTYPE, "an operator needs a name of at most 100 letters that Python takes and no operator has: got 'rms_norm'; choose"),
     ("my-op", PROTOTYPE, "got 'my-op'"),
     ("my_op", "int f(void);", "declares one function aclnn...GetWorkspaceSize: got none; pass"),
     ("my_op", PROTOTYPE + PROTOTYPE, "got aclnnSiluBackwardGetWorkspaceSize, aclnnSilu")])

@@ -8,15 +8,15 @@ the results are the same whatever the number of threads and the width of the mac
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import numpy as np
 
+from aclnn_viz.arrays.team import team
 from aclnn_viz.dtypes import BFLOAT16
 
-PART = 1 << 18  # elements that are worth a call of a loop; cuts depend on the shapes alone, and so do the results
-MOST = 64  # parts, each of which may hold sums of its own
+PART = 1 << 14  # elements that are worth taking; cuts depend on the shapes alone, and so do the results
+MOST = 32  # parts, each of which may hold sums of its own
 LANES = 32  # terms of a sum that are added side by side, as wide vectors do
 BITS = {BFLOAT16.numpy: np.uint16, np.dtype(np.float16): np.int16}  # the storage that tells loops the two formats
 KINDS = {bits: kind for kind, bits in BITS.items()}
@@ -79,32 +79,28 @@ def two_to(n):
     return np.ldexp(np.float32(1.0), int(n))
 
 
-def cuts(units: int, elements: int) -> list[tuple[int, int, int]]:
-    """Cut `units`, which have so many elements together, into (part, first, last)."""
-    step = max(1, PART * units // max(elements, 1), -(-units // MOST))
-    return [(part, first, min(first + step, units)) for part, first in enumerate(range(0, units, step))]
+@cache
+def _cut(units: int, elements: int, part: int) -> np.ndarray:
+    step = max(1, part * units // max(elements, 1), -(-units // MOST))
+    first = np.arange(0, max(units, 1), step)
+    return np.stack([np.arange(len(first)), first, np.minimum(first + step, units)], axis=1)
 
 
-def over(parts: list[tuple[int, int, int]], loop: Callable, *arguments) -> None:
-    """Run a loop, compiled, over all parts of `cuts`, on every core; the order of the parts does not matter."""
+def cuts(units: int, elements: int) -> np.ndarray:
+    """Cut `units`, which have so many elements together, into rows of (part, first, last)."""
+    return _cut(units, elements, PART)
+
+
+def over(parts: np.ndarray, loop: Callable, *arguments) -> None:
+    """Run a loop, compiled, over all parts of `cuts`, on every core; the order of the parts does not matter. Arrays are contiguous."""
     given = [value.view(BITS[value.dtype]) if isinstance(value, np.ndarray) and value.itemsize == 2 and value.dtype in BITS else value
              for value in arguments]
-    run, left = compiled(loop), iter(parts)
-
-    def work():
-        for part in left:  # an iterator of a list gives each part to one thread
-            run(*part, *given)
-
-    others = [_helpers().submit(work) for _ in range(min(threads(), len(parts)) - 1)] if len(parts) > 1 else ()
-    work()
-    for other in others:  # one that has not begun need not: all is done, and in a forked process it never would
-        if not other.cancel():
-            other.result()
-
-
-@cache
-def _helpers() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max(1, threads() - 1), "loops")
+    run = compiled(loop)
+    if run is not loop:
+        team(threads()).run(run, parts, given)
+    else:  # as it is written
+        for part in parts.tolist():
+            loop(*part, *given)
 
 
 def threads() -> int:

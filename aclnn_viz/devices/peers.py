@@ -58,8 +58,7 @@ class Peer(Closing, ABC):
         """
         self.need_open()
         op = operator(op)
-        bound = op.bind(inputs)
-        arranged = op.arrange_backward(**bound)
+        bound, arranged = op.arranged(inputs)
         try:
             with np.errstate(all="ignore"):
                 found = self._compute(op, bound, arranged)
@@ -229,7 +228,7 @@ class NumbaPeer(Peer):
         arrays = arranged.arrays
         if arranged.empty:
             return self._zeros(arranged)
-        if arranged.prelude is not None:
+        if arranged.prelude is not None and not registry.own("loops", op.name, "WHOLE"):
             arrays = arrays | arranged.prelude(NumPyArrays(), arrays)
         arrays = {name: array if array is None else _given(array) for name, array in arrays.items()}
         outputs = {name: np.empty(result.shape, result.format.numpy) for name, result in arranged.results.items()}

@@ -56,7 +56,8 @@ class Fitted(NamedTuple):
     """What follows from attributes, shapes and dtypes alone, whatever the numbers: kept from one call to the next."""
 
     sizes: Sizes
-    shapes: dict[str, tuple]  # by tensor: the shape to which it is broadcast first, and that of the page
+    shapes: dict[str, tuple]  # by tensor: the shape to which it is broadcast first, that of the page, None of one left out, and whether it holds numbers
+    attributes: dict  # what the page takes beside the tensors
     axes: dict[str, str]
     results: dict[str, Result]
     compute: np.dtype
@@ -82,23 +83,29 @@ class Arrangement:
 
     def __call__(self, page, bound: dict) -> Arranged:
         """Return `bound` as the page takes it; raises TypeError or ValueError for what does not fit."""
-        arrays = {name: value for name, value in bound.items() if name in self.tensors}
-        attributes = {name: value for name, value in bound.items() if name not in self.tensors}
-        fitted = self._fitted(tuple(page.AXES.items()), tuple(attributes.items()), tuple(
+        return self.given(page, bound, self.fitted(page, bound))
+
+    def fitted(self, page, bound: dict) -> Fitted:
+        """What follows from everything but the numbers; raises as a call."""
+        arrays, attributes = {}, {}
+        for name, one in bound.items():
+            (arrays if name in self.tensors else attributes)[name] = one
+        return self._fitted(tuple(page.AXES.items()), tuple(attributes.items()), tuple(
             [(name, None if array is None else (array.shape, array.dtype)) for name, array in arrays.items()]))
-        self._in_range(arrays, attributes | fitted.sizes)
+
+    def given(self, page, bound: dict, fitted: Fitted) -> Arranged:
+        """Check the numbers of what fits, and return all as the page takes it."""
+        if self.ranges:
+            self._in_range(bound, bound | fitted.sizes)
         for rule in self.rules:
             rule(bound)
         shaped = {}
-        for name, (whole, shape) in fitted.shapes.items():
-            array = arrays[name]
-            shaped[name] = None if shape is None else as_truths(
+        for name, (whole, shape, plain) in fitted.shapes.items():
+            array = bound[name]
+            shaped[name] = None if shape is None else array if array.shape == shape and plain else as_truths(
                 self.tensors[name].dtype, array if array.shape == whole else np.broadcast_to(array, whole), shape)
-        taken = {name: value for name, value in attributes.items() if name not in self.unseen}
-        for name, of in self.counts.items():
-            taken[name] = arrays[of].size if of in arrays else int(np.prod(fitted.sizes[of], dtype=object))
-        return Arranged(shaped, taken, dict(fitted.results), fitted.compute, dict(fitted.axes),
-                        _prelude(page.PRELUDE, attributes) if hasattr(page, "PRELUDE") else None)
+        return Arranged(shaped, dict(fitted.attributes), dict(fitted.results), fitted.compute, dict(fitted.axes),
+                        _prelude(page.PRELUDE, bound) if hasattr(page, "PRELUDE") else None)
 
     @lru_cache(maxsize=KEPT)
     def _fitted(self, axes: tuple, attributes: tuple, tensors: tuple) -> Fitted:
@@ -110,7 +117,8 @@ class Arrangement:
                   else pattern.shape(sizes) for name, array in arrays.items()}
         axes, results = {name: branch(text, attributes) for name, text in axes}, {}
         shapes = {name: (whole, None if whole is None or not axes[name] and whole else _padded(
-            patterns[name].page_shape(sizes | patterns[name].narrowed(whole)), axes[name])) for name, whole in wholes.items()}
+            patterns[name].page_shape(sizes | patterns[name].narrowed(whole)), axes[name]), not self.tensors[name].dtype.startswith(("bool", BITS)))
+                  for name, whole in wholes.items()}
         for name, tensor in self.outputs.items():
             if tensor.asked is None or asked(tensor.asked, arrays | attributes):
                 pattern = chosen(tensor.shape, attributes)
@@ -125,7 +133,10 @@ class Arrangement:
                                      zip_longest(axes[name], pattern.page_axes, fillvalue=()))
                 if pattern.scalar:  # one number, a sum over the rows
                     axes[name] = "." * len(axes[name])
-        return Fitted(sizes, shapes, axes, results, np.dtype(np.float64 if fmt is FLOAT64 else np.float32))
+        taken = {name: one for name, one in attributes.items() if name not in self.unseen}
+        for name, of in self.counts.items():
+            taken[name] = arrays[of].size if of in arrays else int(np.prod(sizes[of], dtype=object))
+        return Fitted(sizes, shapes, taken, axes, results, np.dtype(np.float64 if fmt is FLOAT64 else np.float32))
 
     def checked(self, arrays: dict, attributes: dict) -> tuple[FloatFormat, Sizes, dict[str, Pattern]]:
         """Return the format, the sizes and the patterns; raises TypeError or ValueError for a tensor that misfits."""
@@ -269,7 +280,7 @@ def _padded(shape: tuple[int, ...], axes: str) -> tuple[int, ...]:
     return shape + (1,) * (len(axes) - len(shape))
 
 
-def _prelude(whole: Callable, attributes: dict) -> Callable:
+def _prelude(whole: Callable, bound: dict) -> Callable:
     """What a page computes from whole inputs before they are cut into blocks: (xp, arrays) -> more arrays."""
     names = whole.__code__.co_varnames[1:whole.__code__.co_argcount]
-    return lambda xp, arrays: whole(xp, **{name: (arrays | attributes)[name] for name in names})
+    return lambda xp, arrays: whole(xp, **{name: (bound | arrays)[name] for name in names})

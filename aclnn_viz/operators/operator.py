@@ -15,7 +15,7 @@ from aclnn_viz.dtypes import FLOAT32
 from aclnn_viz.errors import by_name, problem, shown
 from aclnn_viz.operators import codes
 from aclnn_viz.operators import registry
-from aclnn_viz.operators.arranging import Arranged, Arrangement, Tensor, asked
+from aclnn_viz.operators.arranging import KEPT, Arranged, Arrangement, Tensor, asked
 from aclnn_viz.operators.describing import Description, describe
 from aclnn_viz.operators.parameters import REQUIRED, Parameter, bind, vendor_named
 from aclnn_viz.operators.patterns import branch, choices, chosen
@@ -205,7 +205,7 @@ class Operator:
         >>> op.backward(gradOutput=np.ones(3, np.float32), self=np.float32([-3, 0, 3]))["out"].tolist()
         [-0.5, 0.5, 1.5]
         """
-        return evaluate(self.page.backward, self.arrange_backward(**bind(self.name, self.parameters, inputs)), NumPyArrays())
+        return evaluate(self.page.backward, self.arranged(inputs)[1], NumPyArrays())
 
     @vendor_named("forward_parameters")
     def forward(self, /, **inputs) -> dict[str, np.ndarray]:
@@ -231,7 +231,7 @@ class Operator:
         >>> float(ref["out"][0]), bool(ref.error["out"][0] < 1e-15)
         (0.8333333333333334, True)
         """
-        arranged = self.arrange_backward(**self.bind(inputs))
+        _, arranged = self.arranged(inputs)
         return Certifier(self.page.backward, arranged.axes, arranged.arrays, arranged.attributes, arranged.results,
                          arranged.prelude).truth()
 
@@ -265,6 +265,25 @@ class Operator:
     def arrange_backward(self, /, **bound) -> Arranged:
         """Check bound parameters against the declaration and return them as the page sees them."""
         return self._backward(self.page, bound)
+
+    def arranged(self, inputs: dict) -> tuple[dict, Arranged]:
+        """Bind and arrange the inputs of backward; what shapes, formats and plain values decide is found once for many calls."""
+        arrays = {name: one for name, one in inputs.items() if type(one) is np.ndarray}
+        key = self.page, *[(name, one.shape, one.dtype) if name in arrays else (name, type(one) in PLAIN and repr(one)) for name, one in inputs.items()]
+        if (known := self._calls.get(key)) is not None:
+            bound = known[0] | arrays
+            return bound, self._backward.given(self.page, bound, known[1])
+        bound = self.bind(inputs)
+        fitted = self._backward.fitted(self.page, bound)
+        if all(bound[name] is one if name in arrays else type(one) in PLAIN for name, one in inputs.items()):
+            if len(self._calls) == KEPT:
+                self._calls.clear()
+            self._calls[key] = {name: None if name in arrays else one for name, one in bound.items()}, fitted
+        return bound, self._backward.given(self.page, bound, fitted)
+
+    @cached_property
+    def _calls(self) -> dict:
+        return {}
 
     def arrange_forward(self, /, **bound) -> Arranged:
         return self._forward(self.page, bound)
@@ -312,6 +331,9 @@ class Operator:
 
     def __repr__(self) -> str:
         return f"Operator({self.name!r}, {self.aclnn_name!r})"
+
+
+PLAIN = {int, float, bool, str, tuple, type(None)}  # whose text says all
 
 
 def combined(choices: dict[str, tuple], apart: bool):

@@ -306,15 +306,16 @@ def memory(explorer):
 
 @ONE
 def test_a_thousand_changes_leave_memory_flat(explorer):
-    control = next(c for c in explorer.controls if c["kind"] in ("whole", "real"))
+    """In `make test` 300, of which a node that is left by each is as far beyond the limit."""
+    control, count = next(c for c in explorer.controls if c["kind"] in ("whole", "real")), 1000 if SOAK else 300
     def changes(count):
         for _ in range(count // 10):
             explorer.set(*[(control["field"], control[end]) for end in ("low", "high") * 5])
         explorer.settle()
         return memory(explorer)
-    before, after = changes(100), changes(1000)
+    before, after = changes(100), changes(count)
     heap, nodes, listeners = after - before
-    assert heap < 2e6 and nodes < 300 and listeners < 50, f"{before} -> {after}"
+    assert heap < 2e6 and nodes < 0.3 * count and listeners < 0.05 * count, f"{before} -> {after}"
 
 
 @ONE

@@ -1,5 +1,6 @@
 """Fused loops: right as they are written and as numba compiles them, within their plan, whatever the threads."""
 
+import os
 import sys
 import threading
 from types import SimpleNamespace
@@ -69,16 +70,54 @@ def test_conventions_are_those_of_the_page(name, written, monkeypatch):
 
 
 @pytest.mark.parametrize("name", FUSED)
-def test_results_do_not_depend_on_the_threads_or_on_their_order(name, written, monkeypatch):
+def test_results_do_not_depend_on_the_order_of_parts(name, written, monkeypatch):
     case = av.case(name, dtype="float32")
     monkeypatch.setattr(loops, "PART", 8)  # many parts
-    runs = []
-    for count in (1, 3):
+    usual, over = written.run(name, **case.inputs), loops.over
+    file = sys.modules[registry.own("loops", name, "backward").__module__]
+    monkeypatch.setattr(file, "over", lambda parts, loop, *arguments: over(parts[::-1], loop, *arguments))
+    turned = written.run(name, **case.inputs)
+    assert {output: value.tobytes() for output, value in usual.items()} == {output: value.tobytes() for output, value in turned.items()}
+
+
+@pytest.mark.needs("numba")
+@pytest.mark.parametrize("name", COMPILED)
+def test_results_do_not_depend_on_the_threads(name, device, monkeypatch):
+    case, runs = av.case(name, dtype="float32"), set()
+    monkeypatch.setattr(loops, "PART", 8)
+    for count in (1, 2, 3):
         monkeypatch.setattr(loops, "threads", lambda count=count: count)
-        loops._helpers.cache_clear()
-        runs.append(written.run(name, **case.inputs))
-    loops._helpers.cache_clear()
-    assert all(runs[0][output].tobytes() == runs[1][output].tobytes() for output in runs[0])
+        runs |= {tuple(value.tobytes() for value in device.run(name, **case.inputs).values()) for _ in range(20)}
+    assert len(runs) == 1
+
+
+@pytest.mark.needs("numba")
+def test_calls_of_several_threads_do_not_mix(device):
+    """One has the team, the others go alone; a helper that comes late takes nothing of another call."""
+    cases = [av.case("hardswish", shape=(n, 1000), seed=n).inputs for n in (40, 41, 42)]
+    right, wrong = [av.operator("hardswish").backward(**one)["out"] for one in cases], []
+
+    def calls(k):
+        wrong.extend(k for _ in range(200) if not np.array_equal(device.run("hardswish", **cases[k])["out"], right[k]))
+    threads = [threading.Thread(target=calls, args=(k,)) for k in range(len(cases))]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert wrong == []
+
+
+@pytest.mark.needs("numba")
+def test_a_forked_process_has_helpers_of_its_own(device):
+    case = av.case("hardswish", shape=(64, 1000)).inputs
+    before = device.run("hardswish", **case)["out"]
+    if (child := os.fork()) == 0:
+        try:
+            with av.open_device("numba") as own:
+                os._exit(0 if np.array_equal(own.run("hardswish", **case)["out"], before) else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @pytest.mark.parametrize("name", FUSED)
@@ -95,22 +134,9 @@ def test_inputs_in_another_order_are_taken_and_stay_as_they_are(name, written):
 def test_cuts_cover_every_unit_once():
     for units, elements in ((1, 1), (7, 10**9), (1000, 10**6), (10**6, 10**6), (3, 0)):
         parts = loops.cuts(units, elements)
-        assert [part for part, _, _ in parts] == list(range(len(parts))) and len(parts) <= loops.MOST
-        assert [first for _, first, _ in parts] == [0, *(last for _, _, last in parts[:-1])] and parts[-1][2] == units
-
-
-def test_a_call_waits_for_no_thread_that_has_not_begun(written, monkeypatch):
-    """As in a forked process, whose copies of the threads do not run."""
-    monkeypatch.setattr(loops, "threads", lambda: 2)
-    loops._helpers.cache_clear()
-    done, release = [], threading.Event()
-    try:
-        loops._helpers().submit(release.wait)
-        loops.over(loops.cuts(4, 4 * loops.PART), lambda part, first, last: done.append(part))
-    finally:
-        release.set()
-        loops._helpers.cache_clear()
-    assert done == [0, 1, 2, 3]
+        number, first, last = parts.T.tolist()
+        assert number == list(range(len(parts))) and len(parts) <= loops.MOST
+        assert first == [0, *last[:-1]] and last[-1] == units
 
 
 def test_a_failing_loop_fails_the_call(written):
@@ -118,6 +144,22 @@ def test_a_failing_loop_fails_the_call(written):
         raise ZeroDivisionError(part)
     with pytest.raises(ZeroDivisionError):
         loops.over(loops.cuts(4, 4 * loops.PART), broken)
+
+
+@pytest.mark.needs("numba")
+def test_a_failing_part_of_a_compiled_loop_fails_the_call(monkeypatch):
+    said = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda about: said.append(about.exc_type))
+
+    def broken(part, first, last, wrong):
+        if part == wrong:
+            raise ZeroDivisionError
+    parts = loops.cuts(4, 4 * loops.PART)
+    loops.over(parts, broken, 4)
+    for wrong in range(4):
+        with pytest.raises(MemoryError, match="a loop gets the memory"):
+            loops.over(parts, broken, wrong)
+    assert said == [ZeroDivisionError] * 4
 
 
 @pytest.mark.parametrize(("name", "why"), [("gelu", "erf, for which there is no line"), ("avg_pool", "rows that lie apart")])

@@ -6,12 +6,36 @@ from aclnn_viz.arrays.loops import computed, cuts, exponential, over, read, real
 from aclnn_viz.arrays.plan import Plan
 
 PLAN = Plan("row by row", accumulate="float64", division_ulps=1.0)
+WHOLE = True  # `totals` are the page's prelude
 
 
-def rows(part, first, last, logProb, target, weight, alongSoftmax, alongTarget, smooth, xGradOut):
+def totals(part, first, last, target, weight, weighted, ignoreIndex, sums):
+    """The divisors of a mean, over weights and over rows, and the sum of all weights."""
+    for row in range(target.size):
+        if target[row] != ignoreIndex:
+            sums[0] += weight[target[row]] if weighted else 1.0
+            sums[1] += 1.0
+    for i in range(weight.size):
+        sums[2] += weight[i]
+
+
+def rows(part, first, last, logProb, target, weight, weighted, upstream, zloss, lse, sums, mean, ignoreIndex, smoothing, scale, xGradOut):
     classes = weight.size
     for row in range(first, last):
-        logs, results, along, even = logProb[row], xGradOut[row], real(weight, alongSoftmax[row]), real(weight, smooth[row])
+        at = target[row]
+        counted = 1.0 if at != ignoreIndex else 0.0
+        # Times 0, not skipped: an infinite gradient of an ignored row gives nan.
+        grad = np.float64(read(upstream, row if upstream.size > 1 else 0))
+        each = (grad / sums[0] if mean else grad) * counted
+        own = counted * weight[at if counted else 0] if weighted else counted
+        alongTarget = each * (1.0 - smoothing) * own
+        smooth = each * smoothing / classes
+        alongSoftmax = alongTarget + smooth * sums[2]
+        if lse.size:
+            if zloss.size:
+                grad += read(zloss, row if zloss.size > 1 else 0)
+            alongSoftmax += 2.0 * scale * read(lse, row) * counted * (grad / sums[1] if mean else grad)
+        logs, results, along, even = logProb[row], xGradOut[row], real(weight, alongSoftmax), real(weight, smooth)
         # The saved log-probabilities stand for the softmax: rows that do not sum to 1 are not renormalised.
         if even == 0.0:
             for i in range(classes):
@@ -19,28 +43,18 @@ def rows(part, first, last, logProb, target, weight, alongSoftmax, alongTarget, 
         else:
             for i in range(classes):
                 write(results, i, exponential(read(logs, i)) * along - even * read(weight, i))
-        at = target[row]
         if 0 <= at < classes:
-            hit = exponential(read(logs, at)) * along - real(weight, alongTarget[row])
+            hit = exponential(read(logs, at)) * along - real(weight, alongTarget)
             write(results, at, hit if even == 0.0 else hit - even * weight[at])
 
 
-def backward(outputs, gradLoss, logProb, target, weightOptional, gradZlossOptional, lseForZlossOptional, weightSum,
-             rowCount, reduction, ignoreIndex, labelSmoothing, lseSquareScaleForZloss):
+def backward(outputs, gradLoss, logProb, target, weightOptional, gradZlossOptional, lseForZlossOptional,
+             reduction, ignoreIndex, labelSmoothing, lseSquareScaleForZloss):
     samples, classes = logProb.shape
-    compute = computed(logProb)
-    weight = np.ones(classes, compute) if weightOptional is None else weightOptional.astype(compute)
-    target, counted = target.astype(np.int64), target != ignoreIndex
-    upstream = gradLoss.astype(np.float64)
-    # Times 0, not skipped: an infinite gradient of an ignored row gives nan.
-    each = (upstream / weightSum if reduction == "mean" else upstream) * counted
-    own = counted * weight[np.where(counted, target, 0)] if weightOptional is not None else counted
-    alongTarget = each * (1.0 - labelSmoothing) * own
-    smooth = each * labelSmoothing / classes
-    alongSoftmax = alongTarget + smooth * weight.sum(dtype=np.float64)
-    if lseForZlossOptional is not None:
-        z = upstream if gradZlossOptional is None else upstream + gradZlossOptional.astype(np.float64)
-        z = z / rowCount if reduction == "mean" else z
-        alongSoftmax = alongSoftmax + 2.0 * lseSquareScaleForZloss * lseForZlossOptional.astype(np.float64) * counted * z
-    over(cuts(samples, logProb.size), rows, logProb, target, weight, alongSoftmax, alongTarget, smooth,
-         outputs["xGradOut"])
+    compute, weighted = computed(logProb), weightOptional is not None
+    weight = weightOptional.astype(compute) if weighted else np.ones(classes, compute)
+    target, sums = target.astype(np.int64, copy=False), np.zeros(3)
+    zloss, lse = (np.empty(0) if one is None else one for one in (gradZlossOptional, lseForZlossOptional))
+    over(cuts(1, 1), totals, target, weight, weighted, ignoreIndex, sums)
+    over(cuts(samples, logProb.size), rows, logProb, target, weight, weighted, gradLoss.reshape(-1), zloss.reshape(-1), lse, sums,
+         reduction == "mean", ignoreIndex, labelSmoothing, lseSquareScaleForZloss, outputs["xGradOut"])

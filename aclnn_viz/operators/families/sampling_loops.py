@@ -191,8 +191,7 @@ def backward(outputs, gradOutput, input, grid, interpolationMode, paddingMode, a
     chunks = -(-channels // each)
     gridSums = np.zeros((samples, chunks, axes, points))
     run = sampler(TAPS[interpolationMode], axes)
-    units = [(unit, unit, unit + 1) for unit in range(samples * chunks)]
-    over(units, run, each, gradOutput, input.reshape(flat), grid.reshape(-1), np.array(size[::-1]), interpolationMode,
+    over(np.arange(samples * chunks)[:, np.newaxis] + (0, 0, 1), run, each, gradOutput, input.reshape(flat), grid.reshape(-1), np.array(size[::-1]), interpolationMode,
          paddingMode, alignCorners, np.array(outputMask), np.empty(0, compute),
          np.empty(0, np.int32 if flat[2] < 2**31 else np.int64),
          outputs.get("inputGrad", np.empty((0, 0, 0), input.dtype)).reshape(-1, *flat[1:]), gridSums)

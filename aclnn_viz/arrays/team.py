@@ -1,0 +1,181 @@
+"""Threads that wait in compiled code for parts of a loop: a call is shared within a microsecond, which small tensors need.
+
+A helper looks for work for SPINS turns after its last part, then sleeps until a call wakes it. All that threads share of a call lies in
+a row of words: how many parts are left, beside the number of the call, so that taking a part is one exchange that fails where another
+thread, or another call, came first. Whoever calls works, too, and waits only for parts that somebody has begun.
+"""
+
+import atexit
+import os
+import threading
+import time
+from functools import cache
+
+import numpy as np
+
+from aclnn_viz.errors import problem
+
+SPINS = 400_000  # turns of half a nanosecond and more: some tenths of a millisecond
+WORDS = 64
+LEFT, DONE, TASK, TABLE, PARTS, COUNT = (8 * 8 * k for k in range(6))  # in bytes, each in a line of the cache of its own
+
+
+@cache
+def native():
+    """(start, serve): functions of numba that share a call, and that help until there has been nothing to do for a while."""
+    from llvmlite import ir
+    from numba import njit, types
+    from numba.extending import intrinsic
+
+    word, plain = ir.IntType(64), ir.IntType(64).as_pointer()
+
+    def atomic(count, build):
+        def typed(typing, *given):
+            return types.int64(*(types.int64,) * count), lambda context, b, signature, args: build(
+                b, b.inttoptr(args[0], plain), *args[1:])
+        return typed
+
+    def exchanged(b, at, old, new):
+        return b.zext(b.extract_value(b.cmpxchg(at, old, new, "seq_cst", "seq_cst"), 1), word)
+
+    def stored(b, at, value):
+        b.store_atomic(value, at, "seq_cst", 8)
+        return value
+
+    def called(b, at, table, part):
+        task = b.bitcast(at, ir.FunctionType(ir.VoidType(), (word, word)).as_pointer())
+        b.call(task, (table, part))
+        return part
+
+    def yielded(b, at):
+        return b.zext(b.call(b.module.globals.get("sched_yield") or ir.Function(
+            b.module, ir.FunctionType(ir.IntType(32), ()), "sched_yield"), ()), word)
+
+    one, two, three = atomic(1, lambda b, at: b.load_atomic(at, "seq_cst", 8)), atomic(2, stored), atomic(3, exchanged)
+    add, run, give_way = atomic(2, lambda b, at, n: b.atomic_rmw("add", at, n, "seq_cst")), atomic(3, called), atomic(1, yielded)
+    load = intrinsic(lambda typing, at: one(typing))
+    store = intrinsic(lambda typing, at, value: two(typing))
+    exchange = intrinsic(lambda typing, at, old, new: three(typing))
+    count_up = intrinsic(lambda typing, at, n: add(typing))
+    call = intrinsic(lambda typing, task, table, part: run(typing))
+    rest = intrinsic(lambda typing, at: give_way(typing))
+
+    @njit(nogil=True)
+    def serve(words, spins):
+        team, idle = words.ctypes.data, 0
+        while idle < spins:
+            left = load(team + LEFT)
+            idle += 1
+            if left & 0xFFFFFFFF and exchange(team + LEFT, left, left - 1):
+                part = load(team + COUNT) - (left & 0xFFFFFFFF)
+                call(load(team + TASK), load(team + TABLE), load(team + PARTS) + 24 * part)
+                count_up(team + DONE, 1)
+                idle = 0
+
+    @njit(nogil=True)
+    def start(words, task, table, parts, count):
+        team, turns = words.ctypes.data, 0
+        store(team + TASK, task)
+        store(team + TABLE, table)
+        store(team + PARTS, parts)
+        store(team + COUNT, count)
+        store(team + DONE, 0)
+        store(team + LEFT, (((load(team + LEFT) >> 32) + 1) << 32) + count)
+        while load(team + LEFT) & 0xFFFFFFFF:
+            serve(words, 1)
+        while load(team + DONE) != count:
+            turns += 1
+            if turns > SPINS:
+                rest(team)
+
+    return start, serve
+
+
+@cache
+def shared(loop, kinds: tuple):
+    """(share, words of a table that it fills): share(words, parts, table, *arguments) runs a compiled loop over parts and says whether all are done.
+
+    `kinds` are (dtype, axes), or a type, of each argument.
+    """
+    from numba import carray, cfunc, from_dtype, njit, types
+    from numba.extending import intrinsic
+
+    def pointer(dtype):
+        @intrinsic
+        def pointed(typing, address):
+            result = types.CPointer(from_dtype(dtype))
+            return result(types.int64), lambda context, b, signature, args: b.inttoptr(args[0], context.get_value_type(result))
+        return pointed
+
+    at, known = 0, {"np": np, "carray": carray, "loop": loop, "start": native()[0], "integers": pointer(np.dtype(np.int64)),
+                    "reals": pointer(np.dtype(np.float64))}
+    put, taken, names = "", "", [f"a{k}" for k in range(len(kinds))]
+    for name, kind in zip(names, kinds):
+        if isinstance(kind, tuple):
+            known[f"{name}_at"] = pointer(kind[0])
+            put += f"    table[{at}] = {name}.ctypes.data\n" + "".join(f"    table[{at + 1 + k}] = {name}.shape[{k}]\n" for k in range(kind[1]))
+            taken += f"carray({name}_at(table[{at}]), ({''.join(f'table[{at + 1 + k}], ' for k in range(kind[1]))})), "
+            at += 1 + kind[1]
+        else:
+            put += f"    {'reals' if kind is float else 'table'}[{at}] = {name}\n"
+            taken += {float: f"numbers[{at}], ", bool: f"table[{at}] != 0, ", int: f"table[{at}], "}[kind]
+            at += 1
+    text = (f"def task(place, part):\n    cut, numbers = carray(integers(part), (3,)), carray(reals(place), ({at},))\n"
+            f"    table = carray(integers(place), ({at + 1} + cut[0],))\n    loop(cut[0], cut[1], cut[2], {taken})\n    table[{at} + cut[0]] = 1\n"
+            f"def share(words, parts, table, {', '.join(names)}):\n    reals, good = table.view(np.float64), 0\n{put}"
+            "    start(words, address, table.ctypes.data, parts.ctypes.data, parts.shape[0])\n"
+            f"    for part in table[{at}:]:\n        good += part\n    return good == parts.shape[0]\n")
+    exec(text, known)
+    compiled = cfunc(types.void(types.int64, types.int64))(known["task"])
+    known["address"] = compiled.address
+    share = njit(nogil=True)(known["share"])
+    share.kept = compiled  # its address must not outlive it
+    return share, at
+
+
+class Team:
+    """So many threads, of which one is whoever calls."""
+
+    def __init__(self, count: int):
+        self._words, self._free, self._asleep, self._helpers = np.zeros(WORDS, np.int64), threading.Lock(), [], count - 1
+        for _ in range(self._helpers):
+            threading.Thread(target=self._help, name="loops", daemon=True).start()
+        atexit.register(self._rest, os.getpid())
+
+    def _rest(self, process):
+        """Wait until all sleep: a thread that comes back from compiled code while Python ends would end the process."""
+        for _ in range(10_000):  # one that has failed never does
+            if process != os.getpid() or len(self._asleep) == self._helpers:
+                break
+            time.sleep(1e-4)
+
+    def _help(self):
+        serve, wake = native()[1], threading.Lock()
+        wake.acquire()
+        while True:
+            self._asleep.append(wake)
+            wake.acquire()
+            serve(self._words, SPINS)
+
+    def run(self, loop, parts: np.ndarray, arguments: list) -> None:
+        """Run a compiled loop over (part, first, last) of each row of `parts`."""
+        if not all(one.flags.c_contiguous for one in arguments if isinstance(one, np.ndarray)):
+            raise ValueError(problem("a loop takes arrays whose elements lie in order", "one with gaps, or turned", "copy it first"))
+        share, size = shared(loop, tuple([(one.dtype, one.ndim) if isinstance(one, np.ndarray) else type(one) for one in arguments]))
+        table = np.zeros(size + len(parts), np.int64)  # the arguments, and which parts are done
+        if self._free.acquire(False):
+            try:
+                for _ in range(min(len(self._asleep), len(parts) - 1)):
+                    self._asleep.pop().release()
+                done = share(self._words, parts, table, *arguments)
+            finally:
+                self._free.release()
+        else:  # another thread of the caller's uses the team
+            done = share(np.zeros(WORDS, np.int64), parts, table, *arguments)
+        if not done:
+            raise MemoryError(problem("a loop gets the memory that it works in", "an error, which is printed above", "use smaller shapes"))
+
+
+team = cache(Team)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=team.cache_clear)  # a forked process has no copies of the threads
