@@ -269,7 +269,7 @@ class Operator:
     def arranged(self, inputs: dict) -> tuple[dict, Arranged]:
         """Bind and arrange the inputs of backward; what shapes, formats and plain values decide is found once for many calls."""
         arrays = {name: one for name, one in inputs.items() if type(one) is np.ndarray}
-        key = self.page, *[(name, one.shape, one.dtype) if name in arrays else (name, type(one) in PLAIN and repr(one)) for name, one in inputs.items()]
+        key = tuple(self.page.AXES.items()), *[(name, one.shape, one.dtype) if name in arrays else (name, type(one) in PLAIN and repr(one)) for name, one in inputs.items()]
         if (known := self._calls.get(key)) is not None:
             bound = known[0] | arrays
             return bound, self._backward.given(self.page, bound, known[1])

@@ -162,11 +162,11 @@ def faulty_kernel(op, fault: Fault):
 class _WideOutputs(Operator):
     """An operator whose 16-bit outputs are still float32; whoever calls it casts them."""
 
-    def arrange_backward(self, /, **bound):
-        arranged = super().arrange_backward(**bound)
+    def arranged(self, inputs):
+        bound, arranged = super().arranged(inputs)
         results = {name: result._replace(format=FLOAT32) if result.format.bits == 16 else result
                    for name, result in arranged.results.items()}
-        return arranged._replace(results=results)
+        return bound, arranged._replace(results=results)
 
 
 def along(shape: tuple[int, ...], axis: int, chosen) -> np.ndarray:
