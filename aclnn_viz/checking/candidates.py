@@ -50,7 +50,7 @@ def _in_words(kind: str, words: str, test: Callable[[CaseRun], bool]) -> Candida
 
 
 def _line(file: str, line) -> str:
-    return message("{file}, line {line},", file=file, line=line)
+    return message("{file}, line {line}", file=file, line=line)
 
 
 def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
@@ -60,7 +60,7 @@ def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
     def texts():
         place = _line(edit.file, edit.line)
         if only:
-            place = message("{place} for {outputs} alone", place=place, outputs=linked("{some} and {more}", sorted(only)))
+            place = message("{place}, for {outputs} alone", place=place, outputs=linked("{some} and {more}", sorted(only)))
         return place, edit.before, edit.after
     return Candidate(edit.kind, texts, lambda one: one.matches(variant))
 
@@ -94,7 +94,7 @@ def _pair(first: Edit, second: Edit) -> Candidate:
             after = [head(edit.statement) for edit in (first, second)]
         if first.statement is second.statement:
             return _line(first.file, first.line), first.before, after[0]
-        place = message("{file}, lines {first} and {second},", file=first.file, first=first.line, second=second.line)
+        place = message("{file}, lines {first} and {second}", file=first.file, first=first.line, second=second.line)
         return place, f"{first.before}; {second.before}", "; ".join(after)
     variant = Variant(page)
     return Candidate("two edits", texts, lambda one: one.matches(variant))

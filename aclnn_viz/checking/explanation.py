@@ -380,7 +380,7 @@ def _in_words(candidates: list[Candidate], cases: int, condition: Condition | No
     equal = [one.brief for one in others if (one.name or one.after) != (first.name or first.after)]
     text = tuple(dict.fromkeys(equal))
     more = (message("and {n} others", n=len(text) - SHOWN),) if len(text) > SHOWN else ()
-    return Explanation(first.kind, str(first), first.where.strip(","), first.before, first.after,
+    return Explanation(first.kind, str(first), first.where, first.before, first.after,
                        message("it gives your numbers on all of {n} cases", n=cases), condition.text if condition else "",
                        text[:SHOWN] + more, lambda one: _borne_out(first, condition, one),
                        law=condition if condition and not _excepts(condition.text) else None)

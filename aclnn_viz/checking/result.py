@@ -108,7 +108,7 @@ class CheckResult:
         if found and (yours := found.yours):
             return message("{line}: {before}  ->  {after}", line=yours.line, before=_joined(yours.before), after=_joined(yours.after))
         if found and not self.diagnosis.name:
-            return message("as if {line} read: {after}", line=found.line, after=_joined(found.after)) if found.line else found.text
+            return message("as if {line}, read: {after}", line=found.line, after=_joined(found.after)) if found.line else found.text
         if self.diagnosis is not None:
             return self.diagnosis.text
         return next(iter(self.misbehaviour), "")
