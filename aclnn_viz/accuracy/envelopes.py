@@ -266,7 +266,7 @@ class Attribution:
 
     @property
     def counts(self) -> dict[str, int]:
-        return {name: int(np.count_nonzero(self.cause == name)) for name in CAUSES}
+        return {name: int(np.count_nonzero(self.cause == name[:])) for name in CAUSES}
 
     @property
     def worst(self) -> tuple[int, ...] | None:
