@@ -7,9 +7,7 @@ too; `one` and `other` quote two texts, each with where it stands; a `lemma` is 
 Expressions know NumPy, the operator and its calls, products and codes, and the functions of the folder's errata.py.
 """
 
-import tomllib
 from functools import partial
-from pathlib import Path
 from string import Template
 
 import numpy as np
@@ -33,10 +31,9 @@ class Printed(Counterexample):
 
 def stated(op: Operator) -> tuple[Erratum, ...]:
     """The errata that the folder of an operator states as data; a source whose name begins with $ is one of its `sources`."""
-    path = Path(op.page.__file__).with_name("errata.toml")
-    if not path.exists():
+    found = registry.table("errata", op.name)
+    if not found:
         return ()
-    found = tomllib.loads(path.read_text("utf-8"))
     sources: dict[str, str] = {}
     for name, text in found.get("sources", {}).items():
         sources[name] = Template(text).substitute(sources)
