@@ -11,7 +11,7 @@ from aclnn_viz.operators import registry
 from machine import ROOT
 
 OWN = {f"{old}.<name>": f"operators.<name>.{new}" for old, new in moved.FILES.items()}
-EXAMPLES = {kind: next(name for name in registry.names() if registry.file(kind, name)) for kind in moved.FILES.values()}
+EXAMPLES = {kind: next(name for name in registry.names() if registry.module(kind, name)) for kind in moved.FILES.values()}
 PATHS = moved.MODULES | {old.replace("<name>", name): new.replace("<name>", name)
                          for old, new in OWN.items() for name in [EXAMPLES[new.rpartition(".")[2]]]}
 
