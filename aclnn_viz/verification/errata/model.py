@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from string import Template
 
 import numpy as np
 
@@ -41,6 +42,14 @@ def shown(value) -> str:
     if array.ndim == 0:
         return f"{array.item():.6g}" if array.dtype.kind not in "biuO" else str(array.item())
     return "[" + ", ".join(map(shown, array)) + "]"
+
+
+def citing(table: dict) -> Callable[[str], str]:
+    """What writes the `sources` of a table in the place of their names in a text, such as $KERNEL; a source may name others before it."""
+    sources: dict[str, str] = {}
+    for name, text in table.get("sources", {}).items():
+        sources[name] = Template(text).substitute(sources)
+    return lambda text: Template(text).substitute(sources)
 
 
 def distance(a, b) -> float:

@@ -8,7 +8,6 @@ Expressions know NumPy, the operator and its calls, products and codes, and the 
 """
 
 from functools import partial
-from string import Template
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from aclnn_viz.operators import Operator, codes, products, registry
 from aclnn_viz.operators.document import documented
 from aclnn_viz.verification.contract import run, status
 from aclnn_viz.verification.errata.model import (
-    Computation, Contradiction, Counterexample, Erratum, Lemma, Observation, gradient, one_sided, shown,
+    Computation, Contradiction, Counterexample, Erratum, Lemma, Observation, citing, gradient, one_sided, shown,
 )
 from aclnn_viz.words.messages import message
 
@@ -34,15 +33,12 @@ def stated(op: Operator) -> tuple[Erratum, ...]:
     found = registry.table("errata", op.name)
     if not found:
         return ()
-    sources: dict[str, str] = {}
-    for name, text in found.get("sources", {}).items():
-        sources[name] = Template(text).substitute(sources)
     repository, _, place = next(one.document for one in documented() if one.aclnn_name == op.aclnn_name).partition("/")
     document = f"{repository} {place}, commit {COMMITS[repository]}"
     known = {**vars(np), **vars(products), **vars(codes), "erf": in_numpy_arrays(ERF), "names": {p.name for p in op.parameters}, "op": op,
              "forward": op.forward, "backward": op.backward, "truth": op.truth, "status": partial(status, op.name),
              "run": partial(run, op.name), "one_sided": one_sided, **getattr(registry.module("errata", op.name), "__dict__", {})}
-    return tuple(_erratum(op, entry, document, lambda text: Template(text).substitute(sources), known) for entry in found["erratum"])
+    return tuple(_erratum(op, entry, document, citing(found), known) for entry in found["erratum"])
 
 
 def _erratum(op, entry, document, cited, known):
