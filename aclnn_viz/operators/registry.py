@@ -121,7 +121,7 @@ def folders() -> tuple[Path | str, ...]:
 
 def sources(name: str) -> str | None:
     """Return the identity of the sources of an operator from outside, None for one of the kit."""
-    return hashed(folder, folder.rglob("*.py")) if (folder := _outside.get(name)) else None
+    return hashed(folder, (path for path in folder.rglob("*") if path.suffix in (".py", ".toml"))) if (folder := _outside.get(name)) else None
 
 
 def hashed(root: Path, paths: Iterable[Path]) -> str:

@@ -33,8 +33,9 @@ def stated(op: Operator) -> tuple[Erratum, ...]:
     found = registry.table("errata", op.name)
     if not found:
         return ()
-    repository, _, place = next(one.document for one in documented() if one.aclnn_name == op.aclnn_name).partition("/")
-    document = f"{repository} {place}, commit {COMMITS[repository]}"
+    document = next((one.document for one in documented() if one.aclnn_name == op.aclnn_name), "")
+    repository, _, place = document.partition("/")
+    document = f"{repository} {place}, commit {COMMITS[repository]}" if document else op.aclnn_name
     known = {**vars(np), **vars(products), **vars(codes), "erf": in_numpy_arrays(ERF), "names": {p.name for p in op.parameters}, "op": op,
              "forward": op.forward, "backward": op.backward, "truth": op.truth, "status": partial(status, op.name),
              "run": partial(run, op.name), "one_sided": one_sided, **getattr(registry.module("errata", op.name), "__dict__", {})}
