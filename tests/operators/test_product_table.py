@@ -36,7 +36,6 @@ ELSEWHERE = {
     "aclnn_viz/tiles/platforms.py": (["Ascend910B2", "DAV_2201"], "the architecture whose table of calls is in this file"),
     "aclnn_viz/verification/errata/platform.py": (["A2", "Ascend910B"], "an erratum about the name of a SoC"),
     "benchmarks/cpp_samples.py": (["9.1", "Ascend910B2"], "what the samples of the documents ran on"),
-    "benchmarks/limits.py": (["Ascend910B3"], "measured on the SoC of the published figures"),
 }
 TABLE = "aclnn_viz/operators/products.py"
 NAMES = {name for name, one in vars(products).items() if isinstance(one, Product) or name.startswith("DAV_")}
