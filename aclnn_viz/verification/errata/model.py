@@ -2,13 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from string import Template
 
 import numpy as np
 
-from aclnn_viz.operators.products import SOC, Product
-from aclnn_viz.verification.contract import status
 from aclnn_viz.words.messages import kept, message, tr
 
 KINDS = ("mathematics", "contract", "numerics")
@@ -122,11 +119,6 @@ class Observation:
         holds = observed == shown(self.found) and observed != shown(self.documented)
         return Evidence(holds, (message("{what}: {observed} (document: {documented})", what=kept(self.what),
                                         observed=kept(observed), documented=kept(shown(self.documented))),))
-
-
-def phase_1(operator: str, what: str, documented, found: int, soc: Product | str = SOC, **replaced) -> Observation:
-    """An observation of the status of phase 1, of a good call in which some arguments are replaced."""
-    return Observation(what, partial(status, operator, soc, **replaced), documented, found)
 
 
 class Computation(Observation):
