@@ -16,8 +16,8 @@ class Mistake:
     """A usual mistake: its name, where it comes from, and texts that change, pairs of what the solution says and what this says."""
 
     name: str
-    changes: Iterable[tuple[str, str]]
     why: str = ""
+    changes: Iterable[tuple[str, str]] = ()
 
     def __post_init__(self):
         object.__setattr__(self, "name", named(self.name))

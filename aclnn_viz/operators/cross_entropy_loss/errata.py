@@ -8,7 +8,7 @@ from aclnn_viz.operators import operator
 from aclnn_viz.operators.codes import ACL_INT64
 from aclnn_viz.operators.products import A2
 from aclnn_viz.verification import contract
-from aclnn_viz.verification.contract import Run, run
+from aclnn_viz.verification.contract import Run
 from aclnn_viz.verification.errata.model import gradient
 
 EVEN = np.log(np.full((2, 2), 0.5))  # two rows, two classes of the same probability
@@ -22,7 +22,7 @@ def ce_run(target, soc: str = A2, gradLoss=1.0, logProb=EVEN, **attributes) -> R
     given = {"gradLoss": np.asarray(gradLoss, np.float32), "logProb": log_prob, "target": np.asarray(target, np.int64),
              "weightOptional": None, "reduction": "sum", "ignoreIndex": -100,
              "xGradOut": np.full(log_prob.shape, 7, np.float32)}
-    return run("cross_entropy_loss", soc, **given | attributes)
+    return contract.run("cross_entropy_loss", soc, **given | attributes)
 
 
 def out(target, *arguments, **attributes):

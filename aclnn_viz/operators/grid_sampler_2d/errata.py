@@ -4,7 +4,7 @@ import numpy as np
 
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.codes import ACL_DOUBLE
-from aclnn_viz.verification.contract import run
+from aclnn_viz.verification import contract
 from aclnn_viz.verification.errata.model import STEP
 
 A = -0.75
@@ -83,4 +83,4 @@ def without_points():
     image, none = np.zeros((1, 1, 1, 2), np.float32), np.zeros((1, 0, 1, 2), np.float32)
     given = {"gradOutput": np.zeros((1, 1, 0, 1), np.float32), "input": image, "grid": none, "outputMask": [True, True],
              "inputGrad": np.full(image.shape, 7, np.float32), "gridGrad": none}
-    return run("grid_sampler_2d", **given).outputs["inputGrad"][0, 0, 0]
+    return contract.run("grid_sampler_2d", **given).outputs["inputGrad"][0, 0, 0]

@@ -4,7 +4,8 @@ import numpy as np
 
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.products import CANN, SOC
-from aclnn_viz.verification.contract import Run, run
+from aclnn_viz.verification import contract
+from aclnn_viz.verification.contract import Run
 from aclnn_viz.verification.errata.model import STEP, gradient
 
 SAMPLE = np.arange(1.0, 25.0).reshape(2, 12)  # x of the sample, a row a group
@@ -51,7 +52,7 @@ def gns_run(cann: str = CANN, predict: bool = False, dtype=np.float32, **replace
     arrays = {name: np.asarray(value, dtype) for name, value in given.items()}
     outputs = {name: np.full(shape, 7, dtype) for name, shape in (
         ("dxOut", (1, 1, 2)), ("dgammaOut", 1), ("dbetaOut", 1))}
-    return run("group_norm_swish", SOC, cann, predict, **arrays | outputs | {"numGroups": 1} | replaced)
+    return contract.run("group_norm_swish", SOC, cann, predict, **arrays | outputs | {"numGroups": 1} | replaced)
 
 
 def predicted(cann: str):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from aclnn_viz.operators import operator
-from aclnn_viz.verification.contract import run
+from aclnn_viz.verification import contract
 from aclnn_viz.verification.errata.model import one_sided
 
 KINKS = np.array([-3.0, 3.0])
@@ -27,4 +27,4 @@ def from_outside():
 def of_nan(dtype, soc):
     """out for self = nan and gradOutput = 5."""
     given = {"gradOutput": np.full(1, 5, dtype), "self": np.full(1, np.nan, dtype), "out": np.zeros(1, dtype)}
-    return run("hardswish", soc, predict=True, **given).outputs["out"]
+    return contract.run("hardswish", soc, predict=True, **given).outputs["out"]

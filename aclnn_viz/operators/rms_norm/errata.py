@@ -7,7 +7,7 @@ import numpy as np
 from aclnn_viz.operators.codes import ACL_FLOAT, ACL_FORMAT_ND
 from aclnn_viz.operators.products import ASCEND_950
 from aclnn_viz.verification import contract
-from aclnn_viz.verification.contract import Bench, run
+from aclnn_viz.verification.contract import Bench
 from aclnn_viz.verification.errata.model import gradient
 
 X, DY, RSTD = np.array([[1.0], [2.0]]), np.array([[3.0], [5.0]]), np.array([[1.0], [0.5]])
@@ -44,7 +44,7 @@ def no_rows_on_950():
     """dgammaOut for x of shape (0, 2)."""
     rows, one = np.zeros((0, 2), np.float32), np.zeros(2, np.float32)
     given = {"dy": rows, "x": rows, "rstd": np.zeros(0, np.float32), "gamma": one, "dxOut": rows, "dgammaOut": one}
-    return run("rms_norm", ASCEND_950, **given).outputs["dgammaOut"]
+    return contract.run("rms_norm", ASCEND_950, **given).outputs["dgammaOut"]
 
 
 def through_strides():
@@ -53,7 +53,7 @@ def through_strides():
         return np.repeat(np.float32([values]), 2, axis=1)[:, ::2]
 
     ones = np.ones(2, np.float32)
-    return run("rms_norm", dy=every_second(3, 5), x=every_second(1, 2), rstd=ones[:1], gamma=ones,
+    return contract.run("rms_norm", dy=every_second(3, 5), x=every_second(1, 2), rstd=ones[:1], gamma=ones,
                dxOut=np.zeros((1, 2), np.float32), dgammaOut=0 * ones).outputs["dgammaOut"]
 
 
