@@ -35,9 +35,9 @@ class SymbolicArray(LetteredArray):
     of which alone this one is made, entry by entry.
     """
 
-    def __init__(self, xp, axes, entry, kind, key, deps, slopes, cases=None, leaf=None):
+    def __init__(self, xp, axes, entry, kind, key, deps, slopes, cases=None):
         self.xp, self.axes, self._entry, self.dtype, self.key, self.deps, self.slopes = xp, axes, entry, kind, key, deps, slopes
-        self.cases, self.leaf, self._known, self._shared, self._seen_by = cases, leaf, {}, {}, None
+        self.cases, self.leaf, self._known, self._shared, self._seen_by = cases, None, {}, {}, None
         self.made_by, self.source, self.places, self.place = "", None, None, xp.place()
 
     ndim = property(lambda self: len(self.axes))

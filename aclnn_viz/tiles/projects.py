@@ -35,7 +35,7 @@ TYPES = {np.dtype(name): (code, f"DT_{said}") for name, code, said in (
     ("int16", 6, "INT16"), ("uint16", 7, "UINT16"), ("uint32", 8, "UINT32"), ("int64", 9, "INT64"), ("uint64", 10, "UINT64"),
     ("bool", 12, "BOOL"), (bfloat16_t, 27, "BF16"))}
 CODES = {code: dtype for dtype, (code, _) in TYPES.items()}
-OPTIONAL, DYNAMIC = 1, 3  # ParamType of OpDef
+OPTIONAL = 1  # ParamType of OpDef
 ABSENT = {r"\bTCubeTiling\b|MultiCoreMatmulTiling|\bmatmul_tiling\b": "the matrix unit's tiling (matmul_tiling)",
           r"\bMc2\w*Tiling\b|\bHCCL\b|\bhccl": "communication between devices (HCCL)"}
 

@@ -206,6 +206,7 @@ def gradient(loss, x) -> np.ndarray:
     return slopes
 
 
-def one_sided(function, x: float, side: int, step: float = 2.0**-12) -> float:
+def one_sided(function, x: float, side: int) -> float:
     """The derivative of a function from the left (side -1) or from the right (side 1)."""
+    step = 2.0**-12
     return side * (function(x + side * step) - function(x)) / step
