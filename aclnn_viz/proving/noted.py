@@ -102,7 +102,7 @@ class NotedArrays(LetteredArrays):
         """The shape of an expression in which symbols stand for arrays."""
         return broadcast(*(self.nodes[s].lengths for s in e.free_symbols if s in self.nodes))
 
-    def each(self, op, kind, *arrays, formula=None, options=()):
+    def each(self, op, kind, *arrays, formula=None):
         arrays = [self.lift(a) for a in arrays]
         if op == "truediv" and arrays[0].op != "number" and self._grows(arrays[1]):
             arrays, op = [arrays[0], self.each(op, kind, 1, arrays[1])], "mul"
@@ -116,7 +116,7 @@ class NotedArrays(LetteredArrays):
             if all(a.op == "number" for a in arrays) and formula.is_Rational | formula.is_integer:
                 return self.number(formula)
         kind = kind or max((a.kind for a in arrays), key=RANK.get)
-        return self.made(op, es, broadcast(*(a.lengths for a in arrays)), kind, options, formula)
+        return self.made(op, es, broadcast(*(a.lengths for a in arrays)), kind, formula=formula)
 
     def infix(self, name, a, b):
         return self.each(name, KINDS.get(name), a, b)
