@@ -249,9 +249,9 @@ class CaseRun:
         """By how much of themselves inputs may be moved by the rounding of the kernel's own arithmetic."""
         return 2.0**-50 if self.prepared.case.dtype == "float64" and not is_single(self.outputs) else 2.0**-22
 
-    def agrees(self, values: dict[str, np.ndarray], only: frozenset[str] | None = None) -> bool:
+    def agrees(self, values: dict[str, np.ndarray]) -> bool:
         """Whether values by output, of any shape, are those that the kernel gave up to its rounding."""
-        return all(part.all() for part in self._same(values, only).values())
+        return all(part.all() for part in self._same(values).values())
 
     def _same(self, values: dict, only: frozenset[str] | None = None) -> dict[str, np.ndarray]:
         """By output (those in `only`, or all) where the values are the kernel's; nowhere if an output has too many elements."""

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from aclnn_viz.accuracy import measures
 from aclnn_viz.operators.products import SOC, Product
 from aclnn_viz.verification.contract import status
 from aclnn_viz.words.messages import kept, message, tr
@@ -45,10 +46,7 @@ def shown(value) -> str:
 
 def distance(a, b) -> float:
     """The largest absolute difference; nan equals nan and is infinitely far from a number."""
-    a, b = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(b, np.float64))
-    if (np.isnan(a) != np.isnan(b)).any():
-        return np.inf
-    return float(np.max(np.abs(a - b)[~np.isnan(a)], initial=0.0))
+    return float(np.max(measures.distance(a, b), initial=0.0))
 
 
 @dataclass(frozen=True)
@@ -206,6 +204,7 @@ def gradient(loss, x) -> np.ndarray:
     return slopes
 
 
-def one_sided(function, x: float, side: int, step: float = 2.0**-12) -> float:
+def one_sided(function, x: float, side: int) -> float:
     """The derivative of a function from the left (side -1) or from the right (side 1)."""
+    step = 2.0**-12
     return side * (function(x + side * step) - function(x)) / step
