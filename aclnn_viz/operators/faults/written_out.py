@@ -18,6 +18,7 @@ LARGEST = 400  # nodes of a backward that is written out: what is longer costs m
 FACTORS = 6  # of one term
 UNKNOWN = (ast.For, ast.While, ast.With, ast.Lambda, ast.comprehension, ast.AugAssign, ast.NamedExpr)
 UNARY = ("{0}", "xp.exp({0})", "xp.tanh({0})", "xp.erf({0})", "xp.sqrt({0})", "1.0 / (1.0 + xp.exp(-({0})))")
+WITHIN = (ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Call, ast.Assign, ast.List, ast.Subscript, ast.Return)
 NARROW = ("float16", "bfloat16")
 
 
@@ -112,14 +113,16 @@ class _Distributed(ast.NodeTransformer):
 
 @cache
 def written_out(page: ModuleType) -> tuple[Edit, ...]:
-    """Return every edit of the backward of a page that is written out; none where it cannot be.
+    """Return every edit of the backward of a page that is written out, and what may stand in the place of each expression of the page.
 
     >>> from aclnn_viz.operators.softmax import page as softmax
-    >>> {edit.before for edit in written_out(softmax)}
-    {'out = output * gradOutput - output * xp.sum(gradOutput * output, axis=1, keepdims=True)', "return {'out': out}"}
+    >>> next(edit.before for edit in written_out(softmax))
+    'out = output * gradOutput - output * xp.sum(gradOutput * output, axis=1, keepdims=True)'
     """
     unit = expanded(page)
-    return () if unit is None else tuple(_edits(unit))
+    names = names_of(unit.tree, page) if unit else ()
+    found = [Edit(change.kind, unit, statement, change) for statement, change in changes(unit.tree, names)] if unit else []
+    return (*found, *(edit for one in (*[unit] * bool(unit), *units(page)) if one.name for edit in _edits(one)))
 
 
 def expanded(page: ModuleType) -> Unit | None:
@@ -153,12 +156,10 @@ def expanded(page: ModuleType) -> Unit | None:
 
 def _edits(unit: Unit) -> Iterator[Edit]:
     names, shown = names_of(unit.tree, unit.module), statements(unit.tree)
-    for statement, change in changes(unit.tree, names):
-        yield Edit(change.kind, unit, statement, change)
     for node in ast.walk(ast.Module(unit.tree.body, [])):
         for field, value in ast.iter_fields(node):
             for at, part in enumerate([] if field in ("func", "targets") else value if isinstance(value, list) else [value]):
-                if isinstance(part, ast.BinOp | ast.Call | ast.Name | ast.Subscript) and isinstance(node, ast.BinOp | ast.Call | ast.Assign | ast.List) \
+                if isinstance(part, ast.BinOp | ast.Call | ast.Name | ast.Subscript) and isinstance(node, WITHIN) \
                         and not (isinstance(part, ast.Name) and part.id not in names):
                     old = ast.unparse(part)
                     for kind, new in _others(part, node):
