@@ -119,7 +119,7 @@ class CheckResult:
         lines += map(tr, self.notes)
         lines += [tr(self.unrun)] * self.stopped
         lines += ["", tr("diagnosis: {text}", text=self.diagnosis)] * (self.diagnosis is not None)
-        if self.explanation and (not self.diagnosis.name or self.explanation.yours):
+        if self.explanation and (not self.diagnosis.name or self.explanation.yours) and self.explanation.text != self.diagnosis.text:
             lines += ["", tr("explanation: {text}", text=self.explanation if not self.diagnosis.name else self.explanation.yours)]
         lines += ["", tr("smallest counterexample: {text}", text=self.counterexample), ""] * (self.counterexample is not None)
         lines += [tr("judged on {scope}", scope=self.scope)] * bool(self.scope)
@@ -304,16 +304,20 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
                      fresh, Budget(MENDING * seconds))
     diagnosis = diagnose(op, seen, tested, evidence.silent)
     if unfit and not diagnosis.name:
-        seen = [in_documented_form(one) for one in seen]
+        given, seen = seen, [in_documented_form(one) for one in seen]
         if not any(one.misses for one in seen):
-            text = message("{misfits}: all numbers are right", misfits=linked("{some}; {more}", unfit))
-            return Diagnosis(None, False, text), Explanation.of_mend(yours, len(seen) + len(fresh())) if yours else None
+            missing = any(one.outputs.keys() < before.prepared.expected.keys() for one, before in zip(seen, given))
+            misfits = linked("{some}; {more}", unfit)
+            text = message("{misfits}: the numbers that are there are right", misfits=misfits) if missing else message(
+                "{misfits}: all numbers are right", misfits=misfits)
+            shown = Explanation.of_form(text, [*seen, *fresh()]) if not any(one.misses for one in fresh()) else None
+            return Diagnosis(None, False, text), Explanation.of_mend(yours) if yours else shown
         diagnosis = diagnose(op, seen, tested, evidence.silent)
         diagnosis = replace(diagnosis, text=linked("{some}; {more}", [*unfit, message("of the numbers: {text}", text=diagnosis.text)]))
     if diagnosis.name:
         known = of_fault(op, next(one for one in faults(op.name) if one.name == diagnosis.name), len(seen))
         return diagnosis, replace(known, yours=yours)
-    explanation = Explanation.of_mend(yours, len(seen) + len(fresh())) if yours else explain(op, seen, end.left, fresh, evidence.right)
+    explanation = Explanation.of_mend(yours) if yours else explain(op, seen, end.left, fresh, evidence.right)
     if not explanation:
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
         law, stands = law_of(seen, evidence.right, fresh())

@@ -6,6 +6,7 @@ from string import Template
 
 import numpy as np
 
+from aclnn_viz.accuracy import measures
 from aclnn_viz.words.messages import kept, message, tr
 
 KINDS = ("mathematics", "contract", "numerics")
@@ -51,10 +52,7 @@ def citing(table: dict) -> Callable[[str], str]:
 
 def distance(a, b) -> float:
     """The largest absolute difference; nan equals nan and is infinitely far from a number."""
-    a, b = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(b, np.float64))
-    if (np.isnan(a) != np.isnan(b)).any():
-        return np.inf
-    return float(np.max(np.abs(a - b)[~np.isnan(a)], initial=0.0))
+    return float(np.max(measures.distance(a, b), initial=0.0))
 
 
 @dataclass(frozen=True)
@@ -207,6 +205,7 @@ def gradient(loss, x) -> np.ndarray:
     return slopes
 
 
-def one_sided(function, x: float, side: int, step: float = 2.0**-12) -> float:
+def one_sided(function, x: float, side: int) -> float:
     """The derivative of a function from the left (side -1) or from the right (side 1)."""
+    step = 2.0**-12
     return side * (function(x + side * step) - function(x)) / step
