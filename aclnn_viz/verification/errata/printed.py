@@ -33,26 +33,24 @@ class Printed(Counterexample):
 
 def stated(op: Operator) -> tuple[Erratum, ...]:
     """The errata that the folder of an operator states as data; a source whose name begins with $ is one of its `sources`."""
-    found = registry.table("errata", op.name)
-    if not found:
-        return ()
     document = next((one.document for one in documented() if one.aclnn_name == op.aclnn_name), "")
     repository, _, place = document.partition("/")
     document = f"{repository} {place}, commit {COMMITS[repository]}" if document else op.aclnn_name
-    return _errata(op, found, document, {
+    known = {
         "erf": in_numpy_arrays(ERF), "names": {p.name for p in op.parameters}, "op": op, "forward": op.forward, "backward": op.backward,
         "truth": op.truth, "status": partial(status, op.name), "run": partial(run, op.name), "one_sided": one_sided,
-        **getattr(registry.module("errata", op.name), "__dict__", {})})
+        **getattr(registry.module("errata", op.name), "__dict__", {})}
+    return registry.table("errata", op.name, partial(_errata, op, document, known))
 
 
 def of_platform() -> tuple[Erratum, ...]:
     """Those that concern every operator."""
-    return _errata(None, tomllib.loads(Path(__file__).with_name("platform.toml").read_text("utf-8")), "", vars(platform))
+    return _errata(None, "", vars(platform), tomllib.loads(Path(__file__).with_name("platform.toml").read_text("utf-8")))
 
 
-def _errata(op, table, document, known):
+def _errata(op, document, known, table):
     known = {**vars(np), **vars(products), **vars(codes), **known}
-    return tuple(_erratum(op, entry, document, citing(table), known) for entry in table["erratum"])
+    return tuple(_erratum(op, entry, document, citing(table), known) for entry in table.get("erratum", ()))
 
 
 def _erratum(op, entry, document, cited, known):
