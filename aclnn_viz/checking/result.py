@@ -120,7 +120,7 @@ class CheckResult:
         lines += [tr(self.unrun)] * self.stopped
         lines += ["", tr("diagnosis: {text}", text=self.diagnosis)] * (self.diagnosis is not None)
         if self.explanation and (not self.diagnosis.name or self.explanation.yours) and self.explanation.text != self.diagnosis.text:
-            lines += ["", tr("explanation: {text}", text=self.explanation if not self.diagnosis.name else self.explanation.yours)]
+            lines += ["", tr("explanation: {text}", text=tr(str(self.explanation if not self.diagnosis.name else self.explanation.yours)))]
         lines += ["", tr("smallest counterexample: {text}", text=self.counterexample), ""] * (self.counterexample is not None)
         lines += [tr("judged on {scope}", scope=self.scope)] * bool(self.scope)
         text = [message("{n} ({why})", n=count, why=why) for why, count in self.left_out.items()]
@@ -186,11 +186,10 @@ class CheckResult:
         rows = [(tr("judged on"), tr(self.scope))] * bool(self.scope)
         rows += [(tr("not supported"), str(self.unsupported))] * bool(self.unsupported.cases)
         rows += [(tr("the kernel"), tr(linked("{some}; {more}", self.misbehaviour)))] * bool(self.misbehaviour)
-        wrong = [message("{output} in {n} cases", output=name, n=count) for name, count in self.outputs.items()]
-        rows += [(tr("wrong"), tr(linked("{some}, {more}", wrong)))] * bool(wrong)
+        rows += [(tr("wrong"), ntr("{output} in {n} case", "{output} in {n} cases", count, output=name)) for name, count in self.outputs.items()]
         if self.diagnosis is not None:
             rows.append((tr("looks like"), tr(self.cause)))
-        rows += [(tr("note"), tr(note)) for note in self.notes]
+        rows += [(tr("note"), tr(note)) for note in (*self.notes, *[self.unrun] * self.stopped)]
         if self.counterexample is not None:
             text = self.counterexample.worst or linked("{some}, {more}", self.counterexample.problems)
             rows.append((tr("smallest case"), tr(text)))

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from aclnn_viz.errors import listed
+from aclnn_viz.notebook import noted
 from aclnn_viz.operators import Operator, operator, operators, registry
 from aclnn_viz.tables import as_html, padded, wrapped
 from aclnn_viz.verification.conventions import default
@@ -30,8 +31,8 @@ def conventions(op) -> tuple[Convention, ...]:
 
 def recompute(ops: Iterable[Operator] | None = None) -> list[Row]:
     """Recompute the table of all operators, or of some."""
-    return [recomputed(op.name, row) for op in map(operator,
-    operators() if ops is None else listed("ops", ops, (str, Operator))) for row in conventions(op)]
+    ops = operators() if ops is None else listed("ops", ops, (str, Operator))
+    return [recomputed(op.name, row) for op in noted(map(operator, ops), len(ops)) for row in conventions(op)]
 
 
 def text_table(rows: list[Row]) -> str:
@@ -52,7 +53,7 @@ def html_table(rows: list[Row]) -> str:
     """The rows as one table of a page, a line each."""
     head = [tr("operator"), tr("case"), tr("kit"), tr("document"), tr("published"), "PyTorch", tr("why")]
     return as_html(tr("Conventions"), head, [(row.operator, tr("{name}: {what}", name=tr(row.topic), what=tr(row.where)), _kit(row), *map(tr, (
-        row.document, row.published, row.pytorch, row.why))) for row in listed("rows", rows, Row)])
+        row.document, row.published, row.pytorch, row.why))) for row in listed("rows", rows, Row)], filters=tr("filter rows"))
 
 
 def _kit(row: Row) -> str:
