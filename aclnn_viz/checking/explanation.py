@@ -255,7 +255,7 @@ def _searched(op, failing, passing, fresh, budget, right) -> Explanation | None:
 
 
 def _as_one(op, failing, passing, fresh, budget, right) -> Explanation | None:
-    for stage in (_named, _plain, _edited, _sums, _constants, _written_out, _pairs):
+    for stage in (_named, _plain, _edited, _written_out, _sums, _constants, _pairs):
         found = sorted(stage(op, failing, passing, budget), key=lambda one: one.size)
         whole = [one for at, one in enumerate(found) if (at < SHOWN or not budget.over)
                  and all(one.same(other) for other in passing)]
