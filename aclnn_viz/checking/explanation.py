@@ -13,8 +13,7 @@ import numpy as np
 
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.candidates import (
-    fitted, moved, of_edit, pairs, read_and_written, reduced, scaled_output, slots,
-    taken_for_others)
+    exchanges, fitted, moved, of_edit, pairs, read_and_written, reduced, scaled_output, slots, taken_for_others)
 from aclnn_viz.checking.case_run import SINGLE, Candidate, CaseRun, Variant, cheapest_first, is_single, leaders
 from aclnn_viz.checking.conditions import Condition, Traits, separating, stands
 from aclnn_viz.checking.evidence import Budget, KernelUnderTest
@@ -26,6 +25,7 @@ from aclnn_viz.dtypes import float_format, ulp
 from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.operators.faults.edits import Edit, edits, rarer
 from aclnn_viz.operators.faults.fault import faulty_kernel
+from aclnn_viz.operators.faults.written_out import written_out
 from aclnn_viz.words.messages import linked, message, tr
 
 SMALLEST = 12  # of the failing cases, to look for what is like them where no fault agrees with all
@@ -191,10 +191,15 @@ class Explanation:
     law: Condition | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def of_mend(cls, found: Mend, cases: int) -> "Explanation":
+    def of_mend(cls, found: Mend) -> "Explanation":
         return cls("arrangement" if found.lost else "mended", str(found), found.line, found.before, found.after,
-                   message("with it your kernel is right on all of {n} cases", n=cases), equal=found.equal, holds=found.right,
+                   message("with it your kernel is right on all of {n} cases", n=found.cases), equal=found.equal, holds=found.right,
                    yours=found)
+
+    @classmethod
+    def of_form(cls, text: str, seen: Sequence[CaseRun]) -> "Explanation":
+        """Of runs of which nothing but the form is wrong, what `text` says."""
+        return cls("form", text, "", "", "", message("so it is on all of {n} cases", n=len(seen)), holds=lambda one: not in_documented_form(one).misses)
 
     @property
     def mends(self) -> bool:
@@ -250,7 +255,7 @@ def _searched(op, failing, passing, fresh, budget, right) -> Explanation | None:
 
 
 def _as_one(op, failing, passing, fresh, budget, right) -> Explanation | None:
-    for stage in (_named, _plain, _edited, _sums, _constants, _pairs):
+    for stage in (_named, _plain, _edited, _sums, _constants, _written_out, _pairs):
         found = sorted(stage(op, failing, passing, budget), key=lambda one: one.size)
         whole = [one for at, one in enumerate(found) if (at < SHOWN or not budget.over)
                  and all(one.same(other) for other in passing)]
@@ -314,6 +319,11 @@ def _constants(op, failing, passing, budget) -> Iterator[Candidate]:
     for slot in budget.within(slots(op.page)):
         if slot.fit(failing[0]) is not None and (found := fitted(slot, failing)):
             yield from _agree([found], failing)
+
+
+def _written_out(op, failing, passing, budget) -> Iterator[Candidate]:
+    some = written_out(op.page)
+    yield from [*_agree(map(of_edit, budget.within(some)), failing)] or _agree(budget.within(exchanges(some)), failing)
 
 
 def _pairs(op, failing, passing, budget) -> Iterator[Candidate]:

@@ -119,8 +119,8 @@ class CheckResult:
         lines += map(tr, self.notes)
         lines += [tr(self.unrun)] * self.stopped
         lines += ["", tr("diagnosis: {text}", text=self.diagnosis)] * (self.diagnosis is not None)
-        if self.explanation and (not self.diagnosis.name or self.explanation.yours):
-            lines += ["", tr("explanation: {text}", text=self.explanation if not self.diagnosis.name else self.explanation.yours)]
+        if self.explanation and (not self.diagnosis.name or self.explanation.yours) and self.explanation.text != self.diagnosis.text:
+            lines += ["", tr("explanation: {text}", text=tr(str(self.explanation if not self.diagnosis.name else self.explanation.yours)))]
         lines += ["", tr("smallest counterexample: {text}", text=self.counterexample), ""] * (self.counterexample is not None)
         lines += [tr("judged on {scope}", scope=self.scope)] * bool(self.scope)
         text = [message("{n} ({why})", n=count, why=why) for why, count in self.left_out.items()]
@@ -186,11 +186,10 @@ class CheckResult:
         rows = [(tr("judged on"), tr(self.scope))] * bool(self.scope)
         rows += [(tr("not supported"), str(self.unsupported))] * bool(self.unsupported.cases)
         rows += [(tr("the kernel"), tr(linked("{some}; {more}", self.misbehaviour)))] * bool(self.misbehaviour)
-        wrong = [message("{output} in {n} cases", output=name, n=count) for name, count in self.outputs.items()]
-        rows += [(tr("wrong"), tr(linked("{some}, {more}", wrong)))] * bool(wrong)
+        rows += [(tr("wrong"), ntr("{output} in {n} case", "{output} in {n} cases", count, output=name)) for name, count in self.outputs.items()]
         if self.diagnosis is not None:
             rows.append((tr("looks like"), tr(self.cause)))
-        rows += [(tr("note"), tr(note)) for note in self.notes]
+        rows += [(tr("note"), tr(note)) for note in (*self.notes, *[self.unrun] * self.stopped)]
         if self.counterexample is not None:
             text = self.counterexample.worst or linked("{some}, {more}", self.counterexample.problems)
             rows.append((tr("smallest case"), tr(text)))
@@ -304,16 +303,20 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
                      fresh, Budget(MENDING * seconds))
     diagnosis = diagnose(op, seen, tested, evidence.silent)
     if unfit and not diagnosis.name:
-        seen = [in_documented_form(one) for one in seen]
+        given, seen = seen, [in_documented_form(one) for one in seen]
         if not any(one.misses for one in seen):
-            text = message("{misfits}: all numbers are right", misfits=linked("{some}; {more}", unfit))
-            return Diagnosis(None, False, text), Explanation.of_mend(yours, len(seen) + len(fresh())) if yours else None
+            missing = any(one.outputs.keys() < before.prepared.expected.keys() for one, before in zip(seen, given))
+            misfits = linked("{some}; {more}", unfit)
+            text = message("{misfits}: the numbers that are there are right", misfits=misfits) if missing else message(
+                "{misfits}: all numbers are right", misfits=misfits)
+            shown = Explanation.of_form(text, [*seen, *fresh()]) if not any(one.misses for one in fresh()) else None
+            return Diagnosis(None, False, text), Explanation.of_mend(yours) if yours else shown
         diagnosis = diagnose(op, seen, tested, evidence.silent)
         diagnosis = replace(diagnosis, text=linked("{some}; {more}", [*unfit, message("of the numbers: {text}", text=diagnosis.text)]))
     if diagnosis.name:
         known = of_fault(op, next(one for one in faults(op.name) if one.name == diagnosis.name), len(seen))
         return diagnosis, replace(known, yours=yours)
-    explanation = Explanation.of_mend(yours, len(seen) + len(fresh())) if yours else explain(op, seen, end.left, fresh, evidence.right)
+    explanation = Explanation.of_mend(yours) if yours else explain(op, seen, end.left, fresh, evidence.right)
     if not explanation:
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
         law, stands = law_of(seen, evidence.right, fresh())

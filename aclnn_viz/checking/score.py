@@ -38,6 +38,7 @@ from aclnn_viz.operators import Operator, operator, operators, registry
 from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.operators.faults.edits import Edit, edits, rarer
 from aclnn_viz.operators.faults.fault import faulty_kernel
+from aclnn_viz.operators.faults.written_out import written_out
 from aclnn_viz.operators.registry import own
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import meant, message, tr
@@ -359,7 +360,7 @@ def score_mutant(op: Operator, edit: Edit, computed: str, seed: int = 0) -> Muta
         return scored(_why_uncaught(op, edit, kernel, seed))
     if not any(one.misses for one in evidence.seen):
         return scored("fails")
-    for remembered in (edits, rarer, slots):
+    for remembered in (edits, rarer, slots, written_out):
         remembered.cache_clear()
     start = time.process_time()
     patient = replace(DEPTHS["normal"], searching=PATIENT)

@@ -11,7 +11,6 @@ import json
 import os
 import pickle
 import secrets
-import signal
 import socket
 import struct
 import subprocess
@@ -38,6 +37,7 @@ from aclnn_viz.checking.scope import Scope, depth_named, few, prepared_step
 from aclnn_viz.checking.sealed_child import receive, send
 from aclnn_viz.errors import flag, need, place_of, printable, problem, shown, signal_named, whole
 from aclnn_viz.operators import operator
+from aclnn_viz.tiles.children import Child
 from aclnn_viz.words.messages import Message, english, message, tr
 
 CHILD = Path(__file__).with_name("sealed_child.py")
@@ -87,8 +87,8 @@ class Sealed:
         environment = os.environ | {"TMPDIR": self.folder.name, "XDG_CACHE_HOME": self.folder.name, "PYTHONDONTWRITEBYTECODE": "1",
                                     "PYTHONPATH": os.pathsep.join(filter(None, (str(CHILD.parents[2]), os.environ.get("PYTHONPATH"))))}
         with theirs:
-            self.process = subprocess.Popen([sys.executable, "-P", CHILD, str(theirs.fileno()), str(self.memory), self.name], stdin=subprocess.DEVNULL,
-                                            stdout=self.output, stderr=self.output, pass_fds=[theirs.fileno()], env=environment, start_new_session=True)
+            self.process = Child([sys.executable, "-P", CHILD, str(theirs.fileno()), str(self.memory), self.name], environment,
+                                 stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output, pass_fds=[theirs.fileno()])
         late = Timer(self.seconds + PATIENCE, self.process.kill)  # of a process that sends byte by byte
         late.start()
         try:
@@ -103,9 +103,7 @@ class Sealed:
         return self
 
     def __exit__(self, *_) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        self.process.end()
         with suppress(OSError):  # it may hold what was not sent
             self.stream.close()
         self.channel.close()

@@ -19,7 +19,7 @@ from aclnn_viz.acl.installation import custom_libraries, driver_version, find
 from aclnn_viz.devices.capsule import Capsule
 from aclnn_viz.devices.device import AclError, Device
 from aclnn_viz.devices.peers import Peer, installed, is_peer, open_peer
-from aclnn_viz.errors import flag, place_of, problem, shown, signal_named
+from aclnn_viz.errors import flag, need, place_of, problem, shown, signal_named
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.codes import ACL_ERROR_REPEAT_INITIALIZE
 from aclnn_viz.operators.contract import contract
@@ -256,9 +256,7 @@ def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str 
     Raises ValueError for an unknown name, SoC or version and for options of the other kind of device, DeviceUnavailable
     when there is no Atlas or library, AclError when its runtime reports another failure.
     """
-    if not isinstance(name, str | PathLike):
-        raise TypeError(problem("a device is named by a text or a path", shown(name),
-                                'open "host", or the path of a capsule'))
+    need(name, str | PathLike, "a device is named by a text or a path", 'open "host", or the path of a capsule')
     workarounds = flag("workarounds", workarounds)
     if name == "host":
         _only("host", root=root, custom=custom)

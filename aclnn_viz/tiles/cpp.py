@@ -182,15 +182,13 @@ class Source:
     def _kinds(self) -> dict[str, list[str]]:
         # Objects outside of functions are made here for the first time: they may crash, exit, print, or never end.
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
-            process = Child([self.binary, "list"], limits={resource.RLIMIT_FSIZE: PRINTED, resource.RLIMIT_AS: BYTES}, stdin=subprocess.DEVNULL,
-                            stdout=printed, stderr=subprocess.DEVNULL)
-            try:
-                status = process.wait(STARTS)
-                why = signal_named(-status) if status < 0 else f"exit({status})"
-            except subprocess.TimeoutExpired:
-                why = f"more than {STARTS:g} s"
-            finally:
-                process.end()
+            with Child([self.binary, "list"], limits={resource.RLIMIT_FSIZE: PRINTED, resource.RLIMIT_AS: BYTES}, stdin=subprocess.DEVNULL,
+                       stdout=printed, stderr=subprocess.DEVNULL) as process:
+                try:
+                    status = process.wait(STARTS)
+                    why = signal_named(-status) if status < 0 else f"exit({status})"
+                except subprocess.TimeoutExpired:
+                    why = f"more than {STARTS:g} s"
             printed.seek(0)
             text = printed.read()
         listed = {words[0]: words[1:] for words in map(str.split, text.splitlines()) if words}

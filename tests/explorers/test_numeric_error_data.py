@@ -223,7 +223,7 @@ def test_an_atlas_is_held_to_the_envelope_of_the_plan():
 
 
 @pytest.mark.parametrize(("values", "field", "text"), [
-    ({"operator": "hardswish", "output": 2}, "output", "hardswish has 1 outputs, out: got 2; choose 1 to 1"),
+    ({"operator": "hardswish", "output": 2}, "output", "the outputs of hardswish are out: got 2; choose 1"),
     ({"fault": "truncated"}, "fault",
      "only an output of 16 bits can lose its lower half: got float32; choose float16 or bfloat16, or another fault"),
     ({"dtype": "float64", "accumulate": "float16"}, "accumulate",

@@ -1,18 +1,17 @@
 """What an operator does where its document is silent or at odds with others: kinks, ties, empty and special inputs.
 
-Every row is executed when it is shown; one file an operator, and measured default rows where it has none.
+Every row is executed when it is shown; one table an operator, and measured default rows where it has none.
 """
 
 from collections.abc import Iterable
 from dataclasses import asdict
-from functools import partial
 
 from aclnn_viz.errors import listed
 from aclnn_viz.notebook import noted
 from aclnn_viz.operators import Operator, operator, operators, registry
 from aclnn_viz.tables import as_html, padded, wrapped
 from aclnn_viz.verification.conventions import default
-from aclnn_viz.verification.conventions.model import TOPICS, Convention, Row, recomputed
+from aclnn_viz.verification.conventions.model import TOPICS, Convention, Row, recomputed, stated
 from aclnn_viz.words.messages import tr
 
 __all__ = ["TOPICS", "Convention", "Row", "conventions", "html_table", "recompute", "text_table", "to_json"]
@@ -26,8 +25,8 @@ def conventions(op) -> tuple[Convention, ...]:
     'kink'
     """
     op = operator(op)
-    rows = registry.own("conventions", op.name, "CONVENTIONS", partial(default.conventions, op))
-    return tuple(sorted(rows() if callable(rows) else rows, key=lambda row: TOPICS.index(row.topic)))
+    rows = registry.own("conventions", op.name, "CONVENTIONS") or stated(op.name) or default.conventions(op)
+    return tuple(sorted(rows, key=lambda row: TOPICS.index(row.topic)))
 
 
 def recompute(ops: Iterable[Operator] | None = None) -> list[Row]:

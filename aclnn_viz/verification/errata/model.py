@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from string import Template
 
 import numpy as np
 
-from aclnn_viz.operators.products import SOC, Product
-from aclnn_viz.verification.contract import status
+from aclnn_viz.accuracy import measures
 from aclnn_viz.words.messages import kept, message, tr
 
 KINDS = ("mathematics", "contract", "numerics")
@@ -43,12 +42,17 @@ def shown(value) -> str:
     return "[" + ", ".join(map(shown, array)) + "]"
 
 
+def citing(table: dict) -> Callable[[str], str]:
+    """What writes the `sources` of a table in the place of their names in a text, such as $KERNEL; a source may name others before it."""
+    sources: dict[str, str] = {}
+    for name, text in table.get("sources", {}).items():
+        sources[name] = Template(text).substitute(sources)
+    return lambda text: Template(text).substitute(sources)
+
+
 def distance(a, b) -> float:
     """The largest absolute difference; nan equals nan and is infinitely far from a number."""
-    a, b = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(b, np.float64))
-    if (np.isnan(a) != np.isnan(b)).any():
-        return np.inf
-    return float(np.max(np.abs(a - b)[~np.isnan(a)], initial=0.0))
+    return float(np.max(measures.distance(a, b), initial=0.0))
 
 
 @dataclass(frozen=True)
@@ -113,11 +117,6 @@ class Observation:
         holds = observed == shown(self.found) and observed != shown(self.documented)
         return Evidence(holds, (message("{what}: {observed} (document: {documented})", what=kept(self.what),
                                         observed=kept(observed), documented=kept(shown(self.documented))),))
-
-
-def phase_1(operator: str, what: str, documented, found: int, soc: Product | str = SOC, **replaced) -> Observation:
-    """An observation of the status of phase 1, of a good call in which some arguments are replaced."""
-    return Observation(what, partial(status, operator, soc, **replaced), documented, found)
 
 
 class Computation(Observation):
@@ -206,6 +205,7 @@ def gradient(loss, x) -> np.ndarray:
     return slopes
 
 
-def one_sided(function, x: float, side: int, step: float = 2.0**-12) -> float:
+def one_sided(function, x: float, side: int) -> float:
     """The derivative of a function from the left (side -1) or from the right (side 1)."""
+    step = 2.0**-12
     return side * (function(x + side * step) - function(x)) / step
