@@ -46,8 +46,8 @@ def as_html(title: str, header, rows, notes=(), more: str = "", mark: str = "",
 
     `mark` is the CSS colour of a line at the left, beside what the title says in words.
 
-    >>> as_html("t", (), [("a", "<b>")]).count("&lt;b&gt;"), as_html("t", ("", "a"), []).count("</th>")
-    (1, 1)
+    >>> as_html("t", (), [("a", "<b>")]).count("&lt;b&gt;"), as_html("t", ("", "a"), []).count("</th>"), as_html("t", (), [("a",)] * 20).count("<input")
+    (1, 1, 1)
     """
     def row(cells, tag):
         tags = [(tag if cell != "" else "td", html.escape(str(cell))) for cell in cells]  # an empty cell is no header

@@ -367,14 +367,14 @@ class Candidate:
 
     @property
     def brief(self) -> str:
-        return self.name or (message("{place} {after}", place=self.where, after=self.after) if self.where else self.after)
+        return self.name or (message("{place}, {after}", place=self.where, after=self.after) if self.where else self.after)
 
     def __str__(self) -> str:
         if self.name:
             return message("your kernel behaves as {fault}", fault=self.name)
         if not self.before:
             return self.after
-        return message("your kernel behaves as if {place} read\n    {after}\n  instead of\n    {before}",
+        return message("your kernel behaves as if {place}, read\n    {after}\n  instead of\n    {before}",
                        place=self.where, after=self.after, before=self.before)
 
 

@@ -22,7 +22,7 @@ from aclnn_viz.checking.wrong_outputs import convention, depends, in_documented_
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.tables import as_html
 from aclnn_viz.tiles.launching import Program
-from aclnn_viz.words.messages import language, linked, message, ntr, tr
+from aclnn_viz.words.messages import language_here, linked, message, ntr, tr
 
 ALLOWING = message("  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)")
 GENERATOR = '<meta name="generator" content="aclnn-viz check">'  # of pages that may be replaced
@@ -108,7 +108,7 @@ class CheckResult:
         if found and (yours := found.yours):
             return message("{line}: {before}  ->  {after}", line=yours.line, before=_joined(yours.before), after=_joined(yours.after))
         if found and not self.diagnosis.name:
-            return message("as if {line} read: {after}", line=found.line, after=_joined(found.after)) if found.line else found.text
+            return message("as if {line}, read: {after}", line=found.line, after=_joined(found.after)) if found.line else found.text
         if self.diagnosis is not None:
             return self.diagnosis.text
         return next(iter(self.misbehaviour), "")
@@ -160,7 +160,7 @@ class CheckResult:
     def to_html(self) -> str:
         """One page of HTML, whole: the verdict, its cause, the smallest case, the line that repeats it, and all else folded."""
         call = f'<pre style="white-space:pre-wrap">{html.escape(self.counterexample.call)}</pre>' if self.counterexample else ""
-        head = f'<!doctype html><html lang="{language()}"><head><meta charset="utf-8">{GENERATOR}'
+        head = f'<!doctype html><html lang="{language_here()}"><head><meta charset="utf-8">{GENERATOR}'
         body = f'</head><body style="{_BODY}">{self._repr_html_()}{call}</body></html>'
         return f"{head}<title>{html.escape(self.operator)}</title>{body}"
 

@@ -37,7 +37,7 @@ from aclnn_viz.operators.products import READ, SOC, VERSIONS
 from aclnn_viz.storage.dumps import Dump, NoNumbersError, read_dumps, tensors
 from aclnn_viz.storage.reading import StoredError
 from aclnn_viz.tables import as_html, as_text
-from aclnn_viz.words.messages import language, linked, message, ntr, tr
+from aclnn_viz.words.messages import language_here, linked, message, ntr, tr
 
 ROUNDING, DEVICE, NOT_JUDGED = message("explained by rounding"), message("explained by the device's numerics"), message("not judged")
 BAD = WRONG, SUSPECT, DAMAGED = message("NOT EXPLAINED"), message("SUSPECT"), message("DAMAGED")
@@ -120,7 +120,7 @@ class Triage:
         """One page of HTML, whole, with every call."""
         head = f'<meta charset="utf-8"><meta name="color-scheme" content="light dark">{GENERATOR}<title>{html.escape(self.head)}</title>'
         body = f'<body style="margin:1.5em; overflow-x:auto">{self._repr_html_(each=True)}</body>'
-        return f'<!doctype html><html lang="{language()}"><head>{head}</head>{body}</html>'
+        return f'<!doctype html><html lang="{language_here()}"><head>{head}</head>{body}</html>'
 
     def to_json(self) -> str:
         fields = "place", "name", "operator", "verdict", "text", "used"

@@ -76,15 +76,16 @@ def panels(data: Data) -> list[Panel]:
 def path(data: Data) -> Panel:
     """The levels from left to right, and what of each is looked at."""
     z, at = data.zoomed, np.arange(4.0)
-    there = picked(data.term, len(z.terms), lambda k: index(z, k, data.at))
-    shown = (picked(data.term, len(z.terms), lambda k: tr(FORMULA, formula=z.terms[k].label)), tr("row {row}, column {column}", row=written(data.row, "d"), column=written(data.column, "d")),
+    place = tr("row {row}, column {column}", row=written(data.row, "d"), column=written(data.column, "d"))
+    shown = (*(picked(data.term, len(z.terms), make) for make in (
+        lambda k: tr(FORMULA, formula=z.terms[k].label), lambda k: index(z, k, data.at) + " " * bool(z.shown[k].shape) + place)),
              *(picked(data.of_term(z.tile), len(z.tiles), lambda k, text=text: tr(text, core=z.tiles[k].core, tile=z.tiles[k].number, n=len(z.tiles[k].jobs)))
                for text in (message("core {core}, tile {tile}"), message("{n} instructions"))))
     marks = [Spots(at, 0 * at, at + 1, 0 * at + 1, tuple(map(tr, LEVELS.values())), tuple((("level", level),) for level in LEVELS))]
     for k, (level, text) in enumerate(zip(LEVELS, shown)):
         here = level == data.state.level
         marks += [Box(k + 0.02, 0.05, k + 0.98, 0.95, "", CHOSEN if here else GIVEN, here),
-                  Note(k + 0.5, 0.3, f"{'▶ ' * here}{k + 1} {tr(LEVELS[level])} " + (there if level == "tensor" else "")), Note(k + 0.5, 0.7, text)]
+                  Note(k + 0.5, 0.3, f"{'▶ ' * here}{k + 1} {tr(LEVELS[level])}"), Note(k + 0.5, 0.7, text)]
     return Panel("path", tr("From the formula to the pipes"), tuple(marks), Axis("", 0, 4, ticks=()), Axis("", 1, 0, ticks=()), 20, 44)
 
 
