@@ -35,9 +35,9 @@ from aclnn_viz.checking.kernel_call import run
 from aclnn_viz.checking.result import CheckResult, conclude
 from aclnn_viz.checking.scope import Scope, depth_named, few, prepared_step
 from aclnn_viz.checking.sealed_child import receive, send
+from aclnn_viz.children import Child
 from aclnn_viz.errors import flag, need, place_of, printable, problem, shown, signal_named, whole
 from aclnn_viz.operators import operator
-from aclnn_viz.tiles.children import Child
 from aclnn_viz.words.messages import Message, english, message, tr
 
 CHILD = Path(__file__).with_name("sealed_child.py")

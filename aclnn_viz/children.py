@@ -1,4 +1,4 @@
-"""Processes that run a person's C++: with one, all end that it has started, also what has left its session."""
+"""Processes that run a person's code: with one, all end that it has started, also what has left its session."""
 
 import os
 import resource
