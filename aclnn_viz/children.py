@@ -14,6 +14,11 @@ MARK = "ACLNN_VIZ_CHILD"  # an environment variable, which what a process starts
 PATIENCE = 10.0  # seconds against processes that start others while they are ended
 
 
+def environment() -> dict[str, str]:
+    """The variables of a process that imports this kit, wherever it starts."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH"))))}
+
+
 class Child(subprocess.Popen):
     """A process in a session of its own, with `limits` of resources; `end` kills it and all that it has started, and waits for them.
 

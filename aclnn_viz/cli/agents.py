@@ -5,7 +5,6 @@ gets, as data. So a tool and its command say the same, and whatever ends such a 
 """
 
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from aclnn_viz.children import Child
+from aclnn_viz.children import Child, environment
 from aclnn_viz.errors import problem
 
 SECONDS, MEMORY = 300.0, 8 << 30  # of one command
@@ -68,10 +67,8 @@ def _run(words: list[str], given: str, seconds: float, source, started: list) ->
         try:
             if source:
                 Path(folder, source[0]).write_text(source[1], "utf-8")
-            process = Child([sys.executable, "-m", "aclnn_viz.cli", *words[:at], "--json", *words[at:]],
-                            os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))},
-                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
-                            errors="replace", cwd=folder if source else None)
+            process = Child([sys.executable, "-m", "aclnn_viz.cli", *words[:at], "--json", *words[at:]], environment(), stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace", cwd=folder if source else None)
         except (OSError, ValueError) as error:  # a NUL, half a character, words or a name that are too long
             raise ToolError(problem("arguments are texts that a process takes", str(error), "leave out what is no letter, or pass less")) from None
         started.append(process)
