@@ -6,7 +6,7 @@ named confidently only if it agrees with the kernel on every case, and no other 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
 import numpy as np
@@ -228,7 +228,12 @@ def explain(op, seen: Sequence[CaseRun], seconds: float, fresh: Callable[[], lis
     if not failing or not all(one.usable for one in failing) or all(one.subtle for one in failing):
         return None
     passing = sorted((one for one in seen if not one.misses and one.usable), key=lambda one: one.size)
-    return _searched(op, cheapest_first(failing), passing, fresh, Budget(seconds), right)
+    wide, budget = [one for one in failing if not one.narrow], Budget(seconds)
+    if not wide or len(wide) == len(failing):
+        return _searched(op, cheapest_first(failing), passing, fresh, budget, right)
+    failing = [*cheapest_first(wide), *(one for one in failing if one.narrow)]  # a kernel may compute in the format that it is given
+    loose, others = ([one.loose for one in some] for some in (failing, passing))
+    return _searched(op, loose, others, lambda: [one.loose for one in fresh()], budget, right)
 
 
 def _searched(op, failing, passing, fresh, budget, right) -> Explanation | None:
@@ -255,14 +260,16 @@ def _searched(op, failing, passing, fresh, budget, right) -> Explanation | None:
 
 
 def _as_one(op, failing, passing, fresh, budget, right) -> Explanation | None:
-    for stage in (_named, _plain, _edited, _sums, _constants, _written_out, _pairs):
+    for stage in (_named, _plain, _edited, _written_out, _sums, _constants, _pairs):
         found = sorted(stage(op, failing, passing, budget), key=lambda one: one.size)
         whole = [one for at, one in enumerate(found) if (at < SHOWN or not budget.over)
                  and all(one.same(other) for other in passing)]
         if whole:
+            every = (*failing, *passing, *fresh())
             whole = [one for one in whole if all(one.same(other) for other in fresh())]
+            sharp = [one for one in whole if all(one.same(replace(other, slack=0.0)) for other in every if other.slack)]
             if whole:
-                return _in_words(whole, len(failing) + len(passing) + len(fresh()))
+                return _in_words(sharp or whole, len(every), rounded=not sharp)
         for one in budget.within(found[:SHOWN]):
             if (text := _conditional(one, failing, passing, right)) and _tells(text, fresh()) and all(
                     _borne_out(one, text, other) for other in fresh()):
@@ -385,12 +392,13 @@ def fresh_runs(tested: KernelUnderTest, seed: int, budget: Budget) -> Iterator[C
         yield from islice((fit for one in asked if one and (fit := in_documented_form(one)).usable), count)
 
 
-def _in_words(candidates: list[Candidate], cases: int, condition: Condition | None = None) -> Explanation:
+def _in_words(candidates: list[Candidate], cases: int, condition: Condition | None = None, rounded: bool = False) -> Explanation:
     first, *others = sorted({str(one): one for one in candidates}.values(), key=lambda one: (one.size, str(one)))
     equal = [one.brief for one in others if (one.name or one.after) != (first.name or first.after)]
     text = tuple(dict.fromkeys(equal))
     more = (message("and {n} others", n=len(text) - SHOWN),) if len(text) > SHOWN else ()
-    return Explanation(first.kind, str(first), first.where.strip(","), first.before, first.after,
-                       message("it gives your numbers on all of {n} cases", n=cases), condition.text if condition else "",
-                       text[:SHOWN] + more, lambda one: _borne_out(first, condition, one),
+    evidence = message("it gives your numbers on the one case that there is") if cases == 1 else message("it gives your numbers on all of {n} cases, in 16 bits up to roundings on the way", n=cases) if rounded else message(
+        "it gives your numbers on all of {n} cases", n=cases)
+    return Explanation(first.kind, str(first), first.where, first.before, first.after, evidence, condition.text if condition else "",
+                       text[:SHOWN] + more, lambda one: _borne_out(first, condition, one.loose if rounded else one),
                        law=condition if condition and not _excepts(condition.text) else None)

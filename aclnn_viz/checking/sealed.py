@@ -8,7 +8,6 @@ This finds mistakes and shortcuts. It is no protection from a hostile program of
 """
 
 import json
-import os
 import pickle
 import secrets
 import socket
@@ -35,9 +34,9 @@ from aclnn_viz.checking.kernel_call import run
 from aclnn_viz.checking.result import CheckResult, conclude
 from aclnn_viz.checking.scope import Scope, depth_named, few, prepared_step
 from aclnn_viz.checking.sealed_child import receive, send
+from aclnn_viz.children import Child, environment
 from aclnn_viz.errors import flag, need, place_of, printable, problem, shown, signal_named, whole
 from aclnn_viz.operators import operator
-from aclnn_viz.tiles.children import Child
 from aclnn_viz.words.messages import Message, english, message, tr
 
 CHILD = Path(__file__).with_name("sealed_child.py")
@@ -84,10 +83,9 @@ class Sealed:
         self.output = tempfile.TemporaryFile("w+b")
         self.channel, theirs = socket.socketpair()
         self.stream = self.channel.makefile("rwb")
-        environment = os.environ | {"TMPDIR": self.folder.name, "XDG_CACHE_HOME": self.folder.name, "PYTHONDONTWRITEBYTECODE": "1",
-                                    "PYTHONPATH": os.pathsep.join(filter(None, (str(CHILD.parents[2]), os.environ.get("PYTHONPATH"))))}
+        own = environment() | {"TMPDIR": self.folder.name, "XDG_CACHE_HOME": self.folder.name, "PYTHONDONTWRITEBYTECODE": "1"}
         with theirs:
-            self.process = Child([sys.executable, "-P", CHILD, str(theirs.fileno()), str(self.memory), self.name], environment,
+            self.process = Child([sys.executable, "-P", CHILD, str(theirs.fileno()), str(self.memory), self.name], own,
                                  stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output, pass_fds=[theirs.fileno()])
         late = Timer(self.seconds + PATIENCE, self.process.kill)  # of a process that sends byte by byte
         late.start()

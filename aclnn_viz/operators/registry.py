@@ -8,7 +8,7 @@ import hashlib
 import os
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -162,20 +162,22 @@ def _module_name(kind: str, name: str) -> str:
 def own(kind: str, name: str, attribute: str, default=None):
     """Return what an operator's own file of a kind defines under a name, else the default.
 
-    >>> own("faults", "rms_norm", "FAULTS") is not None, own("faults", "rms_norm", "nothing", 7)
-    (True, 7)
+    >>> own("faults", "rms_norm", "USUAL_SHAPE"), own("faults", "rms_norm", "nothing", 7)
+    ((8, 16), 7)
     """
     return getattr(module(kind, name), attribute, default)
 
 
-def table(kind: str, name: str) -> dict:
-    """Return what an operator's own table of a kind states, the TOML file of that name in its folder; nothing where there is none.
+def table(kind: str, name: str, made: Callable = dict):
+    """Return what is `made` of an operator's own table of a kind, the TOML file of that name in its folder, or of an empty one.
+
+    Raises ValueError where it cannot be made.
 
     >>> table("puzzle_solutions", "hardswish")["hardswish_slope"][0]["name"]
-    'both kinks open'
+    'kinks open'
     """
     path = Path(module("page", name).__file__).with_name(f"{kind}.toml")
-    return tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
+    return loaded(path, lambda: made(tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}))
 
 
 def missing() -> list[str]:

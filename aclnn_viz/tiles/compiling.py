@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from aclnn_viz.children import Child
 from aclnn_viz.errors import place_of, printable, problem
-from aclnn_viz.tiles.children import Child
 
 COMPILERS = ("g++", "clang++")
 SECONDS, KIBIBYTES = 120, 4 << 20  # a compiler that needs more never ends

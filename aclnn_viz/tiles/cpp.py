@@ -27,11 +27,11 @@ from types import SimpleNamespace
 import numpy as np
 
 from aclnn_viz.arrays.plan import Plan
+from aclnn_viz.children import Child
 from aclnn_viz.errors import listed, need, place_of, problem, shown, signal_named
 from aclnn_viz.operators import operator
 from aclnn_viz.storage.reading import need_text
 from aclnn_viz.tiles import copies, events, library, reductions, tensors, vector
-from aclnn_viz.tiles.children import Child
 from aclnn_viz.tiles.compiling import CompileError, compiler, debugged, included, kept, translate
 from aclnn_viz.tiles.launching import Program, Tiling
 from aclnn_viz.tiles.machine import Core, Machine, current

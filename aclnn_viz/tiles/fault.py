@@ -77,6 +77,5 @@ def faults(op) -> tuple[TileFault, ...]:
 
 @cache
 def _faults(name: str) -> tuple[TileFault, ...]:
-    stated = registry.table("tile_faults", name).get("fault", ())
-    return registry.own("tile_faults", name, "FAULTS", ()) or tuple(
-        TileFault(**one | {"case": literal_eval(one.get("case", "{}"))}) for one in stated)
+    return registry.own("tile_faults", name, "FAULTS", ()) or registry.table("tile_faults", name, lambda table: tuple(
+        TileFault(**one | {"case": literal_eval(one.get("case", "{}"))}) for one in table.get("fault", ())))

@@ -99,8 +99,9 @@ def _reduce(name, function, dst, src, tmp, form):
 def _reducing(kind):
     def call(dst, src, tmp, *form):
         _reduce(f"Reduce{kind}", KINDS[kind], dst, src, tmp, form)
-    return named(call, f"Reduce{kind}", f"dst[0] = the {kind.lower()} of src: `(dst, src, tmp, count)` or `(dst, src, tmp, mask, repeatTime, srcRepStride)`.\n\n"
-                 "    With a count the repeats are taken one after the other, and dst of a sum may be read at once; else they form a tree.")
+    setattr(call, "__doc__", f"dst[0] = the {kind.lower()} of src: `(dst, src, tmp, count)` or `(dst, src, tmp, mask, repeatTime, srcRepStride)`.\n\n"
+                             "    With a count the repeats are taken one after the other, and dst of a sum may be read at once; else they form a tree.")
+    return named(call, f"Reduce{kind}")
 
 
 ReduceSum, ReduceMax, ReduceMin = map(_reducing, KINDS)
@@ -149,7 +150,8 @@ def _whole(name, function, dst, src, mask, repeats, dst_step, src_block, src_ste
 def _wholes(kind):
     def call(dst, src, mask, repeatTime: int, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
         _whole(f"WholeReduce{kind}", KINDS[kind], dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride)
-    return named(call, f"WholeReduce{kind}", f"The {kind.lower()} of each repeat of src, side by side when dstRepStride is 1 (order ORDER_ONLY_VALUE).")
+    setattr(call, "__doc__", f"The {kind.lower()} of each repeat of src, side by side when dstRepStride is 1 (order ORDER_ONLY_VALUE).")
+    return named(call, f"WholeReduce{kind}")
 
 
 WholeReduceSum, WholeReduceMax, WholeReduceMin = map(_wholes, KINDS)
@@ -164,7 +166,8 @@ def RepeatReduceSum(dst, src, repeatTime: int, elemsInOneRepeat: int, dstBlkStri
 def _blocks(kind):
     def call(dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
         _whole(f"BlockReduce{kind}", KINDS[kind], dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, 8, 8 * src.dtype.itemsize)
-    return named(call, f"BlockReduce{kind}", f"The {kind.lower()} of each block of 32 bytes: 8 for each repeat of src.")
+    setattr(call, "__doc__", f"The {kind.lower()} of each block of 32 bytes: 8 for each repeat of src.")
+    return named(call, f"BlockReduce{kind}")
 
 
 BlockReduceSum, BlockReduceMax, BlockReduceMin = map(_blocks, KINDS)

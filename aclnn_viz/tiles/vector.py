@@ -226,28 +226,31 @@ def elementwise(name: str, function, dst, sources, form: tuple, formats=True):
 def _binary(name, function):
     def call(dst, src0, src1, *form):
         elementwise(name, function, dst, (src0, src1), form)
-    return named(call, name, f"dst = {name} of src0 and src1: `(dst, src0, src1, count)` or "
+    setattr(call, "__doc__", f"dst = {name} of src0 and src1: `(dst, src0, src1, count)` or "
                              "`(dst, src0, src1, mask, repeatTime, BinaryRepeatParams)`.")
+    return named(call, name)
 
 
 def _unary(name, function):
     def call(dst, src, *form):
         elementwise(name, function, dst, (src,), form)
-    return named(call, name, f"dst = {name} of src: `(dst, src, count)` or `(dst, src, mask, repeatTime, UnaryRepeatParams)`.")
+    setattr(call, "__doc__", f"dst = {name} of src: `(dst, src, count)` or `(dst, src, mask, repeatTime, UnaryRepeatParams)`.")
+    return named(call, name)
 
 
 def _scalar(name, function):
     def call(dst, src, scalar, *form):
         number = scalar if type(scalar) is dst.dtype.type else np.asarray(scalar).astype(dst.dtype)[()]
         elementwise(name, lambda x: function(x, number), dst, (src,), form)
-    return named(call, name, f"dst = {name} of src and a scalar, rounded to the format first: "
-                             "`(dst, src, scalar, count)` or `(dst, src, scalar, mask, repeatTime, UnaryRepeatParams)`.")
+    setattr(call, "__doc__", f"dst = {name} of src and a scalar, rounded to the format first: "
+                             "`(dst, src, scalar, count)` or "
+                             "`(dst, src, scalar, mask, repeatTime, UnaryRepeatParams)`.")
+    return named(call, name)
 
 
-def named(call, name: str, about: str):
-    """A function under its name, with what it does."""
+def named(call, name):
+    """A function under its name."""
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = about
     return call
 
 

@@ -34,7 +34,6 @@ ELSEWHERE = {
     "aclnn_viz/explorers/tiles_data.py": (["A2"], "the product whose published times the explorer offers"),
     "aclnn_viz/tiles/costs.py": (["A2"], "the product whose published times the table holds"),
     "aclnn_viz/tiles/platforms.py": (["Ascend910B2", "DAV_2201"], "the architecture whose table of calls is in this file"),
-    "aclnn_viz/verification/errata/platform.py": (["A2", "Ascend910B"], "an erratum about the name of a SoC"),
     "benchmarks/cpp_samples.py": (["9.1", "Ascend910B2"], "what the samples of the documents ran on"),
 }
 TABLE = "aclnn_viz/operators/products.py"

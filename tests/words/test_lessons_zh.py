@@ -58,7 +58,7 @@ def faults(text, terms=av.glossary()):
     yield from (f"English: {found[0]}" for found in FOREIGN.finditer(prose))
     yield from (f"a line breaks: {found[0][-20:]}" for found in BROKEN.finditer(prose))
     yield from (f"not bold: {part}" for part in unbold(text))
-    yield from (f"unit in lower case: {found[0]}" for found in re.finditer(r".(?a:\bulps?\b)", prose))
+    yield from (f"unit in lower case: {found[0]}" for found in re.finditer(r"(?a:\b)ulps?(?a:\b)", prose))
     yield from (f"{other} is {term} in the glossary" for other, term in OTHER_WORDS.items() if other in prose)
     for term in terms:
         if (term.term.casefold() not in term.chinese.casefold() and term.term not in visible.KEPT

@@ -7,7 +7,7 @@ stands what can go wrong with any operator. Those of published kernels, with the
 import tomllib
 from ast import literal_eval
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from aclnn_viz.arrays.plan import Plan
@@ -45,7 +45,8 @@ def published() -> list[dict]:
 
 @cache
 def _of(name: str) -> tuple[Fault, ...]:
-    found = {fault.name: fault for fault in registry.own("faults", name, "FAULTS") or _stated(name) or _mechanical(name)}
+    found = {fault.name: fault for fault in registry.own("faults", name, "FAULTS") or registry.table(
+        "faults", name, partial(_stated, name)) or _mechanical(name)}
     for one in (one for one in published() if one["operator"] == name):
         if one["name"] in found:
             found[one["name"]] = replace(found[one["name"]], thread=one["thread"])
@@ -54,9 +55,8 @@ def _of(name: str) -> tuple[Fault, ...]:
     return tuple(found.values())
 
 
-def _stated(name: str) -> tuple[Fault, ...]:
+def _stated(name: str, table: dict) -> tuple[Fault, ...]:
     """Those of an operator's table: a plan is stated by its fields, what alters the inputs is a function of faults.py."""
-    table = registry.table("faults", name)
     made = {"plan": lambda given: Plan(**given), "alters": lambda given: registry.own("faults", name, given),
             "hidden": lambda given: (given[0], literal_eval(given[1]))}
     found = [Fault(**one | {key: make(one[key]) for key, make in made.items() if key in one}) for one in table.get("fault", ())]

@@ -79,7 +79,10 @@ def stated(op: str) -> tuple[Convention, ...]:
     What is `seen` is an expression of what conventions.py has; in it `of` is `ours`, the gradients of the kernel, or `theirs`, those
     of PyTorch; a text for PyTorch is quoted. A `peer` is a function of conventions.py.
     """
-    table = registry.table("conventions", op)
+    return registry.table("conventions", op, partial(_rows, op))
+
+
+def _rows(op: str, table: dict) -> tuple[Convention, ...]:
     cited, known = citing(table), {**vars(np), "lost": lost, "taken": taken, **getattr(registry.module("conventions", op), "__dict__", {})}
 
     def row(topic, where, seen, returns, published, why, document=SILENT, pytorch=None, peer="") -> Convention:

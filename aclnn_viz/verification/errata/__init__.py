@@ -12,7 +12,7 @@ from aclnn_viz.errors import listed
 from aclnn_viz.notebook import noted
 from aclnn_viz.operators import operators, registry
 from aclnn_viz.tables import as_html, padded, wrapped
-from aclnn_viz.verification.errata import platform, printed
+from aclnn_viz.verification.errata import printed
 from aclnn_viz.verification.errata.model import (
     CLASSES, Computation, Contradiction, Counterexample, Erratum, Evidence, Lemma, Observation,
 )
@@ -38,7 +38,7 @@ def errata() -> tuple[Erratum, ...]:
     """
     own = (replace(erratum, operator=op.name) for op in operators()
            for erratum in (*registry.own("errata", op.name, "ERRATA", ()), *printed.stated(op)))
-    return (*own, *platform.ERRATA)
+    return (*own, *printed.of_platform())
 
 
 def recompute(register: Iterable[Erratum] | None = None) -> list[Finding]:

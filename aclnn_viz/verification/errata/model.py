@@ -179,12 +179,6 @@ class Erratum:
                         tuple(line for part in parts for line in part.lines))
 
 
-def erratum(id: str, kind: str, title: str, document: str, document_source: str, truth: str, truth_source: str, *evidence,
-            **marks) -> Erratum:
-    """An erratum with its evidence, one piece after the other, and what is marked: `inferred`, `emulated_only`."""
-    return Erratum(id, kind, title, document, document_source, truth, truth_source, evidence, **marks)
-
-
 # Derivatives from differences of forward passes: the judges of the counterexamples
 
 STEP = 2.0**-17  # the error of a central difference of order-one functions is then about 1e-10, far below 1e-6

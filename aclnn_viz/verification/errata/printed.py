@@ -1,4 +1,4 @@
-"""Errata that an operator's folder states as data, errata.toml: a formula as the document prints it, or what a call gives instead.
+"""Errata as data, of an operator in errata.toml of its folder: a formula as the document prints it, or what a call gives instead.
 
 An erratum rests on one piece of evidence, or on all of its `evidence`. A formula is evaluated at one point, where the gradient is
 that of truth and of differences of the forward pass; one with `right` in the place of `formula` is a formula that the document
@@ -7,7 +7,9 @@ too; `one` and `other` quote two texts, each with where it stands; a `lemma` is 
 Expressions know NumPy, the operator and its calls, products and codes, and the functions of the folder's errata.py.
 """
 
+import tomllib
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from aclnn_viz.arrays.elementary import ERF, in_numpy_arrays
 from aclnn_viz.operators import Operator, codes, products, registry
 from aclnn_viz.operators.document import documented
 from aclnn_viz.verification.contract import run, status
+from aclnn_viz.verification.errata import platform
 from aclnn_viz.verification.errata.model import (
     Computation, Contradiction, Counterexample, Erratum, Lemma, Observation, citing, gradient, one_sided, shown,
 )
@@ -30,16 +33,24 @@ class Printed(Counterexample):
 
 def stated(op: Operator) -> tuple[Erratum, ...]:
     """The errata that the folder of an operator states as data; a source whose name begins with $ is one of its `sources`."""
-    found = registry.table("errata", op.name)
-    if not found:
-        return ()
     document = next((one.document for one in documented() if one.aclnn_name == op.aclnn_name), "")
     repository, _, place = document.partition("/")
     document = f"{repository} {place}, commit {COMMITS[repository]}" if document else op.aclnn_name
-    known = {**vars(np), **vars(products), **vars(codes), "erf": in_numpy_arrays(ERF), "names": {p.name for p in op.parameters}, "op": op,
-             "forward": op.forward, "backward": op.backward, "truth": op.truth, "status": partial(status, op.name),
-             "run": partial(run, op.name), "one_sided": one_sided, **getattr(registry.module("errata", op.name), "__dict__", {})}
-    return tuple(_erratum(op, entry, document, citing(found), known) for entry in found["erratum"])
+    known = {
+        "erf": in_numpy_arrays(ERF), "names": {p.name for p in op.parameters}, "op": op, "forward": op.forward, "backward": op.backward,
+        "truth": op.truth, "status": partial(status, op.name), "run": partial(run, op.name), "one_sided": one_sided,
+        **getattr(registry.module("errata", op.name), "__dict__", {})}
+    return registry.table("errata", op.name, partial(_errata, op, document, known))
+
+
+def of_platform() -> tuple[Erratum, ...]:
+    """Those that concern every operator."""
+    return _errata(None, "", vars(platform), tomllib.loads(Path(__file__).with_name("platform.toml").read_text("utf-8")))
+
+
+def _errata(op, document, known, table):
+    known = {**vars(np), **vars(products), **vars(codes), **known}
+    return tuple(_erratum(op, entry, document, citing(table), known) for entry in table.get("erratum", ()))
 
 
 def _erratum(op, entry, document, cited, known):

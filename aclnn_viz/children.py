@@ -1,4 +1,4 @@
-"""Processes that run a person's C++: with one, all end that it has started, also what has left its session."""
+"""Processes that run a person's code: with one, all end that it has started, also what has left its session."""
 
 import os
 import resource
@@ -12,6 +12,11 @@ from pathlib import Path
 
 MARK = "ACLNN_VIZ_CHILD"  # an environment variable, which what a process starts inherits
 PATIENCE = 10.0  # seconds against processes that start others while they are ended
+
+
+def environment() -> dict[str, str]:
+    """The variables of a process that imports this kit, wherever it starts."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH"))))}
 
 
 class Child(subprocess.Popen):
