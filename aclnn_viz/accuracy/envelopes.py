@@ -266,7 +266,7 @@ class Attribution:
 
     @property
     def counts(self) -> dict[str, int]:
-        return {name: int(np.count_nonzero(self.cause == name)) for name in CAUSES}
+        return {name: int(np.count_nonzero(self.cause == name[:])) for name in CAUSES}
 
     @property
     def worst(self) -> tuple[int, ...] | None:
@@ -313,7 +313,7 @@ def attribute_errors(actual, truth: Callable, inputs: dict, *, baseline=None, sa
         error, rounding = _distance(actual, right, rounded), _distance(rounded, right, rounded)
         host = None if baseline is None else _distance(pairing.baseline.reshape(pairing.shape), right, rounded)
         cause = np.select([error <= rounding, False if host is None else error <= host, error <= rounding + spread],
-                          CAUSES[:3], CAUSES[3])
+                          [name[:] for name in CAUSES[:3]], CAUSES[3][:])  # NumPy takes what a message prints
     return Attribution(error, rounding, host, spread, cause, samples, seed)
 
 

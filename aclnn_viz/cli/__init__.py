@@ -21,7 +21,7 @@ from aclnn_viz.cli.lessons import lab
 from aclnn_viz.errors import printable, problem
 from aclnn_viz.tables import columns, padded
 from aclnn_viz.verification.check import Row
-from aclnn_viz.words.messages import LANGUAGES, VARIABLE, language, tr
+from aclnn_viz.words.messages import LANGUAGES, VARIABLE, english, language, tr
 
 
 def main(arguments: list[str] | None = None, supervised: Callable = lambda work, alone: work()) -> int:
@@ -79,7 +79,8 @@ def _status(chosen) -> int:
         for folder in chosen.folders:
             from aclnn_viz.operators import operator
             operator(Path(folder))
-        status = chosen.run(chosen)
+        with english() if chosen.json else nullcontext():  # what a program reads
+            status = chosen.run(chosen)
         sys.stdout.flush()
         return status
     except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""Run C++ on this machine: whole programs with CANN emulated, and what a project of your own is compiled with."""
+"""Run C++ on this machine: kernels that are judged, whole programs with CANN emulated, and flags for a project of your own."""
 
 import json
 import math
@@ -76,7 +76,7 @@ def beginning(stream) -> str:
 def check(options) -> int:
     """Tell whether a C++ kernel is right: hazards at its lines first, then its numbers.
 
-    PLACE is a C++ file with an entry, or a project with op_host and op_kernel, whose tiling function is run. With --op it is judged
+    It is a C++ file with an entry, or a project with op_host and op_kernel, whose tiling function is run. With --op it is judged
     as that operator of the kit, as `aclnn-viz check` does; with --input and --golden on files, .npy or bytes of a DTYPE and a SHAPE.
     The exit status is 0 only if there was no hazard and every number is right.
     """

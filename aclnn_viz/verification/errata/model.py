@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from string import Template
 
 import numpy as np
 
 from aclnn_viz.accuracy import measures
-from aclnn_viz.operators.products import SOC, Product
-from aclnn_viz.verification.contract import status
 from aclnn_viz.words.messages import kept, message, tr
 
 KINDS = ("mathematics", "contract", "numerics")
@@ -42,6 +40,14 @@ def shown(value) -> str:
     if array.ndim == 0:
         return f"{array.item():.6g}" if array.dtype.kind not in "biuO" else str(array.item())
     return "[" + ", ".join(map(shown, array)) + "]"
+
+
+def citing(table: dict) -> Callable[[str], str]:
+    """What writes the `sources` of a table in the place of their names in a text, such as $KERNEL; a source may name others before it."""
+    sources: dict[str, str] = {}
+    for name, text in table.get("sources", {}).items():
+        sources[name] = Template(text).substitute(sources)
+    return lambda text: Template(text).substitute(sources)
 
 
 def distance(a, b) -> float:
@@ -113,11 +119,6 @@ class Observation:
                                         observed=kept(observed), documented=kept(shown(self.documented))),))
 
 
-def phase_1(operator: str, what: str, documented, found: int, soc: Product | str = SOC, **replaced) -> Observation:
-    """An observation of the status of phase 1, of a good call in which some arguments are replaced."""
-    return Observation(what, partial(status, operator, soc, **replaced), documented, found)
-
-
 class Computation(Observation):
     """An observation that no emulator has a part in: arithmetic on what is printed."""
 
@@ -176,12 +177,6 @@ class Erratum:
         parts = [part.recompute() for part in self.evidence]
         return Evidence(bool(parts) and all(part.holds for part in parts),
                         tuple(line for part in parts for line in part.lines))
-
-
-def erratum(id: str, kind: str, title: str, document: str, document_source: str, truth: str, truth_source: str, *evidence,
-            **marks) -> Erratum:
-    """An erratum with its evidence, one piece after the other, and what is marked: `inferred`, `emulated_only`."""
-    return Erratum(id, kind, title, document, document_source, truth, truth_source, evidence, **marks)
 
 
 # Derivatives from differences of forward passes: the judges of the counterexamples
