@@ -9,6 +9,7 @@ from contextlib import ExitStack, nullcontext, redirect_stdout
 from functools import wraps
 from pathlib import Path
 
+from aclnn_viz.cli.checking import show
 from aclnn_viz.errors import printable, problem
 from aclnn_viz.words.messages import tr
 
@@ -122,8 +123,7 @@ def flags(options) -> int:
 
     root = installation()
     found = flags(root)
-    print(json.dumps({"root": str(root), **found}, indent=1) if options.json else
-          shlex.join([*found["compile"], *found["link"]]))
+    show(options, {"root": str(root), **found}, shlex.join([*found["compile"], *found["link"]]))
     return 0
 
 
