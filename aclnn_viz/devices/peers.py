@@ -247,10 +247,14 @@ class NumbaPeer(Peer):
 
 
 def _given(array: np.ndarray) -> np.ndarray:
-    """An array as loops are compiled for: in order, in the byte order of the machine."""
+    """An array as loops are compiled for: in order, in the byte order of the machine, not to be written."""
     flags = array.flags
-    return array if flags.carray or flags.c_contiguous and flags.aligned and array.dtype.isnative else np.require(
-        array, array.dtype.newbyteorder("="), "CA")
+    if not (flags.carray or flags.c_contiguous and flags.aligned and array.dtype.isnative):
+        array = np.require(array, array.dtype.newbyteorder("="), "CA")
+    if array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array
 
 
 #: Library: its class, the kinds of devices that it is opened on, the first by default, and what it needs of an operator.
