@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import combinations
+from math import prod
 from types import ModuleType
 
 import numpy as np
@@ -591,11 +592,17 @@ def _law(numbers: list[float], failing: list[CaseRun]):
         return NICE.get(nice, f"{nice:.6g}"), lambda one: nice
     laws = [("{}", float), ("1 / {}", lambda n: 1 / n), ("({} - 1)", lambda n: n - 1.0),
             ("-{}", lambda n: -float(n)), ("sqrt({})", np.sqrt)]
-    known = [lengths(one.prepared.case) for one in failing]
+    known = [_counts(one.prepared.case) for one in failing]
     for name in known[0]:
         for words, law in laws:
             with np.errstate(all="ignore"):
                 if all(name in found and found[name] and abs(law(found[name]) - number) <= CLOSE * abs(number)
                        for found, number in zip(known, numbers)):
-                    return words.format(name), lambda one, name=name, law=law: law(lengths(one.prepared.case)[name])
+                    return words.format(name), lambda one, name=name, law=law: law(_counts(one.prepared.case)[name])
     return None
+
+
+def _counts(made) -> dict[str, int]:
+    """The lengths of a case, and how many elements the last axes of its tensors have together."""
+    return lengths(made) | {f"prod({name}.shape[{at}:])": prod(value.shape[at:]) for name, value in made.inputs.items()
+                            if isinstance(value, np.ndarray) for at in range(value.ndim - 1)}

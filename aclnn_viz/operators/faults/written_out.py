@@ -182,8 +182,10 @@ def _divided(product: ast.AST, factor: ast.expr) -> dict | None:
 
 def _others(node: ast.expr, parent: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     """What may stand in the place of an expression."""
+    factor = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mult | ast.Div)
     yield "taken for 1", ast.Constant(1.0)
-    yield "taken for 0", ast.Constant(0.0)
+    if not factor:  # of a product the whole would be 0
+        yield "taken for 0", ast.Constant(0.0)
     yield "inverse", ast.BinOp(ast.Constant(1.0), ast.Div(), node)
     for narrow in NARROW:
         inner = ast.Call(ast.Attribute(ast.Name("xp", ast.Load()), "asarray", ast.Load()), [node], [])
@@ -195,7 +197,7 @@ def _others(node: ast.expr, parent: ast.AST) -> Iterator[tuple[str, ast.expr]]:
         for form in UNARY:
             yield "function", ast.parse(form.format(argument), mode="eval").body
     factors = _factors(node)
-    if not isinstance(parent, ast.BinOp) or not isinstance(parent.op, ast.Mult | ast.Div):
+    if not factor:
         for count in range(1, min(len(factors), FACTORS) - 1):
             for kept in combinations(factors, count):
                 yield "factors", _product(kept)
