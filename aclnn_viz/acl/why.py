@@ -16,7 +16,7 @@ from aclnn_viz.operators.contract import Call, TensorDescriptor, contiguous_stri
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.products import A2, product_of, version_of
 from aclnn_viz.tables import wrapped
-from aclnn_viz.words.messages import language, tr
+from aclnn_viz.words.messages import language_here, tr
 
 LONGEST = 1_000_000  # characters of a log
 # A number of six digits is a code beside such a word, or alone: a log holds process ids and sizes of six digits, too.
@@ -74,7 +74,7 @@ def _known() -> list[dict]:
 
 
 def _meaning(entry: dict) -> Meaning:
-    chinese = language() == "zh"
+    chinese = language_here() == "zh"
     name = f'{entry["name"]} {CODES.get(int(entry["name"]), "")}'.strip() if entry["name"].isdigit() else entry["name"]
     return Meaning(name, entry["chinese" if chinese else "meaning"], entry["source"],
                    tuple((one["chinese" if chinese else "cause"], one["thread"]) for one in entry.get("causes", ())))

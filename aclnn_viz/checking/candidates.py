@@ -51,8 +51,8 @@ def _in_words(kind: str, words: str, test: Callable[[CaseRun], bool]) -> Candida
 
 
 def _line(unit: Unit, line) -> str:
-    return message("{file}, line {line}, written out,", file=unit.file, line=line) if unit.out else message(
-        "{file}, line {line},", file=unit.file, line=line)
+    return message("{file}, line {line}, written out", file=unit.file, line=line) if unit.out else message(
+        "{file}, line {line}", file=unit.file, line=line)
 
 
 def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
@@ -62,7 +62,7 @@ def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
     def texts():
         place = _line(edit.unit, edit.line)
         if only:
-            place = message("{place} for {outputs} alone", place=place, outputs=linked("{some} and {more}", sorted(only)))
+            place = message("{place}, for {outputs} alone", place=place, outputs=linked("{some} and {more}", sorted(only)))
         return place, edit.before, edit.after
     return Candidate(edit.kind, texts, lambda one: one.matches(variant))
 
@@ -114,7 +114,7 @@ def _together(*some: Edit) -> Candidate:
         with made():
             after = dict.fromkeys(head(edit.statement) for edit in some)
         lines = dict.fromkeys(str(edit.line) for edit in some)
-        place = _line(first.unit, *lines) if len(lines) == 1 else message("{file}, lines {lines},", file=first.file, lines=linked(
+        place = _line(first.unit, *lines) if len(lines) == 1 else message("{file}, lines {lines}", file=first.file, lines=linked(
             "{some} and {more}", lines))
         return place, "; ".join(dict.fromkeys(edit.before for edit in some)), "; ".join(after)
     variant = Variant(page)

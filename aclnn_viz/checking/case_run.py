@@ -278,9 +278,9 @@ class CaseRun:
         """By how much of themselves inputs may be moved by the rounding of the kernel's own arithmetic."""
         return 2.0**-50 if self.prepared.case.dtype == "float64" and not is_single(self.outputs) else 2.0**-22
 
-    def agrees(self, values: dict[str, np.ndarray], only: frozenset[str] | None = None) -> bool:
+    def agrees(self, values: dict[str, np.ndarray]) -> bool:
         """Whether values by output, of any shape, are those that the kernel gave up to its rounding."""
-        return all(part.all() for part in self._same(values, only).values())
+        return all(part.all() for part in self._same(values).values())
 
     def _same(self, values: dict, only: frozenset[str] | None = None) -> dict[str, np.ndarray]:
         """By output (those in `only`, or all) where the values are the kernel's; nowhere if an output has too many elements."""
@@ -367,14 +367,14 @@ class Candidate:
 
     @property
     def brief(self) -> str:
-        return self.name or (message("{place} {after}", place=self.where, after=self.after) if self.where else self.after)
+        return self.name or (message("{place}, {after}", place=self.where, after=self.after) if self.where else self.after)
 
     def __str__(self) -> str:
         if self.name:
             return message("your kernel behaves as {fault}", fault=self.name)
         if not self.before:
             return self.after
-        return message("your kernel behaves as if {place} read\n    {after}\n  instead of\n    {before}",
+        return message("your kernel behaves as if {place}, read\n    {after}\n  instead of\n    {before}",
                        place=self.where, after=self.after, before=self.before)
 
 

@@ -401,6 +401,6 @@ def _in_words(candidates: list[Candidate], cases: int, condition: Condition | No
     more = (message("and {n} others", n=len(text) - SHOWN),) if len(text) > SHOWN else ()
     evidence = message("it gives your numbers on the one case that there is") if cases == 1 else message("it gives your numbers on all of {n} cases, in 16 bits up to roundings on the way", n=cases) if rounded else message(
         "it gives your numbers on all of {n} cases", n=cases)
-    return Explanation(first.kind, str(first), first.where.strip(","), first.before, first.after, evidence, condition.text if condition else "",
+    return Explanation(first.kind, str(first), first.where, first.before, first.after, evidence, condition.text if condition else "",
                        text[:SHOWN] + more, lambda one: _borne_out(first, condition, one.loose if rounded else one),
                        law=condition if condition and not _excepts(condition.text) else None)

@@ -22,11 +22,10 @@ from aclnn_viz.checking.wrong_outputs import convention, depends, in_documented_
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.tables import as_html
 from aclnn_viz.tiles.launching import Program
-from aclnn_viz.words.messages import language, linked, message, ntr, tr
+from aclnn_viz.words.messages import language_here, linked, message, ntr, tr
 
 ALLOWING = message("  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)")
 GENERATOR = '<meta name="generator" content="aclnn-viz check">'  # of pages that may be replaced
-_BODY = "max-width:60em; margin:auto"
 NOTHING = message("none of those measured")
 MENDING = 0.6  # of the time of the search goes to edits of the reader's kernel at most, the rest to those of the page
 FRESHLY = 0.4  # of it to calls of the kernel on fresh cases: some kernels are compiled anew for each shape
@@ -108,7 +107,7 @@ class CheckResult:
         if found and (yours := found.yours):
             return message("{line}: {before}  ->  {after}", line=yours.line, before=_joined(yours.before), after=_joined(yours.after))
         if found and not self.diagnosis.name:
-            return message("as if {line} read: {after}", line=found.line, after=_joined(found.after)) if found.line else found.text
+            return message("as if {line}, read: {after}", line=found.line, after=_joined(found.after)) if found.line else found.text
         if self.diagnosis is not None:
             return self.diagnosis.text
         return next(iter(self.misbehaviour), "")
@@ -120,7 +119,7 @@ class CheckResult:
         lines += [tr(self.unrun)] * self.stopped
         lines += ["", tr("diagnosis: {text}", text=self.diagnosis)] * (self.diagnosis is not None)
         if self.explanation and (not self.diagnosis.name or self.explanation.yours) and self.explanation.text != self.diagnosis.text:
-            lines += ["", tr("explanation: {text}", text=self.explanation if not self.diagnosis.name else self.explanation.yours)]
+            lines += ["", tr("explanation: {text}", text=tr(str(self.explanation if not self.diagnosis.name else self.explanation.yours)))]
         lines += ["", tr("smallest counterexample: {text}", text=self.counterexample), ""] * (self.counterexample is not None)
         lines += [tr("judged on {scope}", scope=self.scope)] * bool(self.scope)
         text = [message("{n} ({why})", n=count, why=why) for why, count in self.left_out.items()]
@@ -160,9 +159,7 @@ class CheckResult:
     def to_html(self) -> str:
         """One page of HTML, whole: the verdict, its cause, the smallest case, the line that repeats it, and all else folded."""
         call = f'<pre style="white-space:pre-wrap">{html.escape(self.counterexample.call)}</pre>' if self.counterexample else ""
-        head = f'<!doctype html><html lang="{language()}"><head><meta charset="utf-8">{GENERATOR}'
-        body = f'</head><body style="{_BODY}">{self._repr_html_()}{call}</body></html>'
-        return f"{head}<title>{html.escape(self.operator)}</title>{body}"
+        return page(self.operator, self._repr_html_() + call, "max-width:60em; margin:auto")
 
     def _verdict(self) -> str:
         text = {"operator": self.operator, "seed": self.seed, "seconds": f"{self.seconds:.1f}"}
@@ -186,11 +183,10 @@ class CheckResult:
         rows = [(tr("judged on"), tr(self.scope))] * bool(self.scope)
         rows += [(tr("not supported"), str(self.unsupported))] * bool(self.unsupported.cases)
         rows += [(tr("the kernel"), tr(linked("{some}; {more}", self.misbehaviour)))] * bool(self.misbehaviour)
-        wrong = [message("{output} in {n} cases", output=name, n=count) for name, count in self.outputs.items()]
-        rows += [(tr("wrong"), tr(linked("{some}, {more}", wrong)))] * bool(wrong)
+        rows += [(tr("wrong"), ntr("{output} in {n} case", "{output} in {n} cases", count, output=name)) for name, count in self.outputs.items()]
         if self.diagnosis is not None:
             rows.append((tr("looks like"), tr(self.cause)))
-        rows += [(tr("note"), tr(note)) for note in self.notes]
+        rows += [(tr("note"), tr(note)) for note in (*self.notes, *[self.unrun] * self.stopped)]
         if self.counterexample is not None:
             text = self.counterexample.worst or linked("{some}, {more}", self.counterexample.problems)
             rows.append((tr("smallest case"), tr(text)))
@@ -219,6 +215,12 @@ class CheckResult:
         content["depth"], content["not_tried"] = self.depth, self.untried
         content["trials"] = asdict(self.trials) if self.trials else None
         return json.dumps(content, indent=1)
+
+
+def page(title: str, body: str, style: str) -> str:
+    """A view as one page of HTML, whole."""
+    head = f'<meta charset="utf-8"><meta name="color-scheme" content="light dark">{GENERATOR}<title>{html.escape(title)}</title>'
+    return f'<!doctype html><html lang="{language_here()}"><head>{head}</head><body style="{style}">{body}</body></html>'
 
 
 NOT_AS_TILES = message("as tiles: rows with tails, other numbers of cores, small buffers and other orders")
