@@ -33,7 +33,7 @@ ODD = 0.02  # the share of 16-bit elements that float32 rounding may put on the 
 FRESH, MIXED, SMALL = 6, 16, 2000  # fresh cases, and with mixed options, on which the kernel is run, and their elements at most
 TRIED = 50  # mixed cases at most: an operator does not take all of them
 SHOWN = 6  # equal candidates
-FORGOTTEN = ("taken for 1", "taken for 0", "factors")  # of which two are tried at once in a page that is written out
+FORGOTTEN = ("one", "zero", "factors")  # of which two are tried at once in a page that is written out
 EXCEPT = message("not with {case}")
 
 
