@@ -98,7 +98,6 @@ def exchanges(some: Iterable[Edit], harmless: Callable[[Edit], bool] = lambda ed
 
 def _together(*some: Edit) -> Candidate:
     first = some[0]
-
     def made() -> ExitStack:
         stack = ExitStack()
         for edit in some:
