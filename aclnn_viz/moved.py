@@ -23,6 +23,7 @@ MODULES = {
     "checking.faulty": "operators.faults.fault",
     "accuracy.conditioning": "accuracy.envelopes",
     "accuracy.factors": "accuracy.sweeps",
+    "tiles.children": "children",
 }
 
 

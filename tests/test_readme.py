@@ -91,7 +91,7 @@ def test_every_command_is_in_the_table_of_commands():
 
 def test_the_files_of_an_operator_are_those_that_it_may_have():
     page = PAGES["docs/adding_an_operator.md"]
-    assert {*re.findall(r"`(\w+)\.py`", page)} - {"test_my_op"} == {kind for kind in registry.KINDS if "solutions" not in kind}
+    assert {*re.findall(r"`(\w+)\.(?:py|toml)`", page)} - {"test_my_op"} == {*registry.KINDS}
 
 
 def test_the_sample_runs():

@@ -19,6 +19,7 @@ from derivations import chapters
 # package that opens it (`registry.KINDS`), and so does a file of families/ whose name has such a word in it.
 PACKAGES = {
     "errors": "",
+    "children": "",
     "command": "ctypes",
     "tables": "",
     "moved": "",

@@ -130,7 +130,7 @@ def examine(kernel: Callable, cases: Sequence[Ready | Prepared], time_limit: flo
     wrong on some cases is not run on more after `enough` seconds of processor time of its own: the rest of the time explains it.
     """
     evidence = Evidence()
-    for number, one in enumerate(progress(cases, len(cases))):
+    for number, one in enumerate(progress(cases, len(cases) if hasattr(cases, "__len__") else None)):
         if evidence.running > enough and any(seen.misses for seen in evidence.seen):
             evidence.unrun = message("stopped, since it is wrong and slow: {n} of {all} cases were not run", n=len(cases) - number, all=len(cases))
             break

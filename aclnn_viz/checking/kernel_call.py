@@ -150,7 +150,7 @@ def _as_expected(outputs: dict[str, np.ndarray], case: Case) -> dict[str, np.nda
 
 def _trace(error: BaseException) -> str:
     """The lines of the kernel's own files that led to an error, the last one first to blame."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent != HERE]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent not in (HERE, HERE.parent / "tiles")]
     return linked("{some}\n{more}", [
         message("{file}, line {line}, in {function}: {code}", file=frame.filename, line=frame.lineno, function=frame.name,
                 code=frame.line) for frame in frames[-FRAMES:]])

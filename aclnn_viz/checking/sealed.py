@@ -325,7 +325,7 @@ def _again(op, sealed: Sealed, scope: Scope, result: CheckResult, depth: str) ->
     fresh = filter(None, (prepared_step(scope, step, rng.randrange(2**31)) for step in rng.sample(steps, min(FRESH, len(steps)))))
     for cases, text in ((same, message("is right at first, and wrong on the same cases in another order")),
                         (list(fresh), message("is right on the cases of the suite, and wrong on lengths and numbers that it has not"))):
-        evidence = examine(sealed, cases, MOST, sealed.seconds + 1.0, None, scope.takes)
+        evidence = examine(sealed, cases, MOST, sealed.seconds + 1.0, takes=scope.takes)
         wrong = any(one.misses for one in evidence.seen) or not all(map(_varies, evidence.misbehaviour))
         if wrong:
             return conclude(op, evidence, result.seed, scope), [text] * (not sealed.ended)

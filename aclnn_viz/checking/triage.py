@@ -92,8 +92,8 @@ class Triage:
 
     @property
     def head(self) -> str:
-        parts = [f"{self.counts[name]} {tr(name)}" for name in (ROUNDING, DEVICE, *BAD, NOT_JUDGED) if self.counts[name]]
-        head = ntr("{n} call: {parts}", "{n} calls: {parts}", len(self.calls), parts=", ".join(parts) or tr("none of an operator of the kit"))
+        parts = [tr("{n} {verdict}", n=self.counts[name], verdict=name) for name in (ROUNDING, DEVICE, *BAD, NOT_JUDGED) if self.counts[name]]
+        head = ntr("{n} call: {parts}", "{n} calls: {parts}", len(self.calls), parts=tr(", ").join(parts) or tr("nothing that can be judged"))
         return head + (tr("; first not explained: {name} in {place}", name=self.first.name, place=self.first.place) if self.first else "")
 
     @property

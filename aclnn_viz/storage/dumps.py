@@ -103,7 +103,7 @@ def _natural(name: str) -> list:
 
 def _dump(folder: Path, place: str) -> Dump:
     try:
-        text = read_file(folder / INDEX, LARGEST).decode("utf-8", "replace")
+        text = read_file(folder / INDEX, LARGEST).decode("utf-8-sig", "replace")
         entries, whole = _parsed(text)
     except StoredError as error:
         return Dump(folder, place, {}, [problem(f"{INDEX} can be read", str(error), MORE)])
