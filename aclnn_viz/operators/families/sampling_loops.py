@@ -1,7 +1,8 @@
-"""The grid samplers as fused loops: the taps of all points first, then one channel after the other.
+"""The grid samplers as fused loops: the taps of all points first, then WIDE channels at a time, side by side in memory.
 
 A sample's channels belong to one thread, which alone writes their image; what they add to each tap's share of the gradient
-of the grid is added up at the end. A plane image is one of depth 1, on which there is one tap of weight 1.
+of the grid is added up at the end. A plane image is one of depth 1, on which there is one tap of weight 1. Behind the last pixel
+there is one that takes what falls outside, and is not read.
 
 Nothing is sliced for a point or an axis: a slice counts its owner's references, which takes longer than the arithmetic.
 """
@@ -132,25 +133,14 @@ def along_axes(count, taps, deep, weight, slope, outside, pixels, dots, sums, at
 
 
 @step
-def side_by_side(array, first, apart, count, live, result, at):
-    """So many elements of rows that lie `apart`, WIDE rows beside each other; 0 for those that are not `live`."""
-    whole = count - count % WIDE if live == WIDE else 0
+def moved(array, first, apart, along, result, at, off, on, rows, count):
+    """Move rows that lie `apart`, of elements that follow at `along`, to where rows lie `off` and elements follow at `on`: of each pair one is 1."""
+    whole = count - count % WIDE if rows == WIDE else 0
     for p in range(0, whole, WIDE):
-        turn(array, first + p, apart, result, at + p * WIDE, WIDE)
-    for p in range(whole, count):
-        for row in range(WIDE):
-            result[at + p * WIDE + row] = read(array, first + row * apart + p) if row < live else 0.0
-
-
-@step
-def one_by_one(array, at, result, first, apart, count, live):
-    """The rows that lie beside each other, each in its place."""
-    whole = count - count % WIDE if live == WIDE else 0
-    for p in range(0, whole, WIDE):
-        turn(array, at + p * WIDE, WIDE, result, first + p, apart)
-    for row in range(live):
+        turn(array, first + p * along, apart * along, result, at + p * on, off * on)
+    for row in range(rows):
         for p in range(whole, count):
-            write(result, first + row * apart + p, array[at + p * WIDE + row])
+            write(result, at + row * off + p * on, read(array, first + row * apart + p * along))
 
 
 @cache
@@ -168,16 +158,17 @@ def sampler(taps, axes):
         pixels, weights = np.empty((known, most), places.dtype), np.ones((known, most), like.dtype)
         dots, u, along, grads = np.empty((known, most)), np.empty(most), np.empty(most), np.empty(most * WIDE, like.dtype)
         images = np.empty(together // WIDE * step if wanted else 0, like.dtype)
-        planes = np.zeros(together // WIDE * step if turned else 0, like.dtype)
+        planes = np.empty(together // WIDE * step if turned else 0, like.dtype)
         for unit in range(first, last):
             sample, chunk = unit // chunks, unit % chunks
             end = min((chunk + 1) * each, channels)
             for begin in range(chunk * each, end, together):
                 images[:] = 0
+                planes[:] = 0
                 if turned:
                     for block in range(begin, min(begin + together, end), WIDE):
-                        side_by_side(input, (sample * channels + block) * elements, elements, elements, min(WIDE, end - block), planes,
-                                     (block - begin) // WIDE * step)
+                        moved(input, (sample * channels + block) * elements, elements, 1, planes, (block - begin) // WIDE * step, 1, WIDE,
+                              min(WIDE, end - block), elements)
                 for start in range(0, points, most):
                     count, stride = min(most, points - start), 1
                     for axis in range(axes):
@@ -187,7 +178,9 @@ def sampler(taps, axes):
                     spread(count, taps, deep, index, weight, elements, pixels, weights)
                     dots[:] = 0
                     for block in range(begin, min(begin + together, end), WIDE):
-                        side_by_side(gradOutput, (sample * channels + block) * points + start, points, count, min(WIDE, end - block), grads, 0)
+                        if block + WIDE > end:  # channels that there are none of
+                            grads[:] = 0
+                        moved(gradOutput, (sample * channels + block) * points + start, points, 1, grads, 0, 1, WIDE, min(WIDE, end - block), count)
                         base = (block - begin) // WIDE * step
                         if wanted:
                             for p in range(count):
@@ -201,8 +194,8 @@ def sampler(taps, axes):
                         along_axes(count, taps, deep, weight, slope, elements, pixels, dots, gridSums, unit * axes * points + start, points)
                 if wanted:
                     for block in range(begin, min(begin + together, end), WIDE):
-                        one_by_one(images, (block - begin) // WIDE * step, inputGrad, (sample * channels + block) * elements, elements,
-                                   elements, min(WIDE, end - block))
+                        moved(images, (block - begin) // WIDE * step, 1, WIDE, inputGrad, (sample * channels + block) * elements, elements, 1,
+                              min(WIDE, end - block), elements)
     return units
 
 
