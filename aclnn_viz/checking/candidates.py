@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import combinations
+from math import prod
 from types import ModuleType
 
 import numpy as np
@@ -49,8 +50,9 @@ def _in_words(kind: str, words: str, test: Callable[[CaseRun], bool]) -> Candida
     return Candidate(kind, lambda: ("", "", words), test)
 
 
-def _line(file: str, line) -> str:
-    return message("{file}, line {line},", file=file, line=line)
+def _line(unit: Unit, line) -> str:
+    return message("{file}, line {line}, written out", file=unit.file, line=line) if unit.out else message(
+        "{file}, line {line}", file=unit.file, line=line)
 
 
 def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
@@ -58,44 +60,63 @@ def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
     variant = Variant(lambda: edit.page, only=only)
 
     def texts():
-        place = _line(edit.file, edit.line)
+        place = _line(edit.unit, edit.line)
         if only:
-            place = message("{place} for {outputs} alone", place=place, outputs=linked("{some} and {more}", sorted(only)))
+            place = message("{place}, for {outputs} alone", place=place, outputs=linked("{some} and {more}", sorted(only)))
         return place, edit.before, edit.after
     return Candidate(edit.kind, texts, lambda one: one.matches(variant))
 
 
 def pairs(some: Iterable[Edit], harmless: Callable[[Edit], bool]) -> Iterator[Candidate]:
-    """Every two edits of one statement that each leave right what the kernel computes rightly; and the same exchange
-    of names in two places of a function. Statements with few edits come first: a long one has thousands of pairs."""
+    """Every two edits of one statement that each leave right what the kernel computes rightly; and what is taken for the same in
+    several places of a function. Statements with few edits come first: a long one has thousands of pairs."""
     by_statement: dict[int, list[Edit]] = {}
-    by_exchange: dict[tuple, list[Edit]] = {}
+    some = tuple(some)
+    yield from exchanges(some, harmless)
     for edit in some:
-        if edit.kind == "name" and isinstance(edit.change.node, ast.Name):
-            exchanged = edit.unit.name, edit.change.node.id, edit.change.values["id"]
-            by_exchange.setdefault(exchanged, []).append(edit)
-        elif edit.kind != "name" and not edit.change.drops:
+        if edit.kind != "name" and not edit.change.drops:
             by_statement.setdefault(id(edit.statement), []).append(edit)
-    for alike in sorted((*by_exchange.values(), *by_statement.values()), key=len):
+    for alike in sorted(by_statement.values(), key=len):
         kept = [edit for edit in alike if harmless(edit)] if len(alike) > 1 else ()
         for first, second in combinations(kept, 2):
             if first.change.node is not second.change.node:
-                yield _pair(first, second)
+                yield _together(first, second)
 
 
-def _pair(first: Edit, second: Edit) -> Candidate:
+def exchanges(some: Iterable[Edit], harmless: Callable[[Edit], bool] = lambda edit: True) -> Iterator[Candidate]:
+    """What is taken for the same in two places of a function, and in all."""
+    by_exchange: dict[tuple, list[Edit]] = {}
+    for edit in some:
+        if edit.change.exchange:
+            by_exchange.setdefault((edit.unit.name, *edit.change.exchange), []).append(edit)
+    for alike in sorted(by_exchange.values(), key=len):
+        kept = [edit for edit in alike if harmless(edit)] if len(alike) > 1 else []
+        for places in (*combinations(kept, 2), *[tuple(kept)] * (len(kept) > 2)):
+            if len({(id(edit.change.node), *edit.change.values) for edit in places}) == len(places):
+                yield _together(*places)
+
+
+def _together(*some: Edit) -> Candidate:
+    first = some[0]
+
+    def made() -> ExitStack:
+        stack = ExitStack()
+        for edit in some:
+            stack.enter_context(edit.change.made())
+        return stack
+
     @cache
     def page():
-        with first.change.made(), second.change.made():
+        with made():
             return first.unit.page()
 
     def texts():
-        with first.change.made(), second.change.made():
-            after = [head(edit.statement) for edit in (first, second)]
-        if first.statement is second.statement:
-            return _line(first.file, first.line), first.before, after[0]
-        place = message("{file}, lines {first} and {second},", file=first.file, first=first.line, second=second.line)
-        return place, f"{first.before}; {second.before}", "; ".join(after)
+        with made():
+            after = dict.fromkeys(head(edit.statement) for edit in some)
+        lines = dict.fromkeys(str(edit.line) for edit in some)
+        place = _line(first.unit, *lines) if len(lines) == 1 else message("{file}, lines {lines}", file=first.file, lines=linked(
+            "{some} and {more}", lines))
+        return place, "; ".join(dict.fromkeys(edit.before for edit in some)), "; ".join(after)
     variant = Variant(page)
     return Candidate("two edits", texts, lambda one: one.matches(variant))
 
@@ -120,13 +141,21 @@ CUTS = {message("behind the last whole {block} of {axis}"): whole,
         message("in the last block of {block} of {axis}"): before_last}
 
 
-def cut(array: np.ndarray, axis: int | None, length: Callable[[int], int]) -> np.ndarray:
-    """An array with zeros from some place of an axis on, or of all its elements in their order."""
+def _places() -> Iterator[tuple[str, int, Callable[[int], int | slice]]]:
+    """Places of an axis that a kernel may leave out, as words, the block in them, and what they are of a length."""
+    yield message("in the last place of {axis}"), 0, lambda n: max(n - 1, 0)
+    yield message("in the first place of {axis}"), 0, lambda n: slice(1)
+    for words, length in CUTS.items():
+        for block in BLOCKS:
+            yield words, block, lambda n, f=length, b=block: f(n, b)
+
+
+def cut(array: np.ndarray, axis: int | None, places: Callable[[int], int | slice]) -> np.ndarray:
+    """An array with zeros in some places of an axis, or from some place on, or of all its elements in their order."""
     kept = np.array(array)
-    if axis is None:
-        kept.reshape(-1)[length(array.size):] = 0
-    else:
-        np.moveaxis(kept, axis, 0)[length(array.shape[axis]):] = 0
+    whole = kept.reshape(-1) if axis is None else np.moveaxis(kept, axis, 0)
+    part = places(len(whole))
+    whole[part if isinstance(part, slice) else slice(part, None)] = 0
     return kept
 
 
@@ -189,10 +218,8 @@ def _readings(axes: dict[int, str | int], inputs: int) -> Iterator[tuple[str, di
         yield AGAIN[several], {"block": block}, lambda a, b=block: a.reshape(-1)[np.arange(a.size) % b].reshape(a.shape)
     for axis in (*axes, None):
         where = message("its elements") if axis is None else message(AXIS, axis=axes[axis])
-        for words, length in CUTS.items():
-            for block in BLOCKS:
-                yield ZEROED[several], {"place": message(words, block=block, axis=where)}, \
-                    lambda a, k=axis, b=block, f=length: cut(a, k, lambda n: f(n, b))
+        for words, block, places in _places():
+            yield ZEROED[several], {"place": message(words, block=block, axis=where)}, partial(cut, axis=axis, places=places)
 
 
 def _values() -> tuple[tuple[str, dict, Callable], ...]:
@@ -275,17 +302,15 @@ def _cut(names: list[str], wrong: list[CaseRun]) -> Iterator[Candidate]:
         names = linked("{some} and {more}", some)
         for axis in (None, *range(-rank, 0)):
             where = message("all elements") if axis is None else message(AXIS, axis=axis)
-            for words, length in CUTS.items():
-                for block in BLOCKS:
-                    def same(one: CaseRun, some=some, axis=axis, length=length, block=block) -> bool:
-                        truth = one.truth
-                        if axis is not None and any(-axis > one.wanted[name][0].ndim for name in some if name in truth):
-                            return False
-                        return one.agrees(truth | {name: cut(truth[name].reshape(one.wanted[name][0].shape), axis,
-                                                             lambda n: length(n, block))
-                                                   for name in some if name in truth})
-                    yield Candidate("outputs", lambda names=names, words=words, block=block, where=where: (
-                        "", "", message("{output} stays 0 {place}", output=names, place=message(words, block=block, axis=where))), same)
+            for words, block, places in _places():
+                def same(one: CaseRun, some=some, axis=axis, places=places) -> bool:
+                    truth = one.truth
+                    if axis is not None and any(-axis > one.wanted[name][0].ndim for name in some if name in truth):
+                        return False
+                    return one.agrees(truth | {name: cut(truth[name].reshape(one.wanted[name][0].shape), axis, places)
+                                               for name in some if name in truth})
+                yield Candidate("outputs", lambda names=names, words=words, block=block, where=where: (
+                    "", "", message("{output} stays 0 {place}", output=names, place=message(words, block=block, axis=where))), same)
 
 
 def _with(name: str, words: str, change: Callable) -> Candidate:
@@ -321,17 +346,6 @@ def _one_place(place: int):
     return reduce
 
 
-def _without(place: int):
-    def reduce(whole, values, **options):
-        axis = _axes(options, np.ndim(values))[0]
-        if np.shape(values)[axis] < 2:
-            return whole(values, **options)
-        kept = np.array(values)
-        np.moveaxis(kept, axis, 0)[place] = 0
-        return whole(kept, **options)
-    return reduce
-
-
 def _carried(whole, values, **options):
     result = whole(values, **options)
     return np.cumsum(np.asarray(result).reshape(-1)).reshape(np.shape(result))
@@ -350,14 +364,10 @@ def _length_of(change: Callable[[int, list[int], list[int]], int]):
 def _ways() -> Iterator[tuple[str, Callable]]:
     yield message("it goes on from the one before: the sum is not cleared"), _carried
     yield message("it is the first term alone"), _one_place(0)
-    yield message("without the first term"), _without(0)
     yield message("it is the last term alone"), _one_place(-1)
-    yield message("without the last term"), _without(-1)
-    for words, length in CUTS.items():
-        for block in BLOCKS:
-            for at, where in ((-1, message("the last axis of the sum")), (0, message("the first axis of the sum"))):
-                yield (message("without what is {place}", place=message(words, block=block, axis=where)),
-                       _cut_sum(at, lambda n, f=length, b=block: f(n, b)))
+    for words, block, places in _places():
+        for at, where in ((-1, message("the last axis of the sum")), (0, message("the first axis of the sum"))):
+            yield message("without what is {place}", place=message(words, block=block, axis=where)), _cut_sum(at, places)
     for block in BLOCKS:
         yield (message("divided by the length rounded up to whole {block}", block=block),
                _length_of(lambda n, axes, others, b=block: -(-n // b) * b))
@@ -397,7 +407,7 @@ class _Site:
 
         def texts():
             lines = dict.fromkeys(str(change.line) for change in self.changes)
-            return (_line(self.unit.file, linked("{some} and {more}", lines)), self.before,
+            return (_line(self.unit, linked("{some} and {more}", lines)), self.before,
                     message("{before}\n    where {sum}: {change}", before=self.before, sum=self.text, change=words))
         return Candidate("sum", texts, lambda one: one.matches(variant))
 
@@ -530,7 +540,7 @@ def fitted(slot: Slot, failing: list[CaseRun]) -> Candidate | None:
     text, number_of = found
     before, after = slot.texts
 
-    return Candidate("constant", lambda: (_line(slot.unit.file, slot.change.line), before, after.replace(FITTED, text)),
+    return Candidate("constant", lambda: (_line(slot.unit, slot.change.line), before, after.replace(FITTED, text)),
                      lambda one: one.agrees(slot.values(one, number_of(one))))
 
 
@@ -571,11 +581,17 @@ def _law(numbers: list[float], failing: list[CaseRun]):
         return NICE.get(nice, f"{nice:.6g}"), lambda one: nice
     laws = [("{}", float), ("1 / {}", lambda n: 1 / n), ("({} - 1)", lambda n: n - 1.0),
             ("-{}", lambda n: -float(n)), ("sqrt({})", np.sqrt)]
-    known = [lengths(one.prepared.case) for one in failing]
+    known = [_counts(one.prepared.case) for one in failing]
     for name in known[0]:
         for words, law in laws:
             with np.errstate(all="ignore"):
                 if all(name in found and found[name] and abs(law(found[name]) - number) <= CLOSE * abs(number)
                        for found, number in zip(known, numbers)):
-                    return words.format(name), lambda one, name=name, law=law: law(lengths(one.prepared.case)[name])
+                    return words.format(name), lambda one, name=name, law=law: law(_counts(one.prepared.case)[name])
     return None
+
+
+def _counts(made) -> dict[str, int]:
+    """The lengths of a case, and how many elements the last axes of its tensors have together."""
+    return lengths(made) | {f"prod({name}.shape[{at}:])": prod(value.shape[at:]) for name, value in made.inputs.items()
+                            if isinstance(value, np.ndarray) for at in range(value.ndim - 1)}

@@ -173,7 +173,7 @@ class Explorer(anywidget.AnyWidget):
 
     def _drawn(self) -> None:
         if self.data is None:
-            raise StateError("", "what is lifted out must have a picture", "a state without one",
+            raise StateError("", "what is exported must have a picture", "a state without one",
                              "open the explorer, in a state that it can show")
 
     def _asked(self, widget, content, buffers):

@@ -107,7 +107,7 @@ def _require_sum(e, integers):
         for end in ends:
             _require_understood(end, integers)
             if not is_integer(end, integers):
-                raise NotUnderstood(f"a limit that is not known to be an integer: {end} of {variable}")
+                raise NotUnderstood(f"a limit that is not known to be an integer: {limit}")
         require_granted(*limit)
         integers = integers | {variable}
     _require_understood(e.function, integers)
