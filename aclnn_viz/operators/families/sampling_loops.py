@@ -1,4 +1,4 @@
-"""The grid samplers as fused loops: the taps of all points first, then WIDE channels at a time, side by side in memory.
+"""The grid samplers as fused loops: the taps of all points first, then some channels at a time, side by side in memory.
 
 A sample's channels belong to one thread, which alone writes their image; what they add to each tap's share of the gradient
 of the grid is added up at the end. A plane image is one of depth 1, on which there is one tap of weight 1. Behind the last pixel
@@ -144,21 +144,21 @@ def moved(array, first, apart, along, result, at, off, on, rows, count):
 
 
 @cache
-def sampler(taps, axes):
-    """The loop for so many taps along each of two or three axes: numba unrolls what is known when it compiles."""
+def sampler(taps, axes, lanes):
+    """The loop for so many taps along each of two or three axes, and channels at a time: numba unrolls what is known when it compiles."""
     deep = taps if axes == 3 else 1
     known = taps * taps * deep
     most = min(KNOWN // known, POINTS)  # points at a time
 
-    def units(part, first, last, each, channels, points, elements, gradOutput, input, grid, size, interpolation, padding, aligned, wanted, turned, like, places,
-              inputGrad, chunks, gridSums):
-        step = (elements + 1) * WIDE
-        together = WIDE * max(1, min(-(-each // WIDE), PIXELS // step))
+    def units(part, first, last, each, channels, points, elements, gradOutput, input, grid, size, interpolation, padding,
+              aligned, wanted, turned, like, places, inputGrad, chunks, gridSums):
+        step = (elements + 1) * lanes
+        together = lanes * max(1, min(-(-each // lanes), PIXELS // step))
         index, weight, slope = np.zeros((3, taps, most), places.dtype), np.ones((3, taps, most)), np.zeros((3, taps, most))
         pixels, weights = np.empty((known, most), places.dtype), np.ones((known, most), like.dtype)
-        dots, u, along, grads = np.empty((known, most)), np.empty(most), np.empty(most), np.empty(most * WIDE, like.dtype)
-        images = np.empty(together // WIDE * step if wanted else 0, like.dtype)
-        planes = np.empty(together // WIDE * step if turned else 0, like.dtype)
+        dots, u, along, grads = np.empty((known, most)), np.empty(most), np.empty(most), np.empty(most * lanes, like.dtype)
+        images = np.empty(together // lanes * step if wanted else 0, like.dtype)
+        planes = np.empty(together // lanes * step if turned else 0, like.dtype)
         for unit in range(first, last):
             sample, chunk = unit // chunks, unit % chunks
             end = min((chunk + 1) * each, channels)
@@ -166,9 +166,9 @@ def sampler(taps, axes):
                 images[:] = 0
                 planes[:] = 0
                 if turned:
-                    for block in range(begin, min(begin + together, end), WIDE):
-                        moved(input, (sample * channels + block) * elements, elements, 1, planes, (block - begin) // WIDE * step, 1, WIDE,
-                              min(WIDE, end - block), elements)
+                    for block in range(begin, min(begin + together, end), lanes):
+                        moved(input, (sample * channels + block) * elements, elements, 1, planes, (block - begin) // lanes * step, 1, lanes,
+                              min(lanes, end - block), elements)
                 for start in range(0, points, most):
                     count, stride = min(most, points - start), 1
                     for axis in range(axes):
@@ -177,25 +177,25 @@ def sampler(taps, axes):
                         stride *= size[axis]
                     spread(count, taps, deep, index, weight, elements, pixels, weights)
                     dots[:] = 0
-                    for block in range(begin, min(begin + together, end), WIDE):
-                        if block + WIDE > end:  # channels that there are none of
+                    for block in range(begin, min(begin + together, end), lanes):
+                        if block + lanes > end:  # channels that there are none of
                             grads[:] = 0
-                        moved(gradOutput, (sample * channels + block) * points + start, points, 1, grads, 0, 1, WIDE, min(WIDE, end - block), count)
-                        base = (block - begin) // WIDE * step
+                        moved(gradOutput, (sample * channels + block) * points + start, points, 1, grads, 0, 1, lanes, min(lanes, end - block), count)
+                        base = (block - begin) // lanes * step
                         if wanted:
                             for p in range(count):
                                 for tap in range(known):
-                                    add_wide(images, base + pixels[tap, p] * WIDE, grads, p * WIDE, weights[tap, p])
+                                    add_wide(images, base + pixels[tap, p] * lanes, grads, p * lanes, weights[tap, p], lanes)
                         if turned:
                             for p in range(count):
                                 for tap in range(known):
-                                    dots[tap, p] += dot_wide(planes, base + pixels[tap, p] * WIDE, grads, p * WIDE)
+                                    dots[tap, p] += dot_wide(planes, base + pixels[tap, p] * lanes, grads, p * lanes, lanes)
                     if turned:
                         along_axes(count, taps, deep, weight, slope, elements, pixels, dots, gridSums, unit * axes * points + start, points)
                 if wanted:
-                    for block in range(begin, min(begin + together, end), WIDE):
-                        moved(images, (block - begin) // WIDE * step, 1, WIDE, inputGrad, (sample * channels + block) * elements, elements, 1,
-                              min(WIDE, end - block), elements)
+                    for block in range(begin, min(begin + together, end), lanes):
+                        moved(images, (block - begin) // lanes * step, 1, lanes, inputGrad, (sample * channels + block) * elements, elements, 1,
+                              min(lanes, end - block), elements)
     return units
 
 
@@ -208,10 +208,12 @@ def backward(outputs, gradOutput, input, grid, interpolationMode, paddingMode, a
     chunks = -(-channels // each)
     turned = outputMask[1] and interpolationMode != NEAREST
     gridSums = np.zeros((samples, chunks, axes, points) if turned else 0)
-    run = sampler(TAPS[interpolationMode], axes)
+    lanes = min(WIDE, 1 << max(1, (min(each, channels) - 1).bit_length()))  # no more than that: few channels of an image stay in the caches
+    run = sampler(TAPS[interpolationMode], axes, lanes)
     over(cuts(samples * chunks, samples * chunks * PART), run, each, channels, points, elements, gradOutput.reshape(-1), input.reshape(-1),
          grid.reshape(-1), np.array(size[::-1]), interpolationMode, paddingMode, alignCorners, outputMask[0], turned, np.empty(0, compute),
-         np.empty(0, np.int32 if elements < 2**31 else np.int64), outputs.get("inputGrad", np.empty(0, input.dtype)).reshape(-1), chunks, gridSums.reshape(-1))
+         np.empty(0, np.int32 if elements < 2**31 else np.int64), outputs.get("inputGrad", np.empty(0, input.dtype)).reshape(-1), chunks,
+         gridSums.reshape(-1))
     if turned:
         round_into(outputs["gridGrad"], gridSums.sum(axis=1).swapaxes(1, 2))
     elif outputMask[1]:  # the nearest pixel has no gradient of the grid
