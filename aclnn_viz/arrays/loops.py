@@ -18,7 +18,7 @@ from aclnn_viz.dtypes import BFLOAT16
 PART = 1 << 14  # elements that are worth taking; cuts depend on the shapes alone, and so do the results
 MOST = 32  # parts, each of which may hold sums of its own
 LANES = 32  # terms of a sum that are added side by side, as wide vectors do
-WIDE = 8  # numbers that `turn`, `add_wide` and `dot_wide` take, whatever the width of the machine's vectors
+WIDE = 8  # rows and columns that `turn` takes, whatever the width of the machine's vectors
 BITS = {BFLOAT16.numpy: np.uint16, np.dtype(np.float16): np.int16}  # the storage that tells loops the two formats
 KINDS = {bits: kind for kind, bits in BITS.items()}
 
@@ -58,14 +58,14 @@ def turn(array, first, apart, result, at, step):
             write(result, at + k * step + row, read(array, first + row * apart + k))
 
 
-def add_wide(sums, at, values, first, factor):
-    """Add WIDE elements of an array from `first` on, times a factor, to those of another from `at` on."""
-    sums[at:at + WIDE] += values[first:first + WIDE] * factor
+def add_wide(sums, at, values, first, factor, lanes):
+    """Add so many elements of an array from `first` on, times a factor, to those of another from `at` on."""
+    sums[at:at + lanes] += values[first:first + lanes] * factor
 
 
-def dot_wide(one, at, other, first):
-    """The sum of WIDE products in float64, of which the halves are added until one is left."""
-    products = one[at:at + WIDE].astype(np.float64) * other[first:first + WIDE]
+def dot_wide(one, at, other, first, lanes):
+    """The sum of so many products, a power of two, in float64: halves are added until one is left."""
+    products = one[at:at + lanes].astype(np.float64) * other[first:first + lanes]
     while products.size > 1:
         products = products[:products.size // 2] + products[products.size // 2:]
     return products[0]
@@ -191,10 +191,10 @@ def _register() -> None:
     to_half, to_bfloat = (conversion(types.float32, kind, rounded[kind]) for kind in (types.int16, types.uint16))
     shifted = conversion(types.float32, types.float32, power)
 
-    def wide(context, b, array, value, at):
-        """(place, align) of WIDE elements of an array, which need not lie at a multiple of their size together."""
+    def wide(context, b, array, value, at, lanes=WIDE):
+        """(place, align) of some elements of an array, which need not lie at a multiple of their size together."""
         first = b.gep(context.make_array(array)(context, b, value).data, [at])
-        return b.bitcast(first, ir.VectorType(context.get_value_type(array.dtype), WIDE).as_pointer()), array.dtype.bitwidth // 8
+        return b.bitcast(first, ir.VectorType(context.get_value_type(array.dtype), lanes).as_pointer()), array.dtype.bitwidth // 8
 
     def loaded(context, b, *place):
         at, align = wide(context, b, *place)
@@ -224,39 +224,40 @@ def _register() -> None:
             return context.get_dummy_value()
         return types.void(array, types.intp, types.intp, result, types.intp, types.intp), build
 
-    @intrinsic
-    def added(typing, sums, at, values, first, factor):
+    @intrinsic(prefer_literal=True)
+    def added(typing, sums, at, values, first, factor, lanes):
         def build(context, b, signature, args):
-            place, align = wide(context, b, sums, *args[:2])
+            place, align = wide(context, b, sums, *args[:2], lanes.literal_value)
             one = b.insert_element(ir.Constant(alike(b.load(place, align=align), args[4].type), ir.Undefined), args[4], bits32(0))
-            term = b.fmul(loaded(context, b, values, *args[2:4]), mixed(b, one, one, [0] * WIDE))
+            term = b.fmul(loaded(context, b, values, *args[2:4], lanes.literal_value), mixed(b, one, one, [0] * lanes.literal_value))
             b.store(b.fadd(b.load(place, align=align), term), place, align=align)
             return context.get_dummy_value()
-        return types.void(sums, types.intp, values, types.intp, sums.dtype), build
+        return types.void(sums, types.intp, values, types.intp, sums.dtype, lanes), build
 
-    @intrinsic
-    def dotted(typing, one, at, other, first):
+    @intrinsic(prefer_literal=True)
+    def dotted(typing, one, at, other, first, lanes):
         def build(context, b, signature, args):
-            doubles = ir.VectorType(ir.DoubleType(), WIDE)
-            factors = loaded(context, b, one, *args[:2]), loaded(context, b, other, *args[2:])
-            rest, left = b.fmul(*(each if each.type == doubles else b.fpext(each, doubles) for each in factors)), WIDE
+            left = lanes.literal_value
+            doubles = ir.VectorType(ir.DoubleType(), left)
+            factors = loaded(context, b, one, *args[:2], left), loaded(context, b, other, *args[2:4], left)
+            rest = b.fmul(*(each if each.type == doubles else b.fpext(each, doubles) for each in factors))
             while left > 1:
                 left //= 2
                 rest = b.fadd(*(mixed(b, rest, rest, [*range(k, k + left)]) for k in (0, left)))
             return b.extract_element(rest, bits32(0))
-        return types.float64(one, types.intp, other, types.intp), build
+        return types.float64(one, types.intp, other, types.intp, lanes), build
 
     @overload(turn)
     def _turn(array, first, apart, result, at, step):
         return lambda array, first, apart, result, at, step: turned(array, first, apart, result, at, step)
 
-    @overload(add_wide)
-    def _add_wide(sums, at, values, first, factor):
-        return lambda sums, at, values, first, factor: added(sums, at, values, first, factor)
+    @overload(add_wide, prefer_literal=True)
+    def _add_wide(sums, at, values, first, factor, lanes):
+        return lambda sums, at, values, first, factor, lanes: added(sums, at, values, first, factor, lanes)
 
-    @overload(dot_wide)
-    def _dot_wide(one, at, other, first):
-        return lambda one, at, other, first: dotted(one, at, other, first)
+    @overload(dot_wide, prefer_literal=True)
+    def _dot_wide(one, at, other, first, lanes):
+        return lambda one, at, other, first, lanes: dotted(one, at, other, first, lanes)
 
     @overload(real, inline="always")
     def _real(array, value):

@@ -33,7 +33,7 @@ ODD = 0.02  # the share of 16-bit elements that float32 rounding may put on the 
 FRESH, MIXED, SMALL = 6, 16, 2000  # fresh cases, and with mixed options, on which the kernel is run, and their elements at most
 TRIED = 50  # mixed cases at most: an operator does not take all of them
 SHOWN = 6  # equal candidates
-FORGOTTEN = ("taken for 1", "taken for 0", "factors")  # of which two are tried at once in a page that is written out
+FORGOTTEN = ("one", "zero", "factors")  # of which two are tried at once in a page that is written out
 EXCEPT = message("not with {case}")
 
 
@@ -261,6 +261,7 @@ def _searched(op, failing, passing, fresh, budget, right) -> Explanation | None:
 
 
 def _as_one(op, failing, passing, fresh, budget, right) -> Explanation | None:
+    rounded = None
     for stage in (_named, _plain, _edited, _written_out, _sums, _constants, _pairs):
         found = sorted(stage(op, failing, passing, budget), key=lambda one: one.size)
         whole = [one for at, one in enumerate(found) if (at < SHOWN or not budget.over)
@@ -269,13 +270,14 @@ def _as_one(op, failing, passing, fresh, budget, right) -> Explanation | None:
             every = (*failing, *passing, *fresh())
             whole = [one for one in whole if all(one.same(other) for other in fresh())]
             sharp = [one for one in whole if all(one.same(replace(other, slack=0.0)) for other in every if other.slack)]
-            if whole:
-                return _in_words(sharp or whole, len(every), rounded=not sharp)
+            if sharp:
+                return _in_words(sharp, len(every))
+            rounded = rounded or whole and _in_words(whole, len(every), rounded=True)
         for one in budget.within(found[:SHOWN]):
             if (text := _conditional(one, failing, passing, right)) and _tells(text, fresh()) and all(
                     _borne_out(one, text, other) for other in fresh()):
                 return _in_words([one], len(failing) + len(passing), text)
-    return None
+    return rounded or None
 
 
 def of_fault(op, fault: Fault, cases: int) -> Explanation:

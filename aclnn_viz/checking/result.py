@@ -323,7 +323,7 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
     explanation = Explanation.of_mend(yours) if yours else explain(op, seen, end.left, fresh, evidence.right)
     if not explanation:
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
-        law, stands = law_of(seen, evidence.right, fresh())
+        law, stands = (None, False) if unfit else law_of(seen, evidence.right, fresh())  # which numbers are wrong hangs on the form, too
         text = depends(op, failing, None if stands else tested, seed, min(DEPENDENCE, max(end.left, LATE * seconds)))
         if law:
             text = [message("wrong exactly where {condition}", condition=law.text) if stands else

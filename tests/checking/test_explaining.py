@@ -251,12 +251,30 @@ def halved(yGrad, x, dim):
 
 
 @pytest.mark.parametrize(("name", "kernel", "words"), [
-    ("softmax", inverted, "gradOutput / output - output * xp.sum(gradOutput / output"), ("softmax", one, "output * gradOutput - output"),
+    ("softmax", inverted, "gradOutput / output - output * xp.sum(gradOutput / output"), ("softmax", one, "output * (gradOutput - 1.0)"),
     ("hardswish", chosen, "ones_like(self), xp.where(self <= 3.0"), ("swi_glu", halved, ".astype('float16')")])
 @pytest.mark.sampled(1)
 def test_kernels_that_are_arranged_otherwise_than_the_page_are_explained_by_numbers_alone(name, kernel, words):
     explanation = check(name, lambda **inputs: kernel(**inputs), depth="quick").explanation
-    assert words in explanation.after and "written out" in explanation.line and explanation.yours is None
+    assert words in explanation.after and explanation.yours is None and "up to roundings" not in explanation.evidence
+
+
+@pytest.mark.usefixtures("unshrunken")
+def test_a_kernel_that_computes_in_the_format_that_it_is_given_is_explained_by_the_wider_ones():
+    def kernel(gradOutput, self):
+        one = self.dtype.type(1)
+        s = one / (one + np.exp(-self))
+        return (gradOutput * (s * (one - self * (one - s)))).astype(self.dtype)
+    explanation = check("silu", lambda **inputs: kernel(**inputs), depth="quick").explanation
+    assert "(1.0 - self * sigmoid(xp, -self))" in explanation.after and "in 16 bits up to roundings on the way" in explanation.evidence
+
+
+@pytest.mark.usefixtures("unshrunken")
+def test_a_loop_that_misses_its_first_place_is_explained():
+    def kernel(**inputs):
+        return SWISH.backward(**inputs | {"gradOutput": np.where(np.arange(inputs["self"].size).reshape(inputs["self"].shape) == 0,
+                                                                 inputs["self"].dtype.type(0), inputs["gradOutput"])})
+    assert "in the first place of" in str(check("hardswish", kernel, depth="quick").explanation)
 
 
 @pytest.mark.usefixtures("unshrunken")

@@ -136,6 +136,14 @@ def test_search_finds_without_a_server(place, word, found, page):
     assert any(found in link for link in page.eval_on_selector_all("#search-results li a", "all => all.map((one) => one.href)"))
 
 
+@pytest.mark.parametrize("word, title", [("rms norm", "RMS norm"), ("errata", "Errata")])
+def test_pages_whose_titles_hold_the_words_are_found_first(word, title, page):
+    page.goto(f"{(SITE / 'search.html').as_uri()}?q={word}")
+    page.wait_for_selector("#search-results li a")
+    page.wait_for_timeout(500)
+    assert page.locator("#search-results li a").first.text_content().startswith(title)
+
+
 def test_an_explorer_moves_in_the_theme_of_the_page(page):
     frame = explorer(opened(page, "docs/index.html"))
     before = frame.evaluate(FIRST_LINE)

@@ -1,7 +1,8 @@
-"""The grid samplers as fused loops: the taps of all points first, then one channel after the other.
+"""The grid samplers as fused loops: the taps of all points first, then some channels at a time, side by side in memory.
 
 A sample's channels belong to one thread, which alone writes their image; what they add to each tap's share of the gradient
-of the grid is added up at the end. A plane image is one of depth 1, on which there is one tap of weight 1.
+of the grid is added up at the end. A plane image is one of depth 1, on which there is one tap of weight 1. Behind the last pixel
+there is one that takes what falls outside, and is not read.
 
 Nothing is sliced for a point or an axis: a slice counts its owner's references, which takes longer than the arithmetic.
 """
@@ -132,52 +133,42 @@ def along_axes(count, taps, deep, weight, slope, outside, pixels, dots, sums, at
 
 
 @step
-def side_by_side(array, first, apart, count, live, result, at):
-    """So many elements of rows that lie `apart`, WIDE rows beside each other; 0 for those that are not `live`."""
-    whole = count - count % WIDE if live == WIDE else 0
+def moved(array, first, apart, along, result, at, off, on, rows, count):
+    """Move rows that lie `apart`, of elements that follow at `along`, to where rows lie `off` and elements follow at `on`: of each pair one is 1."""
+    whole = count - count % WIDE if rows == WIDE else 0
     for p in range(0, whole, WIDE):
-        turn(array, first + p, apart, result, at + p * WIDE, WIDE)
-    for p in range(whole, count):
-        for row in range(WIDE):
-            result[at + p * WIDE + row] = read(array, first + row * apart + p) if row < live else 0.0
-
-
-@step
-def one_by_one(array, at, result, first, apart, count, live):
-    """The rows that lie beside each other, each in its place."""
-    whole = count - count % WIDE if live == WIDE else 0
-    for p in range(0, whole, WIDE):
-        turn(array, at + p * WIDE, WIDE, result, first + p, apart)
-    for row in range(live):
+        turn(array, first + p * along, apart * along, result, at + p * on, off * on)
+    for row in range(rows):
         for p in range(whole, count):
-            write(result, first + row * apart + p, array[at + p * WIDE + row])
+            write(result, at + row * off + p * on, read(array, first + row * apart + p * along))
 
 
 @cache
-def sampler(taps, axes):
-    """The loop for so many taps along each of two or three axes: numba unrolls what is known when it compiles."""
+def sampler(taps, axes, lanes):
+    """The loop for so many taps along each of two or three axes, and channels at a time: numba unrolls what is known when it compiles."""
     deep = taps if axes == 3 else 1
     known = taps * taps * deep
     most = min(KNOWN // known, POINTS)  # points at a time
 
-    def units(part, first, last, each, channels, points, elements, gradOutput, input, grid, size, interpolation, padding, aligned, wanted, turned, like, places,
-              inputGrad, chunks, gridSums):
-        step = (elements + 1) * WIDE
-        together = WIDE * max(1, min(-(-each // WIDE), PIXELS // step))
+    def units(part, first, last, each, channels, points, elements, gradOutput, input, grid, size, interpolation, padding,
+              aligned, wanted, turned, like, places, inputGrad, chunks, gridSums):
+        step = (elements + 1) * lanes
+        together = lanes * max(1, min(-(-each // lanes), PIXELS // step))
         index, weight, slope = np.zeros((3, taps, most), places.dtype), np.ones((3, taps, most)), np.zeros((3, taps, most))
         pixels, weights = np.empty((known, most), places.dtype), np.ones((known, most), like.dtype)
-        dots, u, along, grads = np.empty((known, most)), np.empty(most), np.empty(most), np.empty(most * WIDE, like.dtype)
-        images = np.empty(together // WIDE * step if wanted else 0, like.dtype)
-        planes = np.zeros(together // WIDE * step if turned else 0, like.dtype)
+        dots, u, along, grads = np.empty((known, most)), np.empty(most), np.empty(most), np.empty(most * lanes, like.dtype)
+        images = np.empty(together // lanes * step if wanted else 0, like.dtype)
+        planes = np.empty(together // lanes * step if turned else 0, like.dtype)
         for unit in range(first, last):
             sample, chunk = unit // chunks, unit % chunks
             end = min((chunk + 1) * each, channels)
             for begin in range(chunk * each, end, together):
                 images[:] = 0
+                planes[:] = 0
                 if turned:
-                    for block in range(begin, min(begin + together, end), WIDE):
-                        side_by_side(input, (sample * channels + block) * elements, elements, elements, min(WIDE, end - block), planes,
-                                     (block - begin) // WIDE * step)
+                    for block in range(begin, min(begin + together, end), lanes):
+                        moved(input, (sample * channels + block) * elements, elements, 1, planes, (block - begin) // lanes * step, 1, lanes,
+                              min(lanes, end - block), elements)
                 for start in range(0, points, most):
                     count, stride = min(most, points - start), 1
                     for axis in range(axes):
@@ -186,23 +177,25 @@ def sampler(taps, axes):
                         stride *= size[axis]
                     spread(count, taps, deep, index, weight, elements, pixels, weights)
                     dots[:] = 0
-                    for block in range(begin, min(begin + together, end), WIDE):
-                        side_by_side(gradOutput, (sample * channels + block) * points + start, points, count, min(WIDE, end - block), grads, 0)
-                        base = (block - begin) // WIDE * step
+                    for block in range(begin, min(begin + together, end), lanes):
+                        if block + lanes > end:  # channels that there are none of
+                            grads[:] = 0
+                        moved(gradOutput, (sample * channels + block) * points + start, points, 1, grads, 0, 1, lanes, min(lanes, end - block), count)
+                        base = (block - begin) // lanes * step
                         if wanted:
                             for p in range(count):
                                 for tap in range(known):
-                                    add_wide(images, base + pixels[tap, p] * WIDE, grads, p * WIDE, weights[tap, p])
+                                    add_wide(images, base + pixels[tap, p] * lanes, grads, p * lanes, weights[tap, p], lanes)
                         if turned:
                             for p in range(count):
                                 for tap in range(known):
-                                    dots[tap, p] += dot_wide(planes, base + pixels[tap, p] * WIDE, grads, p * WIDE)
+                                    dots[tap, p] += dot_wide(planes, base + pixels[tap, p] * lanes, grads, p * lanes, lanes)
                     if turned:
                         along_axes(count, taps, deep, weight, slope, elements, pixels, dots, gridSums, unit * axes * points + start, points)
                 if wanted:
-                    for block in range(begin, min(begin + together, end), WIDE):
-                        one_by_one(images, (block - begin) // WIDE * step, inputGrad, (sample * channels + block) * elements, elements,
-                                   elements, min(WIDE, end - block))
+                    for block in range(begin, min(begin + together, end), lanes):
+                        moved(images, (block - begin) // lanes * step, 1, lanes, inputGrad, (sample * channels + block) * elements, elements, 1,
+                              min(lanes, end - block), elements)
     return units
 
 
@@ -215,10 +208,12 @@ def backward(outputs, gradOutput, input, grid, interpolationMode, paddingMode, a
     chunks = -(-channels // each)
     turned = outputMask[1] and interpolationMode != NEAREST
     gridSums = np.zeros((samples, chunks, axes, points) if turned else 0)
-    run = sampler(TAPS[interpolationMode], axes)
+    lanes = min(WIDE, 1 << max(1, (min(each, channels) - 1).bit_length()))  # no more than that: few channels of an image stay in the caches
+    run = sampler(TAPS[interpolationMode], axes, lanes)
     over(cuts(samples * chunks, samples * chunks * PART), run, each, channels, points, elements, gradOutput.reshape(-1), input.reshape(-1),
          grid.reshape(-1), np.array(size[::-1]), interpolationMode, paddingMode, alignCorners, outputMask[0], turned, np.empty(0, compute),
-         np.empty(0, np.int32 if elements < 2**31 else np.int64), outputs.get("inputGrad", np.empty(0, input.dtype)).reshape(-1), chunks, gridSums.reshape(-1))
+         np.empty(0, np.int32 if elements < 2**31 else np.int64), outputs.get("inputGrad", np.empty(0, input.dtype)).reshape(-1), chunks,
+         gridSums.reshape(-1))
     if turned:
         round_into(outputs["gridGrad"], gridSums.sum(axis=1).swapaxes(1, 2))
     elif outputMask[1]:  # the nearest pixel has no gradient of the grid

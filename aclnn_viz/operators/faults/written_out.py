@@ -184,9 +184,9 @@ def _others(node: ast.expr, parent: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     """What may stand in the place of an expression."""
     factor = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mult | ast.Div)
     if not isinstance(parent, ast.Subscript):
-        yield "taken for 1", ast.Constant(1.0)
+        yield "one", ast.Constant(1.0)
     if not factor and not isinstance(parent, ast.Subscript):  # of a product the whole would be 0
-        yield "taken for 0", ast.Constant(0.0)
+        yield "zero", ast.Constant(0.0)
     yield "inverse", ast.BinOp(ast.Constant(1.0), ast.Div(), node)
     for narrow in NARROW:
         inner = ast.Call(ast.Attribute(ast.Name("xp", ast.Load()), "asarray", ast.Load()), [node], [])

@@ -16,17 +16,17 @@ def rows(part, first, last, gradOut, input, mean, rstd, weight, gradInput, weigh
         grads, xs, centre, scale = gradOut[row], input[row], mean[row, 0], rstd[row, 0]
         straight[:] = 0.0
         along[:] = 0.0
-        whole = n - n % (2 * LANES)
-        for start in range(0, whole, 2 * LANES):
+        whole = n - n % LANES
+        for start in range(0, whole, LANES):
             for lane in range(LANES):
-                i, j = start + lane, start + lane + LANES  # two at a time: lanes are read and written half as often
-                grad, other = read(grads, i) * read(weight, i), read(grads, j) * read(weight, j)
-                straight[lane] = straight[lane] + grad + other
-                along[lane] = along[lane] + grad * ((read(xs, i) - centre) * scale) + other * ((read(xs, j) - centre) * scale)
+                i = start + lane
+                grad = read(grads, i) * read(weight, i)
+                straight[lane] += grad
+                along[lane] += grad * ((read(xs, i) - centre) * scale)
         for i in range(whole, n):
             grad = read(grads, i) * read(weight, i)
-            straight[i % LANES] += grad
-            along[i % LANES] += grad * ((read(xs, i) - centre) * scale)
+            straight[i - whole] += grad
+            along[i - whole] += grad * ((read(xs, i) - centre) * scale)
         # The gradient has nothing along 1 and along x-hat: shifting and scaling a row changes no x-hat.
         shift, projection = real(weight, straight.sum() / n), real(weight, along.sum() / n)
         results = gradInput[row if gradInput.shape[0] == input.shape[0] else part]
