@@ -1,6 +1,6 @@
 """Tables and lines as text and as HTML, where a Chinese letter is two columns wide.
 
-A view has no colours of its own, so that it reads the same on light and on dark ground.
+The HTML sets no colours, so that it can be read on a light and on a dark background.
 """
 
 import html

@@ -386,7 +386,7 @@ class Tally:
         self.maxima[name] = float(values[at]), start + stretch.position(at)
 
     def add(self, later: "Tally") -> None:
-        """Add the tally of what comes behind."""
+        """Add the tally of the stretch that follows."""
         for name in SUMS:
             setattr(self, name, getattr(self, name) + getattr(later, name))
         for name, found in later.maxima.items():

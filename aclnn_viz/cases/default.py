@@ -70,7 +70,7 @@ class Draw:
 
 
 def stretches(draw: Callable, shape) -> Iterator[np.ndarray]:
-    """Yield draw(count) until the shape is full: the same numbers as of one call, for a generator keeps its place."""
+    """Yield draw(count) until the shape is full: together the same numbers as one call draws."""
     size = prod(shape)
     for start in range(0, size, STRETCH):
         yield draw(min(STRETCH, size - start))
@@ -102,7 +102,7 @@ def default_shape(op: Operator) -> tuple[int, ...]:
 
 
 def fitted(op: Operator, options: dict) -> dict:
-    """Options of a case with as many axes as attributes ask for, one of which names one that is there, and lengths grown to the next that fit."""
+    """Return options that fit: as many axes as attributes ask for, an axis that exists, lengths grown until they are allowed."""
     shape = options.get("shape")
     if shape is None:
         return options

@@ -135,7 +135,7 @@ def _by_length(some, others) -> Condition | None:
 
 
 def stands(law: Condition, runs: Iterable[tuple[Case, bool]]) -> bool:
-    """Whether a law says of every fresh run whether it is wrong, and there are some of either kind."""
+    """Whether a condition holds for exactly the wrong ones of some fresh runs, of which some are wrong and some are right."""
     said = [(law.holds(made), wrong) for made, wrong in runs]
     return all(holds is None or holds == wrong for holds, wrong in said) and {True, False} <= {holds for holds, _ in said}
 

@@ -1,8 +1,9 @@
 """Ascend C sources on the tile machine: compiled against a header of our own, each core a process, every call done here.
 
-A kernel in C++ computes nothing itself. It notes its calls in shared memory, each with the file and the line that made it, and
-they are those of the tile programs in Python; the machine is the same, and so are hazards, orders and traces. A core goes on until
-it needs an answer, or may look at global memory, which is shared, too, so that pointers to it are real. A core that crashes, exits or never ends is a hazard at the line of its last call.
+A kernel in C++ computes nothing itself. It writes its calls into shared memory, each with the file and line that made it; the
+machine executes them like those of a tile program in Python, with the same hazards, orders and traces. A core waits for the machine
+only where it needs an answer, or where it may read global memory. That is shared memory, too, so pointers into it are real. A core
+that crashes, exits or never ends is a hazard at the line of its last call.
 """
 
 import math
