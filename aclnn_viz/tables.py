@@ -9,6 +9,7 @@ import textwrap
 from unicodedata import combining, east_asian_width
 
 _CELL = "text-align:left; vertical-align:top; padding:0.1em 0.9em 0.1em 0"
+GREEN, RED, GREY = "#3d9a5b", "#d6455a", "#7f7f7f"  # of the line beside a verdict: right, wrong, open; a sign says the same
 
 
 def columns(text: str) -> int:
