@@ -192,10 +192,10 @@ def test_an_unknown_value_is_refused_and_nothing_changes(explorer):
 
 
 def test_what_has_no_picture_is_not_lifted_out(explorer):
-    with pytest.raises(ValueError, match="a state is lifted as link, cell, test, cpp, png or svg: got 'jpg'; choose one"):
+    with pytest.raises(ValueError, match="a state is exported as link, cell, test, cpp, png or svg: got 'jpg'; choose one"):
         explorer.lifted("jpg")
     explorer.close()
-    with pytest.raises(ValueError, match="what is lifted out must have a picture: got a state without one; open"):
+    with pytest.raises(ValueError, match="what is exported must have a picture: got a state without one; open"):
         explorer.lifted("cell")
 
 
@@ -206,7 +206,7 @@ def test_the_browser_shows_in_words_why_nothing_is_lifted_out(monkeypatch):
     monkeypatch.setattr(never, "send", lambda content, buffers=None: sent.append(content))
     never._asked(never, {"lift": "png"}, [])
     never.close()
-    assert sent == [{"lift": "png", "problem": "what is lifted out must have a picture: got a state without one; open "
+    assert sent == [{"lift": "png", "problem": "what is exported must have a picture: got a state without one; open "
                      "the explorer, in a state that it can show"}]
 
 
