@@ -44,14 +44,14 @@ class SymbolicArray:
     T = property(lambda self: self.xp.permute_dims(self, range(self.ndim)[::-1]))
 
     def __len__(self):
-        raise Refused("a length is taken as a Python number, and here it is a letter")
+        raise Refused("a length is used as a Python number, and here it is a symbol that stands for any length")
 
     __iter__ = __float__ = __len__
 
     def __index__(self):
         if self.value.is_Integer:
             return int(self.value)
-        raise Refused("a length is taken as a Python number, and here it is a letter")
+        raise Refused("a length is used as a Python number, and here it is a symbol that stands for any length")
 
     def at(self, axes, index):
         """The entry at the index of an array with these axes, to which this one is broadcast."""
@@ -76,7 +76,7 @@ class SymbolicArray:
     def value(self):
         """The expression of an array without axes."""
         if any(self.axes):
-            raise Refused("an array stands where one number is needed")
+            raise Refused("an array is used where one number is needed")
         return self.at(self.axes, self.axes)
 
     def __bool__(self):
@@ -226,7 +226,7 @@ class SymbolicArrays:
         if isinstance(x, SymbolicArray):
             return x
         if isinstance(x, (list, tuple)):
-            raise Refused("a list stands where an array is needed")
+            raise Refused("a list is used where an array is needed")
         e = exact(x)
         return self.made((), lambda: e, BOOL if isinstance(x, bool) else INT if isinstance(x, Integral) else REAL, ("number", e, type(x)))
 
@@ -250,7 +250,7 @@ class SymbolicArrays:
         if name in ("add", "mul"):
             arrays.sort(key=lambda a: a.key)
         if name in ("and", "or") and any(a.dtype != BOOL for a in arrays):
-            raise Refused(f"{name!r} joins what is not true or false")
+            raise Refused(f"{name!r} takes boolean arrays, and one of these is none")
         return self.made(axes, lambda *i: f(*(a.at(axes, i) for a in arrays)), self._kind(arrays, kind), (name,), *arrays,
                          slopes=frozenset() if name in STEPS else None, entrywise=True)
 
@@ -309,7 +309,7 @@ class SymbolicArrays:
     def where(self, condition, x, y):
         condition, x, y = map(self.lift, (condition, x, y))
         if condition.dtype != BOOL:
-            raise Refused("the condition of where is not true or false")
+            raise Refused("the condition of where is no boolean array")
         axes = broadcast(condition.axes, x.axes, y.axes)
 
         def entry(*i):
@@ -414,7 +414,7 @@ class SymbolicArrays:
         if any(isinstance(i, SymbolicArray) and i.ndim for i in index):
             if len(index) == 1 and index[0].dtype == INT:
                 return self.take(x, index[0], axis=0)
-            raise Refused("an array stands as an index: take is what looks up")
+            raise Refused("an array is used as an index, which take is for")
         given = sum(i is not None and i is not Ellipsis for i in index)
         at = next((k for k, i in enumerate(index) if i is Ellipsis), len(index))
         index = index[:at] + (slice(None),) * (x.ndim - given) + index[at + 1:]
@@ -465,7 +465,7 @@ class SymbolicArrays:
     def take(self, x, index, axis=0):
         axis %= x.ndim
         if index.dtype != INT:
-            raise Refused("take looks up at numbers that are not whole")
+            raise Refused("the indices of take are not whole numbers")
         if index.cases:
             c, a, b = (self.broadcast_to(part, index.axes) for part in index.cases)
             around = (None,) * (x.ndim - axis - 1)

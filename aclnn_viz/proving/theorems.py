@@ -100,7 +100,7 @@ def _walked(traced, of, at, naming, claim):
         given, sizes = todo.pop()
         tried += 1
         if tried > MAX_CASES:
-            raise Refused(f"more than {MAX_CASES} ways in which numbers compare")
+            raise Refused(f"more than {MAX_CASES} combinations of signs of the compared numbers")
         path = Path(of, entry, Still(traced, frozenset(sizes.items()), naming), given, traced.known, sizes)
         try:
             found = claim(path)
@@ -396,7 +396,7 @@ def _loss(traced, of, entry, path):
             path.open = {q for i in index for q in i} - set(places)
             e = path.settled(piece.at(piece.axes, index))
             if any(_places(e, entry, traced.xp.views).get(q, k) != k for q, k in places.items()):
-                raise Refused("rows meet only where numbers compare in one way, which is not known")
+                raise Refused("whether two rows share an entry depends on a comparison whose outcome is not known")
             limits = [(q, S.Zero, n - 1) for i, axis in zip(index, piece.axes) for q, n in zip(i, axis) if q not in places]
             term = substitute(up.at(up.axes, at) * e, path.rows)
             terms.append(Sum(term, *limits) if limits else term)
