@@ -52,7 +52,7 @@ class Stretch:
         self.rounded = rounded_sum(truth, low, fmt)
 
     def position(self, at: int) -> int:
-        """Where an element that is looked at lies in the stretch."""
+        """The position in the stretch of the finite pair number `at`."""
         return at if self.places is None else int(self.places[at])
 
     @cached_property

@@ -125,7 +125,7 @@ class Source:
             self._taken(value)
 
     def built(self) -> Callable:
-        """The kernel of the trees as they are."""
+        """Compile the syntax trees as they are now, and return their kernel."""
         left = [TURNS]
 
         def bounded(items):

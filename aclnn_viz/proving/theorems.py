@@ -171,18 +171,18 @@ def _of_parts(traced, output, of, piece, index, at, path, whole):
 
 
 class Apart(Exception):
-    """Nothing is made of the entry alone, or not in its own row."""
+    """The short form of a claim, with unknown functions of one entry, does not apply: the claim is proved as it is."""
 
 
 class OneOrMore(Exception):
-    """Whether something moves depends on whether this size is 1."""
+    """An entry depends on the moved one only if this size is 1, or only if it is not: both cases are to be proved."""
 
     def __init__(self, size):
         self.size = size
 
 
 class Impossible(Exception):
-    """Numbers cannot compare so."""
+    """No numbers have these signs: the case has nothing to prove."""
 
 
 class Path:
