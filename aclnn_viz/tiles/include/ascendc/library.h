@@ -128,8 +128,8 @@ struct SoftMaxTiling {
 
 namespace AscendC {
 
-template <class T, class S, class M, class B>
-void soft_max(const LocalTensor<T> &dst, const S &sum, const M &max, const LocalTensor<T> &src, const B &tmp,
+template <class T, class Sums, class Maxima, class Buffer>
+void soft_max(const LocalTensor<T> &dst, const Sums &sum, const Maxima &max, const LocalTensor<T> &src, const Buffer &tmp,
               const SoftMaxTiling &tiling, const SoftMaxShapeInfo &shape, Place at) {
     uint32_t rows = shape.srcM ? shape.srcM : tiling.srcM, columns = shape.srcK ? shape.srcK : tiling.srcK;
     call("SoftMax", at, dst, sum, max, src, tmp, rows, columns, shape.oriSrcK ? shape.oriSrcK : columns);
