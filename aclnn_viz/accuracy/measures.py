@@ -169,7 +169,7 @@ class Pairing:
     def each(self, examine: Callable) -> Iterator:
         """Yield examine(start, stretch, stretch of the baseline or None) of every stretch, in order, from threads."""
         def one(start):
-            with np.errstate(all="ignore"):  # infinities and nans are counted, not warned of
+            with np.errstate(all="ignore"):  # infinities and nans are counted: no warning is needed
                 return examine(start, *self._stretches(slice(start, start + LENGTH)))
 
         return run_all(one, range(0, self.size, LENGTH), self.size)

@@ -268,7 +268,7 @@ def _exp(xp, value, decisions, a):
     # The ulps are those of the exact value, which may lie beyond the next power of two.
     error, variance = rounding(value.data * value.dtype.type(1 + 2.0**-20), a.wide == 0.0, LIBRARY_ULPS)
     if variance is not None:
-        variance = variance / LIBRARY_ULPS**2  # an ulp is what is expected
+        variance = variance / LIBRARY_ULPS**2  # one ulp is the usual error, LIBRARY_ULPS the bound
     size, least = value.wide, None
     if np.isinf(size).any():
         least = np.exp(np.minimum(a.wide - (0.0 if a.error is None else a.error * SLACK), 700.0))  # e**700 is a number

@@ -46,7 +46,7 @@ FUNCTIONS = {"sum": ("mean",), "mean": ("sum",), "floor": ("rint", "round", "cei
              "bfloat16": ("float32",), "int": ("abs",), "abs": ("int",), "minimum": ("maximum",), "maximum": ("minimum",)}
 NUMBERS = (0.25, 0.5, 1.0, 2.0)  # by which a constant may be off
 RATES = (0.5, 2.0, -1.0)
-LAST = ("inserted", "name", "multiplied")  # kinds of which there are many: tried after the others, in this order
+LAST = ("inserted", "name", "multiplied")  # kinds of edits that are tried last, in this order, as there are many of each
 EQUAL, SOME = 4, 6
 MEMORY = 2**30  # bytes that edited kernels may allocate beyond what the process has
 IDLE, LONGER = re.compile(r"[+-] 0(?:\.0)?\b|[*/] 1(?:\.0)?\b"), 9
