@@ -27,6 +27,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ascendc/softmax_tiling.h"
 #include "platform.h"
 
 // ---- Types and shapes ---------------------------------------------------------------------------------------------------
@@ -577,12 +578,6 @@ private:
 // ---- Tiling of the library's calls --------------------------------------------------------------------------------------
 // Temporary buffers of any size fit, since the machine holds none of its own; the sizes are those of a tensor.
 
-#ifdef ACLNN_VIZ_HOST  // a kernel has it already
-struct SoftMaxTiling {
-    uint32_t srcM, srcK, srcSize, outMaxM, outMaxK, outMaxSize, splitM, splitK, splitSize, reduceM, reduceK, reduceSize, rangeM, tailM,
-        tailSplitSize, tailReduceSize;
-};
-#endif
 namespace optiling {
 using ::SoftMaxTiling;
 }

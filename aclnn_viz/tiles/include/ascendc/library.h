@@ -2,6 +2,7 @@
 #pragma once
 
 #include "order.h"
+#include "softmax_tiling.h"
 
 namespace AscendC {
 
@@ -117,16 +118,6 @@ void Sum(const LocalTensor<T> &dst, const LocalTensor<T> &src, const SumParams &
 struct SoftMaxShapeInfo {
     uint32_t srcM = 0, srcK = 0, oriSrcM = 0, oriSrcK = 0;
 };
-
-}  // namespace AscendC
-
-// What the host's SoftMaxTilingFunc fills, for the kernel to hand on: rows and columns of the tensor.
-struct SoftMaxTiling {
-    uint32_t srcM = 0, srcK = 0, srcSize = 0, outMaxM = 0, outMaxK = 0, outMaxSize = 0, splitM = 0, splitK = 0, splitSize = 0, reduceM = 0,
-             reduceK = 0, reduceSize = 0, rangeM = 0, tailM = 0, tailSplitSize = 0, tailReduceSize = 0;
-};
-
-namespace AscendC {
 
 template <class T, class Sums, class Maxima, class Buffer>
 void soft_max(const LocalTensor<T> &dst, const Sums &sum, const Maxima &max, const LocalTensor<T> &src, const Buffer &tmp,

@@ -110,7 +110,7 @@ inline void InitSocState() {}
 constexpr uint32_t GetVecLen() { return 256; }
 constexpr uint32_t GetDataBlockSizeInBytes() { return 32; }
 constexpr uint32_t GetUBSizeInBytes() { return 196352; }
-constexpr uint32_t GetRuntimeUBSize() { return 196352; }
+constexpr uint32_t GetRuntimeUBSize() { return GetUBSizeInBytes(); }
 inline int64_t GetSystemCycle() { return 0; }  // no time is modelled
 inline int64_t GetProgramCounter() { return 0; }
 inline void SetNextTaskStart() {}
