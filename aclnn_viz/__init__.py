@@ -37,6 +37,8 @@ __all__ = list(_MODULES)
 _OFFERED = ("accuracy", "arrays", "cases", "checking", "devices", "dtypes", "explorers", "pictures", "verification", "__version__")
 
 sys.meta_path.insert(0, Moved)
+if "ipykernel" in sys.modules:
+    import_module("aclnn_viz.notebook").watch()
 
 
 def __getattr__(name):

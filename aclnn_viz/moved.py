@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 # Packages whose modules of an operator's name are now files of that operator's folder, called so.
 FILES = {
     "kernels": "page", "operators.contract": "contract", "operators.loops": "loops", "faults": "faults", "samples": "sample", "tiles.programs": "tiles",
-    "tiles.faults": "tile_faults", "cases": "cases", "checking.puzzles": "puzzles", "checking.puzzles.tiles": "puzzles",
+    "cases": "cases", "checking.puzzles": "puzzles", "checking.puzzles.tiles": "puzzles",
     "verification.errata": "errata", "verification.conventions": "conventions", "explorers": "explorer",
 }
 MODULES = {
@@ -23,6 +23,7 @@ MODULES = {
     "checking.faulty": "operators.faults.fault",
     "accuracy.conditioning": "accuracy.envelopes",
     "accuracy.factors": "accuracy.sweeps", "explorers.gradients": "explorers.device",
+    "tiles.children": "children",
 }
 
 

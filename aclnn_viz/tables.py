@@ -10,6 +10,11 @@ from unicodedata import combining, east_asian_width
 
 _CELL = "text-align:left; vertical-align:top; padding:0.1em 0.9em 0.1em 0"
 GREEN, RED, GREY = "#3d9a5b", "#d6455a", "#7f7f7f"  # of the line beside a verdict: right, wrong, open; a sign says the same
+MANY = 20  # rows of a table that has a field to filter them, where scripts may run: in outputs of JupyterLab that are trusted, and in pages
+_FILTER = """<div><input type="search" class="filter" placeholder="{0}" aria-label="{0}"
+style="font:inherit; color:inherit; background:none; border:1px solid; border-radius:4px; padding:2px 6px; width:20em" oninput="
+const words = this.value.toLowerCase().split(/\\s+/), holds = (row) => words.every((word) => row.textContent.toLowerCase().includes(word));
+for (const row of this.parentElement.nextElementSibling.rows) row.hidden = Boolean(row.querySelector('td')) &amp;&amp; !holds(row)"></div>"""
 
 
 def columns(text: str) -> int:
@@ -37,13 +42,13 @@ def as_text(header: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def as_html(title: str, header, rows, notes=(), more: str = "", mark: str = "",
-            opens: str = "all of it") -> str:
-    """A view: title, table, a few notes, and `more` text that shows when what `opens` it is asked for.
+            opens: str = "all of it", filters: str = "filter rows") -> str:
+    """A view: title, table, a few notes, and `more` text that shows when what `opens` it is asked for; a long table `filters` its rows.
 
     `mark` is the CSS colour of a line at the left, beside what the title says in words.
 
-    >>> as_html("t", (), [("a", "<b>")]).count("&lt;b&gt;"), as_html("t", ("", "a"), []).count("</th>")
-    (1, 1)
+    >>> as_html("t", (), [("a", "<b>")]).count("&lt;b&gt;"), as_html("t", ("", "a"), []).count("</th>"), as_html("t", (), [("a",)] * 20).count("<input")
+    (1, 1, 1)
     """
     def row(cells, tag):
         tags = [(tag if cell != "" else "td", html.escape(str(cell))) for cell in cells]  # an empty cell is no header
@@ -53,7 +58,7 @@ def as_html(title: str, header, rows, notes=(), more: str = "", mark: str = "",
     style = f' style="border-left:4px solid {mark}; padding-left:0.8em"' if mark else ""
     small = "".join(f"<div><small>{html.escape(note)}</small></div>" for note in notes)
     folded = f"<details><summary>{html.escape(opens)}</summary><pre>{html.escape(more)}</pre></details>" if more else ""
-    return f"<div{style}><b>{html.escape(title)}</b>" + (f"<table>{table}</table>" if table else "") + f"{small}{folded}</div>"
+    return f"<div{style}><b>{html.escape(title)}</b>" + (_FILTER.format(filters) * (len(rows) >= MANY) + f"<table>{table}</table>" if table else "") + f"{small}{folded}</div>"
 
 
 WIDE = re.compile(r"[\u2e80-\u9fff\uff00-\uffef]")  # Chinese letters and their punctuation

@@ -11,7 +11,8 @@ echo       for the grid sampler: a bare anywidget that answers with the same mes
 interact   plain ipywidgets `interact` with an inline Matplotlib figure of the same content, its layout fixed
 
 The clock starts before the event of the control and stops at the animation frame after the new picture is in the page.
-The ways take turns in blocks, so that other work on the machine meets them alike. `interact` makes a fourth of the moves.
+The ways take turns in blocks, so that other work on the machine meets them alike. `interact` makes a fourth of the moves. A control that the browser
+cannot move by itself has no line of a hand.
 """
 
 import statistics
@@ -122,6 +123,7 @@ MOVE_HAND = "async ([moves, from, field, values]) => {" + WAIT + """
     input[input.tagName === "SELECT" ? "selectedIndex" : "value"] = values[k % values.length];
     input.dispatchEvent(new Event("input", { bubbles: true }));
     if (root.dataset.revision === before) await changed(root, { attributeFilter: ["data-revision"] });
+    if (!root.hasAttribute("data-moving")) return null;  // it was not drawn here
     await new Promise((done) => { const channel = new MessageChannel(); channel.port1.onmessage = done; channel.port2.postMessage(0); });
     taken.push(performance.now() - start);
   }
@@ -205,10 +207,10 @@ def measure(browser, name: str, moves: int) -> dict[str, list[float]]:
             times["hand"] = []
             page = pages["explorer"]
             page.bring_to_front()
-            for at in range(0, max(moves, 200), 20):
-                taken, words = page.evaluate(MOVE_HAND, [20, at, field, shown])
-                times["hand"] += taken
-                times["words"].append(words)
+            for at in range(moves + WARM, moves + WARM + max(moves, 200), 20):  # never the value that is shown already
+                if done := page.evaluate(MOVE_HAND, [20, at, field, shown]):
+                    times["hand"] += done[0]
+                    times["words"].append(done[1])
         for page in pages.values():
             page.close()
     return {way: taken for way, taken in times.items() if taken}

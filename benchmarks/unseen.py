@@ -30,6 +30,7 @@ from aclnn_viz.checking.kernel_call import run  # noqa: E402
 from aclnn_viz.checking.scope import Ready, Scope  # noqa: E402
 from aclnn_viz.checking.wrong_outputs import convention  # noqa: E402
 from aclnn_viz.operators.faults.edits import edits, rarer  # noqa: E402
+from aclnn_viz.operators.faults.written_out import written_out  # noqa: E402
 
 SEED, FRESH, ROWS = 5, 50, ROOT / "build" / "unseen.jsonl"
 BEFORE = "Commit 6667d31, before kernels were mended: of the same 168 kernels 57 % explained rightly, 1 wrongly, 71 not at all.\n"
@@ -68,7 +69,7 @@ def ran(kernel, name: str) -> list[CaseRun]:
 def measured(slip, opaque: bool) -> dict:
     """What `check` makes of a wrong kernel."""
     kernel = (lambda **inputs: slip.kernel(**inputs)) if opaque else slip.kernel
-    for remembered in (edits, rarer, slots):  # as in the process of whoever checks a kernel
+    for remembered in (edits, rarer, slots, written_out):  # as in the process of whoever checks a kernel
         remembered.cache_clear()
     start = time.process_time()
     result = check(slip.operator, kernel)
@@ -89,7 +90,7 @@ def measured(slip, opaque: bool) -> dict:
         return row | {"outcome": "unexplained", "text": str(result.diagnosis)}
     others = [one for one in others if not (one.misses and convention(one))]
     wrongly = [str(one.prepared.recipe) for one in others if explanation.yours and not explanation.yours.right(one) or not (
-        explanation.holds(one) if explanation.mends or one.usable else True)]
+        explanation.holds(one) if explanation.mends or explanation.kind == "form" or one.usable else True)]
     return row | {"outcome": "wrongly" if wrongly else "explained", "text": str(explanation), "wrongly": wrongly[:3]}
 
 

@@ -98,19 +98,19 @@ def derive():
         Formula("dbetaOut", with_slope(documented_dbeta(g, c)), channel, leaves)])
 
 
-def with_slope(e, in_slope=None):
+def with_slope(e):
     """Insert the documented dYNew, in terms of x, mean, rstd, gamma, beta and dy."""
     def slope(entry):
         sample, group, channel, position = entry.indices
         y = x_hat(sample, group, channel, position) * gamma[group, channel] + beta[group, channel]
-        return documented_slope(y, in_slope=in_slope) * dy[entry.indices]
+        return documented_slope(y) * dy[entry.indices]
 
     return e.replace(lambda e: e.is_Indexed and e.base == dYNew, slope)
 
 
-def group_sums(sample, group, dz=dYNew, weight=gamma):
+def group_sums(sample, group):
     """A = sum of gamma dGamma and B = sum of gamma dBeta over one sample and group."""
-    e = weight[group, d] * dz[sample, group, d, u]
+    e = gamma[group, d] * dYNew[sample, group, d, u]
     return Sum(e * x_hat(sample, group, d, u), CHANNELS, POSITIONS), Sum(e, CHANNELS, POSITIONS)
 
 
@@ -121,8 +121,8 @@ def documented_dx(sample, group, channel, position, factor=1 / M, sign=-1, sums=
     return rstd[sample, group] * (own + sign * factor * (hat * first + second))
 
 
-def documented_dgamma(group, channel, hat=x_hat, dz=dYNew):
-    return Sum(dz[b, group, channel, u] * hat(b, group, channel, u), SAMPLES, POSITIONS)
+def documented_dgamma(group, channel):
+    return Sum(dYNew[b, group, channel, u] * x_hat(b, group, channel, u), SAMPLES, POSITIONS)
 
 
 def documented_dbeta(group, channel):

@@ -24,8 +24,8 @@ gradOutput, this = IndexedBase("gradOutput", real=True), IndexedBase("self", rea
 CELLS = LEFT, MIDDLE, RIGHT = tuple(cells(-3, 3))
 WHERE = {LEFT: "x = -3 - t, t > 0", MIDDLE: "x = -3 + 6t/(1+t), t > 0", RIGHT: "x = 3 + t, t > 0"}
 
-PYTORCH = ("PyTorch up to 2.6 closes the middle interval (pytorch issue #147801: -0.5 and 1.5 on 2.6.0); pull "
-           "requests #143899 and #148049 change the corners, torch_npu takes the open interval from 2.8 on")
+PYTORCH = ("PyTorch 2.13.0 takes the open interval, torch_npu from 2.8 on; PyTorch up to 2.6 closed it (pytorch issue #147801: "
+           "-0.5 and 1.5 on 2.6.0; pull requests #143899 and #148049)")
 CHAPTER = 1
 book = Book("hardswish")
 
@@ -168,5 +168,5 @@ def kinks():
     limits = {-3: (left_derivative(hardswish, -3), right_derivative(hardswish, -3, 3)),
               3: (left_derivative(hardswish, 3, -3), right_derivative(hardswish, 3))}
     closed = {at: documented_slope(S(at)) for at in limits}
-    return [Kink("hardswish", "", S(at), left, right, closed[at], closed[at], PYTORCH)
+    return [Kink("hardswish", "", S(at), left, right, closed[at], documented_slope(S(at), closed=False), PYTORCH)
             for at, (left, right) in limits.items()]

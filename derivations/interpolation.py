@@ -24,12 +24,12 @@ def linear_weights(t):
     return [1 - t, t]
 
 
-def cubic_near(s, a=A):
+def cubic_near(s, a):
     """Keys' kernel for |s| <= 1."""
     return (a + 2) * s**3 - (a + 3) * s**2 + 1
 
 
-def cubic_far(s, a=A):
+def cubic_far(s, a):
     """Keys' kernel for 1 <= |s| <= 2."""
     return a * s**3 - 5 * a * s**2 + 8 * a * s - 4 * a
 

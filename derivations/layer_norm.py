@@ -32,12 +32,12 @@ def documented_input(row, column, factor=1 / n, shift=1, along=1):
     return (dy[row, column] * weight[column] - factor * taken) * rstd[row]
 
 
-def documented_weight(column, hat=x_hat):
-    return Sum(dy[k, column] * hat(k, column), ROW)
+def documented_weight(column):
+    return Sum(dy[k, column] * x_hat(k, column), ROW)
 
 
-def documented_bias(column, rows=ROW):
-    return Sum(dy[k, column], rows)
+def documented_bias(column):
+    return Sum(dy[k, column], ROW)
 
 
 def from_input(row, column, e=eps, at=lambda row, column: x[row, column]):

@@ -25,6 +25,7 @@ default_role, autodoc_default_options, autodoc_typehints = "code", {"members": T
 html_theme, html_title = "furo", "aclnn-viz"
 html_show_sphinx, html_show_copyright, html_copy_source = False, False, False
 html_show_search_summary = False  # it would be fetched, which a file cannot
+html_search_scorer = os.path.join(os.path.dirname(__file__), "site", "scorer.js")
 html_math_renderer = "mathml"
 pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
 templates_path, html_static_path, html_css_files, html_js_files = ["site/templates"], ["site/static"], ["site.css"], ["site.js"]

@@ -242,6 +242,9 @@ def guessed(notebook):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_what_answers_a_guess_is_folded(path):
+    shown = [cell for cell in outputs.read(path).cells]
+    asked = next((k for k, cell in enumerate(shown) if "## Check yourself" in cell.source), len(shown))
+    assert all(cell.metadata.get("jupyter", {}).get("outputs_hidden") for cell in shown[asked:] if cell.get("outputs"))
     for code, answer in guessed(outputs.read(path)):
         assert all(one.metadata.get("jupyter", {}).get("outputs_hidden") for one in code), answer.source[:60]
         assert answer.source.startswith(("<details><summary>Answer</summary>\n\n", "#")) or answer.source.startswith("Moves worth making"), (answer.id, answer.source[:60])

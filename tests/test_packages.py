@@ -115,7 +115,7 @@ def test_a_wheel_is_installed_with_the_versions_of_the_clone():
 
 def test_a_type_checker_finds_each_public_name_where_it_is_loaded_from():
     tree = ast.parse((ROOT / "aclnn_viz/__init__.py").read_text())
-    block, = (node for node in tree.body if isinstance(node, ast.If))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
     seen = {name.asname: entry.module for entry in block.body for name in entry.names}
     assert {name: module.removeprefix("aclnn_viz").lstrip(".") for name, module in seen.items()} == {
         **aclnn_viz._MODULES, "operators": "operators"}  # the package there, the function here: it is both

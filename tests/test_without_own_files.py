@@ -68,8 +68,7 @@ def bare(request, tmp_path_factory):
         for kind in OPTIONAL if request.param == "all of them" else [request.param]:
             if path := registry.file(kind, name):
                 (copy / path.relative_to(ROOT)).unlink()
-            if kind == "errata":  # which are data, too
-                (copy / f"aclnn_viz/operators/{name}/errata.toml").unlink(missing_ok=True)
+            (copy / f"aclnn_viz/operators/{name}/{kind}.toml").unlink(missing_ok=True)
     done = subprocess.run([sys.executable, "-c", PROGRAM, "soak" if SOAK else ""], cwd=copy, capture_output=True,
                           text=True, check=False, env={"PYTHONPATH": str(copy), "PATH": ""})
     assert done.returncode == 0, done.stderr

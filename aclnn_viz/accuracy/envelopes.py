@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 
-from aclnn_viz.accuracy.measures import pair, rounded_truth, same
+from aclnn_viz.accuracy.measures import farthest, pair, rounded_truth, same
 from aclnn_viz.arrays.bounded import BoundedArrays, ExactArrays, FromAnchors, either, plus, rounding
 from aclnn_viz.arrays.local_errors import SLACK
 from aclnn_viz.arrays.driver import in_stretches
@@ -239,9 +239,9 @@ def explain(actual, truth, envelope: Envelope) -> Explanation:
     with np.errstate(all="ignore"):
         error = np.abs(np.asarray(actual).astype(np.float64) - np.asarray(truth))
         excess = np.where(missed, np.nan_to_num(error / envelope.bound, nan=np.inf), 0.0)
-    worst = np.unravel_index(int(excess.argmax()), found.shape)
+    worst = farthest(excess)
     region = tuple((int(at.min()), int(at.max())) for at in np.nonzero(missed))
-    return Explanation(*counts, tuple(int(k) for k in worst), float(excess[worst]), region)
+    return Explanation(*counts, worst, float(excess[worst]), region)
 
 
 CAUSES = message("format"), message("baseline"), message("input"), message("kernel")
@@ -266,7 +266,7 @@ class Attribution:
 
     @property
     def counts(self) -> dict[str, int]:
-        return {name: int(np.count_nonzero(self.cause == name)) for name in CAUSES}
+        return {name: int(np.count_nonzero(self.cause == name[:])) for name in CAUSES}
 
     @property
     def worst(self) -> tuple[int, ...] | None:
@@ -313,7 +313,7 @@ def attribute_errors(actual, truth: Callable, inputs: dict, *, baseline=None, sa
         error, rounding = _distance(actual, right, rounded), _distance(rounded, right, rounded)
         host = None if baseline is None else _distance(pairing.baseline.reshape(pairing.shape), right, rounded)
         cause = np.select([error <= rounding, False if host is None else error <= host, error <= rounding + spread],
-                          CAUSES[:3], CAUSES[3])
+                          [name[:] for name in CAUSES[:3]], CAUSES[3][:])  # NumPy takes what a message prints
     return Attribution(error, rounding, host, spread, cause, samples, seed)
 
 

@@ -147,6 +147,18 @@ def same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return (a == b) | (np.isnan(a) & np.isnan(b))
 
 
+def distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """How far numbers are apart, in float64: 0 where they are the same or nan both, infinitely where one is nan."""
+    a, b = (np.asarray(part).astype(np.float64) for part in (a, b))
+    with np.errstate(all="ignore"):
+        return np.nan_to_num(np.where(same(a, b), 0.0, np.abs(a - b)), nan=np.inf, posinf=np.inf)
+
+
+def farthest(values: np.ndarray) -> tuple[int, ...]:
+    """The index of the largest value."""
+    return tuple(map(int, np.unravel_index(int(values.argmax()), values.shape)))
+
+
 @dataclass(frozen=True, eq=False)
 class Pairing:
     """An output, its truth and perhaps a baseline, validated; arrays are flat, `shape` is the original one.

@@ -6,6 +6,7 @@ verdict.
 """
 
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -63,31 +64,21 @@ def none(what: str, count: int) -> Criterion:
                      message("{what}: {n}", what=what, n=count))
 
 
-def below(what: str, number: float, limit: float) -> Criterion:
-    text = message("{what} {number} is below {limit}"), message("{what} {number} is not below {limit}")
-    return _criterion(what, number, text, limit, number < limit, number, limit)
+def _comparison(holds: Callable[[float, float], bool], said: str, otherwise: str, of_shares: bool = False):
+    """Make criteria of what a number is compared with, and how; a share uses up what its limit leaves of the whole."""
+    def criterion(what: str, number: float, limit: float) -> Criterion:
+        used, allowed = (1 - number, 1 - limit) if of_shares else (number, limit)
+        # Enough digits that the number differs from its limit.
+        digits = next((d for d in (4, 7, 17) if f"{number:.{d}g}" != f"{limit:.{d}g}"), 4)
+        sentence = message(said if holds(number, limit) else otherwise, what=what, number=f"{number:.{digits}g}", limit=f"{limit:.{digits}g}")
+        return Criterion(number, limit, holds(number, limit), used / allowed if allowed else math.inf, sentence)
+    return criterion
 
 
-def at_most(what: str, number: float, limit: float) -> Criterion:
-    text = message("{what} {number} is at most {limit}"), message("{what} {number} is not at most {limit}")
-    return _criterion(what, number, text, limit, number <= limit, number, limit)
-
-
-def above(what: str, number: float, limit: float) -> Criterion:
-    text = message("{what} {number} is above {limit}"), message("{what} {number} is not above {limit}")
-    return _criterion(what, number, text, limit, number > limit, 1 - number, 1 - limit)
-
-
-def at_least(what: str, number: float, limit: float) -> Criterion:
-    text = message("{what} {number} is at least {limit}"), message("{what} {number} is not at least {limit}")
-    return _criterion(what, number, text, limit, number >= limit, 1 - number, 1 - limit)
-
-
-def _criterion(what, number, texts, limit, holds, used, allowed) -> Criterion:
-    # Enough digits that the number differs from its limit.
-    digits = next((d for d in (4, 7, 17) if f"{number:.{d}g}" != f"{limit:.{d}g}"), 4)
-    sentence = message(texts[not holds], what=what, number=f"{number:.{digits}g}", limit=f"{limit:.{digits}g}")
-    return Criterion(number, limit, holds, used / allowed if allowed else math.inf, sentence)
+below = _comparison(operator.lt, message("{what} {number} is below {limit}"), message("{what} {number} is not below {limit}"))
+at_most = _comparison(operator.le, message("{what} {number} is at most {limit}"), message("{what} {number} is not at most {limit}"))
+above = _comparison(operator.gt, message("{what} {number} is above {limit}"), message("{what} {number} is not above {limit}"), True)
+at_least = _comparison(operator.ge, message("{what} {number} is at least {limit}"), message("{what} {number} is not at least {limit}"), True)
 
 
 def ratio(number: float, baseline: float) -> float:

@@ -204,7 +204,7 @@ def _msprobe(level, sums, fmt):
 
     mine, theirs = (sums[side + "small_errors"] / max(sums[side + "total"], 1) for side in ("", "base_"))
     small = at_most(message("share of small-value errors over the baseline's"), over(mine, theirs), SMALL_RATIO)
-    return all_of(none(message("positions of infinities and nans that differ"), sums["positions"]),
+    return all_of(none(msprobe.POSITIONS, sums["positions"]),
                   small, *_ratios(sums, level, over))
 
 
@@ -234,7 +234,7 @@ def _cancelled(stretch, base):
 
 
 def _cancellation(sums, fmt):
-    return all_of(none(message("infinite or nan elements that differ from the truth"), sums["specials"]),
+    return all_of(none(SPECIALS, sums["specials"]),
                   at_most(message("count of relative errors above the MARE limit over the baseline's (at least 1)"),
                           sums["errors"] / max(sums["base_errors"], 1), SMALL_RATIO))
 

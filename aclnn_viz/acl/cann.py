@@ -82,7 +82,6 @@ class Binding:
         self._function, self._count = function, len(function.inputs)
         self._inputs = [self._input(function.name, p) for p in function.inputs]
         self._result = self._result_of(function.return_type)
-        self._failed = tuple(0 if p.name == "workspaceSize" else None for p in function.outputs)
         # Beside the inputs: the place, and what makes an out-value; None for the count of the array before.
         self._others = [(k, symbol.argtypes[k]._type_ if p.c_type.endswith("*") else None)
                         for k, p in enumerate(function.parameters) if p.role != "in"]
@@ -122,7 +121,7 @@ class Binding:
             if isinstance(result, CannHandle):
                 result.made_of = arguments  # the library may go on reading arrays that it was given
             return result
-        return (result, *self._failed) if result else (result, *self._values(outputs))
+        return (result, *self._function.nothing) if result else (result, *self._values(outputs))
 
     def _values(self, outputs) -> list:
         values = []

@@ -18,15 +18,15 @@ from math import prod
 
 import numpy as np
 
-from aclnn_viz.acl.protocol import RUNTIME, Handle, current, offer, operator_with, phases
+from aclnn_viz.acl.protocol import RUNTIME, Function, Handle, current, offer, operator_with, phases
 from aclnn_viz.acl.runtime import ContextCalls, ProcessCalls, TransferCalls
-from aclnn_viz.acl.state import HOST_ARRAYS, POISON, HostExecutor, HostScalar, HostTensor, State, byte_range
+from aclnn_viz.acl.state import HOST_ARRAYS, POISON, Failed, HostExecutor, HostScalar, HostTensor, State, byte_range
 from aclnn_viz.dtypes import FORMATS, PLAIN
 from aclnn_viz.errors import function, whole
 from aclnn_viz.operators import operator as operator_of, operators
 from aclnn_viz.operators.codes import (
     ACLNN_ERR_INNER, ACLNN_ERR_INNER_NULLPTR, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR,
-    ACLNN_ERR_RUNTIME_ERROR, ACLNN_SUCCESS, ACL_ERROR_RT_AICORE_EXCEPTION, ACL_ERROR_RT_VECTOR_CORE_EXCEPTION,
+    ACLNN_ERR_RUNTIME_ERROR, ACL_ERROR_RT_AICORE_EXCEPTION, ACL_ERROR_RT_VECTOR_CORE_EXCEPTION,
     ACL_SUCCESS, DATA_TYPE_SIZES,
 )
 from aclnn_viz.operators.contract import Contract, contract
@@ -42,122 +42,77 @@ class MetaCalls(State):
         if strides is None:
             strides = contiguous_strides(shape)
         elif len(strides) < len(shape):
-            self.record("aclCreateTensor", message("reads {n} strides from an array of {there}", n=len(shape),
-                                                   there=len(strides)))
+            self.record(message("reads {n} strides from an array of {there}", n=len(shape), there=len(strides)))
             strides += (0,) * (len(shape) - len(strides))
         if min(*shape, *strides, offset, 0, 0) < 0:
-            self.record("aclCreateTensor", message("dims {shape}, strides {strides} and offset {offset} must not be negative",
-                                                   shape=shape, strides=strides, offset=offset))
+            self.record(message("dims {shape}, strides {strides} and offset {offset} must not be negative",
+                                shape=shape, strides=strides, offset=offset))
         descriptor = TensorDescriptor(shape, dtype, strides[:len(shape)], offset, format, storage_dims or ())
         return HostTensor(self, descriptor, address)
-
-    def aclDestroyTensor(self, tensor):
-        return self._destroy("aclDestroyTensor", tensor)
 
     def aclCreateScalar(self, value, dtype):
         """The number is copied from memory of the host; null where that holds none of the type."""
         kind = NUMBERS.get(dtype)
         if kind is None or not isinstance(value, np.ndarray) or value.nbytes < kind.itemsize:
-            self.failed(ACLNN_ERR_PARAM_INVALID, "aclCreateScalar: value must point to a number of the type in memory of the host")
-            return None
+            self.fail(ACLNN_ERR_PARAM_INVALID, "value must point to a number of the type in memory of the host")
         number = np.frombuffer(value.tobytes(), kind, 1)[0]
         return HostScalar(self, number.item() if kind.kind == "i" else float(number))
 
-    def aclDestroyScalar(self, scalar):
-        return self._destroy("aclDestroyScalar", scalar)
-
-    def _destroy(self, call: str, handle) -> int:
-        """Null is fine; a second destroy of the same handle goes unnoticed by the library."""
-        if handle is not None and self.check_alive(call, handle):
-            self.destroy(handle)
-        return ACLNN_SUCCESS
-
-    def aclGetViewShape(self, tensor):
-        return self._of(tensor, "aclGetViewShape", lambda: tensor.descriptor.shape)
-
-    def aclGetViewStrides(self, tensor):
-        return self._of(tensor, "aclGetViewStrides", lambda: tensor.descriptor.strides)
-
-    def aclGetViewOffset(self, tensor):
-        return self._of(tensor, "aclGetViewOffset", lambda: tensor.descriptor.offset)
-
-    def aclGetStorageShape(self, tensor):
-        return self._of(tensor, "aclGetStorageShape", lambda: tensor.descriptor.storage_shape)
-
-    def aclGetFormat(self, tensor):
-        return self._of(tensor, "aclGetFormat", lambda: tensor.descriptor.format)
-
-    def aclGetDataType(self, tensor):
-        return self._of(tensor, "aclGetDataType", lambda: tensor.descriptor.dtype)
-
-    def _of(self, handle, call: str, value) -> tuple:
-        if handle is None:
-            return self.failed(ACLNN_ERR_PARAM_NULLPTR, f"{call}: the handle is a null pointer"), None
-        self.check_alive(call, handle)
-        return ACLNN_SUCCESS, value()
-
     def aclSetAclOpExecutorRepeatable(self, executor):
         """Let phase 2 take the executor any number of times; then `aclDestroyAclOpExecutor` must free it."""
-        status = self.usable_executor("aclSetAclOpExecutorRepeatable", executor)
-        if not status:
-            executor.repeatable = True
-        return status
+        self.need_executor(executor)
+        executor.repeatable = True
 
     def aclDestroyAclOpExecutor(self, executor):
-        status = self.usable_executor("aclDestroyAclOpExecutor", executor)
-        if not status:
-            self.destroy(executor)
-        return status
+        self.need_executor(executor)
+        self.destroy(executor)
 
-    def aclSetInputTensorAddr(self, executor, index, tensor, address):
-        return self._set_address("aclSetInputTensorAddr", executor, index, tensor, address, (False,))
-
-    def aclSetOutputTensorAddr(self, executor, index, tensor, address):
-        return self._set_address("aclSetOutputTensorAddr", executor, index, tensor, address, (True,))
-
-    def aclSetTensorAddr(self, executor, index, tensor, address):
-        return self._set_address("aclSetTensorAddr", executor, index, tensor, address, (False, True))
-
-    def _set_address(self, call, executor, index, tensor, address, output) -> int:
-        """`index` counts the tensors of phase 1 in its order, null ones too."""
-        if tensor is None or address is None:
-            return self.failed(ACLNN_ERR_INNER_NULLPTR, f"{call}: tensor or address is a null pointer")
-        status = self.usable_executor(call, executor)
-        if status:
-            return status
-        self.check_alive(call, tensor)
-        names = [p.name for p in executor.contract.parameters if p.kind == "tensor" and p.output in output]
-        if index >= len(names) or names[index] not in executor.addresses:
-            return self.failed(ACLNN_ERR_PARAM_INVALID, f"{call}: phase 1 was given no tensor {index}")
-        executor.addresses[names[index]] = address
-        return ACLNN_SUCCESS
-
-    def usable_executor(self, call: str, executor: HostExecutor | None) -> int:
-        """Return 0 for an executor that has not served yet, else a status; that of a spent one is inferred."""
+    def need_executor(self, executor: HostExecutor | None) -> None:
+        """Fail for an executor that has served already; that status is inferred."""
         if executor is None:
-            return self.failed(ACLNN_ERR_INNER_NULLPTR, f"{call}: executor is a null pointer")
-        if self.check_alive(call, executor):
-            return ACLNN_SUCCESS
-        return self.failed(ACLNN_ERR_INNER, f"{call}: {executor!r} does not exist any more")
+            self.fail(ACLNN_ERR_INNER_NULLPTR, "executor is a null pointer")
+        if not self.check_alive(executor):
+            self.fail(ACLNN_ERR_INNER, f"{executor!r} does not exist any more")
 
 
-def _array_calls(kind: str) -> dict:
-    """The calls of one kind of array, such as BoolArray."""
-    def create(self, values):
-        return HOST_ARRAYS[kind](self, values or ())
-
-    def destroy(self, array):
-        return self._destroy(f"aclDestroy{kind}", array)
-
-    def size(self, array):
-        return self._of(array, f"aclGet{kind}Size", lambda: len(array.values))
-
-    return {f"aclCreate{kind}": create, f"aclDestroy{kind}": destroy, f"aclGet{kind}Size": size}
+def _destroyed(self, handle):
+    if handle is not None and self.check_alive(handle):  # a second destroy of the same handle goes unnoticed by the library
+        self.destroy(handle)
 
 
-for _kind in HOST_ARRAYS:
-    for _name, _call in _array_calls(_kind).items():
-        setattr(MetaCalls, _name, _call)
+def _got(read):
+    def get(self, handle):
+        if handle is None:
+            self.fail(ACLNN_ERR_PARAM_NULLPTR, "the handle is a null pointer")
+        self.check_alive(handle)
+        return read(handle)
+    return get
+
+
+def _set_address(*outputs):
+    def set_address(self, executor, index, tensor, address):
+        # `index` counts the tensors of phase 1 in its order, null ones too.
+        if tensor is None or address is None:
+            self.fail(ACLNN_ERR_INNER_NULLPTR, "tensor or address is a null pointer")
+        self.need_executor(executor)
+        self.check_alive(tensor)
+        names = [p.name for p in executor.contract.parameters if p.kind == "tensor" and p.output in outputs]
+        if index >= len(names) or names[index] not in executor.addresses:
+            self.fail(ACLNN_ERR_PARAM_INVALID, f"phase 1 was given no tensor {index}")
+        executor.addresses[names[index]] = address
+    return set_address
+
+
+#: The calls of which there are several of a kind.
+ALIKE = {f"aclDestroy{kind}": _destroyed for kind in ("Tensor", "Scalar", *HOST_ARRAYS)} | {
+    f"aclGet{what}": _got(lambda tensor, field=field: getattr(tensor.descriptor, field)) for what, field in (
+        ("ViewShape", "shape"), ("ViewStrides", "strides"), ("ViewOffset", "offset"), ("StorageShape", "storage_shape"),
+        ("Format", "format"), ("DataType", "dtype"))} | {
+    f"aclCreate{kind}": lambda self, values, made=made: made(self, values or ()) for kind, made in HOST_ARRAYS.items()} | {
+    f"aclGet{kind}Size": _got(lambda array: len(array.values)) for kind in HOST_ARRAYS} | {
+    "aclSetInputTensorAddr": _set_address(False), "aclSetOutputTensorAddr": _set_address(True), "aclSetTensorAddr": _set_address(False, True)}
+for _name, _call in ALIKE.items():
+    setattr(MetaCalls, _name, _call)
 
 
 NUMBERS = {fmt.acl_code: fmt.numpy for fmt in FORMATS} | {code: np.dtype(name) for name, code in PLAIN.items()}
@@ -199,10 +154,10 @@ class Launch:
         return [name for name, low, high, written in self._regions
                 if low < pointer + count and pointer < high and (written or not written_only)]
 
-    def run(self) -> int:
-        """Compute, write the outputs, and return the status that synchronise shows."""
+    def run(self) -> None:
+        """Compute, and write the outputs; fails with the status that synchronise shows."""
         if self._fault or not all(self._exists(address) for address in self._used):
-            return self._stopped(ACL_ERROR_RT_AICORE_EXCEPTION, "a tensor or the workspace is not in live device memory")
+            self._stop(ACL_ERROR_RT_AICORE_EXCEPTION, "a tensor or the workspace is not in live device memory")
         workspace, size = self._workspace
         if size:
             self._state.memory.fill(workspace, size, POISON)  # nothing in it survives a kernel
@@ -210,28 +165,27 @@ class Launch:
                   if p.kind == "tensor" and not p.output and p.name in self._addresses}
         for constraint in self._contract.violations(self._call, arrays):
             if constraint.enforced_by == "device.run":
-                self._state.record(self.name, kept(constraint.text))
+                self._record(kept(constraint.text))
         for name, value in self._outcome.fills.items():
             self._write(name, np.full(self._call[name].shape, value, NUMPY_DTYPES[self._call[name].dtype]))
         left = [p.name for p in self._contract.parameters
                 if p.output and p.name not in self._outcome.fills and p.name not in self._outcome.untouched]
         if not any(self._call[name].size for name in left):
-            return ACL_SUCCESS
+            return
         try:
             attributes = {name: value for name, value in self._call.arguments.items()
                           if value is not None and not isinstance(value, TensorDescriptor)}
             inputs = self._contract.kernel_inputs(self, self._call, arrays, attributes, left)
             results = self._contract.kernel_outputs(self._call, self._state.backward(self._contract.name, inputs))
         except KernelFault as fault:
-            return self._stopped(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, str(fault))
+            self._stop(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, str(fault))
         except ValueError as refusal:  # values or shapes that the library lets pass and no formula covers
-            self._state.record(self.name, message("outputs stay as they were; {refusal}", refusal=str(refusal)))
-            return ACL_SUCCESS
+            self._record(message("outputs stay as they were; {refusal}", refusal=str(refusal)))
+            return
         for name in left:
             if results[name].size and not self._exists(self._addresses[name]):  # written although its view is empty
-                return self._stopped(ACL_ERROR_RT_AICORE_EXCEPTION, f"{name} is not in live device memory")
+                self._stop(ACL_ERROR_RT_AICORE_EXCEPTION, f"{name} is not in live device memory")
             self._write(name, results[name])
-        return ACL_SUCCESS
 
     def read(self, name: str) -> np.ndarray:
         """Return the elements of an input, through its view."""
@@ -247,7 +201,7 @@ class Launch:
             start = self._addresses[name] + view.offset * DATA_TYPE_SIZES[view.dtype]
             complaint = self._state.memory.complaint(start, 0, size)
             if complaint:
-                self._state.record(self.name, message("reads {name}: {complaint}", name=name, complaint=complaint))
+                self._record(message("reads {name}: {complaint}", name=name, complaint=complaint))
             found = self._state.memory.read(start, size)
         found = np.concatenate([found[:size], np.full(max(size - found.size, 0), POISON, np.uint8)])
         return found.view(NUMPY_DTYPES[dtype])
@@ -259,8 +213,11 @@ class Launch:
             view = _dense(view, values.shape)
         self._state.memory.scatter(self._addresses[name], view, values)
 
-    def _stopped(self, status: int, why: str) -> int:
-        return self._state.failed(status, f"{self.name}: the kernel stopped; {why}")
+    def _stop(self, status: int, why: str):
+        raise Failed(status, f"{self.name}: the kernel stopped; {why}")
+
+    def _record(self, what: str) -> None:
+        self._state.record(what, self.name)
 
     def _inspect(self, name: str, output: bool) -> None:
         """Note which bytes a tensor covers, and record what the library would not have noticed."""
@@ -275,13 +232,13 @@ class Launch:
             complaint = self._state.memory.complaint(address, low, high)
             if complaint:
                 text = {"name": name, "complaint": complaint}
-                self._state.record(self.name, message("writes {name}: {complaint}", **text) if output else
+                self._record(message("writes {name}: {complaint}", **text) if output else
                                    message("reads {name}: {complaint}", **text))
             elif address % _ALIGNMENT:
-                self._state.record(self.name, message("{name} starts at {address}, which is not aligned to 32 bytes", name=name,
+                self._record(message("{name} starts at {address}, which is not aligned to 32 bytes", name=name,
                                                         address=f"{address:#x}"))
             if view.size * itemsize > self._state.memory.capacity:  # only a view that overlaps itself gets here
-                self._state.record(self.name, message("{name} has {n} bytes, more than the device", name=name,
+                self._record(message("{name} has {n} bytes, more than the device", name=name,
                                                         n=view.size * itemsize))
                 self._fault = True
             self._used.append(address)
@@ -296,12 +253,12 @@ class Launch:
         workspace, size = self._workspace
         required = self._outcome.workspace_size
         if size < required:
-            self._state.record(self.name, message("workspaceSize is {size}, and phase 1 asked for {required}", size=size,
+            self._record(message("workspaceSize is {size}, and phase 1 asked for {required}", size=size,
                                                     required=required))
         if size:
             complaint = self._state.memory.complaint(workspace, 0, size)
             if complaint:
-                self._state.record(self.name, message("writes {name}: {complaint}", name="workspace", complaint=complaint))
+                self._record(message("writes {name}: {complaint}", name="workspace", complaint=complaint))
             if isinstance(workspace, int):
                 self._regions.append(("workspace", workspace, workspace + size, True))
             self._used.append(workspace)
@@ -318,66 +275,59 @@ def _dense(view: TensorDescriptor, shape: tuple[int, ...]) -> TensorDescriptor:
 
 class OperatorCalls(MetaCalls, ContextCalls):
     def prepare(self, operator: Contract, arguments: tuple) -> tuple:
-        """Phase 1: check as the vendor's library does, and return (status, workspace size, executor)."""
+        """Phase 1: check as the vendor's library does, and return (workspace size, executor)."""
         given = {p.name: value for p, value in zip(operator.parameters, arguments)}
-        call_name = f"{operator.aclnn_name}GetWorkspaceSize"
         for value in given.values():
-            if isinstance(value, Handle) and not self.check_alive(call_name, value):
-                return self.failed(ACLNN_ERR_INNER_NULLPTR, f"{call_name}: {value!r} does not exist"), 0, None
+            if isinstance(value, Handle) and not self.check_alive(value):
+                self.fail(ACLNN_ERR_INNER_NULLPTR, f"{value!r} does not exist")
         outcome = operator.evaluate(call_of(self, given))
         if outcome.message:
             self.thread.error = outcome.message
         if outcome.status:
-            return outcome.status, 0, None
-        return ACLNN_SUCCESS, outcome.workspace_size, HostExecutor(self, operator, given, outcome)
+            raise Failed(outcome.status)
+        return outcome.workspace_size, HostExecutor(self, operator, given, outcome)
 
-    def execute(self, operator: Contract, workspace, workspace_size: int, executor, stream) -> int:
+    def execute(self, operator: Contract, workspace, workspace_size: int, executor, stream) -> None:
         """Phase 2: queue the work. The executor is spent afterwards, also on failure, unless it is repeatable."""
-        name = operator.aclnn_name
-        if executor is None:
-            return self._refused(operator, workspace, workspace_size, executor)
-        status = self.usable_executor(name, executor)
-        if status:
-            return status
-        executor.serve()
-        if executor.contract is not operator:
-            self.record(name, message("{handle} was made for {name}", handle=repr(executor),
-                                      name=executor.contract.aclnn_name))
-            return self.failed(ACLNN_ERR_INNER, f"{name}: {executor!r} is not usable")
-        return (self._refused(operator, workspace, workspace_size, executor)
-                or self._queue(executor, workspace, workspace_size, stream))
-
-    def _refused(self, operator: Contract, workspace, workspace_size: int, executor: HostExecutor | None) -> int:
-        status, message = operator.evaluate_launch(
+        if executor is not None:
+            self.need_executor(executor)
+            executor.serve()
+            if executor.contract is not operator:
+                self.record(message("{handle} was made for {name}", handle=repr(executor), name=executor.contract.aclnn_name))
+                self.fail(ACLNN_ERR_INNER, f"{executor!r} is not usable")
+        status, why = operator.evaluate_launch(
             workspace=workspace is not None, workspace_size=workspace_size, executor=executor is not None,
             required=executor.outcome.workspace_size if executor else 0)
-        return self.failed(status, message) if status else status
+        if status:
+            raise Failed(status, why)
+        if executor is not None:
+            self._queue(executor, workspace, workspace_size, stream)
 
-    def _queue(self, executor: HostExecutor, workspace, workspace_size: int, stream) -> int:
-        name, outcome = executor.contract.aclnn_name, executor.outcome
+    def _queue(self, executor: HostExecutor, workspace, workspace_size: int, stream) -> None:
+        outcome = executor.outcome
         for value in executor.arguments.values():
             if isinstance(value, Handle) and not value.alive:
-                self.record(name, message("{handle} was destroyed between the phases", handle=repr(value)))
+                self.record(message("{handle} was destroyed between the phases", handle=repr(value)))
         if not outcome.runs:
             self._record_idle(executor)
-            return ACLNN_SUCCESS
-        if self.usable_stream(name, stream):
-            return ACLNN_ERR_RUNTIME_ERROR
+            return
+        try:
+            self.need_stream(stream)
+        except Failed as failed:
+            raise Failed(ACLNN_ERR_RUNTIME_ERROR, failed.text) from None
         if outcome.launch_status:
-            return self.failed(outcome.launch_status, f"{name}: the kernel could not be launched")
-        launch = Launch(self, executor, workspace, workspace_size)
-        self.default_stream_or(stream).queue.append(launch)
-        return ACLNN_SUCCESS
+            self.fail(outcome.launch_status, "the kernel could not be launched")
+        self.default_stream_or(stream).queue.append(Launch(self, executor, workspace, workspace_size))
 
     def _record_idle(self, executor: HostExecutor) -> None:
         """Record why phase 2 has nothing to do, where the caller expected results."""
         operator, call = executor.contract, call_of(self, executor.arguments)
         if any(call[p.name] is None for p in operator.parameters if p.kind == "tensor" and p.required):
-            self.record(operator.aclnn_name, message("phase 1 was given null pointers, and nothing is computed"))
+            self.record(message("phase 1 was given null pointers, and nothing is computed"))
             return
         for constraint in operator.violations(call):
             if constraint.enforced_by == "device.run":
-                self.record(operator.aclnn_name, kept(constraint.text))
+                self.record(kept(constraint.text))
 
 
 def _backward(name: str, inputs: dict) -> dict:
@@ -415,7 +365,7 @@ class HostAcl(ProcessCalls, TransferCalls, OperatorCalls):
         late = operator_with(name)
         if late is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        _offer(late)
+        _offer(phases(late), _phase_methods(late))
         return getattr(self, name)
 
 
@@ -430,26 +380,36 @@ def _phase_methods(operator: Contract):
     return prepare, execute
 
 
-def _one_at_a_time(method):
-    """The library is safe to call from several threads; here one lock makes it so."""
+def _answering(function: Function, method):
+    """A method that answers as C does, with a status and the out-values.
+
+    The library is safe to call from several threads; here one lock makes it so.
+    """
+    states, many, nothing = function.return_type in ("aclError", "aclnnStatus"), len(function.outputs) > 1, function.nothing
+
     @wraps(method)
-    def locked(self, *arguments):
+    def answer(self, *arguments):
         with self.lock:
-            return method(self, *arguments)
-    return locked
+            before, self.called = self.called, function.name
+            try:
+                found = method(self, *arguments)
+            except Failed as failed:
+                if failed.text is not None:
+                    self.thread.error = failed.text
+                return None if not states else (failed.status, *nothing) if nothing else failed.status
+            finally:
+                self.called = before
+        return found if not states else (ACL_SUCCESS, *found) if many else (ACL_SUCCESS, found) if nothing else ACL_SUCCESS
+    return answer
 
 
-def _offer(operator: Contract) -> None:
-    """Add the two methods of an operator."""
-    functions = phases(operator)
-    for function, implementation in zip(functions, _phase_methods(operator)):
-        setattr(HostAcl, function.name, _one_at_a_time(implementation))
+def _offer(functions: tuple[Function, ...], methods) -> None:
+    """Offer functions of the C API, which check their arguments before they take the lock."""
+    for function, method in zip(functions, methods):
+        setattr(HostAcl, function.name, _answering(function, method))
     offer(functions)(HostAcl)
 
 
-# Every method checks its arguments before it takes the lock.
-for _function in RUNTIME:
-    setattr(HostAcl, _function.name, _one_at_a_time(getattr(HostAcl, _function.name)))
-offer(RUNTIME)(HostAcl)
+_offer(RUNTIME, [getattr(HostAcl, function.name) for function in RUNTIME])
 for _operator in operators():
-    _offer(contract(_operator))
+    _offer(phases(contract(_operator)), _phase_methods(contract(_operator)))

@@ -265,6 +265,11 @@ class Function:
     def outputs(self) -> tuple[Parameter, ...]:
         return tuple(p for p in self.parameters if p.role == "out")
 
+    @cached_property
+    def nothing(self) -> tuple:
+        """The out-values of a call that fails."""
+        return tuple(0 if p.name == "workspaceSize" else None for p in self.outputs)
+
     @property
     def prototype(self) -> str:
         declared = ", ".join(f"{p.c_type} {p.name}".replace("* ", "*") for p in self.parameters)

@@ -283,6 +283,14 @@ class HostExecutor(HostHandle, Executor):
             self.end = message("has served before; phase 1 makes a new one")
 
 
+class Failed(Exception):
+    """A call fails with a status; `text` is what `aclGetRecentErrMsg` then returns, None where the library sets none."""
+
+    def __init__(self, status: int, text: str | None = None):
+        super().__init__(status, text)
+        self.status, self.text = status, text
+
+
 class _Thread(threading.local):
     """What the runtime keeps per thread; `key` identifies it for good, unlike a thread number."""
 
@@ -299,6 +307,7 @@ class State:
         self.soc, self.product, self.cann = soc, product, cann
         self.misuse: list[str] = []
         self.lock = threading.RLock()
+        self.called = ""  # the C function at work
         self.thread = _Thread()
         self.memory = DeviceMemory(product, memory)
         self.handles: dict[HostHandle, None] = {}  # those alive, in the order of their creation
@@ -315,14 +324,13 @@ class State:
         self._handle_count += 1
         return self._handle_count
 
-    def record(self, call: str, what: str) -> None:
-        """Record what the vendor's library would not have noticed."""
-        self.misuse.append(message("{call}: {what}", call=call, what=what))
+    def record(self, what: str, call: str = "") -> None:
+        """Record what the vendor's library would not have noticed, of the C function at work unless another call is named."""
+        self.misuse.append(message("{call}: {what}", call=call or self.called, what=what))
 
-    def failed(self, status: int, text: str) -> int:
-        """Set the text that `aclGetRecentErrMsg` returns in this thread, and return the status."""
-        self.thread.error = text
-        return status
+    def fail(self, status: int, why: str):
+        """Let the C function at work fail."""
+        raise Failed(status, f"{self.called}: {why}")
 
     @property
     def context(self) -> HostContext | None:
@@ -330,22 +338,20 @@ class State:
         context = self.thread.context
         return context if context is not None and context.alive else None
 
-    def ready(self, call: str) -> int:
-        """Return 0 when the calling thread has a context, else the status that says not."""
+    def need_context(self) -> None:
         if self.context is None:
-            return self.failed(ACL_ERROR_RT_CONTEXT_NULL, f"{call}: this thread has no context; call aclrtSetDevice")
-        return ACL_SUCCESS
+            self.fail(ACL_ERROR_RT_CONTEXT_NULL, "this thread has no context; call aclrtSetDevice")
 
     def destroy(self, handle: HostHandle) -> None:
         handle.alive = False
         self.handles.pop(handle, None)
 
-    def check_alive(self, call: str, handle: HostHandle) -> bool:
+    def check_alive(self, handle: HostHandle) -> bool:
         """Record a handle that was destroyed or that another process made; return whether it may be used."""
         if getattr(handle, "owner", None) is not self:
-            self.record(call, message("{handle} belongs to another process", handle=repr(handle)))
+            self.record(message("{handle} belongs to another process", handle=repr(handle)))
         elif not handle.alive:
-            self.record(call, message("{handle} {end}", handle=repr(handle), end=handle.end))
+            self.record(message("{handle} {end}", handle=repr(handle), end=handle.end))
         else:
             return True
         return False
@@ -364,36 +370,44 @@ class State:
         while stream.queue:
             task = stream.queue.popleft()
             try:
-                status = task.run()
+                task.run()
+                continue
+            except Failed as error:
+                failed = error
             except MemoryError:  # of this machine; the device may have had more
-                status = self.failed(ACL_ERROR_RT_MEMORY_ALLOCATION, f"{task.name}: the emulating machine has no memory")
-            first = first or status
+                failed = Failed(ACL_ERROR_RT_MEMORY_ALLOCATION, f"{task.name}: the emulating machine has no memory")
+            self.thread.error, first = failed.text, first or failed.status
         return first
 
-    def record_queued(self, call: str, stream: HostStream) -> None:
-        for task in stream.queue:
-            self.record(call, message("{task} is still queued; synchronise before", task=task.name))
+    def synchronise(self, *streams: HostStream) -> None:
+        """Run what streams have queued; a fault of a kernel shows here."""
+        for failed in [status for status in map(self.run, streams) if status][-1:]:
+            raise Failed(failed)
 
-    def release_device(self, call: str) -> None:
+    def record_queued(self, stream: HostStream) -> None:
+        for task in stream.queue:
+            self.record(message("{task} is still queued; synchronise before", task=task.name))
+
+    def release_device(self) -> None:
         """Take back what the device holds, and record what the program had left there."""
         for stream in self.streams():
-            self.record_queued(call, stream)
+            self.record_queued(stream)
             stream.queue.clear()
         for block in self.memory.live:
-            self.record(call, message("device memory not freed ({block})", block=str(block)))
+            self.record(message("device memory not freed ({block})", block=str(block)))
             self.memory.free(block)
         contexts = [handle for handle in self.handles if isinstance(handle, HostContext)]
         default_streams = {context.default_stream for context in contexts}
         for handle in self.streams() + contexts:
             if handle not in default_streams and handle is not self.primary:
-                self.record(call, message("{handle} not destroyed", handle=repr(handle)))
+                self.record(message("{handle} not destroyed", handle=repr(handle)))
             self.destroy(handle)
         self.primary = None
 
-    def release_host(self, call: str) -> None:
+    def release_host(self) -> None:
         """Record the descriptors and executors that the program never gave back."""
         for handle in list(self.handles):
-            self.record(call, message("{handle} not destroyed", handle=repr(handle)))
+            self.record(message("{handle} not destroyed", handle=repr(handle)))
             self.destroy(handle)
 
     def default_stream_or(self, stream) -> HostStream:

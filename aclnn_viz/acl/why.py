@@ -16,7 +16,7 @@ from aclnn_viz.operators.contract import Call, TensorDescriptor, contiguous_stri
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.products import A2, product_of, version_of
 from aclnn_viz.tables import wrapped
-from aclnn_viz.words.messages import language, tr
+from aclnn_viz.words.messages import language_here, tr
 
 LONGEST = 1_000_000  # characters of a log
 # A number of six digits is a code beside such a word, or alone: a log holds process ids and sizes of six digits, too.
@@ -74,7 +74,7 @@ def _known() -> list[dict]:
 
 
 def _meaning(entry: dict) -> Meaning:
-    chinese = language() == "zh"
+    chinese = language_here() == "zh"
     name = f'{entry["name"]} {CODES.get(int(entry["name"]), "")}'.strip() if entry["name"].isdigit() else entry["name"]
     return Meaning(name, entry["chinese" if chinese else "meaning"], entry["source"],
                    tuple((one["chinese" if chinese else "cause"], one["thread"]) for one in entry.get("causes", ())))
@@ -105,8 +105,8 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
         found |= {entry["name"]: entry for entry in (*named, *kinds)}
         if not (kinds or named or re.search(r"\baclnn[A-Z]\w+", line)):
             unknown.append(line.strip())
-    op, name = _operator(text)
-    repeated = _repeat(op, text, soc, cann) if op else ""
+    (op, name), product, version = _operator(text), product_of(soc or A2), version_of(cann or "9.1")
+    repeated = _repeat(op, text, product, version) if op else ""
     conditions = tuple(step.text for step in contract(op.name).steps if str(getattr(step, "status", 0)) in numbers
                        and isinstance(step.text, str)) if op and not repeated else ()
     return Why(tuple(map(_meaning, found.values())), name, conditions, repeated, tuple(unknown))
@@ -126,7 +126,7 @@ def _operator(text: str) -> tuple:
     return known.get(name), name
 
 
-def _repeat(op, text: str, soc, cann) -> str:
+def _repeat(op, text: str, product, version) -> str:
     """What phase 1 answers to the call whose tensors a log names, or nothing where it does not name all of them."""
     given = {}
     for parameter in (p for p in op.c_parameters if p.name in op.tensors):
@@ -140,8 +140,8 @@ def _repeat(op, text: str, soc, cann) -> str:
         if at := re.search(rf"\b{name}\b\W{{1,4}}(-?\d+(?:\.\d*)?(?:e[+-]?\d+)?)", text):
             attributes[name] = float(at[1]) if re.search("[.e]", at[1]) else int(at[1])
     arguments = {p.name: None for p in op.c_parameters if p.optional} | attributes | given
-    product = _named(product_of, r"\b(Ascend\d+\w*)", text, soc or A2)
-    version = _named(version_of, r"CANN\W{0,3}(\d+\.\d+(?:\.\d+)?)", text, cann or "9.1")
+    product = _named(product_of, r"\b(Ascend\d+\w*)", text, product)
+    version = _named(version_of, r"CANN\W{0,3}(\d+\.\d+(?:\.\d+)?)", text, version)
     call = Call(product, version, arguments)
     row = next((row for row in contract(op.name).dtype_rows if row.matches(call, tuple(given))), None)
     for out in {*op.outputs} - {*given}:  # as the operator documents it, where the log does not say
@@ -155,10 +155,10 @@ def _repeat(op, text: str, soc, cann) -> str:
 
 
 def _named(known, pattern: str, text: str, otherwise):
-    """What `known` makes of the first name in a text that it takes, else of what is given."""
+    """What `known` makes of the first name in a text that it takes, else what is given."""
     for name in re.findall(pattern, text):
         try:
             return known(name)
         except ValueError:  # a product or a version that this kit does not know
             continue
-    return known(otherwise)
+    return otherwise

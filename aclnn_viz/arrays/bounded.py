@@ -42,7 +42,7 @@ from aclnn_viz.arrays.functions import ArrayOfParts, moved_part
 from aclnn_viz.arrays.local_errors import SLACK, TINY, exact_product, exact_quotient, exact_sum, half_ulp, over, plus, times
 from aclnn_viz.arrays.plan import SEQUENTIAL
 from aclnn_viz.arrays.planned import PlannedArray, PlannedArrays, common, depth, is_float
-from aclnn_viz.arrays.sums import sum_axes
+from aclnn_viz.arrays.sums import columns, sum_axes
 from aclnn_viz.dtypes import float_format, round_to
 
 UNKNOWN = np.int64(-1)  # all bits: nothing is known of the other worlds
@@ -540,12 +540,11 @@ class BoundedArrays(PlannedArrays):
             return self.scatter_add(self.zeros_like(target), index, values)
         place = index.data if isinstance(index, BoundedArray) else index
         value = super().scatter_add(self.astype(target, self.atomics), place, values)
-        channels, columns = target.shape
-        flat = (np.arange(channels)[:, np.newaxis] * columns + place).reshape(-1)
+        flat = columns(*target.shape, place)
 
         def add(part):
             weights = np.broadcast_to(part, values.shape).reshape(-1)
-            return np.bincount(flat, weights, channels * columns).reshape(target.shape) * (1.0 + index.size * 2.0**-52)
+            return np.bincount(flat, weights, target.size).reshape(target.shape) * (1.0 + index.size * 2.0**-52)
 
         error, variance = self._sum_error(values, value, add, index.size, True)
         result = trimmed(self, value.value, error, variance, self._landings(target, index, place, values))

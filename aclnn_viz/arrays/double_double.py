@@ -17,11 +17,9 @@ from math import isqrt
 
 import numpy as np
 
-from aclnn_viz.arrays.local_errors import over, times
+from aclnn_viz.arrays.local_errors import LOST, RESIDUAL, over, times, two_product
 
 UNIT = 2.0**-53
-LOST = 2.0**-1072  # what a product or a quotient can lose to underflow
-_SAFE = 2.0**-950  # no product above loses anything to underflow, and neither does its residual
 ROOM = 1.0 + 2.0**-40  # for the roundings of a bound
 
 
@@ -30,28 +28,6 @@ def two_sum(a, b):
     s = a + b
     t = s - a
     return s, (a - (s - t)) + (b - t)
-
-
-def two_product(a, b):
-    """a * b exactly, as (rounded product, residual, what underflow may have taken: an array, or None)."""
-    p = a * b
-    (ah, al), (bh, bl) = _halves(a), _halves(b)
-    e = ((ah * bh - p) + ah * bl + al * bh) + al * bl
-    small = np.abs(p) < _SAFE
-    if not np.any(small):
-        return p, e, None
-    return p, e, np.where(small & (a != 0.0) & (b != 0.0), LOST, 0.0)
-
-
-def _halves(a):
-    """a as the sum of two numbers of at most 26 bits (Veltkamp)."""
-    scaled = a * 134217729.0  # 2**27 + 1
-    if not np.all(np.isfinite(scaled)):  # it overflows for numbers that do not; those beside them may be the smallest
-        scale = np.where(np.isfinite(scaled), 1.0, 2.0**30)
-        high, low = _halves(np.where(np.isfinite(a), a, 0.0) / scale)
-        return high * scale, low * scale
-    high = scaled - (scaled - a)
-    return high, a - high
 
 
 def add(a, b):
@@ -101,7 +77,7 @@ def divide(a, b):
     if bl is not None:
         cross = q * bl
         rest, inexact = rest - cross, inexact + np.abs(cross)
-        small = (np.abs(cross) < _SAFE) & (q != 0.0) & (bl != 0.0)
+        small = (np.abs(cross) < RESIDUAL) & (q != 0.0) & (bl != 0.0)
         lost = over(np.where(small, LOST, 0.0), np.abs(bh)) if np.any(small) else None
     size = np.abs(bh)
     # A rest next to the smallest numbers loses digits in its own division, and its bound may not vanish with it.
@@ -109,7 +85,7 @@ def divide(a, b):
     more = rest / bh
     if lost is not None:
         error = error + lost
-    small = ((np.abs(ah) < _SAFE) | (np.abs(q) < _SAFE)) & (ah != 0.0)
+    small = ((np.abs(ah) < RESIDUAL) | (np.abs(q) < RESIDUAL)) & (ah != 0.0)
     if np.any(small):
         error = error + np.where(small, LOST * (1.0 + 1.0 / size), 0.0)
     return two_sum(q, more), error
@@ -125,8 +101,8 @@ def sqrt(a):
         rest = rest + low
     tail = np.where(root > 0.0, rest / (2.0 * np.where(root > 0.0, root, 1.0)), 0.0)
     size = np.where(root > 0.0, root, 0.0)
-    return two_sum(root, tail), np.where((rest != 0.0) | (high < _SAFE) & (high > 0.0), 4.0 * UNIT**2 * size + 2.0**-530
-                                         * (high < _SAFE), 0.0)
+    return two_sum(root, tail), np.where((rest != 0.0) | (high < RESIDUAL) & (high > 0.0), 4.0 * UNIT**2 * size + 2.0**-530
+                                         * (high < RESIDUAL), 0.0)
 
 
 STEPS = 4096  # the exponential is 2**(k / STEPS) * exp(t), |t| <= ln 2 / 8192

@@ -129,8 +129,7 @@ def _joined(xp, letters, axes, pieces):
     return rows[0] if len(rows) == 1 else xp.concat(rows, axis=axes.index(first))
 
 
-def over_blocks(run: Callable, axes: Mapping[str, str], arrays: Mapping, elements: int | None = None,
-                threads: bool = True) -> Iterator:
+def over_blocks(run: Callable, axes: Mapping[str, str], arrays: Mapping, elements: int | None = None) -> Iterator:
     """Yield (block, run(block, arrays cut to the block)) in a fixed order, computed by threads if that is worth it.
 
     A block has at most `elements` of the largest array (None: BLOCK_ELEMENTS), if it can be cut that small.
@@ -141,8 +140,7 @@ def over_blocks(run: Callable, axes: Mapping[str, str], arrays: Mapping, element
         with np.errstate(all="ignore"):
             return run(block, {name: array[place_of(array, axes[name], block)] for name, array in arrays.items()})
 
-    size = sum(array.size for array in arrays.values()) if threads else 0
-    yield from zip(order, run_all(cut, order, size), strict=True)
+    yield from zip(order, run_all(cut, order, sum(array.size for array in arrays.values())), strict=True)
 
 
 def adds(axes: Mapping[str, str], arrays: Mapping, name: str) -> bool:

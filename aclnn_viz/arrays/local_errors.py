@@ -11,6 +11,8 @@ from aclnn_viz.dtypes import FLOAT64, float_format
 
 SLACK = 1.0 + 1e-10  # a million additions of bounds, one after another, lose less
 TINY = FLOAT64.smallest_subnormal
+LOST = 2.0**-1072  # what a product or a quotient can lose to underflow
+RESIDUAL = 2.0**-950  # no product above loses anything to underflow, and neither does its residual
 _SAFE = 1e-290  # no product or quotient above has lost digits to underflow
 
 
@@ -57,9 +59,7 @@ def exact_product(result, a, b, dtype) -> np.ndarray:
     """Whether result = a * b without rounding."""
     if np.dtype(dtype) != np.float64:
         return a * b == result
-    (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
-    # Dekker: the error of a float64 product is a sum of exact products of 26-bit halves.
-    error = ((a_high * b_high - result) + a_high * b_low + a_low * b_high) + a_low * b_low
+    error = two_product(a, b)[1]
     return (error == 0.0) & ((np.abs(result) > 1e-280) | (a == 0.0) | (b == 0.0))
 
 
@@ -71,8 +71,23 @@ def exact_quotient(result, a, b, dtype) -> np.ndarray:
     return ((np.abs(np.frexp(b)[0]) == 0.5) & in_range) | (a == 0.0)
 
 
+def two_product(a, b):
+    """a * b exactly, as (rounded product, residual, what underflow may have taken: an array, or None)."""
+    p = a * b
+    (ah, al), (bh, bl) = _halves(a), _halves(b)
+    e = ((ah * bh - p) + ah * bl + al * bh) + al * bl
+    small = np.abs(p) < RESIDUAL
+    if not np.any(small):
+        return p, e, None
+    return p, e, np.where(small & (a != 0.0) & (b != 0.0), LOST, 0.0)
+
+
 def _halves(a):
-    """A float64 number as the sum of two of at most 26 bits (Veltkamp)."""
+    """a as the sum of two numbers of at most 26 bits (Veltkamp)."""
     scaled = a * 134217729.0  # 2**27 + 1
+    if not np.all(np.isfinite(scaled)):  # it overflows for numbers that do not; those beside them may be the smallest
+        scale = np.where(np.isfinite(scaled), 1.0, 2.0**30)
+        high, low = _halves(np.where(np.isfinite(a), a, 0.0) / scale)
+        return high * scale, low * scale
     high = scaled - (scaled - a)
     return high, a - high

@@ -4,7 +4,7 @@ import numpy as np
 
 from aclnn_viz.arrays.elementary import ERF, ERFC, NUMPY
 from aclnn_viz.arrays.functions import Guards
-from aclnn_viz.arrays.sums import pairwise, sum_axes
+from aclnn_viz.arrays.sums import columns, pairwise, sum_axes
 
 FEW = 4096  # values, where a call for each channel costs more than one index for all of them
 BITS = {np.dtype(f"{kind}{size}"): np.dtype(f"i{size}") for kind in "fi" for size in (4, 8)}
@@ -44,10 +44,8 @@ class NumPyArrays(Guards):
 
     def scatter_add(self, target, index, values):
         """Return `target` (C, M) with `values` (C, P) added at the columns `index` (P,); equal columns add up."""
-        channels, columns = target.shape
         if index.size > FEW:
-            added = np.stack([np.bincount(index, row, columns) for row in values]) if channels else np.zeros(target.shape)
+            added = np.stack([np.bincount(index, row, target.shape[1]) for row in values]) if len(target) else np.zeros(target.shape)
         else:
-            flat = (np.arange(channels)[:, np.newaxis] * columns + index).reshape(-1)
-            added = np.bincount(flat, values.reshape(-1), target.size).reshape(target.shape)
+            added = np.bincount(columns(*target.shape, index), values.reshape(-1), target.size).reshape(target.shape)
         return (target + added).astype(target.dtype)

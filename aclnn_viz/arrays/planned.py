@@ -7,7 +7,7 @@ import numpy as np
 from aclnn_viz.arrays.elementary import in_numpy_arrays
 from aclnn_viz.arrays.functions import ArrayOfParts, Functions
 from aclnn_viz.arrays.plan import PAIRWISE, SEQUENTIAL, SHUFFLED, STORAGE, Plan
-from aclnn_viz.arrays.sums import along, sum_axes, tree
+from aclnn_viz.arrays.sums import along, columns, sum_axes, tree
 from aclnn_viz.dtypes import float_format, round_to
 
 
@@ -140,8 +140,7 @@ class PlannedArrays(Functions):
         scatter = self.plan.scatter
         scatter = scatter if isinstance(scatter, str) else scatter.get(self.storage.name, SEQUENTIAL)
         order = self._random.permutation(index.size) if scatter == SHUFFLED else slice(None)
-        channels, columns = target.shape
-        place = (np.arange(channels)[:, np.newaxis] * columns + index[order]).reshape(-1)
+        place = columns(*target.shape, index[order])
         added = round_to(target.data, self.atomics).reshape(-1)
         np.add.at(added, place, round_to(values.data[:, order], self.atomics).reshape(-1))
         return self.astype(self._wrap(self.plan.settle(added.reshape(target.shape))), target.dtype)

@@ -7,7 +7,7 @@ from aclnn_viz.arrays.elementary import PRECISE, carried
 from aclnn_viz.arrays.functions import ArrayOfParts, ExactFunctions, moved_part, spread
 from aclnn_viz.arrays.local_errors import SLACK, over, plus, times
 from aclnn_viz.arrays.planned import is_float
-from aclnn_viz.arrays.sums import sum_axes, tree
+from aclnn_viz.arrays.sums import in_front, sum_axes, tree
 
 _COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
 
@@ -315,11 +315,7 @@ class PreciseArrays(ExactFunctions):
         return x if keepdims else self._move(lambda part: np.squeeze(part, inner + leading), x)
 
     def _front(self, x, axes):
-        """The axes, in row order, as one axis that comes first."""
-        def moved(part):
-            front = np.moveaxis(part, axes, range(len(axes)))
-            return front.reshape((int(np.prod(front.shape[:len(axes)], dtype=np.int64)), *front.shape[len(axes):]))
-        return self._move(moved, x)
+        return self._move(lambda part: in_front(part, axes), x)
 
     def _added(self, x, axes):
         terms = self._front(x, axes)

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from aclnn_viz.arrays.elementary import ERF, ERFC, in_numpy_arrays
-from aclnn_viz.arrays.functions import Guards
+from aclnn_viz.arrays.elementary import in_numpy_arrays
 from aclnn_viz.errors import problem
 
 # Functions that only move elements: what is done to the values is done to their records.
@@ -148,13 +147,6 @@ class Recording:
         bits = self.records[output][index] >> first
         return np.array([bits >> k & 1 for k in range(int(np.prod(shape)))], bool).reshape(shape)
 
-    def lands(self, input: str, index: tuple[int, ...], output: str) -> np.ndarray:
-        """Return a mask of an output's shape: the elements that one element of an input went into."""
-        first, shape = self.places[input]
-        bit = first + int(np.ravel_multi_index(index, shape)) if shape else first
-        return np.array([record >> bit & 1 for record in self.records[output].ravel()], bool).reshape(
-            self.records[output].shape)
-
     def counts(self, output: str, input: str) -> np.ndarray:
         """Return, for each element of an output, how many elements of an input it was made of."""
         first, shape = self.places[input]
@@ -189,27 +181,6 @@ def record(kernel: Callable, inputs: dict, outputs) -> Recording:
     made = {name: _lifted(value) for name, value in returned.items()}
     return Recording({name: one.values for name, one in made.items()}, {name: one.reads for name, one in made.items()},
                      places)
-
-
-class RecordingArrays(Guards):
-    """NumPy as the namespace of a page whose arrays record."""
-
-    float64 = np.dtype(np.float64)
-    erf, erfc = ERF, ERFC
-
-    def __getattr__(self, name):
-        return getattr(np, name)
-
-    def astype(self, x, dtype):
-        return x.astype(dtype)
-
-    def zeros(self, shape, dtype):
-        return RecordingArray(np.zeros(shape, dtype))
-
-    def scatter_add(self, target, index, values):
-        result = target.copy()
-        np.add.at(result, (slice(None), index), values)
-        return result
 
 
 def _lifted(x) -> RecordingArray:

@@ -14,7 +14,7 @@ from aclnn_viz.arrays.elementary import PRECISE, carried
 from aclnn_viz.arrays.functions import ZERO, ArrayOfParts, ExactFunctions, spread
 from aclnn_viz.arrays.local_errors import TINY, exact_sum
 from aclnn_viz.arrays.planned import is_float
-from aclnn_viz.arrays.sums import sum_axes
+from aclnn_viz.arrays.sums import columns, in_front, sum_axes
 from aclnn_viz.dtypes import float_format
 
 UNIT = 2.0**-53
@@ -311,12 +311,12 @@ class SizedArrays(ExactFunctions):
 
     def scatter_add(self, target, index, values):
         """Return `target` (C, M) with `values` (C, P) added at the columns `index` (P,), one after another."""
-        channels, columns = target.shape
-        place = (np.arange(channels)[:, np.newaxis] * columns + index).reshape(-1)
+        place = columns(*target.shape, index)
+
         def add(part):
             return np.bincount(place, np.broadcast_to(part, values.shape).reshape(-1), target.size).reshape(target.shape)
 
-        counts = np.bincount(index, minlength=columns)
+        counts = np.bincount(index, minlength=target.shape[1])
         more = np.maximum(counts - 1, 0)  # additions of a column
         slack = 1.0 + counts * 2.0**-50
         if values.exact or values.absolute is not None and not values.absolute.all():
@@ -378,8 +378,7 @@ def _compensated(terms, lost, axes):
 
 def _first(array, axes):
     """The axes, in row order, as one axis that comes first, in memory, too: what is added then lies in long rows."""
-    moved = np.ascontiguousarray(np.moveaxis(array, axes, range(len(axes))))
-    return moved.reshape(int(np.prod(moved.shape[:len(axes)], dtype=np.int64)), *moved.shape[len(axes):])
+    return np.ascontiguousarray(in_front(array, axes))
 
 
 def _folded(array, axes):

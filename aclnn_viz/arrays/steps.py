@@ -195,6 +195,11 @@ def exact(value):
     raise Refused(f"{value!r} is no finite number")
 
 
+def generic(axes, letter="i"):
+    """An index of an array with these axes, a symbol for each of the lengths that they are made of."""
+    return tuple(tuple(Symbol(f"{letter}{at}_{k}", integer=True) for k in range(len(axis))) for at, axis in enumerate(axes))
+
+
 def flat(index, lengths):
     number = S.Zero
     for i, n in zip(index, lengths):

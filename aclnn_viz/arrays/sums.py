@@ -34,12 +34,21 @@ def tree(terms, settle=lambda sums: sums, join=np.concatenate):
     return terms[0]
 
 
+def in_front(array: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """Axes, in row order, as one axis that comes first."""
+    front = np.moveaxis(array, axes, range(len(axes)))
+    return front.reshape((int(np.prod(front.shape[:len(axes)], dtype=np.int64)), *front.shape[len(axes):]))
+
+
 def along(array: np.ndarray, axes: tuple[int, ...], add) -> np.ndarray:
     """Apply `add`, which sums along axis 0, to axes taken together in row order; they stay with length 1."""
-    front = np.moveaxis(array, axes, range(len(axes)))
-    count, kept = int(np.prod(front.shape[:len(axes)], dtype=np.int64)), front.shape[len(axes):]
-    total = add(front.reshape((count, *kept))) if count else np.zeros(kept, array.dtype)
-    return np.expand_dims(total, axes)
+    terms = in_front(array, axes)
+    return np.expand_dims(add(terms) if len(terms) else np.zeros(terms.shape[1:], array.dtype), axes)
+
+
+def columns(channels: int, length: int, index: np.ndarray) -> np.ndarray:
+    """Where the columns `index` of so many rows of a length lie in their elements, in order."""
+    return (np.arange(channels)[:, np.newaxis] * length + index).reshape(-1)
 
 
 def pairwise(array: np.ndarray, axis=None, keepdims: bool = False) -> np.ndarray:

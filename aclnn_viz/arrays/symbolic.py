@@ -13,45 +13,35 @@ from pathlib import Path
 
 from sympy import Add, Indexed, IndexedBase, Integer, KroneckerDelta, Mul, S, Sum, Symbol, exp, expand, log, sqrt
 
+from aclnn_viz.arrays.lettered import KINDS, RANK, LetteredArray, LetteredArrays
 from aclnn_viz.arrays.steps import (
     BOOL, INT, REAL, Above, AtLeast, Ceil, Digit, Erf, Floor, Magnitude, Nearest, Pieces, Refused, Truncated, Whether, broadcast, chosen,
-    equal, exact, fitted, flat, negated, same_length)
+    equal, exact, fitted, flat, generic, negated, same_length)
 from aclnn_viz.arrays.views import by_key, named, of_source
 from derivations.prover.expressions import fresh_index
 
-RANK = {BOOL: 0, INT: 1, REAL: 2}
+OPERATIONS = {"add": lambda a, b: a + b, "mul": lambda a, b: a * b, "sub": lambda a, b: a - b, "truediv": lambda a, b: a / b,
+              "floordiv": lambda a, b: Floor(a / b), "and": lambda a, b: a * b, "or": lambda a, b: a + b - a * b,
+              "lt": lambda a, b: Above(b - a), "gt": lambda a, b: Above(a - b), "le": lambda a, b: AtLeast(b - a),
+              "ge": lambda a, b: AtLeast(a - b), "eq": equal, "ne": lambda a, b: negated(equal(a, b))}
 STEPS = "floor", "round", "trunc", "ceil", f"astype {INT}"
 FAR = 1e4  # what usual numbers do not reach, nor its reciprocal
 
 
-class SymbolicArray:
+class SymbolicArray(LetteredArray):
     """One array. `deps` names the inputs that it is made of, as (name, index and place of a component), `slopes` those of them
 
     with which it moves, or turns where they compare. `cases` is (c, a, b) of a `where`. `source` is the component of an input
     of which alone this one is made, entry by entry.
     """
 
-    __array_ufunc__ = None
-
-    def __init__(self, xp, axes, entry, kind, key, deps, slopes, cases=None, leaf=None):
+    def __init__(self, xp, axes, entry, kind, key, deps, slopes, cases=None):
         self.xp, self.axes, self._entry, self.dtype, self.key, self.deps, self.slopes = xp, axes, entry, kind, key, deps, slopes
-        self.cases, self.leaf, self._known, self._shared, self._seen_by = cases, leaf, {}, {}, None
+        self.cases, self.leaf, self._known, self._shared, self._seen_by = cases, None, {}, {}, None
         self.made_by, self.source, self.places, self.place = "", None, None, xp.place()
 
     ndim = property(lambda self: len(self.axes))
-    size = property(lambda self: self.xp.number(Mul(*(n for axis in self.axes for n in axis))))
-    shape = property(lambda self: tuple(self.xp.number(Mul(*axis)) for axis in self.axes))
-    T = property(lambda self: self.xp.permute_dims(self, range(self.ndim)[::-1]))
-
-    def __len__(self):
-        raise Refused("a length is used as a Python number, and here it is a symbol that stands for any length")
-
-    __iter__ = __float__ = __len__
-
-    def __index__(self):
-        if self.value.is_Integer:
-            return int(self.value)
-        raise Refused("a length is used as a Python number, and here it is a symbol that stands for any length")
+    lengths = property(lambda self: tuple(Mul(*axis) for axis in self.axes))
 
     def at(self, axes, index):
         """The entry at the index of an array with these axes, to which this one is broadcast."""
@@ -82,44 +72,12 @@ class SymbolicArray:
     def __bool__(self):
         return self.xp.decide(self.value)
 
-    def __getitem__(self, index):
-        return self.xp.part(self, index if isinstance(index, tuple) else (index,))
-
-    def astype(self, dtype):
-        return self.xp.astype(self, dtype)
-
-    __hash__ = object.__hash__
-    __neg__ = lambda a: a * -1
-    __pos__ = lambda a: a
-    __abs__ = lambda a: a.xp.abs(a)
-    __invert__ = lambda a: a.xp.logical_not(a)
-    __pow__ = lambda a, b: a.xp.pow(a, b)
-
-
-def _operator(name, f, kind=None):
-    def method(a, b):
-        return a.xp.each(name, f, kind, a, b)
-
-    def swapped(a, b):
-        return a.xp.each(name, f, kind, b, a)
-    return method, swapped
-
-
-for _name, _f in {"add": lambda a, b: a + b, "mul": lambda a, b: a * b, "sub": lambda a, b: a - b, "truediv": lambda a, b: a / b,
-                  "floordiv": lambda a, b: Floor(a / b), "and": lambda a, b: a * b, "or": lambda a, b: a + b - a * b}.items():
-    _kind = {"truediv": REAL, "floordiv": INT}.get(_name)
-    for _way, _method in zip(("", "r"), _operator(_name, _f, _kind)):
-        setattr(SymbolicArray, f"__{_way}{_name}__", _method)
-for _name, _f in {"lt": lambda a, b: Above(b - a), "gt": lambda a, b: Above(a - b), "le": lambda a, b: AtLeast(b - a),
-                  "ge": lambda a, b: AtLeast(a - b), "eq": equal, "ne": lambda a, b: negated(equal(a, b))}.items():
-    setattr(SymbolicArray, f"__{_name}__", _operator(_name, _f, BOOL)[0])
-
 
 def _of_each(name, f, kind=REAL):
     return lambda self, *arrays: self.each(name, f, kind, *arrays)
 
 
-class SymbolicArrays:
+class SymbolicArrays(LetteredArrays):
     """The namespace of a page over symbolic arrays.
 
     `decide(expression)` answers a question of the page's own Python, such as whether a size is 1. `granted` maps arrays
@@ -127,18 +85,11 @@ class SymbolicArrays:
     all indices into an axis, `divisors` what was divided by. `held` is None, or has by name the maxima, each then an input.
     """
 
-    float64, float32, int64, int32, bool, pi = REAL, REAL, INT, INT, BOOL, S.Pi
+    pi = S.Pi
 
     def __init__(self, decide, held=None):
         self._decide, self.held, self.arrays, self.granted, self.assumed, self.lookups, self.view = decide, held, {}, {}, {}, [], None
         self.views, self.names, self.divisors = {}, {}, {}
-
-    def __getattr__(self, name):
-        raise Refused(f"xp.{name} is not known")
-
-    def float(self, x):
-        """Python's `float` in a page: sizes stay what they are."""
-        return x if isinstance(x, SymbolicArray) else float(x)
 
     @staticmethod
     def of_page(frame):
@@ -254,6 +205,9 @@ class SymbolicArrays:
         return self.made(axes, lambda *i: f(*(a.at(axes, i) for a in arrays)), self._kind(arrays, kind), (name,), *arrays,
                          slopes=frozenset() if name in STEPS else None, entrywise=True)
 
+    def infix(self, name, a, b):
+        return self.each(name, OPERATIONS[name], KINDS.get(name), a, b)
+
     def _at_place(self, x, top):
         """Where an array is its own maximum: only at that place, as one entry alone is."""
         def entry(*i):
@@ -278,12 +232,6 @@ class SymbolicArrays:
     maximum = _of_each("maximum", lambda a, b: b + (a - b) * Above(a - b), None)
     minimum = _of_each("minimum", lambda a, b: b - (b - a) * Above(b - a), None)
     logical_not = _of_each("not", negated, BOOL)
-    add, subtract, multiply, divide = (_of_each(n, f, k) for n, f, k in (
-        ("add", lambda a, b: a + b, None), ("sub", lambda a, b: a - b, None), ("mul", lambda a, b: a * b, None),
-        ("truediv", lambda a, b: a / b, REAL)))
-    logical_and = lambda self, a, b: self.lift(a) & b
-    logical_or = lambda self, a, b: self.lift(a) | b
-    asarray = lambda self, x, dtype=None: self.lift(x) if dtype is None else self.astype(x, dtype)
 
     def pow(self, x, power):
         power = self.lift(power).value
@@ -292,11 +240,6 @@ class SymbolicArrays:
 
     def _refuse(self, why):
         raise Refused(why)
-
-    def clip(self, x, low=None, high=None, **ends):
-        low, high = ends.get("min", low), ends.get("max", high)
-        x = x if low is None else self.maximum(x, low)
-        return x if high is None else self.minimum(x, high)
 
     def astype(self, x, dtype):
         if dtype not in RANK:
@@ -340,11 +283,6 @@ class SymbolicArrays:
         value = self.lift(value)
         return self.made(x.axes, lambda *_: value.value, x.dtype, ("full", x.axes, x.dtype), value)
 
-    zeros_like = lambda self, x: self.full_like(x, 0)
-    ones_like = lambda self, x: self.full_like(x, 1)
-    zeros = lambda self, shape, dtype=REAL: self.full(shape, 0, dtype)
-    ones = lambda self, shape, dtype=REAL: self.full(shape, 1, dtype)
-
     def arange(self, stop, dtype=INT):
         n = self.lift(stop).value
         return self.made(((n,),), lambda i: i[0], dtype, ("arange", n, dtype))
@@ -357,26 +295,9 @@ class SymbolicArrays:
         return self._through(x, ("permuted",), lambda x: self.made([x.axes[k] for k in order], entry, x.dtype, ("permuted", order), x)) \
             if not x.cases else self._refuse("axes are moved of indices that where chose, which is not known")
 
-    transpose = permute_dims
-
-    def moveaxis(self, x, source, destination):
-        order = [k for k in range(x.ndim) if k != source % x.ndim]
-        order.insert(destination % x.ndim, source % x.ndim)
-        return self.permute_dims(x, order)
-
-    def expand_dims(self, x, axis=0):
-        at = axis % (x.ndim + 1)
-        return self.part(x, (slice(None),) * at + (None,))
-
     def reshape(self, x, shape):
-        shape = shape if isinstance(shape, tuple) else (shape,)
-        wanted = [None if isinstance(n, int) and n == -1 else self.lift(n).value for n in shape]
-        total = Mul(*(n for axis in x.axes for n in axis))
-        rest = total / Mul(*(n for n in wanted if n is not None))
-        wanted = [rest if n is None else n for n in wanted]
-        if expand(Mul(*wanted) - total) != 0 or not all(n.is_integer for n in wanted):
-            raise Refused(f"{total} entries are not known to fill the shape {' x '.join(map(str, wanted))}")
-        return self._through(x, ("reshape",), lambda part: self._reshaped(part, tuple(wanted)))
+        wanted = self.wanted(x, shape)
+        return self._through(x, ("reshape",), lambda part: self._reshaped(part, wanted))
 
     def _reshaped(self, x, wanted):
         """Old lengths and new axes are grouped where their products meet; within a group an index is a flat number."""
@@ -410,14 +331,7 @@ class SymbolicArrays:
             return x.at(x.axes, tuple(tuple(next(parts) for _ in axis) for axis in x.axes))
         return self.made(axes, entry, x.dtype, ("reshape", tuple(axes)), x)
 
-    def part(self, x, index):
-        if any(isinstance(i, SymbolicArray) and i.ndim for i in index):
-            if len(index) == 1 and index[0].dtype == INT:
-                return self.take(x, index[0], axis=0)
-            raise Refused("an array is used as an index, which take is for")
-        given = sum(i is not None and i is not Ellipsis for i in index)
-        at = next((k for k, i in enumerate(index) if i is Ellipsis), len(index))
-        index = index[:at] + (slice(None),) * (x.ndim - given) + index[at + 1:]
+    def parted(self, x, index):
         axes, plan, places, old = [], [], [], iter(enumerate(x.axes))
         for i in index:
             if i is None:
@@ -426,9 +340,7 @@ class SymbolicArrays:
             k, axis = next(old)
             length = Mul(*axis)
             if isinstance(i, slice):
-                if i.step not in (None, 1):
-                    raise Refused("a slice with a step is not known")
-                first, last = (default if end is None else self._end(end, length) for end, default in ((i.start, S.Zero), (i.stop, length)))
+                first, last = self.ends(i, length)
                 whole = first == 0 and expand(last - length) == 0
                 plan.append((len(axes), S.Zero if whole else first, axis if whole else None))
                 axes.append(axis if whole else () if expand(last - first) == 1 else (expand(last - first),))
@@ -436,7 +348,7 @@ class SymbolicArrays:
                     self.lookups.append((S.One, first, length, self.place()))
                     self.lookups.append((S.One, expand(last - 1), length, self.place()))
             else:
-                place = self._end(i, length)
+                place = self.place_in(i, length)
                 self.lookups.append((S.One, place, length, self.place()))
                 plan.append((None, place, None))
                 places.append((k, place))
@@ -453,14 +365,10 @@ class SymbolicArrays:
         axis, place = places[0] if x.leaf and len(places) == 1 else (0, None)
         deps = frozenset([(x.leaf, (sum(map(len, x.axes[:axis])), place))]) if place is not None and x.axes[axis] else None
         if x.cases:
-            return self.where(*(self.part(self.broadcast_to(part, x.axes), index) for part in x.cases))
+            return self.where(*(self.parted(self.broadcast_to(part, x.axes), index) for part in x.cases))
         made = self.made(axes, entry, x.dtype, ("part", tuple(axes), tuple(plan)), x, deps=deps)
         made.source = made if deps else None
         return made
-
-    def _end(self, i, length):
-        e = self.lift(i).value
-        return e + length if e.could_extract_minus_sign() else e
 
     def take(self, x, index, axis=0):
         axis %= x.ndim
@@ -488,10 +396,10 @@ class SymbolicArrays:
         return self.made(axes, entry, x.dtype, ("take", axis), x, index, slopes=x.slopes)
 
     def _looked_up(self, index, length, condition):
-        generic = tuple(tuple(Symbol(f"i{at}_{k}", integer=True) for k in range(len(axis))) for at, axis in enumerate(index.axes))
+        at = generic(index.axes)
         with self.seen_by(named):
-            c = S.One if condition is None else condition.at(index.axes, generic)
-            self.lookups.append((c, index.at(index.axes, generic), length, self.place()))
+            c = S.One if condition is None else condition.at(index.axes, at)
+            self.lookups.append((c, index.at(index.axes, at), length, self.place()))
 
     def concat(self, arrays, axis=0):
         return Pieces(self, [self.lift(a) for a in arrays], axis)
@@ -547,10 +455,7 @@ class SymbolicArrays:
     # Functions along axes.
 
     def _along(self, x, axis, keepdims):
-        chosen = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-        if any(not -x.ndim <= a < x.ndim for a in chosen):
-            raise Refused(f"there is no axis {axis} of an array of {x.ndim} axes")
-        chosen = sorted({a % x.ndim for a in chosen})
+        chosen = self.axes_of(x, axis)
         axes = [() if a in chosen else own for a, own in enumerate(x.axes) if keepdims or a not in chosen]
 
         def index(i, inner):
@@ -570,7 +475,7 @@ class SymbolicArrays:
             bound = [fresh_index("s") for _ in lengths]
             e = x.at(x.axes, index(i, bound))
             return Sum(e, *[(s, S.Zero, n - 1) for s, n in zip(bound, lengths)][::-1]) if bound else e
-        return self.made(axes, entry, INT if x.dtype == BOOL else x.dtype, ("sum", tuple(chosen), keepdims), x)
+        return self.made(axes, entry, INT if x.dtype == BOOL else x.dtype, ("sum", chosen, keepdims), x)
 
     def mean(self, x, /, *, axis=None, keepdims=False):
         chosen, _, _ = self._along(x, axis, keepdims)
@@ -592,7 +497,7 @@ class SymbolicArrays:
                 inner.append(place)
             return inner
         self.assumed[f"one entry alone is the {name}imum"] = None
-        made = self.made(axes, lambda *i: x.at(x.axes, index(i, places(*i))), x.dtype, (name, tuple(chosen), keepdims), x)
+        made = self.made(axes, lambda *i: x.at(x.axes, index(i, places(*i))), x.dtype, (name, chosen, keepdims), x)
         made.places = {x.key: places} if keepdims else None
         return made
 

@@ -9,7 +9,9 @@ import atexit
 import os
 import threading
 import time
+from contextlib import suppress
 from functools import cache
+from queue import SimpleQueue
 
 import numpy as np
 
@@ -17,7 +19,7 @@ from aclnn_viz.errors import problem
 
 SPINS = 400_000  # turns of half a nanosecond and more: some tenths of a millisecond
 WORDS = 64
-LEFT, DONE, TASK, TABLE, PARTS, COUNT = (8 * 8 * k for k in range(6))  # in bytes, each in a line of the cache of its own
+LEFT, DONE, TASK, TABLE, PARTS, COUNT, BUSY = (8 * 8 * k for k in range(7))  # in bytes, each in a line of the cache of its own
 
 
 @cache
@@ -74,7 +76,9 @@ def native():
 
     @njit(nogil=True)
     def start(words, task, table, parts, count):
-        team, turns = words.ctypes.data, 0
+        free = exchange(words.ctypes.data + BUSY, 0, 1)
+        mine = words if free else np.zeros(WORDS, np.int64)  # else another thread of the caller's uses the team
+        team, turns = mine.ctypes.data, 0
         store(team + TASK, task)
         store(team + TABLE, table)
         store(team + PARTS, parts)
@@ -82,11 +86,13 @@ def native():
         store(team + DONE, 0)
         store(team + LEFT, (((load(team + LEFT) >> 32) + 1) << 32) + count)
         while load(team + LEFT) & 0xFFFFFFFF:
-            serve(words, 1)
+            serve(mine, 1)
         while load(team + DONE) != count:
             turns += 1
             if turns > SPINS:
                 rest(team)
+        if free:
+            store(words.ctypes.data + BUSY, 0)
 
     return start, serve
 
@@ -134,28 +140,34 @@ def shared(loop, kinds: tuple):
 
 
 class Team:
-    """So many threads, of which one is whoever calls."""
+    """So many threads, or as many as the system gives, of which one is whoever calls.
+
+    An interrupt may come between any two steps of a caller's Python: what is taken and given back there would stay taken.
+    """
 
     def __init__(self, count: int):
-        self._words, self._free, self._asleep, self._helpers = np.zeros(WORDS, np.int64), threading.Lock(), [], count - 1
-        for _ in range(self._helpers):
-            threading.Thread(target=self._help, name="loops", daemon=True).start()
+        self._words, self._wake, self._asleep, self._helpers = np.zeros(WORDS, np.int64), SimpleQueue(), [], 0
+        with suppress(RuntimeError):
+            while self._helpers < count - 1:
+                threading.Thread(target=self._help, name="loops", daemon=True).start()
+                self._helpers += 1
         atexit.register(self._rest, os.getpid())
 
     def _rest(self, process):
         """Wait until all sleep: a thread that comes back from compiled code while Python ends would end the process."""
-        for _ in range(10_000):  # one that has failed never does
-            if process != os.getpid() or len(self._asleep) == self._helpers:
+        calm = 0  # seen so twice: between the two one that has just woken says so
+        for _ in range(10_000):  # one that has failed never sleeps
+            calm = calm + 1 if self._wake.empty() and len(self._asleep) == self._helpers else 0
+            if process != os.getpid() or calm == 2:
                 break
             time.sleep(1e-4)
 
     def _help(self):
-        serve, wake = native()[1], threading.Lock()
-        wake.acquire()
         while True:
-            self._asleep.append(wake)
-            wake.acquire()
-            serve(self._words, SPINS)
+            self._asleep.append(None)
+            self._wake.get()
+            self._asleep.pop()
+            native()[1](self._words, SPINS)
 
     def run(self, loop, parts: np.ndarray, arguments: list) -> None:
         """Run a compiled loop over (part, first, last) of each row of `parts`."""
@@ -163,16 +175,9 @@ class Team:
             raise ValueError(problem("a loop takes arrays whose elements lie in order", "one with gaps, or turned", "copy it first"))
         share, size = shared(loop, tuple([(one.dtype, one.ndim) if isinstance(one, np.ndarray) else type(one) for one in arguments]))
         table = np.zeros(size + len(parts), np.int64)  # the arguments, and which parts are done
-        if self._free.acquire(False):
-            try:
-                for _ in range(min(len(self._asleep), len(parts) - 1)):
-                    self._asleep.pop().release()
-                done = share(self._words, parts, table, *arguments)
-            finally:
-                self._free.release()
-        else:  # another thread of the caller's uses the team
-            done = share(np.zeros(WORDS, np.int64), parts, table, *arguments)
-        if not done:
+        for _ in range(min(len(self._asleep), len(parts) - 1) - self._wake.qsize()):
+            self._wake.put(None)
+        if not share(self._words, parts, table, *arguments):
             raise MemoryError(problem("a loop gets the memory that it works in", "an error, which is printed above", "use smaller shapes"))
 
 

@@ -104,11 +104,9 @@ def _inferred(op: Operator, given: dict, names: set[str]) -> tuple:
     for name in (op.first, op.like, *op.upstream):
         if isinstance(given.get(name), np.ndarray) and given[name].ndim and op.tensors[name].shape == \
                 op.tensors[op.first].shape:
-            text = {f"{other}_ndim": value.ndim for other, value in given.items()
-                    if isinstance(value, np.ndarray) and f"{other}_ndim" in names}
-            text |= {f"{other}_shape": value.shape for other, value in given.items()
-                     if isinstance(value, np.ndarray) and f"{other}_shape" in names}
-            return given[name].shape, text | given
+            options = {f"{other}_{what}": getattr(value, what) for other, value in given.items() if isinstance(value, np.ndarray)
+                       for what in ("ndim", "shape") if f"{other}_{what}" in names}
+            return given[name].shape, options | given
     return None, given
 
 

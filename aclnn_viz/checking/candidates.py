@@ -49,8 +49,9 @@ def _in_words(kind: str, words: str, test: Callable[[CaseRun], bool]) -> Candida
     return Candidate(kind, lambda: ("", "", words), test)
 
 
-def _line(file: str, line) -> str:
-    return message("{file}, line {line},", file=file, line=line)
+def _line(unit: Unit, line) -> str:
+    return message("{file}, line {line}, written out", file=unit.file, line=line) if unit.out else message(
+        "{file}, line {line}", file=unit.file, line=line)
 
 
 def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
@@ -58,44 +59,63 @@ def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
     variant = Variant(lambda: edit.page, only=only)
 
     def texts():
-        place = _line(edit.file, edit.line)
+        place = _line(edit.unit, edit.line)
         if only:
-            place = message("{place} for {outputs} alone", place=place, outputs=linked("{some} and {more}", sorted(only)))
+            place = message("{place}, for {outputs} alone", place=place, outputs=linked("{some} and {more}", sorted(only)))
         return place, edit.before, edit.after
     return Candidate(edit.kind, texts, lambda one: one.matches(variant))
 
 
 def pairs(some: Iterable[Edit], harmless: Callable[[Edit], bool]) -> Iterator[Candidate]:
-    """Every two edits of one statement that each leave right what the kernel computes rightly; and the same exchange
-    of names in two places of a function. Statements with few edits come first: a long one has thousands of pairs."""
+    """Every two edits of one statement that each leave right what the kernel computes rightly; and what is taken for the same in
+    several places of a function. Statements with few edits come first: a long one has thousands of pairs."""
     by_statement: dict[int, list[Edit]] = {}
-    by_exchange: dict[tuple, list[Edit]] = {}
+    some = tuple(some)
+    yield from exchanges(some, harmless)
     for edit in some:
-        if edit.kind == "name" and isinstance(edit.change.node, ast.Name):
-            exchanged = edit.unit.name, edit.change.node.id, edit.change.values["id"]
-            by_exchange.setdefault(exchanged, []).append(edit)
-        elif edit.kind != "name" and not edit.change.drops:
+        if edit.kind != "name" and not edit.change.drops:
             by_statement.setdefault(id(edit.statement), []).append(edit)
-    for alike in sorted((*by_exchange.values(), *by_statement.values()), key=len):
+    for alike in sorted(by_statement.values(), key=len):
         kept = [edit for edit in alike if harmless(edit)] if len(alike) > 1 else ()
         for first, second in combinations(kept, 2):
             if first.change.node is not second.change.node:
-                yield _pair(first, second)
+                yield _together(first, second)
 
 
-def _pair(first: Edit, second: Edit) -> Candidate:
+def exchanges(some: Iterable[Edit], harmless: Callable[[Edit], bool] = lambda edit: True) -> Iterator[Candidate]:
+    """What is taken for the same in two places of a function, and in all."""
+    by_exchange: dict[tuple, list[Edit]] = {}
+    for edit in some:
+        if edit.change.exchange:
+            by_exchange.setdefault((edit.unit.name, *edit.change.exchange), []).append(edit)
+    for alike in sorted(by_exchange.values(), key=len):
+        kept = [edit for edit in alike if harmless(edit)] if len(alike) > 1 else []
+        for places in (*combinations(kept, 2), *[tuple(kept)] * (len(kept) > 2)):
+            if len({(id(edit.change.node), *edit.change.values) for edit in places}) == len(places):
+                yield _together(*places)
+
+
+def _together(*some: Edit) -> Candidate:
+    first = some[0]
+
+    def made() -> ExitStack:
+        stack = ExitStack()
+        for edit in some:
+            stack.enter_context(edit.change.made())
+        return stack
+
     @cache
     def page():
-        with first.change.made(), second.change.made():
+        with made():
             return first.unit.page()
 
     def texts():
-        with first.change.made(), second.change.made():
-            after = [head(edit.statement) for edit in (first, second)]
-        if first.statement is second.statement:
-            return _line(first.file, first.line), first.before, after[0]
-        place = message("{file}, lines {first} and {second},", file=first.file, first=first.line, second=second.line)
-        return place, f"{first.before}; {second.before}", "; ".join(after)
+        with made():
+            after = dict.fromkeys(head(edit.statement) for edit in some)
+        lines = dict.fromkeys(str(edit.line) for edit in some)
+        place = _line(first.unit, *lines) if len(lines) == 1 else message("{file}, lines {lines}", file=first.file, lines=linked(
+            "{some} and {more}", lines))
+        return place, "; ".join(dict.fromkeys(edit.before for edit in some)), "; ".join(after)
     variant = Variant(page)
     return Candidate("two edits", texts, lambda one: one.matches(variant))
 
@@ -397,7 +417,7 @@ class _Site:
 
         def texts():
             lines = dict.fromkeys(str(change.line) for change in self.changes)
-            return (_line(self.unit.file, linked("{some} and {more}", lines)), self.before,
+            return (_line(self.unit, linked("{some} and {more}", lines)), self.before,
                     message("{before}\n    where {sum}: {change}", before=self.before, sum=self.text, change=words))
         return Candidate("sum", texts, lambda one: one.matches(variant))
 
@@ -530,7 +550,7 @@ def fitted(slot: Slot, failing: list[CaseRun]) -> Candidate | None:
     text, number_of = found
     before, after = slot.texts
 
-    return Candidate("constant", lambda: (_line(slot.unit.file, slot.change.line), before, after.replace(FITTED, text)),
+    return Candidate("constant", lambda: (_line(slot.unit, slot.change.line), before, after.replace(FITTED, text)),
                      lambda one: one.agrees(slot.values(one, number_of(one))))
 
 

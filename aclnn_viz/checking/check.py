@@ -33,6 +33,7 @@ from aclnn_viz.devices.device import is_device
 from aclnn_viz.devices.peers import is_peer
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import flag, function, listed, loaded, need, problem, shown, whole
+from aclnn_viz.notebook import noted
 from aclnn_viz.operators import Operator, operator, operators, registry
 from aclnn_viz.storage.cases import INDEX
 from aclnn_viz.storage.own import as_array, load
@@ -97,7 +98,7 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
         if isinstance(limit, bool) or not isinstance(limit, Real) or not 0 < float(limit) < 1e9:
             raise TypeError(problem(f"{name} is a number of seconds", shown(limit), "pass such as 60.0"))
     time_limit, call_limit = float(time_limit), float(call_limit)
-    progress is None or function("progress", progress)
+    progress = noted if progress is None else function("progress", progress)
     dump = None
     if _names_a_dump(op):
         if kernel is None:

@@ -1,12 +1,12 @@
 """A small case on which a kernel is wrong: cut to the smallest shape, then to the simplest numbers, as long as it stays wrong."""
 
-import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+from aclnn_viz.accuracy.report import strict
 from aclnn_viz.cases import default, files
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.case_run import CaseRun
@@ -85,33 +85,29 @@ class Counterexample:
 def _text(array: np.ndarray) -> str:
     if array.size > PRINTED:
         return tr("array of shape {shape}", shape=array.shape)
-    shown = array.astype(np.float64) if array.dtype.kind not in "iub" else array
-    return f"{np.array2string(shown, precision=9, separator=', ', max_line_width=10**6).replace(chr(10), '')}" \
+    return f"{np.array2string(_wide(array), precision=9, separator=', ', max_line_width=10**6).replace(chr(10), '')}" \
            f" ({array.dtype})"
 
 
 def _literal(value) -> str:
     if not isinstance(value, np.ndarray):
         return repr(value)
-    wide = value.astype(np.float64) if value.dtype.kind not in "iub" else value
-    text = re.sub(r"\b(nan|inf)\b", r"np.\1", repr(wide.tolist()))
+    text = re.sub(r"\b(nan|inf)\b", r"np.\1", repr(_wide(value).tolist()))
     return f'np.array({text}, "{value.dtype}")'
 
 
 def _plain(value):
     """Nested lists of numbers; of a large array only the shape; numbers that are not finite as texts."""
     if not isinstance(value, np.ndarray):
-        return value if not isinstance(value, float) or math.isfinite(value) else repr(value)
+        return strict(value)
     if value.size > 1000:
         return {"shape": list(value.shape), "dtype": str(value.dtype)}
-    wide = value.astype(np.float64) if value.dtype.kind not in "iub" else value
-    return _nested(wide.tolist())
+    return strict(_wide(value).tolist())
 
 
-def _nested(value):
-    if isinstance(value, list):
-        return [_nested(item) for item in value]
-    return value if not isinstance(value, float) or math.isfinite(value) else repr(value)
+def _wide(array: np.ndarray) -> np.ndarray:
+    """An array in a format that all know."""
+    return array.astype(np.float64) if array.dtype.kind not in "iub" else array
 
 
 def shrink(found: CaseRun, tested: KernelUnderTest, seconds: float) -> CaseRun:

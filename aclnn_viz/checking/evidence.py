@@ -18,6 +18,7 @@ from aclnn_viz.checking.judge import Prepared, bound, documented, judge, once_pe
 from aclnn_viz.checking.kernel_call import Outcome, repeated, repeats, run
 from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.dtypes import float_format
+from aclnn_viz.notebook import noted
 from aclnn_viz.words.messages import linked, message
 
 DIVISORS = (2, 4, 8, 16, 32, 64)
@@ -121,7 +122,7 @@ class Evidence:
 
 
 def examine(kernel: Callable, cases: Sequence[Ready | Prepared], time_limit: float = 600.0, call_limit: float | None = None,
-            progress: Callable | None = None, takes: Callable[[Case], bool] = lambda made: False,
+            progress: Callable = noted, takes: Callable[[Case], bool] = lambda made: False,
             enough: float = float("inf")) -> Evidence:
     """Run a kernel on cases, one after another, and judge what it returns.
 
@@ -129,7 +130,7 @@ def examine(kernel: Callable, cases: Sequence[Ready | Prepared], time_limit: flo
     wrong on some cases is not run on more after `enough` seconds of processor time of its own: the rest of the time explains it.
     """
     evidence = Evidence()
-    for number, one in enumerate(progress(cases, len(cases)) if progress else cases):
+    for number, one in enumerate(progress(cases, len(cases) if hasattr(cases, "__len__") else None)):
         if evidence.running > enough and any(seen.misses for seen in evidence.seen):
             evidence.unrun = message("stopped, since it is wrong and slow: {n} of {all} cases were not run", n=len(cases) - number, all=len(cases))
             break
@@ -175,7 +176,7 @@ def _examined(evidence: Evidence, kernel: Callable, one: Ready | Prepared, call_
 
 
 def examine_deeper(evidence: Evidence, kernel: Callable, cases: Iterable[Prepared], end: float,
-                   call_limit: float | None = None, progress: Callable | None = None,
+                   call_limit: float | None = None, progress: Callable = noted,
                    takes: Callable[[Case], bool] = lambda made: False) -> None:
     """Go on with the cases of a deep check, until some are wrong, and then run small ones again in another order, as far
     as a time on the clock allows.
@@ -183,7 +184,7 @@ def examine_deeper(evidence: Evidence, kernel: Callable, cases: Iterable[Prepare
     Of large cases only the wrong ones are kept: all of them together would fill the memory.
     """
     wrong = 0
-    for prepared in progress(cases, None) if progress else cases:
+    for prepared in progress(cases, None):
         outcome, one, fault = _examined(evidence, kernel, prepared, call_limit, takes)
         misses = one.misses if one else []
         if one:

@@ -6,15 +6,14 @@ named confidently only if it agrees with the kernel on every case, and no other 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
 import numpy as np
 
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.candidates import (
-    fitted, moved, of_edit, pairs, read_and_written, reduced, scaled_output, slots,
-    taken_for_others)
+    exchanges, fitted, moved, of_edit, pairs, read_and_written, reduced, scaled_output, slots, taken_for_others)
 from aclnn_viz.checking.case_run import SINGLE, Candidate, CaseRun, Variant, cheapest_first, is_single, leaders
 from aclnn_viz.checking.conditions import Condition, Traits, separating, stands
 from aclnn_viz.checking.evidence import Budget, KernelUnderTest
@@ -26,6 +25,7 @@ from aclnn_viz.dtypes import float_format, ulp
 from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.operators.faults.edits import Edit, edits, rarer
 from aclnn_viz.operators.faults.fault import faulty_kernel
+from aclnn_viz.operators.faults.written_out import written_out
 from aclnn_viz.words.messages import linked, message, tr
 
 SMALLEST = 12  # of the failing cases, to look for what is like them where no fault agrees with all
@@ -191,10 +191,15 @@ class Explanation:
     law: Condition | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def of_mend(cls, found: Mend, cases: int) -> "Explanation":
+    def of_mend(cls, found: Mend) -> "Explanation":
         return cls("arrangement" if found.lost else "mended", str(found), found.line, found.before, found.after,
-                   message("with it your kernel is right on all of {n} cases", n=cases), equal=found.equal, holds=found.right,
+                   message("with it your kernel is right on all of {n} cases", n=found.cases), equal=found.equal, holds=found.right,
                    yours=found)
+
+    @classmethod
+    def of_form(cls, text: str, seen: Sequence[CaseRun]) -> "Explanation":
+        """Of runs of which nothing but the form is wrong, what `text` says."""
+        return cls("form", text, "", "", "", message("so it is on all of {n} cases", n=len(seen)), holds=lambda one: not in_documented_form(one).misses)
 
     @property
     def mends(self) -> bool:
@@ -223,7 +228,12 @@ def explain(op, seen: Sequence[CaseRun], seconds: float, fresh: Callable[[], lis
     if not failing or not all(one.usable for one in failing) or all(one.subtle for one in failing):
         return None
     passing = sorted((one for one in seen if not one.misses and one.usable), key=lambda one: one.size)
-    return _searched(op, cheapest_first(failing), passing, fresh, Budget(seconds), right)
+    wide, budget = [one for one in failing if not one.narrow], Budget(seconds)
+    if not wide or len(wide) == len(failing):
+        return _searched(op, cheapest_first(failing), passing, fresh, budget, right)
+    failing = [*cheapest_first(wide), *(one for one in failing if one.narrow)]  # a kernel may compute in the format that it is given
+    loose, others = ([one.loose for one in some] for some in (failing, passing))
+    return _searched(op, loose, others, lambda: [one.loose for one in fresh()], budget, right)
 
 
 def _searched(op, failing, passing, fresh, budget, right) -> Explanation | None:
@@ -250,14 +260,16 @@ def _searched(op, failing, passing, fresh, budget, right) -> Explanation | None:
 
 
 def _as_one(op, failing, passing, fresh, budget, right) -> Explanation | None:
-    for stage in (_named, _plain, _edited, _sums, _constants, _pairs):
+    for stage in (_named, _plain, _edited, _written_out, _sums, _constants, _pairs):
         found = sorted(stage(op, failing, passing, budget), key=lambda one: one.size)
         whole = [one for at, one in enumerate(found) if (at < SHOWN or not budget.over)
                  and all(one.same(other) for other in passing)]
         if whole:
+            every = (*failing, *passing, *fresh())
             whole = [one for one in whole if all(one.same(other) for other in fresh())]
+            sharp = [one for one in whole if all(one.same(replace(other, slack=0.0)) for other in every if other.slack)]
             if whole:
-                return _in_words(whole, len(failing) + len(passing) + len(fresh()))
+                return _in_words(sharp or whole, len(every), rounded=not sharp)
         for one in budget.within(found[:SHOWN]):
             if (text := _conditional(one, failing, passing, right)) and _tells(text, fresh()) and all(
                     _borne_out(one, text, other) for other in fresh()):
@@ -314,6 +326,11 @@ def _constants(op, failing, passing, budget) -> Iterator[Candidate]:
     for slot in budget.within(slots(op.page)):
         if slot.fit(failing[0]) is not None and (found := fitted(slot, failing)):
             yield from _agree([found], failing)
+
+
+def _written_out(op, failing, passing, budget) -> Iterator[Candidate]:
+    some = written_out(op.page)
+    yield from [*_agree(map(of_edit, budget.within(some)), failing)] or _agree(budget.within(exchanges(some)), failing)
 
 
 def _pairs(op, failing, passing, budget) -> Iterator[Candidate]:
@@ -375,12 +392,13 @@ def fresh_runs(tested: KernelUnderTest, seed: int, budget: Budget) -> Iterator[C
         yield from islice((fit for one in asked if one and (fit := in_documented_form(one)).usable), count)
 
 
-def _in_words(candidates: list[Candidate], cases: int, condition: Condition | None = None) -> Explanation:
+def _in_words(candidates: list[Candidate], cases: int, condition: Condition | None = None, rounded: bool = False) -> Explanation:
     first, *others = sorted({str(one): one for one in candidates}.values(), key=lambda one: (one.size, str(one)))
     equal = [one.brief for one in others if (one.name or one.after) != (first.name or first.after)]
     text = tuple(dict.fromkeys(equal))
     more = (message("and {n} others", n=len(text) - SHOWN),) if len(text) > SHOWN else ()
-    return Explanation(first.kind, str(first), first.where.strip(","), first.before, first.after,
-                       message("it gives your numbers on all of {n} cases", n=cases), condition.text if condition else "",
-                       text[:SHOWN] + more, lambda one: _borne_out(first, condition, one),
+    evidence = message("it gives your numbers on the one case that there is") if cases == 1 else message("it gives your numbers on all of {n} cases, in 16 bits up to roundings on the way", n=cases) if rounded else message(
+        "it gives your numbers on all of {n} cases", n=cases)
+    return Explanation(first.kind, str(first), first.where, first.before, first.after, evidence, condition.text if condition else "",
+                       text[:SHOWN] + more, lambda one: _borne_out(first, condition, one.loose if rounded else one),
                        law=condition if condition and not _excepts(condition.text) else None)

@@ -22,6 +22,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from aclnn_viz.accuracy.envelopes import envelope
+from aclnn_viz.accuracy.measures import farthest, same
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.cases import Case
 from aclnn_viz.cases.suites import Recipe, recipes
@@ -185,7 +186,7 @@ def explained(difference, one: Prepared, output: str, actual: np.ndarray, around
     mask, values = difference.values(one.case.inputs).get(output, (False, np.nan))
     with np.errstate(all="ignore"):
         there = round_to(np.broadcast_to(values, actual.shape), actual.dtype)
-    return np.broadcast_to(mask, actual.shape) & ((there == actual) | np.isnan(there) & np.isnan(actual))
+    return np.broadcast_to(mask, actual.shape) & same(there, actual)
 
 
 def pages(op) -> set:
@@ -240,7 +241,7 @@ def _judge_one(name: str, expected: Expected, actual: np.ndarray) -> list[Miss]:
     with np.errstate(all="ignore"):
         excess = np.abs(actual.astype(np.float64) - expected.truth.astype(np.float64)) / (expected.allowed + 1e-300)
     excess = np.where(wrong, np.nan_to_num(excess.astype(np.float64), nan=np.inf), -1.0)
-    at = tuple(int(k) for k in np.unravel_index(int(excess.argmax()), wrong.shape))
+    at = farthest(excess)
     text = message("{output} is wrong in {n} of {all} elements", output=name, n=int(wrong.sum()), all=wrong.size)
     return [Miss(name, text, wrong, at, float(actual[at]), float(expected.truth[at]), float(excess[at]))]
 
@@ -280,7 +281,7 @@ def _special(op, inputs, floats, expected, device, nan: bool) -> dict:
             finite, void = kind == 0, np.all([one[name] == 0 for one in drawn], axis=0)
             depends = np.zeros(part.truth.shape, bool)
             if replaced:
-                depends = ~np.all([_same(one[name], replaced[0][name]) for one in replaced[1:]], axis=0)
+                depends = ~np.all([same(one[name], replaced[0][name]) for one in replaced[1:]], axis=0)
             found[name] = replace(
                 part, undecided=part.undecided | ~agreed, nan_too=depends | ~finite | void,
                 another=np.where(depends, on_device[name].astype(np.float64), np.nan), infinite_too=kind == 3, zero_too=~finite & void)
@@ -295,10 +296,6 @@ def _kind(values) -> np.ndarray:
     """0 for a number, 1 and 2 for the infinities, 3 for a nan."""
     wide = np.asarray(values).astype(np.float64)
     return np.where(np.isnan(wide), 3, np.where(np.isinf(wide), 1 + (wide < 0), 0))
-
-
-def _same(a, b) -> np.ndarray:
-    return (a == b) | np.isnan(a) & np.isnan(b)
 
 
 def _far(op, inputs, floats, expected) -> dict:

@@ -64,7 +64,7 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
     if error is not None:
         trace = _trace(error)
         uncalled = isinstance(error, TypeError) and not trace  # not one line of the kernel was run
-        did = message("cannot be called with the keywords {keywords}: {error}", keywords=linked("{some}, {more}", copies),
+        did = message("cannot be called with the keywords {keywords}: {error}; signature= is for one that has others", keywords=linked("{some}, {more}", copies),
                       error=_in_words(error)) if uncalled else message("raises {error}", error=_in_words(error))
         return Outcome(None, did, by_code=isinstance(error, CODES), trace=trace)
     try:
@@ -150,7 +150,7 @@ def _as_expected(outputs: dict[str, np.ndarray], case: Case) -> dict[str, np.nda
 
 def _trace(error: BaseException) -> str:
     """The lines of the kernel's own files that led to an error, the last one first to blame."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent != HERE]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent not in (HERE, HERE.parent / "tiles")]
     return linked("{some}\n{more}", [
         message("{file}, line {line}, in {function}: {code}", file=frame.filename, line=frame.lineno, function=frame.name,
                 code=frame.line) for frame in frames[-FRAMES:]])

@@ -2,7 +2,8 @@
 
 Where the source of a kernel can be read, and it computes with array libraries alone, each of its lines is edited, like those of a
 page. An edit counts only if the kernel is right with it on all cases that were run, and on fresh ones. Among the edits are
-rearrangements: the same formula, in which nothing cancels or overflows. Nothing is changed but copies in memory.
+rearrangements: the same formula, in which nothing cancels or overflows. Nothing is changed but copies in memory. Where a library
+compiles for each shape, edits are tried with NumPy's functions in the place of its own, and what mends there again with its own.
 """
 
 import ast
@@ -31,6 +32,7 @@ from aclnn_viz.checking.kernel_call import run
 from aclnn_viz.operators.faults.edits import Change, changes, distance, head, names_of, statements
 from aclnn_viz.words.messages import linked, message
 
+COMPILING = "jax"
 LIBRARIES = {"numpy", "torch", "jax", "math", "ml_dtypes", "scipy", "functools", "itertools"}
 # What an edited copy must not do: reach files, processes, or code from texts.
 FORBIDDEN = {"open", "exec", "eval", "compile", "input", "print", "breakpoint", "globals", "locals", "vars", "setattr", "delattr",
@@ -47,7 +49,7 @@ FUNCTIONS = {"sum": ("mean",), "mean": ("sum",), "floor": ("rint", "round", "cei
 NUMBERS = (0.25, 0.5, 1.0, 2.0)  # by which a constant may be off
 RATES = (0.5, 2.0, -1.0)
 LAST = ("inserted", "name", "multiplied")  # kinds of edits that are tried last, in this order, as there are many of each
-EQUAL, SOME = 4, 6
+EQUAL, SOME, FEW = 4, 6, 3
 MEMORY = 2**30  # bytes that edited kernels may allocate beyond what the process has
 IDLE, LONGER = re.compile(r"[+-] 0(?:\.0)?\b|[*/] 1(?:\.0)?\b"), 9
 
@@ -57,6 +59,30 @@ EDITED = "<an edited kernel>"
 
 class Unreadable(Exception):
     """The source of a kernel cannot be edited."""
+
+
+class _Quick:
+    """A module of a library that compiles: NumPy's functions where it has them, else the module's own, which return NumPy's arrays."""
+
+    def __init__(self, module: ModuleType):
+        self._module = module
+
+    def __getattr__(self, name: str):
+        own = getattr(self._module, name)
+        if isinstance(own, ModuleType):
+            return _Quick(own)
+        if name in ("asarray", "array"):  # which may make float32 of float64
+            return lambda value, dtype=None: np.array(value, dtype or own(np.empty(0, np.asarray(value).dtype)).dtype)
+        if name == "sigmoid":
+            return lambda value: 1 / (1 + np.exp(-value))
+        return getattr(np, name, None) or (own if isinstance(own, type) else _as_numpy(own))
+
+
+def _as_numpy(function: Callable) -> Callable:
+    def called(*values, **options):
+        found = function(*values, **options)
+        return np.asarray(found) if hasattr(found, "__array__") else found
+    return called
 
 
 def _loops(block: list[ast.stmt]) -> Iterator[ast.For]:
@@ -124,8 +150,8 @@ class Source:
         if module.partition(".")[0] not in LIBRARIES:
             self._taken(value)
 
-    def built(self) -> Callable:
-        """Compile the syntax trees as they are now, and return their kernel."""
+    def built(self, quick: bool = False) -> Callable:
+        """Compile the syntax trees as they are now, and return their kernel; `quick` with NumPy's functions in place of those of a library that compiles."""
         left = [TURNS]
 
         def bounded(items):
@@ -138,6 +164,8 @@ class Source:
         for function in self.functions.values():
             space |= inspect.getclosurevars(function).nonlocals
         space |= {"_bounded": bounded, "_watch": self.watch}
+        if quick:
+            space |= {name: _Quick(value) for name, value in space.items() if _compiles(value)}
         exec(self._code, space)
         found = space[self.entry]
         for part in reversed(self._partials):
@@ -147,6 +175,11 @@ class Source:
             left[0] = TURNS
             return found(**inputs)
         return kernel
+
+    def quick(self, one: CaseRun) -> bool:
+        """Whether the kernel uses a library that compiles, and has the same outputs wrong on a case without it."""
+        modules = (value for function in self.functions.values() for value in function.__globals__.values())
+        return any(map(_compiles, modules)) and _wrong(self.built(quick=True), one) == {miss.output for miss in one.misses}
 
     @property
     def _code(self):
@@ -213,6 +246,7 @@ class Mend:
     kernel: Callable = field(repr=False)
     lost: str = ""
     equal: tuple[str, ...] = ()
+    cases: int = 0  # on which it is right
 
     @property
     def size(self) -> int:
@@ -231,6 +265,10 @@ class Mend:
                            before=self.before, after=self.after)
         return message("{line} of your kernel reads\n    {before}\n  with this line in its place it is right:\n    {after}",
                        line=self.line, before=self.before, after=self.after)
+
+
+def _compiles(value) -> bool:
+    return isinstance(value, ModuleType) and value.__name__.partition(".")[0] == COMPILING
 
 
 def _wrong(kernel: Callable, one: CaseRun) -> set[str] | None:
@@ -280,7 +318,7 @@ def mend(kernel: Callable, failing: Sequence[CaseRun], passing: Sequence[CaseRun
     if found := rearranged(source, lambda changed: all(_right(changed, one) for one in cases)):
         line, before, after, lost, changed = found
         if all(_right(changed, one) for one in fresh()):
-            return Mend(line, before, after, changed, lost)
+            return Mend(line, before, after, changed, lost, cases=len(cases) + len(fresh()))
     with _limited_memory() as limited:
         pass
     with warnings.catch_warnings():
@@ -294,6 +332,8 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
     probe = max(failing[:SOME], key=lambda one: len({miss.output for miss in one.misses}))
     wrong = {miss.output for miss in probe.misses}
     partly: dict[str, list] = {output: [] for output in wrong}
+    quick = source.quick(probe)
+    again = cases[:FEW] if quick else cases
     for kind, (name, statement, change) in _edits(source, source.executed(probe)):
         if budget.over or found and kind != group:
             break
@@ -301,7 +341,7 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
         before = head(statement)
         try:
             with change.made():
-                changed, after = source.built(), head(statement)
+                changed, after = source.built(quick), head(statement)
                 lines = ast.unparse(source.trees[name]).splitlines() if after == before else []
         except Exception:  # an edit that is no Python
             continue
@@ -313,31 +353,32 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
             start = len(commonprefix([old, lines]))  # 1 or more: both begin with the same name
             end = len(commonprefix([old[:start - 1:-1], lines[:start - 1:-1]]))
             before, after = ("; ".join(map(str.strip, some[start:len(some) - end])) for some in (old, lines))
-        one = Mend(source.place(name, change.line or statement.lineno), before, after, changed)
+        with change.made():
+            one = Mend(source.place(name, change.line or statement.lineno), before, after, source.built())
         if not left and all(_right(changed, other) for other in cases):
             found.append(one)
         for output in wrong - left:
             partly[output].append((one, change))
     for first in sorted(found, key=lambda one: one.size):
-        if all(map(first.right, fresh())):
+        if all(map(first.right, (*again * quick, *fresh()))):
             others = dict.fromkeys(one.after for one in found if one.after != first.after)
-            return replace(first, equal=tuple(others)[:EQUAL])
-    return _one_each(source, list(partly.values()), cases, fresh, budget) if len(wrong) > 1 and all(partly.values()) else None
+            return replace(first, equal=tuple(others)[:EQUAL], cases=len(again) + len(fresh()))
+    return _one_each(source, list(partly.values()), cases, again, fresh, budget, quick) if len(wrong) > 1 and all(partly.values()) else None
 
 
-def _one_each(source, choices: list[list], cases, fresh, budget) -> Mend | None:
+def _one_each(source, choices: list[list], cases, again, fresh, budget, quick) -> Mend | None:
     for some in budget.within(itertools.product(*(sorted(part, key=lambda pair: pair[0].size)[:SOME] for part in choices))):
         with ExitStack() as stack:
             for _, change in some:
                 stack.enter_context(change.made())
             try:
-                changed = source.built()
+                changed, kernel = source.built(quick), source.built()
             except Exception:  # two edits that do not go together
                 continue
-        if all(_right(changed, one) for one in (*cases, *fresh())):
+        if all(_right(changed, one) for one in cases) and all(_right(kernel, one) for one in (*again * quick, *fresh())):
             parts = [one for one, _ in some]
             return Mend(linked("{some} and {more}", [one.line for one in parts]), "; ".join(one.before for one in parts),
-                        "; ".join(one.after for one in parts), changed)
+                        "; ".join(one.after for one in parts), kernel, cases=len(again) + len(fresh()))
     return None
 
 

@@ -22,11 +22,10 @@ from aclnn_viz.checking.wrong_outputs import convention, depends, in_documented_
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.tables import GREEN, RED, as_html
 from aclnn_viz.tiles.launching import Program
-from aclnn_viz.words.messages import language, linked, message, ntr, tr
+from aclnn_viz.words.messages import language_here, linked, message, ntr, tr
 
 ALLOWING = message("  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)")
 GENERATOR = '<meta name="generator" content="aclnn-viz check">'  # of pages that may be replaced
-_BODY = "max-width:60em; margin:auto"
 NOTHING = message("none of those measured")
 MENDING = 0.6  # of the time of the search goes to edits of the reader's kernel at most, the rest to those of the page
 FRESHLY = 0.4  # of it to calls of the kernel on fresh cases: some kernels are compiled anew for each shape
@@ -108,7 +107,7 @@ class CheckResult:
         if found and (yours := found.yours):
             return message("{line}: {before}  ->  {after}", line=yours.line, before=_joined(yours.before), after=_joined(yours.after))
         if found and not self.diagnosis.name:
-            return message("as if {line} read: {after}", line=found.line, after=_joined(found.after)) if found.line else found.text
+            return message("as if {line}, read: {after}", line=found.line, after=_joined(found.after)) if found.line else found.text
         if self.diagnosis is not None:
             return self.diagnosis.text
         return next(iter(self.misbehaviour), "")
@@ -119,8 +118,8 @@ class CheckResult:
         lines += map(tr, self.notes)
         lines += [tr(self.unrun)] * self.stopped
         lines += ["", tr("diagnosis: {text}", text=self.diagnosis)] * (self.diagnosis is not None)
-        if self.explanation and (not self.diagnosis.name or self.explanation.yours):
-            lines += ["", tr("explanation: {text}", text=self.explanation if not self.diagnosis.name else self.explanation.yours)]
+        if self.explanation and (not self.diagnosis.name or self.explanation.yours) and self.explanation.text != self.diagnosis.text:
+            lines += ["", tr("explanation: {text}", text=tr(str(self.explanation if not self.diagnosis.name else self.explanation.yours)))]
         lines += ["", tr("smallest counterexample: {text}", text=self.counterexample), ""] * (self.counterexample is not None)
         lines += [tr("judged on {scope}", scope=self.scope)] * bool(self.scope)
         text = [message("{n} ({why})", n=count, why=why) for why, count in self.left_out.items()]
@@ -160,9 +159,7 @@ class CheckResult:
     def to_html(self) -> str:
         """One page of HTML, whole: the verdict, its cause, the smallest case, the line that repeats it, and all else folded."""
         call = f'<pre style="white-space:pre-wrap">{html.escape(self.counterexample.call)}</pre>' if self.counterexample else ""
-        head = f'<!doctype html><html lang="{language()}"><head><meta charset="utf-8">{GENERATOR}'
-        body = f'</head><body style="{_BODY}">{self._repr_html_()}{call}</body></html>'
-        return f"{head}<title>{html.escape(self.operator)}</title>{body}"
+        return page(self.operator, self._repr_html_() + call, "max-width:60em; margin:auto")
 
     def _verdict(self) -> str:
         text = {"operator": self.operator, "seed": self.seed, "seconds": f"{self.seconds:.1f}"}
@@ -186,11 +183,10 @@ class CheckResult:
         rows = [(tr("judged on"), tr(self.scope))] * bool(self.scope)
         rows += [(tr("not supported"), str(self.unsupported))] * bool(self.unsupported.cases)
         rows += [(tr("the kernel"), tr(linked("{some}; {more}", self.misbehaviour)))] * bool(self.misbehaviour)
-        wrong = [message("{output} in {n} cases", output=name, n=count) for name, count in self.outputs.items()]
-        rows += [(tr("wrong"), tr(linked("{some}, {more}", wrong)))] * bool(wrong)
+        rows += [(tr("wrong"), ntr("{output} in {n} case", "{output} in {n} cases", count, output=name)) for name, count in self.outputs.items()]
         if self.diagnosis is not None:
             rows.append((tr("looks like"), tr(self.cause)))
-        rows += [(tr("note"), tr(note)) for note in self.notes]
+        rows += [(tr("note"), tr(note)) for note in (*self.notes, *[self.unrun] * self.stopped)]
         if self.counterexample is not None:
             text = self.counterexample.worst or linked("{some}, {more}", self.counterexample.problems)
             rows.append((tr("smallest case"), tr(text)))
@@ -219,6 +215,12 @@ class CheckResult:
         content["depth"], content["not_tried"] = self.depth, self.untried
         content["trials"] = asdict(self.trials) if self.trials else None
         return json.dumps(content, indent=1)
+
+
+def page(title: str, body: str, style: str) -> str:
+    """A view as one page of HTML, whole."""
+    head = f'<meta charset="utf-8"><meta name="color-scheme" content="light dark">{GENERATOR}<title>{html.escape(title)}</title>'
+    return f'<!doctype html><html lang="{language_here()}"><head>{head}</head><body style="{style}">{body}</body></html>'
 
 
 NOT_AS_TILES = message("as tiles: rows with tails, other numbers of cores, small buffers and other orders")
@@ -304,16 +306,20 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
                      fresh, Budget(MENDING * seconds))
     diagnosis = diagnose(op, seen, tested, evidence.silent)
     if unfit and not diagnosis.name:
-        seen = [in_documented_form(one) for one in seen]
+        given, seen = seen, [in_documented_form(one) for one in seen]
         if not any(one.misses for one in seen):
-            text = message("{misfits}: all numbers are right", misfits=linked("{some}; {more}", unfit))
-            return Diagnosis(None, False, text), Explanation.of_mend(yours, len(seen) + len(fresh())) if yours else None
+            missing = any(one.outputs.keys() < before.prepared.expected.keys() for one, before in zip(seen, given))
+            misfits = linked("{some}; {more}", unfit)
+            text = message("{misfits}: the numbers that are there are right", misfits=misfits) if missing else message(
+                "{misfits}: all numbers are right", misfits=misfits)
+            shown = Explanation.of_form(text, [*seen, *fresh()]) if not any(one.misses for one in fresh()) else None
+            return Diagnosis(None, False, text), Explanation.of_mend(yours) if yours else shown
         diagnosis = diagnose(op, seen, tested, evidence.silent)
         diagnosis = replace(diagnosis, text=linked("{some}; {more}", [*unfit, message("of the numbers: {text}", text=diagnosis.text)]))
     if diagnosis.name:
         known = of_fault(op, next(one for one in faults(op.name) if one.name == diagnosis.name), len(seen))
         return diagnosis, replace(known, yours=yours)
-    explanation = Explanation.of_mend(yours, len(seen) + len(fresh())) if yours else explain(op, seen, end.left, fresh, evidence.right)
+    explanation = Explanation.of_mend(yours) if yours else explain(op, seen, end.left, fresh, evidence.right)
     if not explanation:
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
         law, stands = law_of(seen, evidence.right, fresh())

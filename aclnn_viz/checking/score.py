@@ -33,10 +33,12 @@ from aclnn_viz.checking.kernel_call import run
 from aclnn_viz.checking.result import conclude
 from aclnn_viz.checking.scope import DEPTHS, Scope, prepared_step
 from aclnn_viz.errors import function, listed, whole
+from aclnn_viz.notebook import noted
 from aclnn_viz.operators import Operator, operator, operators, registry
 from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.operators.faults.edits import Edit, edits, rarer
 from aclnn_viz.operators.faults.fault import faulty_kernel
+from aclnn_viz.operators.faults.written_out import written_out
 from aclnn_viz.operators.registry import own
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import meant, message, tr
@@ -273,11 +275,11 @@ def score(names: Iterable | None = None, seed: int = 0, progress: Callable | Non
     `mutants` of each operator (by default of all) are drawn and tried, too; `progress(iterable, total)` may show a bar.
     """
     seed = whole("seed", seed)
-    progress is None or function("progress", progress)
+    progress = noted if progress is None else function("progress", progress)
     table = score_mutants(names, seed, mutants, progress) if whole("mutants", mutants) else None
     chosen = named() if names is None else listed("names", names, (str, Operator))
     todo = [(operator(name), fault) for name in chosen for fault in faults(operator(name).name)]
-    found = (_score(op, fault, seed) for op, fault in (progress(todo, len(todo)) if progress else todo))
+    found = (_score(op, fault, seed) for op, fault in progress(todo, len(todo)))
     return Score(tuple(one for one in found if one), table)
 
 
@@ -317,10 +319,10 @@ def score_mutants(names: Iterable | None = None, seed: int = 0, each: int | None
     """
     seed = whole("seed", seed)
     each is None or whole("each", each, 1)
-    progress is None or function("progress", progress)
+    progress = noted if progress is None else function("progress", progress)
     chosen = operators() if names is None else [operator(name) for name in listed("names", names, (str, Operator))]
     todo = [(op, edit, computed) for op in chosen for edit in drawn(op, seed)[:each] for computed in COMPUTED]
-    rows = (score_mutant(*one, seed) for one in (progress(todo, len(todo)) if progress else todo))
+    rows = (score_mutant(*one, seed) for one in progress(todo, len(todo)))
     return MutantTable(tuple(rows), {op.name: len(drawn(op, seed)) for op in chosen})
 
 
@@ -358,7 +360,7 @@ def score_mutant(op: Operator, edit: Edit, computed: str, seed: int = 0) -> Muta
         return scored(_why_uncaught(op, edit, kernel, seed))
     if not any(one.misses for one in evidence.seen):
         return scored("fails")
-    for remembered in (edits, rarer, slots):
+    for remembered in (edits, rarer, slots, written_out):
         remembered.cache_clear()
     start = time.process_time()
     patient = replace(DEPTHS["normal"], searching=PATIENT)

@@ -8,10 +8,8 @@ This finds mistakes and shortcuts. It is no protection from a hostile program of
 """
 
 import json
-import os
 import pickle
 import secrets
-import signal
 import socket
 import struct
 import subprocess
@@ -36,6 +34,7 @@ from aclnn_viz.checking.kernel_call import run
 from aclnn_viz.checking.result import CheckResult, conclude
 from aclnn_viz.checking.scope import Scope, depth_named, few, prepared_step
 from aclnn_viz.checking.sealed_child import receive, send
+from aclnn_viz.children import Child, environment
 from aclnn_viz.errors import flag, need, place_of, printable, problem, shown, signal_named, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.words.messages import Message, english, message, tr
@@ -84,11 +83,10 @@ class Sealed:
         self.output = tempfile.TemporaryFile("w+b")
         self.channel, theirs = socket.socketpair()
         self.stream = self.channel.makefile("rwb")
-        environment = os.environ | {"TMPDIR": self.folder.name, "XDG_CACHE_HOME": self.folder.name, "PYTHONDONTWRITEBYTECODE": "1",
-                                    "PYTHONPATH": os.pathsep.join(filter(None, (str(CHILD.parents[2]), os.environ.get("PYTHONPATH"))))}
+        own = environment() | {"TMPDIR": self.folder.name, "XDG_CACHE_HOME": self.folder.name, "PYTHONDONTWRITEBYTECODE": "1"}
         with theirs:
-            self.process = subprocess.Popen([sys.executable, "-P", CHILD, str(theirs.fileno()), str(self.memory), self.name], stdin=subprocess.DEVNULL,
-                                            stdout=self.output, stderr=self.output, pass_fds=[theirs.fileno()], env=environment, start_new_session=True)
+            self.process = Child([sys.executable, "-P", CHILD, str(theirs.fileno()), str(self.memory), self.name], own,
+                                 stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output, pass_fds=[theirs.fileno()])
         late = Timer(self.seconds + PATIENCE, self.process.kill)  # of a process that sends byte by byte
         late.start()
         try:
@@ -103,9 +101,7 @@ class Sealed:
         return self
 
     def __exit__(self, *_) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        self.process.end()
         with suppress(OSError):  # it may hold what was not sent
             self.stream.close()
         self.channel.close()
@@ -329,7 +325,7 @@ def _again(op, sealed: Sealed, scope: Scope, result: CheckResult, depth: str) ->
     fresh = filter(None, (prepared_step(scope, step, rng.randrange(2**31)) for step in rng.sample(steps, min(FRESH, len(steps)))))
     for cases, text in ((same, message("is right at first, and wrong on the same cases in another order")),
                         (list(fresh), message("is right on the cases of the suite, and wrong on lengths and numbers that it has not"))):
-        evidence = examine(sealed, cases, MOST, sealed.seconds + 1.0, None, scope.takes)
+        evidence = examine(sealed, cases, MOST, sealed.seconds + 1.0, takes=scope.takes)
         wrong = any(one.misses for one in evidence.seen) or not all(map(_varies, evidence.misbehaviour))
         if wrong:
             return conclude(op, evidence, result.seed, scope), [text] * (not sealed.ended)

@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import prod
+from pathlib import Path
 
 import numpy as np
 
@@ -192,7 +193,7 @@ def _of_library(place, prototype: str) -> tuple:
         raise ValueError(problem("a C function is LIBRARY.so:FUNCTION with the prototype of FUNCTION", f"{place} and {prototype}",
                                  'pass such as "libx.so:fn" and "void fn(const float *dy, ..., int64_t n)"'))
     try:
-        function = getattr(ctypes.CDLL(path), name)
+        function = getattr(ctypes.CDLL(str(Path(path).resolve()) if Path(path).exists() else path), name)
     except (OSError, AttributeError) as error:
         raise ValueError(problem("a shared library exports the function", str(error), "build it with -shared -fPIC, extern \"C\"")) from None
     return function, declared[0]

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from aclnn_viz.accuracy.envelopes import envelope
+from aclnn_viz.accuracy.measures import distance
 from aclnn_viz.accuracy.report import strict
 from aclnn_viz.arrays.plan import ORDERS, Plan
 from aclnn_viz.cases import Case, case
@@ -268,9 +269,7 @@ def _parts(actual, one: _Points, limits: tuple[float, float]) -> tuple[float, fl
         return math.inf, math.inf
     rtol, atol = limits
     with np.errstate(all="ignore"):
-        wide = actual.astype(np.float64)
-        error = np.where((wide == one.exact) | np.isnan(wide) & np.isnan(one.exact), 0.0, np.abs(wide - one.exact))
-        error = np.where(np.isnan(error), math.inf, error)
+        error = distance(actual, one.exact)
         allowed = atol + rtol * np.abs(one.exact)
         used, beyond = (np.where(error == 0.0, 0.0, error / size) for size in (np.where(np.isfinite(allowed), allowed, 0.0), one.bound))
     return float(np.max(used, initial=0.0)), float(np.max(beyond, initial=0.0, where=one.known | ~np.isfinite(one.exact)))

@@ -11,7 +11,6 @@ not have is ignored; with "!" after its name a call that passes it is not judged
 passes none. In place of the text may stand a pair of it and a function, which returns further inputs.
 """
 
-import html
 import json
 import re
 from collections import Counter
@@ -29,7 +28,7 @@ from aclnn_viz.cases import Case, case
 from aclnn_viz.cases.files import Dumped, write_cases
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.judge import FREEDOM, Expected, Prepared, explained, judge, prepared
-from aclnn_viz.checking.result import GENERATOR
+from aclnn_viz.checking.result import page
 from aclnn_viz.dtypes import FORMATS, float_format, round_to
 from aclnn_viz.errors import need, problem, shown
 from aclnn_viz.operators import Operator, operators, registry
@@ -38,7 +37,7 @@ from aclnn_viz.operators.products import READ, SOC, VERSIONS
 from aclnn_viz.storage.dumps import Dump, NoNumbersError, read_dumps, tensors
 from aclnn_viz.storage.reading import StoredError
 from aclnn_viz.tables import as_html, as_text
-from aclnn_viz.words.messages import language, linked, message, ntr, tr
+from aclnn_viz.words.messages import linked, message, ntr, tr
 
 ROUNDING, DEVICE, NOT_JUDGED = message("explained by rounding"), message("explained by the device's numerics"), message("not judged")
 BAD = WRONG, SUSPECT, DAMAGED = message("NOT EXPLAINED"), message("SUSPECT"), message("DAMAGED")
@@ -94,8 +93,8 @@ class Triage:
 
     @property
     def head(self) -> str:
-        parts = [f"{self.counts[name]} {tr(name)}" for name in (ROUNDING, DEVICE, *BAD, NOT_JUDGED) if self.counts[name]]
-        head = ntr("{n} call: {parts}", "{n} calls: {parts}", len(self.calls), parts=", ".join(parts) or tr("none of an operator of the kit"))
+        parts = [tr("{n} {verdict}", n=self.counts[name], verdict=name) for name in (ROUNDING, DEVICE, *BAD, NOT_JUDGED) if self.counts[name]]
+        head = ntr("{n} call: {parts}", "{n} calls: {parts}", len(self.calls), parts=tr(", ").join(parts) or tr("nothing that can be judged"))
         return head + (tr("; first not explained: {name} in {place}", name=self.first.name, place=self.first.place) if self.first else "")
 
     @property
@@ -119,9 +118,7 @@ class Triage:
 
     def to_html(self) -> str:
         """One page of HTML, whole, with every call."""
-        head = f'<meta charset="utf-8"><meta name="color-scheme" content="light dark">{GENERATOR}<title>{html.escape(self.head)}</title>'
-        body = f'<body style="margin:1.5em; overflow-x:auto">{self._repr_html_(each=True)}</body>'
-        return f'<!doctype html><html lang="{language()}"><head>{head}</head>{body}</html>'
+        return page(self.head, self._repr_html_(each=True), "margin:1.5em; overflow-x:auto")
 
     def to_json(self) -> str:
         fields = "place", "name", "operator", "verdict", "text", "used"

@@ -8,6 +8,7 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from math import comb, prod
 
@@ -55,7 +56,7 @@ def wrong_forms(seen: Sequence[CaseRun]) -> list[str]:
 
 
 def in_documented_form(one: CaseRun) -> CaseRun:
-    """The same numbers in the documented shapes and formats, where their count fits; names that are no output are dropped."""
+    """The same numbers in the documented shapes and formats, where their count fits or they are repeated along axes in front; what is no output, or not there, is dropped."""
     if all(miss.wrong is not None for miss in one.misses):
         return one
     outputs = {}
@@ -63,13 +64,14 @@ def in_documented_form(one: CaseRun) -> CaseRun:
         expected = one.prepared.expected.get(name)
         if expected is None:
             continue
-        if value.size == expected.truth.size:
-            value = value.reshape(expected.truth.shape)
+        if value.size in (expected.truth.size, 1) or value.shape == expected.truth.shape[expected.truth.ndim - value.ndim:]:
+            value = np.resize(value, expected.truth.shape)  # what has fewer elements is repeated
         if value.dtype != expected.dtype:
             with np.errstate(all="ignore"):
                 value = np.asarray(round_to(value.astype(np.float64), expected.dtype))
         outputs[name] = value
-    return CaseRun(one.prepared, outputs, judge(one.prepared, outputs))
+    fit = replace(one.prepared, expected={name: one.prepared.expected[name] for name in outputs}) if outputs else one.prepared
+    return CaseRun(fit, outputs, judge(fit, outputs))
 
 
 def regions(op, inputs: dict, output: str, shape: tuple[int, ...]) -> dict[str, np.ndarray]:

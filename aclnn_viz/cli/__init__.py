@@ -5,7 +5,6 @@ without its verdict, 130 if it was interrupted.
 """
 
 import argparse
-import json
 import os
 import sys
 import time
@@ -17,12 +16,12 @@ from pathlib import Path
 from types import ModuleType
 
 from aclnn_viz.cli import agents, authoring, checking, cpp, sweeping
-from aclnn_viz.cli.checking import progress
+from aclnn_viz.cli.checking import progress, show
 from aclnn_viz.cli.lessons import lab
 from aclnn_viz.errors import printable, problem
 from aclnn_viz.tables import columns, padded
 from aclnn_viz.verification.check import Row
-from aclnn_viz.words.messages import LANGUAGES, VARIABLE, language, tr
+from aclnn_viz.words.messages import LANGUAGES, VARIABLE, english, language, tr
 
 
 def main(arguments: list[str] | None = None, supervised: Callable = lambda work, alone: work()) -> int:
@@ -80,7 +79,8 @@ def _status(chosen) -> int:
         for folder in chosen.folders:
             from aclnn_viz.operators import operator
             operator(Path(folder))
-        status = chosen.run(chosen)
+        with english() if chosen.json else nullcontext():  # what a program reads
+            status = chosen.run(chosen)
         sys.stdout.flush()
         return status
     except BrokenPipeError:
@@ -125,13 +125,9 @@ def verify(options) -> int:
     with cores.rows(parts, names) if "symbolic" in parts else nullcontext(cores.checks(parts, names)) as checks:
         rows = [check() for check in progress(checks, "check")]
     passed, seconds = all(row.passed for row in rows), time.perf_counter() - start
-    if options.json:
-        print(json.dumps({"passed": passed, "seconds": seconds, "rows": [row.to_json() for row in rows]}, indent=1))
-    else:
-        failed = sum(not row.passed for row in rows)
-        print(table(rows))
-        print("\n" + tr("{checks} checks, {cases} cases, {failed} failed, {seconds} s", checks=len(rows), failed=failed,
-                        cases=sum(row.cases for row in rows), seconds=f"{seconds:.1f}"))
+    show(options, {"passed": passed, "seconds": seconds, "rows": [row.to_json() for row in rows]}, table(rows) + "\n\n" + tr(
+        "{checks} checks, {cases} cases, {failed} failed, {seconds} s", checks=len(rows), failed=sum(not row.passed for row in rows),
+        cases=sum(row.cases for row in rows), seconds=f"{seconds:.1f}"))
     if options.report:
         print(*(tr("wrote {path}", path=path) for path in report.write(options.report, options.force)), sep="\n", file=sys.stderr)
     return 0 if passed else 1
@@ -146,11 +142,11 @@ def errata(options) -> int:
 
     if options.kinks:
         rows = kinks.rows()
-        print(json.dumps(kinks.to_json(rows), indent=1) if options.json else kinks.text_table(rows))
+        show(options, kinks.to_json(rows), kinks.text_table(rows))
         return 0
     findings = errata.recompute(progress(errata.errata(), "erratum"))
     content = errata.to_json(findings)
-    print(json.dumps(content, indent=1) if options.json else errata.text_table(findings))
+    show(options, content, errata.text_table(findings))
     return 0 if content["passed"] else 1
 
 
@@ -167,9 +163,8 @@ def run(options) -> int:
         warnings.simplefilter("ignore", ConstraintWarning)
         path = record(device, cases, options.out, lambda items: progress(items, "case"), options.force)
         done = {"capsule": str(path), "cases": len(cases), "device": device.name, "soc": device.soc, "cann": device.cann}
-    print(json.dumps(done) if options.json else
-          tr("{cases} cases on {device} ({soc}, CANN {cann}) in {capsule}", **done) if done["soc"] else
-          tr("{cases} cases on {device} in {capsule}", **done))
+    show(options, done, tr("{cases} cases on {device} ({soc}, CANN {cann}) in {capsule}", **done) if done["soc"] else
+         tr("{cases} cases on {device} in {capsule}", **done))
     return 0
 
 
@@ -181,7 +176,7 @@ def device(options) -> int:
     from aclnn_viz.devices.opening import device_text, list_devices
 
     found = list_devices()
-    print(json.dumps(found, indent=1) if options.json else device_text(found))
+    show(options, found, device_text(found))
     return 0 if found["devices"] else 1
 
 

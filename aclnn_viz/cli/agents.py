@@ -5,9 +5,7 @@ gets, as data. So a tool and its command say the same, and whatever ends such a 
 """
 
 import json
-import os
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +15,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from aclnn_viz.children import Child, environment
 from aclnn_viz.errors import problem
 
 SECONDS, MEMORY = 300.0, 8 << 30  # of one command
@@ -52,17 +51,12 @@ async def answer(words: list[str], given: str = "", seconds: float = SECONDS, so
     `source` is (name of a file, text): the file is in the folder in which the command runs.
     """
     from anyio.to_thread import run_sync
-    started: list[subprocess.Popen] = []
+    started: list[Child] = []
     try:
         return await run_sync(partial(_run, words, given, seconds, source, started), abandon_on_cancel=True)
     finally:
         for process in started:  # of a call that was cancelled, or whose client is gone
-            _end(process)
-
-
-def _end(process: subprocess.Popen) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+            process.end()
 
 
 def _run(words: list[str], given: str, seconds: float, source, started: list) -> dict[str, Any]:
@@ -73,21 +67,19 @@ def _run(words: list[str], given: str, seconds: float, source, started: list) ->
         try:
             if source:
                 Path(folder, source[0]).write_text(source[1], "utf-8")
-            process = subprocess.Popen([sys.executable, "-m", "aclnn_viz.cli", *words[:at], "--json", *words[at:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                       stderr=subprocess.PIPE, encoding="utf-8", errors="replace", start_new_session=True, cwd=folder if source else None,
-                                       env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))})
+            process = Child([sys.executable, "-m", "aclnn_viz.cli", *words[:at], "--json", *words[at:]], environment(), stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace", cwd=folder if source else None)
         except (OSError, ValueError) as error:  # a NUL, half a character, words or a name that are too long
             raise ToolError(problem("arguments are texts that a process takes", str(error), "leave out what is no letter, or pass less")) from None
         started.append(process)
         try:
             with suppress(ProcessLookupError):
-                resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, resource.RLIM_INFINITY))
+                resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, resource.RLIM_INFINITY))  # what it starts has limits of its own
             said, errors = process.communicate(given, seconds)
         except subprocess.TimeoutExpired:
             raise ToolError(problem(f"a command ends within {seconds:g} s", "no end", "ask for less, or give it more seconds")) from None
         finally:
-            _end(process)
-            process.wait()
+            process.end()
             started.remove(process)
     try:
         found = json.loads(said)

@@ -5,6 +5,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+from aclnn_viz.cli.checking import show
 from aclnn_viz.operators import registry
 from aclnn_viz.words.messages import message, tr
 
@@ -50,8 +51,7 @@ def describe(options) -> int:
     from aclnn_viz.operators import operator
 
     found = operator(options.operator).describe()
-    print(json.dumps({"title": found.title, "about": found.about, "rows": found.rows, "products": found.products},
-                     indent=1) if options.json else found)
+    show(options, {"title": found.title, "about": found.about, "rows": found.rows, "products": found.products}, found)
     return 0
 
 
@@ -68,12 +68,12 @@ def new(options) -> int:
         from aclnn_viz.proving.making import from_forward
 
         folder, found = from_forward(options.name, options.forward, home, options.in_repo)
-        print(json.dumps({"folder": str(folder), "gaps": [], "proof": found.proof.content()}) if options.json else f"{folder}\n{found.proof}")
+        show(options, {"folder": str(folder), "gaps": [], "proof": found.proof.content()}, f"{folder}\n{found.proof}")
         return 0 if found.proof.holds else 1
     text = read_file(need_text(Path(options.prototype or options.doc)), 1 << 20).decode("utf-8", "replace")  # in any encoding
     folder = new_operator(options.name, text, home, options.in_repo)
     left = gaps(folder)
-    print(json.dumps({"folder": str(folder), "gaps": left}) if options.json else "\n".join([tr(
+    show(options, {"folder": str(folder), "gaps": left}, "\n".join([tr(
         "{folder}: {n} gaps to fill in; run pytest there, it lists them", folder=folder, n=len(left)), *left * options.in_repo]))
     return 0
 
@@ -86,7 +86,7 @@ def prove(options) -> int:
     from aclnn_viz.proving import prove
 
     result = prove(options.operator)
-    print(json.dumps(result.content(), indent=1, default=str) if options.json else result)
+    show(options, result.content(), result, default=str)
     return 0 if result.holds else 1
 
 
@@ -101,7 +101,7 @@ def conventions(options) -> int:
 
     rows = conventions.recompute([operator(options.operator)] if options.operator else None)
     content = conventions.to_json(rows)
-    print(json.dumps(content, indent=1) if options.json else conventions.text_table(rows))
+    show(options, content, conventions.text_table(rows))
     return 0 if content["passed"] else 1
 
 
@@ -114,7 +114,7 @@ def why(options) -> int:
 
     text = sys.stdin.read() if options.what in (None, "-") else options.what
     found = why(Path(text).read_text("utf-8", "replace") if len(text) < 500 and Path(text).is_file() else text, options.soc, options.cann)
-    print(json.dumps(found.to_json(), indent=1, ensure_ascii=False) if options.json else found)
+    show(options, found.to_json(), found, ensure_ascii=False)
     return 0 if found.meanings else 1
 
 
@@ -126,8 +126,7 @@ def museum(options) -> int:
     from aclnn_viz.checking import museum
 
     found = museum(options.name)
-    print(json.dumps([one.to_json() for one in found], indent=1) if options.json else
-          "\n\n".join(map(str, found)) if options.name else found)
+    show(options, [one.to_json() for one in found], "\n\n".join(map(str, found)) if options.name else found)
     return 0
 
 
@@ -139,5 +138,5 @@ def glossary(options) -> int:
     from aclnn_viz.words import glossary
 
     found = glossary(options.term or "")
-    print(json.dumps([asdict(one) for one in found], indent=1, ensure_ascii=False) if options.json else found)
+    show(options, [asdict(one) for one in found], found, ensure_ascii=False)
     return 0

@@ -1,4 +1,4 @@
-"""The commands that check a kernel and its dump, and the progress bar of all commands."""
+"""The commands that check a kernel and its dump; the progress bar of all commands, and how they show what they found."""
 
 import argparse
 import ast
@@ -19,6 +19,11 @@ def progress(items, unit: str, total: int | None = None):
     except ImportError:
         return items
     return tqdm(items, disable=not sys.stderr.isatty(), leave=False, unit=unit, total=total)
+
+
+def show(options, content, text, **form) -> None:
+    """Print what a command found: as text, or with --json as data."""
+    print(json.dumps(content, indent=1, **form) if options.json else text, flush=True)
 
 
 def _seed(text: str) -> int:
@@ -96,13 +101,13 @@ def check(options) -> int:
         raise ValueError(problem("check needs an operator", "none", "name one, or pass --self"))
     elif way == "--write" and options.write.endswith((".json", ".csv")):
         notes = write_list(options.operator, options.write, options.seed or 0, options.force, **asked)
-        print(json.dumps({"file": options.write, "lost": notes}) if options.json else "\n  ".join(
+        show(options, {"file": options.write, "lost": notes}, "\n  ".join(
             [tr("{file}: what this form cannot say:", file=options.write), *map(tr, notes)]))
         return 0
     elif way == "--write":
         folder = checking.write_suite(options.operator, options.write, options.seed or 0, options.force, **asked)
-        print(json.dumps({"folder": str(folder)}) if options.json else
-              tr("{folder}: inputs in 000/in/NAME.bin, their shapes and dtypes in cases.json\n"
+        show(options, {"folder": str(folder)},
+             tr("{folder}: inputs in 000/in/NAME.bin, their shapes and dtypes in cases.json\n"
                  "leave outputs in 000/out/NAME.bin, then: aclnn-viz check {operator} --read {folder}", folder=folder,
                  operator=options.operator))
         return 0

@@ -1,4 +1,4 @@
-"""Run C++ on this machine: whole programs with CANN emulated, and what a project of your own is compiled with."""
+"""Run C++ on this machine: kernels that are judged, whole programs with CANN emulated, and flags for a project of your own."""
 
 import json
 import math
@@ -9,6 +9,7 @@ from contextlib import ExitStack, nullcontext, redirect_stdout
 from functools import wraps
 from pathlib import Path
 
+from aclnn_viz.cli.checking import show
 from aclnn_viz.errors import printable, problem
 from aclnn_viz.words.messages import tr
 
@@ -75,7 +76,7 @@ def beginning(stream) -> str:
 def check(options) -> int:
     """Tell whether a C++ kernel is right: hazards at its lines first, then its numbers.
 
-    PLACE is a C++ file with an entry, or a project with op_host and op_kernel, whose tiling function is run. With --op it is judged
+    It is a C++ file with an entry, or a project with op_host and op_kernel, whose tiling function is run. With --op it is judged
     as that operator of the kit, as `aclnn-viz check` does; with --input and --golden on files, .npy or bytes of a DTYPE and a SHAPE.
     The exit status is 0 only if there was no hazard and every number is right.
     """
@@ -122,8 +123,7 @@ def flags(options) -> int:
 
     root = installation()
     found = flags(root)
-    print(json.dumps({"root": str(root), **found}, indent=1) if options.json else
-          shlex.join([*found["compile"], *found["link"]]))
+    show(options, {"root": str(root), **found}, shlex.join([*found["compile"], *found["link"]]))
     return 0
 
 

@@ -1,11 +1,11 @@
 """The command that brings the lessons to a reader: copies of them, and JupyterLab on the start page."""
 
 import importlib.util
-import json
 import os
 import sys
 from pathlib import Path
 
+from aclnn_viz.cli.checking import show
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import registry
 from aclnn_viz.words.messages import tr
@@ -35,10 +35,8 @@ def lab(options) -> int:
         page = f"notebooks/{page}"
     else:
         copied = copy(folder)
-    text = {"folder": str(folder), "start": page, "copied": copied}
-    print(json.dumps(text) if options.json else
-          tr("{folder}: {n} files copied, what was there is as it was; it begins with {page}", folder=folder, n=len(copied),
-             page=page), flush=True)
+    show(options, {"folder": str(folder), "start": page, "copied": copied},
+         tr("{folder}: {n} files copied, what was there is as it was; it begins with {page}", folder=folder, n=len(copied), page=page))
     if not options.copy:
         open_in_jupyterlab(folder, page)
     return 0

@@ -1,9 +1,8 @@
 """The commands for many cases: sweep them, and report what the stores hold."""
 
-import json
 from contextlib import ExitStack
 
-from aclnn_viz.cli.checking import progress
+from aclnn_viz.cli.checking import progress, show
 from aclnn_viz.errors import problem
 
 
@@ -29,7 +28,7 @@ def sweep(options) -> int:
         result = sweep(options.cases, options.device, executor, options.store, ops=options.operators or None,
                        seeds=options.seeds, soc=options.soc, cann=options.cann, plan=options.plan, root=options.root,
                        custom=options.custom, progress=lambda rows, total: progress(rows, "case", total))
-    print(json.dumps(result.to_json(), indent=1) if options.json else result)
+    show(options, result.to_json(), result)
     return 0 if result.passed else 1
 
 
@@ -44,7 +43,7 @@ def report(options) -> int:
     found = report(options.store, options.against, options.device)
     if options.html:
         found.write(options.html, options.force)
-    print(json.dumps(found.to_json(), indent=1) if options.json else found)
+    show(options, found.to_json(), found)
     return 0 if found.passed else 1
 
 

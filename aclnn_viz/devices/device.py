@@ -279,11 +279,11 @@ def refusal(op: Operator, inputs: dict, product: Product, cann: Version) -> str:
     >>> refusal(av.operator("rms_norm"), av.case("rms_norm").inputs, A2, Version.parse("9.1"))
     ''
     """
-    promise, call, arrays = _call(op, inputs, product, cann)
+    promise, call, tensors, *_ = _call(op, op.bind(inputs), product, cann)
     outcome = promise.evaluate(call)
     if outcome.status or outcome.launch_status:
         return outcome.reason or f"status {outcome.status or outcome.launch_status}"
-    silent = (one.text for one in promise.violations(call, arrays) if one.enforced_by == "device.run")
+    silent = (one.text for one in promise.violations(call, tensors) if one.enforced_by == "device.run")
     return next(silent, "")
 
 
@@ -297,8 +297,8 @@ def answer(op: Operator, inputs: dict, product: Product, cann: Version, predicts
     >>> answer(av.operator("rms_norm"), av.case("rms_norm").inputs, A2, Version.parse("9.1"))
     ()
     """
-    promise, call, arrays = _call(op, inputs, product, cann)
-    objections = _objections(promise, call, arrays, predicts)
+    promise, call, tensors, *_ = _call(op, op.bind(inputs), product, cann)
+    objections = _objections(promise, call, tensors, predicts)
     outcome, name = promise.evaluate(call), promise.aclnn_name
     if outcome.status:
         raise AclError(f"{name}GetWorkspaceSize", outcome.status, outcome.message)
@@ -307,16 +307,9 @@ def answer(op: Operator, inputs: dict, product: Product, cann: Version, predicts
     return objections
 
 
-def _call(op, inputs, product, cann) -> tuple[Contract, Call, dict[str, np.ndarray]]:
-    """The contract of an operator, a call of its phase 1, and all inputs and outputs of the call."""
-    bound, promise = op.bind(inputs), contract(op.name)
-    tensors, _ = _tensors(op, bound, promise)
-    given = bound | {name: descriptor(array, op.layout(name)) for name, array in tensors.items()}
-    return promise, Call(product, cann, {p.name: given.get(p.name) for p in promise.parameters}), bound | tensors
-
-
-def _tensors(op, bound, promise) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """All tensors of a call by name, as the device reads them, and of these the outputs."""
+def _call(op, bound, product, cann) -> tuple[Contract, Call, dict, dict, dict]:
+    """The contract of an operator, a call of its phase 1, all its tensors as the device reads them, their descriptors, and of them the outputs."""
+    promise = contract(op.name)
     results = op.arrange_backward(**bound).results
     if any(bound[name] != value for name, value in op.all_outputs.items()):  # the library wants every output tensor
         results = op.arrange_backward(**bound | op.all_outputs).results
@@ -324,15 +317,15 @@ def _tensors(op, bound, promise) -> tuple[dict[str, np.ndarray], dict[str, np.nd
     takes_views = all(constraint.name != "strided input" for constraint in promise.constraints)
     tensors = {name: _viewable(value, takes_views)
                for name, value in bound.items() if isinstance(value, np.ndarray)}
-    return tensors | outputs, outputs
+    tensors |= outputs
+    described = {name: descriptor(array, op.layout(name)) for name, array in tensors.items()}
+    given = bound | described
+    return promise, Call(product, cann, {p.name: given.get(p.name) for p in promise.parameters}), tensors, described, outputs
 
 
 def _run(session, op, bound, predicts) -> dict[str, np.ndarray]:
-    wanted, promise = op.arrange_backward(**bound).results, contract(op.name)
-    tensors, outputs = _tensors(op, bound, promise)
-    described = {name: descriptor(array, op.layout(name)) for name, array in tensors.items()}
-    values = bound | described
-    call = Call(session.product, session.acl.cann, {p.name: values.get(p.name) for p in promise.parameters})
+    wanted = op.arrange_backward(**bound).results
+    promise, call, tensors, described, outputs = _call(op, bound, session.product, session.acl.cann)
     for text in _objections(promise, call, tensors, predicts):
         warnings.warn(text, ConstraintWarning, stacklevel=4)
 

@@ -16,10 +16,11 @@ from pathlib import Path
 
 from aclnn_viz.acl import CannAcl, DeviceUnavailable, HostAcl
 from aclnn_viz.acl.installation import custom_libraries, driver_version, find
+from aclnn_viz.children import environment
 from aclnn_viz.devices.capsule import Capsule
 from aclnn_viz.devices.device import AclError, Device
 from aclnn_viz.devices.peers import Peer, installed, is_peer, open_peer
-from aclnn_viz.errors import flag, place_of, problem, shown, signal_named
+from aclnn_viz.errors import flag, need, place_of, problem, shown, signal_named
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.codes import ACL_ERROR_REPEAT_INITIALIZE
 from aclnn_viz.operators.contract import contract
@@ -107,7 +108,6 @@ def _failure(acl: CannAcl, call: str, status: int) -> str:
 
 _PROGRAM = "import sys; from aclnn_viz.devices.opening import end_with_parent, inspect; end_with_parent(); " \
            "inspect(*sys.argv[1:3])"
-_PACKAGE = Path(__file__).parents[2]
 CUSTOM, BUILT_IN = message("usable, custom from {library}"), message("usable, from {library}")
 
 
@@ -154,10 +154,9 @@ def emulated() -> dict:
 
 def _asked(root: str, custom: str, timeout: float) -> dict:
     """What a child process found, and what ended it."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(_PACKAGE), os.getenv("PYTHONPATH"))))}
     alive, held = os.pipe()  # its end is the end of this process, whatever ends it
     child = subprocess.Popen([sys.executable, "-c", _PROGRAM, root, custom], encoding="utf-8", errors="replace",
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
                              stdin=alive, start_new_session=True)
     os.close(alive)
     ended = None
@@ -256,9 +255,7 @@ def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str 
     Raises ValueError for an unknown name, SoC or version and for options of the other kind of device, DeviceUnavailable
     when there is no Atlas or library, AclError when its runtime reports another failure.
     """
-    if not isinstance(name, str | PathLike):
-        raise TypeError(problem("a device is named by a text or a path", shown(name),
-                                'open "host", or the path of a capsule'))
+    need(name, str | PathLike, "a device is named by a text or a path", 'open "host", or the path of a capsule')
     workarounds = flag("workarounds", workarounds)
     if name == "host":
         _only("host", root=root, custom=custom)

@@ -21,10 +21,10 @@ import numpy as np
 
 from aclnn_viz.acl.host import HostAcl
 from aclnn_viz.acl.protocol import FUNCTIONS, Handle
-from aclnn_viz.acl.state import POISON, HostHandle
+from aclnn_viz.acl.state import POISON, Failed, HostHandle
 from aclnn_viz.devices.headers import HANDLES as OPAQUE
 from aclnn_viz.errors import problem, signal_named
-from aclnn_viz.operators.codes import ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, ACL_SUCCESS
+from aclnn_viz.operators.codes import ACL_ERROR_RT_VECTOR_CORE_EXCEPTION
 from aclnn_viz.operators.products import CANN, SOC
 from aclnn_viz.tiles.cpp import CppKernel, Launched
 from aclnn_viz.tiles.hazards import Hazard
@@ -187,9 +187,13 @@ class Emulator:
         given, ends = text.bytes(), np.frombuffer(text.bytes(), "<i8").tolist()
         values = [given[start:end] for start, end in zip([0, *ends], ends)]
         stream = self.handles.get(stream)
-        if status := self.acl.usable_stream(name, stream):
-            raise Fault(problem(f"{name}<<<...>>> needs a device and a stream", f"status {status}: {self.acl.thread.error}",
-                                "call aclInit, aclrtSetDevice and aclrtCreateStream before"))
+        with self.acl.lock:
+            self.acl.called = name
+            try:
+                self.acl.need_stream(stream)
+            except Failed as failed:
+                raise Fault(problem(f"{name}<<<...>>> needs a device and a stream", f"status {failed.status}: {failed.text}",
+                                    "call aclInit, aclrtSetDevice and aclrtCreateStream before")) from None
         platform = Platform.of(self.acl.soc, blocks)
         kernel = DeviceKernel(self, name, addresses, (file, line), values, names.split(",") if names else [])
         kernel.key = key
@@ -258,7 +262,7 @@ class Task:
         return [name for name, block, fresh in self.regions if isinstance(pointer, int)
                 and block.start < pointer + count and pointer < block.start + block.size and (fresh or not written_only)]
 
-    def run(self) -> int:
+    def run(self) -> None:
         emulator = self.emulator
         machine = Machine(self.platform, self.platform.cores, schedule_of(emulator.schedule), "auto", emulator.traced)
         machine.run(self.kernel, self.kernel.values)
@@ -268,7 +272,8 @@ class Task:
             emulator.runs.append(left_by(machine, {}, Tiling(self.platform.cores)))
         else:
             machine.part()
-        return emulator.acl.failed(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, f"{self.name}: the kernel stopped") if stopped else ACL_SUCCESS
+        if stopped:
+            raise Failed(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, f"{self.name}: the kernel stopped")
 
 
 class DeviceKernel(CppKernel):

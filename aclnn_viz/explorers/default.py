@@ -352,4 +352,4 @@ def text(op, data: Data) -> str:
     """Return the whole picture in words and numbers."""
     asked = ", ".join(f"{name} {value}" for name, value in data.inputs.items() if not isinstance(value, np.ndarray))
     first = tr("{name} in {dtype}", name=op.aclnn_name, dtype=data.state.dtype)
-    return "\n".join([f"{first}: {asked}" if asked else first, *headline(data), *in_words(panels(data)), *map(tr, data.notices)])
+    return "\n".join([tr("{output}: {text}", output=first, text=asked) if asked else first, *headline(data), *in_words(panels(data)), *map(tr, data.notices)])

@@ -233,7 +233,7 @@ class _Page:
         for name in LANGUAGES:
             with in_language(name):
                 controls = self.subject.controls()
-                labels = {c["field"]: c["label"] for c in controls}
+                labels = {c["field"]: re.sub(r" \d+\^$", "", c["label"]) for c in controls}  # of "epsilon 10^" the name
                 notice = HELD if self.subject.recorded else NOTICE
                 notice = tr(notice, alive=tr(", ").join(labels[field] for field in alive), n=len(variants)) if alive else tr(STILL)
                 texts[name] = {"controls": controls, "wording": wording((*SCRIPTS, *LIVE)), "notice": notice, "notices": list(self.subject.notices(self.data)),

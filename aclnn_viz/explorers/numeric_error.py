@@ -10,7 +10,7 @@ from aclnn_viz.explorers.numeric_error_data import (CAUSES, FORMAT, INPUT, MISSE
                                                     operator_of)
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.error_plot import GREY, named
-from aclnn_viz.pictures.marks import Bars, Box, Dots, Note, Rule
+from aclnn_viz.pictures.marks import Box, Dots, Note, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import number
 from aclnn_viz.pictures.twin import in_words
@@ -26,7 +26,7 @@ KINDS = (0, 2, 3, 4, 1)  # of the marks of each cause
 REACH = 3.0  # powers of ten that the standards' axis shows on either side of the limit
 WORDS = 3.4  # where on the axis the text to its right begins
 END, REASON = 28.0, 56  # of the axis; columns of the words
-TALL, LOW = 216, 310  # pixels of the two rows
+TALL, LOW, WORDED = 216, 310, 640  # pixels of the two rows, and across of the standards with their words
 MISSING = message("{missed} of {all} elements lie outside the envelope: no correct arithmetic of this plan gives them. A bug. Of "
                   "the others {format} are the format's, {inputs} the inputs', {plan} the plan's.")
 UNDECIDED = message("No element lies outside the envelope: rounding explains every error, no bug is seen. Of the errors {format} are "
@@ -59,22 +59,22 @@ def errors_panel(data: Data) -> Panel:
 
 def histogram(data: Data) -> Panel:
     shares = 100 * np.array(list(data.report.ulp_shares.values()))
-    return _bars("ulps", tr("Ulps off, % of the elements"), [shares], [0], ULP_CLASSES, shares)
+    return _bars("ulps", tr("Ulps off, % of the elements"), [0] * len(shares), ULP_CLASSES, shares)
 
 
 def causes(data: Data) -> Panel:
     counts = np.array(list(data.counts.values()))
     shares = 100 * counts / max(counts.sum(), 1)
-    heights = [np.where(np.arange(len(CAUSES)) == k, shares, np.nan) for k in range(len(CAUSES))]
-    return _bars("causes", tr("Whose error is it? %"), heights, KINDS, SHORT, shares)
+    return _bars("causes", tr("Whose error is it? %"), KINDS, SHORT, shares)
 
 
-def _bars(name, title, heights, kinds, labels, shares) -> Panel:
-    at = np.arange(len(labels), dtype=np.float64)
-    bars = [Bars(at, height, kind) for height, kind in zip(heights, kinds)]
-    notes = [Note(float(x), float(np.nan_to_num(share)) + 6, _percent(share)) for x, share in zip(at, shares)]
-    return Panel(name, title, (*bars, *notes), Axis("", -0.6, len(labels) - 0.4, ticks=tuple(zip(at.tolist(), map(tr, labels)))),
-                 Axis("", 0.0, 112.0, ticks=()), 4, TALL)
+def _bars(name, title, kinds, labels, shares) -> Panel:
+    """Bars from left to right, so that their labels have room."""
+    ends = np.nan_to_num(shares).tolist()
+    marks = [mark for row, (kind, end) in enumerate(zip(kinds, ends)) for mark in (
+        Box(0.0, row - 0.35, end, row + 0.35, "", kind, filled=True), Note(end + 3, row, _percent(shares[row]), "left"))]
+    return Panel(name, title, tuple(marks), Axis("", 0.0, 130.0, ticks=()),
+                 Axis("", len(labels) - 0.4, -0.6, ticks=tuple(enumerate(map(tr, labels)))), 4, TALL)
 
 
 def _percent(share: float) -> str:
@@ -117,7 +117,7 @@ def standards(data: Data) -> Panel:
     ticks = ((-3, "1/1000"), (0, "1"), (3, "1000"))
     return Panel("standards", tr("What the standards say: the part used of what each allows"), tuple(marks),
                  Axis("", -REACH, END, ticks=ticks),
-                 Axis("", len(verdicts) - 0.4, -0.6, ticks=tuple(enumerate(map(tr, verdicts)))), 12, LOW)
+                 Axis("", len(verdicts) - 0.4, -0.6, ticks=tuple(enumerate(map(tr, verdicts)))), 12, LOW, least=WORDED)
 
 
 def _short(reason: str) -> str:

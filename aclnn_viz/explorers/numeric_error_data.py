@@ -74,9 +74,8 @@ class State:
     def __post_init__(self):
         outputs = operator(self.operator).outputs
         if self.output > len(outputs):
-            raise StateError("output", message("{operator} has {n} outputs, {names}", operator=self.operator,
-                                                 n=len(outputs), names=", ".join(outputs)),
-                             str(self.output), message("choose {values}", values=f"1 to {len(outputs)}"))
+            raise StateError("output", message("the outputs of {operator} are {names}", operator=self.operator, names=", ".join(outputs)),
+                             str(self.output), message("choose {values}", values=f"{'1 to ' * (len(outputs) > 1)}{len(outputs)}"))
         if self.fault == "truncated" and float_format(self.dtype).bits != 16:
             raise StateError("fault", message("only an output of 16 bits can lose its lower half"), self.dtype,
                              message("choose float16 or bfloat16, or another fault"))

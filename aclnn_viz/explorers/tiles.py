@@ -91,7 +91,7 @@ def program(data: Data) -> Panel:
     file = next((at.file for at in (*working, *data.hazards) if at.file), own)  # of a program that extends another
     active = {job.line: pipe_name(job.pipe) for job in working if job.file == file}
     hazards = [hazard.line for hazard in data.hazards if hazard.line and hazard.file == file]
-    marks, lines = [], linecache.getlines(file)
+    marks, numbers, lines = [], [], linecache.getlines(file)
     for k, line in enumerate(_shown([*active, *hazards[:2]], len(lines))):
         if line is None:
             marks.append(Note(0.3, k, "⋮", "center"))
@@ -104,13 +104,14 @@ def program(data: Data) -> Panel:
         indent = len(text) - len(text.lstrip())
         text = text.strip() if len(text.strip()) <= LETTERS - indent else f"{text.strip()[:LETTERS - indent - 1]}…"
         signs = " ".join(filter(None, ("✗" if line in hazards else "", active.get(line))))
-        marks += [Note(3.4, k, str(line), "right"), Note(11 + 0.8 * indent, k, text, "left")]
-        marks += [Note(4.2, k, signs, "left")] if signs else []
+        marks.append(Note(0.5 + 0.8 * indent, k, text, "left", 88 - 0.8 * indent))
+        marks += [Note(99.5, k, signs, "right")] if signs else []
+        numbers.append((k, str(line)))
     at = tr(", ").join(tr("{pipe} line {line}", pipe=pipe, line=line) for line, pipe in active.items())
     title = tr("The program in step {step} of core {core}: {work}", step=data.step, core=data.state.core,
                work=at or tr("this core is not at work"))
     return Panel("program", title if wide(title) < 100 else f"{_within(title, 99)}…", tuple(marks), Axis("", 0, 100, ticks=()),
-                 Axis("", LINES - 0.4, -0.6, ticks=()), 12, 180)
+                 Axis("", LINES - 0.4, -0.6, ticks=tuple(numbers)), 12, 180)
 
 
 def _within(text: str, width: int) -> str:

@@ -182,7 +182,7 @@ def drawn(job: Job, start: float, end: float, y: float, room: float, filled: boo
     sign = "✗" if job.hazardous else ""
     kind = HAZARD if job.hazardous else KINDS_OF_PIPES[pipe_name(job.pipe)]
     fits = int((room - 5) / 6.2) - len(sign)
-    return [Box(start, y - TALL, end, y + TALL, "", kind, filled), Note((start + end) / 2, y, sign + _brief(job)[:fits * (fits > 2)])]
+    return [Box(start, y - TALL, end, y + TALL, "", kind, filled), Note((start + end) / 2, y, sign + _brief(job)[:fits * (fits > 2)], room=end - start)]
 
 
 def idle(data: Data, x: float) -> list:

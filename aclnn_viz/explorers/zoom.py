@@ -76,7 +76,9 @@ def panels(data: Data) -> list[Panel]:
 def path(data: Data) -> Panel:
     """The levels from left to right, and what of each is looked at."""
     z, at = data.zoomed, np.arange(4.0)
-    shown = (picked(data.term, len(z.terms), lambda k: tr(FORMULA, formula=z.terms[k].label)), tr("row {row}, column {column}", row=written(data.row, "d"), column=written(data.column, "d")),
+    place = tr("row {row}, column {column}", row=written(data.row, "d"), column=written(data.column, "d"))
+    shown = (*(picked(data.term, len(z.terms), make) for make in (
+        lambda k: tr(FORMULA, formula=z.terms[k].label), lambda k: index(z, k, data.at) + " " * bool(z.shown[k].shape) + place)),
              *(picked(data.of_term(z.tile), len(z.tiles), lambda k, text=text: tr(text, core=z.tiles[k].core, tile=z.tiles[k].number, n=len(z.tiles[k].jobs)))
                for text in (message("core {core}, tile {tile}"), message("{n} instructions"))))
     marks = [Spots(at, 0 * at, at + 1, 0 * at + 1, tuple(map(tr, LEVELS.values())), tuple((("level", level),) for level in LEVELS))]
@@ -90,7 +92,7 @@ def path(data: Data) -> Panel:
 def formula(data: Data) -> list[Panel]:
     """The formulas of the outputs, then those of what they name; what a part is made of stands below it, with its number for the element."""
     z, marks, spots, x, y, tall = data.zoomed, [], {}, 0, 0, 0
-    roots = sorted((one for one in z.terms if one.name and one.takes), key=lambda one: one.name not in z.outputs)
+    roots = sorted((one for one in z.terms if one.name and one.takes), key=lambda one: one.name not in z.goes)
     roots = [laid(one) for one in roots]
     across = max(WIDEST, *(wide for wide, _ in roots))
     for wide, found in roots:
@@ -100,7 +102,7 @@ def formula(data: Data) -> list[Panel]:
             k, top = z.terms.index(term), y + depth
             box = x + first + 0.1, top + 0.06, x + last - 0.1, top + 0.94
             spots[box] = k
-            kind = GIVEN if not term.takes else OUTPUT if term.name in z.outputs else ALONG if term.axis is not None else STEP
+            kind = GIVEN if not term.takes else OUTPUT if term.name in z.goes else ALONG if term.axis is not None else STEP
             middle = x + (first + last) / 2
             marks += [Box(*box, "", kind, depth == 0), Note(middle, top + 0.33, tr(FORMULA, formula=term.label if depth else f"{term.name} = {term.formula}"), room=last - first),
                       Note(middle, top + 0.7, number(data.at(z.values[k])), room=last - first)]
@@ -143,17 +145,22 @@ def tensor(data: Data) -> list[Panel]:
     return [picked(data.term, len(z.terms), make) for make in (numbers, parts)]
 
 
+def index(z, k: int, at):
+    """Where a number of a term stands in the term's own shape; `at` takes what a table (rows, columns) has for its element."""
+    text = "["
+    for n, place in enumerate(z.shown[k].index):
+        text = text + ", " * (n > 0) + written(at(place), "d")
+    return text + "]" if len(z.shown[k].index) else ""
+
+
 def sentences(z, k: int, at) -> list:
-    """A number of a term, and how far off it is and why; `at` takes what a table (rows, columns) has for its element."""
+    """A number of a term, and how far off it is and why."""
     shown, parts = z.shown[k], z.parts[k]
-    index = "["
-    for n, place in enumerate(shown.index):
-        index = index + ", " * (n > 0) + written(at(place), "d")
     steps = [n for n in range(len(parts)) if parts[n].any()] or [0]
     most = np.abs(parts[steps]).argmax(axis=0)
     cause = picked(at(most), len(steps), lambda n: tr([*z.causes, THE_OUTPUT][steps[n]]))
     found = {"error": number(at(parts.sum(axis=0))), "share": number(at(np.take_along_axis(parts[steps], most[None], 0)[0])), "step": cause, "term": shown.term.label,
-             "index": index + "]" if len(shown.index) else "", "value": number(at(z.values[k])), "off": written(at(z.values[k] - z.truth[k]), ".1g")}
+             "index": index(z, k, at), "value": number(at(z.values[k])), "off": written(at(z.values[k] - z.truth[k]), ".1g")}
     return [tr(IS, **found), choose(at(parts.any(axis=0)), tr(EXACT), tr(OFF, **found))]
 
 
@@ -176,10 +183,13 @@ def owners(data: Data) -> list[Panel]:
         ends = -(-np.arange(wide + 1) * across // wide) - 0.5  # of the elements of an output that has fewer columns than others
         row, column = element(xp, shown.rows, data.row) + top, element(xp, shown.columns, data.column)
         i, j = np.indices((height, wide)).reshape(2, -1)
+        term = element(xp, np.array([number_of(data, one if goes == part.name else shown.term) for one, goes in zip(z.terms, z.goes)]), data.term)
+        term = int(term) if isinstance(term, STILL) else term  # the chosen one, where this output is what it goes to
         marks += [Box(element(xp, ends, column), row - 0.5, element(xp, ends, column + 1), row + 0.5, "", CHOSEN), Spots(
             ends[j], i + top - 0.5, ends[j + 1], i + top + 0.5,
-            tuple(tr("core {core}, tile {tile}", core=core, tile=tile) for core, tile in zip(part.core.flat, part.tile.flat)),
-            tuple((*each, ("term", number_of(data, shown.term)), ("level", "pipes")) for each in shown.clicks))]
+            tuple(tr("{output} {index}: core {core}, tile {tile}", output=part.name, index=[*map(int, at)], core=core, tile=tile)
+                  for *at, core, tile in zip(*(each[np.ix_(*shown.firsts)].flat for each in shown.index), part.core.flat, part.tile.flat)),
+            tuple((*each, ("term", term), ("level", "pipes")) for each in shown.clicks))]
         top += height + 1
     return [Panel("owners", found.title, (*found.marks, *marks), found.x, found.y, 20, 30 + 30 * top),
             tiles.moved(seen), tiles.hazards(seen), picked(data.of_term(z.tile), len(z.tiles), lambda k: tiles_time.unified_buffer(_seen(data, k), whole=False))]

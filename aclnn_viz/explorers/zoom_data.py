@@ -70,8 +70,8 @@ class Shown(NamedTuple):
 class Zoomed(NamedTuple):
     """All of a state but the element: arrays (terms, rows, columns), of the errors in ulps `parts` (terms, steps, rows, columns).
 
-    `tile` says which of the tiles stores an element of the output that a term goes to, `place` in which element of it, and
-    `chosen` the term of each number that the state may have.
+    `goes` names the output that a term goes to, `tile` says which of the tiles stores an element of it, `place` in which element of
+    it, and `chosen` the term of each number that the state may have.
     """
 
     terms: list
@@ -84,7 +84,7 @@ class Zoomed(NamedTuple):
     tiles: list
     tile: np.ndarray
     place: np.ndarray
-    outputs: list
+    goes: list
     chosen: np.ndarray
 
 
@@ -200,7 +200,7 @@ def zoomed(*machine) -> Zoomed:
     labels = [(state.program, one.label) for one in terms]
     chosen = [labels.index(each) if each in labels else -1 for each in ((state.program, next(iter(outputs))), *TERMS)]
     return Zoomed(terms, shown, found[:, -1], found[:, 0], np.nan_to_num(parts), [message("{formula}", formula=one.term.label) for one in steps], work, tiles,
-                  np.array([owner[name][places[name]] for name in goes]), np.array([places[name] for name in goes]), [*outputs], np.array(chosen))
+                  np.array([owner[name][places[name]] for name in goes]), np.array([places[name] for name in goes]), goes, np.array(chosen))
 
 
 def _below(term: Term) -> list[Term]:

@@ -186,6 +186,7 @@ class Arrangement:
             wrong = np.zeros(numbers.shape, bool) if low is None else numbers < low
             wrong = wrong if high is None else wrong | (numbers > high)
             if wrong.any():
+                ends = [at if " if " in str(end) else end for end, at in zip(ends, (low, high))]  # a choice is told by its outcome
                 text = ", ".join(f"{end} = {at}" for end, at in zip(ends, (low, high)) if isinstance(end, str))
                 first = tuple(int(k) for k in np.argwhere(wrong)[0])
                 wanted = "{} must lie in [{}, {}]".format(name, *(far if end is None else end for end, far in zip(ends, ("-inf", "inf")))) + f", where {text}" * bool(text)

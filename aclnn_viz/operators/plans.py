@@ -92,9 +92,9 @@ def preset(op, product: Product | str, cann: str | Version = CANN) -> Plan:
     cores = max(product.cores.get(soc, (0, 0))) or _CORES
     saturate = product.overflow_modes[0] == "saturate"
     base = Plan(message("{operator} on {soc}, CANN {cann}", operator=op.name, soc=soc, cann=version), cores=cores, saturate=saturate, division_ulps=1.0, notes=(
-        Note(message("float32 inside; sums of a core as a binary tree"), "AscendC vector API reference: reductions"),
-        Note(message("exp and division to 1 ulp"), "AscendC precision tables of Ascend 950", inferred=product not in WITH_ARCH35),
-        *([Note(message("infinite results saturate, nan becomes 0"), "aclrtFloatOverflowMode, CANN runtime reference")]
+        Note(message("float32 inside; sums of a core as a binary tree"), message("AscendC vector API reference, on sums")),
+        Note(message("exp and division to 1 ulp"), message("AscendC precision tables of Ascend 950"), inferred=product not in WITH_ARCH35),
+        *([Note(message("infinite results saturate, nan becomes 0"), message("aclrtFloatOverflowMode, CANN runtime reference"))]
           if saturate else []),
     ))
     settings, notes = registry.own("plans", op.name, "preset", _unknown)(product, version)

@@ -7,7 +7,8 @@ file that is not required a default stands in.
 import hashlib
 import os
 import sys
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -120,7 +121,7 @@ def folders() -> tuple[Path | str, ...]:
 
 def sources(name: str) -> str | None:
     """Return the identity of the sources of an operator from outside, None for one of the kit."""
-    return hashed(folder, folder.rglob("*.py")) if (folder := _outside.get(name)) else None
+    return hashed(folder, (path for path in folder.rglob("*") if path.suffix in (".py", ".toml"))) if (folder := _outside.get(name)) else None
 
 
 def hashed(root: Path, paths: Iterable[Path]) -> str:
@@ -133,17 +134,17 @@ def hashed(root: Path, paths: Iterable[Path]) -> str:
 
 
 def file(kind: str, name: str) -> Path | None:
-    """Return the path of an operator's own file of a kind, None when it has none."""
+    """Return the path of an operator's own file of a kind, of its table where there is no other, None when it has neither."""
     folder = _outside.get(name)
     path = folder / f"{kind}.py" if folder else ROOT / f"{_module_name(kind, name).replace('.', '/')}.py"
-    return path if path.is_file() else None
+    return next((one for one in (path, path.with_suffix(".toml")) if one.is_file()), None)
 
 
 @cache
 def module(kind: str, name: str) -> ModuleType | None:
     """Return an operator's own module of a kind, None when it has none and the default serves."""
     path = file(kind, name)
-    if path is None:
+    if path is None or path.suffix == ".toml":
         return None
     if name in _own():
         return import_module(_module_name(kind, name))
@@ -161,10 +162,22 @@ def _module_name(kind: str, name: str) -> str:
 def own(kind: str, name: str, attribute: str, default=None):
     """Return what an operator's own file of a kind defines under a name, else the default.
 
-    >>> own("faults", "rms_norm", "FAULTS") is not None, own("faults", "rms_norm", "nothing", 7)
-    (True, 7)
+    >>> own("faults", "rms_norm", "USUAL_SHAPE"), own("faults", "rms_norm", "nothing", 7)
+    ((8, 16), 7)
     """
     return getattr(module(kind, name), attribute, default)
+
+
+def table(kind: str, name: str, made: Callable = dict):
+    """Return what is `made` of an operator's own table of a kind, the TOML file of that name in its folder, or of an empty one.
+
+    Raises ValueError where it cannot be made.
+
+    >>> table("puzzle_solutions", "hardswish")["hardswish_slope"][0]["name"]
+    'kinks open'
+    """
+    path = Path(module("page", name).__file__).with_name(f"{kind}.toml")
+    return loaded(path, lambda: made(tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}))
 
 
 def missing() -> list[str]:

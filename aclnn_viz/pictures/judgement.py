@@ -79,7 +79,7 @@ class Judgement(dict):
         for name, one in self.items():
             for who, e in one.errors.items():
                 counts, verdicts = e.counts(), one.reports[who].verdicts.values()
-                passed, failed = ([str(v.outcome) for v in verdicts].count(outcome) for outcome in (PASS, FAIL))
+                passed, failed = ([v.outcome for v in verdicts].count(outcome) for outcome in (PASS, FAIL))
                 found.append([name, who, number(e.ulps.max()) if e.size else tr("no elements"),
                               number(e.median) if e.size else "", tr("{n:,} of {all:,}", n=counts[UNEXPLAINED], all=e.size),
                               f"{counts['undecided']:,}", tr("{passed} pass, {failed} fail", passed=passed, failed=failed)])

@@ -7,7 +7,7 @@ from textwrap import indent
 
 from sympy import Eq, Symbol
 
-from aclnn_viz.arrays.steps import Refused
+from aclnn_viz.arrays.steps import Refused, generic
 from aclnn_viz.arrays.symbolic import INT, REAL, SymbolicArrays
 from aclnn_viz.arrays.terms import watched
 from aclnn_viz.errors import problem, shown
@@ -80,7 +80,7 @@ def derive(forward, wrt, saved=(), shapes=None, labels=None) -> Derivation:
     about = f'    """The gradients of {forward.__name__}{", where " + ", ".join(values) if values else ""}."""\n'
     source = f"def backward(xp, {', '.join(order)}):\n{about}{indent(_tree(paths, 0), '    ')}"
     steps = tuple(dict.fromkeys(step for path in paths for step in path.steps))
-    return Derivation(forward, source, steps, dict(shapes), labels, tuple(wrt), {y: a.shape_ for y, a in paths[0].outputs.items()})
+    return Derivation(forward, source, steps, dict(shapes), labels, tuple(wrt), {y: a.lengths for y, a in paths[0].outputs.items()})
 
 
 def _checked(forward, wrt, saved, shapes, labels):
@@ -154,7 +154,7 @@ class _Path:
         if clash:
             raise ValueError(problem("the names of gradients are free", f"{', '.join(clash)} in forward", "name it otherwise"))
         self.names |= set(self.upstream)
-        ups = {name: xp.input(d, self.outputs[name].shape_) for d, name in self.upstream.items()}
+        ups = {name: xp.input(d, self.outputs[name].lengths) for d, name in self.upstream.items()}
         self._locals(forward)
         self.names |= {a.name for a in xp.arrays if a.name}
         try:
@@ -183,7 +183,7 @@ class _Path:
         known = {}
         for name, a in self.outputs.items():
             if a.op in ("input", "number") or a.name in known:  # it stands for itself: the output gets an array of its own
-                a = self.xp.made("adjoint", (a.symbol,), a.shape_, a.kind, ("output", name), a.symbol)
+                a = self.xp.made("adjoint", (a.symbol,), a.lengths, a.kind, ("output", name), a.symbol)
             known[name] = a
             a.name, a.given = name, name in saved
             self.names.add(name)
@@ -192,7 +192,7 @@ class _Path:
     def _locals(self, forward):
         def name(array, text):
             if isinstance(array, Noted) and not array.name and array.op not in PLAIN and text.isidentifier() and not text.startswith("_") \
-                    and len(array.shape_) + (array.kind == REAL) and (text not in self.names or text in self.leaves):
+                    and len(array.lengths) + (array.kind == REAL) and (text not in self.names or text in self.leaves):
                 array.name = self.fresh(text)
         for last, (called, known, _) in enumerate(reversed(self.seen)):
             for text, array in known.items():
@@ -209,7 +209,7 @@ class _Path:
             leaf, e = self.leaves[x], self.reverse.gradients.get(x)
             if e is None or e == 0:
                 zero[x] = f"xp.zeros_like({x})"
-            gradients.append(self.reverse.exactly(e, leaf.shape_) if e is not None and e != 0 else self.xp.lift(0).symbol)
+            gradients.append(self.reverse.exactly(e, leaf.lengths) if e is not None and e != 0 else self.xp.lift(0).symbol)
         writer = Writer(self.reverse, upstream, [a for a in (*self.outputs.values(), *self.leaves.values()) if isinstance(a, Noted) and a.given],
                         self.fresh)
         questions = [a.symbol for a in asked]
@@ -229,7 +229,7 @@ class _Path:
     def _symbolic(self):
         """Symbolic arrays of the same inputs and outputs, by name."""
         xp = SymbolicArrays(lambda e: True)
-        known = {"xp": xp} | {name: xp.input(name, a.shape_, a.kind) if a.shape_ else xp.number(Symbol(name, **a.symbol.assumptions0))
+        known = {"xp": xp} | {name: xp.input(name, a.lengths, a.kind) if a.lengths else xp.number(Symbol(name, **a.symbol.assumptions0))
                               for name, a in ((a.name, a) for a in self.xp.arrays if a.name.isidentifier())}
         return xp, known
 
@@ -246,7 +246,7 @@ class _Path:
             right = readable(made.at(made.axes, index))
             left = xp.named(name, [i for axis in index for i in axis], made.dtype)
             equation, printed = Eq(left, right, evaluate=False), ""
-            self.made = getattr(self, "made", {}) | {name: xp.input(name, tuple(a.shape_), made.dtype)}
+            self.made = getattr(self, "made", {}) | {name: xp.input(name, tuple(a.lengths), made.dtype)}
         except Exception:  # what has no formula of entries is shown as it is computed
             equation, printed = None, r"\mathtt{%s} = \texttt{%s}" % (name, text.replace("_", r"\_"))
         return Step(pattern.format(name=about), equation, WHY[how], printed, pattern=pattern, about=about)
@@ -263,10 +263,10 @@ class _Path:
         text, _ = writer.text(e)
         xp, known = SymbolicArrays(lambda e: True), {}
         for a in taken:
-            known[a.name] = xp.input(a.name, a.shape_, a.kind) if a.shape_ else xp.number(Symbol(a.name, **a.symbol.assumptions0))
+            known[a.name] = xp.input(a.name, a.lengths, a.kind) if a.lengths else xp.number(Symbol(a.name, **a.symbol.assumptions0))
         try:
             made = eval(text, {"xp": xp}, known)
-            index = tuple(tuple(Symbol(f"i{k}_{m}", integer=True) for m in range(len(axis))) for k, axis in enumerate(made.axes))
+            index = generic(made.axes)
             ranges = {i: (0, n - 1) for axis, own in zip(index, made.axes) for i, n in zip(axis, own)}
             return bool(proves_equal(made.at(made.axes, index), 0, in_range=ranges | xp.granted))
         except Exception:  # then it is written out

@@ -9,26 +9,25 @@ from numbers import Number
 
 from sympy import Add, Expr, Integer, Mul, S, Symbol, exp, expand, log, sqrt, tanh
 
-from aclnn_viz.arrays.steps import Refused, exact
-from aclnn_viz.arrays.symbolic import BOOL, INT, RANK, REAL
+from aclnn_viz.arrays.lettered import COMPARED, KINDS, RANK, LetteredArray, LetteredArrays
+from aclnn_viz.arrays.steps import BOOL, INT, REAL, Refused, exact
 
 #: Arithmetic that is written out where its result has no name.
 ARITHMETIC = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "truediv": lambda a, b: a / b,
               "sqrt": sqrt, "exp": exp, "log": log}
-COMPARED = {"lt": "<", "gt": ">", "le": "<=", "ge": ">=", "eq": "==", "ne": "!="}
 INFIX = COMPARED | {"and": "&", "or": "|", "floordiv": "//"}
 WRITTEN = 8  # digits of a number that is multiplied out with others; longer ones stay as they are written
 STEPS = ("floor", "ceil", "round", "trunc", "sign")
 
 
 @dataclass(eq=False)
-class Noted:
+class Noted(LetteredArray):
     """An array: the operation, what it takes (expressions), its shape and kind; `formula` is what single entries are made by."""
 
     xp: object = field(repr=False)
     op: str
     takes: tuple
-    shape_: tuple
+    lengths: tuple
     kind: str
     options: tuple = ()
     formula: Expr | None = None
@@ -37,55 +36,15 @@ class Noted:
     name: str = ""
     given: bool = False  # an input, or a saved output
 
-    @property
-    def shape(self):
-        return tuple(self.xp.number(n) for n in self.shape_)
-
-    ndim = property(lambda self: len(self.shape_))
-    size = property(lambda self: self.xp.number(Mul(*self.shape_)))
     dtype = property(lambda self: self.kind)
-    T = property(lambda self: self.xp.permute_dims(self, range(self.ndim)[::-1]))
-
-    def __len__(self):
-        raise Refused("a length as a Python number")
-
-    __iter__ = __float__ = __len__
-
-    def __index__(self):
-        if self.symbol.is_Integer:
-            return int(self.symbol)
-        raise Refused("a length as a Python number")
+    value = property(lambda self: self.symbol)
 
     def __bool__(self):
         if self.symbol.is_number:
             return bool(self.symbol)
-        if self.shape_:
+        if self.lengths:
             raise Refused("an array where one number is needed")
         return self.xp.decide(self)
-
-    def __getitem__(self, index):
-        return self.xp.part(self, index if isinstance(index, tuple) else (index,))
-
-    def astype(self, dtype):
-        return self.xp.astype(self, dtype)
-
-    __hash__ = object.__hash__
-    __neg__ = lambda a: a * -1
-    __pos__ = lambda a: a
-    __abs__ = lambda a: a.xp.abs(a)
-    __invert__ = lambda a: a.xp.each("not", BOOL, a)
-    __pow__ = lambda a, b: a.xp.pow(a, b)
-
-
-def _operator(name, kind=None):
-    return lambda a, b: a.xp.each(name, kind, a, b), lambda a, b: a.xp.each(name, kind, b, a)
-
-
-for _name, _kind in {"add": None, "sub": None, "mul": None, "truediv": REAL, "floordiv": INT, "and": BOOL, "or": BOOL}.items():
-    for _way, _method in zip(("", "r"), _operator(_name, _kind)):
-        setattr(Noted, f"__{_way}{_name}__", _method)
-for _name in COMPARED:
-    setattr(Noted, f"__{_name}__", _operator(_name, BOOL)[0])
 
 
 def broadcast(*shapes):
@@ -98,20 +57,11 @@ def broadcast(*shapes):
     return tuple(found)
 
 
-class NotedArrays:
+class NotedArrays(LetteredArrays):
     """The namespace of a page whose arrays are noted. `decide(array)` answers a question of the page's own Python."""
-
-    float64, float32, int64, int32, bool = REAL, REAL, INT, INT, BOOL
 
     def __init__(self, decide):
         self.decide, self.arrays, self.known, self.nodes = decide, [], {}, {}
-
-    def __getattr__(self, name):
-        raise Refused(f"xp.{name} is not known")
-
-    def float(self, x):
-        """Python's `float` in a page: sizes stay what they are."""
-        return x if isinstance(x, Noted) else float(x)
 
     # How arrays are made.
 
@@ -150,9 +100,9 @@ class NotedArrays:
 
     def shape_of(self, e):
         """The shape of an expression in which symbols stand for arrays."""
-        return broadcast(*(self.nodes[s].shape_ for s in e.free_symbols if s in self.nodes))
+        return broadcast(*(self.nodes[s].lengths for s in e.free_symbols if s in self.nodes))
 
-    def each(self, op, kind, *arrays, formula=None, options=()):
+    def each(self, op, kind, *arrays, formula=None):
         arrays = [self.lift(a) for a in arrays]
         if op == "truediv" and arrays[0].op != "number" and self._grows(arrays[1]):
             arrays, op = [arrays[0], self.each(op, kind, 1, arrays[1])], "mul"
@@ -166,22 +116,21 @@ class NotedArrays:
             if all(a.op == "number" for a in arrays) and formula.is_Rational | formula.is_integer:
                 return self.number(formula)
         kind = kind or max((a.kind for a in arrays), key=RANK.get)
-        return self.made(op, es, broadcast(*(a.shape_ for a in arrays)), kind, options, formula)
+        return self.made(op, es, broadcast(*(a.lengths for a in arrays)), kind, formula=formula)
+
+    def infix(self, name, a, b):
+        return self.each(name, KINDS.get(name), a, b)
 
     def _grows(self, a):
         """Whether an array is written with exp: then 1 divided by it, such as a sigmoid, is what gradients are best written with."""
         return a.op == "exp" or a.op in ("add", "sub", "mul") and any(self._grows(self.nodes[s]) for s in a.takes if s in self.nodes)
 
     sqrt, exp, log = (lambda self, x, op=op: self.each(op, REAL, x) for op in ("sqrt", "exp", "log"))
-    add, subtract, multiply, divide = (lambda self, a, b, op=op, kind=kind: self.each(op, kind, a, b) for op, kind in (
-        ("add", None), ("sub", None), ("mul", None), ("truediv", REAL)))
     floor, ceil, round, trunc, sign = (lambda self, x, op=op: self.each(op, None, x) for op in STEPS)
-    logical_and, logical_or = (lambda self, a, b, op=op: self.each(op, BOOL, a, b) for op in ("and", "or"))
     logical_not = lambda self, a: self.each("not", BOOL, a)
     square = lambda self, x: self.each("mul", None, x, x)
     negative = lambda self, x: x * -1
     reciprocal = lambda self, x: self.each("truediv", REAL, 1, x)
-    asarray = lambda self, x, dtype=None: self.lift(x) if dtype is None else self.astype(self.lift(x), dtype)
 
     def _formula(self, op, f, *arrays):
         arrays = [self.lift(a) for a in arrays]
@@ -193,7 +142,7 @@ class NotedArrays:
     guard = lambda self, x, *ends, **named: self._guarded(self.lift(x), ends, tuple(sorted(named.items())))
 
     def _guarded(self, x, ends, named):
-        return self.made("guard", (x.symbol,), x.shape_, x.kind, (ends, named), x.symbol)
+        return self.made("guard", (x.symbol,), x.lengths, x.kind, (ends, named), x.symbol)
 
     # At a tie all of these take the derivative from below, so that what is smooth as a whole stays so.
 
@@ -208,11 +157,6 @@ class NotedArrays:
     def minimum(self, a, b):
         a = self.lift(a)
         return self._formula("minimum", lambda p, q, c=(a > b).symbol: c * q + (1 - c) * p, a, b)
-
-    def clip(self, x, low=None, high=None, **ends):
-        low, high = ends.get("min", low), ends.get("max", high)
-        x = x if low is None else self.maximum(x, low)
-        return x if high is None else self.minimum(x, high)
 
     def where(self, condition, x, y):
         condition = self.lift(condition)
@@ -230,26 +174,21 @@ class NotedArrays:
         power = self.lift(power).symbol
         if not power.is_Rational:
             raise Refused("a power that is no number")
-        return self.made("pow", (x.symbol,), x.shape_, x.kind if power.is_Integer and power >= 0 else REAL, (power,), x.symbol ** power)
+        return self.made("pow", (x.symbol,), x.lengths, x.kind if power.is_Integer and power >= 0 else REAL, (power,), x.symbol ** power)
 
     def astype(self, x, dtype):
         if dtype not in RANK:
             raise Refused(f"the format {dtype!r}")
         x = self.lift(x)
-        return x if x.kind == dtype else self.made("astype", (x.symbol,), x.shape_, dtype, formula=x.symbol if (x.kind, dtype) == (INT, REAL) else None)
+        return x if x.kind == dtype else self.made("astype", (x.symbol,), x.lengths, dtype, formula=x.symbol if (x.kind, dtype) == (INT, REAL) else None)
 
     # Functions that make and move entries.
 
-    def _filled(self, shape, value, dtype):
-        shape = shape if isinstance(shape, tuple) else (shape,)
-        return self.made("full", (exact(value), *(self.lift(n).symbol for n in shape)), tuple(self.lift(n).symbol for n in shape), dtype)
+    def full(self, shape, value, dtype=REAL):
+        lengths = tuple(self.lift(n).symbol for n in (shape if isinstance(shape, tuple) else (shape,)))
+        return self.made("full", (exact(value), *lengths), lengths, dtype)
 
-    full = lambda self, shape, value, dtype=REAL: self._filled(shape, value, dtype)
-    full_like = lambda self, x, value: self._filled(x.shape, value, x.kind)
-    zeros_like = lambda self, x: self.full_like(x, 0)
-    ones_like = lambda self, x: self.full_like(x, 1)
-    zeros = lambda self, shape, dtype=REAL: self.full(shape, 0, dtype)
-    ones = lambda self, shape, dtype=REAL: self.full(shape, 1, dtype)
+    full_like = lambda self, x, value: self.full(x.shape, value, x.kind)
 
     def arange(self, stop, dtype=INT):
         n = self.lift(stop).symbol
@@ -257,91 +196,62 @@ class NotedArrays:
 
     def permute_dims(self, x, axes):
         axes = tuple(axes)
-        return self.made("permute_dims", (x.symbol,), [x.shape_[k] for k in axes], x.kind, axes)
-
-    transpose = permute_dims
-
-    def moveaxis(self, x, source, destination):
-        order = [k for k in range(x.ndim) if k != source % x.ndim]
-        order.insert(destination % x.ndim, source % x.ndim)
-        return self.permute_dims(x, order)
-
-    def expand_dims(self, x, axis=0):
-        return self.part(x, (slice(None),) * (axis % (x.ndim + 1)) + (None,))
+        return self.made("permute_dims", (x.symbol,), [x.lengths[k] for k in axes], x.kind, axes)
 
     def reshape(self, x, shape):
-        wanted = [self.lift(n).symbol for n in (shape if isinstance(shape, tuple) else (shape,))]
-        total, known = Mul(*x.shape_), Mul(*(n for n in wanted if n != -1))
-        wanted = tuple(total / known if n == -1 else n for n in wanted)
-        if expand(Mul(*wanted) - total) != 0 or not all(n.is_integer for n in wanted):
-            raise Refused(f"reshape of {total} entries into {' x '.join(map(str, wanted))}")
-        return x if wanted == x.shape_ else self.made("reshape", (x.symbol,), wanted, x.kind)
+        wanted = self.wanted(x, shape)
+        return x if wanted == x.lengths else self.made("reshape", (x.symbol,), wanted, x.kind)
 
     def broadcast_to(self, x, shape):
         shape = tuple(self.lift(n).symbol for n in shape)
-        broadcast(x.shape_, shape)
-        return x if x.shape_ == shape else self.made("broadcast_to", (x.symbol,), shape, x.kind)
+        broadcast(x.lengths, shape)
+        return x if x.lengths == shape else self.made("broadcast_to", (x.symbol,), shape, x.kind)
 
-    def part(self, x, index):
+    def parted(self, x, index):
         """One axis after the other."""
-        if any(isinstance(i, Noted) and i.ndim for i in index):
-            if len(index) == 1 and index[0].kind == INT:
-                return self.take(x, index[0], axis=0)
-            raise Refused("an array as an index")
-        given = sum(i is not None and i is not Ellipsis for i in index)
-        at = next((k for k, i in enumerate(index) if i is Ellipsis), len(index))
-        index, axis = index[:at] + (slice(None),) * (x.ndim - given) + index[at + 1:], 0
+        axis = 0
         for i in index:
             if i is None:
-                x = self.made("new axis", (x.symbol,), (*x.shape_[:axis], S.One, *x.shape_[axis:]), x.kind, (axis,))
+                x = self.made("new axis", (x.symbol,), (*x.lengths[:axis], S.One, *x.lengths[axis:]), x.kind, (axis,))
                 axis += 1
             elif isinstance(i, slice):
-                if i.step not in (None, 1):
-                    raise Refused("a slice with a step")
-                n = x.shape_[axis]
-                first, last = (default if end is None else self._end(end, n) for end, default in ((i.start, S.Zero), (i.stop, n)))
+                n = x.lengths[axis]
+                first, last = self.ends(i, n)
                 if first != 0 or expand(last - n) != 0:
-                    x = self.made("slice", (x.symbol,), (*x.shape_[:axis], expand(last - first), *x.shape_[axis + 1:]), x.kind, (axis, first, last))
+                    x = self.made("slice", (x.symbol,), (*x.lengths[:axis], expand(last - first), *x.lengths[axis + 1:]), x.kind, (axis, first, last))
                 axis += 1
             else:
-                x = self.made("place", (x.symbol,), (*x.shape_[:axis], *x.shape_[axis + 1:]), x.kind, (axis, self._end(i, x.shape_[axis])))
+                x = self.made("place", (x.symbol,), (*x.lengths[:axis], *x.lengths[axis + 1:]), x.kind, (axis, self.place_in(i, x.lengths[axis])))
         return x
-
-    def _end(self, i, length):
-        e = self.lift(i).symbol
-        return expand(e + length) if e.could_extract_minus_sign() else e
 
     def take(self, x, index, axis=0):
         if index.kind != INT:
             raise Refused("a lookup at numbers that are not whole")
         axis %= x.ndim
-        return self.made("take", (x.symbol, index.symbol), x.shape_[:axis] + index.shape_ + x.shape_[axis + 1:], x.kind, (axis,))
+        return self.made("take", (x.symbol, index.symbol), x.lengths[:axis] + index.lengths + x.lengths[axis + 1:], x.kind, (axis,))
 
     def scatter_add(self, target, index, values):
-        return self.made("scatter_add", (target.symbol, index.symbol, values.symbol), target.shape_, REAL)
+        return self.made("scatter_add", (target.symbol, index.symbol, values.symbol), target.lengths, REAL)
 
     def stack(self, arrays, axis=0):
-        shape = list(broadcast(*(a.shape_ for a in arrays)))
+        shape = list(broadcast(*(a.lengths for a in arrays)))
         axis %= len(shape) + 1
         return self.made("stack", (a.symbol for a in arrays), (*shape[:axis], Integer(len(arrays)), *shape[axis:]), REAL, (axis,))
 
     def concat(self, arrays, axis=0):
         axis %= arrays[0].ndim
-        shape = list(arrays[0].shape_)
-        shape[axis] = Add(*(a.shape_[axis] for a in arrays))
+        shape = list(arrays[0].lengths)
+        shape[axis] = Add(*(a.lengths[axis] for a in arrays))
         return self.made("concat", (a.symbol for a in arrays), shape, REAL, (axis,))
 
     # Functions along axes.
 
     def along(self, op, x, axis=None, keepdims=False):
-        chosen = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-        if any(not -x.ndim <= a < x.ndim for a in chosen):
-            raise Refused(f"axis {axis} of an array of {x.ndim} axes")
-        chosen = tuple(sorted({a % x.ndim for a in chosen}))
+        chosen = self.axes_of(x, axis)
         if not chosen:
             return x
-        shape = [S.One if a in chosen else n for a, n in enumerate(x.shape_) if keepdims or a not in chosen]
-        return self.made(op, (x.symbol,), shape, INT if x.kind == BOOL else x.kind, (chosen, keepdims, x.shape_))
+        shape = [S.One if a in chosen else n for a, n in enumerate(x.lengths) if keepdims or a not in chosen]
+        return self.made(op, (x.symbol,), shape, INT if x.kind == BOOL else x.kind, (chosen, keepdims, x.lengths))
 
     def sum(self, x, /, *, axis=None, keepdims=False):
         return self.along("sum", self.lift(x), axis, keepdims)
@@ -354,4 +264,4 @@ class NotedArrays:
 
     def mean(self, x, /, *, axis=None, keepdims=False):
         total = self.sum(x, axis=axis, keepdims=keepdims)
-        return total / self.number(Mul(*(x.shape_[a] for a in total.options[0]))) if total.op == "sum" else total
+        return total / self.number(Mul(*(x.lengths[a] for a in total.options[0]))) if total.op == "sum" else total

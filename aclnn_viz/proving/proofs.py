@@ -10,7 +10,7 @@ from sympy import Eq, Symbol
 
 from aclnn_viz.arrays.steps import Refused, Step
 from aclnn_viz.arrays.symbolic import Pieces, SymbolicArrays
-from aclnn_viz.errors import problem, shown
+from aclnn_viz.errors import need, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.operator import Operator
 from aclnn_viz.proving import theorems
@@ -113,8 +113,7 @@ class Result:
 def prove(what, *, shapes=None, labels=None, page=None) -> Result:
     """Prove a backward pass; `prove` of the package describes arguments and result."""
     if isinstance(what, tuple) and len(what) == 2 and all(map(callable, what)):
-        if not isinstance(shapes, dict):
-            raise TypeError(problem("two functions need shapes=", shown(shapes), 'pass such as {"x": ("r", "n")}'))
+        need(shapes, dict, "two functions need shapes=", 'pass such as {"x": ("r", "n")}')
         name, found = " and ".join(f.__name__ for f in what), of_functions(*what, shapes, labels or {})
     elif isinstance(what, (str, os.PathLike, Operator)):
         op = what if isinstance(what, Operator) else operator(what)

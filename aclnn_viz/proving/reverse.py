@@ -62,7 +62,7 @@ class Reverse:
         if array.given or self.kept(array):
             return array.symbol
         made = self.definition(array)
-        return made if self.xp.shape_of(made) == array.shape_ else array.symbol
+        return made if self.xp.shape_of(made) == array.lengths else array.symbol
 
     def definition(self, array):
         if array not in self.values:
@@ -98,7 +98,7 @@ class Reverse:
         return e.symbol, self.xp.exp(y).symbol * self.value(self.xp.nodes[log.takes[0]])
 
     def _is_scalar(self, s):
-        return self.xp.nodes[s].given and not self.xp.nodes[s].shape_
+        return self.xp.nodes[s].given and not self.xp.nodes[s].lengths
 
     def restated(self, e):
         """By saved values always, by others where that is shorter."""
@@ -145,7 +145,7 @@ class Reverse:
         for s in sorted(g.free_symbols, key=lambda s: self.xp.nodes[s].place if s in self.xp.nodes else -1):
             v = self.xp.nodes.get(s)
             if v in self.moving:
-                self._add(v, self.unspread(self.restated(a * diff(g, s)), u.shape_, v.shape_))
+                self._add(v, self.unspread(self.restated(a * diff(g, s)), u.lengths, v.lengths))
 
     def _add(self, v, e):
         if e != 0:
@@ -205,7 +205,7 @@ class Reverse:
         chosen, keepdims, have = u.options
         if keepdims or not self.xp.shape_of(a) or list(chosen) == list(range(len(chosen))):
             return a
-        return self.widened(a, u.shape_, chosen)
+        return self.widened(a, u.lengths, chosen)
 
     def _max(self, u, a, x):
         top = self.xp.along(u.op, x, u.options[0], True)
@@ -220,7 +220,7 @@ class Reverse:
         return e if self.xp.shape_of(e) == shape else self.xp.made("broadcast_to", (e,), shape, REAL).symbol
 
     def _moved(self, op, u, a, x, *options):
-        self._add(x, self.xp.made(op, (self.exactly(a, u.shape_),), x.shape_, REAL, options).symbol)
+        self._add(x, self.xp.made(op, (self.exactly(a, u.lengths),), x.lengths, REAL, options).symbol)
 
     def _reshape(self, u, a, x):
         self._moved("reshape", u, a, x)
@@ -236,31 +236,31 @@ class Reverse:
         self._moved("place", u, a, x, u.options[0], S.Zero)
 
     def _broadcast_to(self, u, a, x):
-        self._add(x, self.unspread(a, u.shape_, x.shape_))
+        self._add(x, self.unspread(a, u.lengths, x.lengths))
 
     def _astype(self, u, a, x):
         self._add(x, a)
 
     def _slice(self, u, a, x):
-        self.pieces[x].append((*u.options, self.exactly(a, u.shape_)))
+        self.pieces[x].append((*u.options, self.exactly(a, u.lengths)))
 
     def _place(self, u, a, x):
         axis, at = u.options
-        a = self.exactly(a, u.shape_)
+        a = self.exactly(a, u.lengths)
         self.pieces[x].append((axis, at, None, a))
 
     def _stack(self, u, a, *arrays):
         axis, = u.options
         for k, x in enumerate(arrays):
-            part = self.xp.made("place", (self.exactly(a, u.shape_),), (*u.shape_[:axis], *u.shape_[axis + 1:]), REAL, (axis, S(k))).symbol
-            self._add(x, self.unspread(part, (*u.shape_[:axis], *u.shape_[axis + 1:]), x.shape_))
+            part = self.xp.made("place", (self.exactly(a, u.lengths),), (*u.lengths[:axis], *u.lengths[axis + 1:]), REAL, (axis, S(k))).symbol
+            self._add(x, self.unspread(part, (*u.lengths[:axis], *u.lengths[axis + 1:]), x.lengths))
 
     def _concat(self, u, a, *arrays):
         axis, = u.options
         before = S.Zero
         for x in arrays:
-            after = expand(before + x.shape_[axis])
-            self._add(x, self.xp.made("slice", (self.exactly(a, u.shape_),), x.shape_, REAL, (axis, before, after)).symbol)
+            after = expand(before + x.lengths[axis])
+            self._add(x, self.xp.made("slice", (self.exactly(a, u.lengths),), x.lengths, REAL, (axis, before, after)).symbol)
             before = after
 
     def _joined(self, x, pieces):
@@ -268,18 +268,18 @@ class Reverse:
         axis = pieces[0][0]
         if any(piece[0] != axis for piece in pieces):
             raise Refused("parts of one array along several axes")
-        length, by_place = x.shape_[axis], defaultdict(list)
+        length, by_place = x.lengths[axis], defaultdict(list)
         for _, first, last, e in pieces:
             by_place[first, last].append(e)
         literal = length.is_Integer and all(last is None for _, last in by_place)
         if literal:
-            parts, shape = [by_place.get((S(k), None)) for k in range(int(length))], (*x.shape_[:axis], *x.shape_[axis + 1:])
-            return self.xp.made("stack", [Add(*part) if part else self._zeros(shape) for part in parts], x.shape_, REAL, (axis,)).symbol
+            parts, shape = [by_place.get((S(k), None)) for k in range(int(length))], (*x.lengths[:axis], *x.lengths[axis + 1:])
+            return self.xp.made("stack", [Add(*part) if part else self._zeros(shape) for part in parts], x.lengths, REAL, (axis,)).symbol
         ends, parts, at = {}, [], S.Zero
         for (first, last), es in by_place.items():
             e = Add(*es)
             if last is None:
-                e, last = self.xp.made("new axis", (e,), (*x.shape_[:axis], S.One, *x.shape_[axis + 1:]), REAL, (axis,)).symbol, first + 1
+                e, last = self.xp.made("new axis", (e,), (*x.lengths[:axis], S.One, *x.lengths[axis + 1:]), REAL, (axis,)).symbol, first + 1
             ends[expand(first)] = expand(last), e
         while expand(at - length) != 0:
             if at in ends:
@@ -290,11 +290,11 @@ class Reverse:
                 last = min(after, key=lambda f: cost(f - at)) if after else length
                 if not expand(last - at).is_positive and last != length:
                     break
-                parts.append(self._zeros((*x.shape_[:axis], expand(last - at), *x.shape_[axis + 1:])))
+                parts.append(self._zeros((*x.lengths[:axis], expand(last - at), *x.lengths[axis + 1:])))
             at = last
         if ends:
             raise Refused("parts of one array that may overlap")
-        return self.xp.made("concat", parts, x.shape_, REAL, (axis,)).symbol
+        return self.xp.made("concat", parts, x.lengths, REAL, (axis,)).symbol
 
     def _zeros(self, shape):
         return self.xp.made("full", (S.Zero, *shape), shape, REAL).symbol
@@ -305,20 +305,20 @@ class Reverse:
         axis, = u.options
         if index.ndim != 1:
             raise Refused("a lookup at indices of other than one axis: flatten them first")
-        (m, p), rest = (x.shape_[axis], index.shape_[0]), (*x.shape_[:axis], *x.shape_[axis + 1:])
-        a, rows, order = self.exactly(a, u.shape_), Mul(*rest), [k for k in range(x.ndim) if k != axis] + [axis]
+        (m, p), rest = (x.lengths[axis], index.lengths[0]), (*x.lengths[:axis], *x.lengths[axis + 1:])
+        a, rows, order = self.exactly(a, u.lengths), Mul(*rest), [k for k in range(x.ndim) if k != axis] + [axis]
 
         def made(op, e, shape, *options):
             return e if op == "permute_dims" and options == tuple(range(len(options))) or op == "reshape" and self.xp.shape_of(e) == shape \
                 else self.xp.made(op, (e,), shape, REAL, options).symbol
         a = made("reshape", made("permute_dims", a, (*rest, p), *order), (rows, p))
         found = self.xp.made("scatter_add", (self._zeros((rows, m)), index.symbol, a), (rows, m), REAL).symbol
-        self._add(x, made("permute_dims", made("reshape", found, (*rest, m)), x.shape_, *(order.index(k) for k in range(x.ndim))))
+        self._add(x, made("permute_dims", made("reshape", found, (*rest, m)), x.lengths, *(order.index(k) for k in range(x.ndim))))
 
     def _scatter_add(self, u, a, target, index, values):
         self._add(target, a) if target in self.moving else None
         if values in self.moving:
-            self._add(values, self.xp.made("take", (self.exactly(a, u.shape_), index.symbol), values.shape_, REAL, (1,)).symbol)
+            self._add(values, self.xp.made("take", (self.exactly(a, u.lengths), index.symbol), values.lengths, REAL, (1,)).symbol)
 
 
 def tidy(e):

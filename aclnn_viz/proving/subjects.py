@@ -14,7 +14,7 @@ from sympy import Integer, KroneckerDelta, S, Symbol
 
 from aclnn_viz.arrays.steps import Refused
 from aclnn_viz.arrays.symbolic import BOOL, INT, REAL, SymbolicArrays
-from aclnn_viz.errors import problem, shown
+from aclnn_viz.errors import need, problem
 from aclnn_viz.operators.patterns import choices as patterns_of
 from aclnn_viz.operators.patterns import branch, chosen, formula, resolved, value
 from aclnn_viz.operators.operator import Operator, combined
@@ -150,8 +150,7 @@ def of_functions(forward, backward, shapes, labels, wrt=None) -> list[Subject]:
     inputs = {name: (tuple(map(size, shape)), INT if name in labels else REAL) for name, shape in shapes.items()}
     attributes = {name: parameter(name) for name in taken[0] if name not in shapes} | fixed(forward)
     probe = Traced(Subject("", forward, lambda xp: {}, (None, None), inputs, attributes, {}, {}, {}), lambda e: True).forward
-    if not isinstance(probe, dict):
-        raise TypeError(problem("forward returns a dict of its outputs", shown(probe), 'return such as {"y": y}'))
+    need(probe, dict, "forward returns a dict of its outputs", 'return such as {"y": y}')
     upstream = {f"d{y}": y for y in probe if f"d{y}" in taken[1]}
     saved = {y: y for y in probe if y in taken[1] and y not in taken[0]}
     unknown = [name for name in taken[1] if name not in {*taken[0], *upstream, *saved}]

@@ -5,7 +5,7 @@ from itertools import product
 
 from sympy import Add, Dummy, Expr, Indexed, Integer, KroneckerDelta, Mul, S, Sum, Symbol, expand
 
-from aclnn_viz.arrays.steps import TRUTHS, Above, AtLeast, Erf, Magnitude, Part, Refused, Step, Whether, flat, plain, same_length, tidy
+from aclnn_viz.arrays.steps import TRUTHS, Above, AtLeast, Erf, Magnitude, Part, Refused, Step, Whether, flat, generic, plain, same_length, tidy
 from aclnn_viz.arrays.symbolic import BOOL, Pieces
 from aclnn_viz.arrays.views import by_key, of_source, truth_named
 from derivations.prover.canonical import is_total
@@ -76,13 +76,13 @@ def claims(traced, output, of, naming):
                      for k, axis in enumerate(axes)]
             for k, place in zip(literal, places):
                 index[k] = (Integer(place),)
-            at = [(flat(i, axis) + offset,) if leaf.axes[k] else () for k, (i, axis, offset) in enumerate(zip(index, axes, offsets))]
+            at = _moved(index, axes, offsets, leaf)
             yield from _paths(traced, output, of, piece, index, at, naming)
 
 
 def _paths(traced, output, of, piece, index, at, naming):
     """The claims, on one path each. Where they hold as an equation of unknown functions of the entry, that one serves all paths."""
-    whole, entry = {}, traced.leaves[of].at(traced.leaves[of].axes, tuple(at))
+    whole, entry = {}, traced.leaves[of].at(traced.leaves[of].axes, at)
     if naming != NONE and isinstance(entry, Indexed) and any(i.is_Integer for i in entry.indices):
         try:
             found = list(_walked(traced, of, at, naming, lambda path: _of_parts(traced, output, of, piece, index, at, path, whole)))
@@ -95,7 +95,7 @@ def _paths(traced, output, of, piece, index, at, naming):
 
 def _walked(traced, of, at, naming, claim):
     """The claim of each path."""
-    todo, tried, entry = [((), dict(traced.equal))], 0, traced.leaves[of].at(traced.leaves[of].axes, tuple(at))
+    todo, tried, entry = [((), dict(traced.equal))], 0, traced.leaves[of].at(traced.leaves[of].axes, at)
     while todo:
         given, sizes = todo.pop()
         tried += 1
@@ -369,6 +369,11 @@ def _pieces(made):
         before += Mul(*piece.axes[made.axis])
 
 
+def _moved(index, axes, offsets, whole):
+    """The index of a piece as one of the whole array that it is a piece of."""
+    return tuple((flat(i, axis) + offset,) if own else () for i, axis, offset, own in zip(index, axes, offsets, whole.axes))
+
+
 def _views(xp, of, at):
     for view, (name, places, lengths) in xp.views.items():
         if name == of:
@@ -384,8 +389,8 @@ def _loss(traced, of, entry, path):
         for offsets, piece in _pieces(made):
             if piece is made and (piece.ndim != up.ndim or not all(map(same_length, piece.axes, up.axes))):
                 raise Refused(f"{d} has the shape {_shape(up.axes)}, {y} the shape {_shape(piece.axes)}")
-            index = tuple(tuple(Symbol(f"q{k}_{m}", integer=True) for m in range(len(axis))) for k, axis in enumerate(piece.axes))
-            at = tuple((flat(i, axis) + offset,) if up.axes[k] else () for k, (i, axis, offset) in enumerate(zip(index, piece.axes, offsets)))
+            index = generic(piece.axes, "q")
+            at = _moved(index, piece.axes, offsets, up)
             key = piece.key, entry, path.unmoved
             if key not in traced.places:
                 with traced.xp.seen_by(Probe(path)):
@@ -549,8 +554,7 @@ def granted(traced):
 
 
 def _never_zero(divisor):
-    return is_total(1 / divisor.at(divisor.axes, tuple(tuple(Symbol(f"q{k}_{m}", integer=True) for m in range(len(axis)))
-                                                       for k, axis in enumerate(divisor.axes))))
+    return is_total(1 / divisor.at(divisor.axes, generic(divisor.axes, "q")))
 
 
 def kinks(traced, output, of):
@@ -561,7 +565,7 @@ def kinks(traced, output, of):
         for places in product(*(range(int(axis[0])) if len(axis) == 1 and axis[0].is_Integer else (None,) for axis in piece.axes)):
             index = [(Integer(place),) if place is not None else tuple(Symbol(f"i{k}_{m}" if m else f"i{k}", integer=True) for m in range(len(axis)))
                      for k, (axis, place) in enumerate(zip(piece.axes, places))]
-            at = tuple((flat(i, axis) + offset,) if leaf.axes[k] else () for k, (i, axis, offset) in enumerate(zip(index, piece.axes, offsets)))
+            at = _moved(index, piece.axes, offsets, leaf)
             entry, todo, tries = leaf.at(leaf.axes, at), [()], {}
             while todo:
                 given = todo.pop()

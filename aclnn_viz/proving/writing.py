@@ -107,13 +107,13 @@ class Writer:
         return f"xp.astype({self.one(a.takes[0])}, {self._dtype(a.kind)})", ATOM
 
     def _full(self, a):
-        value, shape, dtype = a.takes[0], self._shape(a.shape_), self._dtype(a.kind)
+        value, shape, dtype = a.takes[0], self._shape(a.lengths), self._dtype(a.kind)
         if value in (0, 1):
             return f"xp.{'ones' if value else 'zeros'}({shape}, dtype={dtype})", ATOM
         return f"xp.full({shape}, {self.number(value, a.kind == INT)[0]}, dtype={dtype})", ATOM
 
     def _broadcast_to(self, a):
-        return f"{self.tight(a.takes[0], SUM)} + xp.zeros({self._shape(a.shape_)}, dtype={self._dtype(REAL)})", SUM
+        return f"{self.tight(a.takes[0], SUM)} + xp.zeros({self._shape(a.lengths)}, dtype={self._dtype(REAL)})", SUM
 
     def _arange(self, a):
         return f"xp.arange({self.length(a.takes[0])}, dtype={self._dtype(a.kind)})", ATOM
@@ -129,7 +129,7 @@ class Writer:
         return f"xp.permute_dims({x}, {a.options})", ATOM
 
     def _reshape(self, a):
-        return f"xp.reshape({self.one(a.takes[0])}, {self._shape(a.shape_)})", ATOM
+        return f"xp.reshape({self.one(a.takes[0])}, {self._shape(a.lengths)})", ATOM
 
     def _part(self, a, axis, what):
         text, parts = self.tight(a.takes[0]), [":"] * axis + [what]
@@ -185,7 +185,7 @@ class Writer:
         if e.is_Integer:
             return str(e)
         for a in (*self.upstream, *self.inputs):
-            for k, n in enumerate(a.shape_):
+            for k, n in enumerate(a.lengths):
                 if n == e:
                     self.used[a.name] = a
                     return f"{a.name}.shape[{k}]"
@@ -193,7 +193,7 @@ class Writer:
             if e in self.xp.nodes and self.xp.nodes[e].op != "number":
                 return self.array(self.xp.nodes[e])[0]
             for a in (*self.upstream, *self.inputs):
-                for k, n in enumerate(a.shape_):
+                for k, n in enumerate(a.lengths):
                     factor = n / e
                     if factor.is_Integer:
                         self.used[a.name] = a
@@ -329,7 +329,7 @@ class Writer:
         shape = self.xp.shape_of(e)
         known = [a for s in sorted(e.free_symbols, key=str) if (a := self.xp.nodes.get(s)) is not None and a.kind == REAL and (
             a.given or a.name or a in self.lines)]
-        found = [a for a in (*known, *self.upstream, *self.inputs) if a.shape_ == shape and a.kind == REAL]
+        found = [a for a in (*known, *self.upstream, *self.inputs) if a.lengths == shape and a.kind == REAL]
         if found:
             return f"xp.zeros_like({self.array(found[0])[0]})"
         return f"xp.zeros({self._shape(shape)}, dtype={self._dtype(REAL)})"

@@ -43,7 +43,6 @@ class Dump:
 
     folder: Path
     place: str
-    framework: str
     entries: dict[str, dict]
     notes: list[str] = field(default_factory=list)
 
@@ -104,10 +103,10 @@ def _natural(name: str) -> list:
 
 def _dump(folder: Path, place: str) -> Dump:
     try:
-        text = read_file(folder / INDEX, LARGEST).decode("utf-8", "replace")
-        head, entries, whole = _parsed(text)
+        text = read_file(folder / INDEX, LARGEST).decode("utf-8-sig", "replace")
+        entries, whole = _parsed(text)
     except StoredError as error:
-        return Dump(folder, place, "", {}, [problem(f"{INDEX} can be read", str(error), MORE)])
+        return Dump(folder, place, {}, [problem(f"{INDEX} can be read", str(error), MORE)])
     kinds = {"input_args": list, "input_kwargs": dict, "parameters": dict, "output": list, "input": list}
     kept = {printable(name): entry for name, entry in entries.items() if isinstance(entry, dict) and all(
         isinstance(entry.get(part, kind()), kind) for part, kind in kinds.items())}
@@ -119,25 +118,24 @@ def _dump(folder: Path, place: str) -> Dump:
     if loose := [name for name in files if name not in named]:
         notes.append(problem(f"every file in {TENSORS} belongs to an entry", f"{len(loose)} that belong to none, such as {printable(loose[0])}",
                              "a run that was killed leaves such; they are not judged"))
-    return Dump(folder, place, str(head.get("framework", "pytorch")), kept, notes)
+    return Dump(folder, place, kept, notes)
 
 
-def _parsed(text: str) -> tuple[dict, dict, bool]:
-    """What stands above the entries, those that are whole, and whether all are."""
+def _parsed(text: str) -> tuple[dict, bool]:
+    """The entries that are whole, and whether all are."""
     try:
-        head = json.loads(text)
-        return head, head["data"], isinstance(head["data"].keys(), object)
+        entries = json.loads(text)["data"]
+        return entries, isinstance(entries.keys(), object)
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         pass
     entries, decode = {}, json.JSONDecoder().raw_decode
-    head = dict(re.findall(r'"(framework)":\s*"(\w+)"', text[:1 << 12]))
     try:
         at = re.search(r'"data"\s*:\s*\{', text).end()
         while True:
             name, at = decode(text, re.compile(r"[\s,]*").match(text, at).end())
             entries[str(name)], at = decode(text, re.compile(r"\s*:\s*").match(text, at).end())
     except (ValueError, RecursionError, AttributeError):
-        return head, entries, False
+        return entries, False
 
 
 def tensors(held):

@@ -17,6 +17,7 @@ from aclnn_viz.cases.files import write_cases
 from aclnn_viz.checking.counterexample import dumped
 from aclnn_viz.checking.judge import prepared
 from aclnn_viz.errors import function, problem, shown, whole
+from aclnn_viz.notebook import noted
 from aclnn_viz.sweeps.ledger import MEMORY, Ledger, Run
 from aclnn_viz.sweeps.place import Place, device_text, recorded_at
 from aclnn_viz.sweeps.recipes import Source, draw, given, source
@@ -191,7 +192,7 @@ def sweep(cases, device="host", executor=None, store="runs.sqlite", *, ops=None,
     """
     cases = _source(cases, ops, whole("seeds", seeds, 1))
     place = Place.of(device, soc=soc, cann=cann, plan=plan, root=root, custom=custom)
-    progress is None or function("progress", progress)
+    progress = noted if progress is None else function("progress", progress)
     with Ledger(store) as ledger:
         who = crew(executor)
         try:
@@ -200,7 +201,7 @@ def sweep(cases, device="host", executor=None, store="runs.sqlite", *, ops=None,
             drive = Drive(place, who, ledger, run, recorded)
             result, dumps = Swept(str(store), run), _Dumps(store, recorded)
             rows = drive.rows(iter(cases))
-            for row in progress(rows, cases.count) if progress else rows:
+            for row in progress(rows, cases.count):
                 result.ran += 1
                 dumps.add(run, row)
         finally:

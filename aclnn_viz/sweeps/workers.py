@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process, resource_tracker, util
 
 from aclnn_viz.command import uninterrupted
-from aclnn_viz.errors import problem, shown, whole
+from aclnn_viz.errors import need, problem, whole
 from aclnn_viz.sweeps.place import close_all
 
 MOST = 1024  # processes of one machine
@@ -60,9 +60,8 @@ def crew(executor=None) -> Crew:
         return Crew(processes(count), lambda: AHEAD * count, lambda: processes(count), owned=True)
     if hasattr(executor, "get_executor") and hasattr(executor, "nthreads"):
         return Crew(executor.get_executor(pure=False), lambda: AHEAD * max(1, sum(executor.nthreads().values())))
-    if not isinstance(executor, Executor):
-        raise TypeError(problem("an executor is None, a number of processes, an Executor or a dask Client",
-                                shown(executor), "pass such as 4, or concurrent.futures.ProcessPoolExecutor()"))
+    need(executor, Executor, "an executor is None, a number of processes, an Executor or a dask Client",
+         "pass such as 4, or concurrent.futures.ProcessPoolExecutor()")
     if client := getattr(executor, "_client", None):  # dask's executor does not say how many workers it has
         return Crew(executor, lambda: AHEAD * max(1, sum(client.nthreads().values())))
     workers = getattr(executor, "_max_workers", None) or os.cpu_count() or 1

@@ -4,7 +4,6 @@ import hashlib
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -12,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from aclnn_viz.children import Child
 from aclnn_viz.errors import place_of, printable, problem
 
 COMPILERS = ("g++", "clang++")
@@ -73,15 +73,11 @@ def kept(key: Iterable, name: str, make: Callable[[Path], object]) -> Path:
 
 def translate(command: list, text: str | None, file: Path, hidden: str = "") -> str:
     """Run a compiler, with a text as its input; return what it prints, and raise CompileError where it refuses `file`."""
-    with subprocess.Popen([*LIMITED, *map(str, command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          encoding="utf-8", errors="replace", start_new_session=True) as process:
+    with Child([*LIMITED, *map(str, command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+               encoding="utf-8", errors="replace") as process:  # a compiler is several processes
         try:
             made, complaint = process.communicate(text, SECONDS)
-        except BaseException as error:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # a compiler is several processes
-            if not isinstance(error, subprocess.TimeoutExpired):
-                raise
+        except subprocess.TimeoutExpired:
             raise CompileError(problem(f"{file.name} must compile", f"no end within {SECONDS} s",
                                        "look for templates or constants that never end")) from None
     if process.returncode:

@@ -18,13 +18,12 @@ PROFILE = _DK + "examples/01_simd_cpp_api/05_best_practices/00_vector_compute/ad
 _BANKS = _DK + "docs/zh/guide/算子实践参考/SIMD算子性能优化/内存访问/避免UB的bank冲突"
 _L2 = _DK + "docs/zh/guide/算子实践参考/SIMD算子性能优化/内存访问/L2-Cache切分.md"
 _PYPTO = "pypto 883e7dfb, framework/src/platform/parser/simulation_platform/platform_config/A2A3.ini"
-DOCUMENTED, MEASURED, INFERRED, GIVEN = (message("documented"), message("measured by the vendor"), message("inferred"),
-                                         message("given by the reader"))
+DOCUMENTED, INFERRED, GIVEN = message("documented"), message("inferred"), message("given by the reader")
 
 
 @dataclass(frozen=True)
 class Cost:
-    """One number: its value, its unit, whether it is documented, measured by the vendor, inferred or given, and its source."""
+    """One number: its value, its unit, whether it is documented, inferred or given, and its source."""
 
     value: float
     unit: str

@@ -28,11 +28,11 @@ from types import SimpleNamespace
 import numpy as np
 
 from aclnn_viz.arrays.plan import Plan
+from aclnn_viz.children import Child
 from aclnn_viz.errors import listed, need, place_of, problem, shown, signal_named
 from aclnn_viz.operators import operator
 from aclnn_viz.storage.reading import need_text
 from aclnn_viz.tiles import copies, events, library, reductions, tensors, vector
-from aclnn_viz.tiles.children import Child
 from aclnn_viz.tiles.compiling import CompileError, compiler, debugged, included, kept, translate
 from aclnn_viz.tiles.launching import Program, Tiling
 from aclnn_viz.tiles.machine import Core, Machine, current
@@ -183,15 +183,13 @@ class Source:
     def _kinds(self) -> dict[str, list[str]]:
         # Objects outside of functions are made here for the first time: they may crash, exit, print, or never end.
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
-            process = Child([self.binary, "list"], limits={resource.RLIMIT_FSIZE: PRINTED, resource.RLIMIT_AS: BYTES}, stdin=subprocess.DEVNULL,
-                            stdout=printed, stderr=subprocess.DEVNULL)
-            try:
-                status = process.wait(STARTS)
-                why = signal_named(-status) if status < 0 else f"exit({status})"
-            except subprocess.TimeoutExpired:
-                why = f"more than {STARTS:g} s"
-            finally:
-                process.end()
+            with Child([self.binary, "list"], limits={resource.RLIMIT_FSIZE: PRINTED, resource.RLIMIT_AS: BYTES}, stdin=subprocess.DEVNULL,
+                       stdout=printed, stderr=subprocess.DEVNULL) as process:
+                try:
+                    status = process.wait(STARTS)
+                    why = signal_named(-status) if status < 0 else f"exit({status})"
+                except subprocess.TimeoutExpired:
+                    why = f"more than {STARTS:g} s"
             printed.seek(0)
             text = printed.read()
         listed = {words[0]: words[1:] for words in map(str.split, text.splitlines()) if words}

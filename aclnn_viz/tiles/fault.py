@@ -2,6 +2,7 @@
 
 import linecache
 import sys
+from ast import literal_eval
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -71,4 +72,10 @@ def faults(op) -> tuple[TileFault, ...]:
     >>> faults("hardswish")[0].shows
     'missing barrier'
     """
-    return registry.own("tile_faults", operator(op).name, "FAULTS", ())
+    return _faults(operator(op).name)
+
+
+@cache
+def _faults(name: str) -> tuple[TileFault, ...]:
+    return registry.own("tile_faults", name, "FAULTS", ()) or registry.table("tile_faults", name, lambda table: tuple(
+        TileFault(**one | {"case": literal_eval(one.get("case", "{}"))}) for one in table.get("fault", ())))

@@ -81,7 +81,6 @@ class Arch:
     reserved: int
     buffers: int  # of one TPipe
     events: int  # ids of one event
-    system_workspace: int
     calls: dict[str, str]
     casts: dict[str, str]
 
@@ -96,7 +95,7 @@ class Arch:
         return {tuple(pair.split(">")): modes for pairs, modes in self.casts.items() for pair in pairs.split()}
 
 
-ARCHS = {DAV_2201: Arch(256, 64, 8, 16 << 20, _CALLS, _CASTS)}
+ARCHS = {DAV_2201: Arch(256, 64, 8, _CALLS, _CASTS)}
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,11 @@ from types import SimpleNamespace
 import numpy as np
 
 from aclnn_viz.arrays.plan import Plan
+from aclnn_viz.children import Child
 from aclnn_viz.errors import place_of, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.products import SOC
 from aclnn_viz.tiles import launching
-from aclnn_viz.tiles.children import Child
 from aclnn_viz.tiles.cpp import NOISE, SECONDS, SOURCES, CppKernel, compiled, cpp, entries_of, snake
 from aclnn_viz.tiles.launching import Program, Run, Tiling
 from aclnn_viz.tiles.memory import GlobalMemory
@@ -35,7 +35,7 @@ TYPES = {np.dtype(name): (code, f"DT_{said}") for name, code, said in (
     ("int16", 6, "INT16"), ("uint16", 7, "UINT16"), ("uint32", 8, "UINT32"), ("int64", 9, "INT64"), ("uint64", 10, "UINT64"),
     ("bool", 12, "BOOL"), (bfloat16_t, 27, "BF16"))}
 CODES = {code: dtype for dtype, (code, _) in TYPES.items()}
-OPTIONAL, DYNAMIC = 1, 3  # ParamType of OpDef
+OPTIONAL = 1  # ParamType of OpDef
 ABSENT = {r"\bTCubeTiling\b|MultiCoreMatmulTiling|\bmatmul_tiling\b": "the matrix unit's tiling (matmul_tiling)",
           r"\bMc2\w*Tiling\b|\bHCCL\b|\bhccl": "communication between devices (HCCL)"}
 
@@ -149,15 +149,13 @@ class Project:
     def _asked(self, *words: str, given: bytes = b"") -> list[list[str]]:
         """The lines that the host's program answers with, each as words."""
         with tempfile.TemporaryFile("w+b") as report, tempfile.TemporaryFile("w+b") as complaints:
-            host = Child([self.host, str(report.fileno()), *words], limits={resource.RLIMIT_FSIZE: 64 << 20}, stdin=subprocess.PIPE,
-                         stdout=subprocess.DEVNULL, stderr=complaints, pass_fds=[report.fileno()])
-            try:
-                host.communicate(given, SECONDS)
-            except subprocess.TimeoutExpired:
-                raise ValueError(problem(f"the host of {self.folder.name} answers within {SECONDS:g} s", "no answer: it may never end",
-                                         "look at its tiling function")) from None
-            finally:
-                host.end()
+            with Child([self.host, str(report.fileno()), *words], limits={resource.RLIMIT_FSIZE: 64 << 20}, stdin=subprocess.PIPE,
+                       stdout=subprocess.DEVNULL, stderr=complaints, pass_fds=[report.fileno()]) as host:
+                try:
+                    host.communicate(given, SECONDS)
+                except subprocess.TimeoutExpired:
+                    raise ValueError(problem(f"the host of {self.folder.name} answers within {SECONDS:g} s", "no answer: it may never end",
+                                             "look at its tiling function")) from None
             report.seek(0), complaints.seek(max(complaints.seek(0, os.SEEK_END) - 300, 0))
             text, said = (one.read().decode("utf-8", "replace") for one in (report, complaints))
         if host.returncode:

@@ -189,9 +189,6 @@ class Chosen(Late):
         self.search, self.reads = search, 0
         search.start()
 
-    def order(self, cores):
-        return cores
-
     def reach(self, core, one: Instruction):
         self.reads += 1
         self.number += 1

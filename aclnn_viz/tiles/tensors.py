@@ -17,7 +17,28 @@ from aclnn_viz.tiles.platforms import BLOCK, c_name
 from aclnn_viz.words.messages import message
 
 
-class GlobalTensor:
+class Tensor:
+    """What the scalar unit reads and writes of a tensor, element by element."""
+
+    alone: dict = {}  # how span() takes one element
+
+    def GetValue(self, index: int):
+        """Read one element by the scalar unit, as a number of its format."""
+        span = self[index].span("GetValue", False, self.dtype.itemsize, **self.alone)
+        current().scalar_read("GetValue", self.memory, span)
+        return span.values(self.memory.bytes, self.dtype)[0]
+
+    def SetValue(self, index: int, value):
+        """Write one element by the scalar unit: in global memory into its cache, others see it after DataCacheCleanAndInvalid."""
+        span = self[index].span("SetValue", True, self.dtype.itemsize, **self.alone)
+        place, number = span.values(self.memory.bytes, self.dtype), np.asarray(value).astype(self.dtype)
+
+        def run():
+            place[0] = number
+        current().scalar_write("SetValue", self.memory, span, run)
+
+
+class GlobalTensor(Tensor):
     """A tensor in global memory. C++: `GlobalTensor<T>`; here the type is the argument."""
 
     def __init__(self, dtype):
@@ -57,22 +78,11 @@ class GlobalTensor:
                                                  n=(span.end - self.start) // self.dtype.itemsize, size=self.size), writing)
         return span
 
-    def GetValue(self, index: int):
-        """Read one element by the scalar unit, as a number of its format."""
-        part = self[index]
-        span = part.span("GetValue", False, self.dtype.itemsize)
-        current().scalar_read("GetValue", self.memory, span)
-        return span.values(self.memory.bytes, self.dtype)[0]
 
-    def SetValue(self, index: int, value):
-        """Write one element by the scalar unit, into its cache: others see it after DataCacheCleanAndInvalid."""
-        part = self[index]
-        span = part.span("SetValue", True, self.dtype.itemsize)
-        _store(span, self, value)
-
-
-class LocalTensor:
+class LocalTensor(Tensor):
     """A tensor in the Unified Buffer of a core; `block` is what TPipe gave it, a queue's block or a TBuf."""
+
+    alone = {"align": 1}
 
     def __init__(self, block, start: int, end: int, dtype):
         self.block, self.start, self.end, self.dtype = block, start, end, np.dtype(dtype)
@@ -133,26 +143,6 @@ class LocalTensor:
             core.ub.operands[key] = found  # it passed all checks
         return found
 
-    def GetValue(self, index: int):
-        """Read one element by the scalar unit, as a number of its format."""
-        part = self[index]
-        span = part.span("GetValue", False, self.dtype.itemsize, align=1)
-        current().scalar_read("GetValue", self.memory, span)
-        return span.values(self.memory.bytes, self.dtype)[0]
-
-    def SetValue(self, index: int, value):
-        """Write one element by the scalar unit."""
-        span = self[index].span("SetValue", True, self.dtype.itemsize, align=1)
-        _store(span, self, value)
-
-
-def _store(span: Span, tensor, value):
-    place, number = span.values(tensor.memory.bytes, tensor.dtype), np.asarray(value).astype(tensor.dtype)
-
-    def run():
-        place[0] = number
-    current().scalar_write("SetValue", tensor.memory, span, run)
-
 
 class TPosition(Enum):
     """What a buffer is for; all three lie in the Unified Buffer, and differ in the pipes that fill and empty them."""
@@ -181,6 +171,9 @@ class Block:
         self.name, self.label, self.start, self.length = name, label, start, length
         self.state, self.turn = state, 0
         self.clock, self.event = [0] * 4, None  # what EnQue or FreeTensor saw, and the (event, id) that waits with it
+
+    def tensor(self, dtype) -> LocalTensor:
+        return LocalTensor(self, self.start, self.start + self.length, dtype)
 
     def check_use(self, core, name: str, writing: bool, turn: int):
         if self.state == FREE or turn != self.turn:
@@ -305,7 +298,7 @@ class TQue:
         core.ids.pop(block.event, None)
         block.state, block.turn = OCCUPIED, block.turn + 1
         core.ub.forget(block.start, block.start + block.length)
-        return LocalTensor(block, block.start, block.start + block.length, dtype)
+        return block.tensor(dtype)
 
     def EnQue(self, tensor: LocalTensor):
         """Hand a filled tensor to the pipe that uses it."""
@@ -341,7 +334,7 @@ class TQue:
             core.wait(self.position.emptier, block.clock)
         core.ids.pop(block.event, None)
         block.state = DEQUE
-        return LocalTensor(block, block.start, block.start + block.length, dtype)
+        return block.tensor(dtype)
 
     def FreeTensor(self, tensor: LocalTensor):
         """Give a block back; the next tensor in it waits until its user is done."""
@@ -408,8 +401,7 @@ class TBuf:
 def static(dtype, address: int, size: int) -> LocalTensor:
     """A tensor at a byte of the Unified Buffer, in a program without TPipe. C++: `LocalTensor<T>(position, address, size)`."""
     length, line = int(size) * np.dtype(dtype).itemsize, current().where()[1]
-    block = Block(message("{kind} of line {line}", kind="LocalTensor", line=line), "", int(address), length, DEQUE)
-    return LocalTensor(block, block.start, block.start + length, dtype)
+    return Block(message("{kind} of line {line}", kind="LocalTensor", line=line), "", int(address), length, DEQUE).tensor(dtype)
 
 
 class LocalMemAllocator:

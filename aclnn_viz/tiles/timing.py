@@ -111,7 +111,6 @@ class Times:
 
     run: Run
     costs: Costs
-    l2: str
     task: float
     core: float
     busy: dict[str, float | None]
@@ -207,7 +206,7 @@ def timed(run: Run, costs: Costs, l2: str = "warm", bypass=()) -> Times:
     for c, p, k, start, end, waited in made.spans:
         one = cores[c][p][k].one
         spans[order[c, p, k]] = Span(c, SHORT[p], start, end, one.name, one.where[1], order.get(waited))
-    return Times(run, costs, l2, made.task, made.core, {name: value if run.cores == 1 or name in ("V", "MTE2") else None
+    return Times(run, costs, made.task, made.core, {name: value if run.cores == 1 or name in ("V", "MTE2") else None
                                                         for name, value in made.busy.items()},
                  tuple(spans), _waits(spans, run.cores), _path(spans), made.memory,
                  {"in": sum(job.size for pipes in cores for job in pipes[MTE2]),

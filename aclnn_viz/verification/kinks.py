@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 
 from aclnn_viz.operators import Operator, operators, registry
-from aclnn_viz.tables import columns, padded
+from aclnn_viz.tables import as_text
 from aclnn_viz.words.messages import message, tr
 
 SIDES = message("left | right | mean | both | other")
@@ -60,18 +60,17 @@ def of(op: Operator) -> list[Row]:
 
 def text_table(table: list[Row]) -> str:
     """The rows as a text table, one mode after the other, with the sources of PyTorch's values below."""
-    header = tr("at | left | right | document | kernel | pytorch | jump | the kernel returns").split(" | ")
+    heads = tr("at | left | right | document | kernel | pytorch | jump | the kernel returns").split(" | ")
     sources = list(dict.fromkeys(row.pytorch_source for row in table))
-    cells = [(*(f"{value:g}" for value in (row.at, row.left, row.right, row.documented, row.kernel)),
+    header, *lines = as_text(heads, [(*(f"{value:g}" for value in (row.at, row.left, row.right, row.documented, row.kernel)),
               f"{row.pytorch:g} [{sources.index(row.pytorch_source) + 1}]", f"{row.jump:g}",
-              _named(row.convention)) for row in table]
-    widths = [max(map(columns, column)) for column in zip(header, *cells)]
+              _named(row.convention)) for row in table])
     text, mode = [], None
-    for row, line in zip(table, cells):
+    for row, line in zip(table, lines):
         if (row.operator, row.mode) != mode:
             mode = (row.operator, row.mode)
-            text += ["", tr("{name}: {what}", name=row.operator, what=row.mode) if row.mode else row.operator, _line(header, widths)]
-        text.append(_line(line, widths))
+            text += ["", tr("{name}: {what}", name=row.operator, what=row.mode) if row.mode else row.operator, f"  {header}"]
+        text.append(f"  {line}")
     return "\n".join([*text[1:], "", *(f"[{number}] {tr(source)}" for number, source in enumerate(sources, 1))])
 
 
@@ -83,10 +82,6 @@ def _named(convention: str) -> str:
 
 def to_json(table: list[Row]) -> list[dict]:
     return [asdict(row) for row in table]
-
-
-def _line(cells, widths) -> str:
-    return "  " + "  ".join(padded(cell, width) for cell, width in zip(cells, widths)).rstrip()
 
 
 def kink(name, mode, at, left, right, documented, kernel, cited, ran, outside, jump=0.0) -> Row:

@@ -15,7 +15,7 @@ from aclnn_viz.cases.default import Draw
 from aclnn_viz.dtypes import FLOAT32
 from aclnn_viz.operators import Operator, operators, registry
 from aclnn_viz.operators.parameters import bind
-from aclnn_viz.verification.check import Check, Row
+from aclnn_viz.verification.check import Check
 from aclnn_viz.verification.rates import rate_check
 from aclnn_viz.verification.rounding import excess, magnitudes, modes, unsaved, worst
 from aclnn_viz.words.messages import kept, message

@@ -45,7 +45,7 @@ class Glossary(tuple):
     def _repr_html_(self) -> str:
         head = (*_first((tr("term"), "中文")), *_first((tr("meaning"), "释义")), tr("source"))
         return as_html(tr("Glossary"), head, [
-            (*_first((one.term, one.chinese)), *_first((one.meaning, one.chinese_meaning)), one.source or tr(OWN)) for one in self])
+            (*_first((one.term, one.chinese)), *_first((one.meaning, one.chinese_meaning)), one.source or tr(OWN)) for one in self], filters=tr("filter rows"))
 
 
 def _first(both: tuple[str, str]) -> tuple[str, ...]:

@@ -69,7 +69,7 @@ def proves_equal(a, b, *, in_range=None):
     try:
         return _examined(a, b, ranges)
     except NotUnderstood as refusal:
-        return Answer(Sentence(SAID["not understood"], why=refusal))
+        return Answer(Sentence(SAID["not understood"], why=refusal.why))
     except Exception as error:  # SymPy raises many kinds where it cannot go on; none of them is a proof
         return Answer(f"given up: {type(error).__name__}: {error}")
 

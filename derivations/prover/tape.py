@@ -89,9 +89,9 @@ class Tape:
     2*dy[i]*x[i]
     """
 
-    def __init__(self, letters=None, in_range=None):
+    def __init__(self, letters=None):
         self.nodes, self.steps, self.adjoints, self.conclusions = {}, [], {}, {}
-        self.letters, self.in_range = letters or {}, in_range or {}
+        self.letters = letters or {}
 
     def input(self, name, indices=(), **assumptions):
         """Declare an input array with {index: length}; returns its IndexedBase, or a Symbol without indices."""
@@ -151,7 +151,7 @@ class Tape:
         if node.indices:
             total = Sum(total, *[(index, 0, length - 1) for index, length in node.indices.items()])
         lengths = {fresh[index]: (0, length - 1) for index, length in parent.indices.items()}
-        term = normal_form(total, Ranges({**lengths, **self.in_range}))
+        term = normal_form(total, Ranges(lengths))
         return readable(substitute(term, {new: old for old, new in fresh.items()}), self.letters)
 
     def adjoint(self, name, keep=()):

@@ -7,6 +7,9 @@ SAID = {"step": "**{title}.** {why}", "define": "Define {name}", "adjoint": "Adj
         "documented": "{name} as documented", "letters": "Letters for names: {letters}",
         "proved": "proved: {claim}", "not proved": "NOT PROVED: {claim}",
         "no rule": "no rule makes the difference 0: {difference}", "not understood": "not understood: {why}",
+        "no integer": "a limit that is not known to be an integer: {end} of {variable}", "no limits": "a sum without lower and upper limit: {e}",
+        "declared": "more is declared of {index} than that it is an integer from {first} to {last}",
+        "pole": "a possible pole: {e} for {bounds}", "derivative": "no rule for the derivative of {kind}",
         "refused": "    not proved, as it should be: {claims}", "through": "    PROVED, THOUGH FALSE: {claims}"}
 
 

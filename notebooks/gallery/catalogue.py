@@ -29,7 +29,7 @@ MODULES = {
     "aclnn_viz/sweeps": "findings page place recipes reporting sweeping workers",
     "aclnn_viz/tiles": "copies fault hazards machine reductions tensors vector",
     "aclnn_viz/verification": "check contract kinks numeric peers rates rounding symbolic"}
-OWN_FILES = "explorer* faults plans tile_faults conventions errata* puzzle*".split()  # of an operator's folder
+OWN_FILES = "explorer* faults plans conventions errata* puzzle*".split()  # of an operator's folder
 SHOWN = (*(f"aclnn_viz/{package}/**/*.py" for package in (
     "accuracy", "checking", "cli", "explorers", "operators/faults", "pictures", "verification/conventions",
     "verification/errata", "words")), "aclnn_viz/arrays/plan.py", "aclnn_viz/operators/plans.py", "notebooks/gallery/site.py",

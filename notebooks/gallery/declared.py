@@ -5,11 +5,13 @@ import dataclasses
 from collections.abc import Iterator
 from functools import cache
 
+from aclnn_viz import tiles
 from aclnn_viz.checking.museum import museum
 from aclnn_viz.checking.puzzles.puzzle import Puzzle
 from aclnn_viz.checking.puzzles.solutions import solution_of
 from aclnn_viz.operators import operators, registry
 from aclnn_viz.operators.contract import contract
+from aclnn_viz.operators.faults import faults
 from aclnn_viz.verification.conventions import TOPICS, conventions
 from aclnn_viz.verification.errata import Lemma, errata
 from aclnn_viz.verification.errata.model import KINDS
@@ -17,8 +19,7 @@ from aclnn_viz.words.messages import Message
 from derivations import chapters, theorems
 from derivations.prover.wording import SAID
 
-OWN_FILES = {"faults": ("FAULTS",), "tile_faults": ("FAULTS",),
-         "puzzles": ("PUZZLES", "DETECTIVES", "TILE_PUZZLES", "TILE_DETECTIVES")}
+PUZZLES = "PUZZLES", "DETECTIVES", "TILE_PUZZLES", "TILE_DETECTIVES"
 
 
 @cache
@@ -78,10 +79,12 @@ def of_faults() -> dict[str, str]:
     """Return {text: file} of all that faults and puzzles say."""
     found = {}
     for op in operators():
-        for kind, attributes in OWN_FILES.items():
-            for one in (one for attribute in attributes for one in registry.own(kind, op.name, attribute, ())):
+        named = faults(op) if registry.file("faults", op.name) else ()  # else mechanical edits, which say what the code does
+        puzzles = [one for attribute in PUZZLES for one in registry.own("puzzles", op.name, attribute, ())]
+        for kind, declared in {"faults": named, "tile_faults": tiles.faults(op), "puzzles": puzzles}.items():
+            for one in declared:
                 for text in _kept([one, one.task, solution_of(one).mistakes] if isinstance(one, Puzzle) else one):
-                    found.setdefault(text, str(registry.file(kind, op.name).relative_to(registry.ROOT)))
+                    found.setdefault(text, f"aclnn_viz/operators/{op.name}/{kind}")
     for text in _kept(museum()):
         found.setdefault(text, "aclnn_viz/operators/faults/museum.toml")
     return {text: file for text, file in found.items() if not is_code(text)}

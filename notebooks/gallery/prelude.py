@@ -10,6 +10,7 @@ from matplotlib import get_backend, pyplot
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.figure import Figure
 
+from aclnn_viz import notebook
 from aclnn_viz.explorers.widget import Explorer
 from aclnn_viz.pictures import fonts
 from aclnn_viz.pictures.picture import Picture
@@ -20,6 +21,7 @@ from ipywidgets import Widget
 Widget.close_all()  # an explorer of another lesson would follow the language
 pyplot.switch_backend(get_backend())
 pyplot.uninstall_repl_displayhook()  # which draws each figure at the end of its cell, before the backend saves it
+notebook.AFTER = 1e6  # a lesson is committed without what passes
 gc.freeze()  # no later search for garbage looks at all that is imported: a tenth of the time of the lessons
 NO_LABEL = meant("", "no label")
 

@@ -39,7 +39,7 @@ def test_misuse_is_reported_exactly_and_corrupts_nothing(wrong, complaints):
 
 
 def test_the_table_notices_a_missing_complaint(monkeypatch):
-    monkeypatch.setattr(HostAcl, "record", lambda self, call, what: None)
+    monkeypatch.setattr(HostAcl, "record", lambda self, *what: None)
     with pytest.raises(AssertionError):
         test_misuse_is_reported_exactly_and_corrupts_nothing(*TABLE[0])
 

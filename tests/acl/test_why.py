@@ -94,6 +94,12 @@ def test_the_product_and_version_of_the_log_count_before_those_that_are_given():
     assert "Atlas inference series" in av.why(call(), soc="Ascend310P3").repeated
 
 
+@pytest.mark.parametrize("unknown", [{"soc": "Ascend1"}, {"cann": "nosuch"}])
+def test_an_unknown_product_or_version_is_refused_also_where_no_call_is_repeated(unknown):
+    with pytest.raises(ValueError, match="got"):
+        av.why(561103, **unknown)
+
+
 def test_a_call_of_which_a_tensor_is_missing_is_not_repeated_and_the_conditions_of_the_code_are_named():
     found = av.why(call().replace("rstd", "r"))
     assert found.repeated == "" and "the data types are no supported combination" in found.conditions

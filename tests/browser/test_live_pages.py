@@ -184,8 +184,9 @@ def test_a_click_leads_from_the_formula_to_the_tensor_to_the_tile_to_the_pipes_a
     click("tensor", 5, 2, f"{name} {place} is {number(z.values[k, 2, 5])}.\n", "tiles")
     assert page.said()[0].startswith(f"{name} {place} is ")
     k = next(k for k, one in enumerate(z.terms) if one.label == output)
-    tile, last = z.tiles[z.tile[k, 2, 7]], f"{output} [" + ", ".join(map(str, z.shown[k].index[:, 2, 7])) + f"] is {number(z.values[k, 2, 7])}."
-    click("owners", 7, 2, f"core {tile.core}, tile {tile.number}", "pipes")
+    tile, there = z.tiles[z.tile[k, 2, 7]], [*map(int, z.shown[k].index[:, 2, 7])]
+    last = f"{name} {there} is {number(z.values[[one.label for one in z.terms].index(name), 2, 7])}."  # the term stays
+    click("owners", 7, 2, f"{output} {there}: core {tile.core}, tile {tile.number}", "pipes")
     assert page.said()[0] == last and f"= {output}, off by" in page.said()[-1]
     address = page.address()
     other = Page(browser, address)

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import math
 from collections import Counter
 from dataclasses import replace
 from itertools import islice
@@ -9,16 +10,17 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from aclnn_viz import operator
+from aclnn_viz import case, operator, operators
 from aclnn_viz.checking import check
 from aclnn_viz.checking.candidates import pairs
 from aclnn_viz.checking.case_run import CaseRun, Variant, cheapest_first, is_single
 from aclnn_viz.checking.evidence import examine
 from aclnn_viz.checking.explanation import _reached, explain, of_fault
 from aclnn_viz.checking.judge import prepared_at, prepared_suite, suite_recipes
-from aclnn_viz.checking.score import named
+from aclnn_viz.checking.score import kernel_of, named
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.edits import edits
+from aclnn_viz.operators.faults.written_out import expanded
 from checking.wrong_kernels import RMS, SWISH, fault
 from machine import SOAK
 
@@ -215,3 +217,54 @@ def test_two_edits_of_a_statement_are_found():
         return out | {"dxOut": np.asarray((wide[0] * wide[2] + wide[1] * back * along) / back, x.dtype)}
     text = check("rms_norm", kernel).explanation
     assert text.kind == "two edits" and text.line.startswith("rms_norm/page.py, line")
+
+
+@pytest.mark.parametrize("op", [op for op in operators() if expanded(op.page)], ids=lambda op: op.name)
+@pytest.mark.sampled(4)
+def test_a_page_that_is_written_out_computes_the_same(op):
+    made = case(op, dtype="float32")
+    right, written = (kernel_of(op, page, "float64")(**made.inputs) for page in (op.page, expanded(op.page).page()))
+    for name, value in right.items():
+        np.testing.assert_allclose(written[name], value, rtol=1e-5, atol=1e-6 * np.max(np.abs(value), initial=0.0))
+
+
+def inverted(gradOutput, output, dim):
+    y, out = output.astype(np.float32), gradOutput.astype(np.float32) / output.astype(np.float32)
+    return (out - y * out.sum(axis=dim, keepdims=True)).astype(output.dtype)
+
+
+def one(gradOutput, output, dim):
+    y, out = output.astype(np.float32), gradOutput.astype(np.float32) * output.astype(np.float32)
+    return (out - y).astype(output.dtype)
+
+
+def chosen(gradOutput, self):
+    x, dy = self.astype(np.float32), gradOutput.astype(np.float32)
+    return np.where(x < -3, np.ones_like(x), np.where(x <= 3, dy * (x / 3 + np.float32(0.5)), dy)).astype(self.dtype)
+
+
+def halved(yGrad, x, dim):
+    a, b = np.split(x.astype(np.float32), 2, axis=dim)
+    s = 1 / (1 + np.exp(-a))
+    db = (yGrad.astype(np.float32) * a * s).astype(np.float16).astype(np.float32)
+    return np.concatenate([yGrad.astype(np.float32) * b * (s + a * s / (1 + np.exp(a))), db], axis=dim).astype(x.dtype)
+
+
+@pytest.mark.parametrize(("name", "kernel", "words"), [
+    ("softmax", inverted, "gradOutput / output - output * xp.sum(gradOutput / output"), ("softmax", one, "output * gradOutput - output"),
+    ("hardswish", chosen, "ones_like(self), xp.where(self <= 3.0"), ("swi_glu", halved, ".astype('float16')")])
+@pytest.mark.sampled(1)
+def test_kernels_that_are_arranged_otherwise_than_the_page_are_explained_by_numbers_alone(name, kernel, words):
+    explanation = check(name, lambda **inputs: kernel(**inputs), depth="quick").explanation
+    assert words in explanation.after and "written out" in explanation.line and explanation.yours is None
+
+
+@pytest.mark.usefixtures("unshrunken")
+def test_what_grows_from_a_rounding_does_not_hide_an_edit():
+    """Beside the zero of its slope this kernel is some digits off its own formula, and where float64 cancels the page is."""
+    def kernel(gradOutput, self):
+        x, dy = self.astype(np.float32), gradOutput.astype(np.float32)
+        pdf = np.float32(0.3989422804014327) * np.exp(np.float32(-0.5) * x * x)
+        cdf = np.float32(0.5) * np.float32([math.erfc(-value * 0.5**0.5) for value in x.astype(float).ravel()]).reshape(x.shape)
+        return (dy / (cdf + x * pdf)).astype(self.dtype)
+    assert "gradOutput / gaussian_slope" in check("gelu", lambda **inputs: kernel(**inputs), depth="quick").explanation.after

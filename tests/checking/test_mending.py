@@ -1,12 +1,14 @@
 """The reader's own kernel: the line that is wrong, what mends it, arrangements that cancel; and kernels that must not be edited."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
 from aclnn_viz.checking import check
 from aclnn_viz.checking.mending import MEMORY, Source, Unreadable, _limited_memory
+from aclnn_viz.words.messages import in_language
 from checking.bad_arrangements import bad
 from checking.wrong_kernels import RMS
 
@@ -52,6 +54,25 @@ def test_the_wrong_line_of_the_readers_own_kernel_is_shown():
     assert yours.line == f"test_mending.py, line {line} (rms)" and yours.line in result.cause == str(result).splitlines()[1]
     assert "looks like" in result._repr_html_() and yours.line in result._repr_html_()
     assert json.loads(result.to_json())["explanation"]["yours"]["after"] == yours.after
+
+
+def test_in_chinese_no_part_of_a_verdict_is_english_and_no_count_is_glued_to_a_bound():
+    hidden = {"np": np}  # a kernel without a source, which is explained by a line of the page
+    exec("def bent(gradOutput, self): return gradOutput * np.where(self < -3, 0, np.where(self > 3, 1, (self + 2) / 3)).astype(self.dtype)", hidden)
+    said = []
+    for name, kernel in (("rms_norm", forgotten), ("hardswish", hidden["bent"])):
+        result = check(name, kernel, dtypes=["float32"], depth="quick")
+        with in_language("zh"):
+            said.append(f"{result}\n{result._repr_html_()}")
+        assert not re.search(r"your kernel|, line \d|as if|between first|in \d+ case", said[-1]), said[-1]
+    assert "第" in said[0].splitlines()[1] and re.search(r"如同hardswish/page.py第\d+行", said[1]) and re.search(r"x > 3（\d+/\d+）", said[1])
+
+
+def forgotten(dy, x, rstd, gamma):
+    axes = tuple(range(-gamma.ndim, 0))
+    hat = x * rstd
+    along = (dy * gamma * hat).sum(axis=axes, keepdims=True)
+    return (dy * gamma - hat * along) * rstd, (dy * hat).sum(axis=tuple(range(x.ndim - gamma.ndim)))
 
 
 def test_two_wrong_outputs_are_mended_each():

@@ -23,7 +23,7 @@ def each(change, kernel=RMS.backward):
     ("rms_norm", lambda **inputs: RMS.backward(**inputs) | {"mean": np.zeros(1)}, "mean is returned, but was not asked for")])
 def test_right_numbers_that_do_not_fit_are_reported_as_such(op, kernel, words):
     found = check(op, kernel, depth="quick")
-    assert not found.passed and found.explanation is None
+    assert not found.passed and found.explanation.kind == "form" and str(found).count(words) <= 3
     assert found.diagnosis.text.startswith(words) and found.diagnosis.text.endswith(": all numbers are right")
 
 

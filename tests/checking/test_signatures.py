@@ -199,13 +199,31 @@ def test_cases_whose_saved_tensors_a_function_would_not_compute_are_left_out():
 @pytest.mark.needs("torch")
 def test_the_host_wrapper_of_a_triton_kernel():
     def liger(grad, x, weight, rstd, offset, mode, block, warps, in_place, row_mode, factor=1.0):
-        rows, gradient, scale = x.reshape(-1, len(weight)).float(), grad.reshape(-1, len(weight)).float(), rstd.reshape(-1, 1)
+        rows, gradient, scale = x.float(), grad.view(-1, grad.shape[-1]).float(), rstd.reshape(-1, 1)  # x as the forward saves it
         xhat, along = rows * scale, gradient * weight.float()
         dx = (along - factor * xhat * (along * xhat).mean(1, keepdim=True)) * scale
-        return dx.to(x.dtype), (gradient * xhat).sum(0)
+        return dx.to(x.dtype).view(grad.shape), (gradient * xhat).sum(0)
+
+    def narrow(grad, x, weight, *others):  # Liger's own gives this gradient in the format of the weight
+        dx, dweight = liger(grad, x, weight, *others)
+        return dx, dweight.to(weight.dtype)
 
     assert checked("rms_norm", liger, "liger").passed
+    found = checked("rms_norm", narrow, "liger")
+    assert found.passed and "float32" in found.unsupported.common
     wrong = checked("rms_norm", lambda *given: liger(*given, factor=len(given[2])), "liger")
     assert not wrong.passed and "missing 1/n" in str(wrong)
     with pytest.raises(CallError):
         checked("rms_norm", lambda grad, x, weight, rstd: grad, "liger")
+
+
+@pytest.mark.needs("torch")
+def test_the_host_wrapper_of_layer_norm():
+    def liger(grad, x, weight, bias, mean, rstd):
+        gradient = grad.view(-1, grad.shape[-1]).float()
+        xhat, along = (x.float() - mean.reshape(-1, 1)) * rstd.reshape(-1, 1), gradient * weight.float()
+        dx = (along - along.mean(1, keepdim=True) - xhat * (along * xhat).mean(1, keepdim=True)) * rstd.reshape(-1, 1)
+        return dx.to(x.dtype).view(grad.shape), (gradient * xhat).sum(0).to(weight.dtype), gradient.sum(0).to(weight.dtype)
+    found = checked("layer_norm", liger, "liger")
+    assert found.passed and found.cases > 3
+    assert not checked("layer_norm", lambda grad, *others: liger(-grad, *others), "liger").passed

@@ -39,6 +39,12 @@ def test_a_quick_check_and_other_kernels_try_none_of_it():
     assert given.passed and "as tiles: rows" in str(given)
 
 
+def test_a_hazard_is_no_line_of_the_kit():
+    wrong = next(one for one in av.tiles.faults("hardswish") if one.name == "queue not freed").broken("hardswish")
+    result = av.check("hardswish", wrong, dtypes="float32", depth="quick")
+    assert "never freed" in str(result) and "launching.py" not in str(result)
+
+
 @pytest.mark.parametrize(("what", "old", "new"), [
     ("output not written", "range(0, self.length, self.tile)", "range(0, min(self.length, 512), self.tile)"),
     ("with 32768 bytes", "tile = int(available / bytes_of_element) // 256 * 256", "tile = int(available / bytes_of_element) // 256 * 256 + 8"),

@@ -18,6 +18,7 @@ from aclnn_viz.cli import main
 from aclnn_viz.operators import operators, registry
 from aclnn_viz.operators.plans import preset, run
 from aclnn_viz.storage.dumps import STORAGES
+from aclnn_viz.words.messages import in_language
 
 RUNS = Path(__file__).parent / "dumped"
 NAMES = {dtype: storage.removeprefix("torch ") for storage, dtype in STORAGES.items()}
@@ -292,3 +293,14 @@ def test_what_is_no_dump_is_said(tmp_path, capsys):
         assert said in capsys.readouterr().err
     (tmp_path / "dump.json").write_bytes(b"[" * 200_000)
     assert main(["triage", str(tmp_path)]) == 1 and "breaks off behind 0" in capsys.readouterr().out
+    assert triage(tmp_path).head == "0 calls: nothing that can be judged"  # whether or not there were calls
+
+
+def test_a_mark_of_utf_8_is_no_damage_and_chinese_counts_are_chinese(run_of):
+    folder = run_of("model_L1_tensor_statistics")
+    index = next(folder.rglob("dump.json"))
+    index.write_bytes(b"\xef\xbb\xbf" + index.read_bytes())
+    found = triage(folder)
+    assert found.passed and found.head == "8 calls: 8 explained by rounding"
+    with in_language("zh"):
+        assert found.head == "8个调用：8个舍入可以解释"

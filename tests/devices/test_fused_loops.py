@@ -1,8 +1,11 @@
 """Fused loops: right as they are written and as numba compiles them, within their plan, whatever the threads."""
 
+import contextlib
 import os
+import signal
 import sys
 import threading
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +14,7 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz.accuracy import envelope, explain
 from aclnn_viz.arrays import loops, written_loops
+from aclnn_viz.arrays.team import BUSY, Team
 from aclnn_viz.checking.judge import case_at, judge, prepared_at, suite_recipes
 from aclnn_viz.devices import UnsupportedError
 from aclnn_viz.devices.peers import computed_by
@@ -105,6 +109,30 @@ def test_calls_of_several_threads_do_not_mix(device):
     for one in threads:
         one.join()
     assert wrong == []
+
+
+@pytest.mark.needs("numba")
+def test_interrupts_take_nothing_from_the_team(device):
+    """Wherever one comes, the next call has the team, and its helpers go back to sleep."""
+    case, seen = av.case("hardswish", shape=(64, 1000)).inputs, 0
+    right = device.run("hardswish", **case)["out"]
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    for k in range(200):
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 1e-4 + 3e-5 * (k % 41))
+            while True:
+                device.run("hardswish", **case)
+        seen += 1
+    signal.signal(signal.SIGALRM, before)
+    team = loops.team(loops.threads())
+    assert seen == 200 and np.array_equal(device.run("hardswish", **case)["out"], right)
+    assert team._words[BUSY // 8] == 0 and not [time.sleep(0.01) for _ in range(100) if len(team._asleep) < team._helpers][99:]
+
+
+@pytest.mark.needs("numba")
+def test_where_no_thread_is_to_be_had_the_caller_goes_alone(monkeypatch):
+    monkeypatch.setattr(threading.Thread, "start", lambda self: exec('raise RuntimeError("can\'t start new thread")'))
+    assert Team(3)._helpers == 0
 
 
 @pytest.mark.needs("numba")

@@ -188,7 +188,7 @@ def test_lines_of_the_program_are_shown_around_those_at_work():
     assert _gapped([1, 2, 4]) == [1, 2, None, 4]
     data = compute(State(step=10))
     source = [text for text in notes(data, "program") if "DataCopyPad" in text or "Muls" in text]
-    assert {job.line for job in data.jobs if job.step == 10} <= {int(text) for text in notes(data, "program") if text.isdigit()}
+    assert {job.line for job in data.jobs if job.step == 10} <= {int(text) for _, text in panel(data, "program").y.ticks}
     assert len(source) >= 3  # three pipes at once
 
 

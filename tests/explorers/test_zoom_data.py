@@ -146,7 +146,7 @@ def test_a_step_that_takes_two_elements_of_a_term_is_refused():
 
 def test_an_instruction_that_wrote_other_numbers_is_no_term():
     state, z = of("rms_norm")
-    owned = tiles_of(z.work, z.truth * 2, {name: z.place[index(z, name)] for name in z.outputs})[0]
+    owned = tiles_of(z.work, z.truth * 2, {name: z.place[index(z, name)] for name in z.goes})[0]
     assert {z.terms[term].label for tile in owned for *_, term, _ in tile.wrote if term >= 0}.isdisjoint({"dxOut", "xhat", "dgammaOut"})
 
 

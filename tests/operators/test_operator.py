@@ -90,7 +90,7 @@ REFUSED = [
     ("cross_entropy_loss", CE | {"weightOptional": np.ones(3, np.float16)}, TypeError, r"weightOptional must be float32"),
     ("cross_entropy_loss", CE | {"labelSmoothing": 1.5}, ValueError, r"labelSmoothing must lie in \[0, 1\]: got 1.5; pass"),
     ("leaky_relu", {"gradOutput": np.ones(4, F32), "self": np.ones(4, F32), "negativeSlope": -1.0, "selfIsResult": True}, ValueError,
-     r"negativeSlope must lie in \[0 if selfIsResult else .*, inf\], where .* = 0: got -1.0; pass"),
+     r"negativeSlope must lie in \[0, inf\]: got -1.0; pass"),
     ("cross_entropy_loss", CE | {"gradLoss": np.ones(4, F32)}, ValueError,
      r'gradLoss must be one number for reduction "mean": got shape \(4,\); pass shape \(\), or use reduction "none"'),
     ("cross_entropy_loss", CE | {"reduction": "none"}, ValueError, r'one value a row for reduction "none"'),

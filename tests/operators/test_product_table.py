@@ -12,21 +12,18 @@ TAG = "the first version that does so, of one check of the vendor's source"
 #: file below the root: what it spells, and why.
 ELSEWHERE = {
     **{f"aclnn_viz/operators/{place}": (spelled.split(), DOCUMENT) for place, spelled in {
-        "cross_entropy_loss/errata.py": "A2 ASCEND_950",
+        "cross_entropy_loss/errata.py": "A2",
         "cross_entropy_loss/explorer_data.py": "ASCEND_950",
         "grid_sampler_2d/contract.py": "9.1.0-beta.1 9.1.0-beta.2.pre INFERENCE INFERENCE_A2 TRAINING",
-        "grid_sampler_2d/errata.py": "9.0 9.0.1 Ascend910A TRAINING",
         "hardswish/contract.py": "INFERENCE_A2",
-        "hardswish/errata.py": "ASCEND_950 Ascend310B Ascend310B1 Ascend310P3 INFERENCE INFERENCE_A2",
         "rms_norm/contract.py": "INFERENCE TRAINING",
-        "rms_norm/errata.py": "ASCEND_950 Ascend310P3 Ascend910 Ascend910A INFERENCE TRAINING",
+        "rms_norm/errata.py": "ASCEND_950",
         "rms_norm/plans.py": "INFERENCE",
     }.items()},
     "aclnn_viz/accuracy/standards.py": (["v9.1.0-beta.1"], TAG),
     "aclnn_viz/acl/runtime.py": (["9.0"], TAG),
     "aclnn_viz/operators/contract/rules.py": (["9.0.0"], TAG),
     "aclnn_viz/operators/cross_entropy_loss/contract.py": (["9.0.0"], TAG),
-    "aclnn_viz/operators/group_norm_swish/errata.py": (["9.0", "9.1"], "the versions on both sides of that change"),
     "aclnn_viz/acl/installation.py": (["8.1", "9.0"], "the versions that a library without a version file may be of"),
     "aclnn_viz/acl/why.py": (["9.1", "A2"], "what a call is repeated on where a log names neither"),
     "aclnn_viz/cli/__init__.py": (["9.1"], "the default in the help, which imports no operator"),
@@ -37,9 +34,7 @@ ELSEWHERE = {
     "aclnn_viz/explorers/tiles_data.py": (["A2"], "the product whose published times the explorer offers"),
     "aclnn_viz/tiles/costs.py": (["A2"], "the product whose published times the table holds"),
     "aclnn_viz/tiles/platforms.py": (["Ascend910B2", "DAV_2201"], "the architecture whose table of calls is in this file"),
-    "aclnn_viz/verification/errata/platform.py": (["A2", "Ascend910B"], "an erratum about the name of a SoC"),
     "benchmarks/cpp_samples.py": (["9.1", "Ascend910B2"], "what the samples of the documents ran on"),
-    "benchmarks/limits.py": (["Ascend910B3"], "measured on the SoC of the published figures"),
 }
 TABLE = "aclnn_viz/operators/products.py"
 NAMES = {name for name, one in vars(products).items() if isinstance(one, Product) or name.startswith("DAV_")}

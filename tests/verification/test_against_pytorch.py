@@ -33,8 +33,11 @@ def drawn(op, number):
 def apart(op, peer, inputs):
     """The largest distance in units of the terms, but for differences that are written down; of nothing 0."""
     ours, theirs, sizes = op.backward(**inputs), peer.run(op, **inputs), magnitudes(op, inputs)
-    found, least = [0.0], 1e-3 * max(float(np.max(np.abs(inputs[name]), initial=0.0)) for name in op.upstream
-                                if inputs[name] is not None)  # terms may cancel to 0
+    largest = {name: float(np.max(np.abs(one[np.isfinite(one)]), initial=0.0)) for name, one in inputs.items()
+               if isinstance(one, np.ndarray) and one.dtype.kind == "f"}
+    # Terms may cancel to 0 before an input, such as rstd, multiplies them here, and after it there.
+    least = 1e-3 * max(largest[name] for name in op.upstream if name in largest) * max(1.0, *largest.values())
+    found = [0.0]
     for name, value in ours.items():
         other, size = theirs[name], sizes[name].reshape(value.shape)
         same = (value == other) | np.isnan(value) & np.isnan(other) | (size == np.inf)

@@ -9,6 +9,7 @@ from reference import grid_sampler_2d, hardswish
 from reference.exact import mp
 
 from aclnn_viz.operators.grid_sampler_2d import conventions as grid_conventions
+from aclnn_viz.operators.hardswish import conventions as hardswish_conventions
 from aclnn_viz.verification import kinks
 
 INTERPOLATIONS = {"bilinear": 0, "nearest": 1, "bicubic": 2}
@@ -123,6 +124,11 @@ def test_another_kernel_shows(monkeypatch):
     monkeypatch.setattr(grid_conventions, "_kernel", lambda *_: 99.0)
     rows = kinks.rows()
     assert all(row.convention == "other" for row in rows if row.operator == "grid_sampler_2d")
+
+
+def test_the_table_and_the_conventions_say_the_same_of_pytorch(table):
+    recorded = [row.pytorch for row in hardswish_conventions.CONVENTIONS if row.topic == "kink"]
+    assert [[row.pytorch] for row in table if row.operator == "hardswish"] == recorded
 
 
 def test_values_of_pytorch_are_cited_or_run(table):

@@ -1,6 +1,7 @@
 """The language is chosen once; what is open follows, what cannot be drawn is said in English, and English is untouched."""
 
 import pickle
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 import aclnn_viz as av
 from aclnn_viz import cli, tiles
-from aclnn_viz.accuracy import envelopes, standard
+from aclnn_viz.accuracy import attribute_errors, envelopes, standard
 from aclnn_viz.checking.puzzles import puzzles
 from aclnn_viz.explorers import explore, subject_of
 from aclnn_viz.explorers.lift import call
@@ -216,3 +217,27 @@ def test_a_reason_of_the_prover_is_printed_in_the_chosen_language():
     assert not answer and answer.reason == "no rule makes the difference 0: x - y" == str(answer.reason)
     av.language("zh")
     assert str(answer.reason) == "没有规则能使差为0：x - y" and str(pickle.loads(pickle.dumps(answer)).reason) == str(answer.reason)
+
+
+@pytest.mark.parametrize("command", [("museum", "llm.c#763"), ("why", "161002"), ("describe", "hardswish"), ("conventions", "hardswish")], ids=str)
+def test_what_a_program_reads_is_in_one_language(command, capsys):
+    said = []
+    for name in ("en", "zh"):
+        av.language(name)
+        cli.main([*command, "--json"])
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1]
+    cli.main([*command])
+    assert WIDE.search(capsys.readouterr().out)
+
+
+def test_counts_are_the_same_in_both_languages():
+    op, x = av.operator("rms_norm"), np.float32([1.0, 1.5, 2.0, 1e8])
+    case = av.case(op, shape=(8, 64))
+
+    def counted():
+        moved = attribute_errors(x * np.float32([1, 2, 1, 3]), lambda x: 1.5 * x.astype(float), {"x": x})
+        return (*moved.counts.values(),), [re.findall(r"\d+", row[-1]) for row in av.judge(op, case, {"host": op.backward}).rows]
+    with messages.in_language("zh"):
+        chinese = counted()
+    assert chinese == counted() and sum(chinese[0]) == 4 and all(int(passed) for passed, _ in chinese[1])

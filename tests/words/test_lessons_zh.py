@@ -22,7 +22,8 @@ FOREIGN = re.compile(r"(?:\b[A-Za-z][a-z]+\b[ ,]+){3}[a-z]{2,}")  # four words o
 # A paragraph is one line: a break inside it would be shown as a space between Chinese letters.
 BROKEN = re.compile(r"^(?![#|]).*[\u4e00-\u9fff，。；：！？）”]\n(?=[\u4e00-\u9fff（“])", re.MULTILINE)
 BOLD = re.compile(r"(?<!\*)\*\*(.+?)\*\*(?!\*)", re.DOTALL)
-OTHER_WORDS = {"内核": "核函数", "工作空间": "workspace", "瓦片": "数据块", "后向": "反向传播", "前向": "正向计算", "胶囊": "记录包"}
+OTHER_WORDS = {"内核": "核函数", "工作空间": "workspace", "瓦片": "数据块", "后向": "反向传播", "前向": "正向计算", "胶囊": "记录包",
+               "向量单元": "矢量单元", "工作区": "workspace", "故障": "缺陷", "平均值": "均值", "陈述": "推算"}
 
 
 def book(path):
@@ -57,6 +58,7 @@ def faults(text, terms=av.glossary()):
     yield from (f"English: {found[0]}" for found in FOREIGN.finditer(prose))
     yield from (f"a line breaks: {found[0][-20:]}" for found in BROKEN.finditer(prose))
     yield from (f"not bold: {part}" for part in unbold(text))
+    yield from (f"unit in lower case: {found[0]}" for found in re.finditer(r"(?a:\b)ulps?(?a:\b)", prose))
     yield from (f"{other} is {term} in the glossary" for other, term in OTHER_WORDS.items() if other in prose)
     for term in terms:
         if (term.term.casefold() not in term.chinese.casefold() and term.term not in visible.KEPT
@@ -133,7 +135,7 @@ def test_its_prose_is_chinese_in_the_words_of_the_glossary(pair):
 
 @pytest.mark.parametrize("text, noticed", [
     ("## Step one", "not Chinese"), ("这里of the two is right的一句", "English"), ("**谁对？**这是", "not bold"), ("是**（一）**", "not bold"), ("**用`x`**计算", "not bold"),
-    ("尾块即tail block", "tail block is 尾块"), ("每个 Tiles 各自", "tile is 数据块"), ("编译内核", "核函数"), ("一行，\n又一行", "breaks")])
+    ("尾块即tail block", "tail block is 尾块"), ("每个 Tiles 各自", "tile is 数据块"), ("编译内核", "核函数"), ("在向量单元上", "矢量单元"), ("差3个ulp", "lower case"), ("一行，\n又一行", "breaks")])
 def test_prose_that_is_not_chinese_is_noticed(text, noticed):
     assert noticed in " ".join(faults(text))
 

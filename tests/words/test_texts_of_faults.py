@@ -103,7 +103,7 @@ def test_what_is_declared_is_collected_but_code():
 
 
 def test_places_are_named_in_the_language(chinese):
-    assert [tr(name) for name in by_letter("r", (4,))] == ["首r", "末r", "中间r"]
+    assert [tr(name) for name in by_letter("r", (4,))] == ["首位置（r轴）", "末位置（r轴）", "首末位置（r轴）之间"]
 
 
 def test_a_table_with_wide_letters_is_one_in_a_notebook_too(chinese):

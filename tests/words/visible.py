@@ -19,7 +19,7 @@ DATA = {"Fault", "Puzzle", "Detective", "TileDetective", "Mistake", "TileFault"}
 KINDS = {"Panel", "Change", "Candidate", "hazard", "stop"}  # their first argument is a name of their own
 ERRORS = {"StateError", "problem", "ValueError", "TypeError", "need", "function", "by_name", "_check", "ended"}  # stay English
 HELP = {"help", "description", "epilog"}  # of options of the command line: they stay English, as docstrings do
-INSIDE = {"import_module", "compile", "search", "setattr", "getattr"}  # what they are given is never shown
+INSIDE = {"import_module", "compile", "search", "setattr", "getattr", "named"}  # what they are given is never shown, or is a docstring
 WORD = re.compile(r"(?<![./-])\b[A-Za-z]{2,}\b(?![(=/])")  # no attribute, part of a path or option, function that is called, keyword
 WORDS = re.compile(r"[A-Za-z]{2,},? +[A-Za-z]{2,}")
 READ = {"label", "title", "text", "words"}  # fields of panels and marks that are shown

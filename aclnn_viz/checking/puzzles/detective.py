@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from aclnn_viz.accuracy.measures import distance, farthest
 from aclnn_viz.cases import case
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.judge import Prepared, prepared, prepared_suite
@@ -149,12 +150,8 @@ def _difference(output: str, mine: np.ndarray, its: np.ndarray) -> str:
     """Where two kernels that are both wrong give the most different numbers of an output, or an empty text."""
     if mine.shape != its.shape:
         return message("{output} would have shape {other}, not {shape}", output=output, other=its.shape, shape=mine.shape)
-    mine, its = mine.astype(np.float64), its.astype(np.float64)
-    with np.errstate(all="ignore"):
-        apart = np.nan_to_num(np.where((mine == its) | np.isnan(mine) & np.isnan(its), 0.0, np.abs(mine - its)),
-                              nan=np.inf)
-    if not apart.any():
+    if not (apart := distance(mine, its)).any():
         return ""
-    at = tuple(int(k) for k in np.unravel_index(int(apart.argmax()), apart.shape))
+    at = farthest(apart)
     return message("{place} would be {other}; this kernel gives {value}", place=f"{output}{list(at)}",
-                   other=f"{its[at]:.6g}", value=f"{mine[at]:.6g}")
+                   other=f"{float(its[at]):.6g}", value=f"{float(mine[at]):.6g}")

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from aclnn_viz.checking.puzzles.progress import keep
 from aclnn_viz.checking.puzzles.solutions import solution_of
-from aclnn_viz.checking.puzzles.verdict import PuzzleResult, judged, nth_hint
+from aclnn_viz.checking.puzzles.verdict import PuzzleResult, body_lines, judged, nth_hint
 from aclnn_viz.errors import function
+from aclnn_viz.operators.registry import OUTSIDE
 from aclnn_viz.words.messages import kept, ntr, tr
 
 
@@ -49,16 +50,14 @@ class Source(str):
 class Puzzle:
     """A function to write, named as its specification, which is executable; displays as its text.
 
-    `lines` are enough for the body. What is written is compared on the `cases` with `truth`, which is the page, or where no
+    What is written is compared on the `cases` with `truth`, which is the page, or where no
     page says it with the specification; a puzzle without cases is a whole kernel, which `av.check` judges, unless `judge`
     is given: it makes the result. `picture` says what to draw of it.
     """
 
     spec: Callable
-    operator: str
     title: str
     outputs: tuple[str, ...]
-    lines: int
     hints: tuple[str, ...]
     picture: Curve | Reads | None
     cases: tuple[dict, ...] = ()
@@ -72,6 +71,16 @@ class Puzzle:
     @property
     def name(self) -> str:
         return self.spec.__name__
+
+    @property
+    def operator(self) -> str:
+        """The operator in whose folder it stands."""
+        return self.spec.__module__.split(".")[-2].removeprefix(OUTSIDE)
+
+    @property
+    def lines(self) -> int:
+        """How many are enough for the body: as many as the solution has."""
+        return body_lines(solution_of(self).function)
 
     @property
     def task(self) -> str:
@@ -100,7 +109,7 @@ class Puzzle:
         return nth_hint(self, number)
 
     def solution(self) -> Source:
-        """Return the source of a solution, as short as was promised."""
+        """Return the source of a solution."""
         return Source(solution_of(self).source)
 
     def __str__(self) -> str:

@@ -2,7 +2,7 @@
 
 import inspect
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -13,16 +13,16 @@ from aclnn_viz.words.messages import kept, named
 
 @dataclass(frozen=True)
 class Mistake:
-    """A usual mistake: its name, where it comes from, and texts that change: {what the solution says: what this says}."""
+    """A usual mistake: its name, where it comes from, and texts that change, pairs of what the solution says and what this says."""
 
     name: str
-    why: str
-    changes: Mapping[str, str] | tuple[tuple[str, str], ...]  # kept as pairs
+    why: str = ""
+    changes: Iterable[tuple[str, str]] = ()
 
     def __post_init__(self):
         object.__setattr__(self, "name", named(self.name))
         object.__setattr__(self, "why", kept(self.why))
-        object.__setattr__(self, "changes", tuple(dict(self.changes).items()))
+        object.__setattr__(self, "changes", tuple(map(tuple, self.changes)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +55,11 @@ def _changed(solution: Solution, mistake: Mistake) -> Callable:
 
 
 def solution_of(puzzle) -> Solution:
-    """Return the solution of a puzzle, from the file of solutions in the folder of its operator."""
-    return _solution(registry.module("puzzle_solutions", puzzle.operator), puzzle.name)
+    """Return the solution of a puzzle, from the file of solutions and the table of mistakes in the folder of its operator."""
+    return _solution(puzzle.operator, puzzle.name)
 
 
 @cache
-def _solution(module, name: str) -> Solution:
-    return Solution(getattr(module, name), module.MISTAKES[name])
+def _solution(op: str, name: str) -> Solution:
+    mistakes = registry.table("puzzle_solutions", op)[name]
+    return Solution(registry.own("puzzle_solutions", op, name), tuple(Mistake(**one) for one in mistakes))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from aclnn_viz.accuracy.measures import distance, farthest
 from aclnn_viz.cases import Case
 from aclnn_viz.checking.check import check
 from aclnn_viz.checking.judge import prepared_suite
@@ -178,10 +179,8 @@ class _Seen:
 
 def apart(actual: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Where two arrays of a shape differ by more than rounding; a nan equals nothing but a nan."""
-    actual, truth = actual.astype(np.float64), truth.astype(np.float64)
     scale = np.max(np.abs(truth), initial=0.0, where=np.isfinite(truth))
-    with np.errstate(all="ignore"):
-        return ~((actual == truth) | np.isnan(actual) & np.isnan(truth) | (np.abs(actual - truth) <= CLOSE * scale))
+    return ~(distance(actual, truth) <= CLOSE * scale)
 
 
 def _part(puzzle, answer) -> PuzzleResult:
@@ -243,9 +242,7 @@ def _worst(one: _Seen) -> str:
     """The first output that is wrong, its farthest element, and the inputs there."""
     name, mask = next((name, mask) for name, mask in one.wrong.items() if mask.any())
     actual, truth = one.outputs[name], one.truth[name]
-    with np.errstate(all="ignore"):
-        off = np.where(mask, np.nan_to_num(np.abs(actual - truth.astype(np.float64)), nan=np.inf), -1.0)
-    at = tuple(int(k) for k in np.unravel_index(int(off.argmax()), off.shape))
+    at = farthest(np.where(mask, distance(actual, truth), -1.0))
     place = f"{name}{list(at)}" if at else name
     return message("{place} is {actual}, right is {right}, at {inputs}", place=place, actual=f"{float(actual[at]):.6g}",
                    right=f"{truth[at]:.6g}", inputs=_given(one.inputs, truth.shape, at))

@@ -42,15 +42,20 @@ class Panel {
     this.hint.hidden = !text;
     if (!text) return;
     this.hint.textContent = text;
-    this.hint.style.left = x > this.width / 2 ? "" : `${x + 12}px`;
-    this.hint.style.right = x > this.width / 2 ? `${this.width - x + 12}px` : "";
-    this.hint.style.top = `${Math.min(y + 12, this.height - 20)}px`;
+    const { offsetWidth: wide, offsetHeight: tall } = this.hint, { scrollLeft: left, clientWidth: seen } = this.figure;
+    const room = this.sideways ? left + seen : this.room;  // to the end of the explorer, or of what is scrolled to
+    this.hint.style.left = `${Math.max(left, Math.min(x + 12 + wide > room ? x - 12 - wide : x + 12, room - wide))}px`;
+    this.hint.style.top = `${y + 12 + tall > this.height && y > tall + 12 ? y - 12 - tall : y + 12}px`;
   }
 
   // The sizes are read once in a repaint, not at every redraw: reading them forces a layout.
   measure() {
     this.width = this.stage.clientWidth;
     this.height = this.stage.clientHeight;
+    this.seen = this.figure.clientWidth;
+    this.sideways = this.width > this.seen;
+    this.figure.dataset.sideways = this.sideways ? tr("⇆ wider than the page: scroll sideways") : "";
+    this.room = this.kit.panels.getBoundingClientRect().right - this.stage.getBoundingClientRect().left;
     this.ratio = devicePixelRatio || 1;
     const [width, height] = [Math.round(this.width * this.ratio), Math.round(this.height * this.ratio)];
     if (this.top.width !== width || this.top.height !== height) Object.assign(this.top, { width, height });

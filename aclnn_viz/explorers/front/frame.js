@@ -18,7 +18,7 @@ class Frame extends Marks {
       if (!this.cells) { context.moveTo(at, box.top); context.lineTo(at, box.bottom); }
       if (at - half < free) continue;
       free = at + half + 4;
-      write(context, text, Math.min(at, this.panel.width - half), box.bottom + LINE / 2 + 2, theme.text);
+      write(context, text, Math.max(half, Math.min(at, this.panel.width - half)), box.bottom + LINE / 2 + 2, theme.text);
     }
     free = Infinity;
     for (const [value, text] of [...y.ticks].sort((a, b) => this.sy(b[0]) - this.sy(a[0]))) {

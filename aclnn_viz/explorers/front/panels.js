@@ -48,7 +48,7 @@ class Drawing extends Frame {
     if (this.title === title) return;
     this.title = title;
     this.panel.say(title);
-    fixed(this.panel.caption, title, this.panel.width);
+    fixed(this.panel.caption, title, this.panel.seen);
     this.panel.top.setAttribute("aria-label", this.handle
       ? tr("{title}; {points}: arrow keys move the chosen one by a small step, with Shift by four; Page Up and Page Down choose another; Home puts it back",
         { title, points: this.handle.label }) : title);

@@ -54,9 +54,9 @@ const S = (() => {
     for (let n = 1; Math.abs(term) > 1e-17 * Math.abs(total); n += 1) total += term *= 2 * x * x / (2 * n + 1);
     return 1.1283791670955126 * Math.exp(-x * x) * total;
   };
-  // Each is written out as a loop of its own, which the browser makes fast: a loop that calls them all would stay slow.
+  // Each is written out as a loop of its own for each kind of arguments, which the browser makes fast: one for all would stay slow.
   const elementwise = {
-    add: "x+y", subtract: "x-y", multiply: "x*y", divide: "x/y", floor_divide: "down(x,y)", remainder: "mod(x,y)", pow: "raise(x,y)",
+    add: "x+y", subtract: "x-y", multiply: "x*y", divide: "x/y", floor_divide: "down(x,y)", remainder: "mod(x,y)", pow: "y===2?x*x:raise(x,y)",
     negative: "-x", abs: "Math.abs(x)", sqrt: "Math.sqrt(x)", exp: "Math.exp(x)", log: "Math.log(x)", log10: "Math.log10(x)",
     expm1: "Math.expm1(x)", log1p: "Math.log1p(x)", tanh: "Math.tanh(x)", erf: "erf(x)",
     cos: "Math.cos(x)", sin: "Math.sin(x)", hypot: "Math.hypot(x,y)", floor: "Math.floor(x)", ceil: "Math.ceil(x)",
@@ -66,16 +66,24 @@ const S = (() => {
     ulp: "Number.isFinite(x)?spacing(x,y,z):NaN", ordinal_distance: "Math.abs(ordinal(x,z,d)-ordinal(y,z,d))",
   };
   const helpers = { raise, erf, rint, mod, down, low, high, settle, spacing, ordinal }, made = {};
+  const isList = (one) => typeof one === "object", single = (one) => (isList(one) && one.length === 1 ? one[0] : one);
+  const kind = (one) => (isList(one) ? one.BYTES_PER_ELEMENT ?? 2 : 0);
+  const written = (step, ...listed) => new Function(...Object.keys(helpers), `return (out, n, a, b, c, d) => {
+    for (let at = 0; at < n; at += 1) {
+      const ${listed.map((list, k) => `${"xyz"[k]} = ${"abc"[k]}${list ? "[at]" : ""}`)};
+      out[at] = ${step};
+    }
+  }`)(...Object.values(helpers));
   for (const [name, step] of Object.entries(elementwise)) {
-    made[name] = new Function(...Object.keys(helpers), `return (make, n, a, b = 0, c = 0, d = 0) => {
-      const out = new make(n), [[p, i], [q, j], [r, k]] = [a, b, c].map((one) => (
-        typeof one === "object" ? [one, one.length > 1 || n === 1 ? 1 : 0] : [[one], 0]));
-      for (let at = 0; at < n; at += 1) { const x = p[at * i], y = q[at * j], z = r[at * k]; out[at] = ${step}; }
+    const loops = [];
+    made[name] = (make, n, x, y = 0, z = 0, d = 0) => {
+      const a = single(x), b = single(y), c = single(z), [p, q, r] = [kind(a), kind(b), kind(c)], out = new make(n);
+      (loops[make.BYTES_PER_ELEMENT + 9 * (p + 9 * (q + 9 * r))] ??= written(step, p, q, r))(out, n, a, b, c, d);
       return out;
-    }`)(...Object.values(helpers));
+    };
   }
   const tree = (a, at, step, n) => {  // neighbours first, as arrays/sums.py adds
-    if (n < 2) return n ? a[at] : 0;
+    if (n < 3) return n === 2 ? a[at] + a[at + step] : n ? a[at] : 0;
     let p = 1;
     while (2 * p < n) p *= 2;
     return tree(a, at, step, p) + tree(a, at + p * step, step, n - p);
@@ -103,18 +111,16 @@ const S = (() => {
       return out;
     },
     view(make, n, a, first, lengths, strides) {
-      const out = new make(n), last = lengths.length - 1, count = lengths.map(() => 0);
-      let from = first;
-      for (let k = 0; k < n; k += 1) {
-        out[k] = typeof a === "object" ? a[from] : a;
-        for (let axis = last; axis >= 0; axis -= 1) {
-          count[axis] += 1;
-          from += strides[axis];
-          if (count[axis] < lengths[axis]) break;
-          from -= strides[axis] * lengths[axis];
-          count[axis] = 0;
-        }
-      }
+      const out = new make(n), last = lengths.length - 1;
+      let at = 0;
+      const along = (axis, start) => {
+        const step = strides[axis];
+        let from = start;
+        if (axis < last) for (let k = lengths[axis]; k; from += step, k -= 1) along(axis + 1, from);
+        else for (let k = lengths[axis]; k; from += step, k -= 1) out[at++] = a[from];
+      };
+      if (n === 1 || !isList(a)) out.fill(isList(a) ? a[first] : a);
+      else along(0, first);
       return out;
     },
     concat(make, n, outer, ...parts) {

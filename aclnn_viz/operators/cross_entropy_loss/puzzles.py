@@ -122,35 +122,35 @@ def small(*names, **more):
 
 
 PUZZLES = (
-    Puzzle(ce_softmax, "cross_entropy_loss", "Softmax minus one-hot", ("grad",), 2, (
+    Puzzle(ce_softmax, "Softmax minus one-hot", ("grad",), (
         "Only one j of the inner loop adds anything. Which?",
         "What is left for each c is p_c, less 1 at the target. logProb is the logarithm of p.",
         "hit = target[:, None] == np.arange(logProb.shape[1]); return np.exp(logProb) - ..."),
         Reads(small("logProb", "target"), "grad", (0, 1)),
         counting("logProb", "target"),
         lambda logProb, target: _kernel(gradLoss=np.ones(()), logProb=logProb, target=target, reduction="sum")),
-    Puzzle(ce_target_weight, "cross_entropy_loss", "Who counts", ("weights",), 2, (
+    Puzzle(ce_target_weight, "Who counts", ("weights",), (
         "weight[target] looks up every row. What does it do where the target is -100?",
         "Look up an index that exists in the ignored rows, and replace the result by 0.",
         "counted = target != ignoreIndex; np.where(counted, weight[np.where(counted, target, 0)], ...)"),
         Reads(small("target", "weight", "ignoreIndex"), "weights", (0,)),
         ignoring("target", "weight", "ignoreIndex"),
         lambda target, weight, ignoreIndex: page.target_weight(XP, target, weight, ignoreIndex, weight)),
-    Puzzle(ce_divisor, "cross_entropy_loss", "By what is divided", ("total",), 1, (
+    Puzzle(ce_divisor, "By what is divided", ("total",), (
         "It is not the number of rows, as soon as there are weights.",
         "Choose the rows that count first, then look up their weights, then add.",
         "return np.sum(weight[target[...]])"),
         Reads(small("target", "weight", "ignoreIndex"), "total", ()),
         ignoring("target", "weight", "ignoreIndex"),
         lambda target, weight, ignoreIndex: page.divisors(XP, target, weight, ignoreIndex)["weightSum"]),
-    Puzzle(ce_mean_gradient, "cross_entropy_loss", "The weighted mean", ("grad",), 4, (
+    Puzzle(ce_mean_gradient, "The weighted mean", ("grad",), (
         "It is the product of three puzzles before: softmax minus one-hot, a weight of the row, a divisor.",
         "The weight of a row is that of its target: it needs a column axis, not a row axis.",
         "gradLoss * (w / np.sum(w))[:, None] * (np.exp(logProb) - hit), where w is 0 in ignored rows"),
         Reads(small("gradLoss", "logProb", "target", "weight", "ignoreIndex"), "grad", (0, 1)),
         ignoring("gradLoss", "logProb", "target", "weight", "ignoreIndex"),
         lambda weight, **inputs: _kernel(weightOptional=weight, reduction="mean", **inputs)),
-    Puzzle(ce_smoothing, "cross_entropy_loss", "Smoothed labels", ("grad",), 3, (
+    Puzzle(ce_smoothing, "Smoothed labels", ("grad",), (
         "Write the (N, C) array of what every class is to have, the target distribution times the weights.",
         "The gradient is p times the row sum of that array, minus the array itself.",
         "wanted = labelSmoothing / C * weight + (1 - labelSmoothing) * weight[target][:, None] * hit"),
@@ -159,7 +159,7 @@ PUZZLES = (
         lambda logProb, target, weight, labelSmoothing: _kernel(
             gradLoss=np.ones(()), logProb=logProb, target=target, weightOptional=weight, reduction="sum",
             labelSmoothing=labelSmoothing)),
-    Puzzle(ce_zloss, "cross_entropy_loss", "The z-loss", ("grad",), 1, (
+    Puzzle(ce_zloss, "The z-loss", ("grad",), (
         "The chain rule has three links: the square, the log-sum-exp, the row's gradient.",
         "The derivative of lse by the logits is the softmax, which is saved as a logarithm.",
         "return (2 * scale * ...)[:, None] * np.exp(logProb)"),
@@ -198,7 +198,7 @@ def target_lane(target, tileLength):
 
 
 TILE_PUZZLES = (
-    Puzzle(target_lane, "cross_entropy_loss", "Where the target lies", ("tile", "lane"), 1, (
+    Puzzle(target_lane, "Where the target lies", ("tile", "lane"), (
         "The first column of the second tile is no longer in the first.",
         "A whole division, and its remainder.",
         "return target // tileLength, target % ..."),

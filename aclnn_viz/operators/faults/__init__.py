@@ -1,17 +1,19 @@
 """Known mistakes: named wrong kernels, each a small change to the right page, with a sentence on what goes wrong.
 
-An operator's own are in the file of its name. In their place stand mechanical edits of its page, and what can go wrong
-with any operator. Those of published kernels, with their public threads, are in museum.toml.
+An operator's own are in the table faults.toml of its folder. In their place stand mechanical edits of its page; with either
+stands what can go wrong with any operator. Those of published kernels, with their public threads, are in museum.toml.
 """
 
 import tomllib
+from ast import literal_eval
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
+from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.faults.edits import slips
-from aclnn_viz.operators.faults.fault import STRIDES, TRUNCATED, Fault
+from aclnn_viz.operators.faults.fault import HALF_SUMS, STRIDES, TRUNCATED, Fault
 from aclnn_viz.words.messages import message
 
 __all__ = ["Fault", "faults"]
@@ -43,13 +45,22 @@ def published() -> list[dict]:
 
 @cache
 def _of(name: str) -> tuple[Fault, ...]:
-    found = {fault.name: fault for fault in registry.own("faults", name, "FAULTS") or _mechanical(name)}
+    found = {fault.name: fault for fault in registry.own("faults", name, "FAULTS") or registry.table(
+        "faults", name, partial(_stated, name)) or _mechanical(name)}
     for one in (one for one in published() if one["operator"] == name):
         if one["name"] in found:
             found[one["name"]] = replace(found[one["name"]], thread=one["thread"])
         elif "changes" in one:
             found[one["name"]] = Fault(one["name"], one["story"], one["exposed"], [*map(tuple, one["changes"])], thread=one["thread"])
     return tuple(found.values())
+
+
+def _stated(name: str, table: dict) -> tuple[Fault, ...]:
+    """Those of an operator's table: a plan is stated by its fields, what alters the inputs is a function of faults.py."""
+    made = {"plan": lambda given: Plan(**given), "alters": lambda given: registry.own("faults", name, given),
+            "hidden": lambda given: (given[0], literal_eval(given[1]))}
+    found = [Fault(**one | {key: make(one[key]) for key, make in made.items() if key in one}) for one in table.get("fault", ())]
+    return (*found, *([HALF_SUMS] if "half_sums" in table else []), STRIDES, TRUNCATED) if found else ()
 
 
 @cache

@@ -41,13 +41,14 @@ SUM, PRODUCT = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """What to set on a node: `{attribute: value}`; `drops` when the whole statement goes."""
+    """What to set on a node: `{attribute: value}`; `drops` when the whole statement goes. `exchange` is what is taken for what."""
 
     kind: str
     node: ast.AST
     values: dict = field(default_factory=dict)
     drops: bool = False
     line: int = 0
+    exchange: tuple[str, ...] = ()
 
     @contextmanager
     def made(self):
@@ -216,7 +217,7 @@ def _of_node(node: ast.AST, names, texts, negated) -> Iterator[Change]:
         case ast.Name(id=name, ctx=ast.Load()) if name in names:
             for new in names:
                 if new != name:
-                    yield made("name", id=new)
+                    yield Change("name", node, {"id": new}, line=line, exchange=(name, new))
 
 
 def _of_call(node: ast.Call, made) -> Iterator[Change]:
@@ -264,6 +265,7 @@ class Unit:
     module: ModuleType
     tree: ast.stmt
     whole: tuple[CodeType, ...]  # of the page and of what it takes from other pages
+    out: bool = False  # whether it is the backward of the page, written out
 
     @property
     def file(self) -> str:

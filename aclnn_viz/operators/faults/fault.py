@@ -178,23 +178,23 @@ def ends(shape: tuple[int, ...], axis: int, name: str) -> dict[str, np.ndarray]:
     """Masks of the first, the last and the other places along an axis whose places are called by a name.
 
     >>> {name: mask.tolist() for name, mask in ends((3,), 0, "row").items()}
-    {'first row': [True, False, False], 'last row': [False, False, True], 'rows between': [False, True, False]}
+    {'first row': [True, False, False], 'last row': [False, False, True], 'between first and last row': [False, True, False]}
     """
     places, last = np.arange(shape[axis]), shape[axis] - 1
     return {message("first {part}", part=name): along(shape, axis, places == 0),
             message("last {part}", part=name): along(shape, axis, places == last),
-            message("{part}s between", part=name): along(shape, axis, (places > 0) & (places < last))}
+            message("between first and last {part}", part=name): along(shape, axis, (places > 0) & (places < last))}
 
 
 def by_letter(letters: str, shape: tuple[int, ...], names: Sequence[str] = ()) -> dict[str, np.ndarray]:
     """The ends of every axis of an output by what the page calls it, its letter, or else the pattern, or else its number.
 
     >>> list(by_letter("r..", (4, 5, 2), ("R", "K")))[2:6]
-    ['rs between', 'first place of axis K', 'last place of axis K', 'place of axis Ks between']
+    ['between first and last place of axis r', 'first place of axis K', 'last place of axis K', 'between first and last place of axis K']
     """
     found = {}
     for axis, letter in enumerate(letters):
         if shape[axis] > 1:
-            name = dict(enumerate(names)).get(axis, axis)
-            found |= ends(shape, axis, letter if letter != "." else message("place of axis {axis}", axis=name))
+            name = letter if letter != "." else dict(enumerate(names)).get(axis, axis)
+            found |= ends(shape, axis, message("place of axis {axis}", axis=name))
     return found

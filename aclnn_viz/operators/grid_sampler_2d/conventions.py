@@ -6,7 +6,7 @@ import numpy as np
 
 from aclnn_viz.operators import operator
 from aclnn_viz.verification import kinks as table
-from aclnn_viz.verification.conventions.model import SILENT, Convention, both, gradients, taken
+from aclnn_viz.verification.conventions.model import gradients
 
 SIZES = {True: 5, False: 4}  # pixels in a row, by alignCorners: all coordinates u / 2 are then exact as grid values
 MULTIPLIER = 2.0  # of both, (5 - 1) / 2 and 4 / 2: what turns a derivative by the pixel coordinate into gridGrad
@@ -85,7 +85,7 @@ def _grid(u: float, alignCorners: bool) -> float:
 
 def _kernel(u: float, mode: tuple) -> float:
     """What op.backward returns at pixel coordinate u of the row, per pixel."""
-    return float(both_gradients(_grid(u, mode[2]), mode)[-1]) / MULTIPLIER
+    return float(ours(_grid(u, mode[2]), mode)[-1]) / MULTIPLIER
 
 
 def _in_torch(u: float, mode: tuple) -> tuple[float, str] | None:
@@ -97,7 +97,7 @@ def image(mode: tuple, size: int | None = None) -> np.ndarray:
     return PIXELS[None, None, None, :size or SIZES[mode[2]]]
 
 
-def both_gradients(x: float, mode: tuple, size: int | None = None, upstream: float = 1.0) -> list:
+def ours(x: float, mode: tuple, size: int | None = None, upstream: float = 1.0) -> list:
     """inputGrad of the row, then gridGrad by x, for gradOutput `upstream` at (x, 0)."""
     found = operator("grid_sampler_2d").backward(
         gradOutput=np.full((1, 1, 1, 1), upstream), input=image(mode, size), grid=np.array([[[[x, 0.0]]]]),
@@ -110,26 +110,10 @@ def sampled(torch, image, grid, mode: tuple):
                                            ("zeros", "border", "reflection")[mode[1]], mode[2])
 
 
-def both_in_torch(torch, x: float, mode: tuple, size: int | None = None, upstream: float = 1.0) -> list:
+def theirs(torch, x: float, mode: tuple, size: int | None = None, upstream: float = 1.0) -> list:
     found = gradients(torch, lambda *given: sampled(torch, *given, mode), upstream, image=image(mode, size),
     grid=[[[[x, 0.0]]]])
     return [*found["image"].ravel(), found["grid"].ravel()[0]]
-
-
-# The table of conventions
-
-A2 = "ops-cv image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad.h"
-BICUBIC_A2 = "ops-cv image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad_bicubic.h"
-ROUND = "round(), without a word on ties"
-CRASHES = "a segmentation fault (2.13.0 on a CPU)"  # which is why PyTorch is not asked again for these rows
-CAST = "undefined: nan is cast to an index"
-NOTHING = "nothing about coordinates that are no numbers, or too large"
-
-
-def row(topic, where, x, mode, returns, document, published, why, *options, pytorch=None, **named) -> Convention:
-    return both(both_gradients, both_in_torch)(
-        topic, f"{where}: inputGrad, and as the last number gridGrad by x", lambda of: of(x, mode, *options, **named), returns, document, published,
-        why, pytorch)
 
 
 def backward(size=(1, 1, 1, 2), points=1) -> np.ndarray:
@@ -142,61 +126,3 @@ def in_torch_without_points(torch):
     grid = torch.zeros((1, 0, 1, 2), dtype=torch.float64)
     return gradients(torch, lambda t: torch.nn.functional.grid_sample(t, grid, align_corners=False),
                      image=np.ones((1, 1, 1, 2)))["image"].ravel()
-
-
-CONVENTIONS = (
-    row("kink", "bilinear on the pixel centre 1 of 5, zeros, aligned", -0.5, (0, 0, True), [0, 1, 0, 0, 0, 8],
-        "floor picks the pixels 1 and 2", "the derivative from the right, on every product",
-        "floor, as printed; `aclnn-viz errata --kinks` shows every kink of every mode"),
-    row("kink", "bilinear on the last pixel, border, aligned", 1.0, (0, 1, True), [0, 0, 0, 0, 1, 0],
-        "grad_clip is 0 outside of the border, else 1", f"0 on the border, too ({A2})",
-        "the kernels and PyTorch agree: the derivative from outside"),
-    row("kink", "bilinear on the last pixel, reflection, aligned", 1.0, (0, 2, True), [0, 0, 0, 0, 1, 0],
-        "grad_refl is 1 or -1, times grad_clip", f"grad_clip makes it 0 ({A2})",
-        "the kernels and PyTorch agree: the mean of both sides"),
-    row("kink", "bilinear on the first pixel, border, aligned", -1.0, (0, 1, True), [1, 0, 0, 0, 0, 0],
-        "grad_clip is 0 outside of the border, else 1", f"0 on the border, too ({A2})",
-        "the kernels and PyTorch agree: the derivative from outside"),
-    row("tie", "nearest, halfway between the pixels 0 and 1, aligned", -0.75, (1, 0, True), [1, 0, 0, 0, 0, 0], ROUND,
-        f"to even, pixel 0 ({A2}, CAST_RINT)", "the kernels and PyTorch agree"),
-    row("tie", "nearest, halfway between the pixels 1 and 2, aligned", -0.25, (1, 0, True), [0, 0, 1, 0, 0, 0], ROUND,
-        f"to even, pixel 2 ({A2}, CAST_RINT)", "the kernels and PyTorch agree"),
-    row("not finite", "x = nan, bilinear, zeros", np.nan, (0, 0, False), [0] * 5, NOTHING,
-        f"becomes -100, outside of the image ({A2})", "as on Atlas A2"),
-    row("not finite", "x = nan, bilinear, border", np.nan, (0, 1, False), [0] * 5, NOTHING,
-        f"becomes -100 after padding: nothing is read ({A2})", "as on Atlas A2", pytorch=CRASHES),
-    row("not finite", "x = inf, bilinear, border", np.inf, (0, 1, False), [0, 0, 0, 1, 0], NOTHING,
-        f"clipped to the last pixel, multiplier 0 ({A2})", "as on Atlas A2"),
-    row("not finite", "x = inf, bilinear, reflection", np.inf, (0, 2, False), [0] * 5, NOTHING,
-        f"becomes -100: nothing is read ({A2})", "as on Atlas A2", pytorch=CRASHES),
-    row("not finite", "x = nan, one pixel, bilinear, reflection, aligned", np.nan, (0, 2, True), [0, 0], NOTHING,
-        f"becomes -100 after the coordinate 0: nothing is read ({A2})", "as on Atlas A2", 1, pytorch=[1, 0]),
-    row("not finite", "x = nan, bicubic, zeros", np.nan, (2, 0, False), [0] * 5, NOTHING,
-        f"becomes -100, outside of the image ({BICUBIC_A2})", "as on Atlas A2", pytorch=[0, 0, 0, 0, np.nan]),
-    row("not finite", "x = nan, bicubic, border", np.nan, (2, 1, False), [1, 0, 0, 0, 0], NOTHING,
-        f"becomes -100, and the taps around it are clipped to the first pixel ({BICUBIC_A2})",
-        "as on Atlas A2", pytorch=CAST),
-    row("not finite", "x = nan, bicubic, reflection", np.nan, (2, 2, False), [0] * 5, NOTHING,
-        f"no special case: a nan is cast to an integer ({BICUBIC_A2})",
-        "nothing is read, as at any other coordinate that is no number", pytorch=CAST),
-    row("not finite", "gradOutput = nan at a point far outside, bilinear, zeros", 9.0, (0, 0, False), [0] * 5, SILENT,
-        f"pixels outside are skipped ({A2})", "what is not read has no part in it",
-        upstream=np.nan, pytorch=[0, 0, 0, 0, np.nan]),
-    row("not finite", "gradOutput = nan, nearest, on the pixel 1, aligned", -0.5, (1, 0, True),
-        [0, np.nan, 0, 0, 0, 0], SILENT, "0: nearest computes no gradient by the grid",
-        "the gradient by the grid is 0, not 0 times gradOutput", upstream=np.nan),
-    row("parameter", "x = 1e10, bilinear, zeros", 1e10, (0, 0, False), [0] * 5, NOTHING,
-        f"becomes -100, outside of the image ({A2})", "it is outside in any case"),
-    row("parameter", "x = 1e10, bicubic, border", 1e10, (2, 1, False), [1, 0, 0, 0, 0], NOTHING,
-        f"becomes -100, and the taps around it are clipped to the first pixel ({BICUBIC_A2})",
-        "as on Atlas A2, where the left edge is read for a coordinate far to the right", pytorch=[0, 0, 0, 1, 0]),
-    row("zero divisor", "one pixel, aligned, reflection: the mirrors coincide", 0.5, (0, 2, True), [1, 0], SILENT,
-        f"coordinate 0, multiplier 0 ({A2})", "as on Atlas A2", 1),
-    row("zero divisor", "one pixel, aligned, zeros: W - 1 = 0", 0.5, (0, 0, True), [1, 0],
-        "the factor (W - 1) / 2 is 0", "coordinate 0, multiplier 0", "the formula", 1),
-    Convention("empty", "no grid points: inputGrad", lambda: backward(points=0), [0, 0], "empty tensors are supported",
-               "success at once, and inputGrad is left as it was (ops-cv image/grid_sampler2_d_grad/op_host/op_api/"
-               "aclnn_grid_sampler2d_backward.cpp)", "an empty sum is 0", in_torch_without_points),
-    Convention("empty", "an image of height 0", lambda: taken(lambda: backward((1, 1, 0, 2))), "refused", "161002", "161002",
-               "there is no pixel to read", pytorch="refuses it"),
-)

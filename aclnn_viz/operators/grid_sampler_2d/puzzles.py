@@ -202,7 +202,7 @@ ROW = {"row": np.array([1.0, 3.0, -2.0, 0.5]), "x": np.array([-1.2, -0.5, 0.1, 0
 COORDINATES = tuple({"u": u, "size": size} | modes for size in (4, 5) for modes in BOTH for u in (QUARTERS, RANDOM))
 
 PUZZLES = (
-    Puzzle(grid_unnormalise, "grid_sampler_2d", "From x to pixels", ("u", "slope"), 2, (
+    Puzzle(grid_unnormalise, "From x to pixels", ("u", "slope"), (
         "A straight line through two points: what are the two points in each case?",
         "The line rises by size - 1 or by size while x rises by 2.",
         "With span = size - 1 if alignCorners else size: u is (x + 1) * span / 2, moved by half a pixel in one case; "
@@ -210,52 +210,52 @@ PUZZLES = (
         Curve("x", -1.5, 1.5, tuple({"size": 4} | modes for modes in BOTH), (-1.0, 1.0)),
         tuple({"x": np.linspace(-1.5, 1.5, 13), "size": size} | modes for size in (1, 4, 5) for modes in BOTH),
         _unnormalised),
-    Puzzle(grid_clip, "grid_sampler_2d", "The border", ("clipped", "slope"), 1, (
+    Puzzle(grid_clip, "The border", ("clipped", "slope"), (
         "np.clip does the first half.",
         "The slope is 1 where nothing is clipped: strictly between the two bounds.",
         "return np.clip(u, 0, size - 1), ((u > 0) & ...).astype(float)"),
         Curve("u", -3.0, 7.0, ({"size": 5},), (0.0, 4.0)),
         tuple({"u": u, "size": size} for size in (5, 4, 1) for u in (QUARTERS, RANDOM)),
         lambda u, size: sampling.clip(XP, u, size)),
-    Puzzle(grid_reflect, "grid_sampler_2d", "Between two mirrors", ("place",), 3, (
+    Puzzle(grid_reflect, "Between two mirrors", ("place",), (
         "Measure from one mirror. The picture repeats: with which period?",
         "The period is twice the distance of the mirrors; within it, the way back mirrors the way there.",
         "phase = np.remainder(np.abs(u - low), 2 * span); then the smaller of phase and 2 * span - phase."),
         Curve("u", -9.0, 12.0, tuple({"size": 4} | modes for modes in BOTH), (-0.5, 0.0, 3.0, 3.5)),
         COORDINATES, lambda u, size, alignCorners: sampling.reflect(XP, u, size, alignCorners)[0]),
-    Puzzle(grid_reflect_slope, "grid_sampler_2d", "The slope of a reflection", ("slope",), 3, (
+    Puzzle(grid_reflect_slope, "The slope of a reflection", ("slope",), (
         "How many mirrors lie between the image and u? Only whether their number is odd matters.",
         "np.floor(np.abs(u - low) / span) counts spans from the lower mirror; to the left of it one mirror more is "
         "passed.",
         "odd = np.floor(np.abs(u - low) / span) % 2 == 1; np.where(odd == (u >= low), -1.0, 1.0)"),
         Curve("u", -9.0, 12.0, tuple({"size": 4} | modes for modes in BOTH), (-0.5, 0.0, 3.0, 3.5)),
         COORDINATES, lambda u, size, alignCorners: sampling.reflect(XP, u, size, alignCorners)[1]),
-    Puzzle(grid_taps, "grid_sampler_2d", "Two taps", ("left", "left_weight", "right_weight"), 2, (
+    Puzzle(grid_taps, "Two taps", ("left", "left_weight", "right_weight"), (
         "One NumPy function gives the pixel to the left, for negative u as well.",
         "The right weight is what is left of u: u minus that pixel.",
         "left = np.floor(u); the two weights add up to 1."),
         Curve("u", -1.5, 2.5, marks=(-1.0, 0.0, 1.0, 2.0)),
         ({"u": QUARTERS}, {"u": RANDOM}, {"u": np.array([-0.25, -0.75, 0.0])}),
         _taps),
-    Puzzle(grid_nearest, "grid_sampler_2d", "A tie", ("nearest",), 1, (
+    Puzzle(grid_nearest, "A tie", ("nearest",), (
         "np.floor(u + 0.5) is right nearly everywhere. Where is it not?",
         "Look at 0.5 and at 1.5: the even neighbour is wanted, as IEEE 754 rounds.",
         "NumPy's function that rounds to an integer in this way is four letters long."),
         Curve("u", -2.0, 3.0, marks=(-1.5, -0.5, 0.5, 1.5, 2.5)),
         ({"u": RANDOM}, {"u": QUARTERS}, {"u": np.array([-1.5, -0.5, 0.5, 1.5])}),
         _nearest),
-    Puzzle(grid_scatter, "grid_sampler_2d", "Where gradients land", ("image",), 3, (
+    Puzzle(grid_scatter, "Where gradients land", ("image",), (
         "image[:, index] += values forgets all but one where two points share a pixel.",
         "np.add.at adds every one. It takes an index for both axes: (slice(None), index).",
         "-1 is the last column: give the image one column more, and leave it out at the end."),
         Reads({"index": np.array([1, 1, -1, 3]), "values": np.array([[1.0, 2.0, 4.0, 8.0], [0.5, -1.0, 3.0, 2.0]]),
                "pixels": 4}, "image", (0, 1)), tuple(scattered()), _scattered),
-    Puzzle(grid_row_gradient, "grid_sampler_2d", "What moves a point", ("grad",), 4, (
+    Puzzle(grid_row_gradient, "What moves a point", ("grad",), (
         "The two taps have the slopes -1 and 1: the gradient is a difference of two neighbours.",
         "A pixel outside is 0. Look it up at a clipped index, and replace it by np.where.",
         "left = np.floor(u).astype(int); (pixel(left + 1) - pixel(left)), times gradOutput, times the slope of u."),
         Reads(ROW, "grad", (1,)), tuple(rows(-1.5, 1.5)), _row_gradient),
-    Puzzle(grid_reflected_gradient, "grid_sampler_2d", "The gradient in a mirror", ("grad",), 8, (
+    Puzzle(grid_reflected_gradient, "The gradient in a mirror", ("grad",), (
         "Take the puzzles apart: u, the reflected place, its slope, the clip, two taps.",
         "Three factors multiply the difference of the neighbours: width / 2, the sign of the mirrors, and the 0 or 1 "
         "of the clip.",
@@ -263,7 +263,7 @@ PUZZLES = (
         "turned = (phase >= width) == (u >= -0.5) says where the sign is -1."),
         Reads(ROW | {"x": np.array([-1.6, -0.5, 0.1, 0.9])}, "grad", (0,)),
         tuple(rows(-4.0, 5.0)), lambda row, x, gradOutput: _row_gradient(row, x, gradOutput, sampling.REFLECTION, False)),
-    Puzzle(grid_bicubic_slopes, "grid_sampler_2d", "Four slopes", ("slopes",), 4, (
+    Puzzle(grid_bicubic_slopes, "Four slopes", ("slopes",), (
         "Write the derivative of the near and of the far polynomial by d as two functions.",
         "The distances of the four taps are 1 + t, t, 1 - t and 2 - t. Two of them shrink as t grows.",
         "np.stack([far(1 + t), near(t), -near(1 - t), ...])"),
@@ -319,7 +319,7 @@ def channel_gap(pixels, itemsize):
 
 
 TILE_PUZZLES = (
-    Puzzle(channel_gap, "grid_sampler_2d", "From end to start", ("gap",), 1, (
+    Puzzle(channel_gap, "From end to start", ("gap",), (
         "From the start of a block to the start of the next it is one channel.",
         "A block is one element: the gap is that much shorter.",
         "return (pixels - 1) * ..."),

@@ -26,7 +26,7 @@ def preset(product, version):
         return settings, notes
     return settings | {"page": unscaled_page, "intended": page}, (
         *notes, Note(message("one factor swishScale is missing"),
-                     "ops-nn norm/group_norm_swish_grad/op_kernel, tags before v9.1.0"))
+                     message("ops-nn norm/group_norm_swish_grad/op_kernel, tags before v9.1.0")))
 
 
 def page(xp, dy, mean, rstd, x, gamma, beta, swishScale, scaled=True):

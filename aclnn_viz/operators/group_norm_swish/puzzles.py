@@ -142,7 +142,7 @@ KERNEL = drawn(8, 1, 4, 2, 2, "mean", "rstd", "x") | {
     "dgammaIsRequire": True, "dbetaIsRequire": True}
 
 PUZZLES = (
-    Puzzle(swish_slope, "group_norm_swish", "A smooth slope", ("slope",), 3, (
+    Puzzle(swish_slope, "A smooth slope", ("slope",), (
         "The product rule gives two terms; both contain the sigmoid, and the inner derivative gives the scale.",
         "np.exp(z) of 1000 is inf. Which formula of the sigmoid never overflows?",
         "With t = swishScale * z: sigmoid = 0.5 * (1 + np.tanh(t / 2)), then sigmoid * (1 + t * ...)"),
@@ -150,29 +150,29 @@ PUZZLES = (
         tuple({"z": z, "swishScale": s} for s in (1.0, 0.4, -1.3) for z in (
             np.linspace(-6.0, 6.0, 13), np.array([-1e4, -800.0, -90.0, 0.0, 90.0, 800.0, 1e4]))),
         lambda z, swishScale: page.swish_slope(XP, z, swishScale)),
-    Puzzle(gn_xhat, "group_norm_swish", "Groups of channels", ("xhat",), 2, (
+    Puzzle(gn_xhat, "Groups of channels", ("xhat",), (
         "Neighbouring channels belong together: a reshape brings a group into one axis.",
         "(N, C, P) becomes (N, numGroups, everything of a group); mean and rstd need one axis more.",
         "shape = (len(x), numGroups, -1); subtract mean[..., None], multiply, and reshape back to x.shape"),
         Reads(drawn(8, 1, 4, 2, 2, "x", "mean", "rstd", "numGroups"), "xhat", (0, 2, 1)),
         cases("x", "mean", "rstd", "numGroups")),
-    Puzzle(gn_means, "group_norm_swish", "Two means of a group", ("along", "shift"), 2, (
+    Puzzle(gn_means, "Two means of a group", ("along", "shift"), (
         "The same reshape as before brings a group into one axis.",
         "A mean divides by all elements of a group: its channels times the positions.",
         "np.mean((dxhat * xhat).reshape(shape), axis=-1), and the same of dxhat alone"),
         Reads(drawn(8, 1, 4, 2, 2, "dxhat", "xhat", "numGroups"), "along", (0, 1)),
         cases("dxhat", "xhat", "numGroups")),
-    Puzzle(gn_dx, "group_norm_swish", "Three ways to x", ("dx",), 3, (
+    Puzzle(gn_dx, "Three ways to x", ("dx",), (
         "The bracket has three terms. For each: what leaves the sum over j?",
         "The first leaves dxhat itself, the second a mean, the third x-hat times a mean.",
         "(dxhat - xhat * along - shift) * rstd, with the two means of the puzzle before, keepdims=True"),
         Reads(rows()[1], "dx", (0, 1)), rows()),
-    Puzzle(gn_parameters, "group_norm_swish", "One gamma for a channel", ("dgamma", "dbeta"), 1, (
+    Puzzle(gn_parameters, "One gamma for a channel", ("dgamma", "dbeta"), (
         "Which axes are in dz but not in gamma?",
         "np.sum takes several axes at once.",
         "return np.sum(dz * xhat, axis=(0, 2)), ..."),
         Reads(drawn(8, 2, 2, 2, 1, "dz", "xhat"), "dgamma", (1,)), cases("dz", "xhat")),
-    Puzzle(gn_kernel, "group_norm_swish", "Group norm and swish, fused", ("dxOut", "dgammaOut", "dbetaOut"), 17, (
+    Puzzle(gn_kernel, "Group norm and swish, fused", ("dxOut", "dgammaOut", "dbetaOut"), (
         "Five puzzles in a row: x-hat, dz through the slope of swish, dxhat = dz * gamma, the two means, dx.",
         "Reshape everything to (N, group, channel of the group, position); gamma and beta to (group, channel, 1). Take "
         "math.prod(x.shape[2:]) for the positions: -1 fails without samples.",

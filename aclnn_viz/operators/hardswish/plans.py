@@ -16,7 +16,7 @@ def preset(product, version):
                  "ops-nn activation/hard_swish_grad/op_kernel/arch35/hard_swish_grad.h"),)
     return {"page": tbe_page}, (
         Note(message("x times 0.33333334; nan in self gives 1 in float32 and bfloat16, nan in float16"),
-             "hard_swish_grad.py among the TBE kernels of CANN 8.1"),
+             message("hard_swish_grad.py among the TBE kernels of CANN 8.1")),
         Note(message("the TBE kernel is unchanged in later versions"), message("no newer source is published"), inferred=True))
 
 

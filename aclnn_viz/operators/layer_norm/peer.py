@@ -39,7 +39,10 @@ def liger(kernel, gradOut, input, normalizedShape, mean, rstd, weightOptional, b
     """liger_kernel.ops.layer_norm.layer_norm_backward(dY, X, W, B, Mean, RSTD)."""
     if weightOptional is None or biasOptional is None or not all(outputMask):
         raise NotSupported(problem("Liger's layer norm has weight, bias and all gradients", "a call without one", "leave such cases out"))
-    return kernel(gradOut, input, weightOptional.reshape(-1), biasOptional.reshape(-1), mean.reshape(-1), rstd.reshape(-1))
+    n, rows = weightOptional.numel(), rstd.numel()
+    dx, *others = kernel(gradOut.reshape(*gradOut.shape[:gradOut.ndim - weightOptional.ndim], n), input.reshape(rows, n), weightOptional.reshape(-1),
+                         biasOptional.reshape(-1), mean.reshape(-1), rstd.reshape(-1))
+    return dx.reshape(input.shape), *(one.reshape(weightOptional.shape) for one in others)
 
 
 SIGNATURES = {"liger": liger}

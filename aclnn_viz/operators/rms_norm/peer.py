@@ -31,7 +31,12 @@ def epsilon(torch, x, rstd, gamma) -> float:
 
 def liger(kernel, dy, x, rstd, gamma):
     """liger_kernel.ops.rms_norm.rms_norm_backward(dY, X, W, RSTD, offset, casting_mode, BLOCK_SIZE, num_warps, in_place, row_mode)."""
-    return kernel(dy, x, gamma.reshape(-1), rstd.reshape(-1), 0.0, "llama", 1024, 4, False, None)
+    n, rows = gamma.numel(), rstd.numel()
+    dx, dgamma = kernel(dy.reshape(*dy.shape[:dy.ndim - gamma.ndim], n), x.reshape(rows, n), gamma.reshape(-1), rstd.reshape(-1), 0.0,
+                        "llama", 1024, 4, False, None)
+    if dgamma.dtype == gamma.dtype != rstd.dtype:
+        raise NotSupported(problem("dgammaOut is as wide as rstd", f"{dgamma.dtype}, as Liger's is", "leave this format out"))
+    return dx.reshape(x.shape), dgamma.reshape(gamma.shape)
 
 
 SIGNATURES = {"liger": liger}

@@ -14,5 +14,5 @@ def preset(product, version):
              inferred=product not in (*ATLAS_A2_A3, INFERENCE)),
         Note(message("dgamma: rows in turn in a core, cores in a fixed order") if regular else
              message("dgamma: rows in turn in a core, then atomic additions"),
-             "ops-nn norm/rms_norm_grad/op_kernel; determinism table of docs/zh/op_api_list.md"),
+             message("ops-nn norm/rms_norm_grad/op_kernel; determinism table of docs/zh/op_api_list.md")),
         Note(message("rows are dealt to the cores in equal spans"), message("no source; the tiling may differ"), inferred=True))

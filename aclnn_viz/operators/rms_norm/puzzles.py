@@ -97,32 +97,32 @@ def small(*names):
 
 
 PUZZLES = (
-    Puzzle(rms_xhat, "rms_norm", "What was saved", ("xhat",), 1, (
+    Puzzle(rms_xhat, "What was saved", ("xhat",), (
         "Nothing is to be computed that the forward pass has computed before.",
         "rstd has a column axis of length 1: it broadcasts along the row.",
         "return x * ..."),
         Reads(small("x", "rstd"), "xhat", (1, 2)), cases("x", "rstd"), page.normalised),
-    Puzzle(rms_row_mean, "rms_norm", "One number for a row", ("mean",), 1, (
+    Puzzle(rms_row_mean, "One number for a row", ("mean",), (
         "np.mean takes an axis. Which one runs along a row?",
         "The result keeps its column axis: keepdims.",
         "return np.mean(dy * gamma * x * rstd, axis=..., keepdims=...)"),
         Reads(small("dy", "x", "rstd", "gamma"), "mean", (1, 0)),
         cases("dy", "x", "rstd", "gamma"),
         lambda dy, x, rstd, gamma: page.projection(XP, dy, page.normalised(x, rstd), gamma)),
-    Puzzle(rms_dx, "rms_norm", "A Jacobian in two lines", ("dx",), 2, (
+    Puzzle(rms_dx, "A Jacobian in two lines", ("dx",), (
         "Take the two terms of the bracket apart. In the first, only j = i is left of the sum.",
         "In the second, all that depends on i leaves the sum over j. What stays is the row mean of the puzzle before.",
         "With xhat = x * rstd: return (dy * gamma - xhat * <row mean of dy * gamma * xhat>) * rstd"),
         Reads(small("dy", "x", "rstd", "gamma"), "dx", (0, 1)),
         cases("dy", "x", "rstd", "gamma"), lambda **inputs: page.backward(XP, **inputs)["dxOut"]),
-    Puzzle(rms_dgamma, "rms_norm", "One gamma for all rows", ("dgamma",), 1, (
+    Puzzle(rms_dgamma, "One gamma for all rows", ("dgamma",), (
         "Which axis is in dy but not in gamma?",
         "What is used many times gets the sum of its gradients.",
         "return np.sum(dy * x * rstd, axis=...)"),
         Reads(small("dy", "x", "rstd"), "dgamma", (1,)),
         cases("dy", "x", "rstd"),
         lambda dy, x, rstd: page.backward(XP, dy, x, rstd, np.ones(x.shape[1]))["dgammaOut"]),
-    Puzzle(rms_kernel, "rms_norm", "The whole of RMS norm", ("dxOut", "dgammaOut"), 7, (
+    Puzzle(rms_kernel, "The whole of RMS norm", ("dxOut", "dgammaOut"), (
         "Put the puzzles before together. New are the formats, and the axes of gamma.",
         "Rows are averaged over the last gamma.ndim axes, dgamma is summed over all axes before them.",
         "axes = tuple(range(-gamma.ndim, 0)) and lead = tuple(range(x.ndim - gamma.ndim)); widen dy, x, gamma first, "
@@ -208,21 +208,21 @@ def rms_add_slots(self):
 
 
 TILE_PUZZLES = (
-    Puzzle(rows_of_core, "rms_norm", "Rows for a core", ("held",), 2, (
+    Puzzle(rows_of_core, "Rows for a core", ("held",), (
         "The span is rounded up, so that the last row has a core.",
         "What is left for core k is rows - k * span, but no more than a span, and never less than nothing.",
         "span = -(-rows // cores); return np.clip(rows - core * span, ...)"),
         Curve("core", 0.0, 7.0, ({"rows": 20, "cores": 8}, {"rows": 64, "cores": 8}), (6.0, 7.0)),
         tuple({"core": np.arange(cores, dtype=np.float64), "rows": rows, "cores": cores}
               for rows, cores in ((64, 8), (64, 7), (20, 8), (5, 8), (100, 48)))),
-    Puzzle(strip_owner, "rms_norm", "Whose column", ("owner",), 1, (
+    Puzzle(strip_owner, "Whose column", ("owner",), (
         "Which strip is it?",
         "Strips are dealt in turn: behind the last core comes core 0 again.",
         "return column // strip % ..."),
         Curve("column", 0.0, 600.0, ({"strip": 64, "cores": 4}, {"strip": 64, "cores": 7}), (256.0, 448.0)),
         tuple({"column": np.array([0.0, 1.0, 63.0, 64.0, 100.0, 255.0, 256.0, 600.0]), "strip": strip, "cores": cores}
               for strip, cores in ((64, 4), (64, 7), (128, 2)))),
-    Puzzle(row_traffic, "rms_norm", "Read twice", ("moved",), 1, (
+    Puzzle(row_traffic, "Read twice", ("moved",), (
         "Three tensors of a row are moved at least: two in, one out.",
         "A row that is cut moves two more. A row of exactly one tile is not cut.",
         "return columns * itemsize * np.where(columns <= tileLength, 3, ...)"),
@@ -230,12 +230,12 @@ TILE_PUZZLES = (
               (4864.0, 6080.0)),
         ({"columns": np.array([1.0, 4864.0, 4865.0, 9000.0]), "tileLength": 4864, "itemsize": 4},
          {"columns": np.array([64.0, 6080.0, 6081.0]), "tileLength": 6080, "itemsize": 2})),
-    Puzzle(rms_add_to_dgamma, "rms_norm", "Three instructions and a barrier", (), 4, (
+    Puzzle(rms_add_to_dgamma, "Three instructions and a barrier", (), (
         "One product goes through `self.work`; the other stays in place.",
         "Which instruction reads what the one before has written? Between those two stands PipeBarrier(PIPE_V).",
         "Mul(self.work, self.dy, self.xhat, count), the barrier, Add(...), Mul(...)"), None,
         judge=Part("AddToDgamma", FEW)),
-    Puzzle(rms_add_slots, "rms_norm", "A sum across the cores", (), 20, (
+    Puzzle(rms_add_slots, "A sum across the cores", (), (
         "For each strip: zeros, then slot after slot is loaded and added, then the sum is stored.",
         "A load waits for the last sum (V_MTE2), a sum for its load (MTE2_V), the store for the last sum (V_MTE3), and "
         "the zeros of the next strip for the store (MTE3_V).",

@@ -1,17 +1,17 @@
 """What an operator does where its document is silent or at odds with others: kinks, ties, empty and special inputs.
 
-Every row is executed when it is shown; one file an operator, and measured default rows where it has none.
+Every row is executed when it is shown; one table an operator, and measured default rows where it has none.
 """
 
 from collections.abc import Iterable
 from dataclasses import asdict
-from functools import partial
 
 from aclnn_viz.errors import listed
+from aclnn_viz.notebook import noted
 from aclnn_viz.operators import Operator, operator, operators, registry
 from aclnn_viz.tables import as_html, padded, wrapped
 from aclnn_viz.verification.conventions import default
-from aclnn_viz.verification.conventions.model import TOPICS, Convention, Row, recomputed
+from aclnn_viz.verification.conventions.model import TOPICS, Convention, Row, recomputed, stated
 from aclnn_viz.words.messages import tr
 
 __all__ = ["TOPICS", "Convention", "Row", "conventions", "html_table", "recompute", "text_table", "to_json"]
@@ -25,14 +25,14 @@ def conventions(op) -> tuple[Convention, ...]:
     'kink'
     """
     op = operator(op)
-    rows = registry.own("conventions", op.name, "CONVENTIONS", partial(default.conventions, op))
-    return tuple(sorted(rows() if callable(rows) else rows, key=lambda row: TOPICS.index(row.topic)))
+    rows = registry.own("conventions", op.name, "CONVENTIONS") or stated(op.name) or default.conventions(op)
+    return tuple(sorted(rows, key=lambda row: TOPICS.index(row.topic)))
 
 
 def recompute(ops: Iterable[Operator] | None = None) -> list[Row]:
     """Recompute the table of all operators, or of some."""
-    return [recomputed(op.name, row) for op in map(operator,
-    operators() if ops is None else listed("ops", ops, (str, Operator))) for row in conventions(op)]
+    ops = operators() if ops is None else listed("ops", ops, (str, Operator))
+    return [recomputed(op.name, row) for op in noted(map(operator, ops), len(ops)) for row in conventions(op)]
 
 
 def text_table(rows: list[Row]) -> str:
@@ -53,7 +53,7 @@ def html_table(rows: list[Row]) -> str:
     """The rows as one table of a page, a line each."""
     head = [tr("operator"), tr("case"), tr("kit"), tr("document"), tr("published"), "PyTorch", tr("why")]
     return as_html(tr("Conventions"), head, [(row.operator, tr("{name}: {what}", name=tr(row.topic), what=tr(row.where)), _kit(row), *map(tr, (
-        row.document, row.published, row.pytorch, row.why))) for row in listed("rows", rows, Row)])
+        row.document, row.published, row.pytorch, row.why))) for row in listed("rows", rows, Row)], filters=tr("filter rows"))
 
 
 def _kit(row: Row) -> str:

@@ -6,7 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from aclnn_viz.verification.errata.model import shown
+from aclnn_viz.operators import registry
+from aclnn_viz.verification.errata.model import citing, shown
 from aclnn_viz.verification.kinks import torch_here
 from aclnn_viz.words.messages import kept, message
 
@@ -72,12 +73,26 @@ def recomputed(operator: str, convention: Convention) -> Row:
     return Row(operator, c.topic, c.where, c.document, c.published, pytorch, kit, c.why, kit == recorded, recorded)
 
 
-def both(ours: Callable, theirs: Callable) -> Callable:
-    """Rows of what is `seen` of the gradients of the kernel and of PyTorch's; a text for PyTorch is quoted."""
-    def row(topic, where, seen, returns, document, published, why, pytorch=None) -> Convention:
-        peer = None if isinstance(pytorch, str) else lambda torch: seen(partial(theirs, torch))
-        return Convention(topic, where, partial(seen, ours), returns, document, published, why, peer, pytorch)
-    return row
+def stated(op: str) -> tuple[Convention, ...]:
+    """The rows that the folder of an operator states as data, conventions.toml, none where there is no such table.
+
+    What is `seen` is an expression of what conventions.py has; in it `of` is `ours`, the gradients of the kernel, or `theirs`, those
+    of PyTorch; a text for PyTorch is quoted. A `peer` is a function of conventions.py.
+    """
+    return registry.table("conventions", op, partial(_rows, op))
+
+
+def _rows(op: str, table: dict) -> tuple[Convention, ...]:
+    cited, known = citing(table), {**vars(np), "lost": lost, "taken": taken, **getattr(registry.module("conventions", op), "__dict__", {})}
+
+    def row(topic, where, seen, returns, published, why, document=SILENT, pytorch=None, peer="") -> Convention:
+        def value(of):
+            return eval(seen, known | {"of": of})
+        quoted = isinstance(pytorch, str)
+        there = known[peer] if peer else None if quoted or "theirs" not in known else lambda torch: value(partial(known["theirs"], torch))
+        return Convention(topic, cited(where), partial(value, known.get("ours")), returns, cited(document), cited(published), cited(why), there,
+                          cited(pytorch) if quoted else pytorch)
+    return tuple(row(**one) for one in table.get("convention", ()))
 
 
 def gradients(torch, function: Callable, upstream=1.0, **at) -> dict[str, np.ndarray]:

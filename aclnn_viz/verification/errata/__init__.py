@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from aclnn_viz.errors import listed
+from aclnn_viz.notebook import noted
 from aclnn_viz.operators import operators, registry
 from aclnn_viz.tables import as_html, padded, wrapped
-from aclnn_viz.verification.errata import platform, printed
+from aclnn_viz.verification.errata import printed
 from aclnn_viz.verification.errata.model import (
     CLASSES, Computation, Contradiction, Counterexample, Erratum, Evidence, Lemma, Observation,
 )
@@ -37,12 +38,13 @@ def errata() -> tuple[Erratum, ...]:
     """
     own = (replace(erratum, operator=op.name) for op in operators()
            for erratum in (*registry.own("errata", op.name, "ERRATA", ()), *printed.stated(op)))
-    return (*own, *platform.ERRATA)
+    return (*own, *printed.of_platform())
 
 
 def recompute(register: Iterable[Erratum] | None = None) -> list[Finding]:
     """Recompute the errata (all of them by default, or an iterable such as a progress bar over them)."""
-    return [Finding(erratum, erratum.recompute()) for erratum in (errata() if register is None else listed("register", register, Erratum))]
+    register = errata() if register is None else listed("register", register, Erratum)
+    return [Finding(erratum, erratum.recompute()) for erratum in noted(register, len(register))]
 
 
 def text_table(findings: list[Finding]) -> str:
@@ -67,7 +69,7 @@ def html_table(findings: list[Finding]) -> str:
     """The findings as one table of a page, a line each."""
     head = [tr("operator"), tr("kind"), tr("document"), tr("what holds"), tr("verdict"), tr("source")]
     return as_html(tr("Errata"), head, [(*map(tr, (e.operator, e.kind, e.document, e.truth)), _verdict(finding), tr(e.document_source))
-                   for finding in listed("findings", findings, Finding) for e in [finding.erratum]])
+                   for finding in listed("findings", findings, Finding) for e in [finding.erratum]], filters=tr("filter rows"))
 
 
 def _verdict(finding: Finding) -> str:

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from string import Template
 
 import numpy as np
 
-from aclnn_viz.operators.products import SOC, Product
-from aclnn_viz.verification.contract import status
+from aclnn_viz.accuracy import measures
 from aclnn_viz.words.messages import kept, message, tr
 
 KINDS = ("mathematics", "contract", "numerics")
@@ -43,12 +42,17 @@ def shown(value) -> str:
     return "[" + ", ".join(map(shown, array)) + "]"
 
 
+def citing(table: dict) -> Callable[[str], str]:
+    """What writes the `sources` of a table in the place of their names in a text, such as $KERNEL; a source may name others before it."""
+    sources: dict[str, str] = {}
+    for name, text in table.get("sources", {}).items():
+        sources[name] = Template(text).substitute(sources)
+    return lambda text: Template(text).substitute(sources)
+
+
 def distance(a, b) -> float:
     """The largest absolute difference; nan equals nan and is infinitely far from a number."""
-    a, b = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(b, np.float64))
-    if (np.isnan(a) != np.isnan(b)).any():
-        return np.inf
-    return float(np.max(np.abs(a - b)[~np.isnan(a)], initial=0.0))
+    return float(np.max(measures.distance(a, b), initial=0.0))
 
 
 @dataclass(frozen=True)
@@ -115,11 +119,6 @@ class Observation:
                                         observed=kept(observed), documented=kept(shown(self.documented))),))
 
 
-def phase_1(operator: str, what: str, documented, found: int, soc: Product | str = SOC, **replaced) -> Observation:
-    """An observation of the status of phase 1, of a good call in which some arguments are replaced."""
-    return Observation(what, partial(status, operator, soc, **replaced), documented, found)
-
-
 class Computation(Observation):
     """An observation that no emulator has a part in: arithmetic on what is printed."""
 
@@ -180,12 +179,6 @@ class Erratum:
                         tuple(line for part in parts for line in part.lines))
 
 
-def erratum(id: str, kind: str, title: str, document: str, document_source: str, truth: str, truth_source: str, *evidence,
-            **marks) -> Erratum:
-    """An erratum with its evidence, one piece after the other, and what is marked: `inferred`, `emulated_only`."""
-    return Erratum(id, kind, title, document, document_source, truth, truth_source, evidence, **marks)
-
-
 # Derivatives from differences of forward passes: the judges of the counterexamples
 
 STEP = 2.0**-17  # the error of a central difference of order-one functions is then about 1e-10, far below 1e-6
@@ -206,6 +199,7 @@ def gradient(loss, x) -> np.ndarray:
     return slopes
 
 
-def one_sided(function, x: float, side: int, step: float = 2.0**-12) -> float:
+def one_sided(function, x: float, side: int) -> float:
     """The derivative of a function from the left (side -1) or from the right (side 1)."""
+    step = 2.0**-12
     return side * (function(x + side * step) - function(x)) / step

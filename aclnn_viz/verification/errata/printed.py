@@ -1,8 +1,10 @@
-"""Errata that an operator's folder states as data, errata.toml: a formula as the document prints it, or what a call gives instead.
+"""Errata as data, of an operator in errata.toml of its folder: a formula as the document prints it, or what a call gives instead.
 
-A formula is evaluated at one point, where the gradient is that of truth and of differences of the forward pass. An entry with
-`right` in the place of `formula` has a formula that the document lacks. `observe`, `documented` and `found` are expressions,
-too; `one` and `other` quote two texts, each with where it stands.
+An erratum rests on one piece of evidence, or on all of its `evidence`. A formula is evaluated at one point, where the gradient is
+that of truth and of differences of the forward pass; one with `right` in the place of `formula` is a formula that the document
+lacks; one with a `judge` stands beside what is right and what the judge finds. `observe`, `documented` and `found` are expressions,
+too; `one` and `other` quote two texts, each with where it stands; a `lemma` is a theorem, beside a claim that must be refused.
+Expressions know NumPy, the operator and its calls, products and codes, and the functions of the folder's errata.py.
 """
 
 import tomllib
@@ -12,10 +14,13 @@ from pathlib import Path
 import numpy as np
 
 from aclnn_viz.arrays.elementary import ERF, in_numpy_arrays
-from aclnn_viz.operators import Operator
+from aclnn_viz.operators import Operator, codes, products, registry
 from aclnn_viz.operators.document import documented
-from aclnn_viz.verification.contract import status
-from aclnn_viz.verification.errata.model import Computation, Contradiction, Counterexample, Erratum, Observation, gradient, shown
+from aclnn_viz.verification.contract import run, status
+from aclnn_viz.verification.errata import platform
+from aclnn_viz.verification.errata.model import (
+    Computation, Contradiction, Counterexample, Erratum, Lemma, Observation, citing, gradient, one_sided, shown,
+)
 from aclnn_viz.words.messages import message
 
 COMMITS = {"ops-nn": "e5c3fa9", "ops-cv": "6ae8765", "ops-math": "c419332", "ops-transformer": "c29bc10"}
@@ -27,25 +32,49 @@ class Printed(Counterexample):
 
 
 def stated(op: Operator) -> tuple[Erratum, ...]:
-    """The errata that the folder of an operator states as data."""
-    path = Path(op.page.__file__).with_name("errata.toml")
-    return tuple(_erratum(op, entry) for entry in tomllib.loads(path.read_text("utf-8"))["erratum"]) if path.exists() else ()
+    """The errata that the folder of an operator states as data; a source whose name begins with $ is one of its `sources`."""
+    document = next((one.document for one in documented() if one.aclnn_name == op.aclnn_name), "")
+    repository, _, place = document.partition("/")
+    document = f"{repository} {place}, commit {COMMITS[repository]}" if document else op.aclnn_name
+    known = {
+        "erf": in_numpy_arrays(ERF), "names": {p.name for p in op.parameters}, "op": op, "forward": op.forward, "backward": op.backward,
+        "truth": op.truth, "status": partial(status, op.name), "run": partial(run, op.name), "one_sided": one_sided,
+        **getattr(registry.module("errata", op.name), "__dict__", {})}
+    return registry.table("errata", op.name, partial(_errata, op, document, known))
 
 
-def _erratum(op, entry):
-    repository, _, path = next(one.document for one in documented() if one.aclnn_name == op.aclnn_name).partition("/")
-    document = f"{repository} {path}, commit {COMMITS[repository]}"
-    known = {**vars(np), "erf": in_numpy_arrays(ERF), "names": {p.name for p in op.parameters}, "forward": op.forward, "backward": op.backward,
-             "status": partial(status, op.name)}
-    if "observe" in entry:
-        found, right = (Computation if "computed" in entry else Observation)(entry["what"], partial(eval, entry["observe"], known), *(
-            eval(entry[side], known) for side in ("documented", "found"))), document
-    elif "one" in entry:
-        found, right = Contradiction(tuple(entry["one"]), tuple(entry["other"])), document
-    else:
-        found, right = _printed(op, entry, known), PROVED
-    return Erratum(entry["id"], entry["kind"], entry["title"], entry["document"], entry.get("document_source", document), entry["truth"],
-                   entry.get("truth_source", right), (found,))
+def of_platform() -> tuple[Erratum, ...]:
+    """Those that concern every operator."""
+    return _errata(None, "", vars(platform), tomllib.loads(Path(__file__).with_name("platform.toml").read_text("utf-8")))
+
+
+def _errata(op, document, known, table):
+    known = {**vars(np), **vars(products), **vars(codes), **known}
+    return tuple(_erratum(op, entry, document, citing(table), known) for entry in table.get("erratum", ()))
+
+
+def _erratum(op, entry, document, cited, known):
+    right = PROVED if {"formula", "right"} & {*entry} else document
+    return Erratum(
+        entry["id"], entry["kind"], entry["title"], entry["document"], cited(entry.get("document_source", document)), entry["truth"],
+        cited(entry["truth_source"]) if "truth_source" in entry else right,
+        tuple(_evidence(op, part, cited, known) for part in entry.get("evidence", [entry])), entry.get("inferred", ""), "emulated_only" in entry)
+
+
+def _evidence(op, part, cited, known):
+    def value(name):
+        return partial(eval, part[name], known)
+    if "lemma" in part:
+        return Lemma(op.name, part["lemma"], part["refused"])
+    if "one" in part:
+        return Contradiction(*((text, cited(where)) for text, where in (part["one"], part["other"])))
+    if "observe" in part:
+        return (Computation if "computed" in part else Observation)(part["what"], value("observe"), value("documented")(), value("found")())
+    if "judge" in part:
+        return (Printed if "proved" in part else Counterexample)(
+            part["at"], value("printed"), value("right"), value("judge"), part["judged_by"], part.get("tolerance", 1e-6),
+            tuple(part.get("labels", ("documented", "right"))))
+    return _printed(op, part, known)
 
 
 def _printed(op, entry, known):

@@ -35,9 +35,9 @@ addEventListener("DOMContentLoaded", () => {
   new MutationObserver(tellTheme).observe(document.body, { attributeFilter: ["data-theme"] });
   for (const table of document.querySelectorAll("article table")) {
     const rows = [...table.querySelectorAll("tr")].filter((row) => row.querySelector("td"));
-    if (rows.length < 20) continue;
+    if (rows.length < 20 || table.parentElement.querySelector(".filter")) continue;
     const field = document.createElement("input");
-    const label = document.documentElement.lang.startsWith("zh") ? "筛选行" : "Filter rows";
+    const label = document.documentElement.lang.startsWith("zh") ? "筛选行" : "filter rows";
     Object.assign(field, { type: "search", className: "filter", placeholder: label, ariaLabel: label });
     field.addEventListener("input", () => {
       const words = field.value.toLowerCase().split(/\s+/);

@@ -1,0 +1,58 @@
+"""Child processes that run a person's code. When one is ended, so is every process that it started, even in another session."""
+
+import os
+import resource
+import signal
+import subprocess
+import time
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+MARK = "ACLNN_VIZ_CHILD"  # an environment variable, which what a process starts inherits
+PATIENCE = 10.0  # seconds against processes that start others while they are ended
+
+
+def environment() -> dict[str, str]:
+    """The variables of a process that imports this kit, wherever it starts."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH"))))}
+
+
+class Child(subprocess.Popen):
+    """A process in a session of its own, with `limits` of resources; `end` kills it and all that it has started, and waits for them.
+
+    As a context, it ends where the block does. Only what leaves the session and replaces its environment as well escapes.
+    """
+
+    def __init__(self, command, env: Mapping[str, str] | None = None, limits: Mapping[int, int] | None = None, **how):
+        value = uuid.uuid4().hex
+        self.mark = f"{MARK}={value}\0".encode()
+        super().__init__(command, env={**(os.environ if env is None else env), MARK: value}, start_new_session=True, **how)
+        with suppress(ProcessLookupError):  # it may have ended
+            for kind, most in (limits or {}).items():
+                resource.prlimit(self.pid, kind, (most, most))
+
+    def __exit__(self, *error):
+        self.end()
+        super().__exit__(*error)
+
+    def end(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self.wait()
+        until = time.monotonic() + PATIENCE
+        while (found := self._left()) and time.monotonic() < until:
+            for one in found:
+                with suppress(ProcessLookupError):
+                    os.kill(one, signal.SIGKILL)
+
+    def _left(self) -> list[int]:
+        found = []
+        for one in filter(str.isdigit, os.listdir("/proc")):
+            with suppress(OSError):  # it has ended, or is somebody else's
+                state, _, _, session = Path(f"/proc/{one}/stat").read_bytes().rpartition(b")")[2].split()[:4]
+                # What dies has no environment any more, while it still gives its memory back.
+                if state != b"Z" and (int(session) == self.pid or self.mark in Path(f"/proc/{one}/environ").read_bytes()):
+                    found.append(int(one))
+        return found

@@ -1,0 +1,75 @@
+"""In a notebook, a cell that runs longer than two seconds says for how long and how far it is, beside a button that stops it."""
+
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextvars import copy_context
+
+from aclnn_viz.words.messages import tr
+
+AFTER, EVERY = 2.0, 0.5  # seconds, until it is said and until it is said anew
+# The kernel is interrupted from outside: while it computes it answers no message.
+SCRIPT = """export default { render({ model, el }) {
+  const said = document.createElement("span"), stop = document.createElement("button"), say = () => { said.textContent = `${model.get("text")} `; };
+  stop.textContent = model.get("stop");
+  stop.addEventListener("click", () => model.widget_manager.kernel.interrupt());
+  model.on("change:text", say);
+  say();
+  el.append(said, stop);
+} };"""
+_loops: list[list] = []  # [done, of all] of those that run, the outer one first
+
+
+def noted(items: Iterable, total: int | None = None) -> Iterator:
+    """Yield the items of a loop whose cell says how far it is.
+
+    >>> list(noted("ab", 2))
+    ['a', 'b']
+    """
+    loop = [0, total]
+    _loops.append(loop)
+    try:
+        for loop[0], item in enumerate(items):
+            yield item
+    finally:
+        _loops.remove(loop)
+
+
+def watch() -> None:
+    """Watch the cells of the notebook that runs this, if one does."""
+    shell = sys.modules["IPython"].get_ipython()
+    if shell and hasattr(shell, "kernel"):
+        shell.events.register("pre_run_cell", _begin)
+        shell.events.register("post_run_cell", _end)
+
+
+def _begin(info) -> None:
+    global _over
+    _over = threading.Event()
+    threading.Thread(target=copy_context().run, args=(_say, _over), daemon=True).start()  # whose context says which cell it is
+
+
+def _end(result) -> None:
+    if "_over" in globals():  # not in the cell that began to watch
+        _over.set()
+
+
+def _say(over: threading.Event) -> None:
+    start = time.monotonic()
+    if over.wait(AFTER):
+        return
+    from anywidget import AnyWidget
+    from IPython.display import display
+    from traitlets import Unicode
+
+    def text():
+        far = [tr("{n} of {all}", n=done, all=total) if total else str(done) for done, total in _loops]
+        return tr("{s} s: {far}", s=int(time.monotonic() - start), far=", ".join(far)) if far else tr("{s} s", s=int(time.monotonic() - start))
+    made = {name: Unicode(value).tag(sync=True) for name, value in (("text", text()), ("stop", tr("Stop")))}
+    shown = type("Running", (AnyWidget,), {"_esm": SCRIPT, **made})()
+    place = display(shown, display_id=True)
+    while not over.wait(EVERY):
+        shown.text = text()
+    place.update({"text/plain": ""}, raw=True)
+    shown.close()
