@@ -1,6 +1,6 @@
-"""What arrays whose lengths may be letters have in common: operators, and the functions of a page in terms of a few of a namespace's own.
+"""Arrays whose lengths may be letters: the operators and the functions of pages that all of them share, made of a few that each has.
 
-What a page does that is not known is refused; the text says what that is.
+What a page does and such arrays do not know raises Refused; the text says what it is.
 """
 
 from sympy import Mul, S, expand
