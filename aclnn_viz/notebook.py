@@ -65,9 +65,8 @@ def _say(over: threading.Event) -> None:
 
     def text():
         far = [tr("{n} of {all}", n=done, all=total) if total else str(done) for done, total in _loops]
-        return tr("{s} s: {far}", s=int(time.monotonic() - start), far=", ".join(far)) if far else tr("{s} s", s=int(time.monotonic() - start))
-    made = {name: Unicode(value).tag(sync=True) for name, value in (("text", text()), ("stop", tr("Stop")))}
-    shown = type("Running", (AnyWidget,), {"_esm": SCRIPT, **made})()
+        return ": ".join([tr("{s} s", s=int(time.monotonic() - start)), *far])
+    shown = type("Running", (AnyWidget,), {"_esm": SCRIPT, "text": Unicode(text()).tag(sync=True), "stop": Unicode(tr("Stop")).tag(sync=True)})()
     place = display(shown, display_id=True)
     while not over.wait(EVERY):
         shown.text = text()

@@ -167,7 +167,12 @@ def committed() -> dict[str, float]:
 def shown(name: str, row: dict, before: dict) -> str:
     """A row of the table."""
     numbers = row["kit"], row["ratio"], f"{row['least']:.2f} to {row['most']:.2f}", row["triad"], row["ratio"] / before.get(name, math.nan), row["numpy"], row["why"]
-    return line(name, *(one if isinstance(one, str) else "" if math.isnan(one) else f"{one:.0f}" if one >= 100 else f"{one:.2f}" for one in numbers))
+    return line(name, *(one if isinstance(one, str) else number(one) for one in numbers))
+
+
+def number(one: float) -> str:
+    """With three digits or two behind the point; "-" for what was not measured."""
+    return "-" if math.isnan(one) else f"{one:.0f}" if one >= 100 else f"{one:.2f}"
 
 
 HEAD = line("case", "kit us", "PyTorch / kit", "spread", "triad / kit", "now / before", "PyTorch / NumPy", "below 1 by") + line(*["---"] * 8)
@@ -186,8 +191,8 @@ def summary(rows: dict) -> str:
             some = {name: row for name, row in rows.items() if name.endswith(f" {dtype} {size}")}
             if some:
                 worst = min(some, key=lambda name: some[name]["ratio"])
-                text += line(f"{dtype}, {size}", len(some), f"{mean(row['ratio'] for row in some.values()):.2f}", f"{some[worst]['ratio']:.2f}",
-                             worst, f"{mean(row['numpy'] for row in some.values()):.2f}")
+                text += line(f"{dtype}, {size}", len(some), number(mean(row["ratio"] for row in some.values())), number(some[worst]["ratio"]),
+                             worst, number(mean(row["numpy"] for row in some.values())))
     below = [name for name, row in rows.items() if row["ratio"] < 1.0]
     return f"{text}\nBelow 1: {len(below)} of {len(rows)} cases, {sum(rows[name]['ratio'] < 0.9 for name in below)} of them below 0.9.\n"
 

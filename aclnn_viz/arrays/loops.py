@@ -18,6 +18,7 @@ from aclnn_viz.dtypes import BFLOAT16
 PART = 1 << 14  # elements that are worth taking; cuts depend on the shapes alone, and so do the results
 MOST = 32  # parts, each of which may hold sums of its own
 LANES = 32  # terms of a sum that are added side by side, as wide vectors do
+WIDE = 8  # numbers that `turn`, `add_wide` and `dot_wide` take, whatever the width of the machine's vectors
 BITS = {BFLOAT16.numpy: np.uint16, np.dtype(np.float16): np.int16}  # the storage that tells loops the two formats
 KINDS = {bits: kind for kind, bits in BITS.items()}
 
@@ -48,6 +49,26 @@ def read(array, at):
 def write(array, at, value):
     """Round a number to an element of an array of one axis, to nearest even."""
     array[at:at + 1].view(KINDS.get(array.dtype.type, array.dtype))[0] = value
+
+
+def turn(array, first, apart, result, at, step):
+    """Write WIDE columns of WIDE elements, each in a row, as rows: those of an array lie `apart`, those of the result a `step`."""
+    for k in range(WIDE):
+        for row in range(WIDE):
+            write(result, at + k * step + row, read(array, first + row * apart + k))
+
+
+def add_wide(sums, at, values, first, factor):
+    """Add WIDE elements of an array from `first` on, times a factor, to those of another from `at` on."""
+    sums[at:at + WIDE] += values[first:first + WIDE] * factor
+
+
+def dot_wide(one, at, other, first):
+    """The sum of WIDE products in float64, of which the halves are added until one is left."""
+    products = one[at:at + WIDE].astype(np.float64) * other[first:first + WIDE]
+    while products.size > 1:
+        products = products[:products.size // 2] + products[products.size // 2:]
+    return products[0]
 
 
 def exponential(x):
@@ -112,12 +133,20 @@ def threads() -> int:
 def compiled(loop: Callable) -> Callable:
     """The loop, compiled by numba for each set of formats when first called with it; it lets other threads run."""
     import numba
+    from numba.core.compiler import CompilerBase, DefaultPassBuilder
     from numba.extending import register_jitable
+
+    class Apart(CompilerBase):
+        """What a loop writes is read through no other name: without that, most loops are not run on vectors."""
+
+        def define_pipelines(self):
+            self.state.flags.noalias = True
+            return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
 
     _register()
     while _steps:
         register_jitable(error_model="numpy")(_steps.pop())
-    return numba.njit(nogil=True, error_model="numpy")(loop)  # numpy: 1 / 0 is inf, no exception
+    return numba.njit(nogil=True, error_model="numpy", pipeline_class=Apart)(loop)  # numpy: 1 / 0 is inf, no exception
 
 
 @cache
@@ -137,25 +166,97 @@ def _register() -> None:
 
     half, single, bits16, bits32 = ir.HalfType(), ir.FloatType(), ir.IntType(16), ir.IntType(32)
 
+    def alike(x, kind, value=None):
+        """The type of a number, or of as many as `x` has; a value of it."""
+        kind = ir.VectorType(kind, x.type.count) if isinstance(x.type, ir.VectorType) else kind
+        return kind if value is None else ir.Constant(kind, [value] * kind.count if isinstance(kind, ir.VectorType) else value)
+
     def narrowed(b, x):
         """The nearest bfloat16: half of its last place is added, a little less where that is even; a nan stays one."""
-        bits = b.bitcast(x, bits32)
-        odd = b.and_(b.lshr(bits, bits32(16)), bits32(1))
-        near = b.add(bits, b.add(odd, bits32(0x7FFF)))
-        return b.trunc(b.lshr(b.select(b.fcmp_unordered("uno", x, x), b.or_(bits, bits32(1 << 22)), near), bits32(16)),
-                       bits16)
+        bits = b.bitcast(x, alike(x, bits32))
+        odd = b.and_(b.lshr(bits, alike(x, bits32, 16)), alike(x, bits32, 1))
+        near = b.add(bits, b.add(odd, alike(x, bits32, 0x7FFF)))
+        chosen = b.select(b.fcmp_unordered("uno", x, x), b.or_(bits, alike(x, bits32, 1 << 22)), near)
+        return b.trunc(b.lshr(chosen, alike(x, bits32, 16)), alike(x, bits16))
 
     def power(b, n):
         """2^n for a float n that is whole, which a format of float32 must hold."""
         return b.bitcast(b.shl(b.add(b.fptosi(n, bits32), bits32(127)), bits32(23)), single)
 
     # As instructions, for numba computes all integers in 64 bits, of which half as many fit in a vector.
-    from_half = conversion(types.int16, types.float32, lambda b, x: b.fpext(b.bitcast(x, half), single))
-    to_half = conversion(types.float32, types.int16, lambda b, x: b.bitcast(b.fptrunc(x, half), bits16))
-    from_bfloat = conversion(types.uint16, types.float32,
-                             lambda b, x: b.bitcast(b.shl(b.zext(x, bits32), bits32(16)), single))
-    to_bfloat = conversion(types.float32, types.uint16, narrowed)
+    widened = {types.int16: lambda b, x: b.fpext(b.bitcast(x, alike(x, half)), alike(x, single)),
+               types.uint16: lambda b, x: b.bitcast(b.shl(b.zext(x, alike(x, bits32)), alike(x, bits32, 16)), alike(x, single))}
+    rounded = {types.int16: lambda b, x: b.bitcast(b.fptrunc(x, alike(x, half)), alike(x, bits16)), types.uint16: narrowed}
+    from_half, from_bfloat = (conversion(kind, types.float32, widened[kind]) for kind in (types.int16, types.uint16))
+    to_half, to_bfloat = (conversion(types.float32, kind, rounded[kind]) for kind in (types.int16, types.uint16))
     shifted = conversion(types.float32, types.float32, power)
+
+    def wide(context, b, array, value, at):
+        """(place, align) of WIDE elements of an array, which need not lie at a multiple of their size together."""
+        first = b.gep(context.make_array(array)(context, b, value).data, [at])
+        return b.bitcast(first, ir.VectorType(context.get_value_type(array.dtype), WIDE).as_pointer()), array.dtype.bitwidth // 8
+
+    def loaded(context, b, *place):
+        at, align = wide(context, b, *place)
+        return b.load(at, align=align)
+
+    def mixed(b, one, other, lanes):
+        return b.shuffle_vector(one, other, ir.Constant(ir.VectorType(bits32, len(lanes)), lanes))
+
+    @intrinsic
+    def turned(typing, array, first, apart, result, at, step):
+        def build(context, b, signature, args):
+            source, first, apart, target, at, step = args
+            rows, lanes = [], range(WIDE)
+            for k in lanes:
+                row = loaded(context, b, array, source, b.add(first, b.mul(apart, apart.type(k))))
+                rows.append(widened[array.dtype](b, row) if array.dtype in widened else row)
+            side = WIDE // 2
+            while side:  # halves that lie crosswise change places, then halves of these
+                for k in (k for k in lanes if not k & side):
+                    one, other = rows[k], rows[k + side]
+                    rows[k] = mixed(b, one, other, [WIDE + j - side if j & side else j for j in lanes])
+                    rows[k + side] = mixed(b, one, other, [WIDE + j if j & side else j + side for j in lanes])
+                side //= 2
+            for k in lanes:
+                place, align = wide(context, b, result, target, b.add(at, b.mul(step, step.type(k))))
+                b.store(rounded[result.dtype](b, rows[k]) if result.dtype in rounded else rows[k], place, align=align)
+            return context.get_dummy_value()
+        return types.void(array, types.intp, types.intp, result, types.intp, types.intp), build
+
+    @intrinsic
+    def added(typing, sums, at, values, first, factor):
+        def build(context, b, signature, args):
+            place, align = wide(context, b, sums, *args[:2])
+            one = b.insert_element(ir.Constant(alike(b.load(place, align=align), args[4].type), ir.Undefined), args[4], bits32(0))
+            term = b.fmul(loaded(context, b, values, *args[2:4]), mixed(b, one, one, [0] * WIDE))
+            b.store(b.fadd(b.load(place, align=align), term), place, align=align)
+            return context.get_dummy_value()
+        return types.void(sums, types.intp, values, types.intp, sums.dtype), build
+
+    @intrinsic
+    def dotted(typing, one, at, other, first):
+        def build(context, b, signature, args):
+            doubles = ir.VectorType(ir.DoubleType(), WIDE)
+            factors = loaded(context, b, one, *args[:2]), loaded(context, b, other, *args[2:])
+            rest, left = b.fmul(*(each if each.type == doubles else b.fpext(each, doubles) for each in factors)), WIDE
+            while left > 1:
+                left //= 2
+                rest = b.fadd(*(mixed(b, rest, rest, [*range(k, k + left)]) for k in (0, left)))
+            return b.extract_element(rest, bits32(0))
+        return types.float64(one, types.intp, other, types.intp), build
+
+    @overload(turn)
+    def _turn(array, first, apart, result, at, step):
+        return lambda array, first, apart, result, at, step: turned(array, first, apart, result, at, step)
+
+    @overload(add_wide)
+    def _add_wide(sums, at, values, first, factor):
+        return lambda sums, at, values, first, factor: added(sums, at, values, first, factor)
+
+    @overload(dot_wide)
+    def _dot_wide(one, at, other, first):
+        return lambda one, at, other, first: dotted(one, at, other, first)
 
     @overload(real, inline="always")
     def _real(array, value):

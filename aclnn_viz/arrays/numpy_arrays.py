@@ -37,8 +37,8 @@ class NumPyArrays(Guards):
         bits = BITS.get(kind)
         if bits is None or getattr(y, "dtype", bool) != kind or getattr(condition, "dtype", None) != bool or not condition.ndim:
             return np.where(condition, x, y)
-        chosen, x, y = np.negative(condition.view(np.int8)).astype(bits), x.view(bits), y.view(bits)
-        blended = (x ^ y) & chosen
+        x, y = x.view(bits), y.view(bits)
+        blended = (x ^ y) & np.negative(condition.view(np.int8))
         blended ^= y
         return blended.view(kind)
 

@@ -2,7 +2,8 @@
 
 A helper looks for work for SPINS turns after its last part, then sleeps until a call wakes it. All that threads share of a call lies in
 a row of words: how many parts are left, beside the number of the call, so that taking a part is one exchange that fails where another
-thread, or another call, came first. Whoever calls works, too, and waits only for parts that somebody has begun.
+thread, or another call, came first. Whoever calls works, too, and waits only for parts that somebody has begun. It takes the first parts, helpers
+the last ones: so each finds in its caches what it worked on in the call before.
 """
 
 import atexit
@@ -19,7 +20,7 @@ from aclnn_viz.errors import problem
 
 SPINS = 400_000  # turns of half a nanosecond and more: some tenths of a millisecond
 WORDS = 64
-LEFT, DONE, TASK, TABLE, PARTS, COUNT, BUSY = (8 * 8 * k for k in range(7))  # in bytes, each in a line of the cache of its own
+LEFT, DONE, TASK, TABLE, PARTS, LAST, BUSY = (8 * 8 * k for k in range(7))  # in bytes, each in a line of the cache of its own
 
 
 @cache
@@ -69,8 +70,7 @@ def native():
             left = load(team + LEFT)
             idle += 1
             if left & 0xFFFFFFFF and exchange(team + LEFT, left, left - 1):
-                part = load(team + COUNT) - (left & 0xFFFFFFFF)
-                call(load(team + TASK), load(team + TABLE), load(team + PARTS) + 24 * part)
+                call(load(team + TASK), load(team + TABLE), load(team + PARTS) + 24 * count_up(team + LAST, -1))
                 count_up(team + DONE, 1)
                 idle = 0
 
@@ -78,16 +78,19 @@ def native():
     def start(words, task, table, parts, count):
         free = exchange(words.ctypes.data + BUSY, 0, 1)
         mine = words if free else np.zeros(WORDS, np.int64)  # else another thread of the caller's uses the team
-        team, turns = mine.ctypes.data, 0
+        team, own, turns = mine.ctypes.data, 0, 0
         store(team + TASK, task)
         store(team + TABLE, table)
         store(team + PARTS, parts)
-        store(team + COUNT, count)
+        store(team + LAST, count - 1)
         store(team + DONE, 0)
         store(team + LEFT, (((load(team + LEFT) >> 32) + 1) << 32) + count)
         while load(team + LEFT) & 0xFFFFFFFF:
-            serve(mine, 1)
-        while load(team + DONE) != count:
+            left = load(team + LEFT)
+            if left & 0xFFFFFFFF and exchange(team + LEFT, left, left - 1):
+                call(task, table, parts + 24 * own)
+                own += 1
+        while load(team + DONE) != count - own:
             turns += 1
             if turns > SPINS:
                 rest(team)

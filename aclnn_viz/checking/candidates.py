@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import combinations
+from math import prod
 from types import ModuleType
 
 import numpy as np
@@ -140,13 +141,21 @@ CUTS = {message("behind the last whole {block} of {axis}"): whole,
         message("in the last block of {block} of {axis}"): before_last}
 
 
-def cut(array: np.ndarray, axis: int | None, length: Callable[[int], int]) -> np.ndarray:
-    """An array with zeros from some place of an axis on, or of all its elements in their order."""
+def _places() -> Iterator[tuple[str, int, Callable[[int], int | slice]]]:
+    """Places of an axis that a kernel may leave out, as words, the block in them, and what they are of a length."""
+    yield message("in the last place of {axis}"), 0, lambda n: max(n - 1, 0)
+    yield message("in the first place of {axis}"), 0, lambda n: slice(1)
+    for words, length in CUTS.items():
+        for block in BLOCKS:
+            yield words, block, lambda n, f=length, b=block: f(n, b)
+
+
+def cut(array: np.ndarray, axis: int | None, places: Callable[[int], int | slice]) -> np.ndarray:
+    """An array with zeros in some places of an axis, or from some place on, or of all its elements in their order."""
     kept = np.array(array)
-    if axis is None:
-        kept.reshape(-1)[length(array.size):] = 0
-    else:
-        np.moveaxis(kept, axis, 0)[length(array.shape[axis]):] = 0
+    whole = kept.reshape(-1) if axis is None else np.moveaxis(kept, axis, 0)
+    part = places(len(whole))
+    whole[part if isinstance(part, slice) else slice(part, None)] = 0
     return kept
 
 
@@ -209,10 +218,8 @@ def _readings(axes: dict[int, str | int], inputs: int) -> Iterator[tuple[str, di
         yield AGAIN[several], {"block": block}, lambda a, b=block: a.reshape(-1)[np.arange(a.size) % b].reshape(a.shape)
     for axis in (*axes, None):
         where = message("its elements") if axis is None else message(AXIS, axis=axes[axis])
-        for words, length in CUTS.items():
-            for block in BLOCKS:
-                yield ZEROED[several], {"place": message(words, block=block, axis=where)}, \
-                    lambda a, k=axis, b=block, f=length: cut(a, k, lambda n: f(n, b))
+        for words, block, places in _places():
+            yield ZEROED[several], {"place": message(words, block=block, axis=where)}, partial(cut, axis=axis, places=places)
 
 
 def _values() -> tuple[tuple[str, dict, Callable], ...]:
@@ -295,17 +302,15 @@ def _cut(names: list[str], wrong: list[CaseRun]) -> Iterator[Candidate]:
         names = linked("{some} and {more}", some)
         for axis in (None, *range(-rank, 0)):
             where = message("all elements") if axis is None else message(AXIS, axis=axis)
-            for words, length in CUTS.items():
-                for block in BLOCKS:
-                    def same(one: CaseRun, some=some, axis=axis, length=length, block=block) -> bool:
-                        truth = one.truth
-                        if axis is not None and any(-axis > one.wanted[name][0].ndim for name in some if name in truth):
-                            return False
-                        return one.agrees(truth | {name: cut(truth[name].reshape(one.wanted[name][0].shape), axis,
-                                                             lambda n: length(n, block))
-                                                   for name in some if name in truth})
-                    yield Candidate("outputs", lambda names=names, words=words, block=block, where=where: (
-                        "", "", message("{output} stays 0 {place}", output=names, place=message(words, block=block, axis=where))), same)
+            for words, block, places in _places():
+                def same(one: CaseRun, some=some, axis=axis, places=places) -> bool:
+                    truth = one.truth
+                    if axis is not None and any(-axis > one.wanted[name][0].ndim for name in some if name in truth):
+                        return False
+                    return one.agrees(truth | {name: cut(truth[name].reshape(one.wanted[name][0].shape), axis, places)
+                                               for name in some if name in truth})
+                yield Candidate("outputs", lambda names=names, words=words, block=block, where=where: (
+                    "", "", message("{output} stays 0 {place}", output=names, place=message(words, block=block, axis=where))), same)
 
 
 def _with(name: str, words: str, change: Callable) -> Candidate:
@@ -341,17 +346,6 @@ def _one_place(place: int):
     return reduce
 
 
-def _without(place: int):
-    def reduce(whole, values, **options):
-        axis = _axes(options, np.ndim(values))[0]
-        if np.shape(values)[axis] < 2:
-            return whole(values, **options)
-        kept = np.array(values)
-        np.moveaxis(kept, axis, 0)[place] = 0
-        return whole(kept, **options)
-    return reduce
-
-
 def _carried(whole, values, **options):
     result = whole(values, **options)
     return np.cumsum(np.asarray(result).reshape(-1)).reshape(np.shape(result))
@@ -370,14 +364,10 @@ def _length_of(change: Callable[[int, list[int], list[int]], int]):
 def _ways() -> Iterator[tuple[str, Callable]]:
     yield message("it goes on from the one before: the sum is not cleared"), _carried
     yield message("it is the first term alone"), _one_place(0)
-    yield message("without the first term"), _without(0)
     yield message("it is the last term alone"), _one_place(-1)
-    yield message("without the last term"), _without(-1)
-    for words, length in CUTS.items():
-        for block in BLOCKS:
-            for at, where in ((-1, message("the last axis of the sum")), (0, message("the first axis of the sum"))):
-                yield (message("without what is {place}", place=message(words, block=block, axis=where)),
-                       _cut_sum(at, lambda n, f=length, b=block: f(n, b)))
+    for words, block, places in _places():
+        for at, where in ((-1, message("the last axis of the sum")), (0, message("the first axis of the sum"))):
+            yield message("without what is {place}", place=message(words, block=block, axis=where)), _cut_sum(at, places)
     for block in BLOCKS:
         yield (message("divided by the length rounded up to whole {block}", block=block),
                _length_of(lambda n, axes, others, b=block: -(-n // b) * b))
@@ -591,11 +581,17 @@ def _law(numbers: list[float], failing: list[CaseRun]):
         return NICE.get(nice, f"{nice:.6g}"), lambda one: nice
     laws = [("{}", float), ("1 / {}", lambda n: 1 / n), ("({} - 1)", lambda n: n - 1.0),
             ("-{}", lambda n: -float(n)), ("sqrt({})", np.sqrt)]
-    known = [lengths(one.prepared.case) for one in failing]
+    known = [_counts(one.prepared.case) for one in failing]
     for name in known[0]:
         for words, law in laws:
             with np.errstate(all="ignore"):
                 if all(name in found and found[name] and abs(law(found[name]) - number) <= CLOSE * abs(number)
                        for found, number in zip(known, numbers)):
-                    return words.format(name), lambda one, name=name, law=law: law(lengths(one.prepared.case)[name])
+                    return words.format(name), lambda one, name=name, law=law: law(_counts(one.prepared.case)[name])
     return None
+
+
+def _counts(made) -> dict[str, int]:
+    """The lengths of a case, and how many elements the last axes of its tensors have together."""
+    return lengths(made) | {f"prod({name}.shape[{at}:])": prod(value.shape[at:]) for name, value in made.inputs.items()
+                            if isinstance(value, np.ndarray) for at in range(value.ndim - 1)}

@@ -24,7 +24,7 @@ from aclnn_viz.words.messages import message
 FEW, TWO = 0.1, 2  # where float64 disagrees in at most this share of elements, or so many, float32 and moved inputs are tried
 ORDERS = 16.0  # two wrong kernels agree within this many times the bound of a right one: rounding errors grow in them
 STEPS = 1.51  # ulps by which two 16-bit outputs may differ: one may have been rounded before it was changed, the other after
-SLACK = 8.0
+SLACK = 8.0  # roundings
 SINGLE = 2.0**-24
 LETTERS = 10  # of a description count as one of a formula
 FORGOTTEN = 3
@@ -98,12 +98,12 @@ class CaseRun:
     prepared: Prepared
     outputs: dict[str, np.ndarray]
     misses: Sequence[Miss]
-    slack: float = 0.0  # roundings to its 16 bits that a kernel may have done on the way, of the largest value
+    slack: float = 0.0  # what roundings to 16 bits on the way may do, relative to the largest value of an output
 
     @property
     def loose(self) -> "CaseRun":
         """The same run, taken for one of a kernel that computes in 16 bits where it is given these."""
-        return replace(self, slack=SLACK) if self.narrow else self
+        return replace(self, slack=SLACK * float_format(self.prepared.case.dtype).unit_roundoff) if self.narrow else self
 
     def alone(self, output: str) -> "CaseRun":
         """The same run, of which one output counts."""
@@ -142,7 +142,7 @@ class CaseRun:
                 size = np.where(np.isfinite(wide), np.abs(wide), 0.0)
                 allowed = expected.allowed * (2.0**29 if single else 1.0)
                 near = ORDERS * allowed + unit * (128 * size + 16 * np.max(size, initial=0.0))
-                near = near + (STEPS * ulp(size, fmt) + self.slack * fmt.unit_roundoff * np.max(size, initial=0.0) if fmt.bits == 16 else 0.0)
+                near = near + (STEPS * ulp(size, fmt) if fmt.bits == 16 else 0.0) + self.slack * np.max(size, initial=0.0)
             found[name] = wide.reshape(shape), np.where(expected.undecided, np.inf, near).reshape(shape)
         return found
 

@@ -1,6 +1,7 @@
 """Find a condition that holds for some cases and not for others: the value of an attribute, a format, a length, a remainder."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from aclnn_viz.words.messages import Message, linked, meant, message
 
 FEW = 3  # choices that a description lists
 TELLING = (0, 1)  # lengths that are cases of their own
+SELDOM = 20  # ways in which as many of the fresh cases could be wrong: a law that holds of fewer may do so by chance
 REMAINDERS = (64, 32, 16, 8, 4, 2)
 STRIDED = message("strided tensors")
 GIVEN, ABSENT = meant("given", "that is given"), meant("none", "that is not given")  # an optional tensor
@@ -135,9 +137,9 @@ def _by_length(some, others) -> Condition | None:
 
 
 def stands(law: Condition, runs: Iterable[tuple[Case, bool]]) -> bool:
-    """Whether a condition holds for exactly the wrong ones of some fresh runs, of which some are wrong and some are right."""
-    said = [(law.holds(made), wrong) for made, wrong in runs]
-    return all(holds is None or holds == wrong for holds, wrong in said) and {True, False} <= {holds for holds, _ in said}
+    """Whether a condition holds for exactly the wrong ones of some fresh runs, so many that chance would seldom do as well."""
+    said = [(holds, wrong) for made, wrong in runs if (holds := law.holds(made)) is not None]
+    return all(holds == wrong for holds, wrong in said) and comb(len(said), sum(wrong for _, wrong in said)) >= SELDOM
 
 
 def remainder(some: Sequence[int], others: Sequence[int]) -> str:

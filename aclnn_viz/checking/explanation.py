@@ -33,6 +33,7 @@ ODD = 0.02  # the share of 16-bit elements that float32 rounding may put on the 
 FRESH, MIXED, SMALL = 6, 16, 2000  # fresh cases, and with mixed options, on which the kernel is run, and their elements at most
 TRIED = 50  # mixed cases at most: an operator does not take all of them
 SHOWN = 6  # equal candidates
+FORGOTTEN = ("taken for 1", "taken for 0", "factors")  # of which two are tried at once in a page that is written out
 EXCEPT = message("not with {case}")
 
 
@@ -346,7 +347,8 @@ def _pairs(op, failing, passing, budget) -> Iterator[Candidate]:
             except Exception:  # whatever a broken page raises
                 known[id(edit)] = False
         return known[id(edit)]
-    yield from _agree(budget.within(pairs(_reached(edits(op.page), failing), harmless)), failing)
+    forgotten = [edit for edit in written_out(op.page) if edit.unit.out and edit.kind in FORGOTTEN]
+    yield from _agree(budget.within(chain(pairs(forgotten, harmless), pairs(_reached(edits(op.page), failing), harmless))), failing)
 
 
 def _near(one: CaseRun, name: str, value) -> bool:

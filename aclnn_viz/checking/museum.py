@@ -66,16 +66,16 @@ class Piece:
         kernel, unsaid, passes = faulty_kernel(self.operator, self.fault), tr("the thread does not say"), tr("passes")
         return {tr("thread"): str(self.fault.thread), tr("what was wrong"): tr(self.fault.story), tr("how long it lived"): tr(self.lived) or unsaid,
                 tr("what hid it"): tr(self.hid) or unsaid,
-                tr("a test that does not see it"): tr("{name}: {what}", name=self.missed, what=self.missed.wrong(kernel) or passes),
-                tr("the smallest case that shows it"): tr("{name}: {what}", name=self.seen, what=self.seen.wrong(kernel) or passes)}
+                tr("a test that does not see it"): _said(self.missed, self.missed.wrong(kernel) or passes),
+                tr("the smallest case that shows it"): _said(self.seen, self.seen.wrong(kernel) or passes)}
 
     def __str__(self) -> str:
-        text = [line for name, value in self.rows().items() for line in wrapped(value, 110, tr("  {name}: {what}", name=name, what=""), "    ")]
+        text = [line for name, value in self.rows().items() for line in wrapped(value, 110, "  " + _said(name, ""), "    ")]
         return "\n".join([self.title, *text, f"  {tr(EDIT)}:", *(f"    {line}" for line in self.fault.diff.splitlines())])
 
     @property
     def title(self) -> str:
-        return tr("{name}: {what}", name=self.operator, what=tr(self.fault.name))
+        return _said(self.operator, tr(self.fault.name))
 
     def _repr_html_(self) -> str:
         return as_html(self.title, (), [*self.rows().items()], more=self.fault.diff, opens=tr(EDIT))
@@ -84,6 +84,10 @@ class Piece:
         rows = (self.operator, self.fault.name, self.fault.thread, self.fault.story, self.lived, self.hid)
         return dict(zip(("operator", "fault", "thread", "story", "lived", "hid"), map(str, rows))) | {
             "diff": self.fault.diff, "missed": str(self.missed), "seen": str(self.seen)}
+
+
+def _said(name, what) -> str:
+    return tr("{name}: {what}", name=name, what=what)
 
 
 class Museum(tuple):

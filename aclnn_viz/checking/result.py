@@ -29,7 +29,7 @@ GENERATOR = '<meta name="generator" content="aclnn-viz check">'  # of pages that
 NOTHING = message("none of those measured")
 MENDING = 0.6  # of the time of the search goes to edits of the reader's kernel at most, the rest to those of the page
 FRESHLY = 0.4  # of it to calls of the kernel on fresh cases: some kernels are compiled anew for each shape
-DEPENDENCE = 1.2, 0.2  # seconds at most, and of the search at least, for what its errors depend on where nothing explains them
+DEPENDENCE, LATE = 1.2, 0.08  # seconds at most for what errors depend on where nothing explains them; what is left of a search at its end
 
 
 @dataclass(frozen=True)
@@ -299,7 +299,8 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
     @cache
     def fresh() -> list[CaseRun]:
         dtypes = {one.prepared.case.dtype for one in seen}  # a kernel in float32 is wrong in float64
-        return _but_conventions([one for one in fresh_runs(tested, seed, Budget(FRESHLY * seconds)) if one.prepared.case.dtype in dtypes]) if tested else []
+        return _but_conventions([one for one in fresh_runs(tested, seed, Budget(
+            min(FRESHLY * seconds, max(end.left, LATE * seconds)))) if one.prepared.case.dtype in dtypes]) if tested else []
     yours, end = None, Budget(seconds)
     if tested and not tested.lost:
         yours = mend(tested.kernel, cheapest_first([one for one in seen if one.misses]), [one for one in seen if not one.misses],
@@ -310,7 +311,7 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
         if not any(one.misses for one in seen):
             missing = any(one.outputs.keys() < before.prepared.expected.keys() for one, before in zip(seen, given))
             misfits = linked("{some}; {more}", unfit)
-            text = message("{misfits}: the numbers that are there are right", misfits=misfits) if missing else message(
+            text = message("{misfits}: all other numbers are right", misfits=misfits) if missing else message(
                 "{misfits}: all numbers are right", misfits=misfits)
             shown = Explanation.of_form(text, [*seen, *fresh()]) if not any(one.misses for one in fresh()) else None
             return Diagnosis(None, False, text), Explanation.of_mend(yours) if yours else shown
@@ -323,7 +324,7 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
     if not explanation:
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
         law, stands = law_of(seen, evidence.right, fresh())
-        text = depends(op, failing, None if stands else tested, seed, min(DEPENDENCE[0], max(end.left, DEPENDENCE[1] * seconds)))
+        text = depends(op, failing, None if stands else tested, seed, min(DEPENDENCE, max(end.left, LATE * seconds)))
         if law:
             text = [message("wrong exactly where {condition}", condition=law.text) if stands else
                     message("of the cases that were run exactly those are wrong with {condition}", condition=law.text), *text]

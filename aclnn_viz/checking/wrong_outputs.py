@@ -56,7 +56,7 @@ def wrong_forms(seen: Sequence[CaseRun]) -> list[str]:
 
 
 def in_documented_form(one: CaseRun) -> CaseRun:
-    """The same numbers in the documented shapes and formats, where their count fits or they are repeated along axes in front; what is no output, or not there, is dropped."""
+    """The same numbers in the documented shapes and formats; what is no output, or fits no way, is left out."""
     if all(miss.wrong is not None for miss in one.misses):
         return one
     outputs = {}
@@ -64,8 +64,11 @@ def in_documented_form(one: CaseRun) -> CaseRun:
         expected = one.prepared.expected.get(name)
         if expected is None:
             continue
-        if value.size in (expected.truth.size, 1) or value.shape == expected.truth.shape[expected.truth.ndim - value.ndim:]:
-            value = np.resize(value, expected.truth.shape)  # what has fewer elements is repeated
+        shape = expected.truth.shape
+        try:
+            value = value.reshape(shape) if value.size == expected.truth.size else np.broadcast_to(value, shape)
+        except ValueError:
+            continue
         if value.dtype != expected.dtype:
             with np.errstate(all="ignore"):
                 value = np.asarray(round_to(value.astype(np.float64), expected.dtype))

@@ -248,10 +248,12 @@ class NumbaPeer(Peer):
 
 def _given(array: np.ndarray) -> np.ndarray:
     """An array as loops are compiled for: in order, in the byte order of the machine, not to be written."""
-    if not (array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative):
+    flags = array.flags
+    if not (flags.carray or flags.c_contiguous and flags.aligned and array.dtype.isnative):
         array = np.require(array, array.dtype.newbyteorder("="), "CA")
-    array = array.view()
-    array.flags.writeable = False
+    if array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
     return array
 
 

@@ -186,11 +186,10 @@ class Arrangement:
             wrong = np.zeros(numbers.shape, bool) if low is None else numbers < low
             wrong = wrong if high is None else wrong | (numbers > high)
             if wrong.any():
-                ends = [at if " if " in str(end) else end for end, at in zip(ends, (low, high))]  # a choice is told by its outcome
-                text = ", ".join(f"{end} = {at}" for end, at in zip(ends, (low, high)) if isinstance(end, str))
                 first = tuple(int(k) for k in np.argwhere(wrong)[0])
-                wanted = "{} must lie in [{}, {}]".format(name, *(far if end is None else end for end, far in zip(ends, ("-inf", "inf")))) + f", where {text}" * bool(text)
-                raise ValueError(problem(wanted if ends[0] != ends[1] else f"{name} must be {ends[0]} = {low}",
+                shown = [f"{end} = {at}" if isinstance(end, str) and " if " not in end else far if end is None else at
+                         for end, at, far in zip(ends, (low, high), ("-inf", "inf"))]
+                raise ValueError(problem("{} must lie in [{}, {}]".format(name, *shown) if ends[0] != ends[1] else f"{name} must be {shown[0]}",
                                          f"{np.broadcast_to(numbers, wrong.shape)[first]}" + f" at {list(first)} ({wrong.sum()} such)" * bool(first),
                                          "pass values in that range"))
 

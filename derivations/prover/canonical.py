@@ -111,7 +111,7 @@ def _connected(factors, bounds):
 def _sum(body, bounds, normalise):
     numeric = {v: last for v, last in bounds.items() if last.is_Rational}
     if any(not last.is_Integer or last < -1 for last in numeric.values()):
-        raise NotUnderstood(f"a sum that runs backwards or to a fraction: {bounds}")
+        raise NotUnderstood(f"a sum that runs downwards or to a fraction: {bounds}")
     if numeric and prod(int(last) + 1 for last in numeric.values()) <= MAX_UNROLLED:
         limits = [(v, 0, last) for v, last in bounds.items() if v not in numeric]
         return _written_out(body, limits, list(numeric.items()), normalise)

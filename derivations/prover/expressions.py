@@ -42,8 +42,6 @@ from sympy.core.function import AppliedUndef
 from sympy.functions.elementary.piecewise import ExprCondPair
 from sympy.logic.boolalg import Boolean
 
-from derivations.prover.wording import Sentence
-
 _FUNCTIONS = (exp, log, sin, cos, tanh, Abs, sign, floor, ceiling, Max, Min, Mod)
 CANONICAL = 10**12  # numbers of canonical indices lie above those that SymPy hands out
 _FIRST_NAME = 2 * CANONICAL  # and those of new names above both
@@ -51,14 +49,7 @@ _BINDS_NOTHING = (Add, Mul, Pow, Function, Boolean, ExprCondPair, Tuple)
 
 
 class NotUnderstood(Exception):
-    """The expression lies outside the algebra; nothing is proved about it. Raised with a text, and with its values where SAID has it."""
-
-    def __init__(self, text, **values):
-        super().__init__(text)
-        self.why = Sentence(text, **values)
-
-    def __str__(self):
-        return self.why[:]
+    """The expression lies outside the algebra; nothing is proved about it."""
 
 
 class TooLarge(NotUnderstood):

@@ -3,7 +3,6 @@
 from sympy import Add, Indexed, KroneckerDelta, Mul, Pow, S, Sum, erf, exp, log, pi, sqrt, tanh
 
 from derivations.prover.expressions import NotUnderstood, freshen
-from derivations.prover.wording import SAID
 
 SLOPES = {exp: exp, log: lambda u: 1 / u, tanh: lambda u: 1 - tanh(u)**2, erf: lambda u: 2 * exp(-u**2) / sqrt(pi)}
 
@@ -48,7 +47,7 @@ def _gradient(e, leaf):
         return e.exp * Pow(e.base, e.exp - 1) * _gradient(e.base, leaf)
     if hasattr(e, "slope"):  # by its first argument
         return e.slope * _gradient(e.args[0], leaf)
-    raise NotUnderstood(SAID["derivative"], kind=type(e).__name__)
+    raise NotUnderstood(f"the derivative of {type(e).__name__}")
 
 
 def _depends(e, leaf):

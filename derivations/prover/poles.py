@@ -4,7 +4,6 @@ from sympy import Dummy, Indexed, Mod, Mul, Pow, Sum, expand, factor_terms, frac
 
 from derivations.prover.expressions import NotUnderstood, has_sum
 from derivations.prover.ranges import is_nonnegative
-from derivations.prover.wording import SAID
 
 
 def require_no_poles(e, ranges):
@@ -36,7 +35,7 @@ def _require_nonzero(e, base, ranges, bounds):
     for factor in Mul.make_args(factor_terms(fraction(together(base))[0])):
         of_indices = all(s in bounds or s.is_integer or s in ranges.granted for s in factor.free_symbols)
         if of_indices and not factor.is_number and not _is_nonzero(factor, ranges, bounds):
-            raise NotUnderstood(SAID["pole"], e=e, bounds=", ".join(map(str, bounds)))
+            raise NotUnderstood(f"a possible pole: {e} for {', '.join(map(str, bounds))}")
 
 
 def _is_nonzero(base, ranges, bounds):

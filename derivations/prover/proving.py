@@ -69,9 +69,14 @@ def proves_equal(a, b, *, in_range=None):
     try:
         return _examined(a, b, ranges)
     except NotUnderstood as refusal:
-        return Answer(Sentence(SAID["not understood"], why=refusal.why))
+        return Answer(Sentence(SAID["not understood"], why=_reason(refusal)))
     except Exception as error:  # SymPy raises many kinds where it cannot go on; none of them is a proof
         return Answer(f"given up: {type(error).__name__}: {error}")
+
+
+def _reason(refusal):
+    known, colon, rest = str(refusal).partition(": ")
+    return Sentence("{name}: {what}", name=Sentence(known), what=rest) if colon else Sentence(known)
 
 
 def _examined(a, b, ranges):

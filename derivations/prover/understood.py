@@ -26,7 +26,6 @@ from sympy.core.relational import Relational
 from sympy.logic.boolalg import BooleanAtom
 
 from derivations.prover.expressions import CANONICAL, NotUnderstood, fresh_index, is_function, is_index
-from derivations.prover.wording import SAID
 
 _WHOLE, _NATURAL = fresh_index(), Dummy(integer=True, nonnegative=True)
 
@@ -103,12 +102,12 @@ def _require_condition(e, integers):
 def _require_sum(e, integers):
     for limit in reversed(e.limits):  # the last limit is the outermost
         if len(limit) != 3 or not (isinstance(limit[0], Symbol) or is_index(limit[0])):
-            raise NotUnderstood(SAID["no limits"], e=e)
+            raise NotUnderstood(f"a sum without lower and upper limit: {e}")
         variable, *ends = limit
         for end in ends:
             _require_understood(end, integers)
             if not is_integer(end, integers):
-                raise NotUnderstood(SAID["no integer"], end=end, variable=variable)
+                raise NotUnderstood(f"a limit that is not known to be an integer: {limit}")
         require_granted(*limit)
         integers = integers | {variable}
     _require_understood(e.function, integers)
@@ -121,7 +120,7 @@ def require_granted(index, first, last):
                   for fact, value in index.assumptions0.items())
     low = getattr(index, "lower", None)  # an Idx may have a range of its own
     if not granted or low is not None and not Min(first - low, index.upper - last).is_nonnegative:
-        raise NotUnderstood(SAID["declared"], index=index, first=first, last=last)
+        raise NotUnderstood(f"more is declared of {index} than that it is an integer from {first} to {last}")
 
 
 def is_integer(e, integers):

@@ -7,10 +7,11 @@ SAID = {"step": "**{title}.** {why}", "define": "Define {name}", "adjoint": "Adj
         "documented": "{name} as documented", "letters": "Letters for names: {letters}",
         "proved": "proved: {claim}", "not proved": "NOT PROVED: {claim}",
         "no rule": "no rule makes the difference 0: {difference}", "not understood": "not understood: {why}",
-        "no integer": "a limit that is not known to be an integer: {end} of {variable}", "no limits": "a sum without lower and upper limit: {e}",
-        "declared": "more is declared of {index} than that it is an integer from {first} to {last}",
-        "pole": "a possible pole: {e} for {bounds}", "derivative": "no rule for the derivative of {kind}",
         "refused": "    not proved, as it should be: {claims}", "through": "    PROVED, THOUGH FALSE: {claims}"}
+#: What a refusal begins with, up to the colon behind which the expression stands.
+REASONS = ("a limit that is not known to be an integer", "a sum without lower and upper limit", "a sum inside cases", "a possible pole",
+           "a lower limit that depends on another index", "a sum that runs downwards or to a fraction", "not a finite number",
+           "an array that is not an IndexedBase, or is named as an index", "a free symbol named as a bound index", "not an expression")
 
 
 class Sentence(str):
@@ -21,8 +22,11 @@ class Sentence(str):
         self.text, self.values = text, values
         return self
 
+    def __format__(self, spec):
+        return self[:]
+
     def __str__(self):
-        return said(self.text, **self.values)
+        return said(self.text, **{name: str(value) for name, value in self.values.items()})
 
 
 def said(text, **values):

@@ -17,7 +17,7 @@ from aclnn_viz.verification.errata import Lemma, errata
 from aclnn_viz.verification.errata.model import KINDS
 from aclnn_viz.words.messages import Message
 from derivations import chapters, theorems
-from derivations.prover.wording import SAID
+from derivations.prover.wording import REASONS, SAID
 
 PUZZLES = "PUZZLES", "DETECTIVES", "TILE_PUZZLES", "TILE_DETECTIVES"
 
@@ -30,7 +30,7 @@ def declared() -> dict[str, str]:
     def add(kind: str, name: str, texts: set[str]) -> None:
         found.update(dict.fromkeys(sorted(texts - {*found}), f"{kind}/{name}.py"))
 
-    add("derivations", "wording", {*SAID.values()})
+    add("derivations", "wording", {*SAID.values(), *REASONS})
     for theorem in theorems():
         add("derivations", theorem.operator, {theorem.text, *(mutant.name for mutant in theorem.mutants)})
     add("aclnn_viz/verification/conventions", "model", {*TOPICS})

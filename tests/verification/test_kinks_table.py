@@ -9,8 +9,8 @@ from reference import grid_sampler_2d, hardswish
 from reference.exact import mp
 
 from aclnn_viz.operators.grid_sampler_2d import conventions as grid_conventions
-from aclnn_viz.operators.hardswish import conventions as hardswish_conventions
 from aclnn_viz.verification import kinks
+from aclnn_viz.verification.conventions import conventions
 
 INTERPOLATIONS = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}
@@ -127,7 +127,7 @@ def test_another_kernel_shows(monkeypatch):
 
 
 def test_the_table_and_the_conventions_say_the_same_of_pytorch(table):
-    recorded = [row.pytorch for row in hardswish_conventions.CONVENTIONS if row.topic == "kink"]
+    recorded = [row.pytorch for row in conventions("hardswish") if row.topic == "kink"]
     assert [[row.pytorch] for row in table if row.operator == "hardswish"] == recorded
 
 

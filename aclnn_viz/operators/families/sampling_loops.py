@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from aclnn_viz.arrays.loops import computed, over, read, step, write
+from aclnn_viz.arrays.loops import PART, WIDE, add_wide, computed, cuts, dot_wide, over, read, step, turn, write
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.dtypes import round_into
 
@@ -19,8 +19,8 @@ PLAN = Plan("a channel after the other", coordinates="float64", order=SEQUENTIAL
 NEAREST, BICUBIC = 1, 2
 BORDER, REFLECTION = 1, 2
 TAPS = {0: 2, NEAREST: 1, BICUBIC: 4}  # along one axis
-CHANNELS = 4, 32  # of a sample that one thread takes: fewer cost more taps, for each thread computes its own
-KNOWN = 4096  # taps that fit the second cache beside an image
+CHANNELS = WIDE, 32  # of a sample that one thread takes: fewer cost more taps, for each thread computes its own
+KNOWN, POINTS = 4096, 512  # taps, and points, that fit the caches beside an image
 PIXELS = 1 << 20  # of all images that are added to at a time; one image may be larger
 NOWHERE, HUGE = -100.0, 2.0**31  # the device's place for what no int32 holds, which is outside of every image
 
@@ -100,25 +100,57 @@ def place(grid, at, axes, count, axis, size, stride, interpolation, padding, ali
 
 
 @step
-def spread(count, taps, deep, index, weight, slope, pixels, weights, slopes):
-    """The taps of all axes together: the pixel, -1 outside; the weight, and the derivatives by x, y, z."""
+def spread(count, taps, deep, index, weight, outside, pixels, weights):
+    """The taps of all axes together: the pixel, or `outside`, and the weight."""
     tap = 0
     for k in range(deep):
         for j in range(taps):
             for i in range(taps):
                 for p in range(count):
                     z, y, x = index[2, k, p], index[1, j, p], index[0, i, p]
-                    pixels[tap, p] = z + y + x if z >= 0 and y >= 0 and x >= 0 else -1
-                if taps > 1:  # the nearest pixel has the weight 1 and no slope
+                    pixels[tap, p] = z + y + x if z >= 0 and y >= 0 and x >= 0 else outside
+                if taps > 1:  # the nearest pixel has the weight 1
                     for p in range(count):
                         weights[tap, p] = weight[2, k, p] * weight[1, j, p] * weight[0, i, p]
-                    for p in range(count):
-                        slopes[0, tap, p] = weight[2, k, p] * weight[1, j, p] * slope[0, i, p]
-                        slopes[1, tap, p] = weight[2, k, p] * slope[1, j, p] * weight[0, i, p]
-                    if deep > 1:
-                        for p in range(count):
-                            slopes[2, tap, p] = slope[2, k, p] * weight[1, j, p] * weight[0, i, p]
                 tap += 1
+
+
+@step
+def along_axes(count, taps, deep, weight, slope, outside, pixels, dots, sums, at, apart):
+    """Add what each tap has of the gradients of x, y, z, which lie `apart`: its derivative times its dot product."""
+    tap = 0
+    for k in range(deep):
+        for j in range(taps):
+            for i in range(taps):
+                for p in range(count):
+                    if pixels[tap, p] < outside:
+                        sums[at + p] += dots[tap, p] * (weight[2, k, p] * weight[1, j, p] * slope[0, i, p])
+                        sums[at + apart + p] += dots[tap, p] * (weight[2, k, p] * slope[1, j, p] * weight[0, i, p])
+                        if deep > 1:
+                            sums[at + 2 * apart + p] += dots[tap, p] * (slope[2, k, p] * weight[1, j, p] * weight[0, i, p])
+                tap += 1
+
+
+@step
+def side_by_side(array, first, apart, count, live, result, at):
+    """So many elements of rows that lie `apart`, WIDE rows beside each other; 0 for those that are not `live`."""
+    whole = count - count % WIDE if live == WIDE else 0
+    for p in range(0, whole, WIDE):
+        turn(array, first + p, apart, result, at + p * WIDE, WIDE)
+    for p in range(whole, count):
+        for row in range(WIDE):
+            result[at + p * WIDE + row] = read(array, first + row * apart + p) if row < live else 0.0
+
+
+@step
+def one_by_one(array, at, result, first, apart, count, live):
+    """The rows that lie beside each other, each in its place."""
+    whole = count - count % WIDE if live == WIDE else 0
+    for p in range(0, whole, WIDE):
+        turn(array, at + p * WIDE, WIDE, result, first + p, apart)
+    for row in range(live):
+        for p in range(whole, count):
+            write(result, first + row * apart + p, array[at + p * WIDE + row])
 
 
 @cache
@@ -126,59 +158,51 @@ def sampler(taps, axes):
     """The loop for so many taps along each of two or three axes: numba unrolls what is known when it compiles."""
     deep = taps if axes == 3 else 1
     known = taps * taps * deep
-    most = KNOWN // known  # points at a time
+    most = min(KNOWN // known, POINTS)  # points at a time
 
-    def units(part, first, last, each, gradOutput, input, grid, size, interpolation, padding, aligned, wanted, like, places,
-              inputGrad, gridSums):
-        turned = wanted[1] and taps > 1  # the nearest pixel has no gradient of the grid
-        channels, points, elements = gradOutput.shape[1], gradOutput.shape[2], input.shape[2]
-        chunks = gridSums.shape[1]
-        together = max(1, min(each, PIXELS // elements))
+    def units(part, first, last, each, channels, points, elements, gradOutput, input, grid, size, interpolation, padding, aligned, wanted, turned, like, places,
+              inputGrad, chunks, gridSums):
+        step = (elements + 1) * WIDE
+        together = WIDE * max(1, min(-(-each // WIDE), PIXELS // step))
         index, weight, slope = np.zeros((3, taps, most), places.dtype), np.ones((3, taps, most)), np.zeros((3, taps, most))
-        pixels, weights = np.empty((known, most), places.dtype), np.empty((known, most), like.dtype)
-        slopes, dots = np.empty((axes, known, most)), np.empty((known, most))
-        u, along = np.empty(most), np.empty(most)
-        images = np.empty((together if wanted[0] else 0, elements), like.dtype)
+        pixels, weights = np.empty((known, most), places.dtype), np.ones((known, most), like.dtype)
+        dots, u, along, grads = np.empty((known, most)), np.empty(most), np.empty(most), np.empty(most * WIDE, like.dtype)
+        images = np.empty(together // WIDE * step if wanted else 0, like.dtype)
+        planes = np.zeros(together // WIDE * step if turned else 0, like.dtype)
         for unit in range(first, last):
             sample, chunk = unit // chunks, unit % chunks
             end = min((chunk + 1) * each, channels)
             for begin in range(chunk * each, end, together):
                 images[:] = 0
+                if turned:
+                    for block in range(begin, min(begin + together, end), WIDE):
+                        side_by_side(input, (sample * channels + block) * elements, elements, elements, min(WIDE, end - block), planes,
+                                     (block - begin) // WIDE * step)
                 for start in range(0, points, most):
                     count, stride = min(most, points - start), 1
                     for axis in range(axes):
                         place(grid, (sample * points + start) * axes, axes, count, axis, size[axis], stride, interpolation, padding,
                               aligned, u, along, index, weight, slope)
                         stride *= size[axis]
-                    spread(count, taps, deep, index, weight, slope, pixels, weights, slopes)
+                    spread(count, taps, deep, index, weight, elements, pixels, weights)
                     dots[:] = 0
-                    for channel in range(begin, min(begin + together, end)):
-                        grads, plane = gradOutput[sample, channel, start:start + count], input[sample, channel]
-                        if wanted[0]:
-                            image = images[channel - begin]
+                    for block in range(begin, min(begin + together, end), WIDE):
+                        side_by_side(gradOutput, (sample * channels + block) * points + start, points, count, min(WIDE, end - block), grads, 0)
+                        base = (block - begin) // WIDE * step
+                        if wanted:
                             for p in range(count):
-                                grad = read(grads, p)
                                 for tap in range(known):
-                                    at = pixels[tap, p]
-                                    if at >= 0:
-                                        image[at] += grad * weights[tap, p] if taps > 1 else grad
+                                    add_wide(images, base + pixels[tap, p] * WIDE, grads, p * WIDE, weights[tap, p])
                         if turned:
                             for p in range(count):
-                                grad = np.float64(read(grads, p))
                                 for tap in range(known):
-                                    at = pixels[tap, p]
-                                    if at >= 0:
-                                        dots[tap, p] += grad * read(plane, at)
-                    for tap in range(known if turned else 0):
-                        for axis in range(axes):
-                            for p in range(count):
-                                if pixels[tap, p] >= 0:
-                                    gridSums[sample, chunk, axis, start + p] += dots[tap, p] * slopes[axis, tap, p]
-                if wanted[0]:
-                    for channel in range(begin, min(begin + together, end)):
-                        image, result = images[channel - begin], inputGrad[sample, channel]
-                        for pixel in range(elements):
-                            write(result, pixel, image[pixel])
+                                    dots[tap, p] += dot_wide(planes, base + pixels[tap, p] * WIDE, grads, p * WIDE)
+                    if turned:
+                        along_axes(count, taps, deep, weight, slope, elements, pixels, dots, gridSums, unit * axes * points + start, points)
+                if wanted:
+                    for block in range(begin, min(begin + together, end), WIDE):
+                        one_by_one(images, (block - begin) // WIDE * step, inputGrad, (sample * channels + block) * elements, elements,
+                                   elements, min(WIDE, end - block))
     return units
 
 
@@ -186,14 +210,16 @@ def backward(outputs, gradOutput, input, grid, interpolationMode, paddingMode, a
     samples, channels, *size = input.shape
     points, axes = grid.shape[1:]
     compute = computed(input)
-    flat = samples, channels, int(np.prod(size))
+    elements = int(np.prod(size))
     each = min(max(CHANNELS[0], samples * channels // 2), CHANNELS[1])
     chunks = -(-channels // each)
-    gridSums = np.zeros((samples, chunks, axes, points))
+    turned = outputMask[1] and interpolationMode != NEAREST
+    gridSums = np.zeros((samples, chunks, axes, points) if turned else 0)
     run = sampler(TAPS[interpolationMode], axes)
-    over(np.arange(samples * chunks)[:, np.newaxis] + (0, 0, 1), run, each, gradOutput, input.reshape(flat), grid.reshape(-1), np.array(size[::-1]), interpolationMode,
-         paddingMode, alignCorners, np.array(outputMask), np.empty(0, compute),
-         np.empty(0, np.int32 if flat[2] < 2**31 else np.int64),
-         outputs.get("inputGrad", np.empty((0, 0, 0), input.dtype)).reshape(-1, *flat[1:]), gridSums)
-    if outputMask[1]:
+    over(cuts(samples * chunks, samples * chunks * PART), run, each, channels, points, elements, gradOutput.reshape(-1), input.reshape(-1),
+         grid.reshape(-1), np.array(size[::-1]), interpolationMode, paddingMode, alignCorners, outputMask[0], turned, np.empty(0, compute),
+         np.empty(0, np.int32 if elements < 2**31 else np.int64), outputs.get("inputGrad", np.empty(0, input.dtype)).reshape(-1), chunks, gridSums.reshape(-1))
+    if turned:
         round_into(outputs["gridGrad"], gridSums.sum(axis=1).swapaxes(1, 2))
+    elif outputMask[1]:  # the nearest pixel has no gradient of the grid
+        outputs["gridGrad"][...] = 0

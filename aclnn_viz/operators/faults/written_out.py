@@ -158,7 +158,7 @@ def _edits(unit: Unit) -> Iterator[Edit]:
     names, shown = names_of(unit.tree, unit.module), statements(unit.tree)
     for node in ast.walk(ast.Module(unit.tree.body, [])):
         for field, value in ast.iter_fields(node):
-            for at, part in enumerate([] if field in ("func", "targets") else value if isinstance(value, list) else [value]):
+            for at, part in enumerate([] if field in ("func", "targets", "slice") else value if isinstance(value, list) else [value]):
                 if isinstance(part, ast.BinOp | ast.Call | ast.Name | ast.Subscript) and isinstance(node, WITHIN) \
                         and not (isinstance(part, ast.Name) and part.id not in names):
                     old = ast.unparse(part)
@@ -182,8 +182,11 @@ def _divided(product: ast.AST, factor: ast.expr) -> dict | None:
 
 def _others(node: ast.expr, parent: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     """What may stand in the place of an expression."""
-    yield "taken for 1", ast.Constant(1.0)
-    yield "taken for 0", ast.Constant(0.0)
+    factor = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mult | ast.Div)
+    if not isinstance(parent, ast.Subscript):
+        yield "taken for 1", ast.Constant(1.0)
+    if not factor and not isinstance(parent, ast.Subscript):  # of a product the whole would be 0
+        yield "taken for 0", ast.Constant(0.0)
     yield "inverse", ast.BinOp(ast.Constant(1.0), ast.Div(), node)
     for narrow in NARROW:
         inner = ast.Call(ast.Attribute(ast.Name("xp", ast.Load()), "asarray", ast.Load()), [node], [])
@@ -195,7 +198,7 @@ def _others(node: ast.expr, parent: ast.AST) -> Iterator[tuple[str, ast.expr]]:
         for form in UNARY:
             yield "function", ast.parse(form.format(argument), mode="eval").body
     factors = _factors(node)
-    if not isinstance(parent, ast.BinOp) or not isinstance(parent.op, ast.Mult | ast.Div):
+    if not factor:
         for count in range(1, min(len(factors), FACTORS) - 1):
             for kept in combinations(factors, count):
                 yield "factors", _product(kept)
