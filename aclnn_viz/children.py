@@ -1,4 +1,4 @@
-"""Processes that run a person's code: with one, all end that it has started, also what has left its session."""
+"""Child processes that run a person's code. When one is ended, so is every process that it started, even in another session."""
 
 import os
 import resource

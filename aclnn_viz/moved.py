@@ -22,7 +22,7 @@ MODULES = {
     "words.speech": "words.messages", "faults.fault": "operators.faults.fault", "faults.edits": "operators.faults.edits", "faults.places": "operators.faults.fault",
     "checking.faulty": "operators.faults.fault",
     "accuracy.conditioning": "accuracy.envelopes",
-    "accuracy.factors": "accuracy.sweeps",
+    "accuracy.factors": "accuracy.sweeps", "explorers.gradients": "explorers.device",
     "tiles.children": "children",
 }
 

@@ -1,6 +1,6 @@
 """Tables and lines as text and as HTML, where a Chinese letter is two columns wide.
 
-A view has no colours of its own, so that it reads the same on light and on dark ground.
+The HTML sets no colours, so that it can be read on a light and on a dark background.
 """
 
 import html
@@ -9,6 +9,7 @@ import textwrap
 from unicodedata import combining, east_asian_width
 
 _CELL = "text-align:left; vertical-align:top; padding:0.1em 0.9em 0.1em 0"
+GREEN, RED, GREY = "#3d9a5b", "#d6455a", "#7f7f7f"  # of the line beside a verdict: right, wrong, open; a sign says the same
 MANY = 20  # rows of a table that has a field to filter them, where scripts may run: in outputs of JupyterLab that are trusted, and in pages
 _FILTER = """<div><input type="search" class="filter" placeholder="{0}" aria-label="{0}"
 style="font:inherit; color:inherit; background:none; border:1px solid; border-radius:4px; padding:2px 6px; width:20em" oninput="

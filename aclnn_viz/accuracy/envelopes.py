@@ -47,7 +47,7 @@ class Envelope:
 
     @property
     def rows(self) -> list[tuple[str, str]]:
-        """What it says of all elements, in words."""
+        """What the envelope says of all elements: rows of a name and a text."""
         fmt = float_format(self.value)
         with np.errstate(all="ignore"):
             spacing = ulp(self.value.astype(np.float64), fmt)

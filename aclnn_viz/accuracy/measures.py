@@ -52,7 +52,7 @@ class Stretch:
         self.rounded = rounded_sum(truth, low, fmt)
 
     def position(self, at: int) -> int:
-        """Where an element that is looked at lies in the stretch."""
+        """The position in the stretch of the finite pair number `at`."""
         return at if self.places is None else int(self.places[at])
 
     @cached_property
@@ -181,7 +181,7 @@ class Pairing:
     def each(self, examine: Callable) -> Iterator:
         """Yield examine(start, stretch, stretch of the baseline or None) of every stretch, in order, from threads."""
         def one(start):
-            with np.errstate(all="ignore"):  # infinities and nans are counted, not warned of
+            with np.errstate(all="ignore"):  # infinities and nans are counted: no warning is needed
                 return examine(start, *self._stretches(slice(start, start + LENGTH)))
 
         return run_all(one, range(0, self.size, LENGTH), self.size)
@@ -398,7 +398,7 @@ class Tally:
         self.maxima[name] = float(values[at]), start + stretch.position(at)
 
     def add(self, later: "Tally") -> None:
-        """Add the tally of what comes behind."""
+        """Add the tally of the stretch that follows."""
         for name in SUMS:
             setattr(self, name, getattr(self, name) + getattr(later, name))
         for name, found in later.maxima.items():

@@ -58,7 +58,7 @@ class Criterion:
 
 
 def none(what: str, count: int) -> Criterion:
-    """No element of the kind that `what` names in the plural."""
+    """Demand that no element is of a kind: `count` is how many are, `what` names them in the plural."""
     return Criterion(count, 0, count == 0, math.inf if count else 0.0,
                      message("{what}: {n}, none is allowed", what=what, n=count) if count else
                      message("{what}: {n}", what=what, n=count))
@@ -154,7 +154,7 @@ class Judging:
         self.sums: dict[Callable, dict[str, float]] = {}
 
     def tallied(self, pairing: Pairing, stretch: Stretch, base: Stretch | None) -> dict[Callable, dict[str, float]]:
-        """What the standards ask of one stretch."""
+        """The numbers that the standards need of one stretch."""
         asked = [s.tally for s in self.standards if not s.refusal(pairing)] if stretch.raw_actual.size else ()
         return {tally: tally(stretch, base) for tally in dict.fromkeys(asked)}
 

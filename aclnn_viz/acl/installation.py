@@ -1,6 +1,7 @@
-"""CANN on this machine: where it lies, its version, its libraries in this process, and the headers of its operators.
+"""CANN on this machine: its folder, its version, its libraries in this process, and the headers of its operators.
 
-A header's float or double wins over the built-in prototype; any other difference means another operator than the one known.
+Where a header and the built-in prototype differ in float and double, the header counts; any other difference is an error, because the
+header then declares another function.
 The headers of the generated operators exist only in an installation.
 
 Sources: `set_env.sh` of CANN 8.1 and of the CANN runtime; "ACL overview" (library generations), CANN runtime reference;

@@ -347,7 +347,7 @@ FUNCTIONS = RUNTIME + tuple(function for op in operators() for function in phase
 
 
 def current(own: Contract) -> Contract:
-    """Return the contract under a function's name: where a person opened a folder of that vendor's name, the folder's."""
+    """Return the contract of the operator that has this function: of an opened folder of that vendor's name, else of the kit."""
     later = (op for op in map(operator_of, registry.outside()) if op.aclnn_name == own.aclnn_name)
     return next(map(contract, later), own)
 

@@ -1,7 +1,7 @@
 """Arrays with rigorous error bounds: the value that a plan computes, and how far the exact one can be from it.
 
 A decision (comparison, floor, rounding, remainder) that the bound cannot make leaves the element *undecided*. Each call
-that cannot decide some elements gets a bit of its own, even and odd bits in turn. Exact numbers that hang on decisions
+that cannot decide some elements gets a bit of its own, even and odd bits in turn. Exact numbers that depend on decisions
 (indices, conditions) keep their values in three other worlds: where the even decisions fall the other way, where the odd
 ones do, and where both do. So it is known where a gradient may have landed instead, in either direction. `decisions` are
 masks of bits, None for none.
@@ -50,7 +50,7 @@ _EVEN, _ODD = np.int64(0x1555555555555555), np.int64(0x2AAAAAAAAAAAAAAA)
 
 
 def elsewhere(function, ndim: int, *arrays):
-    """What a function of `ndim` axes gives in the other worlds, whose axis comes first; None without such worlds."""
+    """Apply a function of arrays of `ndim` axes in the other worlds, whose axis comes first; None where no array has any."""
     if all(x.others is None for x in arrays):
         return None
     return function(*(x.data if x.others is None else x.others.reshape((3,) + (1,) * (ndim - x.ndim) + x.shape)
@@ -69,7 +69,7 @@ def either(*decisions):
 
 
 def unknown(decisions) -> np.ndarray:
-    """Where an element hangs on two decisions of a kind, which the three other worlds do not tell apart."""
+    """Where an element depends on two even or on two odd decisions, which the three other worlds cannot tell apart."""
     even, odd = decisions & _EVEN, decisions & _ODD
     return ((even & (even - 1)) | (odd & (odd - 1))) != 0
 
@@ -268,7 +268,7 @@ def _exp(xp, value, decisions, a):
     # The ulps are those of the exact value, which may lie beyond the next power of two.
     error, variance = rounding(value.data * value.dtype.type(1 + 2.0**-20), a.wide == 0.0, LIBRARY_ULPS)
     if variance is not None:
-        variance = variance / LIBRARY_ULPS**2  # an ulp is what is expected
+        variance = variance / LIBRARY_ULPS**2  # one ulp is the usual error, LIBRARY_ULPS the bound
     size, least = value.wide, None
     if np.isinf(size).any():
         least = np.exp(np.minimum(a.wide - (0.0 if a.error is None else a.error * SLACK), 700.0))  # e**700 is a number

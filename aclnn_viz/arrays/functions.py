@@ -1,4 +1,7 @@
-"""The functions that namespaces of arrays with several parts share: all that only move or make elements."""
+"""Array API functions that only move or create elements, written once for all namespaces whose arrays have several parts.
+
+A part is an array of its own, such as the values, their low digits, or the bounds of their errors.
+"""
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -9,7 +12,7 @@ ZERO = np.float64(0.0)
 
 
 def spread(part, shape):
-    """Return one part of an array of several in the shape of that array, which it mostly has: broadcast_to sees so slowly."""
+    """Return one part of an array in the shape of the array; a part that has it already is returned as it is: broadcast_to is slow."""
     return part if part.shape == shape else np.broadcast_to(part, shape)
 
 

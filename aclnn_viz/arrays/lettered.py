@@ -1,6 +1,6 @@
-"""What arrays whose lengths may be letters have in common: operators, and the functions of a page in terms of a few of a namespace's own.
+"""Arrays whose lengths may be letters: the operators and the functions of pages that all of them share, made of a few that each has.
 
-What a page does that is not known is refused; the text says what that is.
+What a page does and such arrays do not know raises Refused; the text says what it is.
 """
 
 from sympy import Mul, S, expand
@@ -100,7 +100,7 @@ class LetteredArrays:
         if any(isinstance(i, LetteredArray) and i.ndim for i in index):
             if len(index) == 1 and index[0].dtype == INT:
                 return self.take(x, index[0], axis=0)
-            raise Refused("an array as an index: take is what looks up")
+            raise Refused("an array as an index: use take")
         given = sum(i is not None and i is not Ellipsis for i in index)
         at = next((k for k, i in enumerate(index) if i is Ellipsis), len(index))
         return self.parted(x, index[:at] + (slice(None),) * (x.ndim - given) + index[at + 1:])

@@ -35,7 +35,7 @@ class NumPyArrays(Guards):
         """As NumPy's, which goes element by element: here the bits of both are blended, many elements at a time."""
         kind = getattr(x, "dtype", None)  # a number where somebody changed a page
         bits = BITS.get(kind)
-        if bits is None or getattr(y, "dtype", None) != kind or getattr(condition, "dtype", None) != bool or not condition.ndim:
+        if bits is None or getattr(y, "dtype", bool) != kind or getattr(condition, "dtype", None) != bool or not condition.ndim:
             return np.where(condition, x, y)
         x, y = x.view(bits), y.view(bits)
         blended = (x ^ y) & np.negative(condition.view(np.int8))

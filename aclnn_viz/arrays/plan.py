@@ -111,7 +111,7 @@ class Plan:
 
     @property
     def settings(self) -> dict:
-        """What differs from a plan of which nothing was said, by name."""
+        """The settings that are not the default ones, by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)
                 if field.name not in ("name", "notes") and getattr(self, field.name) != field.default}
 

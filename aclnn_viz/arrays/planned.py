@@ -16,7 +16,7 @@ def is_float(array) -> bool:
 
 
 def common(*dtypes) -> np.dtype:
-    """The dtype in which numbers of these meet: float32 for two formats of which neither holds the other.
+    """The dtype of an operation on numbers of these formats: float32 where neither format holds all numbers of the other.
 
     >>> common("float16", float_format("bfloat16").numpy).name, common("float16", "float64").name
     ('float32', 'float64')

@@ -1,6 +1,6 @@
 """Float64 arrays with a cheap bound on their errors: what truth is computed in first, for inputs of at most 32 bits.
 
-For as long as numbers are multiplied and divided, one relative error serves a whole array; behind a sum each element
+For as long as numbers are multiplied and divided, one relative error serves a whole array; after a sum each element
 has an error of its own. What the inputs are (24 bits at most, multiples of 2**-149) tells beforehand which products are
 exact and that none underflows. Sums are compensated: each keeps what its additions lose, and adds it in the end.
 """

@@ -1,4 +1,7 @@
-"""What entries of symbolic arrays are made of beside what SymPy has: steps, and the arithmetic of indices and axes."""
+"""SymPy functions that entries of symbolic arrays need: steps (comparisons, rounding), and the arithmetic of indices and axes.
+
+A step is constant except where it jumps.
+"""
 
 from fractions import Fraction
 from math import isfinite, pi, sqrt
@@ -82,11 +85,11 @@ class AtLeast(Truth):
 
 
 class Whether(AtLeast):
-    """A truth that has a name, d >= 0 with a d of its own; what it is the opposite of is not looked for."""
+    """A comparison d >= 0 whose d is a name of its own; nothing is known of which other comparison is its opposite."""
 
 
 class Part(Function):
-    """Of an entry, a function without a name: (entry, its number, how often it is differentiated)."""
+    """An unknown function of an entry: (entry, the number of the function, how often it is differentiated)."""
 
     pointwise = True
     is_real = is_finite = True
@@ -145,7 +148,7 @@ class Truncated(Whole):
 
 
 class Digit(Step):
-    """Of a number, its digit in front of the lengths that follow the k-th one: an index of an axis that was flattened."""
+    """The index along the k-th of several lengths that were flattened into one axis: a digit of the flat index."""
 
     is_integer = True
 
@@ -205,7 +208,7 @@ def flat(index, lengths):
 
 
 def fitted(index, have, want):
-    """The index of an axis, for one of the same length that was made of other lengths."""
+    """The same index for an axis of the same length that is made of other lengths."""
     if have == want or not want:
         return index if want else ()
     number = expand(flat(index, have))
@@ -228,7 +231,7 @@ def broadcast(*several):
 
 
 def equal(a, b):
-    """0 or 1; numbers that are not integers are the same where neither is above the other."""
+    """1 where two numbers are equal, else 0; numbers that are not integers are equal where neither is above the other."""
     if a.is_integer and b.is_integer:
         return KroneckerDelta(a, b)
     return AtLeast(a - b) * AtLeast(b - a)

@@ -1,7 +1,7 @@
-"""A page as straight lines: what it does to one element, or to one row that it sums, step after step.
+"""A page as straight-line code: the steps that it does to one element, or to one row that it sums, in their order.
 
-From these lines programs for other machines are written: tiles for Ascend C, and loops that numba compiles. A page that does more
-than this (it moves elements, or looks at a shape) raises NotStraight.
+From these steps the kit writes tile programs for Ascend C and loops that numba compiles. A page that does more than this (it moves
+elements, or asks for a shape) raises NotStraight.
 """
 
 from typing import NamedTuple

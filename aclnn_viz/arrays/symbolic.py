@@ -66,7 +66,7 @@ class SymbolicArray(LetteredArray):
     def value(self):
         """The expression of an array without axes."""
         if any(self.axes):
-            raise Refused("an array stands where one number is needed")
+            raise Refused("an array is used where one number is needed")
         return self.at(self.axes, self.axes)
 
     def __bool__(self):
@@ -177,7 +177,7 @@ class SymbolicArrays(LetteredArrays):
         if isinstance(x, SymbolicArray):
             return x
         if isinstance(x, (list, tuple)):
-            raise Refused("a list stands where an array is needed")
+            raise Refused("a list is used where an array is needed")
         e = exact(x)
         return self.made((), lambda: e, BOOL if isinstance(x, bool) else INT if isinstance(x, Integral) else REAL, ("number", e, type(x)))
 
@@ -201,7 +201,7 @@ class SymbolicArrays(LetteredArrays):
         if name in ("add", "mul"):
             arrays.sort(key=lambda a: a.key)
         if name in ("and", "or") and any(a.dtype != BOOL for a in arrays):
-            raise Refused(f"{name!r} joins what is not true or false")
+            raise Refused(f"{name!r} takes boolean arrays, and one of these is none")
         return self.made(axes, lambda *i: f(*(a.at(axes, i) for a in arrays)), self._kind(arrays, kind), (name,), *arrays,
                          slopes=frozenset() if name in STEPS else None, entrywise=True)
 
@@ -252,7 +252,7 @@ class SymbolicArrays(LetteredArrays):
     def where(self, condition, x, y):
         condition, x, y = map(self.lift, (condition, x, y))
         if condition.dtype != BOOL:
-            raise Refused("the condition of where is not true or false")
+            raise Refused("the condition of where is no boolean array")
         axes = broadcast(condition.axes, x.axes, y.axes)
 
         def entry(*i):
@@ -373,7 +373,7 @@ class SymbolicArrays(LetteredArrays):
     def take(self, x, index, axis=0):
         axis %= x.ndim
         if index.dtype != INT:
-            raise Refused("take looks up at numbers that are not whole")
+            raise Refused("the indices of take are not whole numbers")
         if index.cases:
             c, a, b = (self.broadcast_to(part, index.axes) for part in index.cases)
             around = (None,) * (x.ndim - axis - 1)

@@ -1,4 +1,4 @@
-"""Threads that wait in compiled code for parts of a loop: a call is shared within a microsecond, which small tensors need.
+"""A team of threads that wait in compiled code for parts of a loop, so that a call is shared among them within a microsecond.
 
 A helper looks for work for SPINS turns after its last part, then sleeps until a call wakes it. All that threads share of a call lies in
 a row of words: how many parts are left, beside the number of the call, so that taking a part is one exchange that fails where another

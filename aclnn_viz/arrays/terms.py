@@ -1,7 +1,7 @@
-"""A page as terms: every step of it an array by itself, written as a formula of what it takes, under the name that the page gives it.
+"""A page taken apart into terms: the array of each step, its formula in the arrays that it takes, and the name that the page gives it.
 
-A run may take the numbers of its first steps from another run: so it is found what the rounding of each step adds to all later ones.
-Each step knows which of its elements is made of which of those that it takes: so one element is found again in every term.
+A run may take the numbers of its first steps from another run; the difference of two such runs is what the rounding of one step adds
+to all later ones. Each step records which elements it makes of which, so that one element can be followed through every term.
 """
 
 import sys
@@ -26,7 +26,7 @@ CALL = ", ", 4
 
 
 class Link(NamedTuple):
-    """Which element of a part each element of a step takes; `many`: into which element of the step each of the part goes.
+    """Which element of a part each element of a step takes; with `many`, to which element of the step each of the part contributes.
 
     One that is `looked` up in a table belongs to the element that asks, whatever else the table is used for.
     """
@@ -75,7 +75,7 @@ class Term:
 
 
 def constant(value) -> str:
-    """Return what a page takes beside its arrays as text: of an array its ends.
+    """Return a constant of a page as text; of an array its first and its last element.
 
     >>> constant(0.5), constant(3.0), constant(np.zeros(4)), constant(np.arange(4))
     ('0.5', '3', '0', '0…3')

@@ -3,8 +3,8 @@
 Shapes and types are those that NumPy makes of an example; the numbers of the example are never used. So what runs over these
 arrays looks at no number: it asks `xp.where`, not `if`. A view (a slice, another order of axes) becomes offset and strides.
 A step in float32 is computed in float64 and rounded when it is stored, which for + - * / and square roots gives float32's bits.
-Powers are rounded once, but for one in millions, as C's are. `exp`, `log`, `tanh`, `sin` and their like are the browser's, within some
-units in the last place of NumPy's. The other half, which computes the steps, is `explorers/front/steps.js`.
+Powers are correctly rounded but for one in millions, as C's are. `exp`, `log`, `tanh`, `sin` and the like are the browser's, within some
+units in the last place of NumPy's. `explorers/front/steps.js` computes the steps in the browser.
 """
 
 from functools import partial

@@ -1,4 +1,4 @@
-"""What entries of symbolic arrays are seen as: names in the place of what need not be looked at."""
+"""Views of symbolic arrays: functions that replace an entry by a name, so that a proof need not look at what the entry is made of."""
 
 from sympy import Indexed, Integer, KroneckerDelta, Pow, S, Sum, Symbol, exp, log
 
@@ -8,7 +8,7 @@ FEW = 7  # operations of a sum that needs no name
 
 
 def named(array, e, index):
-    """A name for an entry that is more than a small polynomial of entries and names, the same for equal arrays."""
+    """Name an entry, the same for equal arrays; a small polynomial of entries and names stays as it is."""
     of_sizes = not array.deps and not e.has(*((Step, Indexed) if array.dtype == REAL else TRUTHS))  # those of indices alone: names
     if array.leaf or array.cases or array.dtype == BOOL or of_sizes or not e.has(Sum, Step, Magnitude, exp, log) \
             and not (e.is_Add and e.count_ops() > FEW) and not any(p.exp.is_Integer is not True for p in e.atoms(Pow)):
@@ -27,12 +27,12 @@ def truth_named(array, e, index):
 
 
 def by_key(array, e, index):
-    """A name for an entry that is not looked at: equal work gives equal names."""
+    """Name an entry without looking at it: arrays that were computed alike get the same name."""
     name = array.xp.named(f"@{array.key}", index, REAL if array.dtype == BOOL else array.dtype)
     return Whether(name) if array.dtype == BOOL else name
 
 
 def of_source(array, e, index):
-    """A name for an entry as an unknown function of one entry of an input."""
+    """Replace an entry by an unknown function of one entry of an input."""
     part = Part(array.source.at(array.axes, index), Integer(array.key), S.Zero)
     return Whether(part) if array.dtype == BOOL else part

@@ -70,7 +70,7 @@ class Draw:
 
 
 def stretches(draw: Callable, shape) -> Iterator[np.ndarray]:
-    """Yield draw(count) until the shape is full: the same numbers as of one call, for a generator keeps its place."""
+    """Yield draw(count) until the shape is full: together the same numbers as one call draws."""
     size = prod(shape)
     for start in range(0, size, STRETCH):
         yield draw(min(STRETCH, size - start))
@@ -102,7 +102,7 @@ def default_shape(op: Operator) -> tuple[int, ...]:
 
 
 def fitted(op: Operator, options: dict) -> dict:
-    """Options of a case with as many axes as attributes ask for, one of which names one that is there, and lengths grown to the next that fit."""
+    """Return options that fit: as many axes as attributes ask for, an axis that exists, lengths grown until they are allowed."""
     shape = options.get("shape")
     if shape is None:
         return options
@@ -199,7 +199,7 @@ def _tensor(op: Operator, source: Draw, name: str, sizes: Sizes, known: dict, as
         return np.asarray(source.attribute(name, np.pad(bits, (0, -bits.size % 16))))  # as masks of whole 128 bits are made
     if tensor.dtype.startswith("bool"):
         return np.asarray(source.attribute(name, source.rng.random(shape) < 0.3))
-    if is_plain(tensor.dtype):  # a place in the last axis: what else is there to count
+    if is_plain(tensor.dtype):  # whole numbers are taken for places in the last axis
         low, high = (None if end is None else value(str(end), known | sizes) for end in (tensor.low, tensor.high))
         count = chosen(op.tensors[op.first].shape, known).shape(sizes)[-1] if high is None else high + 1
         drawn = np.asarray(source.attribute(name, source.rng.integers(low or 0, max(count, (low or 0) + 1), shape)))
@@ -268,7 +268,7 @@ def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict)
         raise ValueError(problem(f"shape must be that of {name}, ({pattern.text}) {pattern.shape(sizes)}", repr(shape),
                                  "make it agree with the attributes"))
     sizes = _remaining(op, source, sizes, known)
-    for letter, text in op.sizes.items():  # attributes that were left open are what the lengths are
+    for letter, text in op.sizes.items():  # an attribute that was not given is the length that it stands for
         name, _, entry = text.partition("[")
         if attributes.get(name) is REQUIRED or isinstance(attributes.get(name), list):
             attributes[name] = [*(attributes[name] if entry[:-1] != "0" else ()), sizes[letter]] if entry else sizes[letter]
@@ -312,7 +312,7 @@ def _remaining(op: Operator, source: Draw, sizes: Sizes, attributes: dict) -> Si
         pattern = chosen(tensor.shape, attributes)
         unknown = [letter for letter in pattern.names if letter not in sizes]
         given, asked = source.given.get(name), _asked(source, name)
-        if not unknown or name == op.first:  # what it leaves open others tell
+        if not unknown or name == op.first:  # the lengths that it leaves open follow from other tensors
             continue
         if asked is None:
             divided = {name for many in sizes if "*" in many for name in many.split("*")}  # 1 divides any length

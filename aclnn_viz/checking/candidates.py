@@ -56,7 +56,7 @@ def _line(unit: Unit, line) -> str:
 
 
 def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
-    """The page with an edit; with `only` a kernel that computes these outputs so, and the others rightly."""
+    """The page with an edit; with `only`, these outputs come from the edited page and all others from the right one."""
     variant = Variant(lambda: edit.page, only=only)
 
     def texts():
@@ -234,7 +234,7 @@ def _of(op: Operator, words: str, **changes) -> Candidate:
 
 
 def read_and_written(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
-    """A tensor whose axis is reversed when it is read, and its gradient's when it is written; a factor that comes last."""
+    """A tensor is read, and its gradient written, in reverse along an axis; or an output is multiplied with an input at the end."""
     arrays = failing_arrays(seen)
     for output, name in op.gradient_of.items():
         if arrays.get(name) is None:
@@ -265,7 +265,7 @@ def _last(op: Operator, words: str, name: str, output: str, ones: bool) -> Candi
 
 # Outputs
 def moved(op: Operator, wrong: list[CaseRun]) -> Iterator[Candidate]:
-    """Outputs that are the right ones elsewhere: in another's place, reversed, transposed, shifted, cut, another input."""
+    """An output has the right numbers at other places (reversed, transposed, shifted, cut), or those of another output or input."""
     names = sorted({miss.output for one in wrong for miss in one.misses if miss.output in one.outputs})
     for name in names:
         for other in op.outputs:

@@ -137,7 +137,7 @@ def _by_length(some, others) -> Condition | None:
 
 
 def stands(law: Condition, runs: Iterable[tuple[Case, bool]]) -> bool:
-    """Whether a law says of every fresh run whether it is wrong, and chance would seldom say so of as many."""
+    """Whether a condition holds for exactly the wrong ones of some fresh runs, so many that chance would seldom do as well."""
     said = [(holds, wrong) for made, wrong in runs if (holds := law.holds(made)) is not None]
     return all(holds == wrong for holds, wrong in said) and comb(len(said), sum(wrong for _, wrong in said)) >= SELDOM
 

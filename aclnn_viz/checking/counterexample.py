@@ -111,7 +111,7 @@ def _wide(array: np.ndarray) -> np.ndarray:
 
 
 def shrink(found: CaseRun, tested: KernelUnderTest, seconds: float) -> CaseRun:
-    """Return the smallest and simplest case that counts on which the kernel is still wrong in one of the same outputs."""
+    """Return the smallest and simplest case of the scope on which the kernel is still wrong in one of the same outputs."""
     budget = Budget(seconds)
     wrong = {miss.output for miss in found.misses}
     plain = min(PLAIN, max(miss.excess for miss in found.misses))

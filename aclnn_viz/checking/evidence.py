@@ -54,7 +54,7 @@ class Coverage:
 
     @property
     def untried(self) -> list[str]:
-        """In words, each true of the cases that were added."""
+        """What no case contained, in words."""
         longest = ", ".join(f"{name} > {max(some):,}" for name, some in self.lengths.items())
         text = [message("tensors of more than {n:,} elements", n=self.elements), message("lengths beyond ({longest})", longest=longest)]
         missing = {name: first for name, some in self.lengths.items() if (first := _incomplete(some))}

@@ -1,4 +1,4 @@
-"""The reader's own kernel, mended: the edit of its source after which every case is right.
+"""Find the edit of the reader's own kernel after which it is right on every case.
 
 Where the source of a kernel can be read, and it computes with array libraries alone, each of its lines is edited, like those of a
 page. An edit counts only if the kernel is right with it on all cases that were run, and on fresh ones. Among the edits are
@@ -48,7 +48,7 @@ FUNCTIONS = {"sum": ("mean",), "mean": ("sum",), "floor": ("rint", "round", "cei
              "bfloat16": ("float32",), "int": ("abs",), "abs": ("int",), "minimum": ("maximum",), "maximum": ("minimum",)}
 NUMBERS = (0.25, 0.5, 1.0, 2.0)  # by which a constant may be off
 RATES = (0.5, 2.0, -1.0)
-LAST = ("inserted", "name", "multiplied")  # kinds of which there are many: tried after the others, in this order
+LAST = ("inserted", "name", "multiplied")  # kinds of edits that are tried last, in this order, as there are many of each
 EQUAL, SOME, FEW = 4, 6, 3
 MEMORY = 2**30  # bytes that edited kernels may allocate beyond what the process has
 IDLE, LONGER = re.compile(r"[+-] 0(?:\.0)?\b|[*/] 1(?:\.0)?\b"), 9
@@ -151,7 +151,7 @@ class Source:
             self._taken(value)
 
     def built(self, quick: bool = False) -> Callable:
-        """The kernel of the trees as they are; `quick` with NumPy's functions in the place of those of a library that compiles."""
+        """Compile the syntax trees as they are now, and return their kernel; `quick` with NumPy's functions in place of those of a library that compiles."""
         left = [TURNS]
 
         def bounded(items):

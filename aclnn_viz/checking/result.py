@@ -20,7 +20,7 @@ from aclnn_viz.checking.scope import DEPTHS, Depth, Scope
 from aclnn_viz.checking.tile_trials import Trials
 from aclnn_viz.checking.wrong_outputs import convention, depends, in_documented_form, wrong_conditions, wrong_forms, wrong_regions
 from aclnn_viz.operators.faults import faults
-from aclnn_viz.tables import as_html
+from aclnn_viz.tables import GREEN, RED, as_html
 from aclnn_viz.tiles.launching import Program
 from aclnn_viz.words.messages import language_here, linked, message, ntr, tr
 
@@ -179,7 +179,7 @@ class CheckResult:
 
     def _repr_html_(self) -> str:
         head, _, rest = str(self).partition("\n")
-        colour, sign = ("#3d9a5b", "✔") if self.passed else ("#d6455a", "✘")
+        colour, sign = (GREEN, "✔") if self.passed else (RED, "✘")
         rows = [(tr("judged on"), tr(self.scope))] * bool(self.scope)
         rows += [(tr("not supported"), str(self.unsupported))] * bool(self.unsupported.cases)
         rows += [(tr("the kernel"), tr(linked("{some}; {more}", self.misbehaviour)))] * bool(self.misbehaviour)

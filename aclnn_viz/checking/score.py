@@ -59,7 +59,7 @@ COMPUTED = ("float32", "float64")
 TAKEN = {"dtypes": ("float32", "float16", "bfloat16"), "beyond": True}  # a float32 kernel is wrong in float64
 SHARP = {"dtypes": ("float64",), "beyond": True}  # where two formulas that differ do not hide in a rounding
 ANEW = 11  # added to the seed of the cases with which an explanation is tried again
-PATIENT = 60.0  # seconds for a search, so that others who share the core do not end it by the clock; what takes more than
+PATIENT = 60.0  # seconds for a search, so that it ends in time on a core that is shared, too; what takes more than
 # a check has counts as unexplained
 DEEP, SMALL = 60, 2000  # cases of a deep check for mutants that the suite does not catch, and their greatest size
 

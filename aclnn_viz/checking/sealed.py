@@ -188,7 +188,7 @@ class Sealed:
 
     @property
     def alike(self) -> list[Message]:
-        """What all answers have in common."""
+        """What is odd about the answers and holds for each of them, as messages."""
         return [text for name, text in ALIKE.items() if self.counts[name] and self.counts[name] == self.counts["calls"]]
 
 

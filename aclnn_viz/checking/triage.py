@@ -1,13 +1,14 @@
 """`triage`: which backward calls of a dumped training run rounding explains, which the device's numerics, and which nothing.
 
-An entry of msProbe's layout is paired with its forward entry, which holds what went in. What PyTorch saved between them (a mean, a
-maximum) is in no entry: it follows from the forward page, whose rounding the judge then grants, too. `backward.output` lists the
-gradients of the last function that autograd recorded, so the API `cross_entropy` is judged as nll_loss. A module's entry names
-no attributes: those are taken with which the forward page gives the dumped output, and what their last digits may do is granted.
-An operator's `peer.py` says in `DUMPED` which calls are its own: by the name of an API or a module the parameters of PyTorch in
-their order, each with the vendor's name behind a colon where it is another; a name that is no vendor's does not count, one with
-"!" must be left out, and one with "=1" has that in all elements where it is. Behind that text may stand a function of what was
-found, which returns more.
+A backward entry of msProbe's layout is paired with its forward entry, which holds the inputs. What PyTorch saved between them (a
+mean, a maximum) is in no entry: the forward page computes it, and the judge allows for the rounding of that, too. `backward.output`
+lists the gradients of the last function that autograd recorded, so the API `cross_entropy` is judged as nll_loss. A module's entry
+names no attributes: the kit takes those with which the forward page gives the dumped output, and allows for their last digits.
+
+An operator's `peer.py` says in `DUMPED` which calls belong to it: {name of an API or a module: "its parameters in PyTorch's order"}.
+A parameter that the vendor calls otherwise has the vendor's name after a colon ("weight: gamma"). A parameter that the operator does
+not have is ignored; with "!" after its name a call that passes it is not judged; with "=1" it is 1 in all elements where the call
+passes none. In place of the text may stand a pair of it and a function, which returns further inputs.
 """
 
 import json

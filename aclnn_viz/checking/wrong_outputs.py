@@ -44,7 +44,7 @@ BITS = range(4, 16)  # of a result that was 16 bits wide on its way
 
 
 def wrong_forms(seen: Sequence[CaseRun]) -> list[str]:
-    """What does not fit, in words: each thing once, with one case's numbers, and in how many cases."""
+    """Names, shapes and formats that are not the documented ones, in words: each once, with an example and the number of cases."""
     found: dict[tuple, list[str]] = {}
     for one in seen:
         for miss in one.misses:

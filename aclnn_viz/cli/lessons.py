@@ -66,7 +66,7 @@ def copy(folder: Path) -> list[str]:
 
 
 def open_in_jupyterlab(folder: Path, page: str) -> None:
-    """Become a JupyterLab whose root is the folder and whose links all lead to the page."""
+    """Replace this process by a JupyterLab whose root is the folder and which opens the page."""
     # A folder of settings before the person's own ones: no question about news, for this JupyterLab only.
     searched = os.environ.get("JUPYTER_CONFIG_PATH")
     environment = os.environ | {"JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, (str(SETTINGS), searched)))}

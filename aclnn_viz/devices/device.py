@@ -89,7 +89,7 @@ class Process:
         return "aclFinalizeReference" if self.counted else None
 
     def leave(self, device_id: int) -> bool:
-        """Tell whether the device that is left is to be reset."""
+        """Return whether the device that was closed is to be reset."""
         self.sets[device_id] -= 1
         return not self.foreign and (self.counted or not self.sets[device_id])
 
@@ -395,7 +395,7 @@ def is_device(value) -> bool:
 
 
 class Closing:
-    """A device that holds nothing of the machine's: closed, by hand or by a `with` block, it only runs nothing more."""
+    """A device that holds no resource of this machine: once it is closed, it only refuses to run."""
 
     name: str
     closed = False

@@ -32,7 +32,7 @@ ABOUT = {name: name for name in (message("library"), message("place"), message("
 
 @contextmanager
 def quiet():
-    """Without what a library warns of, such as its speed."""
+    """Within it, warnings of a library, such as about its speed, are not shown."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -18,7 +18,7 @@ from aclnn_viz.cases import case, default
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.explorers import fields, lift, response
 from aclnn_viz.explorers.arrays import XP, double, element
-from aclnn_viz.explorers.gradients import computed_by
+from aclnn_viz.explorers.device import computed_by
 from aclnn_viz.explorers.state import StateError, choice, flag, real, vendors, whole
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.operators import registry

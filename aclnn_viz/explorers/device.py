@@ -1,4 +1,4 @@
-"""The device behind an explorer: an Atlas is kept open until the state names another device.
+"""The device of an explorer, and the gradients that it shows. An Atlas is kept open until the state names another device.
 
 A device belongs to the thread that opened it, and JupyterLab answers each widget in a thread of its own choice, so the
 device has a thread for itself.
@@ -15,6 +15,7 @@ from aclnn_viz.devices.device import ConstraintWarning, DeviceClosedError, answe
 from aclnn_viz.explorers.state import StateError
 from aclnn_viz.operators.plans import preset, run
 from aclnn_viz.operators.products import Version, product_of
+from aclnn_viz.words.messages import message
 
 
 def host(op):
@@ -94,3 +95,37 @@ class DeviceOfState:
         if self._open is not None:
             self._open.close()
             self._open = None
+
+
+def gradients(op, state, inputs: dict, backward) -> tuple[dict, tuple[str, ...]]:
+    """Return (outputs, notices) of `backward(state, inputs)`; in float64 those of the kit's own kernel.
+
+    For operators that take FLOAT16, BFLOAT16 and FLOAT32. Raises StateError where float64 is to run on a device.
+    """
+    if state.dtype != "float64":
+        return backward(state, inputs)
+    if state.device != "host" or state.plan == "device":
+        raise StateError("dtype", message("{name} takes float16, bfloat16 and float32", name=op.aclnn_name), "float64",
+                         message("choose one of them, or device host and precision documented"))
+    return op.backward(**inputs), (message("No product takes float64 for {name}: shown is this kit's own kernel.", name=op.aclnn_name),)
+
+
+def further(op, state, inputs: dict, backward) -> dict:
+    """Return the outputs for more inputs of a state whose own were accepted: to judge them again takes the host longer
+    than to compute them."""
+    if state.device != "host":
+        return backward(state, inputs)[0]
+    if state.plan == "device":
+        return run(op, preset(op, state.soc, state.cann), **inputs)
+    return op.backward(**inputs)
+
+
+def computed_by(state) -> str:
+    """Return who computed what is shown, in a few words."""
+    if state.dtype == "float64":
+        return message("this kit's kernel in float64")
+    if state.device != "host":
+        return message("the {device} device", device=state.device)
+    if state.plan == "documented":
+        return message("the host as {soc}, CANN {cann}, precision as documented", soc=state.soc, cann=state.cann)
+    return message("the host as {soc}, CANN {cann}, precision predicted for the product", soc=state.soc, cann=state.cann)

@@ -3,10 +3,10 @@
 What is varied: the operator and its output, the dtype, the shape and the size of the values; the precision plan (the
 kit's, or the one predicted for a product and a CANN version) and its pieces: the formats of products and of sums, the
 order of sums, how ties of the output round; and a fault, by kind. What is seen: the error in ulps of every element
-against its value, on an axis on which every number of the format has equal room, above the two envelopes of correct
-arithmetic in that plan, the rigorous one and the expected one; how many elements are 0, 1, 2, 3 and more ulps off; to
-whom each error is put down; what every acceptance standard says, and how much of what it allows is used; and one
-element beside four yardsticks.
+against its value, on an axis on which every number of the format takes the same space, above the two envelopes of correct
+arithmetic in that plan, the rigorous one and the expected one; how many elements are 0, 1, 2, 3 and more ulps off; the
+cause of each error; what every acceptance standard says, and how much of what it allows is used; and the error of one
+element beside four numbers that explain it.
 What is understood: an error is the format's (the output cannot be nearer), the input's (inputs one ulp away would do
 as much), the plan's (the sums and products of this precision) or a bug's (no correct arithmetic of this plan does it).
 Large ulps alone tell none of these apart, and the standards disagree because they do not ask.

@@ -1,7 +1,7 @@
-"""How the gradient of one element answers: the slope over its input, or where the gradient of each output goes.
+"""How one element's gradient depends on its input: the slope over that input, or where the gradient of each output goes.
 
 A backward page is linear in the gradient that comes in. With 1 for one output and 0 for all others it gives what this output brings
-to each element of the input, a row of the Jacobian. Where an element answers to itself alone, its slope is drawn over the input; of
+to each element of the input, a row of the Jacobian. Where an output depends on one element alone, its slope is drawn over that input; of
 rows (softmax, norms) the matrix of one row; of planes (sampling, padding, pooling) a matrix of each axis, which holds the taps.
 All of it is computed in float64 by the kit's own page, whatever computes the gradient in the other panels.
 """

@@ -1,4 +1,4 @@
-"""What the browser is given of the front end, and what it says by itself."""
+"""The front end as texts: its scripts and style sheet, which the browser is sent, and the words in them, translated."""
 
 import re
 from functools import cache
@@ -28,6 +28,6 @@ def style() -> str:
 
 
 def wording(names=SCRIPTS) -> dict:
-    """What scripts of the front end say by themselves, by its English, and in which language; nothing in English."""
+    """The messages in the scripts by their English text, and the language they are translated into; nothing where that is English."""
     said = {message: tr(message) for message in MESSAGE.findall(script(names)) if tr(message) != message}
     return {"lang": language_here(), "texts": said} if said else {}

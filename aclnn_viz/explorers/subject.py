@@ -1,4 +1,4 @@
-"""The subject of an explorer: what may be moved, what is computed of it, and the picture of that."""
+"""What an explorer is made of: its state (what a person may move), and functions from state to data, and from data to picture."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

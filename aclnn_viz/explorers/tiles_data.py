@@ -43,7 +43,7 @@ MOST = 1 << 15  # elements, so that an answer comes at once
 
 @dataclass(frozen=True)
 class Machine:
-    """What decides which program runs, on what; explorers add what of it is drawn."""
+    """The choices that decide which program runs, and on what; explorers add those of what is drawn."""
 
     program: str = choice(next(iter(PROGRAMS)), {name: name for name in PROGRAMS}, "program", "Program")
     fault: str = choice("none", {"none": "none"} | {name: fault.name for name, fault in FAULTS.items()}, "fault",
@@ -120,7 +120,7 @@ class Owned:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What a state does, whichever core and step of it are looked at."""
+    """The run of a state, the same for every core and step that is looked at."""
 
     program: tiles.Program
     run: tiles.Run

@@ -33,7 +33,7 @@ LINE = 42  # columns of a line of words: in small letters they fit also if they 
 
 @dataclass(frozen=True)
 class Row:
-    """Calls of one function that follow each other and ended alike: the first one, and how many."""
+    """Successive calls of one function with the same status: the first of them, and how many there are."""
 
     first: int
     count: int
@@ -103,7 +103,7 @@ def calls(data: Data) -> Panel:
 
 
 def lifetimes(found: list[Row]) -> list[tuple[str, int | None, int | None, bool]]:
-    """(name, first row, last row, left over) of what the calls keep alive; no rows when it never came to life.
+    """(name, first row, last row, left over) of what the calls keep alive; the rows are None for what was never made.
 
     What the program does not give back lives until the device is reset or the process ends.
     """

@@ -147,7 +147,7 @@ class Explorer(anywidget.AnyWidget):
         Raises ValueError for another kind, StateError while no state has been good.
         """
         if not isinstance(kind, str) or kind not in (*lift.TEXTS, "png", "svg"):
-            raise ValueError(problem("a state is lifted as link, cell, test, cpp, png or svg", shown(kind), "choose one"))
+            raise ValueError(problem("a state is exported as link, cell, test, cpp, png or svg", shown(kind), "choose one"))
         self._drawn()
         if kind in lift.TEXTS:
             return lift.TEXTS[kind](self.subject, self.data.state)

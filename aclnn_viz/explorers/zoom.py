@@ -40,7 +40,7 @@ HOME = next(name for name in FIRST if len(operator_of(Machine(name)).outputs) > 
 
 @dataclass(frozen=True)
 class Look:
-    """What of a run is looked at."""
+    """The part of a run that is shown: the level, the term and its element."""
 
     level: str = choice("formula", LEVELS, "level", "Look at")
     term: int = choice(-1, {-1: message("the first output")} | {k: message("{formula}", formula=label) for k, (_, label) in enumerate(TERMS)}, meant("term", "term of a formula"), "Look at", of="program",
@@ -60,7 +60,7 @@ class State(Machine, Look):
 
 
 def picked(which, options: int, make):
-    """What `make` makes of a number, or of all that it may be where it moves."""
+    """Return make(number); where the number moves, a choice between make(0), make(1), ... of all numbers that it may be."""
     return make(int(which)) if isinstance(which, STILL) else Choice(which, tuple(map(make, range(options))))
 
 

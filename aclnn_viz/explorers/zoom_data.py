@@ -1,9 +1,9 @@
 """The numbers of a zoom: the terms of a backward page, what each step adds to their errors, and what the instructions of tiles wrote.
 
-An element of the first output is looked at; a term has the element that belongs to it, and shows its own elements, each once.
-The page runs again and again, its first steps with the numbers of their format and all others in float64. The difference of two
-such runs is what the rounding of one step adds, and these parts add up to the whole error. The tile machine runs the same
-inputs; what an instruction wrote is a term where it holds the numbers of that term.
+The reader chooses an element of the first output; in each term the element that belongs to it is marked. The page runs once for each
+step: the steps up to it with numbers rounded to their format, all later ones in float64. The difference of two such runs is what the
+rounding of one step adds, and these parts add up to the whole error. The tile machine runs the same inputs; what an instruction
+wrote is shown with the term whose numbers it holds.
 """
 
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class Shown(NamedTuple):
 
     @property
     def clicks(self) -> list[tuple]:
-        """What a click on each of its elements sets: the element of the first output, as far as it says which."""
+        """For each element of the term, which row and column of the first output a click on it chooses."""
         rows, columns = self.size
         return [(("row", int(r)),) * (rows > 1) + (("column", int(c)),) * (columns > 1) for r in self.firsts[0] for c in self.firsts[1]]
 

@@ -54,12 +54,12 @@ class Attribute:
 
     @classmethod
     def of_lengths(cls, formula: str) -> "Attribute":
-        """What a formula of lengths says already: a case fills it in, and any other value is refused."""
+        """An attribute whose value a formula of lengths gives: a case fills it in, and any other value is refused."""
         return cls("int64_t", low=formula, high=formula, seen=False)
 
     @property
     def follows(self) -> bool:
-        """Whether lengths give it."""
+        """Whether lengths give the value."""
         return isinstance(self.low, str) and self.low == self.high
 
 
@@ -316,7 +316,7 @@ class Operator:
 
     @cached_property
     def kept(self) -> dict[str, str]:
-        """The gradients of tensors that are broadcast along single axes: the page gets those as they are, and sums."""
+        """The gradients of tensors that are broadcast along single axes: the page gets these tensors as they are, and sums itself."""
         return {out: of for out, of in self.gradient_of.items()
                 if any(one.stretched and not one.starred for one in choices(self.tensors[out].shape))}
 

@@ -1,4 +1,4 @@
-"""Where the files of an operator are: in one folder, of the kit or of a person, that holds a page and a declaration.
+"""Find the files of an operator: one folder, in the kit or elsewhere, that holds a page and a declaration.
 
 A folder of the kit has its derivation among the chapters of `derivations` and its reference among the tests. For each
 file that is not required a default stands in.
@@ -89,7 +89,7 @@ def open_folder(folder: str | Path) -> str:
 
 
 def forget(name: str) -> None:
-    """Let the operator of a folder that cannot be used stand in nobody's way, nor its files as they were read when they are mended."""
+    """Forget the operator of a folder and its modules: another may have its name, and files that were mended are read anew."""
     del _outside[name]
     module.cache_clear()
     for one in [one for one in sys.modules if f"{one}.".startswith(f"{OUTSIDE}{name}.")]:

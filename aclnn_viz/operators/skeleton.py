@@ -51,7 +51,7 @@ from aclnn_viz.operators.products import {products}
 from . import page
 
 OPERATOR = Operator(
-    name="{name}", page=page, chapter=99,
+    name="{name}", page=page,
     prototype="""aclnnStatus {function}(
         {prototype});""",
     header="{header}", library="{library}",{c_names}  # {mark}: the header under aclnnop/ and the vendor's repository

@@ -1,4 +1,4 @@
-"""`judge`: the errors of any number of implementations on one case, with everything that says what they mean."""
+"""`judge`: the errors of any number of implementations on one case, beside truth, envelope, measures and standards."""
 
 from contextlib import ExitStack
 from dataclasses import dataclass

@@ -143,7 +143,7 @@ class Box:
 
 @dataclass(frozen=True, eq=False)
 class Spots:
-    """Places from (x0, y0) to (x1, y1), each (n,), that are not drawn: the pointer is told the text of the one below it, of `texts`.
+    """Places from (x0, y0) to (x1, y1), each (n,), that are not drawn; the one under the pointer shows its text of `texts`.
 
     A click there sets fields of the state, (field, value) pairs each, of `sets`; none where it is empty.
     """

@@ -1,4 +1,4 @@
-"""The colours of all pictures: perceptually uniform maps, and kinds that also differ in shape and dash, from `drawing.toml`."""
+"""The colours of all pictures, from `drawing.toml`: perceptually uniform maps, and kinds of marks, which differ in shape, too."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Pictures of puzzles: what is wanted as a curve, or which inputs one output is made of; symptoms of broken kernels.
+"""Pictures of puzzles: the wanted function as a curve, or which inputs one output is made of; and symptoms of detective cases.
 
 Which inputs are read is recorded: the kernel runs over arrays whose elements know what they were made of.
 """

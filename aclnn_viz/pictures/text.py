@@ -1,7 +1,7 @@
 """Numbers in the text of pictures: how many digits, and how infinities, nans and powers of ten are written.
 
-NumPy's numbers and Python's stand still, and their texts are finished. Any other array without axes moves, and what is
-written of it remembers it.
+A number of Python or NumPy gives a finished text. In a picture that is traced a number is an array without axes whose value is not
+known yet (it *moves*): its text keeps the array, and is filled in where the picture is shown.
 """
 
 import numpy as np

@@ -66,7 +66,7 @@ class Derivation:
 
 
 def derive(forward, wrt, saved=(), shapes=None, labels=None) -> Derivation:
-    """As the `derive` of the package."""
+    """Derive a backward page; `derive` of the package describes arguments and result."""
     labels = {} if labels is None else labels
     taken = _checked(forward, wrt, saved, shapes, labels)
     paths, todo = [], [()]

@@ -20,7 +20,7 @@ from aclnn_viz.operators.products import WITH_BFLOAT16
 from . import page
 
 OPERATOR = Operator(
-    name="{name}", page=page, chapter=99,
+    name="{name}", page=page,
     prototype="""aclnnStatus {aclnn_name}GetWorkspaceSize(
         {prototype},
         uint64_t *workspaceSize, aclOpExecutor **executor);""",

@@ -1,4 +1,4 @@
-"""A forward page noted down: each array is what it was made of, so that its gradient can be written.
+"""A forward page recorded as a graph: each array keeps the operation and the arrays that it was made of, so that gradients can be written.
 
 Arithmetic of single entries is kept as a SymPy expression in which a symbol stands for a whole array; everything else is an
 operation by itself. Equal work is the same array. What the page's own Python asks is answered by `decide`.

@@ -111,7 +111,7 @@ class Result:
 
 
 def prove(what, *, shapes=None, labels=None, page=None) -> Result:
-    """As the `prove` of the package."""
+    """Prove a backward pass; `prove` of the package describes arguments and result."""
     if isinstance(what, tuple) and len(what) == 2 and all(map(callable, what)):
         need(shapes, dict, "two functions need shapes=", 'pass such as {"x": ("r", "n")}')
         name, found = " and ".join(f.__name__ for f in what), of_functions(*what, shapes, labels or {})

@@ -1,4 +1,4 @@
-"""From a noted forward page to its gradients: the chain rule, backwards, each array after all that were made of it."""
+"""The gradients of a recorded forward page, by the chain rule backwards: each array comes after all arrays that were made of it."""
 
 from collections import defaultdict
 

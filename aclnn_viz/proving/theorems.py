@@ -100,7 +100,7 @@ def _walked(traced, of, at, naming, claim):
         given, sizes = todo.pop()
         tried += 1
         if tried > MAX_CASES:
-            raise Refused(f"more than {MAX_CASES} ways in which numbers compare")
+            raise Refused(f"more than {MAX_CASES} combinations of signs of the compared numbers")
         path = Path(of, entry, Still(traced, frozenset(sizes.items()), naming), given, traced.known, sizes)
         try:
             found = claim(path)
@@ -171,18 +171,18 @@ def _of_parts(traced, output, of, piece, index, at, path, whole):
 
 
 class Apart(Exception):
-    """Nothing is made of the entry alone, or not in its own row."""
+    """The short form of a claim, with unknown functions of one entry, does not apply: the claim is proved as it is."""
 
 
 class OneOrMore(Exception):
-    """Whether something moves depends on whether this size is 1."""
+    """An entry depends on the moved one only if this size is 1, or only if it is not: both cases are to be proved."""
 
     def __init__(self, size):
         self.size = size
 
 
 class Impossible(Exception):
-    """Numbers cannot compare so."""
+    """No numbers have these signs: the case has nothing to prove."""
 
 
 class Path:
@@ -401,7 +401,7 @@ def _loss(traced, of, entry, path):
             path.open = {q for i in index for q in i} - set(places)
             e = path.settled(piece.at(piece.axes, index))
             if any(_places(e, entry, traced.xp.views).get(q, k) != k for q, k in places.items()):
-                raise Refused("rows meet only where numbers compare in one way, which is not known")
+                raise Refused("whether two rows share an entry depends on a comparison whose outcome is not known")
             limits = [(q, S.Zero, n - 1) for i, axis in zip(index, piece.axes) for q, n in zip(i, axis) if q not in places]
             term = substitute(up.at(up.axes, at) * e, path.rows)
             terms.append(Sum(term, *limits) if limits else term)

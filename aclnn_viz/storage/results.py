@@ -1,7 +1,7 @@
 """Write files and folders whole or not at all, and never over what the kit did not make.
 
-A result grows under a name of its own beside its place, reaches the disk, and takes its place in one step. What a killed
-process left of one is removed by the next that writes to the same place: a lock shows whether somebody still writes.
+A result is written under a temporary name beside its place, flushed to the disk, and renamed in one step. What a killed process
+left is removed by the next one that writes to the same place; a lock shows whether somebody still writes.
 """
 
 import os

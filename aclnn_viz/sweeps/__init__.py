@@ -1,4 +1,4 @@
-"""All of it, on many machines: lazy recipes, a ledger that is never written twice, reports of what changed."""
+"""Many cases on many machines: recipes that are drawn when they are run, a store with one row for each case, reports of what changed."""
 
 from aclnn_viz.sweeps.reporting import Report, report
 from aclnn_viz.sweeps.sweeping import Swept, sweep

@@ -1,4 +1,4 @@
-"""What a sweep runs on: a device or a kernel, described so that every worker on every machine opens the same.
+"""The device or the kernel that a sweep runs on, described so that every worker on every machine opens the same one.
 
 `kit` names the version and the sources of the kit, so that results of an edited kit are not taken for those of another. A process that opens
 an Atlas claims its card first, by a lock on a file, which the operating system gives back whatever ends the process.

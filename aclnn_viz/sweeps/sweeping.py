@@ -24,7 +24,7 @@ from aclnn_viz.sweeps.recipes import Source, draw, given, source
 from aclnn_viz.sweeps.findings import counted
 from aclnn_viz.sweeps.work import DIED, WRONG, Row, died, identity, work
 from aclnn_viz.sweeps.workers import Crew, crew
-from aclnn_viz.tables import as_html
+from aclnn_viz.tables import GREEN, RED, as_html
 from aclnn_viz.words.messages import kept, linked, message, tr
 
 SECONDS = 0.5  # a unit of work should take about so long
@@ -159,7 +159,7 @@ class Swept:
 
     def _repr_html_(self) -> str:
         title, about, *more = str(self).splitlines()
-        return as_html(title, (), [], [about, *more], mark="#3d9a5b" if self.passed else "#d6455a")
+        return as_html(title, (), [], [about, *more], mark=GREEN if self.passed else RED)
 
     def to_json(self) -> dict:
         return {"passed": self.passed, "store": self.store, "kit": self.run.kit, "device": self.run.device,

@@ -1,4 +1,4 @@
-"""Who works: this process, processes of its own, or any executor, such as that of a cluster of dask's."""
+"""The workers of a sweep: this process, processes that it starts, or any executor, such as that of a dask cluster."""
 
 import os
 import threading
@@ -16,7 +16,7 @@ AHEAD = 4  # units of work that wait for each worker: none is idle, and no more 
 
 
 class Here(Executor):
-    """This process, one unit at a time."""
+    """An executor that works in this process, one unit at a time."""
 
     def submit(self, function, /, *arguments, **named):
         future = Future()
@@ -32,7 +32,7 @@ class Here(Executor):
 
 @dataclass
 class Crew:
-    """An executor, how many units may wait in it, and how to make another one when its workers died, if that is known."""
+    """An executor, how many units of work may wait in it, and, where that is known, how to make another one when its workers died."""
 
     executor: Executor
     window: Callable[[], int]

@@ -1,8 +1,9 @@
 """Ascend C sources on the tile machine: compiled against a header of our own, each core a process, every call done here.
 
-A kernel in C++ computes nothing itself. It notes its calls in shared memory, each with the file and the line that made it, and
-they are those of the tile programs in Python; the machine is the same, and so are hazards, orders and traces. A core goes on until
-it needs an answer, or may look at global memory, which is shared, too, so that pointers to it are real. A core that crashes, exits or never ends is a hazard at the line of its last call.
+A kernel in C++ computes nothing itself. It writes its calls into shared memory, each with the file and line that made it; the
+machine executes them like those of a tile program in Python, with the same hazards, orders and traces. A core waits for the machine
+only where it needs an answer, or where it may read global memory. That is shared memory, too, so pointers into it are real. A core
+that crashes, exits or never ends is a hazard at the line of its last call.
 """
 
 import math
@@ -44,14 +45,14 @@ from aclnn_viz.words.messages import Message, message, tr
 
 INCLUDE = Path(__file__).parent / "include"
 SOURCES = (".cpp", ".cc", ".cxx", ".asc")
-# Sources leave out what only the device has, launches among it, where these macros say that a CPU runs them.
+# With these macros, which say that a CPU runs it, a source leaves out what only the device has, such as launches.
 FLAGS = ("-std=c++17", "-O0", "-w", "-Wno-narrowing", "-DASCENDC_CPU_DEBUG=1", "-D__CCE_KT_TEST__=1")
 SECONDS, BYTES = 60.0, 4 << 30  # a launch may take so long, and a core so much memory
 STARTS = 10.0  # seconds until the first entry can be called
 PRINTED = 1 << 16  # bytes that are shown of what a kernel prints
 APART = 1 << 16  # bytes between tensors in global memory, so that an address beyond one lies in none
 CALLS = 1 << 16  # bytes in which a core notes its calls, behind global memory
-# Functions of C's library after which entries are called, and which they would declare anew.
+# Names of C's library that entries have as well: such an entry is renamed.
 OF_C = {*dir(math), *("abs div drem fdim fmax fmin index j0 j1 jn ldiv link logb nearbyint pipe read remainder remove rename rint round "
                       "scalb select significand sync tgamma time write y0 y1 yn").split()}
 # What start.h and kernel_operator.h number: formats, enumerations, parameters.
@@ -145,7 +146,7 @@ def _tiling_of(file: Path, names: tuple[str, ...]) -> str:
     host, text = found[op := fitting[0]]
     given = '#include "kernel_tiling/kernel_tiling.h"\n'
     if host.name not in (Path(one).name for one in re.findall(r'#\s*include\s*"(.*?)"', file.read_text("utf-8", "replace"))):
-        parts = "\n".join(one[0] for one in DEFINED.finditer(text))  # nothing of the host beside it, which the kernel cannot compile
+        parts = "\n".join(one[0] for one in DEFINED.finditer(text))  # without the host's code beside it, which the kernel cannot compile
         name = next(name for registered, name in REGISTERED.findall(text) if registered == op)
         given += f"namespace optiling {{\n{parts}\nREGISTER_TILING_DATA_CLASS({op}, {name})\n}}\n"
     return f"{given}namespace optiling {{}}\nusing namespace optiling;\n#define RegisteredTiling Registered{op}\n"

@@ -215,5 +215,5 @@ def GetPhyAddr(tensor) -> int:
 
 
 def Absent(name: str, what: str):
-    """Stop at a form of a call that the kit does not run."""
+    """Stop the core: the kit does not run this form of a call."""
     current().stop("format", message("{name}: {what}", name=name, what=what))

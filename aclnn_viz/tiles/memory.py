@@ -120,11 +120,11 @@ class UnifiedBuffer:
         return WRITTEN if self.marks.find(PADDING, span.start, end) < 0 else PADDING
 
     def give_back(self):
-        """Leave the memory, which nobody looks at any more, to another core: new pages cost more than most kernels."""
+        """Keep the memory for another core, as nobody reads it any more: to allocate new pages takes longer than most kernels."""
         _spare[self.size].append((self.bytes, self.marks))
 
     def forget(self, start: int, end: int):
-        """What AllocTensor hands out holds anything."""
+        """Mark the bytes as not written: AllocTensor promises nothing about their content."""
         self.state[start:end] = UNWRITTEN
 
 

@@ -140,7 +140,7 @@ class LocalTensor(Tensor):
             return found
         span, _ = found = self.part(name, writing, count * self.dtype.itemsize)
         if self.start % BLOCK == 0 and self.block.start <= self.start and span.end <= self.end:
-            core.ub.operands[key] = found  # in which nothing was wrong
+            core.ub.operands[key] = found  # it passed all checks
         return found
 
 

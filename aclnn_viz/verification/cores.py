@@ -1,4 +1,4 @@
-"""The checks of the verification on all cores of this machine."""
+"""Run the checks of `verify` on all cores of this machine, a process a core."""
 
 import gc
 import multiprocessing

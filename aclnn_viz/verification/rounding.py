@@ -1,7 +1,7 @@
-"""A kernel against truth: float32 within 8 u S, 16 bits within one step of the format or that bound.
+"""Compare a kernel with truth: float32 within 8 u S, 16 bits within one step of the format or that bound.
 
-8 u S bounds the roundings of the kit's own arithmetic, as `aclnn_viz.accuracy` adds them up for each element. What is
-tried follows from the declaration of the operator.
+u is the unit roundoff of the type that is computed in; S is such that 8 u S bounds the roundings of the kit's own
+arithmetic in one element, as `aclnn_viz.accuracy` adds them up. Which cases are tried follows from the declaration.
 """
 
 from collections.abc import Callable, Mapping

@@ -49,7 +49,7 @@ class Number(Moving):
 
 @dataclass(frozen=True, eq=False)
 class Choice(Moving):
-    """That of several options whose number an array without axes is."""
+    """One of several options; an array without axes holds its number."""
 
     which: object
     options: tuple

@@ -1,4 +1,4 @@
-"""Functions that SymPy lacks and derivations need."""
+"""Rounding to the nearest integer, ties to even, as a function of SymPy: derivations of nearest neighbours need it."""
 
 from sympy import Function, Integer, Rational, floor
 

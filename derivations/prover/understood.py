@@ -1,4 +1,4 @@
-"""Which expressions the algebra knows: every function has a known meaning, every sum runs over integers."""
+"""Check that the algebra knows an expression: each function has a known meaning, each sum runs over integers."""
 
 from sympy import (
     ITE,

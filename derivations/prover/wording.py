@@ -1,4 +1,4 @@
-"""The sentences of derivations, in the language of aclnn_viz where that is loaded; nothing here imports it."""
+"""Sentences of derivations: in the language of aclnn_viz where that is loaded, else in English; nothing here imports it."""
 
 import sys
 

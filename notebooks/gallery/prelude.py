@@ -1,4 +1,4 @@
-"""Run first in the kernel that makes the committed outputs: what is moved by hand becomes a still, figures get words."""
+"""Code that runs first in the kernel that makes the committed outputs: explorers become still pictures, figures get a description."""
 
 get_ipython().reset()  # noqa: F821, a kernel may have run another lesson
 

@@ -135,6 +135,13 @@ def test_scatter_add_adds_equal_indices_in_every_channel(dtype):
     assert out.tolist() == [[4, 1, 2, 5], [44, 5, 6, 27]] and out.dtype == dtype
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_where_takes_a_number_on_either_side(dtype):
+    xp, x = NumPyArrays(), np.array([1, 3], dtype)
+    for out, wanted in (xp.where(x > 2.0, x, 0.5), [0.5, 3]), (xp.where(x > 2.0, 0.5, x), [1, 0.5]):
+        assert out.tolist() == wanted and out.dtype == dtype
+
+
 @pytest.mark.soak
 def test_memory_of_a_large_rms_norm_stays_below_64_mib():
     inputs = case("rms_norm", dtype="bfloat16", shape=(4096, 4096)).inputs

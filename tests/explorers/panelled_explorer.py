@@ -1,4 +1,4 @@
-"""What every explorer made of panels must do: its controls move the picture, and its state can be lifted out."""
+"""What every explorer made of panels must do: its controls move the picture, and its state can be exported."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The explorer that any operator has: every control answers, the numbers are right, everything can be lifted out."""
+"""The explorer that any operator has: every control answers, the numbers are right, every state can be exported."""
 
 import numpy as np
 import pytest

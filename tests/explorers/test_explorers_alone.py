@@ -1,4 +1,4 @@
-"""Every explorer without a browser: each control answers, its panels fit, and its state is lifted out in every form."""
+"""Every explorer without a browser: each control answers, its panels fit, and its state is exported in every form."""
 
 import pytest
 from aclnn_viz import explore

@@ -192,7 +192,7 @@ def test_an_unknown_value_is_refused_and_nothing_changes(explorer):
 
 
 def test_what_has_no_picture_is_not_lifted_out(explorer):
-    with pytest.raises(ValueError, match="a state is lifted as link, cell, test, cpp, png or svg: got 'jpg'; choose one"):
+    with pytest.raises(ValueError, match="a state is exported as link, cell, test, cpp, png or svg: got 'jpg'; choose one"):
         explorer.lifted("jpg")
     explorer.close()
     with pytest.raises(ValueError, match="what is exported must have a picture: got a state without one; open"):

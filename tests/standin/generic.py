@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from aclnn_viz.acl.protocol import RUNTIME, Function, phases
-from aclnn_viz.operators import Operator, operator
+from aclnn_viz.operators import Operator, operator, registry
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.operators.parameters import ARRAYS
 from machine import taught
@@ -23,8 +23,8 @@ def without_their_own() -> list[Operator]:
 
 
 def there() -> list[Operator]:
-    """The operators that the stand-in has; swish takes a scalar."""
-    return [*taught(), operator("swish")]
+    """The operators that the stand-in has: swish, which takes a scalar, and those of opened folders among them."""
+    return [*taught(), operator("swish"), *map(operator, registry.outside())]
 
 
 def functions() -> list[Function]:

@@ -284,7 +284,7 @@ def test_the_header_numbers_what_the_machine_numbers():
     for kind, choice in enumerate(CHOICES):
         members = [getattr(one, "name", None) for one in choice]
         name = "pipe_t" if members[0] is None else type(choice[0]).__name__
-        listed = re.search(rf"enum (?:class )?{name} {{(.*?)}}", HEADER)[1].replace(" ", "").split(",")
+        listed = re.sub(r"\s", "", re.search(rf"enum (?:class )?{name} {{(.*?)}}", HEADER, re.DOTALL)[1]).split(",")
         wanted = names.get(name, members)
         assert listed[:len(wanted)] == wanted and set(re.findall(r"Choice<(\d), (?:HardEvent|TPosition|\w+)>", HEADER)) >= {str(kind)}
     for kind, params in enumerate(PARAMETERS):

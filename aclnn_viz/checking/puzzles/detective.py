@@ -18,6 +18,7 @@ from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.operators.faults.fault import faulty_kernel
+from aclnn_viz.tables import GREEN, GREY
 from aclnn_viz.words.messages import kept, message, named, tr
 
 
@@ -30,7 +31,7 @@ class Answer(Reply):
     note: str = ""
 
     def _repr_html_(self) -> str:
-        colour, sign = ("#1b7837", "✔") if self.right else ("#7f7f7f", "…")
+        colour, sign = (GREEN, "✔") if self.right else (GREY, "…")
         return (f'<div style="border-left: 4px solid {colour}; padding-left: 0.8em"><pre>{sign} '
                 f"{html.escape(str(self))}</pre></div>")
 

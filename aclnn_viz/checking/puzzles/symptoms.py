@@ -1,4 +1,4 @@
-"""What a puzzle shows of a kernel whose fault is to be found: failing experiments, places of errors, standards that refuse it."""
+"""The symptoms that a detective case shows of its broken kernel: failing experiments, places of errors, standards that refuse it."""
 
 import html
 from dataclasses import dataclass

@@ -22,6 +22,7 @@ from aclnn_viz.checking.puzzles.solutions import solution_of
 from aclnn_viz.checking.wrong_outputs import likeness
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
+from aclnn_viz.tables import GREEN, GREY, RED
 from aclnn_viz.words.messages import english, linked, message, tr
 
 CLOSE = 1e-9  # of the largest element: far above float64 rounding of these sums, far below any mistake
@@ -79,7 +80,7 @@ class PuzzleResult(Reply):
 
     def _repr_html_(self) -> str:
         head, _, rest = str(self).partition("\n")
-        colour, sign = ("#1b7837", "✔") if self.passed else ("#b2182b", "✘") if self.begun else ("#7f7f7f", "…")
+        colour, sign = (GREEN, "✔") if self.passed else (RED, "✘") if self.begun else (GREY, "…")
         return (f'<div style="border-left: 4px solid {colour}; padding-left: 0.8em"><strong>{sign} {html.escape(head)}'
                 f"</strong><pre>{html.escape(rest)}</pre></div>")
 

@@ -97,7 +97,7 @@ function makeLifts(model, parent, before) {
   const lifts = [["link", tr("Copy link")], ["cell", tr("Copy as cell")], ["test", tr("Copy as test")], ["cpp", tr("Copy as C++")],
     ["png", tr("Save PNG")], ["svg", tr("Save SVG")]];
   const status = element("span", { role: "status" });
-  const text = element("textarea", { readOnly: true, hidden: true, rows: 8, "aria-label": tr("lifted out text") });
+  const text = element("textarea", { readOnly: true, hidden: true, rows: 8, "aria-label": tr("exported text") });
   const bar = element("div", { class: "ae-lifts" });
   for (const [kind, label] of lifts) {
     const button = element("button", { type: "button", "data-lift": kind }, label);

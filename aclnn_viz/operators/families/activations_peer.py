@@ -1,8 +1,8 @@
-"""What activations share in PyTorch."""
+"""What the `peer.py` of several activations share: 16-bit tensors computed in float32, and gradients of halves."""
 
 
 def wide(tensor):
-    """A tensor of 16 bits in float32, as ATen's own functions compute: what several of them make is rounded once."""
+    """Return a tensor of 16 bits as float32, so that several functions of ATen in a row round to 16 bits once, at the end."""
     return tensor.float() if tensor.element_size() == 2 else tensor
 
 

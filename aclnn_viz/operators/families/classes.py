@@ -1,4 +1,4 @@
-"""What operators with class targets share: a target is a class of its row, or the number that is passed over."""
+"""What operators with class targets share: a target is the class of its row, or the number that marks a row to be ignored."""
 
 from collections.abc import Callable
 

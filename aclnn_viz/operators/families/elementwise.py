@@ -1,4 +1,4 @@
-"""How activations and losses are declared: what acts on each element, and a gradient of the shape of the input."""
+"""Declarations of activations and losses: they act on each element, and the gradient has the shape of the input."""
 
 import re
 

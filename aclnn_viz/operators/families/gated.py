@@ -1,4 +1,4 @@
-"""What gated linear units share: how they are declared. x is cut in halves a and b along dim."""
+"""The declaration that gated linear units share: x is cut in halves a and b along dim, and y is half as long."""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 

@@ -1,6 +1,7 @@
-"""What operators share whose outputs are sums of a few elements of planes (planes, H, W): taps of rows and of columns.
+"""What paddings and interpolations of planes (planes, H, W) share: each output is a weighted sum of a few elements, its taps.
 
-A tap is, for each output along an axis, the place of one element on that axis, and its weight, None where that is 1.
+Taps are given along rows and along columns: for each output place the index of one element on that axis, and its weight, None where
+that is 1.
 """
 
 from fractions import Fraction

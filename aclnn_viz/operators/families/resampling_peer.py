@@ -1,4 +1,4 @@
-"""What resampling shares in PyTorch: scales of interpolate, which says by them how many places there are."""
+"""The scales that PyTorch's interpolate takes: it computes the size of the output from them, so they must agree with outputSize."""
 
 from math import floor
 
@@ -8,7 +8,7 @@ REFUSED = ("PyTorch's interpolate makes floor(length * scale) places",)
 
 
 def given_scales(outputSize, inputSize, scales):
-    """The scales, None in the place of those that are not above 0."""
+    """Return the scales, None for those that are not above 0; NotSupported where PyTorch would make an output of another size."""
     made = [floor(length * scale) if scale > 0.0 else places for length, places, scale in zip(inputSize[2:], outputSize, scales)]
     if made != list(outputSize):
         raise NotSupported(problem(REFUSED[0], f"outputSize {outputSize} for {made}", "pass these, or no scales"))

@@ -133,7 +133,7 @@ def _dropped(statement: ast.stmt) -> Iterator[Change]:
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
             used = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
-            if name in used:  # the value of before stays
+            if name in used:  # the name keeps its earlier value
                 yield Change("statement", statement, {"value": ast.Name(name, ast.Load())}, drops=True)
             yield Change("operator", statement, {"value": ast.UnaryOp(ast.USub(), value)})
         case ast.Assign(targets=[ast.Tuple(elts=[ast.Name(id=first), ast.Name(id=second)])]):

@@ -1,4 +1,4 @@
-"""A page written out: what its backward calls and names stands in its place, and products of sums are sums of products.
+"""The backward of a page as one expression: calls and names are replaced by what they stand for, products of sums by sums of products.
 
 A kernel that is arranged otherwise than the page has other expressions in which to be wrong. Written out, the page has most of them:
 each factor of each term can be forgotten, inverted, rounded or mistaken by itself, or wherever it occurs.

@@ -14,8 +14,7 @@ import numpy as np
 from aclnn_viz.cases import case
 from aclnn_viz.explorers import fields
 from aclnn_viz.explorers.arrays import XP, double, element
-from aclnn_viz.explorers.device import host
-from aclnn_viz.explorers.gradients import computed_by, gradients
+from aclnn_viz.explorers.device import computed_by, gradients, host
 from aclnn_viz.explorers.state import check_indices, choice, real, vendors, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.flash_attention_score import page

@@ -19,8 +19,7 @@ import numpy as np
 from aclnn_viz.dtypes import FORMATS, float_format, ordinals, round_to
 from aclnn_viz.explorers import fields
 from aclnn_viz.explorers.arrays import XP, double
-from aclnn_viz.explorers.device import host
-from aclnn_viz.explorers.gradients import computed_by, further, gradients
+from aclnn_viz.explorers.device import computed_by, further, gradients, host
 from aclnn_viz.explorers.state import choice, fixed, real, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.pictures.ordinal_axis import value_at

@@ -1,5 +1,5 @@
-"""Puzzles on the gradient of hardswish: three pieces, two kinks, one rounding; and, in tiles, how many, how long,
-whose, and how the last one leaves.
+"""Puzzles on the gradient of hardswish: three pieces, two kinks, one rounding; and on its tiles: how many there are, how
+long each is, which core has it, and how the last one is stored.
 """
 
 from functools import partial

@@ -18,8 +18,7 @@ from aclnn_viz.arrays.plan import BLOCKED, PAIRWISE, SEQUENTIAL, Plan
 from aclnn_viz.dtypes import FORMATS, round_to
 from aclnn_viz.explorers import fields
 from aclnn_viz.explorers.arrays import XP, double, element
-from aclnn_viz.explorers.device import host
-from aclnn_viz.explorers.gradients import computed_by, further, gradients
+from aclnn_viz.explorers.device import computed_by, further, gradients, host
 from aclnn_viz.explorers.state import StateError, check_indices, choice, real, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import run

@@ -1,4 +1,4 @@
-"""Scaled masked softmax in PyTorch: ATen's backward of softmax, and what is masked by hand."""
+"""Scaled masked softmax in PyTorch: ATen's backward of softmax, then the scale, and 0 where an element is masked."""
 
 
 def in_torch(torch, gradOutput, y, mask, scale, fixTriuMask):

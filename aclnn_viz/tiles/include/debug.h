@@ -29,7 +29,9 @@ inline void debug(const char *handler) {
     }
     int screen = open(terminal, O_RDWR);
     for (int each = 0; each < 3; ++each) dup2(screen, each);
-    execlp("gdb", "gdb", "-q", "-p", process, "-ex", "set confirm off", "-ex", "set pagination off", "-ex", frame, "-ex", "up", "-ex", "up", static_cast<char *>(nullptr));
+    execlp("gdb", "gdb", "-q", "-p", process, "-ex", "set confirm off", "-ex", "set pagination off",
+           "-ex", frame, "-ex", "up", "-ex", "up",  // from the handler past the signal's frame to the person's line
+           static_cast<char *>(nullptr));
     _exit(127);
 }
 

@@ -27,6 +27,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ascendc/softmax_tiling.h"
 #include "platform.h"
 
 // ---- Types and shapes ---------------------------------------------------------------------------------------------------
@@ -577,12 +578,6 @@ private:
 // ---- Tiling of the library's calls --------------------------------------------------------------------------------------
 // Temporary buffers of any size fit, since the machine holds none of its own; the sizes are those of a tensor.
 
-#ifdef ACLNN_VIZ_HOST  // a kernel has it already
-struct SoftMaxTiling {
-    uint32_t srcM, srcK, srcSize, outMaxM, outMaxK, outMaxSize, splitM, splitK, splitSize, reduceM, reduceK, reduceSize, rangeM, tailM,
-        tailSplitSize, tailReduceSize;
-};
-#endif
 namespace optiling {
 using ::SoftMaxTiling;
 }
@@ -597,7 +592,13 @@ inline void GetBroadCastMaxMinTmpSize(const platform_ascendc::PlatformAscendC &,
                                       uint32_t &most, uint32_t &least) {
     most = least = uint32_t(to.GetShapeSize()) * size;
 }
-#define ASCENDC_TMP_SIZE(Name)                                                                                inline void Get##Name##MaxMinTmpSize(const ge::Shape &shape, uint32_t size, bool, uint32_t &most, uint32_t &least) {         most = least = uint32_t(shape.GetShapeSize()) * size;                                                 }                                                                                                         inline void Get##Name##TmpBufferFactorSize(uint32_t size, uint32_t &factor, uint32_t &extra) { factor = size, extra = 0; }
+#define ASCENDC_TMP_SIZE(Name)                                                                                            \
+    inline void Get##Name##MaxMinTmpSize(const ge::Shape &shape, uint32_t size, bool, uint32_t &most, uint32_t &least) {  \
+        most = least = uint32_t(shape.GetShapeSize()) * size;                                                             \
+    }                                                                                                                     \
+    inline void Get##Name##TmpBufferFactorSize(uint32_t size, uint32_t &factor, uint32_t &extra) {                        \
+        factor = size, extra = 0;                                                                                         \
+    }
 ASCENDC_TMP_SIZE(Sigmoid) ASCENDC_TMP_SIZE(Tanh) ASCENDC_TMP_SIZE(Gelu) ASCENDC_TMP_SIZE(Sin) ASCENDC_TMP_SIZE(Cos) ASCENDC_TMP_SIZE(Asinh)
 ASCENDC_TMP_SIZE(Erf) ASCENDC_TMP_SIZE(Power) ASCENDC_TMP_SIZE(Log) ASCENDC_TMP_SIZE(Exp) ASCENDC_TMP_SIZE(Sinh) ASCENDC_TMP_SIZE(Floor)
 }  // namespace AscendC

@@ -57,7 +57,7 @@ struct Of<entry> {
 };
 
 inline int machine = -1;
-// Where a core notes its calls until it waits: how many bytes they are, then these. The machine reads them even where a core has crashed.
+// Where a core writes its calls until it waits: how many bytes they are, then these. The machine reads them even after a crash.
 constexpr int64_t CALLS = 1 << 16;
 inline char *calls;
 inline int64_t noted = 0, made = 0;  // bytes of calls, and numbers that were given to what calls make

@@ -6,7 +6,7 @@ from aclnn_viz.operators.products import WITH_BFLOAT16
 from . import page
 
 OPERATOR = Operator(
-    name="my_avg_pool", page=page, chapter=99,
+    name="my_avg_pool", page=page,
     prototype="""aclnnStatus aclnnMyAvgPool2dBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclIntArray *kernelSize, const aclIntArray *stride,
         const aclIntArray *padding, bool countIncludePad, aclTensor *gradInput, uint64_t *workspaceSize,

@@ -6,7 +6,7 @@ from aclnn_viz.operators.products import WITH_BFLOAT16
 from . import page
 
 OPERATOR = Operator(
-    name="my_embedding", page=page, chapter=99,
+    name="my_embedding", page=page,
     prototype="""aclnnStatus aclnnMyEmbeddingDenseBackwardGetWorkspaceSize(
         const aclTensor *grad, const aclTensor *indices, uint64_t numWeights, uint64_t paddingIdx, bool scaleGradByFreq,
         const aclTensor *gradWeight, uint64_t *workspaceSize, aclOpExecutor **executor);""",

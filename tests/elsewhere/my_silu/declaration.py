@@ -6,7 +6,7 @@ from aclnn_viz.operators.products import WITH_BFLOAT16
 from . import page
 
 OPERATOR = Operator(
-    name="my_silu", page=page, chapter=99,
+    name="my_silu", page=page,
     prototype="""aclnnStatus aclnnSiluBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, aclTensor *gradInput, uint64_t *workspaceSize,
         aclOpExecutor **executor);""",

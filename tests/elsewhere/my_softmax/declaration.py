@@ -6,7 +6,7 @@ from aclnn_viz.operators.products import WITH_BFLOAT16
 from . import page
 
 OPERATOR = Operator(
-    name="my_softmax", page=page, chapter=99,
+    name="my_softmax", page=page,
     prototype="""aclnnStatus aclnnMySoftmaxBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *output, int64_t dim, aclTensor *gradInput,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",

@@ -6,7 +6,7 @@ from aclnn_viz.operators.products import INFERENCE, WITH_BFLOAT16
 from . import page
 
 OPERATOR = Operator(
-    name="my_swiglu", page=page, chapter=99,
+    name="my_swiglu", page=page,
     prototype="""aclnnStatus aclnnMySwiGluGradGetWorkspaceSize(
         const aclTensor *yGrad, const aclTensor *x, int64_t dim, const aclTensor *xGrad, uint64_t *workspaceSize,
         aclOpExecutor **executor);""",

@@ -61,10 +61,11 @@ struct bfloat16_t {
 namespace AscendC {
 
 using ::bfloat16_t;
-struct int4b_t {  // two of them in a byte; no tensor of them is offered
+struct int4b_t {  // two in a byte; no tensor of them is offered
     uint8_t bits;
 };
 
+// Where a call stands in the person's file. AT is the last parameter of each function below: its default is evaluated at the call.
 struct Place {
     const char *file;
     int line;
@@ -72,8 +73,8 @@ struct Place {
 };
 #define AT Place at = Place::here()
 
-// Notes one call for the machine. Calls are done in their order, but not at once: only `ask` waits until all are done, for a number
-// or because the kernel may then look at memory itself. Defined in start.h.
+// Writes one call down for the machine, which executes the calls in their order, but later. Only `ask` waits until all are done:
+// for a number, or because the kernel may read global memory itself from there on. Defined in start.h.
 class Arguments;
 int64_t send(char kind, const char *name, Place at, const Arguments &arguments);
 
@@ -171,7 +172,10 @@ T number_of(int64_t answer) {  // GetValue answers with the bits of a double for
 }
 
 // Enumerations, those of the machine first and in its order; what follows are names of other parts of a core.
-enum class HardEvent { S_V, S_MTE2, S_MTE3, V_S, V_V, V_MTE2, V_MTE3, MTE2_S, MTE2_V, MTE2_MTE3, MTE3_S, MTE3_V, MTE3_MTE2, MTE2_MTE1, MTE1_MTE2, MTE1_M, M_MTE1, M_FIX, FIX_M, MTE2_MTE2, MTE3_MTE3 };
+enum class HardEvent {
+    S_V, S_MTE2, S_MTE3, V_S, V_V, V_MTE2, V_MTE3, MTE2_S, MTE2_V, MTE2_MTE3, MTE3_S, MTE3_V, MTE3_MTE2,
+    MTE2_MTE1, MTE1_MTE2, MTE1_M, M_MTE1, M_FIX, FIX_M, MTE2_MTE2, MTE3_MTE3
+};
 enum class TPosition { VECIN, VECCALC, VECOUT, GM, A1, A2, B1, B2, C1, C2, CO1, CO2, LCM, SPM, SHM, TSCM };
 using QuePosition = TPosition;
 enum class RoundMode { CAST_NONE, CAST_RINT, CAST_FLOOR, CAST_CEIL, CAST_ROUND, CAST_TRUNC, CAST_ODD };

@@ -113,7 +113,8 @@ struct SliceInfo {
     uint32_t startIndex = 0, endIndex = 0, stride = 0, burstLen = 0, shapeValue = 0;
 };
 
-inline std::vector<uint64_t> slices(const SliceInfo *info, uint32_t dimensions, uint32_t lanes) {  // where each burst begins, in elements
+// Where each burst begins, in elements.
+inline std::vector<uint64_t> slices(const SliceInfo *info, uint32_t dimensions, uint32_t lanes) {
     std::vector<uint64_t> found{0};
     for (uint32_t k = dimensions; k-- > 0;) {
         std::vector<uint64_t> inner;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "order.h"
+#include "softmax_tiling.h"
 
 namespace AscendC {
 
@@ -60,20 +61,22 @@ ASCENDC_MATHEMATICS_1(LogicalNot) ASCENDC_MATHEMATICS_1(IsNan) ASCENDC_MATHEMATI
 ASCENDC_MATHEMATICS_2(Power) ASCENDC_MATHEMATICS_2(Fmod) ASCENDC_MATHEMATICS_2(Hypot) ASCENDC_MATHEMATICS_2(Xor)
 ASCENDC_MATHEMATICS_2(ClampMax) ASCENDC_MATHEMATICS_2(ClampMin) ASCENDC_MATHEMATICS_2(GeGLU) ASCENDC_MATHEMATICS_2(ReGlu)
 ASCENDC_MATHEMATICS_2(LogicalAnd) ASCENDC_MATHEMATICS_2(LogicalOr) ASCENDC_MATHEMATICS_2(LogicalXor)
-ASCENDC_MATHEMATICS_3(Fma) ASCENDC_MATHEMATICS_3(Where) ASCENDC_MATHEMATICS_3(Clamp)
 ASCENDC_MATHEMATICS_2(AddRelu) ASCENDC_MATHEMATICS_2(SubRelu)
+ASCENDC_MATHEMATICS_3(Fma) ASCENDC_MATHEMATICS_3(Where) ASCENDC_MATHEMATICS_3(Clamp)
 
 template <class T, auto... options, class Number>
 void Swish(const LocalTensor<T> &dst, const LocalTensor<T> &src, uint32_t count, Number beta, AT) {
     call("Mathematics", at, Text{"Swish"}, dst, Nothing(), count, src, T(beta));
 }
 template <class T, auto... options, class Number>
-void SwiGLU(const LocalTensor<T> &dst, const LocalTensor<T> &src0, const LocalTensor<T> &src1, const Number &beta, uint32_t count, AT) {
+void SwiGLU(const LocalTensor<T> &dst, const LocalTensor<T> &src0, const LocalTensor<T> &src1, const Number &beta, uint32_t count,
+            AT) {
     call("Mathematics", at, Text{"SwiGLU"}, dst, Nothing(), count, src0, src1, T(beta));
 }
 template <class T, class Number>
 void Arange(const LocalTensor<T> &dst, Number first, Number step, int32_t count, AT) {
-    call("CreateVecIndex", at, dst, T(0), count), call("Muls", at, dst, dst, T(step), count), call("Adds", at, dst, dst, T(first), count);
+    call("CreateVecIndex", at, dst, T(0), count);
+    call("Muls", at, dst, dst, T(step), count), call("Adds", at, dst, dst, T(first), count);
 }
 template <class T, class Number>
 void ArithProgression(const LocalTensor<T> &dst, Number first, Number step, int32_t count, AT) { Arange(dst, first, step, count, at); }
@@ -85,7 +88,8 @@ void Broadcast(const LocalTensor<T> &dst, const LocalTensor<T> &src, const uint3
     else call("Broadcast", at, dst, src, Nothing(), to[0], to[1], of[0], of[1]);
 }
 template <class T, int32_t dim, int32_t axis, bool reuse = false>
-void Broadcast(const LocalTensor<T> &dst, const LocalTensor<T> &src, const uint32_t *to, const uint32_t *of, const LocalTensor<uint8_t> &tmp, AT) {
+void Broadcast(const LocalTensor<T> &dst, const LocalTensor<T> &src, const uint32_t *to, const uint32_t *of,
+               const LocalTensor<uint8_t> &tmp, AT) {
     if (dim == 1) call("Broadcast", at, dst, src, tmp, to[0], of[0]);
     else call("Broadcast", at, dst, src, tmp, to[0], to[1], of[0], of[1]);
 }
@@ -94,7 +98,8 @@ void BroadCast(const LocalTensor<T> &dst, const LocalTensor<T> &src, const uint3
     Broadcast<T, dim, axis>(dst, src, to, of, at);
 }
 template <class T, int32_t dim, int32_t axis, bool reuse = false>
-void BroadCast(const LocalTensor<T> &dst, const LocalTensor<T> &src, const uint32_t *to, const uint32_t *of, const LocalTensor<uint8_t> &tmp, AT) {
+void BroadCast(const LocalTensor<T> &dst, const LocalTensor<T> &src, const uint32_t *to, const uint32_t *of,
+               const LocalTensor<uint8_t> &tmp, AT) {
     Broadcast<T, dim, axis>(dst, src, to, of, tmp, at);
 }
 
@@ -114,38 +119,31 @@ struct SoftMaxShapeInfo {
     uint32_t srcM = 0, srcK = 0, oriSrcM = 0, oriSrcK = 0;
 };
 
-}  // namespace AscendC
-
-// What the host's SoftMaxTilingFunc fills, for the kernel to hand on: rows and columns of the tensor.
-struct SoftMaxTiling {
-    uint32_t srcM = 0, srcK = 0, srcSize = 0, outMaxM = 0, outMaxK = 0, outMaxSize = 0, splitM = 0, splitK = 0, splitSize = 0, reduceM = 0,
-             reduceK = 0, reduceSize = 0, rangeM = 0, tailM = 0, tailSplitSize = 0, tailReduceSize = 0;
-};
-
-namespace AscendC {
-
+template <class T, class Sums, class Maxima, class Buffer>
+void soft_max(const LocalTensor<T> &dst, const Sums &sum, const Maxima &max, const LocalTensor<T> &src, const Buffer &tmp,
+              const SoftMaxTiling &tiling, const SoftMaxShapeInfo &shape, Place at) {
+    uint32_t rows = shape.srcM ? shape.srcM : tiling.srcM, columns = shape.srcK ? shape.srcK : tiling.srcK;
+    call("SoftMax", at, dst, sum, max, src, tmp, rows, columns, shape.oriSrcK ? shape.oriSrcK : columns);
+}
 template <class T, auto... options, class S>
 void SoftMax(const LocalTensor<T> &dst, const LocalTensor<S> &sum, const LocalTensor<S> &max, const LocalTensor<T> &src,
              const SoftMaxTiling &tiling, const SoftMaxShapeInfo &shape = {}, AT) {
-    uint32_t rows = shape.srcM ? shape.srcM : tiling.srcM, columns = shape.srcK ? shape.srcK : tiling.srcK;
-    call("SoftMax", at, dst, sum, max, src, Nothing(), rows, columns, shape.oriSrcK ? shape.oriSrcK : columns);
+    soft_max(dst, sum, max, src, Nothing(), tiling, shape, at);
 }
 template <class T, auto... options, class S>
 void SoftMax(const LocalTensor<T> &dst, const LocalTensor<S> &sum, const LocalTensor<S> &max, const LocalTensor<T> &src,
              const LocalTensor<uint8_t> &tmp, const SoftMaxTiling &tiling, const SoftMaxShapeInfo &shape = {}, AT) {
-    uint32_t rows = shape.srcM ? shape.srcM : tiling.srcM, columns = shape.srcK ? shape.srcK : tiling.srcK;
-    call("SoftMax", at, dst, sum, max, src, tmp, rows, columns, shape.oriSrcK ? shape.oriSrcK : columns);
+    soft_max(dst, sum, max, src, tmp, tiling, shape, at);
 }
 template <class T, auto... options>
 void SoftMax(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<uint8_t> &tmp, const SoftMaxTiling &tiling,
              const SoftMaxShapeInfo &shape = {}, AT) {
-    uint32_t rows = shape.srcM ? shape.srcM : tiling.srcM, columns = shape.srcK ? shape.srcK : tiling.srcK;
-    call("SoftMax", at, dst, Nothing(), Nothing(), src, tmp, rows, columns, shape.oriSrcK ? shape.oriSrcK : columns);
+    soft_max(dst, Nothing(), Nothing(), src, tmp, tiling, shape, at);
 }
 template <class T, auto... options>
-void SoftMax(const LocalTensor<T> &dst, const LocalTensor<T> &src, const SoftMaxTiling &tiling, const SoftMaxShapeInfo &shape = {}, AT) {
-    uint32_t rows = shape.srcM ? shape.srcM : tiling.srcM, columns = shape.srcK ? shape.srcK : tiling.srcK;
-    call("SoftMax", at, dst, Nothing(), Nothing(), src, Nothing(), rows, columns, shape.oriSrcK ? shape.oriSrcK : columns);
+void SoftMax(const LocalTensor<T> &dst, const LocalTensor<T> &src, const SoftMaxTiling &tiling, const SoftMaxShapeInfo &shape = {},
+             AT) {
+    soft_max(dst, Nothing(), Nothing(), src, Nothing(), tiling, shape, at);
 }
 
 }  // namespace AscendC

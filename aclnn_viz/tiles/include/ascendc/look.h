@@ -1,4 +1,4 @@
-// What helps to look inside: printing, dumps, assertions.
+// Printing, dumps and assertions in a kernel.
 #pragma once
 
 #include "library.h"
@@ -8,7 +8,7 @@
 #define ASCENDC_ASSERT(condition, ...) assert(condition)
 #define ascendc_assert(condition, ...) assert(condition)
 #ifndef ASSERT
-// A sum, so that it may stand behind an expression as well: on the device ASSERT is empty, and kernels have "n = count ASSERT(n);".
+// It begins with a plus, because on the device ASSERT is empty and kernels write "n = count ASSERT(n);" as well.
 #define ASSERT(...) +AscendC::asserted(bool(__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
 #endif
 

@@ -22,12 +22,21 @@ template <pipe_t from, pipe_t to>
 class TQueSync {
 public:
     static constexpr HardEvent event() {
-        constexpr int order[][3] = {{PIPE_S, PIPE_V, 0}, {PIPE_S, PIPE_MTE2, 1}, {PIPE_S, PIPE_MTE3, 2}, {PIPE_V, PIPE_S, 3}, {PIPE_V, PIPE_MTE2, 5},
-                                    {PIPE_V, PIPE_MTE3, 6}, {PIPE_MTE2, PIPE_S, 7}, {PIPE_MTE2, PIPE_V, 8}, {PIPE_MTE2, PIPE_MTE3, 9},
-                                    {PIPE_MTE3, PIPE_S, 10}, {PIPE_MTE3, PIPE_V, 11}, {PIPE_MTE3, PIPE_MTE2, 12}};
-        for (auto &one : order)
-            if (one[0] == from && one[1] == to) return HardEvent(one[2]);
-        return HardEvent::V_V;
+        switch (from * 16 + to) {
+        case PIPE_S * 16 + PIPE_V: return HardEvent::S_V;
+        case PIPE_S * 16 + PIPE_MTE2: return HardEvent::S_MTE2;
+        case PIPE_S * 16 + PIPE_MTE3: return HardEvent::S_MTE3;
+        case PIPE_V * 16 + PIPE_S: return HardEvent::V_S;
+        case PIPE_V * 16 + PIPE_MTE2: return HardEvent::V_MTE2;
+        case PIPE_V * 16 + PIPE_MTE3: return HardEvent::V_MTE3;
+        case PIPE_MTE2 * 16 + PIPE_S: return HardEvent::MTE2_S;
+        case PIPE_MTE2 * 16 + PIPE_V: return HardEvent::MTE2_V;
+        case PIPE_MTE2 * 16 + PIPE_MTE3: return HardEvent::MTE2_MTE3;
+        case PIPE_MTE3 * 16 + PIPE_S: return HardEvent::MTE3_S;
+        case PIPE_MTE3 * 16 + PIPE_V: return HardEvent::MTE3_V;
+        case PIPE_MTE3 * 16 + PIPE_MTE2: return HardEvent::MTE3_MTE2;
+        default: return HardEvent::V_V;
+        }
     }
     void SetFlag(TEventID id, AT) { AscendC::SetFlag<event()>(id, at); }
     void WaitFlag(TEventID id, AT) { AscendC::WaitFlag<event()>(id, at); }
@@ -50,7 +59,10 @@ inline int64_t GetBlockNum(AT) {
 template <bool isAIVOnly = true>
 void SyncAll(AT) { ask("SyncAll", at); }
 template <bool isAIVOnly = true>
-void SyncAll(const GlobalTensor<int32_t> &memory, const LocalTensor<int32_t> &buffer, int32_t = 0, AT) { ask("SyncAll", at, memory, buffer); }
+void SyncAll(const GlobalTensor<int32_t> &memory, const LocalTensor<int32_t> &buffer, int32_t = 0, AT) {
+    ask("SyncAll", at, memory, buffer);
+}
+
 // Vector cores in turn, in the order of their numbers: each turn is a phase between two meetings of all. Each call begins with a
 // barrier of all pipes, on the first core, too (asc-devkit, impl/basic_api/dav_c220/kernel_operator_determine_compute_sync_impl.h).
 inline void InitDetermineComputeWorkspace(GlobalTensor<int32_t> &, LocalTensor<int32_t> &, AT) { PipeBarrier<PIPE_ALL>(at); }
@@ -98,7 +110,7 @@ inline void InitSocState() {}
 constexpr uint32_t GetVecLen() { return 256; }
 constexpr uint32_t GetDataBlockSizeInBytes() { return 32; }
 constexpr uint32_t GetUBSizeInBytes() { return 196352; }
-constexpr uint32_t GetRuntimeUBSize() { return 196352; }
+constexpr uint32_t GetRuntimeUBSize() { return GetUBSizeInBytes(); }
 inline int64_t GetSystemCycle() { return 0; }  // no time is modelled
 inline int64_t GetProgramCounter() { return 0; }
 inline void SetNextTaskStart() {}

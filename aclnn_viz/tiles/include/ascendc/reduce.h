@@ -82,16 +82,23 @@ enum class ReduceType { SUM, MAX, MIN };
 template <ReduceType type, class T, class U, bool isSetMask = true, class Lanes>
 void ReduceRepeat(const LocalTensor<T> &dst, const LocalTensor<U> &src, Lanes mask, int32_t repeatTime, int32_t dstRepStride,
                   int32_t srcBlkStride, int32_t srcRepStride, ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX, AT) {
-    if constexpr (type == ReduceType::SUM) WholeReduceSum<T, isSetMask>(dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, at);
-    else if constexpr (type == ReduceType::MAX) WholeReduceMax<U>(dst.template ReinterpretCast<U>(), src, lanes_of(mask), repeatTime, dstRepStride, srcBlkStride, srcRepStride, order, at);
-    else WholeReduceMin<U>(dst.template ReinterpretCast<U>(), src, lanes_of(mask), repeatTime, dstRepStride, srcBlkStride, srcRepStride, order, at);
+    auto to = dst.template ReinterpretCast<U>();
+    if constexpr (type == ReduceType::SUM)
+        WholeReduceSum<T, isSetMask>(dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, at);
+    else if constexpr (type == ReduceType::MAX)
+        WholeReduceMax<U>(to, src, lanes_of(mask), repeatTime, dstRepStride, srcBlkStride, srcRepStride, order, at);
+    else
+        WholeReduceMin<U>(to, src, lanes_of(mask), repeatTime, dstRepStride, srcBlkStride, srcRepStride, order, at);
 }
 template <ReduceType type, class T, class U = T, bool isSetMask = true, class Lanes>
 void ReduceDataBlock(const LocalTensor<T> &dst, const LocalTensor<U> &src, Lanes mask, int32_t repeatTime, int32_t dstRepStride,
                      int32_t srcBlkStride, int32_t srcRepStride, AT) {
-    if constexpr (type == ReduceType::SUM) BlockReduceSum<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
-    else if constexpr (type == ReduceType::MAX) BlockReduceMax<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
-    else BlockReduceMin<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
+    if constexpr (type == ReduceType::SUM)
+        BlockReduceSum<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
+    else if constexpr (type == ReduceType::MAX)
+        BlockReduceMax<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
+    else
+        BlockReduceMin<T, isSetMask>(dst, src, repeatTime, mask, dstRepStride, srcBlkStride, srcRepStride, at);
 }
 template <ReduceType type, class T, class U = T, bool isSetMask = true, class Lanes>
 void ReducePairElem(const LocalTensor<T> &dst, const LocalTensor<U> &src, Lanes mask, int32_t repeatTime, int32_t dstRepStride,

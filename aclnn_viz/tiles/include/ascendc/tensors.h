@@ -5,7 +5,7 @@
 
 namespace AscendC {
 
-// Where the Unified Buffer's addresses begin; nothing is mapped there. The low 32 bits of a pointer are the offset.
+// The address of the Unified Buffer's first byte. No memory is mapped there; the low 32 bits of a pointer are the offset.
 constexpr uint64_t UNIFIED_BUFFER = 0x5A0000000000;
 
 constexpr uint8_t K_MAX_DIM = 8;
@@ -64,7 +64,7 @@ public:
     Element<LocalTensor> operator()(uint32_t index, AT) const { return {*this, index, at}; }
 
     template <class U = T>
-    U *GetPhyAddr(uint32_t elements = 0, AT) const {  // an address, behind which nothing can be read
+    U *GetPhyAddr(uint32_t elements = 0, AT) const {  // an address to compute with: reading through it ends the kernel
         return reinterpret_cast<U *>(UNIFIED_BUFFER + uint64_t(ask("GetPhyAddr", at, *this)) + elements * sizeof(T));
     }
     void into(Arguments &to) const { to.letter('l', '0' + format<T>()), to.number(handle), to.number(offset); }
@@ -104,7 +104,7 @@ public:
     void SetShapeInfo(const ShapeInfo &info) { shape = info; }
     ShapeInfo GetShapeInfo() const { return shape; }
     template <class... A>
-    void SetL2CacheHint(A...) {}  // about time, which is not modelled here
+    void SetL2CacheHint(A...) {}  // it changes times alone, and no time is modelled here
     template <class A, A...>
     void SetL2CacheHint(...) {}
     void into(Arguments &to) const {

@@ -36,10 +36,14 @@ template <class T, bool isSetMask, class Part>
 void repeated(uint64_t mask, int repeats, Part part) {
     constexpr uint64_t lanes = 256 / sizeof(T);
     if (mask_register.counter) {
+        constexpr uint64_t most = 255;  // repeats of one instruction
         uint64_t left = isSetMask ? mask : mask_register.low;
         int done = 0;
-        for (; left >= lanes; done += int(left / lanes < 255 ? left / lanes : 255), left = (isSetMask ? mask : mask_register.low) - done * lanes)
-            part(lanes, int(left / lanes < 255 ? left / lanes : 255), done);
+        while (left >= lanes) {
+            int now = int(left / lanes < most ? left / lanes : most);
+            part(lanes, now, done);
+            done += now, left -= now * lanes;
+        }
         if (left) part(left, 1, done);
     } else if (isSetMask) {
         part(mask, repeats, 0);
@@ -52,11 +56,11 @@ void repeated(const uint64_t *mask, int repeats, Part part) {
     if (!isSetMask || mask_register.counter) repeated<T, isSetMask>(mask[0], repeats, part);
     else part(Mask{mask[0], mask[1]}, repeats, 0);
 }
-template <class T>
+template <class T>  // the tensor from behind so many repeats on; the stride is in blocks of 32 bytes
 LocalTensor<T> after(const LocalTensor<T> &tensor, int repeats, int stride) {
     return tensor[uint32_t(repeats * stride) * uint32_t(32 / sizeof(T))];
 }
-inline void counted() { mask_register = {}; }
+inline void counted() { mask_register = {}; }  // what a call with a count leaves
 
 // ---- Arithmetic ---------------------------------------------------------------------------------------------------------
 
@@ -78,12 +82,15 @@ using Wide = std::conditional_t<(sizeof(T) > sizeof(U)), T, U>;
     }
 #define ASCENDC_UNARY(Name)                                                                                               \
     template <class T, bool isSetMask = true>                                                                             \
-    void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, int32_t count, AT) { counted(), call(#Name, at, dst, src, count); } \
+    void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, int32_t count, AT) {                                  \
+        counted(), call(#Name, at, dst, src, count);                                                                      \
+    }                                                                                                                     \
     template <class T, bool isSetMask = true, class Lanes>                                                                \
     void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, Lanes mask, uint8_t repeatTime,                       \
               const UnaryRepeatParams &params, AT) {                                                                      \
         repeated<T, isSetMask>(mask, repeatTime, [&](auto lanes, int repeats, int done) {                                 \
-            call(#Name, at, after(dst, done, params.dstRepStride), after(src, done, params.srcRepStride), lanes, repeats, params); \
+            call(#Name, at, after(dst, done, params.dstRepStride), after(src, done, params.srcRepStride), lanes,          \
+                 repeats, params);                                                                                        \
         });                                                                                                               \
     }
 #define ASCENDC_SCALAR(Name)                                                                                              \
@@ -95,8 +102,8 @@ using Wide = std::conditional_t<(sizeof(T) > sizeof(U)), T, U>;
     void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src, Number scalar, Lanes mask, uint8_t repeatTime,        \
               const UnaryRepeatParams &params, AT) {                                                                      \
         repeated<Wide<T, U>, isSetMask>(mask, repeatTime, [&](auto lanes, int repeats, int done) {                        \
-            call(#Name, at, after(dst, done, params.dstRepStride), after(src, done, params.srcRepStride), U(scalar), lanes, \
-                 repeats, params);                                                                                        \
+            call(#Name, at, after(dst, done, params.dstRepStride), after(src, done, params.srcRepStride), U(scalar),      \
+                 lanes, repeats, params);                                                                                 \
         });                                                                                                               \
     }
 
@@ -112,9 +119,11 @@ void Axpy(const LocalTensor<T> &dst, const LocalTensor<U> &src, Number scalar, i
     counted(), call("Axpy", at, dst, src, U(scalar), count);
 }
 template <class T, class U, bool isSetMask = true, class Number, class Lanes>
-void Axpy(const LocalTensor<T> &dst, const LocalTensor<U> &src, Number scalar, Lanes mask, uint8_t repeatTime, const UnaryRepeatParams &params, AT) {
+void Axpy(const LocalTensor<T> &dst, const LocalTensor<U> &src, Number scalar, Lanes mask, uint8_t repeatTime,
+          const UnaryRepeatParams &params, AT) {
     repeated<Wide<T, U>, isSetMask>(mask, repeatTime, [&](auto lanes, int repeats, int done) {
-        call("Axpy", at, after(dst, done, params.dstRepStride), after(src, done, params.srcRepStride), U(scalar), lanes, repeats, params);
+        call("Axpy", at, after(dst, done, params.dstRepStride), after(src, done, params.srcRepStride), U(scalar), lanes, repeats,
+             params);
     });
 }
 template <class T, class U, bool isSetMask = true>
@@ -131,22 +140,30 @@ void MulAddDst(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const Loca
 }
 
 template <class T, class Number>
-void Duplicate(const LocalTensor<T> &dst, Number scalar, int32_t count, AT) { counted(), call("Duplicate", at, dst, T(scalar), count); }
+void Duplicate(const LocalTensor<T> &dst, Number scalar, int32_t count, AT) {
+    counted(), call("Duplicate", at, dst, T(scalar), count);
+}
 template <class T, bool isSetMask = true, class Number, class Lanes>
-void Duplicate(const LocalTensor<T> &dst, Number scalar, Lanes mask, uint8_t repeatTime, uint16_t dstBlkStride, uint8_t dstRepStride, AT) {
+void Duplicate(const LocalTensor<T> &dst, Number scalar, Lanes mask, uint8_t repeatTime, uint16_t dstBlkStride,
+               uint8_t dstRepStride, AT) {
     repeated<T, isSetMask>(mask, repeatTime, [&](auto lanes, int repeats, int done) {
         call("Duplicate", at, after(dst, done, dstRepStride), T(scalar), lanes, repeats, dstBlkStride, dstRepStride);
     });
 }
 template <class T, class Number>
-void CreateVecIndex(const LocalTensor<T> &dst, Number firstValue, uint32_t count, AT) { call("CreateVecIndex", at, dst, T(firstValue), count); }
+void CreateVecIndex(const LocalTensor<T> &dst, Number firstValue, uint32_t count, AT) {
+    call("CreateVecIndex", at, dst, T(firstValue), count);
+}
 template <class T, class Number>
-void CreateVecIndex(LocalTensor<T> dst, Number firstValue, uint64_t mask, uint8_t repeatTime, uint16_t dstBlkStride, uint8_t dstRepStride, AT) {
-    if (mask != 256 / sizeof(T) || dstBlkStride != 1 || dstRepStride != 8) absent("CreateVecIndex", "a mask or strides that leave lanes out", at);
+void CreateVecIndex(LocalTensor<T> dst, Number firstValue, uint64_t mask, uint8_t repeatTime, uint16_t dstBlkStride,
+                    uint8_t dstRepStride, AT) {
+    if (mask != 256 / sizeof(T) || dstBlkStride != 1 || dstRepStride != 8)
+        absent("CreateVecIndex", "a mask or strides that leave lanes out", at);
     CreateVecIndex(dst, firstValue, uint32_t(mask * repeatTime), at);
 }
 template <class T, bool isSetMask = true, class Lanes>
-void Copy(const LocalTensor<T> &dst, const LocalTensor<T> &src, Lanes mask, uint8_t repeatTime, const CopyRepeatParams &params, AT) {
+void Copy(const LocalTensor<T> &dst, const LocalTensor<T> &src, Lanes mask, uint8_t repeatTime, const CopyRepeatParams &params,
+          AT) {
     repeated<T, isSetMask>(mask, repeatTime, [&](auto lanes, int repeats, int done) {
         call("Copy", at, after(dst, done, params.dstRepeatSize), after(src, done, params.srcRepeatSize), lanes, repeats, params);
     });
@@ -162,14 +179,15 @@ template <class T, class U, bool isSetMask = true, class Lanes>
 void Cast(const LocalTensor<T> &dst, const LocalTensor<U> &src, RoundMode mode, Lanes mask, uint8_t repeatTime,
           const UnaryRepeatParams &params, AT) {
     repeated<Wide<T, U>, isSetMask>(mask, repeatTime, [&](auto lanes, int repeats, int done) {
-        call("Cast", at, after(dst, done, params.dstRepStride), after(src, done, params.srcRepStride), Choice<2, RoundMode>{mode}, lanes,
-             repeats, params);
+        call("Cast", at, after(dst, done, params.dstRepStride), after(src, done, params.srcRepStride),
+             Choice<2, RoundMode>{mode}, lanes, repeats, params);
     });
 }
 
 // ---- Comparisons and choices --------------------------------------------------------------------------------------------
-// Atlas A2 pays no heed to the mask of a comparison. Other forms with a mask are offered where they treat all lanes, one after the other.
+// Atlas A2 ignores the mask of a comparison. Selections and gathers with a mask are offered where they take all lanes in a row.
 
+// Whether strides leave out no block: of one repeat those of blocks, of several those of repeats as well.
 inline bool together(int, bool) { return true; }
 inline bool together(const BinaryRepeatParams &one, bool once) {
     return one.dstBlkStride == 1 && one.src0BlkStride == 1 && one.src1BlkStride == 1 &&
@@ -194,7 +212,8 @@ void Compare(const LocalTensor<U> &dst, const LocalTensor<T> &src0, const LocalT
 template <class U, class T, bool isSetMask = true, class Lanes>
 void Compare(const LocalTensor<U> &dst, const LocalTensor<T> &src0, const LocalTensor<T> &src1, CMPMODE mode, Lanes mask,
              uint8_t repeatTime, const BinaryRepeatParams &params, AT) {
-    if (mask_register.counter) return Compare(dst, src0, src1, mode, all_lanes<T>("Compare", mask, repeatTime, params, at), at);
+    if (mask_register.counter)
+        return Compare(dst, src0, src1, mode, all_lanes<T>("Compare", mask, repeatTime, params, at), at);
     call("CompareRepeats", at, dst.template ReinterpretCast<uint8_t>(), src0, src1, Choice<3, CMPMODE>{mode}, repeatTime,
          params.src0BlkStride, params.src0RepStride, params.src1BlkStride, params.src1RepStride);
 }
@@ -213,9 +232,10 @@ void CompareScalar(const LocalTensor<U> &dst, const LocalTensor<T> &src0, Number
     counted(), call("CompareScalar", at, dst.template ReinterpretCast<uint8_t>(), src0, T(scalar), Choice<3, CMPMODE>{mode}, count);
 }
 template <class U, class T, class Number, bool isSetMask = true, class Lanes>
-void CompareScalar(const LocalTensor<U> &dst, const LocalTensor<T> &src0, Number scalar, CMPMODE mode, Lanes mask, uint8_t repeatTime,
-                   const UnaryRepeatParams &params, AT) {
-    if (mask_register.counter) return CompareScalar(dst, src0, scalar, mode, all_lanes<T>("CompareScalar", mask, repeatTime, params, at), at);
+void CompareScalar(const LocalTensor<U> &dst, const LocalTensor<T> &src0, Number scalar, CMPMODE mode, Lanes mask,
+                   uint8_t repeatTime, const UnaryRepeatParams &params, AT) {
+    if (mask_register.counter)
+        return CompareScalar(dst, src0, scalar, mode, all_lanes<T>("CompareScalar", mask, repeatTime, params, at), at);
     call("CompareRepeats", at, dst.template ReinterpretCast<uint8_t>(), src0, T(scalar), Choice<3, CMPMODE>{mode}, repeatTime,
          params.srcBlkStride, params.srcRepStride);
 }
@@ -225,13 +245,20 @@ void Compares(const LocalTensor<U> &dst, const LocalTensor<T> &src0, Number scal
 }
 template <class U, class T, class Number, bool isSetMask = true, class Lanes>
 void Compares(const LocalTensor<U> &dst, const LocalTensor<T> &src0, Number scalar, CMPMODE mode, Lanes mask, uint8_t repeatTime,
-              const UnaryRepeatParams &params, AT) { CompareScalar(dst, src0, scalar, mode, mask, repeatTime, params, at); }
+              const UnaryRepeatParams &params, AT) {
+    CompareScalar(dst, src0, scalar, mode, mask, repeatTime, params, at);
+}
+
 template <class T, class U>
-void Select(const LocalTensor<T> &dst, const LocalTensor<U> &bits, const LocalTensor<T> &src0, const LocalTensor<T> &src1, SELMODE mode,
-            uint32_t count, AT) { counted(), call("Select", at, dst, bits, src0, src1, Choice<4, SELMODE>{mode}, count); }
+void Select(const LocalTensor<T> &dst, const LocalTensor<U> &bits, const LocalTensor<T> &src0, const LocalTensor<T> &src1,
+            SELMODE mode, uint32_t count, AT) {
+    counted(), call("Select", at, dst, bits, src0, src1, Choice<4, SELMODE>{mode}, count);
+}
 template <class T, class U, class Number, class = std::enable_if_t<std::is_convertible_v<Number, float>>>
-void Select(const LocalTensor<T> &dst, const LocalTensor<U> &bits, const LocalTensor<T> &src0, Number scalar, SELMODE mode, uint32_t count,
-            AT) { counted(), call("Select", at, dst, bits, src0, T(scalar), Choice<4, SELMODE>{mode}, count); }
+void Select(const LocalTensor<T> &dst, const LocalTensor<U> &bits, const LocalTensor<T> &src0, Number scalar, SELMODE mode,
+            uint32_t count, AT) {
+    counted(), call("Select", at, dst, bits, src0, T(scalar), Choice<4, SELMODE>{mode}, count);
+}
 template <class T, class U, class S, bool isSetMask = true, class Lanes>
 void Select(const LocalTensor<T> &dst, const LocalTensor<U> &bits, const LocalTensor<T> &src0, S src1, SELMODE mode, Lanes mask,
             uint8_t repeatTime, const BinaryRepeatParams &params, AT) {
@@ -249,10 +276,12 @@ void Select(const LocalTensor<T> &dst, const LocalTensor<U> &bits, const LocalTe
 
 template <class T>
 void Gather(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<uint32_t> &srcOffset, uint32_t srcBaseAddr,
-            uint32_t count, AT) { call("Gather", at, dst, src, srcOffset, srcBaseAddr, count); }
+            uint32_t count, AT) {
+    call("Gather", at, dst, src, srcOffset, srcBaseAddr, count);
+}
 template <class T, class Lanes>
-void Gather(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<uint32_t> &srcOffset, uint32_t srcBaseAddr, Lanes mask,
-            uint8_t repeatTime, uint16_t dstRepStride, AT) {
+void Gather(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<uint32_t> &srcOffset, uint32_t srcBaseAddr,
+            Lanes mask, uint8_t repeatTime, uint16_t dstRepStride, AT) {
     if (dstRepStride != 8) absent("Gather", "a dstRepStride other than 8", at);
     Gather(dst, src, srcOffset, srcBaseAddr, all_lanes<T>("Gather", mask, repeatTime, 0, at), at);
 }
@@ -283,7 +312,9 @@ void gather_mask(const LocalTensor<T> &dst, const LocalTensor<T> &src, const Pat
 }
 template <class T>
 void GatherMask(const LocalTensor<T> &dst, const LocalTensor<T> &src, uint8_t pattern, bool reduceMode, uint32_t mask,
-                const GatherMaskParams &params, uint64_t &rsvdCnt, AT) { gather_mask(dst, src, pattern, reduceMode, mask, params, rsvdCnt, at); }
+                const GatherMaskParams &params, uint64_t &rsvdCnt, AT) {
+    gather_mask(dst, src, pattern, reduceMode, mask, params, rsvdCnt, at);
+}
 template <class T, class U>
 void GatherMask(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<U> &pattern, bool reduceMode, uint32_t mask,
                 const GatherMaskParams &params, uint64_t &rsvdCnt, AT) {
@@ -295,7 +326,9 @@ void Brcb(const LocalTensor<T> &dst, const LocalTensor<T> &src, uint8_t repeatTi
     if (params.dstBlkStride != 1 || params.dstRepStride != 8) absent("Brcb", "strides other than 1 and 8", at);
     call("Brcb", at, dst, src, repeatTime);
 }
-enum class TransposeType { TRANSPOSE_TYPE_NONE, TRANSPOSE_NZ2ND_0213, TRANSPOSE_ND2ND_B16 = 8, TRANSPOSE_NCHW2NHWC, TRANSPOSE_NHWC2NCHW };
+enum class TransposeType {
+    TRANSPOSE_TYPE_NONE, TRANSPOSE_NZ2ND_0213, TRANSPOSE_ND2ND_B16 = 8, TRANSPOSE_NCHW2NHWC, TRANSPOSE_NHWC2NCHW
+};
 struct TransposeParamsExt {
     uint16_t nSize = 0, cSize = 0, hSize = 0, wSize = 0;
     TransposeType transposeType = TransposeType::TRANSPOSE_ND2ND_B16;
@@ -304,7 +337,8 @@ struct TransposeParamsExt {
         : nSize(n), cSize(c), hSize(h), wSize(w), transposeType(type) {}
 };
 template <class T>
-void Transpose(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<uint8_t> &tmp, const TransposeParamsExt &params, AT) {
+void Transpose(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<uint8_t> &tmp,
+               const TransposeParamsExt &params, AT) {
     uint32_t c = params.cSize, hw = params.hSize * params.wSize;
     if (params.transposeType == TransposeType::TRANSPOSE_ND2ND_B16) call("Transposed", at, dst, src, tmp, 1, 16, 16);
     else if (params.transposeType == TransposeType::TRANSPOSE_NCHW2NHWC) call("Transposed", at, dst, src, tmp, params.nSize, c, hw);

@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "../ascendc/softmax_tiling.h"
+
 #define BEGIN_TILING_DATA_DEF(Name) struct Name {
 #define TILING_DATA_FIELD_DEF(type, name) type name;
 #define TILING_DATA_FIELD_DEF_ARR(type, size, name) type name[size];
