@@ -10,6 +10,7 @@ import json
 import re
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
+from functools import cache
 from itertools import product
 from math import prod
 
@@ -27,6 +28,7 @@ from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.words.messages import LANGUAGES, Choice, Number, Text, in_language, language_here, message, tr
 
 LIVE = ("steps.js", "live.js", "twin.js")  # what a page has beside the front end
+PLAIN = {str, int, bool, type(None)}  # what JSON takes as it is
 MOST = 24  # combinations of choices that a page holds
 STOPS = 9  # pictures of a slider that cannot be traced
 PAIRS = 100  # combinations of such sliders
@@ -277,6 +279,8 @@ class _Page:
             return key
 
         def plain(value):
+            if type(value) in PLAIN:  # most are
+                return value
             if isinstance(value, Traced):
                 return {"$": place(value)}
             if isinstance(value, Number):
@@ -299,15 +303,15 @@ class _Page:
 
         def mark(one):
             made = {"mark": type(one).__name__}
-            for entry in fields(one):
-                value = getattr(one, entry.name)
-                if entry.type is np.ndarray and isinstance(value, Traced):
-                    made[entry.name] = place(value)
-                elif entry.type is np.ndarray:
+            for entry, drawn in _fields(type(one)):
+                value = getattr(one, entry)
+                if drawn and isinstance(value, Traced):
+                    made[entry] = place(value)
+                elif drawn:
                     array = np.ascontiguousarray(value, np.float32)
-                    made[entry.name] = self.drawn.setdefault((array.shape, array.tobytes()), f"a{len(self.drawn)}")
+                    made[entry] = self.drawn.setdefault((array.shape, array.tobytes()), f"a{len(self.drawn)}")
                 else:
-                    made[entry.name] = plain(value)
+                    made[entry] = plain(value)
             return made
 
         def panel(one: Panel | Choice):
@@ -328,8 +332,13 @@ class _Page:
         return self.pool.setdefault(_json(part), len(self.pool))
 
 
-def _json(value) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+@cache
+def _fields(mark: type) -> list[tuple[str, bool]]:
+    """The fields of a kind of mark, and which of them are drawn from an array."""
+    return [(entry.name, entry.type is np.ndarray) for entry in fields(mark)]
+
+
+_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def _coded(kind: str, raw: bytes) -> list[str]:

@@ -58,7 +58,7 @@ def test_colours_follow_a_theme_that_is_switched_again_and_again(explorer):
 
 
 @by_name(*sampled_explorers(__name__))
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 def test_no_value_of_a_control_is_cut_off(explorer):
     for end in ("low", "high"):
         reals = [c for c in explorer.controls if c["kind"] == "real"]

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 from contextlib import suppress
+from functools import cache
 
 import numpy as np
 
@@ -31,10 +32,11 @@ def host(subject):
     return lambda state, given: (subject.operator(state).backward(**given), ())
 
 
-def saved(name: str, **values) -> tuple:
-    """(subject, state, page) of an explorer."""
+@cache
+def saved(name: str) -> tuple:
+    """(subject, state, page) of an explorer as it opens; a page takes up to some seconds."""
     subject = subject_of(name)
-    state = build(subject.state, values)
+    state = build(subject.state, {})
     return subject, state, live.saved(subject, state, subject.compute(state, host(subject)))
 
 
