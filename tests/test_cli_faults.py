@@ -249,7 +249,7 @@ def command_line(draw, place):
 
 
 @pytest.mark.parametrize("seed", range(300 if SOAK else 30))
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(6)
 def test_strange_command_lines_end_in_a_line(tmp_path, capsys, monkeypatch, seed, record_property):
     record_property("command lines", 4)
     monkeypatch.chdir(tmp_path)

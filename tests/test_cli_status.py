@@ -48,7 +48,7 @@ def run(*arguments, python=(), **options):
 
 
 @pytest.mark.parametrize("name", ["leave", "become", "close", "kill", "fork"][::1 if SOAK else 2])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_a_kernel_that_ends_the_process_gets_no_status_of_success(tmp_path, name):
     (tmp_path / "k.py").write_text(ENDINGS)
     status, out, err = run("check", "hardswish", f"{tmp_path}/k.py:{name}")

@@ -40,7 +40,7 @@ def ranges(fmt):
 
 @ALL
 @pytest.mark.parametrize("kind", ["ordinary", "subnormal", "huge"])
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 def test_measures_are_their_definitions_in_exact_arithmetic(fmt, kind):
     rng = np.random.default_rng(7)
     low, high = ranges(fmt)[kind]

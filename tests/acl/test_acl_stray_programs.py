@@ -73,7 +73,7 @@ def distorted(draw, program, array):
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_distorted_launches(name, record_property):
     launched = sum(distorted_launches(name, seed) for seed in range(SEEDS))
     record_property("programs", 12 * SEEDS)

@@ -52,7 +52,7 @@ class Count:
 
 
 @pytest.mark.parametrize("name,dtype", [*product(CASES, DTYPES)])
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(5)
 def test_no_element_is_beyond_its_bound(name, dtype, record_property):
     """One truth judges all plans; in the sample every plan meets one kind of each format, and not all the same."""
     rng, more, count = np.random.default_rng(len(name + dtype)), variants(name), Count()
@@ -109,7 +109,7 @@ def sums(rng, rows, kind, dtype):
 
 @pytest.mark.parametrize("kind", ["one sign", "both signs", "cancelling"])
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(2)
 def test_tall_and_long_sums_are_within_their_bounds(dtype, kind, record_property):
     rng, count = np.random.default_rng(len(dtype + kind)), Count()
     for rows in ROWS:

@@ -26,7 +26,7 @@ ELEMENTS = 100_000 if SOAK else 1  # a name and format: 28 of them; a block of e
 
 
 @pytest.mark.parametrize("name,dtype", [*product(CASES, DTYPES)])
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(6)
 def test_truth_is_within_its_certificate(name, dtype, record_property):
     rng, more, op = np.random.default_rng(len(name + dtype)), variants(name), operator(name)
     counts, elements = np.zeros(3), 0
@@ -148,7 +148,7 @@ def test_attributes_are_exact():
     ("layer_norm", {"shape": (30, 90), "normalizedShape": (90,)}), ("grid_sampler_2d", {"shape": (3, 5, 12, 12)}),
     ("grid_sampler_3d", {"shape": (3, 3, 3, 4, 5), "grid_shape": (3, 4, 5)}), ("cross_entropy_loss", {"shape": (30, 90)}),
     ("group_norm_swish", {"shape": (6, 6, 8, 8)})])
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(4)
 def test_blocks_and_threads_change_no_certified_digit(name, options, dtype, monkeypatch):
     inputs, op = case(name, dtype=dtype, seed=2, **options).inputs, operator(name)
     whole = op.truth(**inputs)

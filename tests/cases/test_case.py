@@ -114,7 +114,7 @@ def test_a_case_describes_itself():
 
 @pytest.mark.parametrize("soc", ["Ascend910B2", "Ascend910_9391", "Ascend950PR_9579", "Ascend910A", "Ascend310P3"])
 @pytest.mark.parametrize("cann", ["8.1", "8.5", "9.0", "9.1"])
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(5)
 def test_default_cases_run_wherever_the_operator_does(soc, cann):
     """A refusal in Python would mean that the case is at fault, and not the product."""
     with av.open_device("host", soc=soc, cann=cann) as device, warnings.catch_warnings():

@@ -90,7 +90,7 @@ def test_a_list_of_ttk_is_read(tmp_path):
 
 @FORMS
 @OPERATORS
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 def test_the_suite_goes_there_and_back(tmp_path, op, form):
     path = tmp_path / f"suite.{form}"
     lost = av.cases.write(path, op)

@@ -202,7 +202,7 @@ def sparse(path, size):
 
 @pytest.mark.parametrize("form", ["npy", "bin"])
 @pytest.mark.parametrize("harm", HOSTILE)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 def test_a_hostile_output_is_reported_at_once(copy, harm, form):
     for one in (copy / "000" / "out").glob("dxOut.*"):
         one.unlink()

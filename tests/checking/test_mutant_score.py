@@ -32,7 +32,7 @@ import mutants as report  # noqa: E402
 
 @pytest.fixture(scope="module")
 def table():
-    return score_mutants(None if SOAK else ("hardswish", "rms_norm", "cross_entropy_loss"), each=3 if SOAK else 2)
+    return score_mutants(None if SOAK else ("hardswish", "rms_norm"), each=3 if SOAK else 1)
 
 
 def test_caught_mutants_are_explained_and_none_wrongly(table, record_property):
@@ -81,7 +81,7 @@ def edited(change, name=""):
     "unexplained": edited(lambda out, x: out * (1.5 + np.sin(x * 99) / 3)),
     "fails": edited(lambda out, x: out[np.newaxis][1]),
 }.items(), ids=lambda one: one if isinstance(one, str) else "")
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 def test_what_becomes_of_a_mutant_is_reported(outcome, edit):
     assert score_mutant(SWISH, edit, "float64").outcome == outcome
 

@@ -31,7 +31,7 @@ def untouched():
 
 
 @pytest.mark.parametrize("name", CHEATS)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 def test_what_a_cheat_does_is_said(name, tmp_path):
     lines, said = CHEATS[name]
     before = untouched()
@@ -42,7 +42,7 @@ def test_what_a_cheat_does_is_said(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", HONEST)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_what_is_right_passes_with_a_note(name, tmp_path):
     lines, said = HONEST[name]
     result = check_sealed("rms_norm", written(tmp_path, lines), **ASKED)

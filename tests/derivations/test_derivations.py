@@ -84,7 +84,7 @@ CASES = {
 @pytest.mark.parametrize(("case", "sizes"), [
     pytest.param(case, sizes, id=f"{case}-{len(sizes)}{n}") for k, case in enumerate(CASES)
     for n, sizes in enumerate((SIZES, OTHER)) if SOAK or n == k % 2])
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 def test_each_step_against_differences(case, sizes):
     derive, output, given, wanted = CASES[case]
     more = {}

@@ -24,14 +24,14 @@ def name(theorem):
 
 
 @pytest.mark.parametrize("theorem", SOME, ids=name)
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(6)
 def test_theorem_is_proved(theorem):
     proof = theorem.prove()
     assert proof.holds and proof.reason == "" and proof.not_proved == ()
 
 
 @pytest.mark.parametrize("mutant", [m for _, m in SOME_MUTANTS], ids=name)
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(6)
 def test_mutant_is_refused(mutant):
     proof = mutant.prove()
     assert not proof.holds and proof.not_proved and proof.assumptions == ()
@@ -39,7 +39,7 @@ def test_mutant_is_refused(mutant):
 
 
 @pytest.mark.parametrize("theorem", ALL, ids=name)
-@pytest.mark.sampled(37)
+@pytest.mark.sampled(18)
 def test_theorem_is_true_at_explicit_sizes(theorem):
     for seed, sizes in enumerate(SIZES if SOAK else SIZES[:2]):
         assert all(difference(e, seed, sizes=sizes) < CLOSE for e in theorem.equations())
@@ -52,7 +52,7 @@ def test_mutants_are_false_in_numbers():
 
 
 @pytest.mark.parametrize("theorem", ALL if SOAK else ALL[1::4], ids=name)
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(4)
 def test_proof_fails_when_a_side_is_changed(theorem):
     for e in theorem.equations():
         assert not proves_equal(e.left, e.right + 1, in_range=e.in_range)

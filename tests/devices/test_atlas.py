@@ -23,7 +23,7 @@ COMPUTED = pytest.mark.parametrize("op", [op for op in taught() if op not in wit
 
 @LAYOUTS
 @COMPUTED
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(2)
 def test_values_are_those_of_the_page(op, layout):
     def work(root):
         with open_device("atlas", root=root) as device:
@@ -114,7 +114,7 @@ def extra_memory(root, op, view=lambda array: array):
 
 
 @ALL
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 def test_a_transfer_is_one_copy_and_nothing_else_is_copied_on_the_host(op):
     extra, copies, tensors = on_stand_in(lambda root: extra_memory(root, op))
     assert copies == tensors and extra < 64 << 10  # the smallest large tensor has 256 kB

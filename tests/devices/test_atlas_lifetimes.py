@@ -189,7 +189,7 @@ ENDINGS = ("", "device.close(); device.close()", "atexit.register(device.close)"
 
 @pytest.mark.parametrize(("ending", "layout"), [
     (ending, layout) for k, ending in enumerate(ENDINGS) for n, layout in enumerate(("8.x", "9.x")) if SOAK or n == k % 2])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 def test_the_end_of_the_interpreter_is_harmless(tmp_path, layout, ending):
     notes = tmp_path / "notes"
     done = subprocess.run([sys.executable, "-c", PROGRAM + ending, stand_in(layout)], cwd=ROOT, text=True, timeout=60,

@@ -154,7 +154,7 @@ def broken_root(tmp_path, behaviour):
     ("*(volatile int *)0 = 1; return 0;", "the process that asked died of SIGSEGV, while reading device 0"),
     ("_exit(3);", "the process that asked ended with 3: no text, while reading device 0"),
 ])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_a_crash_is_reported_and_takes_nobody_along(tmp_path, behaviour, problem):
     found = listed(broken_root(tmp_path, behaviour))
     assert problem in found["problem"] and found["cann"] == "9.0.0" and found["cann_source"].startswith("inferred")

@@ -150,7 +150,7 @@ def test_there_are_enough():
 
 
 @pytest.mark.parametrize("what, given, status, said", FILES, ids=[name for name, *_ in FILES])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_what_must_fail_says_so_and_leaves_nothing(what, given, status, said, tmp_path, monkeypatch, capsys):
     folder, scratch = tmp_path / "work", tmp_path / "scratch"
     folder.mkdir(), scratch.mkdir()

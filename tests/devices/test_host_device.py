@@ -127,7 +127,7 @@ def outcome(call):
 
 
 @ALL
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 def test_the_answer_without_a_run_is_that_of_a_run(op):
     """Errors, refusals and warnings, on each product and version, in each format, with reversed views, predicted or not."""
     seen = set()

@@ -38,13 +38,13 @@ def opened():
 
 
 @pytest.mark.parametrize(("name", "field"), FIELDS)
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(15)
 def test_every_control_answers(name, field, opened):
     assert_control_answers(opened(name), subject_of(name).show, field, must_draw=field != "device" and (name, field) not in REFUSED)
 
 
 @pytest.mark.parametrize("name", explorers())
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(2)
 def test_a_state_fits_and_is_lifted_out(name):
     explorer = explore(name, **STATES.get(name, {}))
     try:

@@ -208,7 +208,7 @@ def explorer():
 
 @OPERATORS
 @pytest.mark.parametrize("mistake", MISTAKES)
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(20)
 def test_a_lifted_test_makes_the_same_calls(name, mistake):
     from aclnn_viz.explorers.two_phase import pytest_case
     state, namespace = State(operator=name, mistake=mistake), {}

@@ -13,6 +13,7 @@ from aclnn_viz.explorers.state import StateError
 from aclnn_viz.explorers.zoom import State
 from aclnn_viz.explorers.zoom_data import FIRST, TERMS, read, tiles_of
 from aclnn_viz.pictures.marks import Box, Spots
+from machine import SOAK
 
 SUBJECT = subject_of("zoom")
 
@@ -35,7 +36,7 @@ def own(z, k):
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 @pytest.mark.parametrize("program", FIRST)
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(5)
 def test_outputs_have_the_bits_of_backward_and_the_parts_of_their_errors_add_up(program, dtype):
     state, z = of(program, dtype=dtype, rows=3, columns=21)
     op, given = SUBJECT.operator(state), SUBJECT.inputs(state)
@@ -53,7 +54,7 @@ def test_outputs_have_the_bits_of_backward_and_the_parts_of_their_errors_add_up(
 
 
 @pytest.mark.parametrize("program", FIRST)
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 def test_a_formula_says_what_numpy_computes(program):
     """Each formula is computed anew, in float64, from its text; sums, looked up and joined truths by themselves."""
     state, z = of(program)
@@ -105,7 +106,7 @@ def test_an_instruction_holds_the_numbers_of_the_term_that_it_is_said_to_be(prog
 
 
 @pytest.mark.parametrize("program", FIRST)
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 def test_a_tile_is_who_stored_the_element_in_the_trace_and_its_instructions_are_those_of_the_trace(program):
     _, z = of(program, rows=4, columns=30, cores=3)
     run = z.work.run
@@ -169,6 +170,7 @@ def test_a_page_that_is_more_than_terms_is_refused_in_three_parts(name):
 @pytest.mark.parametrize("level", ["formula", "tensor", "tiles", "pipes"])
 @pytest.mark.parametrize("values", [{"rows": 1, "columns": 1, "row": 0, "column": 0}, {"rows": 12, "columns": 128, "cores": 48}, {"program": "hardswish", "row": 3},
                                     {"program": "group_norm_swish", "rows": 1, "columns": 1, "row": 0, "column": 0}], ids=str)
+@pytest.mark.sampled(6)
 def test_the_smallest_and_the_largest_tensor_are_shown(values, level):
     shown = SUBJECT.show(SUBJECT.compute(State(level=level, **values)))
     assert shown.panels[0].name == "path" and all(shown.headline)
@@ -193,13 +195,13 @@ def test_each_term_has_a_picture_of_its_own_and_the_default_is_the_first_output(
 
 
 @pytest.mark.parametrize("program", FIRST)
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 def test_a_click_on_each_number_marks_it_on_every_level(program):
     _, z = of(program)
     for k, one in enumerate(z.shown):
         panel = SUBJECT.panels(SUBJECT.compute(State(program=program, term=TERMS.index((program, one.term.label)), level="tensor")))[1]
         spots = next(mark for mark in panel.marks if isinstance(mark, Spots))
-        for text, sets, x, y in list(zip(spots.texts, spots.sets, spots.x0, spots.y0))[::7]:
+        for text, sets, x, y in list(zip(spots.texts, spots.sets, spots.x0, spots.y0))[::7 if SOAK else 40]:
             clicked = dict(sets)
             assert clicked.pop("level") == "tiles"
             data = SUBJECT.compute(State(program=program, term=TERMS.index((program, one.term.label)), level="tensor", **clicked))

@@ -42,7 +42,7 @@ def test_a_fault_is_caught(op, fault):
 
 @pytest.mark.parametrize(("op", "fault"), [pair for pair in ALL if pair[1].hidden],
                          ids=[name for name, (_, fault) in zip(NAMED, ALL) if fault.hidden])
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(20)
 def test_a_fault_hides_where_it_says(op, fault):
     options = {"dtype": "float32"} | fault.hidden[1]
     assert not caught(prepared(Recipe(op.name, options), case(op, **options)), faulty_kernel(op, fault))

@@ -74,7 +74,7 @@ def test_cross_entropy(judged, dtype, reduction, smoothing, zloss):
 @DTYPES
 @pytest.mark.parametrize("scale", [1.0, 2.5, -1.0])
 @pytest.mark.parametrize("shape,groups", [((ROWS, 32, 55, 57), 8), ((ROWS * 100, 100, 10), 10)], ids=str)
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 def test_group_norm_swish(judged, dtype, scale, shape, groups):
     judged("group_norm_swish", dtype=dtype, shape=shape, numGroups=groups, swishScale=scale)
 

@@ -37,7 +37,7 @@ def differs(figure, name, theme, folder):
 
 @EACH
 @pytest.mark.parametrize("theme", style.THEMES)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 def test_a_picture_is_the_one_that_was_looked_at(name, theme, tmp_path):
     assert differs(PICTURES[name]().figure(theme), name, theme, tmp_path) is None
 
@@ -58,7 +58,7 @@ def without(kind, index=-1):
     ("ulp_histogram_runs", without("patches", 3)),
     ("nothing", lambda figure: figure.texts[1].remove()),
 ])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 def test_a_changed_picture_is_rejected(name, change, tmp_path):
     figure = PICTURES[name]().figure()
     change(figure)

@@ -129,7 +129,7 @@ def test_a_picture_says_that_there_is_nothing_to_show(kind):
 
 
 @pytest.mark.parametrize("dtype", [f.name for f in FORMATS])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_edges_are_drawn_without_a_warning(dtype):
     fmt = float_format(dtype)
     tiny, huge = fmt.smallest_subnormal, fmt.largest

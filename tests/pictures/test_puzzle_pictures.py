@@ -26,7 +26,7 @@ def outlined(found, name, kind=SPEC):
 
 
 @pytest.mark.parametrize("name", [one.name for one in puzzles()])
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(5)
 def test_every_puzzle_is_drawn_and_reported(name):
     shown = picture(puzzle(name))._repr_mimebundle_()
     assert shown["image/png"].startswith(PNG) and len(shown["text/plain"].splitlines()) >= 2

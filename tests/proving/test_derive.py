@@ -46,7 +46,7 @@ def run(name, seed=0):
 
 
 @pytest.mark.parametrize("name", EVERY)
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(6)
 def test_gradients_are_those_of_differences_at_60_digits(name):
     f, wrt, *_ = EVERY[name]
     (arrays, numbers), (got, upstream) = point(name), run(name)
@@ -61,7 +61,7 @@ def test_gradients_are_those_of_differences_at_60_digits(name):
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.soak if name in SLOW else ()) for name in EVERY])
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(5)
 def test_each_is_proved(name):
     proof = derived(name).proof
     assert proof.holds and proof.theorems, proof

@@ -34,7 +34,7 @@ def test_attention_is_proved():
 
 
 @pytest.mark.parametrize("name", WRONG)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_wrong_pages_are_refused(name):
     mask = "dropMaskOptional=None" if name == "hidden scores count" else "attenMaskOptional=None"  # what is left out makes proofs short
     subject = next(one for one in of_operator(OP, changed(OP.page, (WRONG[name],))) if mask in str(one))

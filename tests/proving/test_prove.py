@@ -25,7 +25,7 @@ def proved(name, page=None, only="", n=None):
 
 
 @pytest.mark.parametrize("name", SMALL)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_pages_are_proved_under_all_options(name):
     result = av.prove(name)
     assert result.holds, result
@@ -39,14 +39,14 @@ LARGE = [("cross_entropy_loss", "reduction=mean, weightOptional=None"), *(
 
 # `make verify` proves all modes; here nearest ones alone.
 @pytest.mark.parametrize("name, only", [pytest.param(*one, marks=() if "Mode=1" in one[1] else pytest.mark.soak) for one in LARGE])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_a_sample_of_larger_pages_is_proved(name, only):
     subjects, theorems = proved(name, only=only, n=1)
     assert subjects and theorems and all(t.holds and t.cases for t in theorems), [t for t in theorems if not t.holds]
 
 
 @pytest.mark.parametrize("name, old, new", WRONG.values(), ids=WRONG)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 def test_a_wrong_page_is_not_proved(name, old, new):
     subjects, theorems = proved(name, changed(av.operator(name).page, ((old, new),)), n=1)
     assert not all(t.holds for t in theorems)

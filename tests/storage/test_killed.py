@@ -17,7 +17,7 @@ from machine import ROOT, SOAK
 
 import aclnn_viz as av
 
-TIMES = 50 if SOAK else 2
+TIMES = 50 if SOAK else 1
 # Loads the kit once, and runs each command in a child of its own, which is killed from outside.
 PROGRAM = """
 import json, os, sys, sympy

@@ -37,7 +37,7 @@ def added(file, **how):
 
 
 @pytest.mark.parametrize("schedule", ["eager", "late", *range(3)])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 def test_a_right_kernel_is_right_in_every_order_without_a_hazard(schedule):
     run, right = added(ADD, schedule=schedule)
     assert right and run.hazards == () and run.cores == 4
@@ -63,7 +63,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("before, after, kind, at", WRONG)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 def test_a_wrong_kernel_is_named_at_its_line(before, after, kind, at, tmp_path):
     file = edited(tmp_path, before, after)
     found = next(hazard for hazard in added(file)[0].hazards if hazard.kind == kind)
@@ -74,7 +74,7 @@ def test_a_wrong_kernel_is_named_at_its_line(before, after, kind, at, tmp_path):
     ("op.Process();", "op.Process()", r"add_custom\.cpp:52:\d+: error: expected .;."),
     ("Add(zLocal, xLocal", "Mmad(zLocal, xLocal", "Mmad: the matrix unit is not offered"),
     ("{\n    KernelAdd op;", "{\n    #error stop here\n    KernelAdd op;", "stop here")])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_what_does_not_compile_says_so_in_the_compilers_words(before, after, said, tmp_path):
     with pytest.raises(ValueError, match=said):
         cpp(edited(tmp_path, before, after))
@@ -109,7 +109,7 @@ int size = Tree<30, 1>::size;
     ('a "b".cpp', {}, "has no \" and no line break"), ("two\nlines.cpp", {}, "has no \" and no line break"),
     ("add.cpp", {'"': "1"}, "macro name"), ("add.cpp", {"3/N": "1"}, "macro name"), ("add.cpp", {"BUFFER_NUM": '"'}, "missing terminating"),
     ("it's $(a) `b` \\ %s.cpp", {}, None), ("-o.cpp", {"N": "1", "M": "2"}, None)])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_names_with_quotes_and_slashes(name, defines, said, tmp_path):
     (file := tmp_path / name).write_text(ADD.read_text("utf-8"), "utf-8")
     if said is None:

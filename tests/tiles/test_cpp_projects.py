@@ -77,7 +77,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("name, before, after, kind, words", BROKEN)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 def test_a_project_that_cannot_run_says_why(name, before, after, kind, words, copy, monkeypatch):
     monkeypatch.setattr("aclnn_viz.tiles.projects.SECONDS", 5)
     x = np.ones(64, np.float32)
@@ -170,7 +170,7 @@ UINT = np.uint32
      "Select(out, bits, in, 9.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, n)",
      lambda x: np.append(np.where(np.append(x[:64], x[32:96]) < 1.25, x, 9), np.zeros(128))),
     ("Duplicate(out, 0.0f, 2 * n); out(3) = in(5)", lambda x: np.where(np.arange(256) == 3, x[5], 0))])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 def test_calls_that_only_cpp_has(call, meant, tmp_path):
     (file := tmp_path / "call.cpp").write_text(LIBRARY.replace("CALL", call.replace(";", "; PipeBarrier<PIPE_V>();")), "utf-8")
     x, y = np.random.default_rng(3).uniform(0.5, 2, 128).astype(np.float32), np.zeros(256, np.float32)

@@ -69,7 +69,7 @@ def judged(file, op):
 
 
 @pytest.mark.parametrize("name", MENDED)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_a_file_is_wrong_and_right_when_it_is_mended(name, tmp_path):
     op, before, after, kind = MENDED[name]
     hazards, result = judged(FILES / f"{name}.cpp", op)

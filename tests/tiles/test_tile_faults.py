@@ -21,7 +21,7 @@ def drawn(op, fault):
 
 
 @each
-@pytest.mark.sampled(25)
+@pytest.mark.sampled(12)
 def test_a_fault_is_found_by_what_its_entry_says(op, fault):
     case, broken = drawn(op, fault), fault.broken(op)
     schedules = ("eager", "late", *range(20 if SOAK else 4 if fault.shows == BITS else 0))

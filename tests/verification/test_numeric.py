@@ -72,7 +72,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("name,wrong", WRONG)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 def test_rates_find_a_wrong_page(name, wrong, monkeypatch):
     op = operator(name)
     spoil(monkeypatch, op, wrong)
