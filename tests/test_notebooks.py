@@ -134,7 +134,6 @@ EDITIONS = [each for path in NOTEBOOKS for each in outputs.editions(path).values
 
 
 @pytest.mark.parametrize("path", EDITIONS, ids=lambda path: str(path.relative_to(ROOT / "notebooks").with_suffix("")))
-@pytest.mark.sampled(12)
 @pytest.mark.filterwarnings("default")  # of the machinery that runs notebooks; what their cells warn is on stderr
 def test_runs_from_top_to_bottom_and_prints_what_is_committed(path, kernel):
     drawn = outputs.language_of(path) == "en" and (SOAK or path.stem in DRAWN)
@@ -262,7 +261,6 @@ def test_the_moves_name_controls_and_options_that_exist(lesson, name):
 
 
 @pytest.mark.parametrize("lesson", CHECKS)
-@pytest.mark.sampled(8)
 def test_the_check_at_the_end_tells_a_right_answer_from_none(lesson):
     before, after, says = CHECKS[lesson]
     assert not re.search(says, check_at_the_end(lesson)) and re.search(says, check_at_the_end(lesson, before, after))
