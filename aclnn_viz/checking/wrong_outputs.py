@@ -328,8 +328,8 @@ def _values(output: str, masks: list[tuple[CaseRun, np.ndarray]]) -> Iterator[st
         wrong = np.concatenate([part.ravel() for _, part in pairs])
         finite = np.isfinite(values)
         values, wrong = values[finite], wrong[finite]
-        for part, words in ((wrong, message("{output} is wrong only where {values}")),
-                            (~wrong, message("{output} is wrong everywhere but where {values}"))):
+        for part, words in ((wrong, message("{output} is wrong only where {values}, of the values that were tried")),
+                            (~wrong, message("{output} is wrong everywhere but where {values}, of the values that were tried"))):
             if 2 < part.sum() < part.size:
                 low, high = values[part].min(), values[part].max()
                 inside = (values >= low) & (values <= high)
