@@ -105,7 +105,7 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
         found |= {entry["name"]: entry for entry in (*named, *kinds)}
         if not (kinds or named or re.search(r"\baclnn[A-Z]\w+", line)):
             unknown.append(line.strip())
-    (op, name), product, version = _operator(text), product_of(soc or A2), version_of(cann or "9.1")
+    (op, name), product, version = _operator(text), product_of(A2 if soc is None else soc), version_of("9.1" if cann is None else cann)
     repeated = _repeat(op, text, product, version) if op else ""
     conditions = tuple(step.text for step in contract(op.name).steps if str(getattr(step, "status", 0)) in numbers
                        and isinstance(step.text, str)) if op and not repeated else ()

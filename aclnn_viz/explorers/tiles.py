@@ -104,7 +104,7 @@ def program(data: Data) -> Panel:
         indent = len(text) - len(text.lstrip())
         text = text.strip() if len(text.strip()) <= LETTERS - indent else f"{text.strip()[:LETTERS - indent - 1]}…"
         signs = " ".join(filter(None, ("✗" if line in hazards else "", active.get(line))))
-        marks.append(Note(0.5 + 0.8 * indent, k, text, "left", 88 - 0.8 * indent))
+        marks.append(Note(0.5 + 0.8 * indent, k, text, "left", (88 if signs else 99) - 0.8 * indent))
         marks += [Note(99.5, k, signs, "right")] if signs else []
         numbers.append((k, str(line)))
     at = tr(", ").join(tr("{pipe} line {line}", pipe=pipe, line=line) for line, pipe in active.items())
