@@ -1,7 +1,6 @@
 """Child processes that run a person's code. When one is ended, so is every process that it started, even in another session."""
 
 import os
-import resource
 import signal
 import subprocess
 import time
@@ -29,9 +28,11 @@ class Child(subprocess.Popen):
         value = uuid.uuid4().hex
         self.mark = f"{MARK}={value}\0".encode()
         super().__init__(command, env={**(os.environ if env is None else env), MARK: value}, start_new_session=True, **how)
-        with suppress(ProcessLookupError):  # it may have ended
-            for kind, most in (limits or {}).items():
-                resource.prlimit(self.pid, kind, (most, most))
+        if limits:
+            import resource  # which only Unix has
+            with suppress(ProcessLookupError):  # it may have ended
+                for kind, most in limits.items():
+                    resource.prlimit(self.pid, kind, (most, most))
 
     def __exit__(self, *error):
         self.end()
@@ -49,7 +50,7 @@ class Child(subprocess.Popen):
 
     def _left(self) -> list[int]:
         found = []
-        for one in filter(str.isdigit, os.listdir("/proc")):
+        for one in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):  # which macOS lacks: there the session ends
             with suppress(OSError):  # it has ended, or is somebody else's
                 state, _, _, session = Path(f"/proc/{one}/stat").read_bytes().rpartition(b")")[2].split()[:4]
                 # What dies has no environment any more, while it still gives its memory back.

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextvars import copy_context
+from importlib.util import find_spec
 
 from aclnn_viz.words.messages import tr
 
@@ -37,9 +38,9 @@ def noted(items: Iterable, total: int | None = None) -> Iterator:
 
 
 def watch() -> None:
-    """Watch the cells of the notebook that runs this, if one does."""
+    """Watch the cells of the notebook that runs this, if one does and widgets are installed."""
     shell = sys.modules["IPython"].get_ipython()
-    if shell and hasattr(shell, "kernel"):
+    if shell and hasattr(shell, "kernel") and find_spec("anywidget"):
         shell.events.register("pre_run_cell", _begin)
         shell.events.register("post_run_cell", _end)
 

@@ -98,6 +98,7 @@ def exchanges(some: Iterable[Edit], harmless: Callable[[Edit], bool] = lambda ed
 
 def _together(*some: Edit) -> Candidate:
     first = some[0]
+
     def made() -> ExitStack:
         stack = ExitStack()
         for edit in some:

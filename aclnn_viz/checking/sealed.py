@@ -301,7 +301,7 @@ def _right(result: CheckResult) -> bool:
 
 
 def _varies(fault: Message) -> bool:
-    """Whether what a kernel did wrong is that outputs differ from call to call: no other mistake is told by outputs alone."""
+    """Whether what a kernel did wrong is that outputs differ from call to call: outputs alone show no other mistake."""
     return set(getattr(fault, "values", ())) == {"outputs"}
 
 

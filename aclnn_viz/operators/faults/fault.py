@@ -1,4 +1,4 @@
-"""Faults, of which an operator's file of faults consists: the wrong kernels that they make, and names for the regions of an output.
+"""A fault is one mistake and the wrong kernel that makes it; and names for the regions of an output.
 
 A fault changes the right page, or what the kernel reads, stores and computes in.
 """

@@ -1,4 +1,4 @@
-"""The conventions of an operator that has no `conventions.py`: what its kernel returns for empty and special inputs, measured."""
+"""The conventions of an operator whose folder states none: what its kernel returns for empty and special inputs, measured."""
 
 from collections.abc import Iterator
 from dataclasses import replace
