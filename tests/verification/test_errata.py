@@ -11,7 +11,7 @@ from aclnn_viz import operators
 from aclnn_viz.verification import errata
 from aclnn_viz.verification.errata import Computation, Contradiction, Counterexample, Evidence, Lemma, Observation
 from aclnn_viz.verification.errata.model import KINDS, distance, shown
-from aclnn_viz.verification.errata.printed import Printed
+from aclnn_viz.verification.errata.data import Printed
 
 REGISTER = errata.errata()
 VERSIONED = re.compile(r"commit [0-9a-f]{7}|\b[89]\.[0-9x]|, runtime$|the CANN runtime")

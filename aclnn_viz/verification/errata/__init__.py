@@ -12,7 +12,7 @@ from aclnn_viz.errors import listed
 from aclnn_viz.notebook import noted
 from aclnn_viz.operators import operators, registry
 from aclnn_viz.tables import as_html, padded, wrapped
-from aclnn_viz.verification.errata import printed
+from aclnn_viz.verification.errata import data
 from aclnn_viz.verification.errata.model import (
     CLASSES, Computation, Contradiction, Counterexample, Erratum, Evidence, Lemma, Observation,
 )
@@ -37,8 +37,8 @@ def errata() -> tuple[Erratum, ...]:
     'hardswish-kinks'
     """
     own = (replace(erratum, operator=op.name) for op in operators()
-           for erratum in (*registry.own("errata", op.name, "ERRATA", ()), *printed.stated(op)))
-    return (*own, *printed.of_platform())
+           for erratum in (*registry.own("errata", op.name, "ERRATA", ()), *data.stated(op)))
+    return (*own, *data.of_platform())
 
 
 def recompute(register: Iterable[Erratum] | None = None) -> list[Finding]:
