@@ -28,6 +28,8 @@ class Child(subprocess.Popen):
         value = uuid.uuid4().hex
         self.mark = f"{MARK}={value}\0".encode()
         super().__init__(command, env={**(os.environ if env is None else env), MARK: value}, start_new_session=True, **how)
+        with suppress(OSError):  # macOS has no /proc
+            *_, self.started = _stat(self.pid)
         if limits:
             import resource  # which only Unix has
             with suppress(ProcessLookupError):  # it may have ended
@@ -50,10 +52,21 @@ class Child(subprocess.Popen):
 
     def _left(self) -> list[int]:
         found = []
-        for one in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):  # which macOS lacks: there the session ends
+        for one in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):  # without it the session ends
             with suppress(OSError):  # it has ended, or is somebody else's
-                state, _, _, session = Path(f"/proc/{one}/stat").read_bytes().rpartition(b")")[2].split()[:4]
-                # What dies has no environment any more, while it still gives its memory back.
-                if state != b"Z" and (int(session) == self.pid or self.mark in Path(f"/proc/{one}/environ").read_bytes()):
+                state, session, started = _stat(one)
+                # What dies has no environment any more, while it still gives its memory back. What is older is not looked at: that is most.
+                if state != b"Z" and started >= self.started and (session == self.pid or self.mark in _read(f"/proc/{one}/environ")):
                     found.append(int(one))
         return found
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb", 0) as file:
+        return file.read()
+
+
+def _stat(process: int | str) -> tuple[bytes, int, int]:
+    """The state of a process, its session, and when it started, in ticks."""
+    parts = _read(f"/proc/{process}/stat").rpartition(b")")[2].split()
+    return parts[0], int(parts[3]), int(parts[19])
