@@ -170,12 +170,13 @@ class Times:
         events += [{"ph": "M", "name": "thread_name", "pid": c, "tid": SHORT.index(name), "args": {"name": name}}
                    for c in range(self.run.cores) for name in SHORT]
         free: dict[tuple, float] = {}
-        for span in self.spans:  # copies in overlap by their latency, which viewers take for damage: each begins behind the last
-            key, end = (span.core, span.pipe), round(span.end, 3)
-            start = max(round(span.start, 3), free.get(key, 0.0))
+        # Viewers take an overlap, of a rounding too, for calls within calls: a copy in begins behind the last, times are in 1/1024 us.
+        for span in self.spans:
+            key, end = (span.core, span.pipe), round(span.end * 1024) / 1024
+            start = max(round(span.start * 1024) / 1024, free.get(key, 0.0))
             free[key] = max(end, start)
             events.append({"ph": "X", "name": span.name, "cat": span.pipe, "pid": span.core, "tid": SHORT.index(span.pipe), "ts": start,
-                           "dur": round(free[key] - start, 3), "args": {"line": span.line}})
+                           "dur": free[key] - start, "args": {"line": span.line}})
         with new_file(path, force=True, ours=lambda old: old.read_bytes().startswith(MADE)) as file:
             file.write(json.dumps({"displayTimeUnit": "ns", "traceEvents": events}).encode())
         return path

@@ -121,13 +121,14 @@ def test_nothing_takes_the_time_of_a_start():
 
 
 def test_a_trace_file_holds_every_instruction(tmp_path):
-    found = times()
+    run = av.tiles.launch(av.tiles.programs("rms_norm")[0], cores=3, **av.case("rms_norm", shape=(24, 400)).inputs)
+    found = av.tiles.timeline(run, costs=A2)
     found.save(tmp_path / "trace.json")
     events = json.loads(found.save(tmp_path / "trace.json").read_text())["traceEvents"]
     spans = [event for event in events if event["ph"] == "X"]
     ends = {}
     for span in spans:
-        assert span["ts"] >= ends.get((span["pid"], span["tid"]), 0) - 1e-9
+        assert span["ts"] >= ends.get((span["pid"], span["tid"]), 0)  # speedscope nests what overlaps by a rounding
         ends[span["pid"], span["tid"]] = span["ts"] + span["dur"]
     assert len(spans) == len(found.spans) and {"ts", "dur", "pid", "tid", "name"} <= set(spans[0])
 
