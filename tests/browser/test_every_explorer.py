@@ -7,6 +7,7 @@ import numpy as np
 import panel_picture
 import pytest
 from aclnn_viz.explorers import explorers
+from laboratory import SIZE
 from machine import SOAK, sampled_explorers
 from opened import WAITING
 
@@ -254,6 +255,19 @@ def test_it_fits_the_width_and_can_be_read_in_both_languages(explorer):
         assert fits(explorer)
         # The panel of standards shortens long reasons in English, and the picture in words has them whole.
         assert [fault for fault in legible.faults(explorer.page) if "shortened" not in fault] == []
+
+
+@pytest.mark.parametrize("explorer", ["tiles"], indirect=True)
+def test_titles_are_read_whole_when_the_window_becomes_narrower(explorer):
+    with legible.listening(explorer.page):
+        try:
+            explorer.set(("time", 1))
+            explorer.settle()
+            explorer.page.set_viewport_size(SIZE | {"width": 820})
+            explorer.settle()
+            assert [fault for fault in legible.faults(explorer.page) if fault.startswith("cut off")] == []
+        finally:
+            explorer.page.set_viewport_size(SIZE)
 
 
 @pytest.mark.parametrize("explorer", ["grid_sampler_2d"], indirect=True)

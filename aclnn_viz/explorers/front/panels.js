@@ -45,10 +45,10 @@ class Drawing extends Frame {
   }
 
   say(title) {
+    fixed(this.panel.caption, title, this.panel.seen);  // the window may have become narrower
     if (this.title === title) return;
     this.title = title;
     this.panel.say(title);
-    fixed(this.panel.caption, title, this.panel.seen);
     this.panel.top.setAttribute("aria-label", this.handle
       ? tr("{title}; {points}: arrow keys move the chosen one by a small step, with Shift by four; Page Up and Page Down choose another; Home puts it back",
         { title, points: this.handle.label }) : title);
