@@ -1,6 +1,6 @@
 """Bugs of the field in public Ascend C sources: each is named at its line, and the right source has none in any order.
 
-usage: python benchmarks/ascendc_bugs.py FOLDER > benchmarks/ascendc_bugs.md
+usage: python benchmarks/ascendc_bugs.py FOLDER > benchmarks/reports/ascendc_bugs.md
 
 FOLDER holds checkouts of repositories, called OWNER+NAME, at the commits that ascendc_sources.md names. The sources are not kept: ascendc_bugs.toml
 has for each bug the file, its SHA-256, the lines to edit, and the hazard with its line ("check" where any hazard or the numbers show it).

@@ -1,6 +1,6 @@
 """Public Ascend C sources, unchanged, on the tile machine: which run, and whether their numbers are right.
 
-usage: python benchmarks/ascendc_sources.py FOLDER... > benchmarks/ascendc_sources.md
+usage: python benchmarks/ascendc_sources.py FOLDER... > benchmarks/reports/ascendc_sources.md
 
 Each FOLDER is a checkout of a repository, called OWNER+NAME, with its commit in the file `.commit`. Two kinds of source are
 tried: an operator project (op_host beside op_kernel), whose tiling function runs and whose kernel is launched on arrays, and is

@@ -2,7 +2,7 @@
 
 Each REPO is a clone of a public repository that has documents of operators (ops-nn, ops-cv, ops-math, ops-transformer), named as
 OWNER/NAME=FOLDER. Of each operator of the kit the C++ block with a function main is taken out of `docs/aclnn....md`; nothing of it
-is kept. Writes benchmarks/cpp_samples.md: what each printed, and whether the outputs are within the vendor's standard of the truth.
+is kept. Writes benchmarks/reports/cpp_samples.md: what each printed, and whether the outputs are within the vendor's standard of the truth.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from records import git, line
+from records import REPORTS, git, line
 
 import aclnn_viz as av
 from aclnn_viz.devices import whole
@@ -20,7 +20,7 @@ from aclnn_viz.devices.serving import Emulator
 
 BLOCK = re.compile(r"```[Cc](?:pp|\+\+)?[^\n]*\n(.*?)```", re.DOTALL)
 NUMBER = re.compile(r"(?:is|=|:)\s*(-?(?:\d+\.\d+(?:e[+-]?\d+)?|nan|inf|\d+))\s*$", re.MULTILINE)
-TARGET = Path(__file__).with_suffix(".md")
+TARGET = REPORTS / "cpp_samples.md"
 HEAD = """# Sample programs of the vendor's documents
 
 Written by `benchmarks/cpp_samples.py`: the C++ program in each operator's document, compiled unchanged and run with CANN emulated

@@ -11,10 +11,9 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cache, partial
 from inspect import signature
-from pathlib import Path
 
 import numpy as np
-from records import ROOT, kept, line, publish
+from records import REPORTS, ROOT, kept, line, publish
 
 import aclnn_viz as av
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
@@ -24,7 +23,7 @@ from aclnn_viz.proving.counterexample import search
 from aclnn_viz.proving.proofs import _theorems
 from aclnn_viz.proving.subjects import of_operator
 
-ROWS, REPORT = ROOT / "build" / "edits.jsonl", Path(__file__).with_suffix(".md")
+ROWS, REPORT = ROOT / "build" / "edits.jsonl", REPORTS / "edits.md"
 SEED, DRAWS = 0, 40
 EACH = {'hardswish': 36, 'rms_norm': 60, 'layer_norm': 60, 'group_norm_swish': 60, 'cross_entropy_loss': 60, 'grid_sampler_2d': 24, 'grid_sampler_3d': 12}
 SPECIAL = (0.0, 1.0, -1.0, 3.0, -3.0, 0.5, 2.0)

@@ -1,14 +1,13 @@
 """Ten mistakes in each of ten operators, five by hand and five drawn edits, against `check`: `python benchmarks/field_bugs.py`.
 
-Kernels by hand are those of tests/checking/by_hand.py, run on float16, bfloat16 and float32. Writes benchmarks/field_bugs.md.
+Kernels by hand are those of tests/checking/by_hand.py, run on float16, bfloat16 and float32. Writes benchmarks/reports/field_bugs.md.
 """
 
 import sys
 import time
 from itertools import islice
-from pathlib import Path
 
-from records import ROOT, git, line
+from records import REPORTS, ROOT, git, line
 
 sys.path.insert(0, str(ROOT / "tests"))
 
@@ -70,7 +69,7 @@ def main():
         print(name, rows[-1], missed, unknown, flush=True)
         notes += [f"- {name}: {what} {', '.join(slips)}\n" for what, slips in (("not caught:", missed), ("not explained:", unknown)) if slips]
     text += line("all", *(" of ".join(str(sum(one)) for one in zip(*column)) for column in zip(*rows)))
-    Path(__file__).with_suffix(".md").write_text(text + "\n" + "".join(notes), "utf-8")
+    (REPORTS / "field_bugs.md").write_text(text + "\n" + "".join(notes), "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The kit's fastest engine (numba) beside PyTorch's CPU backward and the memory of this machine: `make bench`.
 
     python benchmarks/kernels.py [operator ...] [--dtypes float32,...] [--sizes small,...]   # print, compare, write nothing
-    python benchmarks/kernels.py --write                    # all cases: benchmarks/bench.md, unless a ratio fell
+    python benchmarks/kernels.py --write                    # all cases: benchmarks/reports/bench.md, unless a ratio fell
     python benchmarks/kernels.py --growth [operator ...]    # how time and memory grow up to 10^8 elements
 
 A case is a mode, a format and a size. Small tensors have some 2^16 elements (they fit the second cache of a core), medium ones
@@ -26,7 +26,7 @@ from functools import partial
 from importlib.metadata import version
 
 import numpy as np
-from records import ROOT, git, line
+from records import REPORTS, ROOT, git, line
 
 import aclnn_viz as av
 from aclnn_viz.arrays import loops
@@ -49,7 +49,7 @@ SIZES = {
 NAMES, DTYPES = ("small", "medium", "large"), ("float32", "bfloat16", "float16")
 SETTLE, TURN, ROUNDS, BUDGET = 0.012, 0.004, (3, 5), 0.45  # seconds, seconds, least and most turns, seconds of a case
 MEMORY_BOUND = 1.3  # a loop within this of the triad is bound by memory
-FELL, TABLE = 0.15, ROOT / "benchmarks" / "bench.md"
+FELL, TABLE = 0.15, REPORTS / "bench.md"
 SLOPE, MEMORY = 1.1, 1.5  # limits: of log time against log size, and of peak memory beyond 10^7 elements
 FIRST = {  # what a new process does, and its limit in seconds
     "first backward": (0.4, "-c", "import aclnn_viz as av, numpy as np; one = np.ones(8, np.float32); "
@@ -285,7 +285,7 @@ def main() -> int:
     parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="those with a size here, unless named")
     parser.add_argument("--dtypes", default=",".join(DTYPES))
     parser.add_argument("--sizes", default=",".join(NAMES))
-    parser.add_argument("--write", action="store_true", help="all cases, whatever is named, into benchmarks/bench.md")
+    parser.add_argument("--write", action="store_true", help="all cases, whatever is named, into benchmarks/reports/bench.md")
     parser.add_argument("--growth", action="store_true", help="growth of time and memory instead")
     asked = parser.parse_args()
     if asked.write:

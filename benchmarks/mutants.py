@@ -2,7 +2,7 @@
 
 Rows go to build/mutants.jsonl as they are made, of all operators in one order drawn by a seed, so that those of a run that is
 stopped are a fair sample; a run that is begun again goes on there (remove the file when pages or the search have changed). The
-report, benchmarks/mutants.md, says how many of all mutants it counts; one that counts fewer than it does is only shown.
+report, benchmarks/reports/mutants.md, says how many of all mutants it counts; one that counts fewer than it does is only shown.
 """
 
 import random
@@ -12,12 +12,12 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from records import ROOT, git, kept, publish
+from records import REPORTS, ROOT, git, kept, publish
 
 from aclnn_viz import operators
 from aclnn_viz.checking.score import COMPUTED, MutantScore, MutantTable, drawn, score_mutant
 
-ROWS, REPORT = ROOT / "build" / "mutants.jsonl", Path(__file__).with_suffix(".md")
+ROWS, REPORT = ROOT / "build" / "mutants.jsonl", REPORTS / "mutants.md"
 SEED, ORDER = 0, 12345
 
 HEAD = """# Mutants of the pages

@@ -41,7 +41,7 @@ held, "3 of 4" where one did not. `python benchmarks/operators.py` writes this p
   where layer norm differs in one, a row has one element, its gradient of the weight is 0, and PyTorch's a rounding error of 1e-13);
 - *caught*, *explained*: of {MUTANTS} drawn edits of the page, run as kernels in float32 and in float64, those that `check` refuses, and of
   those of them that give numbers the ones that it explains by that edit or an equal one; edits that change no number are left out. Of a page of
-  indices most edits stop with an error, which needs no explanation ("-" where all do); benchmarks/field_bugs.md draws on until five give numbers;
+  indices most edits stop with an error, which needs no explanation ("-" where all do); benchmarks/reports/field_bugs.md draws on until five give numbers;
 - *passed*: cases of `check` in which the page's own kernel is right, as it must be;
 - *explorer*: panels of the picture, each with its twin in words;
 - *engines*: cases of `check` on which the devices torch, jax and numba, where they compute the operator, give the page's numbers within the

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+REPORTS = ROOT / "benchmarks" / "reports"
 
 
 @contextmanager

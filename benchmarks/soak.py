@@ -1,6 +1,6 @@
-"""Write benchmarks/soak.md from the junit files of full-size test runs: `python benchmarks/soak.py FILE.xml ...`.
+"""Write benchmarks/reports/soak.md from the junit files of full-size test runs: `python benchmarks/soak.py FILE.xml ...`.
 
-What is written by hand about sweeps that were run in part is in soak_in_part.md, which no script writes.
+What is written by hand about sweeps that were run in part is in soak_in_part.md beside it, which no script writes.
 A run of another commit than the present one is named with it: `FILE.xml@COMMIT`. A test that a later file repeats
 counts there alone. One row for each test function that recorded numbers, and for each `group` that it recorded: the
 range of every number over its cases. Inputs that were made to find faults have a table of their own, one row for each surface
@@ -15,9 +15,9 @@ from datetime import datetime
 from pathlib import Path
 
 import numpy as np
-from records import git, line
+from records import REPORTS, git, line
 
-REPORT = Path(__file__).with_name("soak.md")
+REPORT = REPORTS / "soak.md"
 COUNTED = "inputs", "taken", "refused", "findings"
 INPUTS = """Valid inputs that were spoiled, and new ones by a grammar (tests/fuzzing). Each is named by its surface and its number, which are
 the seed that makes it: input 1234 of recipes is that of the seed "recipes 1234". Everywhere is asked that an input is taken, or refused

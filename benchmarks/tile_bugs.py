@@ -1,7 +1,7 @@
 """Single bugs in the kit's tile programs, and what shows each: `python benchmarks/tile_bugs.py [COUNT]`, on one core.
 
 Every line of a kernel's class is edited mechanically; a seed draws COUNT of the edits. Below them stand the bugs that were set by hand
-into programs of the vendor's documents (tests/tiles/restated.py). The report is benchmarks/tile_bugs.md.
+into programs of the vendor's documents (tests/tiles/restated.py). The report is benchmarks/reports/tile_bugs.md.
 """
 
 import random
@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from records import ROOT, line
+from records import REPORTS, ROOT, line
 
 import aclnn_viz as av
 from aclnn_viz.operators import registry
@@ -20,7 +20,7 @@ from aclnn_viz.operators.faults.fault import page_from
 sys.path.insert(0, str(ROOT / "tests" / "tiles"))
 import restated
 
-REPORT = Path(__file__).with_suffix(".md")
+REPORT = REPORTS / "tile_bugs.md"
 SEED = 35
 # Operator: cases, each with the dtype; on three cores with a small buffer, so that there are tails, cut rows and several tiles.
 CASES = {

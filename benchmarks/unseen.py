@@ -3,7 +3,7 @@
 Wrong kernels are slips in the source of right kernels of other arrangements (`tests/checking/arrangements`), drawn by a seed. An
 explanation counts as right if it gives the kernel's numbers (one of the reader's own line: if the mended kernel is right) on
 FRESH cases that the check did not see, half of them with the options of the suite mixed. Each is checked twice: with its source, and as numbers alone. Rows go to
-build/unseen.jsonl, the report to benchmarks/unseen.md; that of a run with another COUNT or with ONLY is only shown.
+build/unseen.jsonl, the report to benchmarks/reports/unseen.md; that of a run with another COUNT or with ONLY is only shown.
 """
 
 import statistics
@@ -13,9 +13,8 @@ import warnings
 from collections import Counter
 from functools import lru_cache
 from itertools import islice, product
-from pathlib import Path
 
-from records import ROOT, kept, line, publish
+from records import REPORTS, ROOT, kept, line, publish
 
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
@@ -123,7 +122,7 @@ def main(count: str = "160", only: str = "") -> int:
                 for opaque in (False, True):
                     if (str(slip), opaque) not in done:
                         add(measured(slip, opaque))
-    publish(Path(__file__).with_suffix(".md"), report(rows), (count, only) == ("160", ""))
+    publish(REPORTS / "unseen.md", report(rows), (count, only) == ("160", ""))
     return 0
 
 

@@ -127,8 +127,8 @@ def test_the_faults_and_what_the_usual_tests_catch_of_them_are_those_quoted(name
 
 
 def test_the_score_on_mutants_is_the_one_quoted():
-    """The sentence has the numbers of the last line of the table by operator in benchmarks/mutants.md."""
-    text = (ROOT / "benchmarks" / "mutants.md").read_text(encoding="utf-8")
+    """The sentence has the numbers of the last line of the table by operator in benchmarks/reports/mutants.md."""
+    text = (ROOT / "benchmarks" / "reports" / "mutants.md").read_text(encoding="utf-8")
     cells = [cell.strip() for cell in re.search(r"^\| all \|.*$", text, re.MULTILINE)[0].strip("|").split("|")]
     tried, caught, fail, numbers, share, so, equal, wrongly, median = cells[2:11]
     assert int(so) + int(equal) + int(wrongly) <= int(numbers) == int(caught) - int(fail)

@@ -1,4 +1,4 @@
-"""Ten operators by hand: every mistake is caught; benchmarks/field_bugs.md counts explanations."""
+"""Ten operators by hand: every mistake is caught; benchmarks/reports/field_bugs.md counts explanations."""
 
 import numpy as np
 import pytest
