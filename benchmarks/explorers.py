@@ -202,18 +202,23 @@ def measure(browser, name: str, moves: int) -> dict[str, list[float]]:
             for way, (_, move, block, _) in ways.items():
                 pages[way].bring_to_front()
                 times[way] += pages[way].evaluate(move, [block, at + WARM, field, shown])
-        times["words"] = []
         if subject_of(name).live:
-            times["hand"] = []
-            page = pages["explorer"]
-            page.bring_to_front()
-            for at in range(moves + WARM, moves + WARM + max(moves, 200), 20):  # never the value that is shown already
-                if done := page.evaluate(MOVE_HAND, [20, at, field, shown]):
-                    times["hand"] += done[0]
-                    times["words"].append(done[1])
+            pages["explorer"].bring_to_front()
+            times["hand"], times["words"] = by_hand(pages["explorer"], -(-moves // BLOCK) * BLOCK + WARM, max(moves, 200), field, shown)
         for page in pages.values():
             page.close()
     return {way: taken for way, taken in times.items() if taken}
+
+
+def by_hand(page, at: int, moves: int, field: str, shown: list) -> tuple[list[float], list[float]]:
+    """Return the times of moves, never to the value that is shown already, and until the words; nothing where the kernel draws them."""
+    taken, words = [], []
+    for k in range(at, at + moves, 20):
+        if not (done := page.evaluate(MOVE_HAND, [20, k, field, shown])):
+            break  # after one move of 20: the next block may begin with the value of that one, which nobody answers
+        taken += done[0]
+        words.append(done[1])
+    return taken, words
 
 
 def p95(values) -> float:

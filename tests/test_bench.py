@@ -1,4 +1,4 @@
-"""The benchmark of the loops: a ratio that fell twice is named, one that fell once is not; its table is read as it is written."""
+"""Benchmarks: a ratio of the loops that fell twice is named, one that fell once is not; a move that the kernel draws is no move of a hand."""
 
 import math
 import sys
@@ -7,17 +7,21 @@ from pathlib import Path
 
 import pytest
 
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 ROWS = {"ratio": 1.0, "kit": 100.0, "least": 0.9, "most": 1.1, "triad": 0.5, "numpy": math.nan, "why": ""}
+
+
+def opened(name, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path, str(BENCHMARKS)])  # last: tests/kernels has a name of theirs
+    spec = spec_from_file_location(f"benchmark_{name}", BENCHMARKS / f"{name}.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture
 def kernels(monkeypatch):
-    file = Path(__file__).resolve().parents[1] / "benchmarks" / "kernels.py"
-    monkeypatch.setattr(sys, "path", [*sys.path, str(file.parent)])  # last: tests/kernels has its name
-    spec = spec_from_file_location("benchmark_kernels", file)
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return opened("kernels", monkeypatch)
 
 
 @pytest.mark.parametrize(("runs", "fell"), [((0.8, 0.8), ["a 0"]), ((0.8, 0.9), []), ((0.86,), [])])
@@ -39,3 +43,18 @@ def test_a_case_below_pytorch_has_the_reason_that_was_measured(kernels):
     below = ROWS | {"ratio": 0.8}
     assert [kernels.reason(*case) for case in ((ROWS, 99.0), (below, 30.0), (below | {"triad": 0.8}, 10.0), (below, 10.0))] == [
         "", "latency", "memory", "instructions"]
+
+
+class Drawn:
+    """A page whose control the kernel moves: it is drawn once for a value, and never for the one that is shown."""
+
+    shown = None
+
+    def evaluate(self, script, given):
+        _, at, _, values = given
+        assert values[at % len(values)] != self.shown, "no answer in 20 seconds"
+        self.shown = values[at % len(values)]
+
+
+def test_a_control_that_the_kernel_moves_has_no_moves_of_a_hand(monkeypatch):
+    assert opened("explorers", monkeypatch).by_hand(Drawn(), 15, 200, "paddingMode", ["1", "2"]) == ([], [])
