@@ -96,8 +96,7 @@ def read_cases(path, op: Operator | None = None) -> tuple[Operator, int, Iterato
 def _entry(op: Operator, stored: StoredCases, listed: dict) -> Entry:
     inputs = stored.values(listed, "inputs")
     try:
-        case = Case(recorded(listed), {p.name: inputs[p.name] for p in op.parameters if p.name in inputs},
-                    float_format(listed["dtype"]).name, listed["seed"])
+        case = Case(recorded(listed), inputs, float_format(listed["dtype"]).name, listed["seed"])
         asked = op.arrange_backward(**op.bind(case.inputs)).results
     except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, LookupError) as error:
         raise stored.source.broken(ForeignError, f"{listed['folder']}: {error}") from error

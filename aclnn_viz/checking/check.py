@@ -111,7 +111,7 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
     op = operator(op)
     if _names_a_dump(kernel) and Path(kernel).is_dir():
         return read_and_check(op, kernel, allow_unsupported=allow_unsupported, **asked)
-    with _opened(None if is_prototype(signature) else kernel, soc, cann) as device, warnings.catch_warnings():
+    with _opened(None if is_prototype(signature) else kernel, soc, cann) as device, warnings.catch_warnings(), np.errstate(all="ignore"):
         if device is not None:
             warnings.simplefilter("ignore", ConstraintWarning)
             kernel = partial(device.run, op)

@@ -105,6 +105,7 @@ def _plain(value):
     return strict(_wide(value).tolist())
 
 
+@np.errstate(all="ignore")
 def _wide(array: np.ndarray) -> np.ndarray:
     """An array in a format that all know."""
     return array.astype(np.float64) if array.dtype.kind not in "iub" else array

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 
+import numpy as np
+
 from aclnn_viz.cases import Case
 from aclnn_viz.cases.vacuity import Vacuity, vacuity
 from aclnn_viz.checking.case_run import CaseRun, cheapest_first
@@ -226,6 +228,7 @@ def page(title: str, body: str, style: str) -> str:
 NOT_AS_TILES = message("as tiles: rows with tails, other numbers of cores, small buffers and other orders")
 
 
+@np.errstate(all="ignore")  # a nan of an output may be one that signals
 def conclude(op, evidence: Evidence, seed: int, scope: Scope, tested: KernelUnderTest | None = None, *, small: CaseRun | None = None,
              seconds: float = 0.0, allowed: bool = False, device: bool = False,
              depth: Depth = DEPTHS["normal"], trials: Trials | None = None) -> CheckResult:

@@ -96,8 +96,8 @@ def _status(chosen) -> int:
     except MemoryError as error:
         return ended(problem("a command fits into the memory of this machine", str(error) or "one that does not", "ask for less, such as a smaller shape"))
     except (OSError, TypeError, ValueError, RuntimeError) as error:
-        if isinstance(error, FileNotFoundError) and error.filename is not None:  # by the system, and not in three parts
-            return ended(problem("what is named must be there", f"{error.filename}, where nothing is", "mend the name"))
+        if isinstance(error, OSError) and error.filename is not None:  # by the system, and not in three parts
+            return ended(problem("the system opens or makes what is named", f"{error.filename}: {error.strerror}", "name another place, or mend its rights"))
         return ended(str(error) or type(error).__name__)
 
 

@@ -152,7 +152,7 @@ def _computed(op, inputs: dict, results: dict, who: str, given) -> dict[str, np.
                                   "pass a dict by these names")) from None
     for name, result in results.items():
         if name not in found:
-            raise ValueError(problem(f"{who!r} has the outputs {', '.join(results)}", ", ".join(found), "add the others"))
+            raise ValueError(problem(f"{who!r} has the outputs {', '.join(results)}", ", ".join(found) or "none", "add the others"))
         if found[name].shape != result.documented_shape or found[name].dtype != result.format.numpy:
             raise ValueError(problem(f"{name} by {who!r} is {result.format.name}{list(result.documented_shape)}",
                                      shown(found[name]), "return the documented shape and format"))

@@ -81,9 +81,10 @@ def test_the_format_is_named():
     (swish(lambda out: out[:-1] if out.ndim else out), "has shape"),
     (swish(lambda out: out.astype(np.float32)), "instead of float16"),
     (lambda **inputs: {}, "out is missing"),
+    (swish(lambda out: np.full(out.shape, 0x7F800001, np.uint32).view(np.float32)), "is nan instead of"),
     (lambda **inputs: {"out": SWISH.backward(**inputs)["out"], "more": np.ones(1)}, "not asked for"),
     (lambda **inputs: {f"n{n}": np.ones(1) for n in range(1200)}, "not asked for"),
-], ids=["shape", "dtype", "missing", "surplus", "a thousand"])
+], ids=["shape", "dtype", "missing", "a nan that signals", "surplus", "a thousand"])
 def test_wrong_outputs_are_reported(kernel, words):
     result = check("hardswish", kernel)
     assert not result.passed and (words in str(result) or any(words in text for text in result.counterexample.problems))

@@ -130,7 +130,7 @@ def test_implementations_are_judged_by_the_names_of_their_devices(tmp_path):
 
 @pytest.mark.parametrize(("outputs", "part"), [
     ({}, "one implementation at least"), ({"mine": np.zeros(3)}, "'mine' has the outputs dxOut, dgammaOut: got"),
-    ({"mine": {"dxOut": np.zeros((2, 4), np.float32)}}, "add the others"),
+    ({"mine": {"dxOut": np.zeros((2, 4), np.float32)}}, "add the others"), ({"mine": {}}, "got none; add the others"),
     ({"mine": (np.zeros(4, np.float32), np.zeros(4, np.float32))}, "dxOut by 'mine' is float32[2, 4]"),
     ({"mine": (np.zeros((2, 4)), np.zeros(4, np.float32))}, "got an array float64[2, 4]; return the documented")])
 def test_outputs_that_do_not_fit_are_named(outputs, part):

@@ -11,7 +11,7 @@ import pytest
 from machine import SOAK
 
 import aclnn_viz as av
-from aclnn_viz.checking import write_suite
+from aclnn_viz.checking import read_and_check, write_suite
 from aclnn_viz.devices import record
 from aclnn_viz.storage.cases import CHECKSUM, INDEX
 from aclnn_viz.storage.reading import StoredError
@@ -107,21 +107,33 @@ def test_corrupted_capsules(capsule, tmp_path, record_property):
     assert refused > ROUNDS * 0.7  # what is not noticed changed nothing that is read
 
 
+def forge(capsule, place, change):
+    """A capsule whose index is changed, and vouched for again."""
+    with zipfile.ZipFile(capsule) as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    members[INDEX] = json.dumps(change(json.loads(members[INDEX]))).encode()
+    members[CHECKSUM] = f"{hashlib.sha256(members[INDEX]).hexdigest()}  {INDEX}\n".encode()
+    with zipfile.ZipFile(place, "w") as new:
+        for name, content in members.items():
+            new.writestr(name, content)
+
+
+def test_a_parameter_that_the_operator_has_not_is_refused(capsule, tmp_path):
+    forge(capsule, tmp_path / "x", lambda index: index["cases"][0]["attributes"].update(alpha=1.0) or index)
+    with pytest.raises(StoredError, match="takes gradOutput, self: got 'alpha'"):
+        read_and_check("hardswish", tmp_path / "x")
+
+
 def test_forged_capsules(capsule, tmp_path, record_property):
-    """The index is changed, and vouched for again; what a forger states of other things than the arrays may pass."""
+    """What a forger states of other things than the arrays may pass."""
     record_property("corruptions", ROUNDS)
     refused = 0
     for seed in range(ROUNDS):
         draw = random.Random(seed)
-        with zipfile.ZipFile(capsule) as old, zipfile.ZipFile(tmp_path / "x", "w") as new:
-            members = {name: old.read(name) for name in old.namelist()}
-            try:
-                members[INDEX] = json.dumps(altered(draw, json.loads(members[INDEX]))).encode()
-            except ValueError:  # a part was put into itself
-                continue
-            members[CHECKSUM] = f"{hashlib.sha256(members[INDEX]).hexdigest()}  {INDEX}\n".encode()
-            for name, content in members.items():
-                new.writestr(name, content)
+        try:
+            forge(capsule, tmp_path / "x", lambda index: altered(draw, index))
+        except ValueError:  # a part was put into itself
+            continue
         try:
             used(tmp_path / "x")
         except ValueError as error:

@@ -73,6 +73,19 @@ def newer(path):
         base.execute("PRAGMA user_version = 99")
 
 
+def endless(path):
+    written(path, [0])
+    with sqlite3.connect(path) as base:
+        base.executescript("ALTER TABLE runs RENAME TO r; CREATE VIEW runs AS WITH RECURSIVE c(run, kit, device, started) AS "
+                           "(SELECT * FROM r UNION ALL SELECT run + 1, kit, device, started FROM c) SELECT * FROM c")
+
+
+def deleting(path):
+    written(path, [0])
+    with sqlite3.connect(path) as base:
+        base.execute("CREATE TRIGGER t AFTER INSERT ON cases BEGIN DELETE FROM cases; END")
+
+
 def cut(path):
     written(path, range(200))
     path.write_bytes(path.read_bytes()[:-5000])
@@ -89,8 +102,9 @@ def scratched(path):
     (lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(40)), (ForeignError, AlteredError), "s.sqlite"),
     (other_program, ForeignError, "an SQLite file of another program"),
     (newer, ForeignError, f"of version 99, where {VERSION} is known"),
+    (endless, AlteredError, "a view or a trigger"), (deleting, AlteredError, "a view or a trigger"),
     (cut, AlteredError, "s.sqlite"), (scratched, AlteredError, "s.sqlite"),
-], ids=["text", "head", "other program", "newer", "cut", "scratched"])
+], ids=["text", "head", "other program", "newer", "endless", "deleting", "cut", "scratched"])
 @pytest.mark.parametrize("reading", [True, False])
 def test_another_or_a_damaged_file_is_refused_and_left_as_it_is(tmp_path, spoil, kind, text, reading):
     path = tmp_path / "s.sqlite"
