@@ -25,7 +25,7 @@ CODES = {value: name for name, value in vars(codes).items() if re.match(r"ACL(NN
 TYPES = {"float16": codes.ACL_FLOAT16, "half": codes.ACL_FLOAT16, "bfloat16": codes.ACL_BF16, "bf16": codes.ACL_BF16, "float32": codes.ACL_FLOAT,
          "float": codes.ACL_FLOAT, "float64": codes.ACL_DOUBLE, "double": codes.ACL_DOUBLE, "int32": codes.ACL_INT32, "int64": codes.ACL_INT64}
 TYPE = r"(?:ACL_|DT_|torch\.)?(\w+)"
-TENSOR = rf"(?:shape\W{{1,4}})?(?:{TYPE}\W{{1,4}})?\[([\d, ]*)\](?:\W{{1,4}}(?:dtype\W{{1,4}})?{TYPE})?"  # float16 [4, 16]; [4, 16], float16
+TENSOR = rf"(?:shape\W{{1,4}})?(?:{TYPE}\W{{1,4}})?\[([\d, ]{{0,200}})\](?:\W{{1,4}}(?:dtype\W{{1,4}})?{TYPE})?"  # float16 [4, 16]; [4, 16], float16
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _repeat(op, text: str, product, version) -> str:
             given[parameter.name] = TensorDescriptor(shape, dtype, contiguous_strides(shape), 0, codes.ACL_FORMAT_ND, shape)
     attributes = {p.name: p.default for p in op.c_parameters if p.name in op.attributes}
     for name in attributes:
-        if at := re.search(rf"\b{name}\b\W{{1,4}}(-?\d+(?:\.\d*)?(?:e[+-]?\d+)?)", text):
+        if at := re.search(rf"\b{name}\b\W{{1,4}}(-?\d{{1,99}}(?:\.\d*)?(?:e[+-]?\d+)?)(?!\d)", text):
             attributes[name] = float(at[1]) if re.search("[.e]", at[1]) else int(at[1])
     arguments = {p.name: None for p in op.c_parameters if p.optional} | attributes | given
     product = _named(product_of, r"\b(Ascend\d+\w*)", text, product)

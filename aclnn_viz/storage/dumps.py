@@ -55,7 +55,10 @@ class Dump:
             raise AlteredError(problem(f"a tensor is a file in {TENSORS}", f"{name!r:.80}", MORE))
         if not os.path.lexists(path := self.folder / TENSORS / name):
             raise AlteredError(problem(f"{INDEX} names the files in {TENSORS}", f"no {printable(name)}", MORE))
-        found = from_npy(read_file(path, LARGEST), name) if path.suffix == ".npy" else from_pt(path)
+        try:
+            found = from_npy(read_file(path, LARGEST), name) if path.suffix == ".npy" else from_pt(path)
+        except StoredError as error:
+            raise type(error)(printable(str(error) if path.suffix != ".npy" else problem(f"{name} is one tensor as NumPy writes it", str(error), MORE))) from None
         if list(found.shape) != shape or found.dtype.name != str(described.get("dtype")).rpartition(".")[2].lower():
             raise AlteredError(problem(printable(f"{name} is what {INDEX} says, {described.get('dtype')} {shape}"), f"{found.dtype}{list(found.shape)}", MORE))
         crc = described.get("md5")  # so msProbe calls a CRC-32
@@ -201,7 +204,7 @@ def _described(content: bytes):
                 stack[at:] = [tuple(stack[at:])]
             case "BINPUT" | "LONG_BINPUT":
                 memo[value] = stack[-1]
-            case "BINGET" | "LONG_BINGET":
+            case "BINGET" | "LONG_BINGET" if not isinstance(memo[value], tuple):  # tuples of tuples, each there twice, have no end
                 stack.append(memo[value])
             case "REDUCE":
                 stack[-2:] = [tuple(stack[-2:])]

@@ -129,6 +129,11 @@ def test_the_command_takes_a_code_a_file_or_the_standard_input(tmp_path, capsys,
     assert cli.main(["why", "nothing of CANN"]) == 1
 
 
+@pytest.mark.parametrize("tail, answer", [("[" + "9" * 5000 + "]", ""), ("[2] self [2] float32 min " + "9" * 5000, "0 phase 1 takes the call")])
+def test_a_number_that_is_too_long_for_one_is_passed_over(tail, answer):
+    assert answer in av.why(f"aclnnHardtanhBackward gradOutput float32 [2] self float32 {tail}").repeated
+
+
 def test_in_chinese():
     av.language("zh")
     try:

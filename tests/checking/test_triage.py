@@ -215,6 +215,7 @@ ATTACKS = {
     "empty file": (lambda path: path.write_bytes(b""), "BadZipFile"),
     "another program": (lambda path: pt(path, np.zeros(12, np.float32), function="posix\nsystem"), "posix system"),
     "eval": (lambda path: pt(path, np.zeros(12, np.float32), function="builtins\neval"), "builtins eval"),
+    "tuples of tuples": (lambda path: pt(path, np.zeros(12, np.float32), function="collections\nOrderedDict\n)q\x00h\x00"), "BINGET"),
     "another dtype": (lambda path: pt(path, np.zeros(12, np.uint8), "Float8_e4m3fnStorage", (3, 4)), "Float8"),
     "huge": (big, "bytes"),
     "beyond the end": (lambda path: pt(path, np.zeros(12, np.float32), shape=(3, 400)), "in 12 numbers"),
@@ -238,6 +239,15 @@ def test_a_damaged_file_is_said_in_three_parts_and_costs_one_call(written, attac
     assert [call.verdict for call in found.calls] == [ROUNDING, DAMAGED, ROUNDING] and not found.passed
     text = found.calls[1].text
     assert said in text and ": got " in text and "; " in text and str(written.folder) not in str(found)
+
+
+@pytest.mark.parametrize("name", ["\x1b[2J.npy", "\x1b[2J.pt"])
+def test_junk_of_any_name_is_said_in_three_parts_and_steers_no_terminal(written, name):
+    written.silu(0)
+    (written.folder / "dump_tensor_data" / name).write_bytes(b"junk")
+    written.data["Functional.silu.0.backward"]["output"][0]["data_name"] = name
+    call, = triage(written.done()).calls
+    assert call.verdict == DAMAGED and ": got " in call.text and "\x1b" not in call.text
 
 
 ENTRIES = {
