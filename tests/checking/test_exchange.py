@@ -42,7 +42,8 @@ def run_outside(folder, kernel, suffix=".bin", only=None):
 
 @pytest.mark.parametrize(("op", "suffix"), [
     pytest.param(op, suffix, id=f"{op.name}{suffix}") for k, op in enumerate(sampled(__name__))
-    for n, suffix in enumerate((".bin", ".npy")) if SOAK or n == k % 2])
+    for n, suffix in enumerate((".bin", ".npy"))
+    if SOAK or n == k % 2 and op.name != "grid_sampler_3d"])  # whose cases are dearest
 @pytest.mark.sampled(1)
 def test_a_right_program_passes(op, suffix, tmp_path):
     where = {"paddingMode": 0} if op.name == "grid_sampler_2d" and not SOAK else None  # of fifty dear cases twenty
