@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from dataclasses import replace
 from itertools import islice
+from random import Random
 
 import numpy as np
 import pytest
@@ -219,13 +220,13 @@ def test_two_edits_of_a_statement_are_found():
     assert text.kind == "two edits" and text.line.startswith("rms_norm/page.py, line")
 
 
-@pytest.mark.parametrize("op", [op for op in operators() if expanded(op.page)], ids=lambda op: op.name)
-@pytest.mark.sampled(4)
-def test_a_page_that_is_written_out_computes_the_same(op):
-    made = case(op, dtype="float32")
-    right, written = (kernel_of(op, page, "float64")(**made.inputs) for page in (op.page, expanded(op.page).page()))
-    for name, value in right.items():
-        np.testing.assert_allclose(written[name], value, rtol=1e-5, atol=1e-6 * np.max(np.abs(value), initial=0.0))
+def test_a_page_that_is_written_out_computes_the_same():
+    drawn = Random(0).sample(operators(), len(operators()))
+    for op in islice((op for op in drawn if expanded(op.page)), None if SOAK else 4):
+        made = case(op, dtype="float32")
+        right, written = (kernel_of(op, page, "float64")(**made.inputs) for page in (op.page, expanded(op.page).page()))
+        for name, value in right.items():
+            np.testing.assert_allclose(written[name], value, rtol=1e-5, atol=1e-6 * np.max(np.abs(value), initial=0.0), err_msg=f"{op.name}, {name}")
 
 
 def inverted(gradOutput, output, dim):
