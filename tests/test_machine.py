@@ -2,6 +2,7 @@
 
 import pytest
 from machine import ROOT, TOOLS, forbidden_skip, missing
+from together import in_one
 
 pytest_plugins = ["pytester"]
 HERE = not missing("torch")
@@ -87,3 +88,20 @@ def test_ci_allows_only_the_skips_of_the_list():
     assert not forbidden_skip("Skipped: needs cann: install it", ci=True)
     assert not forbidden_skip("no network", ci=False)
     assert forbidden_skip("Skipped: needs torch: make peers", ci=True) and forbidden_skip("no cann", ci=True)
+
+
+def test_cases_in_one_are_all_tried_and_those_that_fail_are_named():
+    @in_one
+    @pytest.mark.parametrize("x", [1, pytest.param(2, id="two")])
+    @pytest.mark.parametrize(("y", "z"), [(3, 4), (5, 6)])
+    def test(x, y, z):
+        seen.append((x, y, z))
+        assert x + y != 4
+        with pytest.raises(ZeroDivisionError):
+            1 / (6 - z)
+
+    seen = []
+    with pytest.raises(BaseExceptionGroup) as failed:
+        test()
+    assert sorted(seen) == [(1, 3, 4), (1, 5, 6), (2, 3, 4), (2, 5, 6)]
+    assert [one.__notes__ for one in failed.value.exceptions] == [[f"the case: {{'y': 3, 'z': 4, 'x': {x}}}"] for x in (1, 2)]

@@ -9,6 +9,7 @@ import aclnn_viz
 from aclnn_viz import moved
 from aclnn_viz.operators import registry
 from machine import ROOT
+from together import in_one
 
 OWN = {f"{old}.<name>": f"operators.<name>.{new}" for old, new in moved.FILES.items()}
 EXAMPLES = {kind: next(name for name in registry.names() if registry.module(kind, name)) for kind in moved.FILES.values()}
@@ -21,6 +22,7 @@ def test_changelog_lists_every_module_that_moved_and_no_other():
     assert sorted(listed) == sorted((OWN | moved.MODULES).items())
 
 
+@in_one
 @pytest.mark.parametrize(("old", "new"), PATHS.items())
 def test_the_old_path_gives_the_module_itself(old, new):
     assert import_module(f"aclnn_viz.{old}") is import_module(f"aclnn_viz.{new}")

@@ -6,6 +6,7 @@ import pytest
 
 from aclnn_viz.operators import codes
 from aclnn_viz.operators.products import PRODUCTS, Version, product_of
+from together import in_one
 
 SOCS = {
     "910": ["Ascend910A", "Ascend910B", "Ascend910ProA", "Ascend910ProB", "Ascend910PremiumA"],
@@ -19,6 +20,7 @@ ASCENDING = ["8.0.1", "8.1.RC1", "8.1", "8.5.0", "9.0.0", "9.0.1", "9.1.0-beta.1
              "9.1.0-beta.10", "9.1.0.RC1", "9.1.0.pre", "9.1", "9.1.1", "9.2.0-beta.1", "9.10"]
 
 
+@in_one
 @pytest.mark.parametrize(("tag", "soc"), [(tag, soc) for tag, socs in SOCS.items() for soc in socs])
 def test_soc_belongs_to_its_product(tag, soc):
     assert product_of(soc).tag == tag
@@ -59,6 +61,7 @@ def test_allocation_is_rounded_and_padded(soc, size, taken):
     assert product_of(soc).allocation_size(size) == taken
 
 
+@in_one
 @pytest.mark.parametrize(("older", "newer"), list(combinations(ASCENDING, 2)))
 def test_versions_are_ordered(older, newer):
     assert Version.parse(older) < Version.parse(newer)
@@ -71,6 +74,7 @@ def test_spellings_of_one_version_are_equal(one, other):
     assert Version.parse(one) == Version.parse(other)
 
 
+@in_one
 @pytest.mark.parametrize("text", ASCENDING)
 def test_a_version_reads_back_what_it_prints(text):
     assert Version.parse(str(Version.parse(text))) == Version.parse(text)
@@ -84,6 +88,7 @@ def test_other_texts_are_refused_in_three_parts(text):
                                   "9.1.0-beta.2 or 9.1.0.pre")
 
 
+@in_one
 @pytest.mark.parametrize(("name", "value"), [
     ("ACL_FLOAT", 0), ("ACL_FLOAT16", 1), ("ACL_INT32", 3), ("ACL_INT64", 9), ("ACL_DOUBLE", 11), ("ACL_BOOL", 12),
     ("ACL_BF16", 27), ("ACL_FORMAT_NCHW", 0), ("ACL_FORMAT_ND", 2), ("ACL_FORMAT_NCDHW", 30), ("ACL_FORMAT_NCL", 47),

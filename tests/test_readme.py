@@ -17,6 +17,7 @@ from aclnn_viz.operators.document import documented
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.fault import faulty_kernel
 from machine import ROOT, SOAK
+from together import in_one
 
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/*.md"))}
 README, CHECKING, EXPLORERS = PAGES["README.md"], PAGES["docs/checking.md"], PAGES["docs/explorers.md"]
@@ -53,6 +54,7 @@ def targets():
     return re.findall(r"(?m)^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"))
 
 
+@in_one
 @pytest.mark.parametrize("page", PAGES)
 def test_what_a_page_names_is_there(page):
     assert [*untrue(page, PAGES[page], targets())] == []

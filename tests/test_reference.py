@@ -13,6 +13,7 @@ from machine import SOAK
 from reference import cross_entropy_loss, grid_sampler_2d, grid_sampler_3d, group_norm_swish, hardswish, layer_norm, rms_norm
 from reference.exact import divide, exact, mp
 from reference.judging import agree, differentiate, dot, uniform
+from together import in_one
 
 BILINEAR, NEAREST, BICUBIC = 0, 1, 2
 ZEROS, BORDER, REFLECTION = 0, 1, 2
@@ -142,6 +143,7 @@ def test_grid_sampler_is_the_derivative_of_its_forward_on_a_line_of_pixels(mode,
     grid_sampler_holds(grid_sampler_2d, mode, padding, align, size=(1, 3))
 
 
+@in_one
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
 @pytest.mark.parametrize("options", [
     dict(), dict(weighted=False), dict(smoothing=0.0), dict(smoothing=1.0), dict(scale=0.0), dict(grad_zloss=False),

@@ -13,6 +13,7 @@ from machine import ROOT
 import aclnn_viz
 from aclnn_viz.operators import operators, registry
 from derivations import chapters
+from together import in_one
 
 # A package may import every package above it and none below, and of the packages outside only those named beside it.
 # An entry is a module or package of aclnn_viz, or derivations. A file of an operator's folder counts as one of the
@@ -235,6 +236,7 @@ def test_files_are_read_and_written_in_utf_8_whatever_the_locale():
     assert found == []
 
 
+@in_one
 @pytest.mark.parametrize("source,count", [
     ("open(f)", 1), ("open(f, 'w')", 1), ("f.open('a')", 1), ("f.read_text()", 1), ("f.read_text(errors='replace')", 1),
     ("f.write_text(t)", 1), ("Popen(c, text=True)", 1), ("open(f, 'xb')", 0), ("open(f, mode='rb')", 0), ("f.read_text('utf-8')", 0),
@@ -249,6 +251,7 @@ def test_modules_are_short():
 
 # The checks above reject what they are there for.
 
+@in_one
 @pytest.mark.parametrize(("package", "source", "fault"), [
     ("words", "import numpy as np", "words uses numpy"),
     ("operators", "import ctypes", "operators uses ctypes"),

@@ -6,6 +6,7 @@ import pytest
 from aclnn_viz.accuracy import attribute_errors
 from aclnn_viz.accuracy.envelopes import _nudged
 from aclnn_viz.dtypes import FORMATS, ordinal_distance, round_to
+from together import in_one
 
 ALL = pytest.mark.parametrize("fmt", FORMATS, ids=lambda f: f.name)
 THREE = pytest.mark.parametrize("fmt", FORMATS[:3], ids=lambda f: f.name)  # the truth is computed in float64
@@ -65,6 +66,7 @@ def test_what_the_host_does_no_better_is_the_baselines(fmt):
     assert better.counts["kernel"] == 5
 
 
+@in_one
 @THREE
 @pytest.mark.parametrize("output, truth, cause", [
     (INF, INF, "format"), (NAN, NAN, "format"), (INF, 1e39, "format"), (-INF, INF, "kernel"), (NAN, 1.0, "kernel"),

@@ -10,6 +10,7 @@ from aclnn_viz.accuracy.sweeps import sweep_factor
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.dtypes import round_to, ulp
 from aclnn_viz.operators import plans
+from together import in_one
 
 BOUND = Envelope(np.zeros(4, np.float32), np.float64([0.0, 0.1, 0.1, np.inf]), np.zeros(4),
                  np.array([False, False, True, False]))
@@ -83,6 +84,7 @@ EMPTY = [("hardswish", {"shape": (0,)}), ("rms_norm", {"shape": (0, 4)}), ("cros
          ("grid_sampler_2d", {"shape": (1, 2, 3, 3), "grid_shape": (0, 3)})]
 
 
+@in_one
 @pytest.mark.parametrize("name,shape", EMPTY, ids=str)
 @pytest.mark.parametrize("soc", [None, "Ascend910B2", "Ascend950PR_9579"])
 def test_empty_inputs_have_an_envelope_of_nothing(name, shape, soc):
@@ -94,6 +96,7 @@ def test_empty_inputs_have_an_envelope_of_nothing(name, shape, soc):
         assert not out[output].any() and not envelopes[output].bound.any()
 
 
+@in_one
 @pytest.mark.parametrize("name", ["hardswish", "rms_norm", "cross_entropy_loss", "group_norm_swish"])
 @pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
 def test_the_kit_is_explained_where_inputs_are_not_finite(name, special):

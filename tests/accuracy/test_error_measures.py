@@ -15,6 +15,7 @@ from aclnn_viz.accuracy import compare, measure, measures, measures as module
 from aclnn_viz.accuracy.measures import ScaledSum
 from aclnn_viz.arrays.truth import Certified
 from aclnn_viz.dtypes import FORMATS, float_format, round_to
+from together import in_one
 
 ALL = pytest.mark.parametrize("fmt", FORMATS, ids=lambda f: f.name)
 SCALARS = ("max_ulp", "max_abs", "max_relative", "mare", "mere", "mean_abs", "rmse", "cosine", "error_balance")
@@ -133,6 +134,7 @@ SPECIAL = [
 ]
 
 
+@in_one
 @ALL
 @pytest.mark.parametrize("output, truth, ulps, error, differing, zeros", SPECIAL)
 def test_special_values_have_stated_answers(fmt, output, truth, ulps, error, differing, zeros):
@@ -180,6 +182,7 @@ def test_empty_data_says_so(fmt):
     assert got.notes == ("no elements: every statistic is nan",)
 
 
+@in_one
 @ALL
 @pytest.mark.parametrize("a, g, cosine", [(0, 0, 1), (0, 1, NAN), (1, 0, NAN), (1, 1, 1), (-1, 1, -1)])
 def test_cosine_of_constant_data_is_stated(fmt, a, g, cosine):

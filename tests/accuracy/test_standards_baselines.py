@@ -7,6 +7,7 @@ import pytest
 from judging import BY_NAME, DOWN, THREE, UP, exact_elements, exactly, judge, nudged
 
 from aclnn_viz.dtypes import round_to
+from together import in_one
 
 NAN, INF = math.nan, math.inf
 FORMATS3 = pytest.mark.parametrize("dtype", THREE)
@@ -44,6 +45,7 @@ def judged(name, dtype, outputs, truth, base):
     return BY_NAME[name].judge(exactly(outputs, dtype), truth, baseline=exactly(base, dtype))
 
 
+@in_one
 @FORMATS3
 @LEVELS
 @METRICS
@@ -53,6 +55,7 @@ def test_dual_benchmark_limits(dtype, level, metric, table):
     assert above == "fail" and above.reason.startswith(metric)
 
 
+@in_one
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
 @LEVELS
 @METRICS
@@ -61,6 +64,7 @@ def test_dual_benchmark_limits_are_included(dtype, level, metric, table):
     assert at == "pass" and at.number == at.limit and at.reason.startswith(metric)
 
 
+@in_one
 @FORMATS3
 @LEVELS
 @METRICS
@@ -92,6 +96,7 @@ def small_data(bad, base_bad, truth, error, count=64):
     return [(o, truth) for o in outputs], base
 
 
+@in_one
 @FORMATS3
 @LEVELS
 @pytest.mark.parametrize("bad, base_bad, outcome", [
@@ -101,6 +106,7 @@ def test_dual_benchmark_counts_small_value_errors(dtype, level, bad, base_bad, o
     assert judge(f"dual benchmark {level}", dtype, *small_data(bad, base_bad, small / 2, error)) == outcome
 
 
+@in_one
 @FORMATS3
 @LEVELS
 @pytest.mark.parametrize("bad, base_bad, outcome", [(10, 5, "pass"), (11, 5, "fail"), (0, 0, "pass")])
@@ -132,6 +138,7 @@ def test_the_small_value_domain_ends_below_its_threshold(dtype, suite):
         assert verdict == outcome and (verdict == "pass" or verdict.reason.startswith("MARE")), verdict.reason
 
 
+@in_one
 @FORMATS3
 @SUITES
 @pytest.mark.parametrize("output, outcome", [(1.0, "pass"), (1.5, "fail")])
@@ -172,6 +179,7 @@ DUAL_SPECIAL = [
 ]
 
 
+@in_one
 @FORMATS3
 @LEVELS
 @pytest.mark.parametrize("output, truth, base, outcome, reason", DUAL_SPECIAL)
@@ -180,6 +188,7 @@ def test_dual_benchmark_special_elements(dtype, level, output, truth, base, outc
     assert verdict == outcome and (outcome == "pass" or verdict.reason.startswith(reason)), verdict.reason
 
 
+@in_one
 @FORMATS3
 @pytest.mark.parametrize("output, truth, outcome", [
     (INF, INF, "pass"), (-INF, INF, "pass"), (NAN, NAN, "pass"), (INF, NAN, "fail"), (1.0, INF, "fail"),
@@ -199,6 +208,7 @@ def gate(dtype, output, truth, bad, base_bad):
     return judge("cancellation gate", dtype, [(value, truth) for value in outputs], base)
 
 
+@in_one
 @FORMATS3
 @pytest.mark.parametrize("bad, base_bad, outcome", [
     (2, 0, "pass"), (3, 0, "fail"), (2, 1, "pass"), (3, 1, "fail"), (4, 2, "pass"), (5, 2, "fail"), (0, 0, "pass")])
@@ -227,6 +237,7 @@ def test_cancellation_gate_counts_errors_above_the_mare_limit(dtype):
     assert gate(dtype, output, at * (1 + 1e-12), 9, 0) == "pass"
 
 
+@in_one
 @FORMATS3
 @pytest.mark.parametrize("output, truth, outcome", [
     (INF, INF, "pass"), (NAN, NAN, "pass"), (-INF, INF, "fail"), (NAN, 1.0, "fail"), (1.0, INF, "fail")])

@@ -8,6 +8,7 @@ from judging import BY_NAME, DOWN, FOUR, THREE, UP, exact_elements, exactly, jud
 
 from aclnn_viz.accuracy import compare
 from aclnn_viz.dtypes import float_format
+from together import in_one
 
 NAN, INF = math.nan, math.inf
 FORMATS3 = pytest.mark.parametrize("dtype", THREE)
@@ -29,6 +30,7 @@ def level(pairs):
     return [(pairs[0][1], pairs[0][1]), *pairs[1:]]
 
 
+@in_one
 @FORMATS4
 @pytest.mark.parametrize("turn, outcome", [(-1e-9, "pass"), (0, "pass"), (1e-9, "fail")])
 def test_compare_fails_below_a_cosine_of_nine_tenths(dtype, turn, outcome):
@@ -36,12 +38,14 @@ def test_compare_fails_below_a_cosine_of_nine_tenths(dtype, turn, outcome):
     assert judge("msprobe compare", dtype, level(turned(*COSINE_TENTHS, 2.0**-11, turn))) == outcome
 
 
+@in_one
 @FORMATS4
 @pytest.mark.parametrize("turn, outcome", [(-1e-9, "pass"), (0, "pass"), (1e-9, "fail")])
 def test_compare_fails_below_a_cosine_of_99_hundredths_with_a_large_error(dtype, turn, outcome):
     assert judge("msprobe compare", dtype, level(turned(*COSINE_HUNDREDTHS, 0.5, turn))) == outcome
 
 
+@in_one
 @FORMATS4
 @pytest.mark.parametrize("direction, outcome", [(DOWN, "pass"), (None, "pass"), (UP, "fail")])
 def test_compare_allows_an_error_of_a_thousandth_at_any_cosine_above_nine_tenths(dtype, direction, outcome):
@@ -49,6 +53,7 @@ def test_compare_allows_an_error_of_a_thousandth_at_any_cosine_above_nine_tenths
     assert judge("msprobe compare", dtype, [(2.0**-8, 2.0**-8), (0.0, error)]) == outcome  # cosine 0.969
 
 
+@in_one
 @FORMATS4
 @pytest.mark.parametrize("direction, outcome", [(DOWN, "pass"), (None, "pass"), (UP, "fail")])
 def test_compare_fails_above_an_error_of_one(dtype, direction, outcome):
@@ -56,6 +61,7 @@ def test_compare_fails_above_an_error_of_one(dtype, direction, outcome):
     assert judge("msprobe compare", dtype, [(1024.0, 1024.0), (0.0, error)]) == outcome  # the cosine is almost 1
 
 
+@in_one
 @FORMATS4
 @pytest.mark.parametrize("pairs, outcome", [
     ([(0.0, 0.0)] * 3, "pass"),  # both zero: cosine 1
@@ -67,6 +73,7 @@ def test_compare_where_the_cosine_is_undefined(dtype, pairs, outcome):
     assert judge("msprobe compare", dtype, pairs) == outcome
 
 
+@in_one
 @FORMATS4
 @pytest.mark.parametrize("turn, outcome", [(-1e-9, "pass"), (0, "fail"), (1e-9, "fail")])
 def test_api_wants_a_cosine_above_99_hundredths(dtype, turn, outcome):
@@ -74,6 +81,7 @@ def test_api_wants_a_cosine_above_99_hundredths(dtype, turn, outcome):
     assert judge("msprobe API", dtype, level(turned(*COSINE_HUNDREDTHS, 2.0**-12, turn))) == outcome
 
 
+@in_one
 @FORMATS4
 @pytest.mark.parametrize("direction, outcome", [(DOWN, "pass"), (None, "fail"), (UP, "fail")])
 def test_api_accepts_any_relative_error_below_an_error_of_a_thousandth(dtype, direction, outcome):
@@ -92,6 +100,7 @@ SHARES = [  # formats, exact elements beside one of large relative error, outcom
 ]
 
 
+@in_one
 @pytest.mark.parametrize("dtype, good, outcome, warned", [(d, *rest) for ds, *rest in SHARES for d in ds])
 def test_api_shares_of_small_relative_errors(dtype, good, outcome, warned):
     pairs = [(1.5, 1.0), *exact_elements(good)]
@@ -111,6 +120,7 @@ def test_api_relative_error_has_machine_eps_in_its_denominator(dtype, limit, fac
     assert judge("msprobe API", dtype, [(2.0, truth)] * 5) == outcome
 
 
+@in_one
 @FORMATS4
 @pytest.mark.parametrize("pairs, outcome", [
     ([(0.0, 0.0)] * 3, "pass"), ([(0.0, 0.5)] * 3, "fail"), ([(0.5, 0.0)] * 3, "fail"),
@@ -214,6 +224,7 @@ SPECIAL = [
 ]
 
 
+@in_one
 @FORMATS3
 @pytest.mark.parametrize("name", ["msprobe compare", "msprobe API", "msprobe ULP", "msprobe absolute threshold"])
 @pytest.mark.parametrize("output, truth, position, clipped", SPECIAL)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from judging import DOWN, FOUR, THREE, UP, at_relative, exact_elements, judge, nudged
+from together import in_one
 
 NAN, INF = math.nan, math.inf
 FORMATS3 = pytest.mark.parametrize("dtype", THREE)
@@ -86,6 +87,7 @@ STRICT = [
 ]
 
 
+@in_one
 @FORMATS3
 @pytest.mark.parametrize("name", ["single benchmark", "mixed tolerance"])
 @pytest.mark.parametrize("output, truth, outcome", STRICT)
@@ -99,6 +101,7 @@ def test_float64_has_no_limits(name):
     assert judge(name, "float64", exact_elements(3)) == "not applicable"
 
 
+@in_one
 @FORMATS4
 @pytest.mark.parametrize("output, truth, outcome", [
     (1.0, 1 + 1.0009e-5, "pass"), (1.0, 1 + 1.0011e-5, "fail"), (-1.0, -1 - 1.0009e-5, "pass"),
@@ -114,6 +117,7 @@ def test_allclose_includes_its_limit():
     assert judge("allclose", "float64", [(1.0 + 2e-5, 1.0)]) == "fail"
 
 
+@in_one
 @FORMATS4
 @pytest.mark.parametrize("output, truth, outcome", [
     (INF, INF, "pass"), (-INF, INF, "fail"), (NAN, NAN, "fail"), (NAN, 1.0, "fail"), (1.0, NAN, "fail"),

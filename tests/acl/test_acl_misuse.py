@@ -15,6 +15,7 @@ from misuse_steps import HARDSWISH
 from test_acl_leaks import COMPLAINTS, leak
 
 from aclnn_viz.acl import CannAcl, HostAcl
+from together import in_one
 
 TABLE = MEMORY + HANDLES
 
@@ -24,6 +25,7 @@ def without_numbers(text):
     return re.sub(r"0x[0-9a-f]+", "0x#", re.sub(r"(<acl\w+) \d+>", r"\1 #>", text))
 
 
+@in_one
 @pytest.mark.parametrize(("wrong", "complaints"), TABLE, ids=lambda value: getattr(value, "__name__", ""))
 def test_misuse_is_reported_exactly_and_corrupts_nothing(wrong, complaints):
     acl = HostAcl()

@@ -13,6 +13,7 @@ from machine import SOAK
 from aclnn_viz.acl import HostAcl
 from aclnn_viz.acl.program import AclError
 from aclnn_viz.acl.protocol import FUNCTIONS, RUNTIME
+from together import in_one
 
 SOCS = ("Ascend910B2", "Ascend910_9391", "Ascend950PR_9579", "Ascend910A", "Ascend310P3")
 CALLS, SEEDS = 300, 400 if SOAK else 8
@@ -128,6 +129,7 @@ def test_lengths_of_one_may_have_any_strides():
         assert program.fetch(out).tobytes() == expected.tobytes()
 
 
+@in_one
 @pytest.mark.parametrize("address", [None, 64, 2**64 - 1, np.zeros(9, np.uint8)], ids=str)
 @pytest.mark.parametrize("shape,status", [((0, 3), 0), ((0, 2**62), 507015), ((), 507015), ((1, 1), 507015)])
 def test_tensors_nowhere_give_a_status(address, shape, status):

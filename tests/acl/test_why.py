@@ -8,6 +8,7 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.acl.why import LONGEST, _known
+from together import in_one
 
 DATE = "[ERROR] 2026-03-02-10:11:12 (PID:161002, Device:0, RankID:-1)"
 # A log, what is known of it (names of causes.toml), the operator that it names.
@@ -69,6 +70,7 @@ LOGS = [
 ]
 
 
+@in_one
 @pytest.mark.parametrize("log, names, operator", LOGS)
 def test_a_log_is_answered_with_what_is_known_of_it_and_with_nothing_else(log, names, operator):
     found = av.why(log)

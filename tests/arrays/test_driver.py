@@ -10,6 +10,7 @@ from aclnn_viz.arrays import driver, numpy_arrays
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.sums import PairwiseSum, tree
 from machine import sampled
+from together import in_one
 
 SHAPES = {"hardswish": (70, 90), "rms_norm": (70, 90), "grid_sampler_2d": (3, 5, 20, 20),
           "cross_entropy_loss": (70, 90), "group_norm_swish": (9, 6, 10, 10), "scaled_masked_softmax": (7, 2, 30, 15),
@@ -94,6 +95,7 @@ class Term(str):
         return Term("({}{})".format(*sorted((self, other), key=lambda text: text.strip("("))))
 
 
+@in_one
 @pytest.mark.parametrize("count", range(1, 27))
 def test_blocks_of_a_power_of_two_make_the_tree_over_all_terms(count):
     terms = np.array([Term(letter) for letter in "abcdefghijklmnopqrstuvwxyz"[:count]], object)

@@ -11,6 +11,7 @@ from aclnn_viz.arrays.recording import RecordingArray, record
 from aclnn_viz.cases import default
 from aclnn_viz.cases.default import matrix_shape
 from machine import sampled
+from together import in_one
 
 SMALL = {"hardswish": {"shape": (2, 3)}, "rms_norm": {"shape": (2, 3)}, "group_norm_swish": {"shape": (2, 4, 2)},
          "cross_entropy_loss": {"shape": (3, 2), "labelSmoothing": 0.2},
@@ -69,6 +70,7 @@ def differences(op, arrays, name, index):
     return {key: before[key] != after[key] for key in before}
 
 
+@in_one
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 def test_pages_compute_the_same_over_recording_arrays(op):
     seen, arrays, _ = recorded(op, **SMALL.get(op.name, default.fitted(op, {"shape": matrix_shape(op, 2, 3)})))
@@ -76,6 +78,7 @@ def test_pages_compute_the_same_over_recording_arrays(op):
         np.testing.assert_allclose(seen.outputs[name], value, rtol=1e-12, atol=1e-12)  # another order of summation
 
 
+@in_one
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 def test_whatever_changes_an_output_was_recorded(op):
     seen, arrays, _ = recorded(op, **SMALL.get(op.name, default.fitted(op, {"shape": matrix_shape(op, 2, 3)})))

@@ -11,6 +11,7 @@ from aclnn_viz.cases import default
 from aclnn_viz.devices import AclError, ConstraintWarning
 from aclnn_viz.operators.rms_norm import cases as rms_norm
 from machine import sampled
+from together import in_one
 
 DTYPES = pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 
@@ -61,6 +62,7 @@ def test_any_parameter_can_be_given():
     assert av.case("group_norm_swish", shape=(2, 4, 3), rstd=-1.0).inputs["rstd"].tolist() == [[-1, -1], [-1, -1]]
 
 
+@in_one
 @pytest.mark.parametrize("value", [-1.0, -5e-324, np.inf, 1e39])
 @pytest.mark.parametrize("name,epsilon", [("rms_norm", "epsilon"), ("layer_norm", "eps"), ("group_norm_swish", "eps")])
 def test_an_epsilon_is_a_float_and_not_negative(name, epsilon, value):
@@ -69,6 +71,7 @@ def test_an_epsilon_is_a_float_and_not_negative(name, epsilon, value):
     assert av.case(name, **{epsilon: 0.0}).operator.name == name
 
 
+@in_one
 @pytest.mark.parametrize("arguments,error,text", [
     (dict(shape=(2, 3), width=3), TypeError, "a case of rms_norm takes shape, .*: got 'width'; use the vendor's names"),
     (dict(shape=(2.5, 3)), TypeError, "shape is a tuple of lengths: got"),

@@ -9,6 +9,7 @@ from aclnn_viz.cases.vacuity import vacuity
 from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.operators.faults import faults
 from machine import sampled
+from together import in_one
 
 BLIND = [  # operator, case, what the meter says, a fault that then passes
     ("hardswish", {"self": 0.75}, "x = 3", "upper kink open"),
@@ -34,6 +35,7 @@ BLIND = [  # operator, case, what the meter says, a fault that then passes
 ]
 
 
+@in_one
 @pytest.mark.parametrize(("name", "options", "term", "fault"), BLIND)
 def test_what_the_meter_calls_blind_lets_the_fault_through(name, options, term, fault):
     one = case(name, seed=3, **options)

@@ -10,6 +10,7 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz.checking import check
 from aclnn_viz.operators.faults.fault import faulty_kernel
+from together import in_one
 
 PIECES = [pytest.param(one, faulty_kernel(one.operator, one.fault), id=f"{one.operator}-{one.fault.name}") for one in av.museum()]
 
@@ -36,6 +37,7 @@ def shorter(test):
                     for at in range(len(lengths)) if lengths[at] > 1)
 
 
+@in_one
 @pytest.mark.parametrize(("piece", "kernel"), PIECES)
 def test_no_smaller_case_shows_a_piece(piece, kernel):
     for test in shorter(piece.seen):

@@ -10,6 +10,7 @@ from aclnn_viz import case, check
 from aclnn_viz.checking.puzzles import puzzle, puzzles
 from reference import cross_entropy_loss, grid_sampler_2d, group_norm_swish, hardswish, rms_norm
 from reference.exact import exact, mp, zeros
+from together import in_one
 
 CLOSE = 1e-10  # of the largest element: dozens of terms in float64, which cancel to 1e-6 in rows of one element
 
@@ -159,6 +160,7 @@ def several(value):
     return value if isinstance(value, tuple) else (value,)
 
 
+@in_one
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_specification_agrees_with_the_reference(name):
     for inputs in puzzle(name).cases:

@@ -7,6 +7,7 @@ import pytest
 
 from aclnn_viz.checking.puzzles import puzzle
 from aclnn_viz.checking.puzzles.solutions import solution_of
+from together import in_one
 
 
 class Unreadable:
@@ -25,6 +26,7 @@ def unspeakable():
     raise Mute
 
 
+@in_one
 @pytest.mark.parametrize(("answer", "text"), [
     (lambda x: x[:-1], "has shape (12,) instead of (13,)"), (lambda x: 1 / 0, "raises ZeroDivisionError"),
     (lambda y: y, "cannot be called with the keywords x: TypeError"), (lambda x: "slope", "returns str"),

@@ -8,12 +8,14 @@ from aclnn_viz.checking.puzzles import puzzle, puzzles
 from aclnn_viz.checking.puzzles.solutions import Mistake, Solution, solution_of
 from aclnn_viz.checking.puzzles.verdict import apart, body_lines, judged, right_answer
 from aclnn_viz.operators import operator
+from together import in_one
 
 ALL = pytest.mark.parametrize("name", [one.name for one in puzzles()])
 PARTS = pytest.mark.parametrize("name", [one.name for one in puzzles() if one.cases])
 MISTAKES = [(one.name, mistake) for one in puzzles() for mistake in solution_of(one).mistakes]
 
 
+@in_one
 @ALL
 def test_a_solution_passes_in_the_lines_that_are_promised(name):
     one = puzzle(name)
@@ -42,6 +44,7 @@ def test_a_usual_mistake_fails_and_is_named(name, mistake):
     assert " instead of " in result.text or ", right is " in result.text
 
 
+@in_one
 @ALL
 def test_there_are_three_mistakes_and_three_hints(name):
     one, mistakes = puzzle(name), solution_of(puzzle(name)).mistakes
@@ -50,6 +53,7 @@ def test_there_are_three_mistakes_and_three_hints(name):
     assert one.title and one.task.endswith(".") and one.outputs
 
 
+@in_one
 @PARTS
 def test_the_mistakes_are_distinguished_by_the_cases(name):
     one, found = puzzle(name), []
@@ -61,11 +65,13 @@ def test_the_mistakes_are_distinguished_by_the_cases(name):
     assert all(repr(a) != repr(b) for k, a in enumerate(found) for b in found[:k])
 
 
+@in_one
 @PARTS
 def test_the_specification_passes(name):
     assert puzzle(name).check(puzzle(name).spec).passed
 
 
+@in_one
 @PARTS
 def test_a_wrong_answer_that_is_not_usual_gets_no_name(name):
     one = puzzle(name)
@@ -74,6 +80,7 @@ def test_a_wrong_answer_that_is_not_usual_gets_no_name(name):
     assert "none of the usual mistakes" in result.text and "the mistake is" not in result.text
 
 
+@in_one
 @PARTS
 def test_the_right_numbers_in_float32_are_refused(name):
     one = puzzle(name)
@@ -81,6 +88,7 @@ def test_the_right_numbers_in_float32_are_refused(name):
     assert not result.passed and "float32: digits are lost" in result.text
 
 
+@in_one
 @PARTS
 def test_nan_is_not_right(name):
     one = puzzle(name)
@@ -88,6 +96,7 @@ def test_nan_is_not_right(name):
     assert not result.passed
 
 
+@in_one
 @ALL
 def test_the_text_holds_the_loop_and_not_its_sentence(name):
     one = puzzle(name)

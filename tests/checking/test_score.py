@@ -7,6 +7,7 @@ import pytest
 
 from aclnn_viz.checking.score import USUAL, FaultScore, Score, caught, named, score
 from machine import SOAK, sampled
+from together import in_one
 
 
 def some(todo, total):
@@ -34,6 +35,7 @@ def test_the_usual_tests_let_wrong_kernels_through(found, label):
     assert 0 < count < len(found.faults)
 
 
+@in_one
 @pytest.mark.parametrize("label", USUAL)
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 def test_the_usual_tests_accept_right_kernels_and_can_fail(op, label):

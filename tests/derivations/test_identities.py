@@ -29,6 +29,7 @@ from derivations import proves_equal
 from derivations.prover.expressions import CANONICAL
 from derivations.prover.normal_form import normal_form
 from derivations.prover.theorem import Equation
+from together import in_one
 
 n, m, h = symbols("n m h", integer=True, positive=True)
 z = Symbol("z", integer=True, nonnegative=True)
@@ -325,6 +326,7 @@ DECLARED = {  # what is declared of the index, where it starts, what is written,
 }
 
 
+@in_one
 @pytest.mark.parametrize("case", DECLARED)
 def test_what_sympy_concludes_from_more_than_the_limits_grant_is_not_proved(case):
     facts, first, written, claimed = DECLARED[case]
@@ -390,6 +392,7 @@ ORDERED = {
 }
 
 
+@in_one
 @pytest.mark.parametrize("case", ORDERED)
 def test_what_does_not_commute_is_refused(case):
     left, right = ORDERED[case]
@@ -412,12 +415,14 @@ NAMED = {
 }
 
 
+@in_one
 @pytest.mark.parametrize("case", NAMED)
 def test_a_free_symbol_is_not_taken_for_a_bound_index(case):
     left, right = NAMED[case]
     assert not proves_equal(right, left) and "named as a bound index" in proves_equal(left, right).reason
 
 
+@in_one
 @pytest.mark.parametrize("case", NAMED)
 def test_the_normal_form_keeps_its_free_symbols(case):
     for e in NAMED[case]:

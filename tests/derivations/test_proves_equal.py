@@ -39,6 +39,7 @@ from sympy import (
 )
 
 from derivations import proves_equal
+from together import in_one
 
 n, m = symbols("n m", integer=True, positive=True)
 z = Symbol("z", integer=True, nonnegative=True)
@@ -199,6 +200,7 @@ REFUSED = {  # each false, undefined or beyond the algebra; and a word of the re
 }
 
 
+@in_one
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_not_known_is_refused_with_a_reason(case):
     left, right, word = REFUSED[case]

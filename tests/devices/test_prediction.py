@@ -8,6 +8,7 @@ import aclnn_viz as av
 from aclnn_viz.devices import ConstraintWarning
 from aclnn_viz.operators import plans
 from machine import sampled
+from together import in_one
 
 
 def predicted(op, soc="Ascend910B2", cann="9.1", **inputs):
@@ -16,6 +17,7 @@ def predicted(op, soc="Ascend910B2", cann="9.1", **inputs):
         return device.run(op, **inputs)
 
 
+@in_one
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_prediction_is_the_preset_run_through_both_phases(op, dtype):

@@ -6,8 +6,10 @@ from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.packing import pack, unpack
 from aclnn_viz.explorers.state import StateError, build, changed, controls
 from aclnn_viz.operators.grid_sampler_2d.explorer_data import State
+from together import in_one
 
 
+@in_one
 @pytest.mark.parametrize(("values", "field", "text"), [
     ({"height": 0}, "height", "height must be a whole number from 1 to 96: got 0; raise it to 1"),
     ({"width": 97}, "width", "width must be a whole number from 1 to 96: got 97; lower it to 96"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from aclnn_viz.operators.grid_sampler_2d.explorer import sentence
 from aclnn_viz.operators.grid_sampler_2d.explorer_data import Data, State, compute
+from together import in_one
 
 ZEROS, BORDER, REFLECTION = range(3)
 SMALL = {"height": 6, "width": 9, "grid_height": 4, "grid_width": 5, "row": 1, "column": 4, "seed": 3}
@@ -63,6 +64,7 @@ def test_outputs_of_all_padding_modes(state, mode):
     np.testing.assert_allclose(data.outs[mode], expected_out(data, mode), atol=1e-6)
 
 
+@in_one
 @CASES
 @pytest.mark.parametrize("mode", [ZEROS, BORDER, REFLECTION])
 @pytest.mark.parametrize("axis", [0, 1])
@@ -74,6 +76,7 @@ def test_where_the_chosen_point_is_read_and_with_which_slope(state, mode, axis):
     assert slope == pytest.approx(difference(lambda at: sampled(at, size, mode, state.alignCorners), x), abs=1e-6)
 
 
+@in_one
 @CASES
 @pytest.mark.parametrize("mode", [ZEROS, BORDER, REFLECTION])
 @pytest.mark.parametrize("axis", [0, 1])

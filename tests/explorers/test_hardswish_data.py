@@ -14,6 +14,7 @@ from aclnn_viz.operators.hardswish.explorer import subject
 from aclnn_viz.operators.hardswish.explorer_data import OP, State, compute, inputs
 from aclnn_viz.pictures.panels import described
 from aclnn_viz.pictures.picture import Picture
+from together import in_one
 
 show = subject().show
 
@@ -41,6 +42,7 @@ def shown_arrays(shown: Picture):
     return {name: array.tobytes() for name, array in arrays.items()}, text, shown.headline, shown.text
 
 
+@in_one
 @pytest.mark.parametrize("x", [-6.0, -3.01, -3.0, -1.5, 0.0, 1.23, 3.0, 3.01, 6.0])
 @pytest.mark.parametrize("g", [1.0, -2.35, 0.0])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])

@@ -12,6 +12,7 @@ from aclnn_viz.explorers.state import build, controls
 from aclnn_viz.operators import registry
 from aclnn_viz.pictures.panels import described
 from moving_arrays import Moving, MovingArrays, moving, state_that_moves, still
+from together import in_one
 
 STATES = {op.name: ({},) for op in operators()} | {
           "hardswish": ({}, {"x": 0.5, "gradOutput": -2.0, "centre": -1.5, "arriving": "chosen"}, {"x": -3.0, "dtype": "bfloat16"},
@@ -90,6 +91,7 @@ def test_the_picture_looks_at_no_number_that_moves(name, values):
         assert [panel[axis] for axis in "xy"] == [other[axis] for axis in "xy"]
 
 
+@in_one
 @pytest.mark.parametrize("look", [float, int, bool, str, "{:.3g}".format, np.asarray, np.sqrt, range, lambda x: x + np.ones(2) > 1 and 1,
                                   lambda x: np.ones(3)[x], lambda x: x[x > 0], lambda x: max(x, 1.0), lambda x: x.item()])
 def test_a_number_that_moves_is_kept_from_whoever_looks_at_it(look):

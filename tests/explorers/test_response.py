@@ -7,6 +7,7 @@ import aclnn_viz as av
 from aclnn_viz.explorers import default
 from aclnn_viz.explorers.response import Slope, Spread, headline, panels
 from machine import sampled
+from together import in_one
 
 STEP = 1e-6
 
@@ -20,6 +21,7 @@ def marks(found, panel):
     return next(one for one in panels(np, found) if one.name == panel).marks
 
 
+@in_one
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 def test_every_operator_answers_in_panels_and_words(op):
     found = answer(op.name)

@@ -10,6 +10,7 @@ from aclnn_viz.explorers.state import StateError, build, choice
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Line
 from aclnn_viz.pictures.panels import Panel
+from together import in_one
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ def test_the_browser_gets_panels_words_and_notices(line):
     assert line.words(State()) == {"headline": ["The slope is 3.0."], "text": "in words", "notices": ["not measured"]}
 
 
+@in_one
 @pytest.mark.parametrize("name", sampled_explorers(__name__))
 def test_the_call_that_opens_a_picture_names_its_explorer(name):
     opened = subject_of(name)

@@ -14,6 +14,7 @@ from aclnn_viz.explorers.tiles_run import picture
 from aclnn_viz.explorers.tiles_time import HOLDS, READS, WRITES, lives, state_of
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Line, Note
 from panelled_explorer import assert_fits
+from together import in_one
 
 show = subject().show
 
@@ -61,6 +62,7 @@ def test_bytes_moved_are_those_of_the_least_where_nothing_is_moved_twice():
     assert (work.run.gm_bytes, work.least) == (matrices + 2 * row + row + 2 * 2 * row, matrices + 2 * row)
 
 
+@in_one
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_no_step_comes_before_what_it_waits_for_and_pipes_do_one_thing_at_a_time(name):
     work = compute(State(program=name, rows=4, columns=60)).work

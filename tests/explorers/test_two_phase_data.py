@@ -14,6 +14,7 @@ from aclnn_viz.pictures.marks import Box, Heat, Note
 from aclnn_viz.pictures.panels import described
 from panelled_explorer import assert_fits
 from machine import sampled
+from together import in_one
 
 show = subject().show
 
@@ -88,6 +89,7 @@ def test_inputs_of_every_layout_give_the_right_result(name, layout, dtype):
     assert data.misuse == [] and data.failing is None and all(data.right.values())
 
 
+@in_one
 @OPERATORS
 @pytest.mark.parametrize("layout", ["transposed", "columns", "window"])
 def test_only_hand_written_operators_heed_the_strides_of_an_output(name, layout):

@@ -12,6 +12,7 @@ from aclnn_viz.dtypes import BFLOAT16, FLOAT16, float_format
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.operators.faults.fault import faulty_kernel, truncated
+from together import in_one
 
 WITH_OWN = [op for op in operators() if registry.file("faults", op.name)]  # mechanical edits may change nothing
 ALL = [(op, fault) for op in WITH_OWN for fault in faults(op.name)]
@@ -34,6 +35,7 @@ def test_a_public_thread_is_written_as_on_its_site(op, fault):
     assert all(re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", thread) for thread in fault.thread.split(", "))
 
 
+@in_one
 @pytest.mark.parametrize(("op", "fault"), ALL, ids=NAMED)
 def test_a_fault_is_caught(op, fault):
     assert any(caught(one, faulty_kernel(op, fault)) for one in prepared_suite(op, 0)

@@ -8,6 +8,7 @@ import pytest
 
 from aclnn_viz import case, operator
 from machine import taught
+from together import in_one
 
 REFERENCES = {op.name: import_module(f"reference.{op.name}") for op in taught()}
 U = 2.0**-24
@@ -41,6 +42,7 @@ def forward_judged(name, inputs):
         np.testing.assert_allclose(value, reference, rtol=0, atol=1e-12 * scale, err_msg=f"{name} {output}")
 
 
+@in_one
 @pytest.mark.parametrize("op,options,mode", [
     (op, options, mode) for op in taught() for options in op.shapes for mode in op.modes],
     ids=lambda part: getattr(part, "name", None) or " ".join(map(str, part.values())))
@@ -75,6 +77,7 @@ def test_rms_norm_takes_rstd_with_and_without_trailing_ones():
     assert all(np.array_equal(outputs[0], other) for other in outputs)
 
 
+@in_one
 @GRID
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_grid_sampler(interpolation, padding, align, size):
@@ -110,6 +113,7 @@ def test_what_lies_outside_reaches_nothing():
         assert np.isfinite(out["inputGrad"]).all() and out["gridGrad"][0, 0, 0].tolist() == [0, 0]
 
 
+@in_one
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
 @pytest.mark.parametrize("smoothing,zloss,weighted", list(product((0.0, 0.1), (0.0, 0.25), (False, True))))
 def test_cross_entropy(reduction, smoothing, zloss, weighted):
@@ -129,6 +133,7 @@ def test_cross_entropy_all_ignored_and_off_manifold():
     judged("cross_entropy_loss", case("cross_entropy_loss", shape=(6, 4), logProb=-0.2, ignoreIndex=2).inputs)
 
 
+@in_one
 @pytest.mark.parametrize("shape,groups", [((2, 6, 3), 2), ((1, 4), 2), ((2, 3), 3), ((3, 4, 2, 2), 1), ((1, 2, 9), 2)])
 @pytest.mark.parametrize("scale", [1.0, 1.7, -0.5, 0.0, 30.0])
 def test_group_norm_swish(shape, groups, scale):
@@ -158,6 +163,7 @@ def test_forward(name, inputs):
     forward_judged(name, inputs)
 
 
+@in_one
 @GRID
 def test_forward_of_grid_sampler(interpolation, padding, align):
     inputs = case("grid_sampler_2d", dtype="float64", shape=(2, 2, 4, 5)).inputs
@@ -165,6 +171,7 @@ def test_forward_of_grid_sampler(interpolation, padding, align):
                                        "interpolationMode": interpolation, "alignCorners": align})
 
 
+@in_one
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
 @pytest.mark.parametrize("smoothing,zloss", list(product((0.0, 0.2), (0.0, 0.5))))
 def test_forward_of_cross_entropy(reduction, smoothing, zloss):

@@ -8,6 +8,7 @@ from aclnn_viz import case, operator
 from aclnn_viz.arrays.functions import Guards
 from kernels.test_rounding import SMALL
 from machine import taught
+from together import in_one
 
 
 class StrictArrays(Guards):
@@ -41,6 +42,7 @@ def same(strict, numpy):
         np.testing.assert_allclose(strict[name], value.ravel(), rtol=1e-12, atol=1e-12, err_msg=name)
 
 
+@in_one
 @pytest.mark.parametrize("name,options", SMALL)
 def test_backward_is_array_api(name, options):
     inputs = case(name, dtype="float64", seed=2, **options).inputs

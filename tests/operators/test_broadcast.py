@@ -13,6 +13,7 @@ from aclnn_viz.operators import Tensor
 from aclnn_viz.operators.patterns import Pattern
 from aclnn_viz.operators.shapes import formats_of
 from aclnn_viz.verification.rounding import magnitudes
+from together import in_one
 
 
 @pytest.fixture
@@ -65,6 +66,7 @@ def test_formats_to_choose_from_begin_with_that_of_the_first_tensor():
     assert formats_of(rule, "x", FLOAT64, {})[0][0] is FLOAT64
 
 
+@in_one
 @pytest.mark.parametrize("op", av.operators(), ids=lambda op: op.name)
 def test_the_allowed_error_of_the_usual_case_is_a_number(op):
     assert all(np.isfinite(size).all() for size in magnitudes(op, av.case(op).inputs).values())

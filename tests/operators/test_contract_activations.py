@@ -5,6 +5,7 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz.operators.products import A2, ASCEND_950, INFERENCE, INFERENCE_A2, TRAINING
 from aclnn_viz.verification.contract import status
+from together import in_one
 
 F32, F16, BF16, F64, I8 = av.acl.ACL_FLOAT, av.acl.ACL_FLOAT16, av.acl.ACL_BF16, av.acl.ACL_DOUBLE, av.acl.ACL_INT8
 NULL, INVALID = 161001, 161002
@@ -15,6 +16,7 @@ def all_of(name, shape, dtype=F32):
     return dict.fromkeys((p.name for p in av.operator(name).c_parameters if p.kind == "tensor"), (shape, dtype))
 
 
+@in_one
 @pytest.mark.parametrize("name,given,product,code", [
     ("silu", {}, A2, 0), ("silu", {"gradInput": None}, A2, NULL), ("silu", all_of("silu", ()), A2, INVALID),
     ("silu", all_of("silu", (1,) * 8), A2, 0), ("silu", all_of("silu", (1,) * 9), A2, INVALID), ("silu", {"self": ((4, 6), F16)}, A2, INVALID),

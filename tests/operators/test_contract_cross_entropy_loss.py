@@ -8,6 +8,7 @@ from contract_table import (
 )
 
 from aclnn_viz.operators.contract import contract, evaluate
+from together import in_one
 
 GOOD = dict(gradLoss=tensor(), logProb=tensor(2, 3), target=tensor(2, dtype=I64), weightOptional=tensor(3),
             gradZlossOptional=None, lseForZlossOptional=None, reduction="mean", ignoreIndex=-100, labelSmoothing=0.0,
@@ -124,6 +125,7 @@ def test_workspace_is_the_system_part_and_copies_of_strided_inputs():
     assert workspace("cross_entropy_loss", GOOD, logProb=tensor(2, 3, strides=(1, 2))) == 16 * 1024 * 1024 + 512
 
 
+@in_one
 @pytest.mark.parametrize(("product", "changes", "expected"), [
     ("910b", {}, {}),
     ("950", {}, {}),

@@ -7,6 +7,7 @@ from contract_table import (
 )
 
 from aclnn_viz.operators.contract import contract, evaluate
+from together import in_one
 
 GOOD = dict(gradOutput=tensor(2, 3, 4, 5), input=tensor(2, 3, 6, 7), grid=tensor(2, 4, 5, 2), interpolationMode=0,
             paddingMode=0, alignCorners=False, outputMask=(True, True), inputGrad=tensor(2, 3, 6, 7),
@@ -94,6 +95,7 @@ SINGLE_9_0 = [*SINGLE, fine(outputMask=(True,)),
               nothing_to_do(**dict.fromkeys(TENSORS), outputMask=(False, False), paddingMode=7)]
 
 
+@in_one
 @pytest.mark.parametrize("product", ["910", "910b", "A3", "950"])
 @pytest.mark.parametrize(("cann", "ordered", "single"), [
     ("9.1", ORDER_9_1, SINGLE_9_1), ("9.1.0-beta.2", ORDER_9_1, SINGLE_9_1),
@@ -111,6 +113,7 @@ def test_every_step_and_its_place_matter():
         "outputMask both false before empty"]
 
 
+@in_one
 @pytest.mark.parametrize(("product", "dtype", "code"), [
     *((product, dtype, 0) for product in ("910", "910b", "A3", "950") for dtype in (F32, F16, F64)),
     *((product, BF16, 0) for product in ("910b", "A3", "950")),
@@ -137,6 +140,7 @@ def test_workspace_holds_the_transposed_tensors_where_the_ai_core_runs():
     assert workspace("grid_sampler_2d", GOOD, **tagged) > 0
 
 
+@in_one
 @pytest.mark.parametrize(("product", "cann", "changes", "expected"), [
     ("910b", "9.1", {}, {}),
     ("910b", "9.1", {"outputMask": None}, {"null outputMask": "device.run"}),

@@ -7,6 +7,7 @@ from contract_table import (
 )
 
 from aclnn_viz.operators.contract import contract, evaluate
+from together import in_one
 
 
 def sized(n=2, c=4, spatial=(3, 3), groups=2) -> dict:
@@ -131,6 +132,7 @@ def test_workspace():
     assert workspace("group_norm_swish", GOOD, x=tensor(2, 4, 3, 3, strides=(1, 2, 8, 24))) == MIB_16 + 512
 
 
+@in_one
 @pytest.mark.parametrize(("cann", "changes", "expected"), [
     ("9.1", {}, {}),
     ("9.1", {"dbetaOut": tensor(4, strides=(2,))}, {"strided output": "device.run"}),

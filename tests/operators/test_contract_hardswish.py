@@ -7,6 +7,7 @@ from contract_table import (
 )
 
 from aclnn_viz.operators.contract import contract
+from together import in_one
 
 GOOD = dict(gradOutput=tensor(4, 2), self=tensor(4, 2), out=tensor(4, 2))
 LONG = (1,) * 9
@@ -55,6 +56,7 @@ def test_every_check_comes_before_the_missing_kernel():
     assert unnoticed_mutants("hardswish", GOOD, [*ORDER, NO_KERNEL], others, "310p") == []
 
 
+@in_one
 @pytest.mark.parametrize(("product", "dtype", "code"), [
     *((product, dtype, 0) for product in ("910", "910b", "A3", "950", "310b") for dtype in (F32, F16)),
     *((product, BF16, 0) for product in ("910b", "A3", "950")),

@@ -7,6 +7,7 @@ from contract_table import Row, disagreements, tensor
 
 from aclnn_viz.operators.contract import contract, evaluate_launch
 from machine import sampled
+from together import in_one
 
 GENERATED = ("rms_norm", "cross_entropy_loss", "group_norm_swish")
 
@@ -43,6 +44,7 @@ def test_optional_parameters_and_outputs(operator, optional, outputs):
     assert [p.name for p in parameters if p.output] == outputs
 
 
+@in_one
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_contract_is_complete(operator):
     whole = contract(operator)

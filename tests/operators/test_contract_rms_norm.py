@@ -10,6 +10,7 @@ from contract_table import (
 )
 
 from aclnn_viz.operators.contract import contract, evaluate
+from together import in_one
 
 NAMES = ("dy", "x", "rstd", "gamma", "dxOut", "dgammaOut")
 
@@ -74,6 +75,7 @@ SINGLE = [
 NO_ROWS_REFUSED = Row(NO_ROWS, 561002, "at least one row")
 
 
+@in_one
 @pytest.mark.parametrize("cann", ["8.5.0", "9.0.1", "9.1"])
 @pytest.mark.parametrize(("product", "single"), [
     ("910b", [*SINGLE, NO_ROWS_REFUSED]), ("A3", [*SINGLE, NO_ROWS_REFUSED]), ("310p", [*SINGLE, NO_ROWS_REFUSED]),
@@ -122,6 +124,7 @@ COMBINATIONS = {
 }
 
 
+@in_one
 @pytest.mark.parametrize("product", ["910", "910b", "A3", "950", "310p"])
 @pytest.mark.parametrize("dtypes", COMBINATIONS)
 def test_dtype_combinations(product, dtypes):
@@ -156,6 +159,7 @@ def test_workspace_is_the_system_part_and_copies_of_strided_inputs():
 STRIDED = tensor(2, 3, 64, strides=(1, 2, 6))
 
 
+@in_one
 @pytest.mark.parametrize(("product", "changes", "expected"), [
     ("910b", {}, {}),
     ("310p", {}, {}),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import aclnn_viz as av
+from together import in_one
 
 F32 = np.float32
 RMS = av.case("rms_norm", shape=(4, 6)).inputs
@@ -111,6 +112,7 @@ REFUSED = [
 ]
 
 
+@in_one
 @pytest.mark.parametrize("name,inputs,error,text", REFUSED, ids=[f"{r[0]}-{k}" for k, r in enumerate(REFUSED)])
 def test_bad_input_is_refused_in_three_parts(name, inputs, error, text):
     with pytest.raises(error, match=text) as caught:
@@ -136,6 +138,7 @@ def test_a_case_is_determined_by_its_arguments():
         assert any(not np.array_equal(first[k], other[k]) for k in arrays)
 
 
+@in_one
 @pytest.mark.parametrize("op", av.operators(), ids=lambda op: op.name)
 def test_an_operator_describes_itself(op):
     text = str(op.describe())

@@ -13,6 +13,7 @@ from aclnn_viz.checking.judge import prepared
 from aclnn_viz.operators.families import resampling
 from aclnn_viz.proving.proofs import proved
 from aclnn_viz.proving.subjects import of_operator
+from together import in_one
 
 PADDINGS = [(0, 0, 0, 0), (1, 0, 2, 1), (3, 3, 4, 4), (0, 2, 0, 3)]
 
@@ -75,6 +76,7 @@ def coordinate(axis, place, size, places, scales, alignCorners):
     return (place + Fraction(1, 2)) * (1 / s if s > 0 else Fraction(n, m)) - Fraction(1, 2)
 
 
+@in_one
 @pytest.mark.parametrize("size, places, scales", SIZES)
 @pytest.mark.parametrize("aligned", [False, True])
 def test_bilinear_shares_fall_with_the_distance(size, places, scales, aligned):
@@ -84,6 +86,7 @@ def test_bilinear_shares_fall_with_the_distance(size, places, scales, aligned):
     scattered("upsample_bilinear_2d", size, places, scales, taps, alignCorners=aligned)
 
 
+@in_one
 @pytest.mark.parametrize("size, places, scales", SIZES)
 @pytest.mark.parametrize("aligned", [False, True])
 def test_bicubic_shares_are_those_of_the_document(size, places, scales, aligned):

@@ -7,6 +7,7 @@ import pytest
 
 import aclnn_viz
 from aclnn_viz.pictures.palette import DRAWING
+from together import in_one
 
 ROOT = Path(aclnn_viz.__file__).parent
 DRAWERS = [*sorted((ROOT / "explorers/front").glob("*")), *sorted((ROOT / "pictures").glob("*.py"))]
@@ -14,6 +15,7 @@ COLOUR = r"#(?:[0-9a-fA-F]{3,4}){1,2}\b|[\"'](?:black|white|red|blue|green)[\"']
 SPELT = re.compile(rf"{COLOUR}|globalAlpha = 0\.\d|alpha=0\.\d|\"alpha\": 0|setLineDash\(\[\d|\b(?:lineWidth|linewidth) ?[=:] ?(?:0\.[1-9]|1\.[348])")
 
 
+@in_one
 @pytest.mark.parametrize("path", DRAWERS, ids=lambda path: path.name)
 def test_who_draws_spells_no_constant(path):
     code = re.sub(r'"""[\s\S]*?"""|^\s*(?://|#).*$', "", path.read_text("utf-8"), flags=re.MULTILINE)

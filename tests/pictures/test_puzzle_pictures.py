@@ -9,6 +9,7 @@ from aclnn_viz.checking.puzzles.puzzle import Curve
 from aclnn_viz.checking.puzzles.solutions import solution_of
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Line
 from aclnn_viz.pictures.puzzles import SPEC, YOURS, picture
+from together import in_one
 
 PNG = b"\x89PNG\r\n"
 CURVES = [one.name for one in puzzles() if isinstance(one.picture, Curve)]
@@ -57,6 +58,7 @@ def test_the_value_on_a_kink_is_marked_and_reported():
     assert "at x = -3: -0.5, 3: 1.5" in str(found)
 
 
+@in_one
 @pytest.mark.parametrize("name", READS)
 def test_what_is_read_is_what_changes_the_output(name):
     """The outlined cells of floating inputs are those whose change moves the chosen element."""
@@ -120,6 +122,7 @@ def test_a_map_shows_the_error():
     assert np.allclose(heat.values, np.where(np.abs(off) > 1e-4, off, 0.0)) and np.abs(heat.values).max() <= heat.high
 
 
+@in_one
 @pytest.mark.parametrize("name", [one.name for one in puzzles()])
 def test_a_headline_fits_on_its_line(name):
     assert max(map(len, picture(puzzle(name)).headline)) <= 135  # beyond, the drawing breaks it

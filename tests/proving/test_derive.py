@@ -12,6 +12,7 @@ from aclnn_viz import cli
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.proving.making import from_forward
 from aclnn_viz.verification.exact import ExactArrays, differences, exact
+from together import in_one
 
 EVERY = ALL | OTHERS
 SLOW = ("bilinear", "group_norm", "layer_norm", "mish", "pooled_1d")
@@ -170,6 +171,7 @@ def page(body, takes="x"):
 ROWS = {"x": ("r", "n")}
 
 
+@in_one
 @pytest.mark.parametrize("forward, given, message", [
     (page('return {"y": xp.sort(x)}'), {}, r"derive knows what the page does: got xp.sort is not known \(line 2 of .*\); write it otherwise"),
     (page('y = x * 2.0\n    return {"y": [float(v) for v in y]}'), {}, r"got a length as a Python number \(line 3 of .*\)"),

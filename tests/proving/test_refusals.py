@@ -15,6 +15,7 @@ from aclnn_viz.cli import main
 from aclnn_viz.operators.faults.fault import changed
 from aclnn_viz.proving import counterexample
 from aclnn_viz.proving.subjects import of_functions
+from together import in_one
 
 SHAPES = {"x": ("r", "n")}
 
@@ -46,6 +47,7 @@ REFUSALS = {  # what stands in the place of `2 * dy * x`, and what is said of it
 }
 
 
+@in_one
 @pytest.mark.parametrize("text", REFUSALS)
 def test_a_refusal_says_what_is_not_known_and_in_which_line(text):
     names = {}

@@ -15,6 +15,7 @@ from aclnn_viz.accuracy import envelope, explain
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.operators import plans
 from aclnn_viz.operators.products import PRODUCTS, product_of, soc_of
+from together import in_one
 
 X = {"gradOutput": np.ones(2, np.float16), "self": np.float16([1, 2])}
 OP = av.operator("hardswish")
@@ -54,6 +55,7 @@ def test_the_walk_notices_an_exception_from_inside(raised):
     assert len(list(walk.inner_errors(inner, [1], {}))) == 1
 
 
+@in_one
 @pytest.mark.parametrize(("call", "part"), [
     (lambda: explain(ACTUAL, TRUTH["out"], BOUND["out"]), "actual is that of one output: got a dict of out; pick one"),
     (lambda: explain(ACTUAL["out"], TRUTH, BOUND["out"]), "truth is that of one output"),

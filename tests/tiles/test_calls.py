@@ -10,6 +10,7 @@ import pytest
 from small_kernels import NO_PAD, buffer, gm, ran, sync
 
 from aclnn_viz.tiles.ascendc import *  # noqa: F403
+from together import in_one
 
 E = HardEvent
 FLOAT, HALF, BF16 = np.float32, np.float16, ml_dtypes.bfloat16
@@ -49,6 +50,7 @@ def same(actual, expected):
 
 # ---- lanes ----------------------------------------------------------------------------------------------------------
 
+@in_one
 @pytest.mark.parametrize("dtype", [FLOAT, HALF])
 @pytest.mark.parametrize("seed", range(12))
 def test_masks_repeats_and_strides(dtype, seed):

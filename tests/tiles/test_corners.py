@@ -7,6 +7,7 @@ from smallest import FLOAT, load, row, store
 
 import aclnn_viz as av
 from aclnn_viz.tiles.ascendc import *  # noqa: F403
+from together import in_one
 
 
 def nothing_at_all(x, y):
@@ -66,6 +67,7 @@ def fewer_syncs(x, y):
         SyncAll()
 
 
+@in_one
 @pytest.mark.parametrize(("kind", "text", "kernel"), [
     ("beyond tensor", "Adds is given -64 elements, which C++ takes as 4294967232",
      fewer_than_none(lambda t: Adds(t, t, 1.0, -64))),

@@ -14,6 +14,7 @@ from aclnn_viz.cases import case
 from aclnn_viz.tiles import KINDS
 from aclnn_viz.tiles.ascendc import *  # noqa: F403
 from aclnn_viz.words import messages
+from together import in_one
 
 # Kind, the vendor's name, part of the sentence, kernel.
 HAZARDS = [
@@ -86,6 +87,7 @@ BITS = np.dtype(np.uint8)
 ON_TWO_CORES = {smallest.race, smallest.tail_over_a_neighbour, smallest.deadlock}
 
 
+@in_one
 @pytest.mark.parametrize(("kind", "vendor", "text", "kernel"), HAZARDS, ids=[case[3].__name__ for case in HAZARDS])
 @pytest.mark.parametrize("schedule", ["eager", "late", 1])
 def test_each_hazard_is_named_under_any_schedule(kind, vendor, text, kernel, schedule):

@@ -2,6 +2,7 @@
 
 import pytest
 import restated
+from together import in_one
 
 ORDERS = ("eager", "late", *range(20))
 
@@ -11,6 +12,7 @@ def test_a_right_program_has_no_hazard_in_any_order(name):
     assert restated.shown(*restated.RIGHT[name], ORDERS) == ""
 
 
+@in_one
 @pytest.mark.parametrize(("name", "what", "old", "new"), restated.BUGS, ids=[f"{name}: {what}" for name, what, *_ in restated.BUGS])
 def test_a_bug_is_shown_or_legal(name, what, old, new):
     _, *rest = restated.RIGHT[name]

@@ -11,6 +11,7 @@ import aclnn_viz as av
 from aclnn_viz.operators import registry
 from aclnn_viz.tiles import ascendc
 from aclnn_viz.tiles.sketch import Lines
+from together import in_one
 
 PROGRAMS = [own[0] for op in av.operators() if (own := registry.own("tiles", op.name, "PROGRAMS", ()))]
 CALLS = {name for name in ascendc.__all__ if inspect.isfunction(getattr(ascendc, name))}
@@ -49,6 +50,7 @@ def test_the_numbers_are_those_of_the_launch():
     assert f"int64_t tileLength = {run.tiling.tileLength};" in text
 
 
+@in_one
 @pytest.mark.parametrize(("python", "cpp"), [
     ("SetFlag(HardEvent.V_MTE3, 0)", "SetFlag<HardEvent::V_MTE3>(0)"),
     ("PipeBarrier(PIPE_V)", "PipeBarrier<PIPE_V>()"),

@@ -6,6 +6,7 @@ from reference import ascendc_sums as judge
 from small_kernels import buffer, gm, ran, sync
 
 from aclnn_viz.tiles.ascendc import *  # noqa: F403
+from together import in_one
 
 SIZES = {np.float32: 64, np.float16: 128}
 E = HardEvent
@@ -37,6 +38,7 @@ def same(actual, expected):
     assert actual.tobytes() == np.asarray(expected, actual.dtype).tobytes()
 
 
+@in_one
 @pytest.mark.parametrize("dtype", SIZES)
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 63, 64, 65, 100, 128, 129, 1000, 4099])
 def test_reduce_sum_by_count(dtype, count):

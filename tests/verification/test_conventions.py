@@ -14,12 +14,14 @@ from aclnn_viz.operators.faults.edits import sources
 from aclnn_viz.verification import conventions, kinks
 from aclnn_viz.verification.conventions.model import TOPICS, recomputed
 from machine import taught
+from together import in_one
 
 WRITTEN = [op.name for op in taught() if registry.file("conventions", op.name)]
 ROWS = [pytest.param(name, row, id=f"{name}-{row.topic}-{number}") for name in WRITTEN
         for number, row in enumerate(conventions.conventions(operator(name)))]
 
 
+@in_one
 @pytest.mark.parametrize(("name", "row"), ROWS)
 def test_the_kernel_does_what_is_written_down(name, row):
     found = recomputed(name, row)

@@ -13,6 +13,7 @@ from aclnn_viz.verification import peers
 from aclnn_viz.verification.conventions import conventions
 from aclnn_viz.verification.conventions.model import Row, as_text
 from machine import sampled
+from together import in_one
 
 OPERATORS = [op.name for op in av.operators() if registry.file("peer", op.name)]
 SOME = [op.name for op in sampled(__name__)]  # JAX compiles for each shape
@@ -104,6 +105,7 @@ def differs(row):
     return row.pytorch is not None and as_text(row.pytorch) != as_text(row.returns)
 
 
+@in_one
 @pytest.mark.parametrize("name", OPERATORS)
 def test_a_difference_that_cites_a_convention_is_what_that_says(name):
     rows = {row.where: row for row in conventions(av.operator(name))}

@@ -12,6 +12,7 @@ from aclnn_viz.verification import errata
 from aclnn_viz.verification.errata import Computation, Contradiction, Counterexample, Evidence, Lemma, Observation
 from aclnn_viz.verification.errata.model import KINDS, distance, shown
 from aclnn_viz.verification.errata.data import Printed
+from together import in_one
 
 REGISTER = errata.errata()
 VERSIONED = re.compile(r"commit [0-9a-f]{7}|\b[89]\.[0-9x]|, runtime$|the CANN runtime")
@@ -49,6 +50,7 @@ def test_mathematics_is_refuted_by_a_theorem_and_numbers():
             assert any(isinstance(part, Counterexample | Observation) for part in e.evidence), e.id
 
 
+@in_one
 @pytest.mark.parametrize("erratum", REGISTER, ids=lambda e: e.id)
 def test_sources_are_public_and_inferences_are_marked(erratum):
     for text in (erratum.title, erratum.document, erratum.document_source, erratum.truth, erratum.truth_source):
@@ -60,6 +62,7 @@ def test_sources_are_public_and_inferences_are_marked(erratum):
         assert erratum.inferred
 
 
+@in_one
 @pytest.mark.parametrize("erratum", REGISTER, ids=lambda e: e.id)
 def test_what_an_erratum_rests_on_is_there(erratum):
     """A class is earned: by a computation, by two quotations with versions, by a source that can be opened, or marked."""
@@ -95,21 +98,25 @@ def test_texts_that_agree_or_are_one_do_not_contradict_each_other(spoil):
 
 # Spoiled evidence: what is not wrong does not reproduce.
 
+@in_one
 @pytest.mark.parametrize("erratum,part", parts(Counterexample))
 def test_the_right_formula_in_place_of_the_documented_one_does_not_reproduce(erratum, part):
     assert not replace(part, documented=part.right).recompute().holds
 
 
+@in_one
 @pytest.mark.parametrize("erratum,part", parts(Counterexample))
 def test_the_documented_formula_in_place_of_the_right_one_does_not_reproduce(erratum, part):
     assert not replace(part, right=part.documented).recompute().holds
 
 
+@in_one
 @pytest.mark.parametrize("erratum,part", parts(Observation))
 def test_a_device_that_follows_the_document_does_not_reproduce(erratum, part):
     assert not replace(part, observe=lambda: part.documented).recompute().holds
 
 
+@in_one
 @pytest.mark.parametrize("erratum,part", parts(Observation))
 def test_a_document_that_tells_what_is_found_does_not_reproduce(erratum, part):
     assert not replace(part, observe=lambda: part.found, documented=part.found).recompute().holds

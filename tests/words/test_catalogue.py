@@ -20,11 +20,8 @@ from babel.messages import Catalog
 from machine import ROOT, sampled_explorers
 from notebooks.gallery import catalogue
 from notebooks.gallery.declared import declared, of_faults
+from together import in_one
 
-STATES = [catalogue.module_of(path) for path in catalogue.explorer_files()]
-CONTROLS = {str(text) for module in STATES if hasattr(module, "State") for each in controls(module.State) for option in each["options"]
-            for text in option}
-DECLARED = {**declared(), **of_faults(), **dict.fromkeys(CONTROLS, "a control")}
 CHINESE = catalogue.catalogue("zh")
 ENTRIES = {entry.id: entry.string for entry in CHINESE if entry.id}
 
@@ -109,12 +106,16 @@ def test_continued_and_quoted_texts_plurals_and_what_is_not_translated_are_read(
     assert messages._catalogue("xx") == {"a\n\"b\"\n": "甲\n\"\n\\", "{n} c": "丙", "last": "末"}
 
 
-@pytest.mark.parametrize("path", catalogue.shown(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_nothing_that_is_shown_is_english_whatever_the_language(path):
-    assert [f"{path.name}, line {line}: {text!r} goes through no catalogue"
-            for line, text in visible.english(path.read_text("utf-8"), DECLARED)] == []
+def test_nothing_that_is_shown_is_english_whatever_the_language():
+    states = [catalogue.module_of(path) for path in catalogue.explorer_files()]
+    options = {str(text) for module in states if hasattr(module, "State") for each in controls(module.State)
+               for option in each["options"] for text in option}
+    known = {**declared(), **of_faults(), **dict.fromkeys(options, "a control")}
+    assert [f"{path.relative_to(ROOT)}, line {line}: {text!r} goes through no catalogue" for path in catalogue.shown()
+            for line, text in visible.english(path.read_text("utf-8"), known)] == []
 
 
+@in_one
 @pytest.mark.parametrize("source", [
     'f"{n} points on the image"', '"two words"', 'Panel("p", "slope", ())', 'Line(x, y, 0, "truth")', 'Axis("steps", 0.0)',
     'core.hazard("missing wait", "not waited for")', 'Note(0, 0, "here" if a else b)', 'Panel("p", "▶ " + "slope", ())', 'x = tr("a b") + "and so on"', 'tr(f"{n} of them")',
@@ -126,6 +127,7 @@ def test_an_english_text_is_noticed(source):
     assert [*visible.english(f"x = 0\n{source}")]
 
 
+@in_one
 @pytest.mark.parametrize("source", [
     '"""A docstring of words."""', 'tr("two words")', 'raise ValueError("two words")', 'Panel("two names", tr("a b"), ())',
     'core.hazard("missing wait", message("a b"))', 'Line(x, y, 0, "gradOutput")', 'f"{x}: {y}"', 'whole(0, 1, 2, "label", "Group of it")', 'message("two words", n=1)',

@@ -13,6 +13,7 @@ from aclnn_viz.words import messages
 from machine import ROOT
 from test_notebooks import LESSONS, unknown_to_explorer
 from notebooks.gallery import outputs
+from together import in_one
 
 PAIRS = [editions for path in outputs.lessons() if "zh" in (editions := outputs.editions(path))]
 HAN = re.compile(r"[\u4e00-\u9fff]")
@@ -76,6 +77,7 @@ def test_every_lesson_is_there_in_chinese_and_no_other():
     assert [path.name for path in outputs.lessons("zh")] == [path.name for path in outputs.lessons()]
 
 
+@in_one
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
 def test_the_code_is_that_of_the_english_lesson(pair):
     english, chinese = (outputs.read(pair[language]) for language in ("en", "zh"))
@@ -98,6 +100,7 @@ def prose_of(notebook):
     return [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
 
 
+@in_one
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
 def test_its_prose_is_that_of_its_texts(pair):
     assert prose_of(outputs.read(pair["zh"])) == prose_of(outputs.edition(pair["zh"])), f"make lessons ONLY=zh/{pair['zh'].name[:2]}"
@@ -126,6 +129,7 @@ def test_a_text_that_is_not_of_today_is_refused(name, old, new, says, tmp_path, 
         outputs.edition(tmp_path / "zh" / "14.ipynb")
 
 
+@in_one
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
 def test_its_prose_is_chinese_in_the_words_of_the_glossary(pair):
     prose = [source(cell) for cell in book(pair["zh"])["cells"] if cell["cell_type"] == "markdown"]
@@ -149,6 +153,7 @@ def test_a_link_that_leads_nowhere_is_noticed():
     assert broken(PAIRS[0]["zh"], "[一](nowhere.ipynb)，[二](../README.md)，[三](https://example.org)") == ["nowhere.ipynb", "../README.md"]
 
 
+@in_one
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
 def test_the_editions_lead_to_each_other(pair):
     name = pair["zh"].name
@@ -156,6 +161,7 @@ def test_the_editions_lead_to_each_other(pair):
     assert f"[English](../{name})" in source(book(pair["zh"])["cells"][0])
 
 
+@in_one
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
 def test_its_pictures_stand_where_those_of_the_english_lesson_stand(pair):
     shown = [[sum("image/png" in output.get("data", {}) for output in cell.get("outputs", ())) for cell in book(path)["cells"]]
