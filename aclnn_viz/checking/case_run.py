@@ -17,6 +17,7 @@ import numpy as np
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.checking.conditions import Traits
 from aclnn_viz.checking.judge import Miss, Prepared, bound, judge
+from aclnn_viz.checking.work import METER, PAGE
 from aclnn_viz.dtypes import float_format, round_to, ulp
 from aclnn_viz.operators.faults.edits import distance, sources
 from aclnn_viz.words.messages import message
@@ -217,6 +218,7 @@ class CaseRun:
             arranged = op.arrange_backward(**given)
         arrays = {name: _widened(array, single, nudge) for name, array in arranged.arrays.items()} if (
             variant.bound or single or nudge) else self._wide
+        METER.add(PAGE, self.prepared.case)
         with np.errstate(all="ignore"):
             before = arrays
             if variant.arrays:

@@ -25,9 +25,10 @@ from aclnn_viz.checking.counterexample import dumped, shrink
 from aclnn_viz.checking.evidence import Evidence, KernelUnderTest, examine, examine_deeper
 from aclnn_viz.checking.judge import Prepared, judge, prepared
 from aclnn_viz.checking.result import CheckResult, conclude, smallest
-from aclnn_viz.checking.scope import KEEPING, Scope, deeper, depth_named, few, nothing_left
+from aclnn_viz.checking.scope import Scope, deeper, depth_named, few, nothing_left
 from aclnn_viz.checking.signatures import as_kernel, is_prototype
 from aclnn_viz.checking.tile_trials import try_tiles
+from aclnn_viz.checking.work import Budget
 from aclnn_viz.devices import Capsule, ConstraintWarning, open_device
 from aclnn_viz.devices.device import is_device
 from aclnn_viz.devices.peers import is_peer
@@ -139,20 +140,15 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
             ready = first if level.name == "quick" else [*first, *(one for one in ready if one not in first)]
         evidence = examine(kernel, ready, time_limit, call_limit, progress, scope.takes, level.enough)
         if level.name == "deep" and dump is None and not evidence.failed:
-            end = start + time_limit
-            more = deeper(scope, seed, end - KEEPING * time_limit - time.monotonic())
-            examine_deeper(evidence, kernel, more, end, call_limit, progress, scope.takes)
+            examine_deeper(evidence, kernel, deeper(scope, seed), start + time_limit, call_limit, progress, scope.takes)
         trials = None
         if isinstance(kernel, Program) and dump is None and level.trials and not evidence.failed:
-            left = start + time_limit - time.monotonic()
-            trials = try_tiles(kernel, scope, seed, min(level.trials, left), evidence)
+            trials = try_tiles(kernel, scope, seed, level.trials, evidence)
         tested = KernelUnderTest(kernel, scope, call_limit, evidence.lost)
         wrong = smallest([one for one in evidence.seen if one.misses])
-        began = time.process_time() - evidence.running  # a slow kernel takes of the time of the search, and at most half
-        small = shrink(wrong, tested, max(level.shrinking - evidence.running, level.shrinking / 2)) if wrong and dump is None else None
-        left = max(level.searching - (time.process_time() - began), level.searching / 2)
+        small = shrink(wrong, tested, Budget(level.shrinking)) if wrong and dump is None else None
         return conclude(op, evidence, seed, scope, tested, small=small, seconds=time.monotonic() - start,
-                        allowed=allow_unsupported, device=device is not None, depth=replace(level, searching=left), trials=trials)
+                        allowed=allow_unsupported, device=device is not None, depth=level, trials=trials)
 
 
 def _opened(kernel, soc, cann):

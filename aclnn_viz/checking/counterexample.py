@@ -10,9 +10,10 @@ from aclnn_viz.accuracy.report import strict
 from aclnn_viz.cases import default, files
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.case_run import CaseRun
-from aclnn_viz.checking.evidence import Budget, KernelUnderTest
+from aclnn_viz.checking.evidence import KernelUnderTest
 from aclnn_viz.checking.judge import Prepared, bound
 from aclnn_viz.checking.scope import Ready
+from aclnn_viz.checking.work import Budget
 from aclnn_viz.checking.wrong_outputs import convention
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import chosen, resolved
@@ -111,9 +112,8 @@ def _wide(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float64) if array.dtype.kind not in "iub" else array
 
 
-def shrink(found: CaseRun, tested: KernelUnderTest, seconds: float) -> CaseRun:
+def shrink(found: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
     """Return the smallest and simplest case of the scope on which the kernel is still wrong in one of the same outputs."""
-    budget = Budget(seconds)
     wrong = {miss.output for miss in found.misses}
     plain = min(PLAIN, max(miss.excess for miss in found.misses))
     recipe, best = found.prepared.recipe, found

@@ -17,6 +17,7 @@ from aclnn_viz.checking.conditions import Traits
 from aclnn_viz.checking.judge import Prepared, bound, documented, judge, once_per_case
 from aclnn_viz.checking.kernel_call import Outcome, repeated, repeats, run
 from aclnn_viz.checking.scope import Ready, Scope
+from aclnn_viz.checking.work import CASE, METER
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.notebook import noted
 from aclnn_viz.words.messages import linked, message
@@ -30,8 +31,8 @@ NUMBERS = {
     message("subnormal numbers"): lambda wide, fmt: ((wide != 0) & (np.abs(wide) < 2.0**fmt.min_exponent)).any()}
 REPEATED = 3  # cases that are run twice
 KEPT = 4096  # elements of the outputs of a right case of a deep check that is remembered
+LATE = message("stopped at the time limit: the rest of the cases was not run")
 ENOUGH = 12  # wrong cases of a deep check
-SHARED = 5
 
 
 @dataclass
@@ -105,7 +106,6 @@ class Evidence:
     first_failure: float | None = None  # seconds of the whole check, with the preparation of the cases
     start: float = field(default_factory=time.monotonic)
     earlier: float = 0.0  # seconds that went into the preparation of cases before
-    running: float = 0.0  # seconds of processor time in the kernel
 
     @property
     def failed(self) -> bool:
@@ -127,15 +127,15 @@ def examine(kernel: Callable, cases: Sequence[Ready | Prepared], time_limit: flo
     """Run a kernel on cases, one after another, and judge what it returns.
 
     `takes` says whether the product computes a case: then the error code of a device is no excuse. A kernel that is
-    wrong on some cases is not run on more after `enough` seconds of processor time of its own: the rest of the time explains it.
+    wrong on some cases is not run on more after `enough` seconds of its own: then it is explained.
     """
-    evidence = Evidence()
+    evidence, slow = Evidence(), METER.seconds + enough
     for number, one in enumerate(progress(cases, len(cases) if hasattr(cases, "__len__") else None)):
-        if evidence.running > enough and any(seen.misses for seen in evidence.seen):
+        if METER.seconds > slow and any(seen.misses for seen in evidence.seen):
             evidence.unrun = message("stopped, since it is wrong and slow: {n} of {all} cases were not run", n=len(cases) - number, all=len(cases))
             break
         if time.monotonic() - evidence.start > time_limit:
-            evidence.unrun = message("stopped at the time limit: the rest of the cases was not run")
+            evidence.unrun = LATE
             break
         outcome, seen, fault = _examined(evidence, kernel, one, call_limit, takes)
         misses = seen.misses if seen else []
@@ -158,9 +158,7 @@ def _examined(evidence: Evidence, kernel: Callable, one: Ready | Prepared, call_
 
     The kernel runs first: a case that it does not support needs no truth, and computing the truth takes longer.
     """
-    names, start = list(documented(one.case)), time.process_time()
-    outcome = run(kernel, one.case, names, call_limit)
-    evidence.running += time.process_time() - start
+    outcome = run(kernel, one.case, list(documented(one.case)), call_limit)
     refused = outcome.refused or outcome.by_code and not takes(one.case)
     evidence.refused += [one] * refused
     evidence.silent += outcome.outputs is None and not refused
@@ -178,13 +176,16 @@ def _examined(evidence: Evidence, kernel: Callable, one: Ready | Prepared, call_
 def examine_deeper(evidence: Evidence, kernel: Callable, cases: Iterable[Prepared], end: float,
                    call_limit: float | None = None, progress: Callable = noted,
                    takes: Callable[[Case], bool] = lambda made: False) -> None:
-    """Go on with the cases of a deep check, until some are wrong, and then run small ones again in another order, as far
-    as a time on the clock allows.
+    """Go on with the cases of a deep check, until some are wrong, and then run small ones again in another order; a kernel that
+    is slow is stopped at a time on the clock.
 
     Of large cases only the wrong ones are kept: all of them together would fill the memory.
     """
     wrong = 0
     for prepared in progress(cases, None):
+        if time.monotonic() > end:
+            evidence.unrun = LATE
+            return
         outcome, one, fault = _examined(evidence, kernel, prepared, call_limit, takes)
         misses = one.misses if one else []
         if one:
@@ -205,37 +206,6 @@ def examine_deeper(evidence: Evidence, kernel: Callable, cases: Iterable[Prepare
     if again.fault:
         evidence.misbehaviour.setdefault(again.fault, again.where)
         evidence.failing()
-
-
-class Budget:
-    """A time limit for a search: `seconds` of processor time, and at most SHARED times as many of elapsed time.
-
-    All threads of the process count: a kernel runs in one of its own, and a library may compile it in others.
-    """
-
-    def __init__(self, seconds: float):
-        self.end, self.latest = time.process_time() + seconds, time.monotonic() + SHARED * seconds
-        self.look = 0.0  # elapsed time before which one thread cannot reach the limit; reading the clock of the processor takes ten times as long
-
-    @property
-    def over(self) -> bool:
-        now = time.monotonic()
-        if now < self.look:
-            return False
-        left = min(self.end - time.process_time(), self.latest - now)
-        self.look = now + left
-        return left < 0
-
-    @property
-    def left(self) -> float:
-        """The seconds that are left of it."""
-        return max(0.0, min(self.end - time.process_time(), self.latest - time.monotonic()))
-
-    def within(self, items: Iterable) -> Iterator:
-        for item in items:
-            if self.over:
-                return
-            yield item
 
 
 @dataclass(eq=False)
@@ -267,6 +237,7 @@ class KernelUnderTest:
             self.lost, outputs = outcome.fatal, outcome.outputs
             if outputs is None:
                 return None
+            METER.add(CASE, made)
             one = ready.prepare()
         except (ValueError, TypeError, ZeroDivisionError, IndexError):  # the operator does not take the case
             return None

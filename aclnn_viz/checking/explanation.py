@@ -16,11 +16,12 @@ from aclnn_viz.checking.candidates import (
     exchanges, fitted, moved, of_edit, pairs, read_and_written, reduced, scaled_output, slots, taken_for_others)
 from aclnn_viz.checking.case_run import SINGLE, Candidate, CaseRun, Variant, cheapest_first, is_single, leaders
 from aclnn_viz.checking.conditions import Condition, Traits, separating, stands
-from aclnn_viz.checking.evidence import Budget, KernelUnderTest
+from aclnn_viz.checking.evidence import KernelUnderTest
 from aclnn_viz.checking.judge import Expected, judge
 from aclnn_viz.checking.mending import Mend
 from aclnn_viz.checking.scope import Ready
 from aclnn_viz.checking.wrong_outputs import in_documented_form, resemblance
+from aclnn_viz.checking.work import Budget
 from aclnn_viz.dtypes import float_format, ulp
 from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.operators.faults.edits import Edit, edits, rarer
@@ -219,9 +220,9 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain(op, seen: Sequence[CaseRun], seconds: float, fresh: Callable[[], list[CaseRun]] = list,
+def explain(op, seen: Sequence[CaseRun], budget: Budget, fresh: Callable[[], list[CaseRun]] = list,
             right: Sequence[Traits] = ()) -> Explanation | None:
-    """Search for what explains the failing cases among those seen; None when nothing does, or time is up.
+    """Search for what explains the failing cases among those seen; None when nothing does within a budget.
 
     `fresh()` are runs of the kernel on cases on which nothing was found; `right` describes more cases on which it is right.
     """
@@ -229,7 +230,7 @@ def explain(op, seen: Sequence[CaseRun], seconds: float, fresh: Callable[[], lis
     if not failing or not all(one.usable for one in failing) or all(one.subtle for one in failing):
         return None
     passing = sorted((one for one in seen if not one.misses and one.usable), key=lambda one: one.size)
-    wide, budget = [one for one in failing if not one.narrow], Budget(seconds)
+    wide = [one for one in failing if not one.narrow]
     if not wide or len(wide) == len(failing):
         return _searched(op, cheapest_first(failing), passing, fresh, budget, right)
     failing = [*cheapest_first(wide), *(one for one in failing if one.narrow)]  # a kernel may compute in the format that it is given

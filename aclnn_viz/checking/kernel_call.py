@@ -13,6 +13,7 @@ import numpy as np
 
 from aclnn_viz.cases import Case
 from aclnn_viz.checking.judge import Prepared, documented
+from aclnn_viz.checking.work import KERNEL, METER
 from aclnn_viz.devices import AclError, CapsuleError, DeviceClosedError, FunctionUnavailable, RefusedError
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import printable
@@ -54,7 +55,8 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
     """
     guarded = {name: Guarded(value) for name, value in case.inputs.items() if isinstance(value, np.ndarray)}
     copies = case.inputs | {name: one.copy for name, one in guarded.items()}
-    returned, error, finished = _limited(lambda: kernel(**copies), seconds)
+    METER.add(KERNEL, case)
+    returned, error, finished = METER.timed(lambda: _limited(lambda: kernel(**copies), seconds))
     if isinstance(error, DeviceClosedError) and seconds is not None:
         returned, error, finished = _limited(lambda: kernel(**copies), None)
     if not finished:

@@ -26,9 +26,9 @@ import numpy as np
 
 from aclnn_viz.checking.arrangements import rearranged
 from aclnn_viz.checking.case_run import CaseRun
-from aclnn_viz.checking.evidence import Budget
 from aclnn_viz.checking.judge import judge
 from aclnn_viz.checking.kernel_call import run
+from aclnn_viz.checking.work import Budget
 from aclnn_viz.operators.faults.edits import Change, changes, distance, head, names_of, statements
 from aclnn_viz.words.messages import linked, message
 

@@ -14,13 +14,14 @@ from aclnn_viz.cases.vacuity import Vacuity, vacuity
 from aclnn_viz.checking.case_run import CaseRun, cheapest_first
 from aclnn_viz.checking.conditions import Traits, common
 from aclnn_viz.checking.counterexample import Counterexample
-from aclnn_viz.checking.evidence import Budget, Evidence, KernelUnderTest
+from aclnn_viz.checking.evidence import Evidence, KernelUnderTest
 from aclnn_viz.checking.explanation import Diagnosis, Explanation, diagnose, explain, fresh_runs, law_of, of_fault
 from aclnn_viz.checking.judge import once_per_case
 from aclnn_viz.checking.mending import mend
 from aclnn_viz.checking.scope import DEPTHS, Depth, Scope
 from aclnn_viz.checking.tile_trials import Trials
 from aclnn_viz.checking.wrong_outputs import convention, depends, in_documented_form, wrong_conditions, wrong_forms, wrong_regions
+from aclnn_viz.checking.work import METER, Budget
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.tables import GREEN, RED, as_html
 from aclnn_viz.tiles.launching import Program
@@ -29,9 +30,9 @@ from aclnn_viz.words.messages import language_here, linked, message, ntr, tr
 ALLOWING = message("  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)")
 GENERATOR = '<meta name="generator" content="aclnn-viz check">'  # of pages that may be replaced
 NOTHING = message("none of those measured")
-MENDING = 0.6  # of the time of the search goes to edits of the reader's kernel at most, the rest to those of the page
+MENDING = 0.4  # of the search goes to edits of the reader's kernel at most, the rest to those of the page
 FRESHLY = 0.4  # of it to calls of the kernel on fresh cases: some kernels are compiled anew for each shape
-DEPENDENCE, LATE = 1.2, 0.08  # seconds at most for what errors depend on where nothing explains them; what is left of a search at its end
+DEPENDENCE, LATE = 5000, 0.08  # runs at most for what errors depend on where nothing explains them; what is left of a search at its end
 
 
 @dataclass(frozen=True)
@@ -225,6 +226,7 @@ def page(title: str, body: str, style: str) -> str:
     return f'<!doctype html><html lang="{language_here()}"><head>{head}</head><body style="{style}">{body}</body></html>'
 
 
+SLOW = message("the search for an explanation was stopped, since the kernel is slow: on a faster machine it may find more")
 NOT_AS_TILES = message("as tiles: rows with tails, other numbers of cores, small buffers and other orders")
 
 
@@ -241,6 +243,8 @@ def conclude(op, evidence: Evidence, seed: int, scope: Scope, tested: KernelUnde
     small = small or smallest(wrong)
     diagnosis, explanation = _explained(op, evidence, tested, int(seed), depth.searching) if wrong else (None, None)
     traits = [*(one.traits for one in seen), *evidence.right]
+    unrun = [evidence.unrun] * bool(evidence.unrun) + [SLOW] * METER.slow
+    METER.slow = False
     return CheckResult(
         operator=op.name, seed=int(seed),
         passed=bool(seen) and not wrong and not evidence.misbehaviour and (allowed or not evidence.refused),
@@ -248,7 +252,7 @@ def conclude(op, evidence: Evidence, seed: int, scope: Scope, tested: KernelUnde
         unsupported=Unsupported.of([] if device else evidence.refused, traits),
         scope=scope.text, left_out=dict(scope.left_out), traces=evidence.traces,
         undecided=sum(one.prepared.undecided for one in seen) + evidence.undecided,
-        unrun=evidence.unrun, seconds=seconds, first_failure=evidence.first_failure,
+        unrun=linked("{some}; {more}", unrun) if unrun else "", seconds=seconds, first_failure=evidence.first_failure,
         outputs=dict(Counter(miss.output for one in wrong for miss in one.misses)),
         misbehaviour=evidence.misbehaviour, regions=wrong_regions(op, wrong),
         conditions=wrong_conditions([(one.traits, bool(one.misses)) for one in seen] + [(one, False) for one in evidence.right]),
@@ -295,7 +299,7 @@ def _can_show(op, cases: Sequence[Case]) -> Vacuity:
 
 
 def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int,
-               seconds: float) -> tuple[Diagnosis, Explanation | None]:
+               runs: float) -> tuple[Diagnosis, Explanation | None]:
     """The likeliest mistake, and the change that explains it; of numbers that do not fit, once they do."""
     seen, unfit = _but_conventions(evidence.seen), wrong_forms(evidence.seen)
 
@@ -303,11 +307,11 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
     def fresh() -> list[CaseRun]:
         dtypes = {one.prepared.case.dtype for one in seen}  # a kernel in float32 is wrong in float64
         return _but_conventions([one for one in fresh_runs(tested, seed, Budget(
-            min(FRESHLY * seconds, max(end.left, LATE * seconds)))) if one.prepared.case.dtype in dtypes]) if tested else []
-    yours, end = None, Budget(seconds)
+            min(FRESHLY * runs, max(end.left, LATE * runs)))) if one.prepared.case.dtype in dtypes]) if tested else []
+    yours, end = None, Budget(runs)
     if tested and not tested.lost:
         yours = mend(tested.kernel, cheapest_first([one for one in seen if one.misses]), [one for one in seen if not one.misses],
-                     fresh, Budget(MENDING * seconds))
+                     fresh, Budget(MENDING * runs))
     diagnosis = diagnose(op, seen, tested, evidence.silent)
     if unfit and not diagnosis.name:
         given, seen = seen, [in_documented_form(one) for one in seen]
@@ -323,11 +327,11 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
     if diagnosis.name:
         known = of_fault(op, next(one for one in faults(op.name) if one.name == diagnosis.name), len(seen))
         return diagnosis, replace(known, yours=yours)
-    explanation = Explanation.of_mend(yours) if yours else explain(op, seen, end.left, fresh, evidence.right)
+    explanation = Explanation.of_mend(yours) if yours else explain(op, seen, end, fresh, evidence.right)
     if not explanation:
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
         law, stands = (None, False) if unfit else law_of(seen, evidence.right, fresh())  # which numbers are wrong hangs on the form, too
-        text = depends(op, failing, None if stands else tested, seed, min(DEPENDENCE, max(end.left, LATE * seconds)))
+        text = depends(op, failing, None if stands else tested, seed, Budget(min(DEPENDENCE, max(end.left, LATE * runs))))
         if law:
             text = [message("wrong exactly where {condition}", condition=law.text) if stands else
                     message("of the cases that were run exactly those are wrong with {condition}", condition=law.text), *text]

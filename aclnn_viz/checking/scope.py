@@ -4,7 +4,6 @@
 """
 
 import random
-import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,9 +25,8 @@ from aclnn_viz.words.messages import kept, linked, message
 
 ENOUGH = 8  # cases: where fewer have the wanted attributes or formats, others are drawn anew with them
 SMALL = 2000  # elements of a case that a quick check may run
-GROWTH = 2.0  # the next case of a series may take so much longer than its size says: it has another mode
+DEEP, EACH = 3 * 2**23, 2**13  # elements that a deep check adds, and how many more each of its cases counts
 MIXING = 0.5  # the chance that a case takes an option of another one
-KEEPING = 0.1  # of its time for that
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,20 +297,21 @@ def _cast(value, dtype: str):
 
 @dataclass(frozen=True)
 class Depth:
-    """Seconds: after which no case starts, for the search of an explanation, for shrinking, at most for one call, for the
-    orders, cores and buffers of a tile program, and for all calls of a kernel that is wrong, before the search begins."""
+    """Seconds after which no case starts, that a call may take, and all calls of a kernel that is wrong before it is explained;
+    how many runs the search of an explanation may take, and that of a smaller counterexample; up to how
+    many elements a tile program is tried in other orders."""
 
     name: str
     seconds: float
+    call: float
+    enough: float
     searching: float
     shrinking: float
-    call: float
-    trials: float
-    enough: float
+    trials: int
 
 
-DEPTHS = {one.name: one for one in (Depth("quick", 1.5, 0.3, 0.3, 10.0, 0.0, 0.5), Depth("normal", 60.0, 2.5, 1.4, 10.0, 3.0, 0.8),
-                                    Depth("deep", 60.0, 6.0, 1.5, 30.0, 20.0, 10.0))}
+DEPTHS = {one.name: one for one in (Depth("quick", 30.0, 10.0, 2.0, 1500, 1500, 0), Depth("normal", 60.0, 10.0, 4.0, 10_000, 3000, 2**17),
+                                    Depth("deep", 300.0, 30.0, 20.0, 20_000, 3000, 2**20))}
 
 
 def depth_named(name: str) -> Depth:
@@ -337,32 +336,23 @@ def few(cases: Sequence[Ready]) -> list[Ready]:
     return kept or list(cases[:1])
 
 
-def deeper(scope: Scope, seed: int, seconds: float) -> Iterator[Prepared]:
-    """Yield the cases that a deep check adds, until the next would not end in time.
-
-    The next case comes from the series that has taken the least time, so that an expensive one leaves time for the others.
-    How long a case takes, its run included, is estimated from the case before it in its series.
-    """
-    end = time.monotonic() + seconds
+def deeper(scope: Scope, seed: int) -> Iterator[Prepared]:
+    """Yield the cases that a deep check adds, as many as it has elements for: the next one from the series that has had the fewest."""
     dtypes = scope.dtypes or ("float32", "float16", "bfloat16")
     series: dict[str, list[tuple[int, Step]]] = {}
     for number, step in enumerate(deep(scope.op, scope.modes, dtypes, sizes=not scope.shapes)):
         series.setdefault(step.series, []).append((number, step))
-    spent, before = dict.fromkeys(series, 0.0), {}
+    spent = dict.fromkeys(series, 0)
     while series:
         name = min(series, key=spent.__getitem__)
-        (number, step), start = series[name].pop(0), time.monotonic()
-        last = before.get(name)
-        if not series[name]:
+        number, step = series[name].pop(0)
+        more = EACH + step.elements
+        late = sum(spent.values()) + more > DEEP
+        if late or not series[name]:
             del series[name]
-        if start > end or last and start + GROWTH * last[1] * step.elements / last[0] > end:
-            series.pop(name, None)
-            continue
-        one = prepared_step(scope, step, 1000 * seed + number)
-        if one is not None:
+        spent[name] += 0 if late else more
+        if not late and (one := prepared_step(scope, step, 1000 * seed + number)):
             yield one
-            before[name] = step.elements, time.monotonic() - start
-        spent[name] += time.monotonic() - start
 
 
 def _counts(scope: Scope, mode: dict) -> bool:

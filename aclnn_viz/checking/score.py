@@ -59,8 +59,6 @@ COMPUTED = ("float32", "float64")
 TAKEN = {"dtypes": ("float32", "float16", "bfloat16"), "beyond": True}  # a float32 kernel is wrong in float64
 SHARP = {"dtypes": ("float64",), "beyond": True}  # where two formulas that differ do not hide in a rounding
 ANEW = 11  # added to the seed of the cases with which an explanation is tried again
-PATIENT = 60.0  # seconds for a search, so that it ends in time on a core that is shared, too; what takes more than
-# a check has counts as unexplained
 DEEP, SMALL = 60, 2000  # cases of a deep check for mutants that the suite does not catch, and their greatest size
 
 
@@ -363,10 +361,9 @@ def score_mutant(op: Operator, edit: Edit, computed: str, seed: int = 0) -> Muta
     for remembered in (edits, rarer, slots, written_out):
         remembered.cache_clear()
     start = time.process_time()
-    patient = replace(DEPTHS["normal"], searching=PATIENT)
-    explanation = conclude(op, evidence, seed, scope, KernelUnderTest(kernel, scope), depth=patient).explanation
+    explanation = conclude(op, evidence, seed, scope, KernelUnderTest(kernel, scope), depth=DEPTHS["normal"]).explanation
     seconds = time.process_time() - start
-    if not explanation or seconds > 2 * DEPTHS["normal"].searching:  # to search, and to ask the kernel again
+    if not explanation:
         return scored("unexplained", "", seconds)
     if explanation.after == edit.after and explanation.before == edit.before and not explanation.condition:
         return scored(VERY, "", seconds)

@@ -4,14 +4,13 @@ The order in which independent parts take effect, and the cores and bytes that a
 program that is right must not depend on them.
 """
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from aclnn_viz.cases.suites import Step, rows
-from aclnn_viz.checking.evidence import SHARED, Evidence
+from aclnn_viz.checking.evidence import Evidence
 from aclnn_viz.checking.judge import Prepared, judge
 from aclnn_viz.checking.scope import Scope, prepared_step
+from aclnn_viz.checking.work import METER
 from aclnn_viz.operators.products import SOC
 from aclnn_viz.tiles.launching import HazardError, Program, explore
 from aclnn_viz.tiles.platforms import BLOCK, Platform
@@ -20,22 +19,17 @@ from aclnn_viz.words.messages import Message, linked, message
 TAILS = (1, 15, 31)  # bytes behind the last whole block, in whole elements, but one at least
 SMALL = (16384, 32768, 65536)  # bytes of a Unified Buffer: the first in which the tiling fits is taken
 SEEDS = FEW = 3
-GROWTH = 10  # a case may take so many times longer than the one before: it has more tiles
-ORDERS = 300  # of a short run, before it is said that there are more
+SLOW = 30.0  # seconds of a program's own, after which no other case starts
+ORDERS = 100  # of a short run, before it is said that there are more
 UNFIT = ValueError, ZeroDivisionError  # of a tiling that does not take so few cores or bytes: no device has so few
-
-
-def _clock() -> Callable[[], float]:
-    """Seconds from now on: of this process, or a share of the elapsed ones where others run (C++ kernels, a busy machine)."""
-    first = time.process_time(), time.monotonic()
-    return lambda: max(time.process_time() - first[0], (time.monotonic() - first[1]) / SHARED)
 
 
 @dataclass
 class Trials:
     """What a tile program was tried on: lengths of rows by format, cores, bytes of the buffer, orders; how many `runs`.
 
-    `orders` are the schedules, a number is a seed; `explored` (a case, its cores, how many orders, whether these are all) of short runs in every order.
+    `orders` are the schedules, a number is a seed; `explored` (a case, its cores, how many orders, whether these are all) of short runs in every order;
+    `late` says that the program is slow and was not run on all.
     """
 
     runs: int = 0
@@ -44,6 +38,7 @@ class Trials:
     buffers: list[int] = field(default_factory=list)
     orders: list[str] = field(default_factory=list)
     explored: list[tuple[str, int, int, bool]] = field(default_factory=list)
+    late: bool = False
 
     @property
     def text(self) -> Message:
@@ -55,22 +50,21 @@ class Trials:
         parts += [message("{case} on {cores} cores: all orders agree ({n} that may differ)", case=case, cores=cores, n=n) if whole else
                   message("{case} on {cores} cores: {n} orders agree, there are more", case=case, cores=cores, n=n)
                   for case, cores, n, whole in self.explored]
-        return linked("{some}\n  {more}", parts or [message("as tiles: nothing but the cases above was run in time")])
+        parts += [message("as tiles: stopped, since the program is slow")] * self.late
+        return linked("{some}\n  {more}", parts or [message("as tiles: nothing but the cases above was run")])
 
 
-def try_tiles(program: Program, scope: Scope, seed: int, seconds: float, evidence: Evidence) -> Trials:
-    """Run a program on what breaks programs for some seconds, until something is wrong, which the evidence then says."""
-    full, made, clock = Platform.of(SOC), Trials(), _clock()
+def try_tiles(program: Program, scope: Scope, seed: int, most: int, evidence: Evidence) -> Trials:
+    """Run a program on what breaks programs, of at most so many elements, until something is wrong, which the evidence then says."""
+    full, made, small, late = Platform.of(SOC), Trials(), None, METER.seconds + SLOW
     kinds = scope.dtypes or ("float32", "float16", "bfloat16")
-    small, spent = None, 0.0
     for step in sorted(rows(scope.op, scope.modes, kinds, _short), key=lambda step: step.elements)[:len(kinds)]:
-        _explore(program, scope, step, seed, made, evidence, seconds / 8)
+        _explore(program, scope, step, seed, made, evidence)
     steps = rows(scope.op, scope.modes, kinds, lambda size: [
         most // BLOCK * BLOCK // size + max(tail // size, 1)
         for most, tails in ((4 * BLOCK, TAILS), (2048, TAILS[:1]), (SMALL[0], TAILS), (full.GetCoreMemSize(), TAILS[2:])) for tail in tails])
     for number, step in enumerate(sorted(steps, key=lambda step: step.elements)):
-        start = clock()
-        if start + GROWTH * spent > seconds or evidence.failed:
+        if step.elements > most or evidence.failed:
             break
         one = prepared_step(scope, step, 1000 * seed + number)
         if one is None:
@@ -80,9 +74,9 @@ def try_tiles(program: Program, scope: Scope, seed: int, seconds: float, evidenc
         for turn, cores in enumerate(sorted({1, max(lines - 1, 1), min(lines + 4, full.cores), full.cores})):
             how = {"cores": cores, "schedule": ("late", number % SEEDS)[turn % 2],
                    "unified_buffer": (small, full.unified_buffer)[(turn + number) // 2 % 2]}
-            if clock() < seconds and not evidence.failed:
+            made.late |= METER.seconds > late
+            if not made.late and not evidence.failed:
                 _try(program, one, how, made, evidence, step.options["shape"][-1])
-        spent = clock() - start
     return made
 
 
@@ -105,7 +99,7 @@ def _try(program: Program, one: Prepared, how: dict, made: Trials, evidence: Evi
     """Run and judge a program once; what was tried, and what is wrong, is noted."""
     wrong = ""
     try:
-        outputs = program.under(**how)(**one.case.inputs)
+        outputs = METER.timed(lambda: program.under(**how)(**one.case.inputs))
     except (NotImplementedError, *UNFIT):
         return
     except HazardError as error:
@@ -122,17 +116,16 @@ def _try(program: Program, one: Prepared, how: dict, made: Trials, evidence: Evi
                                      cores=how["cores"], order=how["schedule"], size=how["unified_buffer"]), one)
 
 
-def _explore(program: Program, scope: Scope, step: Step, seed: int, made: Trials, evidence: Evidence, seconds: float):
+def _explore(program: Program, scope: Scope, step: Step, seed: int, made: Trials, evidence: Evidence):
     """Every order of a short run on three cores: sums of three depend on their order."""
-    one, clock = prepared_step(scope, step, seed), _clock()
+    one = prepared_step(scope, step, seed)
     if one is None or evidence.failed:
         return
     try:
         program.under(cores=FEW)(**one.case.inputs)
     except (HazardError, NotImplementedError, *UNFIT):
         return
-    most = max(2, min(ORDERS, int(seconds / max(clock(), 1e-4))))
-    found = explore(program, most, cores=FEW, **one.case.inputs)
+    found = explore(program, ORDERS, cores=FEW, **one.case.inputs)
     made.explored.append((str(one.recipe), FEW, found.count, found.complete))
     if found.hazards:
         evidence.blame(message("as tiles in some order: {did}", did=found.hazards[0].sentence), one)

@@ -18,9 +18,10 @@ from aclnn_viz.cases import default
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.case_run import CaseRun, Variant
 from aclnn_viz.checking.conditions import Traits, remainder
-from aclnn_viz.checking.evidence import Budget, KernelUnderTest
+from aclnn_viz.checking.evidence import KernelUnderTest
 from aclnn_viz.checking.judge import judge
 from aclnn_viz.checking.scope import Ready
+from aclnn_viz.checking.work import Budget
 from aclnn_viz.dtypes import float_format, round_to
 from aclnn_viz.operators.faults.fault import by_letter
 from aclnn_viz.operators.registry import own
@@ -276,12 +277,12 @@ def _moved(arrays: dict, step: float, kept) -> dict:
             for name, value in arrays.items()}
 
 
-def depends(op, failing: Sequence[CaseRun], tested: KernelUnderTest | None, seed: int, seconds: float) -> list[str]:
+def depends(op, failing: Sequence[CaseRun], tested: KernelUnderTest | None, seed: int, budget: Budget) -> list[str]:
     """Return in words where the elements are that are wrong, and at which lengths of the main tensor the kernel is."""
     usable = [one for one in failing if one.usable]
     text = [words for output in dict.fromkeys(miss.output for one in usable for miss in one.misses)
             for words in _of_output(op, output, usable)]
-    return text + (list(_of_lengths(op, failing, tested, seed, seconds)) if tested and failing else [])
+    return text + (list(_of_lengths(op, failing, tested, seed, budget)) if tested and failing else [])
 
 
 def _of_output(op, output: str, failing: list[CaseRun]) -> Iterator[str]:
@@ -357,9 +358,8 @@ def _precision(output: str, failing: list[CaseRun]) -> str:
                    "reason (float16 keeps 11, bfloat16 8)", output=output, bits=f"{min(worst):.0f}")
 
 
-def _of_lengths(op, failing: Sequence[CaseRun], tested: KernelUnderTest, seed: int, seconds: float) -> Iterator[str]:
+def _of_lengths(op, failing: Sequence[CaseRun], tested: KernelUnderTest, seed: int, budget: Budget) -> Iterator[str]:
     """The lengths of an axis of the main tensor at which the kernel is wrong, found by running it."""
-    budget = Budget(seconds)
     made = failing[0].prepared
     options = {name: value for name, value in made.recipe.options.items() if not isinstance(value, np.ndarray)}
     name = op.like if op.tensors[op.like].shape == op.tensors[op.first].shape else op.first

@@ -16,13 +16,13 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def unexplained(monkeypatch):
-    """Search no explanation: it takes all the time that it may, which tests of other things have no use for."""
+    """Search no explanation: it takes a second or two, for which tests of other things have no use."""
     for name, level in scope.DEPTHS.items():
-        monkeypatch.setitem(scope.DEPTHS, name, replace(level, searching=0.0))
+        monkeypatch.setitem(scope.DEPTHS, name, replace(level, searching=0))
 
 
 @pytest.fixture
 def unshrunken(monkeypatch):
     """Leave a counterexample as it was found, for the same reason; a full-size sweep makes each small."""
     for name, level in () if SOAK else scope.DEPTHS.items():
-        monkeypatch.setitem(scope.DEPTHS, name, replace(level, shrinking=0.0))
+        monkeypatch.setitem(scope.DEPTHS, name, replace(level, shrinking=0))

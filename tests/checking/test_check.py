@@ -6,14 +6,12 @@ import re
 import time
 from dataclasses import replace
 from pathlib import Path
-from threading import Thread
 
 import numpy as np
 import pytest
 
 from aclnn_viz.cases import case
 from aclnn_viz.checking import check, counterexample, scope
-from aclnn_viz.checking.evidence import Budget
 from aclnn_viz.checking.kernel_call import named, to_numpy
 from aclnn_viz.checking.wrong_outputs import intermediates
 from checking.wrong_kernels import RMS, SWISH, fault, swish
@@ -260,12 +258,3 @@ def test_a_slow_kernel_that_is_wrong_is_not_run_on_all_cases_and_a_right_one_is(
     wrong, right = check("rms_norm", lambda **inputs: {name: 2 * value for name, value in RMS.backward(**inputs).items()}), check("rms_norm", RMS.backward)
     assert right.passed and right.cases > wrong.cases and not wrong.passed
     assert f"{right.cases - wrong.cases} of {right.cases} cases were not run" in str(wrong)
-
-
-def test_a_search_counts_the_time_of_threads_that_it_calls():
-    budget, busy = Budget(0.02), Thread(target=lambda: sum(range(5_000_000)))
-    assert not budget.over
-    busy.start()
-    busy.join()
-    budget.look = 0.0
-    assert budget.over and not budget.left

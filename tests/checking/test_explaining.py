@@ -3,6 +3,8 @@
 import ast
 import json
 import math
+import re
+import time
 from collections import Counter
 from dataclasses import replace
 from itertools import islice
@@ -12,13 +14,14 @@ import numpy as np
 import pytest
 
 from aclnn_viz import case, operator, operators
-from aclnn_viz.checking import check
+from aclnn_viz.checking import check, work
 from aclnn_viz.checking.candidates import pairs
 from aclnn_viz.checking.case_run import CaseRun, Variant, cheapest_first, is_single
 from aclnn_viz.checking.evidence import examine
 from aclnn_viz.checking.explanation import _reached, explain, of_fault
 from aclnn_viz.checking.judge import prepared_at, prepared_suite, suite_recipes
 from aclnn_viz.checking.score import kernel_of, named
+from aclnn_viz.checking.work import Budget
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.edits import edits
 from aclnn_viz.operators.faults.written_out import expanded
@@ -77,7 +80,7 @@ def test_a_named_fault_is_its_own_explanation():
 
 def test_a_right_kernel_has_no_explanation():
     assert check("rms_norm", RMS.backward).explanation is None
-    assert explain(RMS, examine(RMS.backward, prepared_suite(RMS, 0)).seen, None, 0, 30.0) is None
+    assert explain(RMS, examine(RMS.backward, prepared_suite(RMS, 0)).seen, Budget(100)) is None
 
 
 def test_noise_is_not_explained():
@@ -287,3 +290,29 @@ def test_what_grows_from_a_rounding_does_not_hide_an_edit():
         cdf = np.float32(0.5) * np.float32([math.erfc(-value * 0.5**0.5) for value in x.astype(float).ravel()]).reshape(x.shape)
         return (dy / (cdf + x * pdf)).astype(self.dtype)
     assert "gradOutput / gaussian_slope" in check("gelu", lambda **inputs: kernel(**inputs), depth="quick").explanation.after
+
+
+def told(kernel, monkeypatch, rate, depth="normal"):
+    """All that is said of a kernel on a machine whose clocks go `rate` times as fast, but for the seconds."""
+    with monkeypatch.context() as patch:
+        for clock in (time.process_time, time.monotonic):
+            patch.setattr(time, clock.__name__, lambda clock=clock, start=clock(): start + rate * (clock() - start))
+        return re.sub(r"seed 0, .*", "", str(check("rms_norm", kernel, depth=depth)))
+
+
+@pytest.mark.parametrize("depth", ["quick", "normal"])
+def test_a_slower_machine_says_the_same(depth, monkeypatch):
+    """Noise along one axis is explained by nothing: all is searched, and then the lengths are."""
+    def kernel(**inputs):
+        found, x = RMS.backward(**inputs), inputs["x"]
+        return found | {"dxOut": found["dxOut"] * np.linspace(2, 9, x.size).reshape(x.shape).astype(x.dtype)}
+    first = told(kernel, monkeypatch, 1.0, depth)
+    assert "on a faster machine" not in first
+    assert told(kernel, monkeypatch, 6.0, depth) == first
+
+
+def test_only_a_kernel_that_is_slow_itself_ends_a_search_and_that_is_said(monkeypatch, unshrunken):
+    monkeypatch.setattr(work, "SLOWEST", 1e9)
+    result = check("rms_norm", lambda **inputs: {name: value[..., ::-1] ** 2 for name, value in RMS.backward(**inputs).items()})
+    assert result.stopped and "since the kernel is slow: on a faster machine it may find more" in str(result)
+    assert not check("rms_norm", fault("rms_norm", "missing 1/n")).stopped

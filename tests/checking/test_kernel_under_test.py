@@ -9,9 +9,10 @@ import aclnn_viz as av
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking import check, evidence, explanation
-from aclnn_viz.checking.evidence import Budget, KernelUnderTest
+from aclnn_viz.checking.evidence import KernelUnderTest
 from aclnn_viz.checking.judge import judge
 from aclnn_viz.checking.scope import Ready, Scope
+from aclnn_viz.checking.work import Budget
 from aclnn_viz.operators import plans
 from checking.wrong_kernels import RMS, SWISH, fault
 
@@ -51,7 +52,7 @@ def test_it_is_judged_in_the_precision_of_the_check():
 def test_fresh_cases_end_with_their_budget():
     slow = KernelUnderTest(SWISH.backward, Scope.of(SWISH))
     assert list(explanation.fresh_runs(slow, 0, SimpleNamespace(within=lambda items: iter(())))) == []
-    fresh = list(explanation.fresh_runs(slow, 0, Budget(60)))
+    fresh = list(explanation.fresh_runs(slow, 0, Budget(1000)))
     assert explanation.FRESH < len(fresh) <= explanation.FRESH + explanation.MIXED and not any(judge(one.prepared, one.outputs) for one in fresh)
     assert {one.prepared.case.seed for one in fresh}.isdisjoint(
         ready.case.seed for ready in slow.scope.cases(0))
@@ -59,7 +60,7 @@ def test_fresh_cases_end_with_their_budget():
 
 def test_fresh_cases_have_the_shapes_that_are_asked_for():
     scope = Scope.of(RMS, shapes=[(3, 40)], dtypes="float16")
-    fresh = list(explanation.fresh_runs(KernelUnderTest(RMS.backward, scope), 0, Budget(60)))
+    fresh = list(explanation.fresh_runs(KernelUnderTest(RMS.backward, scope), 0, Budget(1000)))
     assert fresh and {(one.prepared.case.inputs["x"].shape, one.prepared.case.dtype) for one in fresh} == {((3, 40), "float16")}
 
 

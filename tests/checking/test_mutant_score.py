@@ -100,8 +100,8 @@ def _unread(edit):
         return not isinstance(error, SyntaxError)
 
 
-def test_what_comes_too_late_counts_as_unexplained(monkeypatch):
-    monkeypatch.setattr(sys.modules["aclnn_viz.checking.score"], "DEPTHS", {"normal": replace(DEPTHS["normal"], searching=1e-4)})
+def test_what_a_check_has_no_runs_for_counts_as_unexplained(monkeypatch):
+    monkeypatch.setattr(sys.modules["aclnn_viz.checking.score"], "DEPTHS", {"normal": replace(DEPTHS["normal"], searching=0)})
     assert score_mutant(SWISH, drawn(SWISH, 0)[0], "float64").outcome == "unexplained"
 
 

@@ -1,0 +1,63 @@
+"""Count what a check does in runs, not in seconds: its answers are the same on every machine and under every load.
+
+A run of a page counts PAGE, one of a kernel KERNEL, and a case whose truth is not known yet CASE, each as many times more as
+the case has elements above PORTION. Only a kernel that is itself very slow is left before: `METER.slow` then says so.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from aclnn_viz.cases import Case
+
+PAGE, KERNEL, CASE, PORTION = 1, 2, 20, 8192
+SLOWEST = 750  # runs a second: a kernel that takes all of that time alone is slow
+SHARED = 5  # of elapsed time that part counts: a kernel may wait, or others use the processor
+
+
+class Meter(threading.local):
+    """What was done in this thread: `runs`, the `seconds` of kernels, and whether one of them was too `slow` for a search."""
+
+    runs = seconds = 0.0
+    slow = False
+
+    def add(self, runs: float, made: Case) -> None:
+        elements = sum(value.size for value in made.inputs.values() if isinstance(value, np.ndarray))
+        self.runs += runs * (1 + elements / PORTION)
+
+    def timed(self, call: Callable):
+        """Call a kernel and count its seconds."""
+        busy, start = time.process_time(), time.monotonic()
+        try:
+            return call()
+        finally:
+            self.seconds += max(time.process_time() - busy, (time.monotonic() - start) / SHARED)
+
+
+METER = Meter()
+
+
+class Budget:
+    """How many runs a search may take."""
+
+    def __init__(self, runs: float):
+        self.end, self.latest = METER.runs + runs, METER.seconds + runs / SLOWEST
+
+    @property
+    def over(self) -> bool:
+        late = METER.seconds > self.latest
+        METER.slow |= late
+        return late or METER.runs >= self.end
+
+    @property
+    def left(self) -> float:
+        """The runs that are left of it."""
+        return max(0.0, self.end - METER.runs)
+
+    def within(self, items: Iterable) -> Iterator:
+        for item in items:
+            if self.over:
+                return
+            yield item
