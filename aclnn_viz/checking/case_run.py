@@ -19,6 +19,7 @@ from aclnn_viz.checking.conditions import Traits
 from aclnn_viz.checking.judge import Miss, Prepared, bound, judge
 from aclnn_viz.checking.work import METER, PAGE
 from aclnn_viz.dtypes import float_format, round_to, ulp
+from aclnn_viz.operators.arranging import prelude_of
 from aclnn_viz.operators.faults.edits import distance, sources
 from aclnn_viz.words.messages import message
 
@@ -224,7 +225,7 @@ class CaseRun:
             if variant.arrays:
                 arrays = variant.arrays(arrays)
             if arranged.prelude is not None:
-                arrays = arrays | replace(op, page=page).arrange_backward(**given).prelude(xp, arrays)
+                arrays = arrays | prelude_of(page.PRELUDE, given)(xp, arrays)
             values = page.backward(xp, **arrays, **arranged.attributes)
             return variant.outputs(values, before) if variant.outputs else values
 

@@ -105,7 +105,7 @@ class Arrangement:
             shaped[name] = None if shape is None else array if array.shape == shape and plain else as_truths(
                 self.tensors[name].dtype, array if array.shape == whole else np.broadcast_to(array, whole), shape)
         return Arranged(shaped, dict(fitted.attributes), dict(fitted.results), fitted.compute, dict(fitted.axes),
-                        _prelude(page.PRELUDE, bound) if hasattr(page, "PRELUDE") else None)
+                        prelude_of(page.PRELUDE, bound) if hasattr(page, "PRELUDE") else None)
 
     @lru_cache(maxsize=KEPT)
     def _fitted(self, axes: tuple, attributes: tuple, tensors: tuple) -> Fitted:
@@ -280,7 +280,7 @@ def _padded(shape: tuple[int, ...], axes: str) -> tuple[int, ...]:
     return shape + (1,) * (len(axes) - len(shape))
 
 
-def _prelude(whole: Callable, bound: dict) -> Callable:
+def prelude_of(whole: Callable, bound: dict) -> Callable:
     """What a page computes from whole inputs before they are cut into blocks: (xp, arrays) -> more arrays."""
     names = whole.__code__.co_varnames[1:whole.__code__.co_argcount]
     return lambda xp, arrays: whole(xp, **{name: (bound | arrays)[name] for name in names})
