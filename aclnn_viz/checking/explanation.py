@@ -191,6 +191,14 @@ class Explanation:
     holds: Callable[[CaseRun], bool] | None = field(default=None, repr=False, compare=False)
     yours: Mend | None = None
     law: Condition | None = field(default=None, repr=False, compare=False)
+    parts: tuple["Explanation", ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def brief(self) -> str:
+        """In one line as what the kernel behaves; `parts` are those of several outputs."""
+        if self.parts:
+            return linked("{some}; {more}", [part.brief for part in self.parts])
+        return message("as if {line}, read: {after}", line=self.line, after=" ".join(self.after.split())) if self.line else self.text
 
     @classmethod
     def of_mend(cls, found: Mend) -> "Explanation":
@@ -253,12 +261,14 @@ def _searched(op, failing, passing, fresh, budget, right) -> Explanation | None:
         parts.append((name, part))
     if not parts:
         return None
-    text = linked("{some}\n{more}", [message("{output}: {text}", output=name, text=part.text) for name, part in parts])
-    return Explanation("several", text, "; ".join(part.line for _, part in parts), "; ".join(part.before for _, part in parts),
-                       "; ".join(part.after for _, part in parts), parts[0][1].evidence,
+    text = linked("{some}\n{more}", [message("{output}: {text}", output=name, text=part.text) if part.line else part.text
+                                     for name, part in parts])
+    line, before, after = ("; ".join(filter(None, (getattr(part, name) for _, part in parts))) for name in ("line", "before", "after"))
+    return Explanation("several", text, line, before, after, parts[0][1].evidence,
                        linked("{some}; {more}", [part.condition for _, part in parts if part.condition]) if any(
                            part.condition for _, part in parts) else "",
-                       holds=lambda one: all(part.holds(one.alone(name)) for name, part in parts if name in one.outputs))
+                       holds=lambda one: all(part.holds(one.alone(name)) for name, part in parts if name in one.outputs),
+                       parts=tuple(part for _, part in parts))
 
 
 def _as_one(op, failing, passing, fresh, budget, right) -> Explanation | None:

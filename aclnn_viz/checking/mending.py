@@ -358,7 +358,7 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
         if not left and all(_right(changed, other) for other in cases):
             found.append(one)
         for output in wrong - left:
-            partly[output].append((one, change))
+            partly[output].append((one, change, statement))
     for first in sorted(found, key=lambda one: one.size):
         if all(map(first.right, (*again * quick, *fresh()))):
             others = dict.fromkeys(one.after for one in found if one.after != first.after)
@@ -369,16 +369,17 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
 def _one_each(source, choices: list[list], cases, again, fresh, budget, quick) -> Mend | None:
     for some in budget.within(itertools.product(*(sorted(part, key=lambda pair: pair[0].size)[:SOME] for part in choices))):
         with ExitStack() as stack:
-            for _, change in some:
+            for _, change, _ in some:
                 stack.enter_context(change.made())
             try:
                 changed, kernel = source.built(quick), source.built()
+                texts = {one.line: (one.before, head(statement) if sum(statement is other for _, _, other in some) > 1 else one.after)
+                         for one, _, statement in some}  # two edits of one statement are one text
             except Exception:  # two edits that do not go together
                 continue
         if all(_right(changed, one) for one in cases) and all(_right(kernel, one) for one in (*again * quick, *fresh())):
-            parts = [one for one, _ in some]
-            return Mend(linked("{some} and {more}", [one.line for one in parts]), "; ".join(one.before for one in parts),
-                        "; ".join(one.after for one in parts), kernel, cases=len(again) + len(fresh()))
+            before, after = map("; ".join, zip(*texts.values()))
+            return Mend(linked("{some} and {more}", list(texts)), before, after, kernel, cases=len(again) + len(fresh()))
     return None
 
 

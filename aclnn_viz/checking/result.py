@@ -110,7 +110,7 @@ class CheckResult:
         if found and (yours := found.yours):
             return message("{line}: {before}  ->  {after}", line=yours.line, before=_joined(yours.before), after=_joined(yours.after))
         if found and not self.diagnosis.name:
-            return message("as if {line}, read: {after}", line=found.line, after=_joined(found.after)) if found.line else found.text
+            return found.brief
         if self.diagnosis is not None:
             return self.diagnosis.text
         return next(iter(self.misbehaviour), "")
@@ -210,7 +210,7 @@ class CheckResult:
         content["unsupported"] = {"cases": list(self.unsupported.cases), "common": self.unsupported.common}
         content["cause"], content["notes"] = self.cause, list(self.notes)
         content["diagnosis"] = {name: value for name, value in vars(self.diagnosis).items() if name != "law"} if self.diagnosis else None
-        content["explanation"] = {name: value for name, value in vars(self.explanation).items() if name not in ("holds", "law", "yours")} | {
+        content["explanation"] = {name: value for name, value in vars(self.explanation).items() if name not in ("holds", "law", "parts", "yours")} | {
             "yours": self.explanation.yours and {name: getattr(self.explanation.yours, name) for name in ("line", "before", "after", "lost")}
         } if self.explanation else None
         content["counterexample"] = self.counterexample.to_json() if self.counterexample else None

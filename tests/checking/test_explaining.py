@@ -25,6 +25,7 @@ from aclnn_viz.checking.work import Budget
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.edits import edits
 from aclnn_viz.operators.faults.written_out import expanded
+from aclnn_viz.words.messages import in_language, tr
 from checking.wrong_kernels import RMS, SWISH, fault
 from machine import SOAK
 
@@ -81,6 +82,16 @@ def test_a_named_fault_is_its_own_explanation():
 def test_a_right_kernel_has_no_explanation():
     assert check("rms_norm", RMS.backward).explanation is None
     assert explain(RMS, examine(RMS.backward, prepared_suite(RMS, 0)).seen, Budget(100)) is None
+
+
+def test_outputs_that_are_explained_each_without_a_line_of_the_page_are_said_in_one_line():
+    def copies(dy, x, rstd, gamma):
+        return x.copy(), gamma.astype(np.float32)
+    seen = examine(copies, islice(prepared_suite(RMS, 0), 6)).seen
+    found = explain(RMS, seen, 60.0)
+    assert found.brief == "dxOut holds x; dgammaOut holds gamma" and found.line == found.before == ""
+    with in_language("zh"):
+        assert tr(found.brief) == "dxOut中存放的是x；dgammaOut中存放的是gamma"
 
 
 def test_noise_is_not_explained():

@@ -75,6 +75,19 @@ def forgotten(dy, x, rstd, gamma):
     return (dy * gamma - hat * along) * rstd, (dy * hat).sum(axis=tuple(range(x.ndim - gamma.ndim)))
 
 
+def on_one_line(dy, x, rstd, gamma):
+    X, g, w = x.astype(np.float32), dy.astype(np.float32), gamma.astype(np.float32)
+    axes, rows = tuple(range(x.ndim - gamma.ndim, x.ndim)), tuple(range(x.ndim - gamma.ndim))
+    hat = X * rstd
+    return ((g * w - hat * (g * w * hat).sum(axis=axes, keepdims=True)) * rstd).astype(x.dtype), (g * X).sum(axis=rows)
+
+
+def test_two_edits_of_one_line_are_shown_as_one_line():
+    yours = check("rms_norm", on_one_line).explanation.yours
+    assert yours.after.count("return") == yours.before.count("return") == 1 and " and " not in yours.line
+    assert ".mean(" in yours.after and "(g * hat)" in yours.after
+
+
 def test_two_wrong_outputs_are_mended_each():
     result = check("rms_norm", twice)
     found = result.explanation.yours
