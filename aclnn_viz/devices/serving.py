@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +73,7 @@ class Emulator:
         self.acl = HostAcl(self.soc or os.environ.get("ACLNN_VIZ_SOC", SOC), self.cann or os.environ.get("ACLNN_VIZ_CANN", CANN))
         schedule_of(self.schedule)
         self.handles: dict[int, Handle] = {}
+        self._line = cache(self._line)  # each place is looked up by another program
 
     def serve(self, control: socket.socket) -> None:
         """Serve a program until its end."""
@@ -128,7 +130,8 @@ class Emulator:
             return self.packed(self.acl.aclCreateScalar(np.frombuffer(bytearray(calls.read(count)), np.uint8) if count else None, code))
         if name == "aclrtSetDevice" and not self.acl.initialised:  # the vendor's examples begin with it (asc-devkit, examples/)
             self.acl.aclInit(None)
-        function = BY_NAME[name]
+        if (function := BY_NAME.get(name)) is None:  # the program wrote into a socket that is not its own
+            raise EOFError
         result = getattr(self.acl, name)(*(self.taken(text, one.c_type, f"{name}: {one.name}") for one in function.inputs))
         status, *out = result if isinstance(result, tuple) else (result,)
         return self.packed(status, *(out if not status else ()))

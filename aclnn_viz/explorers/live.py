@@ -6,6 +6,7 @@ runs the operator stay as they were saved: the page says so, and what opens it i
 """
 
 import base64
+import html
 import json
 import re
 from contextlib import suppress
@@ -243,8 +244,8 @@ class _Page:
         content = self.content(
             name=self.subject.name, initial=asdict(self.subject.state()), alive=alive, texts=texts,
             colours=DRAWING | {"maps": {name: _coded("|u1", table.tobytes()) for name, table in MAPS.items()}})
-        parts = {"name": self.subject.name, "style": style(), "scripts": script((*SCRIPTS, *LIVE)), "functions": ",\n".join(self.functions),
-                 "content": content.replace("</", "<\\/")}
+        parts = {"name": html.escape(self.subject.name), "style": style(), "scripts": script((*SCRIPTS, *LIVE)), "functions": ",\n".join(self.functions),
+                 "content": content.replace("<", "\\u003c")}
         return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], (FRONT / "page.html").read_text("utf-8"))
 
     def content(self, **more) -> str:

@@ -183,8 +183,12 @@ class Source:
     def _kinds(self) -> dict[str, list[str]]:
         # Objects outside of functions are made here for the first time: they may crash, exit, print, or never end.
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
-            with Child([self.binary, "list"], limits={resource.RLIMIT_FSIZE: PRINTED, resource.RLIMIT_AS: BYTES}, stdin=subprocess.DEVNULL,
-                       stdout=printed, stderr=subprocess.DEVNULL) as process:
+            try:
+                started = Child([self.binary, "list"], limits={resource.RLIMIT_FSIZE: PRINTED, resource.RLIMIT_AS: BYTES}, stdin=subprocess.DEVNULL,
+                                stdout=printed, stderr=subprocess.DEVNULL)
+            except OSError as error:  # of a machine that lost its power
+                raise ValueError(problem("a program in the cache is whole", str(error), f"delete {self.binary.parent}")) from None
+            with started as process:
                 try:
                     status = process.wait(STARTS)
                     why = signal_named(-status) if status < 0 else f"exit({status})"

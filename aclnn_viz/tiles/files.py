@@ -67,7 +67,9 @@ def on_files(kernel: CppKernel | Project, inputs: Sequence[str], golden: Sequenc
 def array_of(text: str) -> np.ndarray:
     """The array of FILE.npy, or of FILE:DTYPE:SHAPE, such as x.bin:float16:8x2048."""
     if text.endswith(".npy"):
-        return load(text)
+        if (array := load(text)).dtype.name not in {one.name for one in TYPES}:
+            raise ValueError(problem("a file holds one of " + ", ".join(one.name for one in TYPES), f"{array.dtype} in {text}", "convert it"))
+        return array
     try:
         name, dtype, shape = text.rsplit(":", 2)
         lengths = tuple(int(one) for one in shape.split("x")) if shape else ()
@@ -88,5 +90,5 @@ def value_of(text: str):
     """
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # also what no int or stack can hold
         return text

@@ -18,7 +18,7 @@ from standin.generic import functions
 
 import aclnn_viz as av
 from aclnn_viz import cli
-from aclnn_viz.devices import headers, whole
+from aclnn_viz.devices import headers, serving, whole
 from aclnn_viz.devices.serving import Emulator
 from aclnn_viz.tiles.compiling import CompileError
 
@@ -147,6 +147,14 @@ def test_what_cann_does_not_notice_is_named_at_the_line_of_the_call(tmp_path):
     left, _ = ran(file)
     line = file.read_text("utf-8").splitlines().index("    aclrtResetDevice(0);") + 1
     assert left.status == 0 and left.emulator.misuse[0].startswith(f"program.cpp:{line}: aclrtResetDevice: ")
+
+
+def test_a_call_that_is_wrong_a_thousand_times_is_looked_up_once(tmp_path, monkeypatch):
+    looked, which = [], serving.shutil.which
+    monkeypatch.setattr(serving.shutil, "which", lambda name: looked.append(name) or which(name))
+    stream = "    aclrtDestroyStream(stream);\n"
+    left, _ = ran(edited(tmp_path, stream, "    for (int k = 0; k < 1000; ++k) aclrtMalloc(device, 64, ACL_MEM_MALLOC_HUGE_FIRST);\n" + stream))
+    assert len(left.emulator.misuse) == 1000 and left.emulator.misuse[0].startswith("program.cpp:") and looked.count("addr2line") < 5
 
 
 @pytest.mark.parametrize("defines, edits", [([], {}), (["ASCENDC_CPU_DEBUG=1"], {}), ([], {

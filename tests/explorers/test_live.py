@@ -12,9 +12,10 @@ from aclnn_viz.cases import case
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.explorers import explorers, live, subject_of
 from aclnn_viz.explorers.arrays import XP
+from aclnn_viz.operators import registry
 from aclnn_viz.explorers.state import build, read_state, state_text
 from live_pages import computed, differences, in_node, random_states, saved, page_of
-from machine import SOAK
+from machine import ROOT, SOAK
 
 ODD = np.array([0.0, -0.0, 1.0, -1.5, 0.5, 2.5, -2.5, 3.0, 1e30, -1e-30, 65520.0, 5e-8, 3.1, np.nan, np.inf, -np.inf])
 LARGEST = 3_000_000  # bytes of a page
@@ -136,6 +137,20 @@ def test_a_page_shows_what_the_explorer_of_python_shows(name, tmp_path, monkeypa
 
 def test_every_explorer_is_compared():
     assert PAGES.keys() == {*explorers()}
+
+
+def test_a_name_is_a_text_on_the_page(tmp_path):
+    (folder := tmp_path / "a<!--<script>b").mkdir()
+    for name in ("page", "declaration"):
+        text = (ROOT / "tests" / "elsewhere" / "my_silu" / f"{name}.py").read_text("utf-8")
+        (folder / f"{name}.py").write_text(text.replace('"my_silu"', repr(folder.name)), "utf-8")
+    explorer = explore(folder)
+    explorer.save(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text("utf-8")
+    assert explorer.subject.name == "a<!--<script>b" and text.count("<script") == 1 and "<!--" not in text
+    assert "<h1>a&lt;!--&lt;script&gt;b</h1>" in text
+    explorer.close()
+    registry.forget(folder.name)
 
 
 def test_a_page_says_that_its_pictures_are_recorded_and_how_many():

@@ -140,6 +140,13 @@ def test_a_source_is_compiled_once_and_again_when_what_it_includes_changes(tmp_p
         cpp(ADD)
 
 
+def test_a_program_in_the_cache_that_is_damaged_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (source := cpp(ADD)).binary.write_bytes(b"")
+    with pytest.raises(ValueError, match=f"is whole: got .*Exec format error.*; delete {source.binary.parent}"):
+        source["add_custom"]
+
+
 @pytest.mark.parametrize("code", range(len(FORMATS)))
 @pytest.mark.sampled(5)
 def test_each_format_keeps_its_bits(code):
