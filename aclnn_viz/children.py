@@ -55,18 +55,15 @@ class Child(subprocess.Popen):
         for one in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):  # without it the session ends
             with suppress(OSError):  # it has ended, or is somebody else's
                 state, session, started = _stat(one)
-                # What dies has no environment any more, while it still gives its memory back. What is older is not looked at: that is most.
-                if state != b"Z" and started >= self.started and (session == self.pid or self.mark in _read(f"/proc/{one}/environ")):
+                # What dies has no environment any more, while it still gives its memory back. Most are older, and so not its own.
+                if state != b"Z" and started >= self.started and (
+                        session == self.pid or self.mark in Path(f"/proc/{one}/environ").read_bytes()):
                     found.append(int(one))
         return found
 
 
-def _read(path: str) -> bytes:
-    with open(path, "rb", 0) as file:
-        return file.read()
-
-
 def _stat(process: int | str) -> tuple[bytes, int, int]:
-    """The state of a process, its session, and when it started, in ticks."""
-    parts = _read(f"/proc/{process}/stat").rpartition(b")")[2].split()
-    return parts[0], int(parts[3]), int(parts[19])
+    """The state of a process, its session, and when it started."""
+    with open(f"/proc/{process}/stat", "rb", 0) as file:
+        state, _, _, session, *rest = file.read().rpartition(b")")[2].split()
+    return state, int(session), int(rest[15])
