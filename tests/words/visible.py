@@ -44,9 +44,9 @@ def english(source: str, declared=()):
     Of a text that is `declared`, and so looked up where it is shown, a module may hold any part.
     """
     declared = "\n".join([*declared, *PROGRAMS])
-    tree = ast.parse(source)
-    skipped = {id(part) for node in ast.walk(tree) for part in _never_shown(node)} | {*map(id, _of_errors(tree))}
-    for node in ast.walk(tree):
+    nodes = [*ast.walk(ast.parse(source))]
+    skipped = {id(part) for node in nodes for part in _never_shown(node)} | {*map(id, _of_errors(nodes))}
+    for node in nodes:
         if id(node) in skipped:
             continue
         if isinstance(node, ast.JoinedStr):
@@ -65,14 +65,14 @@ def english(source: str, declared=()):
                     yield value.lineno, value.value
 
 
-def _of_errors(tree):
+def _of_errors(nodes):
     """The values of names that are read only where an error is made."""
-    made = [node for node in ast.walk(tree) if isinstance(node, ast.Raise) or isinstance(node, ast.Call) and call_of(node) in ERRORS]
-    made += [node.test for node in ast.walk(tree) if isinstance(node, ast.If)]  # is asked, and not shown
+    made = [node for node in nodes if isinstance(node, ast.Raise) or isinstance(node, ast.Call) and call_of(node) in ERRORS]
+    made += [node.test for node in nodes if isinstance(node, ast.If)]  # is asked, and not shown
     there = {id(part) for node in made for part in ast.walk(node)}
-    read = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+    read = [node for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
     text = {node.id for node in read} - {node.id for node in read if id(node) not in there}
-    for node in ast.walk(tree):
+    for node in nodes:
         pairs = [(one, node.value) for one in node.targets] if isinstance(node, ast.Assign) else []
         pairs += [pair for one, value in pairs if isinstance(one, ast.Tuple) and isinstance(value, ast.Tuple)
                   for pair in zip(one.elts, value.elts)]
