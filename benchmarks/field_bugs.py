@@ -12,7 +12,7 @@ from records import REPORTS, ROOT, git, line
 sys.path.insert(0, str(ROOT / "tests"))
 
 import aclnn_viz as av  # noqa: E402
-from aclnn_viz.checking.evidence import examine  # noqa: E402
+from aclnn_viz.checking.evidence import KernelUnderTest, examine  # noqa: E402
 from aclnn_viz.checking.scope import Scope  # noqa: E402
 from aclnn_viz.checking.score import COMPUTED, EXPLAINED, NUMBERS, drawn, score_mutant  # noqa: E402
 from checking.by_hand import SLIPS, right, wrong  # noqa: E402
@@ -38,7 +38,7 @@ def explained(name, kernel, result):
     """Whether the explanation gives the kernel's numbers on other numbers."""
     if not result.explanation:
         return False
-    others = [one for one in examine(kernel, Scope.of(name).cases(seed=11), 60.0).seen if one.usable]
+    others = [one for one in examine(KernelUnderTest(kernel, Scope.of(name)), Scope.of(name).cases(seed=11), 60.0).seen if one.usable]
     return all(result.explanation.holds(one) for one in others)
 
 

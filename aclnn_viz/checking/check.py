@@ -3,14 +3,9 @@
 A wrong kernel gets a small counterexample and, where one is found, the mistake that explains its numbers.
 """
 
-import importlib.util
 import time
-import warnings
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
-from importlib import import_module
 from numbers import Real
 from pathlib import Path
 
@@ -26,19 +21,16 @@ from aclnn_viz.checking.evidence import Evidence, KernelUnderTest, examine, exam
 from aclnn_viz.checking.judge import Prepared, judge, prepared
 from aclnn_viz.checking.result import CheckResult, conclude, smallest
 from aclnn_viz.checking.scope import Scope, deeper, depth_named, few, nothing_left
-from aclnn_viz.checking.signatures import as_kernel, is_prototype
+from aclnn_viz.checking.signatures import differences, opened
 from aclnn_viz.checking.tile_trials import try_tiles
 from aclnn_viz.checking.work import Budget
-from aclnn_viz.devices import Capsule, ConstraintWarning, open_device
-from aclnn_viz.devices.device import is_device
-from aclnn_viz.devices.peers import is_peer
+from aclnn_viz.devices import Capsule
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.errors import flag, function, listed, loaded, need, problem, shown, whole
+from aclnn_viz.errors import flag, function, listed, need, problem, shown, whole
 from aclnn_viz.notebook import noted
 from aclnn_viz.operators import Operator, operator, operators, registry
 from aclnn_viz.storage.cases import INDEX
 from aclnn_viz.storage.own import as_array, load
-from aclnn_viz.tiles.cpp import SOURCES, cpp
 from aclnn_viz.tiles.launching import Program
 from aclnn_viz.words.messages import message
 
@@ -112,52 +104,34 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
     op = operator(op)
     if _names_a_dump(kernel) and Path(kernel).is_dir():
         return read_and_check(op, kernel, allow_unsupported=allow_unsupported, **asked)
-    with _opened(None if is_prototype(signature) else kernel, soc, cann) as device, warnings.catch_warnings(), np.errstate(all="ignore"):
+    with opened(kernel, op, signature, soc, cann) as (kernel, device), np.errstate(all="ignore"):
         if device is not None:
-            warnings.simplefilter("ignore", ConstraintWarning)
-            kernel = partial(device.run, op)
             asked |= {"soc": soc or device.soc or None, "cann": cann or device.cann or None}
             allow_unsupported, call_limit = True, None
             if dump is None and cases is None and isinstance(device, Capsule):
                 dump = _recorded(device, op)
-        elif isinstance(kernel, str) and not is_prototype(signature):
-            kernel = load_kernel(kernel, op)
-        kernel = kernel if signature is None else as_kernel(op, kernel, signature)
-        if not callable(kernel):
-            raise TypeError(problem("a kernel is a function, a device or the name of one", shown(kernel),
-                                    "pass such as my_kernel, which takes the vendor's parameters as keywords"))
         start = time.monotonic()
         if dump is not None:  # what was written counts, unless a product is named
             asked["beyond"] = flag("beyond", beyond) or not (soc or cann)
         scope = Scope.of(op, **asked)
-        scope.notes.extend(message("{device} is documented to differ: {how}", device=teller.name, how=one)
-                           for teller in [kernel if device is None else device] for one in getattr(teller, "differences", lambda op: ())(op))
+        scope.notes.extend(differences(kernel if device is None else device, op))
         if cases is not None:
             dump = _listed(cases, op, scope, seed)
         ready = scope.cases(seed) if dump is None else scope.among(dump)
         if dump is None:  # what decides comes first
             first = few(ready)
             ready = first if level.name == "quick" else [*first, *(one for one in ready if one not in first)]
-        evidence = examine(kernel, ready, time_limit, call_limit, progress, scope.takes, level.enough)
+        tested = KernelUnderTest(kernel, scope, call_limit)
+        evidence = examine(tested, ready, time_limit, progress, level.enough)
         if level.name == "deep" and dump is None and not evidence.failed:
-            examine_deeper(evidence, kernel, deeper(scope, seed), start + time_limit, call_limit, progress, scope.takes)
+            examine_deeper(evidence, tested, deeper(scope, seed), start + time_limit, progress)
         trials = None
         if isinstance(kernel, Program) and dump is None and level.trials and not evidence.failed:
             trials = try_tiles(kernel, scope, seed, level.trials, evidence)
-        tested = KernelUnderTest(kernel, scope, call_limit, evidence.lost)
         wrong = smallest([one for one in evidence.seen if one.misses])
         small = shrink(wrong, tested, Budget(level.shrinking)) if wrong and dump is None else None
-        return conclude(op, evidence, seed, scope, tested, small=small, seconds=time.monotonic() - start,
+        return conclude(evidence, seed, scope, tested, small=small, seconds=time.monotonic() - start,
                         allowed=allow_unsupported, device=device is not None, depth=level, trials=trials)
-
-
-def _opened(kernel, soc, cann):
-    """The device that a kernel is or names, opened; nothing for other kernels."""
-    if callable(kernel):
-        return nullcontext()
-    if is_peer(kernel) or isinstance(kernel, (str, Path)) and ":" not in str(kernel).removeprefix("atlas:"):
-        return open_device(kernel, soc=soc, cann=cann) if kernel == "host" else open_device(kernel)
-    return nullcontext(kernel if is_device(kernel) else None)
 
 
 def _recorded(capsule: Capsule, op: Operator) -> list[tuple[Recipe, Case]]:
@@ -195,54 +169,6 @@ def _names_a_dump(op) -> bool:
         return (Path(op) / INDEX).exists()  # cases are data, whatever lies beside them
     return isinstance(op, Path) or op not in {
         *registry.announced(), *(name for one in operators() for name in (one.name, one.aclnn_name))}
-
-
-def load_kernel(name: str, op=None) -> Callable:
-    """Return the function that "path/to/file.py:function" or "package.module:function" names.
-
-    "path/to/file.cpp:entry" is an Ascend C kernel of the operator `op`, which runs on the tile machine.
-
-    Raises ValueError when there is no such file, module or function, or when its code fails as it is loaded.
-
-    >>> load_kernel("math:sqrt")(4.0)
-    2.0
-    """
-    place, _, function = need(name, str, "a kernel is named as FILE.py:FUNCTION or MODULE:FUNCTION",
-                              "pass such as 'kernel.py:norm'").rpartition(":")
-    if not place:
-        raise _misnamed(repr(name), "name the function as well")
-    if Path(place).suffix in (".py", *SOURCES) and not Path(place).is_file():
-        raise _misnamed(f"{name!r}: no file {place}", "mend the name")
-    if Path(place).suffix in SOURCES:
-        source = cpp(place)
-        if function not in source.names:
-            raise _misnamed(f"{name!r}, where {place} has no entry {function!r}", f"name one of: {', '.join(source.names)}")
-        return source[function].program(op)
-    try:
-        module = loaded(place, lambda: _module_of_file(Path(place)) if place.endswith(".py") else import_module(place))
-    except ValueError as error:
-        missing = error.__cause__
-        if isinstance(missing, ModuleNotFoundError) and missing.name and f"{place}.".startswith(f"{missing.name}."):
-            raise _misnamed(f"{name!r}: {missing}", "mend the name") from missing
-        raise
-    kernel = getattr(module, function, None)
-    if kernel is None:
-        there = ", ".join(key for key, value in vars(module).items() if callable(value) and key[0] != "_") or "none"
-        raise _misnamed(f"{name!r}, where {place} has no {function!r}", f"name one of its functions: {there}")
-    if not callable(kernel):
-        raise _misnamed(f"{name!r}, a {type(kernel).__name__}", "name a function")
-    return kernel
-
-
-def _misnamed(got: str, fix: str) -> ValueError:
-    return ValueError(problem("a kernel is named as FILE.py:FUNCTION, MODULE:FUNCTION or FILE.cpp:ENTRY", got, fix))
-
-
-def _module_of_file(path: Path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def write_suite(op, folder, seed: int = 0, force: bool = False, **asked) -> Path:
@@ -303,7 +229,7 @@ def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> C
     if not evidence.seen and not evidence.misbehaviour:
         raise ValueError(problem("outputs are read from DIR/000/out/NAME.npy or NAME.bin", f"none in {folder}",
                                  f"write {', '.join(found.outputs)} of at least one case"))
-    return conclude(found, evidence, seed, scope, allowed=allow_unsupported)
+    return conclude(evidence, seed, scope, allowed=allow_unsupported)
 
 
 def given(op, named: Mapping[str, object], plan=None) -> CheckResult:
@@ -343,7 +269,7 @@ def given(op, named: Mapping[str, object], plan=None) -> CheckResult:
             wrong = judge(replace(one, expected={name: one.expected[name]}), {name: golden})
             notes.append(message("golden.{output} is wrong itself: {problem}", output=name, problem=wrong[0].problem) if wrong else
                          message("golden.{output} is right within rounding", output=name))
-    result = conclude(op, evidence, 0, scope)
+    result = conclude(evidence, 0, scope)
     return replace(result, notes=(*result.notes, *notes))
 
 

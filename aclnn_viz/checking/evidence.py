@@ -1,11 +1,11 @@
 """Run a kernel on cases one after another, judge each output, and keep what was found as `Evidence`.
 
-`Coverage` counts what the cases contained, so that a report can say what was not tried. `KernelUnderTest` runs the same
-kernel on further cases, for those who search for an explanation or a smaller counterexample.
+`Coverage` counts what the cases contained, so that a report can say what was not tried. `KernelUnderTest` runs a
+kernel on all of these cases, and on further ones for those who search for an explanation or a smaller counterexample.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -102,7 +102,6 @@ class Evidence:
     undecided: int = 0  # elements of these
     silent: int = 0  # cases on which the kernel returned nothing
     unrun: str = ""  # why some cases were not run
-    lost: bool = False  # a call did not return
     first_failure: float | None = None  # seconds of the whole check, with the preparation of the cases
     start: float = field(default_factory=time.monotonic)
     earlier: float = 0.0  # seconds that went into the preparation of cases before
@@ -121,13 +120,11 @@ class Evidence:
             self.traces.setdefault(fault, trace)
 
 
-def examine(kernel: Callable, cases: Sequence[Ready | Prepared], time_limit: float = 600.0, call_limit: float | None = None,
-            progress: Callable = noted, takes: Callable[[Case], bool] = lambda made: False,
+def examine(tested: "KernelUnderTest", cases: Sequence[Ready | Prepared], time_limit: float = 600.0, progress: Callable = noted,
             enough: float = float("inf")) -> Evidence:
     """Run a kernel on cases, one after another, and judge what it returns.
 
-    `takes` says whether the product computes a case: then the error code of a device is no excuse. A kernel that is
-    wrong on some cases is not run on more after `enough` seconds of its own: then it is explained.
+    A kernel that is wrong on some cases is not run on more after `enough` seconds of its own: then it is explained.
     """
     evidence, slow = Evidence(), METER.seconds + enough
     for number, one in enumerate(progress(cases, len(cases) if hasattr(cases, "__len__") else None)):
@@ -137,14 +134,14 @@ def examine(kernel: Callable, cases: Sequence[Ready | Prepared], time_limit: flo
         if time.monotonic() - evidence.start > time_limit:
             evidence.unrun = LATE
             break
-        outcome, seen, fault = _examined(evidence, kernel, one, call_limit, takes)
+        outcome, seen, fault = _examined(evidence, tested, one)
         misses = seen.misses if seen else []
         if seen:
             evidence.seen.append(seen)
             evidence.earlier += seen.prepared.seconds if seen.prepared.made_at < evidence.start else 0.0
             if not fault and number < REPEATED:
                 evidence.tried.calls = 2
-                fault = repeats(kernel, one.case, list(seen.prepared.expected), outcome.outputs, call_limit)
+                fault = repeats(tested.kernel, one.case, list(seen.prepared.expected), outcome.outputs, tested.limit)
                 evidence.blame(fault, one)
         if fault or misses:
             evidence.failing()
@@ -153,16 +150,16 @@ def examine(kernel: Callable, cases: Sequence[Ready | Prepared], time_limit: flo
     return evidence
 
 
-def _examined(evidence: Evidence, kernel: Callable, one: Ready | Prepared, call_limit, takes) -> tuple[Outcome, CaseRun | None, str]:
+def _examined(evidence: Evidence, tested: "KernelUnderTest", one: Ready | Prepared) -> tuple[Outcome, CaseRun | None, str]:
     """Run a kernel on one case; return the outcome of the call, the judged outputs, and what else the kernel did wrong.
 
-    The kernel runs first: a case that it does not support needs no truth, and computing the truth takes longer.
+    The kernel runs first: a case that it does not support needs no truth, and computing the truth takes longer. Where the
+    product computes a case, the error code of a device is no excuse.
     """
-    outcome = run(kernel, one.case, list(documented(one.case)), call_limit)
-    refused = outcome.refused or outcome.by_code and not takes(one.case)
+    outcome = tested.call(one.case, list(documented(one.case)))
+    refused = outcome.refused or outcome.by_code and not tested.scope.takes(one.case)
     evidence.refused += [one] * refused
     evidence.silent += outcome.outputs is None and not refused
-    evidence.lost |= outcome.fatal
     fault = "" if refused else outcome.misbehaviour
     evidence.blame(fault, one, outcome.trace)
     if not refused:
@@ -173,9 +170,7 @@ def _examined(evidence: Evidence, kernel: Callable, one: Ready | Prepared, call_
     return outcome, CaseRun(prepared, outcome.outputs, judge(prepared, outcome.outputs)), fault
 
 
-def examine_deeper(evidence: Evidence, kernel: Callable, cases: Iterable[Prepared], end: float,
-                   call_limit: float | None = None, progress: Callable = noted,
-                   takes: Callable[[Case], bool] = lambda made: False) -> None:
+def examine_deeper(evidence: Evidence, tested: "KernelUnderTest", cases: Iterable[Prepared], end: float, progress: Callable = noted) -> None:
     """Go on with the cases of a deep check, until some are wrong, and then run small ones again in another order; a kernel that
     is slow is stopped at a time on the clock.
 
@@ -186,7 +181,7 @@ def examine_deeper(evidence: Evidence, kernel: Callable, cases: Iterable[Prepare
         if time.monotonic() > end:
             evidence.unrun = LATE
             return
-        outcome, one, fault = _examined(evidence, kernel, prepared, call_limit, takes)
+        outcome, one, fault = _examined(evidence, tested, prepared)
         misses = one.misses if one else []
         if one:
             if misses or one.size <= KEPT:
@@ -201,7 +196,7 @@ def examine_deeper(evidence: Evidence, kernel: Callable, cases: Iterable[Prepare
             evidence.unrun = message("stopped after {n} wrong cases: the rest of the deep cases was not run", n=wrong)
             return
     small = [one for one in evidence.seen if 0 < one.size <= KEPT]  # the first ones among them, run when all was new
-    again = repeated(kernel, [(one.prepared, one.outputs) for one in small], call_limit, end)
+    again = repeated(tested.kernel, [(one.prepared, one.outputs) for one in small], tested.limit, end)
     evidence.tried.calls, evidence.tried.shuffled = evidence.tried.calls + again.calls, again.shuffled
     if again.fault:
         evidence.misbehaviour.setdefault(again.fault, again.where)
@@ -210,7 +205,7 @@ def examine_deeper(evidence: Evidence, kernel: Callable, cases: Iterable[Prepare
 
 @dataclass(eq=False)
 class KernelUnderTest:
-    """A kernel that can be run on further cases of a scope; a call is given up after `limit` seconds (None: never).
+    """A kernel that is run on cases of a scope; a call is given up after `limit` seconds (None: never).
 
     `lost`: a call did not return and still runs in the background; the kernel is not called again.
     """
@@ -219,6 +214,11 @@ class KernelUnderTest:
     scope: Scope
     limit: float | None = None
     lost: bool = False
+
+    def call(self, made: Case, names: Sequence[str]) -> Outcome:
+        outcome = run(self.kernel, made, names, self.limit)
+        self.lost |= outcome.fatal
+        return outcome
 
     def run_on(self, ready: Ready, most: float = float("inf")) -> CaseRun | None:
         """Run the kernel on a case and judge its outputs.
@@ -233,8 +233,7 @@ class KernelUnderTest:
             results = documented(made)
             if sum(prod(one.documented_shape) for one in results.values()) > most or self.scope.reason(made):
                 return None
-            outcome = run(self.kernel, made, list(results), self.limit)
-            self.lost, outputs = outcome.fatal, outcome.outputs
+            outputs = self.call(made, list(results)).outputs
             if outputs is None:
                 return None
             METER.add(CASE, made)

@@ -231,14 +231,14 @@ NOT_AS_TILES = message("as tiles: rows with tails, other numbers of cores, small
 
 
 @np.errstate(all="ignore")  # a nan of an output may be one that signals
-def conclude(op, evidence: Evidence, seed: int, scope: Scope, tested: KernelUnderTest | None = None, *, small: CaseRun | None = None,
+def conclude(evidence: Evidence, seed: int, scope: Scope, tested: KernelUnderTest | None = None, *, small: CaseRun | None = None,
              seconds: float = 0.0, allowed: bool = False, device: bool = False,
              depth: Depth = DEPTHS["normal"], trials: Trials | None = None) -> CheckResult:
     """Return the result for what was seen; `small` is the shrunken counterexample, if the kernel could be called.
 
     With `allowed` cases that the kernel does not support may be among them; those of a `device` are counted as such.
     """
-    seen = evidence.seen
+    op, seen = scope.op, evidence.seen
     wrong = [one for one in seen if one.misses]
     small = small or smallest(wrong)
     diagnosis, explanation = _explained(op, evidence, tested, int(seed), depth.searching) if wrong else (None, None)

@@ -289,7 +289,7 @@ def named() -> list[str]:
 def _score(op, fault: Fault, seed: int) -> FaultScore | None:
     """The score of a fault; None for a mechanical edit that computes the same as the page, bit by bit."""
     wrong = faulty_kernel(op, fault)
-    evidence = examine(wrong, prepared_suite(op, seed), time_limit=60.0)
+    evidence = examine(KernelUnderTest(wrong, Scope.of(op)), prepared_suite(op, seed), 60.0)
     failing = [one for one in evidence.seen if one.misses]
     if fault.edit and not failing and all(_same(one.outputs, op.backward(**one.prepared.case.inputs))
                                           for one in evidence.seen):
@@ -353,7 +353,8 @@ def score_mutant(op: Operator, edit: Edit, computed: str, seed: int = 0) -> Muta
     except Exception:  # an edit that is no Python, or of a constant without which the page cannot be read
         return scored("fails")
     scope = Scope.of(op, **TAKEN)
-    evidence = examine(kernel, scope.cases(seed), takes=scope.takes)
+    tested = KernelUnderTest(kernel, scope)
+    evidence = examine(tested, scope.cases(seed))
     if not evidence.failed:
         return scored(_why_uncaught(op, edit, kernel, seed))
     if not any(one.misses for one in evidence.seen):
@@ -361,7 +362,7 @@ def score_mutant(op: Operator, edit: Edit, computed: str, seed: int = 0) -> Muta
     for remembered in (edits, rarer, slots, written_out):
         remembered.cache_clear()
     start = time.process_time()
-    explanation = conclude(op, evidence, seed, scope, KernelUnderTest(kernel, scope), depth=DEPTHS["normal"]).explanation
+    explanation = conclude(evidence, seed, scope, tested, depth=DEPTHS["normal"]).explanation
     seconds = time.process_time() - start
     if not explanation:
         return scored("unexplained", "", seconds)

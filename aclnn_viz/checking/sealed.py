@@ -28,7 +28,7 @@ import numpy as np
 
 from aclnn_viz.cases.suites import deep
 from aclnn_viz.checking.check import check
-from aclnn_viz.checking.evidence import examine
+from aclnn_viz.checking.evidence import KernelUnderTest, examine
 from aclnn_viz.checking.judge import judge
 from aclnn_viz.checking.kernel_call import run
 from aclnn_viz.checking.result import CheckResult, conclude
@@ -284,7 +284,7 @@ def check_sealed(op, kernel: str, seed: int | None = None, *, seconds: float = S
                 with Sealed(kernel, float(seconds), int(memory)) as other:
                     happened += _stale(other, scope, drawn)
                 with Sealed(kernel, float(seconds), int(memory)) as other:
-                    if drawn != PUBLISHED and not examine(other, few(scope.cases(PUBLISHED)), MOST).failed:
+                    if drawn != PUBLISHED and not examine(KernelUnderTest(other, scope), few(scope.cases(PUBLISHED)), MOST).failed:
                         happened.append(message("is right on the cases of the published seed {seed} alone", seed=PUBLISHED))
         happened += [one for one in result.misbehaviour if not sealed.ended]
         refused = len(result.unsupported)
@@ -325,8 +325,8 @@ def _again(op, sealed: Sealed, scope: Scope, result: CheckResult, depth: str) ->
     fresh = filter(None, (prepared_step(scope, step, rng.randrange(2**31)) for step in rng.sample(steps, min(FRESH, len(steps)))))
     for cases, text in ((same, message("is right at first, and wrong on the same cases in another order")),
                         (list(fresh), message("is right on the cases of the suite, and wrong on lengths and numbers that it has not"))):
-        evidence = examine(sealed, cases, MOST, sealed.seconds + 1.0, takes=scope.takes)
+        evidence = examine(KernelUnderTest(sealed, scope, sealed.seconds + 1.0), cases, MOST)
         wrong = any(one.misses for one in evidence.seen) or not all(map(_varies, evidence.misbehaviour))
         if wrong:
-            return conclude(op, evidence, result.seed, scope), [text] * (not sealed.ended)
+            return conclude(evidence, result.seed, scope), [text] * (not sealed.ended)
     return result, []

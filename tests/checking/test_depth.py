@@ -13,7 +13,7 @@ import aclnn_viz as av
 from aclnn_viz.cases.suites import deep
 from aclnn_viz.checking import check, kernel_call, scope, wrong_outputs
 from aclnn_viz.checking.conditions import Traits
-from aclnn_viz.checking.evidence import Coverage, Evidence, examine_deeper
+from aclnn_viz.checking.evidence import Coverage, Evidence, KernelUnderTest, examine_deeper
 from aclnn_viz.checking.judge import judge, prepared_suite
 from aclnn_viz.checking.kernel_call import Guarded, run
 from aclnn_viz.checking.scope import Scope, deeper
@@ -195,8 +195,8 @@ def test_right_large_cases_count_for_every_condition():
 def test_the_first_failure_of_a_deep_check_counts_the_whole_check(only):
     only(lambda step: step.series == "one axis" and step.elements == 65)
     found = Evidence(start=time.monotonic() - 1000)
-    examine_deeper(found, lambda **inputs: 2 * SWISH.backward(**inputs)["out"],
-                   deeper(Scope.of(SWISH), 0), time.monotonic() + 60)
+    scope = Scope.of(SWISH)
+    examine_deeper(found, KernelUnderTest(lambda **inputs: 2 * SWISH.backward(**inputs)["out"], scope), deeper(scope, 0), time.monotonic() + 60)
     assert found.first_failure >= 1000
 
 

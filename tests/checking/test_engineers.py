@@ -7,7 +7,7 @@ import pytest
 from machine import SOAK
 
 from aclnn_viz.checking import check
-from aclnn_viz.checking.evidence import examine
+from aclnn_viz.checking.evidence import KernelUnderTest, examine
 from aclnn_viz.checking.scope import Scope
 from checking.engineers import OPERATORS, wrong
 
@@ -39,8 +39,8 @@ def test_none_is_explained_wrongly():
     """An explanation gives the kernel's numbers on a suite with numbers of its own, too."""
     for name, slip, kernel, result in found():
         if result.explanation:
-            cases = Scope.of(name).cases(seed=11)
-            others = [one for one in examine(kernel, cases, 60.0).seen if one.usable]
+            scope = Scope.of(name)
+            others = [one for one in examine(KernelUnderTest(kernel, scope), scope.cases(seed=11), 60.0).seen if one.usable]
             assert [(slip, str(one.prepared.recipe)) for one in others if not result.explanation.holds(one)] == []
 
 
@@ -48,6 +48,6 @@ def test_a_wrong_explanation_would_be_noticed():
     name, slip, kernel, _ = next(one for one in ALL if one[1] == "dgamma with gamma")
     explanation = check(name, kernel).explanation
     other = next(kernel for _, slip, kernel, _ in ALL if slip == "dgamma without rstd")
-    cases = Scope.of(name).cases(seed=11)
-    seen = [one for one in examine(other, cases, 60.0).seen if one.misses and one.usable]
+    scope = Scope.of(name)
+    seen = [one for one in examine(KernelUnderTest(other, scope), scope.cases(seed=11), 60.0).seen if one.misses and one.usable]
     assert seen and not all(explanation.holds(one) for one in seen)

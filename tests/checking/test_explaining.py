@@ -17,9 +17,10 @@ from aclnn_viz import case, operator, operators
 from aclnn_viz.checking import check, work
 from aclnn_viz.checking.candidates import pairs
 from aclnn_viz.checking.case_run import CaseRun, Variant, cheapest_first, is_single
-from aclnn_viz.checking.evidence import examine
+from aclnn_viz.checking.evidence import KernelUnderTest, examine
 from aclnn_viz.checking.explanation import _reached, explain, of_fault
 from aclnn_viz.checking.judge import prepared_at, prepared_suite, suite_recipes
+from aclnn_viz.checking.scope import Scope
 from aclnn_viz.checking.score import kernel_of, named
 from aclnn_viz.checking.work import Budget
 from aclnn_viz.operators.faults import faults
@@ -81,14 +82,14 @@ def test_a_named_fault_is_its_own_explanation():
 
 def test_a_right_kernel_has_no_explanation():
     assert check("rms_norm", RMS.backward).explanation is None
-    assert explain(RMS, examine(RMS.backward, prepared_suite(RMS, 0)).seen, Budget(100)) is None
+    assert explain(RMS, examine(KernelUnderTest(RMS.backward, Scope.of(RMS)), prepared_suite(RMS, 0)).seen, Budget(100)) is None
 
 
 def test_outputs_that_are_explained_each_without_a_line_of_the_page_are_said_in_one_line():
     def copies(dy, x, rstd, gamma):
         return x.copy(), gamma.astype(np.float32)
-    seen = examine(copies, islice(prepared_suite(RMS, 0), 6)).seen
-    found = explain(RMS, seen, 60.0)
+    seen = examine(KernelUnderTest(copies, Scope.of(RMS)), islice(prepared_suite(RMS, 0), 6)).seen
+    found = explain(RMS, seen, Budget(10_000))
     assert found.brief == "dxOut holds x; dgammaOut holds gamma" and found.line == found.before == ""
     with in_language("zh"):
         assert tr(found.brief) == "dxOut中存放的是x；dgammaOut中存放的是gamma"

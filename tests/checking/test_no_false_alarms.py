@@ -5,8 +5,9 @@ import pytest
 
 from aclnn_viz import operator
 from aclnn_viz.checking import check
-from aclnn_viz.checking.evidence import examine
+from aclnn_viz.checking.evidence import KernelUnderTest, examine
 from aclnn_viz.checking.judge import judge, prepared_at, prepared_suite, suite_recipes
+from aclnn_viz.checking.scope import Scope
 from checking.engineers import right
 from checking.rewritings import rewritings
 from machine import SOAK, taught
@@ -15,7 +16,7 @@ SEEDS = range(1000 if SOAK else 1)
 
 
 def complaints(op, label, kernel, seed, cases):
-    evidence = examine(kernel, cases)
+    evidence = examine(KernelUnderTest(kernel, Scope.of(op)), cases)
     return [(label, seed, str(one.prepared.recipe), one.misses[0].problem) for one in evidence.seen if one.misses] + [
         (label, seed, where, what) for what, where in evidence.misbehaviour.items()]
 
