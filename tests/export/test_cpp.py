@@ -73,7 +73,7 @@ def assert_prints_what_the_device_computes(case, folder, layout="9.x", environme
 @pytest.mark.parametrize(("name", "dtype"), [
     (op.name, dtype) for k, op in enumerate(taught()) for n, dtype in enumerate(("float32", "float16", "bfloat16"))
     if SOAK or n == k % 3])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_the_program_prints_the_numbers_of_the_device(tmp_path, name, dtype):
     assert_prints_what_the_device_computes(case_of(name, dtype=dtype), tmp_path)
 
@@ -90,7 +90,7 @@ def test_the_program_prints_the_numbers_of_the_device(tmp_path, name, dtype):
     ("group_norm_swish", {"swishScale": 1.7, "dbetaIsRequire": False}, {}),
     ("swish", {"betaOptional": 0.3}, {}),
 ], ids=["empty", "scalar", "masked", "double", "weighted", "smoothed", "scaled", "aclScalar"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_attributes_and_shapes_are_the_cases(tmp_path, name, given, environment):
     assert_prints_what_the_device_computes(case_of(name, **given), tmp_path, environment=environment)
 
@@ -102,7 +102,7 @@ def test_the_program_builds_with_cann_8(tmp_path):
 
 @compiled
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_every_kind_of_number_arrives_as_it_is(tmp_path, dtype):
     """The gradient at self > 3 is gradOutput itself."""
     fmt = np.dtype(getattr(ml_dtypes, dtype, None) or dtype)
