@@ -3,16 +3,18 @@
 import json
 import os
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from aclnn_viz.checking import scope
 from aclnn_viz.checking.scope import Scope, few
 from aclnn_viz.checking.sealed import check_sealed
 from aclnn_viz.cli import main
 from checking.cheats import CHEATS, HONEST, RIGHT
 
-ASKED = {"dtypes": ["float32"], "depth": "quick", "seconds": 1.5, "memory": 512 << 20}
+ASKED = {"dtypes": ["float32"], "depth": "quick", "seconds": 10.0, "memory": 512 << 20}
 
 
 def written(tmp_path, lines):
@@ -32,10 +34,12 @@ def untouched():
 
 @pytest.mark.parametrize("name", CHEATS)
 @pytest.mark.sampled(2)
-def test_what_a_cheat_does_is_said(name, tmp_path):
+def test_what_a_cheat_does_is_said(name, tmp_path, monkeypatch):
     lines, said = CHEATS[name]
-    before = untouched()
-    result = check_sealed("rms_norm", written(tmp_path, lines), **ASKED)
+    if "time limit" in said:
+        monkeypatch.setitem(scope.DEPTHS, "quick", replace(scope.DEPTHS["quick"], seconds=1.5))
+    asked, before = ASKED | {"seconds": 1.5} if "1.5 s" in said else ASKED, untouched()
+    result = check_sealed("rms_norm", written(tmp_path, lines), **asked)
     assert not result.passed and re.search(said, " / ".join(result.happened)), str(result)
     assert result.verdict.startswith("rms_norm: NOT ACCEPTED") and untouched() == before
     assert {one.name for one in tmp_path.iterdir()} == {"mine.py"}
