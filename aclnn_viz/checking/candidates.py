@@ -18,7 +18,7 @@ import numpy as np
 from aclnn_viz.checking.case_run import Candidate, CaseRun, Variant
 from aclnn_viz.checking.conditions import choices, lengths
 from aclnn_viz.operators import Operator
-from aclnn_viz.operators.faults.edits import Change, Edit, Unit, head, statements, units
+from aclnn_viz.operators.faults.edits import Change, Edit, Unit, edited_head, head, statements, units
 from aclnn_viz.words.messages import linked, message
 
 BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
@@ -112,7 +112,7 @@ def _together(*some: Edit) -> Candidate:
 
     def texts():
         with made():
-            after = dict.fromkeys(head(edit.statement) for edit in some)
+            after = dict.fromkeys(edited_head(edit.statement) for edit in some)
         lines = dict.fromkeys(str(edit.line) for edit in some)
         place = _line(first.unit, *lines) if len(lines) == 1 else message("{file}, lines {lines}", file=first.file, lines=linked(
             "{some} and {more}", lines))

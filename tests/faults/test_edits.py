@@ -8,7 +8,7 @@ from machine import ROOT, sampled
 
 from aclnn_viz import operator
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.operators.faults.edits import distance, edits, slips, units
+from aclnn_viz.operators.faults.edits import distance, edited_head, edits, slips, units
 from aclnn_viz.operators.hardswish import page as hardswish
 from aclnn_viz.operators.rms_norm import page as rms_norm
 
@@ -27,6 +27,12 @@ def texts(page):
      "return xp.where(x <= -3.0, xp.zeros_like(x), xp.where(x <= 3.0, inside, xp.ones_like(x)))")])
 def test_every_kind_of_slip_is_among_them(before, after):
     assert (before, after) in texts(hardswish)
+
+
+def test_a_choice_between_two_that_are_the_same_is_read_as_one():
+    wrong, = ast.parse("return xp.where(x < -3.0, xp.where(x <= 3.0, inside, xp.where(x < 0, inside, inside)), xp.where(x <= 3.0, inside, one))").body
+    assert edited_head(wrong) == "return xp.where(x < -3.0, inside, xp.where(x <= 3.0, inside, one))" and "inside, inside" in ast.unparse(wrong)
+    assert not [edit for edit in edits(hardswish) if edit.after == edit.before]
 
 
 def test_axes_names_functions_and_statements_are_edited():

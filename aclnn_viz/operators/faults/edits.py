@@ -9,6 +9,7 @@ kernels: a forgotten factor, a wrong axis, a swapped pair.
 """
 
 import ast
+import copy
 import difflib
 import inspect
 import sys
@@ -70,6 +71,20 @@ def head(statement: ast.AST) -> str:
     """The text of a statement, of a compound one its first line, of one output of a page the output alone."""
     text = ast.unparse(statement).splitlines()[0]
     return text[1:-1] if isinstance(statement, ast.Dict) else text
+
+
+class _Plain(ast.NodeTransformer):
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        match node:
+            case ast.Call(func=ast.Attribute(attr="where"), args=[_, one, other]) if ast.unparse(one) == ast.unparse(other):
+                return one
+        return node
+
+
+def edited_head(statement: ast.AST) -> str:
+    """The text of an edited statement, with one value in the place of a choice between two that are the same."""
+    return head(_Plain().visit(copy.deepcopy(statement)))
 
 
 def statements(tree: ast.FunctionDef) -> dict[int, ast.AST]:
@@ -323,7 +338,7 @@ class Edit:
     @cached_property
     def after(self) -> str:
         with self.change.made():
-            return head(self.statement) if not self.change.drops else message("(left out)")
+            return edited_head(self.statement) if not self.change.drops else message("(left out)")
 
     @property
     def file(self) -> str:
