@@ -25,8 +25,8 @@ def command() -> int:
         pass
     os.close(handle)
     closed, sys.stderr = sys.stdout is None, sys.stderr or open(2, "w", encoding="utf-8", closefd=False)
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        stream.reconfigure(errors="replace")  # what the encoding of a terminal lacks
+    for stream in filter(None, (sys.stdin, sys.stdout, sys.stderr)):
+        stream.reconfigure(errors="replace")  # what the encoding of a terminal lacks, and what a log in another one holds
 
     from aclnn_viz.errors import problem
     cli = import_module(CLI)

@@ -79,6 +79,7 @@ def test_a_file_that_does_not_load(tmp_path, capsys, kernel):
     (["cpp", "run", "nowhere.cpp"], "opens or makes what is named: got .*nowhere.cpp: No such file or directory; name another"),
     (["check", "hardswish", "--write", f"{__file__}/x"], "opens or makes what is named: got .*test_cli_faults.py: File exists; name another"),
     (["cpp", "run", str(ROOT / "notebooks/cpp/whole.cpp"), "-I", "nowhere"], "headers are in a folder: got nowhere, which is none; mend"),
+    (["sweep", "hardswish", "--resources", "atlas=1"], "resources are those .*: got no --scheduler; name it"),
     (["run", "--cases", "/dev/zero", "--device", "host", "--out", "x"], "cases come from .* zero, which is no regular file"),
     (["new", "mine", "--prototype", "/dev/zero"], "zero, which is no regular file"),
     (["run", "--device", "host", "--out", "/dev/null"], "a place of its own: got /dev/null, which this kit did not"),

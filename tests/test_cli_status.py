@@ -119,6 +119,11 @@ def test_without_docstrings():
     assert "130 interrupted" in run("--help", python=["-OO"])[1]
 
 
+def test_a_log_in_another_encoding_is_read():
+    status, out, _ = run("why", input=b"\xcb\xe3 error code is 561103\n", env=os.environ | {"PYTHONIOENCODING": "utf-8:strict"})
+    assert status == 0 and out.startswith("561103 ")
+
+
 def test_closed_streams(tmp_path):
     """No file takes the number of a closed stream, where a library would write into it."""
     status, _, err = run("operators", preexec_fn=lambda: os.close(1), capture_output=False, stderr=subprocess.PIPE)

@@ -22,6 +22,9 @@ class LetteredArray:
     shape = property(lambda self: tuple(map(self.xp.number, self.lengths)))
     T = property(lambda self: self.xp.permute_dims(self, range(self.ndim)[::-1]))
 
+    def __repr__(self):
+        return f"{self.dtype}{list(self.lengths)}" if self.lengths else str(self.value)
+
     def __len__(self):
         raise Refused("a length as a Python number")
 

@@ -13,6 +13,7 @@ from aclnn_viz.cli.checking import show
 from aclnn_viz.errors import printable, problem
 from aclnn_viz.words.messages import tr
 
+ON_FILES, JUDGED = ("--input", "--set", "--rtol", "--cores", "--schedule"), ("--dtypes", "--depth")  # options that count with --golden, and with --op
 SHOWN = 1 << 20  # characters of what a program prints that --json holds
 
 
@@ -78,7 +79,7 @@ def check(options) -> int:
 
     It is a C++ file with an entry, or a project with op_host and op_kernel, whose tiling function is run. With --op it is judged
     as that operator of the kit, as `aclnn-viz check` does; with --input and --golden on files, .npy or bytes of a DTYPE and a SHAPE.
-    The exit status is 0 only if there was no hazard and every number is right.
+    The exit status is 0 only if there was no hazard, and every case was run and is right.
     """
     from aclnn_viz.checking import check as judged
     from aclnn_viz.tiles.compiling import debugger
@@ -89,6 +90,9 @@ def check(options) -> int:
     if bool(options.op) == bool(options.golden):
         raise ValueError(problem("a kernel is judged as an operator (--op) or on files (--input, --golden)",
                                  "both" if options.op else "neither", "pass one of the two"))
+    takes = COMMANDS["check"][1]
+    if useless := [flag for flag in (ON_FILES if options.op else JUDGED) if getattr(options, flag[2:]) != takes[flag].get("default")]:
+        raise ValueError(problem(f"{' and '.join(useless)} can be given with {'--golden' if options.op else '--op'}", f"it with {'--op' if options.op else '--golden'}", "leave it out"))
     if options.gdb:
         debugger(SECONDS)
     place = Path(options.place)
@@ -103,7 +107,7 @@ def check(options) -> int:
         result = judged(options.op, kernel.program(options.op), dtypes=options.dtypes and options.dtypes.split(","), depth=options.depth) if options.op else \
             on_files(kernel, options.input, options.golden, options.set, options.rtol, cores=options.cores, schedule=options.schedule)
     print(result.to_json() if options.json else result)
-    return 0 if result.passed else 1
+    return 0 if result.passed and not (options.op and result.stopped) else 1
 
 
 def save(runs, file: Path) -> None:

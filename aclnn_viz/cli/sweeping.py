@@ -19,6 +19,8 @@ def sweep(options) -> int:
         executor = options.workers
         if executor is None and options.scheduler is None and ".py:" in options.device:
             executor = 1  # a kernel may end its process
+        if options.resources and not options.scheduler:
+            raise ValueError(problem("resources are those of a scheduler's workers", "no --scheduler", "name it, or leave out --resources"))
         if options.scheduler:
             if executor is not None:
                 raise ValueError(problem("workers are processes here or those of a scheduler", "both",

@@ -140,18 +140,24 @@ def new_operator(name: str, text: str, folder: str | Path, in_repo: bool = False
                                  ", ".join(one.name for one in declared) or "none", "pass its declaration alone"))
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", declared[0].name.removesuffix("GetWorkspaceSize")).lower()
     name = name or re.sub("^aclnn_|_(backward|grad)(?=$|_v)", "", snake)
-    if not name.isidentifier() or iskeyword(name) or len(name) > LONGEST or name in registry.names():
-        raise ValueError(problem(f"an operator needs a name of at most {LONGEST} letters that Python takes and no operator has", shown(name),
-                                 "choose one such as my_op"))
-    target = Path(folder) / name
-    if target.exists():
-        raise ValueError(problem(f"{target} must not exist", "a file or folder of that name", "choose another place"))
+    target = fresh(name, folder)
     words = _words(name, snake, declared[0], document)
     with new_folder(target) as own:
         for file, template in ({"page.py": _PAGE, "declaration.py": _DECLARATION} | ({} if in_repo else {f"test_{name}.py": TEST})).items():
             add(own / file, template.format(**words).encode(errors="replace"))
         if document:
             add(own / "sample.cpp", document.sample.encode(errors="replace"))
+    return target
+
+
+def fresh(name: str, folder: str | Path) -> Path:
+    """Where a new operator is made; ValueError for a name that is no Python name or taken, and where something is."""
+    if not name.isidentifier() or iskeyword(name) or len(name) > LONGEST or name in registry.names():
+        raise ValueError(problem(f"an operator needs a name of at most {LONGEST} letters that Python takes and no operator has", shown(name),
+                                 "choose one such as my_op"))
+    target = Path(folder) / name
+    if target.exists():
+        raise ValueError(problem(f"{target} must not exist", "a file or folder of that name", "choose another place"))
     return target
 
 

@@ -141,7 +141,7 @@ class _Path:
         self.names = {"xp", *self.leaves}
         self.shapes, self.labels = shapes, labels
         made = self._traced()
-        if not isinstance(made, dict) or not made:
+        if not isinstance(made, dict) or not made or not all(str(name).isidentifier() for name in made):
             raise TypeError(problem("forward returns a dict of its outputs", shown(made), 'return such as {"y": y}'))
         wrong = [name for name in saved if name not in made]
         if wrong:

@@ -4,9 +4,8 @@ import ast
 from inspect import signature
 from pathlib import Path
 
-from aclnn_viz.errors import problem
-from aclnn_viz.operators import registry
-from aclnn_viz.operators.skeleton import TEST
+from aclnn_viz.errors import loaded, problem
+from aclnn_viz.operators.skeleton import TEST, fresh
 from aclnn_viz.proving.deriving import Derivation, derive
 from aclnn_viz.proving.subjects import fixed, size
 from aclnn_viz.storage.results import add, new_folder
@@ -38,6 +37,13 @@ OPERATOR = Operator(
 '''
 
 
+def _run(file: str | Path) -> tuple[str, dict]:
+    """The text of a file, and the names that it defines."""
+    text, space = Path(file).read_text("utf-8"), {"__name__": Path(file).stem}
+    exec(compile(text, str(file), "exec"), space)
+    return text, space
+
+
 def from_forward(name: str, file: str | Path, folder: str | Path, in_repo: bool = False) -> tuple[Path, Derivation]:
     """Write the operator `folder`/`name` whose forward page is `file`, and return its folder and the derivation of its backward page.
 
@@ -45,22 +51,16 @@ def from_forward(name: str, file: str | Path, folder: str | Path, in_repo: bool 
     {"target": "n"} and WRT = ("x",), the inputs whose gradients are wanted: all of real numbers unless it says so. Raises
     ValueError for a file without these, for what `derive` refuses, and for a name that is taken.
     """
-    text = Path(file).read_text("utf-8")
+    text, space = loaded(file, lambda: _run(file))
     name = name or Path(file).stem
-    if not name.isidentifier() or name in registry.names():
-        raise ValueError(problem("an operator needs a name that Python takes and no operator has", repr(name), "choose one such as my_op"))
-    space: dict = {"__name__": name}
-    exec(compile(text, str(file), "exec"), space)
-    if "forward" not in space or "SHAPES" not in space or "backward" in space:
+    target = fresh(name, folder)
+    if "forward" not in space or not isinstance(space.get("SHAPES"), dict) or "backward" in space:
         raise ValueError(problem(f"{file} defines forward(xp, ...) and SHAPES, no backward", ", ".join(n for n in space if n[0] != "_") or "nothing",
                                  'add such as SHAPES = {"x": ("r", "n"), "gamma": ("n",)}'))
-    shapes, labels, saved = space["SHAPES"], space.get("LABELS", {}), tuple(space.get("SAVED", ()))
+    shapes, labels, saved = space["SHAPES"], space.get("LABELS", {}), space.get("SAVED", ())
     found = derive(space["forward"], space.get("WRT", tuple(x for x in shapes if x not in labels)), saved, shapes, labels)
-    target = Path(folder) / name
-    if target.exists():
-        raise ValueError(problem(f"{target} must not exist", "a file or folder of that name", "choose another place"))
     lengths = {x: tuple(map(size, shape)) for x, shape in shapes.items()} | found.outputs
-    files = {"page.py": _page(text, found, lengths), "declaration.py": _declaration(name, found, lengths, labels, saved)}
+    files = {"page.py": _page(text, found, lengths), "declaration.py": _declaration(name, found, lengths, labels, tuple(saved))}
     if not in_repo:
         files[f"test_{name}.py"] = TEST.format(name=name)
     with new_folder(target) as own:

@@ -4,7 +4,7 @@ Arithmetic of single entries is kept as a SymPy expression in which a symbol sta
 operation by itself. Equal work is the same array. What the page's own Python asks is answered by `decide`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from numbers import Number
 
 from sympy import Add, Expr, Integer, Mul, S, Symbol, exp, expand, log, sqrt, tanh
@@ -20,11 +20,11 @@ WRITTEN = 8  # digits of a number that is multiplied out with others; longer one
 STEPS = ("floor", "ceil", "round", "trunc", "sign")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Noted(LetteredArray):
     """An array: the operation, what it takes (expressions), its shape and kind; `formula` is what single entries are made by."""
 
-    xp: object = field(repr=False)
+    xp: object
     op: str
     takes: tuple
     lengths: tuple

@@ -13,7 +13,7 @@ from aclnn_viz.arrays.symbolic import Pieces, SymbolicArrays
 from aclnn_viz.errors import need, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.operator import Operator
-from aclnn_viz.proving import theorems
+from aclnn_viz.proving import kinks, theorems
 from aclnn_viz.proving.counterexample import Counterexample, search
 from aclnn_viz.proving.subjects import Subject, Traced, of_functions, of_operator
 from aclnn_viz.words.messages import message, tr
@@ -40,7 +40,7 @@ class Theorem:
     @cached_property
     def kinks(self) -> tuple[tuple[str, str], ...]:
         """Of each number at whose sign the output turns: whether its value at 0 is that of above or of below."""
-        return tuple(theorems.kinks(self.traced, self.output, self.by)) if self.holds else ()
+        return tuple(kinks.kinks(self.traced, self.output, self.by)) if self.holds else ()
 
     @cached_property
     def latex(self) -> str:
@@ -145,7 +145,7 @@ def _attempted(subject, held):
             if traced.xp.held and not theorems.independent(traced):
                 return None
             options = ", ".join([str(subject), *(f"{s} = {value}" for s, value in traced.equal.items())]).strip(", ")
-            problems = theorems.unsound(traced)
+            problems = theorems.unsound(traced) + [f"backward gives {out}, the gradient of no input" for out in traced.backward if out not in subject.gradient_of]
             missing = [out for out in subject.gradient_of if out not in traced.backward]
             for output, of in subject.gradient_of.items():
                 if problems or missing:
@@ -173,6 +173,13 @@ def _theorem(traced, output, of, options):
                 assumptions |= dict.fromkeys(theorems.assumptions(claim, answer))
             if not reason:
                 break
+        for found, *elsewhere in () if reason else kinks.turns(traced, output, of):
+            for d, zero, *sides in found:
+                right = kinks.beside(traced, of, d, zero, *sides, *elsewhere)
+                if right is None:
+                    assumptions[f"{d} is not 0"] = None
+                elif not right:
+                    reason = reason or f"{output} is {str(zero)[:80]} where {d} = 0, which is neither of its values beside nor between them"
     except (Refused, NotUnderstood) as error:
         return Theorem(output, of, options, False, refusal(error, _place(traced, output)), count, seconds=perf_counter() - start)
     assumed = () if reason else (*assumptions, *traced.xp.assumed, *theorems.granted(traced))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from inspect import signature
 from itertools import combinations
+from keyword import iskeyword
 from math import prod
 from types import FunctionType
 
@@ -13,7 +14,7 @@ import numpy as np
 from sympy import Integer, KroneckerDelta, S, Symbol
 
 from aclnn_viz.arrays.steps import Refused
-from aclnn_viz.arrays.symbolic import BOOL, INT, REAL, SymbolicArrays
+from aclnn_viz.arrays.symbolic import BOOL, INT, REAL, SymbolicArray, SymbolicArrays
 from aclnn_viz.errors import need, problem
 from aclnn_viz.operators.patterns import choices as patterns_of
 from aclnn_viz.operators.patterns import branch, chosen, formula, resolved, value
@@ -143,14 +144,21 @@ def of_functions(forward, backward, shapes, labels, wrt=None) -> list[Subject]:
 
     `labels` maps tensors of whole numbers to the length whose places these are. Of `wrt` backward gives the gradients, else of all.
     """
-    taken = [list(signature(f).parameters)[1:] for f in (forward, backward)]
+    try:
+        taken = [list(signature(f).parameters)[1:] for f in (forward, backward)]
+    except ValueError as error:  # of a class or a builtin
+        raise TypeError(problem("two functions have parameters", str(error), "pass such as def forward(xp, x, epsilon)")) from error
     missing = [name for name in {**shapes, **labels} if name not in taken[0] or name not in shapes]
     if missing:
         raise ValueError(problem("shapes names the tensors that forward takes", ", ".join(missing), f"choose among {', '.join(taken[0])}"))
     inputs = {name: (tuple(map(size, shape)), INT if name in labels else REAL) for name, shape in shapes.items()}
     attributes = {name: parameter(name) for name in taken[0] if name not in shapes} | fixed(forward)
-    probe = Traced(Subject("", forward, lambda xp: {}, (None, None), inputs, attributes, {}, {}, {}), lambda e: True).forward
-    need(probe, dict, "forward returns a dict of its outputs", 'return such as {"y": y}')
+    try:
+        probe = Traced(Subject("", forward, lambda xp: {}, (None, None), inputs, attributes, {}, {}, {}), lambda e: True).forward
+    except Exception as error:  # the page's own Python may fail in any way over arrays that are no numbers
+        raise ValueError(problem("forward does what is known of arrays of any size", f"{type(error).__name__}: {error}", "write it otherwise")) from error
+    for made in (need(probe, dict, "forward returns a dict of its outputs", 'return such as {"y": y}')).values():
+        need(made, SymbolicArray, "an output of forward is an array", "make it of the inputs")
     upstream = {f"d{y}": y for y in probe if f"d{y}" in taken[1]}
     saved = {y: y for y in probe if y in taken[1] and y not in taken[0]}
     unknown = [name for name in taken[1] if name not in {*taken[0], *upstream, *saved}]
@@ -172,7 +180,7 @@ def size(text):
     """A length: a number, a letter, or a formula of both such as 2*h."""
     if isinstance(text, int):
         return Integer(text)
-    if not re.fullmatch(r"[A-Za-z_]\w*( *[-+*] *\w+)*|\d+( *[-+*] *\w+)*", text):
+    if not isinstance(text, str) or any(map(iskeyword, re.findall(r"\w+", text))) or not re.fullmatch(r"[A-Za-z_]\w*( *[-+*] *\w+)*|\d+( *[-+*] *\w+)*", text):
         raise ValueError(problem("a length is a number, a letter or a formula of both", repr(text), 'write such as "n" or "2*n"'))
     return S(eval(text, {letter: Symbol(letter, integer=True, positive=True) for letter in re.findall(r"[A-Za-z_]\w*", text)}))
 

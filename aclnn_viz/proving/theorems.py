@@ -15,7 +15,6 @@ from derivations.prover.normal_form import normal_form
 from derivations.prover.proving import Answer, proves_equal
 from derivations.prover.ranges import Ranges, is_nonnegative
 
-TRIED = 2  # regions in which a kink is looked for beside the first
 ONE = Symbol("#1", real=True)
 MOVED = "broadcast", "permuted", "reshape", "part"  # what makes no new entries
 ARITHMETIC = "add", "sub", "mul", "truediv", "square"  # compares nothing
@@ -66,7 +65,7 @@ def claims(traced, output, of, naming):
     in which numbers compare. `naming` says what has a name that does not move with the entry.
     """
     leaf, made = traced.leaves[of], traced.backward[output] if output else traced.xp.zeros_like(traced.leaves[of])
-    for offsets, piece in _pieces(made):
+    for offsets, piece in pieces(made):
         axes = piece.axes
         literal = [k for k, axis in enumerate(axes) if len(axis) == 1 and axis[0].is_Integer]
         if piece is made and (len(axes) != leaf.ndim or not all(map(same_length, axes, leaf.axes))):
@@ -76,7 +75,7 @@ def claims(traced, output, of, naming):
                      for k, axis in enumerate(axes)]
             for k, place in zip(literal, places):
                 index[k] = (Integer(place),)
-            at = _moved(index, axes, offsets, leaf)
+            at = place_in(index, axes, offsets, leaf)
             yield from _paths(traced, output, of, piece, index, at, naming)
 
 
@@ -117,7 +116,7 @@ def _walked(traced, of, at, naming, claim):
 def _claim(traced, output, of, piece, index, at, path):
     with traced.xp.seen_by(path):
         right = path.settled(piece.at(piece.axes, tuple(index)))
-        loss = _loss(traced, of, path.entry, path)
+        loss = loss_of(traced, of, path.entry, path)
     ranges = {i: (S.Zero, n - 1) for axis, own in zip(index, piece.axes) for i, n in zip(axis, own) if not i.is_Integer}
     views = _views(traced.xp, of, [i for axis in at for i in axis])
     lines = tuple((line, known, slope) for line, (known, slope) in path.lines.items())
@@ -359,7 +358,7 @@ def _shape(axes):
     return "(" + ", ".join(str(Mul(*axis)) for axis in axes) + ")"
 
 
-def _pieces(made):
+def pieces(made):
     if not isinstance(made, Pieces):
         yield [S.Zero] * made.ndim, made
         return
@@ -369,7 +368,7 @@ def _pieces(made):
         before += Mul(*piece.axes[made.axis])
 
 
-def _moved(index, axes, offsets, whole):
+def place_in(index, axes, offsets, whole):
     """The index of a piece as one of the whole array that it is a piece of."""
     return tuple((flat(i, axis) + offset,) if own else () for i, axis, offset, own in zip(index, axes, offsets, whole.axes))
 
@@ -381,16 +380,16 @@ def _views(xp, of, at):
             yield xp.named(view, [*rest, expand(flat([at[k] for k in places], lengths))], "real")
 
 
-def _loss(traced, of, entry, path):
+def loss_of(traced, of, entry, path):
     """The sum of gradients times outputs, without the indices at which nothing depends on the entry."""
     terms = []
     for d, y in traced.subject.upstream.items():
         made, up = traced.forward[y], traced.leaves[d]
-        for offsets, piece in _pieces(made):
+        for offsets, piece in pieces(made):
             if piece is made and (piece.ndim != up.ndim or not all(map(same_length, piece.axes, up.axes))):
                 raise Refused(f"{d} has the shape {_shape(up.axes)}, {y} the shape {_shape(piece.axes)}")
             index = generic(piece.axes, "q")
-            at = _moved(index, piece.axes, offsets, up)
+            at = place_in(index, piece.axes, offsets, up)
             key = piece.key, entry, path.unmoved
             if key not in traced.places:
                 with traced.xp.seen_by(Probe(path)):
@@ -555,44 +554,3 @@ def granted(traced):
 
 def _never_zero(divisor):
     return is_total(1 / divisor.at(divisor.axes, generic(divisor.axes, "q")))
-
-
-def kinks(traced, output, of):
-    """(number, side) for each compared number that moves: at 0 the output is what it is above, below, or something else."""
-    leaf, made = traced.leaves[of], traced.backward[output]
-    known = {}
-    for offsets, piece in _pieces(made):
-        for places in product(*(range(int(axis[0])) if len(axis) == 1 and axis[0].is_Integer else (None,) for axis in piece.axes)):
-            index = [(Integer(place),) if place is not None else tuple(Symbol(f"i{k}_{m}" if m else f"i{k}", integer=True) for m in range(len(axis)))
-                     for k, (axis, place) in enumerate(zip(piece.axes, places))]
-            at = _moved(index, piece.axes, offsets, leaf)
-            entry, todo, tries = leaf.at(leaf.axes, at), [()], {}
-            while todo:
-                given = todo.pop()
-                right, path = _right(traced, of, entry, piece, index, given)
-                if path is None:
-                    continue
-                todo += [g for g, _ in path.others]
-                for k, d in enumerate(path.signs):
-                    side = path.taken[k]
-                    turned = plain(side * d)
-                    if tries.setdefault(turned, 0) > TRIED:
-                        continue
-                    tries[turned] += 1
-                    zero, above, below = (_right(traced, of, entry, piece, index, (*path.taken[:k], s))[0] for s in (0, 1, -1))
-                    if None in (above, below):  # it lies elsewhere
-                        continue
-                    tries[turned] = TRIED + 1
-                    if not zero == above == below:
-                        known[str(turned)] = "above" if zero == above else "below" if zero == below else str(zero)[:80]
-    return sorted(known.items())
-
-
-def _right(traced, of, entry, piece, index, given):
-    path = Path(of, entry, Still(traced, frozenset(traced.equal.items()), BY_VALUE), given, traced.known, dict(traced.equal))
-    path.loose = True
-    try:
-        with traced.xp.seen_by(path):
-            return path.settled(piece.at(piece.axes, tuple(index))), path
-    except (Impossible, OneOrMore):
-        return None, None

@@ -129,12 +129,21 @@ def test_a_forward_page_becomes_an_operator(tmp_path, capsys):
 
 @pytest.mark.parametrize("text, message", [
     (FORWARD, r"defines forward\(xp, ...\) and SHAPES, no backward: got forward; add such as SHAPES"),
-    ('SHAPES = {"x": ("n",)}\ndef forward(xp, x):\n    return {"y": xp.sort(x)}\n', r"xp.sort is not known \(line 3 of")])
+    ('SHAPES = {"x": ("n",)}\ndef forward(xp, x):\n    return {"y": xp.sort(x)}\n', r"xp.sort is not known \(line 3 of"),
+    ('SHAPES = {"x": ("n",)}\ndef forward(xp, x):\n    return {"a b": x}\n', r"returns a dict of its outputs: got dict {'a b': real\[n\]}; return"),
+    ("SHAPES = 3\n" + FORWARD, "defines forward.* got SHAPES, forward; add"), ("def forward(:", "mine.py must load .* got .*SyntaxError"),
+    ("import nowhere_there", "mine.py must load .* got ModuleNotFoundError"), ("# \udccb", "mine.py must load .* got UnicodeDecodeError")])
 def test_a_file_without_a_forward_page_makes_no_operator(tmp_path, text, message):
-    (tmp_path / "mine.py").write_text(text)
-    with pytest.raises(ValueError, match=message):
+    (tmp_path / "mine.py").write_text(text, "utf-8", "surrogateescape")
+    with pytest.raises((TypeError, ValueError), match=message):
         from_forward("", tmp_path / "mine.py", tmp_path / "to")
     assert not (tmp_path / "to").exists()
+
+
+def test_a_word_of_python_names_no_operator(tmp_path):
+    (tmp_path / "mine.py").write_text('SHAPES = {"x": ("n",)}\ndef forward(xp, x):\n    return {"y": x}\n')
+    with pytest.raises(ValueError, match="needs a name .*: got 'class'; choose"):
+        from_forward("class", tmp_path / "mine.py", tmp_path / "to")
 
 
 def test_each_step_has_a_name_and_a_formula():

@@ -75,6 +75,30 @@ def test_a_kink_says_which_side_it_takes():
     assert right.holds and other.holds and dict(right.kinks)["3 - self[i0]"] == "above" != dict(other.kinks)["3 - self[i0]"]
 
 
+RELU, RELU_AT = "xp.maximum(x, 0.0)", "xp.where(x > 0.0, dy, xp.where(x < 0.0, 0.0 * x, {} * dy))"
+
+
+@pytest.mark.parametrize("y, dx, right", [
+    ("x * x", "xp.where(x == 1.0, 5.0 * dy, 2.0 * x * dy)", False), ("x * x", "xp.where((x >= 1.0) & (x <= 1.0), dy, 2.0 * x * dy)", False),
+    ("x * x", "2.0 * x * dy + xp.where(x == 0.5, 1.0, 0.0)", False), ("x * x", "xp.where(x == xp.floor(x), dy, 2.0 * x * dy)", False),
+    ("x * x * x", "xp.where(x == dy, 0.0 * x, 3.0 * x * x * dy)", False), ("x * x", "xp.where(x == 0.0, 0.0 * x, 2.0 * x * dy)", True),
+    ("xp.abs(x)", "dy * xp.sign(x)", True),
+    ("xp.clip(x, -1.0, 3.0) * xp.clip(x, -1.0, 3.0)", "xp.where(x == -1.0, 6.0 * dy, xp.where((x > -1.0) & (x < 3.0), 2.0 * x * dy, 0.0 * x))", False),
+    ("xp.where(xp.abs(x) > 0.5, x, 0.0 * x)", "xp.where(xp.abs(x) > 0.5, dy, 0.0 * x)", True),
+    (RELU, RELU_AT.format(7.0), False), (RELU, RELU_AT.format(-1.0), False), (RELU, RELU_AT.format(0.5), True), (RELU, RELU_AT.format(1.0), True)])
+def test_a_value_where_numbers_are_equal_is_one_of_those_beside_or_between_them(y, dx, right):
+    result = av.prove((eval(f"lambda xp, x: {{'y': {y}}}"), eval(f"lambda xp, dy, x: {{'dx': {dx}}}")), shapes={"x": ("n",)})
+    assert result.holds == right and (right or " = 0, which is neither " in result.reason), result
+
+
+@pytest.mark.parametrize("y, dx, part", [
+    ("x * x", "xp.where(x * x == 1.0, dy, 2.0 * x * dy)", "x[i0]**2"),  # the place is not found
+    ("xp.where(xp.abs(x) > 0.0, x, 0.0 * x)", "xp.where(xp.abs(x) > 0.0, dy, 0.0 * x)", "x[i0]")])  # forward compares there, too
+def test_a_value_that_is_not_known_or_a_convention_is_said_to_be_open(y, dx, part):
+    result = av.prove((eval(f"lambda xp, x: {{'y': {y}}}"), eval(f"lambda xp, dy, x: {{'dx': {dx}}}")), shapes={"x": ("n",)})
+    assert result.holds and any(text.endswith("is not 0") and part in text for text in result.assumptions), result
+
+
 def soft(xp, x, s):
     z = xp.exp(x - xp.max(x, axis=-1, keepdims=True))
     return {"y": s * z / xp.sum(z, axis=-1, keepdims=True)}
@@ -112,6 +136,20 @@ def test_what_is_not_known_is_refused_with_its_line():
         av.prove((sorted_rows, back), shapes={"x": ("r", "n")})
     refused = av.prove((soft, lambda xp, dy: {"dx": xp.sort(dy)}), shapes={"x": ("r", "n")})
     assert not refused.holds and "xp.sort is not known (line" in refused.reason
+
+
+@pytest.mark.parametrize("forward, shape, part", [
+    (lambda xp, x: {"y": 1 // 0}, ("n",), "got ZeroDivisionError: "), (lambda xp, x: {"y": xp.isnan(x)}, ("n",), "got Refused: xp.isnan is not known; "),
+    (lambda xp, x: {"y": 1.0}, ("n",), "got 1.0; "), (int, ("n",), "got no signature "), (lambda xp, x: x, ("n",), r"got an array real\[n\]; "),
+    (lambda xp, x: {"y": x}, ("lambda",), "got 'lambda'; "), (lambda xp, x: {"y": x}, (1.5,), "got 1.5; ")])
+def test_a_forward_or_a_shape_that_cannot_be_used_is_refused_in_three_parts(forward, shape, part):
+    with pytest.raises((TypeError, ValueError), match=f".*: {part}"):
+        av.prove((forward, lambda xp, dy: {"dx": dy}), shapes={"x": shape})
+
+
+def test_a_gradient_of_no_input_is_not_passed_over():
+    result = av.prove((lambda xp, x: {"y": x}, lambda xp, dy: {"dx": dy, "dq": dy}), shapes={"x": ("n",)})
+    assert not result.holds and result.reason == "backward gives dq, the gradient of no input"
 
 
 def rows(xp, x, z, f0):

@@ -3,13 +3,16 @@
 import json
 import shutil
 import struct
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import aclnn_viz as av
 from aclnn_viz import cli
+from aclnn_viz.checking.scope import DEPTHS
 from aclnn_viz.tiles.compiling import CompileError
 from aclnn_viz.tiles.cpp import cpp
 from aclnn_viz.tiles.platforms import Platform
@@ -95,7 +98,8 @@ def test_a_project_that_cannot_run_says_why(name, before, after, kind, words, co
     (None, "", "", 0, ""), ("op_kernel/hardswish_grad.cpp", "data.totalLength", "data.totalLength - 1", 1, "never written"),
     ("op_kernel/hardswish_grad.cpp", "(7)", "(8)", 1, "never written")])
 @pytest.mark.sampled(1)
-def test_the_command_judges_a_project_as_an_operator(name, before, after, status, words, copy, capsys):
+def test_the_command_judges_a_project_as_an_operator(name, before, after, status, words, copy, capsys, monkeypatch):
+    monkeypatch.setitem(DEPTHS, "quick", replace(DEPTHS["quick"], seconds=600.0))  # a machine may be busy
     folder = FOLDER if name is None else copy(name, before, after)
     assert cli.main(["cpp", "check", str(folder), "--op", "hardswish", "--dtypes", "float32", "--depth", "quick"]) == status
     assert words in capsys.readouterr().out
@@ -120,7 +124,8 @@ def test_the_command_judges_a_file_and_a_project_on_files(tmp_path, capsys):
         assert status(place, "wrong", *more, "--json") == 1
         said = json.loads(capsys.readouterr().out)
         assert said["outputs"][0]["wrong"] == 1 and said["outputs"][0]["first"] == [2, 3] and not said["hazards"]
-    for more, words in ((("--op", "hardswish"), "pass one of the two"), (("--set", "n=160", "--set", "m=1"), "1 more than it takes")):
+    for more, words in ((("--op", "hardswish"), "pass one of the two"), (("--set", "n=160", "--set", "m=1"), "1 more than it takes"),
+                        (("--depth", "deep"), "--depth can be given with --op: got it with --golden; leave it out")):
         assert status(source, "right", *more) == 2 and words in capsys.readouterr().err
     assert cli.main(["cpp", "check", str(source), "--golden", f"{tmp_path}/dy.bin:float32:4x41"]) == 2
     assert "dy.bin holds 4x41 elements" in capsys.readouterr().err
@@ -179,3 +184,13 @@ def test_calls_that_only_cpp_has(call, meant, tmp_path):
         run = av.tiles.run(cpp(file)[name], x, y, x.size, schedule=schedule)
         assert run.hazards == ()
         np.testing.assert_allclose(y, np.asarray(meant(x.astype(np.float64)) if "ReduceM" not in call else meant(x), np.float32), rtol=2e-7)
+
+
+def test_options_that_do_not_count_with_an_operator_are_refused(capsys):
+    assert cli.main(["cpp", "check", str(FOLDER), "--op", "hardswish", "--schedule", "late", "--cores", "2"]) == 2
+    assert "--cores and --schedule can be given with --golden: got it with --op; leave it out" in capsys.readouterr().err
+
+
+def test_a_check_of_the_command_that_was_stopped_does_not_pass(monkeypatch):
+    monkeypatch.setattr("aclnn_viz.checking.check", lambda *_, **__: SimpleNamespace(passed=True, stopped=True))
+    assert cli.main(["cpp", "check", str(FOLDER), "--op", "hardswish"]) == 1

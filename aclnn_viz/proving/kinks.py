@@ -1,0 +1,115 @@
+"""What a backward pass returns where a compared number is 0: its equations hold beside that, and say nothing of it."""
+
+from itertools import chain, combinations_with_replacement, product
+
+from sympy import Integer, S, Symbol, cancel, expand
+
+from aclnn_viz.arrays.steps import TRUTHS, plain
+from aclnn_viz.proving.theorems import BY_VALUE, Impossible, OneOrMore, Path, Still, loss_of, pieces, place_in
+
+TRIED = 2  # regions in which a kink is looked for beside the first
+MOST = 5  # truths of a value at a kink that are tried as 0 and as 1
+
+
+def kinks(traced, output, of):
+    """(number, side) for each compared number that moves: at 0 the output is what it is above, below, or something else."""
+    return sorted({str(d): "above" if zero == above else "below" if zero == below else str(zero)[:80]
+                   for found, *_ in turns(traced, output, of) for d, zero, above, below in found}.items())
+
+
+def turns(traced, output, of):
+    """Yield for each place of the output (number, output at 0, above, below) of each compared number that moves, where these three are not one;
+
+    (output, what is above 0) of each region; and the entry.
+    """
+    leaf, made = traced.leaves[of], traced.backward[output]
+    for offsets, piece in pieces(made):
+        for places in product(*(range(int(axis[0])) if len(axis) == 1 and axis[0].is_Integer else (None,) for axis in piece.axes)):
+            index = [(Integer(place),) if place is not None else tuple(Symbol(f"i{k}_{m}" if m else f"i{k}", integer=True) for m in range(len(axis)))
+                     for k, (axis, place) in enumerate(zip(piece.axes, places))]
+            at = place_in(index, piece.axes, offsets, leaf)
+            entry, todo, tries, found, regions = leaf.at(leaf.axes, at), [()], {}, [], []
+            while todo:
+                given = todo.pop()
+                right, path = _right(traced, of, entry, piece, index, given)
+                if path is None:
+                    continue
+                todo += [g for g, _ in path.others]
+                regions.append((right, path.signs))
+                for k, d in enumerate(path.signs):
+                    turned = plain(path.taken[k] * d)
+                    if tries.setdefault(turned, 0) > TRIED:
+                        continue
+                    tries[turned] += 1
+                    zero, above, below = (_right(traced, of, entry, piece, index, (*path.taken[:k], s))[0] for s in (0, 1, -1))
+                    if None in (above, below):  # it lies elsewhere
+                        continue
+                    tries[turned] = TRIED + 1
+                    if not zero == above == below:
+                        found.append((turned, zero, above, below))
+            yield found, regions, entry
+
+
+def beside(traced, of, d, zero, above, below, regions, entry):
+    """Whether an output at d = 0 is one of those of the regions that meet there, or between two of them.
+
+    None where the entry there is not found, and where forward itself compares and these are one: what it returns there is a convention.
+    """
+    d = expand(d)
+    slope, rest = d.coeff(entry), d.coeff(entry, 0)
+    if zero is None or zero.has(S.NaN, S.ComplexInfinity) or zero in (above, below):
+        return True
+    if slope == 0 or slope.has(entry) or expand(slope * entry + rest - d) != 0:
+        return None
+    at = {entry: -rest / slope}
+    meeting = [value for value, signs in regions if not any(plain(e.xreplace(at)).is_negative for e in signs)]
+    here = [_each_way(e.xreplace(at)) for e in (zero, *meeting)]
+    if None in here:
+        return None
+    zeros, others = here[0], list(dict.fromkeys(chain(*here[1:])))
+    if all(any(_between(z, a, b) for a, b in combinations_with_replacement(others, 2)) for z in zeros):
+        return True
+    return None if len(others) == 1 and _is_compared(traced, of, d, entry) else False
+
+
+def _is_compared(traced, of, d, entry):
+    """Whether forward itself turns at d = 0."""
+    todo = [()]
+    while todo:
+        path = Path(of, entry, Still(traced, frozenset(traced.equal.items()), BY_VALUE), todo.pop(), traced.known, dict(traced.equal))
+        try:
+            with traced.xp.seen_by(path):
+                loss_of(traced, of, entry, path)
+        except (Impossible, OneOrMore):
+            continue
+        if any(expand(own - d) == 0 or expand(own + d) == 0 for own in path.signs):
+            return True
+        todo += [given for given, _ in path.others]
+    return False
+
+
+def _each_way(e):
+    """What an expression is as its truths are true or false; None for too many of them."""
+    found = [plain(e)]
+    for _ in range(MOST):
+        if not any(one.has(*TRUTHS) for one in found):
+            return found
+        found = [plain(new) for one in found for truth in sorted(one.atoms(*TRUTHS), key=str)[:1] or [one]
+                 for new in ((one,) if truth is one else (one.xreplace({truth: S.One}), one.xreplace({truth: S.Zero})))]
+    return None
+
+
+def _between(z, a, b):
+    part, span = plain(z - a), plain(b - a)
+    share = S.Zero if part == 0 else S.NaN if span == 0 else cancel(part / span)
+    return bool(share.is_Rational and 0 <= share <= 1)
+
+
+def _right(traced, of, entry, piece, index, given):
+    path = Path(of, entry, Still(traced, frozenset(traced.equal.items()), BY_VALUE), given, traced.known, dict(traced.equal))
+    path.loose = True
+    try:
+        with traced.xp.seen_by(path):
+            return path.settled(piece.at(piece.axes, tuple(index))), path
+    except (Impossible, OneOrMore):
+        return None, None
