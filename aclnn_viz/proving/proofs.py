@@ -145,7 +145,9 @@ def _attempted(subject, held):
             if traced.xp.held and not theorems.independent(traced):
                 return None
             options = ", ".join([str(subject), *(f"{s} = {value}" for s, value in traced.equal.items())]).strip(", ")
-            problems = theorems.unsound(traced) + [f"backward gives {out}, the gradient of no input" for out in traced.backward if out not in subject.gradient_of]
+            problems = theorems.unsound(traced)
+            if all(out == f"d{of}" for out, of in subject.gradient_of.items()):  # of two functions; options may leave gradients of an operator out
+                problems += [f"backward gives {out}, the gradient of no input" for out in traced.backward if out not in subject.gradient_of]
             missing = [out for out in subject.gradient_of if out not in traced.backward]
             for output, of in subject.gradient_of.items():
                 if problems or missing:
