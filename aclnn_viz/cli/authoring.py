@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from aclnn_viz.cli.checking import show
+from aclnn_viz.errors import place_of
 from aclnn_viz.operators import registry
 from aclnn_viz.words.messages import message, tr
 
@@ -61,7 +62,7 @@ def new(options) -> int:
     From a forward page the backward page is derived; the exit status is 1 where it is not proved. Its tests, run with pytest in the new folder, list what is left to fill in, and then judge what was filled in.
     """
     from aclnn_viz.operators.skeleton import gaps, new_operator
-    from aclnn_viz.storage.reading import need_text, read_file
+    from aclnn_viz.storage.reading import need_text
 
     home = registry.ROOT / "aclnn_viz" / "operators" if options.in_repo else options.to
     if options.forward:
@@ -70,7 +71,7 @@ def new(options) -> int:
         folder, found = from_forward(options.name, options.forward, home, options.in_repo)
         show(options, {"folder": str(folder), "gaps": [], "proof": found.proof.content()}, f"{folder}\n{found.proof}")
         return 0 if found.proof.holds else 1
-    text = read_file(need_text(Path(options.prototype or options.doc)), 1 << 20).decode("utf-8", "replace")  # in any encoding
+    text = need_text(place_of(options.prototype or options.doc), 1 << 20).read_text("utf-8", "replace")  # in any encoding
     folder = new_operator(options.name, text, home, options.in_repo)
     left = gaps(folder)
     show(options, {"folder": str(folder), "gaps": left}, "\n".join([tr(

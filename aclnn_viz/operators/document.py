@@ -106,8 +106,8 @@ def _codes(cells: list[list[str]], text: str) -> Iterator[tuple[str, str, str]]:
 
 def _plain(html: str) -> str:
     """Text without tags, comments and links, its items apart."""
-    text = re.sub(r"<!--.*?-->|\[([^][]*)\]\([^)]*\)", r"\1", re.sub(r"<li>|<br\s*/?>", "；", html), flags=re.DOTALL)
-    return " ".join(re.sub(r"<[^>]+>", "", text).split()).strip("； ")
+    text = re.sub(r"<!--(?:(?!<!--).)*?-->|\[([^][]*)\]\([^)]{0,500}\)", r"\1", re.sub(r"<li>|<br\s*/?>", "；", html), flags=re.DOTALL)
+    return " ".join(re.sub(r"<[^<>]+>", "", text).split()).strip("； ")
 
 
 def _row(name: str, role: str, cells: list[str], names: list[str]) -> Row:

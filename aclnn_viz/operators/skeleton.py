@@ -132,6 +132,7 @@ def new_operator(name: str, text: str, folder: str | Path, in_repo: bool = False
     >>> sorted(path.name for path in new_operator("softsign", text, tempfile.mkdtemp()).iterdir())
     ['declaration.py', 'page.py', 'test_softsign.py']
     """
+    text = text.replace("\0", " ")  # which no file of Python holds
     document = read(text) if re.search(r"^#+ ", text, re.MULTILINE) and "```" in text else None
     plain = _plain(document.prototype if document else text)
     declared = [one for each in PROTOTYPE.finditer(plain) for one in parse(f"{each[0]};")]
@@ -181,6 +182,8 @@ def _plain(text: str) -> str:
 def _words(name: str, snake: str, declared: Prototype, document: Document | None) -> dict[str, str]:
     """What the templates hold: by the document where there is one, else gaps."""
     parameters = [replace(p, name=f"{p.name}_", c_name=p.name) if iskeyword(p.name) else p for p in declared.parameters if p.role == "in"]
+    if len({"xp", *(p.name for p in parameters)}) <= len(parameters):
+        raise ValueError(problem("a prototype names each parameter once, and none xp", ", ".join(p.name for p in parameters), "rename one"))
     for p in parameters:
         if p.c_type.removeprefix("const ") not in KINDS:
             raise ValueError(problem(f"the type of {p.name} is one of {', '.join(KINDS)}", repr(p.c_type), "such operators cannot be declared"))

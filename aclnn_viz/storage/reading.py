@@ -58,10 +58,12 @@ def regular(path: Path, follow: bool = True) -> BinaryIO:
     return os.fdopen(handle, "rb")
 
 
-def need_text(path: Path) -> Path:
-    """Return the path of a regular file; ValueError for a folder, a pipe or a device, FileNotFoundError where none is."""
+def need_text(path: Path, most: int = 1 << 30) -> Path:
+    """Return the path of a regular file of at most so many bytes; ValueError for a folder, a pipe or a device, FileNotFoundError where none is."""
     try:
-        regular(path).close()
+        with regular(path) as file:
+            if (size := os.fstat(file.fileno()).st_size) > most:
+                raise TooLargeError(f"{path.name} with {size} bytes, where at most {most} are expected")
     except StoredError as error:
         raise ValueError(problem("a text is in a file", str(error), "name another file")) from None
     return path

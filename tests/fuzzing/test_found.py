@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,6 +25,7 @@ from aclnn_viz.devices.whole import build
 from aclnn_viz.explorers.state import read_state
 from aclnn_viz.operators import operators, registry
 from aclnn_viz.operators.checked import check
+from aclnn_viz.operators.document import read
 from aclnn_viz.operators.prototype import parse
 from aclnn_viz.operators.skeleton import new_operator
 from aclnn_viz.storage.dumps import read_dumps, tensors as described_in
@@ -65,6 +67,8 @@ def on_file(name, rtol=1e-3, cores=None):
 
 REFUSED = {
     "outputs alone": (new("mine", ("输入", "输出")), ValueError, "a backward operator takes a tensor"),
+    "a parameter twice": (new("mine", ("*self,", "*gradOutput,")), ValueError, "a prototype names each parameter once"),
+    "a parameter named xp": (new("mine", ("*self,", "*xp,")), ValueError, "a prototype names each parameter once, and none xp"),
     "a word of Python as a name": (new("import", ("", "")), ValueError, "an operator needs a name"),
     "a name that no file can have": (new(LONG, ("", "")), ValueError, "an operator needs a name of at most 100 letters"),
     "a folder by its dot": (lambda folder: new_file(".", True, lambda old: bool(old.read_bytes())).__enter__(), FileExistsError, "this result is a file"),
@@ -130,6 +134,19 @@ def test_half_a_character_in_a_document_is_replaced(tmp_path):
     assert "// ?" in (made / "sample.cpp").read_text("utf-8")
 
 
+def test_no_character_of_a_document_spoils_the_file_of_python(tmp_path):
+    made = new_operator("mine", DOCUMENT.replace("梯度。", "\0"), tmp_path)
+    compile((made / "declaration.py").read_text("utf-8"), "declaration.py", "exec")
+
+
+@pytest.mark.parametrize("text", ["<", "<!--", "[x]("])
+def test_a_document_of_marks_that_nothing_closes_is_read_to_its_end(text):
+    def read_it():
+        resource.setrlimit(resource.RLIMIT_CPU, (100, 100))  # of hours that each mark times each other would take
+        return len(read(DOCUMENT.replace("梯度。", text * 200_000)).rows)
+    assert in_child(read_it) == 6
+
+
 def test_an_extreme_of_any_size_is_compared(tmp_path):
     (written := Written(tmp_path / "dump")).silu(0)
     described = written.data["Functional.silu.0.forward"]["output"][0] if written.data["Functional.silu.0.forward"]["output"] else \
@@ -159,7 +176,9 @@ def test_a_pipe_is_no_source(tmp_path, capsys):
     for call in (lambda: av.tiles.cpp(pipe), lambda: build([pipe])):
         with pytest.raises(ValueError, match="a text is in a file: got pipe.cpp, which is no regular file; name another"):
             call()
-    assert main(["new", "--doc", str(pipe)]) == 2 and "got pipe.cpp, which is no regular file; " in capsys.readouterr().err
+    (tmp_path / "large").write_bytes(bytes(1 + (1 << 20)))
+    for name, said in ((pipe, "got pipe.cpp, which is no regular file; "), (tmp_path / "large", "got large with 1048577 bytes, "), ("a\0b", "a place is a path: got ")):
+        assert main(["new", "--doc", str(name)]) == 2 and said in capsys.readouterr().err
 
 
 def test_no_core_is_no_number_of_cores(tmp_path):
