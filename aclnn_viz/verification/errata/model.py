@@ -70,7 +70,7 @@ class Lemma:
         claim, denied = kept(theorem.text), kept(mutant.name)
         return Evidence(proved and refused, (
             message("proved: {claim}", claim=claim) if proved else message("NOT PROVED: {claim}", claim=claim),
-            message("  and not: {claim}", claim=denied) if refused else message("  PROVED, but false: {claim}", claim=denied)))
+            message("  not proved, as it should be: {claim}", claim=denied) if refused else message("  PROVED, but false: {claim}", claim=denied)))
 
     def theorem(self):
         from derivations import theorems
