@@ -71,6 +71,8 @@ def wrapped(text: str, width: int, first: str = "", later: str = "") -> list[str
 
     >>> wrapped("one two three", 8), wrapped("梯度的 slope，等于", 8)
     (['one two', 'three'], ['梯度的', 'slope，', '等于'])
+    >>> wrapped("  one two", 20), wrapped("  梯度", 20)
+    (['  one two'], ['  梯度'])
     """
     if not WIDE.search(text):
         return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=later)
@@ -79,6 +81,6 @@ def wrapped(text: str, width: int, first: str = "", later: str = "") -> list[str
         if begun and columns(lines[-1] + piece) > width:
             lines.append(later + piece.lstrip())
         else:
-            lines[-1] += piece if begun else piece.lstrip()
+            lines[-1] += piece
             begun = True
     return lines

@@ -16,7 +16,7 @@ from aclnn_viz.operators.contract import Call, TensorDescriptor, contiguous_stri
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.products import A2, product_of, version_of
 from aclnn_viz.tables import wrapped
-from aclnn_viz.words.messages import language_here, tr
+from aclnn_viz.words.messages import language_here, ntr, tr
 
 LONGEST = 1_000_000  # characters of a log
 # A number of six digits is a code beside such a word, or alone: a log holds process ids and sizes of six digits, too.
@@ -59,7 +59,7 @@ class Why:
         if self.repeated:
             found.append(tr("the call, repeated on the emulated contract (not on a device): {answer}", answer=self.repeated))
         if self.unknown:
-            found.append(tr("unknown: {n} lines, the first: {line}", n=len(self.unknown), line=printable(self.unknown[0][:200])))
+            found.append(ntr("unknown: {n} line: {line}", "unknown: {n} lines, the first: {line}", len(self.unknown), line=printable(self.unknown[0][:200])))
         return "\n".join(line for text in found for line in wrapped(text, 110, "", "    "))
 
     __repr__ = __str__

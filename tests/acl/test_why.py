@@ -2,12 +2,14 @@
 
 import io
 import json
+import re
 
 import pytest
 
 import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.acl.why import LONGEST, _known
+from aclnn_viz.words.messages import in_language, tr
 from together import in_one
 
 DATE = "[ERROR] 2026-03-02-10:11:12 (PID:161002, Device:0, RankID:-1)"
@@ -105,6 +107,8 @@ def test_an_unknown_product_or_version_is_refused_also_where_no_call_is_repeated
 def test_a_call_of_which_a_tensor_is_missing_is_not_repeated_and_the_conditions_of_the_code_are_named():
     found = av.why(call().replace("rstd", "r"))
     assert found.repeated == "" and "the data types are no supported combination" in found.conditions
+    with in_language("zh"):
+        assert not re.search("[a-z]{3,} [a-z]{2,}", "".join(map(tr, found.conditions))) and "\n  该错误码" in str(found)
 
 
 def test_every_entry_has_both_languages_and_sources():

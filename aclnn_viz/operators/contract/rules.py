@@ -45,7 +45,7 @@ def extent(tensor: TensorDescriptor, axis: int) -> int | None:
 def null_pointers(names: tuple[str, ...], source: str) -> tuple[Check, ...]:
     """Refuse null pointers one after the other."""
     return tuple(Check(f"{name} null", lambda call, name=name: call[name] is None, ACLNN_ERR_PARAM_NULLPTR,
-                       f"{name} is a null pointer", source) for name in names)
+                       message("{name} is a null pointer", name=name), source) for name in names)
 
 
 def out_pointers(source: str) -> tuple[Check, Check]:
@@ -84,18 +84,20 @@ def mask_entries(operator: Operator, name: str, source: str) -> Check:
 
 def same_dtype(name: str, other: str, source: str) -> Check:
     return Check(f"{name} dtype as {other}", lambda call: call[name].dtype != call[other].dtype,
-                 ACLNN_ERR_PARAM_INVALID, f"{name} must have the data type of {other}", source, (name, other))
+                 ACLNN_ERR_PARAM_INVALID, message("{name} must have the data type of {other}", name=name, other=other), source,
+                 (name, other))
 
 
 def same_shape(name: str, other: str, source: str) -> Check:
     return Check(f"{name} shape as {other}", lambda call: call[name].shape != call[other].shape,
-                 ACLNN_ERR_PARAM_INVALID, f"{name} must have the shape of {other}", source, (name, other))
+                 ACLNN_ERR_PARAM_INVALID, message("{name} must have the shape of {other}", name=name, other=other), source,
+                 (name, other))
 
 
 def rank_in(name: str, low: int, high: int, source: str, status: int = ACLNN_ERR_PARAM_INVALID, **scope) -> Check:
-    wanted = f"{low}" if low == high else f"{low} to {high}"
+    wanted = f"{low}" if low == high else message("{low} to {high}", low=low, high=high)
     return Check(f"{name} rank", lambda call: not low <= call[name].rank <= high, status,
-                 f"{name} must have {wanted} axes", source, (name,), **scope)
+                 message("{name} must have {wanted} axes", name=name, wanted=wanted), source, (name,), **scope)
 
 
 def same_extent(name: str, axis: int, other: str, other_axis: int, source: str,
@@ -136,9 +138,9 @@ def _generated_steps(parameters: tuple[Parameter, ...], rows: tuple[DtypeRow, ..
         Check("product", no_product, ACLNN_ERR_INNER_FIND_KERNEL_ERROR, message("no kernel found for this product"), GENERATED,
               until=first, inferred=True),
         Check("format", lambda call: any(call[name].format not in accepted for name in required),
-              ACLNN_ERR_PARAM_INVALID, "a tensor has a format that is not accepted as ND", GENERATED, required),
+              ACLNN_ERR_PARAM_INVALID, message("a tensor has a format that is not accepted as ND"), GENERATED, required),
         Check("dtypes", lambda call: not any(row.matches(call, required) for row in rows), ACLNN_ERR_PARAM_INVALID,
-              "the data types are no supported combination", GENERATED, required),
+              message("the data types are no supported combination"), GENERATED, required),
         EarlySuccess("all outputs empty", lambda call: all(call[name].size == 0 for name in outputs), GENERATED),
         *tiling,
     )
@@ -253,7 +255,7 @@ def plain_contract(op: Operator) -> Contract:
             *null_pointers(tuple(p.name for p in parameters if p.c_type.endswith("*") and p.kind != "tensor"
                                  and not p.name.endswith("Optional")), source),
             *(Check(f"{name} null", lambda call, name=name: call[name] is None and op.asks_for(name, call.arguments), 161001,
-                    f"{name} is a null pointer", source) for name in op.outputs),
+                    message("{name} is a null pointer", name=name), source) for name in op.outputs),
             Check("product", lambda call: not any(row.applies(call) for row in rows), ACLNN_ERR_PARAM_INVALID,
                   message("the operator does not support this product"), source),
             Check("data types", lambda call: not any(row.matches(call, (op.like,)) for row in rows),
