@@ -73,6 +73,7 @@ def test_a_file_that_does_not_load(tmp_path, capsys, kernel):
 @pytest.mark.parametrize("arguments,complaint", [
     (["check", "hardswish", "k.py"], "named as FILE.py:FUNCTION.* got 'k.py'; name the function as well"),
     (["check", "hardswish", "nowhere.py:f"], "no file nowhere.py; mend the name"),
+    (["check", "hardswish", "lib.so:f"], "got 'lib.so:f'; say how .* --signature, with its prototype"),
     (["check", "hardswish", "--read", "/dev/null"], "holds cases.json"),
     (["museum", "nowhere"], "of the museum: got 'nowhere'; call it without a name"),
     (["tolerance", "layer_norm", "--shape", "260000,260000"], "memory of this machine: got .*; ask for less"),

@@ -115,7 +115,8 @@ class Evidence:
             self.first_failure = time.monotonic() - self.start + self.earlier
 
     def blame(self, fault: str, one: Ready | Prepared, trace: str = "") -> None:
-        if fault:
+        again = trace and any(place == trace and known.partition(":")[0] == fault.partition(":")[0] for known, place in self.traces.items())
+        if fault and not again:  # the same kind of error of one line is said once: its words differ with the shapes
             self.misbehaviour.setdefault(fault, str(one.recipe))
             self.traces.setdefault(fault, trace)
 

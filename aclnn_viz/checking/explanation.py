@@ -36,6 +36,7 @@ TRIED = 50  # mixed cases at most: an operator does not take all of them
 SHOWN = 6  # equal candidates
 FORGOTTEN = ("one", "zero", "factors")  # of which two are tried at once in a page that is written out
 EXCEPT = message("not with {case}")
+NO_FAULT = message("none of the known faults")
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def as_candidate(op, fault: Fault) -> Candidate:
 
 def _unknown(failing) -> Diagnosis:
     alike = resemblance([(one.prepared, one.outputs, {miss.output for miss in one.misses}) for one in failing[:SMALLEST]])
-    return Diagnosis(None, False, linked("{some}; {more}", [message("none of the known faults"), *alike]))
+    return Diagnosis(None, False, linked("{some}; {more}", [NO_FAULT, *alike]))
 
 
 def law_of(seen: Sequence[CaseRun], right: Sequence[Traits], fresh: Sequence[CaseRun]) -> tuple[Condition | None, bool]:

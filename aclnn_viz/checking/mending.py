@@ -51,6 +51,7 @@ RATES = (0.5, 2.0, -1.0)
 LAST = ("inserted", "name", "multiplied")  # kinds of edits that are tried last, in this order, as there are many of each
 EQUAL, SOME, FEW = 4, 6, 3
 MEMORY = 2**30  # bytes that edited kernels may allocate beyond what the process has
+WORDS = re.compile(r"\w+|\S")
 IDLE, LONGER = re.compile(r"[+-] 0(?:\.0)?\b|[*/] 1(?:\.0)?\b"), 9
 
 
@@ -254,6 +255,12 @@ class Mend:
         idle = len(IDLE.findall(self.after)) - len(IDLE.findall(self.before))
         return distance(self.before, self.after) + LONGER * max(idle, 0)
 
+    @property
+    def leaves_out(self) -> bool:
+        """Whether nothing new stands in the line."""
+        before = iter(WORDS.findall(self.before))
+        return all(word in before for word in WORDS.findall(self.after))
+
     def right(self, one: CaseRun) -> bool:
         """Whether the mended kernel is right on the case of a run."""
         return _right(self.kernel, one)
@@ -359,7 +366,7 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
             found.append(one)
         for output in wrong - left:
             partly[output].append((one, change, statement))
-    for first in sorted(found, key=lambda one: one.size):
+    for first in sorted(found, key=lambda one: (1 if one.leaves_out else one.size, len(one.after))):
         if all(map(first.right, (*again * quick, *fresh()))):
             others = dict.fromkeys(one.after for one in found if one.after != first.after)
             return replace(first, equal=tuple(others)[:EQUAL], cases=len(again) + len(fresh()))
@@ -429,6 +436,9 @@ def _others(node: ast.expr, factors: tuple[ast.expr, ...], parent: ast.AST) -> I
                 yield "operator", ast.BinOp(left, ast.FloorDiv() if isinstance(node.op, ast.Div) else ast.Mult(), right)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             yield "operator", operand
+        case ast.IfExp(body=body, orelse=orelse):
+            yield "side", body
+            yield "side", orelse
         case ast.Constant(value=bool()):
             yield from (("inserted", factor) for factor in factors if isinstance(factor, ast.Name))
         case ast.Constant(value=int(value) | float(value)):

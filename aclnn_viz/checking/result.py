@@ -15,7 +15,7 @@ from aclnn_viz.checking.case_run import CaseRun, cheapest_first
 from aclnn_viz.checking.conditions import Traits, common
 from aclnn_viz.checking.counterexample import Counterexample
 from aclnn_viz.checking.evidence import Evidence, KernelUnderTest
-from aclnn_viz.checking.explanation import Diagnosis, Explanation, diagnose, explain, fresh_runs, law_of, of_fault
+from aclnn_viz.checking.explanation import NO_FAULT, Diagnosis, Explanation, diagnose, explain, fresh_runs, law_of, of_fault
 from aclnn_viz.checking.judge import once_per_case
 from aclnn_viz.checking.mending import mend
 from aclnn_viz.checking.scope import DEPTHS, Depth, Scope
@@ -120,7 +120,8 @@ class CheckResult:
         lines += [tr(self.cause)] * bool(self.explanation and self.cause != self.diagnosis.text)  # which has a line of its own below
         lines += map(tr, self.notes)
         lines += [tr(self.unrun)] * self.stopped
-        lines += ["", tr("diagnosis: {text}", text=self.diagnosis)] * (self.diagnosis is not None)
+        lines += ["", tr("diagnosis: {text}", text=self.diagnosis)] * (self.diagnosis is not None and not (
+            self.explanation and self.diagnosis.text == NO_FAULT))  # an explanation says more
         if self.explanation and (not self.diagnosis.name or self.explanation.yours) and self.explanation.text != self.diagnosis.text:
             lines += ["", tr("explanation: {text}", text=tr(str(self.explanation if not self.diagnosis.name else self.explanation.yours)))]
         lines += ["", tr("smallest counterexample: {text}", text=self.counterexample), ""] * (self.counterexample is not None)

@@ -90,6 +90,8 @@ def load_kernel(name: str, op=None) -> Callable:
         raise _misnamed(repr(name), "name the function as well")
     if Path(place).suffix in (".py", *SOURCES) and not Path(place).is_file():
         raise _misnamed(f"{name!r}: no file {place}", "mend the name")
+    if Path(place).suffix == ".so":
+        raise _misnamed(repr(name), "say how a function of a library is called: signature=, or --signature, with its prototype in C")
     if Path(place).suffix in SOURCES:
         source = cpp(place)
         if function not in source.names:

@@ -340,7 +340,7 @@ def _values(output: str, masks: list[tuple[CaseRun, np.ndarray]]) -> Iterator[st
 
 
 def _precision(output: str, failing: list[CaseRun]) -> str:
-    """How many bits of an output are right, where these are as many as 16-bit formats have, with errors of both signs."""
+    """How large the errors of an output are, where they are as large as those of 16-bit formats, and of both signs."""
     worst, signs = [], []
     for one in failing:
         truth = one.prepared.expected[output].truth.astype(np.float64)
@@ -354,8 +354,8 @@ def _precision(output: str, failing: list[CaseRun]) -> str:
             signs.append(np.mean(np.sign(error * truth)))
     if not worst or min(worst) < BITS[0] or max(worst) > 24 or abs(np.mean(signs)) > 0.5:
         return ""
-    return message("{output} is right to {bits} bits at least, with errors of both signs: a step or a sum in 16 bits may be the "
-                   "reason (float16 keeps 11, bfloat16 8)", output=output, bits=f"{min(worst):.0f}")
+    return message("no error of {output} is above 2^-{bits} of its largest element, and they have both signs: a step or a sum in 16 bits "
+                   "may be the reason (float16 keeps 11 bits, bfloat16 8)", output=output, bits=f"{min(worst):.0f}")
 
 
 def _of_lengths(op, failing: Sequence[CaseRun], tested: KernelUnderTest, seed: int, budget: Budget) -> Iterator[str]:

@@ -53,6 +53,11 @@ def test_of_a_kernel_that_cannot_be_called_so_the_keywords_are_named():
     assert "raises TypeError" in str(check("hardswish", inside, depth="quick"))
 
 
+def test_an_error_of_one_line_is_said_once_whatever_its_shapes():
+    said = str(check("rms_norm", lambda dy, x, rstd, gamma: (x[..., :1, None] * dy.T[None] + np.ones(x.size + 1), None)))
+    assert said.count("the kernel raises ValueError") == 1
+
+
 def test_what_is_not_supported_is_reported_by_several_attributes_and_how_to_leave_it_out():
     def kernel(**inputs):
         if inputs["interpolationMode"] or inputs["paddingMode"]:
