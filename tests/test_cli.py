@@ -72,8 +72,10 @@ def test_errata_are_listed_and_reproduce(capsys, monkeypatch):
     status, printed, _ = called(capsys, "errata", "--json")
     content = json.loads(printed)
     assert status == 0 and content["passed"] and len(content["errata"]) == len(some) > 2
-    status, printed, _ = called(capsys, "errata")
+    status, printed, _ = called(capsys, "errata", "aclnnGroupNormSwishGrad")
     assert status == 0 and "1/n" in printed
+    status, printed, _ = called(capsys, "errata", "hardswish")  # of which there is none among these
+    assert status == 0 and "errata: 0" in printed
 
 
 def test_a_claim_that_does_not_reproduce_sets_the_status(capsys, monkeypatch):
