@@ -86,8 +86,8 @@ class Counterexample:
 def _text(array: np.ndarray) -> str:
     if array.size > PRINTED:
         return tr("array of shape {shape}", shape=array.shape)
-    return f"{np.array2string(_wide(array), precision=9, separator=', ', max_line_width=10**6).replace(chr(10), '')}" \
-           f" ({array.dtype})"
+    numbers = re.sub(r"\n\s*", " ", np.array2string(_wide(array), precision=9, separator=", ", max_line_width=10**6))
+    return f"{numbers} ({array.dtype})"
 
 
 def _literal(value) -> str:

@@ -70,6 +70,10 @@ def test_shrinking_names_no_parameter_of_an_operator():
     assert [name for name in sorted(names) if re.search(rf'["\']{name}[_"\']', source)] == []
 
 
+def test_arrays_of_many_axes_are_printed_without_runs_of_blanks():
+    assert counterexample._text(np.ones((1, 2, 1, 1), np.float32)) == "[[[[1.]], [[1.]]]] (float32)"
+
+
 def test_the_format_is_named():
     result = check("hardswish", fault("hardswish", "computed in 16 bits"))
     assert {line.split(":")[0] for line in result.conditions} >= {"dtype='float16'", "dtype='bfloat16'"}

@@ -88,7 +88,7 @@ def headline(data: Data) -> list[str]:
            "query max, sum and D; P is computed again.", all=kinds.size, hidden=int((kinds == 0).sum()), cut=int((kinds == 1).sum()),
            whole=int((kinds == 2).sum())),
         tr("Tiles after the first with a larger maximum, by which the sum so far is rescaled: {n}.", n=written(grew, ".0f")),
-        tr("Computed by {who}; from the truth: dqOut {dq}, dkOut {dk}, dvOut {dv}.", who=tr(data.computed_by),
+        tr("Computed by {who}; largest distance from the truth: dqOut {dq}, dkOut {dk}, dvOut {dv}.", who=tr(data.computed_by),
            **dict(zip(("dq", "dk", "dv"), map(number, data.errors)))),
     ]
 

@@ -127,7 +127,7 @@ def headline(data: Data) -> list[str]:
         tr("Relative error of {output} for sums of {n} terms in {dtype}: sequential {sequential}, tiled {tiled}, pairwise "
            "{pairwise}.", output=data.state.output, n=count(data.lengths[-1]), dtype=data.state.accumulate,
            sequential=sequential, tiled=tiled, pairwise=pairwise),
-        tr("Computed by {who}; from the truth: dxOut {dx}, dgammaOut {dgamma}.", who=tr(data.computed_by),
+        tr("Computed by {who}; largest distance from the truth: dxOut {dx}, dgammaOut {dgamma}.", who=tr(data.computed_by),
            dx=number(data.errors[0]), dgamma=number(data.errors[1])),
     ]
 

@@ -95,4 +95,4 @@ def _printed(op, entry, known):
     return Printed(
         f"{of} = {shown(point[of])}", lambda: value(entry["formula"]) if "formula" in entry else np.full(point[of].shape, np.nan),
         lambda: value(entry["right"]) if "right" in entry else op.truth(**given)[output],
-        lambda: gradient(lambda x: float(np.sum(inputs[up] * forward(**{of: x})[result])), point[of]), message("difference"), 1e-7)
+        lambda: gradient(lambda x: float(np.sum(inputs[up] * forward(**{of: x})[result])), point[of]), message("by differences of the forward pass"), 1e-7)
