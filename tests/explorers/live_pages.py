@@ -20,10 +20,9 @@ SCRIPT
 writeFileSync("said.json", JSON.stringify(JSON.parse(readFileSync("states.json")).map((values) => {
   const { panels, headline, arrays, values: taken } = pictureOf(shown, values, "en", BEFORE ?? values);
   const numbers = ({ data, shape }) => ({ data: Array.from(data, String), shape });
-  for (const { marks } of panels) {
-    for (const mark of marks) for (const [field, name] of Object.entries(mark)) if (arrays[name]) mark[field] = numbers(arrays[name]);
-  }
-  return { panels, headline, values: taken };
+  const drawn = (mark) => Object.fromEntries(
+    Object.entries(mark).map(([field, name]) => [field, arrays[name] ? numbers(arrays[name]) : name]));
+  return { panels: panels.map((panel) => ({ ...panel, marks: panel.marks.map(drawn) })), headline, values: taken };
 })));
 """
 

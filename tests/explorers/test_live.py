@@ -1,6 +1,8 @@
 """Pages without Python: steps that are traced have NumPy's bits, saved explorers show what those of Python show, links open states."""
 
+import json
 import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -79,6 +81,29 @@ def test_powers_are_those_of_c_but_for_few_in_the_last_place(tmp_path):
     (found,) = computed({"power": (xp, 10.0 ** xp.input("x", exponents), {"x": exponents})}, tmp_path).values()
     wanted = np.array([10.0**x for x in exponents.tolist()])
     assert (found != wanted).sum() <= 4 and (np.abs(found - wanted) <= np.spacing(wanted)).all()
+
+
+@NODE
+def test_a_step_is_taken_again_where_what_it_takes_has_changed_alone(tmp_path):
+    xp = TracedArrays({})
+    x, y, scale = xp.input("x", ODD), xp.input("y", ODD), xp.input("scale", 1.0)
+    one = xp.script({"near": xp.log1p(x) * scale + y, "far": xp.sum(xp.reshape(xp.log1p(x)[:12], (3, 4)), axis=0) / scale})
+    (tmp_path / "run.mjs").write_text((live.FRONT / "steps.js").read_text("utf-8") + f"""
+const one = {one}, log1p = Math.log1p, numbers = (k) => Float64Array.from({{ length: {ODD.size} }}, (_, j) => j * j - k / 7);
+const [x, other, y] = [numbers(1), numbers(2), numbers(3)];
+const text = (found) => [...found.near, ...found.far].map((value) => (Object.is(value, -0) ? "-0" : `${{value}}`)).join();
+let count = 0;
+Math.log1p = (value) => {{ count += 1; return log1p(value); }};
+const states = [[x, y, 1], [x, y, 1], [x, y, -1], [other, y, -1], [x, other, -1],
+  [other, other, 0], [other, other, -0], [x, y, NaN]];
+const counts = states.map(([x, y, scale]) => {{
+  count = 0;
+  const kept = text(S.run(one, {{ x, y, scale }})), taken = count;
+  return text(one({{ x, y, scale }})) === kept ? taken : "another number";
+}});
+console.log(JSON.stringify(counts));""", "utf-8")
+    said = subprocess.run(["node", "run.mjs"], cwd=tmp_path, check=True, timeout=60, capture_output=True).stdout
+    assert json.loads(said) == [ODD.size, 0, 0, ODD.size, ODD.size, ODD.size, 0, ODD.size]
 
 
 @NODE

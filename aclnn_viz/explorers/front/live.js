@@ -47,14 +47,34 @@ function filled(part, found) {
   return Object.fromEntries(Object.entries(part).map(([name, one]) => [name, filled(one, found)]));
 }
 
+// The names of the numbers in a description.
+function namesIn(part, names = new Set()) {
+  if (part === null || typeof part !== "object") return names;
+  if ("$" in part) names.add(part.$);
+  else for (const one of Object.values(part)) namesIn(one, names);
+  return names;
+}
+
+// A part of the pool with its numbers in place: that of the picture before, where they are the same.
+function placed(page, k, found) {
+  const part = page.parts[k] ??= { names: [...namesIn(page.pool[k])] };
+  const numbers = part.names.map((name) => found[name]);
+  const same = part.call === page.calls - 1 && numbers.every((one, j) => Object.is(one, part.numbers[j]));
+  if (!("made" in part) || numbers.length && !same) part.made = filled(page.pool[k], found);
+  [part.call, part.numbers] = [page.calls, numbers];
+  return part.made;
+}
+
 // The ends and ticks of axes, as pictures/panels.py finds them.
 function reachOf({ marks }, axis, arrays) {
   let [low, high] = [Infinity, -Infinity];
   const positive = { low: Infinity, high: -Infinity };
   const take = (value) => {
     if (!Number.isFinite(value)) return;
-    [low, high] = [Math.min(low, value), Math.max(high, value)];
-    if (value > 0) Object.assign(positive, { low: Math.min(positive.low, value), high: Math.max(positive.high, value) });
+    if (value < low) low = value;
+    if (value > high) high = value;
+    if (value > 0 && value < positive.low) positive.low = value;
+    if (value > 0 && value > positive.high) positive.high = value;
   };
   for (const mark of marks) {
     if (mark.mark === "Heat" || mark.mark === "Image") {
@@ -143,18 +163,23 @@ function pictureOf(page, asked, language, before = asked) {
   const [variant, values] = heldNear(page, asked, before), given = { ...values }, arrays = Object.create(page.drawn);
   if (variant.dragged) {
     const [field, rows, columns] = variant.dragged;
-    given[field] = new Float64Array(2 * rows * columns).fill(NaN);
-    for (const [row, column, x, y] of values[field]) given[field].set([x, y], 2 * (row * columns + column));
+    const text = JSON.stringify([variant.dragged, values[field]]);
+    if (page.points?.text !== text) {
+      page.points = { text, places: new Float64Array(2 * rows * columns).fill(NaN) };
+      for (const [row, column, x, y] of values[field]) page.points.places.set([x, y], 2 * (row * columns + column));
+    }
+    given[field] = page.points.places;
   }
-  const found = page.functions[variant.compute](given), { panels, headline } = variant.pictures[language];
+  const found = S.run(page.functions[variant.compute], given), { panels, headline } = variant.pictures[language];
+  page.calls += 1;
   for (const [name, shape] of Object.entries(variant.shapes)) {
     arrays[name] = { data: typeof found[name] === "object" ? found[name] : [found[name]], shape };
   }
   const drawn = panels.map((k) => {
-    const panel = filled(page.pool[k], found);
-    return withAxes({ ...panel, marks: panel.marks.map((mark) => filled(page.pool[mark], found)) }, arrays);
+    const panel = placed(page, k, found);
+    return withAxes({ ...panel, marks: panel.marks.map((mark) => placed(page, mark, found)) }, arrays);
   });
-  return { values, panels: drawn, arrays, headline: headline.map((k) => filled(page.pool[k], found)).filter(Boolean) };
+  return { values, panels: drawn, arrays, headline: headline.map((k) => placed(page, k, found)).filter(Boolean) };
 }
 
 // Arrays that marks name, in one buffer of float32, as the kernel sends them.
@@ -232,7 +257,7 @@ function opened(page) {
   const each = (lists, make) => Object.fromEntries(Object.entries(lists).map(([name, one]) => [name, make(one)]));
   const maps = each(page.colours?.maps ?? {}, (table) => new DataView(decoded(table).buffer));
   return { ...page, drawn: each(page.drawn, ([table, shape]) => ({ data: decoded(table), shape })), colours: { ...page.colours, maps },
-    places: Object.keys(page.variants).map((place) => (place ? place.split(",").map(Number) : [])) };
+    parts: [], calls: 1, places: Object.keys(page.variants).map((place) => (place ? place.split(",").map(Number) : [])) };
 }
 
 function openLive(el, written) {
