@@ -127,6 +127,22 @@ def test_a_point_is_dragged_by_hand(browser, sampler):
     assert page.faults == []
 
 
+def test_words_that_come_and_go_draw_only_the_panels_whose_size_they_change(browser, sampler):
+    page = Page(browser, sampler)
+    drawn, moved, before, sizes, heights = page.page.evaluate("""async () => {
+        const all = [...document.querySelectorAll(".ae-panel")];
+        const high = (of) => all.map((one) => one.querySelector(of).clientHeight);
+        const sizes = () => all.map((one) => one.querySelector("canvas").height), before = sizes();
+        const revision = () => document.querySelector(".aclnn-explorer").dataset.revision;
+        const at = all[0].offsetTop, first = revision();
+        document.querySelector(".ae-headline").style.height = "300px";
+        all.at(-1).querySelector("figcaption").style.height = "60px";
+        await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)));
+        return [revision() - first, all[0].offsetTop - at, before, sizes(), high(".ae-stage")];
+    }""")
+    assert drawn == 0 and moved > 100 and before != sizes == heights
+
+
 def test_a_number_out_of_range_is_said_beside_its_field_and_the_rest_goes_on(browser, sampler):
     page = Page(browser, sampler)
     before, row = page.said()[1], page.page.locator("[data-field=row]")

@@ -65,6 +65,7 @@ class Panel {
     this.ready = true;
     this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     this.context.clearRect(0, 0, this.width, this.height);
+    Object.assign(this.context, { font: fontOf(TEXT), textBaseline: "middle" });  // of all words but smaller ones
     return this.context;
   }
 
@@ -117,9 +118,9 @@ function ring(context, x, y, size, theme) {
 }
 
 function write(context, text, x, y, colour, size = TEXT, align = "center") {
-  context.font = `${size}px system-ui, sans-serif`;
+  if (size !== TEXT) context.font = fontOf(size);  // to set it takes longer than to write
   context.textAlign = align;
-  context.textBaseline = "middle";
   context.fillStyle = colour;
   context.fillText(text, x, y);
+  if (size !== TEXT) context.font = fontOf(TEXT);
 }

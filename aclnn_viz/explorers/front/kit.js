@@ -285,7 +285,13 @@ function explorer(build) {
     // JupyterLab hides everything while it changes the theme; shown again before the next frame, no size has changed.
     const themes = new MutationObserver(() => requestAnimationFrame(repaint));
     themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name", "class"] });
-    const sizes = new ResizeObserver(repaint);
+    // A line more of words only moves panels: those of another height are drawn anew, the others stay.
+    const sizes = new ResizeObserver(() => {
+      if (kit.wide !== panels.clientWidth) { repaint(); return; }
+      const changed = kit.all.filter((panel) => panel.height !== panel.stage.clientHeight);
+      for (const panel of changed) panel.measure();
+      for (const panel of changed) panel.again();
+    });
     sizes.observe(panels);
     const quiet = (event) => event.stopPropagation();  // letters and arrows are the notebook's commands otherwise
     el.addEventListener("keydown", quiet);

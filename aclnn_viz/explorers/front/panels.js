@@ -17,6 +17,7 @@ class Drawing extends Frame {
     this.panel = new Panel(kit, "drawn", name);
     this.panel.figure.dataset.panel = name;
     this.panel.probe = (x, y) => this.words(x, y);
+    this.panel.again = () => { if (this.arrays) this.draw(this.spec, this.arrays); };
     const choose = (event) => { if (event.buttons === 1) this.choose(event.offsetX, event.offsetY); };
     this.panel.top.addEventListener("pointerdown", choose);
     this.panel.top.addEventListener("pointermove", choose);

@@ -6,13 +6,16 @@ const TEXT = 13, SMALLEST = 10.5, LINE = 17, CLOUD = 600;  // more dots than tha
 const HAN = /[\u2e80-\u9fff\uff00-\uffef]/, EACH_HAN = new RegExp(HAN, "g");
 const BREAKABLE = / ?(?:[\u2e80-\u9fff\uff00-\uffef]|[^ \u2e80-\u9fff\uff00-\uffef]+)[，。；：、）]?/g;
 
+const fontOf = (size) => `${size}px system-ui, sans-serif`;
+
 const tiles = new Map(), widths = new Map();
 function widthOf(context, text, size = TEXT) {
   const key = `${size} ${text}`;
   if (!widths.has(key)) {
     if (widths.size > 4000) widths.clear();
-    context.font = `${size}px system-ui, sans-serif`;
+    context.font = fontOf(size);
     widths.set(key, context.measureText(text).width);
+    context.font = fontOf(TEXT);
   }
   return widths.get(key);
 }
