@@ -67,8 +67,11 @@ def beside(traced, of, d, zero, above, below, regions, entry):
     if None in here:
         return None
     zeros, others = here[0], list(dict.fromkeys(chain(*here[1:])))
-    if all(any(_between(z, a, b) for a, b in combinations_with_replacement(others, 2)) for z in zeros):
+    answers = [{_between(z, a, b) for a, b in combinations_with_replacement(others, 2)} for z in zeros]
+    if all(True in found for found in answers):
         return True
+    if all({True, None} & found for found in answers):
+        return None
     return None if len(others) == 1 and _is_compared(traced, of, d, entry) else False
 
 
@@ -100,9 +103,10 @@ def _each_way(e):
 
 
 def _between(z, a, b):
+    """None where what is between depends on numbers that are not known."""
     part, span = plain(z - a), plain(b - a)
-    share = S.Zero if part == 0 else S.NaN if span == 0 else cancel(part / span)
-    return bool(share.is_Rational and 0 <= share <= 1)
+    share = S.Zero if part == 0 else cancel(part / span) if span != 0 else S.Infinity
+    return bool(0 <= share <= 1) if share.is_Rational or share == S.Infinity else None
 
 
 def _right(traced, of, entry, piece, index, given):
