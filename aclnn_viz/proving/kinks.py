@@ -8,6 +8,7 @@ from aclnn_viz.arrays.steps import TRUTHS, plain
 from aclnn_viz.proving.theorems import BY_VALUE, Impossible, OneOrMore, Path, Still, loss_of, pieces, place_in
 
 TRIED = 2  # regions in which a kink is looked for beside the first
+LARGE = 60  # operations of what is not divided
 MOST = 5  # truths of a value at a kink that are tried as 0 and as 1
 
 
@@ -105,6 +106,8 @@ def _each_way(e):
 def _between(z, a, b):
     """None where what is between depends on numbers that are not known."""
     part, span = plain(z - a), plain(b - a)
+    if span != 0 and part.count_ops() + span.count_ops() > LARGE:
+        return True if part in (0, span) else None
     share = S.Zero if part == 0 else cancel(part / span) if span != 0 else S.Infinity
     return bool(0 <= share <= 1) if share.is_Rational or share == S.Infinity else None
 
