@@ -180,7 +180,7 @@ async def cpp_run(file: str = "main.cpp", source: str = "", arguments: list[str]
     """
     words = ["cpp", "run", _plain("file", Path(file).name if source else file), *(f"-D{one}" for one in defines), *(f"-I{one}" for one in include),
              *_words(soc=soc, seconds=seconds), "--", *arguments]
-    found = await answer(words, seconds=max(seconds, 0.0) + 2 * SECONDS, source=(Path(file).name, source) if source else None)
+    found = await answer(words, seconds=min(max(0.0, seconds), 1e6) + 2 * SECONDS, source=(Path(file).name, source) if source else None)
     return found | {name: found[name][:PRINTED] for name in ("output", "errors")}
 
 
