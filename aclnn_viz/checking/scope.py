@@ -20,7 +20,7 @@ from aclnn_viz.devices.device import refusal
 from aclnn_viz.dtypes import FLOAT32, float_format, round_to
 from aclnn_viz.errors import flag, need, problem, shown, whole
 from aclnn_viz.operators import Operator, operator, plans
-from aclnn_viz.operators.products import CANN, SOC, Version, product_of, soc_of, version_of
+from aclnn_viz.operators.products import CANN, SOC, VERSIONS, Version, product_of, soc_of, version_of
 from aclnn_viz.words.messages import kept, linked, message
 
 ENOUGH = 8  # cases: where fewer have the wanted attributes or formats, others are drawn anew with them
@@ -118,7 +118,10 @@ class Scope:
         parts += [message("shapes {shapes}", shapes=", ".join(map(str, self.shapes)))] * bool(self.shapes)
         named = self.plan if isinstance(self.plan, str) else self.plan and self.plan.name
         parts += [message("in the precision of {plan}", plan=named)] * bool(named)
-        return linked("{some}\n  {more}", [linked("{some}, {more}", parts), *self.notes])
+        first, here, last = ((one.major, one.minor) for one in map(Version.parse, (VERSIONS[0], self.cann, CANN)))
+        unknown = [message("sources of CANN {first} to {last} were read: what {cann} changes is not known",
+                           first=VERSIONS[0], last=CANN, cann=self.cann)] * (not self.beyond and not first <= here <= last)
+        return linked("{some}\n  {more}", [linked("{some}, {more}", parts), *unknown, *self.notes])
 
     def reason(self, made: Case) -> str:
         """Why a case does not count, an empty text if it does."""

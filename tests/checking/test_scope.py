@@ -13,6 +13,7 @@ from aclnn_viz.checking import load_kernel, write_suite
 from aclnn_viz.checking.conditions import Traits
 from aclnn_viz.checking.evidence import Coverage
 from aclnn_viz.checking.judge import documented, once_per_case
+from aclnn_viz.checking.scope import Scope
 from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.devices import AclError, record
 from aclnn_viz.operators.faults import faults
@@ -173,6 +174,11 @@ def test_an_error_keeps_its_lines():
     result = av.check("rms_norm", kernel)
     assert __file__ in str(result) and "in tile: raise RuntimeError(\"boom\")" in str(result)
     assert "in kernel: return tile" in json.loads(result.to_json())["traces"]["raises RuntimeError: boom"]
+
+
+@pytest.mark.parametrize(("cann", "unknown"), [("8.0", True), ("8.1.RC1", False), ("9.1.0-beta.2", False), ("9.1.3", False), ("99.7", True)])
+def test_of_a_version_that_nobody_read_the_text_says_so(cann, unknown):
+    assert ("is not known" in str(Scope.of("rms_norm", cann=cann).text)) == unknown
 
 
 # Every form of a kernel.
