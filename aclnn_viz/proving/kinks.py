@@ -7,6 +7,7 @@ from sympy import Integer, S, Symbol, cancel, expand
 from aclnn_viz.arrays.steps import TRUTHS, plain
 from aclnn_viz.proving.theorems import BY_VALUE, Impossible, OneOrMore, Path, Still, loss_of, pieces, place_in
 
+REGIONS = 6  # of a theorem: where more meet, as those of the samplers, the points between them would take minutes
 TRIED = 2  # regions in which a kink is looked for beside the first
 LARGE = 60  # operations of what is not divided
 MOST = 5  # truths of a value at a kink that are tried as 0 and as 1

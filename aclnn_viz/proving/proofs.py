@@ -175,7 +175,9 @@ def _theorem(traced, output, of, options):
                 assumptions |= dict.fromkeys(theorems.assumptions(claim, answer))
             if not reason:
                 break
-        for found, *elsewhere in () if reason else kinks.turns(traced, output, of):
+        if many := not reason and count > kinks.REGIONS:
+            assumptions["no number that is compared is 0"] = None
+        for found, *elsewhere in () if reason or many else kinks.turns(traced, output, of):
             for d, zero, *sides in found:
                 right = kinks.beside(traced, of, d, zero, *sides, *elsewhere)
                 if right is None:
