@@ -313,8 +313,8 @@ class Depth:
     trials: int
 
 
-DEPTHS = {one.name: one for one in (Depth("quick", 30.0, 10.0, 2.0, 1500, 1500, 0), Depth("normal", 60.0, 10.0, 4.0, 20_000, 3000, 2**17),
-                                    Depth("deep", 300.0, 30.0, 20.0, 40_000, 3000, 2**20))}
+DEPTHS = {one.name: one for one in (Depth("quick", 30.0, 10.0, 2.0, 1500, 1500, 0), Depth("normal", 60.0, 10.0, 4.0, 15_000, 3000, 2**17),
+                                    Depth("deep", 300.0, 30.0, 20.0, 30_000, 3000, 2**20))}
 
 
 def depth_named(name: str) -> Depth:

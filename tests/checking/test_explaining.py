@@ -304,7 +304,7 @@ def test_what_grows_from_a_rounding_does_not_hide_an_edit():
     assert "gradOutput / gaussian_slope" in check("gelu", lambda **inputs: kernel(**inputs), depth="quick").explanation.after
 
 
-def told(kernel, monkeypatch, rate, depth="normal"):
+def verdict(kernel, monkeypatch, rate, depth="normal"):
     """All that is said of a kernel on a machine whose clocks go `rate` times as fast, but for the seconds."""
     with monkeypatch.context() as patch:
         for clock in (time.process_time, time.monotonic):
@@ -312,15 +312,15 @@ def told(kernel, monkeypatch, rate, depth="normal"):
         return re.sub(r"seed 0, .*", "", str(check("rms_norm", kernel, depth=depth)))
 
 
-@pytest.mark.parametrize("depth", ["quick", "normal"])
+@pytest.mark.parametrize("depth", ["quick", *["normal"] * SOAK])
 def test_a_slower_machine_says_the_same(depth, monkeypatch):
     """Noise along one axis is explained by nothing: all is searched, and then the lengths are."""
     def kernel(**inputs):
         found, x = RMS.backward(**inputs), inputs["x"]
         return found | {"dxOut": found["dxOut"] * np.linspace(2, 9, x.size).reshape(x.shape).astype(x.dtype)}
-    first = told(kernel, monkeypatch, 1.0, depth)
+    first = verdict(kernel, monkeypatch, 1.0, depth)
     assert "on a faster machine" not in first
-    assert told(kernel, monkeypatch, 6.0, depth) == first
+    assert verdict(kernel, monkeypatch, 6.0, depth) == first
 
 
 def test_only_a_kernel_that_is_slow_itself_ends_a_search_and_that_is_said(monkeypatch, unshrunken):
