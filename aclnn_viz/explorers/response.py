@@ -168,7 +168,7 @@ def _matrices(xp, found: Spread) -> list[Panel]:
     for title, matrix in zip(titles, found.matrices):
         shown = matrix[:, :MOST]
         made.append(Panel(f"brought {len(made)}", tr(title, place=where), (Heat(shown, *scale(shown, xp), digits=True),),
-                          Axis(tr("element of {name}", name=found.output)), Axis(tr("element of {name}", name=found.upstream)), 10, HEIGHT))
+                          Axis(f"{found.output}[j]"), Axis(f"{found.upstream}[i]"), 10, HEIGHT))
     return made
 
 
