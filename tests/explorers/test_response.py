@@ -73,7 +73,7 @@ def test_a_matrix_of_a_row_is_the_jacobian_of_the_forward_operator(name, output)
     np.testing.assert_allclose(found.gradient, op.backward(**case.inputs)[op.main].ravel())
     assert made.headline and (found.own is None) == (name == "swi_glu")
     drawn = panels(np, found)[-1]
-    assert (drawn.x.label, drawn.y.label) == (f"element of {found.output}", f"element of {found.upstream}")
+    assert (drawn.x.label, drawn.y.label) == (f"{found.output}[j]", f"{found.upstream}[i]")
     if found.own is not None:
         np.testing.assert_allclose(found.own, np.diag(jacobian) * case.inputs[found.upstream].ravel(), atol=1e-8)
         np.testing.assert_array_equal(marks(found, "row")[-1].y, found.own)
