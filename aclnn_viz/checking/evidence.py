@@ -127,7 +127,7 @@ def examine(tested: "KernelUnderTest", cases: Sequence[Ready | Prepared], time_l
 
     A kernel that is wrong on some cases is not run on more after `enough` seconds of its own: then it is explained.
     """
-    evidence, slow = Evidence(), METER.seconds + enough
+    METER.slow, evidence, slow = False, Evidence(), METER.seconds + enough
     for number, one in enumerate(progress(cases, len(cases) if hasattr(cases, "__len__") else None)):
         if METER.seconds > slow and any(seen.misses for seen in evidence.seen):
             evidence.unrun = message("stopped, since it is wrong and slow: {n} of {all} cases were not run", n=len(cases) - number, all=len(cases))

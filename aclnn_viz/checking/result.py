@@ -244,8 +244,7 @@ def conclude(evidence: Evidence, seed: int, scope: Scope, tested: KernelUnderTes
     small = small or smallest(wrong)
     diagnosis, explanation = _explained(op, evidence, tested, int(seed), depth.searching) if wrong else (None, None)
     traits = [*(one.traits for one in seen), *evidence.right]
-    unrun = [evidence.unrun] * bool(evidence.unrun) + [SLOW] * METER.slow
-    METER.slow = False
+    unrun = [evidence.unrun] * bool(evidence.unrun) + [SLOW] * (tested is not None and METER.slow)
     return CheckResult(
         operator=op.name, seed=int(seed),
         passed=bool(seen) and not wrong and not evidence.misbehaviour and (allowed or not evidence.refused),

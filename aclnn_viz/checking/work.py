@@ -13,7 +13,7 @@ import numpy as np
 from aclnn_viz.cases import Case
 
 PAGE, KERNEL, CASE, PORTION = 1, 2, 20, 8192
-SLOWEST = 750  # runs a second: a kernel that takes all of that time alone is slow
+SLOWEST = 750  # of so many runs the kernel's own calls may take a second: one that takes longer is slow
 SHARED = 5  # of elapsed time that part counts: a kernel may wait, or others use the processor
 
 

@@ -70,7 +70,7 @@ const S = (() => {
   const kind = (one) => (isList(one) ? one.BYTES_PER_ELEMENT ?? 2 : 0);
   // Where a step writes: into the array that it made before last, or into a new one.
   let sites = null, at = 0, spare = null;
-  const room = (make, n) => spare ?? new make(n);
+  const arrayFor = (make, n) => spare ?? new make(n);
   const written = (step, ...listed) => new Function(...Object.keys(helpers), `return (out, n, a, b, c, d) => {
     for (let at = 0; at < n; at += 1) {
       const ${listed.map((list, k) => `${"xyz"[k]} = ${"abc"[k]}${list ? "[at]" : ""}`)};
@@ -80,7 +80,7 @@ const S = (() => {
   for (const [name, step] of Object.entries(elementwise)) {
     const loops = [];
     made[name] = (make, n, x, y = 0, z = 0, d = 0) => {
-      const a = single(x), b = single(y), c = single(z), [p, q, r] = [kind(a), kind(b), kind(c)], out = room(make, n);
+      const a = single(x), b = single(y), c = single(z), [p, q, r] = [kind(a), kind(b), kind(c)], out = arrayFor(make, n);
       (loops[make.BYTES_PER_ELEMENT + 9 * (p + 9 * (q + 9 * r))] ??= written(step, p, q, r))(out, n, a, b, c, d);
       return out;
     };
@@ -92,7 +92,7 @@ const S = (() => {
     return tree(a, at, step, p) + tree(a, at + p * step, step, n - p);
   };
   const reduced = (one) => (make, n, a, many) => {
-    const out = room(make, n);
+    const out = arrayFor(make, n);
     for (let k = 0; k < n; k += 1) out[k] = one(a, k, n, many);
     return out;
   };
@@ -109,12 +109,12 @@ const S = (() => {
       return best;
     }),
     pick(make, n, a, places) {
-      const out = room(make, n);
+      const out = arrayFor(make, n);
       for (let k = 0; k < n; k += 1) out[k] = a[n === 1 ? places : places[k]];
       return out;
     },
     view(make, n, a, first, lengths, strides) {
-      const out = room(make, n), last = lengths.length - 1;
+      const out = arrayFor(make, n), last = lengths.length - 1;
       let at = 0;
       const along = (axis, start) => {
         const step = strides[axis];
@@ -127,7 +127,7 @@ const S = (() => {
       return out;
     },
     concat(make, n, outer, ...parts) {
-      const out = room(make, n), lists = parts.map((part) => (typeof part === "object" ? part : [part]));
+      const out = arrayFor(make, n), lists = parts.map((part) => (typeof part === "object" ? part : [part]));
       let at = 0;
       for (let k = 0; k < outer; k += 1) {
         for (const part of lists) {
@@ -139,7 +139,7 @@ const S = (() => {
       return out;
     },
     take(make, n, a, index, length, inner) {
-      const out = room(make, n), places = typeof index === "object" ? index : [index], outer = n / places.length / inner;
+      const out = arrayFor(make, n), places = typeof index === "object" ? index : [index], outer = n / places.length / inner;
       let at = 0;
       for (let k = 0; k < outer; k += 1) {
         for (const place of places) {
