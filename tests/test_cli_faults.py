@@ -180,6 +180,20 @@ def test_an_interrupt_is_one_line(arguments):
         assert (child.returncode, err) == (130, "aclnn-viz: interrupted\n") and gone(child.pid)
 
 
+def test_an_interrupt_while_a_class_is_made(monkeypatch):
+    def errata(_):
+        """Make a class."""
+        class Interrupted:
+            def __set_name__(self, *_):  # whose exceptions Python 3.11 wraps
+                raise KeyboardInterrupt
+
+        class _Slot:
+            page = Interrupted()
+
+    monkeypatch.setitem(cli.COMMANDS, "errata", (errata, {}))
+    assert called("errata") == (130, "", "aclnn-viz: interrupted\n")
+
+
 def others(session):
     """The processes of a session that still live."""
     found = []

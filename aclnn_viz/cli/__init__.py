@@ -96,6 +96,8 @@ def _status(chosen) -> int:
     except MemoryError as error:
         return ended(problem("a command fits into the memory of this machine", str(error) or "one that does not", "ask for less, such as a smaller shape"))
     except (OSError, TypeError, ValueError, RuntimeError) as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps one that comes while a class is made
+            return ended("interrupted", 130)
         if isinstance(error, OSError) and error.filename is not None:  # by the system, and not in three parts
             return ended(problem("the system opens or makes what is named", f"{error.filename}: {error.strerror}", "name another place, or mend its rights"))
         return ended(str(error) or type(error).__name__)
