@@ -55,7 +55,7 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
 
     By default a kernel is judged on what the vendor's operator takes on Atlas A2; `soc` and `cann` name another product
     and version, `beyond=True` judges everything that the formula means. `dtypes` are the formats that count, `where`
-    maps attributes and optional tensors to the value, or list of values, that they must have (None: not given), `limits`
+    maps attributes to the value, or list of values, that they must have, and optional tensors to None (left out) or True (given), `limits`
     maps a tensor to the greatest number of its elements or to a shape of greatest lengths (None: any), `shapes` are
     those of `av.case` to use in place of the suite's. `plan` is the precision that the kernel is meant to have: a Plan,
     or "device" for that of the product; by default that of any kernel that computes in float32.

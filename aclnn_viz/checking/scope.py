@@ -35,8 +35,8 @@ class Scope:
     number; `notes` are remarks of a list of cases about what it cannot express.
 
     `soc` and `cann` are whose operator is taken for the measure; `beyond` judges what that refuses, too. `dtypes` are
-    formats; `where` maps attributes, and optional tensors, to the value that they must have (None: not given), a list
-    to its alternatives. `shapes` replaces the shapes of the suite; `limits` maps a tensor to the greatest number of
+    formats; `where` maps attributes to the value that they must have, and optional tensors to None (left out) or True
+    (given), a list to its alternatives. `shapes` replaces the shapes of the suite; `limits` maps a tensor to the greatest number of
     elements, or to a shape with the greatest lengths (None: any). `plan` is the precision that the kernel is meant to
     have: a Plan, "device" for that of the product, None for that of any careful float32 kernel.
     """
@@ -83,9 +83,8 @@ class Scope:
                 if not wanted:
                     asked = "attributes or optional tensors" if option == "where" else "tensors"
                     raise ValueError(problem(f"{option} names {asked} of {op.name}", repr(name), "use the vendor's names"))
-        where = {name: value if names[name].kind == "tensor" else type(value)(map(names[name].checked, value))
-                 if isinstance(value, (list, set, frozenset)) else names[name].checked(value)
-                 for name, value in (where or {}).items()}
+        where = {name: type(value)(_wanted(names[name], one) for one in value) if isinstance(value, (list, set, frozenset))
+                 else _wanted(names[name], value) for name, value in (where or {}).items()}
         need(plan, (Plan, str, type(None)), 'plan is a Plan, "device" or None', "leave it out for any float32 kernel")
         if isinstance(plan, str) and plan != "device":
             plan = plans.plan_of(op, plan)
@@ -216,7 +215,9 @@ class Scope:
 
     def _single(self) -> dict:
         """What `where` leaves no choice in."""
-        return {name: value for name, value in self.where.items() if not isinstance(value, (list, set, frozenset))}
+        tensors = {p.name for p in self.op.parameters if p.kind == "tensor"}
+        return {name: value for name, value in self.where.items()
+                if not isinstance(value, (list, set, frozenset)) and not (value and name in tensors)}
 
     def _imposed(self, suite, kept) -> Iterator["Ready"]:
         """The cases of the suite drawn anew with the attributes and formats that are asked for."""
@@ -274,6 +275,15 @@ def _refused(made: Case, soc: str, cann: str) -> str:
     if "data type" in why or why.startswith("status"):
         return message("dtype={dtype!r}, which {soc} refuses", dtype=made.dtype, soc=soc)
     return kept(why) if why else why
+
+
+def _wanted(parameter, value):
+    """A value that a parameter may be asked to have: of an optional tensor None, left out, or True, given."""
+    if parameter.kind != "tensor":
+        return parameter.checked(value)
+    if value is None or value is True:
+        return value
+    raise ValueError(problem(f"{parameter.name} is asked for as None, left out, or True, given", shown(value), "pass one of them"))
 
 
 def _matches(value, wanted) -> bool:

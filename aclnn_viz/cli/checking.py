@@ -44,7 +44,7 @@ OPTIONS = {
     "--cann": {"help": "and which version (default: 9.1)"},
     "--dtypes": {"metavar": "A,B", "help": "only these formats, such as float16,bfloat16"},
     "--where": {"metavar": "NAME=VALUE", "action": "append", "default": [],
-                "help": "only this value of an attribute; a list is one of several, None an optional tensor left out"},
+                "help": "only this value of an attribute; a list is one of several; of an optional tensor None, left out, or True, given"},
     "--limits": {"metavar": "NAME=LIMIT", "action": "append", "default": [],
                  "help": "at most so many elements of a tensor, or a shape of greatest lengths, such as (None,4096)"},
     "--shape": {"metavar": "N,M", "action": "append", "default": [], "help": "these shapes in place of the suite's"},

@@ -79,6 +79,15 @@ def test_a_tensor_that_is_not_given_is_chosen():
     assert result.passed and len(seen) >= 8 and set(seen) == {None}
 
 
+def test_a_tensor_that_is_given_is_chosen_and_no_value_of_one():
+    op, seen = av.operator("cross_entropy_loss"), []
+    result = av.check(op, lambda **inputs: seen.append(inputs["weightOptional"]) or op.backward(**inputs), where={"weightOptional": True})
+    assert result.passed and len(seen) >= 8 and not any(one is None for one in seen)
+    for value in (3, "nan", [None, 0], [1.0]):
+        with pytest.raises(ValueError, match="weightOptional is asked for as None, left out, or True, given: got .*; pass one of them"):
+            av.check(op, "host", where={"weightOptional": value})
+
+
 def test_shapes_and_limits_are_chosen():
     seen = []
 
