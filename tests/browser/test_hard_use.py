@@ -182,6 +182,20 @@ def test_settling_waits_for_a_slow_kernel_and_for_what_was_moved_meanwhile(explo
 
 
 @by_name("hardswish")
+def test_that_python_computes_is_said_until_its_answer_comes(explorer):
+    def said():
+        return explorer.page.locator(".ae-lifts [role=status]").text_content()
+
+    explorer.run("import time; show = explorer._show; explorer._show = lambda values: (time.sleep(4), show(values))")
+    assert said() != "Python computes …"
+    explorer.set(("seed", 7))
+    explorer.page.wait_for_function("document.querySelector('.ae-lifts [role=status]').textContent === 'Python computes …'", timeout=60_000)
+    explorer.settle()
+    explorer.run("del explorer._show")
+    assert said() != "Python computes …" and explorer.state().seed == 7
+
+
+@by_name("hardswish")
 def test_what_a_kernel_complains_of_is_a_fault(explorer):
     def new_faults():
         found = "".join(explorer.all_faults())

@@ -4,6 +4,7 @@
 // What is said here by itself: each text is its own key, in double quotes, so that the kernel finds and translates it.
 let texts = {};
 const REST = 30;  // milliseconds without a movement, after which the kernel is asked
+const LATE = 2000;  // milliseconds without its answer, after which that is said
 const tr = (text, values = {}) => (texts[text] ?? text).replace(/\{(\w+)\}/g, (place, name) => values[name]);
 
 function element(name, attributes = {}, ...children) {
@@ -129,7 +130,7 @@ function makeLifts(model, parent, before) {
     }
   };
   model.on("msg:custom", receive);
-  return { bar, stop: () => model.off("msg:custom", receive) };
+  return { bar, status, stop: () => model.off("msg:custom", receive) };
 }
 
 // The indices that must shrink with the sizes in `moved`, and the choices that are not offered beside the new values.
@@ -175,14 +176,22 @@ function explorer(build) {
     const foot = element("div", { class: "ae-foot" });
     el.append(controls, problem, panels, foot);
 
+    const waiting = tr("Python computes …");
     let values = { ...model.get("values") };
     // What the kernel sends to compute pictures here: then a movement is drawn at once, and the kernel asked when the hand rests.
-    let here = null, shown = null, asking = 0, idle = 0;
+    let here = null, shown = null, asking = 0, idle = 0, late = 0;
     const ask = () => {
       clearTimeout(asking);
+      clearTimeout(late);
       asking = 0;
+      const asked = JSON.stringify(values) !== JSON.stringify(model.get("picture").for);  // what is shown already is not answered
+      if (asked) late = setTimeout(() => { lifts.status.textContent = waiting; }, LATE);
       el.removeAttribute("data-moving");
       model.save_changes();
+    };
+    const came = () => {
+      clearTimeout(late);
+      if (lifts.status.textContent === waiting) lifts.status.textContent = "";
     };
     const drawnHere = () => {
       const made = here?.picture(values, model.get("controls"));
@@ -257,13 +266,14 @@ function explorer(build) {
       draw();
       el.dataset.revision = String(Number(el.dataset.revision) + 1);
     };
-    let waiting = false, gone = false;
+    let queued = false, gone = false;
     const answered = () => {  // both traits may change in one message: one redraw then
-      if (waiting || asking) return;  // the answer of a state that the hand has left
+      if (queued || asking) return;  // the answer of a state that the hand has left
+      came();
       shown = null;
-      waiting = true;
+      queued = true;
       queueMicrotask(() => {
-        waiting = false;
+        queued = false;
         if (!gone) finish();
       });
     };
@@ -309,6 +319,7 @@ function explorer(build) {
       model.off("change:values", restored);
       model.off("msg:custom", traced);
       clearTimeout(asking);
+      clearTimeout(late);
       clearTimeout(idle);
       lifts.stop();
       clearTimeout(pending);
