@@ -5,6 +5,7 @@ The factor of the unnormalisation is left out. Left and right derivatives come f
 interpolation, which is linear between kinks.
 """
 
+from functools import cache
 from itertools import product
 
 from sympy import Indexed, IndexedBase, Integer, Rational, S, expand, floor
@@ -21,6 +22,7 @@ NEAREST_SOURCE = "ATen GridSampler.h, read and not run: nearbyint picks the pixe
 SMALL = Rational(1, 1024)
 
 
+@cache  # the table of kinks is asked for by several
 def grid_sampler_kinks(interpolationMode, paddingMode, alignCorners, size=5):
     """
     The kinks of one mode for a row of `size` pixels, for coordinates from -size to 2 size.

@@ -11,6 +11,7 @@ from reference.exact import mp
 from aclnn_viz.operators.grid_sampler_2d import conventions as grid_conventions
 from aclnn_viz.verification import kinks
 from aclnn_viz.verification.conventions import conventions
+from machine import SOAK
 
 INTERPOLATIONS = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}
@@ -52,7 +53,7 @@ def one_sided(row, side):
 
 def test_one_sided_derivatives(table):
     # Rounding at 50 digits divided by 2^-80 is about 1e-25; the second order of a cubic is 2^-80 times its curvature.
-    wrong = [(row.mode, row.at) for row in table for found, side in ((row.left, -1), (row.right, 1))
+    wrong = [(row.mode, row.at) for row in table[::1 if SOAK else 4] for found, side in ((row.left, -1), (row.right, 1))
              if abs(one_sided(row, side) - found) > 1e-15]
     assert wrong == []
 
@@ -62,7 +63,7 @@ def test_a_wrong_derivative_is_noticed(table):
 
 
 def test_jumps(table):
-    for row in table:
+    for row in table[::1 if SOAK else 4]:
         f, at = value(row), mp.mpf(row.at)
         assert abs(f(at + STEP) - f(at - STEP) - row.jump) < 1e-15, (row.mode, row.at)
 
@@ -73,7 +74,7 @@ def test_no_kink_is_missing(table):
     for row in table:
         if row.mode.startswith("bilinear"):
             by_mode.setdefault(row.mode, []).append(row)
-    for rows in by_mode.values():
+    for rows in [*by_mode.values()][::1 if SOAK else 3]:
         size, seen = 5 if mode_of(rows[0])[2] else 4, {row.at for row in rows}
         for half in range(-2 * size, 4 * size + 1):
             probe = kinks.Row(**{**vars(rows[0]), "at": half / 2})
@@ -82,7 +83,7 @@ def test_no_kink_is_missing(table):
 
 
 def test_kernel_values_are_those_of_the_reference(table):
-    for row in table:
+    for row in table[::1 if SOAK else 4]:
         if row.operator == "hardswish":
             expected = hardswish.derivative(mp.mpf(row.at))
         else:
