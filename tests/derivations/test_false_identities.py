@@ -1,8 +1,10 @@
 """False identities: each true one with an index captured, a range made longer or perhaps empty, a grant withheld, and those below."""
 
 import re
+from itertools import islice
 
 import pytest
+from machine import SOAK
 from numeric import SIZES, difference
 from test_identities import TRUE, equation
 
@@ -187,10 +189,12 @@ def proved(row):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.sampled(1)
 def test_what_is_made_false_is_not_proved(way):
-    rows = list(made(way))
+    rows = list(islice(made(way), None if SOAK else 5))
     assert len(rows) >= 5 and [row for row in rows if proved(row)] == []
 
 
 def test_what_is_false_is_not_proved():
-    assert [row for row in ALONE if not row.startswith(("f(", "x[t", "x[D")) and not is_false(row)] == []
-    assert [row for row in (*ALONE, *REFUSED) if proved(row)] == []
+    """Without the soak of each an eighth."""
+    alone, refused = (some[::1 if SOAK else 8] for some in (ALONE, REFUSED))
+    assert [row for row in alone if not row.startswith(("f(", "x[t", "x[D")) and not is_false(row)] == []
+    assert [row for row in (*alone, *refused) if proved(row)] == []

@@ -25,6 +25,7 @@ WRONG = {
 }
 
 
+@pytest.mark.soak  # this proof and a refusal take the time of a hundred others
 def test_attention_is_proved():
     subjects = {str(one): one for one in of_operator(OP)}
     assert "inputLayout=BNSD, sparseMode=0" in subjects  # with all that is optional
@@ -33,8 +34,8 @@ def test_attention_is_proved():
     assert "one entry alone is the maximum" not in result.assumptions
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", WRONG)
-@pytest.mark.sampled(1)
 def test_wrong_pages_are_refused(name):
     mask = "dropMaskOptional=None" if name == "hidden scores count" else "attenMaskOptional=None"  # what is left out makes proofs short
     subject = next(one for one in of_operator(OP, changed(OP.page, (WRONG[name],))) if mask in str(one))

@@ -61,9 +61,8 @@ AXES = {  # of the sampler in the plane: (options, text of a page, what a wrong 
 }
 
 
-@pytest.mark.parametrize("only, old, new", [pytest.param(*each, id=name, marks=pytest.mark.soak if name in ("far tap", "mirrored slope") else ())
-                                            for name, each in AXES.items()])
-@pytest.mark.sampled(1)
+@pytest.mark.soak  # seconds each
+@pytest.mark.parametrize("only, old, new", AXES.values(), ids=AXES)
 def test_a_sampler_that_is_wrong_along_one_axis_is_not_proved(only, old, new):
     _, theorems = proved("grid_sampler_2d", changed(av.operator("grid_sampler_2d").page, ((old, new),)), only=only)
     assert {t.output: t.holds for t in theorems} == {"inputGrad": True, "gridGrad": False}, theorems
