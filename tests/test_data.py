@@ -6,7 +6,10 @@ import shutil
 import sqlite3
 import sys
 import zipfile
+from functools import cache
 from importlib.metadata import EntryPoint
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -54,8 +57,8 @@ def indexed(text):
 
 
 def dump(folder, old='"operator": "hardswish"', new='"operator": "./evil"'):
-    """A dump whose index is edited, under a true checksum."""
-    write_suite("hardswish", folder)
+    """A dump of a few cases whose index is edited, under a true checksum."""
+    write_suite("hardswish", folder, shapes=[(4,)], dtypes="float32")
     text = (folder / INDEX).read_text()
     assert old in text
     for name, content in indexed(text.replace(old, new)).items():
@@ -76,10 +79,24 @@ def capsule(path, old='"operator": "hardswish"', new='"operator": "./evil"'):
     return path
 
 
+ONE = {"operator": "hardswish", "shape": [4]}
+
+
+@cache
+def of_the_host():
+    """A store of one case, as many tests edit it."""
+    with TemporaryDirectory() as place:
+        av.sweep([ONE], device="host", store=Path(place, "one.sqlite"))
+        return Path(place, "one.sqlite").read_bytes()
+
+
 def store(place, *edits, device="host"):
     """A store of one case, then edited."""
     path = place / f"{len(list(place.iterdir()))}.sqlite"
-    av.sweep([{"operator": "hardswish", "shape": [4]}], device=device, store=path)
+    if device == "host":
+        path.write_bytes(of_the_host())
+    else:
+        av.sweep([ONE], device=device, store=path)
     base = sqlite3.connect(path)
     with base:
         for edit in edits:
@@ -101,7 +118,7 @@ UNKNOWN = "no such operator: got './evil'"
 
 @pytest.mark.parametrize("words", [
     ["sweep", "--cases", "r.json"], ["sweep", "--cases", EVIL], ["run", "--cases", "r.json", "--device", "host", "--out", "x"],
-    ["sweep", "--cases", "recorded:c"], ["sweep", "--device", "c"], ["check", "hardswish", "c"], ["check", "d", "k.py:right"],
+    ["sweep", "--cases", "recorded:c"], ["sweep", "hardswish", "--device", "c"], ["check", "hardswish", "c"], ["check", "d", "k.py:right"],
     ["check", "./both", "k.py:right"], ["check", "both", "k.py:right"], ["check", "hardswish", "both"]])
 def test_no_command_opens_a_folder_that_data_name(place, words, capsys):
     (place / "r.json").write_text(EVIL)

@@ -84,7 +84,7 @@ def nodes(source):
 def imports(source, package):
     """The absolute dotted names that a module of this package imports, anywhere in it."""
     found = set()
-    for name in (name for node in nodes(source) for name in named(node)):
+    for name in (name for node in nodes(source) if isinstance(node, ast.Import | ast.ImportFrom | ast.Call) for name in named(node)):
         level = len(name) - len(name.lstrip("."))
         base = package.split(".")[: len(package.split(".")) - level + 1] if level else []
         found.add(".".join([*base, name.lstrip(".")]))
@@ -120,13 +120,17 @@ def belongs_to_an_operator(path):
         re.match(rf"{name}(_|$)", path.stem) for name in OPERATORS)
 
 
+# The field of a node in which a name stands.
+NAMED = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name", ast.arg: "arg", ast.keyword: "arg",
+         ast.FunctionDef: "name", ast.ImportFrom: "module"}
+
+
 def operators_named(source):
     """What generic code says of one operator: in names, imports and texts; examples in docstrings may."""
     found = {id(node.body[0].value) for node in nodes(source)
             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and isinstance(node.body[0], ast.Expr)}
     for node in nodes(source):
-        words = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name", ast.arg: "arg", ast.keyword: "arg",
-                 ast.FunctionDef: "name", ast.ImportFrom: "module"}.get(type(node))
+        words = NAMED.get(type(node))
         text = getattr(node, words) if words else node.value if isinstance(node, ast.Constant) else None
         if isinstance(text, str) and id(node) not in found and "documentation" not in text:  # a cited document may
             yield from (f"line {node.lineno} names {name}" for name in ANY_OPERATOR.findall(text))
