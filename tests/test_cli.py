@@ -51,7 +51,8 @@ def test_run_records_a_capsule_that_replays(tmp_path, capsys):
 def test_run_says_what_it_cannot(tmp_path, capsys, monkeypatch):
     for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"):
         monkeypatch.setenv(name, str(tmp_path))
-    status, _, complaint = called(capsys, "run", "--device", "atlas", "--out", str(tmp_path / "x"))
+    status, _, complaint = called(capsys, "run", "--cases", str(ROOT / "notebooks/capsules/cases.json"), "--device", "atlas",
+                                   "--out", str(tmp_path / "x"))
     assert status == 2 and complaint.startswith("aclnn-viz: ") and str(tmp_path) in complaint
     status, _, complaint = called(capsys, "run", "--cases", str(tmp_path / "no.json"), "--device", "host", "--out", "x")
     assert status == 2 and "cases come from" in complaint
@@ -67,13 +68,11 @@ def test_device_without_one(tmp_path, capsys, monkeypatch):
 
 
 def test_errata_are_listed_and_reproduce(capsys, monkeypatch):
-    some = [one for one in errata.errata() if one.operator == "group_norm_swish"]  # that all of them do is tested beside them
+    some = [one for one in errata.errata() if one.operator == "group_norm_swish"][:3]  # that all of them do is tested beside them
     monkeypatch.setattr(errata, "errata", lambda: some)
     status, printed, _ = called(capsys, "errata", "--json")
     content = json.loads(printed)
-    assert status == 0 and content["passed"] and len(content["errata"]) == len(some) > 2
-    status, printed, _ = called(capsys, "errata", "aclnnGroupNormSwishGrad")
-    assert status == 0 and "1/n" in printed
+    assert status == 0 and content["passed"] and len(content["errata"]) == len(some) > 2 and "1/n" in printed
     status, printed, _ = called(capsys, "errata", "hardswish")  # of which there is none among these
     assert status == 0 and "errata: 0" in printed
 
@@ -105,7 +104,7 @@ def test_check_of_a_file_and_of_a_device(tmp_path, capsys):
     file.write_text(RIGHT)
     assert called(capsys, "check", "hardswish", f"{file}:right")[0] == 0
     assert called(capsys, "check", "aclnnHardswishBackward", "host")[0] == 0
-    status, printed, _ = called(capsys, "check", "hardswish", f"{file}:open_interval", "--json")
+    status, printed, _ = called(capsys, "check", "hardswish", f"{file}:open_interval", "--json", "--depth", "quick")
     assert status == 1 and not json.loads(printed)["passed"]
 
 
