@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from aclnn_viz.children import Child
@@ -83,6 +84,20 @@ def translate(command: list, text: str | None, file: Path, hidden: str = "") -> 
     if process.returncode:
         raise CompileError(refusal(complaint, file, hidden))
     return made
+
+
+@cache
+def ready(header: Path, *command: str) -> list[str]:
+    """The options with which a compiler takes a header translated once, where that begins a text.
+
+    Only g++ does, which reads the header itself where a macro of the command changes it.
+    """
+    if not command[0].endswith("g++"):
+        return []
+    of = ["-x", "c++-header", header]
+    folder = kept((*command, translate([*command, "-E", *of], None, header)), "header",
+                  lambda made: translate([*command, *of, "-o", made / f"{header.name}.gch"], None, header))
+    return [f"-I{folder}", "-fpch-preprocess"]
 
 
 def refusal(text: str, file: Path, hidden: str = "") -> str:

@@ -33,7 +33,7 @@ from aclnn_viz.errors import listed, need, place_of, problem, shown, signal_name
 from aclnn_viz.operators import operator
 from aclnn_viz.storage.reading import need_text
 from aclnn_viz.tiles import copies, events, library, reductions, tensors, vector
-from aclnn_viz.tiles.compiling import CompileError, compiler, debugged, included, kept, translate
+from aclnn_viz.tiles.compiling import CompileError, compiler, debugged, included, kept, ready, translate
 from aclnn_viz.tiles.launching import Program, Tiling
 from aclnn_viz.tiles.machine import Core, Machine, current
 from aclnn_viz.tiles.memory import Address, GlobalMemory
@@ -118,9 +118,7 @@ def _program_of(file: Path, names: tuple[str, ...], options: list[str]) -> Path:
     """The program that starts the entries of a source."""
     renamed = "\n".join(f"#define {name} {name}_entry" for name in names if name in OF_C)
     table = ", ".join(f'{{"{name}", aclnn_viz::Of<{name}>::print, aclnn_viz::Of<{name}>::start}}' for name in names)
-    return compiled(file, f"""#include "kernel_operator.h"
-#include "start.h"
-{_tiling_of(file, names)}{renamed}
+    return compiled(file, "start.h", f"""{_tiling_of(file, names)}{renamed}
 #include "{file}"
 int main(int count, char **words) {{
     static const aclnn_viz::Entry entries[] = {{{table}}};
@@ -162,11 +160,12 @@ def snake(name: str) -> tuple[str, str]:
             re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", name).lower())
 
 
-def compiled(file: Path, whole: str, options: list[str]) -> Path:
-    """The program of a text around a source, from the cache where the same text has been compiled before."""
+def compiled(file: Path, header: str, rest: str, options: list[str]) -> Path:
+    """The program of a header of ours and a text around a source, from the cache where the same text has been compiled before."""
     if {*'"\n'} & {*str(file)}:
         raise ValueError(problem('the path of a C++ file has no " and no line break, which #include cannot name', shown(str(file)), "rename it"))
-    command = [compiler(), *FLAGS, *debugged(), f"-I{INCLUDE}", *options, "-x", "c++", "-"]
+    command, whole = [compiler(), *FLAGS, *debugged(), f"-I{INCLUDE}"], f'#include "{header}"\n{rest}'
+    command = [command[0], *ready(INCLUDE / header, *command), *command[1:], *options, "-x", "c++", "-"]
     seen = translate([*command, "-E"], whole, file, str(INCLUDE))
     return kept((*command, seen), "kernel", lambda folder: translate(
         [*command, "-o", folder / "program"], whole, file, str(INCLUDE))) / "program"

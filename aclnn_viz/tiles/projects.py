@@ -72,8 +72,8 @@ class Project:
                 raise NotImplementedError(problem("the kit runs tiling functions of vector kernels", what,
                                                   "give the struct yourself: av.tiles.cpp(FILE)[ENTRY].program(op, tiling)"))
         included = "".join(f'#include "{one}"\n' for one in sources)
-        self.host = compiled(sources[0] if sources else hosts[0], f'#define ACLNN_VIZ_HOST\n#include "host.h"\n{included}#include "tile.h"\n',
-                             [f"-I{hosts[0]}", f"-I{self.folder / 'op_kernel'}", "-DOP_TILING_LIB"])
+        self.host = compiled(sources[0] if sources else hosts[0], "tile.h", included,
+                             [f"-I{hosts[0]}", f"-I{self.folder / 'op_kernel'}", "-DOP_TILING_LIB", "-DACLNN_VIZ_HOST"])
         described = self._asked()
         names = [words[1] for words in described if words[0] == "op"]
         if op not in names and (op is not None or len(names) != 1):

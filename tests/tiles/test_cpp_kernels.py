@@ -13,7 +13,8 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.checking import scope
-from aclnn_viz.tiles.cpp import CHOICES, FORMATS, FUNCTIONS, INCLUDE, PARAMETERS, cpp
+from aclnn_viz.tiles.compiling import compiler, ready, translate
+from aclnn_viz.tiles.cpp import CHOICES, FLAGS, FORMATS, FUNCTIONS, INCLUDE, PARAMETERS, cpp
 
 pytestmark = pytest.mark.needs("g++")
 SOURCES = Path(__file__).parent / "cpp"
@@ -138,6 +139,16 @@ def test_a_source_is_compiled_once_and_again_when_what_it_includes_changes(tmp_p
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ValueError, match=r"C\+\+ needs a compiler: got neither g\+\+ nor clang\+\+"):
         cpp(ADD)
+
+
+def test_our_header_is_translated_once_and_again_where_a_macro_changes_it():
+    command = compiler(), *FLAGS, f"-I{INCLUDE}"
+
+    def seen(*macros):
+        options = ready(INCLUDE / "start.h", *command)
+        return translate([command[0], *options, *command[1:], *macros, "-E", "-x", "c++", "-"], '#include "start.h"\n', ADD)
+    assert "#pragma GCC pch_preprocess" in seen("-DN=1") and "struct Entry" not in seen("-DN=1")
+    assert "#pragma GCC pch_preprocess" not in seen("-DGM_ADDR=char *") and "struct Entry" in seen("-DGM_ADDR=char *")
 
 
 def test_a_program_in_the_cache_that_is_damaged_is_named(tmp_path, monkeypatch):

@@ -1,5 +1,4 @@
 // The start of a program that holds its own kernels: where it is started once more for the cores, it enters the kernel.
-#include "kernel_operator.h"
 #include "start.h"
 
 extern "C" int __real_main(int count, char **words, char **environment);

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "debug.h"
+#include "kernel_operator.h"
 
 namespace aclnn_viz {
 
