@@ -1,5 +1,7 @@
 """aclnnFlashAttentionScoreGrad: queries of N heads and keys of N2, in four layouts; masks, position shift and dropout are optional."""
 
+from functools import cache, partial
+
 import numpy as np
 
 from aclnn_viz.errors import problem
@@ -17,6 +19,7 @@ def laid_out(length: str, heads: str, size: str) -> str:
 QUERY, KEY, VALUE, OUT = (laid_out(*one.split()) for one in ("Q N2*G D", "K N2 D", "K N2 Dv", "Q N2*G Dv"))
 ROWS, PSE = "B N2*G Q 8", "~B N2*G ~Q K"
 MASK = "2048 2048 if sparseMode = 2|3|4 else 3072 2048 if sparseMode = 6 else ~B ~N2*G Q K"
+COMPRESSED = cache(partial(page.compressed, np))  # by sparseMode: millions of numbers, of which each call is asked
 PLACES = {"BNSD": (0, 2), "BSND": (0, 1), "BSH": (0, 1), "SBH": (1, 0)}  # of B and S
 
 
@@ -38,7 +41,7 @@ def fits(bound: dict) -> None:
     if mask is None and mode:
         raise ValueError(problem(f"sparseMode {mode} takes attenMaskOptional", "None", "pass it, or sparseMode 0"))
     if mode in page.OF_POSITIONS:
-        if not np.array_equal(mask, page.compressed(np, mode)):
+        if not np.array_equal(mask, COMPRESSED(mode)):
             raise ValueError(problem(f"attenMaskOptional of sparseMode {mode} is the compressed mask, 1 above the diagonal", "another",
                                      "pass that, or choose sparseMode 1"))
     elif mask is not None and mask.shape[:-2] not in ((), (1, 1), (batch, 1), (batch, bound["headNum"])):
