@@ -9,6 +9,7 @@ from aclnn_viz.arrays.functions import Guards
 
 DIGITS = 60
 STEP = mpmath.mpf(2) ** -66  # about 1e-20: its square, and what rounding leaves of 60 digits divided by it, are below 1e-39
+FAR = 0.3721  # to another number, and no round one
 mp = mpmath.mp.clone()
 mp.dps = DIGITS
 for name in ("exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tan", "tanh", "sinh", "cosh", "floor", "ceil", "erf", "erfc"):
@@ -48,17 +49,52 @@ class ExactArrays(Guards):
         return total
 
 
-def differences(loss: Callable, point: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The gradient of `loss(arrays by name)`, a number, by each of the arrays, in float64; nan where it has a kink."""
-    point = {name: exact(array) for name, array in point.items()}
-    found, here = {name: np.empty(array.shape) for name, array in point.items()}, loss(point)
-    for name, array in point.items():
-        for at in np.ndindex(array.shape):
+def differences(terms: Callable, point: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The gradient of the sum of all `terms(arrays by name)` by each of the arrays, in float64; nan where it has a kink.
+
+    Terms are a list of arrays. Entries that reach none of the same terms are moved at once.
+    """
+    def flat(given):
+        return np.concatenate([part.reshape(-1) for part in terms(given)])
+
+    found, given = {name: np.empty(array.shape) for name, array in point.items()}, dict(zip(point, map(exact, point.values())))
+    here = flat(given)
+    for name, array in given.items():
+        for together in apart(flat, point, name):
             sides = []
             for step in (STEP, -STEP):
                 moved = array.copy()
-                moved[at] += step
-                sides.append((loss(point | {name: moved}) - here) / step)
-            right, left = sides
-            found[name][at] = (right + left) / 2 if abs(right - left) <= 1e-12 * (abs(right) + abs(left) + 1) else np.nan
+                for at, _ in together:
+                    moved[at] += step
+                change = (flat(given | {name: moved}) - here) / step
+                sides.append([change[reached].sum() for _, reached in together])
+            for (at, _), right, left in zip(together, *sides):
+                found[name][at] = (right + left) / 2 if abs(right - left) <= 1e-12 * (abs(right) + abs(left) + 1) else np.nan
     return found
+
+
+def apart(flat: Callable, point: Mapping[str, np.ndarray], name: str) -> list[list]:
+    """The entries of an array in groups, as (index, the terms that it reaches): no term is reached by two entries of a group.
+
+    In float64, an entry reaches what changes when it is another number, and what is nan when it is nan, which shows what rounding
+    would hide.
+    """
+    array, here, groups = point[name], flat(point), []
+    for at in np.ndindex(array.shape):
+        reached = np.zeros(here.shape, bool)
+        for value in (array[at] + FAR, np.nan):
+            moved = array.copy()
+            moved[at] = value
+            try:
+                with np.errstate(all="ignore"):
+                    reached |= flat(point | {name: moved}) != here
+            except IndexError:  # nan is no place
+                reached[:] = True
+        for together, taken in groups:
+            if not (taken & reached).any():
+                together.append((at, reached))
+                taken |= reached
+                break
+        else:
+            groups.append(([(at, reached)], reached.copy()))
+    return [together for together, _ in groups]

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from aclnn_viz.arrays.jax_arrays import derived, evaluated
+from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.cases import case, default
 from aclnn_viz.cases.default import Draw
 from aclnn_viz.devices.peers import installed
@@ -152,7 +153,7 @@ def derived_checks(op: Operator) -> Iterator[Check]:
     if "jax" in installed():
         yield Check(op.name, message("jax.grad of forward"), "float64", unit, partial(differing, op))
     if not any(registry.file(kind, op.name) for kind in registry.BESIDE) and find_spec("mpmath"):
-        for part in (slice(at, at + 4) for at in range(0, len(distinct(op)), 4)):  # a few a check, so that several cores share them
+        for part in (slice(at, at + 4) for at in range(0, len(distinct(op)), 4)):  # a few a check
             yield Check(op.name, message("differences of forward"), message("{n} digits", n=60), unit,
                         partial(differing, op, by=by_differences, part=part))
 
@@ -187,7 +188,9 @@ def differing(op: Operator, backward=None, by=None, part=slice(None)) -> Iterato
 
 def gradients(op: Operator, taken: dict, upstream: dict) -> dict[str, np.ndarray]:
     """JAX's gradient, by each input of the forward operator that has one, of the sum of upstream times outputs."""
-    return _derived(op, taken, upstream, derived, lambda arranged, arrays: evaluated(
+    def derivative(terms, point):
+        return derived(lambda there: sum(part.sum() for part in terms(there)), point)
+    return _derived(op, taken, upstream, derivative, lambda arranged, arrays: evaluated(
         op.page.forward, arranged.prelude, arrays, arranged.attributes, np.float64))
 
 
@@ -195,10 +198,11 @@ def by_differences(op: Operator, taken: dict, upstream: dict) -> dict[str, np.nd
     """The same by differences, nan at kinks."""
     from aclnn_viz.verification import exact  # which needs mpmath
 
-    xp = exact.ExactArrays()
-
     def forward(arranged, arrays):
-        arrays = {name: array if array is None or array.dtype.kind in "iubO" else exact.exact(array) for name, array in arrays.items()}
+        xp = NumPyArrays()
+        if any(array.dtype == object for array in arrays.values() if array is not None):
+            xp, arrays = exact.ExactArrays(), {name: array if array is None or array.dtype.kind in "iubO" else exact.exact(array)
+                                               for name, array in arrays.items()}
         more = {} if arranged.prelude is None else arranged.prelude(xp, arrays)
         return op.page.forward(xp, **arrays, **more, **arranged.attributes)
     return _derived(op, taken, upstream, exact.differences, forward)
@@ -209,8 +213,8 @@ def _derived(op: Operator, taken: dict, upstream: dict, derivative, forward) -> 
     weights = {of: upstream[name].reshape(arranged.results[of].shape) for name, of in op.upstream.items()}
     wanted = {of: arranged.arrays[of] for of in op.gradient_of.values() if taken.get(of) is not None}
 
-    def loss(point):
+    def terms(point):
         there = forward(arranged, arranged.arrays | point)
-        return sum((weight * there[of].reshape(weight.shape)).sum() for of, weight in weights.items())
+        return [weight * there[of].reshape(weight.shape) for of, weight in weights.items()]
 
-    return {of: array.reshape(taken[of].shape) for of, array in derivative(loss, wanted).items()}
+    return {of: array.reshape(taken[of].shape) for of, array in derivative(terms, wanted).items()}

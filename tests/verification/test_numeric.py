@@ -9,7 +9,7 @@ import pytest
 from aclnn_viz import cli, operator, operators
 from aclnn_viz.operators.patterns import formula
 from aclnn_viz.operators.products import A2, CANN
-from aclnn_viz.verification import contract, numeric, rates, rounding
+from aclnn_viz.verification import contract, exact, numeric, rates, rounding
 from aclnn_viz.verification.check import Check
 from machine import SOAK, sampled
 
@@ -146,6 +146,23 @@ def test_rates_of_known_functions():
 def test_kinks_within_the_step_are_seen(loss, smooth):
     point, direction = {"x": np.zeros(1)}, {"x": np.ones(1)}
     assert rates.bends_smoothly(lambda p: float(loss(p["x"][0])), point, direction, 2.0**-7) is smooth
+
+
+def test_differences_move_what_shares_no_term_at_once_and_see_what_rounding_hides():
+    x, runs = np.arange(12.0).reshape(3, 4) - 5, []
+
+    def terms(point):
+        runs.append(point["x"].dtype == object)
+        return [(point["x"] ** 3).sum(axis=1) ** 2, abs(point["x"][1]), np.where(point["x"] > 2.5, point["x"] * 7, 0.0)]
+    found = exact.differences(terms, {"x": x})["x"]
+    right = 6 * x**2 * (x**3).sum(axis=1, keepdims=True)
+    right[1] += np.sign(x[1])
+    right += 7.0 * (x > 2.5)
+    right[1, 1] = np.nan  # a kink of abs
+    assert np.array_equal(np.isnan(found), np.isnan(right)) and np.allclose(found, right, rtol=1e-12, atol=1e-30, equal_nan=True)
+    assert sum(runs) == 1 + 2 * 4
+    small = exact.differences(lambda point: [1.0 + point["x"] * 2.0**-90], {"x": x})["x"]  # float64 shows no change
+    assert np.allclose(small, 2.0**-90, rtol=1e-9, atol=0.0)
 
 
 def test_a_failure_sets_the_exit_status_and_is_printed(monkeypatch, capsys):
