@@ -19,16 +19,17 @@ class NumPyArrays(Guards):
 
     float64 = np.dtype(np.float64)
     erf, erfc = staticmethod(NUMPY[ERF]), staticmethod(NUMPY[ERFC])
+    _total = staticmethod(pairwise)
 
     def __getattr__(self, name):
         return getattr(np, name)
 
     def sum(self, x, /, *, axis=None, keepdims=False):
-        total = pairwise(np.asarray(x, np.float64), axis, keepdims)
+        total = self._total(np.asarray(x, np.float64), axis, keepdims)
         return total if sum_axes(x.ndim, axis)[1] else total.astype(x.dtype)
 
     def mean(self, x, /, *, axis=None, keepdims=False):
-        total = pairwise(np.asarray(x, np.float64), axis, keepdims)
+        total = self._total(np.asarray(x, np.float64), axis, keepdims)
         return (total / (x.size // max(total.size, 1))).astype(x.dtype)
 
     def where(self, condition, x, y, /):

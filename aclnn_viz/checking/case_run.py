@@ -65,8 +65,9 @@ class _Quick(NumPyArrays):
 
     where = staticmethod(np.where)  # of few elements the faster one
 
-    def _total(self, x, axis, keepdims):
-        return np.sum(x, axis=axis, dtype=np.float64, keepdims=keepdims)
+    @staticmethod
+    def _total(x, axis, keepdims):
+        return np.sum(x, axis=axis, keepdims=keepdims)
 
 
 class _Single(_Quick):

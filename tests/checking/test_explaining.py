@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 from aclnn_viz import case, operator, operators
+from aclnn_viz.arrays import sums
 from aclnn_viz.checking import check, work
 from aclnn_viz.checking.candidates import pairs
-from aclnn_viz.checking.case_run import CaseRun, Variant, cheapest_first, is_single
+from aclnn_viz.checking.case_run import _DOUBLE, CaseRun, Variant, cheapest_first, is_single
 from aclnn_viz.checking.evidence import KernelUnderTest, examine
 from aclnn_viz.checking.explanation import _reached, explain, of_fault
 from aclnn_viz.checking.judge import prepared_at, prepared_suite, suite_recipes
@@ -310,6 +311,11 @@ def verdict(kernel, monkeypatch, rate, depth="normal"):
         for clock in (time.process_time, time.monotonic):
             patch.setattr(time, clock.__name__, lambda clock=clock, start=clock(): start + rate * (clock() - start))
         return re.sub(r"seed 0, .*", "", str(check("rms_norm", kernel, depth=depth)))
+
+
+def test_the_thousands_of_pages_of_a_search_add_up_without_a_tree(monkeypatch):
+    monkeypatch.setattr(sums, "tree", None)
+    assert _DOUBLE.sum(np.ones((2, 3)), axis=1).tolist() == [3.0, 3.0] and _DOUBLE.mean(np.ones((2, 3)), axis=0).tolist() == [1.0] * 3
 
 
 @pytest.mark.parametrize("depth", ["quick", *["normal"] * SOAK])
