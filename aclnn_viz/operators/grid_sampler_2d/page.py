@@ -19,8 +19,9 @@ def taps_2d(xp, grid, size, interpolationMode, paddingMode, alignCorners):
     height, width = size
     grid = xp.astype(grid, xp.float64)
     modes = interpolationMode, paddingMode, alignCorners
+    columns = taps(xp, grid[..., 0], width, *modes)
     for row, wy, dy in taps(xp, grid[..., 1], height, *modes):
-        for column, wx, dx in taps(xp, grid[..., 0], width, *modes):
+        for column, wx, dx in columns:
             yield row, column, wy * wx, wy * dx, dy * wx
 
 

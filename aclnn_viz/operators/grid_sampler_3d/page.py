@@ -16,9 +16,10 @@ def taps_3d(xp, grid, size, *modes):
     """Yield each tap of every point: its place (plane, row, column), its weight, and the derivatives by x, y, z."""
     depth, height, width = size
     grid = xp.astype(grid, xp.float64)
+    rows, columns = taps(xp, grid[..., 1], height, *modes), taps(xp, grid[..., 0], width, *modes)
     for plane, wz, dz in taps(xp, grid[..., 2], depth, *modes):
-        for row, wy, dy in taps(xp, grid[..., 1], height, *modes):
-            for column, wx, dx in taps(xp, grid[..., 0], width, *modes):
+        for row, wy, dy in rows:
+            for column, wx, dx in columns:
                 yield (plane, row, column), wz * wy * wx, (wz * wy * dx, wz * dy * wx, dz * wy * wx)
 
 
