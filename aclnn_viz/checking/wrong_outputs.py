@@ -335,8 +335,10 @@ def _values(output: str, masks: list[tuple[CaseRun, np.ndarray]]) -> Iterator[st
                 low, high = values[part].min(), values[part].max()
                 inside = (values >= low) & (values <= high)
                 if (inside & ~part).sum() <= SHARE * part.sum() and inside.mean() < 0.9:
-                    ends = [f"{low:.4g} <= "] * bool((values < low).any()), [f" <= {high:.4g}"] * bool((values > high).any())
-                    yield message(words, output=output, values=f"{''.join(ends[0])}{name}{''.join(ends[1])}")
+                    below, above, least, most = (values < low).any(), (values > high).any(), f"{low:.4g}", f"{high:.4g}"
+                    where = f"{name} = {least}" if below and above and least == most else (
+                        f"{least} <= " * bool(below) + name + f" <= {most}" * bool(above))
+                    yield message(words, output=output, values=where)
 
 
 def _precision(output: str, failing: list[CaseRun]) -> str:

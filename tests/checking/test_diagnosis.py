@@ -130,6 +130,13 @@ def test_sums_in_16_bits_are_suspected_whatever_their_order():
     assert text.name is None and "dxOut is right to three digits (a sum or a step in 16 bits" in text.text
 
 
+def test_a_single_value_is_no_interval():
+    def kernel(gradOutput, self):
+        return np.where(self == 0.5, np.sin(7 * gradOutput), SWISH.backward(gradOutput=gradOutput, self=self)["out"])
+    made = [case("hardswish", self=np.float32([0.5, 1, 0.5, -2, 0.5, 0.5, 2, -4] * k), seed=k) for k in (1, 2)]
+    assert "out is wrong only where self = 0.5, of" in check("hardswish", kernel, cases=made).diagnosis.text
+
+
 def test_an_intermediate_is_recognised():
     def kernel(dy, x, rstd, gamma):
         right = RMS.backward(dy=dy, x=x, rstd=rstd, gamma=gamma)
