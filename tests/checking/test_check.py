@@ -64,6 +64,11 @@ def test_axes_that_an_attribute_lists_are_cut_with_it():
     assert [result.counterexample.inputs[name].size for name in ("input", "weightOptional")] == [1, 1]
 
 
+def test_what_is_wrong_behind_whole_blocks_is_cut_by_blocks():
+    kernel = swish(lambda out: out + (out.shape[-1] % 8 == 1 < out.shape[-1]))
+    assert check("hardswish", kernel, shapes=[(2, 17)]).counterexample.inputs["self"].shape == (1, 9)
+
+
 def test_shrinking_names_no_parameter_of_an_operator():
     names = {p.name for op in sampled(__name__) for p in (*op.parameters, *op.forward_parameters)} - {"self", "input", "x", "mean"}
     source = Path(counterexample.__file__).read_text()
