@@ -26,9 +26,11 @@ import numpy as np
 
 from aclnn_viz.checking.arrangements import rearranged
 from aclnn_viz.checking.case_run import CaseRun
-from aclnn_viz.checking.judge import judge
+from aclnn_viz.checking.judge import Expected, Prepared, judge
 from aclnn_viz.checking.kernel_call import run
-from aclnn_viz.checking.work import Budget
+from aclnn_viz.checking.scope import UNTAKEN, Ready, Scope
+from aclnn_viz.checking.work import CASE, METER, PAGE, Budget
+from aclnn_viz.checking.wrong_outputs import convention
 from aclnn_viz.operators.faults.edits import Change, changes, distance, head, names_of, statements
 from aclnn_viz.words.messages import linked, message
 
@@ -50,6 +52,7 @@ NUMBERS = (0.25, 0.5, 1.0, 2.0)  # by which a constant may be off
 RATES = (0.5, 2.0, -1.0)
 LAST = ("inserted", "name", "multiplied")  # kinds of edits that are tried last, in this order, as there are many of each
 EQUAL, SOME, FEW = 4, 6, 3
+OTHERS, MIXED, SMALL = 6, 100, 2000  # fresh cases with other numbers, with mixed options, and the elements of one at most
 MEMORY = 2**30  # bytes that edited kernels may allocate beyond what the process has
 WORDS = re.compile(r"\w+|\S")
 IDLE, LONGER = re.compile(r"[+-] 0(?:\.0)?\b|[*/] 1(?:\.0)?\b"), 9
@@ -83,6 +86,15 @@ def _as_numpy(function: Callable) -> Callable:
     def called(*values, **options):
         found = function(*values, **options)
         return np.asarray(found) if hasattr(found, "__array__") else found
+    return called
+
+
+def _at(function) -> Callable:
+    """`function.at`, with values of a shape that fits: others end the process, in NumPy 2."""
+    def called(target, index, *values):
+        if isinstance(function, np.ufunc):
+            values = [np.broadcast_to(value, np.shape(target[index])) for value in values]
+        return function.at(target, index, *values)
     return called
 
 
@@ -164,7 +176,7 @@ class Source:
         space = dict(self.functions[self.entry].__globals__)
         for function in self.functions.values():
             space |= inspect.getclosurevars(function).nonlocals
-        space |= {"_bounded": bounded, "_watch": self.watch}
+        space |= {"_bounded": bounded, "_at": _at, "_watch": self.watch}
         if quick:
             space |= {name: _Quick(value) for name, value in space.items() if _compiles(value)}
         exec(self._code, space)
@@ -185,16 +197,16 @@ class Source:
     @property
     def _code(self):
         trees = [*self.trees.values()]
-        loops = [*_loops(trees)]
-        before = [loop.iter for loop in loops]
-        for loop in loops:
-            bounded = ast.copy_location(ast.Name("_bounded", ast.Load()), loop.iter)
-            loop.iter = ast.copy_location(ast.Call(bounded, [loop.iter], []), loop.iter)
+        guarded = [(loop, "iter", loop.iter, "_bounded", loop.iter) for loop in _loops(trees)]
+        guarded += [(call, "func", call.func, "_at", call.func.value) for tree in trees for call in ast.walk(tree)
+                    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "at"]
+        for node, field_, before, guard, inner in guarded:
+            setattr(node, field_, ast.fix_missing_locations(ast.copy_location(ast.Call(ast.Name(guard, ast.Load()), [inner], []), before)))
         try:
             return compile(ast.Module(trees, []), EDITED, "exec")
         finally:
-            for loop, items in zip(loops, before):
-                loop.iter = items
+            for node, field_, before, *_ in guarded:
+                setattr(node, field_, before)
 
     @cached_property
     def _partials(self) -> list[functools.partial]:
@@ -278,12 +290,16 @@ def _compiles(value) -> bool:
     return isinstance(value, ModuleType) and value.__name__.partition(".")[0] == COMPILING
 
 
-def _wrong(kernel: Callable, one: CaseRun) -> set[str] | None:
-    """The outputs that a kernel has wrong on the case of a run; None if it returns nothing."""
+def _outputs(kernel: Callable, one: Prepared) -> dict[str, np.ndarray] | None:
     with np.errstate(all="ignore"), warnings.catch_warnings(), _limited_memory():
         warnings.simplefilter("ignore")
-        outputs = run(kernel, one.prepared.case, list(one.prepared.expected), None).outputs
-        return None if outputs is None else {miss.output for miss in judge(one.prepared, outputs)}
+        return run(kernel, one.case, list(one.expected), None).outputs
+
+
+def _wrong(kernel: Callable, one: CaseRun) -> set[str] | None:
+    """The outputs that a kernel has wrong on the case of a run; None if it returns nothing."""
+    outputs = _outputs(kernel, one.prepared)
+    return None if outputs is None else {miss.output for miss in judge(one.prepared, outputs)}
 
 
 def _right(kernel: Callable, one: CaseRun) -> bool:
@@ -309,8 +325,71 @@ def _limited_memory():
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
-def mend(kernel: Callable, failing: Sequence[CaseRun], passing: Sequence[CaseRun], fresh: Callable[[], Sequence[CaseRun]],
-         budget: Budget) -> Mend | None:
+@dataclass(frozen=True, eq=False)
+class _FreshCase:
+    ready: Ready
+
+    @cached_property
+    def page(self) -> CaseRun:
+        """The numbers of the right page."""
+        made = self.ready.case
+        METER.add(PAGE, made)
+        with np.errstate(all="ignore"):
+            outputs = made.operator.backward(**made.inputs)
+        exact = {name: Expected(value.astype(np.float64), np.zeros(value.shape), value.dtype, np.zeros(value.shape, bool))
+                 for name, value in outputs.items()}
+        return CaseRun(Prepared(self.ready.recipe, made, exact, 0.0, 0.0), outputs, ())
+
+    @cached_property
+    def truth(self) -> Prepared:
+        METER.add(CASE, self.ready.case)
+        return self.ready.prepare()
+
+    def shows(self, changed: Callable, kernel: Callable) -> bool:
+        """Whether an edited kernel is wrong here, by more than a convention. Where the kernel itself fails, nothing is asked of it;
+        where it gives the page's numbers, up to rounding, it is right; only else the truth is needed."""
+        page = self.page
+        outputs = _outputs(changed, page.prepared)
+        if outputs is None:
+            return _outputs(kernel, page.prepared) is not None
+        if all(name in outputs and (outputs[name].shape, outputs[name].dtype) == (value.shape, value.dtype)
+               for name, value in page.outputs.items()) and page.agrees(outputs):
+            return False
+        try:
+            seen = CaseRun(self.truth, outputs, judge(self.truth, outputs))
+        except UNTAKEN:
+            return False
+        return bool(seen.misses) and not convention(seen)
+
+
+class FreshCases:
+    """Small cases that the check of a kernel did not see, most with mixed options, on which an edit of it must be right, too.
+
+    The case that last showed an edit to be wrong comes first: most edits that survive the check are wrong on the same ones.
+    """
+
+    def __init__(self, kernel: Callable, scope: Scope, seed: int, dtypes: set[str]):
+        def counts(ready: Ready) -> bool:
+            return ready.counts(SMALL) and ready.case.dtype in dtypes
+        mixed = itertools.islice(scope.mixed(seed + 1), MIXED) if not scope.shapes else ()
+        drawn = itertools.chain(itertools.islice(filter(counts, scope.others(seed + 1)), OTHERS), filter(counts, mixed))
+        self.kernel, self.cases, self._drawn = kernel, [], map(_FreshCase, drawn)
+
+    def right(self, changed: Callable) -> bool:
+        """Whether an edited kernel is right on all of them."""
+        for at, one in enumerate(itertools.chain(tuple(self.cases), self._more())):
+            if one.shows(changed, self.kernel):
+                self.cases.insert(0, self.cases.pop(at))
+                return False
+        return True
+
+    def _more(self) -> Iterator[_FreshCase]:
+        for one in self._drawn:
+            self.cases.append(one)
+            yield one
+
+
+def mend(kernel: Callable, failing: Sequence[CaseRun], passing: Sequence[CaseRun], fresh: FreshCases, budget: Budget) -> Mend | None:
     """The smallest edit, or one an output, after which a kernel is right on all cases; None where there is none, where its
     source cannot be read, or does more than compute."""
     try:
@@ -324,8 +403,8 @@ def mend(kernel: Callable, failing: Sequence[CaseRun], passing: Sequence[CaseRun
     cases = [*failing, *passing]
     if found := rearranged(source, lambda changed: all(_right(changed, one) for one in cases)):
         line, before, after, lost, changed = found
-        if all(_right(changed, one) for one in fresh()):
-            return Mend(line, before, after, changed, lost, cases=len(cases) + len(fresh()))
+        if fresh.right(changed):
+            return Mend(line, before, after, changed, lost, cases=len(cases) + len(fresh.cases))
     with _limited_memory() as limited:
         pass
     with warnings.catch_warnings():
@@ -363,13 +442,18 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
         with change.made():
             one = Mend(source.place(name, change.line or statement.lineno), before, after, source.built())
         if not left and all(_right(changed, other) for other in cases):
-            found.append(one)
+            found.append((one, changed))
         for output in wrong - left:
             partly[output].append((one, change, statement))
-    for first in sorted(found, key=lambda one: (1 if one.leaves_out else one.size, len(one.after))):
-        if all(map(first.right, (*again * quick, *fresh()))):
-            others = dict.fromkeys(one.after for one in found if one.after != first.after)
-            return replace(first, equal=tuple(others)[:EQUAL], cases=len(again) + len(fresh()))
+    some: dict[str, Mend] = {}
+    for one, changed in sorted(found, key=lambda pair: (1 if pair[0].leaves_out else pair[0].size, len(pair[0].after))):
+        if len(some) > EQUAL or some and budget.over:
+            break
+        if one.after not in some and fresh.right(changed) and all(map(one.right, again * quick)):
+            some[one.after] = one
+    if some:
+        first, *others = some.values()
+        return replace(first, equal=tuple(one.after for one in others), cases=len(again) + len(fresh.cases))
     return _one_each(source, list(partly.values()), cases, again, fresh, budget, quick) if len(wrong) > 1 and all(partly.values()) else None
 
 
@@ -384,9 +468,9 @@ def _one_each(source, choices: list[list], cases, again, fresh, budget, quick) -
                          for one, _, statement in some}  # two edits of one statement are one text
             except Exception:  # two edits that do not go together
                 continue
-        if all(_right(changed, one) for one in cases) and all(_right(kernel, one) for one in (*again * quick, *fresh())):
+        if all(_right(changed, one) for one in cases) and fresh.right(changed) and all(_right(kernel, one) for one in again * quick):
             before, after = map("; ".join, zip(*texts.values()))
-            return Mend(linked("{some} and {more}", list(texts)), before, after, kernel, cases=len(again) + len(fresh()))
+            return Mend(linked("{some} and {more}", list(texts)), before, after, kernel, cases=len(again) + len(fresh.cases))
     return None
 
 

@@ -17,7 +17,7 @@ from aclnn_viz.checking.counterexample import Counterexample
 from aclnn_viz.checking.evidence import Evidence, KernelUnderTest
 from aclnn_viz.checking.explanation import NO_FAULT, Diagnosis, Explanation, diagnose, explain, fresh_runs, law_of, of_fault
 from aclnn_viz.checking.judge import once_per_case
-from aclnn_viz.checking.mending import mend
+from aclnn_viz.checking.mending import FreshCases, mend
 from aclnn_viz.checking.scope import DEPTHS, Depth, Scope
 from aclnn_viz.checking.tile_trials import Trials
 from aclnn_viz.checking.wrong_outputs import convention, depends, in_documented_form, wrong_conditions, wrong_forms, wrong_regions
@@ -108,7 +108,8 @@ class CheckResult:
         """In one line why the kernel is wrong, as far as that was found; an empty text for a right one."""
         found = self.explanation
         if found and (yours := found.yours):
-            return message("{line}: {before}  ->  {after}", line=yours.line, before=_joined(yours.before), after=_joined(yours.after))
+            shown = message("{line}: {before}  ->  {after}", line=yours.line, before=_joined(yours.before), after=_joined(yours.after))
+            return message("{edit} (one of {n} edits that mend it)", edit=shown, n=1 + len(yours.equal)) if yours.equal else shown
         if found and not self.diagnosis.name:
             return found.brief
         if self.diagnosis is not None:
@@ -303,15 +304,16 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
     """The likeliest mistake, and the change that explains it; of numbers that do not fit, once they do."""
     seen, unfit = _but_conventions(evidence.seen), wrong_forms(evidence.seen)
 
+    dtypes = {one.prepared.case.dtype for one in seen}  # a kernel in float32 is wrong in float64
+
     @cache
     def fresh() -> list[CaseRun]:
-        dtypes = {one.prepared.case.dtype for one in seen}  # a kernel in float32 is wrong in float64
         return _but_conventions([one for one in fresh_runs(tested, seed, Budget(
             min(FRESHLY * runs, max(end.left, LATE * runs)))) if one.prepared.case.dtype in dtypes]) if tested else []
     yours, end = None, Budget(runs)
     if tested and not tested.lost:
         yours = mend(tested.kernel, cheapest_first([one for one in seen if one.misses]), [one for one in seen if not one.misses],
-                     fresh, Budget(MENDING * runs))
+                     FreshCases(tested.kernel, tested.scope, seed, dtypes), Budget(MENDING * runs))
     diagnosis = diagnose(op, seen, tested, evidence.silent)
     if unfit and not diagnosis.name:
         given, seen = seen, [in_documented_form(one) for one in seen]

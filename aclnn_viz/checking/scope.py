@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.cases import Case, case
 from aclnn_viz.cases.case import checked_shape
 from aclnn_viz.cases.suites import Recipe, Step, deep
-from aclnn_viz.checking.judge import Prepared, bound, case_at, once_per_case, prepared, prepared_at, suite_recipes
+from aclnn_viz.checking.judge import Prepared, bound, case_at, documented, once_per_case, prepared, prepared_at, suite_recipes
 from aclnn_viz.devices.device import refusal
 from aclnn_viz.dtypes import FLOAT32, float_format, round_to
 from aclnn_viz.errors import flag, need, problem, shown, whole
@@ -27,6 +28,7 @@ ENOUGH = 8  # cases: where fewer have the wanted attributes or formats, others a
 SMALL = 2000  # elements of a case that a quick check may run
 DEEP, EACH = 3 * 2**23, 2**13  # elements that a deep check adds, and how many more each of its cases counts
 MIXING = 0.5  # the chance that a case takes an option of another one
+UNTAKEN = ValueError, TypeError, ZeroDivisionError, IndexError  # of a case that the operator does not take
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,6 +255,13 @@ class Ready:
             return self.given
         return case_at(self.scope.op.name, self.number, self.seed) if self.number is not None else \
             self.recipe.case(self.seed)
+
+    def counts(self, most: float) -> bool:
+        """Whether the operator and the scope take the case, and its outputs have at most `most` elements."""
+        try:
+            return sum(prod(one.documented_shape) for one in documented(self.case).values()) <= most and not self.scope.reason(self.case)
+        except UNTAKEN:
+            return False
 
     def prepare(self) -> Prepared:
         plan = self.scope.judged_by

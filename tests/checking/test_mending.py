@@ -1,5 +1,7 @@
 """The reader's own kernel: the line that is wrong, what mends it, arrangements that cancel; and kernels that must not be edited."""
 
+import ast
+import inspect
 import json
 import re
 
@@ -9,6 +11,8 @@ import pytest
 from aclnn_viz.checking import check
 from aclnn_viz.checking.mending import MEMORY, Source, Unreadable, _limited_memory
 from aclnn_viz.words.messages import in_language
+from checking.arrangements.numpy_kernels import avg_pool
+from checking.arrangements.slips import built
 from checking.bad_arrangements import bad
 from checking.wrong_kernels import RMS
 
@@ -101,6 +105,25 @@ def test_of_edits_that_mend_the_one_that_only_leaves_out_is_shown():
     assert result.explanation.yours.after == "kept = n" and "none of the known faults" not in str(result)
 
 
+def test_of_edits_that_are_right_on_the_whole_suite_those_that_are_wrong_on_fresh_cases_are_not_shown():
+    text, right = inspect.getsource(avg_pool), "(right - left)"
+    at = text.rindex(right)
+    kernel = built(avg_pool, ast.parse(f"{text[:at]}(right - 0){text[at + len(right):]}"), "float32", "window")
+    yours = check("avg_pool", kernel).explanation.yours
+    assert yours.after.endswith(right) and not any("(right - j)" in one for one in yours.equal)
+
+
+def test_of_several_edits_that_mend_it_the_verdict_says_so_in_its_first_lines():
+    def without_x(dy, x, rstd, gamma):
+        X, g, w = x.astype(np.float32), dy.astype(np.float32), gamma.astype(np.float32)
+        hat = 1 * rstd
+        c = np.mean(g * w * hat, axis=tuple(range(x.ndim - gamma.ndim, x.ndim)), keepdims=True)
+        return ((g * w - hat * c) * rstd).astype(x.dtype), np.sum(g * X * rstd, axis=tuple(range(x.ndim - gamma.ndim)))
+    result = check("rms_norm", without_x, dtypes=["float32"])
+    assert {result.explanation.yours.after, *result.explanation.yours.equal} == {"hat = x * rstd", "hat = X * rstd"}
+    assert str(result).splitlines()[1].endswith(" (one of 2 edits that mend it)")
+
+
 def test_two_wrong_outputs_are_mended_each():
     result = check("rms_norm", twice)
     found = result.explanation.yours
@@ -168,6 +191,17 @@ def test_an_edit_that_makes_a_loop_endless_ends():
     source = Source(loops, None)
     with pytest.raises(RuntimeError, match="without an end"):
         source.built()(dy=0, x=0, rstd=0, gamma=0)
+
+
+def test_an_edit_that_scatters_values_of_another_shape_fails():
+    """NumPy itself ends the process then."""
+    def scatters(dy, x, rstd, gamma):
+        np.add.at(x, (slice(None), gamma), dy)
+        return x
+    kernel, x, index = Source(scatters, None).built(), np.zeros((2, 5)), np.array([0, 3, 0])
+    assert kernel(dy=np.ones((2, 3)), x=x, rstd=0, gamma=index).tolist() == [[2, 0, 0, 1, 0]] * 2
+    with pytest.raises(ValueError, match="dimensions"):
+        kernel(dy=np.ones((2, 2, 4, 5)), x=x, rstd=0, gamma=index)
 
 
 def test_an_edit_that_makes_a_tensor_huge_fails():
