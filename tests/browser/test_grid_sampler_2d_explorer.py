@@ -24,6 +24,7 @@ def test_a_point_is_dragged_and_the_last_position_wins(explorer):
     explorer.page.mouse.down()
     for k in range(60):
         explorer.page.mouse.move(x + k, y - k / 2)
+    hint = explorer.page.locator("[data-panel=image] .ae-hint").inner_text()
     explorer.page.mouse.up()
     state = checked(explorer)
     (row, column, gx, gy), = state.moved
@@ -32,6 +33,19 @@ def test_a_point_is_dragged_and_the_last_position_wins(explorer):
     u, v = 59 / size, -29.5 / size
     # Pointers stand on whole screen pixels, a fifth of a cell.
     assert (gx * 16, gy * 16) == pytest.approx((u, v), abs=0.3)
+    assert hint == f"row {row}, column {column}: x {gx:.4g}, y {gy:.4g}"  # of the point that is held, where it is now
+
+
+def test_a_text_that_was_copied_goes_when_the_state_does(explorer):
+    explorer.lifted("cell")
+    area = explorer.page.locator(".aclnn-explorer textarea")
+    assert area.is_visible()
+    explorer.set(("paddingMode", 1))
+    assert area.is_hidden()
+    explorer.lifted("cell")
+    explorer.run("explorer.values = {**explorer.values, 'paddingMode': 0}")
+    explorer.settle()
+    assert area.is_hidden()
 
 
 def test_keys_move_and_choose_points(explorer):

@@ -40,18 +40,19 @@ function takeHand(drawing) {
   canvas.style.cursor = "grab";
   canvas.style.touchAction = "none";
   canvas.setAttribute("role", "application");
-  let holds = false;
   canvas.addEventListener("pointerdown", (event) => {
     const found = nearest(drawing, event.offsetX, event.offsetY, 16);
     if (!found) return;
-    holds = true;
+    drawing.holds = true;
     canvas.setPointerCapture(event.pointerId);
     choose(found);
   });
   canvas.addEventListener("pointermove", (event) => {
-    if (holds) moveTo(drawing.sx.back(event.offsetX), drawing.sy.back(event.offsetY));
+    if (!drawing.holds) return;
+    moveTo(drawing.sx.back(event.offsetX), drawing.sy.back(event.offsetY));
+    drawing.panel.point(event.offsetX, event.offsetY);  // the hint came before the movement
   });
-  for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { holds = false; });
+  for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { drawing.holds = false; });
   canvas.addEventListener("keydown", (event) => {
     const { rows, columns, step: small, move } = drawing.handle, step = small * (event.shiftKey ? 4 : 1);
     const steps = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] }[event.key];

@@ -105,6 +105,7 @@ function makeLifts(model, parent, before) {
     button.addEventListener("click", () => { before(); model.send({ lift: kind }); });
     bar.append(button);
   }
+  bar.firstChild.title = tr("this state: for state= of av.explore, and for the address of a saved page");
   bar.append(status);
   parent.append(bar, text);
   const receive = async (message, buffers) => {
@@ -129,8 +130,12 @@ function makeLifts(model, parent, before) {
       status.textContent = tr("select and copy the text below: the browser allows no copying here");
     }
   };
+  const outdated = () => {  // what was copied is of a state that is no more shown
+    text.hidden = true;
+    status.textContent = "";
+  };
   model.on("msg:custom", receive);
-  return { bar, status, stop: () => model.off("msg:custom", receive) };
+  return { bar, status, outdated, stop: () => model.off("msg:custom", receive) };
 }
 
 // The indices that must shrink with the sizes in `moved`, and the choices that are not offered beside the new values.
@@ -216,6 +221,7 @@ function explorer(build) {
         const changes = { ...moved, ...followed(model.get("controls"), values, moved) };
         values = parts.fit ? parts.fit({ ...values, ...changes }) : { ...values, ...changes };
         model.set("values", values);
+        lifts.outdated();
         const drawn = drawnHere();  // before other nodes change: text on a canvas brings the page's layout up to date first
         for (const [field, made] of Object.entries(inputs)) made.write(values[field], values);
         if (drawn) return;
@@ -280,6 +286,7 @@ function explorer(build) {
     const restored = () => {  // the state was set in Python
       if (model.get("values") === values) return;
       shown = null;
+      lifts.outdated();
       values = { ...model.get("values") };
       for (const [field, made] of Object.entries(inputs)) made.write(values[field], values);
       parts.overlay(values);

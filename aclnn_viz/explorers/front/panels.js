@@ -119,10 +119,11 @@ class Drawing extends Frame {
       const tick = axis.ticks.find(([place]) => Math.abs(place - value) <= 1e-6 * Math.abs(value));
       return `${axis.label || (axis === spec.x ? "x" : "y")} ${tick ? tick[1] : number(value)}`;
     };
-    const point = this.handle && nearest(this, x, y, 8);
+    const point = this.handle && (this.holds ? this.handle.choose.map((field) => this.kit.values[field]) : nearest(this, x, y, 8));
     if (point) {
-      const { choose, columns, units: [[ox, fx], [oy, fy]], x: xs, y: ys } = this.handle, k = point[0] * columns + point[1];
-      const at = { row: point[0], column: point[1], x: number(ox + fx * xs[k]), y: number(oy + fy * ys[k]) };
+      const { columns, units: [[ox, fx], [oy, fy]], x: xs, y: ys } = this.handle, k = point[0] * columns + point[1];
+      const [u, v] = this.holds ? held(this.kit, this.handle) : [xs[k], ys[k]];
+      const at = { row: point[0], column: point[1], x: number(ox + fx * u), y: number(oy + fy * v) };
       return tr("row {row}, column {column}: x {x}, y {y}", at);
     }
     const spot = this.spot(x, y);
