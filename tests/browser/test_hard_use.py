@@ -55,6 +55,7 @@ def test_colours_follow_a_theme_that_is_switched_again_and_again(explorer):
         explorer.theme(theme)
         light, dark = explorer.page.evaluate(COUNT, [word(SERIES[0][0]), word(SERIES[0][1])])
         assert (light > 100, dark > 100) == (theme == THEMES[0], theme == THEMES[1]), (theme, light, dark)
+        assert explorer.page.locator(".aclnn-explorer").evaluate("el => getComputedStyle(el).colorScheme") == theme.split()[1].lower()
 
 
 @by_name(*sampled_explorers(__name__))

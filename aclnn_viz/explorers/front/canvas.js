@@ -4,6 +4,7 @@ function readTheme(el, model) {
   const style = getComputedStyle(el);
   const dark = document.body.dataset.jpThemeLight === "false"
     || (!("jpThemeLight" in document.body.dataset) && matchMedia("(prefers-color-scheme: dark)").matches);
+  el.style.colorScheme = dark ? "dark" : "light";  // of scroll bars and of what a control has beside its own colours
   const { maps, handle, opacity, line, cell, light, dark: night } = model.get("colours");
   return {
     dark,
