@@ -2,13 +2,14 @@
 
 import importlib.util
 import re
+from types import SimpleNamespace
 
 import nbformat
 import pytest
 from latex2mathml.converter import convert
 
 from aclnn_viz.words import language
-from aclnn_viz.words.messages import tr
+from aclnn_viz.words.messages import in_language, tr
 from machine import ROOT
 from notebooks.gallery import pictures, site
 
@@ -75,6 +76,18 @@ def test_a_lesson_leads_to_the_other_edition(edition):
     text, _ = book(f"[other]({place}) [next](03_rms_norm.ipynb)", data={})
     assert ('href="../zh/notebooks/zh/02_hardswish.html"' if edition == "en" else 'href="../../../notebooks/02_hardswish.html"') in text.source
     assert "[next](03_rms_norm.ipynb)" in text.source
+
+
+def test_lessons_are_numbered_as_the_contents_count_them():
+    assert [int(path.name[:2]) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))] == list(range(22))
+    assert "counter(lesson, decimal-leading-zero)" in (ROOT / "docs" / "site" / "static" / "site.css").read_text("utf-8")
+
+
+def test_what_the_theme_says_is_chinese_too():
+    context, app = {}, SimpleNamespace(srcdir=ROOT, translator=SimpleNamespace(gettext=str.upper))
+    with in_language("zh"):
+        site.link_other_edition(app, "docs/zh/index", "page.html", context, None)
+        assert [context["_"](text) for text in ("On this page", "Search")] == ["本页内容", "SEARCH"]
 
 
 def test_every_formula_of_the_derivations_becomes_mathml():

@@ -19,6 +19,8 @@ from aclnn_viz.words.messages import language, message, tr
 
 FRAME = '<iframe class="explorer" title="{title}" src="{up}/live/{page}.html{language}" loading="lazy"></iframe>'
 FOLDED = "<details><summary>{title}</summary><pre>{words}</pre></details>"
+# What the theme says and Sphinx has no Chinese for.
+THEME = {message("Next"), message("Previous"), message("On this page"), message("Back to top"), message("Made with "), message("Home")}
 SHOWN = message("Explorer of {name}, alive: move its controls")
 IN_WORDS = message("The picture in words")
 # The Chinese edition lies in zh/, and its pages in zh/docs/zh/ and zh/notebooks/zh/; all pages of one edition lie equally deep.
@@ -90,6 +92,7 @@ def link_other_edition(app, pagename, templatename, context, doctree) -> None:
     (folder, _, name), (root, first, label) = pagename.rpartition("/"), OTHER[language()]
     same = f"{folder}/zh/{name}" if root else f"{folder.removesuffix('/zh')}/{name}"
     there = any((Path(app.srcdir) / same).with_suffix(kind).exists() for kind in (".md", ".ipynb"))
+    context["_"] = context["gettext"] = lambda text: tr(text) if text in THEME else app.translator.gettext(text)
     context["other_edition"] = label, relpath(f"{root}{same if there else first}.html", f"{'' if root else 'zh/'}{folder}" or ".")
 
 
