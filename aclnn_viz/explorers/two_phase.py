@@ -23,6 +23,7 @@ LANES = ((message("context"), ("aclrtSetDevice",), ("aclrtResetDevice",), "aclrt
           "aclFinalize"))
 STATUS, ALIVE, WIDE = 6.1, 11.9, 0.86  # columns of the panel of calls: status, first lane, width of a lane
 FEWEST = 16  # rows that the panel of calls has room for, at least
+WHOLE = 560  # pixels in which the names of both phases can be told apart, and codes are whole
 POISON = 0xA5
 EARLY = message("Call {k} of {n}, {call}, fails with {status} {name}: phase 1 checks the call before anything runs; {result}.")
 FAILS = message("Call {k} of {n}, {call}, fails with {status} {name}; {result}.")
@@ -99,7 +100,7 @@ def calls(data: Data) -> Panel:
     title = tr("Calls on the emulated {soc}, CANN {cann} (✗ fails, ! only the emulator notices), and what they keep alive",
                soc=data.state.soc, cann=data.state.cann)
     return Panel("calls", title, tuple(marks), Axis("", 0, ALIVE + 5 * WIDE, ticks=()),
-                 Axis("", max(len(found), FEWEST) - 0.4, -2.2, ticks=()), 14, 312)
+                 Axis("", max(len(found), FEWEST) - 0.4, -2.2, ticks=()), 14, 312, least=WHOLE)
 
 
 def lifetimes(found: list[Row]) -> list[tuple[str, int | None, int | None, bool]]:

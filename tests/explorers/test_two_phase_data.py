@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from aclnn_viz import acl as numbers
 from aclnn_viz.explorers import explore
-from aclnn_viz.explorers.two_phase import lifetimes, places, rows, subject
+from aclnn_viz.explorers.two_phase import STATUS, lifetimes, places, rows, subject
 from aclnn_viz.explorers.two_phase_data import MISTAKES, State, compute, inputs, layout_of
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.contract import contract
@@ -189,6 +189,11 @@ def test_what_only_the_emulator_notices_is_labelled():
         words, twin = texts(data, "words"), show(data).text
         assert "ONLY THE EMULATOR (acl.misuse)" in words and all(text in twin for text in data.misuse)
     assert show(data).notices == ("emulated: Ascend910B2, CANN 9.1; nothing here was measured on hardware",)
+
+
+def test_on_a_phone_the_two_phases_have_names_that_differ():
+    calls = next(panel for panel in show(compute(State())).panels if panel.name == "calls")
+    assert len("aclnnHardswishBackwardGet") * 6.5 < calls.least * (STATUS - 0.5) / calls.x.high  # else it is scrolled
 
 
 def test_the_panels_fit():
