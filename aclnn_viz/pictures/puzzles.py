@@ -26,6 +26,7 @@ JUMP = 0.2  # of the range of a curve: a larger step between two neighbours is d
 SPEC, YOURS, OUTPUT = 2, 1, 0  # kinds of boxes
 CURVES, YOURS_CURVE = (2, 1, 0, 4), 3  # kinds of lines: a lonely one is solid
 ROW, COLUMNS = 26, 20  # pixels of a row of cells, columns of a row of panels
+WIDE = 800  # pixels: shrunk into a narrow window, its words can still be read
 FEWEST_ULPS = 1e-3  # on a logarithmic axis
 
 
@@ -78,7 +79,7 @@ def _curve(puzzle: Puzzle, answer) -> Picture:
     head = (tr("{title}: what is wanted of {function}. Dots mark the places that are easily got wrong.", title=puzzle.title,
                function=puzzle.name),
             *filter(None, [complaint]))
-    return Picture(head, drawn, "\n".join([*head, *lines]))
+    return Picture(head, drawn, "\n".join([*head, *lines]), width=WIDE)
 
 
 def _over(output: str, over: str, fixed: str) -> str:
@@ -135,7 +136,7 @@ def _reads(puzzle: Puzzle, answer) -> Picture:
     lines += [tr("yours is made of {inputs}: dotted", inputs=_in_words(yours, wanted))] if yours else [complaint] if complaint else []
     values = [f"{name} = {np.array2string(np.asarray(value), precision=4, separator=', ')}"
               for name, value in [*arrays.items(), (wanted.output, spec.outputs[wanted.output])]]
-    return Picture(tuple(lines), tuple(panels), "\n".join([*lines, *values]))
+    return Picture(tuple(lines), tuple(panels), "\n".join([*lines, *values]), width=WIDE)
 
 
 def _recorded(puzzle: Puzzle, function) -> Recording:
@@ -177,7 +178,7 @@ def _cells(name: str, values, boxes: list[Box]) -> Panel:
     words = f"{name} {list(values.shape)}" if values.ndim else name
     none = Axis(ticks=())
     return Panel(name, words, (Heat(cells, *scale(cells), digits=True), *boxes), none, none,
-                 min(COLUMNS, max(3, columns + 1, ceil(len(words) / 6))), ROW * rows + 30)
+                 min(COLUMNS, max(5, columns + 1, ceil(len(words) / 4))), ROW * rows + 30)
 
 
 @legible
@@ -186,17 +187,17 @@ def symptom(seen: Symptom, title: str) -> Picture:
     if seen.kind == "table":
         rows, columns = (tuple(enumerate(map(tr, names))) for names in (seen.rows, seen.columns))
         panel = Panel("table", tr("share of wrong elements"), (Heat(seen.values, "sequential", 0.0, 1.0, digits=True),),
-                      Axis(ticks=columns), Axis(ticks=rows), 4 + 3 * len(columns), ROW * len(rows) + 50)
+                      Axis(ticks=columns), Axis(ticks=rows), min(COLUMNS, 8 + 4 * len(columns)), ROW * len(rows) + 50)
     elif seen.kind == "map":
         largest = np.max(np.abs(seen.values), initial=0.0, where=np.isfinite(seen.values)) or 1.0
         rows, columns = seen.values.shape
         words = [Note(column, row, "nan") for row, column in np.argwhere(np.isnan(seen.values))]
         panel = Panel("map", tr("error of every element"),
                       (Heat(seen.values, "diverging", -largest, largest), *words), Axis(), Axis(),
-                      min(COLUMNS, max(7, columns)), max(120, 18 * rows + 40))
+                      min(COLUMNS, max(11, columns)), max(120, 18 * rows + 40))
     else:
         truth, ulps = np.maximum(seen.values, ((0.0,), (FEWEST_ULPS,)))
         marks = (Dots(truth[truth > 0], ulps[truth > 0], 0, "", 1.5), Rule("y", 0.5, tr("½ ulp: rounded once"), 2))
         panel = Panel("ulps", tr("error of every element over its size"), marks, Axis(tr("|truth|"), scale="log"),
-                      Axis(tr("ulp"), scale="log"), 12, 260)
-    return Picture((title,), (panel,), f"{title}\n{seen}")
+                      Axis(tr("ulp"), scale="log"), COLUMNS, 260)
+    return Picture((title,), (panel,), f"{title}\n{seen}", width=WIDE)

@@ -37,11 +37,14 @@ class Reads(NamedTuple):
     index: tuple[int, ...]
 
 
+CODE = '<pre style="white-space: pre; overflow-x: auto">{}</pre>'  # no line is broken
+
+
 class Source(str):
     """A text of Python that shows as code."""
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self)}</pre>"
+        return CODE.format(html.escape(self))
 
     __repr__ = str.__str__
 
@@ -120,7 +123,7 @@ class Puzzle:
     def _repr_html_(self) -> str:
         head, _, code = str(self).partition("\n\n")
         title, _, task = head.partition("\n")
-        return f"<strong>{html.escape(title)}</strong><p>{html.escape(task)}</p><pre>{html.escape(code)}</pre>"
+        return f"<strong>{html.escape(title)}</strong><p>{html.escape(task)}</p>{CODE.format(html.escape(code))}"
 
 
 def _without_docstring(function: Callable) -> str:
