@@ -21,31 +21,55 @@ from aclnn_viz.cli.lessons import lab
 from aclnn_viz.errors import printable, problem
 from aclnn_viz.tables import columns, padded
 from aclnn_viz.verification.check import Row
-from aclnn_viz.words.messages import LANGUAGES, VARIABLE, english, language, tr
+from aclnn_viz.words.messages import LANGUAGES, VARIABLE, english, language, message, tr
 
 
 def main(arguments: list[str] | None = None, supervised: Callable = lambda work, alone: work()) -> int:
     """Run one command and return its exit status; `supervised(work, alone)` does its work, in a child unless alone."""
-    parser = argparse.ArgumentParser(prog="aclnn-viz", description="Verify the backward operators of CANN's aclnn.",
-                                     epilog="Exit status: 0 held, 1 did not hold, 2 could not be carried out or ended "
-                                            "without a verdict, 130 interrupted.")
-    parser.add_argument("--version", action="version", version=f"aclnn-viz {version('aclnn-viz')}")
-    parser.add_argument("--lang", choices=LANGUAGES, help="the language of the output, and of the explorers that `lab` opens")
+    arguments, words = cpp.parted(sys.argv[1:] if arguments is None else arguments)
+    _speak(arguments)
+    parser = argparse.ArgumentParser(prog="aclnn-viz", description=tr("Verify the backward operators of CANN's aclnn."),
+                                     epilog=tr("Exit status: 0 held, 1 did not hold, 2 could not be carried out or ended "
+                                               "without a verdict, 130 interrupted."))
+    parser.add_argument("--version", action="version", version=f"aclnn-viz {version('aclnn-viz')}",
+                        help=tr("show program's version number and exit"))
+    parser.add_argument("--lang", choices=LANGUAGES, help=tr("the language of the output, and of the explorers that `lab` opens"))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _offer(commands, COMMANDS)
-    arguments, words = cpp.parted(sys.argv[1:] if arguments is None else arguments)
     chosen = parser.parse_args(arguments, argparse.Namespace(words=words))
-    if chosen.lang:
-        os.environ[VARIABLE] = chosen.lang  # which the kernels of a JupyterLab inherit
-        language(chosen.lang)
     return supervised(lambda: _status(chosen), chosen.run is lab)  # which becomes a JupyterLab, and has no verdict
+
+
+# What argparse says of itself: looked up by argparse, in the language of the process.
+USAGE = (message("usage: "), message("positional arguments"), message("options"), message("show this help message and exit"),
+         message("%(prog)s: error: %(message)s\n"), message("the following arguments are required: %s"),
+         message("unrecognized arguments: %s"), message("invalid choice: %(value)r (choose from %(choices)s)"), message("argument %(argument_name)s: %(message)s"),
+         message("expected one argument"), message("invalid %(type)s value: %(value)r"),
+         message("one of the arguments %s is required"), message("not allowed with argument %s"))
+argparse._ = tr
+
+
+def _speak(arguments: list[str]) -> None:
+    """Choose the language of --lang before help and errors are said."""
+    asked = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    asked.add_argument("--lang", nargs="?")
+    name = asked.parse_known_args(arguments)[0].lang
+    if name in LANGUAGES:
+        os.environ[VARIABLE] = name  # which the kernels of a JupyterLab inherit
+        language(name)
+
+
+def summary(function) -> str:
+    """What a command does, in one sentence; nothing under -OO."""
+    return " ".join((function.__doc__ or "").partition("\n\n")[0].split())
 
 
 def _offer(commands, table: dict) -> None:
     """Add the commands of a table; a module stands for those that it has a table of."""
     for name, (function, options) in table.items():
-        about = function.__doc__ or ""  # none under -OO
-        command = commands.add_parser(name, help=" ".join(about.partition("\n\n")[0].split()), description=about)
+        short = summary(function)
+        about = tr(short)
+        command = commands.add_parser(name, help=about, description=(function.__doc__ or "") if about == short else about)
         if isinstance(function, ModuleType):
             _offer(command.add_subparsers(required=True, metavar="COMMAND"), options)
             continue

@@ -84,6 +84,18 @@ def test_another_language_is_refused():
         av.language("fr")
 
 
+@pytest.mark.parametrize("arguments", [["--help"], [], ["chek"], ["check", "rms_norm", "--depth", "all"], ["prove"],
+                                       ["cpp", "--help"], ["prove", "rms_norm", "--fast"]])
+def test_usage_and_help_of_the_command_line_are_chinese(arguments, monkeypatch, capsys):
+    monkeypatch.setenv("ACLNN_VIZ_LANG", "en")  # which --lang overrides
+    with pytest.raises(SystemExit):
+        cli.main([*arguments, "--lang", "zh"] if arguments == ["--help"] else ["--lang", "zh", *arguments])
+    said = "".join(capsys.readouterr())
+    plain = re.sub(r"'[^']*'|`[^`]*`|\[.*?\]|\{.*?\}", "", said)
+    english = re.findall(r"\b(?!Model Context Protocol|aclnn|CANN)[A-Za-z]+(?: [a-z]+){2,}", plain)
+    assert "用法" in said and english == []
+
+
 def test_the_command_line_hands_the_language_to_what_it_opens(monkeypatch, capsys):
     monkeypatch.setenv(messages.VARIABLE, "en")
     assert cli.main(["--lang", "zh", "glossary", "tail"]) == 0 and av.language() == "zh"
