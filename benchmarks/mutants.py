@@ -54,7 +54,7 @@ def run(path: Path, minutes: float) -> list[MutantScore]:
         for op, edit, computed in every:
             if (op.name, str(edit), computed) in done:
                 continue
-            if time.process_time() > end:
+            if time.process_time() >= end:
                 break
             add(score_mutant(op, edit, computed, SEED))
     return rows
