@@ -478,8 +478,12 @@ def load(source: str) -> list[Case]:
     An object names its "operator"; all else is passed on: `{"operator": "rms_norm", "dtype": "bfloat16", "shape":
     [4, 16], "seed": 3}`. Raises ValueError for a file that holds no such list.
 
-    >>> {one.dtype for one in load("standard")} == {"float32", "float16", "bfloat16"}
-    True
+    >>> import tempfile
+    >>> path = tempfile.mkdtemp() + "/cases.json"
+    >>> Path(path).write_text('[{"operator": "hardswish", "shape": [4]}]')
+    41
+    >>> load(path)[0].inputs["self"].shape
+    (4,)
     """
     if source == STANDARD:
         return [case(op, dtype=dtype, seed=seed, **given) for op in operators()

@@ -62,7 +62,7 @@ class Program:
 
     >>> import aclnn_viz as av
     >>> program = av.tiles.programs("hardswish")[0]
-    >>> result = av.check("hardswish", program)
+    >>> result = av.check("hardswish", program, depth="quick")
     >>> result.passed
     True
     """

@@ -227,13 +227,13 @@ def named(function):
     return getattr(function, "__qualname__", repr(function))
 
 
-def inner_errors(function, arguments, keywords):
+def inner_errors(function, arguments, keywords, kinds=WRONG):
     """What comes out when each argument in turn is of a wrong kind, and is no answer in three parts."""
     places = [*range(len(arguments)), *keywords]
     everything = named(function) in ("score", "recompute")  # None asks for all that there is
     for place in places:
         good = arguments[place] if isinstance(place, int) else keywords[place]
-        for wrong in WRONG:
+        for wrong in kinds:
             if callable(wrong) and callable(good) or wrong is MANY and place in COUNTED or (
                     everything and wrong is None) or place == "progress" and callable(wrong):
                 continue  # what it raises is its own; what is asked for takes its time
