@@ -1,5 +1,6 @@
 """Every page against scalar loops at 50 digits, in every mode, with kinks, specials and off-manifold saved tensors."""
 
+import random
 from importlib import import_module
 from itertools import product
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from aclnn_viz import case, operator
-from machine import taught
+from machine import SOAK, taught
 from together import in_one
 
 REFERENCES = {op.name: import_module(f"reference.{op.name}") for op in taught()}
@@ -42,9 +43,15 @@ def forward_judged(name, inputs):
         np.testing.assert_allclose(value, reference, rtol=0, atol=1e-12 * scale, err_msg=f"{name} {output}")
 
 
+def some(cases):
+    """All, or without the soak a quarter, always the same."""
+    cases = [*cases]
+    return cases if SOAK else random.Random(0).sample(cases, -(-len(cases) // 4))
+
+
 @in_one
 @pytest.mark.parametrize("op,options,mode", [
-    (op, options, mode) for op in taught() for options in op.shapes for mode in op.modes],
+    (op, options, mode) for op in taught() for options, mode in some(product(op.shapes, op.modes))],
     ids=lambda part: getattr(part, "name", None) or " ".join(map(str, part.values())))
 def test_every_page_in_every_mode_on_the_shapes_that_its_declaration_tries(op, options, mode):
     inputs = case(op, seed=4, **options | mode).inputs
@@ -78,8 +85,7 @@ def test_rms_norm_takes_rstd_with_and_without_trailing_ones():
 
 
 @in_one
-@GRID
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("interpolation,padding,align,size", some((*mode, size) for size in SIZES for mode in GRID_MODES))
 def test_grid_sampler(interpolation, padding, align, size):
     modes = dict(interpolationMode=interpolation, paddingMode=padding, alignCorners=align)
     inputs = case("grid_sampler_2d", shape=(2, 2, *size), grid_shape=(3, 4), seed=size[0], **modes).inputs
@@ -87,6 +93,7 @@ def test_grid_sampler(interpolation, padding, align, size):
 
 
 @GRID
+@pytest.mark.sampled(5)
 def test_grid_sampler_special_coordinates(interpolation, padding, align):
     xs = np.float32([np.nan, np.inf, -np.inf, 1e20, -3e38, 5e9, -0.5, -1, 1, 2.5, -7.25, 1e5 + 0.375])
     grid = np.stack(np.meshgrid(xs, np.float32([0.25, np.nan, -np.inf, 1, 17.5])), axis=-1)[None]
@@ -134,8 +141,8 @@ def test_cross_entropy_all_ignored_and_off_manifold():
 
 
 @in_one
-@pytest.mark.parametrize("shape,groups", [((2, 6, 3), 2), ((1, 4), 2), ((2, 3), 3), ((3, 4, 2, 2), 1), ((1, 2, 9), 2)])
-@pytest.mark.parametrize("scale", [1.0, 1.7, -0.5, 0.0, 30.0])
+@pytest.mark.parametrize("shape,groups,scale", some((*each, scale) for scale in (1.0, 1.7, -0.5, 0.0, 30.0) for each in (
+    ((2, 6, 3), 2), ((1, 4), 2), ((2, 3), 3), ((3, 4, 2, 2), 1), ((1, 2, 9), 2))))
 def test_group_norm_swish(shape, groups, scale):
     judged("group_norm_swish", case("group_norm_swish", shape=shape, numGroups=groups, swishScale=scale).inputs)
 

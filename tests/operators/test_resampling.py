@@ -125,7 +125,8 @@ def exchanged(swapped):
     return SimpleNamespace(AXES=op.page.AXES, backward=backward)
 
 
-@pytest.mark.parametrize("swapped", [False, pytest.param(True, marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("swapped", [False, True])
 def test_the_proof_tells_weights_apart(swapped):
     subject = of_operator(av.operator("upsample_bilinear_2d"), exchanged(swapped))[-1]
     assert proved("upsample_bilinear_2d", [subject]).holds is not swapped

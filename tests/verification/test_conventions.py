@@ -111,7 +111,7 @@ EDITS = [
 
 
 @pytest.mark.parametrize(("name", "old", "new", "topic"), EDITS)
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(6)
 def test_a_small_change_of_a_page_at_a_special_value_changes_a_row(name, old, new, topic, monkeypatch):
     page = operator(name).page
     edited, source = next((module, inspect.getsource(module)) for module, text in sources(page) if old in text)
@@ -126,11 +126,13 @@ def test_a_small_change_of_a_page_at_a_special_value_changes_a_row(name, old, ne
     assert topic in {row.topic for row in rows if not row.holds}
 
 
-def test_the_text_and_the_data_hold_the_same(capsys):
+def test_the_text_and_the_data_hold_the_same(capsys, monkeypatch):
+    rows = conventions.recompute()
+    monkeypatch.setattr(conventions, "recompute", lambda _: rows)
     assert cli.main(["conventions", "--json"]) == 0
     content = json.loads(capsys.readouterr().out)
     assert content["passed"] and len(content["conventions"]) >= len(ROWS)
-    text = " ".join(conventions.text_table(conventions.recompute()).split())
+    text = " ".join(conventions.text_table(rows).split())
     for row in content["conventions"]:
         assert all(" ".join(row[key].split()) in text for key in ("where", "kit", "published", "why"))
     assert not conventions.to_json([])["passed"]
