@@ -16,7 +16,7 @@ from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.arrays.planned import PlannedArray, PlannedArrays, is_float
 from aclnn_viz.arrays.sums import along, sum_axes
 from aclnn_viz.cases.default import default_shape
-from aclnn_viz.checking.judge import pages, suite_recipes
+from aclnn_viz.checking.judge import once_per_case, pages, suite_recipes
 from aclnn_viz.operators import plans
 
 # Orders in which the terms of a sum (count, ...) may come, and how those that are given add up.
@@ -163,6 +163,9 @@ def kernel(op, comes, adds, seed=0, page=None, plan=Plan(coordinates="float32"),
     return run
 
 
+true = once_per_case(lambda case: case.operator.truth(**case.inputs))
+
+
 def held(found, cases, outputs, overflows=False):
     """The largest part of a tolerance that outputs take, of elements that are numbers, without as many as it leaves out.
 
@@ -170,7 +173,7 @@ def held(found, cases, outputs, overflows=False):
     """
     parts = [np.zeros(1)]
     for case, actual in zip(cases, outputs):
-        for name, exact in case.operator.truth(**case.inputs).items():
+        for name, exact in true(case).items():
             wide, exact = actual[name].astype(np.float64), np.asarray(exact)
             number = np.isfinite(exact) & (np.isfinite(wide) | (not overflows))
             with np.errstate(all="ignore"):

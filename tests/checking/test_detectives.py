@@ -9,6 +9,7 @@ from aclnn_viz import case, operator
 from aclnn_viz.checking.puzzles import detective, detectives, puzzles
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.fault import faulty_kernel
+from machine import SOAK
 
 ALL = pytest.mark.parametrize("name", [one.name for one in detectives()])
 
@@ -46,7 +47,9 @@ def test_the_right_name_is_explained(name):
     assert "✔" in answer._repr_html_()
 
 
-@ALL
+@pytest.mark.parametrize("name", [one.name for one in detectives()
+                                  if SOAK or not one.operator.startswith("grid")])  # whose cases are dear
+@pytest.mark.sampled(3)
 def test_a_wrong_name_gets_a_reason(name):
     one = detective(name)
     for suspect in set(one.suspects) - {one.culprit}:

@@ -178,7 +178,7 @@ DAMAGE = {
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("reader", [av.compare, av.check, lambda path: av.check(path, lambda **inputs: None)],
                          ids=["compare", "check", "check with a kernel"])
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(20)
 def test_damage_is_refused_in_three_parts(copy, damage, reader):
     harm, text, kind = DAMAGE[damage]
     harm(copy)

@@ -51,7 +51,7 @@ def summed(g, X, rstd, w, x):
 
 
 def test_the_wrong_line_of_the_readers_own_kernel_is_shown():
-    result = check("rms_norm", rms)
+    result = check("rms_norm", rms, depth="quick")
     yours = result.explanation.yours
     line = rms.__code__.co_firstlineno + 5
     assert yours.before.endswith("/ (gamma.size + 1)") and yours.after.endswith("/ gamma.size")
@@ -101,7 +101,7 @@ def without_its_tail(gradOutput, self):
 
 
 def test_of_edits_that_mend_the_one_that_only_leaves_out_is_shown():
-    result = check("hardswish", without_its_tail)
+    result = check("hardswish", without_its_tail, depth="quick")
     assert result.explanation.yours.after == "kept = n" and "none of the known faults" not in str(result)
 
 
@@ -124,6 +124,7 @@ def test_of_several_edits_that_mend_it_the_verdict_says_so_in_its_first_lines():
     assert str(result).splitlines()[1].endswith(" (one of 2 edits that mend it)")
 
 
+@pytest.mark.soak
 def test_two_wrong_outputs_are_mended_each():
     result = check("rms_norm", twice)
     found = result.explanation.yours
@@ -140,7 +141,7 @@ def test_a_store_that_should_add_is_mended():
             total[:] = g[row] * hat[row]
         c = np.mean(g * w * hat, axis=1, keepdims=True)
         return ((g * w - hat * c).reshape(x.shape) * rstd).astype(x.dtype), total.reshape(gamma.shape)
-    yours = check("rms_norm", last).explanation.yours
+    yours = check("rms_norm", last, depth="quick").explanation.yours
     assert (yours.before, yours.after) == ("total[:] = g[row] * hat[row]", "total[:] += g[row] * hat[row]")
 
 
@@ -177,8 +178,9 @@ def test_a_kernel_that_does_more_than_compute_is_not_edited(tmp_path):
     assert Source(rms, None).trees.keys() == {"rms"}
 
 
+@pytest.mark.soak
 def test_functions_that_call_each_other_in_a_circle_are_each_read_once():
-    result = check("rms_norm", circling)
+    result = check("rms_norm", circling, depth="quick")
     assert result.explanation.yours.after.endswith("/ w.size") and "(summed)" in result.explanation.yours.line
 
 
@@ -227,5 +229,5 @@ def test_a_wrong_formula_is_no_bad_arrangement():
         x, dy = self.astype(np.float32), gradOutput.astype(np.float32)
         s = 1 / (1 + np.exp(-x))
         return (dy * (s + x * s * (1 + s))).astype(self.dtype)
-    explanation = check("silu", kernel).explanation
+    explanation = check("silu", kernel, depth="quick").explanation
     assert explanation.kind != "arrangement" and explanation.yours.after.count("1 - s") == 1

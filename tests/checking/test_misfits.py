@@ -28,13 +28,14 @@ def test_right_numbers_that_do_not_fit_are_reported_as_such(op, kernel, words):
 
 
 def test_a_mistake_is_named_although_the_format_is_wrong_too():
-    found = check("rms_norm", each(lambda value: value.astype(np.float64), fault("rms_norm", "missing 1/n")))
+    found = check("rms_norm", each(lambda value: value.astype(np.float64), fault("rms_norm", "missing 1/n")), depth="quick")
     assert found.diagnosis.name == "missing 1/n" and found.explanation.kind == "named fault"
     assert "dxOut has dtype float64 instead of float32 in" in found.diagnosis.text and not found.passed
 
 
 def test_wrong_numbers_that_do_not_fit_are_explained():
-    found = check("hardswish", lambda **inputs: np.ravel(SWISH.backward(**inputs)["out"] * inputs["self"].dtype.type(1.5)))
+    found = check("hardswish", lambda **inputs: np.ravel(SWISH.backward(**inputs)["out"] * inputs["self"].dtype.type(1.5)),
+                  depth="quick")
     assert "of the numbers: none of the known faults" in found.diagnosis.text and "all numbers" not in found.diagnosis.text
     assert "out is 1.5 times the right one" in str(found.explanation)
 
@@ -54,7 +55,8 @@ def test_of_a_kernel_that_cannot_be_called_so_the_keywords_are_named():
 
 
 def test_an_error_of_one_line_is_said_once_whatever_its_shapes():
-    said = str(check("rms_norm", lambda dy, x, rstd, gamma: (x[..., :1, None] * dy.T[None] + np.ones(x.size + 1), None)))
+    said = str(check("rms_norm", lambda dy, x, rstd, gamma: (x[..., :1, None] * dy.T[None] + np.ones(x.size + 1), None),
+                     depth="quick"))
     assert said.count("the kernel raises ValueError") == 1
 
 

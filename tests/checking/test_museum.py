@@ -47,7 +47,7 @@ def test_no_smaller_case_shows_a_piece(piece, kernel):
 
 @pytest.mark.usefixtures("unshrunken")
 @pytest.mark.parametrize(("piece", "kernel"), PIECES)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 def test_a_check_catches_a_piece_and_names_its_thread(piece, kernel):
     result = check(piece.operator, kernel)
     assert not result.passed and f"such a bug is in {piece.fault.thread}" in str(result)

@@ -35,6 +35,7 @@ def test_an_output_that_was_masked_out_may_be_there_and_is_not_judged(kernel):
     assert result.passed, str(result)
 
 
+@pytest.mark.usefixtures("unexplained", "unshrunken")
 def test_the_output_that_was_asked_for_is_judged_beside_it():
     result = av.check(SAMPLER, lambda **inputs: {name: 2 * value for name, value in both(**inputs).items()}, depth="quick")
     assert not result.passed and "not asked for" not in str(result)

@@ -12,6 +12,7 @@ from aclnn_viz.checking.puzzles.verdict import judged
 from aclnn_viz.operators import registry
 from checking.mutation import mutants
 from checking.test_mutants import killed
+from machine import SOAK
 
 NO_SLOPE = "the slope there is 0: beyond the last centre, or at a mirror"
 ONE_PIXEL = "both neighbours are then the last pixel"
@@ -62,7 +63,8 @@ def reason(mutant):
                  if mutant.function == function and line in mutant.line and mutant.change.startswith(change)), None)
 
 
-@pytest.mark.parametrize("op", WITH_PUZZLES, ids=lambda op: op.name)
+@pytest.mark.parametrize("op", [op for op in WITH_PUZZLES if SOAK or op.name != "grid_sampler_2d"],  # whose cases are dear
+                         ids=lambda op: op.name)
 @pytest.mark.sampled(1)
 def test_every_mutant_of_a_solution_is_refused_or_equivalent(op):
     assert [str(mutant) for mutant in of(op) if not reason(mutant) and not refused(mutant)] == []
@@ -70,7 +72,7 @@ def test_every_mutant_of_a_solution_is_refused_or_equivalent(op):
 
 def test_what_is_called_equivalent_passes():
     listed = [mutant for op in WITH_PUZZLES for mutant in of(op) if reason(mutant)]
-    assert len(listed) >= len(EQUIVALENT) and [str(mutant) for mutant in listed if refused(mutant)] == []
+    assert len(listed) >= len(EQUIVALENT) and [str(mutant) for mutant in listed[::1 if SOAK else 4] if refused(mutant)] == []
 
 
 def test_there_are_enough_mutants():

@@ -35,7 +35,7 @@ def test_the_answer_to_an_empty_stub_says_how_to_begin(name, folder):
 
 @pytest.mark.usefixtures("unshrunken")
 @pytest.mark.parametrize(("name", "mistake"), MISTAKES, ids=lambda value: getattr(value, "name", value))
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(12)
 def test_a_usual_mistake_fails_and_is_named(name, mistake):
     one = puzzle(name)
     result = one.check(solution_of(one).wrong(mistake))

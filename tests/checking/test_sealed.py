@@ -33,7 +33,7 @@ def untouched():
 
 
 @pytest.mark.parametrize("name", CHEATS)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_what_a_cheat_does_is_said(name, tmp_path, monkeypatch):
     lines, said = CHEATS[name]
     if "time limit" in said:
@@ -64,7 +64,7 @@ def test_a_kernel_may_use_pytorch(tmp_path):
 def test_a_seed_is_drawn_and_said(tmp_path):
     name = written(tmp_path, HONEST["plain"][0])
     first, second = (check_sealed("rms_norm", name, **ASKED).result.seed for _ in range(2))
-    assert first != second and check_sealed("rms_norm", name, 5, **ASKED).result.seed == 5
+    assert first != second
 
 
 @pytest.mark.parametrize(("kernel", "options", "part"), [
@@ -87,9 +87,8 @@ def test_the_command_says_it_in_text_and_json(tmp_path, capsys):
     assert not content["passed"] and "starts a process" in content["happened"][0] and content["check"]["cases"] == 0
 
 
-def test_an_input_may_be_called_self(tmp_path):
-    (tmp_path / "mine.py").write_text("import numpy as np\n\n\ndef kernel(gradOutput, self):\n    return gradOutput * (self / 3 + np.float32(0.5))")
-    assert "is wrong" in str(check_sealed("hardswish", f"{tmp_path}/mine.py:kernel", **ASKED).result)
+def test_an_input_may_be_called_self_and_a_seed_given(tmp_path):
     (tmp_path / "mine.py").write_text("import numpy as np\n\n\ndef kernel(gradOutput, self):\n    return gradOutput * np.where("
                                       "self < -3, 0, np.where(self > 3, 1, self / 3 + np.float32(0.5)))")
-    assert check_sealed("hardswish", f"{tmp_path}/mine.py:kernel", **ASKED).passed
+    found = check_sealed("hardswish", f"{tmp_path}/mine.py:kernel", 5, **ASKED)
+    assert found.passed and found.result.seed == 5

@@ -32,6 +32,7 @@ def test_exactly_one_suspect_makes_the_symptom_and_the_right_program_none(name):
 
 
 @ALL
+@pytest.mark.sampled(2)
 def test_names_are_answered(name):
     one = detective(name)
     guilty = next(fault for fault in faults(one.operator) if fault.name == one.culprit)
@@ -45,6 +46,7 @@ def test_names_are_answered(name):
 
 
 @ALL
+@pytest.mark.sampled(2)
 def test_it_shows_as_text_and_as_a_picture_and_can_be_run(name):
     one = detective(name)
     assert one.title in str(one) and one.story in str(one) and str(one.symptom) in str(one)

@@ -44,7 +44,7 @@ def test_a_puzzle_is_whole(name, folder):
 
 
 @pytest.mark.parametrize(("name", "mistake"), MISTAKES, ids=lambda value: getattr(value, "name", value))
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(5)
 def test_a_usual_mistake_fails_and_is_named(name, mistake):
     result = puzzle(name).check(solution_of(puzzle(name)).wrong(mistake))
     assert not result.passed and result.mistake == mistake.name, result

@@ -3,6 +3,7 @@
 import json
 import math
 from fractions import Fraction
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -13,16 +14,20 @@ from aclnn_viz.checking.tolerances import line
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.fault import faulty_kernel
 from checking.orders import ADDS, COMES, PLANS, attack, fused, held, kernel
+from machine import SOAK
 
 ATTACKED = [("rms_norm", "float32", (3, 301)), ("rms_norm", "float16", (77, 5)), ("layer_norm", "float32", (1, 1000)), ("layer_norm", "bfloat16", (40, 3)),
             ("cross_entropy_loss", "float32", (9, 30)), ("group_norm_swish", "float32", (2, 4, 9)), ("log_softmax", "float16", (4, 65)),
             ("grid_sampler_2d", "float32", (1, 2, 4, 4)), ("hardswish", "float32", (50,)), ("layer_norm", "float64", (5, 40))]
 
 
+CASES = None if SOAK else 3  # of an attack, of seven
+
+
 @pytest.mark.parametrize(("name", "dtype", "shape"), ATTACKED)
 @pytest.mark.sampled(1)
 def test_no_order_of_sums_breaks_a_tolerance_named_sound(name, dtype, shape):
-    for order, used in attack(av.case(name, dtype=dtype, shape=shape), 0):
+    for order, used in islice(attack(av.case(name, dtype=dtype, shape=shape), 0), CASES):
         assert used <= 1.0, order
 
 
@@ -43,7 +48,7 @@ def test_the_attack_breaks_a_tolerance_that_holds_for_trees_alone():
 @pytest.mark.parametrize(("name", "plan"), [(name, plan) for name in ("rms_norm", "cross_entropy_loss", "embedding") for plan in PLANS])
 @pytest.mark.sampled(1)
 def test_no_order_breaks_a_tolerance_of_sums_in_16_bits(name, plan):
-    assert all(used <= 1.0 for _, used in attack(av.case(name, dtype="float16"), 1, plan))
+    assert all(used <= 1.0 for _, used in islice(attack(av.case(name, dtype="float16"), 1, plan), CASES))
 
 
 def test_the_worst_order_errs_more_than_others_and_the_compensated_sum_less():

@@ -19,6 +19,7 @@ from aclnn_viz.operators import operators, registry
 from aclnn_viz.operators.plans import preset, run
 from aclnn_viz.storage.dumps import STORAGES
 from aclnn_viz.words.messages import in_language
+from machine import SOAK
 
 RUNS = Path(__file__).parent / "dumped"
 NAMES = {dtype: storage.removeprefix("torch ") for storage, dtype in STORAGES.items()}
@@ -110,10 +111,16 @@ def test_without_numbers_nothing_is_called_right_or_wrong(run_of, kind):
 
 
 def test_the_broken_call_among_200_is_found_and_explained(run_of, tmp_path, capsys):
-    folder, case, page = run_of("many"), str(tmp_path / "case"), tmp_path / "all.html"
+    """Of five functions in turn; without the soak of one of them."""
+    folder, case, page, count = run_of("many"), str(tmp_path / "case"), tmp_path / "all.html", 200 if SOAK else 40
+    index = folder / "step0" / "rank0" / "dump.json"
+    content = json.loads(index.read_text())
+    content["data"] = {name: one for name, one in content["data"].items() if SOAK or ".hardswish." in name}
+    index.write_text(json.dumps(content))
     assert main(["triage", str(folder), "--write", case, "--html", str(page), "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
-    assert found["first"] == "Functional.hardswish.27" and found["counts"] == {ROUNDING: 199, WRONG: 1} and len(found["calls"]) == 200
+    assert found["first"] == "Functional.hardswish.27" and found["counts"] == {ROUNDING: count - 1, WRONG: 1}
+    assert len(found["calls"]) == count
     result = read_and_check("hardswish", case)
     assert not result.passed and result.failed == 1 and "upper kink" in str(result)
     assert check(case, av.operator("hardswish").backward).passed
@@ -154,6 +161,7 @@ def off(gradient: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("op, name", CALLS, ids=[name for _, name in CALLS])
+@pytest.mark.sampled(9)
 def test_each_api_is_taken_as_pytorch_calls_it(op, name, tmp_path):
     for number, (dtype, change) in enumerate((("float32", lambda gradient: gradient), ("float32", off), ("bfloat16", lambda gradient: gradient))):
         made_up(op, name, dtype, one := Written(tmp_path / str(number)), change)
