@@ -26,7 +26,9 @@ SWEEP = """
 
 
 @pytest.fixture
-def junit(pytester):
+def junit(pytester, monkeypatch):
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # some import for a second what they report
+
     def run(wrong=None):
         pytester.makepyfile(test_it=SWEEP.replace("WRONG", str(wrong)))
         pytester.runpytest_inprocess("--junitxml=out.xml", "-o", "junit_family=xunit1")

@@ -17,7 +17,7 @@ from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.storage.reading import AlteredError
 
-pytestmark = pytest.mark.usefixtures("unexplained")
+pytestmark = pytest.mark.usefixtures("unexplained", "unshrunken")
 
 
 def tensors(place, described):

@@ -17,6 +17,9 @@ from checking.bad_arrangements import bad
 from checking.wrong_kernels import RMS
 
 
+pytestmark = pytest.mark.usefixtures("unshrunken")
+
+
 def rms(dy, x, rstd, gamma):
     X, g, w = x.astype(np.float32), dy.astype(np.float32), gamma.astype(np.float32)
     rows = tuple(range(x.ndim - gamma.ndim))

@@ -8,6 +8,8 @@ from aclnn_viz.checking import check
 from aclnn_viz.checking.conditions import Traits, common
 from checking.wrong_kernels import RMS, SWISH, fault
 
+pytestmark = pytest.mark.usefixtures("unshrunken")
+
 GRID = av.operator("grid_sampler_2d")
 
 

@@ -10,6 +10,7 @@ from aclnn_viz.checking.judge import judge, prepared_at, prepared_suite, suite_r
 from aclnn_viz.checking.scope import Scope
 from checking.engineers import right
 from checking.rewritings import rewritings
+from checking.wrong_kernels import suite_where
 from machine import SOAK, taught
 
 SEEDS = range(1000 if SOAK else 1)
@@ -67,7 +68,7 @@ def test_terms_that_cancel_exactly_on_the_device_need_not_cancel_elsewhere():
 def test_a_relative_error_of_six_in_a_hundred_thousand_is_seen(op, relative):
     def kernel(**inputs):
         return {name: (value * value.dtype.type(1 + relative)) for name, value in op.backward(**inputs).items()}
-    wrong = [judge(one, kernel(**one.case.inputs)) for one in prepared_suite(op, 0) if one.case.dtype == "float32"]
+    wrong = [judge(one, kernel(**one.case.inputs)) for one in suite_where(op, lambda made: made.dtype == "float32")]
     assert sum(map(bool, wrong)) > len(wrong) / 2
 
 

@@ -1,6 +1,7 @@
 """Wrong kernels for the tests of the checker."""
 
 from aclnn_viz import operator
+from aclnn_viz.checking.judge import case_at, prepared_at, suite_recipes
 from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.operators.faults import faults
 
@@ -9,6 +10,12 @@ RMS, SWISH = operator("rms_norm"), operator("hardswish")
 
 def fault(name, title):
     return faulty_kernel(name, next(one for one in faults(name) if one.name == title))
+
+
+def suite_where(op, wanted):
+    """The judged cases of a suite that are wanted; of the others nothing is found out."""
+    numbers = range(len(suite_recipes(op.name)))
+    return (prepared_at(op.name, number, 0) for number in numbers if wanted(case_at(op.name, number, 0)))
 
 
 def swish(change):
