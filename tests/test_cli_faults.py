@@ -86,7 +86,7 @@ def test_a_file_that_does_not_load(tmp_path, capsys, kernel):
     (["sweep", "hardswish", "--resources", "atlas=1"], "resources are those .*: got no --scheduler; name it"),
     (["run", "--cases", "/dev/zero", "--device", "host", "--out", "x"], "cases come from .* zero, which is no regular file"),
     (["new", "mine", "--prototype", "/dev/zero"], "zero, which is no regular file"),
-    (["run", "--cases", CASES, "--device", "host", "--out", "/dev/null"], "a place of its own: got /dev/null, which this kit did not"),
+    (["run", "--cases", CASES, "--device", "host", "--out", "/dev/null"], "a place of its own: got /dev/null, which this kit"),
     (["run", "--cases", CASES, "--device", "host", "--out", "/"], "a place of its own: got /, which this kit did not make"),
     (["check", "hardswish", "--write", "/dev/null"], "a place of its own: got /dev/null"),
     (["verify", "--report", "/dev/null"], "a report needs a folder: got /dev/null"),

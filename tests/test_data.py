@@ -118,8 +118,9 @@ UNKNOWN = "no such operator: got './evil'"
 
 @pytest.mark.parametrize("words", [
     ["sweep", "--cases", "r.json"], ["sweep", "--cases", EVIL], ["run", "--cases", "r.json", "--device", "host", "--out", "x"],
-    ["sweep", "--cases", "recorded:c"], ["sweep", "hardswish", "--device", "c"], ["check", "hardswish", "c"], ["check", "d", "k.py:right"],
-    ["check", "./both", "k.py:right"], ["check", "both", "k.py:right"], ["check", "hardswish", "both"]])
+    ["sweep", "--cases", "recorded:c"], ["sweep", "hardswish", "--device", "c"], ["check", "hardswish", "c"],
+    ["check", "d", "k.py:right"], ["check", "./both", "k.py:right"], ["check", "both", "k.py:right"],
+    ["check", "hardswish", "both"]])
 def test_no_command_opens_a_folder_that_data_name(place, words, capsys):
     (place / "r.json").write_text(EVIL)
     if "c" in words or "recorded:c" in words:

@@ -89,7 +89,8 @@ def test_each_is_proved_and_its_mistakes_are_not(name):
 
 
 def test_the_smallest_counterexample_has_the_least_lengths_that_fit():
-    case = av.check(op := av.operator(ELSEWHERE / "my_avg_pool"), mistaken(op, *MISTAKES["my_avg_pool"][4]), depth="quick").counterexample.case
+    op = av.operator(ELSEWHERE / "my_avg_pool")
+    case = av.check(op, mistaken(op, *MISTAKES["my_avg_pool"][4]), depth="quick").counterexample.case
     assert case.inputs["self"].shape == (1, 1, 1, 3) and case.inputs["gradOutput"].shape == (1, 1, 1, 1)
 
 

@@ -84,7 +84,8 @@ def nodes(source):
 def imports(source, package):
     """The absolute dotted names that a module of this package imports, anywhere in it."""
     found = set()
-    for name in (name for node in nodes(source) if isinstance(node, ast.Import | ast.ImportFrom | ast.Call) for name in named(node)):
+    some = (node for node in nodes(source) if isinstance(node, ast.Import | ast.ImportFrom | ast.Call))
+    for name in (name for node in some for name in named(node)):
         level = len(name) - len(name.lstrip("."))
         base = package.split(".")[: len(package.split(".")) - level + 1] if level else []
         found.add(".".join([*base, name.lstrip(".")]))

@@ -122,8 +122,10 @@ def test_a_forward_page_becomes_an_operator(tmp_path, capsys):
 
     def tried():
         op = av.operator(tmp_path / "to" / "my_norm")
-        wrong = av.check(op, lambda dy, x, gamma, rstd, **_: {"dx": dy * gamma * rstd, "dgamma": np.sum(dy * x * rstd, axis=0)}, depth="quick")
-        return [f"{p.c_type} {p.name}".removeprefix("const aclTensor *") for p in op.parameters], av.check(op, op.backward, depth="quick").passed, wrong.passed
+        wrong = av.check(op, lambda dy, x, gamma, rstd, **_: {
+            "dx": dy * gamma * rstd, "dgamma": np.sum(dy * x * rstd, axis=0)}, depth="quick")
+        parameters = [f"{p.c_type} {p.name}".removeprefix("const aclTensor *") for p in op.parameters]
+        return parameters, av.check(op, op.backward, depth="quick").passed, wrong.passed
     assert in_child(tried) == ([" dy", " x", " gamma", "double factor", "bool negated", " rstd"], True, False)
 
 
