@@ -62,7 +62,7 @@ def test_a_wrong_name_gets_a_reason(name):
 
 def test_the_reasons_are_true():
     """Where a reason names one of the experiments, a plain comparison with the truth says the same."""
-    for one in (one for one in detectives() if one.symptom.kind == "table"):
+    for one in (one for one in detectives() if one.symptom.kind == "table" and (SOAK or not one.operator.startswith("grid"))):
         tried = 0
         for suspect in set(one.suspects) - {one.culprit}:
             said = re.match(r"not .*: (\w+) would be (wrong|right) with (.*), where", one.accuse(suspect).text)

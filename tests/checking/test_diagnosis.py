@@ -25,6 +25,7 @@ def test_what_chance_would_show_is_no_condition(title):
     assert one.failed and one.conditions == []  # although all three strided cases are right
 
 
+@pytest.mark.soak
 def test_what_chance_would_seldom_show_is_a_condition():
     one = check("grid_sampler_2d", fault("grid_sampler_2d", "nearest ties up"), where={"paddingMode": 0}, dtypes="float32")
     assert len(one.conditions) == 1 and one.conditions[0].startswith("interpolationMode=1: wrong in")

@@ -26,7 +26,7 @@ def test_every_call_has_the_limit_of_the_check(kernel, monkeypatch):
     limits, run = set(), evidence.run
     monkeypatch.setattr(evidence, "run", lambda kernel, case, names, seconds: limits.add(seconds) or run(
         kernel, case, names, seconds))
-    check("hardswish" if kernel is doubled else "rms_norm", kernel, call_limit=7.5)
+    check("hardswish" if kernel is doubled else "rms_norm", kernel, call_limit=7.5, depth="quick")
     assert limits == {7.5}
 
 
@@ -73,7 +73,7 @@ def test_a_kernel_is_asked_once_on_each_fresh_case():
         seen.append(inputs["x"].tobytes())
         return {name: value * value.dtype.type(2 if name == "dgammaOut" else 1)
                 for name, value in RMS.backward(**inputs).items()}
-    assert check("rms_norm", kernel).explanation
+    assert check("rms_norm", kernel, depth="quick").explanation
     fresh = [one.case.inputs["x"].tobytes() for one, _ in zip(Scope.of(RMS).cases(1), range(12))]
     assert max(seen.count(one) for one in fresh) == 1
 

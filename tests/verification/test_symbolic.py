@@ -41,7 +41,7 @@ def test_every_theorem_and_every_mode_is_checked():
         assert sum((check.operator, check.name) == (op.name, "page against derivative") for check in found) == -(-len(of_operator(op)) // 3)
 
 
-@pytest.mark.parametrize("op", taught(), ids=lambda op: op.name)
+@pytest.mark.parametrize("op", [op for op in taught() if SOAK or not op.name.startswith("grid")], ids=lambda op: op.name)
 @pytest.mark.sampled(1)
 def test_kernels_agree_with_their_formulas(op):
     modes = symbolic.formula_modes(op)
