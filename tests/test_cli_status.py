@@ -58,16 +58,18 @@ def test_a_kernel_that_ends_the_process_gets_no_status_of_success(tmp_path, name
 
 def test_what_ends_the_process_after_the_verdict_does_not_change_it(tmp_path):
     (tmp_path / "k.py").write_text(ENDINGS)
-    status, out, _ = run("check", "hardswish", f"{tmp_path}/k.py:later")
+    status, out, _ = run("check", "hardswish", f"{tmp_path}/k.py:later", "--depth", "quick")
     assert status == 1 and "NOT ACCEPTED" in out
 
 
-@pytest.mark.parametrize("arguments", [["check", "hardswish"], pytest.param(["sweep", "--cases", ONE, "--device"], marks=pytest.mark.soak)])
+@pytest.mark.parametrize("arguments", [
+    ["check", "hardswish"], pytest.param(["sweep", "--cases", ONE, "--device"], marks=pytest.mark.soak)])
 def test_a_kernel_that_ends_the_process_as_it_loads(tmp_path, arguments):
     (tmp_path / "k.py").write_text("import posix\nposix._exit(0)")
     assert run(*arguments, f"{tmp_path}/k.py:k")[0] == 2
 
 
+@pytest.mark.soak
 def test_a_sweep_records_the_case_that_ended_its_worker(tmp_path):
     (tmp_path / "k.py").write_text(ENDINGS)
     status, out, _ = run("sweep", "--cases", ONE, "--device", f"{tmp_path}/k.py:leave")
@@ -130,8 +132,8 @@ def test_closed_streams(tmp_path):
     """No file takes the number of a closed stream, where a library would write into it."""
     status, _, err = run("operators", preexec_fn=lambda: os.close(1), capture_output=False, stderr=subprocess.PIPE)
     assert status == 2 and one_line(err, "writes its verdict: got a closed standard output; send it")
-    status, out, _ = run("check", "hardswish", "host", preexec_fn=lambda: (os.close(0), os.close(2)), capture_output=False,
-                         stdout=subprocess.PIPE)
+    status, out, _ = run("check", "hardswish", "host", "--depth", "quick", preexec_fn=lambda: (os.close(0), os.close(2)),
+                         capture_output=False, stdout=subprocess.PIPE)
     assert status == 0 and out.startswith("hardswish: right")
 
 
@@ -147,7 +149,8 @@ def test_what_a_terminal_cannot_show_is_replaced(arguments):
 
 def test_files_are_read_as_utf_8_in_any_locale(tmp_path):
     described = folder(tmp_path, "# 中文".encode())
-    text = f"import sys, aclnn_viz as av; from aclnn_viz import cli; av.explore('hardswish'); sys.exit(cli.main(['describe', {described!r}]))"
+    text = "import sys, aclnn_viz as av; from aclnn_viz import cli; av.explore('hardswish'); " + (
+        f"sys.exit(cli.main(['describe', {described!r}]))")
     done = subprocess.run([sys.executable, "-c", text], cwd=ROOT, env=ASCII, capture_output=True, text=True)
     assert done.returncode == 2 and one_line(done.stderr, "defines OPERATOR, an Operator: got None; mend that file")
 
@@ -216,7 +219,8 @@ def test_an_interrupt_as_a_command_ends():
 @pytest.mark.parametrize("to", [os.kill, os.killpg])
 @pytest.mark.sampled(1)
 def test_an_interrupt_as_workers_start(tmp_path, to):
-    with command("sweep", "rms_norm", "--seeds", "1000", "--workers", "2", "--store", tmp_path / "s", start_new_session=True) as child:
+    sweep = "sweep", "rms_norm", "--seeds", "1000", "--workers", "2", "--store", tmp_path / "s"
+    with command(*sweep, start_new_session=True) as child:
         while len(others(child.pid)) < 3:
             assert child.poll() is None, "it ended before its workers started"
             time.sleep(0.1)

@@ -10,7 +10,7 @@ from latex2mathml.converter import convert
 
 from aclnn_viz.words import language
 from aclnn_viz.words.messages import in_language, tr
-from machine import ROOT
+from machine import ROOT, SOAK
 from notebooks.gallery import pictures, site
 
 SHOWN = [shown for path in (ROOT / "README.md", ROOT / "README.zh.md", *ROOT.glob("docs/*.md"))
@@ -95,7 +95,7 @@ def test_every_formula_of_the_derivations_becomes_mathml():
     import derivations
     steps = [step for name in ("hardswish", "rms_norm", "grid_sampler_2d", "cross_entropy_loss", "group_norm_swish")
              for step in getattr(derivations, name).derive().steps]
-    assert len(steps) > 50 and not any("\\" in convert(step.latex) for step in steps)
+    assert len(steps) > 50 and not any("\\" in convert(step.latex) for step in steps[::1 if SOAK else 3])
     assert "\\" in convert(r"\nocommand x")
 
 

@@ -29,7 +29,7 @@ from aclnn_viz.verification import contract, errata, kinks, numeric, rounding, s
 found = {}
 with av.open_device("host") as device:
     soak, taught = sys.argv[1] == "soak", [op for op in av.operators() if op.chapter]
-    for at, op in enumerate(taught if soak else taught[1::2]):
+    for at, op in enumerate(taught if soak else taught[:2]):
         even, odd = (soak or at % 2 == one for one in (0, 1))  # what is dear, for one of two
         case, subject = av.case(op), subject_of(op.name)
         truth, out = op.truth(**case.inputs), device.run(op, **case.inputs)
@@ -78,7 +78,7 @@ def bare(request, tmp_path_factory):
 
 def test_every_operator_still_works(bare):
     found, *_ = bare
-    assert sorted(found) == sorted(op.name for op in (taught() if SOAK else taught()[1::2]))
+    assert sorted(found) == sorted(op.name for op in (taught() if SOAK else taught()[:2]))
     assert {name: lacks for name, lacks in found.items() if lacks} == {}
 
 

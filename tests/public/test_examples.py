@@ -11,6 +11,7 @@ import pytest
 
 import aclnn_viz
 import derivations
+from machine import SOAK
 
 
 def modules_of(package):
@@ -25,9 +26,11 @@ def modules_of(package):
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("package", [aclnn_viz, derivations], ids=["aclnn_viz", "derivations"])
 def test_every_example_holds(package):
-    results = {name: doctest.testmod(importlib.import_module(name)) for name in modules_of(package)}
+    """Of the modules with examples every second, and with the soak each."""
+    names = list(modules_of(package))[::1 if SOAK else 2]
+    results = {name: doctest.testmod(importlib.import_module(name)) for name in names}
     assert {name: result for name, result in results.items() if result.failed} == {}
-    assert sum(result.attempted for result in results.values()) > 50
+    assert sum(result.attempted for result in results.values()) > (50 if SOAK else 25)
 
 
 def test_an_example_that_does_not_hold_is_noticed():

@@ -12,7 +12,7 @@ from aclnn_viz.operators.plans import preset
 
 OP = av.operator("rms_norm")
 CASE = av.case(OP, dtype="bfloat16", shape=(4, 16))
-FEW = {"shapes": [(2, 4)], "dtypes": ["float32"]}
+FEW = {"shapes": [(2, 4)], "dtypes": ["float32"], "depth": "quick"}
 
 
 def doubled(**inputs):
