@@ -128,7 +128,7 @@ def kernel():
 # A Chinese lesson runs right after its English one, in the same kernel and without drawing: its pictures are those of the
 # English one with other words, which are also in what is said of them. Drawing is half of the time of a lesson.
 DRAWN = ("02_hardswish", "07_numeric_error")
-IN_CHINESE = ("02_hardswish", "08_on_atlas")
+IN_CHINESE = ("02_hardswish",)
 EDITIONS = [each for path in NOTEBOOKS for each in outputs.editions(path).values()
             if SOAK or each == path or path.stem in IN_CHINESE]
 
@@ -262,6 +262,7 @@ def test_the_moves_name_controls_and_options_that_exist(lesson, name):
 
 
 @pytest.mark.parametrize("lesson", CHECKS)
+@pytest.mark.sampled(7)
 def test_the_check_at_the_end_tells_a_right_answer_from_none(lesson):
     """What it says without an answer is committed, and compared with what it prints, in another test."""
     before, after, says = CHECKS[lesson]
@@ -294,6 +295,7 @@ def test_the_answer_about_mistakes_that_no_status_tells_of_is_true():
     assert "of its seventeen mistakes" in words and "Six of them, and four of the six even print" in words
 
 
+@pytest.mark.soak
 @pytest.mark.needs("g++")
 @pytest.mark.filterwarnings("default")
 def test_the_lesson_on_devices_takes_an_atlas_when_there_is_one():

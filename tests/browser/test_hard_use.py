@@ -1,7 +1,7 @@
 """Explorers in rough hands: themes switched while they are shown, two views, extreme values, an interrupted kernel."""
 
 import pytest
-from machine import sampled_explorers
+from machine import SOAK, sampled_explorers
 from aclnn_viz.pictures.style import SERIES
 from opened import RUN
 
@@ -51,7 +51,7 @@ def by_name(*names):
 
 @by_name("grid_sampler_2d")
 def test_colours_follow_a_theme_that_is_switched_again_and_again(explorer):
-    for theme in THEMES[::-1] * 2 + THEMES[:1]:
+    for theme in THEMES[::-1] * (8 if SOAK else 1):
         explorer.theme(theme)
         light, dark = explorer.page.evaluate(COUNT, [word(SERIES[0][0]), word(SERIES[0][1])])
         assert (light > 100, dark > 100) == (theme == THEMES[0], theme == THEMES[1]), (theme, light, dark)
@@ -105,6 +105,7 @@ def texts(explorer, panel, *changes):
 
 @by_name("two_phase")
 @pytest.mark.parametrize("mistake", ["null", "dtype", "no device"])
+@pytest.mark.sampled(1)
 def test_calls_their_status_and_what_lives_keep_apart(explorer, mistake):
     found = texts(explorer, "calls", ("mistake", mistake))
     heads = ["context", "memory", "tensors", "executor", "work"]
@@ -141,8 +142,8 @@ def two_views(explorer):
 def test_two_views_of_an_explorer_agree_whichever_is_moved(two_views):
     explorer = two_views
     start = explorer.page.evaluate(VIEWS)
-    for k in range(100):
-        explorer.page.evaluate(MOVE, [k % 2, ("rotate", "scale")[k % 2], 1 + k / 100])
+    for k in range(count := 100 if SOAK else 20):
+        explorer.page.evaluate(MOVE, [k % 2, ("rotate", "scale")[k % 2], 1 + (k + 100 - count) / 100])
     explorer.settle()
     first, second = explorer.page.evaluate(VIEWS)
     assert first == second != start[0] and "rotate 2,scale 1.99" in first[0]
@@ -164,7 +165,7 @@ def test_keys_move_controls_and_nothing_else_in_the_notebook(explorer):
     count = "(() => { const book = window.jupyterapp.shell.currentWidget.content; return [book.activeCellIndex, " \
             "book.mode, book.widgets.length]; })()"
     before = explorer.page.evaluate(count)
-    for control in explorer.controls:
+    for control in explorer.controls[::1 if SOAK else 3]:
         explorer.page.locator(f".aclnn-explorer [data-field={control['field']}]").focus()
         for key in ("ArrowDown", "ArrowUp", "ArrowUp", "Enter", "Shift+Enter", "b", "Escape"):
             explorer.page.keyboard.press(key)

@@ -11,7 +11,7 @@ import pytest
 
 from machine import ROOT
 
-pytestmark = pytest.mark.needs("chromium")
+pytestmark = [pytest.mark.needs("chromium"), pytest.mark.soak]
 # The characters of the longest line of text in cells of Markdown, by where each character stands.
 LONGEST = """() => Math.max(...[...document.querySelectorAll(".jp-MarkdownCell p, .jp-MarkdownCell li")].map((one) => {
     const lines = new Map(), walker = document.createTreeWalker(one, NodeFilter.SHOW_TEXT), range = document.createRange();
@@ -35,7 +35,7 @@ FILTER = """() => {
 QUESTIONS = ".jp-Dialog, .Toastify__toast"
 
 
-@pytest.fixture(params=["clone", pytest.param("copy", marks=pytest.mark.soak)])
+@pytest.fixture(params=["clone", "copy"])
 def printed(request, tmp_path):
     """The folder and the links that `aclnn-viz lab` prints to a person who never used Jupyter, without a browser."""
     folder = ROOT if request.param == "clone" else tmp_path / "my lessons"

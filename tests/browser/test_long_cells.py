@@ -3,7 +3,7 @@
 import pytest
 from laboratory import Notebook
 
-pytestmark = pytest.mark.needs("chromium")
+pytestmark = [pytest.mark.needs("chromium"), pytest.mark.soak]
 LONG = """for _ in noted(range(200), 200):
     time.sleep(0.1)"""
 TABLE = """from IPython.display import HTML

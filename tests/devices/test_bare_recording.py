@@ -26,9 +26,11 @@ whole = lists.load
 lists.load = lambda name: [*{{(case.operator, k if {SOAK} else 0): case for k, case in enumerate(whole(name))}}.values()]  # else one of each operator
 sys.exit(cli.main(["run", "--device", "host", "--out", sys.argv[1], "--json"]))
 """
-DYING = BARE + """
-import os
-from aclnn_viz.cases.lists import load
+CASES = "[(op, case(op).inputs) for op in operators()[:12]]"  # recorded there and here
+DYING = BARE + f"""
+import os, sys
+from aclnn_viz.cases import case
+from aclnn_viz.operators import operators
 from aclnn_viz.devices import open_device, record
 device, left = open_device("host"), [8]
 run = device.run
@@ -38,7 +40,7 @@ def dying(op, /, **inputs):
         os.kill(os.getpid(), 9)
     return run(op, **inputs)
 device.run = dying
-record(device, [(c.operator, c.inputs) for c in load("standard")[:20]], sys.argv[1])
+record(device, {CASES}, sys.argv[1])
 """
 
 
@@ -83,14 +85,14 @@ def test_a_killed_recording_goes_on(path):
             yield item
         kept.update({file: file.stat().st_mtime_ns for file in finished})
 
-    from aclnn_viz.cases.lists import load
     from aclnn_viz.devices import record
+    recorded = eval(CASES, {"case": av.case, "operators": av.operators})
     with av.open_device("host") as device:
-        record(device, [(c.operator, c.inputs) for c in load("standard")[:20]], path, watch)
+        record(device, recorded, path, watch)
     assert kept == first  # what was finished was not run again
     with av.open_device(path) as capsule:
-        for case in load("standard")[:20:7]:
-            assert capsule.run(case.operator, **case.inputs).keys() <= set(case.operator.outputs)
+        for op, inputs in recorded:
+            assert capsule.run(op, **inputs).keys() <= set(op.outputs)
 
 
 @pytest.mark.parametrize("spoiled", ["", "{", '{"operator": "hardswish"}'])

@@ -160,7 +160,7 @@ def test_a_call_that_is_wrong_a_thousand_times_is_looked_up_once(tmp_path, monke
 @pytest.mark.parametrize("defines, edits", [([], {}), (["ASCENDC_CPU_DEBUG=1"], {}), ([], {
     "extern void add_custom_do(uint32_t blockDim, void *stream, uint8_t *x, uint8_t *y, uint8_t *z);": '#include "aclrtlaunch_add_custom.h"',
     "add_custom_do(blockDim": "ACLRT_LAUNCH_KERNEL(add_custom)(blockDim"})])
-@pytest.mark.sampled(1)
+@pytest.mark.soak
 def test_the_vendors_older_forms_in_two_files(defines, edits, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (SOURCES / "older_main.cpp").read_text("utf-8")
@@ -174,6 +174,7 @@ def test_the_vendors_older_forms_in_two_files(defines, edits, tmp_path, monkeypa
 
 
 @pytest.mark.parametrize("seconds", ["0", "nan", "-3"])
+@pytest.mark.sampled(1)
 def test_a_time_that_is_none_is_refused(seconds, tmp_path, capsys):
     assert cli.main(["cpp", "run", str(written(tmp_path, "int main() {}")), "--seconds", seconds]) == 2
     assert f"above 0: got {float(seconds)}" in capsys.readouterr().err
@@ -197,7 +198,7 @@ def test_of_much_that_a_program_prints_the_json_holds_the_beginning(tmp_path, ca
 
 def test_a_hazard_that_is_allowed_is_said_and_is_no_reason_for_status_1(tmp_path, capsys):
     file = edited(tmp_path, "(__gm__ T *)numbers.z + each * GetBlockIdx(), each", "(__gm__ T *)numbers.z, each")
-    for allowed, status in ((), 1), (("race between cores",), 0), (("overlap", "unwritten"), 1), (("race",), 2):
+    for allowed, status in (("race between cores",), 0), (("overlap", "unwritten"), 1), (("race",), 2):
         assert cli.main(["cpp", "run", str(file), *(word for one in allowed for word in ("--allow", one))]) == status
         assert ("race between cores" if status < 2 else "--allow names a kind of hazard") in capsys.readouterr().err
 
@@ -206,7 +207,7 @@ def test_a_hazard_that_is_allowed_is_said_and_is_no_reason_for_status_1(tmp_path
     ("    add_custom<float><<<4", "    *(volatile int *)8 = 1;\n    add_custom<float><<<4", "aclnn_viz_client::crashed"),
     ("    TPipe pipe;", "    *(volatile int *)8 = 1;\n    TPipe pipe;", "aclnn_viz::crashed"),
     ("    TPipe pipe;", "    for (;;) {}\n    TPipe pipe;", "aclnn_viz::crashed")])
-@pytest.mark.sampled(1)
+@pytest.mark.soak
 def test_a_debugger_is_opened_in_the_terminal_while_the_process_waits(before, after, handler, tmp_path, monkeypatch, capsys):
     file = edited(tmp_path, before, after)
     assert cli.main(["cpp", "run", str(file), "--gdb"]) == 2  # no terminal in a test, and perhaps no gdb

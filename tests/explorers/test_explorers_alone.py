@@ -40,7 +40,7 @@ def opened():
 
 
 @pytest.mark.parametrize("name", explorers())
-@pytest.mark.sampled(15)
+@pytest.mark.sampled(8)
 def test_every_control_answers(name, opened):
     """Of each explorer one control, with the soak all: which it has is not asked while tests are collected, by every worker."""
     found = [control["field"] for control in controls(subject_of(name).state) if (name, control["field"]) not in SAME]
@@ -50,7 +50,7 @@ def test_every_control_answers(name, opened):
 
 
 @pytest.mark.parametrize("name", explorers())
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_a_state_fits_and_is_lifted_out(name):
     explorer = explore(name, **STATES.get(name, {}))
     try:

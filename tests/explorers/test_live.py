@@ -178,6 +178,7 @@ def test_a_name_is_a_text_on_the_page(tmp_path):
     registry.forget(folder.name)
 
 
+@pytest.mark.soak
 def test_a_page_says_that_its_pictures_are_recorded_and_how_many():
     page = page_of(saved("two_phase")[-1])
     assert len(page["variants"]) > 300 and f"pictures that Python computed, {len(page['variants'])} of them" in page["texts"]["en"]["notice"]
@@ -190,6 +191,7 @@ def test_a_sentence_names_controls_without_their_powers():
 
 
 @NODE
+@pytest.mark.soak
 def test_a_choice_without_a_picture_beside_the_others_stays_and_sets_them_back(tmp_path):
     subject, state, page = saved("two_phase")
     start = {name: getattr(state, name) for name in state.__dataclass_fields__}
@@ -209,6 +211,7 @@ def test_an_attribute_moves_where_forward_takes_what_backward_does_not():
     assert "eps" in page["alive"] and "eps" not in page["options"] and len(page["variants"]) > 1
 
 
+@pytest.mark.soak
 def test_an_attribute_that_a_page_looks_at_has_stops():
     page = page_of(saved("upsample_nearest_2d")[-1])
     assert len(page["options"]["scalesH"]) == len(page["options"]["scalesW"]) == live.STOPS

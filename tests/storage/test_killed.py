@@ -124,6 +124,7 @@ WRITING = {  # the command with the place where it writes; whether that is whole
 
 
 @pytest.mark.parametrize("what", WRITING)
+@pytest.mark.sampled(3)
 def test_a_kill_loses_nothing_and_leaves_nothing(run, tmp_path, what, record_property):
     record_property("kills", TIMES)
     listed = [{"operator": "hardswish", "shape": [n + 1, 3], "dtype": dtype}
@@ -148,6 +149,7 @@ def test_a_kill_loses_nothing_and_leaves_nothing(run, tmp_path, what, record_pro
     assert run(*command)[0] == 0 and sound(out) and sorted(os.listdir(place)) == ["thesis.txt", out.name]
 
 
+@pytest.mark.soak
 def test_lessons_that_a_kill_left_are_whole_and_the_next_copy_brings_the_rest(run, tmp_path):
     for _ in run.killed("lab", tmp_path / "x", "--copy", seed="rest"):
         for left in (tmp_path / "x").glob("*.ipynb"):

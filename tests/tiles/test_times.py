@@ -27,6 +27,7 @@ def errors(got, row):
 
 
 @pytest.mark.parametrize("row", "123456")
+@pytest.mark.sampled(3)
 def test_a_published_row_is_as_far_off_as_is_written(row):
     """All but what rows 1 and 5 gave is predicted."""
     found = errors(simulated(published.jobs(row), A2), row)
@@ -156,6 +157,7 @@ def test_bad_input_is_refused():
         av.tiles.timeline(replace(copying(1), trace=None), costs=A2)
 
 
+@pytest.mark.soak
 def test_the_times_of_ten_thousand_instructions_take_a_second():
     """Processor time, as other programs run beside the tests."""
     def tiles(x):
