@@ -8,6 +8,7 @@ units in the last place of NumPy's. `explorers/front/steps.js` computes the step
 """
 
 from functools import partial
+from math import prod
 
 import numpy as np
 
@@ -168,7 +169,7 @@ class TracedArrays(Guards):
 
     def _spread(self, x, shape):
         """An argument of a step: of as many elements as its result, or of one."""
-        return x if np.size(_held(x)) in (1, int(np.prod(shape))) else self.broadcast_to(x, shape)
+        return x if np.size(_held(x)) in (1, prod(shape)) else self.broadcast_to(x, shape)
 
     def moved(self, function, x):
         """Apply a function that only moves elements."""
@@ -182,14 +183,18 @@ class TracedArrays(Guards):
         first, lengths, strides = found
         return self._made("view", held, x, str(first), str(list(lengths)).replace(" ", ""), str(list(strides)).replace(" ", ""))
 
+    def shaped(self, function, x):
+        """Apply a function that gives the same elements in the same order another shape."""
+        return Traced(self, x.name, function(x.held)) if isinstance(x, Traced) else function(np.asarray(x))
+
     def broadcast_to(self, x, shape):
         return self.moved(lambda array: np.broadcast_to(array, shape), x)
 
     def reshape(self, x, shape):
-        return self.moved(lambda array: np.reshape(array, shape), x)
+        return self.shaped(lambda array: np.reshape(array, shape), x)
 
     def squeeze(self, x, axis):
-        return self.moved(lambda array: np.squeeze(array, axis), x)
+        return self.shaped(lambda array: np.squeeze(array, axis), x)
 
     def moveaxis(self, x, source, destination):
         return self.moved(lambda array: np.moveaxis(array, source, destination), x)
@@ -201,14 +206,14 @@ class TracedArrays(Guards):
         if not any(isinstance(x, Traced) for x in arrays):
             return np.concatenate([np.asarray(x) for x in arrays], axis=axis)
         held = np.concatenate([_held(x) for x in arrays], axis=axis)
-        outer = int(np.prod(held.shape[:axis % held.ndim]))
+        outer = prod(held.shape[:axis % held.ndim])
         return self._made("concat", held, str(outer), *(x if np.size(_held(x)) != 1 else self._one(x) for x in arrays))
 
     def _one(self, x):
         return x if isinstance(x, Traced) else f"[{self._named(x)}]"
 
     def stack(self, arrays, axis=0):
-        return self.concat([self.moved(lambda array: np.expand_dims(array, axis), x) for x in arrays], axis)
+        return self.concat([self.shaped(lambda array: np.expand_dims(array, axis), x) for x in arrays], axis)
 
     def take(self, x, index, axis=None):
         if not isinstance(index, Traced):
@@ -217,7 +222,7 @@ class TracedArrays(Guards):
         axis, shape = (axis or 0) % np.ndim(_held(x)), np.shape(_held(x))
         held = np.take(_held(x), np.zeros(index.shape, int), axis=axis)
         return self._made("take", held, x if isinstance(x, Traced) or x.size > 1 else self._one(x), index, str(shape[axis]),
-                          str(int(np.prod(shape[axis + 1:]))))
+                          str(prod(shape[axis + 1:])))
 
     def scatter_add(self, target, index, values):
         return self._made("scatter", np.asarray(_held(target)), self._spread(target, target.shape), str(target.shape[1]), index, values)
@@ -266,9 +271,9 @@ class TracedArrays(Guards):
     def _along(self, kind, x, axes, dtype):
         """A reduction of axes together, in row order; they stay with length 1."""
         front = self.moved(lambda array: np.moveaxis(array, axes, range(len(axes))), x)
-        many, kept = int(np.prod(front.shape[:len(axes)])), front.shape[len(axes):]
+        many, kept = prod(front.shape[:len(axes)]), front.shape[len(axes):]
         made = self._made(kind, np.zeros(kept, dtype), front, str(many))
-        return self.moved(lambda array: np.expand_dims(array, axes), made)
+        return self.shaped(lambda array: np.expand_dims(array, axes), made)
 
     def _total(self, x, axis, keepdims):
         inner, leading = sum_axes(x.ndim, axis)

@@ -5,6 +5,7 @@ term, a number or a tile leads one level down, and the path above leads back.
 """
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -128,7 +129,8 @@ def tensor(data: Data) -> list[Panel]:
         (rows, columns), at = shown.size, np.ix_(*shown.firsts)
         i, j = np.indices((rows, columns)).reshape(2, -1)
         y, x = element(data.xp, shown.rows, data.row), element(data.xp, shown.columns, data.column)
-        texts = tuple("\n".join(sentences(z, k, lambda table: table[at].flat[n])) for n in range(rows * columns))
+        told = sentences(z, k)
+        texts = tuple("\n".join(told(lambda table: table[row, column])) for row in shown.firsts[0] for column in shown.firsts[1])
         title = message("{term}, shape {shape}: the elements that are looked up") if rows * columns < np.prod(shown.shape) else message(
             "{term}, shape {shape}") if shown.shape == shown.size else message("{term}, shape {shape}, in {rows} rows")
         return Panel("tensor", tr(title, term=shown.term.label, shape=shown.shape, rows=rows), (
@@ -153,15 +155,19 @@ def index(z, k: int, at):
     return text + "]" if len(z.shown[k].index) else ""
 
 
-def sentences(z, k: int, at) -> list:
-    """A number of a term, and how far off it is and why."""
+def sentences(z, k: int):
+    """A number of a term, and how far off it is and why, as a function of `at`, which takes what a table (rows, columns) has for its element."""
     shown, parts = z.shown[k], z.parts[k]
-    steps = [n for n in range(len(parts)) if parts[n].any()] or [0]
-    most = np.abs(parts[steps]).argmax(axis=0)
-    cause = picked(at(most), len(steps), lambda n: tr([*z.causes, THE_OUTPUT][steps[n]]))
-    found = {"error": number(at(parts.sum(axis=0))), "share": number(at(np.take_along_axis(parts[steps], most[None], 0)[0])), "step": cause, "term": shown.term.label,
-             "index": index(z, k, at), "value": number(at(z.values[k])), "off": written(at(z.values[k] - z.truth[k]), ".1g")}
-    return [tr(IS, **found), choose(at(parts.any(axis=0)), tr(EXACT), tr(OFF, **found))]
+    steps = np.flatnonzero(parts.any(axis=(1, 2))).tolist() or [0]
+    most, total, off, inexact = np.abs(parts[steps]).argmax(axis=0), parts.sum(axis=0), z.values[k] - z.truth[k], parts.any(axis=0)
+    share = np.take_along_axis(parts[steps], most[None], 0)[0]
+
+    def told(at):
+        cause = picked(at(most), len(steps), lambda n: tr([*z.causes, THE_OUTPUT][steps[n]]))
+        found = {"error": number(at(total)), "share": number(at(share)), "step": cause, "term": shown.term.label,
+                 "index": index(z, k, at), "value": number(at(z.values[k])), "off": written(at(off), ".1g")}
+        return [tr(IS, **found), choose(at(inexact), tr(EXACT), tr(OFF, **found))]
+    return told
 
 
 def _seen(data: Data, k: int) -> tiles.Data:
@@ -210,24 +216,29 @@ def pipes(data: Data) -> list[Panel]:
     """The instructions of the tile on the pipes, with buffers and hazards, and what they wrote for the element."""
     z, xp, tile = data.zoomed, data.xp, data.of_term(data.zoomed.tile)
 
+    @cache
     def wrote(k):
+        return dict(_wrote(k))
+
+    def _wrote(k):
         tile, rows = z.tiles[k], len(z.shown[0].rows)
         of = _output(z, tile.output)
         first, at = element(xp, of.firsts[0], element(xp, of.rows, data.row)), data.of_term(z.place) - tile.first
         for job, values, exact, term, below in (one for one in tile.wrote if one[0].step > tile.jobs[-1].step - tiles_time.PAGE):
-            value, right = (element(xp, each, xp.maximum(xp.minimum(at, values.size - 1), 0)) for each in (values, exact))
+            place = xp.maximum(xp.minimum(at, values.size - 1), 0)
+            value, right = (element(xp, each, place) for each in (values, exact))
             of_row = (below or of.size[0] < rows) and z.shown[term].size[0] > 1
             text = message("{value}") if term < 0 else message("{value} = {term} of row {row}, off by {error}") if of_row else message(
                 "{value} = {term}, off by {error}")
             yield job, tr(text, value=number(value), error=written(value - right, ".1g"), term=z.terms[term].label, row=written(first + below, "d"))
 
     def timeline(k):
-        numbers = dict(wrote(k))
+        numbers = wrote(k)
         return replace(tiles_time.pipes(_seen(data, k), {job: tr("{name} in line {line}", name=job.name, line=job.line) + "\n" + numbers.get(job, "")
                                                          for job in z.tiles[k].jobs}), least=tiles_time.ACROSS)
 
     def table(k):
-        numbers, jobs = dict(wrote(k)), z.tiles[k].jobs
+        numbers, jobs = wrote(k), z.tiles[k].jobs
         shown = jobs[-ROWS:]
         marks = [Note(x, y, text, align) for y, job in enumerate(shown) for x, align, text in (
             (0.03, "right", str(job.step)), (0.04, "left", pipe_name(job.pipe)), (0.1, "left", job.name), (0.24, "left", numbers.get(job, "")))]
@@ -239,8 +250,8 @@ def pipes(data: Data) -> list[Panel]:
 
 def headline(data: Data) -> list[str]:
     """The number of the element and why it is off, and where a click leads."""
-    z = data.zoomed
-    return [*(picked(data.term, len(z.terms), lambda k, line=line: sentences(z, k, data.at)[line]) for line in (0, 1)), tr(DOWN[data.state.level])]
+    told = cache(lambda k: sentences(data.zoomed, k)(data.at))
+    return [*(picked(data.term, len(data.zoomed.terms), lambda k, line=line: told(k)[line]) for line in (0, 1)), tr(DOWN[data.state.level])]
 
 
 def text(data: Data) -> str:
