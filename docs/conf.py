@@ -4,7 +4,9 @@ The pages are those of the repository, so its own links lead from one to another
 """
 
 import os
+import sys
 
+sys.modules.setdefault("rfc3987_syntax", None)  # jsonschema builds its grammar for a second and a half; no notebook needs it
 chinese = os.environ.get("ACLNN_VIZ_LANG") == "zh"
 language, root_doc = ("zh_CN", "docs/zh/index") if chinese else ("en", "docs/index")
 os.environ["ACLNN_VIZ_LANG"] = language[:2]  # else the kit takes that of the locale, here and in the pages that are computed

@@ -20,6 +20,7 @@ CHINESE = "zh/notebooks/zh/02_hardswish.html"
 # The page index.html leads on at once.
 AUDITED = [place for place in EVERY if place != "index.html"] if os.environ.get("ACLNN_VIZ_SOAK") else [
     "docs/index.html", "search.html", "live/hardswish.html", "live/tiles.html", "docs/conventions.html", "docs/tiles.html", "notebooks/04_grid_sampler_2d.html", "notebooks/13_judge_your_kernel.html", CHINESE]
+SEEN = None if os.environ.get("ACLNN_VIZ_SOAK") else {"exclude": [["tr:nth-child(n + 12)"]]}  # rows of a table look alike
 FIRST_LINE = "document.querySelector('.ae-headline').textContent"
 
 
@@ -118,7 +119,7 @@ def test_a_link_to_nothing_is_noticed(link):
 
 @pytest.mark.parametrize("place", AUDITED)
 def test_axe_finds_nothing(place, page):
-    results = Axe().run(opened(page, place), options={"iframes": False})
+    results = Axe().run(opened(page, place), context=SEEN, options={"iframes": False, "resultTypes": ["violations"]})
     assert [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in results.response["violations"]] == []
 
 
