@@ -8,6 +8,7 @@ same array, so what two passes have in common is seen. What is not known is refu
 
 import sys
 from contextlib import contextmanager
+from functools import cache
 from numbers import Integral
 from pathlib import Path
 
@@ -71,6 +72,11 @@ class SymbolicArray(LetteredArray):
 
     def __bool__(self):
         return self.xp.decide(self.value)
+
+
+@cache
+def _base(name, kind):
+    return IndexedBase(name, **{kind: True})
 
 
 def _of_each(name, f, kind=REAL):
@@ -144,8 +150,8 @@ class SymbolicArrays(LetteredArrays):
         return array
 
     def named(self, name, parts, kind):
-        assumptions = {"integer": True} if kind == INT else {"real": True}
-        return Indexed(IndexedBase(name, **assumptions), *parts) if parts else Symbol(name, **assumptions)
+        kind = "integer" if kind == INT else "real"
+        return Indexed(_base(name, kind), *parts) if parts else Symbol(name, **{kind: True})
 
     def _input_entry(self, name, parts, kind):
         """An entry of an input. One whose indices are all digits of one number is an entry of the flattened input."""

@@ -161,7 +161,7 @@ def _attempted(subject, held):
 
 def _theorem(traced, output, of, options):
     """With names for what does not depend on the input; where that does not do, once more with fewer."""
-    start, count, assumptions, reason, steps = perf_counter(), 0, {}, "nothing to prove", False
+    start, count, assumptions, reason, steps, compared = perf_counter(), 0, {}, "nothing to prove", False, False
     try:
         for naming in theorems.NAMINGS:
             if naming == theorems.NONE and steps:
@@ -169,6 +169,7 @@ def _theorem(traced, output, of, options):
             count, reason, assumptions = 0, "nothing to prove", {}
             for claim in theorems.claims(traced, output, of, naming):
                 answer, count = theorems.proved(claim, traced.subject.labels), count + 1
+                compared = compared or any("> 0" in word for word in claim.words)
                 reason, steps = "" if answer else _unproved(traced, output, answer, claim), claim.right.has(Step)
                 if reason:
                     break
@@ -177,7 +178,7 @@ def _theorem(traced, output, of, options):
                 break
         if many := not reason and count > kinks.REGIONS:
             assumptions["no number that is compared is 0"] = None
-        for found, *elsewhere in () if reason or many else kinks.turns(traced, output, of):
+        for found, *elsewhere in () if reason or many or not compared else kinks.turns(traced, output, of):
             for d, zero, *sides in found:
                 right = kinks.beside(traced, of, d, zero, *sides, *elsewhere)
                 if right is None:

@@ -1,6 +1,7 @@
 """From two passes over symbolic inputs to equations: each output of backward is the derivative of forward."""
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 
 from sympy import Add, Dummy, Expr, Indexed, Integer, KroneckerDelta, Mul, S, Sum, Symbol, expand
@@ -253,7 +254,7 @@ class Path:
         e = e.xreplace(self.known).xreplace(self.sizes) if self.known or self.sizes else e
         while True:
             found = {}
-            for atom in e.atoms(*TRUTHS, Magnitude):
+            for atom in _compared(e):
                 d = atom.args[0]
                 if not d.has(*TRUTHS, Magnitude, Part):
                     here = d.xreplace(self.rows) if self.rows else d
@@ -322,6 +323,11 @@ class Still:
         return e if self.keeps(array, e) else truth_named(array, e, index)
 
 
+@lru_cache(maxsize=1 << 14)
+def _compared(e):
+    return e.atoms(*TRUTHS, Magnitude)
+
+
 def _elsewhere(place, entry):
     """Whether a component, (axis, place), is another one than that of the entry."""
     if place is None or not isinstance(entry, Indexed):
@@ -335,12 +341,12 @@ def moves(e, entry, views, lines=()):
     if isinstance(e, (Step, KroneckerDelta)):
         return False
     if isinstance(e, Indexed) and isinstance(entry, Indexed):
-        return _of(e, str(entry.base), views) and not _apart(e, entry)
+        return _of(e, entry.base.name, views) and not _apart(e, entry)
     return e == entry or e in lines or any(moves(arg, entry, views, lines) for arg in e.args)
 
 
 def _of(e, name, views):
-    return name in (str(e.base), views.get(str(e.base), ("",))[0])
+    return name in (e.base.name, views.get(e.base.name, ("",))[0])
 
 
 def _apart(a, b):
@@ -410,7 +416,7 @@ def loss_of(traced, of, entry, path):
 
 def _places(e, entry, views):
     """{index: place} of the indices that stand in the same place of every entry that may be this one, {} where it is looked up otherwise."""
-    own = [a for a in e.atoms(Indexed) if isinstance(entry, Indexed) and _of(a, str(entry.base), views) and not _apart(a, entry)]
+    own = [a for a in e.atoms(Indexed) if isinstance(entry, Indexed) and _of(a, entry.base.name, views) and not _apart(a, entry)]
     if not own or any(a.base != entry.base for a in own):
         return {}
     return {i: k for k, i in enumerate(own[0].indices) if i.is_Symbol and all(a.indices[k] == i for a in own)}
