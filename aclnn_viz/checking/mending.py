@@ -113,6 +113,7 @@ class Source:
     watch: Callable | None = None
     functions: dict[str, FunctionType] = field(default_factory=dict)
     trees: dict[str, ast.FunctionDef] = field(default_factory=dict)
+    scatters: list[ast.Call] = field(default_factory=list)
 
     def __post_init__(self):
         inner = self.kernel
@@ -143,6 +144,7 @@ class Source:
             self.functions[name], self.trees[name] = function, tree
         known, local = inspect.getclosurevars(function), {*function.__code__.co_varnames, *function.__code__.co_cellvars}
         for node in ast.walk(tree):
+            self.scatters += [node] * (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "at")
             if not (isinstance(node, ast.Name) and node.id in local):
                 self._allowed(node, known.nonlocals | known.globals)  # None for builtins
         return name
@@ -198,8 +200,7 @@ class Source:
     def _code(self):
         trees = [*self.trees.values()]
         guarded = [(loop, "iter", loop.iter, "_bounded", loop.iter) for loop in _loops(trees)]
-        guarded += [(call, "func", call.func, "_at", call.func.value) for tree in trees for call in ast.walk(tree)
-                    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "at"]
+        guarded += [(call, "func", call.func, "_at", call.func.value) for call in self.scatters]
         for node, field_, before, guard, inner in guarded:
             setattr(node, field_, ast.fix_missing_locations(ast.copy_location(ast.Call(ast.Name(guard, ast.Load()), [inner], []), before)))
         try:
@@ -424,16 +425,17 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
         if budget.over or found and kind != group:
             break
         group = kind
-        before = head(statement)
         try:
             with change.made():
-                changed, after = source.built(quick), head(statement)
-                lines = ast.unparse(source.trees[name]).splitlines() if after == before else []
+                changed = source.built(quick)
         except Exception:  # an edit that is no Python
             continue
         left = _wrong(changed, probe)
         if left is None or not left < wrong:
             continue
+        before = head(statement)
+        with change.made():
+            after, lines = head(statement), ast.unparse(source.trees[name]).splitlines()
         if after == before:  # other statements in a block: the lines from the first to the last that differ
             old = ast.unparse(source.trees[name]).splitlines()
             start = len(commonprefix([old, lines]))  # 1 or more: both begin with the same name
