@@ -94,7 +94,7 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
     if not text.strip() or len(text) > LONGEST:
         raise ValueError(problem("a log is a text", f"one of {len(text)} characters", f"pass 1 to {LONGEST} of them"))
     lines = [line for line in text.replace("\\n", "\n").splitlines() if line.strip()]
-    alone = re.fullmatch(r"\s*(\d{6})\s*", text)
+    alone = re.fullmatch(r"\s*(\d{6})(?:\s+aclnn\w+)?\s*", text)
     known = {entry["name"]: entry for entry in _known()}
     found, unknown, numbers = {}, [], []
     for line in lines:

@@ -41,6 +41,7 @@ LOGS = [
     ("tiling of GroupNormSwishGrad failed: error code 561002", {"561002"}, ""),
     ("inner error, errno 561001", {"561001"}, ""),
     ("return code 361001 of aclnnRmsNormGrad", {"361001"}, "aclnnRmsNormGrad"),
+    ("161002 aclnnRmsNormGrad", {"161002"}, "aclnnRmsNormGrad"),  # typed by hand
     ("error code is 507899", {"507899"}, ""),  # of which the headers have the name alone
     # Longer ones, of the forms of further threads: worker processes that write into one file, plog beside Python, two codes in one text.
     ("(Worker_TP3 pid=561103) ERROR 04-17 09:30:01 [multiproc_executor.py:822] RuntimeError: NPUModelRunner init failed: InnerRunOpApi:torch_npu/csrc/framework/"
