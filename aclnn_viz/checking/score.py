@@ -132,7 +132,7 @@ class MutantTable:
 
     def _cells(self) -> tuple[str, ...]:
         numbers, explained = self.count(*NUMBERS), self.count(*EXPLAINED)
-        share = f"{100 * explained / numbers:.1f} %" if numbers else ""
+        share = tr("{share} %", share=f"{100 * explained / numbers:.1f}") if numbers else ""
         return (str(len(self.rows)), str(numbers + self.count("fails")), str(self.count("fails")), str(numbers), share,
                 *(str(self.count(outcome)) for outcome in (*EXPLAINED, WRONGLY)),
                 f"{self.median:.2f} s" if numbers else "", *(str(self.count(one)) for one in (*EQUIVALENT, "missed")))

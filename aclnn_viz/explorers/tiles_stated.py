@@ -80,7 +80,7 @@ def waits(data: Data) -> Panel:
     """The shares of core time in which a pipe is busy, and stands still for another."""
     found = shares(data)
     rows = np.array([[share or np.nan for share in each.values()] for each in found.values()] or [[np.nan] * len(OF_PIPES)])
-    words = tuple(tr("busy {share} %", share=share) if other == pipe else f"{share} %" if share else ""
+    words = tuple(tr("busy {share} %", share=share) if other == pipe else tr("{share} %", share=share) if share else ""
                   for pipe, each in found.items() for other, share in each.items())
     return Panel("waits", tr("Busy, or waiting (stated, not measured)"), (Heat(rows, "sequential", 0, 100, words=words),),
                  Axis(tr("waits for"), ticks=tuple(enumerate(OF_PIPES))), Axis("", ticks=tuple(enumerate(found))), 7, 150)

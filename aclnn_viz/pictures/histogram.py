@@ -88,4 +88,4 @@ def _summary(counts: np.ndarray) -> str:
 
 def _percent(count: int, size: int) -> str:
     share = 100 * count / size
-    return f"{share:.3g} %" if share < 99.95 or count == size else "> 99.9 %"
+    return tr("{share} %", share=f"{share:.3g}" if share < 99.95 or count == size else "> 99.9")
