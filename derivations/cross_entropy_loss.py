@@ -211,7 +211,7 @@ def z_loss_row_sum(factor=2, own=1):
 
 
 @book.theorem("Smoothing that assumes weights of 1 is wrong by smooth softmax (C - sum of weights).",
-              **{"wrong by nothing": {"factor": 0}, "by the other sign": {"factor": -1}})
+              **{"that nothing is wrong": {"factor": 0}, "by the other sign": {"factor": -1}})
 def smoothing_needs_the_weight_sum(factor=1):
     smooth = given("gradLoss", "none", p) * alpha / C * kept(p)
     error = factor * smooth * exp(logProb[p, i]) * (C - Sum(weight[k], CLASSES))

@@ -167,7 +167,7 @@ def scale_zero_halves(s=S.Zero, out=S.Half, slope=S.Half):
 
 
 @book.theorem("dx as printed, without 1/M, is wrong by -(1 - 1/M) rstd (x-hat A + B).",
-              **{"wrong by nothing": {"factor": 0}, "by the full sums": {"factor": 1}})
+              **{"that nothing is wrong": {"factor": 0}, "by the full sums": {"factor": 1}})
 def printed_dx_is_wrong(factor=1 - 1 / M):
     first, second = group_sums(a, g)
     error = -factor * rstd[a, g] * (x_hat(a, g, c, q) * first + second)
@@ -196,7 +196,7 @@ def dx_is_almost_orthogonal_to_xhat(factor=eps, power=3):
 
 
 @book.theorem("With the returned dgamma and dbeta as sums, dx is wrong by the other samples' share.",
-              **{"wrong by nothing": {"factor": 0}, "by all samples": {"own": 0}})
+              **{"that nothing is wrong": {"factor": 0}, "by all samples": {"own": 0}})
 def outputs_are_not_group_sums(factor=1, own=1):
     returned = [Sum(gamma[g, d] * output(g, d), CHANNELS) for output in (documented_dgamma, documented_dbeta)]
     others = [Sum((1 - own * KroneckerDelta(b, a)) * s, SAMPLES) for s in group_sums(b, g)]
@@ -205,7 +205,7 @@ def outputs_are_not_group_sums(factor=1, own=1):
 
 
 @book.theorem("A kernel that forgets the scale s in T is wrong by (s - 1) y (1 - sigma) sigma.",
-              **{"wrong by nothing": {"factor": 0}, "by s y (1 - sigma) sigma": {"factor": scale}})
+              **{"that nothing is wrong": {"factor": 0}, "by s y (1 - sigma) sigma": {"factor": scale}})
 def missing_scale_in_t(factor=scale - 1):
     y = Symbol("y", real=True)
     sigma = 1 / (1 + exp(-scale * y))

@@ -246,6 +246,8 @@ class Source:
     def place(self, name: str, line: int) -> str:
         function = self.functions[name]
         file = function.__code__.co_filename.replace("\\", "/").rpartition("/")[2]
+        if re.fullmatch(r"\d+\.py", file):  # of a cell
+            return message("line {line} ({function})", line=line, function=name)
         return message("{file}, line {line} ({function})", file=file, line=line, function=name)
 
 

@@ -45,7 +45,7 @@ def describe(op) -> Description:
     """Return what is declared of an operator, in words."""
     rows = [_row(op, p) for p in op.c_parameters]
     rows += [_row(op, p, message("forward")) for p in op.forward_parameters if p.name not in {q.name for q in op.parameters}]
-    products = [tr("{title}: {texts}", title=tr(", ").join(product.title for product in products), texts=", ".join(formats.split()))
+    products = [tr("{title}: {texts}", title=tr(", ").join(product.title for product in products), texts=tr(", ").join(formats.split()))
                 for products, formats in op.formats.items()]
     products += [tr("{title}: {texts}", title=tr(", ").join(product.title for product in some), texts=f"{name} = {' or '.join(map(str, values))}")
                  for name, attribute in op.attributes.items() for some, values in attribute.only.items()]

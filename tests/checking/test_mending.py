@@ -3,6 +3,7 @@
 import ast
 import inspect
 import json
+import linecache
 import re
 
 import numpy as np
@@ -61,6 +62,13 @@ def test_the_wrong_line_of_the_readers_own_kernel_is_shown():
     assert yours.line == f"test_mending.py, line {line} (rms)" and yours.line in result.cause == str(result).splitlines()[1]
     assert "looks like" in result._repr_html_() and yours.line in result._repr_html_()
     assert json.loads(result.to_json())["explanation"]["yours"]["after"] == yours.after
+
+
+def test_a_line_of_a_cell_is_named_by_its_function(tmp_path):
+    source, name = inspect.getsource(rms), str(tmp_path / "675492143.py")  # as a notebook calls a cell
+    linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
+    exec(compile(source, name, "exec"), made := {"np": np})
+    assert check("rms_norm", made["rms"]).explanation.yours.line == "line 6 (rms)"
 
 
 def test_in_chinese_no_part_of_a_verdict_is_english_and_no_count_is_glued_to_a_bound():

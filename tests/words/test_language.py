@@ -214,6 +214,7 @@ def test_names_of_runs_that_somebody_gave_are_nobodys_messages():
     for picture in (error_runs(runs), ulp_histogram(runs)):
         assert all(name in picture.text and messages.tr(name) != name for name in runs)
         assert not any(messages.tr(name) in picture.text for name in runs)
+    assert re.search(r"\d%", picture.text) and " %" not in picture.text
 
 
 def test_reasons_and_products_are_in_the_chosen_language():
@@ -221,7 +222,7 @@ def test_reasons_and_products_are_in_the_chosen_language():
     result = av.check(op, op.backward, depth="quick")
     assert "there must be at least one row" in str(result) and "Atlas inference series" in str(op.describe())
     av.language("zh")
-    assert "至少应有一行" in str(result) and "Atlas 推理系列产品：float32" in str(op.describe())
+    assert "至少应有一行" in str(result) and "Atlas 推理系列产品：float32，float16" in str(op.describe())
 
 
 def test_a_reason_of_the_prover_is_printed_in_the_chosen_language():

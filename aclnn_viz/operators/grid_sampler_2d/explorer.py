@@ -119,7 +119,7 @@ def _slope(data: Data) -> Panel:
     marks += [Dots(point(here), data.sources[mode, axis, 1:] + (mode - 1) * 0.035 * steepest, mode, "", 4.0)
               for mode in _order(state)]
     ticks = tuple((slope, number(slope)) for slope in dict.fromkeys((-size / 2, 0.0, size / 2)))
-    return Panel("slope", tr("its slope is the factor of gridGrad"), tuple(marks), Axis("", -REACH, REACH),
+    return Panel("slope", tr("slope of the map: the factor of gridGrad"), tuple(marks), Axis("", -REACH, REACH),
                  Axis("", -steepest, steepest, ticks=ticks), 8, LOW)
 
 

@@ -61,7 +61,7 @@ def text_table(findings: list[Finding]) -> str:
         text += [f"     {tr(line)}" for line in finding.evidence.lines] + [""]
     failed = sum(not finding.evidence.holds for finding in findings)
     counts = Counter(finding.erratum.rests_on for finding in findings)
-    text += [f"{counts[name]:4} {tr(meaning)}" for name, meaning in CLASSES.items()]
+    text += [f"{counts[name]:4} {tr(meaning)}" for name, meaning in CLASSES.items() if counts[name]]
     return "\n".join([*text, tr("errata: {n}, not reproduced: {failed}", n=len(findings), failed=failed)])
 
 
