@@ -162,7 +162,7 @@ def pipes(data: Data, said: dict | None = None) -> Panel:
                last=min(last, data.work.steps) - 1, all=data.work.steps)
     return Panel("pipes", title, tuple(marks), Axis(tr("step") if said else tr("step (drag to move through time)"), first - 0.5, last - 0.5, ticks=tuple(
                      (step, str(step)) for step in range(-(-first // apart) * apart, last, apart))),
-                 Axis("", bottom, -1.0, ticks=tuple(ticks)), 20, max(300, int(17 * bottom) + 60) if said else 300, pick=() if said else ("step",))
+                 Axis("", bottom, -1.0, ticks=tuple(ticks)), 20, max(300, int(17 * bottom) + 60) if said else 300, pick=() if said else ("step",), least=ACROSS)
 
 
 def page(data: Data) -> tuple[int, int]:

@@ -234,8 +234,8 @@ def pipes(data: Data) -> list[Panel]:
 
     def timeline(k):
         numbers = wrote(k)
-        return replace(tiles_time.pipes(_seen(data, k), {job: tr("{name} in line {line}", name=job.name, line=job.line) + "\n" + numbers.get(job, "")
-                                                         for job in z.tiles[k].jobs}), least=tiles_time.ACROSS)
+        return tiles_time.pipes(_seen(data, k), {job: tr("{name} in line {line}", name=job.name, line=job.line) + "\n" + numbers.get(job, "")
+                                                 for job in z.tiles[k].jobs})
 
     def table(k):
         numbers, jobs = wrote(k), z.tiles[k].jobs

@@ -11,6 +11,7 @@ from aclnn_viz.explorers.state import StateError
 from aclnn_viz.explorers.tiles import _gapped, _shown, owners, subject
 from aclnn_viz.explorers.tiles_data import FAULTS, PROGRAMS, State, compute, inputs, program_of
 from aclnn_viz.explorers.tiles_run import picture
+from aclnn_viz.explorers.tiles_time import ACROSS
 from aclnn_viz.explorers.tiles_time import HOLDS, READS, WRITES, lives, state_of
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Line, Note
 from panelled_explorer import assert_fits
@@ -192,6 +193,10 @@ def test_lines_of_the_program_are_shown_around_those_at_work():
     source = [text for text in notes(data, "program") if "DataCopyPad" in text or "Muls" in text]
     assert {job.line for job in data.jobs if job.step == 10} <= {int(text) for _, text in panel(data, "program").y.ticks}
     assert len(source) >= 3  # three pipes at once
+
+
+def test_names_of_instructions_have_the_room_for_which_they_were_cut():
+    assert panel(compute(State()), "pipes").least == ACROSS  # in a narrow window the timeline is scrolled
 
 
 def test_nothing_claims_to_be_measured():
