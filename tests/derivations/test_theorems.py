@@ -1,7 +1,6 @@
 """Every theorem is proved and true in numbers; every mutant is refused and false in numbers.
 
-A sample proves and refuses a quarter of them, where `aclnn-viz verify` takes all, and looks at half of the mutants'
-numbers.
+A sample proves and refuses a few of them, where `aclnn-viz verify` takes all, and looks at the numbers of some mutants.
 """
 
 import itertools
