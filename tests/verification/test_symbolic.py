@@ -19,6 +19,7 @@ from aclnn_viz.verification import numeric, rounding, symbolic
 from derivations import theorems
 
 
+@pytest.mark.soak  # a process that starts anew; of numbers the command prints a row for each check in an ordinary run
 def test_the_command_line_has_a_row_for_each_theorem(capsys, monkeypatch):
     """Of one operator: the theorems of all are proved in tests/derivations, the kernels of all judged below."""
     monkeypatch.setattr(os, "cpu_count", lambda: 1)  # one process that starts anew is enough for them
