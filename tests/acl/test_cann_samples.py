@@ -29,7 +29,7 @@ def in_python(name, root):
 
 @LAYOUTS
 @pytest.mark.parametrize("name", ORIGINALS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 def test_samples_print_what_their_originals_print(tmp_path, name, layout):
     root = stand_in(layout)
     program = compile_program(SEEDS / f"{ORIGINALS[name]}.cpp", root, tmp_path / "sample")

@@ -1,6 +1,7 @@
 """Saved explorers in a browser: alive from the file system, without a request; the address opens the same picture."""
 
 import json
+from unittest.mock import patch
 from urllib.parse import unquote, urlsplit
 
 import legible
@@ -107,9 +108,10 @@ def test_a_saved_page_is_alive_without_a_request_and_its_address_opens_the_same(
 
 @pytest.fixture(scope="module")
 def sampler(tmp_path_factory):
-    """The address of a saved page, which takes two seconds to make."""
+    """The address of a saved page, of one combination of choices; of all it takes seconds to make."""
     path, explorer = tmp_path_factory.mktemp("sampler") / "page.html", explore("grid_sampler_2d")
-    explorer.save(path)
+    with patch.multiple(live, MOST=1, STOPS=1):
+        explorer.save(path)
     explorer.close()
     return path.as_uri()
 

