@@ -61,12 +61,10 @@ def all_right():
         yield name, f"as {how}", globals()[f"{name}_as_{how}"]
 
 
-def of_other_libraries():
-    for library in ("torch", "jax"):
-        text = (Path(arrangements.__file__).parent / f"{library}_kernels.py").read_text("utf-8")
-        for name in re.findall(r"^def (\w+)\(\w+, ", text, re.MULTILINE):
-            yield pytest.param(name, partial(lambda library, name: slips.kernels(library)[name], library, name),
-                               marks=pytest.mark.needs(library), id=f"{library}-{name}")
+def of_library(library):
+    text = (Path(arrangements.__file__).parent / f"{library}_kernels.py").read_text("utf-8")
+    for name in re.findall(r"^def (\w+)\(\w+, ", text, re.MULTILINE):
+        yield pytest.param(name, partial(lambda name: slips.kernels(library)[name], name), marks=pytest.mark.needs(library), id=name)
 
 
 ALL = [*all_right()]
@@ -85,6 +83,12 @@ def test_a_right_kernel_passes(name, how, kernel):
         check(name, kernel, dtypes=FORMATS).raise_if_failed()
 
 
-@pytest.mark.parametrize(("name", "kernel"), [*of_other_libraries()])
-def test_a_right_kernel_of_another_library_passes(name, kernel):
+@pytest.mark.parametrize(("name", "kernel"), [*of_library("torch")])
+def test_a_right_kernel_in_pytorch_passes(name, kernel):
     check(name, kernel(), dtypes=FORMATS).raise_if_failed()
+
+
+@pytest.mark.parametrize(("name", "kernel"), [*of_library("jax")])
+@pytest.mark.sampled(2)
+def test_a_right_kernel_in_jax_passes(name, kernel):
+    test_a_right_kernel_in_pytorch_passes(name, kernel)

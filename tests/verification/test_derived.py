@@ -18,6 +18,7 @@ def failures(op, backward=None):
 
 
 @pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name)
+@pytest.mark.sampled(8)
 def test_the_gradient_of_forward_is_backward(op):
     assert failures(op) == []
 
