@@ -21,6 +21,7 @@ CHINESE = "zh/notebooks/zh/02_hardswish.html"
 AUDITED = [place for place in EVERY if place != "index.html"] if os.environ.get("ACLNN_VIZ_SOAK") else [
     "docs/index.html", "search.html", "live/hardswish.html", "live/tiles.html", "docs/conventions.html", "docs/tiles.html", "notebooks/04_grid_sampler_2d.html", "notebooks/13_judge_your_kernel.html", CHINESE]
 SEEN = None if os.environ.get("ACLNN_VIZ_SOAK") else {"exclude": [["tr:nth-child(n + 12)"]]}  # rows of a table look alike
+THEMES = pytest.mark.parametrize("theme", ["light", "dark"])  # of what has colours
 FIRST_LINE = "document.querySelector('.ae-headline').textContent"
 
 
@@ -32,10 +33,15 @@ def browser():
         browser.close()
 
 
-@pytest.fixture(params=["light", "dark"])
-def page(browser, request):
+@pytest.fixture
+def theme():
+    return "light"
+
+
+@pytest.fixture
+def page(browser, theme):
     """A page that reaches no network; a request for anything but a file, and an error of a script, fail the test."""
-    faults, context = [], browser.new_context(offline=True, color_scheme=request.param, viewport={"width": 1280, "height": 900})
+    faults, context = [], browser.new_context(offline=True, color_scheme=theme, viewport={"width": 1280, "height": 900})
     page = context.new_page()
     page.on("request", lambda asked: None if asked.url.startswith(("file:", "data:", "blob:")) else faults.append(asked.url))
     page.on("pageerror", lambda error: faults.append(str(error)))
@@ -117,6 +123,7 @@ def test_a_link_to_nothing_is_noticed(link):
     assert broken("docs/index.html", lambda path: Tags(f'<a href="{link}">x</a><a href="tiles.html">y</a>')) == [link]
 
 
+@THEMES
 @pytest.mark.parametrize("place", AUDITED)
 def test_axe_finds_nothing(place, page):
     results = Axe().run(opened(page, place), context=SEEN, options={"iframes": False, "resultTypes": ["violations"]})
@@ -145,6 +152,7 @@ def test_pages_whose_titles_hold_the_words_are_found_first(word, title, page):
     assert page.locator("#search-results li a").first.text_content().startswith(title)
 
 
+@THEMES
 def test_an_explorer_moves_in_the_theme_of_the_page(page):
     frame = explorer(opened(page, "docs/index.html"))
     before = frame.evaluate(FIRST_LINE)
