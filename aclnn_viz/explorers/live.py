@@ -253,7 +253,7 @@ class _Page:
         held = more | {"values": asdict(self.state), "options": self.options, "variants": self.variants,
                        "tables": {name: _coded(*array) for array, name in self.tables.items()},
                        "drawn": {name: [_coded("<f4", raw), shape] for (shape, raw), name in self.drawn.items()}}
-        return "".join([_json(held)[:-1], ',"pool":[', ",".join(self.pool), "]}"])
+        return _json(held | {"pool": []})[:-2] + ",".join(self.pool) + "]}"
 
     def _recorded(self, state) -> dict:
         return self._described(TracedArrays(self.tables), self.subject.compute(state))
