@@ -83,7 +83,7 @@ def _lives(work: Work, core: int) -> tuple[Life, ...]:
             if last and ends[last - 1] > at:
                 holds.append((at, ends[last - 1]))
         number = names[:k].count(names[k])
-        name = f"{names[k]} {number + 1}" if names.count(names[k]) > 1 else names[k]
+        name = message("{name} {k}", name=names[k], k=number + 1) if names.count(names[k]) > 1 else names[k]
         found.append(Life(name, block.start, block.length, writes, reads, tuple(holds)))
     return tuple(found)
 

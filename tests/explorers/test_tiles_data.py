@@ -2,6 +2,7 @@
 
 import linecache
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ from aclnn_viz.explorers.state import StateError
 from aclnn_viz.explorers.tiles import _gapped, _shown, owners, subject
 from aclnn_viz.explorers.tiles_data import FAULTS, PROGRAMS, State, compute, inputs, program_of
 from aclnn_viz.explorers.tiles_run import picture
-from aclnn_viz.explorers.tiles_time import ACROSS
-from aclnn_viz.explorers.tiles_time import HOLDS, READS, WRITES, lives, state_of
+from aclnn_viz.explorers.tiles_time import ACROSS, HOLDS, READS, WRITES, _lives, lives, state_of
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Line, Note
+from aclnn_viz.tiles.tensors import Block
+from aclnn_viz.words.messages import in_language, message
 from panelled_explorer import assert_fits
 from together import in_one
 
@@ -193,6 +195,13 @@ def test_lines_of_the_program_are_shown_around_those_at_work():
     source = [text for text in notes(data, "program") if "DataCopyPad" in text or "Muls" in text]
     assert {job.line for job in data.jobs if job.step == 10} <= {int(text) for _, text in panel(data, "program").y.ticks}
     assert len(source) >= 3  # three pipes at once
+
+
+def test_buffers_without_a_name_are_told_apart_in_the_chosen_language():
+    block = Block(message("{kind} of line {line}", kind="TQue", line=17), "", 0, 32)
+    work = SimpleNamespace(run=SimpleNamespace(cores=1, buffers=[[block, block]]), jobs={})
+    with in_language("zh"):
+        assert [str(life.name) for life in _lives.__wrapped__(work, 0)] == ["第17行的TQue 1", "第17行的TQue 2"]
 
 
 def test_names_of_instructions_have_the_room_for_which_they_were_cut():
