@@ -44,8 +44,10 @@ class Child(subprocess.Popen):
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
         self.wait()
-        until = time.monotonic() + PATIENCE
-        while (found := self._left()) and time.monotonic() < until:
+        until, empty = time.monotonic() + PATIENCE, 0
+        while empty < 2 and time.monotonic() < until:  # one that ended while they were listed may have started another
+            found = self._left()
+            empty = 0 if found else empty + 1
             for one in found:
                 with suppress(ProcessLookupError):
                     os.kill(one, signal.SIGKILL)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ import pytest
 
 from aclnn_viz import notebook
 from aclnn_viz.children import Child
+from test_cli_faults import gone
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -31,3 +33,17 @@ def test_a_child_ends_on_a_system_without_a_list_of_processes(monkeypatch):
     child = Child([sys.executable, "-c", "while True: pass"])
     child.end()
     assert child.returncode == -signal.SIGKILL
+
+
+def test_a_process_that_was_started_while_processes_were_listed_is_ended(monkeypatch):
+    found, scans = Child._left, []
+
+    def left(self):
+        scans.append(0)
+        return [] if len(scans) == 1 else found(self)  # as if its parent had started it after the list was made
+    monkeypatch.setattr(Child, "_left", left)
+    program = "import os, time; late = os.fork() or os.setsid() or os.getpid(); print(late, flush=True); time.sleep(60)"
+    with Child([sys.executable, "-c", program], stdout=subprocess.PIPE) as child:
+        late = int(child.stdout.readline())
+        assert int(child.stdout.readline()) == late  # in a session of its own by now
+    assert gone(late)
