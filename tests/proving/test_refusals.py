@@ -115,6 +115,7 @@ def test_the_command_ends_with_0_1_or_2(capsys, monkeypatch):
     content = json.loads(capsys.readouterr().out)
     assert not content["holds"] and content["reason"] and content["counterexample"]["sizes"] == {"P": 1}
     assert main(["prove", "hardswish"]) == 1 and "counterexample: out" in capsys.readouterr().out
+    monkeypatch.undo()
     assert main(["prove", "no_such"]) == 2
     unknown = capsys.readouterr()
     assert unknown.err and not unknown.out

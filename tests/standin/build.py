@@ -51,7 +51,7 @@ def _compiled(source: Path, include: Path, *flags: str) -> Path:
 
 
 def _object(name: str, flags: tuple[str, ...], include: Path = HERE / "include", source: Path | None = None) -> Path:
-    return _compiled(source or HERE / "src" / f"{name}.cpp", include, "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror",
+    return _compiled(source or HERE / "src" / f"{name}.cpp", include, "-O0", "-fPIC", "-Wall", "-Wextra", "-Werror",
                      f"-I{HERE / 'src'}", *flags)
 
 
