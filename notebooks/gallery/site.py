@@ -4,7 +4,10 @@ A page asks no host for anything and opens from the file system, too.
 """
 
 import re
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from html import escape
+from multiprocessing import get_context
 from pathlib import Path
 from posixpath import relpath
 from zlib import crc32
@@ -81,10 +84,16 @@ def write_explorers(app) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         lessons = [read(path.read_text("utf-8")) for path in Path(app.srcdir).glob("notebooks/*.ipynb")]
         shown = {explorer_of(output) for lesson in lessons for cell in lesson.cells for output in cell.get("outputs", ())}
-        for name, state in sorted({(name, "") for name in explorers()} | shown - {None}):
-            explorer = av.explore(name, state=state)
-            explorer.save(folder / f"{page_of(name, state)}.html")
-            explorer.close()
+        pages = sorted({(name, "") for name in explorers()} | shown - {None}, reverse=True)  # what takes longest, zoom, first
+        with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+            list(pool.map(partial(write_explorer, folder), pages))
+
+
+def write_explorer(folder: Path, page: tuple[str, str]) -> None:
+    name, state = page
+    explorer = av.explore(name, state=state)
+    explorer.save(folder / f"{page_of(name, state)}.html")
+    explorer.close()
 
 
 def link_other_edition(app, pagename, templatename, context, doctree) -> None:
