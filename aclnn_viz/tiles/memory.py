@@ -54,9 +54,7 @@ class Span(NamedTuple):
 
 def meet(some: Span, other: Span) -> bool:
     """Whether two spans of a memory have a byte in common."""
-    if some.shape or other.shape:
-        return some.start < other.end and other.start < some.end and _meet(some, other)
-    return some.start < other.start + other.length and other.start < some.start + some.length
+    return some.start < other.end and other.start < some.end and (not (some.shape or other.shape) or _meet(some, other))
 
 
 @lru_cache(1 << 12)  # tiles repeat their spans
@@ -91,17 +89,12 @@ class UnifiedBuffer:
 
     def unordered(self, span: Span, horizon, writing: bool, core=None, atomic: bool = False) -> list[tuple[int, int]]:
         """Pipe and position of the last accesses in conflict that the horizon does not cover, those of writes first."""
-        found, last, (s, v, into, out) = [], self.last_write, horizon
-        if last[0] > s or last[1] > v or last[2] > into or last[3] > out:
-            found = self._later(self.writes, last, span, horizon)
-        last = self.last_read
-        if writing and (last[0] > s or last[1] > v or last[2] > into or last[3] > out):
-            found += self._later(self.reads, last, span, horizon)
+        found = []
+        for held, last in ((self.writes, self.last_write), (self.reads, self.last_read))[:1 + writing]:
+            if last[0] > horizon[0] or last[1] > horizon[1] or last[2] > horizon[2] or last[3] > horizon[3]:
+                found += [(pipe, position) for pipe in PIPES if last[pipe] > horizon[pipe]
+                          and (position := self._last(held[pipe], span, horizon[pipe])) > horizon[pipe]]
         return found
-
-    def _later(self, held: list[dict[Span, int]], last, span: Span, horizon) -> list[tuple[int, int]]:
-        return [(pipe, position) for pipe in PIPES if last[pipe] > horizon[pipe]
-                and (position := self._last(held[pipe], span, horizon[pipe])) > horizon[pipe]]
 
     def _last(self, held: dict[Span, int], span: Span, least: int) -> int:
         """The last position that touched bytes of a span, looked for down to the least."""
