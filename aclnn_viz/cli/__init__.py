@@ -46,11 +46,11 @@ USAGE = (message("usage: "), message("positional arguments"), message("options")
          message("unrecognized arguments: %s"), message("invalid choice: %(value)r (choose from %(choices)s)"), message("argument %(argument_name)s: %(message)s"),
          message("expected one argument"), message("invalid %(type)s value: %(value)r"),
          message("one of the arguments %s is required"), message("not allowed with argument %s"))
-argparse._ = tr
 
 
 def _speak(arguments: list[str]) -> None:
-    """Choose the language of --lang before help and errors are said."""
+    """Choose the language of --lang before help and errors are said, and have argparse look its own words up."""
+    argparse._ = tr
     asked = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     asked.add_argument("--lang", nargs="?")
     name = asked.parse_known_args(arguments)[0].lang
