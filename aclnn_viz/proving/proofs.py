@@ -169,7 +169,7 @@ def _theorem(traced, output, of, options):
             count, reason, assumptions = 0, "nothing to prove", {}
             for claim in theorems.claims(traced, output, of, naming):
                 answer, count = theorems.proved(claim, traced.subject.labels), count + 1
-                compared = compared or any("> 0" in word for word in claim.words)
+                compared = compared or claim.compares
                 reason, steps = "" if answer else _unproved(traced, output, answer, claim), claim.right.has(Step)
                 if reason:
                     break

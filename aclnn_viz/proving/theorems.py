@@ -38,6 +38,7 @@ class Claim:
     lines: tuple = ()
     answer: Answer | None = None
     left: Expr | None = None
+    compares: bool = False
 
     def xreplace(self, mapping):
         def new(e):
@@ -126,7 +127,7 @@ def _claim(traced, output, of, piece, index, at, path):
         left, _ = _derived(claim)
         if any(total.has(*TRUTHS) for total in left.atoms(Sum)):
             claim = replace(claim, left=path.settled(normal_form(left, Ranges(claim.ranges))))
-    return replace(claim, words=path.words)
+    return replace(claim, words=path.words, compares=bool(path.signs))
 
 
 def _of_parts(traced, output, of, piece, index, at, path, whole):
@@ -162,7 +163,7 @@ def _of_parts(traced, output, of, piece, index, at, path, whole):
     if any(part.args[0] != path.entry.xreplace(path.sizes) or part.args[2] != 0 for part in rest):
         raise Apart
     loss, right = (side.xreplace(rest) for side in sides)
-    found = replace(claim, leaves=(ONE,), loss=ONE * loss, right=right, words=path.words, lines=())
+    found = replace(claim, leaves=(ONE,), loss=ONE * loss, right=right, words=path.words, compares=bool(path.signs), lines=())
     if answer := proved(found, traced.subject.labels):
         return replace(found, answer=answer)
     full = Path(of, path.entry, path.unmoved, path.given, traced.known, path.sizes)
