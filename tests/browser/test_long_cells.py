@@ -1,5 +1,7 @@
 """A cell of a notebook that runs long says how far it is, and its button stops it; a long table filters its rows."""
 
+import re
+
 import pytest
 from laboratory import Notebook
 
@@ -15,7 +17,8 @@ def test_a_long_cell_says_how_far_it_is_and_is_stopped_by_its_button_and_a_table
     book = Notebook(browser, lab, "long.ipynb", "import aclnn_viz, time\nfrom aclnn_viz.notebook import noted", TABLE, "time.sleep(1)", LONG)
     stop = book.page.locator(".jp-OutputArea button")
     stop.wait_for(timeout=60_000)
-    assert stop.locator("..").inner_text().split(": ")[1].startswith(tuple(f"{n} of 200" for n in range(1, 200)))
+    seconds, rounds = map(int, re.search(r"(\d+) s: (\d+) of 200", stop.locator("..").inner_text()).groups())
+    assert seconds >= 2 and 1 <= rounds <= 10 * (seconds + 1)  # one takes a tenth of a second, on a busy machine more
     assert stop.count() == 1  # the cell of one second has none
     stop.click()
     book.page.get_by_text("KeyboardInterrupt").first.wait_for()
