@@ -15,8 +15,8 @@ import numpy as np
 from aclnn_viz.cases.case import Case
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import place_of, problem, whole
-from aclnn_viz.operators import Operator, recorded
-from aclnn_viz.storage.cases import StoredCases, described, entry_of, index_files, is_folder_of_cases, opened
+from aclnn_viz.operators import Operator, operators, recorded, registry
+from aclnn_viz.storage.cases import INDEX, StoredCases, described, entry_of, index_files, is_folder_of_cases, opened
 from aclnn_viz.storage.own import is_number
 from aclnn_viz.storage.reading import (
     HEADER_ROOM, AlteredError, ForeignError, StoredError, from_bin, from_npy, read_file,
@@ -44,6 +44,18 @@ class Entry:
     case: Case
     outputs: dict[str, np.ndarray]
     unreadable: dict[str, str]
+
+
+def names_cases(value) -> bool:
+    """Whether a value is the path of cases: a path object, or a text that is a folder and no operator's name."""
+    if isinstance(value, Operator) or not isinstance(value, (str, Path)):
+        return False
+    if isinstance(value, str) and "/" not in value and "\\" not in value and not Path(value).exists():
+        return False
+    if registry.holds_operator(value):
+        return (Path(value) / INDEX).exists()  # cases are data, whatever lies beside them
+    return isinstance(value, Path) or value not in {
+        *registry.announced(), *(name for one in operators() for name in (one.name, one.aclnn_name))}
 
 
 def write_cases(folder, op: Operator, dumped: Iterable[Dumped], seed: int = 0, force: bool = False) -> Path:

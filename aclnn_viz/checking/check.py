@@ -28,10 +28,8 @@ from aclnn_viz.devices import Capsule
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import flag, function, listed, need, problem, shown, whole
 from aclnn_viz.notebook import noted
-from aclnn_viz.operators import Operator, operator, operators, registry
-from aclnn_viz.storage.cases import INDEX
+from aclnn_viz.operators import Operator, operator
 from aclnn_viz.storage.own import as_array, load
-from aclnn_viz.tiles.launching import Program
 from aclnn_viz.words.messages import message
 
 
@@ -93,7 +91,7 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
     time_limit, call_limit = float(time_limit), float(call_limit)
     progress = noted if progress is None else function("progress", progress)
     dump = None
-    if _names_a_dump(op):
+    if files.names_cases(op):
         if kernel is None:
             return read_and_check(None, op, allow_unsupported=allow_unsupported, **asked)
         if cases is not None:
@@ -102,9 +100,9 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
         op, _, entries = files.read_cases(op)
         dump = [(Recipe(op.name, {"folder": entry.folder}), entry.case) for entry in entries]
     op = operator(op)
-    if _names_a_dump(kernel) and Path(kernel).is_dir():
-        return read_and_check(op, kernel, allow_unsupported=allow_unsupported, **asked)
     with opened(kernel, op, signature, soc, cann) as (kernel, device), np.errstate(all="ignore"):
+        if isinstance(device, Path):
+            return read_and_check(op, device, allow_unsupported=allow_unsupported, **asked)
         if device is not None:
             asked |= {"soc": soc or device.soc or None, "cann": cann or device.cann or None}
             allow_unsupported, call_limit = True, None
@@ -125,9 +123,7 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
         evidence = examine(tested, ready, time_limit, progress, level.enough)
         if level.name == "deep" and dump is None and not evidence.failed:
             examine_deeper(evidence, tested, deeper(scope, seed), start + time_limit, progress)
-        trials = None
-        if isinstance(kernel, Program) and dump is None and level.trials and not evidence.failed:
-            trials = try_tiles(kernel, scope, seed, level.trials, evidence)
+        trials = try_tiles(tested, seed, level.trials, evidence) if dump is None and level.trials and not evidence.failed else None
         wrong = smallest([one for one in evidence.seen if one.misses])
         small = shrink(wrong, tested, Budget(level.shrinking)) if wrong and dump is None else None
         return conclude(evidence, seed, scope, tested, small=small, seconds=time.monotonic() - start,
@@ -157,18 +153,6 @@ def _listed(cases, op: Operator, scope: Scope, seed: int) -> list[tuple[Recipe, 
     if other := next((one for one in cases if one.operator.name != op.name), None):
         raise TypeError(problem(f"cases are those of {op.name}", repr(other)[:80], "make them with av.case"))
     return [(Recipe(op.name, {"case": name}), one) for name, one in zip(names, cases)]
-
-
-def _names_a_dump(op) -> bool:
-    """A path object, or a text that is a folder and no operator's name."""
-    if isinstance(op, Operator) or not isinstance(op, (str, Path)):
-        return False
-    if isinstance(op, str) and "/" not in op and "\\" not in op and not Path(op).exists():
-        return False
-    if registry.holds_operator(op):
-        return (Path(op) / INDEX).exists()  # cases are data, whatever lies beside them
-    return isinstance(op, Path) or op not in {
-        *registry.announced(), *(name for one in operators() for name in (one.name, one.aclnn_name))}
 
 
 def write_suite(op, folder, seed: int = 0, force: bool = False, **asked) -> Path:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aclnn_viz.cases import case
+from aclnn_viz.cases import case, files
 from aclnn_viz.devices import ConstraintWarning, open_device
 from aclnn_viz.devices.device import is_device
 from aclnn_viz.devices.peers import TorchPeer, is_peer
@@ -48,7 +48,13 @@ class _Taken(Exception):
 
 @contextmanager
 def opened(kernel, op: Operator, signature=None, soc=None, cann=None) -> Iterator[tuple[Callable, object]]:
-    """The kernel as a function of the vendor's parameters by name, and the device that it is or names, opened, if there is one."""
+    """The kernel as a function of the vendor's parameters by name, and the device that it is or names, opened, if there is one.
+
+    Of a folder of cases, whose outputs stand for the kernel, the path alone, as the device.
+    """
+    if files.names_cases(kernel) and Path(kernel).is_dir():
+        yield None, Path(kernel)
+        return
     with ExitStack() as closing, warnings.catch_warnings():
         device = None
         if isinstance(kernel, (str, Path)) and not is_prototype(signature):

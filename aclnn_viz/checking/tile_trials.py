@@ -7,7 +7,7 @@ program that is right must not depend on them.
 from dataclasses import dataclass, field
 
 from aclnn_viz.cases.suites import Step, rows
-from aclnn_viz.checking.evidence import Evidence
+from aclnn_viz.checking.evidence import Evidence, KernelUnderTest
 from aclnn_viz.checking.judge import Prepared, judge
 from aclnn_viz.checking.scope import Scope, prepared_step
 from aclnn_viz.checking.work import METER
@@ -54,8 +54,14 @@ class Trials:
         return linked("{some}\n  {more}", parts or [message("as tiles: nothing but the cases above was run")])
 
 
-def try_tiles(program: Program, scope: Scope, seed: int, most: int, evidence: Evidence) -> Trials:
-    """Run a program on what breaks programs, of at most so many elements, until something is wrong, which the evidence then says."""
+def try_tiles(tested: KernelUnderTest, seed: int, most: int, evidence: Evidence) -> Trials | None:
+    """Run a tile program on what breaks programs, of at most so many elements, until something is wrong, which the evidence then says.
+
+    Return None for any other kernel.
+    """
+    program, scope = tested.kernel, tested.scope
+    if not isinstance(program, Program):
+        return None
     full, made, small, late = Platform.of(SOC), Trials(), None, METER.seconds + SLOW
     kinds = scope.dtypes or ("float32", "float16", "bfloat16")
     for step in sorted(rows(scope.op, scope.modes, kinds, _short), key=lambda step: step.elements)[:len(kinds)]:
