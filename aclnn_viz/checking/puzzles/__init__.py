@@ -1,5 +1,7 @@
 """Puzzles: parts of kernels to write, from a loop that says what is wanted; and broken kernels to find the fault of."""
 
+from difflib import get_close_matches
+
 from aclnn_viz.checking.puzzles.detective import Detective
 from aclnn_viz.checking.puzzles.progress import Progress, progress_of
 from aclnn_viz.checking.puzzles.puzzle import Puzzle
@@ -68,8 +70,9 @@ def _named(items, name):
     for one in items:
         if isinstance(name, str) and one.name == name:
             return one
-    names = ", ".join(one.name for one in items)
-    raise ValueError(problem(f"{'a detective case' if isinstance(items[0], Detective) else 'a puzzle'} is one of {names}", f"{name!r:.60}", "name one of them"))
+    near = get_close_matches(str(name), [one.name for one in items], 3)
+    raise ValueError(problem(f"no such {'detective case' if isinstance(items[0], Detective) else 'puzzle'}", f"{name!r:.60}",
+                             f"name {' or '.join(near)}" if near else "name one of those that progress() lists"))
 
 
 def progress() -> Progress:
