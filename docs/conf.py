@@ -20,6 +20,7 @@ exclude_patterns = [".*", "build", "tests", "aclnn_viz", "derivations"]
 myst_enable_extensions, myst_heading_anchors = ["dollarmath"], 4
 nb_custom_formats = {".ipynb": "notebooks.gallery.site.lesson"}
 nb_execution_mode, nb_execution_raise_on_error, nb_merge_streams = "off", True, True  # lessons keep the outputs they are committed with
+nb_execution_timeout = -1  # no limit: a slow machine ends no build
 nb_render_markdown_format = "myst"  # with formulas
 nb_code_prompt_show, nb_code_prompt_hide = ("显示输出", "收起输出") if chinese else ("Show the {type}", "Hide the {type}")
 default_role, autodoc_default_options, autodoc_typehints = "code", {"members": True}, "none"
