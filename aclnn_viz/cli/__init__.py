@@ -19,44 +19,49 @@ from aclnn_viz.cli import agents, authoring, checking, cpp, sweeping
 from aclnn_viz.cli.checking import progress, show
 from aclnn_viz.cli.lessons import lab
 from aclnn_viz.errors import printable, problem
-from aclnn_viz.tables import columns, padded
+from aclnn_viz.tables import columns, padded, wrapped
 from aclnn_viz.verification.check import Row
 from aclnn_viz.words.messages import LANGUAGES, VARIABLE, english, language, message, tr
+
+
+class Help(argparse.HelpFormatter):
+    """Help whose lines are as wide as they look."""
+
+    def _split_lines(self, text, width):
+        return wrapped(" ".join(text.split()), width)
+
+    def _fill_text(self, text, width, indent):
+        return "\n".join(wrapped(" ".join(text.split()), width, indent, indent))
 
 
 def main(arguments: list[str] | None = None, supervised: Callable = lambda work, alone: work()) -> int:
     """Run one command and return its exit status; `supervised(work, alone)` does its work, in a child unless alone."""
     arguments, words = cpp.parted(sys.argv[1:] if arguments is None else arguments)
-    _speak(arguments)
-    parser = argparse.ArgumentParser(prog="aclnn-viz", description=tr("Verify the backward operators of CANN's aclnn."),
+    argparse._ = tr  # which looks up what argparse says of itself
+    spoken = argparse.ArgumentParser(prog="aclnn-viz", add_help=False, allow_abbrev=False)
+    option = spoken.add_argument("--lang", choices=LANGUAGES)
+    asked, arguments = spoken.parse_known_args(arguments)  # before any help or error is said
+    if asked.lang:
+        os.environ[VARIABLE] = asked.lang  # which the kernels of a JupyterLab inherit
+        language(asked.lang)
+    option.help = tr("the language of the output, and of the explorers that `lab` opens")
+    parser = argparse.ArgumentParser(prog="aclnn-viz", description=tr("Verify the backward operators of CANN's aclnn."), parents=[spoken], formatter_class=Help,
                                      epilog=tr("Exit status: 0 held, 1 did not hold, 2 could not be carried out or ended "
                                                "without a verdict, 130 interrupted."))
     parser.add_argument("--version", action="version", version=f"aclnn-viz {version('aclnn-viz')}",
                         help=tr("show program's version number and exit"))
-    parser.add_argument("--lang", choices=LANGUAGES, help=tr("the language of the output, and of the explorers that `lab` opens"))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _offer(commands, COMMANDS)
     chosen = parser.parse_args(arguments, argparse.Namespace(words=words))
     return supervised(lambda: _status(chosen), chosen.run is lab)  # which becomes a JupyterLab, and has no verdict
 
 
-# What argparse says of itself: looked up by argparse, in the language of the process.
+# What argparse says of itself.
 USAGE = (message("usage: "), message("positional arguments"), message("options"), message("show this help message and exit"),
          message("%(prog)s: error: %(message)s\n"), message("the following arguments are required: %s"),
          message("unrecognized arguments: %s"), message("invalid choice: %(value)r (choose from %(choices)s)"), message("argument %(argument_name)s: %(message)s"),
          message("expected one argument"), message("invalid %(type)s value: %(value)r"),
          message("one of the arguments %s is required"), message("not allowed with argument %s"))
-
-
-def _speak(arguments: list[str]) -> None:
-    """Choose the language of --lang before help and errors are said, and have argparse look its own words up."""
-    argparse._ = tr
-    asked = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    asked.add_argument("--lang", nargs="?")
-    name = asked.parse_known_args(arguments)[0].lang
-    if name in LANGUAGES:
-        os.environ[VARIABLE] = name  # which the kernels of a JupyterLab inherit
-        language(name)
 
 
 def summary(function) -> str:
@@ -69,11 +74,11 @@ def _offer(commands, table: dict) -> None:
     for name, (function, options) in table.items():
         short = summary(function)
         about = tr(short)
-        command = commands.add_parser(name, help=about, description=(function.__doc__ or "") if about == short else about)
+        command = commands.add_parser(name, help=about, formatter_class=Help, description=(function.__doc__ or "") if about == short else about)
         if isinstance(function, ModuleType):
             _offer(command.add_subparsers(required=True, metavar="COMMAND"), options)
             continue
-        command.add_argument("--json", action="store_true", help="print JSON instead of text")
+        command.add_argument("--json", action="store_true", help=tr("print JSON instead of text"))
         for flag, settings in options.items():
             if isinstance(flag, tuple):  # one of several; the first stands for all where it has a default
                 group = command.add_mutually_exclusive_group(required="default" not in settings[flag[0]])
@@ -83,13 +88,14 @@ def _offer(commands, table: dict) -> None:
                 command.add_argument(flag, **typed(settings))
         if name in TAKES_DATA:
             command.add_argument("--operator", dest="folders", action="append", default=[], metavar="FOLDER", type=_given,
-                                 help="open the operator in this folder, so that cases may name it")
+                                 help=tr("open the operator in this folder, so that cases may name it"))
         command.set_defaults(run=function, folders=[])
 
 
 def typed(settings: dict) -> dict:
     """The settings of an option, which refuses an empty text unless they say of what type it is, or that it takes none."""
-    return settings if settings.get("action") == "store_true" else {"type": _given} | settings
+    about, kind = settings["help"], {} if settings.get("action") == "store_true" else {"type": _given}
+    return kind | settings | {"help": tr(about)}
 
 
 def _given(text: str) -> str:

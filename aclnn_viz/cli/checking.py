@@ -154,7 +154,7 @@ TOLERANCE = {
     "--plan": {"help": "how right kernels compute: a product such as A2, or the order of sums: sequential, pairwise, blocked, shuffled; "
                        "any order in float32 unless given"},
     "--set": {"metavar": "NAME=VALUE", "action": "append", "default": [], "help": "a parameter of the vendor"},
-    "--seed": {"type": _seed, "default": 0, "metavar": "N"},
+    "--seed": {"type": _seed, "default": 0, "metavar": "N", "help": "0 unless given"},
     "--let-through": {"nargs": 2, "type": float, "metavar": ("RTOL", "ATOL"), "help": "which named faults this pair lets pass"}}
 
 

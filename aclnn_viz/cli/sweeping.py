@@ -72,7 +72,7 @@ SWEEP = {
     "--custom": {"metavar": "PATH", "help": "a library of custom operators"},
     "--store": {"default": ":memory:", "metavar": "FILE", "help": "the SQLite file to record in; none unless given"},
     "--workers": {"type": int, "metavar": "N", "help": "so many processes of this machine (of a kernel 1, else none)"},
-    "--scheduler": {"metavar": "ADDRESS", "help": "the workers of a dask scheduler, such as tcp://HOST:8786"},
+    "--scheduler": {"metavar": "ADDRESS", "help": "the workers of a dask scheduler, such as tcp://NAME:8786"},
     "--resources": {"metavar": "NAME=AMOUNT", "action": "append", "default": [],
                     "help": "what a unit of work takes of its worker there, such as atlas=1"},
 }

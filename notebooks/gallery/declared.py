@@ -1,4 +1,4 @@
-"""The texts that operators declare, for the catalogues: theorems, conventions, errata, contracts, peers, faults and puzzles."""
+"""The texts that operators declare, for the catalogues: theorems, conventions, errata, contracts, peers, faults and puzzles; and those of options."""
 
 import ast
 import dataclasses
@@ -9,6 +9,7 @@ from aclnn_viz import tiles
 from aclnn_viz.checking.museum import museum
 from aclnn_viz.checking.puzzles.puzzle import Puzzle
 from aclnn_viz.checking.puzzles.solutions import solution_of
+from aclnn_viz.cli import COMMANDS
 from aclnn_viz.operators import operators, registry
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.operators.faults import faults
@@ -24,7 +25,7 @@ PUZZLES = "PUZZLES", "DETECTIVES", "TILE_PUZZLES", "TILE_DETECTIVES"
 
 @cache
 def declared() -> dict[str, str]:
-    """Return {text: file}: what is claimed, all that conventions and errata say, the rules that no status guards, how peers differ."""
+    """Return {text: file}: what is claimed, all that conventions and errata say, the rules that no status guards, how peers differ, what options do."""
     found = {}
 
     def add(kind: str, name: str, texts: set[str]) -> None:
@@ -42,9 +43,17 @@ def declared() -> dict[str, str]:
         differing = registry.own("peer", op.name, "DIFFERENCES", {}).values()
         add(folder, "peer",
              {one.text for some in differing for one in some} | {*registry.own("peer", op.name, "REFUSED", ())})
+    add("aclnn_viz", "cli", helps(COMMANDS))
     for one in errata():
         add(f"aclnn_viz/operators/{one.operator}" if one.operator != "all" else "aclnn_viz/verification", "errata", words(one))
     return found
+
+
+def helps(told) -> set[str]:
+    """What a table of commands says of their options, however they are grouped."""
+    if isinstance(told, dict):
+        return {told["help"]} if "help" in told else set().union(*map(helps, told.values()))
+    return helps(told[1]) if isinstance(told, tuple) else set()
 
 
 @cache

@@ -120,7 +120,7 @@ def test_nothing_that_is_shown_is_english_whatever_the_language():
     'f"{n} points on the image"', '"two words"', 'Panel("p", "slope", ())', 'Line(x, y, 0, "truth")', 'Axis("steps", 0.0)',
     'core.hazard("missing wait", "not waited for")', 'Note(0, 0, "here" if a else b)', 'Panel("p", "▶ " + "slope", ())', 'x = tr("a b") + "and so on"', 'tr(f"{n} of them")',
     '"ways to\\nimport words and\\ndef of them"', '"rows and columns"', '"all rows (or columns)"', 'f"{n} (wrong)"',
-    'f"<b>{n} wrong</b>"', '"<b>two words</b>"', 'f"{x}.shape at {y}"', 'f"read notebooks/{x}"', 'f"{x} workspace size"', 'f"explore {x}"', 'annotate(label="axes fraction")', 'Standard("two words", "a b.md")', 'def __str__(self):\n    return f"{x} of them"', '{"help": 1, "n": "two words"}',
+    'f"<b>{n} wrong</b>"', '"<b>two words</b>"', 'f"{x}.shape at {y}"', 'f"read notebooks/{x}"', 'f"{x} workspace size"', 'f"explore {x}"', 'annotate(label="axes fraction")', 'Standard("two words", "a b.md")', 'def __str__(self):\n    return f"{x} of them"', '{"help": "two words"}', 'add_argument("--x", help="two words")',
     'Candidate("two kinds", "two words")',
     'asked = "two words"\nprint(problem(asked), asked)'])
 def test_an_english_text_is_noticed(source):
@@ -136,7 +136,7 @@ def test_an_english_text_is_noticed(source):
     'f"<b>{n}</b>"', 'import_module(f"{package}.solutions")', 'f"prod({x}.shape[{y}:])"', 'f"dtype={x}"', 'f"notebooks/{x}"', 'f"{x}GetWorkspaceSize"', 'f"av.explore({x})"', 'annotate(xycoords="axes fraction")', 'f"--root={x}"',
     'Candidate("two kinds", tr("two words"))', 'asked = "two words"\nraise ValueError(problem(asked))',
     'asked, fix = "two words", "of it"\nif fix:\n    raise ValueError(asked, fix)', 'Standard(tr("two words"), "sources of it.md")',
-    '{"metavar": "N", "help": "two words"}', 'add_argument("--x", help="two words")', 'def __repr__(self):\n    return f"{x} of them"'])
+    'def __repr__(self):\n    return f"{x} of them"'])
 def test_what_is_translated_or_never_shown_is_let_through(source):
     assert [*visible.english(source, {"gamma is 1"})] == []
 

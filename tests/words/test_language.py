@@ -18,7 +18,7 @@ from aclnn_viz.pictures import Provenance, error_plot, error_runs, errors, fonts
 from aclnn_viz.pictures.panels import Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.puzzles import picture
-from aclnn_viz.tables import WIDE
+from aclnn_viz.tables import WIDE, columns
 from aclnn_viz.words import messages
 from aclnn_viz.words.messages import meant, tr
 from derivations import proves_equal
@@ -85,15 +85,18 @@ def test_another_language_is_refused():
 
 
 @pytest.mark.parametrize("arguments", [["--help"], [], ["chek"], ["check", "rms_norm", "--depth", "all"], ["prove"],
-                                       ["cpp", "--help"], ["prove", "rms_norm", "--fast"]])
+                                       ["cpp", "--help"], ["prove", "rms_norm", "--fast"],
+                                       ["check", "--help"], ["sweep", "--help"], ["cpp", "check", "--help"], ["new", "--help"]])
 def test_usage_and_help_of_the_command_line_are_chinese(arguments, monkeypatch, capsys):
     monkeypatch.setenv("ACLNN_VIZ_LANG", "en")  # which --lang overrides
+    monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit):
-        cli.main([*arguments, "--lang", "zh"] if arguments == ["--help"] else ["--lang", "zh", *arguments])
+        cli.main([*arguments, "--lang", "zh"] if "--help" in arguments else ["--lang", "zh", *arguments])
     said = "".join(capsys.readouterr())
     plain = re.sub(r"'[^']*'|`[^`]*`|\[.*?\]|\{.*?\}", "", said)
-    english = re.findall(r"\b(?!Model Context Protocol|aclnn|CANN)[A-Za-z]+(?: [a-z]+){2,}", plain)
+    english = re.findall(r"\b(?!Model Context Protocol|aclnn|viz|CANN)[A-Za-z]+(?: [a-z]+){2,}", plain)
     assert "用法" in said and english == []
+    assert "--help" not in arguments or max(map(columns, said.partition("\n\n")[2].splitlines())) <= 80
 
 
 def test_the_command_line_hands_the_language_to_what_it_opens(monkeypatch, capsys):

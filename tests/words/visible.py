@@ -18,7 +18,6 @@ CITED = {"Standard", "Note"}  # their second argument is a source, which is cite
 DATA = {"Fault", "Puzzle", "Detective", "TileDetective", "Mistake", "TileFault"}  # keep their texts as messages, which are looked at there
 KINDS = {"Panel", "Change", "Candidate", "hazard", "stop"}  # their first argument is a name of their own
 ERRORS = {"StateError", "problem", "ValueError", "TypeError", "need", "function", "by_name", "_check", "ended"}  # stay English
-HELP = {"help", "description", "epilog"}  # of options of the command line: they stay English, as docstrings do
 INSIDE = {"import_module", "compile", "search", "setattr", "getattr", "named"}  # what they are given is never shown, or is a docstring
 WORD = re.compile(r"(?<![./-])\b[A-Za-z]{2,}\b(?![(=/])")  # no attribute, part of a path or option, function that is called, keyword
 WORDS = re.compile(r"[A-Za-z]{2,},? +[A-Za-z]{2,}")
@@ -112,8 +111,6 @@ def _never_shown(node):
         yield from (node.left, *node.comparators)
     elif isinstance(node, ast.Raise):
         yield from ast.walk(node)
-    elif isinstance(node, ast.Dict):
-        yield from (part for key, value in zip(node.keys, node.values) if getattr(key, "value", "") in HELP for part in ast.walk(value))
     elif isinstance(node, ast.JoinedStr):
         yield from (part for part in node.values if isinstance(part, ast.Constant))
     elif isinstance(node, ast.Call):
@@ -123,7 +120,7 @@ def _never_shown(node):
                         if called in DECLARED | ERRORS or not any(isinstance(one, ast.JoinedStr) for one in ast.walk(value)))
         if called in DATA | INSIDE:
             yield from (part for value in (*node.args, *node.keywords) for part in ast.walk(value))
-        yield from (part for keyword in node.keywords if keyword.arg in HELP | PLACED for part in ast.walk(keyword.value))
+        yield from (part for keyword in node.keywords if keyword.arg in PLACED for part in ast.walk(keyword.value))
         if called in KINDS and node.args:
             yield from ast.walk(node.args[0])
         if called in CITED and len(node.args) > 1:
