@@ -29,7 +29,7 @@ DOWN = {"formula": message("Click a term to see its tensor."), "tensor": message
 STEP, CHOSEN, OUTPUT, ALONG, GIVEN = range(5)  # kinds of marks
 MANY = 99  # rows of outputs: all that there are
 WIDEST = 90  # letters across that formulas have at least
-LETTER, DIGITS, TABLE = 7.4, 52, 640  # pixels across: of a letter, of a number in a cell, of the table of instructions
+LETTER, DIGITS, TABLE, PATH = 7.4, 52, 640, 620  # pixels across: of a letter, a number in a cell, the table of instructions, the path
 LEGEND = {GIVEN: message("input"), STEP: message("elementwise"), ALONG: message("reduced along an axis"), OUTPUT: message("output")}
 ROWS = 16  # of the table of instructions, at most
 IS = message("{term} {index} is {value}.")
@@ -87,7 +87,7 @@ def path(data: Data) -> Panel:
         here = level == data.state.level
         marks += [Box(k + 0.02, 0.05, k + 0.98, 0.95, "", CHOSEN if here else GIVEN, here),
                   Note(k + 0.5, 0.3, f"{'▶ ' * here}{k + 1} {tr(LEVELS[level])}"), Note(k + 0.5, 0.7, text)]
-    return Panel("path", tr("From the formula to the pipes"), tuple(marks), Axis("", 0, 4, ticks=()), Axis("", 1, 0, ticks=()), 20, 44)
+    return Panel("path", tr("From the formula to the pipes"), tuple(marks), Axis("", 0, 4, ticks=()), Axis("", 1, 0, ticks=()), 20, 44, least=PATH)
 
 
 def formula(data: Data) -> list[Panel]:

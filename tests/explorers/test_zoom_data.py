@@ -12,7 +12,7 @@ from aclnn_viz.explorers import subject_of, tiles_data
 from aclnn_viz.explorers.state import StateError
 from aclnn_viz.explorers.zoom import State
 from aclnn_viz.explorers.zoom_data import FIRST, TERMS, read, tiles_of
-from aclnn_viz.pictures.marks import Box, Spots
+from aclnn_viz.pictures.marks import Box, Note, Spots
 from machine import SOAK
 
 SUBJECT = subject_of("zoom")
@@ -173,7 +173,9 @@ def test_a_page_that_is_more_than_terms_is_refused_in_three_parts(name):
 @pytest.mark.sampled(6)
 def test_the_smallest_and_the_largest_tensor_are_shown(values, level):
     shown = SUBJECT.show(SUBJECT.compute(State(level=level, **values)))
-    assert shown.panels[0].name == "path" and all(shown.headline)
+    path = shown.panels[0]
+    assert path.name == "path" and all(shown.headline)
+    assert path.least / 4 > 5.5 * max(len(mark.text) for mark in path.marks if isinstance(mark, Note))  # pixels, the narrow letters among them
 
 
 def test_each_term_has_a_picture_of_its_own_and_the_default_is_the_first_output():

@@ -1,7 +1,7 @@
 // What stands around the marks of a panel: axes with their ticks and labels, and the legend.
 
 class Frame extends Marks {
-  axes(context, { x, y }, box, bare) {
+  axes(context, { x, y }, box, upright, bare) {
     const { theme } = this.kit, [wide, tall] = [box.right - box.left, box.bottom - box.top];
     if (!bare) {
       context.strokeStyle = theme.faint;
@@ -35,13 +35,11 @@ class Frame extends Marks {
       const middle = Math.min((box.left + box.right) / 2, this.panel.width - widthOf(context, kept) / 2);
       write(context, kept, middle, this.panel.height - LINE / 2, theme.text);
     }
-    if (y.label) {
-      context.save();
-      context.translate(7, (box.top + box.bottom) / 2);
-      context.rotate(-Math.PI / 2);
-      write(context, shortened(context, y.label, tall), 0, 0, theme.text);
-      context.restore();
-    }
+    context.save();
+    context.translate(7, (box.top + box.bottom) / 2);
+    context.rotate(-Math.PI / 2);
+    upright.forEach((text, k) => write(context, shortened(context, text, tall), 0, k * LINE, theme.text));
+    context.restore();
   }
 
   // Labels beside samples of their marks, in rows above the axes; returns where the rows end.

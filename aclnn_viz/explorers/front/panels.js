@@ -81,13 +81,13 @@ class Drawing extends Frame {
     }
     const legend = this.legend(context), { x, y } = spec;
     const wide = Math.max(0, ...y.ticks.map(([, text]) => widthOf(context, text)));
-    const left = Math.ceil((wide + 7) / 6) * 6 + (y.label ? 15 : 0);
-    const bottom = height - (x.ticks.length ? LINE + 2 : 2) - (x.label ? LINE : 0);
-    const box = this.area = { left: wide || y.label ? left : 2, top: Math.max(legend + 4, y.ticks.length ? LINE / 2 : 0), right: width - 9, bottom };
+    const bottom = height - (x.ticks.length ? LINE + 2 : 2) - (x.label ? LINE : 0), top = Math.max(legend + 4, y.ticks.length ? LINE / 2 : 0);
+    const upright = wrapped(context, y.label, bottom - top), left = Math.ceil((wide + 7) / 6) * 6 + LINE * upright.length;
+    const box = this.area = { left: wide || y.label ? left : 2, top, right: width - 9, bottom };
     if (spec.square) squared(box, Math.abs(x.high - x.low), Math.abs(y.high - y.low));
     this.sx = scaling(x, box.left, box.right);
     this.sy = scaling(y, box.bottom, box.top);
-    this.axes(context, spec, box, !this.cells && !x.ticks.length && !y.ticks.length);
+    this.axes(context, spec, box, upright, !this.cells && !x.ticks.length && !y.ticks.length);
     this.taken = [];
     let clipped = false;
     for (const mark of this.marks) {

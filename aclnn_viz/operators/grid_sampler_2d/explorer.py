@@ -1,5 +1,7 @@
 """The grid sampler in panels and in words: the image with its points, coordinate maps, taps, outputs, gradients."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from aclnn_viz.explorers.arrays import double, element, only, point
@@ -48,15 +50,16 @@ def _image(data: Data) -> Panel:
     inner = data.surround[rows:rows + state.height, columns:columns + state.width]
     edge = 0.0 if state.alignCorners else 0.5  # where x and y are -1 and 1
     x, y = _frame(data)
-    below = state.height - 0.5 + 0.035 * (state.height + 2 * rows)
+    ends = ((-edge, "x=−1"), (state.width - 1 + edge, "x=1"))  # below the picture, where no point lies on them
+    if state.width < 0.2 * max(state.width + 2 * columns, state.height + 2 * rows):  # they would lie on each other
+        ends = (((state.width - 1) / 2, "x=±1"),)
 
     def inside(place):  # a point beyond the panel is drawn at its edge
         return xp.clip(place[0], x.low + 0.6, x.high - 0.6), xp.clip(place[1], y.high + 0.6, y.low - 0.6)
     u, v = inside(data.at_chosen(data.pixels))
     marks = [Image(data.surround, *_grey(data), -columns, -rows, 0.42), Image(inner, *_grey(data)),
              Box(-0.5, -0.5, state.width - 0.5, state.height - 0.5, kind=GUIDE),
-             Box(-edge, -edge, state.width - 1 + edge, state.height - 1 + edge, kind=CHOSEN),
-             Note(-edge, below, "x=−1", "right"), Note(state.width - 1 + edge, below, "x=1", "left"), *_tap_boxes(data)]
+             Box(-edge, -edge, state.width - 1 + edge, state.height - 1 + edge, kind=CHOSEN), *_tap_boxes(data)]
     for mode in _order(state):
         column, row = inside(data.sources[mode, :, 0])
         now = mode == state.paddingMode
@@ -66,7 +69,7 @@ def _image(data: Data) -> Panel:
                          (pixel_units(state.width, state.alignCorners), pixel_units(state.height, state.alignCorners)),
                          0.25, tr("sampling points")))
     title = tr("image{plane}, continued by {mode}", plane=plane(state), mode=NAMES[state.paddingMode])
-    return Panel("image", title, tuple(marks), x, y, 7, 200, square=True, rows=2)
+    return Panel("image", title, tuple(marks), replace(x, ticks=ends), y, 7, 200, square=True, rows=2)
 
 
 def _order(state) -> list[int]:
