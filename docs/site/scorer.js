@@ -3,7 +3,19 @@ var Scorer = {
   objNameMatch: 11, objPartialMatch: 6, objPrio: { 0: 15, 1: 5, 2: -5 }, objPrioDefault: 0, title: 15, partialTitle: 7, term: 5, partialTerm: 2,
   score([, title, , about, score]) {
     const plain = (text) => text.toLowerCase().replaceAll("_", " "), asked = new URLSearchParams(location.search).get("q") ?? "";
-    const words = plain(asked).split(/\s+/).filter(Boolean), held = words.filter((word) => plain(title).includes(word));
+    const words = splitQuery(plain(asked)), held = words.filter((word) => plain(title).includes(word));
     return score + (about ? 50 : 100) * held.length / (words.length || 1);  // names of the reference have an `about`
   },
 };
+
+// The index holds the words that Chinese text was cut into: what is searched for is cut into the longest of them.
+var splitQuery = (query) => (query.match(/\p{Script=Han}+|(?:(?!\p{Script=Han})[\p{Letter}\p{Number}_])+/gu) ?? []).flatMap((run) => {
+  const { terms, titleterms } = Search._index, words = [];
+  for (let rest = run; /^\p{Script=Han}/u.test(rest);) {
+    let end = rest.length;
+    while (end > 1 && !(rest.slice(0, end) in terms || rest.slice(0, end) in titleterms)) end -= 1;
+    if (end > 1) words.push(rest.slice(0, end));
+    rest = rest.slice(end);
+  }
+  return words.length ? words : [run];
+});

@@ -135,7 +135,8 @@ def test_axe_notices_a_picture_without_words(page):
     assert "image-alt" in {one["id"] for one in Axe().run(page).response["violations"]}
 
 
-@pytest.mark.parametrize("place, word, found", [("search.html", "rstd", "rms_norm"), ("zh/search.html", "尾块", "glossary")])
+@pytest.mark.parametrize("place, word, found", [("search.html", "rstd", "rms_norm"), ("zh/search.html", "尾块", "glossary"),
+                                                ("zh/search.html", "对称值填充的gridGrad", "04_grid_sampler_2d")])
 def test_search_finds_without_a_server(place, word, found, page):
     opened(page, f"{place}").wait_for_load_state()
     page.goto(f"{(SITE / place).as_uri()}?q={word}")
