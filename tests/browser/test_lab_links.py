@@ -32,6 +32,27 @@ FILTER = """() => {
     made.remove();
     return filter;
 }"""
+# How far below a folded answer the text after it begins.
+GAP = """() => {
+    const made = document.body.appendChild(document.createElement("div"));
+    made.className = "jp-MarkdownCell";
+    made.innerHTML = '<div class="jp-RenderedHTMLCommon jp-RenderedMarkdown"><details><summary>Answer</summary></details><p>text</p></div>';
+    const [folded, text] = ["details", "p"].map((name) => made.querySelector(name).getBoundingClientRect());
+    made.remove();
+    return text.top - folded.bottom;
+}"""
+# How wide a figure is drawn, and whether the place of 600 pixels scrolls it.
+WIDE = """async (width) => {
+    const place = document.body.appendChild(document.createElement("div")), image = new Image();
+    place.style.width = "600px";
+    place.innerHTML = '<div class="jp-RenderedImage"></div>';
+    image.src = `data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${width}"/>`;
+    place.firstChild.append(image);
+    await image.decode();
+    const found = [Math.round(image.getBoundingClientRect().width), place.firstChild.scrollWidth > place.firstChild.clientWidth];
+    place.remove();
+    return found;
+}"""
 QUESTIONS = ".jp-Dialog, .Toastify__toast"
 
 
@@ -72,6 +93,8 @@ def test_every_printed_link_leads_to_the_start_page_and_nothing_is_asked(browser
         page.wait_for_function("document.fonts.status === 'loaded'")
         assert 40 < page.evaluate(LONGEST) <= 80
         assert page.evaluate(FILTER) == "none"
+        assert page.evaluate(GAP) > 8
+        assert [page.evaluate(WIDE, width) for width in (500, 900, 1240)] == [[500, False], [900, True], [1120, True]]
         page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
         page.wait_for_function("document.body.dataset.jpThemeLight === 'false'")
         assert "invert" in page.evaluate(FILTER)
