@@ -13,7 +13,7 @@ from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import preset, run
 from aclnn_viz.operators.products import PRODUCTS, VERSIONS, product_of, version_of
 from aclnn_viz.tables import as_html, as_text
-from aclnn_viz.words.messages import linked, message, ntr, tr
+from aclnn_viz.words.messages import enumerated, message, ntr, tr
 
 NOTE = message("predicted by the emulator from documents and published sources; nothing here was measured on Atlas hardware")
 
@@ -45,7 +45,7 @@ class Prediction:
         ulps = ", ".join(f"{name} {ulp:.4g}" for name, ulp in self.max_ulp.items()) or tr("no outputs")
         text = [message("{n:,} of {output}", n=count, output=name) for name, count in self.differing.items() if count]
         inferred = sum(note.inferred for note in self.plan.notes)
-        return [product_of(self.soc).title, versions, ulps, tr(linked("{some}, {more}", text)) if text else ntr("one other", "none", 0),  # "none" alone is a mode
+        return [product_of(self.soc).title, versions, ulps, enumerated(text) if text else ntr("one other", "none", 0),  # "none" alone is a mode
                 tr("{n} of {all} assumptions inferred", n=inferred, all=len(self.plan.notes))]
 
 

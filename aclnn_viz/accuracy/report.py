@@ -14,7 +14,7 @@ from aclnn_viz.accuracy.standards import FAIL, PASS, STANDARDS, Judging, Verdict
 from aclnn_viz.cases import files
 from aclnn_viz.errors import need, problem
 from aclnn_viz.tables import as_html, padded
-from aclnn_viz.words.messages import linked, message, ntr, tr
+from aclnn_viz.words.messages import enumerated, linked, message, ntr, tr
 
 AVERAGES = ("mere", "mean_abs", "rmse", "cosine", "error_balance")
 
@@ -49,9 +49,9 @@ class Report(Measures):
     def _short(self) -> list[tuple[str, str]]:
         said = {outcome: [name for name, verdict in self.verdicts.items() if verdict == outcome] for outcome in (PASS, FAIL)}
         shares = [_share(name, share) for name, share in self.ulp_shares.items() if share]
-        accepted, refused = (tr(linked("{some}, {more}", names)) if names else tr("no standard") for names in said.values())
+        accepted, refused = (enumerated(names) if names else tr("no standard") for names in said.values())
         return [(tr("largest error"), tr("{size} ulp {place}", size=f"{self.max_ulp:.4g}", place=_place(self.worst))),
-                (tr("ulps"), tr(linked("{some}, {more}", shares)) if shares else tr("no elements")),
+                (tr("ulps"), enumerated(shares) if shares else tr("no elements")),
                 (tr("MERE, MARE"), tr("{some}, {more}", some=f"{self.mere:.4g}", more=f"{self.mare:.4g}")), (tr("accepted by"), accepted),
                 (tr("refused by"), refused), *((tr("note"), tr(note)) for note in self.notes)]
 

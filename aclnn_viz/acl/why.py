@@ -51,7 +51,7 @@ class Why:
     def __str__(self) -> str:
         found = []
         for one in self.meanings:
-            found += [f"{one.name}: {one.meaning}", tr("  ({source})", source=one.source)]
+            found += [tr("{name}: {what}", name=one.name, what=one.meaning), tr("  ({source})", source=one.source)]
             found += [tr("  seen: {cause} ({thread})", cause=cause, thread=thread) for cause, thread in one.causes]
         if self.operator:
             found.append(tr("operator: {name}", name=self.operator))

@@ -8,7 +8,7 @@ from pathlib import Path
 from aclnn_viz.cli.checking import show
 from aclnn_viz.errors import place_of
 from aclnn_viz.operators import registry
-from aclnn_viz.words.messages import message, tr
+from aclnn_viz.words.messages import enumerated, message, tr
 
 
 def operators(options) -> int:
@@ -36,7 +36,7 @@ def operators(options) -> int:
                 continue
             files = row["files"]
             print(f"{name} ({row.get('aclnn_name') or row['announced']})", *(
-                f"  {tr(how)}: {', '.join(found)}" for how in (message("own"), message("default"), message("missing"))
+                "  " + tr("{name}: {what}", name=how, what=enumerated(found)) for how in (message("own"), message("default"), message("missing"))
                 if (found := [kind for kind, where in files.items() if where == how])), sep="\n")
         print(tr("{n} more have a document of the vendor, which docs/operators.md names; aclnn-viz new --doc FILE.md makes a folder of one:",
                  n=len(others)))

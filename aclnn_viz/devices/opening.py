@@ -26,7 +26,7 @@ from aclnn_viz.operators.codes import ACL_ERROR_REPEAT_INITIALIZE
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.operators.plans import predicting
 from aclnn_viz.operators.products import CANN, PRODUCTS, SOC, Product, Version, product_of, soc_of, version_of
-from aclnn_viz.words.messages import message, tr
+from aclnn_viz.words.messages import enumerated, message, tr
 
 MARK = "aclnn-viz found: "  # what libraries print may stand between
 _MEMORY_KINDS = (1, 0)  # ACL_HBM_MEM, and ACL_DDR_MEM for products without
@@ -199,7 +199,7 @@ def _killed(child: subprocess.Popen) -> str:
 def device_text(found: dict) -> str:
     """Return what `list_devices` found as lines for people."""
     lines = [tr("host: the emulator, always there; it runs")]
-    lines += [tr("  {name}: as {socs}", name=name, socs=", ".join(about["socs"])) for name, about in found["host"]["operators"].items()]
+    lines += [tr("  {name}: as {socs}", name=name, socs=enumerated(about["socs"])) for name, about in found["host"]["operators"].items()]
     lines += [tr("{name}: {version}, a peer: open_device(\"{name}\")", name=name, version=version)
               for name, version in found["peers"].items()]
     if found["problem"]:

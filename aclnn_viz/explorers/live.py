@@ -26,7 +26,7 @@ from aclnn_viz.operators.parameters import bind
 from aclnn_viz.pictures.marks import Handles
 from aclnn_viz.pictures.palette import DRAWING, MAPS
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.words.messages import LANGUAGES, Choice, Number, Text, in_language, language_here, message, tr
+from aclnn_viz.words.messages import LANGUAGES, Choice, Number, Text, enumerated, in_language, language_here, message, tr
 
 LIVE = ("steps.js", "live.js", "twin.js")  # what a page has beside the front end
 PLAIN = {str, int, bool, type(None)}  # what JSON takes as it is
@@ -238,7 +238,7 @@ class _Page:
                 controls = self.subject.controls()
                 labels = {c["field"]: re.sub(r" \d+\^$", "", c["label"]) for c in controls}  # of "epsilon 10^" the name
                 notice = HELD if self.subject.recorded else NOTICE
-                notice = tr(notice, alive=tr(", ").join(labels[field] for field in alive), n=len(variants)) if alive else tr(STILL)
+                notice = tr(notice, alive=enumerated(map(labels.get, alive)), n=len(variants)) if alive else tr(STILL)
                 texts[name] = {"controls": controls, "wording": wording((*SCRIPTS, *LIVE)), "notice": notice, "notices": list(self.subject.notices(self.data)),
                               "needs": {field: tr(NEEDS, field=label) for field, label in labels.items() if field not in alive}}
         content = self.content(

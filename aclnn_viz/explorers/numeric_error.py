@@ -141,7 +141,7 @@ def yardsticks(data: Data) -> Panel:
     step = max(1, int((high - low) // 5))
     ticks = tuple((float(p), f"{10.0**p:g}" if abs(p) < 5 else f"1e{p}") for p in range(int(low), int(high) + 1, step))
     title = message("Farthest outside: element {place}") if data.cause[data.focus] == MISSED else message("Largest error: element {place}")
-    there = ", ".join(f"{name} {number(value)}" for name, value in e.inputs_at(data.focus).items())
+    there = tr(", ").join(f"{name} {number(value)}" for name, value in e.inputs_at(data.focus).items())
     return Panel("element", tr(title, place=list(e.index(data.focus))), tuple(marks),
                  Axis(tr("ulp; here {inputs}", inputs=there) if there else tr("ulp"), low, high, ticks=ticks),
                  Axis("", len(rows) - 0.4, -0.6, ticks=tuple((k, name) for k, (name, *_) in enumerate(rows))), 8, LOW)

@@ -14,7 +14,7 @@ from aclnn_viz.pictures.marks import Box, Dots, Heat, Note
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.tables import columns as wide, wrapped
-from aclnn_viz.words.messages import message, tr
+from aclnn_viz.words.messages import enumerated, message, tr
 
 CELLS, ROWS = 200, 13  # of the panel of owners, at most
 WIDE = 470  # pixels of its cells
@@ -169,8 +169,8 @@ def headline(data: Data) -> list[str]:
     wrong = [tr("{n} of {all} numbers of {output}", n=f"{int(part.wrong.sum()):,}", all=f"{part.wrong.size:,}", output=part.name)
              for part in work.owned if part.wrong.any()]
     kinds = list(dict.fromkeys(hazard.kind for hazard in data.hazards))
-    found = tr("Hazards: {kinds}", kinds=tr(", ").join(map(tr, kinds))) if kinds else tr("No hazard")
-    numbers = tr("wrong are {numbers}", numbers=tr(", ").join(wrong)) if wrong else tr("all numbers are right")
+    found = tr("Hazards: {kinds}", kinds=enumerated(map(tr, kinds))) if kinds else tr("No hazard")
+    numbers = tr("wrong are {numbers}", numbers=enumerated(wrong)) if wrong else tr("all numbers are right")
     lines.append(tr("{hazards}; {numbers} when instructions take effect {how}.", hazards=found, numbers=numbers, how=_landing(data)))
     if data.times:
         lines.append(data.times.sentence)

@@ -10,7 +10,7 @@ from aclnn_viz.pictures.fonts import legible
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.tiles import Run
 from aclnn_viz.tiles.timing import Times
-from aclnn_viz.words.messages import tr
+from aclnn_viz.words.messages import enumerated, tr
 
 
 @legible
@@ -39,6 +39,6 @@ def picture(run: Run | Times, core: int | None = None, step: int | None = None) 
     shown = tiles_stated.panels(data) if times else [replace(order, x=replace(order.x, label=tr("step")))]
     twin = [*said, *(f"  {hazard.source}" for hazard in run.hazards), *tiles_stated.describe(data), *tiles_time.describe(data)]
     kinds = dict.fromkeys(tr(hazard.kind) for hazard in run.hazards)
-    headline = tr("Hazards: {kinds}", kinds=tr(", ").join(kinds)) if kinds else tr("No hazard")
+    headline = tr("Hazards: {kinds}", kinds=enumerated(kinds)) if kinds else tr("No hazard")
     return Picture((headline, *([times.sentence] if times else ())), (program(data), hazards(data), *shown), "\n".join(twin),
                    tuple(notices(data)))

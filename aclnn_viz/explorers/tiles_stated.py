@@ -105,8 +105,8 @@ def describe(data: Data) -> list[str]:
     if data.times is None:
         return []
     path, roofs = critical(data), roofline(data)
-    lines = [repr(data.times), f"{path.title}: " + tr(", ").join(text for _, text in path.y.ticks),
-             f"{roofs.title}: " + tr(", ").join(mark.label for mark in roofs.marks)]
+    lines = [repr(data.times), *(tr("{title}: {texts}", title=title, texts=tr(", ").join(texts)) for title, texts in (
+        (path.title, [text for _, text in path.y.ticks]), (roofs.title, [mark.label for mark in roofs.marks])))]
     lines += [tr("  {pipe} waits for {other}: {share} % of core time", pipe=pipe, other=other, share=share)
               for pipe, each in shares(data).items() for other, share in each.items() if other != pipe and share]
     lines.append(tr("Core {core} in us, stated, not measured (* is on the critical path):", core=data.state.core))

@@ -12,7 +12,7 @@ from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.tables import wrapped
-from aclnn_viz.words.messages import message, ntr, tr
+from aclnn_viz.words.messages import enumerated, message, ntr, tr
 
 MEANINGS = {1: message("the caller"), 2: message("a resource"), 3: message("the runtime"), 5: message("the inside of the library")}
 #: What lives: its name, the calls that make it, those that end it, and the one that takes what is left.
@@ -156,9 +156,9 @@ def verdict(data: Data) -> str:
         return tr("no output was copied back")
     wrong = [name for name, right in data.right.items() if not right]
     if not wrong:
-        return tr("right: {outputs}", outputs=", ".join(data.right))
+        return tr("right: {outputs}", outputs=enumerated(data.right))
     if data.name not in wrong:
-        return tr("wrong: {outputs}", outputs=", ".join(wrong))
+        return tr("wrong: {outputs}", outputs=enumerated(wrong))
     off, fresh = _wrong(data), int(_poison(data).sum())
     text = {"wrong": int(off.sum()), "all": off.size, "fresh": fresh,
             "output": data.name + "".join(tr(", and {output}", output=name) for name in wrong if name != data.name)}
@@ -262,7 +262,7 @@ def _workspace(data: Data) -> str:
 
 def describe(data: Data) -> str:
     """The text twin: what the panels show, and everything that was noticed, without breaks of lines."""
-    noted = [tr("{title}: {texts}", title=title.capitalize(), texts="; ".join(texts)) for title, texts in noticed(data)]
+    noted = [tr("{title}: {texts}", title=title.capitalize(), texts=tr("; ").join(texts)) for title, texts in noticed(data)]
     return "\n".join([*headline(data), *notices(data), "", *noted, *in_words(
         panel for panel in panels(data) if panel.name != "words")])
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aclnn_viz.operators.parameters import Parameter
 from aclnn_viz.tables import as_text, columns
-from aclnn_viz.words.messages import linked, message, said, tr
+from aclnn_viz.words.messages import enumerated, linked, message, said, tr
 
 HEADER = (message("parameter"), message("what"), message("shape"), message("dtype or values"), message("default"))
 TENSOR = message("tensor")  # the kinds of attributes are names of types
@@ -45,9 +45,9 @@ def describe(op) -> Description:
     """Return what is declared of an operator, in words."""
     rows = [_row(op, p) for p in op.c_parameters]
     rows += [_row(op, p, message("forward")) for p in op.forward_parameters if p.name not in {q.name for q in op.parameters}]
-    products = [tr("{title}: {texts}", title=tr(", ").join(product.title for product in products), texts=tr(", ").join(formats.split()))
+    products = [tr("{title}: {texts}", title=enumerated(product.title for product in products), texts=enumerated(formats.split()))
                 for products, formats in op.formats.items()]
-    products += [tr("{title}: {texts}", title=tr(", ").join(product.title for product in some), texts=f"{name} = {' or '.join(map(str, values))}")
+    products += [tr("{title}: {texts}", title=enumerated(product.title for product in some), texts=f"{name} = {' or '.join(map(str, values))}")
                  for name, attribute in op.attributes.items() for some, values in attribute.only.items()]
     products.append(message("shapes: *R is any number of axes, G*D one axis of G times D, 1..K an axis of length 1 for each "
                             "of *K, () one number"))

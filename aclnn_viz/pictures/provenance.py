@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from aclnn_viz.cases import Case
 from aclnn_viz.devices.device import is_device
 from aclnn_viz.errors import need, problem, shown, whole
-from aclnn_viz.words.messages import message, tr
+from aclnn_viz.words.messages import enumerated, message, tr
 
 HARDWARE = re.compile(r"atlas:\d+( \(custom [^;)]*\))?|torch:npu(:\d+)? \([^)]*\)")
 
@@ -50,7 +50,7 @@ class Provenance:
 
     @property
     def origin(self) -> str:
-        return ", ".join(filter(None, (tr(self.device), self.soc, f"CANN {self.cann}" if self.cann else "")))
+        return tr(", ").join(filter(None, (tr(self.device), self.soc, f"CANN {self.cann}" if self.cann else "")))
 
     @property
     def measured(self) -> bool:
@@ -70,13 +70,13 @@ def warning(sources: dict[str, Provenance]) -> str:
     """
     named = [tr("{run} ({device})", run=name, device=tr(source.device)) if name else tr(source.device)
              for name, source in sources.items() if not source.measured]
-    return tr("not measured on hardware here: {runs}", runs=", ".join(named)) if named else ""
+    return tr("not measured on hardware here: {runs}", runs=enumerated(named)) if named else ""
 
 
 def caption(statistic: str, dtype: str, shape: tuple[int, ...], size: int, sources) -> str:
     """One line of small print: statistic, sample size, dtype, shape, device, CANN version and seed."""
     sources = list(sources)
-    origins = "; ".join(dict.fromkeys(source.origin for source in sources))
-    seeds = ", ".join(dict.fromkeys(source.drawn for source in sources))
+    origins = tr("; ").join(dict.fromkeys(source.origin for source in sources))
+    seeds = tr(", ").join(dict.fromkeys(source.drawn for source in sources))
     return tr("{statistic}. n = {n}, {dtype} {shape}; {origins}; {seeds}.", statistic=statistic, n=f"{size:,}", dtype=dtype,
               shape=list(shape), origins=origins, seeds=seeds)

@@ -19,7 +19,7 @@ from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import number
-from aclnn_viz.words.messages import linked, tr
+from aclnn_viz.words.messages import enumerated, tr
 
 POINTS, YOURS_POINTS = 601, 41
 JUMP = 0.2  # of the range of a curve: a larger step between two neighbours is drawn as a gap
@@ -156,7 +156,7 @@ def _mask(seen: Recording | None, wanted, name: str) -> np.ndarray:
 def _in_words(seen: Recording, wanted) -> str:
     masks = {name: _mask(seen, wanted, name) for name in seen.places}
     read = [tr("{input} ({n} of {all})", input=name, n=int(mask.sum()), all=mask.size) for name, mask in masks.items() if mask.any()]
-    return tr(linked("{some}, {more}", read)) if read else tr("no element that can be recorded")
+    return enumerated(read) if read else tr("no element that can be recorded")
 
 
 def _flat(values) -> np.ndarray:

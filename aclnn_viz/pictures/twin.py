@@ -21,7 +21,7 @@ def in_words(panels) -> list[str]:
 
 def _marks(panel: Panel) -> list[str]:
     named = [text for _, text in panel.y.ticks or () if _is_word(text)]
-    lines = [f"  {panel.y.label}: {', '.join(named)}".replace("  : ", "  ")] if named else []
+    lines = ["  " + _named(panel.y.label, tr(", ").join(named))] if named else []
     for marks in _together([mark for mark in panel.marks if isinstance(mark, (Line, Dots, Bars, Band))]):
         lines += _series(panel, marks)
     for mark in panel.marks:
@@ -75,7 +75,7 @@ def _series(panel: Panel, marks: list[tuple]) -> list[str]:
                 columns[tr(BANDS[part], name=name) if part in BANDS else name] = values
     names, values = list(columns), list(columns.values())
     if at.size > MOST:
-        return [f"  {name}: " + tr("{n} places", n=at.size) + _extent(each) for name, each in zip(names, values)]
+        return ["  " + _named(name, tr("{n} places", n=at.size) + _extent(each)) for name, each in zip(names, values)]
     across, down = (dict(axis.ticks or ()) for axis in (panel.x, panel.y))
     down = {place: text for place, text in down.items() if _is_word(text)}
     rows = [[across.get(float(place), number(place)), *("" if np.isnan(each[k]) and len(names) > 1 else down.get(
@@ -94,22 +94,26 @@ def _notes(panel: Panel) -> list[str]:
     for y in sorted(rows, reverse=high > low):
         said = [" ".join(mark.text.split("\n")).rstrip() for mark in sorted(rows[y], key=lambda mark: mark.x)]
         if panel.x.label or across:  # places along the axis mean something
-            said = [f"{across.get(mark.x, number(mark.x))}: {text}" if panel.x.label or mark.x in across else text
+            said = [_named(across.get(mark.x, number(mark.x)), text) if panel.x.label or mark.x in across else text
                     for mark, text in zip(sorted(rows[y], key=lambda mark: mark.x), said)]
-        lines.append("  " + (f"{down[y]}: " if y in down else "") + "  ".join(said))
+        lines.append("  " + _named(down.get(y), "  ".join(said)))
     return lines
+
+
+def _named(name: str | None, what: str) -> str:
+    return tr("{name}: {what}", name=name, what=what) if name else what
 
 
 def _extent(values) -> str:
     there = values[np.isfinite(values)]
-    return ", " + extent(there) if there.size else ""
+    return tr(", ") + extent(there) if there.size else ""
 
 
 def _matrix(mark) -> list[str]:
     values = np.asarray(mark.values, np.float64)
     words = getattr(mark, "words", ())
     if words:
-        return [", ".join(word.replace("\n", " / ") for word in words if word)]
+        return [tr(", ").join(word.replace("\n", " / ") for word in words if word)]
     if values.size > MOST:
         return ["×".join(map(str, values.shape)) + _extent(values)]
     return [" ".join(f"{number(value):>9}" for value in row) for row in values]
@@ -123,6 +127,6 @@ def _arrows(mark) -> list[str]:
 
 
 _SAID = {Heat: _matrix, Image: _matrix, Arrows: _arrows,
-         Handles: lambda mark: [f"{mark.label}: " + "×".join(map(str, np.shape(mark.x)))],
-         Rule: lambda mark: [f"{mark.label}: {mark.axis} = {number(mark.at)}"] if mark.label else [],
+         Handles: lambda mark: [_named(mark.label, "×".join(map(str, np.shape(mark.x))))],
+         Rule: lambda mark: [_named(mark.label, f"{mark.axis} = {number(mark.at)}")] if mark.label else [],
          Box: lambda mark: [mark.label] if mark.label else []}

@@ -17,7 +17,7 @@ from aclnn_viz.sweeps.ledger import Ledger, Run
 from aclnn_viz.sweeps.place import about, kernels
 from aclnn_viz.sweeps.recipes import named
 from aclnn_viz.sweeps.work import DIED, LEFT_OUT, OUTCOMES, RIGHT, UNSUPPORTED, WRONG
-from aclnn_viz.words.messages import linked, message, ntr, tr
+from aclnn_viz.words.messages import enumerated, linked, message, ntr, tr
 
 WORST = 3  # cases that are shown of each operator
 
@@ -274,7 +274,7 @@ def merged_rows(found: Findings) -> list[list[str]]:
 
 
 def _failed(failed: Counter) -> str:
-    return tr(linked("{some}, {more}", [f"{tr(name)} {count}" for name, count in failed.most_common(2)]))
+    return enumerated([f"{tr(name)} {count}" for name, count in failed.most_common(2)])
 
 
 def changed_rows(found: Findings, most: int | None = None) -> list[list[str]]:

@@ -230,6 +230,15 @@ def linked(link: str, parts) -> str:
     return parts[0]
 
 
+def enumerated(parts) -> str:
+    """Return names and messages in a row, as the chosen language lists them; the names stay as they are.
+
+    >>> enumerated(["x", message("slope")])
+    'x, slope'
+    """
+    return said(linked("{some}, {more}", parts))
+
+
 def tr(message: str, /, **values) -> str:
     """Return a message in the chosen language, with these values at its named places.
 

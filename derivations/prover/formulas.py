@@ -35,7 +35,7 @@ class Derivation:
     def _repr_markdown_(self):
         """The steps as a notebook shows them, and of which names the letters in them are."""
         names = {symbol.name for step in self.steps for symbol in step.equation.atoms(Symbol)}
-        letters = ", ".join(f"${letter}$ = `{name}`" for name, letter in NAMES.items() if name in names)
+        letters = said(", ").join(f"${letter}$ = `{name}`" for name, letter in NAMES.items() if name in names)
         return "\n\n".join([*(step.shown for step in self.steps), *[said(SAID["letters"], letters=letters)] * bool(letters)])
 
     def __getitem__(self, titles):

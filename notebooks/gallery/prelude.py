@@ -41,7 +41,7 @@ def words(figure, printer, cycle):
     for axes in figure.axes:
         x, y = axes.get_xlabel(), axes.get_ylabel()
         named = [axes.get_title(), tr("{y} against {x}", x=x or NO_LABEL, y=y or NO_LABEL) if x or y else ""]
-        lines.append("; ".join(name.replace("\n", " ") for name in named if name) or tr("a panel"))
+        lines.append(tr("; ").join(name.replace("\n", " ") for name in named if name) or tr("a panel"))
         for curve in axes.get_lines():
             label = curve.get_label()
             points = np.ma.masked_invalid(np.asarray(curve.get_xydata(), float))

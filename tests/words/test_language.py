@@ -167,6 +167,33 @@ def test_the_words_of_a_picture_say_an_option_as_its_control_does(name, values, 
     assert chinese in subject.show(data).text
 
 
+HALF = re.compile(r"[\u4e00-\u9fff\uff00-\uffef”][,;:]|[,;:] ?[\u4e00-\u9fff“]")  # a mark of English beside Chinese
+
+
+@pytest.mark.parametrize("name, values", [("hardswish", {}), ("group_norm_swish", {}), ("two_phase", {"mistake": "no init"}), ("tiles", {"time": "A2"})])
+def test_the_words_of_an_explorer_have_the_marks_of_chinese(name, values):
+    av.language("zh")
+    subject = subject_of(name)
+    words = subject.words(subject.compute(build(subject.state, values)))
+    assert HALF.findall(repr(words)) == []
+
+
+@pytest.mark.parametrize("arguments", [["museum", "llm.c#763"], ["why", "161002"], ["operators"], ["describe", "rms_norm"]])
+def test_answers_of_the_command_line_have_the_marks_of_chinese(arguments, capsys):
+    assert cli.main(["--lang", "zh", *arguments]) == 0
+    said = capsys.readouterr().out
+    assert HALF.findall(said) == [] and (arguments[0] != "describe" or "float32、float16" in said)
+
+
+def test_the_words_of_other_pictures_have_the_marks_of_chinese():
+    av.language("zh")
+    sources = [Provenance("out", "host", "Ascend910B2", "9.1.0"), Provenance("out", "mine", seed=0)]
+    out = np.ones(8, np.float32)
+    runs = {f"run {k}": errors(out, np.ones(8), source) for k, source in enumerate(sources)}
+    said = [*(made.text for made in (error_runs(runs), ulp_histogram(runs))), str(puzzles()[0].check(lambda x: x))]
+    assert HALF.findall("".join(said)) == [] and "run 0（host）、run 1" in said[0]
+
+
 def test_a_figure_is_in_english_with_a_hint_where_no_font_has_the_glyphs(monkeypatch):
     subject = subject_of("hardswish")
     data = subject.compute(subject.state())
@@ -225,7 +252,7 @@ def test_reasons_and_products_are_in_the_chosen_language():
     result = av.check(op, op.backward, depth="quick")
     assert "there must be at least one row" in str(result) and "Atlas inference series" in str(op.describe())
     av.language("zh")
-    assert "至少应有一行" in str(result) and "Atlas 推理系列产品：float32，float16" in str(op.describe())
+    assert "至少应有一行" in str(result) and "Atlas 推理系列产品：float32、float16" in str(op.describe())
 
 
 def test_a_reason_of_the_prover_is_printed_in_the_chosen_language():

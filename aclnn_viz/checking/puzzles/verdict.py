@@ -76,7 +76,7 @@ class PuzzleResult(Reply):
         return replace(self, note=note)
 
     def __str__(self) -> str:
-        return f"{self.name}: {super().__str__()}"
+        return tr("{name}: {what}", name=self.name, what=super().__str__())
 
     def _repr_html_(self) -> str:
         head, _, rest = str(self).partition("\n")

@@ -162,7 +162,7 @@ def _slope(data: Data) -> str:
 
 def _errors(data: Data) -> str:
     errors = [name + " " + number(value) for name, value in data.errors.items()]
-    return tr("Largest error: {errors}.", errors=reduce(lambda some, more: some + ", " + more, errors))
+    return tr("Largest error: {errors}.", errors=reduce(lambda some, more: some + tr(", ") + more, errors))
 
 
 def text(data: Data) -> str:
