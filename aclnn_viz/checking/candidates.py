@@ -38,8 +38,6 @@ FIRST = message("only the first place of {input} is read"), message("only the fi
 AGAIN = (message("only the first {block} of {input} is read, again and again"),
          message("only the first {block} of {input} are read, again and again"))
 ZEROED = message("{input} is taken for 0 {place}"), message("{input} are taken for 0 {place}")
-REDUCED = "reduced"
-REDUCTIONS = ("sum", "mean")
 FITTED = "fitted"
 FITS = 8  # cases from which a number is fitted; on the others it is tried
 CLOSE = 1e-3  # of two fits in 16 bits; a fit is judged by what it gives, not by this
@@ -50,7 +48,7 @@ def _in_words(kind: str, words: str, test: Callable[[CaseRun], bool]) -> Candida
     return Candidate(kind, lambda: ("", "", words), test)
 
 
-def _line(unit: Unit, line) -> str:
+def line_of(unit: Unit, line) -> str:
     return message("{file}, line {line}, written out", file=unit.file, line=line) if unit.out else message(
         "{file}, line {line}", file=unit.file, line=line)
 
@@ -60,7 +58,7 @@ def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
     variant = Variant(lambda: edit.page, only=only)
 
     def texts():
-        place = _line(edit.unit, edit.line)
+        place = line_of(edit.unit, edit.line)
         if only:
             place = message("{place}, for {outputs} alone", place=place, outputs=linked("{some} and {more}", sorted(only)))
         return place, edit.before, edit.after
@@ -114,8 +112,8 @@ def _together(*some: Edit) -> Candidate:
         with made():
             after = dict.fromkeys(edited_head(edit.statement) for edit in some)
         lines = dict.fromkeys(str(edit.line) for edit in some)
-        place = _line(first.unit, *lines) if len(lines) == 1 else message("{file}, lines {lines}", file=first.file, lines=linked(
-            "{some} and {more}", lines))
+        place = line_of(first.unit, *lines) if len(lines) == 1 else message(
+            "{file}, lines {lines}", file=first.file, lines=linked("{some} and {more}", lines))
         return place, "; ".join(dict.fromkeys(edit.before for edit in some)), "; ".join(after)
     variant = Variant(page)
     return Candidate("two edits", texts, lambda one: one.matches(variant))
@@ -141,7 +139,7 @@ CUTS = {message("behind the last whole {block} of {axis}"): whole,
         message("in the last block of {block} of {axis}"): before_last}
 
 
-def _places() -> Iterator[tuple[str, int, Callable[[int], int | slice]]]:
+def places_of_axes() -> Iterator[tuple[str, int, Callable[[int], int | slice]]]:
     """Places of an axis that a kernel may leave out, as words, the block in them, and what they are of a length."""
     yield message("in the last place of {axis}"), 0, lambda n: max(n - 1, 0)
     yield message("in the first place of {axis}"), 0, lambda n: slice(1)
@@ -218,7 +216,7 @@ def _readings(axes: dict[int, str | int], inputs: int) -> Iterator[tuple[str, di
         yield AGAIN[several], {"block": block}, lambda a, b=block: a.reshape(-1)[np.arange(a.size) % b].reshape(a.shape)
     for axis in (*axes, None):
         where = message("its elements") if axis is None else message(AXIS, axis=axes[axis])
-        for words, block, places in _places():
+        for words, block, places in places_of_axes():
             yield ZEROED[several], {"place": message(words, block=block, axis=where)}, partial(cut, axis=axis, places=places)
 
 
@@ -302,7 +300,7 @@ def _cut(names: list[str], wrong: list[CaseRun]) -> Iterator[Candidate]:
         names = linked("{some} and {more}", some)
         for axis in (None, *range(-rank, 0)):
             where = message("all elements") if axis is None else message(AXIS, axis=axis)
-            for words, block, places in _places():
+            for words, block, places in places_of_axes():
                 def same(one: CaseRun, some=some, axis=axis, places=places) -> bool:
                     truth = one.truth
                     if axis is not None and any(-axis > one.wanted[name][0].ndim for name in some if name in truth):
@@ -322,117 +320,6 @@ def _with(name: str, words: str, change: Callable) -> Candidate:
 
 def _mapped(name: str, words: str, change: Callable) -> Candidate:
     return _with(name, words, lambda truth, _: change(truth[name]))
-
-
-def _axes(options: dict, rank: int) -> tuple[int, ...]:
-    axis = options.get("axis")
-    given = range(rank) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    return tuple(at % rank for at in given)
-
-
-def _cut_sum(at: int, length: Callable[[int], int]):
-    def reduce(whole, values, **options):
-        axes = _axes(options, np.ndim(values))
-        return whole(cut(values, axes[at % len(axes)], length), **options)
-    return reduce
-
-
-def _one_place(place: int):
-    def reduce(whole, values, **options):
-        for axis in _axes(options, np.ndim(values)):
-            values = np.take(values, [place], axis) * 1.0
-        shape = np.shape(whole(values, **options))
-        return values.reshape(shape)
-    return reduce
-
-
-def _carried(whole, values, **options):
-    result = whole(values, **options)
-    return np.cumsum(np.asarray(result).reshape(-1)).reshape(np.shape(result))
-
-
-def _length_of(change: Callable[[int, list[int], list[int]], int]):
-    """Divided by another length of the array that is summed over."""
-    def reduce(whole, values, **options):
-        shape, axes = np.shape(values), _axes(options, np.ndim(values))
-        n = int(np.prod([shape[axis] for axis in axes]))
-        others = [shape[axis] for axis in range(len(shape)) if axis not in axes]
-        return whole(values, **options) * (n / max(change(n, [shape[axis] for axis in axes], others), 1) if n else 1.0)
-    return reduce
-
-
-def _ways() -> Iterator[tuple[str, Callable]]:
-    yield message("it goes on from the one before: the sum is not cleared"), _carried
-    yield message("it is the first term alone"), _one_place(0)
-    yield message("it is the last term alone"), _one_place(-1)
-    for words, block, places in _places():
-        for at, where in ((-1, message("the last axis of the sum")), (0, message("the first axis of the sum"))):
-            yield message("without what is {place}", place=message(words, block=block, axis=where)), _cut_sum(at, places)
-    for block in BLOCKS:
-        yield (message("divided by the length rounded up to whole {block}", block=block),
-               _length_of(lambda n, axes, others, b=block: -(-n // b) * b))
-    for words, length in {
-            message("divided by the length less one"): lambda n, axes, others: n - 1,
-            message("divided by the length and one"): lambda n, axes, others: n + 1,
-            message("divided by the length of the first axis alone"): lambda n, axes, others: axes[0],
-            message("divided by the length of the last axis alone"): lambda n, axes, others: axes[-1],
-            message("divided by the length of the other axes"): lambda n, axes, others: int(np.prod(others)),
-            message("divided by the length 1"): lambda n, axes, others: 1}.items():
-        yield words, _length_of(length)
-
-
-class _Site:
-    """Sums or means of a page that are written alike, in whose place another function is called."""
-
-    def __init__(self, unit: Unit, nodes: list[ast.Call], statements: dict[int, ast.AST]):
-        self.unit = unit
-        self.shown = list(dict.fromkeys(statements.get(id(node), unit.tree) for node in nodes))
-        self.changes = [Change("sum", node, {"func": ast.Name(REDUCED, ast.Load()), "args": [
-            ast.Attribute(node.func.value, node.func.attr, ast.Load()), *node.args]}, line=node.lineno) for node in nodes]
-        self.before = "; ".join(map(head, self.shown))
-        self.text = "; ".join(map(ast.unparse, nodes))
-
-    @cached_property
-    def page(self):
-        with ExitStack() as stack:
-            for change in self.changes:
-                stack.enter_context(change.made())
-            return self.unit.page()
-
-    def candidate(self, words: str, reduce: Callable) -> Candidate:
-        def page():
-            setattr(self.page, REDUCED, reduce)
-            return self.page
-        variant = Variant(page)
-
-        def texts():
-            lines = dict.fromkeys(str(change.line) for change in self.changes)
-            return (_line(self.unit, linked("{some} and {more}", lines)), self.before,
-                    message("{before}\n    where {sum}: {change}", before=self.before, sum=self.text, change=words))
-        return Candidate("sum", texts, lambda one: one.matches(variant))
-
-
-def sites(op: Operator, probe: CaseRun) -> Iterator[_Site]:
-    """Every sum of a page, and those of a function that go over the same axes together."""
-    for unit in units(op.page):
-        alike: dict[str, list[ast.Call]] = {}
-        holders = statements(unit.tree) if unit.name else {}
-        for node in ast.walk(unit.tree):
-            if unit.name in probe.called and isinstance(node, ast.Call) and isinstance(
-                    node.func, ast.Attribute) and node.func.attr in REDUCTIONS:
-                alike.setdefault(" ".join(ast.unparse(option) for option in node.keywords), []).append(node)
-        for nodes in alike.values():
-            yield from (_Site(unit, [node], holders) for node in nodes)
-            if len(nodes) > 1:
-                yield _Site(unit, nodes, holders)
-
-
-def reduced(op: Operator, probe: CaseRun) -> Iterator[Candidate]:
-    """The page with one of its sums, or all that go over the same axes, taken otherwise."""
-    ways = list(_ways())
-    for site in sites(op, probe):
-        for words, reduce in ways:
-            yield site.candidate(words, reduce)
 
 
 @dataclass(frozen=True, eq=False)
@@ -540,7 +427,7 @@ def fitted(slot: Slot, failing: list[CaseRun]) -> Candidate | None:
     text, number_of = found
     before, after = slot.texts
 
-    return Candidate("constant", lambda: (_line(slot.unit, slot.change.line), before, after.replace(FITTED, text)),
+    return Candidate("constant", lambda: (line_of(slot.unit, slot.change.line), before, after.replace(FITTED, text)),
                      lambda one: one.agrees(slot.values(one, number_of(one))))
 
 

@@ -207,13 +207,15 @@ def examine_deeper(evidence: Evidence, tested: "KernelUnderTest", cases: Iterabl
 class KernelUnderTest:
     """A kernel that is run on cases of a scope; a call is given up after `limit` seconds (None: never).
 
-    `lost`: a call did not return and still runs in the background; the kernel is not called again.
+    `lost`: a call did not return and still runs in the background; the kernel is not called again. `wrong` are the runs on
+    further cases on which it is wrong.
     """
 
     kernel: Callable
     scope: Scope
     limit: float | None = None
     lost: bool = False
+    wrong: list[CaseRun] = field(default_factory=list)
 
     def call(self, made: Case, names: Sequence[str]) -> Outcome:
         outcome = run(self.kernel, made, names, self.limit)
@@ -236,4 +238,6 @@ class KernelUnderTest:
             one = ready.prepare()
         except UNTAKEN:
             return None
-        return CaseRun(one, outputs, judge(one, outputs))
+        seen = CaseRun(one, outputs, judge(one, outputs))
+        self.wrong += [seen] * bool(seen.misses)
+        return seen

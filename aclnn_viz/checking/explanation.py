@@ -13,13 +13,14 @@ import numpy as np
 
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.candidates import (
-    exchanges, fitted, moved, of_edit, pairs, read_and_written, reduced, scaled_output, slots, taken_for_others)
+    exchanges, fitted, moved, of_edit, pairs, read_and_written, scaled_output, slots, taken_for_others)
 from aclnn_viz.checking.case_run import SINGLE, Candidate, CaseRun, Variant, cheapest_first, is_single, leaders
 from aclnn_viz.checking.conditions import Condition, Traits, separating, stands
 from aclnn_viz.checking.evidence import KernelUnderTest
 from aclnn_viz.checking.judge import Expected, judge
 from aclnn_viz.checking.mending import Mend
 from aclnn_viz.checking.scope import Ready
+from aclnn_viz.checking.sums import over_fewer, reduced
 from aclnn_viz.checking.wrong_outputs import in_documented_form, resemblance
 from aclnn_viz.checking.work import Budget
 from aclnn_viz.dtypes import float_format, ulp
@@ -98,12 +99,13 @@ def _unknown(failing) -> Diagnosis:
     return Diagnosis(None, False, linked("{some}; {more}", [NO_FAULT, *alike]))
 
 
-def law_of(seen: Sequence[CaseRun], right: Sequence[Traits], fresh: Sequence[CaseRun]) -> tuple[Condition | None, bool]:
-    """The condition that tells wrong cases apart, unless fresh ones speak against it, and whether they bear it out."""
+def law_of(seen: Sequence[CaseRun], right: Sequence[Traits], fresh: Sequence[CaseRun],
+           others: Sequence[CaseRun] = ()) -> tuple[Condition | None, bool]:
+    """What tells wrong cases apart, unless fresh or other ones speak against it, and whether fresh ones bear it out."""
     full = [one.traits for one in seen if not one.misses and one.size]  # where there are no elements nothing can be wrong
     law = separating([one.traits for one in seen if one.misses], [*full, *right])
-    runs = [(one.prepared.case, bool(one.misses)) for one in fresh if one.size]
-    if not law or any(law.holds(made) not in (None, wrong) for made, wrong in runs):
+    runs, more = ([(one.prepared.case, bool(one.misses)) for one in some if one.size] for some in (fresh, others))
+    if not law or any(law.holds(made) not in (None, wrong) for made, wrong in [*runs, *more]):
         return None, False
     return law, stands(law, runs)
 
@@ -308,8 +310,9 @@ def _named(op, failing, passing, budget) -> Iterator[Candidate]:
 
 
 def _plain(op, failing, passing, budget) -> Iterator[Candidate]:
-    yield from _agree(budget.within(chain(moved(op, failing), taken_for_others(op, [*failing, *passing]), read_and_written(
-        op, failing))), failing)
+    some = chain(over_fewer(op, failing[0]), moved(op, failing), taken_for_others(op, [*failing, *passing]),
+                 read_and_written(op, failing))
+    yield from _agree(budget.within(some), failing)
 
 
 def _edited(op, failing, passing, budget) -> Iterator[Candidate]:
@@ -402,8 +405,7 @@ def _tells(condition: Condition, fresh: Sequence[CaseRun]) -> bool:
 
 def fresh_runs(tested: KernelUnderTest, seed: int, budget: Budget) -> Iterator[CaseRun]:
     """Small cases of the scope with other numbers, and with their options mixed."""
-    some = islice(tested.scope.mixed(seed + 1), TRIED) if not tested.scope.shapes else ()
-    for cases, count in ((tested.scope.others(seed + 1), FRESH), (some, MIXED)):
+    for cases, count in zip(tested.scope.unseen(seed, TRIED), (FRESH, MIXED)):
         asked = (tested.run_on(ready, SMALL) for ready in budget.within(cases))
         yield from islice((fit for one in asked if one and (fit := in_documented_form(one)).usable), count)
 

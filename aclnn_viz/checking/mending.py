@@ -7,7 +7,6 @@ compiles for each shape, edits are tried with NumPy's functions in the place of 
 """
 
 import ast
-import copy
 import functools
 import inspect
 import itertools
@@ -15,7 +14,7 @@ import re
 import sys
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,11 +26,12 @@ import numpy as np
 from aclnn_viz.checking.arrangements import rearranged
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.judge import Expected, Prepared, judge
-from aclnn_viz.checking.kernel_call import run
+from aclnn_viz.checking.kernel_call import outputs_alone
+from aclnn_viz.checking.kernel_edits import edits_of_kernels
 from aclnn_viz.checking.scope import UNTAKEN, Ready, Scope
-from aclnn_viz.checking.work import CASE, METER, PAGE, Budget
+from aclnn_viz.checking.work import CASE, GLANCE, METER, PAGE, Budget
 from aclnn_viz.checking.wrong_outputs import convention
-from aclnn_viz.operators.faults.edits import Change, changes, distance, head, names_of, statements
+from aclnn_viz.operators.faults.edits import Change, changes, distance, head, names_of
 from aclnn_viz.words.messages import linked, message
 
 COMPILING = "jax"
@@ -43,13 +43,6 @@ FORBIDDEN = {"open", "exec", "eval", "compile", "input", "print", "breakpoint", 
 STATEMENTS = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.If, ast.For, ast.Return, ast.With, ast.FunctionDef,
               ast.Continue, ast.Break, ast.Pass, ast.Raise, ast.Assert)
 TURNS = 20_000  # of all loops of one call: an edit may make a loop endless
-CASTS = {"astype", "to", "half", "bfloat16", "float"}
-FUNCTIONS = {"sum": ("mean",), "mean": ("sum",), "floor": ("rint", "round", "ceil"), "rint": ("floor", "trunc"), "expm1": ("exp",),
-             "exp": ("expm1",), "tanh": ("sigmoid",), "sigmoid": ("tanh",), "erf": ("erfc",), "erfc": ("erf",), "min": ("max",),
-             "max": ("min",), "zeros_like": ("ones_like",), "ones_like": ("zeros_like",), "float16": ("float32",),
-             "bfloat16": ("float32",), "int": ("abs",), "abs": ("int",), "minimum": ("maximum",), "maximum": ("minimum",)}
-NUMBERS = (0.25, 0.5, 1.0, 2.0)  # by which a constant may be off
-RATES = (0.5, 2.0, -1.0)
 LAST = ("inserted", "name", "multiplied")  # kinds of edits that are tried last, in this order, as there are many of each
 EQUAL, SOME, FEW = 4, 6, 3
 OTHERS, MIXED, SMALL = 6, 100, 2000  # fresh cases with other numbers, with mixed options, and the elements of one at most
@@ -175,12 +168,7 @@ class Source:
                 if left[0] < 0:
                     raise RuntimeError("a loop without an end")
                 yield item
-        space = dict(self.functions[self.entry].__globals__)
-        for function in self.functions.values():
-            space |= inspect.getclosurevars(function).nonlocals
-        space |= {"_bounded": bounded, "_at": _at, "_watch": self.watch}
-        if quick:
-            space |= {name: _Quick(value) for name, value in space.items() if _compiles(value)}
+        space = self._space(quick) | {"_bounded": bounded, "_watch": self.watch}
         exec(self._code, space)
         found = space[self.entry]
         for part in reversed(self._partials):
@@ -190,6 +178,17 @@ class Source:
             left[0] = TURNS
             return found(**inputs)
         return kernel
+
+    def _space(self, quick: bool) -> dict:
+        """What the names of the functions stand for."""
+        return self._names | {name: _Quick(value) for name, value in self._names.items() if quick and _compiles(value)}
+
+    @cached_property
+    def _names(self) -> dict:
+        space = dict(self.functions[self.entry].__globals__) | {"_at": _at}
+        for function in self.functions.values():
+            space |= inspect.getclosurevars(function).nonlocals
+        return space
 
     def quick(self, one: CaseRun) -> bool:
         """Whether the kernel uses a library that compiles, and has the same outputs wrong on a case without it."""
@@ -223,22 +222,25 @@ class Source:
         self.outputs_of(self.built())
 
     def outputs_of(self, kernel: Callable) -> dict[str, np.ndarray] | None:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return run(kernel, self.probe.prepared.case, list(self.probe.prepared.expected), None).outputs
+        return _outputs(kernel, self.probe.prepared)
 
-    def executed(self, one: CaseRun) -> set[int]:
-        """The lines that the kernel executes on the case of a run: no edit of another line mends it."""
-        lines = set()
+    def executed(self, one: CaseRun, quick: bool) -> dict[int, dict]:
+        """The lines that the kernel executes on the case of a run, each with what the names stand for when it first does.
+
+        No edit of another line mends it.
+        """
+        lines: dict[int, dict] = {}
 
         def watch(frame, *_):
-            if frame.f_code.co_filename == EDITED:
-                lines.add(frame.f_lineno)
+            code = frame.f_code
+            if code.co_filename == EDITED and not code.co_name.startswith("<"):  # a comprehension has names of its own
+                if frame.f_lineno not in lines:
+                    lines[frame.f_lineno] = self._space(quick) | frame.f_locals
                 return watch
         before = sys.gettrace()
         sys.settrace(watch)
         try:
-            _wrong(self.built(), one)
+            _wrong(self.built(quick), one)
         finally:
             sys.settrace(before)
         return lines
@@ -296,7 +298,7 @@ def _compiles(value) -> bool:
 def _outputs(kernel: Callable, one: Prepared) -> dict[str, np.ndarray] | None:
     with np.errstate(all="ignore"), warnings.catch_warnings(), _limited_memory():
         warnings.simplefilter("ignore")
-        return run(kernel, one.case, list(one.expected), None).outputs
+        return outputs_alone(kernel, one.case, list(one.expected))
 
 
 def _wrong(kernel: Callable, one: CaseRun) -> set[str] | None:
@@ -372,10 +374,10 @@ class FreshCases:
     """
 
     def __init__(self, kernel: Callable, scope: Scope, seed: int, dtypes: set[str]):
-        def counts(ready: Ready) -> bool:
-            return ready.counts(SMALL) and ready.case.dtype in dtypes
-        mixed = itertools.islice(scope.mixed(seed + 1), MIXED) if not scope.shapes else ()
-        drawn = itertools.chain(itertools.islice(filter(counts, scope.others(seed + 1)), OTHERS), filter(counts, mixed))
+        def counted(cases: Iterator[Ready]) -> Iterator[Ready]:
+            return (one for one in cases if one.counts(SMALL) and one.case.dtype in dtypes)
+        others, mixed = map(counted, scope.unseen(seed, MIXED))
+        drawn = itertools.chain(itertools.islice(others, OTHERS), mixed)
         self.kernel, self.cases, self._drawn = kernel, [], map(_FreshCase, drawn)
 
     def right(self, changed: Callable) -> bool:
@@ -423,12 +425,15 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
     partly: dict[str, list] = {output: [] for output in wrong}
     quick = source.quick(probe)
     again = cases[:FEW] if quick else cases
-    for kind, (name, statement, change) in _edits(source, source.executed(probe)):
+    lines = source.executed(probe, quick)
+    for kind, (name, statement, change) in _edits(source, lines):
         if budget.over or found and kind != group:
             break
         group = kind
+        METER.add(GLANCE, probe.prepared.case)
         try:
             with change.made():
+                _glance(statement, lines)
                 changed = source.built(quick)
         except Exception:  # an edit that is no Python
             continue
@@ -437,12 +442,12 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
             continue
         before = head(statement)
         with change.made():
-            after, lines = head(statement), ast.unparse(source.trees[name]).splitlines()
+            after, new = head(statement), ast.unparse(source.trees[name]).splitlines()
         if after == before:  # other statements in a block: the lines from the first to the last that differ
             old = ast.unparse(source.trees[name]).splitlines()
-            start = len(commonprefix([old, lines]))  # 1 or more: both begin with the same name
-            end = len(commonprefix([old[:start - 1:-1], lines[:start - 1:-1]]))
-            before, after = ("; ".join(map(str.strip, some[start:len(some) - end])) for some in (old, lines))
+            start = len(commonprefix([old, new]))  # 1 or more: both begin with the same name
+            end = len(commonprefix([old[:start - 1:-1], new[:start - 1:-1]]))
+            before, after = ("; ".join(map(str.strip, some[start:len(some) - end])) for some in (old, new))
         with change.made():
             one = Mend(source.place(name, change.line or statement.lineno), before, after, source.built())
         if not left and all(_right(changed, other) for other in cases):
@@ -478,14 +483,24 @@ def _one_each(source, choices: list[list], cases, again, fresh, budget, quick) -
     return None
 
 
-def _edits(source: Source, lines: set[int]) -> Iterator[tuple[str, tuple[str, ast.stmt, Change]]]:
+def _glance(statement: ast.AST, lines: dict[int, dict]) -> None:
+    """Raise what an edited statement raises where it is first executed: most edits fail there, and a kernel takes longer."""
+    expression = statement if isinstance(statement, ast.Dict) else next(
+        (part for name in ("value", "test", "iter") if (part := getattr(statement, name, None)) is not None), None)
+    names = next((lines[line] for line in range(statement.lineno, statement.end_lineno + 1) if line in lines), None)
+    if names is not None and expression is not None and not isinstance(statement, ast.Expr):
+        with np.errstate(all="ignore"), _limited_memory():
+            eval(compile(ast.Expression(expression), EDITED, "eval"), names)
+
+
+def _edits(source: Source, lines: Collection[int]) -> Iterator[tuple[str, tuple[str, ast.stmt, Change]]]:
     """Every edit of some lines of the functions of a kernel, those of kinds with many last."""
     many: dict[str, list] = {kind: [] for kind in LAST}
     for name, tree in source.trees.items():
         names = names_of(tree, ModuleType(""))
-        for statement, change in itertools.chain(_of_kernels(tree, names), changes(tree, names)):
-            if change.kind == "factor" and isinstance(change.node, ast.BinOp) or lines.isdisjoint(
-                    range(statement.lineno, statement.end_lineno + 1)):
+        for statement, change in itertools.chain(edits_of_kernels(tree, names), changes(tree, names)):
+            if change.kind == "factor" and isinstance(change.node, ast.BinOp) or not any(
+                    line in lines for line in range(statement.lineno, statement.end_lineno + 1)):
                 continue  # one side of a product stands for both
             if change.kind in LAST:
                 many[change.kind].append((change.kind, (name, statement, change)))
@@ -493,87 +508,3 @@ def _edits(source: Source, lines: set[int]) -> Iterator[tuple[str, tuple[str, as
                 yield "", (name, statement, change)
     for some in many.values():
         yield from some
-
-
-def _of_kernels(tree: ast.FunctionDef, names: tuple[str, ...]) -> Iterator[tuple[ast.stmt, Change]]:
-    """What goes wrong in kernels beside what does on a page: stores for sums, blocks, casts, the order of statements."""
-    holder = statements(tree)
-    parts = {ast.unparse(node): copy.deepcopy(node) for node in ast.walk(tree) if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)}
-    factors = (*(ast.Name(name, ast.Load()) for name in names), *parts.values())
-    for node in ast.walk(tree):
-        for field_, value in ast.iter_fields(node):
-            if field_ in ("body", "orelse") and isinstance(value, list):
-                yield from _in_block(node, field_, value)
-            for at, part in enumerate(value if isinstance(value, list) else [value]):
-                if isinstance(part, ast.expr) and id(part) in holder and not isinstance(holder[id(part)], ast.FunctionDef):
-                    for kind, new in _others(part, factors, node):
-                        put = [*value[:at], new, *value[at + 1:]] if isinstance(value, list) else new
-                        yield holder[id(part)], Change(kind, node, {field_: put}, line=getattr(part, "lineno", 0))
-        if isinstance(node, ast.keyword) and node.arg in ("axis", "dim") and id(node.value) in holder:
-            for axis in (0, 1, -1, -2, None):
-                yield holder[id(node.value)], Change("axis", node, {"value": ast.Constant(axis)}, line=node.value.lineno)
-
-
-def _others(node: ast.expr, factors: tuple[ast.expr, ...], parent: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """What may stand in the place of an expression."""
-    match node:
-        case ast.BinOp(left=left, right=right):
-            yield "side", left
-            yield "side", right
-            if isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod):
-                yield "operator", ast.BinOp(left, ast.FloorDiv() if isinstance(node.op, ast.Div) else ast.Mult(), right)
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            yield "operator", operand
-        case ast.IfExp(body=body, orelse=orelse):
-            yield "side", body
-            yield "side", orelse
-        case ast.Constant(value=bool()):
-            yield from (("inserted", factor) for factor in factors if isinstance(factor, ast.Name))
-        case ast.Constant(value=int(value) | float(value)):
-            yield from (("constant", ast.Constant(type(value)(value + sign * step))) for step in NUMBERS for sign in (1, -1)
-                        if isinstance(value, float))
-            yield from (("constant", ast.Constant(value * rate)) for rate in RATES if isinstance(value, float))
-            yield from (("constant", ast.Constant(value + step)) for step in (1, -1) if isinstance(value, int))
-            yield from (("inserted", factor) for factor in factors)
-        case ast.Call(func=ast.Attribute(value=inner, attr=name)):
-            if name in CASTS:
-                yield "format", inner
-            elif node.args and not node.keywords:
-                yield "function", node.args[0]
-            for new in FUNCTIONS.get(name, ()):
-                yield "function", ast.Call(ast.Attribute(inner, new, ast.Load()), node.args, node.keywords)
-        case ast.Call(func=ast.Name(id=name)):
-            if node.args:
-                yield "function", node.args[0]
-            for new in FUNCTIONS.get(name, ()):
-                yield "function", ast.Call(ast.Name(new, ast.Load()), node.args, node.keywords)
-        case ast.Attribute(value=inner, attr=name) if name in FUNCTIONS and not isinstance(parent, ast.Call):
-            yield from (("format", ast.Attribute(inner, new, ast.Load())) for new in FUNCTIONS[name])
-        case ast.Tuple(elts=elements) if isinstance(parent, ast.Subscript):
-            for at in range(len(elements) - 1):
-                yield "indices", ast.Tuple([*elements[:at], elements[at + 1], elements[at], *elements[at + 2:]], node.ctx)
-    summand = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add | ast.Sub)
-    if isinstance(node, ast.BinOp | ast.Call | ast.Name | ast.Subscript) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load) and (
-            summand or isinstance(parent, ast.Assign | ast.AugAssign | ast.Return | ast.Call)):
-        if not (isinstance(parent, ast.Call) and node is parent.func):
-            yield from (("multiplied", ast.BinOp(node, op(), factor)) for factor in factors for op in (ast.Mult, ast.Div))
-
-
-def _in_block(holder: ast.AST, field_: str, block: list[ast.stmt]) -> Iterator[tuple[ast.stmt, Change]]:
-    def put(kind: str, at: int, *new: ast.stmt, upto: int | None = None):
-        return block[at], Change(kind, holder, {field_: [*block[:at], *new, *block[at + 1 if upto is None else upto:]]}, line=block[at].lineno)
-    for at, one in enumerate(block):
-        match one:
-            case ast.Assign(targets=[ast.Subscript() as target], value=value):
-                yield put("stores", at, ast.copy_location(ast.AugAssign(target, ast.Add(), value), one))
-            case ast.AugAssign(target=target, value=value):
-                yield put("stores", at, ast.copy_location(ast.Assign([target], value), one))
-            case ast.Assign(targets=[ast.Name()]) if at + 1 < len(block):
-                for loop in (later for later in block[at + 1:] if isinstance(later, ast.For)):
-                    kept = [*block[:at], *block[at + 1:]]
-                    inner = ast.copy_location(ast.For(loop.target, loop.iter, [one, *loop.body], loop.orelse), loop)
-                    yield one, Change("cleared", holder, {field_: [inner if part is loop else part for part in kept]}, line=one.lineno)
-            case ast.For(body=[ast.Assign(targets=[ast.Name()]) as first, *rest]) if rest:
-                yield put("cleared", at, first, ast.copy_location(ast.For(one.target, one.iter, rest, one.orelse), one))
-        if at + 1 < len(block) and isinstance(one, ast.Assign | ast.AugAssign) and isinstance(block[at + 1], ast.Assign | ast.AugAssign):
-            yield put("order", at, block[at + 1], one, upto=at + 2)

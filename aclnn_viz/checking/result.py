@@ -30,9 +30,10 @@ from aclnn_viz.words.messages import language_here, linked, message, ntr, tr
 ALLOWING = message("  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)")
 GENERATOR = '<meta name="generator" content="aclnn-viz check">'  # of pages that may be replaced
 NOTHING = message("none of those measured")
-MENDING = 0.4  # of the search goes to edits of the reader's kernel at most, the rest to those of the page
+MENDING = 0.25  # of the search goes to edits of the reader's kernel at most, the rest to those of the page
 FRESHLY = 0.4  # of it to calls of the kernel on fresh cases: some kernels are compiled anew for each shape
-DEPENDENCE, LATE = 5000, 0.08  # runs at most for what errors depend on where nothing explains them; what is left of a search at its end
+DEPENDENCE, LATE = 4000, 0.1  # runs at most for what errors depend on if nothing explains them; what is left of a search then
+LINES = 25  # of a page: where it executes more, a case takes longer, and what errors depend on is tried on fewer
 
 
 @dataclass(frozen=True)
@@ -243,7 +244,7 @@ def conclude(evidence: Evidence, seed: int, scope: Scope, tested: KernelUnderTes
     op, seen = scope.op, evidence.seen
     wrong = [one for one in seen if one.misses]
     small = small or smallest(wrong)
-    diagnosis, explanation = _explained(op, evidence, tested, int(seed), depth.searching) if wrong else (None, None)
+    diagnosis, explanation = _explained(op, evidence, tested, int(seed), depth.searching, small) if wrong else (None, None)
     traits = [*(one.traits for one in seen), *evidence.right]
     unrun = [evidence.unrun] * bool(evidence.unrun) + [SLOW] * (tested is not None and METER.slow)
     return CheckResult(
@@ -299,17 +300,18 @@ def _can_show(op, cases: Sequence[Case]) -> Vacuity:
     return Vacuity(op.name if cases else "", len(cases), best)
 
 
-def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int,
-               runs: float) -> tuple[Diagnosis, Explanation | None]:
-    """The likeliest mistake, and the change that explains it; of numbers that do not fit, once they do."""
+def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int, runs: float,
+               small: CaseRun) -> tuple[Diagnosis, Explanation | None]:
+    """The likeliest mistake, and the change that explains it and the `small` case; of numbers that do not fit, once they do."""
     seen, unfit = _but_conventions(evidence.seen), wrong_forms(evidence.seen)
 
     dtypes = {one.prepared.case.dtype for one in seen}  # a kernel in float32 is wrong in float64
 
     @cache
     def fresh() -> list[CaseRun]:
-        return _but_conventions([one for one in fresh_runs(tested, seed, Budget(
-            min(FRESHLY * runs, max(end.left, LATE * runs)))) if one.prepared.case.dtype in dtypes]) if tested else []
+        shrunken = [one for one in [in_documented_form(small)] if one.usable and small not in evidence.seen]
+        return _but_conventions([one for one in (*shrunken, *fresh_runs(tested, seed, Budget(
+            min(FRESHLY * runs, max(end.left, LATE * runs))))) if one.prepared.case.dtype in dtypes]) if tested else []
     yours, end = None, Budget(runs)
     if tested and not tested.lost:
         yours = mend(tested.kernel, cheapest_first([one for one in seen if one.misses]), [one for one in seen if not one.misses],
@@ -332,8 +334,11 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
     explanation = Explanation.of_mend(yours) if yours else explain(op, seen, end, fresh, evidence.right)
     if not explanation:
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
-        law, stands = (None, False) if unfit else law_of(seen, evidence.right, fresh())  # which numbers are wrong hangs on the form, too
-        text = depends(op, failing, None if stands else tested, seed, Budget(min(DEPENDENCE, max(end.left, LATE * runs))))
+        others = _but_conventions([one for one in tested.wrong if one.prepared.case.dtype in dtypes]) if tested else []
+        law, stands = (None, False) if unfit else law_of(seen, evidence.right, fresh(), others)  # else it hangs on the form
+        heavy = max([1.0, *(one.steps / LINES for one in failing[:1] if one.usable)])
+        late = Budget(min(DEPENDENCE, max(end.left, LATE * runs)) / heavy)
+        text = depends(op, failing, None if stands else tested, seed, late)
         if law:
             text = [message("wrong exactly where {condition}", condition=law.text) if stands else
                     message("of the cases that were run exactly those are wrong with {condition}", condition=law.text), *text]

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from math import prod
 
 import numpy as np
@@ -167,6 +168,10 @@ class Scope:
     def others(self, seed: int) -> Iterator["Ready"]:
         """The same with other numbers; what was left out is known."""
         return replace(self, left_out=Counter())._drawn(seed)
+
+    def unseen(self, seed: int, most: int) -> tuple[Iterator["Ready"], Iterator["Ready"]]:
+        """What a check with a seed does not draw: others, and at most so many with mixed options (of given shapes none)."""
+        return self.others(seed + 1), islice(self.mixed(seed + 1), 0 if self.shapes else most)
 
     def mixed(self, seed: int) -> Iterator["Ready"]:
         """Endlessly many cases that take each option from another one of the suite: they break what holds there by chance."""
@@ -332,7 +337,8 @@ class Depth:
     trials: int
 
 
-DEPTHS = {one.name: one for one in (Depth("quick", 30.0, 10.0, 2.0, 1500, 1500, 0), Depth("normal", 60.0, 10.0, 4.0, 15_000, 3000, 2**17),
+DEPTHS = {one.name: one for one in (Depth("quick", 30.0, 10.0, 2.0, 2400, 1500, 0),
+                                    Depth("normal", 60.0, 10.0, 4.0, 10_000, 3000, 2**17),
                                     Depth("deep", 300.0, 30.0, 20.0, 30_000, 3000, 2**20))}
 
 

@@ -1,7 +1,7 @@
 """Count what a check does in runs, not in seconds: its answers are the same on every machine and under every load.
 
-A run of a page counts PAGE, one of a kernel KERNEL, and a case whose truth is not known yet CASE, each as many times more as
-the case has elements above PORTION. Only a kernel that is itself very slow is left before: `METER.slow` then says so.
+A run of a page counts PAGE, one of a kernel KERNEL, one of its statements GLANCE, and a case whose truth is not known yet
+CASE, each as many times more as the case has elements above PORTION. Only a kernel that is itself very slow is left before: `METER.slow` then says so.
 """
 
 import threading
@@ -12,8 +12,8 @@ import numpy as np
 
 from aclnn_viz.cases import Case
 
-PAGE, KERNEL, CASE, PORTION = 1, 2, 20, 8192
-SLOWEST = 750  # of so many runs the kernel's own calls may take a second: one that takes longer is slow
+GLANCE, PAGE, KERNEL, CASE, PORTION = 0.3, 1, 2, 20, 8192
+SLOWEST, FEW = 750, 750  # of so many runs the kernel's own calls may take a second, of fewer no less: one that takes longer is slow
 SHARED = 5  # of elapsed time that part counts: a kernel may wait, or others use the processor
 
 
@@ -43,7 +43,7 @@ class Budget:
     """How many runs a search may take."""
 
     def __init__(self, runs: float):
-        self.end, self.latest = METER.runs + runs, METER.seconds + runs / SLOWEST
+        self.end, self.latest = METER.runs + runs, METER.seconds + max(runs, FEW) / SLOWEST
 
     @property
     def over(self) -> bool:

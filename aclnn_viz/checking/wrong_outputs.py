@@ -394,6 +394,9 @@ def _of_lengths(op, failing: Sequence[CaseRun], tested: KernelUnderTest, seed: i
                 break
         law = remainder(wrong, right)
         tried(sorted(rng.sample(range(2, max(outcome) + 1), min(BREAKING, max(outcome) - 2))))  # to break it
-        if law and law == remainder(*sides()):
+        wrong, right = sides()
+        wrong += [one.prepared.case.inputs[name].shape[axis] for one in (*failing, *tested.wrong)
+                  if np.ndim(one.prepared.case.inputs.get(name)) == len(shape) and not convention(one)]
+        if law and law == remainder(wrong, right) and not budget.over:
             yield message("wrong only where {length} {law} ({n} lengths were tried)", length=f"{name}.shape[{axis}]", law=law,
                           n=len(outcome))

@@ -15,13 +15,14 @@ import pytest
 
 from aclnn_viz import case, operator, operators
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking import case_run, check, work
 from aclnn_viz.checking.candidates import pairs
 from aclnn_viz.checking.case_run import CaseRun, Variant, cheapest_first, is_single
 from aclnn_viz.checking.evidence import KernelUnderTest, examine
-from aclnn_viz.checking.explanation import _reached, explain, of_fault
+from aclnn_viz.checking.explanation import _reached, explain, law_of, of_fault
 from aclnn_viz.checking.judge import prepared_at, prepared_suite, suite_recipes
-from aclnn_viz.checking.scope import Scope
+from aclnn_viz.checking.scope import DEPTHS, Ready, Scope
 from aclnn_viz.checking.score import kernel_of, named
 from aclnn_viz.checking.work import Budget
 from aclnn_viz.operators.faults import faults
@@ -62,6 +63,21 @@ def test_a_wrong_number_is_fitted():
 def test_a_forgotten_factor_of_an_output_is_reported():
     text = check("rms_norm", rms(lambda out, x: out | {"dxOut": out["dxOut"] * 1.5}), depth="quick").explanation
     assert "dxOut is 1.5 times the right one" in str(text)
+
+
+def test_a_law_that_a_smaller_failing_case_breaks_is_not_said(monkeypatch):
+    """`law_of` has no case of few elements that is wrong until the counterexample is cut to it."""
+    kernel = rms(lambda out, x: out | {
+        "dxOut": out["dxOut"] + np.sin(x.astype(np.float64) * 9)} if x.ndim > 3 or x.size >= 60 else out)
+    tested = KernelUnderTest(kernel, Scope.of("rms_norm"))
+    seen = examine(tested, [*prepared_suite("rms_norm", 0)]).seen
+    small = tested.run_on(Ready(tested.scope, Recipe("rms_norm", {"shape": (1, 1, 2, 1), "gamma_ndim": 1}), None, 0))
+    assert small.misses and tested.wrong == [small]
+    assert law_of(seen, [], [])[0].text.startswith("dy.size >=") and law_of(seen, [], [], tested.wrong) == (None, False)
+    for depth in ("quick", "normal"):
+        monkeypatch.setitem(DEPTHS, depth, replace(DEPTHS[depth], shrinking=1500))
+        found = check("rms_norm", kernel, depth=depth)
+        assert found.counterexample.case.inputs["dy"].size < 60 and "dy.size" not in str(found)
 
 
 @pytest.mark.soak

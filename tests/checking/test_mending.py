@@ -5,12 +5,16 @@ import inspect
 import json
 import linecache
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 from aclnn_viz.checking import check
-from aclnn_viz.checking.mending import MEMORY, Source, Unreadable, _limited_memory
+from aclnn_viz.checking.evidence import KernelUnderTest, examine
+from aclnn_viz.checking.judge import prepared_suite
+from aclnn_viz.checking.mending import MEMORY, Source, Unreadable, _glance, _limited_memory
+from aclnn_viz.checking.scope import Scope
 from aclnn_viz.words.messages import in_language
 from checking.arrangements.numpy_kernels import avg_pool
 from checking.arrangements.slips import built
@@ -193,6 +197,55 @@ def test_a_kernel_that_does_more_than_compute_is_not_edited(tmp_path):
 def test_functions_that_call_each_other_in_a_circle_are_each_read_once():
     result = check("rms_norm", circling, depth="quick")
     assert result.explanation.yours.after.endswith("/ w.size") and "(summed)" in result.explanation.yours.line
+
+
+def over_the_last_axis(dy, x, rstd, gamma):
+    X, g, w = x.astype(np.float32), dy.astype(np.float32), gamma.astype(np.float32)
+    hat = X * rstd
+    dx = rstd * (g * w - hat * np.mean(g * w * hat, axis=-1, keepdims=True))
+    return dx.astype(x.dtype), np.sum(g * hat, axis=tuple(range(x.ndim - gamma.ndim)))
+
+
+def rows_over_the_last_axis(gradOut, input, normalizedShape, mean, rstd, weightOptional, biasOptional, outputMask):
+    g, hat = gradOut.astype(np.float32), (input.astype(np.float32) - mean) * rstd
+    v = g if weightOptional is None else g * weightOptional.astype(np.float32)
+    dx = rstd * (v - np.mean(v, axis=-1, keepdims=True) - hat * np.mean(v * hat, axis=-1, keepdims=True))
+    rows = tuple(range(input.ndim - len(normalizedShape)))
+    outputs = dx, np.sum(g * hat, axis=rows), np.sum(g, axis=rows)
+    return tuple(one.astype(input.dtype) for one, asked in zip(outputs, outputMask) if asked)
+
+
+def channels_alone(gradOut, input, mean, rstd, gamma, N, C, HxW, group, outputMask):
+    g, X = (one.astype(np.float32).reshape(N, group, C // group, HxW) for one in (gradOut, input))
+    hat = (X - mean.reshape(N, group, 1, 1)) * rstd.reshape(N, group, 1, 1)
+    v = g if gamma is None else g * gamma.astype(np.float32).reshape(1, group, C // group, 1)
+    dx = rstd.reshape(N, group, 1, 1) * (v - np.mean(v, axis=3, keepdims=True) - hat * np.mean(v * hat, axis=3, keepdims=True))
+    outputs = dx.reshape(input.shape), np.sum(g * hat, axis=(0, 3)).reshape(C), np.sum(g, axis=(0, 3)).reshape(C)
+    return tuple(one.astype(input.dtype) for one, asked in zip(outputs, outputMask) if asked)
+
+
+@pytest.mark.parametrize(("name", "kernel", "axes", "words"), (
+    ("rms_norm", over_the_last_axis, ("tuple(range(-w.ndim, 0))", "tuple(range(-gamma.ndim, 0))"), "over the last axis of x alone"),
+    ("layer_norm", rows_over_the_last_axis, ("tuple(range(-len(normalizedShape), 0))",), "over the last axis of input alone"),
+    ("group_norm", channels_alone, ("(2, 3)", "(-2, -1)"), "over the last of its axes alone")))
+def test_a_mean_over_too_few_axes_is_explained_with_its_source_and_by_numbers_alone(name, kernel, axes, words):
+    yours = check(name, kernel, depth="quick").explanation.yours
+    places = kernel.__name__ == "over_the_last_axis" or 2
+    assert any(yours.after.count(f"axis={one}, keepdims") == places for one in axes) and yours.line.startswith("test_mending.py, line")
+    assert words in str(check(name, lambda **inputs: kernel(**inputs), depth="quick").explanation)
+
+
+def test_an_edit_that_fails_where_its_line_is_first_executed_is_not_run():
+    seen = examine(KernelUnderTest(rms, Scope.of("rms_norm")), [*prepared_suite("rms_norm", 0)][:3]).seen
+    wrong = next(one for one in seen if one.misses)
+    source = Source(rms, wrong)
+    lines = source.executed(wrong, False)
+    line = rms.__code__.co_firstlineno + 4
+    assert lines.keys() >= set(range(line - 3, line + 3)) and lines[line]["rows"] == tuple(range(wrong.prepared.case.inputs["x"].ndim - 1))
+    for text, fails in (("X * rstd + g", False), ("c * X", True), ("len(X.ndim)", True), ("X.reshape(7, 11, 13)", True)):
+        built = ast.increment_lineno(ast.parse(f"hat = {text}"), line - 1).body[0]
+        with pytest.raises((ValueError, TypeError, NameError)) if fails else nullcontext():
+            _glance(built, lines)
 
 
 def test_an_edit_that_makes_a_loop_endless_ends():

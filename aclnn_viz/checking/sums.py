@@ -1,0 +1,158 @@
+"""The right page with one of its sums taken otherwise: over other axes, without some places, divided by another length."""
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cached_property
+
+import numpy as np
+
+from aclnn_viz.checking.candidates import BLOCKS, cut, line_of, places_of_axes
+from aclnn_viz.checking.case_run import Candidate, CaseRun, Variant
+from aclnn_viz.operators import Operator
+from aclnn_viz.operators.faults.edits import Change, Unit, head, statements, units
+from aclnn_viz.words.messages import linked, message
+
+REDUCED = "reduced"
+REDUCTIONS = ("sum", "mean")
+
+
+def _axes(options: dict, rank: int) -> tuple[int, ...]:
+    axis = options.get("axis")
+    given = range(rank) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return tuple(at % rank for at in given)
+
+
+def _cut_sum(at: int, length: Callable[[int], int]):
+    def reduce(whole, values, **options):
+        axes = _axes(options, np.ndim(values))
+        return whole(cut(values, axes[at % len(axes)], length), **options)
+    return reduce
+
+
+def _one_place(place: int):
+    def reduce(whole, values, **options):
+        for axis in _axes(options, np.ndim(values)):
+            values = np.take(values, [place], axis) * 1.0
+        shape = np.shape(whole(values, **options))
+        return values.reshape(shape)
+    return reduce
+
+
+def _over_last(one: CaseRun) -> Callable:
+    """Over the last axis of the caller's tensor, of which the page's may have several in one."""
+    made = one.prepared.case
+    block = made.inputs[made.operator.like].shape[-1]
+
+    def reduce(whole, values, **options):
+        shape = np.shape(values)
+        if _axes(options, len(shape)) != (len(shape) - 1,):
+            raise ValueError(shape)
+        parts = np.reshape(values, (*shape[:-1], shape[-1] // block, block))
+        return np.broadcast_to(whole(parts, axis=-1, keepdims=True), parts.shape).reshape(shape)
+    return reduce
+
+
+def _over_one(at: int) -> Callable:
+    def reduce(whole, values, **options):
+        first, *more = axes = _axes(options, np.ndim(values))
+        if not more:
+            raise ValueError(first)
+        return whole(values, **options | {"axis": axes[at]})
+    return reduce
+
+
+def _carried(whole, values, **options):
+    result = whole(values, **options)
+    return np.cumsum(np.asarray(result).reshape(-1)).reshape(np.shape(result))
+
+
+def _length_of(change: Callable[[int, list[int], list[int]], int]):
+    """Divided by another length of the array that is summed over."""
+    def reduce(whole, values, **options):
+        shape, axes = np.shape(values), _axes(options, np.ndim(values))
+        n = int(np.prod([shape[axis] for axis in axes]))
+        others = [shape[axis] for axis in range(len(shape)) if axis not in axes]
+        return whole(values, **options) * (n / max(change(n, [shape[axis] for axis in axes], others), 1) if n else 1.0)
+    return reduce
+
+
+def _ways() -> Iterator[tuple[str, Callable]]:
+    yield message("it goes on from the one before: the sum is not cleared"), _carried
+    yield message("it is the first term alone"), _one_place(0)
+    yield message("it is the last term alone"), _one_place(-1)
+    for words, block, places in places_of_axes():
+        for at, where in ((-1, message("the last axis of the sum")), (0, message("the first axis of the sum"))):
+            yield message("without what is {place}", place=message(words, block=block, axis=where)), _cut_sum(at, places)
+    for block in BLOCKS:
+        yield (message("divided by the length rounded up to whole {block}", block=block),
+               _length_of(lambda n, axes, others, b=block: -(-n // b) * b))
+    for words, length in {
+            message("divided by the length less one"): lambda n, axes, others: n - 1,
+            message("divided by the length and one"): lambda n, axes, others: n + 1,
+            message("divided by the length of the first axis alone"): lambda n, axes, others: axes[0],
+            message("divided by the length of the last axis alone"): lambda n, axes, others: axes[-1],
+            message("divided by the length of the other axes"): lambda n, axes, others: int(np.prod(others)),
+            message("divided by the length 1"): lambda n, axes, others: 1}.items():
+        yield words, _length_of(length)
+
+
+class _Site:
+    """Sums or means of a page that are written alike, in whose place another function is called."""
+
+    def __init__(self, unit: Unit, nodes: list[ast.Call], statements: dict[int, ast.AST]):
+        self.unit = unit
+        self.shown = list(dict.fromkeys(statements.get(id(node), unit.tree) for node in nodes))
+        self.changes = [Change("sum", node, {"func": ast.Name(REDUCED, ast.Load()), "args": [
+            ast.Attribute(node.func.value, node.func.attr, ast.Load()), *node.args]}, line=node.lineno) for node in nodes]
+        self.before = "; ".join(map(head, self.shown))
+        self.text = "; ".join(map(ast.unparse, nodes))
+
+    @cached_property
+    def page(self):
+        with ExitStack() as stack:
+            for change in self.changes:
+                stack.enter_context(change.made())
+            return self.unit.page()
+
+    def candidate(self, words: str, reduce_of: Callable[[CaseRun], Callable]) -> Candidate:
+        def test(one: CaseRun) -> bool:
+            setattr(self.page, REDUCED, reduce_of(one))
+            return one.matches(Variant(lambda: self.page))
+
+        def texts():
+            lines = dict.fromkeys(str(change.line) for change in self.changes)
+            return (line_of(self.unit, linked("{some} and {more}", lines)), self.before,
+                    message("{before}\n    where {sum}: {change}", before=self.before, sum=self.text, change=words))
+        return Candidate("sum", texts, test)
+
+
+def sites(op: Operator, probe: CaseRun) -> Iterator[_Site]:
+    """Every sum of a page, and those of a function that go over the same axes together."""
+    for unit in units(op.page):
+        alike: dict[str, list[ast.Call]] = {}
+        holders = statements(unit.tree) if unit.name else {}
+        for node in ast.walk(unit.tree):
+            if unit.name in probe.called and isinstance(node, ast.Call) and isinstance(
+                    node.func, ast.Attribute) and node.func.attr in REDUCTIONS:
+                alike.setdefault(" ".join(ast.unparse(option) for option in node.keywords), []).append(node)
+        for nodes in alike.values():
+            yield from (_Site(unit, [node], holders) for node in nodes)
+            if len(nodes) > 1:
+                yield _Site(unit, nodes, holders)
+
+
+def over_fewer(op: Operator, probe: CaseRun) -> Iterator[Candidate]:
+    """The page with a sum, or all that go over the same axes, over one axis of several, of the page or of the caller's tensors."""
+    for site in sites(op, probe):
+        yield site.candidate(message("over the last axis of {input} alone", input=op.like), _over_last)
+        for at, words in ((-1, message("over the last of its axes alone")), (0, message("over the first of its axes alone"))):
+            yield site.candidate(words, lambda one, at=at: _over_one(at))
+
+
+def reduced(op: Operator, probe: CaseRun) -> Iterator[Candidate]:
+    """The page with one of its sums, or all that go over the same axes, taken otherwise."""
+    ways = list(_ways())
+    for site in sites(op, probe):
+        for words, reduce in ways:
+            yield site.candidate(words, lambda one, reduce=reduce: reduce)
