@@ -11,7 +11,7 @@ from aclnn_viz.checking.judge import judge, prepared, prepared_suite
 from aclnn_viz.dtypes import BFLOAT16, FLOAT16, float_format
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.faults import Fault, faults
-from aclnn_viz.operators.faults.fault import faulty_kernel, truncated
+from aclnn_viz.operators.faults.fault import diff_of, faulty_kernel, truncated
 from together import in_one
 
 WITH_OWN = [op for op in operators() if registry.file("faults", op.name)]  # mechanical edits may change nothing
@@ -57,6 +57,13 @@ def test_a_change_that_no_longer_applies_is_refused():
 
 def test_the_diff_shows_both_sides():
     assert faults("hardswish")[1].diff == "- x < -3.0\n+ x <= -3.0"
+    assert diff_of((("-x", "x"), ("", "--x"))) == "- -x\n+ x\n+ --x"
+
+
+def test_the_diff_keeps_how_far_in_lines_are_and_leaves_out_what_stays():
+    found = {one.name: one.diff.splitlines() for one in faults("rms_norm")}
+    assert found["divided by n - 1"][2:] == ["+ def x_hat_length(xhat):", "+     return xhat.shape[-1]"]
+    assert len(found["eps outside the root"]) == 1
 
 
 @pytest.mark.parametrize("fmt", [FLOAT16, BFLOAT16], ids=lambda f: f.name)

@@ -5,7 +5,9 @@ A fault changes the right page, or what the kernel reads, stores and computes in
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from difflib import unified_diff
 from functools import cache
+from textwrap import dedent
 from types import ModuleType
 
 import numpy as np
@@ -76,9 +78,20 @@ class Fault:
 
 
 def diff_of(changes: tuple[tuple[str, str], ...]) -> str:
-    """The lines of text changes (old, new), as a unified diff shows them."""
-    return "\n".join(f"{sign} {line.strip()}" for old, new in changes
-                     for sign, text in (("-", old), ("+", new)) for line in text.splitlines())
+    """The lines of text changes (old, new) that differ, as a unified diff shows them.
+
+    >>> print(diff_of((("return x", "y = x\\n    return x"),)))
+    + y = x
+    """
+    rows = [row for change in changes for row in unified_diff(*map(_lines, change), n=0, lineterm="")]
+    return "\n".join(f"{row[0]} {row[1:]}" for row in rows if row not in ("--- ", "+++ ") and row[0] != "@" and row[1:].strip())
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text as far in as they stand to each other; the first one may begin within its own line."""
+    first, *others = text.splitlines() or [""]
+    deep = min((len(line) - len(line.lstrip()) for line in others if line.strip()), default=0)
+    return dedent(" " * (deep - 4 * first.endswith(":")) * (not first.startswith(" ")) + text).rstrip(" ").splitlines()
 
 
 @cache
