@@ -87,7 +87,7 @@ class Result:
         for output, by in dict.fromkeys((theorem.output, theorem.by) for theorem in self.theorems):
             own = [theorem for theorem in self.theorems if theorem.output == output]
             failed = [theorem for theorem in own if not theorem.holds]
-            lines.append("  " + tr("{output} is the derivative by {input}: {held} of {n} combinations of options, {cases} cases", output=output,
+            lines.append("  " + tr("{output} is the derivative by {input}: combinations of options {held} of {n}, cases {cases}", output=output,
                                    input=by, held=len(own) - len(failed), n=len(own), cases=sum(t.cases for t in own)))
             lines += [f"    {theorem.options}: {theorem.reason}".replace("    : ", "    ") for theorem in failed[:3]]
         if not self.holds and self.counterexample:

@@ -46,7 +46,7 @@ def text_table(rows: list[Row]) -> str:
                  _line(tr("published"), tr(row.published)), _line("PyTorch", tr(row.pytorch)),
                  _line(tr("why"), tr(row.why)), ""]
     changed = sum(not row.holds for row in rows)
-    return "\n".join([*text, tr("{n} conventions, {changed} changed", n=len(rows), changed=changed)])
+    return "\n".join([*text, tr("conventions: {n}, changed: {changed}", n=len(rows), changed=changed)])
 
 
 def html_table(rows: list[Row]) -> str:
