@@ -1,10 +1,11 @@
-// Pages whose titles hold the words that are searched for come first; all else is as Sphinx has it.
+// Pages whose titles hold the words that are searched for come first, then the glossary and the lessons; all else is as Sphinx has it.
 var Scorer = {
   objNameMatch: 11, objPartialMatch: 6, objPrio: { 0: 15, 1: 5, 2: -5 }, objPrioDefault: 0, title: 15, partialTitle: 7, term: 5, partialTerm: 2,
-  score([, title, , about, score]) {
+  score([page, title, , about, score]) {
     const plain = (text) => text.toLowerCase().replaceAll("_", " "), asked = new URLSearchParams(location.search).get("q") ?? "";
     const words = splitQuery(plain(asked)), held = words.filter((word) => plain(title).includes(word));
-    return score + (about ? 50 : 100) * held.length / (words.length || 1);  // names of the reference have an `about`
+    const first = page.endsWith("/glossary") ? 2 : page.startsWith("notebooks/") ? 1 : 0;
+    return score + first + (about ? 50 : 100) * held.length / (words.length || 1);  // names of the reference have an `about`
   },
 };
 

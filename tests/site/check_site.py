@@ -145,8 +145,8 @@ def test_search_finds_without_a_server(place, word, found, page):
     assert any(found in link for link in page.eval_on_selector_all("#search-results li a", "all => all.map((one) => one.href)"))
 
 
-@pytest.mark.parametrize("word, title", [("rms norm", "RMS norm"), ("errata", "Errata")])
-def test_pages_whose_titles_hold_the_words_are_found_first(word, title, page):
+@pytest.mark.parametrize("word, title", [("rms norm", "RMS norm"), ("errata", "Errata"), ("rstd", "Glossary")])
+def test_pages_whose_titles_hold_the_words_or_explain_them_are_found_first(word, title, page):
     page.goto(f"{(SITE / 'search.html').as_uri()}?q={word}")
     page.wait_for_selector("#search-results li a")
     page.wait_for_timeout(500)
