@@ -33,7 +33,7 @@ NOTHING = message("none of those measured")
 MENDING = 0.25  # of the search goes to edits of the reader's kernel at most, the rest to those of the page
 FRESHLY = 0.4  # of it to calls of the kernel on fresh cases: some kernels are compiled anew for each shape
 DEPENDENCE, LATE = 4000, 0.1  # runs at most for what errors depend on if nothing explains them; what is left of a search then
-LINES = 25  # of a page: where it executes more, a case takes longer, and what errors depend on is tried on fewer
+LINES = 90  # of a page: where it executes more, each of its runs, and each case, takes longer
 
 
 @dataclass(frozen=True)
@@ -312,10 +312,12 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
         shrunken = [one for one in [in_documented_form(small)] if one.usable and small not in evidence.seen]
         return _but_conventions([one for one in (*shrunken, *fresh_runs(tested, seed, Budget(
             min(FRESHLY * runs, max(end.left, LATE * runs))))) if one.prepared.case.dtype in dtypes]) if tested else []
-    yours, end = None, Budget(runs)
+    probe = min((one for one in seen if one.misses and one.usable), key=lambda one: one.size, default=None)
+    heavy, start, yours = max(1.0, probe.steps / LINES) if probe else 1.0, METER.runs, None
     if tested and not tested.lost:
         yours = mend(tested.kernel, cheapest_first([one for one in seen if one.misses]), [one for one in seen if not one.misses],
                      FreshCases(tested.kernel, tested.scope, seed, dtypes), Budget(MENDING * runs))
+    end = Budget((runs + start - METER.runs) / heavy)
     diagnosis = diagnose(op, seen, tested, evidence.silent)
     if unfit and not diagnosis.name:
         given, seen = seen, [in_documented_form(one) for one in seen]
@@ -336,7 +338,6 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
         others = _but_conventions([one for one in tested.wrong if one.prepared.case.dtype in dtypes]) if tested else []
         law, stands = (None, False) if unfit else law_of(seen, evidence.right, fresh(), others)  # else it hangs on the form
-        heavy = max([1.0, *(one.steps / LINES for one in failing[:1] if one.usable)])
         late = Budget(min(DEPENDENCE, max(end.left, LATE * runs)) / heavy)
         text = depends(op, failing, None if stands else tested, seed, late)
         if law:

@@ -16,7 +16,7 @@ import pytest
 from aclnn_viz import case, operator, operators
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking import case_run, check, work
+from aclnn_viz.checking import case_run, check, result, work
 from aclnn_viz.checking.candidates import pairs
 from aclnn_viz.checking.case_run import CaseRun, Variant, cheapest_first, is_single
 from aclnn_viz.checking.evidence import KernelUnderTest, examine
@@ -349,6 +349,15 @@ def test_a_slower_machine_says_the_same(depth, monkeypatch):
     first = verdict(kernel, monkeypatch, 1.0, depth)
     assert "on a faster machine" not in first
     assert verdict(kernel, monkeypatch, 6.0, depth) == first
+
+
+def test_of_a_page_of_many_lines_fewer_candidates_are_tried(monkeypatch):
+    def runs(lines):
+        monkeypatch.setattr(result, "LINES", lines)
+        before = work.METER.runs
+        assert not check("rms_norm", rms(lambda out, x: out | {"dxOut": np.sin(9 * out["dxOut"])}), depth="quick").explanation
+        return work.METER.runs - before
+    assert runs(1) < runs(1e9) / 2
 
 
 def test_only_a_kernel_that_is_slow_itself_ends_a_search_and_that_is_said(monkeypatch):
