@@ -64,8 +64,8 @@ def native():
     rest = intrinsic(lambda typing, at: give_way(typing))
 
     @njit(nogil=True)
-    def serve(words, spins):
-        team, idle = words.ctypes.data, 0
+    def serve(team, spins):
+        idle = 0
         while idle < spins:
             left = load(team + LEFT)
             idle += 1
@@ -75,10 +75,12 @@ def native():
                 idle = 0
 
     @njit(nogil=True)
-    def start(words, task, table, parts, count):
-        free = exchange(words.ctypes.data + BUSY, 0, 1)
-        mine = words if free else np.zeros(WORDS, np.int64)  # else another thread of the caller's uses the team
-        team, own, turns = mine.ctypes.data, 0, 0
+    def start(team, task, table, parts, count):
+        own = turns = 0
+        if not exchange(team + BUSY, 0, 1):  # another thread of the caller's uses the team
+            for own in range(count):
+                call(task, table, parts + 24 * own)
+            return
         store(team + TASK, task)
         store(team + TABLE, table)
         store(team + PARTS, parts)
@@ -94,19 +96,15 @@ def native():
             turns += 1
             if turns > SPINS:
                 rest(team)
-        if free:
-            store(words.ctypes.data + BUSY, 0)
+        store(team + BUSY, 0)
 
     return start, serve
 
 
 @cache
 def shared(loop, kinds: tuple):
-    """(share, words of a table that it fills): share(words, parts, table, *arguments) runs a compiled loop over parts and says whether all are done.
-
-    `kinds` are (dtype, axes), or a type, of each argument.
-    """
-    from numba import carray, cfunc, from_dtype, njit, types
+    """share(team, parts, *arguments) runs a compiled loop over parts and says whether all are done; `kinds` are (dtype, axes), or a type, of each argument."""
+    from numba import carray, cfunc, from_dtype, njit, typeof, types
     from numba.extending import intrinsic
 
     def pointer(dtype):
@@ -116,30 +114,35 @@ def shared(loop, kinds: tuple):
             return result(types.int64), lambda context, b, signature, args: b.inttoptr(args[0], context.get_value_type(result))
         return pointed
 
+    def array(dtype, axes):  # one that may be written fits, too
+        return types.Array(from_dtype(dtype), axes, "C", readonly=True)
+
     at, known = 0, {"np": np, "carray": carray, "loop": loop, "start": native()[0], "integers": pointer(np.dtype(np.int64)),
                     "reals": pointer(np.dtype(np.float64))}
-    put, taken, names = "", "", [f"a{k}" for k in range(len(kinds))]
+    put, taken, names, given = "", "", [f"a{k}" for k in range(len(kinds))], [types.int64, array(np.dtype(np.int64), 2)]
     for name, kind in zip(names, kinds):
         if isinstance(kind, tuple):
             known[f"{name}_at"] = pointer(kind[0])
             put += f"    table[{at}] = {name}.ctypes.data\n" + "".join(f"    table[{at + 1 + k}] = {name}.shape[{k}]\n" for k in range(kind[1]))
             taken += f"carray({name}_at(table[{at}]), ({''.join(f'table[{at + 1 + k}], ' for k in range(kind[1]))})), "
+            given.append(array(*kind))
             at += 1 + kind[1]
         else:
             put += f"    {'reals' if kind is float else 'table'}[{at}] = {name}\n"
             taken += {float: f"numbers[{at}], ", bool: f"table[{at}] != 0, ", int: f"table[{at}], "}[kind]
+            given.append(typeof(kind()))
             at += 1
     text = (f"def task(place, part):\n    cut, numbers = carray(integers(part), (3,)), carray(reals(place), ({at},))\n"
             f"    table = carray(integers(place), ({at + 1} + cut[0],))\n    loop(cut[0], cut[1], cut[2], {taken})\n    table[{at} + cut[0]] = 1\n"
-            f"def share(words, parts, table, {', '.join(names)}):\n    reals, good = table.view(np.float64), 0\n{put}"
-            "    start(words, address, table.ctypes.data, parts.ctypes.data, parts.shape[0])\n"
+            f"def share(team, parts, {', '.join(names)}):\n    table, good = np.zeros({at} + parts.shape[0], np.int64), 0\n"
+            f"    reals = table.view(np.float64)\n{put}    start(team, address, table.ctypes.data, parts.ctypes.data, parts.shape[0])\n"
             f"    for part in table[{at}:]:\n        good += part\n    return good == parts.shape[0]\n")
     exec(text, known)
     compiled = cfunc(types.void(types.int64, types.int64))(known["task"])
     known["address"] = compiled.address
-    share = njit(nogil=True)(known["share"])
+    share = njit(types.boolean(*given), nogil=True)(known["share"])
     share.kept = compiled  # its address must not outlive it
-    return share, at
+    return share
 
 
 class Team:
@@ -150,6 +153,7 @@ class Team:
 
     def __init__(self, count: int):
         self._words, self._wake, self._asleep, self._helpers = np.zeros(WORDS, np.int64), SimpleQueue(), [], 0
+        self._place = self._words.ctypes.data
         with suppress(RuntimeError):
             while self._helpers < count - 1:
                 threading.Thread(target=self._help, name="loops", daemon=True).start()
@@ -170,17 +174,19 @@ class Team:
             self._asleep.append(None)
             self._wake.get()
             self._asleep.pop()
-            native()[1](self._words, SPINS)
+            native()[1](self._place, SPINS)
 
     def run(self, loop, parts: np.ndarray, arguments: list) -> None:
         """Run a compiled loop over (part, first, last) of each row of `parts`."""
-        if not all(one.flags.c_contiguous for one in arguments if isinstance(one, np.ndarray)):
-            raise ValueError(problem("a loop takes arrays whose elements lie in order", "one with gaps, or turned", "copy it first"))
-        share, size = shared(loop, tuple([(one.dtype, one.ndim) if isinstance(one, np.ndarray) else type(one) for one in arguments]))
-        table = np.zeros(size + len(parts), np.int64)  # the arguments, and which parts are done
-        for _ in range(min(len(self._asleep), len(parts) - 1) - self._wake.qsize()):
-            self._wake.put(None)
-        if not share(self._words, parts, table, *arguments):
+        share = shared(loop, tuple([(one.dtype, one.ndim) if type(one) is np.ndarray else type(one) for one in arguments]))
+        if self._asleep and len(parts) > 1:
+            for _ in range(min(len(self._asleep), len(parts) - 1) - self._wake.qsize()):
+                self._wake.put(None)
+        try:
+            done = share(self._place, parts, *arguments)
+        except TypeError:
+            raise ValueError(problem("a loop takes arrays whose elements lie in order", "one with gaps, or turned", "copy it first")) from None
+        if not done:
             raise MemoryError(problem("a loop gets the memory that it works in", "an error, which is printed above", "use smaller shapes"))
 
 
