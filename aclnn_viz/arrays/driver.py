@@ -45,7 +45,7 @@ class Arranged(NamedTuple):
     @property
     def empty(self) -> bool:
         """Whether a tensor has no elements: then no page is run, for sums of nothing are 0."""
-        return any(array is not None and not array.size for array in self.arrays.values())
+        return 0 in [array.size for array in self.arrays.values() if array is not None]
 
 
 def evaluate(page: Callable, arranged: Arranged, namespace) -> dict[str, np.ndarray]:

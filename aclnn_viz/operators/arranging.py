@@ -56,7 +56,8 @@ class Fitted(NamedTuple):
     """What follows from attributes, shapes and dtypes alone, whatever the numbers: kept from one call to the next."""
 
     sizes: Sizes
-    shapes: dict[str, tuple]  # by tensor: the shape to which it is broadcast first, that of the page, None of one left out, and whether it holds numbers
+    tensors: tuple[str, ...]
+    shapes: dict[str, tuple]  # of tensors that the page sees otherwise: the shape to which it is broadcast first, and that of the page
     attributes: dict  # what the page takes beside the tensors
     axes: dict[str, str]
     results: dict[str, Result]
@@ -99,13 +100,13 @@ class Arrangement:
             self._in_range(bound, bound | fitted.sizes)
         for rule in self.rules:
             rule(bound)
-        shaped = {}
-        for name, (whole, shape, plain) in fitted.shapes.items():
-            array = bound[name]
-            shaped[name] = None if shape is None else array if array.shape == shape and plain else as_truths(
+        shaped = {name: bound[name] for name in fitted.tensors}
+        for name, (whole, shape) in fitted.shapes.items():
+            array = shaped[name]
+            shaped[name] = None if shape is None else as_truths(
                 self.tensors[name].dtype, array if array.shape == whole else np.broadcast_to(array, whole), shape)
-        return Arranged(shaped, dict(fitted.attributes), dict(fitted.results), fitted.compute, dict(fitted.axes),
-                        prelude_of(page.PRELUDE, bound) if hasattr(page, "PRELUDE") else None)
+        return Arranged(shaped, fitted.attributes, fitted.results, fitted.compute, fitted.axes,
+                        (prelude := vars(page).get("PRELUDE")) and prelude_of(prelude, bound))
 
     @lru_cache(maxsize=KEPT)
     def _fitted(self, axes: tuple, attributes: tuple, tensors: tuple) -> Fitted:
@@ -115,10 +116,12 @@ class Arrangement:
         alone = {name for name, array in arrays.items() if array is None} | {*self.kept.values()}  # as they are
         wholes = {name: None if array is None else array.shape if name in alone or not (pattern := patterns[name]).stretched or pattern.scalar
                   else pattern.shape(sizes) for name, array in arrays.items()}
-        axes, results = {name: branch(text, attributes) for name, text in axes}, {}
-        shapes = {name: (whole, None if whole is None or not axes[name] and whole else _padded(
-            patterns[name].page_shape(sizes | patterns[name].narrowed(whole)), axes[name]), not self.tensors[name].dtype.startswith(("bool", BITS)))
-                  for name, whole in wholes.items()}
+        axes, results, shapes = {name: branch(text, attributes) for name, text in axes}, {}, {}
+        for name, whole in wholes.items():
+            shape = None if whole is None or not axes[name] and whole else _padded(
+                patterns[name].page_shape(sizes | patterns[name].narrowed(whole)), axes[name])
+            if whole is not None and (shape != arrays[name].shape or self.tensors[name].dtype.startswith(("bool", BITS))):
+                shapes[name] = whole, shape
         for name, tensor in self.outputs.items():
             if tensor.asked is None or asked(tensor.asked, arrays | attributes):
                 pattern = chosen(tensor.shape, attributes)
@@ -136,7 +139,7 @@ class Arrangement:
         taken = {name: one for name, one in attributes.items() if name not in self.unseen}
         for name, of in self.counts.items():
             taken[name] = arrays[of].size if of in arrays else int(np.prod(sizes[of], dtype=object))
-        return Fitted(sizes, shapes, taken, axes, results, np.dtype(np.float64 if fmt is FLOAT64 else np.float32))
+        return Fitted(sizes, (*arrays,), shapes, taken, axes, results, np.dtype(np.float64 if fmt is FLOAT64 else np.float32))
 
     def checked(self, arrays: dict, attributes: dict) -> tuple[FloatFormat, Sizes, dict[str, Pattern]]:
         """Return the format, the sizes and the patterns; raises TypeError or ValueError for a tensor that misfits."""

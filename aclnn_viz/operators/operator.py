@@ -268,9 +268,15 @@ class Operator:
 
     def arranged(self, inputs: dict) -> tuple[dict, Arranged]:
         """Bind and arrange the inputs of backward; what shapes, formats and plain values decide is found once for many calls."""
-        arrays = {name: one for name, one in inputs.items() if type(one) is np.ndarray}
-        key = tuple(self.page.AXES.items()), *[(name, one.shape, one.dtype) if name in arrays else (name, type(one) in PLAIN and repr(one)) for name, one in inputs.items()]
-        if (known := self._calls.get(key)) is not None:
+        arrays, axes = {}, self.page.AXES
+        key = [*axes, *axes.values()]
+        for name, one in inputs.items():
+            if type(one) is np.ndarray:
+                arrays[name] = one
+                key += name, one.shape, one.dtype
+            else:
+                key += name, type(one) in PLAIN and repr(one)
+        if (known := self._calls.get(key := tuple(key))) is not None:
             bound = known[0] | arrays
             return bound, self._backward.given(self.page, bound, known[1])
         bound = self.bind(inputs)
