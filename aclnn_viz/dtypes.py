@@ -186,7 +186,7 @@ def _to_bfloat16(values: np.ndarray) -> np.ndarray:
     rounded = near.astype(BFLOAT16.numpy)
     # Two roundings are one unless the first ends halfway between two numbers of the second.
     halfway = (near.view(np.uint32) & 0xFFFF) == 0x8000
-    if halfway.any():
+    if halfway.any() and (halfway := halfway & (near != values)).any():
         rounded[halfway] = _rounded(values[halfway], BFLOAT16)
     return rounded
 

@@ -51,6 +51,29 @@ def write(array, at, value):
     array[at:at + 1].view(KINDS.get(array.dtype.type, array.dtype))[0] = value
 
 
+def once(array, value):
+    """A number in float64 as `write` takes it for an array: rounding it again to 16 bits rounds once."""
+    return value if array.itemsize > 2 else odd(value)
+
+
+@step
+def odd(value):
+    """A float64 in float32, with an odd last place where that is not exact."""
+    near = np.float32(value)
+    if near == value or value != value:
+        return near
+    bits = near.view(np.int32)
+    return np.int32((bits - 1 if abs(np.float64(near)) > abs(value) else bits) | 1).view(np.float32)
+
+
+def total(part, first, last, sums, result):
+    for k in range(1, sums.shape[0]):
+        for i in range(first, last):
+            sums[0, i] += sums[k, i]
+    for i in range(first, last):
+        write(result, i, once(result, sums[0, i]))
+
+
 def turn(array, first, apart, result, at, step):
     """Write WIDE columns of WIDE elements, each in a row, as rows: those of an array lie `apart`, those of the result a `step`."""
     for k in range(WIDE):
@@ -114,7 +137,7 @@ def cuts(units: int, elements: int) -> np.ndarray:
 
 def over(parts: np.ndarray, loop: Callable, *arguments) -> None:
     """Run a loop, compiled, over all parts of `cuts`, on every core; the order of the parts does not matter. Arrays are contiguous."""
-    given = [value.view(BITS[value.dtype]) if isinstance(value, np.ndarray) and value.itemsize == 2 and value.dtype in BITS else value
+    given = [value.view(BITS[value.dtype]) if type(value) is np.ndarray and value.itemsize == 2 and value.dtype in BITS else value
              for value in arguments]
     run = compiled(loop)
     if run is not loop:
@@ -124,8 +147,14 @@ def over(parts: np.ndarray, loop: Callable, *arguments) -> None:
             loop(*part, *given)
 
 
+def add_up(sums: np.ndarray, result: np.ndarray) -> None:
+    """Add rows of float64 to the first in their order, and round that once into a result."""
+    over(cuts(result.size, 1), total, sums, result.reshape(-1))
+
+
+@cache
 def threads() -> int:
-    """How many threads loops run on."""
+    """How many threads loops run on: as many as the process had processors when it first asked."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
@@ -284,6 +313,10 @@ def _register() -> None:
             array[np.uintp(at)] = value
 
         return {types.int16: half_precision, types.uint16: bfloat}.get(array.dtype, as_it_is)
+
+    @overload(once)
+    def _once(array, value):
+        return (lambda array, value: odd(value)) if array.dtype in widened else lambda array, value: value
 
     @overload(two_to)
     def _two_to(n):

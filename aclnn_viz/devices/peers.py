@@ -32,8 +32,8 @@ ABOUT = {name: name for name in (message("library"), message("place"), message("
 
 @contextmanager
 def quiet():
-    """Within it, warnings of a library, such as about its speed, are not shown."""
-    with warnings.catch_warnings():
+    """Within it, warnings of a library, such as about its speed, and of numbers that overflow are not shown."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield
 
@@ -60,8 +60,7 @@ class Peer(Closing, ABC):
         op = operator(op)
         bound, arranged = op.arranged(inputs)
         try:
-            with np.errstate(all="ignore"):
-                found = self._compute(op, bound, arranged)
+            found = self._compute(op, bound, arranged)
         except NotSupported as refused:
             raise UnsupportedError(str(refused)) from refused
         return {name: _documented(found[name], result) for name, result in arranged.results.items()}
@@ -98,7 +97,7 @@ class Peer(Closing, ABC):
 
 def _documented(array: np.ndarray, result) -> np.ndarray:
     """An output in its documented shape; one that the library gives in a wider format is rounded to the documented one."""
-    wider = array.dtype.itemsize > result.format.numpy.itemsize
+    wider = array.dtype is not result.format.numpy and array.dtype.itemsize > result.format.numpy.itemsize
     return (round_to(array, result.format) if wider else array).reshape(result.documented_shape)
 
 
@@ -229,7 +228,8 @@ class NumbaPeer(Peer):
         if arranged.empty:
             return self._zeros(arranged)
         if arranged.prelude is not None and not registry.own("loops", op.name, "WHOLE"):
-            arrays = arrays | arranged.prelude(NumPyArrays(), arrays)
+            with np.errstate(all="ignore"):
+                arrays = arrays | arranged.prelude(NumPyArrays(), arrays)
         arrays = {name: array if array is None else _given(array) for name, array in arrays.items()}
         outputs = {name: np.empty(result.shape, result.format.numpy) for name, result in arranged.results.items()}
         if function is None:
@@ -247,14 +247,9 @@ class NumbaPeer(Peer):
 
 
 def _given(array: np.ndarray) -> np.ndarray:
-    """An array as loops are compiled for: in order, in the byte order of the machine, not to be written."""
+    """An array as loops are compiled for: in order, in the byte order of the machine."""
     flags = array.flags
-    if not (flags.carray or flags.c_contiguous and flags.aligned and array.dtype.isnative):
-        array = np.require(array, array.dtype.newbyteorder("="), "CA")
-    if array.flags.writeable:
-        array = array.view()
-        array.flags.writeable = False
-    return array
+    return array if flags.c_contiguous and flags.aligned and array.dtype.isnative else np.require(array, array.dtype.newbyteorder("="), "CA")
 
 
 #: Library: its class, the kinds of devices that it is opened on, the first by default, and what it needs of an operator.

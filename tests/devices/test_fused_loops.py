@@ -295,6 +295,28 @@ def test_every_number_is_read_and_rounded_as_the_formats_have_it():
         assert np.array_equal(back.view(float_format("bfloat16").numpy), round_to(values, "bfloat16"), equal_nan=True)
 
 
+def _sums_are_rounded_once(dtype):
+    """Sums beside ties of the format, beyond its ends, and those that are no number."""
+    bits = np.arange(0, 1 << 16, 61, dtype=np.uint32) << 16 | 0x8000
+    with np.errstate(all="ignore"):
+        ties = np.array([*bits.view(np.float32).astype(np.float64), *(np.arange(-99, 99) + 0.5) * 2.0**-24, 1e300])
+        sums = ties * np.stack([np.ones(ties.size), np.resize([0.0, 2.0**-40, -2.0**-40], ties.size)])
+        right = round_to(sums.sum(axis=0), dtype)
+        loops.add_up(sums, found := np.empty(ties.size, float_format(dtype).numpy))
+    assert np.array_equal(found, right, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_sums_over_parts_are_rounded_once(dtype, written):
+    _sums_are_rounded_once(dtype)
+
+
+@pytest.mark.needs("numba")
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_compiled_sums_over_parts_are_rounded_once(dtype):
+    _sums_are_rounded_once(dtype)
+
+
 @pytest.mark.needs("numba")
 def test_the_exponential_is_within_one_ulp():
     def all_of(values, results):

@@ -5,9 +5,8 @@ The second takes what the first has kept of each element, or, where a group is l
 
 import numpy as np
 
-from aclnn_viz.arrays.loops import LANES, computed, cuts, exponential, over, read, real, step, write
+from aclnn_viz.arrays.loops import LANES, add_up, computed, cuts, exponential, over, read, real, step, write
 from aclnn_viz.arrays.plan import Plan
-from aclnn_viz.dtypes import round_into
 
 PLAN = Plan("group by group", accumulate="float64", division_ulps=2.0)
 KEPT = 1 << 20  # elements of a group, for each thread: some megabytes
@@ -77,4 +76,4 @@ def backward(outputs, dy, mean, rstd, x, gamma, beta, swishScale):
          gamma[..., 0], beta[..., 0], swishScale, outputs["dxOut"].reshape(units), shifts, alongs)
     for name, sums in (("dgammaOut", alongs), ("dbetaOut", shifts)):
         if name in outputs:
-            round_into(outputs[name], sums.reshape(samples, group, channels, 1).sum(axis=0))
+            add_up(sums.reshape(samples, -1), outputs[name])

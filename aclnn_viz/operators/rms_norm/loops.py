@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from aclnn_viz.arrays.loops import LANES, cuts, over, read, real, write
+from aclnn_viz.arrays.loops import LANES, add_up, cuts, over, read, real, write
 from aclnn_viz.arrays.plan import Plan
-from aclnn_viz.dtypes import round_into
 
 PLAN = Plan("row by row", accumulate="float64")
 
@@ -34,4 +33,4 @@ def backward(outputs, dy, x, rstd, gamma):
     parts = cuts(x.shape[0], x.size)
     sums = np.zeros((len(parts), gamma.size))
     over(parts, rows, dy, x, rstd, gamma, outputs["dxOut"], sums)
-    round_into(outputs["dgammaOut"], sums.sum(axis=0))
+    add_up(sums, outputs["dgammaOut"])
