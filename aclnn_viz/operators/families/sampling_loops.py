@@ -2,7 +2,7 @@
 
 A sample's channels belong to one thread, which alone writes their image; what they add to each tap's share of the gradient
 of the grid is added up at the end. A plane image is one of depth 1, on which there is one tap of weight 1. Behind the last pixel
-there is one that takes what falls outside, and is not read.
+there are some that take in turn what falls outside, and are not read: all that is added to one waits for what was before.
 
 Nothing is sliced for a point or an axis: a slice counts its owner's references, which takes longer than the arithmetic.
 """
@@ -88,7 +88,7 @@ def place(grid, at, axes, count, axis, size, stride, interpolation, padding, ali
                     tap, _ = mirrored(tap, size, aligned)
                 if padding != 0:
                     tap = kept(tap, size)
-                index[axis, k, p] = int(tap) * stride if tap >= 0.0 and tap < size else -1
+                index[axis, k, p] = tap * stride if tap >= 0.0 and tap < size else -1.0
     else:
         for p in range(count):
             u[p], t = np.rint(u[p]) if nearest else np.floor(u[p]), u[p] - np.floor(u[p])  # ties to even
@@ -97,7 +97,7 @@ def place(grid, at, axes, count, axis, size, stride, interpolation, padding, ali
         for k in range(index.shape[1]):
             for p in range(count):
                 tap = u[p] + k
-                index[axis, k, p] = int(tap) * stride if tap >= 0.0 and tap < size else -1
+                index[axis, k, p] = tap * stride if tap >= 0.0 and tap < size else -1.0
 
 
 @step
@@ -109,7 +109,7 @@ def spread(count, taps, deep, index, weight, outside, pixels, weights):
             for i in range(taps):
                 for p in range(count):
                     z, y, x = index[2, k, p], index[1, j, p], index[0, i, p]
-                    pixels[tap, p] = z + y + x if z >= 0 and y >= 0 and x >= 0 else outside
+                    pixels[tap, p] = z + y + x if z >= 0 and y >= 0 and x >= 0 else outside + p % WIDE
                 if taps > 1:  # the nearest pixel has the weight 1
                     for p in range(count):
                         weights[tap, p] = weight[2, k, p] * weight[1, j, p] * weight[0, i, p]
@@ -152,8 +152,8 @@ def sampler(taps, axes, lanes):
 
     def units(part, first, last, each, channels, points, elements, gradOutput, input, grid, size, interpolation, padding,
               aligned, wanted, turned, like, places, inputGrad, chunks, gridSums):
-        step = (elements + 1) * lanes
-        together = lanes * max(1, min(-(-each // lanes), PIXELS // step))
+        step = (elements + WIDE) * lanes
+        together = lanes * max(1, min(-(-each // lanes), PIXELS // ((elements + 1) * lanes)))
         index, weight, slope = np.zeros((3, taps, most), places.dtype), np.ones((3, taps, most)), np.zeros((3, taps, most))
         pixels, weights = np.empty((known, most), places.dtype), np.ones((known, most), like.dtype)
         dots, u, along, grads = np.empty((known, most)), np.empty(most), np.empty(most), np.empty(most * lanes, like.dtype)
@@ -215,6 +215,7 @@ def backward(outputs, gradOutput, input, grid, interpolationMode, paddingMode, a
          np.empty(0, np.int32 if elements < 2**31 else np.int64), outputs.get("inputGrad", np.empty(0, input.dtype)).reshape(-1), chunks,
          gridSums.reshape(-1))
     if turned:
-        round_into(outputs["gridGrad"], gridSums.sum(axis=1).swapaxes(1, 2))
+        with np.errstate(all="ignore"):
+            round_into(outputs["gridGrad"], gridSums.sum(axis=1).swapaxes(1, 2))
     elif outputMask[1]:  # the nearest pixel has no gradient of the grid
         outputs["gridGrad"][...] = 0
