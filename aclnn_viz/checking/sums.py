@@ -40,25 +40,18 @@ def _one_place(place: int):
 
 
 def _over_last(one: CaseRun) -> Callable:
-    """Over the last axis of the caller's tensor, of which the page's may have several in one."""
+    """Over the last of several axes: of the page's, or of those of the caller's tensor that are one on the page."""
     made = one.prepared.case
     block = made.inputs[made.operator.like].shape[-1]
 
     def reduce(whole, values, **options):
-        shape = np.shape(values)
-        if _axes(options, len(shape)) != (len(shape) - 1,):
-            raise ValueError(shape)
-        parts = np.reshape(values, (*shape[:-1], shape[-1] // block, block))
+        shape, axes = np.shape(values), _axes(options, np.ndim(values))
+        if len(axes) > 1:
+            return whole(values, **options | {"axis": axes[-1]})
+        if axes != (len(shape) - 1,):
+            raise ValueError(axes)
+        parts = np.reshape(values, (-1, block))
         return np.broadcast_to(whole(parts, axis=-1, keepdims=True), parts.shape).reshape(shape)
-    return reduce
-
-
-def _over_one(at: int) -> Callable:
-    def reduce(whole, values, **options):
-        first, *more = axes = _axes(options, np.ndim(values))
-        if not more:
-            raise ValueError(first)
-        return whole(values, **options | {"axis": axes[at]})
     return reduce
 
 
@@ -143,11 +136,9 @@ def sites(op: Operator, probe: CaseRun) -> Iterator[_Site]:
 
 
 def over_fewer(op: Operator, probe: CaseRun) -> Iterator[Candidate]:
-    """The page with a sum, or all that go over the same axes, over one axis of several, of the page or of the caller's tensors."""
-    for site in sites(op, probe):
-        yield site.candidate(message("over the last axis of {input} alone", input=op.like), _over_last)
-        for at, words in ((-1, message("over the last of its axes alone")), (0, message("over the first of its axes alone"))):
-            yield site.candidate(words, lambda one, at=at: _over_one(at))
+    """The page with a sum, or all that go over the same axes, over the last of them alone, as they are on the page or in the case."""
+    words = message("over the last of the axes alone")
+    return (site.candidate(words, _over_last) for site in sites(op, probe))
 
 
 def reduced(op: Operator, probe: CaseRun) -> Iterator[Candidate]:
