@@ -305,6 +305,18 @@ def test_kernels_that_are_arranged_otherwise_than_the_page_are_explained_by_numb
     assert words in explanation.after and explanation.yours is None and "up to roundings" not in explanation.evidence
 
 
+def test_one_of_two_means_that_the_page_takes_in_one_function_is_explained():
+    def kernel(gradOut, input, normalizedShape, mean, rstd, weightOptional, biasOptional, outputMask):
+        axes, rows = tuple(range(-len(normalizedShape), 0)), tuple(range(input.ndim - len(normalizedShape)))
+        g, hat = gradOut.astype(np.float32), (input.astype(np.float32) - mean) * rstd
+        v = g if weightOptional is None else g * weightOptional.astype(np.float32)
+        dx = (v - np.sum(v, axis=axes, keepdims=True) - hat * np.mean(v * hat, axis=axes, keepdims=True)) * rstd
+        outputs = dx, np.sum(g * hat, axis=rows), np.sum(g, axis=rows)
+        return tuple(one.astype(input.dtype) for one, asked in zip(outputs, outputMask) if asked)
+    after = check("layer_norm", lambda **inputs: kernel(**inputs), dtypes=["float32"]).explanation.after
+    assert after.count("xp.sum(") == 1 and "xp.mean(" in after
+
+
 def test_a_kernel_that_computes_in_the_format_that_it_is_given_is_explained_by_the_wider_ones():
     def kernel(gradOutput, self):
         one = self.dtype.type(1)

@@ -40,9 +40,10 @@ class _Filled(ast.NodeTransformer):
         function = self.functions.get(getattr(node.func, "id", ""))
         if function is None or node.keywords or len(node.args) != len(function.args.args):
             return node
-        if len(node.args) == 2 and function.args.args[0].arg == "xp" and len(_body(function)) == 1:
+        body = _body(function)
+        if len(node.args) == 2 and function.args.args[0].arg == "xp" and len(body) == 1 and not _called(body[0].value, "sum", "mean"):
             return node  # a function of one array: it may be mistaken for another
-        return _value(_body(function), dict(zip((one.arg for one in function.args.args), node.args)), self.functions) or node
+        return _value(body, dict(zip((one.arg for one in function.args.args), node.args)), self.functions) or node
 
     def visit_IfExp(self, node):
         self.generic_visit(node)
