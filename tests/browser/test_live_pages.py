@@ -159,6 +159,15 @@ def test_a_number_out_of_range_is_said_beside_its_field_and_the_rest_goes_on(bro
     page.becomes("!document.querySelector('.ae-problem:not(:empty)')")
 
 
+def test_what_an_address_asks_for_and_the_page_cannot_move_is_said_beside_its_field(browser, sampler):
+    page = Page(browser, sampler + "#seed=7&row=6&N=1")
+    problems = page.page.locator(".ae-problem:not(:empty)")
+    assert [one.partition(":")[0] for one in problems.all_text_contents()] == ["seed stays as it was saved"] and page.page.locator("[data-field=row]").input_value() == "6"
+    page.page.locator("[data-field=row]").fill("7")
+    page.becomes("!document.querySelector('.ae-problem:not(:empty)')")
+    assert page.faults == []
+
+
 def test_words_that_are_not_there_in_a_state_are_not_drawn(browser, tmp_path):
     explorer = explore("cross_entropy_loss")
     explorer.save(tmp_path / "page.html")

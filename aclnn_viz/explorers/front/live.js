@@ -249,6 +249,10 @@ function readState(text, page) {
   return values;
 }
 
+// Of what an address asks for, the fields that this page cannot move.
+const beyond = (text, page) => [...new URLSearchParams(text)].filter(([field, written]) => field in page.texts.en.needs
+  && written !== JSON.stringify(page.values[field])).map(([field]) => field);
+
 // Numbers from [type, base 64].
 const decoded = ([kind, text]) => new { u1: Uint8Array, f4: Float32Array, f8: Float64Array }[kind](
   Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
@@ -266,7 +270,7 @@ function openLive(el, written) {
   page.dragged = Object.values(page.variants)[0].dragged;
   const initial = { ...page.values };
   for (const field of [...page.alive, page.dragged?.[0] ?? []].flat()) initial[field] = page.initial[field];
-  let good = initial, language = /[#&]lang=zh/.test(location.hash) || navigator.language.startsWith("zh") ? "zh" : "en", later = 0;
+  let good = initial, language = /[#&]lang=zh/.test(location.hash) || navigator.language.startsWith("zh") ? "zh" : "en", later = 0, refused = beyond(location.hash.slice(1), page);
   const kept = { values: readState(location.hash.slice(1), page), initial, colours: page.colours, problem: {}, words: {}, picture: {} };
   const notify = (name) => (listeners[name] ?? []).forEach((call) => call());
   const link = () => `#${[stateText(kept.values, page.values), language === "zh" ? "lang=zh" : ""].filter(Boolean).join("&")}`;
@@ -275,7 +279,7 @@ function openLive(el, written) {
     let made = null;
     try { made = pictureOf(page, now, language, good); } catch (error) { kept.problem = { "": String(error) }; }
     if (made) {
-      [kept.problem, good] = [wrong, made.values];
+      [kept.problem, good] = [{ ...Object.fromEntries(refused.map((field) => [field, texts.needs[field]])), ...wrong }, made.values];
       if (Object.keys(page.options).some((field) => kept.values[field] !== good[field])) {  // other controls moved along
         kept.values = { ...good, ...Object.fromEntries(Object.keys(wrong).map((field) => [field, kept.values[field]])) };
         notify("change:values");
@@ -293,7 +297,10 @@ function openLive(el, written) {
     set: (name, value) => { kept[name] = value; },
     on: (name, call) => (listeners[name] ??= []).push(call),
     off: (name, call) => { listeners[name] = (listeners[name] ?? []).filter((one) => one !== call); },
-    save_changes: answer,
+    save_changes: () => {
+      refused = [];
+      answer();
+    },
     send: ({ lift }) => {  // there is no kernel that could trace
       const state = stateText(kept.values, page.initial);
       const text = lift === "link" ? location.href.split("#")[0] + link()
@@ -341,6 +348,7 @@ function openLive(el, written) {
   addEventListener("hashchange", () => {
     if (location.hash === link()) return;
     kept.values = readState(location.hash.slice(1), page);
+    refused = beyond(location.hash.slice(1), page);
     notify("change:values");
     answer();
   });
