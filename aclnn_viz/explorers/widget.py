@@ -42,7 +42,7 @@ class Explorer(anywidget.AnyWidget):
     words = traitlets.Dict().tag(sync=True)
     problem = traitlets.Dict().tag(sync=True)
     controls = traitlets.List().tag(sync=True)
-    initial = traitlets.Dict().tag(sync=True)
+    initial = traitlets.Dict().tag(sync=True)  # the state in which it was opened, for Reset
     wording = traitlets.Dict().tag(sync=True)
     colours = traitlets.Dict().tag(sync=True)
     traces = traitlets.Bool().tag(sync=True)  # whether the browser may ask for what it needs to move the picture by itself
@@ -53,7 +53,7 @@ class Explorer(anywidget.AnyWidget):
         self._device = DeviceOfState(subject.operator)
         state = build(subject.state, values)
         super().__init__(
-            values=asdict(state), controls=subject.controls(), initial=asdict(subject.state()), wording=wording(), traces=bool(subject.live),
+            values=asdict(state), controls=subject.controls(), initial=asdict(state), wording=wording(), traces=bool(subject.live),
             colours=DRAWING | {"maps": {name: table.tobytes() for name, table in MAPS.items()}})
         self._show(self.values)
         self.observe(self._moved, "values")

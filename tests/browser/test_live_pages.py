@@ -168,6 +168,20 @@ def test_what_an_address_asks_for_and_the_page_cannot_move_is_said_beside_its_fi
     assert page.faults == []
 
 
+def test_reset_leads_to_the_state_that_was_saved(browser, tmp_path):
+    with patch.multiple(live, MOST=1, STOPS=1):
+        explorer = explore("hardswish", x=-2.0)
+        explorer.save(tmp_path / "page.html")
+        explorer.close()
+    page = Page(browser, (tmp_path / "page.html").as_uri())
+    before, x = page.said(), page.page.locator("[data-field=x]")
+    x.fill("1.5")
+    page.becomes("said.join() !== given.join()", before)
+    page.page.locator("[data-lift=reset]").click()
+    page.becomes("said.join() === given.join()", before)
+    assert x.input_value() == "-2"
+
+
 def test_words_that_are_not_there_in_a_state_are_not_drawn(browser, tmp_path):
     explorer = explore("cross_entropy_loss")
     explorer.save(tmp_path / "page.html")

@@ -184,6 +184,13 @@ def test_values_that_are_missing_have_their_defaults(explorer):
     assert explorer.values == explorer.picture["for"] == {**explorer.initial, "rotate": 40.0, "row": 3}
 
 
+def test_reset_leads_to_the_state_in_which_it_was_opened():
+    explorer = explore("group_norm_swish", swishScale=2.0)
+    move(explorer, swishScale=1.0)
+    assert explorer.initial["swishScale"] == 2.0 and explorer.data.state.swishScale == 1.0
+    explorer.close()
+
+
 def test_an_unknown_value_is_refused_and_nothing_changes(explorer):
     before = explorer.values
     with pytest.raises(TypeError, match="State takes .*: got 'rotation'; use one of these"):

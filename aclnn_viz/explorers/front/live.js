@@ -269,7 +269,6 @@ function openLive(el, written) {
   const listeners = {}, { body } = document, dark = matchMedia("(prefers-color-scheme: dark)");
   page.dragged = Object.values(page.variants)[0].dragged;
   const initial = { ...page.values };
-  for (const field of [...page.alive, page.dragged?.[0] ?? []].flat()) initial[field] = page.initial[field];
   let good = initial, language = /[#&]lang=zh/.test(location.hash) || navigator.language.startsWith("zh") ? "zh" : "en", later = 0, refused = beyond(location.hash.slice(1), page);
   const kept = { values: readState(location.hash.slice(1), page), initial, colours: page.colours, problem: {}, words: {}, picture: {} };
   const notify = (name) => (listeners[name] ?? []).forEach((call) => call());
