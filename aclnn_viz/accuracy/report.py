@@ -43,7 +43,7 @@ class Report(Measures):
         return "\n".join(lines + _rows(self.verdicts))
 
     def __repr__(self) -> str:
-        return f"Report({self.dtype}{list(self.shape)}: {'; '.join(f'{name} {text}' for name, text in self._short)})"
+        return f"Report({self.dtype}{list(self.shape)}: {tr('; ').join(f'{name} {text}' for name, text in self._short)})"
 
     @property
     def _short(self) -> list[tuple[str, str]]:
