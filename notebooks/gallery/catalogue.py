@@ -2,7 +2,7 @@
 
 What a translator fills in is aclnn_viz/words/LANGUAGE.po; SHOWN names the folders and modules all of whose words are
 translated. Messages come from calls of `tr`, `ntr`, `message` and `meant` in the kit and in the gallery, from the front end,
-from the controls of these modules, from what is declared (conventions and errata, faults and puzzles), and from the commands.
+from the controls of these modules, and from what is declared (conventions and errata, faults and puzzles, commands).
 """
 
 import importlib
@@ -11,7 +11,6 @@ from functools import cache
 from io import BytesIO
 from pathlib import Path
 
-from aclnn_viz.cli import COMMANDS, cpp, summary
 from aclnn_viz.devices.peers import PEERS
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.explorers.state import controls
@@ -86,9 +85,6 @@ def messages() -> dict:
     for path in explorer_files():
         for text in texts_of_states(module_of(path)) - kept:
             found.setdefault(text, path.relative_to(ROOT))
-    for table in (COMMANDS, cpp.COMMANDS):
-        for function, _ in table.values():
-            found.setdefault(summary(function), Path("aclnn_viz/cli"))
     for text, where in {**steps(), **declared(), **of_faults()}.items():
         if not {*WORDS.findall(FILE.sub("", text))} <= NUMBERS | kept:
             found.setdefault(text, where)

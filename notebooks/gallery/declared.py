@@ -1,4 +1,4 @@
-"""The texts that operators declare, for the catalogues: theorems, conventions, errata, contracts, peers, faults and puzzles; and those of options."""
+"""The texts that operators declare, for the catalogues: theorems, conventions, errata, contracts, peers, faults and puzzles; and those of commands."""
 
 import ast
 import dataclasses
@@ -9,7 +9,7 @@ from aclnn_viz import tiles
 from aclnn_viz.checking.museum import museum
 from aclnn_viz.checking.puzzles.puzzle import Puzzle
 from aclnn_viz.checking.puzzles.solutions import solution_of
-from aclnn_viz.cli import COMMANDS
+from aclnn_viz.cli import COMMANDS, summary
 from aclnn_viz.operators import operators, registry
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.operators.faults import faults
@@ -25,7 +25,7 @@ PUZZLES = "PUZZLES", "DETECTIVES", "TILE_PUZZLES", "TILE_DETECTIVES"
 
 @cache
 def declared() -> dict[str, str]:
-    """Return {text: file}: what is claimed, all that conventions and errata say, the rules that no status guards, how peers differ, what options do."""
+    """Return {text: file}: what is claimed, all that conventions and errata say, the rules that no status guards, how peers differ, what commands do."""
     found = {}
 
     def add(kind: str, name: str, texts: set[str]) -> None:
@@ -50,10 +50,10 @@ def declared() -> dict[str, str]:
 
 
 def helps(told) -> set[str]:
-    """What a table of commands says of their options, however they are grouped."""
-    if isinstance(told, dict):
-        return {told["help"]} if "help" in told else set().union(*map(helps, told.values()))
-    return helps(told[1]) if isinstance(told, tuple) else set()
+    """What a table says of its commands and their options, however they are grouped."""
+    if isinstance(told, tuple):
+        return {summary(told[0])} | helps(told[1])
+    return {told["help"]} if "help" in told else set().union(*map(helps, told.values()))
 
 
 @cache
