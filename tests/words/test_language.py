@@ -19,6 +19,7 @@ from aclnn_viz.pictures.panels import Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.puzzles import picture
 from aclnn_viz.tables import WIDE, columns
+from aclnn_viz.verification.errata import errata, html_table, recompute
 from aclnn_viz.words import messages
 from aclnn_viz.words.messages import meant, tr
 from derivations import proves_equal
@@ -183,6 +184,12 @@ def test_answers_of_the_command_line_have_the_marks_of_chinese(arguments, capsys
     assert cli.main(["--lang", "zh", *arguments]) == 0
     said = capsys.readouterr().out
     assert HALF.findall(said) == [] and (arguments[0] != "describe" or "float32、float16" in said)
+
+
+def test_the_sources_of_errata_have_the_marks_of_chinese():
+    av.language("zh")
+    said = html_table(recompute(one for one in errata() if one.id in ("hardswish-kinks", "flash-attention-shape")))
+    assert "commit e5c3fa9；ops-nn" in said and "; ops" not in said and "提交" not in said
 
 
 def test_the_words_of_other_pictures_have_the_marks_of_chinese():

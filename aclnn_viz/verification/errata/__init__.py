@@ -68,7 +68,7 @@ def text_table(findings: list[Finding]) -> str:
 def html_table(findings: list[Finding]) -> str:
     """The findings as one table of a page, a line each."""
     head = [tr("operator"), tr("kind"), tr("document"), tr("what holds"), tr("verdict"), tr("source")]
-    return as_html(tr("Errata"), head, [(*map(tr, (e.operator, e.kind, e.document, e.truth)), _verdict(finding), tr(e.document_source))
+    return as_html(tr("Errata"), head, [(*map(tr, (e.operator, e.kind, e.document, e.truth)), _verdict(finding), _cited(e.document_source))
                    for finding in listed("findings", findings, Finding) for e in [finding.erratum]], filters=tr("filter rows"))
 
 
@@ -81,7 +81,11 @@ def _paragraph(label: str, text: str) -> str:
 
 
 def _source(text: str) -> str:
-    return _paragraph("", tr("({source})", source=tr(text)))
+    return _paragraph("", tr("({source})", source=_cited(text)))
+
+
+def _cited(text: str) -> str:
+    return tr(text).replace("; ", tr("; "))  # between files, which have one name in all languages
 
 
 def to_json(findings: list[Finding]) -> dict:
