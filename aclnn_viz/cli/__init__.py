@@ -37,7 +37,7 @@ class Help(argparse.HelpFormatter):
 def main(arguments: list[str] | None = None, supervised: Callable = lambda work, alone: work()) -> int:
     """Run one command and return its exit status; `supervised(work, alone)` does its work, in a child unless alone."""
     arguments, words = cpp.parted(sys.argv[1:] if arguments is None else arguments)
-    argparse._ = tr  # which looks up what argparse says of itself
+    argparse._, argparse.ngettext = tr, lambda one, many, n: tr(many)  # which look up what argparse says of itself
     spoken = argparse.ArgumentParser(prog="aclnn-viz", add_help=False, allow_abbrev=False)
     option = spoken.add_argument("--lang", choices=LANGUAGES)
     asked, arguments = spoken.parse_known_args(arguments)  # before any help or error is said
@@ -45,7 +45,8 @@ def main(arguments: list[str] | None = None, supervised: Callable = lambda work,
         os.environ[VARIABLE] = asked.lang  # which the kernels of a JupyterLab inherit
         language(asked.lang)
     option.help = tr("the language of the output, and of the explorers that `lab` opens")
-    parser = argparse.ArgumentParser(prog="aclnn-viz", description=tr("Verify the backward operators of CANN's aclnn."), parents=[spoken], formatter_class=Help,
+    parser = argparse.ArgumentParser(prog="aclnn-viz", parents=[spoken], formatter_class=Help,
+                                     description=tr("Verify the backward operators of CANN's aclnn."),
                                      epilog=tr("Exit status: 0 held, 1 did not hold, 2 could not be carried out or ended "
                                                "without a verdict, 130 interrupted."))
     parser.add_argument("--version", action="version", version=f"aclnn-viz {version('aclnn-viz')}",
@@ -60,7 +61,7 @@ def main(arguments: list[str] | None = None, supervised: Callable = lambda work,
 USAGE = (message("usage: "), message("positional arguments"), message("options"), message("show this help message and exit"),
          message("%(prog)s: error: %(message)s\n"), message("the following arguments are required: %s"),
          message("unrecognized arguments: %s"), message("invalid choice: %(value)r (choose from %(choices)s)"), message("argument %(argument_name)s: %(message)s"),
-         message("expected one argument"), message("invalid %(type)s value: %(value)r"),
+         message("expected one argument"), message("expected %s arguments"), message("invalid %(type)s value: %(value)r"),
          message("one of the arguments %s is required"), message("not allowed with argument %s"))
 
 
