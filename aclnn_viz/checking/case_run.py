@@ -378,6 +378,8 @@ class Candidate:
             return message("your kernel behaves as {fault}", fault=self.name)
         if not self.before:
             return self.after
+        if self.kind == "sum":  # whose line stays, with what it does to the sum below it
+            return message("your kernel behaves as if {place}, read\n    {after}", place=self.where, after=self.after)
         return message("your kernel behaves as if {place}, read\n    {after}\n  instead of\n    {before}",
                        place=self.where, after=self.after, before=self.before)
 

@@ -28,7 +28,7 @@ from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.operators.faults.edits import Edit, edits, rarer
 from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.operators.faults.written_out import written_out
-from aclnn_viz.words.messages import linked, message, tr
+from aclnn_viz.words.messages import kept, linked, message, tr
 
 SMALLEST = 12  # of the failing cases, to look for what is like them where no fault agrees with all
 ODD = 0.02  # the share of 16-bit elements that float32 rounding may put on the other side of a tie
@@ -201,7 +201,11 @@ class Explanation:
         """In one line as what the kernel behaves; `parts` are those of several outputs."""
         if self.parts:
             return linked("{some}; {more}", [part.brief for part in self.parts])
-        return message("as if {line}, read: {after}", line=self.line, after=" ".join(self.after.split())) if self.line else self.text
+        if not self.line:
+            return self.text
+        after = kept(self.after)
+        words = " ".join(after.key.split())
+        return message("as if {line}, read: {after}", line=self.line, after=message(words, **after.values))
 
     @classmethod
     def of_mend(cls, found: Mend) -> "Explanation":

@@ -240,8 +240,11 @@ def test_a_mean_over_too_few_axes_is_explained_beside_a_product_in_the_format_th
         hat, g = x * rstd, dy * gamma
         dx = rstd * (g - hat * np.mean(g * hat, axis=-1, keepdims=True))
         return dx.astype(x.dtype), np.sum(dy * hat, axis=tuple(range(x.ndim - gamma.ndim)))
-    said = str(check("rms_norm", kernel, depth="quick"))
-    assert "over the last of the axes alone" in said and "in 16 bits up to roundings" in said and "dy.size" not in said
+    found = check("rms_norm", kernel, depth="quick")
+    said = str(found)
+    with in_language("zh"):
+        assert re.search("写成：return .*其中.*：只沿各轴中的最后一个轴求$", str(found).splitlines()[1])
+    assert "over the last of the axes alone" in said and "  instead of\n" not in said and "in 16 bits up to roundings" in said and "dy.size" not in said
 
 
 def test_an_edit_that_fails_where_its_line_is_first_executed_is_not_run():
