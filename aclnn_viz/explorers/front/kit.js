@@ -193,6 +193,10 @@ function explorer(build) {
       if (asked) late = setTimeout(() => { lifts.status.textContent = waiting; }, LATE);
       el.removeAttribute("data-moving");
       model.save_changes();
+      if (asked || !shown) return;
+      shown = null;  // the kernel's own picture of this state is still there
+      finish();
+      showWords();
     };
     const came = () => {
       clearTimeout(late);
