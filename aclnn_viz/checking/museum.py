@@ -71,7 +71,8 @@ class Piece:
 
     def __str__(self) -> str:
         text = [line for name, value in self.rows().items() for line in wrapped(value, 110, "  " + _said(name, ""), "    ")]
-        return "\n".join([self.title, *text, "  " + _said(EDIT, "").rstrip(), *(f"    {line}" for line in self.fault.diff.splitlines())])
+        return "\n".join([self.title, *text, "  " + _said(EDIT, "").rstrip(),
+                          *(f"    {line}" for line in self.fault.diff.splitlines())])
 
     @property
     def title(self) -> str:

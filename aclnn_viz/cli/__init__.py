@@ -75,7 +75,8 @@ def _offer(commands, table: dict) -> None:
     for name, (function, options) in table.items():
         short = summary(function)
         about = tr(short)
-        command = commands.add_parser(name, help=about, formatter_class=Help, description=(function.__doc__ or "") if about == short else about)
+        command = commands.add_parser(name, help=about, formatter_class=Help,
+                                      description=(function.__doc__ or "") if about == short else about)
         if isinstance(function, ModuleType):
             _offer(command.add_subparsers(required=True, metavar="COMMAND"), options)
             continue

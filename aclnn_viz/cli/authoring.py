@@ -36,7 +36,8 @@ def operators(options) -> int:
                 continue
             files = row["files"]
             print(f"{name} ({row.get('aclnn_name') or row['announced']})", *(
-                "  " + tr("{name}: {what}", name=how, what=enumerated(found)) for how in (message("own"), message("default"), message("missing"))
+                "  " + tr("{name}: {what}", name=how, what=enumerated(found))
+                for how in (message("own"), message("default"), message("missing"))
                 if (found := [kind for kind, where in files.items() if where == how])), sep="\n")
         print(tr("{n} more have a document of the vendor, which docs/operators.md names; aclnn-viz new --doc FILE.md makes a folder of one:",
                  n=len(others)))

@@ -77,7 +77,8 @@ def _label(name: str, e: Errors) -> str:
 def _lines(runs, moving, labels) -> list[str]:
     lines = [tr("{run}; inputs there: {inputs}", run=labels[name], inputs=e.beside(e.worst) or tr(NO_INPUTS)) for name, e in runs.items()]
     first = next(iter(moving.values()))
-    header = [tr("truth from"), tr("to"), *(tr("{name}: {what}", name=name, what=what) for name in runs for what in (tr("median"), tr("maximum")))]
+    header = [tr("truth from"), tr("to"), *(tr("{name}: {what}", name=name, what=what)
+                                               for name in runs for what in (tr("median"), tr("maximum")))]
     rows = [[number(first.first[k]), number(first.last[k]),
              *(number(v[k]) for w in moving.values() for v in (w.median, w.maximum))] for k in range(first.count.size)]
     return [*lines, *as_text(header, rows)]

@@ -10,7 +10,8 @@ var Scorer = {
 };
 
 // The index holds the words that Chinese text was cut into: what is searched for is cut into the longest of them.
-var splitQuery = (query) => (query.match(/\p{Script=Han}+|(?:(?!\p{Script=Han})[\p{Letter}\p{Number}_])+/gu) ?? []).flatMap((run) => {
+const RUNS = /\p{Script=Han}+|(?:(?!\p{Script=Han})[\p{Letter}\p{Number}_])+/gu;
+var splitQuery = (query) => (query.match(RUNS) ?? []).flatMap((run) => {
   const { terms, titleterms } = Search._index, words = [];
   for (let rest = run; /^\p{Script=Han}/u.test(rest);) {
     let end = rest.length;

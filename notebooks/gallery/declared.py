@@ -1,4 +1,6 @@
-"""The texts that operators declare, for the catalogues: theorems, conventions, errata, contracts, peers, faults and puzzles; and those of commands."""
+"""The texts that operators declare, for the catalogues: theorems, conventions, errata, contracts, peers, faults and puzzles;
+and those of commands.
+"""
 
 import ast
 import dataclasses
@@ -25,7 +27,9 @@ PUZZLES = "PUZZLES", "DETECTIVES", "TILE_PUZZLES", "TILE_DETECTIVES"
 
 @cache
 def declared() -> dict[str, str]:
-    """Return {text: file}: what is claimed, all that conventions and errata say, the rules that no status guards, how peers differ, what commands do."""
+    """Return {text: file}: what is claimed, all that conventions and errata say, the rules that no status guards, how peers differ,
+    what commands do.
+    """
     found = {}
 
     def add(kind: str, name: str, texts: set[str]) -> None:

@@ -86,8 +86,9 @@ def test_another_language_is_refused():
 
 
 @pytest.mark.parametrize("arguments", [["--help"], [], ["chek"], ["check", "rms_norm", "--depth", "all"], ["prove"],
-                                       ["cpp", "--help"], ["prove", "rms_norm", "--fast"], ["tolerance", "rms_norm", "--let-through", "1"],
-                                       ["check", "--help"], ["sweep", "--help"], ["cpp", "check", "--help"], ["new", "--help"]])
+                                       ["cpp", "--help"], ["prove", "rms_norm", "--fast"],
+                                       ["tolerance", "rms_norm", "--let-through", "1"], ["check", "--help"], ["sweep", "--help"],
+                                       ["cpp", "check", "--help"], ["new", "--help"]])
 def test_usage_and_help_of_the_command_line_are_chinese(arguments, monkeypatch, capsys):
     monkeypatch.setenv("ACLNN_VIZ_LANG", "en")  # which --lang overrides
     monkeypatch.setenv("COLUMNS", "80")
@@ -171,7 +172,8 @@ def test_the_words_of_a_picture_say_an_option_as_its_control_does(name, values, 
 HALF = re.compile(r"[\u4e00-\u9fff\uff00-\uffef”][,;:]|[,;:] ?[\u4e00-\u9fff“]")  # a mark of English beside Chinese
 
 
-@pytest.mark.parametrize("name, values", [("hardswish", {}), ("group_norm_swish", {}), ("two_phase", {"mistake": "no init"}), ("tiles", {"time": "A2"})])
+@pytest.mark.parametrize("name, values", [("hardswish", {}), ("group_norm_swish", {}), ("two_phase", {"mistake": "no init"}),
+                                          ("tiles", {"time": "A2"})])
 def test_the_words_of_an_explorer_have_the_marks_of_chinese(name, values):
     av.language("zh")
     subject = subject_of(name)
