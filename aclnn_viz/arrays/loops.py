@@ -51,9 +51,14 @@ def write(array, at, value):
     array[at:at + 1].view(KINDS.get(array.dtype.type, array.dtype))[0] = value
 
 
+def narrow(array) -> bool:
+    """Whether an array has one of the formats of 16 bits."""
+    return array.itemsize == 2
+
+
 def once(array, value):
     """A number in float64 as `write` takes it for an array: rounding it again to 16 bits rounds once."""
-    return value if array.itemsize > 2 else odd(value)
+    return odd(value) if narrow(array) else value
 
 
 @step
@@ -313,6 +318,10 @@ def _register() -> None:
             array[np.uintp(at)] = value
 
         return {types.int16: half_precision, types.uint16: bfloat}.get(array.dtype, as_it_is)
+
+    @overload(narrow)
+    def _narrow(array):
+        return (lambda array: True) if array.dtype in widened else lambda array: False
 
     @overload(once)
     def _once(array, value):

@@ -2,48 +2,46 @@
 
 import numpy as np
 
-from aclnn_viz.arrays.loops import LANES, add_up, computed, cuts, over, read, real, write
+from aclnn_viz.arrays.loops import LANES, add_up, computed, cuts, narrow, over, read, real, write
 from aclnn_viz.arrays.plan import Plan
 
 PLAN = Plan("row by row", accumulate="float64")
-ROWS = 4  # that are added to the sums over the rows at once
 
 
 def rows(part, first, last, gradOut, input, mean, rstd, weight, gradInput, weightSums, biasSums):
-    n = weight.size
-    straight, along, xhats = np.empty(LANES), np.empty(LANES), np.empty((ROWS, n), weight.dtype)
-    whole = n - n % LANES
+    n, apart = weight.size, narrow(gradInput)
+    straight, along, xhats = np.empty(LANES), np.empty(LANES), np.empty(n, weight.dtype)
     for row in range(first, last):
-        grads, xs, centre, scale, xhat = gradOut[row], input[row], mean[row, 0], rstd[row, 0], xhats[(row - first) % ROWS]
-        for i in range(n):  # loops in one format run on twice as many numbers at a time as those with sums in float64
-            xhat[i] = (read(xs, i) - centre) * scale
+        grads, xs, centre, scale = gradOut[row], input[row], mean[row, 0], rstd[row, 0]
         straight[:] = 0.0
         along[:] = 0.0
+        whole = n - n % LANES
         for start in range(0, whole, LANES):
             for lane in range(LANES):
                 i = start + lane
                 grad = read(grads, i) * read(weight, i)
+                xhat = (read(xs, i) - centre) * scale
+                if apart:
+                    xhats[i] = xhat
                 straight[lane] += grad
-                along[lane] += grad * xhat[i]
+                along[lane] += grad * xhat
         for i in range(whole, n):
             grad = read(grads, i) * read(weight, i)
+            xhats[i] = (read(xs, i) - centre) * scale
             straight[i - whole] += grad
-            along[i - whole] += grad * xhat[i]
+            along[i - whole] += grad * xhats[i]
         # The gradient has nothing along 1 and along x-hat: shifting and scaling a row changes no x-hat.
         shift, projection = real(weight, straight.sum() / n), real(weight, along.sum() / n)
         results = gradInput[row if gradInput.shape[0] == input.shape[0] else part]
+        if apart:  # the rounding to 16 bits runs on twice as many numbers at a time where no sums in float64 are beside it
+            for i in range(n):
+                write(results, i, (read(grads, i) * read(weight, i) - (shift + xhats[i] * projection)) * scale)
         for i in range(n):
-            write(results, i, (read(grads, i) * read(weight, i) - (shift + xhat[i] * projection)) * scale)
-        if (row - first) % ROWS == ROWS - 1:  # so many rows at once are written to the sums
-            one, two, three = gradOut[row - 3], gradOut[row - 2], gradOut[row - 1]
-            for i in range(n):
-                a, b, c, d = read(one, i), read(two, i), read(three, i), read(grads, i)
-                weightSums[part, i] = weightSums[part, i] + a * xhats[0, i] + b * xhats[1, i] + c * xhats[2, i] + d * xhats[3, i]
-                biasSums[part, i] = biasSums[part, i] + a + b + c + d
-        elif row >= last - (last - first) % ROWS:
-            for i in range(n):
-                weightSums[part, i] += read(grads, i) * xhat[i]
-                biasSums[part, i] += read(grads, i)
+            grad, xhat = read(grads, i), xhats[i] if apart else (read(xs, i) - centre) * scale
+            if not apart:
+                write(results, i, (grad * read(weight, i) - (shift + xhat * projection)) * scale)
+            weightSums[part, i] += grad * xhat
+            biasSums[part, i] += grad
 
 
 def backward(outputs, gradOut, input, mean, rstd, weightOptional, biasOptional):
