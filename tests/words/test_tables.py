@@ -41,9 +41,14 @@ def known(monkeypatch):
 
 
 def unspoken(text):
-    """The lines of a table that say words in no brackets; names of files and of entries are none."""
-    joined = re.sub(rf"{visible.OPEN}[^{visible.CLOSE}]*{visible.CLOSE}", lambda found: " ".join(found[0].split()), text)
-    return [line for line in joined.splitlines() if visible.unspoken(NAMES.sub("", FILE.sub("", line)))]
+    """The lines of a table that say words in no brackets, each with those that its brackets go on to; names of files and of entries are none."""
+    lines = [""]
+    for line in text.splitlines():
+        if lines[-1].count(visible.OPEN) > lines[-1].count(visible.CLOSE):
+            lines[-1] += f" {line.strip()}"
+        else:
+            lines.append(line)
+    return [line for line in lines if visible.unspoken(NAMES.sub("", FILE.sub("", line)))]
 
 
 def rows():
