@@ -17,7 +17,7 @@ AXES = "tuple(range(-{}.ndim, 0))", "tuple(range(-len({}), 0))"  # of a tensor, 
 
 
 def edits_of_kernels(tree: ast.FunctionDef, names: tuple[str, ...]) -> Iterator[tuple[ast.stmt, Change]]:
-    """What goes wrong in kernels beside what does on a page: stores for sums, blocks, casts, the order of statements."""
+    """Every such edit of a function, beside the statement that it changes; `names` are those that its expressions may use."""
     holder = statements(tree)
     parts = {ast.unparse(node): copy.deepcopy(node) for node in ast.walk(tree) if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)}
     factors = (*(ast.Name(name, ast.Load()) for name in names), *parts.values())

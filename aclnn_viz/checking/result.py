@@ -337,7 +337,7 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
     if not explanation:
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
         others = _but_conventions([one for one in tested.wrong if one.prepared.case.dtype in dtypes]) if tested else []
-        law, stands = (None, False) if unfit else law_of(seen, evidence.right, fresh(), others)  # else it hangs on the form
+        law, stands = (None, False) if unfit else law_of(seen, evidence.right, fresh(), others)  # of a wrong form no law
         late = Budget(min(DEPENDENCE, max(end.left, LATE * runs)) / heavy)
         text = depends(op, failing, None if stands else tested, seed, late)
         if law:

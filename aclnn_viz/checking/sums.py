@@ -116,7 +116,7 @@ class _Site:
         def texts():
             lines = dict.fromkeys(str(change.line) for change in self.changes)
             return (line_of(self.unit, linked("{some} and {more}", lines)), self.before,
-                    linked("{some}\n    {more}", [self.before, message("where {sum}: {change}", sum=self.text, change=words)]))
+                    linked("{some}\n    {more}", [self.before, message("where {sum} is taken otherwise: {change}", sum=self.text, change=words)]))
         return Candidate("sum", texts, test)
 
 

@@ -51,6 +51,11 @@ def unspoken(text):
     return [line for line in lines if visible.unspoken(NAMES.sub("", FILE.sub("", line)))]
 
 
+def test_words_in_no_brackets_are_noticed_beside_brackets_that_go_on():
+    said = "⟦(⟦the forward pass⟦; ⟧ops-nn\n  of the page⟧)⟧"
+    assert unspoken(said) == [] and unspoken(f"{said}\nof the page") == ["of the page"] and unspoken(f"{said} of the page") != []
+
+
 def rows():
     found = conventions.recompute(["hardswish", "grid_sampler_3d"])
     found += [recomputed("hardswish", row) for row in default.conventions(av.operator("hardswish"))]
