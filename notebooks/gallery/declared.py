@@ -53,11 +53,11 @@ def declared() -> dict[str, str]:
     return found
 
 
-def helps(told) -> set[str]:
+def helps(table) -> set[str]:
     """What a table says of its commands and their options, however they are grouped."""
-    if isinstance(told, tuple):
-        return {summary(told[0])} | helps(told[1])
-    return {told["help"]} if "help" in told else set().union(*map(helps, told.values()))
+    if isinstance(table, tuple):
+        return {summary(table[0])} | helps(table[1])
+    return {table["help"]} if "help" in table else set().union(*map(helps, table.values()))
 
 
 @cache
