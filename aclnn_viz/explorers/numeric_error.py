@@ -103,7 +103,7 @@ def used(verdict) -> float:
 def standards(data: Data) -> Panel:
     """Each standard on a line: how much of its limit is used, pass or fail, and what decided."""
     verdicts = data.report.verdicts
-    marks = [Rule("x", 0.0, tr("limit"), GREY), Box(-REACH, -0.6, REACH, len(verdicts) - 0.4, "", GREY)]
+    marks = [Rule("x", 0.0, "", GREY), Box(-REACH, -0.6, REACH, len(verdicts) - 0.4, "", GREY)]
     for row, verdict in enumerate(verdicts.values()):
         share = used(verdict)
         if not np.isnan(share):
@@ -114,7 +114,7 @@ def standards(data: Data) -> Panel:
                       Dots(np.array([at]), np.array([float(row)]), kind, "", 3.5)]
         word = tr(OUTCOMES.get(verdict.outcome, "—"))
         marks += [Note(WORDS, row, word, "left"), Note(WORDS + 3.0, row, _short(tr(verdict.reason)), "left")]
-    ticks = ((-3, "1/1000"), (0, "1"), (3, "1000"))
+    ticks = ((-3, "1/1000"), (0, tr("limit")), (3, "1000"))
     return Panel("standards", tr("What the standards say: the part used of what each allows"), tuple(marks),
                  Axis("", -REACH, END, ticks=ticks),
                  Axis("", len(verdicts) - 0.4, -0.6, ticks=tuple(enumerate(map(tr, verdicts)))), 12, LOW, least=WORDED)
