@@ -153,7 +153,7 @@ def measured(device, name: str, op, options: dict) -> dict:
     return row
 
 
-ROW = re.compile(r"\| (\w+(?: \S+)*) \| [\d.]+ \| ([\d.]+) \|")
+ROW = re.compile(r"\| (\w+(?: [^\s|]+)*) \| [\d.]+ \| ([\d.]+) \|")
 
 
 def committed() -> dict[str, float]:
