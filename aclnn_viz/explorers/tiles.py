@@ -53,8 +53,8 @@ def owners(data: Data, most: int = ROWS) -> Panel:
         if mask.any():
             y, x = np.nonzero(mask)
             marks.append(Dots(x.astype(float), y + 0.3, kind, label, size))  # below the words
-    title = (tr("Which core and tile writes what (core.tile), {n} of {all} rows", n=rows, all=total) if rows < total else
-             tr("Which core and tile writes what (core.tile)"))
+    title = (tr("Which core (its colour) and tile writes what, as core:tile, {n} of {all} rows", n=rows, all=total) if rows < total else
+             tr("Which core (its colour) and tile writes what, as core:tile"))
     return Panel("owners", title, tuple(marks), Axis("", -0.5, columns - 0.5, ticks=()),
                  Axis("", len(core) - 0.5, -0.5, ticks=tuple(ticks)), 8, 180)
 
@@ -73,7 +73,7 @@ def _names(part: Owned, core, tile, cores, columns: int) -> list[list[str]]:
         at = 0
         for (owner, number, many), run in groupby(zip(c, t, n)):
             length = len(list(run))
-            name = "" if owner < 0 else tr("Σ {n} cores", n=many) if many > 1 else f"{owner}.{number}"
+            name = "" if owner < 0 else tr("Σ {n} cores", n=many) if many > 1 else f"{owner}:{number}"
             if length > longest.get(name, (0, 0, 0))[0]:
                 longest[name] = length, row, at + length // 2
             at += length

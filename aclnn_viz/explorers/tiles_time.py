@@ -17,7 +17,7 @@ ORDER = (MTE2, V, MTE3, S)
 NAMES = {MTE2: message("MTE2, in"), V: message("V, vector"), MTE3: message("MTE3, out"), S: message("S, scalar")}
 PAGE = 30  # steps that are drawn at once
 ACROSS, SHORT = 1000, 360  # pixels of the axes of the timeline, and of the Unified Buffer
-THIN = 7  # pixels: blocks of a queue that are narrower are drawn as one
+THIN = 7  # pixels: narrower boxes are left out
 MOST_ROWS = 15  # of buffers that have room
 APART = 1.9  # rows between pipes, in rows of buffers
 TALL = 0.75  # half of a row of a pipe
@@ -104,49 +104,49 @@ def unified_buffer(data: Data, whole: bool = True) -> Panel:
     size = data.work.run.platform.GetCoreMemSize()
     if not whole:
         size = max((life.start + life.length for life in lives(data)), default=size)
-    marks, taken, spans = [], 0, {}
+    marks, taken, slots = [], 0, {}
     for life in lives(data):
         end = life.start + life.length
-        if SHORT * life.length / size >= THIN:
-            marks.append(Box(life.start / 1024, 0.08, end / 1024, 1, "", 4))
-        spans.setdefault(life.name.split()[0], []).extend((life.start, end))
+        slots.setdefault(life.name.split()[0], []).append((life.name, life.start, end))
         kind, filled = state_of(life, data.step)
         if kind is not None:
             marks.append(Box(life.start / 1024, 1.08, (life.start + min(filled, life.length)) / 1024, 1.92, "", kind,
                              filled=True))
         taken = max(taken, end)
-    for name, ends in spans.items():
-        start, end = min(ends), max(ends)
-        if SHORT * (ends[1] - ends[0]) / size < THIN <= SHORT * (end - start) / size:
-            marks.append(Box(start / 1024, 0.08, end / 1024, 1, "", 4))
-        room = (SHORT * (end - start) / size - 4) / 6
-        text = next((text for text in (name, name.removesuffix("Buf").removesuffix("Que")) if len(text) <= room), "")
-        marks += [Note((start + end) / 2048, 0.54, text)] if text else []
+    for name, each in slots.items():
+        short, wide = name.replace("Que", "").replace("Buf", ""), SHORT * (each[0][2] - each[0][1]) / size
+        if 6 * len(short) + 4 > wide:  # the slots of a queue are drawn as one, where its name would lie across their edges
+            each = [(name, each[0][1], max(end for *_, end in each))]
+        for text, start, end in each:
+            room = SHORT * (end - start) / size
+            marks += [Box(start / 1024, 0.08, end / 1024, 1, "", 4)] if room >= THIN else []
+            text = next((text for text in (text, name, short) if 6 * len(text) + 4 <= room), "")
+            marks += [Note((start + end) / 2048, 0.54, text)] if text else []
     if SHORT * (size - taken) / size > 95:
         marks.append(Note((taken + size) / 2048, 0.54, tr("{size} free", size=kib(size - taken))))
-    ticks = tuple((at, f"{at}") for at in range(0, size // 1024 + 1, max(size // 1024 // 6 // 8 * 8, 4)))
+    ticks = tuple((at, f"{at}") for at in range(0, size // 1024 + 1, size // 49152 * 8 or max(size // 4096, 1)))
     title = tr("Unified Buffer of core {core} in step {step}, in KiB", core=data.state.core, step=data.step)
     return Panel("unified_buffer", title, tuple(marks),
                  Axis("", 0, size / 1024, ticks=ticks), Axis("", 2.0, 0.0, ticks=((0.54, tr("buffers")), (1.5, tr("in use")))), 8, 72)
 
 
-def pipes(data: Data, said: dict | None = None) -> Panel:
+def pipes(data: Data, texts: dict | None = None) -> Panel:
     """The pipes of the chosen core step by step, with what waits for what; below them its buffers.
 
-    With `said` texts for instructions, the pointer is told them, only these are filled, and the steps are those that end with theirs.
+    With `texts` of instructions, the pointer shows them, only these are filled, and the steps are those that end with theirs.
     """
     first, last = page(data)
-    if said:
-        last = max(job.step for job in said) + 1
-        first = max(min(job.step for job in said), last - PAGE)
+    if texts:
+        last = max(job.step for job in texts) + 1
+        first = max(min(job.step for job in texts), last - PAGE)
     level = levels(data)
     here = [job for job in data.jobs if first <= job.step < last]
     marks = [mark for job in here for mark in drawn(job, job.step - 0.46, job.step + 0.46, level[job.pipe], ACROSS / (last - first),
-                                                    said is None or job in said)]
-    if said:
-        jobs = [job for job in here if job in said]
+                                                    texts is None or job in texts)]
+    if texts:
+        jobs = [job for job in here if job in texts]
         x, y = np.array([job.step for job in jobs], float), np.array([level[job.pipe] for job in jobs])
-        marks.append(Spots(x - 0.46, y - TALL, x + 0.46, y + TALL, tuple(said[job] for job in jobs)))
+        marks.append(Spots(x - 0.46, y - TALL, x + 0.46, y + TALL, tuple(texts[job] for job in jobs)))
     waits = [job for job in here if job.after and job.after.step >= first and job.after.pipe in level]
     if waits:
         x0, y0, x1, y1 = (np.array(ends, float) for ends in zip(*(_ends(job, level) for job in waits)))
@@ -155,14 +155,14 @@ def pipes(data: Data, said: dict | None = None) -> Panel:
     marks += _buffers(data, first, last, APART * len(level) + 0.4, ticks)
     epochs = {job.epoch: job.step for job in sorted(data.jobs, key=lambda job: -job.step)}
     marks += [Rule("x", step - 0.5, "SyncAll", 3) for epoch, step in epochs.items() if epoch and first <= step < last]
-    marks += [] if said else [Rule("x", data.step, "", HAZARD)]
+    marks += [] if texts else [Rule("x", data.step, "", HAZARD)]
     marks += idle(data, (first + last) / 2)
     bottom, apart = max(y for y, _ in ticks) + 0.6, 5 if last - first > 12 else 2
     title = tr(PAGES if data.work.steps > PAGE else WHOLE, core=data.state.core, first=first,
                last=min(last, data.work.steps) - 1, all=data.work.steps)
-    return Panel("pipes", title, tuple(marks), Axis(tr("step") if said else tr("step (drag to move through time)"), first - 0.5, last - 0.5, ticks=tuple(
+    return Panel("pipes", title, tuple(marks), Axis(tr("step") if texts else tr("step (drag to move through time)"), first - 0.5, last - 0.5, ticks=tuple(
                      (step, str(step)) for step in range(-(-first // apart) * apart, last, apart))),
-                 Axis("", bottom, -1.0, ticks=tuple(ticks)), 20, max(300, int(17 * bottom) + 60) if said else 300, pick=() if said else ("step",), least=ACROSS)
+                 Axis("", bottom, -1.0, ticks=tuple(ticks)), 20, max(300, int(17 * bottom) + 60) if texts else 300, pick=() if texts else ("step",), least=ACROSS)
 
 
 def page(data: Data) -> tuple[int, int]:

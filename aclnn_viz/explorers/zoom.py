@@ -24,8 +24,8 @@ from aclnn_viz.words.messages import Choice, meant, message, tr
 
 LEVELS = {"formula": message("formula"), "tensor": meant("tensor", "tensor of a term"), "tiles": message("tiles"), "pipes": message("pipes")}
 DOWN = {"formula": message("Click a term to see its tensor."), "tensor": message("Click a number to see which tile computes it."),
-        "tiles": message("Click an element to see the instructions of its tile."), "pipes": message(
-            "Filled instructions belong to the tile of the number; the table says what they wrote, which term it is, and how far the program is off, which is not always as far as the formula. Click the path to go back.")}
+        "tiles": message("A frame marks the element in each output. Click one to see the instructions of its tile."), "pipes": message(
+            "Filled instructions belong to the tile of the number. For each of them the table has what it wrote, which term that is, and its error in the program, which may compute in another order than the formula. Click the path to go back.")}
 STEP, CHOSEN, OUTPUT, ALONG, GIVEN = range(5)  # kinds of marks
 MANY = 99  # rows of outputs: all that there are
 WIDEST = 90  # letters across that formulas have at least
@@ -34,7 +34,7 @@ LEGEND = {GIVEN: message("input"), STEP: message("elementwise"), ALONG: message(
 ROWS = 16  # of the table of instructions, at most
 IS = message("{term} {index} is {value}.")
 EXACT = message("No step has rounded it.")
-OFF = message("It is off by {off}, that is {error} ulp: what rounding each step adds, of either sign. The largest part, {share} ulp, comes from rounding {step}.")
+OFF = message("It is off by {off}, that is {error} ulp, the sum of what rounding adds in each step, of either sign. The largest part, {share} ulp, comes from rounding {step}.")
 FORMULA, THE_OUTPUT = message("{formula}"), message("the output")
 HOME = next(name for name in FIRST if len(operator_of(Machine(name)).outputs) > 1)  # sums have more to show
 
@@ -129,8 +129,8 @@ def tensor(data: Data) -> list[Panel]:
         (rows, columns), at = shown.size, np.ix_(*shown.firsts)
         i, j = np.indices((rows, columns)).reshape(2, -1)
         y, x = element(data.xp, shown.rows, data.row), element(data.xp, shown.columns, data.column)
-        told = sentences(z, k)
-        texts = tuple("\n".join(told(lambda table: table[row, column])) for row in shown.firsts[0] for column in shown.firsts[1])
+        lines = sentences(z, k)
+        texts = tuple("\n".join(lines(lambda table: table[row, column])) for row in shown.firsts[0] for column in shown.firsts[1])
         title = message("{term}, shape {shape}: the elements that are looked up") if rows * columns < np.prod(shown.shape) else message(
             "{term}, shape {shape}") if shown.shape == shown.size else message("{term}, shape {shape}, in {rows} rows")
         return Panel("tensor", tr(title, term=shown.term.label, shape=shown.shape, rows=rows), (
@@ -162,12 +162,12 @@ def sentences(z, k: int):
     most, total, off, inexact = np.abs(parts[steps]).argmax(axis=0), parts.sum(axis=0), z.values[k] - z.truth[k], parts.any(axis=0)
     share = np.take_along_axis(parts[steps], most[None], 0)[0]
 
-    def told(at):
+    def lines(at):
         cause = picked(at(most), len(steps), lambda n: tr([*z.causes, THE_OUTPUT][steps[n]]))
         found = {"error": number(at(total)), "share": number(at(share)), "step": cause, "term": shown.term.label,
                  "index": index(z, k, at), "value": number(at(z.values[k])), "off": written(at(off), ".1g")}
         return [tr(IS, **found), choose(at(inexact), tr(EXACT), tr(OFF, **found))]
-    return told
+    return lines
 
 
 def _seen(data: Data, k: int) -> tiles.Data:
@@ -242,7 +242,8 @@ def pipes(data: Data) -> list[Panel]:
         shown = jobs[-ROWS:]
         marks = [Note(x, y, text, align) for y, job in enumerate(shown) for x, align, text in (
             (0.03, "right", str(job.step)), (0.04, "left", pipe_name(job.pipe)), (0.1, "left", job.name), (0.24, "left", numbers.get(job, "")))]
-        title = tr("Step, pipe, instruction, and what it wrote for the element, if anything: the last {n} of {all}, as they were issued", n=len(shown), all=len(jobs))
+        title = tr(message("Step, pipe and instruction in the order of issue, and what it wrote for the element, if anything: the last {n} of {all}") if jobs[ROWS:] else message(
+            "Step, pipe and instruction in the order of issue, and what it wrote for the element, if anything"), n=len(shown), all=len(jobs))
         return Panel("table", title, tuple(marks), Axis("", 0, 1, ticks=()),
                      Axis("", len(shown) - 0.4, -0.6, ticks=()), 20, 15 * len(shown) + 10, least=TABLE)
     return [picked(tile, len(z.tiles), make) for make in (timeline, table)]
@@ -250,8 +251,8 @@ def pipes(data: Data) -> list[Panel]:
 
 def headline(data: Data) -> list[str]:
     """The number of the element and why it is off, and where a click leads."""
-    told = cache(lambda k: sentences(data.zoomed, k)(data.at))
-    return [*(picked(data.term, len(data.zoomed.terms), lambda k, line=line: told(k)[line]) for line in (0, 1)), tr(DOWN[data.state.level])]
+    lines = cache(lambda k: sentences(data.zoomed, k)(data.at))
+    return [*(picked(data.term, len(data.zoomed.terms), lambda k, line=line: lines(k)[line]) for line in (0, 1)), tr(DOWN[data.state.level])]
 
 
 def text(data: Data) -> str:

@@ -12,7 +12,7 @@ from aclnn_viz.explorers.state import StateError
 from aclnn_viz.explorers.tiles import _gapped, _shown, owners, subject
 from aclnn_viz.explorers.tiles_data import FAULTS, PROGRAMS, State, compute, inputs, program_of
 from aclnn_viz.explorers.tiles_run import picture
-from aclnn_viz.explorers.tiles_time import ACROSS, HOLDS, READS, WRITES, _lives, lives, state_of
+from aclnn_viz.explorers.tiles_time import ACROSS, HOLDS, READS, SHORT, WRITES, _lives, lives, state_of, unified_buffer
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Line, Note
 from aclnn_viz.tiles.tensors import Block
 from aclnn_viz.words.messages import in_language, message
@@ -302,6 +302,15 @@ def test_boxes_of_the_unified_buffer_end_where_the_machine_says():
     ends = [mark.x1 for mark in panel(data, "unified_buffer").marks if isinstance(mark, Box)]
     assert max(ends) * 1024 == pytest.approx(data.work.run.ub_bytes)
     assert re.search(r"gradQue 1: \d+ bytes from 0 on", show(data).text)
+
+
+@pytest.mark.parametrize("program", ["rms_norm", "cross_entropy_loss", "group_norm_swish"])
+def test_no_edge_of_a_buffer_crosses_a_name_and_the_axis_has_more_than_one_number(program):
+    drawn = unified_buffer(compute(State(program=program, rows=4, columns=16, cores=2)), whole=False)
+    edges = [edge for mark in drawn.marks if isinstance(mark, Box) and mark.y1 <= 1 for edge in (mark.x0, mark.x1)]
+    names = [mark for mark in drawn.marks if isinstance(mark, Note)]
+    apart = [abs(edge - name.x) * SHORT / drawn.x.high - 3 * len(name.text) for name in names for edge in edges]
+    assert min(apart) > 0 and len(names) > 2 and len(drawn.x.ticks) > 1
 
 
 def test_going_back_and_forth_between_programs_runs_each_once(monkeypatch):
