@@ -14,7 +14,7 @@ from aclnn_viz.errors import need, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.operator import Operator
 from aclnn_viz.proving import kinks, theorems
-from aclnn_viz.proving.counterexample import Counterexample, search
+from aclnn_viz.proving.counterexample import Counterexample, search, tried
 from aclnn_viz.proving.subjects import Subject, Traced, of_functions, of_operator
 from aclnn_viz.words.messages import message, tr
 from derivations.prover.expressions import NotUnderstood
@@ -124,8 +124,12 @@ def prove(what, *, shapes=None, labels=None, page=None) -> Result:
 
 
 def proved(name, subjects) -> Result:
-    """What is proved of some of the combinations of options."""
-    return Result(name, tuple(theorem for subject in subjects for theorem in _theorems(subject)), tuple(subjects))
+    """What is proved of some of the combinations of options, and holds in numbers, too."""
+    found = [theorem for subject in subjects for theorem in _theorems(subject)]
+    if all(theorem.holds for theorem in found) and (wrong := tried(subjects)):
+        by = subjects[0].gradient_of.get(wrong.output, "forward")
+        found.append(Theorem(wrong.output, by, wrong.options, False, "numbers show that it is not the derivative"))
+    return Result(name, tuple(found), tuple(subjects))
 
 
 def _theorems(subject):

@@ -1,12 +1,14 @@
 """Pages are proved under all options, mutants are not, and what is wrong gets numbers that show it."""
 
+import numpy as np
 import pytest
 
 import aclnn_viz as av
 from aclnn_viz.operators.faults.fault import changed
-from aclnn_viz.proving.counterexample import search
+from aclnn_viz.proving.counterexample import search, tried
 from aclnn_viz.proving.proofs import _theorems
 from aclnn_viz.proving.subjects import of_operator
+from together import in_one
 
 SMALL = ("hardswish", "rms_norm", "layer_norm", "group_norm_swish")
 WRONG = {  # text of a page, and what a wrong one says
@@ -95,6 +97,28 @@ def test_a_value_where_numbers_are_equal_is_one_of_those_beside_or_between_them(
 def test_a_value_that_is_not_known_or_a_convention_is_said_to_be_open(y, dx, part):
     result = av.prove((eval(f"lambda xp, x: {{'y': {y}}}"), eval(f"lambda xp, dy, x: {{'dx': {dx}}}")), shapes={"x": ("n",)})
     assert result.holds and any(text.endswith("is not 0") and part in text for text in result.assumptions), result
+
+
+@in_one
+@pytest.mark.parametrize("dx", [
+    "2.0 * xp.exp(xp.log(x)) * dy", "2.0 * xp.sqrt(x) * xp.sqrt(x) * dy",  # where x < 0
+    "2.0 * x ** 1.5 / x ** 0.5 * dy", "2.0 * xp.guard(x, 1e-30) * dy",
+    "xp.moveaxis(2.0 * x * dy, 5, 5)", "2.0 * x * dy + 0.0 * xp.sum(dy, axis=(0, 0), keepdims=True)",  # what NumPy refuses
+    "dy if isinstance(x, np.ndarray) else 2.0 * x * dy", "2.0 * x * dy if hasattr(x, 'lengths') else dy"])
+def test_what_does_not_hold_in_numbers_is_not_proved(dx):
+    result = av.prove((lambda xp, x: {"y": x * x}, eval(f"lambda xp, dy, x: {{'dx': {dx}}}", globals())), shapes={"x": ("n",)})
+    assert not result.holds and result.counterexample and result.reason == "numbers show that it is not the derivative", result
+
+
+def test_a_label_that_is_called_as_an_index_is_another_number():
+    forward = lambda xp, x, i0: {"y": xp.where(xp.arange(x.shape[0]) == i0, x, 0.0 * x)}
+    result = av.prove((forward, lambda xp, dy, x, i0: {"dx": dy}), shapes={"x": ("n",), "i0": ()}, labels={"i0": "n"})
+    assert not result.holds
+
+
+@pytest.mark.parametrize("name", ["embedding", "avg_pool", "upsample_nearest_2d", "reflection_pad_2d"])
+def test_attributes_fit_the_sizes_of_a_draw(name):
+    assert tried(of_operator(av.operator(name))) is None  # where they did not, NumPy refused what is right
 
 
 def soft(xp, x, s):
