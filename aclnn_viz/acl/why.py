@@ -19,8 +19,9 @@ from aclnn_viz.tables import wrapped
 from aclnn_viz.words.messages import language_here, ntr, tr
 
 LONGEST = 1_000_000  # characters of a log
-# A number of six digits is a code beside such a word, or alone: a log holds process ids and sizes of six digits, too.
-NAMED = re.compile(r"(?:error ?code|errno|ret(?:code)?|status|failed|error|return(?:ed|s)?)\b[^\d\n]{0,24}?(\d{6})\b", re.IGNORECASE)
+# A number of six digits is a code right behind such a word, or alone: a log holds process ids, sizes and steps of six digits, too.
+NAMED = re.compile(r"(?:code|errno|ret|错误码|返回[码值]|(?:status|error|failed|return(?:s|ed)?|result)(?!\W{0,8}\d{6} ?(?-i:[a-z])))"
+                   r"\W{0,8}(?:(?:is|was|with|of|value)\b\W{0,8})?(?<!-)(\d{6})(?![\w%/]|[.-]\d)", re.IGNORECASE | re.ASCII)
 CODES = {value: name for name, value in vars(codes).items() if re.match(r"ACL(NN)?_ERR", name)}
 TYPES = {"float16": codes.ACL_FLOAT16, "half": codes.ACL_FLOAT16, "bfloat16": codes.ACL_BF16, "bf16": codes.ACL_BF16, "float32": codes.ACL_FLOAT,
          "float": codes.ACL_FLOAT, "float64": codes.ACL_DOUBLE, "double": codes.ACL_DOUBLE, "int32": codes.ACL_INT32, "int64": codes.ACL_INT64}
@@ -93,6 +94,7 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
         text, str, "a code is a number, a log is text", 'pass such as 561103 or open("log").read()')
     if not text.strip() or len(text) > LONGEST:
         raise ValueError(problem("a log is a text", f"one of {len(text)} characters", f"pass 1 to {LONGEST} of them"))
+    text = re.sub(r"\x1b\[[\d;]*m", "", text)  # colours
     lines = [line for line in text.replace("\\n", "\n").splitlines() if line.strip()]
     alone = re.fullmatch(r"\s*(\d{6})(?:\s+aclnn\w+)?\s*", text)
     known = {entry["name"]: entry for entry in _known()}
@@ -121,7 +123,7 @@ def _unexplained(number: str) -> dict | None:
 def _operator(text: str) -> tuple:
     """The operator of the kit that a log names first, and its name; where none is of the kit, None and the first name."""
     known = {op.aclnn_name: op for op in operators()}
-    names = re.findall(r"\b(aclnn[A-Z]\w+?)(?:GetWorkspaceSize)?\b", text)
+    names = re.findall(r"\b(aclnn[A-Z]\w+?)(?:GetWorkspaceSize)?\b", text, re.ASCII)
     name = next((name for name in names if name in known), names[0] if names else "")
     return known.get(name), name
 
