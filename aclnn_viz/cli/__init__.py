@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None, supervised: Callable = lambda work,
         os.environ[VARIABLE] = asked.lang  # which the kernels of a JupyterLab inherit
         language(asked.lang)
     option.help = tr("the language of the output, and of the explorers that `lab` opens")
-    parser = argparse.ArgumentParser(prog="aclnn-viz", parents=[spoken], formatter_class=Help,
+    parser = argparse.ArgumentParser(prog="aclnn-viz", parents=[spoken], formatter_class=Help, allow_abbrev=False,
                                      description=tr("Verify the backward operators of CANN's aclnn."),
                                      epilog=tr("Exit status: 0 held, 1 did not hold, 2 could not be carried out or ended "
                                                "without a verdict, 130 interrupted."))
@@ -62,7 +62,8 @@ USAGE = (message("usage: "), message("positional arguments"), message("options")
          message("%(prog)s: error: %(message)s\n"), message("the following arguments are required: %s"),
          message("unrecognized arguments: %s"), message("invalid choice: %(value)r (choose from %(choices)s)"), message("argument %(argument_name)s: %(message)s"),
          message("expected one argument"), message("expected %s arguments"), message("invalid %(type)s value: %(value)r"),
-         message("one of the arguments %s is required"), message("not allowed with argument %s"))
+         message("one of the arguments %s is required"), message("not allowed with argument %s"),
+         message("ambiguous option: %(option)s could match %(matches)s"), message("ignored explicit argument %r"))
 
 
 def summary(function) -> str:
