@@ -92,7 +92,7 @@ class Emulator:
                 name, line = signal_named(int(rest[0])), self.at(int(rest[1], 16) + 1, "{line}")
                 self.crashed = (message("a program ends by itself: got {signal} at {line}; mend that line", signal=name, line=line) if line else
                                 message("a program ends by itself: got {signal}; find where with --gdb", signal=name))
-            else:
+            elif passed:  # else it is no message of ours
                 threads.append(threading.Thread(target=self._lines, args=(socket.socket(fileno=passed[0]),), daemon=True))
                 threads[-1].start()
         for thread in threads:

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import socket
 import subprocess
 import tempfile
 from pathlib import Path
@@ -155,6 +156,15 @@ def test_a_call_that_is_wrong_a_thousand_times_is_looked_up_once(tmp_path, monke
     stream = "    aclrtDestroyStream(stream);\n"
     left, _ = ran(edited(tmp_path, stream, "    for (int k = 0; k < 1000; ++k) aclrtMalloc(device, 64, ACL_MEM_MALLOC_HUGE_FIRST);\n" + stream))
     assert len(left.emulator.misuse) == 1000 and left.emulator.misuse[0].startswith("program.cpp:") and looked.count("addr2line") < 5
+
+
+def test_what_a_program_writes_into_the_emulators_socket_ends_nothing():
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours:
+        with theirs:
+            theirs.send(b"\xff" * 100), theirs.send(b"junk junk")
+        (emulator := Emulator()).serve(ours)
+    assert emulator.crashed is None and emulator.sentences() == []
 
 
 @pytest.mark.parametrize("defines, edits", [([], {}), (["ASCENDC_CPU_DEBUG=1"], {}), ([], {
