@@ -103,11 +103,11 @@ class Emulator:
         with line, line.makefile("rb") as calls:
             while len(head := calls.read(8)) == 8:
                 text = Text(calls.read(*struct.unpack("<q", head)))
-                name, place = text.string(), text.number()
                 seen = len(self.acl.misuse)
                 try:
+                    name, place = text.string(), text.number()
                     answer = struct.pack("<q", 1) + self.answer(name, text, calls, place)
-                except EOFError:
+                except (EOFError, struct.error):  # a message that breaks off, or none of ours
                     return
                 except (Fault, TypeError, ValueError) as error:
                     self.faults.append(f"{self.at(place)}{error}")

@@ -167,6 +167,14 @@ def test_what_a_program_writes_into_the_emulators_socket_ends_nothing():
     assert emulator.crashed is None and emulator.sentences() == []
 
 
+def test_a_message_that_breaks_off_ends_its_line_in_silence():
+    for size in range(9):  # as of a program that is killed while it writes
+        ours, theirs = socket.socketpair()
+        with theirs:
+            theirs.sendall(b"\x18" + bytes(7 + size))
+        Emulator()._lines(ours)
+
+
 @pytest.mark.parametrize("defines, edits", [([], {}), (["ASCENDC_CPU_DEBUG=1"], {}), ([], {
     "extern void add_custom_do(uint32_t blockDim, void *stream, uint8_t *x, uint8_t *y, uint8_t *z);": '#include "aclrtlaunch_add_custom.h"',
     "add_custom_do(blockDim": "ACLRT_LAUNCH_KERNEL(add_custom)(blockDim"})])
