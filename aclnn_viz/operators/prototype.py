@@ -30,7 +30,7 @@ def parse(text: str) -> tuple[Prototype, ...]:
     >>> [(p.name, p.role) for p in parse("aclError aclrtMalloc(void **address, size_t size);")[0].parameters]
     [('address', 'out'), ('size', 'in')]
     """
-    found = re.findall(r"([\w ]+?[\s*]+)(\w+)\(([^)]*)\)\s*(?:;|\Z)", text)
+    found = re.findall(r"([\w ]+?[\s*]+)(\w+)\s*\(([^)]*)\)\s*(?:;|\Z)", text)
     return tuple(Prototype(name, result.strip(), tuple(_parameter(one) for one in parameters.split(",")
                                                        if one.strip() not in ("", "void")))
                  for result, name, parameters in found)

@@ -22,7 +22,8 @@ def test_a_document_is_read():
 
 
 @pytest.mark.parametrize("text,message", [
-    ("", "declares aclnn...GetWorkspaceSize: got an empty file; pass"),
+    ("", "declares one function aclnn...GetWorkspaceSize: got an empty file; pass"),
+    (DOCUMENT + DOCUMENT.replace("Gate", "Door"), "one function aclnn...GetWorkspaceSize: got aclnnGateBackward, aclnnDoorBackward; pass"),
     (re.sub("<td>.*?</td>", "", DOCUMENT), "the document of aclnnGateBackward has a table of its parameters: got none; pass --prototype")])
 def test_what_is_no_document_is_refused(text, message):
     with pytest.raises(ValueError, match=message):
@@ -34,6 +35,10 @@ def folder(tmp_path):
     (tmp_path / "gate.md").write_text(DOCUMENT, encoding="utf-8")
     assert cli.main(["new", "--doc", str(tmp_path / "gate.md"), "--to", str(tmp_path)]) == 0
     return tmp_path / "gate"
+
+
+def test_a_prototype_is_read_with_white_space_before_its_parameters(tmp_path):
+    assert new_operator("", DOCUMENT.replace("GetWorkspaceSize(\n", "GetWorkspaceSize\n(\n"), tmp_path).name == "gate"
 
 
 def test_its_folder_has_gaps_in_the_page_alone(folder):
