@@ -23,13 +23,12 @@ NOTHING = message("{output}: no error to show")
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """Flat arrays over the elements of one output.
+    """Flat arrays over the elements of one output, `actual` in its format.
 
     `ulps` is |actual - truth| in spacings of the format at the truth (a correctly rounded number has at most 0.5),
-    infinite where only one of the two is finite or both are not and differ. `steps` counts the numbers of the format
-    from the rounded truth to the output, with sign, infinite for nan against a number. `place` is the ordinal of the
-    rounded truth. `bound` and `expected` (at most the bound) are the envelopes in ulps and `verdict` is one of VERDICTS
-    by position; they are None without an envelope.
+    infinite where only one of the two is finite or both are not and differ. `place` is the ordinal of the rounded truth.
+    `bound` and `expected` (at most the bound) are the envelopes in ulps and `verdict` is one of VERDICTS by position; they
+    are None without an envelope.
     """
 
     provenance: Provenance
@@ -38,7 +37,6 @@ class Errors:
     actual: np.ndarray
     truth: np.ndarray
     ulps: np.ndarray
-    steps: np.ndarray
     place: np.ndarray
     bound: np.ndarray | None = None
     expected: np.ndarray | None = None
@@ -60,6 +58,12 @@ class Errors:
         """Where the truth is not nan, so that it has a place among the numbers of the format."""
         return self.place != np.iinfo(np.int64).min
 
+    @cached_property
+    def steps(self) -> np.ndarray:
+        """How many numbers of the format lie between the rounded truth and the output, with sign; infinite for nan against a number."""
+        apart = ordinals(self.actual).astype(np.float64) - self.place
+        return np.where(np.isnan(self.actual) == self.placed, np.inf, apart)
+
     @property
     def order(self) -> np.ndarray:
         """The flat positions of the finite elements in the order of the truth."""
@@ -79,8 +83,7 @@ class Errors:
         if high - low < 1 << 16:  # as of the formats of 16 bits, which are counted instead of compared
             near = (place - low).astype(np.uint16)
             order = np.argsort(near, kind="stable")
-            places = near.take(order).astype(np.int64)  # 16 bits of each, which the third cache holds
-            places += low
+            places = np.repeat(np.arange(low, high + 1), np.bincount(near, minlength=high - low + 1))
         elif high - low < 1 << 32 and place.size <= 1 << 32:
             # A place and a position in one word: words are sorted several times as fast as positions by places.
             words = (place - low).view(np.uint64)
@@ -172,12 +175,11 @@ def errors(actual, truth, provenance: Provenance | str, *, envelope: Envelope | 
     pairing = pair(actual, truth)
     fmt, size = pairing.fmt, pairing.size
     right = pairing.truth.astype(np.float64, copy=False)
-    wide, ulps, steps = (np.empty(size) for _ in range(3))
-    place = np.empty(size, np.int64)
+    ulps, place = np.empty(size), np.empty(size, np.int64)
 
     def fill(at):
         low = None if pairing.low is None else pairing.low[at]
-        wide[at], ulps[at], steps[at], place[at] = _stretch(pairing.actual[at], right[at], low, fmt)
+        ulps[at], place[at] = _stretch(pairing.actual[at], right[at], low, fmt)
 
     in_stretches(fill, size)
     parts = {}
@@ -190,20 +192,17 @@ def errors(actual, truth, provenance: Provenance | str, *, envelope: Envelope | 
             parts["bound"][at], parts["expected"][at] = bound[at] / spacing, np.fmin(expected[at], bound[at]) / spacing
 
         in_stretches(widths, size)
-    return Errors(provenance, fmt, pairing.shape, wide, right, ulps, steps, place, **parts, inputs=dict(inputs or {}))
+    return Errors(provenance, fmt, pairing.shape, pairing.actual.copy(), right, ulps, place, **parts, inputs=dict(inputs or {}))
 
 
 def _stretch(actual, truth, low, fmt: FloatFormat) -> tuple[np.ndarray, ...]:
-    """The output as float64, ulps, steps and places of a stretch that the cache holds."""
+    """Ulps and places of a stretch that the cache holds."""
     with np.errstate(all="ignore"):  # infinities and nans are shown, not warned of
         rounded, wide = rounded_sum(truth, low, fmt), actual.astype(np.float64)
         distance = np.abs(wide - truth if low is None else (wide - truth) - low)
         equal = same(wide, rounded.astype(np.float64))
         special = ~(np.isfinite(wide) & np.isfinite(rounded))
-        ulps = np.where(special, np.where(equal, 0.0, np.inf), distance / ulp(truth, fmt))
-        place = ordinals(rounded)
-        steps = ordinals(actual).astype(np.float64) - place.astype(np.float64)
-        return wide, ulps, np.where(np.isnan(wide) != np.isnan(truth), np.inf, steps), place
+        return np.where(special, np.where(equal, 0.0, np.inf), distance / ulp(truth, fmt)), ordinals(rounded)
 
 
 def framed(title: str, runs: dict[str, Errors], statistic: str, panels=(), lines=(), headline=()) -> Picture:
