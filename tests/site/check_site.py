@@ -182,6 +182,15 @@ def test_no_page_is_wider_than_the_window(place, width, page):
     assert opened(page, place).evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_a_figure_is_scrolled_only_where_its_words_would_get_too_small(page):
+    opened(page, "notebooks/07_numeric_error.html").evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
+    figures = "[...document.querySelectorAll('.cell_output img')].map((each) => [each.width / each.naturalWidth, each.width / each.parentElement.clientWidth])"
+    page.wait_for_function(f"{figures}.every(([drawn]) => drawn > 0.5)")
+    assert all(part <= 1 for _, part in page.evaluate(figures))
+    page.set_viewport_size({"width": 390, "height": 900})
+    assert all(drawn > 0.84 and part > 1 for drawn, part in page.evaluate(figures))
+
+
 def test_every_formula_is_drawn_by_the_browser():
     texts = [formula for place in PAGES if "notebooks" in place for formula in tags(SITE / place).formulas]
     assert len(texts) > 100 and not [text for text in texts if "\\" in text or "$$" in text]

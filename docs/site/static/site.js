@@ -1,9 +1,10 @@
-// Frames of explorers are as high as what they show, and as light or dark as the page; long tables get a field that filters their rows.
+// Frames of explorers are as high as what they show, and as light or dark as the page; long tables get a field that filters their rows;
+// figures get their width as a number of the style.
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const isDark = () => ({ dark: true, light: false })[document.body.dataset.theme] ?? dark.matches;
 
-function tellTheme() {
+function sendTheme() {
   for (const frame of document.querySelectorAll("iframe.explorer")) frame.contentWindow.postMessage({ dark: isDark() }, "*");
 }
 
@@ -11,9 +12,9 @@ addEventListener("message", ({ source, data }) => {
   const frame = [...document.querySelectorAll("iframe.explorer")].find(({ contentWindow }) => contentWindow === source);
   if (!frame || !(data.height > 0)) return;
   frame.style.height = `${data.height}px`;
-  tellTheme();
+  sendTheme();
 });
-dark.addEventListener("change", tellTheme);
+dark.addEventListener("change", sendTheme);
 
 // Sphinx 9.0 names this for searches in Chinese, whose Latin words it stems in English, and does not define it.
 globalThis.ChineseStemmer = class {
@@ -32,7 +33,10 @@ function nameParts() {
 
 addEventListener("DOMContentLoaded", () => {
   nameParts();
-  new MutationObserver(tellTheme).observe(document.body, { attributeFilter: ["data-theme"] });
+  for (const image of document.querySelectorAll(".cell_output img")) {
+    image.decode().then(() => image.style.setProperty("--wide", `${image.naturalWidth}px`));
+  }
+  new MutationObserver(sendTheme).observe(document.body, { attributeFilter: ["data-theme"] });
   for (const table of document.querySelectorAll("article table")) {
     const rows = [...table.querySelectorAll("tr")].filter((row) => row.querySelector("td"));
     if (rows.length < 20 || table.parentElement.querySelector(".filter")) continue;
