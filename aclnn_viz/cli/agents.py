@@ -84,7 +84,8 @@ def _run(words: list[str], given: str, seconds: float, source, started: list) ->
     try:
         found = json.loads(said)
     except ValueError:
-        raise ToolError(errors[-LINES:] or problem("a command answers in JSON", f"status {process.returncode}", "look at its arguments")) from None
+        errors = errors if len(errors) <= LINES else f"{errors[:LINES // 2]}...{errors[-LINES // 2:]}"
+        raise ToolError(errors or problem("a command answers in JSON", f"status {process.returncode}", "look at its arguments")) from None
     return {"status": process.returncode, **(found if isinstance(found, dict) else {"found": found})}
 
 
