@@ -24,7 +24,7 @@ HEAD = """# Mutants of the pages
 
 Every mutant is one mechanical edit of an operator's page ({kinds}), run as a kernel in float32 (coordinates
 too) or in float64, through the suite of `check`, and then through its search. They come from the generator
-(`aclnn_viz/operators/faults/edits.py`) whose edits the search tries, so the table does not show that the search has heard of an
+(`aclnn_viz/operators/faults/edits.py`) whose edits the search tries, so the table does not show that the search knows an
 edit, but that it finds it among all others from numbers alone, and takes none for another. Wrong kernels that are no
 edits of a page are in `tests/checking/engineers`.
 

@@ -2,7 +2,7 @@
 
 A decision (comparison, floor, rounding, remainder) that the bound cannot make leaves the element *undecided*. Each call
 that cannot decide some elements gets a bit of its own, even and odd bits in turn. Exact numbers that depend on decisions
-(indices, conditions) keep their values in three other worlds: where the even decisions fall the other way, where the odd
+(indices, conditions) keep their values in three other branches: where the even decisions fall the other way, where the odd
 ones do, and where both do. So it is known where a gradient may have landed instead, in either direction. `decisions` are
 masks of bits, None for none.
 
@@ -45,12 +45,12 @@ from aclnn_viz.arrays.planned import PlannedArray, PlannedArrays, common, depth,
 from aclnn_viz.arrays.sums import columns, sum_axes
 from aclnn_viz.dtypes import float_format, round_to
 
-UNKNOWN = np.int64(-1)  # all bits: nothing is known of the other worlds
+UNKNOWN = np.int64(-1)  # all bits: nothing is known of the other branches
 _EVEN, _ODD = np.int64(0x1555555555555555), np.int64(0x2AAAAAAAAAAAAAAA)
 
 
 def elsewhere(function, ndim: int, *arrays):
-    """Apply a function of arrays of `ndim` axes in the other worlds, whose axis comes first; None where no array has any."""
+    """Apply a function of arrays of `ndim` axes in the other branches, whose axis comes first; None where no array has any."""
     if all(x.others is None for x in arrays):
         return None
     return function(*(x.data if x.others is None else x.others.reshape((3,) + (1,) * (ndim - x.ndim) + x.shape)
@@ -69,13 +69,13 @@ def either(*decisions):
 
 
 def unknown(decisions) -> np.ndarray:
-    """Where an element depends on two even or on two odd decisions, which the three other worlds cannot tell apart."""
+    """Where an element depends on two even or on two odd decisions, which the three other branches cannot tell apart."""
     even, odd = decisions & _EVEN, decisions & _ODD
     return ((even & (even - 1)) | (odd & (odd - 1))) != 0
 
 
-def worlds(decision, here, there, open_):
-    """The decisions and the other worlds of one call that would return `there` where it is open and falls otherwise.
+def branches(decision, here, there, open_):
+    """The decisions and the other branches of one call that would return `there` where it is open and falls otherwise.
 
     `decision()` gives the bit of the call, if it needs one.
     """
@@ -98,7 +98,7 @@ class BoundedArray(ArrayOfParts):
     `error` (float64) is at least |value - exact|; None says that every element is exact.
     `variance` (float64) is the expected square of value - exact; None beside an error that is None.
     `decisions` (int64) has a bit for each open decision that an element hangs on; None says that there are none.
-    `others` holds exact numbers as they would be had open decisions fallen the other way, in three worlds along a
+    `others` holds exact numbers as they would be had open decisions fallen the other way, in three branches along a
     first axis of length 3; None says that they are as `value` is. `aclnn_viz.arrays.bounded` explains the two.
     `least` bounds the exact value from below where an exponential overflowed; None says that nothing is known.
     """
@@ -166,7 +166,7 @@ def lift(xp, x, dtype) -> BoundedArray:
 def trimmed(xp, value, error=None, variance=None, decisions=None, others=None):
     """Make a bounded array of these parts, without the decisions that would change nothing.
 
-    A decision on which an exact number hangs changes nothing if the number is the same in every world. Integers and
+    A decision on which an exact number hangs changes nothing if the number is the same in every branch. Integers and
     booleans that hang on no decision need no bound: they are returned as a NumPy array.
     """
     if decisions is not None:
@@ -321,12 +321,12 @@ def between(xp, value, low, high, many, earlier):
     """The result of a floor or of a rounding whose operand is only known to lie in an interval.
 
     `low` and `high` are what the ends of the interval give. Where they agree, the result is decided and exact. Where
-    they differ, the result hangs on a new decision: in the worlds in which it falls the other way the number is `high`
+    they differ, the result hangs on a new decision: in the branches in which it falls the other way the number is `high`
     instead of `low`, or `low` instead of `high`. Where `many`, there may be further numbers between the two, and
-    nothing is known of the other worlds. `earlier` are the decisions that the operand itself hangs on.
+    nothing is known of the other branches. `earlier` are the decisions that the operand itself hangs on.
     """
     there = np.where(low == value.wide, high, low).astype(value.dtype)
-    mask, others = worlds(xp.decision, value.data, there, low != high)
+    mask, others = branches(xp.decision, value.data, there, low != high)
     if mask is not None:
         mask = np.where(many, UNKNOWN, mask)
     return trimmed(xp, value, None, None, *_behind(earlier, mask, others))
@@ -336,7 +336,7 @@ def _behind(earlier, mask, others):
     """Join the decisions of this call (`mask`, with its `others`) to the `earlier` ones of its inexact operand.
 
     Had an earlier decision fallen the other way, the operand would be another number, nobody knows which: so nothing
-    is known of the result in the other worlds wherever the operand hangs on a decision.
+    is known of the result in the other branches wherever the operand hangs on a decision.
     """
     if earlier is None:
         return mask, others
@@ -358,7 +358,7 @@ def _remainder(xp, value, decisions, a, b):
 def _compare(xp, value, decisions, a, b):
     error = plus(a.error, b.error)
     open_ = (np.abs(a.wide - b.wide) <= error * SLACK) & (error > 0.0)
-    return trimmed(xp, value, None, None, *_behind(decisions, *worlds(xp.decision, value, ~value, open_)))
+    return trimmed(xp, value, None, None, *_behind(decisions, *branches(xp.decision, value, ~value, open_)))
 
 
 _RULES = {ufunc: _elementary(ufunc) for ufunc in ULPS} | {
@@ -407,8 +407,8 @@ class BoundedArrays(PlannedArrays):
         decisions = moved_part(f, "decisions", arrays, np.int64(0))
         others = None
         if any(x.others is not None for x in arrays):
-            others = np.stack([f(*(x.data if x.others is None else x.others[world] for x in arrays))
-                               for world in range(3)])
+            others = np.stack([f(*(x.data if x.others is None else x.others[branch] for x in arrays))
+                               for branch in range(3)])
         return trimmed(self, value, moved_part(f, "error", arrays), moved_part(f, "variance", arrays), decisions, others)
 
     def given(self, array):

@@ -11,7 +11,7 @@ from aclnn_viz.checking.judge import once_per_case
 from aclnn_viz.words.messages import Message, linked, meant, message
 
 FEW = 3  # choices that a description lists
-TELLING = (0, 1)  # lengths that are cases of their own
+SHORTEST = (0, 1)  # lengths that are cases of their own
 SELDOM = 20  # ways in which as many of the fresh cases could be wrong: a law that holds of fewer may do so by chance
 REMAINDERS = (64, 32, 16, 8, 4, 2)
 STRIDED = message("strided tensors")
@@ -112,14 +112,14 @@ def _by_length(some, others) -> Condition | None:
     def tests() -> Iterator[tuple[str, str, Callable[[int], bool | None]]]:
         for name in names:  # a length that is just another number is nothing to act on
             value, other = here[0][name], there[0][name]
-            if value in TELLING or name.endswith(".ndim"):
+            if value in SHORTEST or name.endswith(".ndim"):
                 yield name, f"{name} = {value}", lambda n: n == value
-            if other in TELLING or name.endswith(".ndim"):
+            if other in SHORTEST or name.endswith(".ndim"):
                 yield name, message("{name} other than {value}", name=name, value=other), lambda n: n != other
         for name in names:
             for base in REMAINDERS:
                 rest = here[0][name] % base
-                if rest in (*TELLING, base - 1):
+                if rest in (*SHORTEST, base - 1):
                     yield name, f"{name} % {base} = {rest}", lambda n: n % base == rest
                 yield name, message("{name} % {base} not 0", name=name, base=base), lambda n: n % base != 0
         for name in names:

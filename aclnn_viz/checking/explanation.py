@@ -42,7 +42,7 @@ NO_FAULT = message("none of the known faults")
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The likeliest mistake. `name` is that of a fault, or None; `confident` says whether nothing speaks against it."""
+    """The likeliest mistake. `name` is that of a fault, or None; `confident` says whether no case contradicts it."""
 
     name: str | None
     confident: bool
@@ -101,7 +101,7 @@ def _unknown(failing) -> Diagnosis:
 
 def law_of(seen: Sequence[CaseRun], right: Sequence[Traits], fresh: Sequence[CaseRun],
            others: Sequence[CaseRun] = ()) -> tuple[Condition | None, bool]:
-    """What tells wrong cases apart, unless fresh or other ones speak against it, and whether fresh ones bear it out."""
+    """What wrong cases have in common, unless fresh or other ones contradict it, and whether fresh ones confirm it."""
     full = [one.traits for one in seen if not one.misses and one.size]  # where there are no elements nothing can be wrong
     law = separating([one.traits for one in seen if one.misses], [*full, *right])
     runs, more = ([(one.prepared.case, bool(one.misses)) for one in some if one.size] for some in (fresh, others))
@@ -292,7 +292,7 @@ def _as_one(op, failing, passing, fresh, budget, right) -> Explanation | None:
                 return _in_words(sharp, len(every))
             rounded = rounded or whole and _in_words(whole, len(every), rounded=True)
         for one in budget.within(found[:SHOWN]):
-            if (text := _conditional(one, failing, passing, right)) and _tells(text, fresh()) and all(
+            if (text := _conditional(one, failing, passing, right)) and _holds_on(text, fresh()) and all(
                     _borne_out(one, text, other) for other in fresh()):
                 return _in_words([one], len(failing) + len(passing), text)
     return rounded or None
@@ -402,8 +402,8 @@ def _borne_out(one: Candidate, condition: Condition | None, other: CaseRun) -> b
     return one.same(other)
 
 
-def _tells(condition: Condition, fresh: Sequence[CaseRun]) -> bool:
-    """Whether no fresh case speaks against a condition; one that names single cases is no law."""
+def _holds_on(condition: Condition, fresh: Sequence[CaseRun]) -> bool:
+    """Whether a condition holds on all fresh cases; one that names single cases is no law."""
     return _excepts(condition.text) or all(condition.holds(one.prepared.case) in (None, bool(one.misses)) for one in fresh if one.size)
 
 

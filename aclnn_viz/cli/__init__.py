@@ -38,14 +38,14 @@ def main(arguments: list[str] | None = None, supervised: Callable = lambda work,
     """Run one command and return its exit status; `supervised(work, alone)` does its work, in a child unless alone."""
     arguments, words = cpp.parted(sys.argv[1:] if arguments is None else arguments)
     argparse._, argparse.ngettext = tr, lambda one, many, n: tr(many)  # which look up what argparse says of itself
-    spoken = argparse.ArgumentParser(prog="aclnn-viz", add_help=False, allow_abbrev=False)
-    option = spoken.add_argument("--lang", choices=LANGUAGES)
-    asked, arguments = spoken.parse_known_args(arguments)  # before any help or error is said
+    first = argparse.ArgumentParser(prog="aclnn-viz", add_help=False, allow_abbrev=False)
+    option = first.add_argument("--lang", choices=LANGUAGES)
+    asked, arguments = first.parse_known_args(arguments)  # before any help or error is said
     if asked.lang:
         os.environ[VARIABLE] = asked.lang  # which the kernels of a JupyterLab inherit
         language(asked.lang)
     option.help = tr("the language of the output, and of the explorers that `lab` opens")
-    parser = argparse.ArgumentParser(prog="aclnn-viz", parents=[spoken], formatter_class=Help, allow_abbrev=False,
+    parser = argparse.ArgumentParser(prog="aclnn-viz", parents=[first], formatter_class=Help, allow_abbrev=False,
                                      description=tr("Verify the backward operators of CANN's aclnn."),
                                      epilog=tr("Exit status: 0 held, 1 did not hold, 2 could not be carried out or ended "
                                                "without a verdict, 130 interrupted."))

@@ -175,15 +175,15 @@ def differing(op: Operator, backward=None, by=None, part=slice(None)) -> Iterato
         saved = {name: given[name] for name in op.saved if getattr(given.get(name), "dtype", None) == np.float64}
         rounded = {name: value + 2.0**-52 * np.max(np.abs(value), initial=0.0) for name, value in saved.items()}
         here, nearby = op.backward(**given), op.backward(**given | rounded)
-        for of, witness in (by or gradients)(op, taken, upstream).items():
+        for of, gradient in (by or gradients)(op, taken, upstream).items():
             name = next(name for name, tensor in op.gradient_of.items() if tensor == of)
-            allowed = UNIT * sizes[name].reshape(witness.shape) + (LEAST if by else 1e-300)
+            allowed = UNIT * sizes[name].reshape(gradient.shape) + (LEAST if by else 1e-300)
             allowed = allowed + 4.0 * np.abs(nearby[name] - here[name])  # saved outputs are rounded
             with np.errstate(invalid="ignore"):
-                off = np.abs(outputs[name] - witness) / allowed
-            worst = float(np.max(off, initial=0.0, where=~np.isnan(witness)))
+                off = np.abs(outputs[name] - gradient) / allowed
+            worst = float(np.max(off, initial=0.0, where=~np.isnan(gradient)))
             yield worst, None if worst <= 1.0 else message("{name} is {error} off for {mode}", name=name, mode=mode,
-                                                           error=f"{np.max(np.abs(outputs[name] - witness)):.3g}")
+                                                           error=f"{np.max(np.abs(outputs[name] - gradient)):.3g}")
 
 
 def gradients(op: Operator, taken: dict, upstream: dict) -> dict[str, np.ndarray]:

@@ -15,24 +15,24 @@ GREEK = {"alpha", "beta", "gamma", "delta", "mu", "nu", "rho", "sigma", "tau", "
 SPARE_LETTERS = "j k l q u v w a b c d e f g h i m n o p r s t".split()
 
 
-def paper_name(name):
+def notated(name):
     """
     The LaTeX of a name: xhat, xhatbar and rho as in print, the vendor's parameters by their customary letters.
 
-    >>> paper_name("xhatbar"), paper_name("rowbar"), paper_name("swishScale")
+    >>> notated("xhatbar"), notated("rowbar"), notated("swishScale")
     ('\\\\bar{\\\\hat{x}}', '\\\\overline{\\\\mathrm{row}}', 's')
     """
     if name in NAMES:
         return NAMES[name]
     for suffix, wide in (("bar", "overline"), ("hat", "widehat"), ("tilde", "widetilde")):
         if name.endswith(suffix) and len(name) > len(suffix):
-            base = paper_name(name[:-len(suffix)])
+            base = notated(name[:-len(suffix)])
             return rf"\{wide if 'math' in base else suffix}{{{base}}}"  # over the whole of a word
     if name in GREEK:
         return rf"\{name}"
     if "_" in name and not name.startswith("_"):
         head, _, tail = name.partition("_")
-        return rf"{paper_name(head)}_{{{tail}}}" if len(tail) < 2 else rf"{paper_name(head)}_{{\mathrm{{{tail}}}}}"
+        return rf"{notated(head)}_{{{tail}}}" if len(tail) < 2 else rf"{notated(head)}_{{\mathrm{{{tail}}}}}"
     return name if len(name) == 1 or not name.isalpha() else rf"\mathrm{{{name}}}"
 
 
@@ -81,16 +81,16 @@ class PaperPrinter(LatexPrinter):
     """LaTeX with names as in print."""
 
     def _print_Symbol(self, e, style="plain"):
-        return paper_name(e.name)
+        return notated(e.name)
 
     def _print_Dummy(self, e):
-        return paper_name(e.name)
+        return notated(e.name)
 
     def _print_IndexedBase(self, e):
-        return paper_name(e.name)
+        return notated(e.name)
 
     def _print_Indexed(self, e):
-        return f"{{{paper_name(e.base.name)}}}_{{{', '.join(map(self._print, e.indices))}}}"
+        return f"{{{notated(e.base.name)}}}_{{{', '.join(map(self._print, e.indices))}}}"
 
     def _print_round_half_even(self, e, exp=None):
         text = rf"\operatorname{{round}}\left({self._print(e.args[0])}\right)"

@@ -21,7 +21,7 @@ def lab(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def shelf(browser, lab):
+def opened(browser, lab):
     """Returns the explorer of a name, in one notebook for all of them: opening one and starting a kernel costs seconds."""
     from opened import Opened
     held = []
@@ -39,9 +39,9 @@ def shelf(browser, lab):
 
 
 @pytest.fixture
-def explorer(request, shelf):
+def explorer(request, opened):
     """The explorer that the test is parametrized by, in its default state; no fault on either side may remain."""
-    found = shelf(request.param)
+    found = opened(request.param)
     found.reset()
     yield found
     faults = found.all_faults()

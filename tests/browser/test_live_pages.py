@@ -203,15 +203,15 @@ def test_a_click_leads_from_the_formula_to_the_tensor_to_the_tile_to_the_pipes_a
     page = Page(browser, path.as_uri())
     level = page.page.locator("[data-field=level]")
 
-    def click(panel, x, y, told, then):
-        """Point at a place in units of the axes, be told that, and click."""
+    def click(panel, x, y, hint, then):
+        """Point at a place in units of the axes, read that hint, and click."""
         canvas = page.page.locator(f"[data-panel={panel}] canvas")
         box, (x0, x1), (y0, y1) = (json.loads(canvas.get_attribute("data-axes"))[name] if name == "box" else json.loads(
             canvas.get_attribute("data-axes"))[name][:2] for name in ("box", "x", "y"))
         place = {"x": box["left"] + (x - x0) / (x1 - x0) * (box["right"] - box["left"]),
                  "y": box["bottom"] + (y - y0) / (y1 - y0) * (box["top"] - box["bottom"])}
         canvas.hover(position=place)
-        assert told in page.page.locator(f"[data-panel={panel}] .ae-hint").text_content()
+        assert hint in page.page.locator(f"[data-panel={panel}] .ae-hint").text_content()
         canvas.click(position=place)
         assert level.evaluate("one => one.selectedOptions[0].textContent") == then
 

@@ -1,4 +1,4 @@
-"""Detective cases: one suspect makes the symptom, the others do not, and what speaks against them is true."""
+"""Detective cases: one suspect makes the symptom, the others do not, and what contradicts them is true."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Kernels under other signatures: each door takes a right kernel, refuses a wrong one, and tells a wrong call from both."""
+"""Kernels under other signatures: each takes a right kernel, refuses a wrong one, and a wrong call is neither."""
 
 import shutil
 import subprocess

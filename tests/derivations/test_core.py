@@ -35,7 +35,7 @@ from derivations.prover.expressions import NotUnderstood, freshen, insert, subst
 from derivations.prover.functions import round_half_even
 from derivations.prover.gradient import gradient
 from derivations.prover.normal_form import normal_form
-from derivations.prover.notation import latex, paper_name, readable
+from derivations.prover.notation import latex, notated, readable
 from derivations.prover.ranges import Ranges, is_nonnegative
 from derivations.prover.tape import Tape
 
@@ -214,9 +214,9 @@ def test_bound_indices_get_letters():
     assert latex(Sum(x[hidden], (hidden, 0, n - 1))) == r"\sum_{j=0}^{n - 1} {x}_{j}"
 
 
-def test_names_as_on_paper():
+def test_names_as_in_print():
     names = {"xhat": r"\hat{x}", "rhobar": r"\bar{\rho}", "gamma": r"\gamma", "dy": r"\mathit{dy}", "rowbar": r"\overline{\mathrm{row}}"}
-    assert {name: paper_name(name) for name in names} == names
+    assert {name: notated(name) for name in names} == names
 
 
 def test_the_tape_sums_over_all_uses():

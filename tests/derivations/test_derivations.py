@@ -142,7 +142,7 @@ def all_steps():
             yield from derive().steps
 
 
-def test_steps_render_as_latex_with_names_as_on_paper():
+def test_steps_render_as_latex_with_names_as_in_print():
     text = ""
     for step in all_steps():
         text += f" {(latex := step.latex)}"  # which is made at every look

@@ -178,7 +178,7 @@ def test_gridGrad_of_a_sample_is_the_sum_over_its_channels():
     np.testing.assert_allclose(data.gridGrad[row, column], expected, atol=1e-7)
 
 
-def test_inputGrad_of_a_channel_hears_nothing_of_the_others():
+def test_inputGrad_of_a_channel_takes_nothing_of_the_others():
     data = compute(SEVERAL)
     # Inside the image and at its mirrors weights add up to 1 a point, so a channel's gradients add up to its gradOutput.
     assert data.inputGrad.sum() == pytest.approx(data.inputs["gradOutput"][1, 1].sum())

@@ -90,7 +90,7 @@ class Detective:
         return nth_hint(self, number)
 
     def accuse(self, suspect: str | None = None) -> Answer:
-        """Say whether a suspect is the fault, or what speaks against it, found by running both; None names them all.
+        """Say whether a suspect is the fault, or what contradicts it, found by running both; None names them all.
 
         Raises ValueError for a name that is no suspect.
         """

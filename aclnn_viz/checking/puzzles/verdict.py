@@ -30,7 +30,7 @@ SECONDS = 5.0  # for one call
 LIMIT = 20.0  # seconds for a whole kernel
 NUDGE = message("hint(1) gives a nudge")
 PRINTED = 6  # elements of an input in a message
-TELLING = 2  # right cases with a value of an attribute, before it is said that the mistake depends on it
+ENOUGH = 2  # right cases with a value of an attribute, before it is said that the mistake depends on it
 
 
 class Reply:
@@ -268,7 +268,7 @@ def _conditions(seen: list[_Seen]) -> list[str]:
         cases: dict = {}
         for one in seen:
             cases.setdefault(one.inputs[name], []).append(one.right)
-        right = [value for value, found in cases.items() if all(found) and len(found) >= TELLING]
+        right = [value for value, found in cases.items() if all(found) and len(found) >= ENOUGH]
         if right and len(right) < len(cases):
             lines.append(message("right with {values}", values=linked(
                 "{some} and {more}", [f"{name} = {value!r}" for value in right])))
