@@ -28,7 +28,10 @@ def command() -> int:
     for stream in filter(None, (sys.stdin, sys.stdout, sys.stderr)):
         stream.reconfigure(errors="replace")  # what the encoding of a terminal lacks, and what a log in another one holds
 
+    from aclnn_viz.children import MARK
     from aclnn_viz.errors import problem
+    if MARK in os.environ:  # of the server for agents, which may be killed
+        _with_parent()
     cli = import_module(CLI)
     if closed:
         return cli.ended(problem("a command writes its verdict", "a closed standard output", "send it to a file or /dev/null"))
@@ -67,11 +70,16 @@ def _supervised(work: Callable[[], int], alone: bool) -> int:
                          "look in the kernel or the operator's files for what ends it, or for too little memory"))
 
 
-def _reported(work: Callable[[], int], writer: int) -> int:
-    own = os.getpid()
+def _with_parent() -> None:
+    """End when the process that started this one does."""
     if sys.platform == "linux":
         import ctypes
         ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+
+
+def _reported(work: Callable[[], int], writer: int) -> int:
+    own = os.getpid()
+    _with_parent()
 
     def interrupt(*_):
         _answer(signal.SIG_IGN)  # one is enough: no second one disturbs what the first made end

@@ -18,6 +18,7 @@ from in_child import in_child
 from machine import ROOT, SOAK
 
 from aclnn_viz import cli
+from aclnn_viz.children import environment
 from aclnn_viz.verification import kinks, report
 
 BARE = """
@@ -226,6 +227,18 @@ def test_a_proof_that_is_killed_leaves_no_process(how):
         child.send_signal(how)
         child.communicate(timeout=60)
         assert gone(child.pid)
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_command_ends_with_the_server_that_started_it(how, tmp_path):
+    (tmp_path / "k.py").write_text("import time; time.sleep(1000)")
+    program = f"from aclnn_viz.children import *\nprint(Child([{sys.executable!r}, '-m', 'aclnn_viz.cli', 'check', 'silu', 'k.py:k'], environment()).pid, flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()) as server:
+        session = int(server.stdout.readline())
+        while len(others(session)) < 2:
+            time.sleep(0.1)
+        server.send_signal(how)
+        assert gone(session)
 
 
 def test_a_report_is_not_written_over_something_else(tmp_path, monkeypatch):
