@@ -177,7 +177,8 @@ def test_a_pipe_is_no_source(tmp_path, capsys):
         with pytest.raises(ValueError, match="a text is in a file: got pipe.cpp, which is no regular file; name another"):
             call()
     (tmp_path / "large").write_bytes(bytes(1 + (1 << 20)))
-    for name, said in ((pipe, "got pipe.cpp, which is no regular file; "), (tmp_path / "large", "got large with 1048577 bytes, "), ("a\0b", "a place is a path: got ")):
+    for name, said in ((pipe, "got pipe.cpp, which is no regular file; "), (tmp_path / "large", "got large with 1048577 bytes, "), ("a\0b", "a place is a path: got "),
+                       ("\ud800", "a place is a path: got ")):
         assert main(["new", "--doc", str(name)]) == 2 and said in capsys.readouterr().err
 
 
