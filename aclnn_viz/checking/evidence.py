@@ -55,7 +55,7 @@ class Coverage:
     @property
     def untried(self) -> list[str]:
         """What no case contained, in words."""
-        longest = ", ".join(f"{name} > {max(some):,}" for name, some in self.lengths.items())
+        longest = linked("{some}, {more}", (f"{name} > {max(some):,}" for name, some in self.lengths.items()))
         text = [message("tensors of more than {n:,} elements", n=self.elements), message("lengths beyond ({longest})", longest=longest)]
         missing = {name: first for name, some in self.lengths.items() if (first := _incomplete(some))}
         if missing:

@@ -66,8 +66,9 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
     if error is not None:
         trace = _trace(error)
         uncalled = isinstance(error, TypeError) and not trace  # not one line of the kernel was run
+        said = next((message("{name}: {what}", name=type(error).__name__, what=one) for one in error.args if isinstance(one, Message)), _in_words(error))
         did = message("cannot be called with the keywords {keywords}: {error}; for other names say signature=, or --signature MINE=VENDORS,...",
-                      keywords=linked("{some}, {more}", copies), error=_in_words(error)) if uncalled else message("raises {error}", error=_in_words(error))
+                      keywords=linked("{some}, {more}", copies), error=said) if uncalled else message("raises {error}", error=said)
         return Outcome(None, did, by_code=isinstance(error, CODES), trace=trace)
     try:
         outputs = _as_expected(named(returned, names, case.operator.outputs), case)

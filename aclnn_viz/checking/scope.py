@@ -114,10 +114,10 @@ class Scope:
         """What counts, in words."""
         parts = [message("everything that the formula means") if self.beyond else
                  message("what {soc} with CANN {cann} takes", soc=self.soc, cann=self.cann)]
-        parts += [message("in {dtypes}", dtypes=", ".join(self.dtypes))] * bool(self.dtypes)
+        parts += [message("in {dtypes}", dtypes=linked("{some}, {more}", self.dtypes))] * bool(self.dtypes)
         parts += [f"{name}={value!r}" for name, value in self.where.items()]
         parts += [message("{input} at most {limit}", input=name, limit=limit) for name, limit in self.limits.items()]
-        parts += [message("shapes {shapes}", shapes=", ".join(map(str, self.shapes)))] * bool(self.shapes)
+        parts += [message("shapes {shapes}", shapes=linked("{some}, {more}", map(str, self.shapes)))] * bool(self.shapes)
         named = self.plan if isinstance(self.plan, str) else self.plan and self.plan.name
         parts += [message("in the precision of {plan}", plan=named)] * bool(named)
         first, here, last = ((one.major, one.minor) for one in map(Version.parse, (VERSIONS[0], self.cann, CANN)))

@@ -43,10 +43,10 @@ class Trials:
     @property
     def text(self) -> Message:
         """In words: for these lengths, cores, buffers and orders it holds."""
-        some = [message("{lengths} ({dtype})", lengths=", ".join(map(str, lengths)), dtype=dtype) for dtype, lengths in self.lengths.items()]
+        some = [message("{lengths} ({dtype})", lengths=linked("{some}, {more}", map(str, lengths)), dtype=dtype) for dtype, lengths in self.lengths.items()]
         parts = [message("as tiles: {n} runs; rows of {lengths} elements, {cores} cores, {buffers} bytes of Unified Buffer, orders {orders}",
-                         lengths=linked("{some}, {more}", some), cores=", ".join(map(str, self.cores)), orders=", ".join(self.orders),
-                         buffers=", ".join(f"{size:,}" for size in self.buffers), n=self.runs)] * bool(self.runs)
+                         lengths=linked("{some}, {more}", some), cores=linked("{some}, {more}", map(str, self.cores)), orders=linked("{some}, {more}", self.orders),
+                         buffers=linked("{some}, {more}", (f"{size:,}" for size in self.buffers)), n=self.runs)] * bool(self.runs)
         parts += [message("{case} on {cores} cores: all orders agree ({n} that may differ)", case=case, cores=cores, n=n) if whole else
                   message("{case} on {cores} cores: {n} orders agree, there are more", case=case, cores=cores, n=n)
                   for case, cores, n, whole in self.explored]

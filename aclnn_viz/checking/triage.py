@@ -37,7 +37,7 @@ from aclnn_viz.operators.products import READ, SOC, VERSIONS
 from aclnn_viz.storage.dumps import Dump, NoNumbersError, read_dumps, tensors
 from aclnn_viz.storage.reading import StoredError
 from aclnn_viz.tables import as_html, as_text
-from aclnn_viz.words.messages import linked, message, ntr, tr
+from aclnn_viz.words.messages import enumerated, linked, message, ntr, tr
 
 ROUNDING, DEVICE, NOT_JUDGED = message("explained by rounding"), message("explained by the device's numerics"), message("not judged")
 BAD = WRONG, SUSPECT, DAMAGED = message("NOT EXPLAINED"), message("SUSPECT"), message("DAMAGED")
@@ -99,7 +99,7 @@ class Triage:
 
     @property
     def remarks(self) -> list[str]:
-        others = ", ".join(f"{name} {n}" for name, n in self.others.most_common(8))
+        others = enumerated(f"{name} {n}" for name, n in self.others.most_common(8))
         return [*map(tr, self.notes), *[tr("the kit has no operator for: {others}", others=others)] * bool(others), tr(NOTE)]
 
     def rows(self, each: bool = False) -> list[list[str]]:

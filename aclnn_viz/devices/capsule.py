@@ -129,7 +129,7 @@ class Capsule(Closing):
 
     def _repr_html_(self) -> str:
         counts = Counter(entry["operator"] for entry in self._cases.values())
-        where = f"{self.soc}, CANN {self.cann}" if self.soc else self.provenance.get("place", "")
+        where = tr(", ").join((self.soc, f"CANN {self.cann}")) if self.soc else self.provenance.get("place", "")
         return as_html(tr("Recording {name} of {device}", name=self.path.name, device=self.provenance["device"]), (), [
             (tr("recorded"), tr("{time} on {where}", time=self.provenance["time"], where=where)),
             *((name, ntr("{n} case", "{n} cases", count)) for name, count in counts.items())])

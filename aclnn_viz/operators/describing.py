@@ -64,7 +64,7 @@ def _row(op, p: Parameter, where: str = "") -> tuple[str, ...]:
         allowed = message("16 to 64 bits") if p.name == op.like else linked("{some} or {more}", (
             _format(op, one) for one in p.dtype.split(" or ")))
     elif p.values:
-        allowed = ", ".join(map(p.shown, p.values))
+        allowed = linked("{some}, {more}", map(p.shown, p.values))
     else:
         low, high = ("" if end is None else end if isinstance(end, str) else f"{end:g}"
                      for end in (op.attributes[p.name].low, op.attributes[p.name].high))

@@ -132,11 +132,11 @@ class Errors:
 
     def beside(self, flat: int) -> str:
         """`inputs_at` in words; empty when there are none."""
-        return ", ".join(f"{name} = {number(value)}" for name, value in self.inputs_at(flat).items())
+        return tr(", ").join(f"{name} = {number(value)}" for name, value in self.inputs_at(flat).items())
 
     def where(self, flat: int) -> str:
         there = self.beside(flat)
-        return f"{list(self.index(flat))}" + (f" ({there})" if there else "")
+        return tr("{run} ({device})", run=list(self.index(flat)), device=there) if there else f"{list(self.index(flat))}"
 
     def peak(self) -> str:
         """The largest error and its place, in words."""

@@ -57,7 +57,7 @@ def _curve(puzzle: Puzzle, answer) -> Picture:
     sparse = np.linspace(wanted.low, wanted.high, YOURS_POINTS)
     apart = len(puzzle.outputs) == 1 and len(wanted.series) == 2  # two curves beside each other are easier to read
     for count, fixed in enumerate(wanted.series):
-        text = ", ".join(f"{name} = {value}" for name, value in fixed.items())
+        text = tr(", ").join(f"{name} = {value}" for name, value in fixed.items())
         curves, at = (_outputs(puzzle, puzzle.spec, {wanted.over: xs} | fixed) for xs in (x, marked))
         yours, complaint = _drawable(lambda: _outputs(puzzle, answer, {wanted.over: sparse} | fixed), answer)
         for name in puzzle.outputs:
@@ -67,8 +67,8 @@ def _curve(puzzle: Puzzle, answer) -> Picture:
                 label = f"{name}[{k}]" if curves[name].ndim > 1 else text if not apart else ""
                 kind, dots = CURVES[count * (not apart) + k], np.atleast_2d(at[name])[k]
                 marks += [Line(x, _with_gaps(row), kind, label), Dots(marked, dots, kind, "", 3.5)]
-                values = ", ".join(f"{number(u)}: {number(v)}" for u, v in zip(marked, dots))
-                curve = ", ".join(filter(None, [name, text, label if label != text else ""]))
+                values = tr(", ").join(f"{number(u)}: {number(v)}" for u, v in zip(marked, dots))
+                curve = tr(", ").join(filter(None, [name, text, label if label != text else ""]))
                 lines.append(tr("{curve}: from {low} to {high}; at {input} = {values}", curve=curve, low=number(row.min()),
                                 high=number(row.max()), input=wanted.over, values=values))
             if yours:
@@ -123,7 +123,7 @@ def _reads(puzzle: Puzzle, answer) -> Picture:
     spec = _recorded(puzzle, solution_of(puzzle).function)
     yours, complaint = _drawable(lambda: _recorded(puzzle, answer), answer)
     arrays = {name: value for name, value in wanted.inputs.items() if isinstance(value, np.ndarray) and value.ndim}
-    rest = ", ".join(f"{name} = {number(value.item()) if isinstance(value, np.ndarray) else value}"
+    rest = tr(", ").join(f"{name} = {number(value.item()) if isinstance(value, np.ndarray) else value}"
                      for name, value in wanted.inputs.items() if name not in arrays)
     panels = [_cells(name, value, _boxes(_mask(spec, wanted, name), SPEC, 0.0) +
                      _boxes(_mask(yours, wanted, name), YOURS, 0.14)) for name, value in arrays.items()]

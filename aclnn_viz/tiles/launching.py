@@ -46,9 +46,12 @@ class HazardError(RuntimeError):
 
     def __init__(self, run):
         first, more = run.hazards[0], len(run.hazards) - 1
-        rest = f"; {more:,} more: launch it on these inputs to see them" * bool(more)
-        super().__init__(f"{first.sentence} [{Path(first.file).name}: {first.source}]{rest}")
+        said = message("{hazard} [{file}: {source}]", hazard=first.sentence, file=Path(first.file).name, source=first.source)
+        super().__init__(message("{hazard}; {n:,} more: launch it on these inputs to see them", hazard=said, n=more) if more else said)
         self.run = run
+
+    def __str__(self) -> str:
+        return self.args[0][:]  # in English, as every exception
 
 
 @dataclass(frozen=True, eq=False)

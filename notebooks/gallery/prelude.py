@@ -48,8 +48,8 @@ def words(figure, printer, cycle):
             if len(points) and not label.startswith("_child"):
                 lines.append(tr("  {label}: {n} points, {x}, then {y}", label=label, n=len(points), x=spread(points[:, 0]),
                                 y=spread(points[:, 1])))
-        lines += [tr("  an image of {shape}, {values}", shape=image.get_array().shape, values=spread(image.get_array()))
-                  for image in axes.get_images()]
+        lines += [tr("  an image of {shape} within [{least:.3g}, {largest:.3g}]", shape=values.shape, least=values.min(), largest=values.max())
+                  for values in (image.get_array() for image in axes.get_images())]
     printer.text("\n".join(lines))
 
 

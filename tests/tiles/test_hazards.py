@@ -11,6 +11,7 @@ from smallest import FLOAT, V_MTE3, V_S, load, store
 
 from aclnn_viz import tiles
 from aclnn_viz.cases import case
+from aclnn_viz.checking import check
 from aclnn_viz.tiles import KINDS
 from aclnn_viz.tiles.ascendc import *  # noqa: F403
 from aclnn_viz.words import messages
@@ -118,6 +119,7 @@ def test_what_is_raised_stays_english(monkeypatch):
     with pytest.raises(tiles.HazardError, match="^missing barrier .* put a PipeBarrier between") as raised:
         program(**case("hardswish", shape=(300,)).inputs)
     assert str(raised.value).isascii() and not str(raised.value.run).isascii()
+    assert re.search(r"核函数抛出HazardError：缺少屏障.*，计算核\d+，第\d+行", str(check("hardswish", program, depth="quick", dtypes=("float32",))))
 
 
 def test_one_line_is_one_hazard_however_often_it_runs():
