@@ -53,6 +53,15 @@ WIDE = """async (width) => {
     place.remove();
     return found;
 }"""
+# As how many other letters a Chinese one of a table is wide.
+LETTERS = """async () => {
+    const place = document.body.appendChild(document.createElement("div")), width = (one) => one.getBoundingClientRect().width;
+    place.innerHTML = '<div class="jp-OutputArea-output"><pre><span>准确、</span><span>000</span></pre></div>';
+    await document.fonts.load("1em two-columns", "准");
+    const [chinese, latin] = [...place.querySelectorAll("span")].map(width);
+    place.remove();
+    return Math.round(20 * chinese / latin) / 20;
+}"""
 QUESTIONS = ".jp-Dialog, .Toastify__toast"
 
 
@@ -94,6 +103,7 @@ def test_every_printed_link_leads_to_the_start_page_and_nothing_is_asked(browser
         assert 40 < page.evaluate(LONGEST) <= 80
         assert page.evaluate(FILTER) == "none"
         assert page.evaluate(GAP) > 8
+        assert page.evaluate(LETTERS) == 2
         assert [page.evaluate(WIDE, width) for width in (500, 900, 1240)] == [[500, False], [900, True], [1120, True]]
         page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
         page.wait_for_function("document.body.dataset.jpThemeLight === 'false'")

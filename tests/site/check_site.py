@@ -175,6 +175,18 @@ def test_the_chinese_edition_is_chinese_and_each_page_leads_to_the_other(page):
     page.wait_for_url(f"**/site/{CHINESE}")
 
 
+def test_a_chinese_letter_of_a_table_is_as_wide_as_two_others(page):
+    table = opened(page, "zh/notebooks/zh/07_numeric_error.html").locator(".text_html pre").first
+    chinese, latin = table.evaluate("""async (pre) => {
+        await document.fonts.load("1em two-columns", "准");
+        return ["准确、", "000"].map((text) => {
+            pre.innerHTML = `<span>${text}</span>`;
+            return pre.firstChild.getBoundingClientRect().width;
+        });
+    }""")
+    assert abs(chinese / latin - 2) < 0.02
+
+
 @pytest.mark.parametrize("width", [390, 820, 1280])
 @pytest.mark.parametrize("place", ["docs/index.html", "notebooks/03_rms_norm.html", "docs/errata.html"])
 def test_no_page_is_wider_than_the_window(place, width, page):
