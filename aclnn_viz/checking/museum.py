@@ -1,5 +1,6 @@
 """The museum: mistakes of published kernels, each replayed on our page by a test that does not see it and by one that does."""
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,7 +80,8 @@ class Piece:
         return _said(self.operator, tr(self.fault.name))
 
     def _repr_html_(self) -> str:
-        return as_html(self.title, (), [*self.rows().items()], more=self.fault.diff, opens=tr(EDIT))
+        return re.sub(r"([\w.-]+/[\w.-]+)#(\d+)", r'<a href="https://github.com/\1/issues/\2">\g<0></a>',
+                      as_html(self.title, (), [*self.rows().items()], more=self.fault.diff, opens=tr(EDIT)))
 
     def to_json(self) -> dict:
         rows = (self.operator, self.fault.name, self.fault.thread, self.fault.story, self.lived, self.hid)
