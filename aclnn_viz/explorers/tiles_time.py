@@ -3,12 +3,14 @@
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 
 import numpy as np
 
 from aclnn_viz.explorers.tiles_data import Data, Job, Work, pipe_name
 from aclnn_viz.pictures.marks import Arrows, Box, Dots, Line, Note, Rule, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.tables import columns as wide
 from aclnn_viz.tiles.memory import MTE2, MTE3, S, V
 from aclnn_viz.words.messages import message, tr
 
@@ -47,6 +49,7 @@ class Life:
     """A buffer of the chosen core: steps in which it is written and read, and (from, to) in which it keeps data."""
 
     name: str
+    queue: str  # that of all slots of a queue
     start: int
     length: int
     writes: dict[int, int]  # by step, up to which byte of the buffer
@@ -84,7 +87,7 @@ def _lives(work: Work, core: int) -> tuple[Life, ...]:
                 holds.append((at, ends[last - 1]))
         number = names[:k].count(names[k])
         name = message("{name} {k}", name=names[k], k=number + 1) if names.count(names[k]) > 1 else names[k]
-        found.append(Life(name, block.start, block.length, writes, reads, tuple(holds)))
+        found.append(Life(name, names[k], block.start, block.length, writes, reads, tuple(holds)))
     return tuple(found)
 
 
@@ -104,24 +107,20 @@ def unified_buffer(data: Data, whole: bool = True) -> Panel:
     size = data.work.run.platform.GetCoreMemSize()
     if not whole:
         size = max((life.start + life.length for life in lives(data)), default=size)
-    marks, taken, slots = [], 0, {}
+    marks, taken = [], 0
     for life in lives(data):
-        end = life.start + life.length
-        slots.setdefault(life.name.split()[0], []).append((life.name, life.start, end))
         kind, filled = state_of(life, data.step)
         if kind is not None:
             marks.append(Box(life.start / 1024, 1.08, (life.start + min(filled, life.length)) / 1024, 1.92, "", kind,
                              filled=True))
-        taken = max(taken, end)
-    for name, each in slots.items():
-        short, wide = name.replace("Que", "").replace("Buf", ""), SHORT * (each[0][2] - each[0][1]) / size
-        if 6 * len(short) + 4 > wide:  # the slots of a queue are drawn as one, where its name would lie across their edges
-            each = [(name, each[0][1], max(end for *_, end in each))]
-        for text, start, end in each:
-            room = SHORT * (end - start) / size
-            marks += [Box(start / 1024, 0.08, end / 1024, 1, "", 4)] if room >= THIN else []
-            text = next((text for text in (text, name, short) if 6 * len(text) + 4 <= room), "")
-            marks += [Note((start + end) / 2048, 0.54, text)] if text else []
+        taken = max(taken, life.start + life.length)
+    for name, slots in groupby(lives(data), lambda life: life.queue):
+        slots = [*slots]
+        start, end = slots[0].start, slots[-1].start + slots[-1].length
+        room, short = SHORT * (end - start) / size, name.split()[0]
+        marks += [Box(start / 1024, 0.08, end / 1024, 1, "", 4)] if room >= THIN else []
+        texts = f"{tr(name)} ×{len(slots)}" if slots[1:] else tr(name), tr(name), short, short.removesuffix("Buf").removesuffix("Que")
+        marks += [Note((start + end) / 2048, 0.54, text) for text in [text for text in texts if 6 * wide(text) + 4 <= room][:1]]
     if SHORT * (size - taken) / size > 95:
         marks.append(Note((taken + size) / 2048, 0.54, tr("{size} free", size=kib(size - taken))))
     ticks = tuple((at, f"{at}") for at in range(0, size // 1024 + 1, size // 49152 * 8 or max(size // 4096, 1)))

@@ -28,7 +28,7 @@ DOTS = 4000
 MARKS = 400  # of each verdict that is not "explained", beside those among the dots
 TALL = 330  # pixels
 GREY = 4
-BOUND, EXPECTED = message("hard bound, the largest nearby"), message("expected, 6σ (darker)")
+BOUND, EXPECTED = message("hard bound, the largest nearby"), message("expected, 6σ (inside)")
 
 
 @dataclass(frozen=True, eq=False)
