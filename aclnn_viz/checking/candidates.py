@@ -294,13 +294,18 @@ def moved(op: Operator, wrong: list[CaseRun]) -> Iterator[Candidate]:
 
 
 def _cut(names: list[str], wrong: list[CaseRun]) -> Iterator[Candidate]:
-    """Outputs that are not written behind some place of an axis: the tail of a tile, or the rest that no core takes."""
+    """Outputs that are not written behind some place of an axis: the tail of a tile, or the rest that no core takes; some is written."""
     rank = max(part.ndim for one in wrong for _, (part, _) in one.wanted.items())
     for some in dict.fromkeys((*((name,) for name in names), tuple(names))):
         names = linked("{some} and {more}", some)
         for axis in (None, *range(-rank, 0)):
             where = message("all elements") if axis is None else message(AXIS, axis=axis)
+            shapes = (one.wanted[name][0].shape for one in wrong for name in some if name in one.wanted)
+            counts = {prod(shape) if axis is None else shape[axis] for shape in shapes if axis is None or -axis <= len(shape)}
             for words, block, places in places_of_axes():
+                if not any(cut(np.ones(n), None, places).any() for n in counts):
+                    continue
+
                 def same(one: CaseRun, some=some, axis=axis, places=places) -> bool:
                     truth = one.truth
                     if axis is not None and any(-axis > one.wanted[name][0].ndim for name in some if name in truth):

@@ -198,14 +198,17 @@ class Explanation:
 
     @property
     def brief(self) -> str:
-        """In one line as what the kernel behaves; `parts` are those of several outputs."""
+        """In one line as what the kernel behaves, and where; `parts` are those of several outputs."""
         if self.parts:
             return linked("{some}; {more}", [part.brief for part in self.parts])
-        if not self.line:
-            return self.text
-        after = kept(self.after)
-        words = " ".join(after.key.split())
-        return message("as if {line}, read: {after}", line=self.line, after=message(words, **after.values))
+        after, change = kept(self.after), self.text
+        if self.line:
+            words = " ".join(after.key.split())
+            change = message("as if {line}, read: {after}", line=self.line, after=message(words, **after.values))
+        if not self.condition:
+            return change
+        return message("{change}, but {condition}", change=change, condition=self.condition) if _excepts(self.condition) else \
+            message("{change}, only where {condition}", change=change, condition=self.condition)
 
     @classmethod
     def of_mend(cls, found: Mend) -> "Explanation":

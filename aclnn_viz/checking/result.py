@@ -339,7 +339,7 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
         others = _but_conventions([one for one in tested.wrong if one.prepared.case.dtype in dtypes]) if tested else []
         law, stands = (None, False) if unfit else law_of(seen, evidence.right, fresh(), others)  # of a wrong form no law
         late = Budget(min(DEPENDENCE, max(end.left, LATE * runs)) / heavy)
-        text = depends(op, failing, None if stands else tested, seed, late)
+        text = depends(op, failing, None if stands else tested, seed, late, others)
         if law:
             text = [message("wrong exactly where {condition}", condition=law.text) if stands else
                     message("of the cases that were run exactly those are wrong with {condition}", condition=law.text), *text]

@@ -277,31 +277,36 @@ def _moved(arrays: dict, step: float, kept) -> dict:
             for name, value in arrays.items()}
 
 
-def depends(op, failing: Sequence[CaseRun], tested: KernelUnderTest | None, seed: int, budget: Budget) -> list[str]:
-    """Return in words where the elements are that are wrong, and at which lengths of the main tensor the kernel is."""
-    usable = [one for one in failing if one.usable]
+def depends(op, failing: Sequence[CaseRun], tested: KernelUnderTest | None, seed: int, budget: Budget,
+            others: Sequence[CaseRun] = ()) -> list[str]:
+    """Return in words where the elements are that are wrong, and at which lengths of the main tensor the kernel is.
+
+    Nothing is said that one of some `others`, on which the kernel is wrong, too, speaks against.
+    """
+    usable, more = ([one for one in some if one.usable] for some in (failing, others))
     text = [words for output in dict.fromkeys(miss.output for one in usable for miss in one.misses)
-            for words in _of_output(op, output, usable)]
+            for words in _of_output(op, output, usable, more)]
     return text + (list(_of_lengths(op, failing, tested, seed, budget)) if tested and failing else [])
 
 
-def _of_output(op, output: str, failing: list[CaseRun]) -> Iterator[str]:
-    masks = [(one, miss.wrong.reshape(one.wanted[output][0].shape)) for one in failing for miss in one.misses
-             if miss.output == output and miss.wrong is not None]
-    masks = [(one, mask) for one, mask in masks if mask.size > 1]
-    if not masks:
+def _of_output(op, output: str, failing: list[CaseRun], others: list[CaseRun]) -> Iterator[str]:
+    found, more = ([(one, miss.wrong) for one in some for miss in one.misses if miss.output == output and miss.wrong is not None]
+                   for some in (failing, others))
+    if not (found := [(one, mask) for one, mask in found if mask.size > 1]):
         return
-    vendors = [miss.wrong for one in failing for miss in one.misses if miss.output == output and miss.wrong is not None]
-    if words := next(_places([mask for mask in vendors if mask.size > 1]), None):  # in axes as the caller knows them
+    if words := next(_places(*([mask for _, mask in some] for some in (found, more))), None):  # in axes as the caller knows them
         yield message("{output} is wrong only {place}", output=output, place=words)
-    if words := next(_values(output, masks), None):
+    if words := next(_values(output, [(one, mask.reshape(one.wanted[output][0].shape)) for one, mask in (*found, *more)]), None):
         yield words
-    if words := _precision(output, [one for one, _ in masks]):
+    if words := _precision(output, [one for one, _ in found]):
         yield words
 
 
-def _places(masks: list[np.ndarray]) -> Iterator[str]:
-    """Sets of places along an axis outside of which nothing is wrong in any mask, and which are not most of them."""
+def _places(masks: list[np.ndarray], others: list[np.ndarray]) -> Iterator[str]:
+    """Sets of places along an axis outside of which nothing is wrong in any mask, nor in others, that are not most of them;
+
+    by chance alone all that is wrong would seldom lie there.
+    """
     tests = {(message("in the last place of axis {axis}"), 0): lambda at, n, b: at == n - 1,
              (message("in the first place of axis {axis}"), 0): lambda at, n, b: at == 0}
     for block in reversed(BLOCKS):
@@ -310,12 +315,13 @@ def _places(masks: list[np.ndarray]) -> Iterator[str]:
                   (message("in places that {block} divides of axis {axis}"), block): lambda at, n, b: at % b == 0}
     tests |= {(FIRST_RIGHT, 0): lambda at, n, b: at > 0, (LAST_RIGHT, 0): lambda at, n, b: at < n - 1}
     for axis in range(-min(mask.ndim for mask in masks), 0):
-        rows = [np.moveaxis(mask, axis, 0).reshape(mask.shape[axis], -1).any(axis=1) for mask in masks]
+        rows, more = ([np.moveaxis(mask, axis, 0).reshape(mask.shape[axis], -1).any(axis=1) for mask in some if mask.ndim >= -axis]
+                      for some in (masks, others))
         for (words, block), test in tests.items():
-            allowed = [test(np.arange(row.size), row.size, block) for row in rows]
+            share = np.mean(np.concatenate([test(np.arange(row.size), row.size, block) for row in rows]))
             most = 0.9 if words in (FIRST_RIGHT, LAST_RIGHT) else MOST
-            if not any((row & ~inside).any() for row, inside in zip(rows, allowed)) and \
-                    np.mean(np.concatenate(allowed)) <= most:
+            if share <= most and share ** sum(row.sum() for row in rows) < CHANCE and not any(
+                    (row & ~test(np.arange(row.size), row.size, block)).any() for row in (*rows, *more)):
                 yield message(words, block=block, axis=axis)
 
 

@@ -11,7 +11,7 @@ from aclnn_viz.checking import check
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.explanation import diagnose
 from aclnn_viz.checking.judge import judge, prepared
-from aclnn_viz.checking.wrong_outputs import likeness
+from aclnn_viz.checking.wrong_outputs import _places, likeness
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.fault import changed
 from checking.wrong_kernels import RMS, SWISH, fault, suite_where, swish
@@ -136,6 +136,13 @@ def test_a_single_value_is_no_interval():
         return np.where(self == 0.5, np.sin(7 * gradOutput), SWISH.backward(gradOutput=gradOutput, self=self)["out"])
     made = [case("hardswish", self=np.float32([0.5, 1, 0.5, -2, 0.5, 0.5, 2, -4] * k), seed=k) for k in (1, 2)]
     assert "out is wrong only where self = 0.5, of" in check("hardswish", kernel, cases=made).diagnosis.text
+
+
+def test_a_place_is_said_if_chance_would_seldom_put_there_all_that_is_wrong_and_no_case_contradicts():
+    behind = np.arange(64) >= 32
+    assert [*_places([behind], [])][0] == "behind the first 32 of axis -1"
+    assert not any("32" in words for words in _places([np.arange(64) == 40], []))
+    assert not any("32" in words for words in _places([behind], [np.array([True])]))
 
 
 def test_an_intermediate_is_recognised():

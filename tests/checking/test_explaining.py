@@ -17,10 +17,10 @@ from aclnn_viz import case, operator, operators
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking import case_run, check, result, work
-from aclnn_viz.checking.candidates import pairs
+from aclnn_viz.checking.candidates import _cut, pairs
 from aclnn_viz.checking.case_run import CaseRun, Variant, cheapest_first, is_single
 from aclnn_viz.checking.evidence import KernelUnderTest, examine
-from aclnn_viz.checking.explanation import _reached, explain, law_of, of_fault
+from aclnn_viz.checking.explanation import Explanation, _reached, explain, law_of, of_fault
 from aclnn_viz.checking.judge import prepared_at, prepared_suite, suite_recipes
 from aclnn_viz.checking.scope import DEPTHS, Ready, Scope
 from aclnn_viz.checking.score import kernel_of, named
@@ -63,6 +63,19 @@ def test_a_wrong_number_is_fitted():
 def test_a_forgotten_factor_of_an_output_is_reported():
     text = check("rms_norm", rms(lambda out, x: out | {"dxOut": out["dxOut"] * 1.5}), depth="quick").explanation
     assert "dxOut is 1.5 times the right one" in str(text)
+
+
+def test_in_one_line_an_explanation_says_where_it_applies():
+    found = Explanation("outputs", "out is 0 everywhere", "", "", "", "", condition="ceilMode=True")
+    assert found.brief == "out is 0 everywhere, only where ceilMode=True"
+    assert replace(found, condition="not with shape=(3,)").brief == "out is 0 everywhere, but not with shape=(3,)"
+
+
+def test_what_is_0_as_a_whole_is_no_tail():
+    """Of one element it was said that an output stays 0 behind the last whole 2."""
+    wrong = [CaseRun(one, {"out": np.zeros_like(one.case.inputs["self"])}, ()) for one in (
+        Ready(Scope.of("hardswish"), Recipe("hardswish", {"shape": shape, "self": 1.0}), None, 0).prepare() for shape in ((1,), (3,)))]
+    assert not any(one.same(run) for run in wrong for one in _cut(["out"], [run]))
 
 
 def test_a_law_that_a_smaller_failing_case_breaks_is_not_said(monkeypatch):
