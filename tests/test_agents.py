@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import subprocess
 import sys
 
 import pytest
@@ -45,6 +46,14 @@ def answers():
             return {"tools": (await client.list_tools()).tools} | {
                 name: one.content[0].text if one.is_error else one.structured_content for name, one in found.items()}
     return asyncio.run(talk())
+
+
+def test_a_client_that_no_longer_reads_is_said_in_one_line():
+    with subprocess.Popen([sys.executable, "-m", "aclnn_viz.cli", "mcp"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
+        server.stdout.close()
+        server.stdin.write(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+        server.stdin.close()
+        assert server.stderr.read() == b"aclnn-viz: whoever read the output is gone\n" and server.wait() == 2
 
 
 def test_a_client_finds_each_tool_with_its_parameters(answers):
