@@ -25,7 +25,7 @@ from aclnn_viz.checking.work import Budget
 from aclnn_viz.dtypes import float_format, round_to
 from aclnn_viz.operators.faults.fault import by_letter
 from aclnn_viz.operators.registry import own
-from aclnn_viz.words.messages import message
+from aclnn_viz.words.messages import linked, message
 
 NEVER_ELSE = message("{choice}: wrong in {bad} of {all} cases, never otherwise")
 OFTEN = message("{choice}: wrong in {bad} of {all} cases")
@@ -372,11 +372,12 @@ def _of_lengths(op, failing: Sequence[CaseRun], tested: KernelUnderTest, seed: i
     options = {name: value for name, value in made.recipe.options.items() if not isinstance(value, np.ndarray)}
     name = op.like if op.tensors[op.like].shape == op.tensors[op.first].shape else op.first
     shape = made.case.inputs[name].shape if name in made.case.inputs else options.get("shape", default.default_shape(op))
-    rng = random.Random(seed)
+    rng, find = random.Random(seed), own("faults", op.name, "regions")
     for axis in range(len(shape)):
         outcome: dict[int, bool] = {}
+        held: dict[bool, list[set[str]]] = {True: [], False: []}  # which regions of the operator wrong and right cases have
 
-        def tried(some, axis=axis, outcome=outcome) -> None:
+        def tried(some, axis=axis, outcome=outcome, held=held) -> None:
             for length in some:
                 here = shape[:axis] + (length,) + shape[axis + 1:]
                 if budget.over or np.prod(here) > LARGEST:
@@ -386,6 +387,8 @@ def _of_lengths(op, failing: Sequence[CaseRun], tested: KernelUnderTest, seed: i
                 one = tested.run_on(Ready(tested.scope, Recipe(op.name, options | {"shape": here}), None, seed + length))
                 if one is not None:
                     outcome[length] = bool(one.misses)
+                    held[outcome[length]].append({region for output in op.outputs if find and output in one.outputs for region, mask in regions(
+                        op, one.prepared.case.inputs, output, one.outputs[output].shape).items() if mask.any()})
 
         def sides(outcome=outcome) -> list[list[int]]:
             return [[n for n, bad in outcome.items() if bad == kind] for kind in (True, False)]
@@ -404,5 +407,7 @@ def _of_lengths(op, failing: Sequence[CaseRun], tested: KernelUnderTest, seed: i
         wrong += [one.prepared.case.inputs[name].shape[axis] for one in (*failing, *tested.wrong)
                   if np.ndim(one.prepared.case.inputs.get(name)) == len(shape) and not convention(one)]
         if law and law == remainder(wrong, right) and not budget.over:
-            yield message("wrong only where {length} {law} ({n} lengths were tried)", length=f"{name}.shape[{axis}]", law=law,
-                          n=len(outcome))
+            alike = sorted(set.intersection(*held[True]).difference(*held[False]))
+            also = message(", and only there are {regions}, too", regions=linked("{some}, {more}", alike)) if alike else ""
+            yield message("wrong only where {length} {law}{also} ({n} lengths were tried)", length=f"{name}.shape[{axis}]", law=law,
+                          also=also, n=len(outcome))

@@ -25,6 +25,7 @@ from aclnn_viz.checking.judge import prepared_at, prepared_suite, suite_recipes
 from aclnn_viz.checking.scope import DEPTHS, Ready, Scope
 from aclnn_viz.checking.score import kernel_of, named
 from aclnn_viz.checking.work import Budget
+from aclnn_viz.checking.wrong_outputs import depends
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.edits import edits
 from aclnn_viz.operators.faults.written_out import expanded
@@ -98,6 +99,17 @@ def test_lengths_at_which_a_kernel_is_wrong_are_found_by_running_it():
     text = check("rms_norm", rms(lambda out, x: out | {"dxOut": out["dxOut"] * np.linspace(2, 9, x.size).reshape(x.shape) ** (
         x.shape[-1] > 256)})).diagnosis
     assert "wrong only where x.shape[1] > 256" in str(text)
+
+
+def test_what_the_cases_of_some_lengths_have_in_common_is_named_beside_them():
+    def squared(gradLoss, logProb, target, ignoreIndex, **_):
+        kept = (target != ignoreIndex)[:, np.newaxis]
+        grad = kept * (np.exp(np.float64(logProb)) - (target[:, np.newaxis] == np.arange(logProb.shape[1])))
+        return (gradLoss * grad / kept.size ** 2 * kept.sum()).astype(logProb.dtype)
+    tested = KernelUnderTest(squared, Scope.of("cross_entropy_loss"))
+    wrong = tested.run_on(Ready(tested.scope, Recipe("cross_entropy_loss", {"shape": (5, 4), "weightOptional": None}), None, 0))
+    *_, text = depends(operator("cross_entropy_loss"), [wrong], tested, 0, Budget(1e6))
+    assert text.startswith("wrong only where logProb.shape[0] > 3, and only there are ignored rows, too (")
 
 
 @pytest.mark.soak
