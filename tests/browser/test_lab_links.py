@@ -56,7 +56,7 @@ WIDE = """async (width) => {
 # As how many other letters a Chinese one of a table is wide.
 LETTERS = """async () => {
     const place = document.body.appendChild(document.createElement("div")), width = (one) => one.getBoundingClientRect().width;
-    place.innerHTML = '<div class="jp-OutputArea-output"><pre><span>准确、</span><span>000</span></pre></div>';
+    place.innerHTML = '<div class="jp-OutputArea"><div class="jp-OutputArea-output jp-RenderedText"><pre><span>准确、</span><span>000</span></pre></div></div>';
     await document.fonts.load("1em two-columns", "准");
     const [chinese, latin] = [...place.querySelectorAll("span")].map(width);
     place.remove();

@@ -258,7 +258,7 @@ def _given(inputs: dict, shape=None, at=()) -> str:
         if value.size > PRINTED:
             return f"array{list(value.shape)}"
         return np.array2string(value, separator=", ", precision=6, max_line_width=10**6).replace("\n", "")
-    return ", ".join(f"{name} = {shown(value)}" for name, value in inputs.items())
+    return linked("{some}, {more}", (f"{name} = {shown(value)}" for name, value in inputs.items()))
 
 
 def _conditions(seen: list[_Seen]) -> list[str]:
