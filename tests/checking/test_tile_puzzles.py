@@ -34,6 +34,7 @@ def test_a_puzzle_is_whole(name, folder):
     one, mistakes = puzzle(name), solution_of(puzzle(name)).mistakes
     assert len({mistake.name for mistake in mistakes}) == len(mistakes) >= 3 and len(set(one.hints)) >= 3
     assert one.title in str(one) and one.task.endswith(".") and "for " in one.specification
+    assert one._repr_html_().count("<code>") == str(one).count("`") / 2
     result = one.check(lambda *args, **inputs: None)
     assert not result.passed and not result.begun and "hint(1)" in str(result) and not list(folder.iterdir())
     if one.cases:

@@ -3,6 +3,7 @@
 import ast
 import html
 import inspect
+import re
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -123,7 +124,8 @@ class Puzzle:
     def _repr_html_(self) -> str:
         head, _, code = str(self).partition("\n\n")
         title, _, task = head.partition("\n")
-        return f"<strong>{html.escape(title)}</strong><p>{html.escape(task)}</p>{CODE.format(html.escape(code))}"
+        task = re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(task))
+        return f"<strong>{html.escape(title)}</strong><p>{task}</p>{CODE.format(html.escape(code))}"
 
 
 def _without_docstring(function: Callable) -> str:
