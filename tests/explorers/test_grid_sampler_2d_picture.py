@@ -121,6 +121,13 @@ def test_the_words_tell_the_numbers():
     assert ["▶" in line for line in headline(data)] == [False, False, True, False]
 
 
+def test_the_sign_of_the_chosen_alignment_is_free_of_the_label_beside_it():
+    """In the column of a page 25 pixels are a unit of the panel: the sign has 14 of them, the label 21 and a space."""
+    corners = next(panel for panel in subject().show(compute(State())).panels if panel.name == "corners")
+    places = {note.text.strip(): note.x for note in corners.marks if isinstance(note, Note) and note.y == 0}
+    assert places["▶"] + 7 / 25 < places["−1"] - 21 / 25 and places["▶"] - 7 / 25 > corners.x.low
+
+
 def test_the_words_follow_the_data():
     assert describe(compute(State(rotate=16.0))) != describe(compute(State()))
 

@@ -145,7 +145,7 @@ def _corners(data: Data) -> Panel:
         for x, label, align in ((-edge, "−1", "right"), (3 + edge, "1", "left")):
             marks += [Line(np.full(2, x), np.array([down - 0.75, down + 0.75]), CHOSEN, "", 3.0 if now else 1.2),
                       Note(x, down, f" {label} ", align) if edge else Note(x, down - 1.0, label)]
-        marks += [*[Note(-1.5, down, "▶")] * now, Dots(centres, np.full(4, down), CHOSEN, "", 1.8)]
+        marks += [*[Note(-1.9, down, "▶")] * now, Dots(centres, np.full(4, down), CHOSEN, "", 1.8)]
     title = tr("alignCorners True: ±1 at centres") if data.state.alignCorners else tr("alignCorners False: ±1 at edges")
     return Panel("corners", title, tuple(marks), Axis("", -2.2, 5.2, ticks=()), Axis("", 2.8, -1.2, ticks=()), 5, LOW)
 
