@@ -27,6 +27,8 @@ from together import in_one
      "[0, 99, 0.0, 0.0]; choose a row below 16 and a column below 16"),
     ({"moved": [[0, 0, float("inf"), 0.0]]}, "moved", "each moved point is (row, column, x, y), on the grid and finite: "
      "got [0, 0, inf, 0.0]; choose a row below 16 and a column below 16"),
+    ({"moved": [[0, 0, 10**309, 0.0]]}, "moved", "each moved point is (row, column, x, y), on the grid and finite: "
+     f"got [0, 0, {10**309}, 0.0]; choose a row below 16 and a column below 16"),
 ])
 def test_a_value_that_cannot_be_shown_is_refused_beside_its_control(values, field, text):
     with pytest.raises(StateError) as caught:

@@ -136,7 +136,7 @@ class State:
             inside = 0 <= row < self.grid_height and 0 <= column < self.grid_width
             if inside and row == int(row) and column == int(column) and abs(x) < np.inf and abs(y) < np.inf:
                 return int(row), int(column), float(x), float(y)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             pass
         raise StateError("moved", "each moved point is (row, column, x, y), on the grid and finite", repr(point),
                          f"choose a row below {self.grid_height} and a column below {self.grid_width}")
