@@ -62,10 +62,11 @@ def search(subjects) -> Counterexample | None:
 def tried(subjects) -> Counterexample | None:
     """One among a few draws of what is proved: a proof knows neither for which numbers a root is nan, nor what NumPy refuses.
 
-    Of numbers of which none is special: where one is compared, or divided by, a proof says what it assumes.
+    Of numbers of which none is special: where one is compared, or divided by, a proof says what it assumes. A page that cancels is
+    right to a few digits.
     """
     draws = [draw for subject in enumerate(subjects) for draw in _draws(*subject) if draw[-1] % 6 == 0]
-    return next(filter(None, (_wrong(subject, sizes, _drawn(subject, sizes, seed))
+    return next(filter(None, (_wrong(subject, sizes, _drawn(subject, sizes, seed), SMOOTH)
                               for _, _, subject, sizes, seed in draws[::len(draws) // FEW or 1])), None)
 
 
@@ -140,7 +141,7 @@ def _simplest(subject, sizes, known):
     return _wrong(subject, sizes, known)
 
 
-def _wrong(subject, sizes, known):
+def _wrong(subject, sizes, known, close=CLOSE):
     """The Counterexample that these numbers are, or None."""
     def loss(change):
         outputs = _run(subject.forward, subject.preludes[0], known | change)
@@ -166,7 +167,7 @@ def _wrong(subject, sizes, known):
             for index in islice(np.ndindex(known[of].shape), ENTRIES):
                 derivative, scale = _derivative(lambda change: loss(change)[1], of, known[of], index, middle)
                 got = float(made[output][index])
-                if derivative is not None and not abs(got - derivative) < CLOSE * scale:
+                if derivative is not None and not abs(got - derivative) < close * scale:
                     return found(output, index, got, derivative)
     return None
 

@@ -110,6 +110,11 @@ def test_what_does_not_hold_in_numbers_is_not_proved(dx):
     assert not result.holds and result.counterexample and result.reason == "numbers show that it is not the derivative", result
 
 
+def test_a_page_that_cancels_in_numbers_is_proved():
+    forward = lambda xp, x: {"y": (x + 1e6) * (x + 1e6) - 1e12}
+    assert av.prove((forward, lambda xp, dy, x: {"dx": 2.0 * dy * (x + 1e6)}), shapes={"x": ("n",)}).holds
+
+
 def test_a_label_that_is_called_as_an_index_is_another_number():
     forward = lambda xp, x, i0: {"y": xp.where(xp.arange(x.shape[0]) == i0, x, 0.0 * x)}
     result = av.prove((forward, lambda xp, dy, x, i0: {"dx": dy}), shapes={"x": ("n",), "i0": ()}, labels={"i0": "n"})
