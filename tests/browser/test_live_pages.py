@@ -241,6 +241,10 @@ def test_a_click_leads_from_the_formula_to_the_tensor_to_the_tile_to_the_pipes_a
     level.focus()
     level.press("ArrowDown")  # by keyboard, too
     page.becomes("document.querySelector('[data-panel=tensor]')")
+    for term in (1, "1e999", '"x"'):  # of another program, and none
+        page.page.evaluate("text => { location.hash = text; }", f"term={term}")
+        page.becomes("location.hash === ''")
+    assert page.faults == []
 
 
 def test_what_is_no_state_in_an_address_is_left_out(browser, sampler):

@@ -246,6 +246,10 @@ function readState(text, page) {
       if (field === dragged && value.every(placed) || page.alive.includes(field) && typeof value === typeof page.initial[field]) values[field] = value;
     } catch { /* no JSON, or no list of points */ }
   }
+  for (const { field, options, of, owners } of page.texts.en.controls) {
+    const fits = ([option], k) => option === values[field] && [null, values[of]].includes(owners[k] ?? null);
+    if (options.length && !options.some(fits)) values[field] = page.values[field];
+  }
   return values;
 }
 
