@@ -20,7 +20,7 @@ from aclnn_viz.words.messages import language_here, ntr, tr
 
 LONGEST = 1_000_000  # characters of a log
 # A number of six digits is a code right behind such a word, or alone: a log holds process ids, sizes and steps of six digits, too.
-NAMED = re.compile(r"(?:code|errno|ret|错误码|返回[码值]|(?:status|error|failed|return(?:s|ed)?|result)(?!\W{0,8}\d{6} ?(?-i:[a-z])))"
+NAMED = re.compile(r"(?:code|errno|ret|status|错误码|返回[码值]|(?:error|failed|return(?:s|ed)?|result)(?!\W{0,8}\d{6} ?(?-i:[a-z])))"
                    r"\W{0,8}(?:(?:is|was|with|of|value)\b\W{0,8})?(?<!-)(\d{6})(?![\w%/]|[.-]\d)", re.IGNORECASE | re.ASCII)
 CODES = {value: name for name, value in vars(codes).items() if re.match(r"ACL(NN)?_ERR", name)}
 TYPES = {"float16": codes.ACL_FLOAT16, "half": codes.ACL_FLOAT16, "bfloat16": codes.ACL_BF16, "bf16": codes.ACL_BF16, "float32": codes.ACL_FLOAT,
