@@ -227,9 +227,9 @@ _LOCAL = {
 
 def _add(xp, value, decisions, a, b, sign=1.0):
     error, variance = _sum_rounding(sign)(value, a, b)
-    least = a.least if sign > 0 and b.exact and np.all(b.wide >= 0.0) else None
+    least = (x.least for x, y in ((a, b), (b, a)) if sign > 0 and x.least is not None and y.exact and np.all(y.wide >= 0.0))
     return BoundedArray(xp, value, plus(a.error, b.error, error), plus(a.variance, b.variance, variance), decisions,
-                        least=least)
+                        least=next(least, None))
 
 
 def _subtract(xp, value, decisions, a, b):

@@ -8,6 +8,7 @@ from aclnn_viz import case, operator
 from aclnn_viz.accuracy.envelopes import Envelope, envelope, explain
 from aclnn_viz.accuracy.sweeps import sweep_factor
 from aclnn_viz.arrays.plan import Plan
+from aclnn_viz.checking import check
 from aclnn_viz.dtypes import round_to, ulp
 from aclnn_viz.operators import plans
 from together import in_one
@@ -129,6 +130,16 @@ def test_a_group_survives_an_exponential_that_overflows():
     assert np.isfinite(env.bound).all() and not env.undecided.any()
     out = plans.run(operator("group_norm_swish"), plan, **inputs)["dxOut"]
     assert explain(out, operator("group_norm_swish").truth(**inputs)["dxOut"], env).not_explained == 0
+
+
+def test_a_sigmoid_survives_it_too():
+    """1 is added in front of the exponential: nothing was known of such elements, and a nan passed."""
+    op, inputs = operator("silu"), dict(gradOutput=np.float32([1, 1]), self=np.float32([100, -100]))
+    env, truth = envelope(op, **inputs)["gradInput"], op.truth(**inputs)["gradInput"]
+    assert explain(op.backward(**inputs)["gradInput"], truth, env).explained == 2
+    assert explain(np.float32([np.nan, 1e-30]), truth, env).not_explained == 2
+    made = case("silu", self=inputs["self"])
+    assert check("silu", lambda **given: op.backward(**given)["gradInput"] * np.float32([np.nan, 1]), cases=[made]).failed
 
 
 @pytest.mark.parametrize("name,output", [("rms_norm", "dxOut"), ("group_norm_swish", "dgammaOut"),
