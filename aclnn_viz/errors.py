@@ -126,9 +126,9 @@ def whole(name: str, value, least: int = 0, most: int | None = None) -> int:
 def lengths(name: str, value) -> tuple[int, ...]:
     """Return the lengths of a shape as a tuple; TypeError for anything else."""
     try:
-        if isinstance(value, (str, bytes, Mapping)):
+        if isinstance(value, (str, bytes, Mapping)) or bool in map(type, found := [*value]):
             raise TypeError
-        return tuple(map(index, value))
+        return tuple(map(index, found))
     except TypeError:
         raise TypeError(problem(f"{name} is a tuple of lengths", shown(value), "pass such as (4, 16)")) from None
 

@@ -75,6 +75,7 @@ def test_an_epsilon_is_a_float_and_not_negative(name, epsilon, value):
 @pytest.mark.parametrize("arguments,error,text", [
     (dict(shape=(2, 3), width=3), TypeError, "a case of rms_norm takes shape, .*: got 'width'; use the vendor's names"),
     (dict(shape=(2.5, 3)), TypeError, "shape is a tuple of lengths: got"),
+    (dict(shape=(True, 3)), TypeError, "shape is a tuple of lengths: got"),
     (dict(epsilon="x"), TypeError, "epsilon is of type float: got str 'x'; pass one float"),
     (dict(dy="a"), ValueError, r"dy must have shape \(8, 64\): got"),
     (dict(rstd=[1, 2]), ValueError, "rstd must be an array, or one value: got"),
