@@ -232,8 +232,10 @@ def test_a_proof_that_is_killed_leaves_no_process(how):
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_a_command_ends_with_the_server_that_started_it(how, tmp_path):
     (tmp_path / "k.py").write_text("import time; time.sleep(1000)")
-    program = f"from aclnn_viz.children import *\nprint(Child([{sys.executable!r}, '-m', 'aclnn_viz.cli', 'check', 'silu', 'k.py:k'], environment()).pid, flush=True); input()"
-    with subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()) as server:
+    started = [sys.executable, "-m", "aclnn_viz.cli", "check", "silu", "k.py:k"]
+    program = f"from aclnn_viz.children import *\nprint(Child({started}, environment()).pid, flush=True)\ninput()"
+    with subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, text=True, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, env=environment()) as server:
         session = int(server.stdout.readline())
         while len(others(session)) < 2:
             time.sleep(0.1)

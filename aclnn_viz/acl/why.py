@@ -19,7 +19,7 @@ from aclnn_viz.tables import wrapped
 from aclnn_viz.words.messages import language_here, ntr, tr
 
 LONGEST = 1_000_000  # characters of a log
-# A number of six digits is a code right behind such a word, or alone: a log holds process ids, sizes and steps of six digits, too.
+# A number of six digits is a code right behind such a word, or alone: process ids, sizes and steps have six digits, too.
 NAMED = re.compile(r"(?:code|errno|ret|status|错误码|返回[码值]|(?:error|failed|return(?:s|ed)?|result)(?!\W{0,8}\d{6} ?(?-i:[a-z])))"
                    r"\W{0,8}(?:(?:is|was|with|of|value)\b\W{0,8})?(?<!-)(\d{6})(?![\w%/]|[.-]\d)", re.IGNORECASE | re.ASCII)
 CODES = {value: name for name, value in vars(codes).items() if re.match(r"ACL(NN)?_ERR", name)}

@@ -20,7 +20,7 @@ from aclnn_viz.errors import problem
 
 SECONDS, MEMORY = 300.0, 8 << 30  # of one command
 PRINTED = 1 << 16  # characters of what a program prints
-LINES = 4000  # characters of what a command that could not be carried out says
+LINES = 2000  # characters at the beginning and at the end of what a command that could not be carried out says
 SHORT = ("status", "passed", "verdict", "happened", "notes", "printed", "seed", "cause")
 
 
@@ -87,8 +87,10 @@ def _run(words: list[str], given: str, seconds: float, source, started: list) ->
     try:
         found = json.loads(said)
     except ValueError:
-        errors = errors if len(errors) <= LINES else f"{errors[:LINES // 2]}...{errors[-LINES // 2:]}"
-        raise ToolError(errors or problem("a command answers in JSON", f"status {process.returncode}", "look at its arguments")) from None
+        if len(errors) > 2 * LINES:
+            errors = f"{errors[:LINES]}...{errors[-LINES:]}"
+        raise ToolError(errors or problem("a command answers in JSON", f"status {process.returncode}",
+                                          "look at its arguments")) from None
     return {"status": process.returncode, **(found if isinstance(found, dict) else {"found": found})}
 
 

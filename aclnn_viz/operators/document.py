@@ -71,11 +71,11 @@ def read(text: str) -> Document:
     ...
     ValueError: a document declares one function aclnn...GetWorkspaceSize: got # aclnnX; pass the vendor's docs/aclnn....md
     """
-    declared = [*PROTOTYPE.finditer(text)]
-    if len(of := dict.fromkeys(found[1] for found in declared)) != 1:
-        raise ValueError(problem("a document declares one function aclnn...GetWorkspaceSize", ", ".join(of) or text[:60].strip() or "an empty file",
+    if len(declared := {*PROTOTYPE.findall(text)}) != 1:
+        raise ValueError(problem("a document declares one function aclnn...GetWorkspaceSize",
+                                 ", ".join(sorted(declared)) or text[:60].strip() or "an empty file",
                                  "pass the vendor's docs/aclnn....md"))
-    found, name = declared[0], declared[0][1]
+    found, (name,) = PROTOTYPE.search(text), declared
     about = re.split(rf"^#+\s*{name}GetWorkspaceSize\s*$", text, maxsplit=1, flags=re.MULTILINE)[-1].partition("\n## ")[0]
     names = re.findall(r"(\w+)\s*[,)]", found[0])
     cells = [[_plain(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)]

@@ -71,8 +71,9 @@ LOGS = [
     ("CUDA error: an illegal memory access was encountered", set(), ""),
     ("loss is nan at iteration 161001", set(), ""),
     # Beside a word that a code may follow, and none all the same: what is counted, a place, a time, a part of another number.
-    ("training failed after 161002 steps\nerror at line 161002\nread returned 161002 bytes\nfailed 161002-10-11 561103\nerror rate 161002%\nloss returned 161002.5\n"
-     "[ERROR] thread 561103 exited\nstatus of pid 561103: ok\nconnect failed on port 507899\nfailed to allocate 561103 KiB\nerrno: 'E161002'", set(), ""),
+    ("training failed after 161002 steps\nerror at line 161002\nread returned 161002 bytes\nfailed 161002-10-11 561103\n"
+     "error rate 161002%\nloss returned 161002.5\n[ERROR] thread 561103 exited\nstatus of pid 561103: ok\n"
+     "connect failed on port 507899\nfailed to allocate 561103 KiB\nerrno: 'E161002'", set(), ""),
     ('{"error_code": "161002"}', {"161002"}, ""),
     ("\x1b[1merror\x1b[0m code is \x1b[31;1m161002\x1b[0m", {"161002"}, ""),  # as a terminal colours it
     ("aclnnAdd的返回码为161002。", {"161002"}, "aclnnAdd"),

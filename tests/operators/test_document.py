@@ -23,7 +23,8 @@ def test_a_document_is_read():
 
 @pytest.mark.parametrize("text,message", [
     ("", "declares one function aclnn...GetWorkspaceSize: got an empty file; pass"),
-    (DOCUMENT + DOCUMENT.replace("Gate", "Door"), "one function aclnn...GetWorkspaceSize: got aclnnGateBackward, aclnnDoorBackward; pass"),
+    (DOCUMENT + DOCUMENT.replace("Gate", "Door"),
+     "one function aclnn...GetWorkspaceSize: got aclnnDoorBackward, aclnnGateBackward; pass"),
     (re.sub("<td>.*?</td>", "", DOCUMENT), "the document of aclnnGateBackward has a table of its parameters: got none; pass --prototype")])
 def test_what_is_no_document_is_refused(text, message):
     with pytest.raises(ValueError, match=message):

@@ -88,8 +88,8 @@ def test_another_language_is_refused():
 @pytest.mark.parametrize("arguments", [["--help"], [], ["chek"], ["check", "rms_norm", "--depth", "all"], ["prove"],
                                        ["cpp", "--help"], ["prove", "rms_norm", "--fast"],
                                        ["tolerance", "rms_norm", "--let-through", "1"], ["check", "--help"], ["sweep", "--help"],
-                                       ["cpp", "check", "--help"], ["new", "--help"], ["check", "rms_norm", "host", "--se", "3"],
-                                       ["operators", "--json=1"], ["--lan", "en", "operators"]])
+                                       ["cpp", "check", "--help"], ["new", "--help"],
+                                       ["check", "rms_norm", "host", "--se", "3"], ["operators", "--json=1"], ["--lan", "en", "operators"]])
 def test_usage_and_help_of_the_command_line_are_chinese(arguments, monkeypatch, capsys):
     monkeypatch.setenv("ACLNN_VIZ_LANG", "en")  # which --lang overrides
     monkeypatch.setenv("COLUMNS", "80")
