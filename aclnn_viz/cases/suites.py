@@ -140,6 +140,7 @@ NUMBERS = {
     "zeros": lambda fmt: [0.0, -0.0] * 4,
     "nan": lambda fmt: [np.nan] * 6,
     "inf": lambda fmt: [np.inf, -np.inf] * 4,  # so many, to meet every region of the other tensors
+    "far from 0": lambda fmt: [20.0, -20.0, 80.0, -80.0, 90.0, -90.0],  # where exp is tiny, or overflows in float32
     "large and small": lambda fmt: [WIDE, -WIDE, 1 / WIDE, -1 / WIDE] if fmt is not FLOAT16 else _largest(fmt),
     "largest": _largest,
     "smallest": _tiny,

@@ -26,6 +26,7 @@ NUMBERS = {
     "nan": lambda wide, fmt: np.isnan(wide).any(), "inf": lambda wide, fmt: np.isinf(wide).any(),
     "0": lambda wide, fmt: np.mean(wide == 0) not in (0.0, 1.0),  # zeros among others
     "-0.0": lambda wide, fmt: (np.signbit(wide) & (wide == 0)).any(),
+    message("numbers from 64 to 128"): lambda wide, fmt: ((np.abs(wide) >= 64) & (np.abs(wide) <= 128)).any(),
     message("the largest number of its format"): lambda wide, fmt: (np.abs(wide) == fmt.largest).any(),
     message("subnormal numbers"): lambda wide, fmt: ((wide != 0) & (np.abs(wide) < 2.0**fmt.min_exponent)).any()}
 REPEATED = 3  # cases that are run twice

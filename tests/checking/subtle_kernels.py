@@ -9,8 +9,8 @@ import numpy as np
 
 from aclnn_viz import operator
 
-RMS, SWISH, LOSS, NORM, GRID = (operator(name) for name in (
-    "rms_norm", "hardswish", "cross_entropy_loss", "group_norm_swish", "grid_sampler_2d"))
+RMS, SWISH, LOSS, NORM, GRID, SILU = (operator(name) for name in (
+    "rms_norm", "hardswish", "cross_entropy_loss", "group_norm_swish", "grid_sampler_2d", "silu"))
 
 
 def beyond(op, name, measure, change=lambda value: value * value.dtype.type(1.5)):
@@ -33,6 +33,16 @@ def swish(change):
         out = SWISH.backward(gradOutput=gradOutput, self=self)["out"]
         with np.errstate(all="ignore"):
             return np.asarray(change(out, self, gradOutput), out.dtype)
+    return kernel
+
+
+def silu(sigmoid):
+    """Silu, of a sigmoid in float32."""
+    def kernel(gradOutput, self):
+        with np.errstate(all="ignore"):
+            x = self.astype(np.float32)
+            s = sigmoid(x)
+            return (gradOutput.astype(np.float32) * s * (1 + x * (1 - s))).astype(self.dtype)
     return kernel
 
 
@@ -103,6 +113,8 @@ SUBTLE = {
     "0 for inf * 0": (
         SWISH, lambda: swish(lambda out, self, grad: np.where(np.isinf(grad) & (self < -3), 0, out)), "numbers",
         "inf in gradOutput"),
+    "nan where exp overflows": (SILU, lambda: silu(lambda x: np.exp(x) / (1 + np.exp(x))), "numbers", "numbers from 64 to 128"),
+    "sigmoid clipped at -20": (SILU, lambda: silu(lambda x: 1 / (1 + np.exp(-np.maximum(x, -20)))), "numbers", "numbers from 64 to 128"),
     "nan for inf * 0": (SWISH, lambda: masked, "numbers", None),
     "-0.0 for 0": (SWISH, lambda: swish(lambda out, self, _: np.where(out == 0, -0.0, out)), "numbers",
                    "-0.0 in gradOutput"),
