@@ -81,7 +81,7 @@ class Piece:
 
     def _repr_html_(self) -> str:
         return re.sub(r"([\w.-]+/[\w.-]+)#(\d+)", r'<a href="https://github.com/\1/issues/\2">\g<0></a>',
-                      as_html(self.title, (), [*self.rows().items()], more=self.fault.diff, opens=tr(EDIT)))
+                      as_html(self.title, (), [*self.rows().items()], more=self.fault.diff, opens=tr(EDIT)), flags=re.ASCII)
 
     def to_json(self) -> dict:
         rows = (self.operator, self.fault.name, self.fault.thread, self.fault.story, self.lived, self.hid)

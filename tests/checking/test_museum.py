@@ -10,6 +10,7 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz.checking import check
 from aclnn_viz.operators.faults.fault import faulty_kernel
+from aclnn_viz.words.messages import in_language
 from together import in_one
 
 PIECES = [pytest.param(one, faulty_kernel(one.operator, one.fault), id=f"{one.operator}-{one.fault.name}") for one in av.museum()]
@@ -21,6 +22,8 @@ def test_every_published_mistake_of_an_operator_of_the_kit_is_there():
     assert all(re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", thread) for thread in threads)
     page = av.museum()._repr_html_()
     assert all(f'<a href="https://github.com/{thread.replace("#", "/issues/")}">{thread}</a>' in page for thread in threads)
+    with in_language("zh"):
+        assert re.findall("href=[^>]*", av.museum()._repr_html_()) == re.findall("href=[^>]*", page)  # no Chinese word before a name is of it
 
 
 @pytest.mark.parametrize(("piece", "kernel"), PIECES)
