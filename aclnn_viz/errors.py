@@ -92,6 +92,7 @@ def place_of(path) -> Path:
     """Return a path; TypeError for what is no text or path, ValueError for a text that can name no file."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(problem("a place is a path", shown(path), "pass a text or a Path"))
+    # Half a character names no file; U+DC80 to U+DCFF stand for bytes of a name that are no UTF-8.
     if re.search(r"^\Z|[\0\ud800-\udc7f\udd00-\udfff]", str(path)):
         raise ValueError(problem("a place is a path", repr(str(path)), "name a file or a folder"))
     return Path(path)

@@ -29,7 +29,7 @@ from aclnn_viz.words.messages import linked, message
 
 NEVER_ELSE = message("{choice}: wrong in {bad} of {all} cases, never otherwise")
 OFTEN = message("{choice}: wrong in {bad} of {all} cases")
-CHANCE = 0.05  # a fault is said to depend on an attribute if chance alone would seldom show it so
+CHANCE = 0.05  # what is said of where or when a kernel is wrong must be rarer than this by chance alone
 CLOSE = 1e-3  # 16-bit outputs included; a resemblance is a hint, not a verdict
 SINGLE = 2.0**-20  # the same for float64 outputs of a kernel that computes in float32: a few of its roundings
 LENGTHS = (*range(1, 36), *(2**k + step for k in range(6, 13) for step in (-1, 0, 1)), 1000, 3000)
@@ -281,7 +281,7 @@ def depends(op, failing: Sequence[CaseRun], tested: KernelUnderTest | None, seed
             others: Sequence[CaseRun] = ()) -> list[str]:
     """Return in words where the elements are that are wrong, and at which lengths of the main tensor the kernel is.
 
-    Nothing is said that one of some `others`, on which the kernel is wrong, too, speaks against.
+    What one of `others`, further cases on which the kernel is wrong, contradicts is left out.
     """
     usable, more = ([one for one in some if one.usable] for some in (failing, others))
     text = [words for output in dict.fromkeys(miss.output for one in usable for miss in one.misses)
@@ -303,9 +303,9 @@ def _of_output(op, output: str, failing: list[CaseRun], others: list[CaseRun]) -
 
 
 def _places(masks: list[np.ndarray], others: list[np.ndarray]) -> Iterator[str]:
-    """Sets of places along an axis outside of which nothing is wrong in any mask, nor in others, that are not most of them;
+    """Sets of places along an axis outside of which nothing is wrong in any mask, nor in others.
 
-    by chance alone all that is wrong would seldom lie there.
+    They are not most of the places, and what is wrong would seldom lie there alone by chance.
     """
     tests = {(message("in the last place of axis {axis}"), 0): lambda at, n, b: at == n - 1,
              (message("in the first place of axis {axis}"), 0): lambda at, n, b: at == 0}

@@ -124,7 +124,7 @@ def _reads(puzzle: Puzzle, answer) -> Picture:
     yours, complaint = _drawable(lambda: _recorded(puzzle, answer), answer)
     arrays = {name: value for name, value in wanted.inputs.items() if isinstance(value, np.ndarray) and value.ndim}
     rest = tr(", ").join(f"{name} = {number(value.item()) if isinstance(value, np.ndarray) else value}"
-                     for name, value in wanted.inputs.items() if name not in arrays)
+                         for name, value in wanted.inputs.items() if name not in arrays)
     panels = [_cells(name, value, _boxes(_mask(spec, wanted, name), SPEC, 0.0) +
                      _boxes(_mask(yours, wanted, name), YOURS, 0.14)) for name, value in arrays.items()]
     chosen = np.zeros(np.shape(spec.outputs[wanted.output]), bool)

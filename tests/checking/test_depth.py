@@ -144,8 +144,10 @@ def test_what_was_tried_is_not_listed():
         tried.add(av.case("rms_norm", shape=(n, 3)))
     text = "; ".join(tried.untried)
     assert "R > 128" in text and "K by 2 and more" in text and "R by" not in text and "; nan;" in text
-    tried.add(av.case("rms_norm", shape=(4, 6), dy=np.float32([[np.nan, 0, -0.0, 1, 2, 3]] * 4)))
+    assert "numbers from 64 to 128 in dy, x, gamma" in text  # one rstd is as large
+    tried.add(av.case("rms_norm", shape=(4, 6), dy=np.float32([[np.nan, 0, -0.0, 1, 2, 90]] * 4)))
     text = tried.untried
+    assert "numbers from 64 to 128 in x, gamma" in text
     assert "nan in x, rstd, gamma" in text and "-0.0 in x, rstd, gamma" in text
 
 
