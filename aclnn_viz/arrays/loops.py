@@ -12,15 +12,13 @@ from functools import cache
 
 import numpy as np
 
-from aclnn_viz.arrays.team import team
-from aclnn_viz.dtypes import BFLOAT16
+from aclnn_viz.arrays.team import BITS, team
 
 PART = 1 << 14  # elements that are worth taking; cuts depend on the shapes alone, and so do the results
 MOST = 32  # parts, each of which may hold sums of its own
 LANES = 32  # terms of a sum that are added side by side, as wide vectors do
 WIDE = 8  # rows and columns that `turn` takes, whatever the width of the machine's vectors
-BITS = {BFLOAT16.numpy: np.uint16, np.dtype(np.float16): np.int16}  # the storage that tells loops the two formats
-KINDS = {bits: kind for kind, bits in BITS.items()}
+KINDS = {bits.type: kind for kind, bits in BITS.items()}
 
 _steps: list[Callable] = []  # functions that numba does not know yet
 
@@ -71,12 +69,19 @@ def odd(value):
     return np.int32((bits - 1 if abs(np.float64(near)) > abs(value) else bits) | 1).view(np.float32)
 
 
+@step
 def total(part, first, last, sums, result):
+    """Add rows of float64 to the first in their order, and round that once into a result."""
     for k in range(1, sums.shape[0]):
         for i in range(first, last):
             sums[0, i] += sums[k, i]
     for i in range(first, last):
         write(result, i, once(result, sums[0, i]))
+
+
+def totals(part, first, last, sums, result, others, other):
+    total(part, first, last, sums, result)
+    total(part, first, last, others, other)
 
 
 def turn(array, first, apart, result, at, step):
@@ -142,19 +147,17 @@ def cuts(units: int, elements: int) -> np.ndarray:
 
 def over(parts: np.ndarray, loop: Callable, *arguments) -> None:
     """Run a loop, compiled, over all parts of `cuts`, on every core; the order of the parts does not matter. Arrays are contiguous."""
-    given = [value.view(BITS[value.dtype]) if type(value) is np.ndarray and value.itemsize == 2 and value.dtype in BITS else value
-             for value in arguments]
-    run = compiled(loop)
-    if run is not loop:
-        team(threads()).run(run, parts, given)
+    if (run := compiled(loop)) is not loop:
+        team(threads()).run(run, parts, arguments)
     else:  # as it is written
         for part in parts.tolist():
-            loop(*part, *given)
+            loop(*part, *[one.view(BITS[one.dtype]) if type(one) is np.ndarray and one.dtype in BITS else one for one in arguments])
 
 
-def add_up(sums: np.ndarray, result: np.ndarray) -> None:
-    """Add rows of float64 to the first in their order, and round that once into a result."""
-    over(cuts(result.size, 1), total, sums, result.reshape(-1))
+def add_up(*sums_and_results: np.ndarray) -> None:
+    """Take the `total` of rows of float64, of as many as the result that follows has elements, or of two such pairs of one size."""
+    result = sums_and_results[1]
+    over(cuts(result.size, 1), total if len(sums_and_results) == 2 else totals, *sums_and_results)
 
 
 @cache

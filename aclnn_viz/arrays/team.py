@@ -1,6 +1,7 @@
 """A team of threads that wait in compiled code for parts of a loop, so that a call is shared among them within a microsecond.
 
-A helper looks for work for SPINS turns after its last part, then sleeps until a call wakes it. All that threads share of a call lies in
+A helper looks for work for SPINS turns after its last part, then reads from a pipe, in which a call puts a byte to wake it: it never comes back
+to Python, whose lock it would wait for. All that threads share of a call lies in
 a row of words: how many parts are left, beside the number of the call, so that taking a part is one exchange that fails where another
 thread, or another call, came first. Whoever calls works, too, and waits only for parts that somebody has begun. It takes the first parts, helpers
 the last ones: so each finds in its caches what it worked on in the call before.
@@ -8,19 +9,22 @@ the last ones: so each finds in its caches what it worked on in the call before.
 
 import atexit
 import os
+import signal
 import threading
 import time
 from contextlib import suppress
 from functools import cache
-from queue import SimpleQueue
 
 import numpy as np
 
+from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import problem
 
+#: The storage that tells loops the two formats of 16 bits, which numba does not know.
+BITS = {BFLOAT16.numpy: np.dtype(np.uint16), np.dtype(np.float16): np.dtype(np.int16)}
 SPINS = 400_000  # turns of half a nanosecond and more: some tenths of a millisecond
-WORDS = 64
-LEFT, DONE, TASK, TABLE, PARTS, LAST, BUSY = (8 * 8 * k for k in range(7))  # in bytes, each in a line of the cache of its own
+WORDS = 80
+LEFT, DONE, TASK, TABLE, PARTS, LAST, BUSY, ASLEEP, BYTES, PIPE = (8 * 8 * k for k in range(10))  # in bytes, each in a line of the cache of its own
 
 
 @cache
@@ -50,34 +54,45 @@ def native():
         b.call(task, (table, part))
         return part
 
-    def yielded(b, at):
-        return b.zext(b.call(b.module.globals.get("sched_yield") or ir.Function(
-            b.module, ir.FunctionType(ir.IntType(32), ()), "sched_yield"), ()), word)
+    def of_system(name, result, *kinds):
+        def build(b, at, *given):
+            function = b.module.globals.get(name) or ir.Function(b.module, ir.FunctionType(result, kinds), name)
+            given = [b.trunc(given[0], kinds[0]), b.bitcast(at, kinds[1]), given[1]] if kinds else ()
+            return b.sext(b.call(function, given), word)
+        return build
 
     one, two, three = atomic(1, lambda b, at: b.load_atomic(at, "seq_cst", 8)), atomic(2, stored), atomic(3, exchanged)
-    add, run, give_way = atomic(2, lambda b, at, n: b.atomic_rmw("add", at, n, "seq_cst")), atomic(3, called), atomic(1, yielded)
+    add, run = atomic(2, lambda b, at, n: b.atomic_rmw("add", at, n, "seq_cst")), atomic(3, called)
+    number, moved = ir.IntType(32), (ir.IntType(32), ir.IntType(8).as_pointer(), word)
+    give_way = atomic(1, of_system("sched_yield", number))
+    sleep, wake = (atomic(3, of_system(name, word, *moved)) for name in ("read", "write"))
     load = intrinsic(lambda typing, at: one(typing))
     store = intrinsic(lambda typing, at, value: two(typing))
     exchange = intrinsic(lambda typing, at, old, new: three(typing))
     count_up = intrinsic(lambda typing, at, n: add(typing))
     call = intrinsic(lambda typing, task, table, part: run(typing))
     rest = intrinsic(lambda typing, at: give_way(typing))
+    get = intrinsic(lambda typing, at, pipe, count: sleep(typing))
+    put = intrinsic(lambda typing, at, pipe, count: wake(typing))
 
     @njit(nogil=True)
-    def serve(team, spins):
-        idle = 0
-        while idle < spins:
+    def serve(team, spins, pipe):
+        idle, awake = 0, True
+        while awake:
             left = load(team + LEFT)
             idle += 1
             if left & 0xFFFFFFFF and exchange(team + LEFT, left, left - 1):
                 call(load(team + TASK), load(team + TABLE), load(team + PARTS) + 24 * count_up(team + LAST, -1))
                 count_up(team + DONE, 1)
                 idle = 0
+            elif idle > spins:
+                count_up(team + ASLEEP, 1)  # a call that came before has seen no sleeper: it does its parts itself
+                awake, idle = get(team + BYTES, pipe, 1) == 1, 0
 
     @njit(nogil=True)
     def start(team, task, table, parts, count):
         own = turns = 0
-        if not exchange(team + BUSY, 0, 1):  # another thread of the caller's uses the team
+        if count == 1 or not exchange(team + BUSY, 0, 1):  # another thread of the caller's uses the team
             for own in range(count):
                 call(task, table, parts + 24 * own)
             return
@@ -87,6 +102,10 @@ def native():
         store(team + LAST, count - 1)
         store(team + DONE, 0)
         store(team + LEFT, (((load(team + LEFT) >> 32) + 1) << 32) + count)
+        asleep = load(team + ASLEEP)
+        woken = min(asleep, count - 1)
+        if woken and exchange(team + ASLEEP, asleep, asleep - woken):
+            put(team + BYTES, load(team + PIPE), woken)
         while load(team + LEFT) & 0xFFFFFFFF:
             left = load(team + LEFT)
             if left & 0xFFFFFFFF and exchange(team + LEFT, left, left - 1):
@@ -102,8 +121,11 @@ def native():
 
 
 @cache
-def shared(loop, kinds: tuple):
-    """share(team, parts, *arguments) runs a compiled loop over parts and says whether all are done; `kinds` are (dtype, axes), or a type, of each argument."""
+def shared(loop, *kinds: tuple | type):
+    """share(team, parts, *arguments), which runs a compiled loop over parts and says whether all are done, and which arguments it takes as their storage.
+
+    `kinds` are (dtype, axes), or a type, of each argument.
+    """
     from numba import carray, cfunc, from_dtype, njit, typeof, types
     from numba.extending import intrinsic
 
@@ -117,6 +139,8 @@ def shared(loop, kinds: tuple):
     def array(dtype, axes):  # one that may be written fits, too
         return types.Array(from_dtype(dtype), axes, "C", readonly=True)
 
+    narrow = {k for k, kind in enumerate(kinds) if isinstance(kind, tuple) and kind[0] in BITS}
+    kinds = [(BITS[kind[0]], kind[1]) if k in narrow else kind for k, kind in enumerate(kinds)]
     at, known = 0, {"np": np, "carray": carray, "loop": loop, "start": native()[0], "integers": pointer(np.dtype(np.int64)),
                     "reals": pointer(np.dtype(np.float64))}
     put, taken, names, given = "", "", [f"a{k}" for k in range(len(kinds))], [types.int64, array(np.dtype(np.int64), 2)]
@@ -142,7 +166,7 @@ def shared(loop, kinds: tuple):
     known["address"] = compiled.address
     share = njit(types.boolean(*given), nogil=True)(known["share"])
     share.kept = compiled  # its address must not outlive it
-    return share
+    return share, narrow
 
 
 class Team:
@@ -152,36 +176,36 @@ class Team:
     """
 
     def __init__(self, count: int):
-        self._words, self._wake, self._asleep, self._helpers = np.zeros(WORDS, np.int64), SimpleQueue(), [], 0
+        self._words, self._helpers = np.zeros(WORDS, np.int64), 0
         self._place = self._words.ctypes.data
+        pipe, self._words[PIPE // 8] = os.pipe()
         with suppress(RuntimeError):
             while self._helpers < count - 1:
-                threading.Thread(target=self._help, name="loops", daemon=True).start()
+                threading.Thread(target=self._help, args=(pipe,), name="loops", daemon=True).start()
                 self._helpers += 1
         atexit.register(self._rest, os.getpid())
 
+    @property
+    def asleep(self) -> int:
+        """How many helpers sleep."""
+        return int(self._words[ASLEEP // 8])
+
     def _rest(self, process):
-        """Wait until all sleep: a thread that comes back from compiled code while Python ends would end the process."""
-        calm = 0  # seen so twice: between the two one that has just woken says so
+        """Wait until all sleep: Python, while it ends, gives up the code that they run."""
         for _ in range(10_000):  # one that has failed never sleeps
-            calm = calm + 1 if self._wake.empty() and len(self._asleep) == self._helpers else 0
-            if process != os.getpid() or calm == 2:
+            if process != os.getpid() or self.asleep == self._helpers:
                 break
             time.sleep(1e-4)
 
-    def _help(self):
-        while True:
-            self._asleep.append(None)
-            self._wake.get()
-            self._asleep.pop()
-            native()[1](self._place, SPINS)
+    def _help(self, pipe):
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # none ends its sleep
+        native()[1](self._place, SPINS, pipe)
 
-    def run(self, loop, parts: np.ndarray, arguments: list) -> None:
-        """Run a compiled loop over (part, first, last) of each row of `parts`."""
-        share = shared(loop, tuple([(one.dtype, one.ndim) if type(one) is np.ndarray else type(one) for one in arguments]))
-        if self._asleep and len(parts) > 1:
-            for _ in range(min(len(self._asleep), len(parts) - 1) - self._wake.qsize()):
-                self._wake.put(None)
+    def run(self, loop, parts: np.ndarray, arguments: tuple) -> None:
+        """Run a compiled loop over (part, first, last) of each row of `parts`; an array of 16 bits is passed as its storage in BITS."""
+        share, narrow = shared(loop, *[(one.dtype, one.ndim) if type(one) is np.ndarray else type(one) for one in arguments])
+        if narrow:
+            arguments = [one.view(BITS[one.dtype]) if k in narrow else one for k, one in enumerate(arguments)]
         try:
             done = share(self._place, parts, *arguments)
         except TypeError:

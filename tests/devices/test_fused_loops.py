@@ -128,7 +128,7 @@ def test_interrupts_take_nothing_from_the_team(device):
     signal.signal(signal.SIGALRM, before)
     team = loops.team(loops.threads())
     assert seen == 200 and np.array_equal(device.run("hardswish", **case)["out"], right)
-    assert team._words[BUSY // 8] == 0 and not [time.sleep(0.01) for _ in range(100) if len(team._asleep) < team._helpers][99:]
+    assert team._words[BUSY // 8] == 0 and not [time.sleep(0.01) for _ in range(100) if team.asleep < team._helpers][99:]
 
 
 @pytest.mark.needs("numba")

@@ -44,7 +44,7 @@ def groups(part, first, last, dy, x, mean, rstd, gamma, beta, swishScale, dx, sh
             along[:] = 0.0
             for start in range(0, whole, LANES):
                 for lane in range(LANES):
-                    dz = np.float64(dzs[start + lane])
+                    dz = np.float64(read(dzs, start + lane))
                     straight[lane] += dz
                     along[lane] += dz * ((read(xs, start + lane) - centre) * scale)
             for i in range(whole, positions):
@@ -74,6 +74,6 @@ def backward(outputs, dy, mean, rstd, x, gamma, beta, swishScale):
     mean, rstd, gamma, beta = (array.astype(compute, copy=False) for array in (mean, rstd, gamma, beta))
     over(cuts(units[0], x.size), groups, dy.reshape(units), x.reshape(units), mean.reshape(-1), rstd.reshape(-1),
          gamma[..., 0], beta[..., 0], swishScale, outputs["dxOut"].reshape(units), shifts, alongs)
-    for name, sums in (("dgammaOut", alongs), ("dbetaOut", shifts)):
-        if name in outputs:
-            add_up(sums.reshape(samples, -1), outputs[name])
+    if pairs := [one for name, sums in (("dgammaOut", alongs), ("dbetaOut", shifts)) if name in outputs
+                 for one in (sums.reshape(samples, -1), outputs[name].reshape(-1))]:
+        add_up(*pairs)

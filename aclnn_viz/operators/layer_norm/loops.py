@@ -22,7 +22,7 @@ def rows(part, first, last, gradOut, input, mean, rstd, weight, gradInput, weigh
                 grad = read(grads, i) * read(weight, i)
                 xhat = (read(xs, i) - centre) * scale
                 if apart:
-                    xhats[i] = xhat
+                    write(xhats, i, xhat)
                 straight[lane] += grad
                 along[lane] += grad * xhat
         for i in range(whole, n):
@@ -51,6 +51,5 @@ def backward(outputs, gradOut, input, mean, rstd, weightOptional, biasOptional):
     sums = np.zeros((2, len(parts), n))
     results = outputs["gradInputOut"] if "gradInputOut" in outputs else np.empty((len(parts), n), input.dtype)  # rows that no one reads
     over(parts, rows, gradOut, input, mean.astype(compute, copy=False), rstd.astype(compute, copy=False), weight, results, *sums)
-    for name, each in zip(("gradWeightOut", "gradBiasOut"), sums):
-        if name in outputs:
-            add_up(each, outputs[name])
+    if pairs := [one for name, each in zip(("gradWeightOut", "gradBiasOut"), sums) if name in outputs for one in (each, outputs[name])]:
+        add_up(*pairs)
