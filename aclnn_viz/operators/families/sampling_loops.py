@@ -7,6 +7,7 @@ there are some that take in turn what falls outside, and are not read: all that 
 Nothing is sliced for a point or an axis: a slice counts its owner's references, which takes longer than the arithmetic.
 """
 
+import math
 from functools import cache
 
 import numpy as np
@@ -203,7 +204,7 @@ def backward(outputs, gradOutput, input, grid, interpolationMode, paddingMode, a
     samples, channels, *size = input.shape
     points, axes = grid.shape[1:]
     compute = computed(input)
-    elements = int(np.prod(size))
+    elements = math.prod(size)
     each = min(max(CHANNELS[0], samples * channels // 2), CHANNELS[1])
     chunks = -(-channels // each)
     turned = outputMask[1] and interpolationMode != NEAREST
