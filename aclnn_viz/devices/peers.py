@@ -9,8 +9,10 @@ import platform
 import re
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import contextmanager
 from importlib import metadata
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +25,8 @@ from aclnn_viz.devices.device import STATES, Closing, UnsupportedError
 from aclnn_viz.dtypes import BFLOAT16, round_to
 from aclnn_viz.errors import NotSupported, problem
 from aclnn_viz.operators import operator, registry
+from aclnn_viz.operators.arranging import KEPT
+from aclnn_viz.operators.operator import kinds_of
 from aclnn_viz.storage.own import as_array
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import message, said, tr
@@ -162,7 +166,7 @@ class TorchPeer(Peer):
                 "flags": {"float32_matmul_precision": torch.get_float32_matmul_precision()}}
 
 
-KEPT = 256  # compiled pages, before all are given up
+PAGES = 256  # compiled ones, before all are given up
 
 
 class JaxPeer(Peer):
@@ -191,7 +195,7 @@ class JaxPeer(Peer):
         key += arranged.compute,
         with precise():
             if key not in self._pages:
-                if len(self._pages) == KEPT:
+                if len(self._pages) == PAGES:
                     self._pages.clear()
                 self._pages[key] = compiled(op.page.backward, arranged.prelude, arranged.attributes, arranged.compute,
                                             tuple(results))
@@ -221,6 +225,27 @@ class NumbaPeer(Peer):
         import numba
 
         super().__init__(f"numba ({numba.__version__})")
+        self._calls: dict = {}
+
+    def run(self, op, /, **inputs):
+        self.need_open()
+        call = self._calls.get(key := (op := operator(op), *kinds_of(inputs)))
+        if call is None or call.axes is not op.page.AXES:
+            found = super().run(op, **inputs)
+            if call := _ready(op, inputs, key):
+                if len(self._calls) == KEPT:
+                    self._calls.clear()
+                self._calls[key] = call
+            return found
+        for rule in op.rules:
+            rule(call.plain | inputs)
+        arrays, outputs = {name: inputs[name] for name in call.taken}, {name: np.empty(shape, dtype) for name, shape, dtype in call.results}
+        for name, shape in call.shapes:
+            arrays[name] = arrays[name].reshape(shape)
+        call.function(outputs, **arrays, **call.attributes)
+        for name, shape in call.documented:
+            outputs[name] = outputs[name].reshape(shape)
+        return outputs
 
     def _compute(self, op, bound, arranged):
         function = registry.own("loops", op.name, "backward")
@@ -244,6 +269,34 @@ class NumbaPeer(Peer):
 
         return {"library": f"numba {numba.__version__}, llvmlite {llvmlite.__version__}", "place": f"cpu ({processor()})",
                 "threads": threads(), "deterministic": True, "flags": {"fastmath": False, "nogil": True}}
+
+
+class _Call(NamedTuple):
+    """A call whose like was run before: what its loops take beside the numbers."""
+
+    function: Callable
+    axes: dict[str, str]
+    plain: dict
+    taken: list[str]
+    shapes: list[tuple]  # (name, shape on the page), where that is another
+    attributes: dict
+    results: list[tuple]  # (name, shape on the page, dtype)
+    documented: list[tuple]  # (name, documented shape), where that is another
+
+
+def _ready(op, inputs: dict, key: tuple) -> _Call | None:
+    """What to run when such inputs come again; None where their numbers decide more than what is computed."""
+    if any(one is False for one in key) or op.ranges or (function := registry.own("loops", op.name, "backward")) is None \
+            or vars(op.page).get("PRELUDE") and not registry.own("loops", op.name, "WHOLE"):
+        return None
+    bound, fitted = op.fitted(inputs)
+    if fitted.empty or fitted.others:
+        return None
+    taken = [name for name in fitted.tensors if bound[name] is not None]
+    return _Call(function, op.page.AXES, {name: one for name, one in bound.items() if not isinstance(one, np.ndarray)}, taken, [*fitted.shapes.items()],
+                 fitted.attributes | dict.fromkeys(set(fitted.tensors).difference(taken)),
+                 [(name, one.shape, one.format.numpy) for name, one in fitted.results.items()],
+                 [(name, one.documented_shape) for name, one in fitted.results.items() if one.documented_shape != one.shape])
 
 
 def _given(array: np.ndarray) -> np.ndarray:

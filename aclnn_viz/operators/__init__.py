@@ -35,6 +35,8 @@ def operator(name: "str | Path | Operator") -> Operator:
     >>> operator("aclnnRmsNormGrad").name
     'rms_norm'
     """
+    if isinstance(name, Operator):
+        return name
     if isinstance(name, Path) or isinstance(name, str) and ("/" in name or "\\" in name):
         found = registry.open_folder(name)
         try:

@@ -57,11 +57,13 @@ class Fitted(NamedTuple):
 
     sizes: Sizes
     tensors: tuple[str, ...]
-    shapes: dict[str, tuple]  # of tensors that the page sees otherwise: the shape to which it is broadcast first, and that of the page
+    shapes: dict[str, tuple]  # of tensors that only have another shape on the page
+    others: dict[str, tuple]  # of those that it sees otherwise: the shape to which it is broadcast first, and that of the page
     attributes: dict  # what the page takes beside the tensors
     axes: dict[str, str]
     results: dict[str, Result]
     compute: np.dtype
+    empty: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,12 +103,14 @@ class Arrangement:
         for rule in self.rules:
             rule(bound)
         shaped = {name: bound[name] for name in fitted.tensors}
-        for name, (whole, shape) in fitted.shapes.items():
+        for name, shape in fitted.shapes.items():
+            shaped[name] = shaped[name].reshape(shape)
+        for name, (whole, shape) in fitted.others.items():
             array = shaped[name]
             shaped[name] = None if shape is None else as_truths(
                 self.tensors[name].dtype, array if array.shape == whole else np.broadcast_to(array, whole), shape)
         return Arranged(shaped, fitted.attributes, fitted.results, fitted.compute, fitted.axes,
-                        (prelude := vars(page).get("PRELUDE")) and prelude_of(prelude, bound))
+                        (prelude := vars(page).get("PRELUDE")) and prelude_of(prelude, bound), fitted.empty)
 
     @lru_cache(maxsize=KEPT)
     def _fitted(self, axes: tuple, attributes: tuple, tensors: tuple) -> Fitted:
@@ -116,12 +120,16 @@ class Arrangement:
         alone = {name for name, array in arrays.items() if array is None} | {*self.kept.values()}  # as they are
         wholes = {name: None if array is None else array.shape if name in alone or not (pattern := patterns[name]).stretched or pattern.scalar
                   else pattern.shape(sizes) for name, array in arrays.items()}
-        axes, results, shapes = {name: branch(text, attributes) for name, text in axes}, {}, {}
+        axes, results, shapes, others, empty = {name: branch(text, attributes) for name, text in axes}, {}, {}, {}, False
         for name, whole in wholes.items():
             shape = None if whole is None or not axes[name] and whole else _padded(
                 patterns[name].page_shape(sizes | patterns[name].narrowed(whole)), axes[name])
-            if whole is not None and (shape != arrays[name].shape or self.tensors[name].dtype.startswith(("bool", BITS))):
-                shapes[name] = whole, shape
+            if whole is not None:
+                empty |= 0 in (shape or ())
+                if whole != arrays[name].shape or shape is None or self.tensors[name].dtype.startswith(("bool", BITS)):
+                    others[name] = whole, shape
+                elif shape != whole:
+                    shapes[name] = shape
         for name, tensor in self.outputs.items():
             if tensor.asked is None or asked(tensor.asked, arrays | attributes):
                 pattern = chosen(tensor.shape, attributes)
@@ -139,7 +147,7 @@ class Arrangement:
         taken = {name: one for name, one in attributes.items() if name not in self.unseen}
         for name, of in self.counts.items():
             taken[name] = arrays[of].size if of in arrays else int(np.prod(sizes[of], dtype=object))
-        return Fitted(sizes, (*arrays,), shapes, taken, axes, results, np.dtype(np.float64 if fmt is FLOAT64 else np.float32))
+        return Fitted(sizes, (*arrays,), shapes, others, taken, axes, results, np.dtype(np.float64 if fmt is FLOAT64 else np.float32), empty)
 
     def checked(self, arrays: dict, attributes: dict) -> tuple[FloatFormat, Sizes, dict[str, Pattern]]:
         """Return the format, the sizes and the patterns; raises TypeError or ValueError for a tensor that misfits."""

@@ -15,7 +15,7 @@ from aclnn_viz.dtypes import FLOAT32
 from aclnn_viz.errors import by_name, problem, shown
 from aclnn_viz.operators import codes
 from aclnn_viz.operators import registry
-from aclnn_viz.operators.arranging import KEPT, Arranged, Arrangement, Tensor, asked
+from aclnn_viz.operators.arranging import KEPT, Arranged, Arrangement, Fitted, Tensor, asked
 from aclnn_viz.operators.describing import Description, describe
 from aclnn_viz.operators.parameters import REQUIRED, Parameter, bind, vendor_named
 from aclnn_viz.operators.patterns import branch, choices, chosen
@@ -267,25 +267,22 @@ class Operator:
         return self._backward(self.page, bound)
 
     def arranged(self, inputs: dict) -> tuple[dict, Arranged]:
-        """Bind and arrange the inputs of backward; what shapes, formats and plain values decide is found once for many calls."""
-        arrays, axes = {}, self.page.AXES
-        key = [*axes, *axes.values()]
-        for name, one in inputs.items():
-            if type(one) is np.ndarray:
-                arrays[name] = one
-                key += name, one.shape, one.dtype
-            else:
-                key += name, type(one) in PLAIN and repr(one)
-        if (known := self._calls.get(key := tuple(key))) is not None:
-            bound = known[0] | arrays
-            return bound, self._backward.given(self.page, bound, known[1])
+        """Bind and arrange the inputs of backward."""
+        bound, fitted = self.fitted(inputs)
+        return bound, self._backward.given(self.page, bound, fitted)
+
+    def fitted(self, inputs: dict) -> tuple[dict, Fitted]:
+        """Bind the inputs of backward, and return what their shapes, formats and plain values decide: found once for many calls."""
+        known, arrays = self._calls.get(key := kinds_of(inputs)), {name: one for name, one in inputs.items() if type(one) is np.ndarray}
+        if known is not None and known[2] is self.page.AXES:
+            return known[0] | arrays, known[1]
         bound = self.bind(inputs)
         fitted = self._backward.fitted(self.page, bound)
         if all(bound[name] is one if name in arrays else type(one) in PLAIN for name, one in inputs.items()):
             if len(self._calls) == KEPT:
                 self._calls.clear()
-            self._calls[key] = {name: None if name in arrays else one for name, one in bound.items()}, fitted
-        return bound, self._backward.given(self.page, bound, fitted)
+            self._calls[key] = {name: None if name in arrays else one for name, one in bound.items()}, fitted, self.page.AXES
+        return bound, fitted
 
     @cached_property
     def _calls(self) -> dict:
@@ -318,7 +315,7 @@ class Operator:
         tensors = {name: tensor for name, tensor in self.tensors.items() if name in taken and not tensor.reserved}
         made = {name: self.tensors[name] for name in outputs}
         unseen = frozenset(name for name, one in (self.attributes | self.tensors).items() if getattr(one, "reserved", not getattr(one, "seen", True)))
-        return Arrangement(tensors, made, like, self.sizes, rules, unseen, self._ranges, self.counts, self.kept)
+        return Arrangement(tensors, made, like, self.sizes, rules, unseen, self.ranges, self.counts, self.kept)
 
     @cached_property
     def kept(self) -> dict[str, str]:
@@ -327,7 +324,7 @@ class Operator:
                 if any(one.stretched and not one.starred for one in choices(self.tensors[out].shape))}
 
     @cached_property
-    def _ranges(self) -> dict[str, tuple]:
+    def ranges(self) -> dict[str, tuple]:
         ends = {name: (one.low, one.high) for name, one in (self.attributes | self.tensors).items()}
         return {name: pair for name, pair in ends.items() if any(isinstance(end, str) for end in pair)
                 or name in self.tensors and is_plain(self.tensors[name].dtype) and pair != (None, None)}
@@ -340,6 +337,14 @@ class Operator:
 
 
 PLAIN = {int, float, bool, str, tuple, type(None)}  # whose text says all
+
+
+def kinds_of(inputs: dict) -> tuple:
+    """What is the same in two calls that differ in their numbers alone; False stands for what is not known of one."""
+    found = []
+    for name, one in inputs.items():
+        found += (name, one.shape, one.dtype, one.flags.carray) if type(one) is np.ndarray else (name, type(one) in PLAIN and repr(one))
+    return tuple(found)
 
 
 def combined(choices: dict[str, tuple], apart: bool):
