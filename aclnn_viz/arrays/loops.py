@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from aclnn_viz.arrays.team import BITS, team
+from aclnn_viz.arrays.team import BITS, shared, team
 
 PART = 1 << 14  # elements that are worth taking; cuts depend on the shapes alone, and so do the results
 MOST = 32  # parts, each of which may hold sums of its own
@@ -148,16 +148,21 @@ def cuts(units: int, elements: int) -> np.ndarray:
 def over(parts: np.ndarray, loop: Callable, *arguments) -> None:
     """Run a loop, compiled, over all parts of `cuts`, on every core; the order of the parts does not matter. Arrays are contiguous."""
     if (run := compiled(loop)) is not loop:
-        team(threads()).run(run, parts, arguments)
+        team(threads()).run(shared(run, *[(one.dtype, one.ndim) if type(one) is np.ndarray else type(one) for one in arguments]), parts, arguments)
     else:  # as it is written
         for part in parts.tolist():
             loop(*part, *[one.view(BITS[one.dtype]) if type(one) is np.ndarray and one.dtype in BITS else one for one in arguments])
 
 
+def prepared(parts: np.ndarray, loop: Callable, arguments: tuple) -> Callable:
+    """A loop over parts, which takes such arguments at once, arrays of any shape as of one axis."""
+    sharing = shared(compiled(loop), *[(one.dtype, one.ndim, 1) if type(one) is np.ndarray else type(one) for one in arguments])
+    return lambda *arguments: team(threads()).run(sharing, parts, arguments)
+
+
 def add_up(*sums_and_results: np.ndarray) -> None:
     """Take the `total` of rows of float64, of as many as the result that follows has elements, or of two such pairs of one size."""
-    result = sums_and_results[1]
-    over(cuts(result.size, 1), total if len(sums_and_results) == 2 else totals, *sums_and_results)
+    over(cuts(sums_and_results[1].size, 1), total if len(sums_and_results) == 2 else totals, *sums_and_results)
 
 
 @cache

@@ -122,9 +122,9 @@ def native():
 
 @cache
 def shared(loop, *kinds: tuple | type):
-    """share(team, parts, *arguments), which runs a compiled loop over parts and says whether all are done, and which arguments it takes as their storage.
+    """share(team, parts, *arguments), which runs a compiled loop over parts and says whether all are done; (place, storage) of arguments of 16 bits.
 
-    `kinds` are (dtype, axes), or a type, of each argument.
+    `kinds` are (dtype, axes), or a type, of each argument; the loop sees an array of (dtype, axes, 1) as one of a single axis.
     """
     from numba import carray, cfunc, from_dtype, njit, typeof, types
     from numba.extending import intrinsic
@@ -139,18 +139,19 @@ def shared(loop, *kinds: tuple | type):
     def array(dtype, axes):  # one that may be written fits, too
         return types.Array(from_dtype(dtype), axes, "C", readonly=True)
 
-    narrow = {k for k, kind in enumerate(kinds) if isinstance(kind, tuple) and kind[0] in BITS}
-    kinds = [(BITS[kind[0]], kind[1]) if k in narrow else kind for k, kind in enumerate(kinds)]
+    narrow = [(k, BITS[kind[0]]) for k, kind in enumerate(kinds) if isinstance(kind, tuple) and kind[0] in BITS]
+    kinds = [(BITS.get(kind[0], kind[0]), *kind[1:]) if isinstance(kind, tuple) else kind for kind in kinds]
     at, known = 0, {"np": np, "carray": carray, "loop": loop, "start": native()[0], "integers": pointer(np.dtype(np.int64)),
                     "reals": pointer(np.dtype(np.float64))}
     put, taken, names, given = "", "", [f"a{k}" for k in range(len(kinds))], [types.int64, array(np.dtype(np.int64), 2)]
     for name, kind in zip(names, kinds):
         if isinstance(kind, tuple):
             known[f"{name}_at"] = pointer(kind[0])
-            put += f"    table[{at}] = {name}.ctypes.data\n" + "".join(f"    table[{at + 1 + k}] = {name}.shape[{k}]\n" for k in range(kind[1]))
-            taken += f"carray({name}_at(table[{at}]), ({''.join(f'table[{at + 1 + k}], ' for k in range(kind[1]))})), "
-            given.append(array(*kind))
-            at += 1 + kind[1]
+            lengths = [f"{name}.size"] if kind[2:] else [f"{name}.shape[{k}]" for k in range(kind[1])]
+            put += "".join(f"    table[{at + k}] = {one}\n" for k, one in enumerate((f"{name}.ctypes.data", *lengths)))
+            taken += f"carray({name}_at(table[{at}]), ({''.join(f'table[{at + 1 + k}], ' for k in range(len(lengths)))})), "
+            given.append(array(*kind[:2]))
+            at += 1 + len(lengths)
         else:
             put += f"    {'reals' if kind is float else 'table'}[{at}] = {name}\n"
             taken += {float: f"numbers[{at}], ", bool: f"table[{at}] != 0, ", int: f"table[{at}], "}[kind]
@@ -201,11 +202,13 @@ class Team:
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # none ends its sleep
         native()[1](self._place, SPINS, pipe)
 
-    def run(self, loop, parts: np.ndarray, arguments: tuple) -> None:
-        """Run a compiled loop over (part, first, last) of each row of `parts`; an array of 16 bits is passed as its storage in BITS."""
-        share, narrow = shared(loop, *[(one.dtype, one.ndim) if type(one) is np.ndarray else type(one) for one in arguments])
+    def run(self, sharing: tuple, parts: np.ndarray, arguments: tuple) -> None:
+        """Run what `shared` returned over (part, first, last) of each row of `parts`; an array of 16 bits is passed as its storage in BITS."""
+        share, narrow = sharing
         if narrow:
-            arguments = [one.view(BITS[one.dtype]) if k in narrow else one for k, one in enumerate(arguments)]
+            arguments = [*arguments]
+            for k, bits in narrow:
+                arguments[k] = arguments[k].view(bits)
         try:
             done = share(self._place, parts, *arguments)
         except TypeError:

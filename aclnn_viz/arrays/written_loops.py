@@ -4,9 +4,8 @@ An elementwise page becomes one loop. A page that sums along rows becomes, for e
 writes the outputs; each loop computes again what it needs.
 """
 
+import math
 from functools import cache
-
-import numpy as np
 
 from aclnn_viz.arrays import loops
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
@@ -25,16 +24,15 @@ ROWS = ("def loop(part, first, last, n, {names}):\n    for row in range(first, l
 SUM = "        total = np.float64(0.0)\n        for i in range(row * n, row * n + n):\n{0}            total += {1}\n        {2} = real({3}, total)\n"
 
 
-def backward(op, arranged, outputs: dict) -> None:
-    """Fill the outputs of an operator, in a page's shapes, from its arranged inputs; NotStraight where its page has no such loops."""
+def written(op, arranged) -> tuple:
+    """(parts, loop, numbers, shapes), of which the loop takes numbers and arrays of these shapes, by name, as of one axis; NotStraight where the page has no such loop."""
     lines, whole = straight(op, arranged), arranged.results[op.main].shape
     at = arranged.axes[op.main].find(".")
     rows = [1 if k == at else n for k, n in enumerate(whole)]
-    given = {name: np.broadcast_to(array, whole if lines.inputs[name].size > 1 else rows if lines.length else (1,) * array.ndim).reshape(-1)
-             for name, array in arranged.arrays.items() if name in lines.inputs}
-    size, length = outputs[op.main].size, lines.length or 1
-    loops.over(loops.cuts(size // length, size), _loop(_text(lines)), length, *given.values(),
-               *(outputs[name].reshape(-1) for name in lines.outputs))
+    shapes = {name: whole if lines.inputs[name].size > 1 else rows if lines.length else (1,) * array.ndim
+              for name, array in arranged.arrays.items() if name in lines.inputs}
+    size, length = math.prod(whole), lines.length or 1
+    return loops.cuts(size // length, size), _loop(_text(lines)), (length,), shapes | dict.fromkeys(lines.outputs, whole)
 
 
 @cache

@@ -4,6 +4,7 @@ PyTorch runs its own operators, each called by the operator's own file for it; J
 operator's fused loops, or those that are written from its page. A library is imported when its peer is opened.
 """
 
+import math
 import os
 import platform
 import re
@@ -12,14 +13,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import contextmanager
 from importlib import metadata
-from typing import NamedTuple
 
 import numpy as np
 
 from aclnn_viz.acl import DeviceUnavailable
-from aclnn_viz.arrays import written_loops
+from aclnn_viz.arrays import loops, written_loops
 from aclnn_viz.arrays.jax_arrays import compiled, given, precise
-from aclnn_viz.arrays.loops import threads
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.devices.device import STATES, Closing, UnsupportedError
 from aclnn_viz.dtypes import BFLOAT16, round_to
@@ -229,23 +228,15 @@ class NumbaPeer(Peer):
 
     def run(self, op, /, **inputs):
         self.need_open()
-        call = self._calls.get(key := (op := operator(op), *kinds_of(inputs)))
-        if call is None or call.axes is not op.page.AXES:
-            found = super().run(op, **inputs)
-            if call := _ready(op, inputs, key):
-                if len(self._calls) == KEPT:
-                    self._calls.clear()
-                self._calls[key] = call
-            return found
-        for rule in op.rules:
-            rule(call.plain | inputs)
-        arrays, outputs = {name: inputs[name] for name in call.taken}, {name: np.empty(shape, dtype) for name, shape, dtype in call.results}
-        for name, shape in call.shapes:
-            arrays[name] = arrays[name].reshape(shape)
-        call.function(outputs, **arrays, **call.attributes)
-        for name, shape in call.documented:
-            outputs[name] = outputs[name].reshape(shape)
-        return outputs
+        axes, call = self._calls.get(key := (op := operator(op), *kinds_of(inputs)), (None, None))
+        if axes is op.page.AXES:
+            return call(inputs)
+        found = super().run(op, **inputs)
+        if call := _ready(op, inputs, key):
+            if len(self._calls) == KEPT:
+                self._calls.clear()
+            self._calls[key] = op.page.AXES, call
+        return found
 
     def _compute(self, op, bound, arranged):
         function = registry.own("loops", op.name, "backward")
@@ -258,7 +249,9 @@ class NumbaPeer(Peer):
         arrays = {name: array if array is None else _given(array) for name, array in arrays.items()}
         outputs = {name: np.empty(result.shape, result.format.numpy) for name, result in arranged.results.items()}
         if function is None:
-            written_loops.backward(op, arranged._replace(arrays=arrays), outputs)
+            parts, loop, numbers, shapes = _one_loop(op, arranged)
+            loops.over(parts, loop, *numbers, *[np.broadcast_to(arrays[name], shape).reshape(-1) if name not in outputs else outputs[name].reshape(-1)
+                                          for name, shape in shapes.items()])
         else:
             function(outputs, **arrays, **arranged.attributes)
         return outputs
@@ -268,35 +261,50 @@ class NumbaPeer(Peer):
         import numba
 
         return {"library": f"numba {numba.__version__}, llvmlite {llvmlite.__version__}", "place": f"cpu ({processor()})",
-                "threads": threads(), "deterministic": True, "flags": {"fastmath": False, "nogil": True}}
+                "threads": loops.threads(), "deterministic": True, "flags": {"fastmath": False, "nogil": True}}
 
 
-class _Call(NamedTuple):
-    """A call whose like was run before: what its loops take beside the numbers."""
-
-    function: Callable
-    axes: dict[str, str]
-    plain: dict
-    taken: list[str]
-    shapes: list[tuple]  # (name, shape on the page), where that is another
-    attributes: dict
-    results: list[tuple]  # (name, shape on the page, dtype)
-    documented: list[tuple]  # (name, documented shape), where that is another
+def _one_loop(op, arranged) -> tuple:
+    """(parts, loop, numbers, shapes) of an operator's loop over all elements, its own or that written from its page."""
+    if (loop := registry.own("loops", op.name, "elements")) is None:
+        return written_loops.written(op, arranged)
+    whole = arranged.results[op.main].shape
+    return loops.cuts(*[math.prod(whole)] * 2), loop, (), dict.fromkeys(loop.__code__.co_varnames[3:loop.__code__.co_argcount], whole)
 
 
-def _ready(op, inputs: dict, key: tuple) -> _Call | None:
-    """What to run when such inputs come again; None where their numbers decide more than what is computed."""
-    if any(one is False for one in key) or op.ranges or (function := registry.own("loops", op.name, "backward")) is None \
-            or vars(op.page).get("PRELUDE") and not registry.own("loops", op.name, "WHOLE"):
+def _ready(op, inputs: dict, key: tuple) -> Callable | None:
+    """What to call when such inputs come again; None where their numbers decide more than what is computed."""
+    function, whole = (registry.own("loops", op.name, name) for name in ("backward", "WHOLE"))
+    if any(one is False for one in key) or op.ranges or vars(op.page).get("PRELUDE") and not whole:
         return None
     bound, fitted = op.fitted(inputs)
     if fitted.empty or fitted.others:
         return None
-    taken = [name for name in fitted.tensors if bound[name] is not None]
-    return _Call(function, op.page.AXES, {name: one for name, one in bound.items() if not isinstance(one, np.ndarray)}, taken, [*fitted.shapes.items()],
-                 fitted.attributes | dict.fromkeys(set(fitted.tensors).difference(taken)),
-                 [(name, one.shape, one.format.numpy) for name, one in fitted.results.items()],
-                 [(name, one.documented_shape) for name, one in fitted.results.items() if one.documented_shape != one.shape])
+    plain = {name: one for name, one in bound.items() if not isinstance(one, np.ndarray)}
+    taken = {name: fitted.shapes.get(name) for name in fitted.tensors if bound[name] is not None}
+    attributes = fitted.attributes | {name: None for name in fitted.tensors if name not in taken}
+    results = [(name, one.shape, one.documented_shape, one.format.numpy) for name, one in fitted.results.items()]
+
+    def several(inputs):
+        for rule in op.rules:
+            rule(plain | inputs)
+        outputs = {name: np.empty(shape, dtype) for name, shape, _, dtype in results}
+        function(outputs, **{name: inputs[name] if shape is None else inputs[name].reshape(shape) for name, shape in taken.items()}, **attributes)
+        return {name: outputs[name].reshape(shape) for name, _, shape, _ in results}
+
+    def one(inputs):
+        arrays = inputs | {name: np.empty(shape, dtype) for name, _, shape, dtype in results}
+        run(*numbers, *[arrays[name] for name in shapes])
+        return {name: arrays[name] for name, *_ in results}
+
+    if function is not None:
+        return several
+    parts, loop, numbers, shapes = _one_loop(op, op.arranged(inputs)[1])
+    arrays = inputs | {name: np.empty(shape, dtype) for name, _, shape, dtype in results}
+    if op.rules or loops.compiled(loop) is loop or any(arrays[name].size != math.prod(shape) for name, shape in shapes.items()):
+        return None
+    run = loops.prepared(parts, loop, (*numbers, *[arrays[name] for name in shapes]))
+    return one
 
 
 def _given(array: np.ndarray) -> np.ndarray:

@@ -1,12 +1,12 @@
 """Hardswish as one loop over the elements."""
 
-from aclnn_viz.arrays.loops import cuts, over, read, real, write
+from aclnn_viz.arrays.loops import read, real, write
 from aclnn_viz.arrays.plan import Plan
 
 PLAN = Plan("one loop")
 
 
-def slopes(part, first, last, gradOutput, self, out):
+def elements(part, first, last, gradOutput, self, out):
     grad, xs, results = gradOutput[first:last], self[first:last], out[first:last]
     three, half, zero, one = real(out, 3.0), real(out, 0.5), real(out, 0.0), real(out, 1.0)
     for i in range(results.size):
@@ -14,6 +14,3 @@ def slopes(part, first, last, gradOutput, self, out):
         slope = x / three + half if abs(x) <= three else max(min(one, x), zero)  # 1 for a nan
         write(results, i, read(grad, i) * slope)
 
-
-def backward(outputs, gradOutput, self):
-    over(cuts(self.size, self.size), slopes, gradOutput, self, outputs["out"])
