@@ -137,9 +137,9 @@ def ulp(values, dtype) -> np.ndarray:
 def _spacing(values: np.ndarray, fmt: FloatFormat) -> np.ndarray:
     # The exponent bits alone are the power of two at or below a number: 0 for subnormals, inf for inf and nan.
     power = (values.reshape(-1).view(np.int64) & (0x7FF << 52)).view(np.float64)
-    spacing = np.maximum(power, 2.0**fmt.min_exponent)
+    spacing = np.maximum(power, 2.0**fmt.min_exponent) if power.min(initial=1.0) < 2.0**fmt.min_exponent else power
     spacing *= 2.0 ** (1 - fmt.significand_bits)
-    spacing[np.isinf(power)] = np.nan
+    spacing[np.isinf(spacing)] = np.nan
     return spacing.reshape(values.shape)
 
 

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from aclnn_viz.arrays.driver import run_all
-from aclnn_viz.arrays.truth import Certified, certificate, rounded_sum, undecided
+from aclnn_viz.arrays.truth import Certified, certificate, doubtful, rounded_sum, undecided
 from aclnn_viz.dtypes import STRETCH, FloatFormat, float_format, ordinal_distance
 from aclnn_viz.errors import by_name, problem
 from aclnn_viz.storage.own import as_array
@@ -43,10 +43,12 @@ class Stretch:
     """
 
     def __init__(self, fmt: FloatFormat, actual: np.ndarray, truth: np.ndarray, low=None, error=None):
-        open_ = np.zeros(0, bool) if error is None else undecided(truth, low, error, fmt)
-        self.undecided, self.places = int(np.count_nonzero(open_)), None
+        self.undecided, self.places = 0, None
+        if error is not None and (may := np.flatnonzero(doubtful(truth, low, error, fmt) if fmt.bits < 64 else error > 0.0)).size:
+            may = may[undecided(truth[may], low[may], error[may], fmt)]
+            self.undecided = may.size
         if self.undecided:
-            self.places = np.flatnonzero(~open_)
+            self.places = np.delete(np.arange(truth.size), may)
             actual, truth, low = actual[self.places], truth[self.places], low[self.places]
         self.fmt, self.raw_actual, self.raw_truth, self.low = fmt, actual, truth, low
         self.rounded = rounded_sum(truth, low, fmt)
@@ -56,12 +58,20 @@ class Stretch:
         return at if self.places is None else int(self.places[at])
 
     @cached_property
+    def apart(self) -> np.ndarray:
+        """Where the bits of the output and of the rounded truth differ: positions."""
+        bits = f"u{self.fmt.bits // 8}"
+        return np.flatnonzero(self.raw_actual.view(bits) != self.rounded.view(bits))
+
+    @cached_property
     def is_finite(self) -> np.ndarray:
-        return np.isfinite(self.raw_actual) & np.isfinite(self.rounded)
+        finite = np.isfinite(self._wide)
+        finite[self.apart] &= np.isfinite(self.rounded[self.apart])
+        return finite
 
     @cached_property
     def all_finite(self) -> bool:
-        return bool(self.is_finite.all())
+        return self.count == self.raw_actual.size
 
     def _finite(self, values: np.ndarray) -> np.ndarray:
         return values if self.all_finite else values[self.is_finite]
@@ -71,8 +81,12 @@ class Stretch:
         return int(np.count_nonzero(self.is_finite))
 
     @cached_property
+    def _wide(self) -> np.ndarray:
+        return self.raw_actual.astype(np.float64, copy=False)
+
+    @cached_property
     def actual(self) -> np.ndarray:
-        return self._finite(self.raw_actual).astype(np.float64)
+        return self._finite(self._wide)
 
     @cached_property
     def truth(self) -> np.ndarray:
@@ -116,13 +130,15 @@ class Stretch:
         return np.abs(apart if self.low is None else apart - self._finite(self.low) / 2)
 
     @cached_property
-    def distance(self) -> np.ndarray:
-        """Steps of the format between the output and the rounded truth, for all pairs; nan against a number is inf."""
-        distance = np.zeros(self.raw_actual.shape)
-        bits = f"u{self.fmt.bits // 8}"
-        apart = self.raw_actual.view(bits) != self.rounded.view(bits)
-        distance[apart] = ordinal_distance(self.raw_actual[apart], self.rounded[apart], self.fmt)
-        return distance
+    def steps(self) -> np.ndarray:
+        """How many steps of the format are between the output and the rounded truth `apart`; nan against a number is inf."""
+        return ordinal_distance(self.raw_actual[self.apart], self.rounded[self.apart], self.fmt)
+
+    @cached_property
+    def products(self) -> dict[str, "ScaledSum"]:
+        """The sums of which the cosine is made."""
+        return {"dot": ScaledSum.of_products(self.actual, self.truth), "actual": ScaledSum.of_products(self.actual, self.actual),
+                "truth": ScaledSum.of_products(self.truth, self.truth)}
 
     @cached_property
     def specials(self) -> tuple[np.ndarray, np.ndarray]:
@@ -273,7 +289,8 @@ class ScaledSum:
 
     @classmethod
     def of_products(cls, a: np.ndarray, b: np.ndarray, exponent: int = 0) -> "ScaledSum":
-        (a, left), (b, right) = _scaled(a), _scaled(b)
+        a, left = scaled = _scaled(a)
+        b, right = scaled if b is a else _scaled(b)
         return cls(float((a * b).sum()), exponent + left + right)  # np.dot would wake BLAS threads for every stretch
 
 
@@ -367,25 +384,25 @@ class Tally:
         return tally
 
     def _look(self, stretch: Stretch, start: int) -> None:
-        distance = stretch.distance
-        far = np.minimum(distance, len(ULP_CLASSES) - 1).astype(np.intp)
+        apart, steps = stretch.apart, stretch.steps
+        far = np.minimum(steps, len(ULP_CLASSES) - 1).astype(np.intp)
         self.counts = np.bincount(far, minlength=len(ULP_CLASSES))
+        self.counts[0] += stretch.raw_actual.size - apart.size
         self.finite, self.differing = stretch.count, stretch.differing
         self.above = int(np.count_nonzero(stretch.error > 0))
         self.below = int(np.count_nonzero(stretch.error < 0))
-        zeros = np.flatnonzero((stretch.raw_actual == 0) & (stretch.rounded == 0))
-        self.signed_zeros = int(np.count_nonzero(
-            np.signbit(stretch.raw_actual[zeros]) != np.signbit(stretch.rounded[zeros])))
+        self.signed_zeros = int(np.count_nonzero((stretch.raw_actual[apart] == 0) & (stretch.rounded[apart] == 0)))
         sizes, doubled = (stretch.absolute, 0) if stretch.beyond is None else (stretch.halves, 1)
         self.relative, self.absolute = ScaledSum.of(stretch.relative), ScaledSum.of(sizes, doubled)
         self.squares = ScaledSum.of_products(sizes, sizes, 2 * doubled)
-        self.dot = ScaledSum.of_products(stretch.actual, stretch.truth)
-        self.actual = ScaledSum.of_products(stretch.actual, stretch.actual)
-        self.truth = ScaledSum.of_products(stretch.truth, stretch.truth)
+        self.dot, self.actual, self.truth = stretch.products.values()
         # 0/0 is no error; x/0 is an infinite one.
         plain = stretch.over_truth(0.0)
-        plain[stretch.absolute == 0] = 0
-        self._maximum("max_ulp", distance, stretch, start)
+        if not stretch.magnitude.all():
+            plain[stretch.absolute == 0] = 0
+        farthest = int(steps.argmax()) if steps.any() else None
+        at, most = (0, 0.0) if farthest is None else (int(apart[farthest]), float(steps[farthest]))
+        self.maxima["max_ulp"] = most, start + stretch.position(at)
         for name, values in (("max_abs", stretch.absolute), ("max_relative", plain), ("mare", stretch.relative)):
             self._maximum(name, _with_specials(values, stretch), stretch, start)
 

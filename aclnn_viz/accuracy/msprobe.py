@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from aclnn_viz.accuracy.measures import ScaledSum, cosine
+from aclnn_viz.accuracy.measures import cosine
 from aclnn_viz.accuracy.standard import (
     FAIL, PASS, Standard, above, all_of, at_most, below, by, largest, none, not_applicable,
 )
@@ -36,10 +36,7 @@ def _vectors(stretch, base):
     return {
         "size": stretch.raw_actual.size, "count": stretch.count, "positions": stretch.differing_kind,
         "max_abs": largest(stretch.absolute),
-        "dot": ScaledSum.of_products(stretch.actual, stretch.truth),
-        "actual": ScaledSum.of_products(stretch.actual, stretch.actual),
-        "truth": ScaledSum.of_products(stretch.truth, stretch.truth),
-    } | {f"within_{limit:g}": int(np.count_nonzero(relative < limit)) for limit in (1e-2, 1e-3, 1e-4)}
+    } | stretch.products | {f"within_{limit:g}": int(np.count_nonzero(relative < limit)) for limit in (1e-2, 1e-3, 1e-4)}
 
 
 def _cosine(sums) -> float:
@@ -156,12 +153,12 @@ ATOL = {"float16": 2.0**-16, "bfloat16": 1e-16, "float32": 2.0**-30}
 def _absolute_threshold(stretch, base):
     fmt, name = stretch.fmt, stretch.fmt.name
     small = stretch.magnitude < MSPROBE_SMALL[name]
-    relative = stretch.absolute[~small] / (stretch.magnitude[~small] + EPS[name])
+    relative = stretch.absolute / (stretch.magnitude + EPS[name])
     actual, truth = (np.clip(values, -fmt.largest, fmt.largest) for values in stretch.specials)
     apart = ~(np.abs(actual - truth) <= RTOL[name] * np.abs(truth)) & ~(np.isnan(actual) & np.isnan(truth))
     return {"specials": int(np.count_nonzero(apart)),
-            "relative": int(np.count_nonzero(relative > RTOL[name])),
-            "absolute": int(np.count_nonzero(stretch.absolute[small] > ATOL[name]))}
+            "relative": int(np.count_nonzero((relative > RTOL[name]) & ~small)),
+            "absolute": int(np.count_nonzero((stretch.absolute > ATOL[name]) & small))}
 
 
 def _no_errors(sums, fmt):

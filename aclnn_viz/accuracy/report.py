@@ -124,14 +124,15 @@ def compare(actual, truth=None, *, baseline=None, inputs=None):
     """
     if truth is None:
         return _of_dump(actual, baseline, inputs)
-    pairing, tally, judging = pair(actual, truth, baseline), Tally(), Judging(STANDARDS)
+    pairing, tally = pair(actual, truth, baseline), Tally()
+    judging = Judging(STANDARDS, pairing)
     check_inputs(inputs)
-    for counted, sums in pairing.each(lambda start, *both: (Tally.of(both[0], start), judging.tallied(pairing, *both))):
+    for counted, sums in pairing.each(lambda start, *both: (Tally.of(both[0], start), judging.tallied(*both))):
         tally.add(counted)
         judging.add(sums)
     with np.errstate(all="ignore"):
         measures = measured(pairing, tally, inputs)
-        return Report(**vars(measures), verdicts=judging.verdicts(pairing))
+        return Report(**vars(measures), verdicts=judging.verdicts())
 
 
 def _of_dump(path, baseline, inputs) -> Reports:

@@ -139,24 +139,24 @@ class Standard:
 
         Raises TypeError for a dtype that does not fit, ValueError for a shape that does not.
         """
-        pairing, judging = pair(actual, truth, baseline), Judging([self])
-        for sums in pairing.each(lambda start, *pair: judging.tallied(pairing, *pair)):
+        judging = Judging([self], pair(actual, truth, baseline))
+        for sums in judging.pairing.each(lambda start, *pair: judging.tallied(*pair)):
             judging.add(sums)
         with np.errstate(all="ignore"):
-            return judging.verdicts(pairing)[self.name]
+            return judging.verdicts()[self.name]
 
 
 class Judging:
     """Several standards over one pass; those with the same `tally` share it."""
 
-    def __init__(self, standards):
-        self.standards = tuple(standards)
+    def __init__(self, standards, pairing: Pairing):
+        self.standards, self.pairing = tuple(standards), pairing
+        self.tallies = tuple(dict.fromkeys(s.tally for s in standards if not s.refusal(pairing)))
         self.sums: dict[Callable, dict[str, float]] = {}
 
-    def tallied(self, pairing: Pairing, stretch: Stretch, base: Stretch | None) -> dict[Callable, dict[str, float]]:
+    def tallied(self, stretch: Stretch, base: Stretch | None) -> dict[Callable, dict[str, float]]:
         """The numbers that the standards need of one stretch."""
-        asked = [s.tally for s in self.standards if not s.refusal(pairing)] if stretch.raw_actual.size else ()
-        return {tally: tally(stretch, base) for tally in dict.fromkeys(asked)}
+        return {tally: tally(stretch, base) for tally in self.tallies} if stretch.raw_actual.size else {}
 
     def add(self, tallied: dict[Callable, dict[str, float]]) -> None:
         for tally, numbers in tallied.items():
@@ -167,8 +167,8 @@ class Judging:
                 else:
                     sums[name] = max(sums[name], value) if name.startswith("max_") else sums[name] + value
 
-    def verdicts(self, pairing: Pairing) -> dict[str, Verdict]:
-        return {s.name: s.verdict(self.sums.get(s.tally, {}), pairing) for s in self.standards}
+    def verdicts(self) -> dict[str, Verdict]:
+        return {s.name: s.verdict(self.sums.get(s.tally, {}), self.pairing) for s in self.standards}
 
 
 def largest(values: np.ndarray) -> float:

@@ -75,7 +75,9 @@ def sweep(f: Callable, truth: Callable, dtype) -> Sweep:
         _check(right, "the outputs of truth", (np.float64,), inputs.shape)
         stretch = Stretch(fmt, outputs, right)
         ordinary = np.isfinite(wide)
-        distance = np.where(ordinary, stretch.distance, -1.0)
+        distance = np.zeros(inputs.shape)
+        distance[stretch.apart] = stretch.steps
+        distance[~ordinary] = -1.0
         counts = np.bincount(np.minimum(distance[ordinary], len(ULP_CLASSES) - 1).astype(np.intp),
                              minlength=len(ULP_CLASSES))
         worst = int(distance.argmax())
