@@ -98,12 +98,15 @@ def plotted(errors: Errors) -> ErrorPlot | None:
     """Return what is drawn of errors; None where there is nothing to show."""
     if errors.nothing():
         return None
-    order = errors.order
-    shown = [thinned(order, DOTS), thinned(np.flatnonzero(np.isinf(errors.ulps) & errors.placed), MARKS),
-             [errors.worst] if errors.placed[errors.worst] else []]
+    ranks, moving = errors.ranks, windows(errors)
+    shown = [ranks.positions(thinned(ranks.size, DOTS)), [errors.worst] if errors.placed[errors.worst] else []]
+    if errors.differing:
+        apart = np.flatnonzero(np.isinf(errors.ulps) & errors.placed)
+        shown.append(apart[thinned(apart.size, MARKS)])
     if errors.verdict is not None:
-        shown += [thinned(order[errors.verdict[order] == kind], MARKS) for kind in (NOT_EXPLAINED, UNDECIDED)]
-    return ErrorPlot(errors, windows(errors), ordinal_axis(errors.places, errors.format),
+        found = (np.flatnonzero((errors.verdict == kind) & errors.finite) for kind in (NOT_EXPLAINED, UNDECIDED))
+        shown += [some[np.argsort(errors.place[some], kind="stable")][thinned(some.size, MARKS)] for some in found]
+    return ErrorPlot(errors, moving, ordinal_axis(np.append(moving.start, moving.end), errors.format),
                      np.unique(np.concatenate(shown)).astype(np.intp))
 
 
@@ -141,7 +144,7 @@ def pictured(errors: Errors, plot: ErrorPlot | None) -> Picture:
     statistic = [tr(STATISTIC), tr(medians, n=f"{plot.windows.size:,}")]
     if e.differing:
         statistic.append(tr("{n} infinite errors (only one side finite, or another infinity)", n=f"{e.differing:,}"))
-    if plot.shown.size < e.placed.sum():
+    if plot.shown.size < np.count_nonzero(e.placed):
         statistic.append(tr("{n} elements drawn", n=f"{plot.shown.size:,}"))
     title = tr("{output}: maximum {largest} ulp, median {median} ulp", output=tr(e.provenance.output),
                largest=number(e.ulps[e.worst]), median=number(e.median)) + judged(e)
@@ -187,5 +190,11 @@ def limits(*ulps) -> tuple[float, float, float]:
     Its lower end, below which errors are drawn as if they were that large; the height at which infinite errors are
     drawn, above every finite one; and its upper end, which leaves space for a name over the infinite ones.
     """
-    top = min(max(float(v.max(where=np.isfinite(v), initial=1.0)) for v in ulps if v is not None), 1e200)
+    top = min(max(_largest(v) for v in ulps if v is not None), 1e200)
     return FLOOR, top * (top / FLOOR) ** 0.06, top * (top / FLOOR) ** 0.26
+
+
+def _largest(values: np.ndarray) -> float:
+    """The largest finite number, at least 1."""
+    most = float(values.max(initial=1.0))
+    return most if np.isfinite(most) else float(values.max(where=np.isfinite(values), initial=1.0))

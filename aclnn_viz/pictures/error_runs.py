@@ -44,7 +44,7 @@ def error_runs(runs: dict[str, Errors]) -> Picture:
     if any(e.nothing() for e in runs.values()):
         return framed(tr(NOTHING, output=output), runs, tr(STATISTIC))
     moving = {name: windows(e) for name, e in runs.items()}
-    axis = ordinal_axis(np.concatenate([e.place[e.finite] for e in runs.values()]), first.format)
+    axis = ordinal_axis(np.concatenate([at for w in moving.values() for at in (w.start, w.end)]), first.format)
     low, peak, high = limits(*(e.ulps for e in runs.values()))
     labels = {name: _label(name, e) for name, e in runs.items()}
     marks = []

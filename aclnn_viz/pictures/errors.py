@@ -13,6 +13,7 @@ from aclnn_viz.dtypes import FloatFormat, ordinals, ulp
 from aclnn_viz.errors import need
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.provenance import Provenance, caption, warning
+from aclnn_viz.pictures.ranks import Ranks, median
 from aclnn_viz.pictures.text import number
 from aclnn_viz.words.messages import message, tr
 
@@ -26,7 +27,8 @@ class Errors:
     """Flat arrays over the elements of one output, `actual` in its format.
 
     `ulps` is |actual - truth| in spacings of the format at the truth (a correctly rounded number has at most 0.5),
-    infinite where only one of the two is finite or both are not and differ. `place` is the ordinal of the rounded truth.
+    infinite where only one of the two is finite or both are not and differ. `place` is the ordinal of the rounded truth, of
+    nan the least number of its type. `finite` says where both the output and the rounded truth are finite.
     `bound` and `expected` (at most the bound) are the envelopes in ulps and `verdict` is one of VERDICTS by position; they
     are None without an envelope.
     """
@@ -38,6 +40,7 @@ class Errors:
     truth: np.ndarray
     ulps: np.ndarray
     place: np.ndarray
+    finite: np.ndarray
     bound: np.ndarray | None = None
     expected: np.ndarray | None = None
     verdict: np.ndarray | None = None
@@ -48,60 +51,23 @@ class Errors:
         return self.ulps.size
 
     @cached_property
-    def finite(self) -> np.ndarray:
-        """Where both the output and the rounded truth are finite."""
-        limit = _overflow(self.format)
-        return np.isfinite(self.actual) & (self.truth < limit) & (self.truth > -limit)
-
-    @cached_property
     def placed(self) -> np.ndarray:
         """Where the truth is not nan, so that it has a place among the numbers of the format."""
-        return self.place != np.iinfo(np.int64).min
+        return self.place != np.iinfo(self.place.dtype).min
 
     @cached_property
     def steps(self) -> np.ndarray:
         """How many numbers of the format lie between the rounded truth and the output, with sign; infinite for nan against a number."""
         apart = ordinals(self.actual).astype(np.float64) - self.place
-        return np.where(np.isnan(self.actual) == self.placed, np.inf, apart)
-
-    @property
-    def order(self) -> np.ndarray:
-        """The flat positions of the finite elements in the order of the truth."""
-        return self._ordered[0]
-
-    @property
-    def places(self) -> np.ndarray:
-        """The places of the finite elements in their order."""
-        return self._ordered[1]
+        return np.where(np.isnan(self.actual) == self.placed, np.inf, np.where(self.placed, apart, 0.0))
 
     @cached_property
-    def _ordered(self) -> tuple[np.ndarray, np.ndarray]:
-        whole = bool(self.finite.all())
-        kept = None if whole else np.flatnonzero(self.finite)
-        place = self.place if whole else self.place[kept]
-        low, high = int(place.min(initial=0)), int(place.max(initial=0))
-        if high - low < 1 << 16:  # as of the formats of 16 bits, which are counted instead of compared
-            near = (place - low).astype(np.uint16)
-            order = np.argsort(near, kind="stable")
-            places = np.repeat(np.arange(low, high + 1), np.bincount(near, minlength=high - low + 1))
-        elif high - low < 1 << 32 and place.size <= 1 << 32:
-            # A place and a position in one word: words are sorted several times as fast as positions by places.
-            words = (place - low).view(np.uint64)
-            words <<= np.uint64(32)
-            words |= np.arange(place.size, dtype=np.uint64)
-            words.sort()
-            order = (words & np.uint64(0xFFFFFFFF)).view(np.int64)
-            words >>= np.uint64(32)
-            places = words.view(np.int64)
-            places += low
-        else:
-            order = np.argsort(place, kind="stable")
-            places = place[order]
-        return order if whole else kept[order], places
+    def ranks(self) -> Ranks:
+        return Ranks(self.place, self.finite, self.format)
 
     @cached_property
     def differing(self) -> int:
-        return int(np.isinf(self.ulps).sum())
+        return int(np.count_nonzero(np.isinf(self.ulps))) if self.size and np.isinf(self.ulps[self.worst]) else 0
 
     @cached_property
     def worst(self) -> int:
@@ -110,7 +76,7 @@ class Errors:
 
     @cached_property
     def median(self) -> float:
-        return float(np.median(self.ulps))
+        return median(self.ulps)
 
     def counts(self) -> dict[str, int]:
         """How many elements have each verdict; empty without an envelope."""
@@ -175,11 +141,20 @@ def errors(actual, truth, provenance: Provenance | str, *, envelope: Envelope | 
     pairing = pair(actual, truth)
     fmt, size = pairing.fmt, pairing.size
     right = pairing.truth.astype(np.float64, copy=False)
-    ulps, place = np.empty(size), np.empty(size, np.int64)
+    ulps, place, finite = np.empty(size), np.empty(size, np.int32 if fmt.bits < 64 else np.int64), np.empty(size, bool)
 
     def fill(at):
-        low = None if pairing.low is None else pairing.low[at]
-        ulps[at], place[at] = _stretch(pairing.actual[at], right[at], low, fmt)
+        truth, low, wide = right[at], None if pairing.low is None else pairing.low[at], pairing.actual[at].astype(np.float64)
+        rounded, distance = rounded_sum(truth, low, fmt), wide - truth
+        if low is not None and low.any():
+            distance -= low
+        np.divide(np.abs(distance, out=distance), ulp(truth, fmt), out=ulps[at])
+        np.maximum(ordinals(rounded), np.iinfo(place.dtype).min, out=place[at], casting="unsafe")
+        nearest = rounded.astype(np.float64)
+        np.logical_and(np.isfinite(wide), np.isfinite(nearest), out=finite[at])
+        if not finite[at].all():
+            special = np.flatnonzero(~finite[at])
+            ulps[at][special] = np.where(same(wide[special], nearest[special]), 0.0, np.inf)
 
     in_stretches(fill, size)
     parts = {}
@@ -192,17 +167,7 @@ def errors(actual, truth, provenance: Provenance | str, *, envelope: Envelope | 
             parts["bound"][at], parts["expected"][at] = bound[at] / spacing, np.fmin(expected[at], bound[at]) / spacing
 
         in_stretches(widths, size)
-    return Errors(provenance, fmt, pairing.shape, pairing.actual.copy(), right, ulps, place, **parts, inputs=dict(inputs or {}))
-
-
-def _stretch(actual, truth, low, fmt: FloatFormat) -> tuple[np.ndarray, ...]:
-    """Ulps and places of a stretch that the cache holds."""
-    with np.errstate(all="ignore"):  # infinities and nans are shown, not warned of
-        rounded, wide = rounded_sum(truth, low, fmt), actual.astype(np.float64)
-        distance = np.abs(wide - truth if low is None else (wide - truth) - low)
-        equal = same(wide, rounded.astype(np.float64))
-        special = ~(np.isfinite(wide) & np.isfinite(rounded))
-        return np.where(special, np.where(equal, 0.0, np.inf), distance / ulp(truth, fmt)), ordinals(rounded)
+    return Errors(provenance, fmt, pairing.shape, pairing.actual.copy(), right, ulps, place, finite, **parts, inputs=dict(inputs or {}))
 
 
 def framed(title: str, runs: dict[str, Errors], statistic: str, panels=(), lines=(), headline=()) -> Picture:
@@ -217,8 +182,3 @@ def framed(title: str, runs: dict[str, Errors], statistic: str, panels=(), lines
     small = caption(statistic, first.format.name, first.shape, first.size, [e.provenance for e in runs.values()])
     text = "\n".join([title, *lines, *filter(None, (warned, small))])
     return Picture(headline, panels, text, (small,), title, warned, WIDTH)
-
-
-def _overflow(fmt: FloatFormat) -> float:
-    """The least magnitude that rounds to infinity, or infinity itself for float64."""
-    return fmt.largest + ulp(fmt.largest, fmt).item() / 2 if fmt.bits < 64 else np.inf

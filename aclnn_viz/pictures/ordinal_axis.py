@@ -60,7 +60,7 @@ class OrdinalAxis:
 def ordinal_axis(places: np.ndarray, fmt: FloatFormat) -> OrdinalAxis:
     """Return the axis that shows the ordinals `places`, of which there is at least one."""
     low, high = int(places.min()), int(places.max())
-    least, most = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    least, most = np.iinfo(places.dtype).min, np.iinfo(places.dtype).max
     below = places.max(where=places < 0, initial=least)
     above = places.min(where=places > 0, initial=most)
     cut = min(int(above), -int(below)) if low or high else 0

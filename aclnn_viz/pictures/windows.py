@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aclnn_viz.arrays.driver import in_stretches, run_all
+from aclnn_viz.arrays.driver import run_all
 from aclnn_viz.pictures.errors import Errors
+from aclnn_viz.pictures.ranks import middle
 
 WINDOWS = 32  # across the sample
 LEAST = 8  # elements in a window, where there are as many
@@ -49,11 +50,11 @@ class Windows:
 
 def windows(errors: Errors) -> Windows:
     """Return the windows over the finite elements, of which there is at least one, in the order of the truth."""
-    order, place = errors.order, errors.places
-    size = min(order.size, max(LEAST, 2 * order.size // WINDOWS))
-    zeros = np.searchsorted(place, [0, 1])
+    ranks, place = errors.ranks, errors.place
+    size = min(ranks.size, max(LEAST, 2 * ranks.size // WINDOWS))
+    zeros = [np.count_nonzero((place < least) & errors.finite) for least in (0, 1)]
     parts = []
-    for sign, (begin, end) in zip((-1, 0, 1), ((0, zeros[0]), (zeros[0], zeros[1]), (zeros[1], order.size))):
+    for sign, (begin, end) in zip((-1, 0, 1), ((0, zeros[0]), (zeros[0], zeros[1]), (zeros[1], ranks.size))):
         if begin < end:
             last = max(end - size, begin) if sign else begin
             starts = range(begin, last + 1, max(1, size // 2)) if sign else [begin]
@@ -61,29 +62,19 @@ def windows(errors: Errors) -> Windows:
             if sign and starts[-1] + size < end:
                 parts.append(slice(last, end))
 
-    def at(values, which):
-        return values[order[which]]
-
     def each(values, *functions):
         if values is None:
             return (None,) * len(functions)
-        lined = np.empty(order.size)
-
-        def fill(part):
-            lined[part] = values[order[part]]
-
-        in_stretches(fill, order.size)
-        return np.array(list(run_all(lambda part: [f(lined[part]) for f in functions], parts, order.size))).T
+        lined = ranks.lined(values, np.unique([(part.start, part.stop) for part in parts]))
+        return np.array(list(run_all(lambda part: [f(lined[part]) for f in functions], parts, ranks.size))).T
 
     count = np.array([part.stop - part.start for part in parts])
     first = np.array([part.start for part in parts])
-    return Windows(size, count, at(errors.truth, first), at(errors.truth, first + count - 1),
-                   place[first], place[first + count // 2], place[first + count - 1],
-                   *each(errors.ulps, np.median, np.max), *each(errors.bound, np.max), *each(errors.expected, np.max))
+    start, centre, end = (ranks.positions(at) for at in (first, first + count // 2, first + count - 1))
+    return Windows(size, count, errors.truth[start], errors.truth[end], place[start], place[centre], place[end],
+                   *each(errors.ulps, lambda part: middle(part.copy()), np.max), *each(errors.bound, np.max), *each(errors.expected, np.max))
 
 
-def thinned(positions: np.ndarray, most: int) -> np.ndarray:
-    """At most `most` of the positions, evenly, the first and the last included."""
-    if positions.size <= most:
-        return positions
-    return positions[np.linspace(0, positions.size - 1, most).astype(np.intp)]
+def thinned(count: int, most: int) -> np.ndarray:
+    """At most `most` of so many ranks, evenly, the first and the last included."""
+    return np.linspace(0, count - 1, min(count, most)).astype(np.intp)

@@ -9,6 +9,7 @@ from pictures.error_samples import ATLAS, few
 from aclnn_viz import case, open_device, operator
 from aclnn_viz.accuracy.envelopes import Envelope, envelope, explain
 from aclnn_viz.dtypes import FLOAT16, FLOAT32, FORMATS, ordinals, round_to, ulp
+from aclnn_viz.pictures import ranks
 from aclnn_viz.pictures.errors import errors
 from aclnn_viz.pictures.ordinal_axis import ordinal_axis, value_at
 from aclnn_viz.pictures.provenance import Provenance, warning
@@ -137,11 +138,26 @@ def test_a_running_line_breaks_at_zero():
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_elements_are_ordered_by_their_truth_and_equal_ones_by_position(dtype):
-    """float64 has places that do not fit into one word with a position."""
+@pytest.mark.parametrize("block", [8, 1 << 16])
+def test_elements_are_ordered_by_their_truth_and_equal_ones_by_position(dtype, block, monkeypatch):
+    """In one block, and in groups of many; float64 has places that do not fit into one word with a position."""
+    monkeypatch.setattr(ranks, "BLOCK", block)
     rng = np.random.default_rng(0)
     truth = np.r_[rng.integers(-9, 9, 500) * 1.0, rng.normal(size=500), 1e300, -1e300, np.nan, np.inf, 0.0, -0.0]
     e = errors(round_to(rng.permutation(truth), dtype), rng.permutation(truth), "mine")
     kept = np.flatnonzero(e.finite)
     expected = kept[np.argsort(e.place[kept], kind="stable")]
-    assert (e.order == expected).all() and (e.places == e.place[expected]).all() and len(expected) > 900
+    assert e.ranks.positions(np.arange(len(expected))).tolist() == expected.tolist() and e.ranks.size == len(expected) > 900
+    cuts = np.array([0, 1, 7, 300, 301, 640, len(expected)])
+    lined = e.ranks.lined(np.arange(e.size), cuts)
+    assert [sorted(part) for part in np.split(lined, cuts)] == [sorted(part) for part in np.split(expected, cuts)]
+
+
+@pytest.mark.parametrize("shape", ["normal", "ties", "two", "infinite", "sampled wrong"])
+@pytest.mark.parametrize("size", [1, 2, 7, 8, 60_001, 60_002])
+def test_the_median_is_that_of_all(shape, size):
+    values = np.random.default_rng(size).exponential(size=size)
+    values = {"normal": values, "ties": np.ceil(values * 3), "two": np.where(np.arange(size) < size // 2, 1.0, 2.0),
+              "infinite": np.where(values < 0.8, values, np.inf), "sampled wrong": np.where(np.arange(size) % 3, values, 9.0)}[shape]
+    given = values.copy()
+    assert ranks.median(values) == np.median(values) == ranks.middle(values.copy()) and (values == given).all()
