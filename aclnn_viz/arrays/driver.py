@@ -186,6 +186,7 @@ def run_all(run: Callable, order: Sequence, elements: int) -> Iterator:
     if len(order) < 2 or elements < THREADED_ELEMENTS:
         yield from map(run, order)
     else:
+        np.empty(31 << 20, np.uint8)  # once glibc has freed so much, it keeps what parts free, and needs not ask for it again
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             yield from threads.map(run, order)
 
