@@ -50,8 +50,8 @@ class Stretch:
         if self.undecided:
             self.places = np.delete(np.arange(truth.size), may)
             actual, truth, low = actual[self.places], truth[self.places], low[self.places]
-        self.fmt, self.raw_actual, self.raw_truth, self.low = fmt, actual, truth, low
-        self.rounded = rounded_sum(truth, low, fmt)
+        self.fmt, self.raw_actual, self.raw_truth, self.low = fmt, actual, truth, None if low is None or not low.any() else low
+        self.rounded = rounded_sum(truth, self.low, fmt)
 
     def position(self, at: int) -> int:
         """The position in the stretch of the finite pair number `at`."""

@@ -141,7 +141,7 @@ def errors(actual, truth, provenance: Provenance | str, *, envelope: Envelope | 
     pairing = pair(actual, truth)
     fmt, size = pairing.fmt, pairing.size
     right = pairing.truth.astype(np.float64, copy=False)
-    ulps, place, finite = np.empty(size), np.empty(size, np.int32 if fmt.bits < 64 else np.int64), np.empty(size, bool)
+    ulps, place, finite = np.empty(size), np.empty(size, f"i{fmt.bits // 8}"), np.empty(size, bool)
 
     def fill(at):
         truth, low, wide = right[at], None if pairing.low is None else pairing.low[at], pairing.actual[at].astype(np.float64)

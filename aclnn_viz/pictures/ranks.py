@@ -21,14 +21,16 @@ class Ranks:
 
     def __init__(self, place: np.ndarray, finite: np.ndarray, fmt: FloatFormat):
         narrow = fmt.bits <= 16
+        self.place, self.lift, self.mask = place, fmt.largest_ordinal if narrow else 0, 0xFFFF if narrow else 0xFFFFFFFF
         starts = np.arange(0, max(place.size, 1), BLOCK)
         ends = np.cumsum([np.count_nonzero(finite[start:start + BLOCK]) for start in starts], dtype=np.intp)
-        words = np.empty(ends[-1], np.uint32 if narrow else np.uint64)
+        words = np.empty(ends[-1], np.uint32 if narrow else np.int64)
 
         def fill(block):
             here = np.flatnonzero(finite[starts[block]:starts[block] + BLOCK])
             part = words[ends[block] - here.size:ends[block]]
-            part[:] = place[starts[block]:][here].astype(np.int64) + fmt.largest_ordinal
+            part[:] = place[starts[block]:].take(here)
+            part += self.lift
             part <<= 16 if narrow else 32
             part |= (here if narrow else here + starts[block]).astype(words.dtype)
             if narrow:
@@ -42,7 +44,7 @@ class Ranks:
         else:
             kept = np.flatnonzero(finite)
             words = kept[np.argsort(place[kept], kind="stable")]
-        self.words, self.size, self.mask, self.place, self.most = words, words.size, 0xFFFF if narrow else 0xFFFFFFFF, place, fmt.largest_ordinal
+        self.words, self.size = words, words.size
         self.starts, self.ends = (starts, ends) if narrow else (starts[:1], ends[-1:])
         self.blocks = np.split(words, self.ends[:-1])
 
@@ -75,21 +77,22 @@ class Ranks:
         return np.array([np.searchsorted(block, words.astype(np.uint32)) for block in self.blocks[blocks]])
 
     def lined(self, array: np.ndarray, cuts: np.ndarray) -> np.ndarray:
-        """The elements of an array by rank; between one of the ranks `cuts` (the first is 0, the last all) and the next in any order."""
-        lined = np.empty(self.size)
+        """The elements of an array from the first of the ranks `cuts` to the last, but from one to the next in any order."""
+        words, lined = self.words[cuts[0]:cuts[-1]], np.empty(cuts[-1] - cuts[0])
         if len(self.blocks) == 1:
-            in_stretches(lambda at: np.copyto(lined[at], array[self.words[at] & self.mask]), self.size)
+            in_stretches(lambda at: array.take(words[at] & self.mask, out=lined[at], mode="clip"), lined.size)
             return lined
-        at = self.positions(cuts[1:-1])
-        near = self.place[at] + self.most << 16
-        below = np.array([[0, *np.searchsorted(words, (near + np.clip(at - start, 0, BLOCK)).astype(np.uint32)), words.size]
+        last = self.positions(np.maximum(cuts - 1, 0))  # of what is before a cut
+        near = self.place[last].astype(np.int64) + self.lift << 16
+        below = np.array([np.searchsorted(words, (near + np.clip(last + 1 - start, 0, BLOCK)).astype(np.uint32))
                           for words, start in zip(self.blocks, self.starts)])
-        into = cuts[:-1] + np.cumsum(np.diff(below), axis=0) - np.diff(below)
+        below[:, cuts == 0] = 0
+        into = cuts[:-1] - cuts[0] + np.cumsum(np.diff(below), axis=0) - np.diff(below)
 
         def fill(block):
-            values = array[self.starts[block]:][self.blocks[block] & self.mask]
+            values, words = array[self.starts[block]:], self.blocks[block]
             for begin, end, start in zip(below[block], below[block, 1:], into[block]):
-                lined[start:start + end - begin] = values[begin:end]
+                values.take(words[begin:end] & self.mask, out=lined[start:start + end - begin], mode="clip")  # which is faster than []
 
         for _ in run_all(fill, range(len(self.blocks)), self.size):
             pass

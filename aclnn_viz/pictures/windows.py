@@ -65,8 +65,14 @@ def windows(errors: Errors) -> Windows:
     def each(values, *functions):
         if values is None:
             return (None,) * len(functions)
-        lined = ranks.lined(values, np.unique([(part.start, part.stop) for part in parts]))
-        return np.array(list(run_all(lambda part: [f(lined[part]) for f in functions], parts, ranks.size))).T
+
+        def of(some):
+            cuts = np.unique([(part.start, part.stop) for part in some])
+            lined = ranks.lined(values, cuts)
+            return run_all(lambda part: [f(lined[part.start - cuts[0]:part.stop - cuts[0]]) for f in functions], some, ranks.size)
+
+        halves = filter(None, (parts[:len(parts) // 2], parts[len(parts) // 2:]))  # one after the other: half the memory
+        return np.array([found for half in halves for found in of(half)]).T
 
     count = np.array([part.stop - part.start for part in parts])
     first = np.array([part.start for part in parts])
