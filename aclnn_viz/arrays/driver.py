@@ -22,6 +22,7 @@ from aclnn_viz.errors import problem
 
 BLOCK_ELEMENTS = 1 << 17  # of the largest array: smaller ones cost more calls than they save of the caches
 THREADED_ELEMENTS = 1 << 18  # below, starting threads costs more than they save
+np.empty(31 << 20, np.uint8)  # freed at once: glibc keeps blocks up to the largest freed, and gives no memory of parts back
 
 
 class Result(NamedTuple):
@@ -186,7 +187,6 @@ def run_all(run: Callable, order: Sequence, elements: int) -> Iterator:
     if len(order) < 2 or elements < THREADED_ELEMENTS:
         yield from map(run, order)
     else:
-        np.empty(31 << 20, np.uint8)  # once glibc has freed so much, it keeps what parts free, and needs not ask for it again
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             yield from threads.map(run, order)
 

@@ -92,7 +92,7 @@ class Ranks:
         def fill(block):
             values, words = array[self.starts[block]:], self.blocks[block]
             for begin, end, start in zip(below[block], below[block, 1:], into[block]):
-                values.take(words[begin:end] & self.mask, out=lined[start:start + end - begin], mode="clip")  # which is faster than []
+                values.take(words[begin:end] & self.mask, out=lined[start:start + end - begin], mode="clip")
 
         for _ in run_all(fill, range(len(self.blocks)), self.size):
             pass

@@ -69,7 +69,8 @@ def windows(errors: Errors) -> Windows:
         def of(some):
             cuts = np.unique([(part.start, part.stop) for part in some])
             lined = ranks.lined(values, cuts)
-            return run_all(lambda part: [f(lined[part.start - cuts[0]:part.stop - cuts[0]]) for f in functions], some, ranks.size)
+            places = [slice(part.start - cuts[0], part.stop - cuts[0]) for part in some]
+            return run_all(lambda at: [f(lined[at]) for f in functions], places, ranks.size)
 
         halves = filter(None, (parts[:len(parts) // 2], parts[len(parts) // 2:]))  # one after the other: half the memory
         return np.array([found for half in halves for found in of(half)]).T
