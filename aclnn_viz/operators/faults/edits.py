@@ -84,7 +84,8 @@ class _Plain(ast.NodeTransformer):
 
 def edited_head(statement: ast.AST) -> str:
     """The text of an edited statement, with one value in the place of a choice between two that are the same."""
-    return head(_Plain().visit(copy.deepcopy(statement)))
+    text = head(statement)
+    return head(_Plain().visit(copy.deepcopy(statement))) if ".where(" in text else text
 
 
 def statements(tree: ast.FunctionDef) -> dict[int, ast.AST]:
