@@ -314,7 +314,7 @@ def test_an_installed_operator_is_imported_when_its_name_is_asked_for(tmp_path, 
     monkeypatch.syspath_prepend(tmp_path)
     entries = (EntryPoint("my_silu", "kit_of_silu.my_silu", "aclnn_viz.operators"),
                EntryPoint("gone", "no_such_package.op", "aclnn_viz.operators"), EntryPoint("hardswish", "x", "aclnn_viz.operators"))
-    monkeypatch.setattr(registry, "entry_points", lambda group: entries)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entries)
 
     def work():
         registry.announced.cache_clear()

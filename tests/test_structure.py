@@ -223,6 +223,11 @@ def test_importing_the_kit_loads_no_package():
     assert loaded_by("import aclnn_viz", heavy) == ([], [])
 
 
+def test_what_reads_the_packages_of_this_machine_is_loaded_when_it_is_asked_for():
+    program = "import aclnn_viz.cli, aclnn_viz.checking.check; aclnn_viz.cases.case('hardswish')"
+    assert loaded_by(program, ["importlib.metadata"]) == ([], [])
+
+
 def test_the_public_names_are_those_that_editors_see():
     text = {name.rpartition(".")[2] for name in imports((ROOT / "aclnn_viz" / "__init__.py").read_text(), "")
             if package_of(name) and name[-1] != "." and not re.search("moved|notebook", name)}  # not f"aclnn_viz.{module}"

@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
-from importlib.metadata import version
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -49,7 +49,8 @@ def main(arguments: list[str] | None = None, supervised: Callable = lambda work,
                                      description=tr("Verify the backward operators of CANN's aclnn."),
                                      epilog=tr("Exit status: 0 held, 1 did not hold, 2 could not be carried out or ended "
                                                "without a verdict, 130 interrupted."))
-    parser.add_argument("--version", action="version", version=f"aclnn-viz {version('aclnn-viz')}",
+    release = import_module("importlib.metadata").version("aclnn-viz") if "--version" in arguments else ""  # slow to load
+    parser.add_argument("--version", action="version", version=f"aclnn-viz {release}",
                         help=tr("show program's version number and exit"))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _offer(commands, COMMANDS)

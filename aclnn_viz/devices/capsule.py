@@ -17,7 +17,6 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
-from importlib import metadata
 from itertools import chain
 from pathlib import Path
 
@@ -183,6 +182,7 @@ def _pair(one) -> tuple:
 
 def provenance_of(device) -> dict:
     """What a replay must name: the device and all that it says about itself, machine, versions, kit, time."""
+    from importlib import metadata
     return {
         "device": device.name, **device.about(), "host": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(), "numpy": np.__version__, "kit": metadata.version("aclnn-viz"),

@@ -12,7 +12,6 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import contextmanager
-from importlib import metadata
 
 import numpy as np
 
@@ -322,6 +321,7 @@ NAMES = re.compile(rf"({'|'.join(PEERS)})(?::([a-z]+)(?::(\d+))?)?")
 
 def installed() -> dict[str, str]:
     """The versions of the peers that are installed, by name; nothing is imported."""
+    from importlib import metadata
     found = {}
     for name in PEERS:
         try:

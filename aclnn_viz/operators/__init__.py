@@ -55,7 +55,7 @@ def known(name: str | Operator) -> Operator:
     """
     if isinstance(name, Operator):
         return name
-    if isinstance(name, str) and name in registry.announced():
+    if isinstance(name, str) and name not in registry.names() and name in registry.announced():
         registry.open_announced(name)
     if isinstance(name, str) and name in registry.names() and (one := registry.own("declaration", name, "OPERATOR")) is not None:
         return one  # the others stay closed

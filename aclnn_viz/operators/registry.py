@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -48,6 +47,7 @@ def _own() -> tuple[str, ...]:
 @cache
 def announced() -> dict[str, str]:
     """Return the packages that are announced under the entry point `aclnn_viz.operators`, by operator; none is imported."""
+    from importlib.metadata import entry_points  # a tenth of the kit's import
     return {one.name: one.value for one in entry_points(group="aclnn_viz.operators") if one.name not in _own()}
 
 

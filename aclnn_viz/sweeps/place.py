@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import BinaryIO
 
@@ -35,6 +34,7 @@ def kit() -> str:
 
     The same sources give the same text on every platform.
     """
+    from importlib.metadata import version
     state = hashlib.sha256(_kit().encode())
     for name in registry.outside():  # these may be edited while a session goes on
         state.update(registry.sources(name).encode())
