@@ -4,10 +4,14 @@ A tree over blocks of a power of two of terms, one after another, is the tree ov
 into such blocks, as the driver does, gets the same bits. An Ascend vector core adds neighbours, too.
 """
 
+from functools import lru_cache
+from math import prod
+
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 
+@lru_cache(256)
 def sum_axes(ndim: int, axis) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Say in which order the axes of a sum are added: those of the first tuple together, then that of the second.
 
@@ -36,14 +40,15 @@ def tree(terms, settle=lambda sums: sums, join=np.concatenate):
 
 def in_front(array: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
     """Axes, in row order, as one axis that comes first."""
-    front = np.moveaxis(array, axes, range(len(axes)))
-    return front.reshape((int(np.prod(front.shape[:len(axes)], dtype=np.int64)), *front.shape[len(axes):]))
+    rest = [axis for axis in range(array.ndim) if axis not in axes]
+    return array.transpose(*axes, *rest).reshape(prod([array.shape[axis] for axis in axes]), *[array.shape[axis] for axis in rest])
 
 
 def along(array: np.ndarray, axes: tuple[int, ...], add) -> np.ndarray:
     """Apply `add`, which sums along axis 0, to axes taken together in row order; they stay with length 1."""
     terms = in_front(array, axes)
-    return np.expand_dims(add(terms) if len(terms) else np.zeros(terms.shape[1:], array.dtype), axes)
+    total = add(terms) if len(terms) else np.zeros(terms.shape[1:], array.dtype)
+    return total.reshape([1 if axis in axes else n for axis, n in enumerate(array.shape)])
 
 
 def columns(channels: int, length: int, index: np.ndarray) -> np.ndarray:
@@ -61,7 +66,7 @@ def pairwise(array: np.ndarray, axis=None, keepdims: bool = False) -> np.ndarray
     for axes in (inner, leading):
         if axes:
             array = along(array, axes, tree)
-    return array if keepdims else np.squeeze(array, inner + leading)
+    return array if keepdims else array.squeeze(inner + leading)
 
 
 class PairwiseSum:
