@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from aclnn_viz.arrays.driver import run_all
-from aclnn_viz.arrays.truth import Certified, certificate, doubtful, rounded_sum, undecided
+from aclnn_viz.arrays.truth import Certified, certificate, rounded_sum, undecided
 from aclnn_viz.dtypes import STRETCH, FloatFormat, float_format, ordinal_distance
 from aclnn_viz.errors import by_name, problem
 from aclnn_viz.storage.own import as_array
@@ -43,12 +43,10 @@ class Stretch:
     """
 
     def __init__(self, fmt: FloatFormat, actual: np.ndarray, truth: np.ndarray, low=None, error=None):
-        self.undecided, self.places = 0, None
-        if error is not None and (may := np.flatnonzero(doubtful(truth, low, error, fmt) if fmt.bits < 64 else error > 0.0)).size:
-            may = may[undecided(truth[may], low[may], error[may], fmt)]
-            self.undecided = may.size
+        open_ = np.zeros(0, bool) if error is None else undecided(truth, low, error, fmt)
+        self.undecided, self.places = int(np.count_nonzero(open_)), None
         if self.undecided:
-            self.places = np.delete(np.arange(truth.size), may)
+            self.places = np.flatnonzero(~open_)
             actual, truth, low = actual[self.places], truth[self.places], low[self.places]
         self.fmt, self.raw_actual, self.raw_truth, self.low = fmt, actual, truth, None if low is None or not low.any() else low
         self.rounded = rounded_sum(truth, self.low, fmt)

@@ -98,7 +98,7 @@ def rounded_sum(high: np.ndarray, low, fmt: FloatFormat) -> np.ndarray:
 def doubtful(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFormat) -> np.ndarray:
     """Where a number may be undecided, or err by a thousandth of a spacing: of a 16-bit or float32 format.
 
-    A few cheap tests that miss none. Whoever asks `undecided` of these elements alone need not ask it of all.
+    A few cheap tests that miss none, before `undecided` rounds twice.
     """
     size, reach, unsure = np.abs(high), np.abs(low) + error if np.any(low) else error, error > 0.0
     # A spacing is more than size * 2**-bits: so is reach below a 2**-10 of it, wherever this does not hold.
@@ -124,20 +124,8 @@ def undecided(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFo
     """Where the certificate does not tell which number of the format is nearest to the exact one."""
     high, low, error = (np.asarray(part) for part in (high, low, error))
     with np.errstate(all="ignore"):
-        size, reach = np.abs(high), np.abs(low) + 1.01 * error
-        if fmt is FLOAT64:
-            near = np.asarray(~(reach < 0.24 * spacing(size, fmt)))
-        else:
-            # The bits behind the last one that is kept: a tie is where they are 1000...
-            dropped = 53 - fmt.significand_bits
-            rest, step = (size.view(np.int64) & ((1 << dropped) - 1)) - (1 << (dropped - 1)), spacing(size, fmt)
-            # A quarter of a step below a power of two there is another tie.
-            near = np.asarray(~((np.abs(rest) * 2.0**-dropped * step > reach) & (reach < 0.2 * step)))
-            near |= size > 0.99 * fmt.largest  # next to what overflows
-            small = size < 2.0**fmt.min_exponent  # where one spacing serves all
-            if small.any():
-                steps = size[small] / fmt.smallest_subnormal
-                near[small] = ~(np.abs(steps - np.floor(steps) - 0.5) * fmt.smallest_subnormal > reach[small])
+        near = np.asarray(doubtful(high, low, error, fmt) if fmt is not FLOAT64 else
+                          ~(np.abs(low) + 1.01 * error < 0.24 * spacing(np.abs(high), fmt)))
         near &= error > 0.0
         if near.any():
             reach = 1.01 * error[near]

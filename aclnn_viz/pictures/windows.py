@@ -10,6 +10,7 @@ from aclnn_viz.pictures.ranks import middle
 
 WINDOWS = 32  # across the sample
 LEAST = 8  # elements in a window, where there are as many
+FEW = 8  # windows, whose elements are taken together
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +73,7 @@ def windows(errors: Errors) -> Windows:
             places = [slice(part.start - cuts[0], part.stop - cuts[0]) for part in some]
             return run_all(lambda at: [f(lined[at]) for f in functions], places, ranks.size)
 
-        halves = filter(None, (parts[:len(parts) // 2], parts[len(parts) // 2:]))  # one after the other: half the memory
-        return np.array([found for half in halves for found in of(half)]).T
+        return np.array([found for at in range(0, len(parts), FEW) for found in of(parts[at:at + FEW])]).T
 
     count = np.array([part.stop - part.start for part in parts])
     first = np.array([part.start for part in parts])

@@ -287,4 +287,4 @@ def test_undecided_is_what_two_roundings_disagree_on(fmt):
     assert alone == found[:200].tolist()
     if fmt.bits < 64:  # a narrower search first, which misses none of them
         may, loose = doubtful(high, low, error, fmt), error > module.ENOUGH * spacing(np.abs(high), fmt)
-        assert may[found].all() and may[loose].all() and not doubtful(values, low, 2.0**-20 * spacings, fmt).all()
+        assert may[apart].all() and may[loose].all() and not doubtful(values, low, 2.0**-20 * spacings, fmt).all()
