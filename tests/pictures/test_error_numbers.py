@@ -1,6 +1,7 @@
 """The numbers behind pictures of numeric error, by hand: errors, verdicts, provenance, axes and running statistics."""
 
 import re
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -9,8 +10,10 @@ from pictures.error_samples import ATLAS, few
 
 from aclnn_viz import case, open_device, operator
 from aclnn_viz.accuracy.envelopes import Envelope, envelope, explain
+from aclnn_viz.arrays import driver
 from aclnn_viz.dtypes import FLOAT16, FLOAT32, FORMATS, ordinals, round_to, ulp
 from aclnn_viz.pictures import ranks
+from aclnn_viz.pictures.error_plot import plotted
 from aclnn_viz.pictures.errors import errors
 from aclnn_viz.pictures.ordinal_axis import ordinal_axis, value_at
 from aclnn_viz.pictures.provenance import Provenance, warning
@@ -153,6 +156,17 @@ def test_elements_are_ordered_by_their_truth_and_equal_ones_by_position(dtype, b
         lined = e.ranks.lined(np.arange(1.0 * e.size), np.array(cuts))
         for a, b in pairwise(cuts):
             assert sorted(lined[a - cuts[0]:b - cuts[0]]) == sorted(expected[a:b])
+
+
+def test_a_picture_takes_a_few_bytes_an_element(monkeypatch):
+    monkeypatch.setattr(driver, "THREADED_ELEMENTS", 1 << 30)
+    truth = np.random.default_rng(0).standard_normal(1 << 20)
+    actual = round_to(truth, "bfloat16")
+    tracemalloc.start()
+    plotted(errors(actual, truth, "mine"))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 26 * truth.size  # 13 are the errors', 8 would be an array of all positions or values in another order
 
 
 @pytest.mark.parametrize("shape", ["normal", "ties", "two", "infinite", "sampled wrong"])
