@@ -223,6 +223,10 @@ def test_importing_the_kit_loads_no_package():
     assert loaded_by("import aclnn_viz", heavy) == ([], [])
 
 
+def test_the_command_loads_neither_numpy_nor_an_operator_to_say_what_it_does():
+    assert loaded_by("import aclnn_viz.cli", ["numpy", "aclnn_viz.operators"]) == ([], [])
+
+
 def test_what_reads_the_packages_of_this_machine_is_loaded_when_it_is_asked_for():
     program = "import aclnn_viz.cli, aclnn_viz.checking.check; aclnn_viz.cases.case('hardswish')"
     assert loaded_by(program, ["importlib.metadata"]) == ([], [])

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from aclnn_viz.cli.checking import show
 from aclnn_viz.errors import place_of
-from aclnn_viz.operators import registry
 from aclnn_viz.words.messages import enumerated, message, tr
 
 
@@ -18,7 +17,7 @@ def operators(options) -> int:
     backward operators that the vendor documents and that are not here are listed by family, with what makes them.
     The exit status is 1 when a required file is missing.
     """
-    from aclnn_viz.operators import operators as all_operators
+    from aclnn_viz.operators import operators as all_operators, registry
     from aclnn_viz.operators.document import documented
 
     rows = {op.name: {"aclnn_name": op.aclnn_name, "files": {
@@ -62,6 +61,7 @@ def new(options) -> int:
 
     From a forward page the backward page is derived; the exit status is 1 where it is not proved. Its tests, run with pytest in the new folder, list what is left to fill in, and then judge what was filled in.
     """
+    from aclnn_viz.operators import registry
     from aclnn_viz.operators.skeleton import gaps, new_operator
     from aclnn_viz.storage.reading import need_text
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from aclnn_viz.cli.checking import show
 from aclnn_viz.errors import problem
-from aclnn_viz.operators import registry
 from aclnn_viz.words.messages import tr
 from aclnn_viz.storage.results import new_file, sweep
 from aclnn_viz.words.messages import LANGUAGES, language
@@ -50,6 +49,8 @@ def is_clone(folder: Path) -> bool:
 
 def copy(folder: Path) -> list[str]:
     """Copy the lessons and samples that a folder lacks, and return their places in it."""
+    from aclnn_viz.operators import registry
+
     lessons = PACKAGE / "lessons"
     sources = {str(path.relative_to(lessons)): path for below in FOLDERS.values() for pattern in EDITION
                for path in sorted(lessons.glob(f"{below}{pattern}"))}
