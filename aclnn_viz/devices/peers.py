@@ -284,14 +284,14 @@ def _ready(op, inputs: dict, key: tuple) -> Callable | None:
     attributes = fitted.attributes | {name: None for name in fitted.tensors if name not in taken}
     results = [(name, one.shape, one.documented_shape, one.format.numpy) for name, one in fitted.results.items()]
 
-    def several(inputs):
+    def several(inputs):  # loops, which take arrays in the shapes of the page
         for rule in op.rules:
             rule(plain | inputs)
         outputs = {name: np.empty(shape, dtype) for name, shape, _, dtype in results}
         function(outputs, **{name: inputs[name] if shape is None else inputs[name].reshape(shape) for name, shape in taken.items()}, **attributes)
         return {name: outputs[name].reshape(shape) for name, _, shape, _ in results}
 
-    def one(inputs):
+    def one(inputs):  # a single loop, which takes them as they are
         arrays = inputs | {name: np.empty(shape, dtype) for name, _, shape, dtype in results}
         run(*numbers, *[arrays[name] for name in shapes])
         return {name: arrays[name] for name, *_ in results}
