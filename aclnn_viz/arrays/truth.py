@@ -128,11 +128,10 @@ def undecided(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFo
                           ~(np.abs(low) + 1.01 * error < 0.24 * spacing(np.abs(high), fmt)))
         near &= error > 0.0
         if near.any():
-            reach = 1.01 * error[near]
+            sides = np.array([[-1.01], [1.01]]) * error[near]
             # The next number outwards: of a low part of half a spacing, the sum may drop an error that is far smaller.
-            below, above = (rounded_sum(high[near], np.nextafter(low[near] + side, np.copysign(np.inf, side)), fmt)
-                            for side in (-reach, reach))
-            near[near] = ~(below == above) | np.isinf(reach)
+            below, above = rounded_sum(high[near], np.nextafter(low[near] + sides, np.copysign(np.inf, sides)), fmt)
+            near[near] = ~(below == above) | np.isinf(sides[1])
     return near
 
 
