@@ -82,7 +82,8 @@ BROKEN = [
 @pytest.mark.parametrize("name, before, after, kind, words", BROKEN)
 @pytest.mark.sampled(1)
 def test_a_project_that_cannot_run_says_why(name, before, after, kind, words, copy, monkeypatch):
-    monkeypatch.setattr("aclnn_viz.tiles.projects.SECONDS", 5)
+    if "for (;;)" in after:
+        monkeypatch.setattr("aclnn_viz.tiles.projects.SECONDS", 5)
     x = np.ones(64, np.float32)
     folder = copy(name, before, after)
     if words is None:  # a file called like the operator may call its entry as it likes
