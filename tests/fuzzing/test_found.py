@@ -163,7 +163,7 @@ def test_a_folder_that_was_refused_is_no_operator_and_is_read_again_when_mended(
     for name in ("page.py", "declaration.py"):
         (folder / name).write_text((ROOT / "tests" / "elsewhere" / "my_silu" / name).read_text().replace("my_silu", "my_once"))
     right = (folder / "declaration.py").read_text()
-    (folder / "declaration.py").write_text(right.replace('like="self"', 'like="grad"'))
+    (folder / "declaration.py").write_text(right.replace('like="self"', 'like="gradient"'))
     with pytest.raises(ValueError, match="like names one of"):
         av.operator(folder)
     assert "my_once" not in [one.name for one in operators()]
