@@ -1,10 +1,10 @@
 """A team of threads that wait in compiled code for parts of a loop, so that a call is shared among them within a microsecond.
 
-A helper looks for work for SPINS turns after its last part, then reads from a pipe, in which a call puts a byte to wake it: it never comes back
-to Python, whose lock it would wait for. All that threads share of a call lies in
-a row of words: how many parts are left, beside the number of the call, so that taking a part is one exchange that fails where another
-thread, or another call, came first. Whoever calls works, too, and waits only for parts that somebody has begun. It takes the first parts, helpers
-the last ones: so each finds in its caches what it worked on in the call before.
+A helper looks for work for SPINS turns after its last part, then reads from a pipe, in which a call puts a byte to wake it: it
+never comes back to Python, whose lock it would wait for. All that threads share of a call lies in a row of words: how many parts
+are left, beside the number of the call, so that taking a part is one exchange that fails where another thread, or another call,
+came first. Whoever calls works, too, and waits only for parts that somebody has begun. It takes the first parts, helpers the last
+ones: so each finds in its caches what it worked on in the call before.
 """
 
 import atexit
@@ -92,7 +92,7 @@ def native():
     @njit(nogil=True)
     def start(team, task, table, parts, count):
         own = turns = 0
-        if count == 1 or not exchange(team + BUSY, 0, 1):  # another thread of the caller's uses the team
+        if count == 1 or not exchange(team + BUSY, 0, 1):  # where another thread of the caller's uses the team, too
             for own in range(count):
                 call(task, table, parts + 24 * own)
             return
