@@ -249,8 +249,8 @@ class NumbaPeer(Peer):
         outputs = {name: np.empty(result.shape, result.format.numpy) for name, result in arranged.results.items()}
         if function is None:
             parts, loop, numbers, shapes = _one_loop(op, arranged)
-            loops.over(parts, loop, *numbers, *[np.broadcast_to(arrays[name], shape).reshape(-1) if name not in outputs else outputs[name].reshape(-1)
-                                          for name, shape in shapes.items()])
+            loops.over(parts, loop, *numbers, *[(outputs[name] if name in outputs else np.broadcast_to(arrays[name], shape)).reshape(-1)
+                                                for name, shape in shapes.items()])
         else:
             function(outputs, **arrays, **arranged.attributes)
         return outputs
@@ -272,12 +272,12 @@ def _one_loop(op, arranged) -> tuple:
 
 
 def _ready(op, inputs: dict, key: tuple) -> Callable | None:
-    """What to call when such inputs come again; None where their numbers decide more than what is computed."""
+    """What to call when such inputs come again; None where their numbers decide more than what is computed, or loops take copies of them."""
     function, whole = (registry.own("loops", op.name, name) for name in ("backward", "WHOLE"))
     if any(one is False for one in key) or op.ranges or vars(op.page).get("PRELUDE") and not whole:
         return None
     bound, fitted = op.fitted(inputs)
-    if fitted.empty or fitted.others:
+    if fitted.empty or fitted.others or not all(one.dtype.isnative for one in inputs.values() if isinstance(one, np.ndarray)):
         return None
     plain = {name: one for name, one in bound.items() if not isinstance(one, np.ndarray)}
     taken = {name: fitted.shapes.get(name) for name in fitted.tensors if bound[name] is not None}

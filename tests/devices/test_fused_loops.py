@@ -34,6 +34,10 @@ EVERY = [5, pytest.param(1, marks=pytest.mark.soak)]  # case of a suite, as far 
 SMALL = 600
 
 
+class Part(np.ndarray):
+    """An array of another class."""
+
+
 @pytest.fixture
 def written(monkeypatch):
     """The device as it is without numba: Python runs the loops as they are written, a number at a time."""
@@ -160,6 +164,18 @@ def test_inputs_in_another_order_are_taken_and_stay_as_they_are(name, written):
     found, usual = written.run(name, **turned), written.run(name, **case.inputs)
     assert all(np.array_equal(found[output], usual[output]) for output in usual)
     assert all(np.array_equal(turned[key], value) for key, value in before.items())
+
+
+@pytest.mark.needs("numba")
+@pytest.mark.parametrize("change", [lambda array: array.astype(array.dtype.newbyteorder(">")), np.asfortranarray, lambda array: array.view(Part)])
+@pytest.mark.parametrize("name", ["hardswish", "swish"])
+def test_calls_that_come_again_take_arrays_as_they_lie(name, change, device):
+    """Of a byte order that is not the machine's, turned, or of a class of their own: the first call and those after it."""
+    inputs = av.case(name, shape=(6, 7)).inputs
+    usual = device.run(name, **inputs)
+    other = {key: change(value) if isinstance(value, np.ndarray) else value for key, value in inputs.items()}
+    for _ in range(3):
+        assert {key: value.tobytes() for key, value in device.run(name, **other).items()} == {key: value.tobytes() for key, value in usual.items()}
 
 
 def test_cuts_cover_every_unit_once():
