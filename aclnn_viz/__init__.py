@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING
 
 from aclnn_viz.moved import Moved
 
-if TYPE_CHECKING:  # for editors and type checkers, which do not see what is loaded when it is first needed
+if (
+    TYPE_CHECKING
+):  # for editors and type checkers, which do not see what is loaded when it is first needed
     from aclnn_viz import acl as acl, tiles as tiles
     from aclnn_viz.accuracy import compare as compare, predict as predict
     from aclnn_viz.acl.why import why as why
     from aclnn_viz.cases import Case as Case, case as case
     from aclnn_viz.checking import check as check, museum as museum
     from aclnn_viz.checking.tolerances import tolerance as tolerance
-    from aclnn_viz.devices import AclError as AclError, DeviceUnavailable as DeviceUnavailable, open_device as open_device
+    from aclnn_viz.devices import (
+        AclError as AclError,
+        DeviceUnavailable as DeviceUnavailable,
+        open_device as open_device,
+    )
     from aclnn_viz.errors import NotSupported as NotSupported
     from aclnn_viz.explorers import explore as explore
     from aclnn_viz.devices.cpp import cpp_sample as cpp_sample
@@ -27,14 +33,46 @@ if TYPE_CHECKING:  # for editors and type checkers, which do not see what is loa
 
 # The module of every public name, loaded when the first of its names is needed.
 _MODULES = {
-    "AclError": "devices", "Case": "cases", "DeviceUnavailable": "devices", "NotSupported": "errors", "acl": "",
-    "case": "cases", "check": "checking", "compare": "accuracy", "cpp_sample": "devices.cpp", "derive": "proving", "explore": "explorers",
-    "glossary": "words", "judge": "pictures", "language": "words", "load": "storage.own", "museum": "checking", "open_device": "devices", "operator": "operators", "operators": "",
-    "predict": "accuracy", "prove": "proving", "sweep": "sweeps", "tiles": "", "tolerance": "checking.tolerances", "why": "acl.why",
+    "AclError": "devices",
+    "Case": "cases",
+    "DeviceUnavailable": "devices",
+    "NotSupported": "errors",
+    "acl": "",
+    "case": "cases",
+    "check": "checking",
+    "compare": "accuracy",
+    "cpp_sample": "devices.cpp",
+    "derive": "proving",
+    "explore": "explorers",
+    "glossary": "words",
+    "judge": "pictures",
+    "language": "words",
+    "load": "storage.own",
+    "museum": "checking",
+    "open_device": "devices",
+    "operator": "operators",
+    "operators": "",
+    "predict": "accuracy",
+    "prove": "proving",
+    "sweep": "sweeps",
+    "tiles": "",
+    "tolerance": "checking.tolerances",
+    "why": "acl.why",
 }
 __all__ = list(_MODULES)
 # What else tab completion offers: the packages that hold what is asked for now and then.
-_OFFERED = ("accuracy", "arrays", "cases", "checking", "devices", "dtypes", "explorers", "pictures", "verification", "__version__")
+_OFFERED = (
+    "accuracy",
+    "arrays",
+    "cases",
+    "checking",
+    "devices",
+    "dtypes",
+    "explorers",
+    "pictures",
+    "verification",
+    "__version__",
+)
 
 sys.meta_path.insert(0, Moved)
 if "ipykernel" in sys.modules:
@@ -44,6 +82,7 @@ if "ipykernel" in sys.modules:
 def __getattr__(name):
     if name == "__version__":
         from importlib.metadata import version
+
         return version("aclnn-viz")
     if module := _MODULES.get(name):
         globals()[name] = found = getattr(import_module(f"aclnn_viz.{module}"), name)

@@ -15,7 +15,11 @@ PATIENCE = 10.0  # seconds against processes that start others while they are en
 
 def environment() -> dict[str, str]:
     """The variables of a process that imports this kit, wherever it starts."""
-    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH"))))}
+    return os.environ | {
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")))
+        )
+    }
 
 
 class Child(subprocess.Popen):
@@ -24,14 +28,26 @@ class Child(subprocess.Popen):
     As a context, it ends where the block does. Only what leaves the session and replaces its environment as well escapes.
     """
 
-    def __init__(self, command, env: Mapping[str, str] | None = None, limits: Mapping[int, int] | None = None, **how):
+    def __init__(
+        self,
+        command,
+        env: Mapping[str, str] | None = None,
+        limits: Mapping[int, int] | None = None,
+        **how,
+    ):
         value = uuid.uuid4().hex
         self.mark = f"{MARK}={value}\0".encode()
-        super().__init__(command, env={**(os.environ if env is None else env), MARK: value}, start_new_session=True, **how)
+        super().__init__(
+            command,
+            env={**(os.environ if env is None else env), MARK: value},
+            start_new_session=True,
+            **how,
+        )
         with suppress(OSError):  # macOS has no /proc
             *_, self.started = _stat(self.pid)
         if limits:
             import resource  # which only Unix has
+
             with suppress(ProcessLookupError):  # it may have ended
                 for kind, most in limits.items():
                     resource.prlimit(self.pid, kind, (most, most))
@@ -45,7 +61,9 @@ class Child(subprocess.Popen):
             os.killpg(self.pid, signal.SIGKILL)
         self.wait()
         until, empty = time.monotonic() + PATIENCE, 0
-        while empty < 2 and time.monotonic() < until:  # one that ended while they were listed may have started another
+        while (
+            empty < 2 and time.monotonic() < until
+        ):  # one that ended while they were listed may have started another
             found = self._left()
             empty = 0 if found else empty + 1
             for one in found:
@@ -54,12 +72,20 @@ class Child(subprocess.Popen):
 
     def _left(self) -> list[int]:
         found = []
-        for one in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):  # without it the session ends
+        for one in filter(
+            str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()
+        ):  # without it the session ends
             with suppress(OSError):  # it has ended, or is somebody else's
                 state, session, started = _stat(one)
                 # What dies has no environment any more, while it still gives its memory back. Most are older, and so not its own.
-                if state != b"Z" and started >= self.started and (
-                        session == self.pid or self.mark in Path(f"/proc/{one}/environ").read_bytes()):
+                if (
+                    state != b"Z"
+                    and started >= self.started
+                    and (
+                        session == self.pid
+                        or self.mark in Path(f"/proc/{one}/environ").read_bytes()
+                    )
+                ):
                     found.append(int(one))
         return found
 

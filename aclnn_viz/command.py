@@ -21,26 +21,41 @@ DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 def command() -> int:
     """Run the command that this process was called with, and return its exit status."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # until something answers it
-    while (handle := os.open(os.devnull, os.O_RDWR)) < 3:  # a stream that was closed: no file of ours takes its number
+    while (
+        handle := os.open(os.devnull, os.O_RDWR)
+    ) < 3:  # a stream that was closed: no file of ours takes its number
         pass
     os.close(handle)
-    closed, sys.stderr = sys.stdout is None, sys.stderr or open(2, "w", encoding="utf-8", closefd=False)
+    closed, sys.stderr = (
+        sys.stdout is None,
+        sys.stderr or open(2, "w", encoding="utf-8", closefd=False),
+    )
     for stream in filter(None, (sys.stdin, sys.stdout, sys.stderr)):
-        stream.reconfigure(errors="replace")  # what the encoding of a terminal lacks, and what a log in another one holds
+        stream.reconfigure(
+            errors="replace"
+        )  # what the encoding of a terminal lacks, and what a log in another one holds
 
     from aclnn_viz.children import MARK
     from aclnn_viz.errors import problem
+
     if MARK in os.environ:  # of the server for agents, which may be killed
         _with_parent()
     cli = import_module(CLI)
     if closed:
-        return cli.ended(problem("a command writes its verdict", "a closed standard output", "send it to a file or /dev/null"))
+        return cli.ended(
+            problem(
+                "a command writes its verdict",
+                "a closed standard output",
+                "send it to a file or /dev/null",
+            )
+        )
     return cli.main(None, _supervised)
 
 
 def _supervised(work: Callable[[], int], alone: bool) -> int:
     """Run `work` in a child unless it runs `alone`; return the status that it reports, else 2, or 130 after an interrupt."""
     from aclnn_viz.errors import problem
+
     ended = import_module(CLI).ended
     if alone:
         _unblocked()
@@ -55,7 +70,11 @@ def _supervised(work: Callable[[], int], alone: bool) -> int:
     def interrupt(*_):
         interrupts.append(time.monotonic())
         with suppress(ProcessLookupError):
-            os.kill(child, signal.SIGINT if interrupts[-1] - interrupts[0] < PATIENCE else signal.SIGKILL)
+            os.kill(
+                child,
+                signal.SIGINT if interrupts[-1] - interrupts[0] < PATIENCE else signal.SIGKILL,
+            )
+
     _answer(interrupt)
     _unblocked()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -66,14 +85,20 @@ def _supervised(work: Callable[[], int], alone: bool) -> int:
             return said[0]
     if interrupts:
         return ended("interrupted", 130)
-    return ended(problem("a command ends with its verdict", f"an end of its process before it, with status {status}",
-                         "look in the kernel or the operator's files for what ends it, or for too little memory"))
+    return ended(
+        problem(
+            "a command ends with its verdict",
+            f"an end of its process before it, with status {status}",
+            "look in the kernel or the operator's files for what ends it, or for too little memory",
+        )
+    )
 
 
 def _with_parent() -> None:
     """End when the process that started this one does."""
     if sys.platform == "linux":
         import ctypes
+
         ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
 
 
@@ -84,6 +109,7 @@ def _reported(work: Callable[[], int], writer: int) -> int:
     def interrupt(*_):
         _answer(signal.SIG_IGN)  # one is enough: no second one disturbs what the first made end
         raise KeyboardInterrupt
+
     try:
         _answer(interrupt)
         _unblocked()
@@ -101,7 +127,9 @@ def uninterrupted():
     """Let interrupts wait, and be blocked in processes that start meanwhile: they leave them to this one for good."""
     main, waiting = threading.current_thread() is threading.main_thread(), []
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    before = signal.signal(signal.SIGINT, lambda *_: waiting.append(1)) if main else None  # by way of threads of libraries
+    before = (
+        signal.signal(signal.SIGINT, lambda *_: waiting.append(1)) if main else None
+    )  # by way of threads of libraries
     try:
         yield
     finally:

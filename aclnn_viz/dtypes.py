@@ -62,7 +62,9 @@ class FloatFormat:
     def largest_ordinal(self) -> int:
         """The ordinal of the largest value, infinity included."""
         if self.infinite:
-            return (1 - 2 * (self.min_exponent - 1)) << (self.significand_bits - 1)  # all exponent bits set
+            return (1 - 2 * (self.min_exponent - 1)) << (
+                self.significand_bits - 1
+            )  # all exponent bits set
         return (1 << (self.bits - 1)) - 2
 
     def __repr__(self) -> str:
@@ -79,12 +81,18 @@ FORMATS = (FLOAT16, BFLOAT16, FLOAT32, FLOAT64)
 PLAIN = {"bool": 12, "uint8": 4, "int8": 2, "int16": 6, "int32": 3, "int64": 9}
 # Ascend 950 has them; no operator here takes them.
 FLOAT8_E5M2 = FloatFormat("float8_e5m2", "FLOAT8_E5M2", "ACL_FLOAT8_E5M2", 35, 8, 3, -14)
-FLOAT8_E4M3 = FloatFormat("float8_e4m3fn", "FLOAT8_E4M3FN", "ACL_FLOAT8_E4M3FN", 36, 8, 4, -6, infinite=False)
+FLOAT8_E4M3 = FloatFormat(
+    "float8_e4m3fn", "FLOAT8_E4M3FN", "ACL_FLOAT8_E4M3FN", 36, 8, 4, -6, infinite=False
+)
 KNOWN = (*FORMATS, FLOAT8_E5M2, FLOAT8_E4M3)
 
 STRETCH = 1 << 15  # elements whose temporaries stay in a core's second cache
 
-_BY_NAME = {f.name: f for f in KNOWN} | {f.vendor_name: f for f in KNOWN} | {"FLOAT": FLOAT32, "BF16": BFLOAT16}
+_BY_NAME = (
+    {f.name: f for f in KNOWN}
+    | {f.vendor_name: f for f in KNOWN}
+    | {"FLOAT": FLOAT32, "BF16": BFLOAT16}
+)
 _BY_DTYPE = {f.numpy: f for f in KNOWN}
 
 
@@ -107,10 +115,19 @@ def float_format(dtype) -> FloatFormat:
         if got is None:  # which NumPy takes for float64
             raise TypeError
         return _BY_NAME[np.dtype(got).name]
-    except (KeyError, TypeError, ValueError, SyntaxError):  # the last of texts with a comma, which NumPy reads as a program
-        raise ValueError(problem(
-            "dtype must be a floating format", repr(f"{got!s:.60}"), f"use one of {', '.join(f.name for f in FORMATS)}"
-        )) from None
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        SyntaxError,
+    ):  # the last of texts with a comma, which NumPy reads as a program
+        raise ValueError(
+            problem(
+                "dtype must be a floating format",
+                repr(f"{got!s:.60}"),
+                f"use one of {', '.join(f.name for f in FORMATS)}",
+            )
+        ) from None
 
 
 def numbers(name: str, values) -> np.ndarray:
@@ -121,7 +138,9 @@ def numbers(name: str, values) -> np.ndarray:
             return array
     except (ValueError, TypeError, OverflowError):
         pass
-    raise TypeError(problem(f"{name} are numbers, or an array of them", shown(values), "pass a NumPy array"))
+    raise TypeError(
+        problem(f"{name} are numbers, or an array of them", shown(values), "pass a NumPy array")
+    )
 
 
 def ulp(values, dtype) -> np.ndarray:
@@ -131,13 +150,19 @@ def ulp(values, dtype) -> np.ndarray:
     0.0009765625
     """
     fmt = float_format(dtype)
-    return _in_stretches(lambda part: _spacing(part.astype(np.float64), fmt), numbers("values", values), np.float64)
+    return _in_stretches(
+        lambda part: _spacing(part.astype(np.float64), fmt), numbers("values", values), np.float64
+    )
 
 
 def _spacing(values: np.ndarray, fmt: FloatFormat) -> np.ndarray:
     # The exponent bits alone are the power of two at or below a number: 0 for subnormals, inf for inf and nan.
     power = (values.reshape(-1).view(np.int64) & (0x7FF << 52)).view(np.float64)
-    spacing = np.maximum(power, 2.0**fmt.min_exponent) if power.min(initial=1.0) < 2.0**fmt.min_exponent else power
+    spacing = (
+        np.maximum(power, 2.0**fmt.min_exponent)
+        if power.min(initial=1.0) < 2.0**fmt.min_exponent
+        else power
+    )
     spacing *= 2.0 ** (1 - fmt.significand_bits)
     spacing[np.isinf(spacing)] = np.nan
     return spacing.reshape(values.shape)
@@ -150,7 +175,7 @@ def _in_stretches(function, values: np.ndarray, dtype) -> np.ndarray:
     result = np.empty(values.shape, dtype)
     flat, into = values.reshape(-1), result.reshape(-1)
     for start in range(0, flat.size, STRETCH):
-        into[start:start + STRETCH] = function(flat[start:start + STRETCH])
+        into[start : start + STRETCH] = function(flat[start : start + STRETCH])
     return result
 
 
@@ -164,11 +189,17 @@ def round_to(values, dtype) -> np.ndarray:
     """
     fmt, values = float_format(dtype), numbers("values", values)
     values = values.astype(values.dtype.newbyteorder("="), copy=False)
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # a signalling nan raises the flag
+    with np.errstate(
+        over="ignore", under="ignore", invalid="ignore"
+    ):  # a signalling nan raises the flag
         if fmt.bits < 16:
             return _rounded(values.astype(np.float64), fmt)
         if fmt is BFLOAT16 and values.dtype == np.float64:
-            return _in_stretches(_to_bfloat16, values, fmt.numpy) if values.ndim else _rounded(values, fmt)
+            return (
+                _in_stretches(_to_bfloat16, values, fmt.numpy)
+                if values.ndim
+                else _rounded(values, fmt)
+            )
         return values.astype(fmt.numpy)
 
 
@@ -233,13 +264,21 @@ def ordinal_distance(a, b, dtype=None) -> np.ndarray:
     fmt = float_format(a if dtype is None else dtype)
     first, second = ordinals(a, fmt), ordinals(b, fmt)
     if first.shape != second.shape and first.ndim and second.ndim:
-        raise ValueError(problem("a and b have one shape, or one of them is a number",
-                                 f"{first.shape} and {second.shape}", "compare element by element"))
+        raise ValueError(
+            problem(
+                "a and b have one shape, or one of them is a number",
+                f"{first.shape} and {second.shape}",
+                "compare element by element",
+            )
+        )
     missing = np.iinfo(np.int64).min
     nan_a, nan_b = first == missing, second == missing
     # The difference of two float64 ordinals can exceed int64, never the range of float64.
     same_side = np.sign(first) == np.sign(second)
     with np.errstate(over="ignore"):
-        steps = np.where(same_side, np.abs(first - second).astype(np.float64),
-                         np.abs(first.astype(np.float64)) + np.abs(second.astype(np.float64)))
+        steps = np.where(
+            same_side,
+            np.abs(first - second).astype(np.float64),
+            np.abs(first.astype(np.float64)) + np.abs(second.astype(np.float64)),
+        )
     return np.where(nan_a & nan_b, 0.0, np.where(nan_a | nan_b, np.inf, steps))

@@ -39,7 +39,11 @@ def shown(value) -> str:
         return f"an array {value.dtype}{list(value.shape)}"
     text = " ".join(repr(value).split())
     text = text if len(text) <= 60 else text[:40] + "..."
-    return text if isinstance(value, (str, bytes, int, float, type(None))) else f"{type(value).__name__} {text}"
+    return (
+        text
+        if isinstance(value, (str, bytes, int, float, type(None)))
+        else f"{type(value).__name__} {text}"
+    )
 
 
 def printable(text: str) -> str:
@@ -85,7 +89,9 @@ def loaded(place, load: Callable):
         raise
     except BaseException as error:  # SystemExit included
         text = " ".join("".join(traceback.format_exception_only(error)).split())
-        raise ValueError(problem(f"{place} must load before it is used", text, "mend that file")) from error
+        raise ValueError(
+            problem(f"{place} must load before it is used", text, "mend that file")
+        ) from error
 
 
 def place_of(path) -> Path:
@@ -120,7 +126,13 @@ def whole(name: str, value, least: int = 0, most: int | None = None) -> int:
     except TypeError:
         number = least - 1
     if number < least or most is not None and number > most:
-        raise ValueError(problem(f"{name} is a number from {least} {'on' if most is None else f'to {most}'}", f"{value!r:.60}", "pass an int"))
+        raise ValueError(
+            problem(
+                f"{name} is a number from {least} {'on' if most is None else f'to {most}'}",
+                f"{value!r:.60}",
+                "pass an int",
+            )
+        )
     return number
 
 
@@ -131,7 +143,9 @@ def lengths(name: str, value) -> tuple[int, ...]:
             raise TypeError
         return tuple(map(index, found))
     except TypeError:
-        raise TypeError(problem(f"{name} is a tuple of lengths", shown(value), "pass such as (4, 16)")) from None
+        raise TypeError(
+            problem(f"{name} is a tuple of lengths", shown(value), "pass such as (4, 16)")
+        ) from None
 
 
 def function(name: str, value):

@@ -10,19 +10,40 @@ HERE = Path(__file__).parent
 
 # Packages whose modules of an operator's name are now files of that operator's folder, called so.
 FILES = {
-    "kernels": "page", "operators.contract": "contract", "operators.loops": "loops", "faults": "faults", "samples": "sample", "tiles.programs": "tiles",
-    "cases": "cases", "checking.puzzles": "puzzles", "checking.puzzles.tiles": "puzzles",
-    "verification.errata": "errata", "verification.conventions": "conventions", "explorers": "explorer",
+    "kernels": "page",
+    "operators.contract": "contract",
+    "operators.loops": "loops",
+    "faults": "faults",
+    "samples": "sample",
+    "tiles.programs": "tiles",
+    "cases": "cases",
+    "checking.puzzles": "puzzles",
+    "checking.puzzles.tiles": "puzzles",
+    "verification.errata": "errata",
+    "verification.conventions": "conventions",
+    "explorers": "explorer",
 }
 MODULES = {
-    "operators.contract.call": "operators.contract.model", "operators.contract.default": "operators.contract.rules",
-    "rooms": "operators.registry", "products": "operators.products", "codes": "operators.codes", "faults": "operators.faults",
-    "samples.common": "acl.samples", "export": "devices.cpp", "export.cpp": "devices.cpp",
-    "export.template": "devices.cpp", "devices.cpp_template": "devices.cpp", "export.skeleton": "operators.skeleton",
-    "words.speech": "words.messages", "faults.fault": "operators.faults.fault", "faults.edits": "operators.faults.edits", "faults.places": "operators.faults.fault",
+    "operators.contract.call": "operators.contract.model",
+    "operators.contract.default": "operators.contract.rules",
+    "rooms": "operators.registry",
+    "products": "operators.products",
+    "codes": "operators.codes",
+    "faults": "operators.faults",
+    "samples.common": "acl.samples",
+    "export": "devices.cpp",
+    "export.cpp": "devices.cpp",
+    "export.template": "devices.cpp",
+    "devices.cpp_template": "devices.cpp",
+    "export.skeleton": "operators.skeleton",
+    "words.speech": "words.messages",
+    "faults.fault": "operators.faults.fault",
+    "faults.edits": "operators.faults.edits",
+    "faults.places": "operators.faults.fault",
     "checking.faulty": "operators.faults.fault",
     "accuracy.conditioning": "accuracy.envelopes",
-    "accuracy.factors": "accuracy.sweeps", "explorers.gradients": "explorers.device",
+    "accuracy.factors": "accuracy.sweeps",
+    "explorers.gradients": "explorers.device",
     "tiles.children": "children",
 }
 
@@ -63,8 +84,14 @@ class Moved:
     def exec_module(module) -> None:
         if new := new_path(module.__name__):
             sys.modules[module.__name__] = there = import_module(new)
-            there.__path__ = getattr(there, "__path__", [])  # what was a package held modules, which have moved, too
+            there.__path__ = getattr(
+                there, "__path__", []
+            )  # what was a package held modules, which have moved, too
             return
         parent, _, name = module.__name__.rpartition(".")
-        if callable(function := getattr(sys.modules[parent], name, None)):  # the import gives its name to this module
-            module.__class__ = type("Callable", (type(module),), {"__call__": staticmethod(function)})
+        if callable(
+            function := getattr(sys.modules[parent], name, None)
+        ):  # the import gives its name to this module
+            module.__class__ = type(
+                "Callable", (type(module),), {"__call__": staticmethod(function)}
+            )

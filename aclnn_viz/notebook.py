@@ -48,7 +48,9 @@ def watch() -> None:
 def _begin(info) -> None:
     global _over
     _over = threading.Event()
-    threading.Thread(target=copy_context().run, args=(_say, _over), daemon=True).start()  # whose context says which cell it is
+    threading.Thread(
+        target=copy_context().run, args=(_say, _over), daemon=True
+    ).start()  # whose context says which cell it is
 
 
 def _end(result) -> None:
@@ -65,9 +67,20 @@ def _say(over: threading.Event) -> None:
     from traitlets import Unicode
 
     def text():
-        far = [tr("{n} of {all}", n=done, all=total) if total else str(done) for done, total in _loops]
+        far = [
+            tr("{n} of {all}", n=done, all=total) if total else str(done) for done, total in _loops
+        ]
         return ": ".join([tr("{s} s", s=int(time.monotonic() - start)), *far])
-    shown = type("Running", (AnyWidget,), {"_esm": SCRIPT, "text": Unicode(text()).tag(sync=True), "stop": Unicode(tr("Stop")).tag(sync=True)})()
+
+    shown = type(
+        "Running",
+        (AnyWidget,),
+        {
+            "_esm": SCRIPT,
+            "text": Unicode(text()).tag(sync=True),
+            "stop": Unicode(tr("Stop")).tag(sync=True),
+        },
+    )()
     place = display(shown, display_id=True)
     while not over.wait(EVERY):
         shown.text = text()

@@ -9,7 +9,11 @@ import textwrap
 from unicodedata import combining, east_asian_width
 
 _CELL = "text-align:left; vertical-align:top; padding:0.1em 0.9em 0.1em 0"
-GREEN, RED, GREY = "#3d9a5b", "#d6455a", "#7f7f7f"  # of the line beside a verdict: right, wrong, open; a sign says the same
+GREEN, RED, GREY = (
+    "#3d9a5b",
+    "#d6455a",
+    "#7f7f7f",
+)  # of the line beside a verdict: right, wrong, open; a sign says the same
 MANY = 20  # rows of a table that has a field to filter them, where scripts may run: in outputs of JupyterLab that are trusted, and in pages
 _FILTER = """<div><input type="search" class="filter" placeholder="{0}" aria-label="{0}"
 style="font:inherit; color:inherit; background:none; border:1px solid; border-radius:4px; padding:2px 6px; width:20em" oninput="
@@ -23,7 +27,11 @@ def columns(text: str) -> int:
     >>> columns("tail"), columns("尾块")
     (4, 4)
     """
-    return len(text) if text.isascii() else sum(0 if combining(each) else 1 + (east_asian_width(each) in "WF") for each in text)
+    return (
+        len(text)
+        if text.isascii()
+        else sum(0 if combining(each) else 1 + (east_asian_width(each) in "WF") for each in text)
+    )
 
 
 def padded(text: str, width: int) -> str:
@@ -38,11 +46,22 @@ def as_text(header: list[str], rows: list[list[str]]) -> list[str]:
     ['a   b', '10  x']
     """
     widths = [max(columns(row[k]) for row in [header, *rows]) for k in range(len(header))]
-    return ["  ".join(padded(cell, width) for cell, width in zip(row, widths)).rstrip() for row in [header, *rows]]
+    return [
+        "  ".join(padded(cell, width) for cell, width in zip(row, widths)).rstrip()
+        for row in [header, *rows]
+    ]
 
 
-def as_html(title: str, header, rows, notes=(), more: str = "", mark: str = "",
-            opens: str = "all of it", filters: str = "filter rows") -> str:
+def as_html(
+    title: str,
+    header,
+    rows,
+    notes=(),
+    more: str = "",
+    mark: str = "",
+    opens: str = "all of it",
+    filters: str = "filter rows",
+) -> str:
     """A view: title, table, a few notes, and `more` text that shows when what `opens` it is asked for; a long table `filters` its rows.
 
     `mark` is the CSS colour of a line at the left, beside what the title says in words.
@@ -50,20 +69,41 @@ def as_html(title: str, header, rows, notes=(), more: str = "", mark: str = "",
     >>> as_html("t", (), [("a", "<b>")]).count("&lt;b&gt;"), as_html("t", ("", "a"), []).count("</th>"), as_html("t", (), [("a",)] * 20).count("<input")
     (1, 1, 1)
     """
+
     def row(cells, tag):
-        tags = [(tag if cell != "" else "td", html.escape(str(cell))) for cell in cells]  # an empty cell is no header
-        return "<tr>" + "".join(f'<{tag} style="{_CELL}">{cell}</{tag}>' for tag, cell in tags) + "</tr>"
+        tags = [
+            (tag if cell != "" else "td", html.escape(str(cell))) for cell in cells
+        ]  # an empty cell is no header
+        return (
+            "<tr>"
+            + "".join(f'<{tag} style="{_CELL}">{cell}</{tag}>' for tag, cell in tags)
+            + "</tr>"
+        )
 
     table = (row(header, "th") if header else "") + "".join(row(cells, "td") for cells in rows)
     style = f' style="border-left:4px solid {mark}; padding-left:0.8em"' if mark else ""
     small = "".join(f"<div><small>{html.escape(note)}</small></div>" for note in notes)
-    folded = f"<details><summary>{html.escape(opens)}</summary><pre>{html.escape(more)}</pre></details>" if more else ""
-    return f"<div{style}><b>{html.escape(title)}</b>" + (_FILTER.format(filters) * (len(rows) >= MANY) + f"<table>{table}</table>" if table else "") + f"{small}{folded}</div>"
+    folded = (
+        f"<details><summary>{html.escape(opens)}</summary><pre>{html.escape(more)}</pre></details>"
+        if more
+        else ""
+    )
+    return (
+        f"<div{style}><b>{html.escape(title)}</b>"
+        + (
+            _FILTER.format(filters) * (len(rows) >= MANY) + f"<table>{table}</table>"
+            if table
+            else ""
+        )
+        + f"{small}{folded}</div>"
+    )
 
 
 WIDE = re.compile(r"[\u2e80-\u9fff\uff00-\uffef]")  # Chinese letters and their punctuation
 # What a line breaks into: wide letters and words, with marks that must not end a line before and such as must not begin one behind.
-_PIECES = re.compile(rf"\s*[（“《]*(?:{WIDE.pattern}|(?:(?!{WIDE.pattern})\S)+)[，。；：、！？）”》]*")
+_PIECES = re.compile(
+    rf"\s*[（“《]*(?:{WIDE.pattern}|(?:(?!{WIDE.pattern})\S)+)[，。；：、！？）”》]*"
+)
 
 
 def wrapped(text: str, width: int, first: str = "", later: str = "") -> list[str]:

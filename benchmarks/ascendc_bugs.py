@@ -40,7 +40,12 @@ def ran(rule: dict, root: Path, edits=(), order="eager") -> tuple[str, str]:
         for number, old, new in edits:
             lines[number - 1] = lines[number - 1].replace(old, new)
         file.write_text("\n".join(lines), "utf-8")
-        return tried(*(("project", copy) if place.is_dir() else ("program", copy / place.name)), 120, order, rule.get("inputs"))
+        return tried(
+            *(("project", copy) if place.is_dir() else ("program", copy / place.name)),
+            120,
+            order,
+            rule.get("inputs"),
+        )
 
 
 def main():
@@ -49,14 +54,35 @@ def main():
     print(HEAD)
     for rule in rules:
         verdict, hazards = ran(rule, root, rule["edits"])
-        found = verdict == "differs" or "(line" in hazards if rule["shows"] == "check" else \
-            f"{rule['shows']} (line {rule['at']})" in hazards.split("; ")
-        print(line(rule["kind"], f"{rule['repository']} {rule['path']}", " ".join(str(number) for number, *_ in rule["edits"]), rule["shows"],
-                   rule.get("at", ""), "yes" if found else f"no: {verdict}, {hazards}"), end="", flush=True)
-    print("\n## The right sources\n\nEach without an edit, under eager, late and 20 random orders: its verdict, and hazards if it has any.\n")
+        found = (
+            verdict == "differs" or "(line" in hazards
+            if rule["shows"] == "check"
+            else f"{rule['shows']} (line {rule['at']})" in hazards.split("; ")
+        )
+        print(
+            line(
+                rule["kind"],
+                f"{rule['repository']} {rule['path']}",
+                " ".join(str(number) for number, *_ in rule["edits"]),
+                rule["shows"],
+                rule.get("at", ""),
+                "yes" if found else f"no: {verdict}, {hazards}",
+            ),
+            end="",
+            flush=True,
+        )
+    print(
+        "\n## The right sources\n\nEach without an edit, under eager, late and 20 random orders: its verdict, and hazards if it has any.\n"
+    )
     for rule in {(rule["repository"], rule["path"]): rule for rule in rules}.values():
         found = {ran(rule, root, (), order) for order in ORDERS}
-        print("-", rule["repository"], rule["path"] + ":", "; ".join(sorted(f"{verdict} {hazards}".strip() for verdict, hazards in found)), flush=True)
+        print(
+            "-",
+            rule["repository"],
+            rule["path"] + ":",
+            "; ".join(sorted(f"{verdict} {hazards}".strip() for verdict, hazards in found)),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

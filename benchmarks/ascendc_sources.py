@@ -24,8 +24,12 @@ from pathlib import Path
 import numpy as np
 from records import ROOT, line
 
-SKIP = re.compile(r"(?i)matmul|mmad|cube|hccl|reg_|simd_vf|simt|nddma|tensor_api|_l1|l0c|build_out|/\.|/build/|npuchk")
-MATRIX = re.compile(r"\b(Mmad|LoadData|Nd2NzParams|__cube__|Fixpipe|MatmulImpl|Matmul<|__simd_vf__|AllocMutexID)\b")  # other units, or 950
+SKIP = re.compile(
+    r"(?i)matmul|mmad|cube|hccl|reg_|simd_vf|simt|nddma|tensor_api|_l1|l0c|build_out|/\.|/build/|npuchk"
+)
+MATRIX = re.compile(
+    r"\b(Mmad|LoadData|Nd2NzParams|__cube__|Fixpipe|MatmulImpl|Matmul<|__simd_vf__|AllocMutexID)\b"
+)  # other units, or 950
 
 
 def rows(x):
@@ -34,14 +38,41 @@ def rows(x):
 
 # What an operator called so computes, of its inputs in float64; in an operator's own order of inputs.
 REFERENCES = {
-    "add": lambda a, b: a + b, "myadd": lambda a, b, c: a + b + c, "vecadd": lambda a, b: a + b, "sub": lambda a, b: a - b, "div": lambda a, b: a / b,
-    "fmax": lambda a, b: np.fmax(a, b), "sinh": np.sinh, "asinh": np.arcsinh, "notequal": lambda a, b: a != b, "lessequal": lambda a, b: a <= b, "asinhgrad": lambda y, dy: dy / np.cosh(y), "lerp": lambda a, b, w: a + w * (b - a),
-    "addcmul": lambda x, a, b, v: x + v * a * b, "fastgelu": lambda x: x / (1 + np.exp(-1.702 * x)), "gelu": lambda x: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
-    "heaviside": lambda x, v: np.heaviside(x, v), "isclose": lambda a, b: np.isclose(a, b), "leakyrelu": lambda x: np.where(x > 0, x, 0 * x), "softmax": lambda x: rows(x) / rows(x).sum(-1, keepdims=True),
-    "tril": np.tril, "triu": np.triu, "xlogy": lambda x, y: x * np.log(y), "mseloss": lambda a, b: np.mean((a - b) ** 2, keepdims=True).reshape(-1),
-    "mselossgrad": lambda a, b, d: 2 * (a - b) * d / a.size, "adds": lambda x: x + 2,
-    "fastgelugrad": lambda dy, x: dy * (1 / (1 + np.exp(-1.702 * x)) + 1.702 * x * np.exp(-1.702 * x) / (1 + np.exp(-1.702 * x)) ** 2),
-    "logsumexp": lambda x: np.log(np.exp(x).sum(-1)), "cumsum": lambda x: np.cumsum(x, 0), "reduce": lambda x: x.sum(keepdims=True).reshape(-1),
+    "add": lambda a, b: a + b,
+    "myadd": lambda a, b, c: a + b + c,
+    "vecadd": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "div": lambda a, b: a / b,
+    "fmax": lambda a, b: np.fmax(a, b),
+    "sinh": np.sinh,
+    "asinh": np.arcsinh,
+    "notequal": lambda a, b: a != b,
+    "lessequal": lambda a, b: a <= b,
+    "asinhgrad": lambda y, dy: dy / np.cosh(y),
+    "lerp": lambda a, b, w: a + w * (b - a),
+    "addcmul": lambda x, a, b, v: x + v * a * b,
+    "fastgelu": lambda x: x / (1 + np.exp(-1.702 * x)),
+    "gelu": lambda x: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
+    "heaviside": lambda x, v: np.heaviside(x, v),
+    "isclose": lambda a, b: np.isclose(a, b),
+    "leakyrelu": lambda x: np.where(x > 0, x, 0 * x),
+    "softmax": lambda x: rows(x) / rows(x).sum(-1, keepdims=True),
+    "tril": np.tril,
+    "triu": np.triu,
+    "xlogy": lambda x, y: x * np.log(y),
+    "mseloss": lambda a, b: np.mean((a - b) ** 2, keepdims=True).reshape(-1),
+    "mselossgrad": lambda a, b, d: 2 * (a - b) * d / a.size,
+    "adds": lambda x: x + 2,
+    "fastgelugrad": lambda dy, x: (
+        dy
+        * (
+            1 / (1 + np.exp(-1.702 * x))
+            + 1.702 * x * np.exp(-1.702 * x) / (1 + np.exp(-1.702 * x)) ** 2
+        )
+    ),
+    "logsumexp": lambda x: np.log(np.exp(x).sum(-1)),
+    "cumsum": lambda x: np.cumsum(x, 0),
+    "reduce": lambda x: x.sum(keepdims=True).reshape(-1),
 }
 
 
@@ -67,17 +98,28 @@ def project(place: Path, schedule, inputs) -> tuple[str, str]:
             one = Project(place)
             called = re.sub(r"custom|_|v\d+$", "", one.name.lower())
             reference = REFERENCES.get(called)
-            combination = next((k for k, dtype in enumerate(one.inputs[0].types) if dtype == np.float32), 0)
+            combination = next(
+                (k for k, dtype in enumerate(one.inputs[0].types) if dtype == np.float32), 0
+            )
             rng = np.random.default_rng(0)
             shape = (8, 2048) if "custom" in one.name.lower() else (16, 128)
-            given = [(rng.integers(1, most[0], sizes) if most else np.abs(rng.standard_normal(sizes)) + 1).astype(dtype) for dtype, sizes, *most in
-                     inputs or [(each.types[combination] or "f4", shape) for each in one.inputs]]
+            given = [
+                (
+                    rng.integers(1, most[0], sizes)
+                    if most
+                    else np.abs(rng.standard_normal(sizes)) + 1
+                ).astype(dtype)
+                for dtype, sizes, *most in inputs
+                or [(each.types[combination] or "f4", shape) for each in one.inputs]
+            ]
             try:
                 run = one.launch(*given, schedule=schedule)
             except ValueError as error:
                 if "no shape function" not in str(error):
                     raise
-                run = one.launch(*given, shapes=[given[0].shape] * len(one.outputs), schedule=schedule)
+                run = one.launch(
+                    *given, shapes=[given[0].shape] * len(one.outputs), schedule=schedule
+                )
     except Exception as error:
         return "not run", said(error)
     hazards = listed((each.kind, each.line) for each in run.hazards)
@@ -92,7 +134,12 @@ def project(place: Path, schedule, inputs) -> tuple[str, str]:
     if made.size != right.size:
         return "launched", hazards or f"{made.size} elements, not {right.size}"
     size = max((each.dtype.itemsize for each in given if each.dtype.kind == "f"), default=4)
-    close = np.allclose(made.astype(np.float64).ravel(), right.ravel(), *((1e-2, 1e-2) if size == 2 else (1e-4, 1e-4)), equal_nan=True)
+    close = np.allclose(
+        made.astype(np.float64).ravel(),
+        right.ravel(),
+        *((1e-2, 1e-2) if size == 2 else (1e-4, 1e-4)),
+        equal_nan=True,
+    )
     return ("agrees" if close else "differs") + " with NumPy" * close, hazards
 
 
@@ -105,8 +152,14 @@ def read(*files: Path) -> str:
 
 
 def python(where: Path, *words) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, *map(str, words)], cwd=where, capture_output=True, encoding="utf-8", errors="replace",
-                          env={**os.environ, "PYTHONPATH": str(ROOT)})
+    return subprocess.run(
+        [sys.executable, *map(str, words)],
+        cwd=where,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
 
 
 def program(place: Path, schedule, inputs) -> tuple[str, str]:
@@ -121,19 +174,57 @@ def program(place: Path, schedule, inputs) -> tuple[str, str]:
             (build / name).mkdir(exist_ok=True)
             (folder / name).mkdir(exist_ok=True)
         text = read(*folder.glob("README.md"), *folder.glob("run.sh"))
-        scripts = [re.sub(r"\$\{?\w+\}?", "1" if "SCENARIO_NUM" in text else "", one).split("#")[0].split(";")[0].split("`")[0].split()
-                   for one in re.findall(r"python3? +(\S*scripts/(?:gen_data|verify_result)\.py[^\n&]*)", text)]
+        scripts = [
+            re.sub(r"\$\{?\w+\}?", "1" if "SCENARIO_NUM" in text else "", one)
+            .split("#")[0]
+            .split(";")[0]
+            .split("`")[0]
+            .split()
+            for one in re.findall(
+                r"python3? +(\S*scripts/(?:gen_data|verify_result)\.py[^\n&]*)", text
+            )
+        ]
         generate = next((one for one in scripts if "gen_data" in one[0]), ["scripts/gen_data.py"])
         verify = next((one for one in scripts if "verify" in one[0]), None)
         where = build if generate[0].startswith("..") else folder
-        defines = ["-D", "SCENARIO_NUM=1"] * ("SCENARIO_NUM" in read(*folder.glob("CMakeLists.txt")))
+        defines = ["-D", "SCENARIO_NUM=1"] * (
+            "SCENARIO_NUM" in read(*folder.glob("CMakeLists.txt"))
+        )
         if (where / generate[0]).exists() and (made := python(where, *generate)).returncode:
             return "not run", "gen_data.py: " + made.stderr.strip().rpartition("\n")[2][:150]
-        others = [part for one in folder.glob("*.cpp") if one.name != place.name for part in ("--with", one)]
-        ran = python(where, "-m", "aclnn_viz.cli", "cpp", "run", folder / place.name, "--json", "--schedule", schedule, *defines, "-I", folder, *others)
-        left = json.loads(ran.stdout) if ran.stdout else {"status": ran.returncode, "hazards": [], "output": "", "said": [ran.stderr]}
+        others = [
+            part
+            for one in folder.glob("*.cpp")
+            if one.name != place.name
+            for part in ("--with", one)
+        ]
+        ran = python(
+            where,
+            "-m",
+            "aclnn_viz.cli",
+            "cpp",
+            "run",
+            folder / place.name,
+            "--json",
+            "--schedule",
+            schedule,
+            *defines,
+            "-I",
+            folder,
+            *others,
+        )
+        left = (
+            json.loads(ran.stdout)
+            if ran.stdout
+            else {"status": ran.returncode, "hazards": [], "output": "", "said": [ran.stderr]}
+        )
         hazards = listed((one["kind"], one["line"]) for one in left["hazards"])
-        if left["status"] not in (0, 1) or left["status"] == 1 and not hazards or "program ended" in hazards:
+        if (
+            left["status"] not in (0, 1)
+            or left["status"] == 1
+            and not hazards
+            or "program ended" in hazards
+        ):
             text = "; ".join(left["said"]) or left["output"].strip()
             return "not run", said(text) if "error" in text else text[-200:].replace("\n", " ")
         golden, judge = where / "output" / "golden.bin", folder / "scripts" / "verify_result.py"
@@ -141,10 +232,16 @@ def program(place: Path, schedule, inputs) -> tuple[str, str]:
         if verify is None and made and golden.exists() and judge.exists():
             verify = [judge, made[0], golden]
         if verify is None:
-            return ("agrees by its own words" if re.search(r"(?i)pass|success", left["output"]) else "runs"), hazards or "has no script that judges"
+            return (
+                "agrees by its own words"
+                if re.search(r"(?i)pass|success", left["output"])
+                else "runs"
+            ), hazards or "has no script that judges"
         judged = python(where, *verify)
         fine = not judged.returncode and not re.search(r"(?i)fail|\[error", judged.stdout)
-        return "agrees with its script" if fine else "differs", hazards or ("" if fine else (judged.stdout + judged.stderr).strip()[-150:].replace("\n", " "))
+        return "agrees with its script" if fine else "differs", hazards or (
+            "" if fine else (judged.stdout + judged.stderr).strip()[-150:].replace("\n", " ")
+        )
 
 
 KINDS = {"project": project, "program": program}
@@ -161,19 +258,38 @@ def sources(root: Path):
     for folder in sorted(root.rglob("op_kernel")):
         place = folder.parent
         if (place / "op_host").is_dir() and not SKIP.search(str(folder)):
-            yield "project", place, [one for one in sorted(folder.rglob("*")) if one.suffix in (".cpp", ".h") and "/." not in str(one)]
-    for place in sorted({one.parent for one in root.rglob("*.asc")} | {one.parent.parent for one in root.rglob("gen_data.py")}):
+            yield (
+                "project",
+                place,
+                [
+                    one
+                    for one in sorted(folder.rglob("*"))
+                    if one.suffix in (".cpp", ".h") and "/." not in str(one)
+                ],
+            )
+    for place in sorted(
+        {one.parent for one in root.rglob("*.asc")}
+        | {one.parent.parent for one in root.rglob("gen_data.py")}
+    ):
         if SKIP.search(str(place)) or (place / "op_kernel").exists():
             continue
         files = sorted((*place.glob("*.asc"), *place.glob("*.cpp"), *place.glob("*.h")))
-        mains = [one for one in files if one.suffix != ".h" and re.search(r"\bmain\s*\(", read(one))]
+        mains = [
+            one for one in files if one.suffix != ".h" and re.search(r"\bmain\s*\(", read(one))
+        ]
         about = read(*place.glob("README.md"))
-        if len(mains) == 1 and not MATRIX.search(read(*files)) and ("Atlas A2" in about or not re.search("Atlas|Ascend 950", about)):
+        if (
+            len(mains) == 1
+            and not MATRIX.search(read(*files))
+            and ("Atlas A2" in about or not re.search("Atlas|Ascend 950", about))
+        ):
             yield "program", mains[0], files
 
 
 def main():
-    print("| repository | commit | source | SHA-256 | kind | verdict | hazards, or what is missing |\n| --- | --- | --- | --- | --- | --- | --- |")
+    print(
+        "| repository | commit | source | SHA-256 | kind | verdict | hazards, or what is missing |\n| --- | --- | --- | --- | --- | --- | --- |"
+    )
     seen: set[str] = set()
     for root in (Path(folder).resolve() for folder in sys.argv[1:]):
         commit = (root / ".commit").read_text("utf-8").strip()[:10]
@@ -183,7 +299,15 @@ def main():
                 continue
             seen.add(digest)
             verdict, missing = tried(kind, place, 90)
-            cells = root.name.replace("+", "/"), commit, str(place.relative_to(root)), digest[:16], kind, verdict, missing
+            cells = (
+                root.name.replace("+", "/"),
+                commit,
+                str(place.relative_to(root)),
+                digest[:16],
+                kind,
+                verdict,
+                missing,
+            )
             print(line(*(one.replace("|", "\\|") for one in cells)), end="", flush=True)
 
 

@@ -38,9 +38,17 @@ def samples(repositories: dict[str, Path]):
         commit = git("rev-parse", "HEAD", folder=folder)
         paths = git("ls-tree", "-r", "--name-only", "HEAD", folder=folder).splitlines()
         for op in av.operators():
-            found = [path for path in paths if path.endswith(f"docs/{op.aclnn_name}.md") and not path.startswith("experimental")]
+            found = [
+                path
+                for path in paths
+                if path.endswith(f"docs/{op.aclnn_name}.md") and not path.startswith("experimental")
+            ]
             for path in found[:1]:
-                programs = [one for one in BLOCK.findall(git("show", f"HEAD:{path}", folder=folder)) if re.search(r"\bmain\s*\(", one)]
+                programs = [
+                    one
+                    for one in BLOCK.findall(git("show", f"HEAD:{path}", folder=folder))
+                    if re.search(r"\bmain\s*\(", one)
+                ]
                 yield op, name, commit, path, programs[0] if programs else None
 
 
@@ -56,9 +64,18 @@ def judged(op, text: str, folder: Path) -> tuple[str, int, str, str]:
     plain = emulator.acl.backward
 
     def noted(name, inputs):
-        seen.append((name, {key: np.array(value) if isinstance(value, np.ndarray) else value for key, value in inputs.items()},
-                     outputs := plain(name, inputs)))
+        seen.append(
+            (
+                name,
+                {
+                    key: np.array(value) if isinstance(value, np.ndarray) else value
+                    for key, value in inputs.items()
+                },
+                outputs := plain(name, inputs),
+            )
+        )
         return outputs
+
     emulator.acl.backward = noted
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
         left = whole.run(program, (), emulator, 30, (output, output))
@@ -69,8 +86,13 @@ def judged(op, text: str, folder: Path) -> tuple[str, int, str, str]:
         truth = av.operator(name).truth(**inputs)
         whole_of = all(holds(shown, truth[key], outputs[key].dtype) for key in outputs)
         verdicts += [("printed" if whole_of else "not printed")]
-        verdicts += [av.compare(outputs[key], truth[key]).verdicts["single benchmark"].outcome for key in outputs]
-    said = left.sentences or [line for line in printed.splitlines() if "ERROR" in line or "failed" in line]
+        verdicts += [
+            av.compare(outputs[key], truth[key]).verdicts["single benchmark"].outcome
+            for key in outputs
+        ]
+    said = left.sentences or [
+        line for line in printed.splitlines() if "ERROR" in line or "failed" in line
+    ]
     return str(left.status), len(shown), ", ".join(sorted(set(verdicts))), said[0] if said else ""
 
 
@@ -78,19 +100,37 @@ def holds(shown: np.ndarray, truth: np.ndarray, dtype) -> bool:
     """Whether the printed numbers hold those of an output one after the other, as far as its format and six decimals go."""
     flat = np.asarray(truth, np.float64).ravel()
     near = 1e-5 if dtype == np.float32 else 1e-2
-    return any(np.allclose(shown[at:at + flat.size], flat, rtol=near, atol=2e-6, equal_nan=True)
-               for at in range(len(shown) - flat.size + 1))
+    return any(
+        np.allclose(shown[at : at + flat.size], flat, rtol=near, atol=2e-6, equal_nan=True)
+        for at in range(len(shown) - flat.size + 1)
+    )
 
 
 def main(words: list[str]) -> None:
-    repositories = {name: Path(folder) for name, _, folder in (word.partition("=") for word in words)}
+    repositories = {
+        name: Path(folder) for name, _, folder in (word.partition("=") for word in words)
+    }
     rows, commits = [], {}
     with tempfile.TemporaryDirectory() as folder:
         for op, name, commit, path, text in samples(repositories):
             commits[name] = commit
-            status, count, within, said = judged(op, text, Path(folder)) if text else ("", "", "", "no program in the document")
+            status, count, within, said = (
+                judged(op, text, Path(folder))
+                if text
+                else ("", "", "", "no program in the document")
+            )
             digest = hashlib.sha256(text.encode()).hexdigest()[:12] if text else ""
-            rows.append(line(f"`{op.aclnn_name}`", f"{name} `{path}`", digest, status, count, within, said.replace("|", "/")[:220]))
+            rows.append(
+                line(
+                    f"`{op.aclnn_name}`",
+                    f"{name} `{path}`",
+                    digest,
+                    status,
+                    count,
+                    within,
+                    said.replace("|", "/")[:220],
+                )
+            )
             print(rows[-1], end="", flush=True)
     read = "".join(f"- {name}, commit {commit}\n" for name, commit in sorted(commits.items()))
     table = "| Operator | Document | SHA-256 | Status | Numbers | Outputs | Said |\n| --- | --- | --- | ---: | ---: | --- | --- |\n"

@@ -25,9 +25,23 @@ from aclnn_viz.proving.subjects import of_operator
 
 ROWS, REPORT = ROOT / "build" / "edits.jsonl", REPORTS / "edits.md"
 SEED, DRAWS = 0, 40
-EACH = {'hardswish': 36, 'rms_norm': 60, 'layer_norm': 60, 'group_norm_swish': 60, 'cross_entropy_loss': 60, 'grid_sampler_2d': 24, 'grid_sampler_3d': 12}
+EACH = {
+    "hardswish": 36,
+    "rms_norm": 60,
+    "layer_norm": 60,
+    "group_norm_swish": 60,
+    "cross_entropy_loss": 60,
+    "grid_sampler_2d": 24,
+    "grid_sampler_3d": 12,
+}
 SPECIAL = (0.0, 1.0, -1.0, 3.0, -3.0, 0.5, 2.0)
-EQUAL, KINK, REFUTED, UNDECIDED, FAILS = "proved equal", "differs at a kink, which it names", "refuted", "undecided", "is no page"
+EQUAL, KINK, REFUTED, UNDECIDED, FAILS = (
+    "proved equal",
+    "differs at a kink, which it names",
+    "refuted",
+    "undecided",
+    "is no page",
+)
 
 HEAD = """# What the prover says of edits of pages
 
@@ -63,7 +77,9 @@ class Row:
 def drawn(op, count, seed=SEED):
     """Single edits of a page, of each kind in turn; those of number formats change no mathematics."""
     kinds = defaultdict(list)
-    for edit in {str(edit): edit for edit in (*edits(op.page), *rarer(op.page)) if edit.kind != "format"}.values():
+    for edit in {
+        str(edit): edit for edit in (*edits(op.page), *rarer(op.page)) if edit.kind != "format"
+    }.values():
         kinds[edit.kind].append(edit)
     rng, found = random.Random(seed), []
     for some in kinds.values():
@@ -75,13 +91,24 @@ def drawn(op, count, seed=SEED):
 
 def numbers(subject, rng, seed):
     """Sizes of 1 to 4, and inputs: wide, equal, special; some rows ignored."""
-    letters = {s for given in subject.inputs.values() if given for n in given[0] for s in getattr(n, "free_symbols", ())}
+    letters = {
+        s
+        for given in subject.inputs.values()
+        if given
+        for n in given[0]
+        for s in getattr(n, "free_symbols", ())
+    }
     sizes = {s: int(rng.integers(1, 5)) for s in sorted(letters, key=str)}
     known = {}
     for name, value in subject.attributes.items():
         if hasattr(value, "free_symbols"):
-            value = int(rng.choice([-100, 0, 1])) if value.is_integer else float(rng.choice([1e-5, 0.5, 2.0])) if value.is_positive \
+            value = (
+                int(rng.choice([-100, 0, 1]))
+                if value.is_integer
+                else float(rng.choice([1e-5, 0.5, 2.0]))
+                if value.is_positive
                 else float(rng.choice([0.0, 0.1, 0.7, 1.0]))
+            )
         known[name] = value
     for name, given in subject.inputs.items():
         shape = given and tuple(int(n.subs(sizes)) if hasattr(n, "subs") else n for n in given[0])
@@ -95,7 +122,9 @@ def numbers(subject, rng, seed):
         else:
             known[name] = rng.normal(0, (1.0, 4.0)[seed % 2], shape)
             if seed % 5 == 4:
-                known[name] = np.where(rng.random(shape) < 0.5, rng.choice(SPECIAL, shape), known[name])
+                known[name] = np.where(
+                    rng.random(shape) < 0.5, rng.choice(SPECIAL, shape), known[name]
+                )
     return known
 
 
@@ -112,7 +141,11 @@ def differs(right, wrong, draws=DRAWS):
         for seed in range(draws):
             known = numbers(right, np.random.default_rng([7, seed]), seed)
             saved = run(right.forward, right.preludes[0], known)
-            known |= {name: saved[of] for name, of in right.saved.items() if known.get(name, 0) is not None}
+            known |= {
+                name: saved[of]
+                for name, of in right.saved.items()
+                if known.get(name, 0) is not None
+            }
             expected = run(right.backward, right.preludes[1], known)
             try:
                 got = run(wrong.backward, wrong.preludes[1], known)
@@ -120,7 +153,13 @@ def differs(right, wrong, draws=DRAWS):
                 return True
             for name in right.gradient_of:
                 a, b = np.asarray(expected[name], float), np.asarray(got.get(name, np.nan), float)
-                if a.shape != b.shape or not np.allclose(a, b, rtol=1e-8, atol=1e-10 * max(1.0, np.nanmax(np.abs(a), initial=0)), equal_nan=True):
+                if a.shape != b.shape or not np.allclose(
+                    a,
+                    b,
+                    rtol=1e-8,
+                    atol=1e-10 * max(1.0, np.nanmax(np.abs(a), initial=0)),
+                    equal_nan=True,
+                ):
                     return True
     return False
 
@@ -173,25 +212,56 @@ def go_on(minutes, only=()):
 
 def report(rows):
     """The table, what was proved equal, and what was not decided."""
-    table = "| operator | edits | numbers differ | refuted | equal | at a kink | undecided | wrongly | no page |\n| --- |" + " ---: |" * 8 + "\n"
+    table = (
+        "| operator | edits | numbers differ | refuted | equal | at a kink | undecided | wrongly | no page |\n| --- |"
+        + " ---: |" * 8
+        + "\n"
+    )
     for name in (*EACH, "all"):
         own = [row for row in rows if name in (row.operator, "all")]
         counts = Counter(row.outcome for row in own)
-        table += line(name, len(own), sum(bool(row.differs) for row in own), *(counts[o] for o in (REFUTED, EQUAL, KINK, UNDECIDED)),
-                      sum(row.wrongly for row in own), counts[FAILS])
+        table += line(
+            name,
+            len(own),
+            sum(bool(row.differs) for row in own),
+            *(counts[o] for o in (REFUTED, EQUAL, KINK, UNDECIDED)),
+            sum(row.wrongly for row in own),
+            counts[FAILS],
+        )
     kinds = Counter(row.kind for row in rows)
-    lists = [f"- {row.operator}, {row.outcome}: {row.edit.rpartition('/')[2] if row.outcome != UNDECIDED else row.edit}".replace("\n", " ")
-             + (f"; {row.reason}; {('check rejects it' if row.caught else 'check passes it') if row.differs else 'no number differs'}" if row.outcome == UNDECIDED else "")
-             for row in rows if row.outcome != REFUTED]
-    return HEAD.format(draws=DRAWS, kinds=", ".join(f"{kind} {n}" for kind, n in kinds.most_common()), done=len(rows), every=sum(EACH.values())) + table + "\n".join(
-        ["", "What was not refuted:", "", *lists, ""])
+    lists = [
+        f"- {row.operator}, {row.outcome}: {row.edit.rpartition('/')[2] if row.outcome != UNDECIDED else row.edit}".replace(
+            "\n", " "
+        )
+        + (
+            f"; {row.reason}; {('check rejects it' if row.caught else 'check passes it') if row.differs else 'no number differs'}"
+            if row.outcome == UNDECIDED
+            else ""
+        )
+        for row in rows
+        if row.outcome != REFUTED
+    ]
+    return (
+        HEAD.format(
+            draws=DRAWS,
+            kinds=", ".join(f"{kind} {n}" for kind, n in kinds.most_common()),
+            done=len(rows),
+            every=sum(EACH.values()),
+        )
+        + table
+        + "\n".join(["", "What was not refuted:", "", *lists, ""])
+    )
 
 
 def main(minutes="inf", *only):
-    rows = sorted(go_on(float(minutes), only), key=lambda row: (list(EACH).index(row.operator), row.edit))
+    rows = sorted(
+        go_on(float(minutes), only), key=lambda row: (list(EACH).index(row.operator), row.edit)
+    )
     publish(REPORT, report(rows), len(rows) == sum(EACH.values()))
     undecided = sum(row.outcome == UNDECIDED for row in rows)
-    return int(undecided > 0.05 * len(rows) or any(row.wrongly or row.caught is False for row in rows))
+    return int(
+        undecided > 0.05 * len(rows) or any(row.wrongly or row.caught is False for row in rows)
+    )
 
 
 if __name__ == "__main__":

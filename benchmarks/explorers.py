@@ -96,7 +96,10 @@ const changed = (node, options) => new Promise((done, fail) => {
 });
 const rest = () => new Promise((done) => setTimeout(done, 60));
 """
-MOVE = "async ([moves, from, field, values]) => {" + WAIT + """
+MOVE = (
+    "async ([moves, from, field, values]) => {"
+    + WAIT
+    + """
   const root = document.querySelector(".aclnn-explorer, .bench"), input = root.querySelector(`[data-field=${field}]`);
   const taken = [];
   for (let k = from; k < from + moves; k += 1) {
@@ -110,8 +113,12 @@ MOVE = "async ([moves, from, field, values]) => {" + WAIT + """
   }
   return taken;
 }"""
+)
 # Chromium hands over the movements of a pointer at the start of a frame.
-MOVE_HAND = "async ([moves, from, field, values]) => {" + WAIT + """
+MOVE_HAND = (
+    "async ([moves, from, field, values]) => {"
+    + WAIT
+    + """
   const root = document.querySelector(".aclnn-explorer"), input = root.querySelector(`[data-field=${field}]`), taken = [];
   const model = [...window.jupyterapp.shell.currentWidget.content.widgets].flatMap(function found(widget) {
     return widget._view?.model ?? [...widget.children()].flatMap(found);
@@ -131,7 +138,11 @@ MOVE_HAND = "async ([moves, from, field, values]) => {" + WAIT + """
   while (JSON.stringify(model.get("words").for) !== wanted) await new Promise((done) => setTimeout(done));
   return [taken, performance.now() - last];
 }"""
-MOVE_INTERACT = "async ([moves]) => {" + WAIT + """
+)
+MOVE_INTERACT = (
+    "async ([moves]) => {"
+    + WAIT
+    + """
   const handle = document.querySelector(".noUi-handle"), taken = [];
   const pictures = () => [...document.querySelectorAll(".jp-OutputArea img")].map((image) => image.src).join();
   for (let k = 0; k < moves; k += 1) {
@@ -147,6 +158,7 @@ MOVE_INTERACT = "async ([moves]) => {" + WAIT + """
   }
   return taken;
 }"""
+)
 BLOCK, WARM = 12, 3
 FRAME, WORDS = 16.0, 100.0  # ms: of a move of a traced picture, and until the words of Python
 FLAGSHIP = "grid_sampler_2d"
@@ -157,8 +169,16 @@ def first_control(name: str) -> tuple[str, list, list]:
     with closing(explore(name)) as opened:
         described = controls(opened.subject.state)
     sliders = [control for control in described if control["kind"] == "real"]
-    control = (sliders or [control for control in described if control["kind"] == "whole"
-                           or control["kind"] == "choice" and len(control["options"]) > 2])[0]
+    control = (
+        sliders
+        or [
+            control
+            for control in described
+            if control["kind"] == "whole"
+            or control["kind"] == "choice"
+            and len(control["options"]) > 2
+        ]
+    )[0]
     field = control["field"]
     if control["kind"] == "choice":
         pairs = [(value, index) for index, (value, _) in enumerate(control["options"])]
@@ -167,7 +187,9 @@ def first_control(name: str) -> tuple[str, list, list]:
         steps = round((control["high"] - low) / step)
         values = dict.fromkeys(round(low + step * (part * steps // 24), 9) for part in range(25))
         pairs = [(value, str(value)) for value in values]
-    pairs = [pair for pair in pairs if pair[0] != control["initial"] and shows(name, field, pair[0])]
+    pairs = [
+        pair for pair in pairs if pair[0] != control["initial"] and shows(name, field, pair[0])
+    ]
     stride = next(s for s in (7, 5, 3, 1) if len(pairs) % s or s == 1)
     pairs = [pairs[stride * k % len(pairs)] for k in range(len(pairs))]
     return field, [value for value, _ in pairs], [shown for _, shown in pairs]
@@ -184,10 +206,16 @@ def shows(name: str, field: str, value) -> bool:
 
 def measure(browser, name: str, moves: int) -> dict[str, list[float]]:
     field, values, shown = first_control(name)
-    ways = {"explorer": (EXPLORER.format(name=name), MOVE, BLOCK, ".aclnn-explorer canvas"),
-            "echo": (ECHO, MOVE, BLOCK, ".bench canvas"),
-            "interact": (INTERACT.format(name=name, field=field, values=values), MOVE_INTERACT, BLOCK // 4,
-                         ".jp-OutputArea img")}
+    ways = {
+        "explorer": (EXPLORER.format(name=name), MOVE, BLOCK, ".aclnn-explorer canvas"),
+        "echo": (ECHO, MOVE, BLOCK, ".bench canvas"),
+        "interact": (
+            INTERACT.format(name=name, field=field, values=values),
+            MOVE_INTERACT,
+            BLOCK // 4,
+            ".jp-OutputArea img",
+        ),
+    }
     if name != FLAGSHIP:
         del ways["echo"]
     times = {way: [] for way in ways}
@@ -204,7 +232,9 @@ def measure(browser, name: str, moves: int) -> dict[str, list[float]]:
                 times[way] += pages[way].evaluate(move, [block, at + WARM, field, shown])
         if subject_of(name).live:
             pages["explorer"].bring_to_front()
-            times["hand"], times["words"] = by_hand(pages["explorer"], -(-moves // BLOCK) * BLOCK + WARM, max(moves, 200), field, shown)
+            times["hand"], times["words"] = by_hand(
+                pages["explorer"], -(-moves // BLOCK) * BLOCK + WARM, max(moves, 200), field, shown
+            )
         for page in pages.values():
             page.close()
     return {way: taken for way, taken in times.items() if taken}
@@ -229,11 +259,18 @@ def judged(name: str, times: dict[str, list[float]]) -> list[tuple[str, float, f
     """Return (what, its value, its limit); every limit is an upper one."""
     median = {way: statistics.median(values) for way, values in times.items()}
     faster = 10 if name == FLAGSHIP else 6
-    found = [(f"{faster} x explorer / interact", faster * median["explorer"] / median["interact"], 1.0),
-             ("explorer p95 / median", p95(times["explorer"]) / median["explorer"], 2.0)]
+    found = [
+        (f"{faster} x explorer / interact", faster * median["explorer"] / median["interact"], 1.0),
+        ("explorer p95 / median", p95(times["explorer"]) / median["explorer"], 2.0),
+    ]
     if "hand" in times:
-        found += [("p95 of a hand's moves, ms", p95(times["hand"]), FRAME), ("p95 until the words, ms", p95(times["words"]), WORDS)]
-    return found + ([("explorer / echo", median["explorer"] / median["echo"], 1.3)] if "echo" in times else [])
+        found += [
+            ("p95 of a hand's moves, ms", p95(times["hand"]), FRAME),
+            ("p95 until the words, ms", p95(times["words"]), WORDS),
+        ]
+    return found + (
+        [("explorer / echo", median["explorer"] / median["echo"], 1.3)] if "echo" in times else []
+    )
 
 
 def main(moves: int, names: list[str]) -> int:
@@ -244,11 +281,15 @@ def main(moves: int, names: list[str]) -> int:
             times = measure(browser, name, moves)
             for way, values in times.items():
                 ratio = statistics.median(values) / statistics.median(times["explorer"])
-                print(f"{name if way == 'explorer' else '':<20} {way:<9} {len(values):5d} {statistics.median(values):10.1f} "
-                      f"{p95(values):8.1f} {ratio:15.2f}")
+                print(
+                    f"{name if way == 'explorer' else '':<20} {way:<9} {len(values):5d} {statistics.median(values):10.1f} "
+                    f"{p95(values):8.1f} {ratio:15.2f}"
+                )
             for what, value, limit in judged(name, times):
-                print(f"{'':<20} {what}: {value:.2f}, at most {limit}: {'holds' if value <= limit else 'DOES NOT HOLD'}",
-                      flush=True)
+                print(
+                    f"{'':<20} {what}: {value:.2f}, at most {limit}: {'holds' if value <= limit else 'DOES NOT HOLD'}",
+                    flush=True,
+                )
                 failed |= value > limit
     return failed
 

@@ -38,7 +38,13 @@ def explained(name, kernel, result):
     """Whether the explanation gives the kernel's numbers on other numbers."""
     if not result.explanation:
         return False
-    others = [one for one in examine(KernelUnderTest(kernel, Scope.of(name)), Scope.of(name).cases(seed=11), 60.0).seen if one.usable]
+    others = [
+        one
+        for one in examine(
+            KernelUnderTest(kernel, Scope.of(name)), Scope.of(name).cases(seed=11), 60.0
+        ).seen
+        if one.usable
+    ]
     return all(result.explanation.holds(one) for one in others)
 
 
@@ -50,13 +56,26 @@ def row(name):
             missed.append(slip)
         elif not explained(name, kernel, result):
             unknown.append(slip)
-    edits = ({score_mutant(av.operator(name), edit, computed, 0).outcome for computed in COMPUTED} for edit in drawn(av.operator(name), 0))
+    edits = (
+        {score_mutant(av.operator(name), edit, computed, 0).outcome for computed in COMPUTED}
+        for edit in drawn(av.operator(name), 0)
+    )
     edits = [*islice((outcomes for outcomes in edits if outcomes <= {*NUMBERS, "missed"}), EDITS)]
     caught = [outcomes for outcomes in edits if "missed" not in outcomes]
-    passed = [av.check(name, kernel, dtypes=(dtype,)).passed for of, _, kernel in right() if of == name for dtype in FORMATS]
+    passed = [
+        av.check(name, kernel, dtypes=(dtype,)).passed
+        for of, _, kernel in right()
+        if of == name
+        for dtype in FORMATS
+    ]
     by_hand = 5 - len(missed)
-    counts = ((by_hand, 5), (by_hand - len(unknown), by_hand), (len(caught), len(edits)),
-              (sum(outcomes <= {*EXPLAINED} for outcomes in caught), len(caught)), (sum(passed), len(passed)))
+    counts = (
+        (by_hand, 5),
+        (by_hand - len(unknown), by_hand),
+        (len(caught), len(edits)),
+        (sum(outcomes <= {*EXPLAINED} for outcomes in caught), len(caught)),
+        (sum(passed), len(passed)),
+    )
     return counts, round(time.process_time() - start), missed, unknown
 
 
@@ -67,8 +86,14 @@ def main():
         rows.append((*counts, (seconds,)))
         text += line(name, *(" of ".join(map(str, count)) for count in rows[-1]))
         print(name, rows[-1], missed, unknown, flush=True)
-        notes += [f"- {name}: {what} {', '.join(slips)}\n" for what, slips in (("not caught:", missed), ("not explained:", unknown)) if slips]
-    text += line("all", *(" of ".join(str(sum(one)) for one in zip(*column)) for column in zip(*rows)))
+        notes += [
+            f"- {name}: {what} {', '.join(slips)}\n"
+            for what, slips in (("not caught:", missed), ("not explained:", unknown))
+            if slips
+        ]
+    text += line(
+        "all", *(" of ".join(str(sum(one)) for one in zip(*column)) for column in zip(*rows))
+    )
     (REPORTS / "field_bugs.md").write_text(text + "\n" + "".join(notes), "utf-8")
 
 

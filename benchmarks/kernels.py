@@ -38,24 +38,42 @@ from aclnn_viz.operators import registry
 SIZES = {
     "hardswish": [{"shape": (n, n)} for n in (256, 1024, 4096)],
     "rms_norm": [{"shape": shape} for shape in ((128, 512), (1024, 1024), (4096, 4096))],
-    "grid_sampler_2d": [{"shape": (n, c, side, side), "grid_shape": (side, side)}
-                        for n, c, side in ((1, 16, 64), (2, 32, 96), (2, 64, 128))],
+    "grid_sampler_2d": [
+        {"shape": (n, c, side, side), "grid_shape": (side, side)}
+        for n, c, side in ((1, 16, 64), (2, 32, 96), (2, 64, 128))
+    ],
     "cross_entropy_loss": [{"shape": shape} for shape in ((64, 1024), (512, 2048), (2048, 8192))],
-    "group_norm_swish": [{"shape": shape, "numGroups": groups}
-                         for shape, groups in (((2, 64, 32, 16), 8), ((8, 128, 32, 32), 32), ((16, 256, 64, 64), 32))],
+    "group_norm_swish": [
+        {"shape": shape, "numGroups": groups}
+        for shape, groups in (((2, 64, 32, 16), 8), ((8, 128, 32, 32), 32), ((16, 256, 64, 64), 32))
+    ],
     "layer_norm": [{"shape": shape} for shape in ((128, 512), (1024, 1024), (4096, 4096))],
-    "grid_sampler_3d": [{"shape": (n, c, *[side] * 3), "grid_shape": (side,) * 3}
-                        for n, c, side in ((1, 8, 20), (2, 8, 32), (2, 16, 40))],
+    "grid_sampler_3d": [
+        {"shape": (n, c, *[side] * 3), "grid_shape": (side,) * 3}
+        for n, c, side in ((1, 8, 20), (2, 8, 32), (2, 16, 40))
+    ],
 }
 NAMES, DTYPES = ("small", "medium", "large"), ("float32", "bfloat16", "float16")
-SETTLE, TURN, ROUNDS, BUDGET = 0.012, 0.004, (3, 5), 0.45  # seconds, seconds, least and most turns, seconds of a case
+SETTLE, TURN, ROUNDS, BUDGET = (
+    0.012,
+    0.004,
+    (3, 5),
+    0.45,
+)  # seconds, seconds, least and most turns, seconds of a case
 AGAIN = 3
 MEMORY_BOUND = 1.3  # a loop within this of the triad is bound by memory
 FELL, TABLE = 0.15, REPORTS / "bench.md"
-SLOPE, MEMORY = 1.1, 1.5  # limits: of log time against log size, and of peak memory beyond 10^7 elements
+SLOPE, MEMORY = (
+    1.1,
+    1.5,
+)  # limits: of log time against log size, and of peak memory beyond 10^7 elements
 FIRST = {  # what a new process does, and its limit in seconds
-    "first backward": (0.4, "-c", "import aclnn_viz as av, numpy as np; one = np.ones(8, np.float32); "
-                                  "av.operator('hardswish').backward(gradOutput=one, self=one)"),
+    "first backward": (
+        0.4,
+        "-c",
+        "import aclnn_viz as av, numpy as np; one = np.ones(8, np.float32); "
+        "av.operator('hardswish').backward(gradOutput=one, self=one)",
+    ),
     "--help": (0.2, "-m", "aclnn_viz.cli", "--help"),
     "quick check": (1.5, "-m", "aclnn_viz.cli", "check", "hardswish", "host", "--depth", "quick"),
     "first explorer": (1.5, "-c", "import aclnn_viz as av; av.explore('grid_sampler_2d')"),
@@ -79,7 +97,10 @@ def turns(calls: dict, times_as_many: int = 1) -> dict[str, list[float]]:
         count[name] = max(1, int(TURN / seconds(call, 1)))
     began = time.perf_counter()
     for turn in range(times_as_many * ROUNDS[1]):
-        if turn >= times_as_many * ROUNDS[0] and time.perf_counter() - began > times_as_many * BUDGET:
+        if (
+            turn >= times_as_many * ROUNDS[0]
+            and time.perf_counter() - began > times_as_many * BUDGET
+        ):
             break
         for name, call in calls.items():
             end = time.perf_counter() + SETTLE
@@ -111,11 +132,16 @@ def in_torch(op, inputs):
         if not isinstance(value, np.ndarray):
             return value
         value = np.array(value, order="C")
-        return (torch.from_numpy(value.view(np.int16)).view(torch.bfloat16) if value.dtype == BFLOAT16.numpy
-                else torch.from_numpy(value))
+        return (
+            torch.from_numpy(value.view(np.int16)).view(torch.bfloat16)
+            if value.dtype == BFLOAT16.numpy
+            else torch.from_numpy(value)
+        )
 
     given = {name: tensor(value) for name, value in inputs.items()}
-    if op.name == "rms_norm":  # PyTorch's function runs forward, too, which does not belong to the time
+    if (
+        op.name == "rms_norm"
+    ):  # PyTorch's function runs forward, too, which does not belong to the time
         x, gamma = given["x"].requires_grad_(), given["gamma"].requires_grad_()
         y = torch.nn.functional.rms_norm(x, gamma.shape, gamma, 1e-6)
         return lambda: torch.autograd.grad(y, (x, gamma), given["dy"], retain_graph=True)
@@ -136,22 +162,44 @@ def cases(chosen, dtypes, sizes):
         for dtype in dtypes:
             for size in sizes:
                 for mode in op.modes:
-                    if "lseSquareScaleForZloss" not in mode or not mode["lseSquareScaleForZloss"]:  # PyTorch has no z-loss
-                        yield (" ".join([op.name, *map(str, mode.values()), dtype, size]), op,
-                               {"dtype": dtype, "seed": 0, **SIZES[op.name][NAMES.index(size)], **mode})
+                    if (
+                        "lseSquareScaleForZloss" not in mode or not mode["lseSquareScaleForZloss"]
+                    ):  # PyTorch has no z-loss
+                        yield (
+                            " ".join([op.name, *map(str, mode.values()), dtype, size]),
+                            op,
+                            {
+                                "dtype": dtype,
+                                "seed": 0,
+                                **SIZES[op.name][NAMES.index(size)],
+                                **mode,
+                            },
+                        )
 
 
 def measured(device, times_as_many: int, name: str, op, options: dict) -> dict:
     """What the table has of a case: times in microseconds, ratios of each turn."""
     inputs = av.case(op, **options).inputs
     kit = partial(device.run, op, **inputs)
-    calls = {"kit": kit, "torch": in_torch(op, inputs), "triad": triad(size_of(inputs) + size_of(kit()))}
+    calls = {
+        "kit": kit,
+        "torch": in_torch(op, inputs),
+        "triad": triad(size_of(inputs) + size_of(kit())),
+    }
     found = turns(calls, times_as_many)
     ratios = sorted(torch / mine for torch, mine in zip(found["torch"], found["kit"]))
-    row = {"kit": 1e6 * statistics.median(found["kit"]), "ratio": statistics.median(ratios), "least": ratios[0], "most": ratios[-1],
-           "triad": statistics.median(a / b for a, b in zip(found["triad"], found["kit"])), "numpy": math.nan}
+    row = {
+        "kit": 1e6 * statistics.median(found["kit"]),
+        "ratio": statistics.median(ratios),
+        "least": ratios[0],
+        "most": ratios[-1],
+        "triad": statistics.median(a / b for a, b in zip(found["triad"], found["kit"])),
+        "numpy": math.nan,
+    }
     if name.endswith(" float32 medium"):
-        row["numpy"] = statistics.median(found["torch"]) / min(seconds(partial(op.backward, **inputs), 1) for _ in range(3))
+        row["numpy"] = statistics.median(found["torch"]) / min(
+            seconds(partial(op.backward, **inputs), 1) for _ in range(3)
+        )
     return row
 
 
@@ -161,14 +209,25 @@ ROW = re.compile(r"\| (\w+(?: [^\s|]+)*) \| [\d.]+ \| ([\d.]+) \|")
 def committed() -> dict[str, float]:
     """The ratio to PyTorch of each case of the table that git has."""
     try:
-        return {name: float(ratio) for name, ratio in ROW.findall(git("show", f"HEAD:{TABLE.relative_to(ROOT)}"))}
+        return {
+            name: float(ratio)
+            for name, ratio in ROW.findall(git("show", f"HEAD:{TABLE.relative_to(ROOT)}"))
+        }
     except subprocess.CalledProcessError:
         return {}
 
 
 def shown(name: str, row: dict, before: dict) -> str:
     """A row of the table."""
-    numbers = row["kit"], row["ratio"], f"{row['least']:.2f} to {row['most']:.2f}", row["triad"], row["ratio"] / before.get(name, math.nan), row["numpy"], row["why"]
+    numbers = (
+        row["kit"],
+        row["ratio"],
+        f"{row['least']:.2f} to {row['most']:.2f}",
+        row["triad"],
+        row["ratio"] / before.get(name, math.nan),
+        row["numpy"],
+        row["why"],
+    )
     return line(name, *(one if isinstance(one, str) else number(one) for one in numbers))
 
 
@@ -177,7 +236,16 @@ def number(one: float) -> str:
     return "-" if math.isnan(one) else f"{one:.0f}" if one >= 100 else f"{one:.2f}"
 
 
-HEAD = line("case", "kit us", "PyTorch / kit", "spread", "triad / kit", "now / before", "PyTorch / NumPy", "below 1 by") + line(*["---"] * 8)
+HEAD = line(
+    "case",
+    "kit us",
+    "PyTorch / kit",
+    "spread",
+    "triad / kit",
+    "now / before",
+    "PyTorch / NumPy",
+    "below 1 by",
+) + line(*["---"] * 8)
 
 
 def mean(values) -> float:
@@ -187,14 +255,22 @@ def mean(values) -> float:
 
 def summary(rows: dict) -> str:
     """Means by format and size, the slowest cases, and those below 1."""
-    text = line("format, size", "cases", "PyTorch / kit", "least", "its case", "PyTorch / NumPy") + line(*["---"] * 6)
+    text = line(
+        "format, size", "cases", "PyTorch / kit", "least", "its case", "PyTorch / NumPy"
+    ) + line(*["---"] * 6)
     for dtype in DTYPES:
         for size in NAMES:
             some = {name: row for name, row in rows.items() if name.endswith(f" {dtype} {size}")}
             if some:
                 worst = min(some, key=lambda name: some[name]["ratio"])
-                text += line(f"{dtype}, {size}", len(some), number(mean(row["ratio"] for row in some.values())), number(some[worst]["ratio"]),
-                             worst, number(mean(row["numpy"] for row in some.values())))
+                text += line(
+                    f"{dtype}, {size}",
+                    len(some),
+                    number(mean(row["ratio"] for row in some.values())),
+                    number(some[worst]["ratio"]),
+                    worst,
+                    number(mean(row["numpy"] for row in some.values())),
+                )
     below = [name for name, row in rows.items() if row["ratio"] < 1.0]
     return f"{text}\nBelow 1: {len(below)} of {len(rows)} cases, {sum(rows[name]['ratio'] < 0.9 for name in below)} of them below 0.9.\n"
 
@@ -203,13 +279,31 @@ def starts() -> str:
     """The table of what a new process does first, with its 95th percentile."""
     text = line("in a new process", "limit s", "median s", "p95 s") + line(*["---"] * 4)
     for name, (limit, *words) in FIRST.items():
-        times = sorted(seconds(partial(subprocess.run, [sys.executable, *words], cwd=ROOT, check=True, capture_output=True), 1) for _ in range(STARTS))
-        text += line(name, limit, f"{statistics.median(times):.2f}", f"{statistics.quantiles(times, n=20)[-1]:.2f}")
+        times = sorted(
+            seconds(
+                partial(
+                    subprocess.run,
+                    [sys.executable, *words],
+                    cwd=ROOT,
+                    check=True,
+                    capture_output=True,
+                ),
+                1,
+            )
+            for _ in range(STARTS)
+        )
+        text += line(
+            name,
+            limit,
+            f"{statistics.median(times):.2f}",
+            f"{statistics.quantiles(times, n=20)[-1]:.2f}",
+        )
     return text
 
 
 def twice(todo, measure, before: dict) -> tuple[dict, list[str]]:
     """The rows of all cases, and those whose ratio fell by FELL in both runs; the second one, of cases that fell or are below 1, counts."""
+
     def low(name):
         return rows[name]["ratio"] < (1.0 - FELL) * before.get(name, 0.0)
 
@@ -224,10 +318,19 @@ def bench(chosen, dtypes, sizes, write: bool) -> int:
     before, latency = committed(), {}
     print(HEAD, end="")
     with av.open_device("numba") as device:
+
         def measure(times_as_many, name, op, options):
             key = op.name, options["dtype"]
             if key not in latency:
-                latency[key] = min(turns({"kit": partial(device.run, op, **av.case(op, dtype=options["dtype"], seed=0).inputs)})["kit"])
+                latency[key] = min(
+                    turns(
+                        {
+                            "kit": partial(
+                                device.run, op, **av.case(op, dtype=options["dtype"], seed=0).inputs
+                            )
+                        }
+                    )["kit"]
+                )
             row = measured(device, times_as_many, name, op, options)
             row["why"] = reason(row, 1e6 * latency[key])
             print(shown(name, row, before), end="", flush=True)
@@ -237,14 +340,19 @@ def bench(chosen, dtypes, sizes, write: bool) -> int:
         about = device.about()
     print("", summary(rows), sep="\n")
     for name in fell:
-        print(f"FELL by {1.0 - rows[name]['ratio'] / before[name]:.0%} in two runs: {name}, {before[name]:.2f} before, {rows[name]['ratio']:.2f} now")
+        print(
+            f"FELL by {1.0 - rows[name]['ratio'] / before[name]:.0%} in two runs: {name}, {before[name]:.2f} before, {rows[name]['ratio']:.2f} now"
+        )
     if write and not fell:
         about = f"{about['library']}, PyTorch {version('torch')}, NumPy {np.__version__}, {about['threads']} threads, {about['place']}"
         calls = "".join(line(*key, f"{1e6 * least:.0f}") for key, least in latency.items())
-        TABLE.write_text("# The kit beside PyTorch and the memory of the machine\n\nWritten by `make bench` at commit "
-                         f"{git('rev-parse', '--short', 'HEAD')}, {date.today()}: {about}. `benchmarks/kernels.py` says how.\n\n{summary(rows)}\n"
-                         f"{starts()}\n{line('a call on tensors of some elements', 'format', 'kit us')}{line(*['---'] * 3)}{calls}\n{HEAD}"
-                         + "".join(shown(*one, before) for one in rows.items()), encoding="utf-8")
+        TABLE.write_text(
+            "# The kit beside PyTorch and the memory of the machine\n\nWritten by `make bench` at commit "
+            f"{git('rev-parse', '--short', 'HEAD')}, {date.today()}: {about}. `benchmarks/kernels.py` says how.\n\n{summary(rows)}\n"
+            f"{starts()}\n{line('a call on tensors of some elements', 'format', 'kit us')}{line(*['---'] * 3)}{calls}\n{HEAD}"
+            + "".join(shown(*one, before) for one in rows.items()),
+            encoding="utf-8",
+        )
     return int(bool(fell))
 
 
@@ -252,19 +360,29 @@ def reason(row: dict, latency: float) -> str:
     """Why a case is below PyTorch: what a call takes before and after the loop, the memory, or else the loop's instructions."""
     if row["ratio"] >= 1.0:
         return ""
-    return ("latency" if row["kit"] - latency <= row["ratio"] * row["kit"] else "memory" if row["triad"] >= 1.0 / MEMORY_BOUND else "instructions")
+    return (
+        "latency"
+        if row["kit"] - latency <= row["ratio"] * row["kit"]
+        else "memory"
+        if row["triad"] >= 1.0 / MEMORY_BOUND
+        else "instructions"
+    )
 
 
 def growth(chosen) -> int:
     """Print how time and memory of the loops grow; 1 unless both stay within their limits."""
     held, device = True, av.open_device("numba")
-    print(f"{'operator':<20}{'elements':>12}{'seconds':>10}{'peak / data':>13}    limits: slope {SLOPE}, memory {MEMORY}")
+    print(
+        f"{'operator':<20}{'elements':>12}{'seconds':>10}{'peak / data':>13}    limits: slope {SLOPE}, memory {MEMORY}"
+    )
     for op in chosen:
         points = []
         for elements in (10**k for k in range(5, 9)):
             small = SIZES[op.name][0]
             _, *rest = small["shape"]
-            inputs = av.case(op, **small | {"shape": (elements // math.prod(rest) + 1, *rest)}).inputs
+            inputs = av.case(
+                op, **small | {"shape": (elements // math.prod(rest) + 1, *rest)}
+            ).inputs
             call = partial(device.run, op, **inputs)
             least = min(turns({"kit": call})["kit"])
             tracemalloc.start()
@@ -284,17 +402,29 @@ def growth(chosen) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="those with a size here, unless named")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "operators", nargs="*", metavar="OPERATOR", help="those with a size here, unless named"
+    )
     parser.add_argument("--dtypes", default=",".join(DTYPES))
     parser.add_argument("--sizes", default=",".join(NAMES))
-    parser.add_argument("--write", action="store_true", help="all cases, whatever is named, into benchmarks/reports/bench.md")
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="all cases, whatever is named, into benchmarks/reports/bench.md",
+    )
     parser.add_argument("--growth", action="store_true", help="growth of time and memory instead")
     asked = parser.parse_args()
     if asked.write:
         return bench([*map(av.operator, SIZES)], DTYPES, NAMES, True)
     found = [av.operator(name) for name in asked.operators or SIZES]
-    return growth(found) if asked.growth else bench(found, asked.dtypes.split(","), asked.sizes.split(","), False)
+    return (
+        growth(found)
+        if asked.growth
+        else bench(found, asked.dtypes.split(","), asked.sizes.split(","), False)
+    )
 
 
 if __name__ == "__main__":

@@ -47,7 +47,12 @@ Written {day}, at commit {commit}, Python {python}.
 def run(path: Path, minutes: float) -> list[MutantScore]:
     """Go on with those that are not known, until the minutes of a core are over."""
     end = time.process_time() + 60 * minutes
-    every = [(op, edit, computed) for op in operators() for edit in drawn(op, SEED) for computed in COMPUTED]
+    every = [
+        (op, edit, computed)
+        for op in operators()
+        for edit in drawn(op, SEED)
+        for computed in COMPUTED
+    ]
     random.Random(ORDER).shuffle(every)
     with kept(path, MutantScore) as (rows, add):
         done = {(one.operator, one.mutant, one.computed) for one in rows}
@@ -63,9 +68,16 @@ def run(path: Path, minutes: float) -> list[MutantScore]:
 def report(rows: list[MutantScore]) -> str:
     totals = {op.name: len(drawn(op, SEED)) for op in operators()}
     table, every = MutantTable(tuple(rows), totals), len(COMPUTED) * sum(totals.values())
-    return HEAD.format(kinds=", ".join(sorted({one.kind for one in rows})), commit=git("describe", "--always", "--abbrev=12"),
-                       done=f"{len(rows):,} of {every:,}" if len(rows) < every else f"all {every:,}",
-                       day=f"{datetime.now(UTC):%Y-%m-%d}", python=sys.version.split()[0]) + f"{table}\n"
+    return (
+        HEAD.format(
+            kinds=", ".join(sorted({one.kind for one in rows})),
+            commit=git("describe", "--always", "--abbrev=12"),
+            done=f"{len(rows):,} of {every:,}" if len(rows) < every else f"all {every:,}",
+            day=f"{datetime.now(UTC):%Y-%m-%d}",
+            python=sys.version.split()[0],
+        )
+        + f"{table}\n"
+    )
 
 
 def main(minutes: str = "inf") -> int:

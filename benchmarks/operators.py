@@ -23,11 +23,29 @@ from aclnn_viz.operators.document import documented
 from aclnn_viz.verification import conventions, errata, numeric, peers
 
 ROWS, REPORT = ROOT / "build" / "operators.jsonl", ROOT / "docs" / "operators.md"
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "verification"), str(ROOT / "tests" / "tiles")]
+sys.path[:0] = [
+    str(ROOT / "tests"),
+    str(ROOT / "tests" / "verification"),
+    str(ROOT / "tests" / "tiles"),
+]
 CASES, MUTANTS, SEEDS, SMALL = 2000, 10, 4, 500
 
-COLUMNS = ("lines", "proved", "verified", "PyTorch", "caught", "explained", "passed", "explorer", "engines", "C++", "tiles", "sweep",
-           "conventions", "errata")
+COLUMNS = (
+    "lines",
+    "proved",
+    "verified",
+    "PyTorch",
+    "caught",
+    "explained",
+    "passed",
+    "explorer",
+    "engines",
+    "C++",
+    "tiles",
+    "sweep",
+    "conventions",
+    "errata",
+)
 HEAD = f"""# The vendor's backward operators
 
 The vendor documents {{documents}} backward operators; {{made}} of them are in the kit. Each number says how many were tried and
@@ -72,13 +90,17 @@ def count(outcomes):
 
 
 def lines(op):
-    return sum(len(Path(module.__file__).read_text("utf-8").splitlines()) for module in (op.page, registry.module("declaration", op.name)))
+    return sum(
+        len(Path(module.__file__).read_text("utf-8").splitlines())
+        for module in (op.page, registry.module("declaration", op.name))
+    )
 
 
 def of_pytorch(op):
     from test_against_pytorch import CLOSE, apart, drawn
 
     from aclnn_viz.devices import UnsupportedError
+
     if not registry.own("peer", op.name, "in_torch"):
         return None
     seen, number = [], 0
@@ -95,7 +117,10 @@ def of_pytorch(op):
 def of_mutants(op):
     mutants = score_mutants([op], each=MUTANTS)
     wrong = len(mutants.rows) - mutants.count(*EQUIVALENT)
-    return {"caught": (wrong - mutants.count("missed"), wrong), "explained": (mutants.count(*EXPLAINED), mutants.count(*NUMBERS))}
+    return {
+        "caught": (wrong - mutants.count("missed"), wrong),
+        "explained": (mutants.count(*EXPLAINED), mutants.count(*NUMBERS)),
+    }
 
 
 def passed(op):
@@ -109,7 +134,12 @@ def panels(op):
 
 
 def engines(op):
-    return count(failure is None for library in ("torch", "jax", "numba") if computed_by(library, op) for _, failure in peers.found(op, library))
+    return count(
+        failure is None
+        for library in ("torch", "jax", "numba")
+        if computed_by(library, op)
+        for _, failure in peers.found(op, library)
+    )
 
 
 def in_cpp(op):
@@ -120,12 +150,20 @@ def in_cpp(op):
 
 def tiles(op):
     from judged import SCHEDULES, judged
+
     held = []
     for program in av.tiles.programs(op):
         for number, (_, case) in enumerate(suite(op)):
             if case.dtype != "float64" and max(map(np.size, case.inputs.values())) <= SMALL:
                 try:
-                    held.append(judged(program, case, schedule=SCHEDULES[number % 4], cores=(48, 7, 1)[number % 3]))
+                    held.append(
+                        judged(
+                            program,
+                            case,
+                            schedule=SCHEDULES[number % 4],
+                            cores=(48, 7, 1)[number % 3],
+                        )
+                    )
                 except AssertionError:
                     held.append(None)
                 except NotImplementedError:
@@ -134,7 +172,11 @@ def tiles(op):
 
 
 def swept(op):
-    cases = [{"operator": op.name, "seed": seed, "dtype": dtype} for dtype in ("float32", "float16", "bfloat16") for seed in range(SEEDS)]
+    cases = [
+        {"operator": op.name, "seed": seed, "dtype": dtype}
+        for dtype in ("float32", "float16", "bfloat16")
+        for seed in range(SEEDS)
+    ]
     outcomes = av.sweep(cases, store=":memory:").outcomes
     return outcomes["right"], outcomes.total() - outcomes["left out"]
 
@@ -144,27 +186,54 @@ def of_conventions(op):
 
 
 def of_errata(op):
-    return count(found.evidence.holds for found in errata.recompute([one for one in errata.errata() if one.operator == op.name]))
+    return count(
+        found.evidence.holds
+        for found in errata.recompute([one for one in errata.errata() if one.operator == op.name])
+    )
 
 
-PARTS = {"lines": lines, "proved": lambda op: count(t.holds for t in av.prove(op).theorems),
-         "verified": lambda op: count(check().passed for check in numeric.checks([op])), "PyTorch": of_pytorch, "caught explained": of_mutants,
-         "passed": passed, "explorer": panels, "engines": engines, "C++": in_cpp, "tiles": tiles, "sweep": swept,
-         "conventions": of_conventions, "errata": of_errata}
+PARTS = {
+    "lines": lines,
+    "proved": lambda op: count(t.holds for t in av.prove(op).theorems),
+    "verified": lambda op: count(check().passed for check in numeric.checks([op])),
+    "PyTorch": of_pytorch,
+    "caught explained": of_mutants,
+    "passed": passed,
+    "explorer": panels,
+    "engines": engines,
+    "C++": in_cpp,
+    "tiles": tiles,
+    "sweep": swept,
+    "conventions": of_conventions,
+    "errata": of_errata,
+}
 
 
 def text(counted):
-    return "-" if counted in (None, (0, 0), [0, 0]) else str(counted) if isinstance(counted, int) else " of ".join(map(str, dict.fromkeys(counted)))
+    return (
+        "-"
+        if counted in (None, (0, 0), [0, 0])
+        else str(counted)
+        if isinstance(counted, int)
+        else " of ".join(map(str, dict.fromkeys(counted)))
+    )
 
 
 def report(made):
     ops = {op.aclnn_name: op for op in av.operators()}
     listed = [ops[each.aclnn_name] for each in documented() if each.aclnn_name in ops]
     out = [HEAD.format(documents=len(documented()), made=len(listed))]
-    out += [line(op.aclnn_name, op.name, *(text(made[op.name].get(column)) for column in COLUMNS)) for op in listed]
+    out += [
+        line(op.aclnn_name, op.name, *(text(made[op.name].get(column)) for column in COLUMNS))
+        for op in listed
+    ]
     out.append(TAIL)
     for family in dict.fromkeys(each.family for each in documented()):
-        rest = [each.document for each in documented() if each.family == family and each.aclnn_name not in ops]
+        rest = [
+            each.document
+            for each in documented()
+            if each.family == family and each.aclnn_name not in ops
+        ]
         out += [line(family, ", ".join(rest))] if rest else []
     return "".join(out)
 
@@ -176,7 +245,9 @@ def main(names):
             made[row["kit"]] |= row
         for op in av.operators():
             for columns, part in PARTS.items():
-                if (not names or op.name in names) and not set(columns.split()) <= made[op.name].keys():
+                if (not names or op.name in names) and not set(columns.split()) <= made[
+                    op.name
+                ].keys():
                     found = part(op)
                     add({"kit": op.name} | (found if isinstance(found, dict) else {columns: found}))
                     made[op.name] |= rows[-1]

@@ -13,12 +13,18 @@ REPORTS = ROOT / "benchmarks" / "reports"
 @contextmanager
 def kept(path: Path, row=dict):
     """The rows that a run before has left in a file, and a function that adds one, so that a run begun again goes on."""
-    rows = [row(**json.loads(line)) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+    rows = (
+        [row(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
+        if path.exists()
+        else []
+    )
     path.parent.mkdir(exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
+
         def add(made):
             rows.append(made)
             print(json.dumps(made, default=asdict), file=file, flush=True)
+
         yield rows, add
 
 
@@ -35,4 +41,6 @@ def line(*cells) -> str:
 
 
 def git(*words, folder=ROOT) -> str:
-    return subprocess.run(["git", "-C", folder, *words], capture_output=True, encoding="utf-8", check=True).stdout.strip()
+    return subprocess.run(
+        ["git", "-C", folder, *words], capture_output=True, encoding="utf-8", check=True
+    ).stdout.strip()

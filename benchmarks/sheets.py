@@ -12,13 +12,24 @@ from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE, SHEETS = ROOT / "build" / "site", ROOT / "build" / "sheets"
-FORMS = {"light": ("light", 1280), "dark": ("dark", 1280), "narrow": ("light", 820), "phone": ("dark", 390)}
-TILE, ACROSS, TALL = 480, 5, 900  # pixels of a tile's width, tiles in a row, pixels of a page's height that are shown
+FORMS = {
+    "light": ("light", 1280),
+    "dark": ("dark", 1280),
+    "narrow": ("light", 820),
+    "phone": ("dark", 390),
+}
+TILE, ACROSS, TALL = (
+    480,
+    5,
+    900,
+)  # pixels of a tile's width, tiles in a row, pixels of a page's height that are shown
 
 
 def places() -> dict[str, list[Path]]:
     """The pages by sheet: lessons of both editions, explorers, the others."""
-    pages = [path for path in sorted(SITE.rglob("*.html")) if path.parent not in (SITE, SITE / "zh")]
+    pages = [
+        path for path in sorted(SITE.rglob("*.html")) if path.parent not in (SITE, SITE / "zh")
+    ]
     kind = {"live": "explorers", "notebooks": "lessons", "zh": "chinese"}
     found: dict[str, list[Path]] = {}
     for path in pages:
@@ -29,10 +40,14 @@ def places() -> dict[str, list[Path]]:
 
 def shot(browser, path: Path, scheme: str, width: int) -> Image.Image:
     """The page as it opens, of an explorer all of it, as wide as a tile and with its name."""
-    page = browser.new_context(offline=True, color_scheme=scheme, viewport={"width": width, "height": TALL}).new_page()
+    page = browser.new_context(
+        offline=True, color_scheme=scheme, viewport={"width": width, "height": TALL}
+    ).new_page()
     page.goto(path.as_uri())
     if path.parent.name == "live":
-        page.wait_for_function("Number(document.querySelector('.aclnn-explorer')?.dataset.revision) > 0")
+        page.wait_for_function(
+            "Number(document.querySelector('.aclnn-explorer')?.dataset.revision) > 0"
+        )
     whole = Image.open(io.BytesIO(page.screenshot(full_page=path.parent.name == "live")))
     page.context.close()
     small = whole.resize((TILE, max(1, whole.height * TILE // whole.width)))
@@ -41,7 +56,7 @@ def shot(browser, path: Path, scheme: str, width: int) -> Image.Image:
 
 
 def sheet(tiles: list[Image.Image]) -> Image.Image:
-    rows = [tiles[k:k + ACROSS] for k in range(0, len(tiles), ACROSS)]
+    rows = [tiles[k : k + ACROSS] for k in range(0, len(tiles), ACROSS)]
     heights = [max(tile.height for tile in row) + 8 for row in rows]
     made = Image.new("RGB", (ACROSS * (TILE + 8), sum(heights)), "grey")
     for number, row in enumerate(rows):
@@ -54,11 +69,15 @@ def main(asked: list[str]) -> None:
     """Make the sheets, those alone whose names (such as explorers-dark) are asked for."""
     SHEETS.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"]
+        )
         for kind, paths in places().items():
             for form, (scheme, width) in FORMS.items():
                 if not asked or f"{kind}-{form}" in asked:
-                    sheet([shot(browser, path, scheme, width) for path in paths]).save(SHEETS / f"{kind}-{form}.png")
+                    sheet([shot(browser, path, scheme, width) for path in paths]).save(
+                        SHEETS / f"{kind}-{form}.png"
+                    )
                     print(SHEETS / f"{kind}-{form}.png")
 
 

@@ -52,9 +52,16 @@ def spread(values: list[float]) -> str:
 def cells(name: str, cases: list[ElementTree.Element]) -> list:
     """What the cases of one test function and group recorded."""
     numbers = defaultdict(list)
-    for entry in (entry for case in cases for entry in case.iter("property") if entry.get("name") != "group"):
+    for entry in (
+        entry for case in cases for entry in case.iter("property") if entry.get("name") != "group"
+    ):
         numbers[entry.get("name")].append(float(entry.get("value")))
-    return [name, *counts(cases), "; ".join(f"{key} {spread(values)}" for key, values in numbers.items()), seconds(cases)]
+    return [
+        name,
+        *counts(cases),
+        "; ".join(f"{key} {spread(values)}" for key, values in numbers.items()),
+        seconds(cases),
+    ]
 
 
 def counts(cases) -> tuple[int, int]:
@@ -70,9 +77,21 @@ def table(header: list[str], rows: list[list]) -> str:
 
 
 def machine() -> str:
-    cpu = next((line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-                if line.startswith("model name")), "") if Path("/proc/cpuinfo").exists() else ""
-    return f"{cpu or platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}"
+    cpu = (
+        next(
+            (
+                line.split(":", 1)[1].strip()
+                for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+                if line.startswith("model name")
+            ),
+            "",
+        )
+        if Path("/proc/cpuinfo").exists()
+        else ""
+    )
+    return (
+        f"{cpu or platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}"
+    )
 
 
 def properties(case: ElementTree.Element) -> dict[str, str]:
@@ -81,16 +100,46 @@ def properties(case: ElementTree.Element) -> dict[str, str]:
 
 def inputs(runs: list[tuple[ElementTree.Element, str]]) -> str:
     """The text on inputs, of (root, commit) pairs; empty where none made any."""
-    last = {found["surface"]: (found, commit) for root, commit in runs for case in root.iter("testcase")
-            if "surface" in (found := properties(case))}
+    last = {
+        found["surface"]: (found, commit)
+        for root, commit in runs
+        for case in root.iter("testcase")
+        if "surface" in (found := properties(case))
+    }
     if not last:
         return ""
-    rows = [[found["surface"], found["oracle"], commit, *(f"{int(found.get(name, 0)):,}" for name in COUNTED), f"{float(found['seconds']):.0f} s"]
-            for found, commit in last.values()]
+    rows = [
+        [
+            found["surface"],
+            found["oracle"],
+            commit,
+            *(f"{int(found.get(name, 0)):,}" for name in COUNTED),
+            f"{float(found['seconds']):.0f} s",
+        ]
+        for found, commit in last.values()
+    ]
     sums = [sum(int(found.get(name, 0)) for found, _ in last.values()) for name in COUNTED]
-    rows.append(["all", "", "", *(f"{n:,}" for n in sums), f"{sum(float(found['seconds']) for found, _ in last.values()):.0f} s"])
-    return "\n".join(["# Inputs that were made to find faults", "", INPUTS, "", table(
-        ["surface", "what is asked of an answer", "commit", *COUNTED, "processor time"], rows)])
+    rows.append(
+        [
+            "all",
+            "",
+            "",
+            *(f"{n:,}" for n in sums),
+            f"{sum(float(found['seconds']) for found, _ in last.values()):.0f} s",
+        ]
+    )
+    return "\n".join(
+        [
+            "# Inputs that were made to find faults",
+            "",
+            INPUTS,
+            "",
+            table(
+                ["surface", "what is asked of an answer", "commit", *COUNTED, "processor time"],
+                rows,
+            ),
+        ]
+    )
 
 
 def report(runs: list[tuple[ElementTree.Element, str]], where: str) -> tuple[str, int]:
@@ -109,10 +158,18 @@ def report(runs: list[tuple[ElementTree.Element, str]], where: str) -> tuple[str
                 rows[name_of(case)].append(case)
     if not summary:
         return "", len(failures)
-    lines = ["# Full-size sweeps", "", f"Tests run with ACLNN_VIZ_SOAK=1 on {where}.", "",
-             table(["started (UTC)", "commit", "tests", "failed", "time in tests"], summary),
-             "Tests that recorded numbers, with the range of each number over the cases.", "",
-             table(["test", "cases", "failed", "numbers", "time"], [cells(*row) for row in rows.items()])]
+    lines = [
+        "# Full-size sweeps",
+        "",
+        f"Tests run with ACLNN_VIZ_SOAK=1 on {where}.",
+        "",
+        table(["started (UTC)", "commit", "tests", "failed", "time in tests"], summary),
+        "Tests that recorded numbers, with the range of each number over the cases.",
+        "",
+        table(
+            ["test", "cases", "failed", "numbers", "time"], [cells(*row) for row in rows.items()]
+        ),
+    ]
     if failures:
         lines += ["Failed:", "", *failures, ""]
     return "\n".join(lines), len(failures)
@@ -132,9 +189,16 @@ def main(*files: str) -> int:
     runs = []
     for file in files:
         path, _, commit = file.partition("@")
-        runs.append((ElementTree.parse(path).getroot(), commit or git("describe", "--always", "--dirty", "--abbrev=12")))
+        runs.append(
+            (
+                ElementTree.parse(path).getroot(),
+                commit or git("describe", "--always", "--dirty", "--abbrev=12"),
+            )
+        )
     text, failures = report(runs, machine())
-    REPORT.write_text(renewed(REPORT.read_text(encoding="utf-8"), text, inputs(runs)), encoding="utf-8")
+    REPORT.write_text(
+        renewed(REPORT.read_text(encoding="utf-8"), text, inputs(runs)), encoding="utf-8"
+    )
     tests = {identity(case) for root, _ in runs for case in root.iter("testcase")}
     print(f"{REPORT.name}: {len(tests)} tests, {failures} failed")
     return 1 if failures else 0

@@ -26,22 +26,43 @@ SEED = 35
 CASES = {
     "hardswish": [("float32", {"shape": (1900,)}), ("bfloat16", {"shape": (2611,)})],
     "rms_norm": [("float32", {"shape": (7, 45)}), ("float16", {"shape": (5, 1301)})],
-    "cross_entropy_loss": [("float32", {"shape": (7, 45)}), ("bfloat16", {"shape": (5, 1301), "labelSmoothing": 0.3}),
-                           ("float32", {"shape": (6, 700), "labelSmoothing": 0.1, "weightOptional": None})],
-    "group_norm_swish": [("float32", {"shape": (3, 4, 45), "numGroups": 2}), ("float32", {"shape": (1, 12, 9), "numGroups": 1, "swishScale": 3e38}),
-                         ("float16", {"shape": (2, 2, 701), "numGroups": 1}),
-                         ("float32", {"shape": (1, 140, 2), "numGroups": 4})],
-    "layer_norm": [("float32", {"shape": (7, 45), "normalizedShape": (45,)}), ("float16", {"shape": (5, 1301), "normalizedShape": (1301,)})],
+    "cross_entropy_loss": [
+        ("float32", {"shape": (7, 45)}),
+        ("bfloat16", {"shape": (5, 1301), "labelSmoothing": 0.3}),
+        ("float32", {"shape": (6, 700), "labelSmoothing": 0.1, "weightOptional": None}),
+    ],
+    "group_norm_swish": [
+        ("float32", {"shape": (3, 4, 45), "numGroups": 2}),
+        ("float32", {"shape": (1, 12, 9), "numGroups": 1, "swishScale": 3e38}),
+        ("float16", {"shape": (2, 2, 701), "numGroups": 1}),
+        ("float32", {"shape": (1, 140, 2), "numGroups": 4}),
+    ],
+    "layer_norm": [
+        ("float32", {"shape": (7, 45), "normalizedShape": (45,)}),
+        ("float16", {"shape": (5, 1301), "normalizedShape": (1301,)}),
+    ],
 }
 EDITS = (
-    ("left out", r"^(\s+)(?!def |if |for |else|return|from |import |\"\"\"|self\.\w+ = |pipe)\w[\w.]*\(.*\)(\s+#.*)?$", r"\1pass"),
+    (
+        "left out",
+        r"^(\s+)(?!def |if |for |else|return|from |import |\"\"\"|self\.\w+ = |pipe)\w[\w.]*\(.*\)(\s+#.*)?$",
+        r"\1pass",
+    ),
     ("another event", r"HardEvent\.(V|S|MTE2|MTE3)_(V|S|MTE2|MTE3)", r"HardEvent.\2_\1"),
     ("an id by hand", r"eventID\)", "0)"),
     ("another barrier", r"PIPE_V\)", "PIPE_MTE2)"),
     ("one element more", r"\bcount\)", "count + 1)"),
     ("one element fewer", r"\bcount\)", "count - 1)"),
-    ("another operand", r"\((self\.\w+|\w+), (self\.\w+|\w+), (self\.\w+|\w+), count", r"(\1, \3, \3, count"),
-    ("result elsewhere", r"\((self\.\w+|\w+), (self\.\w+|\w+), (self\.\w+|\w+), count", r"(\2, \1, \3, count"),
+    (
+        "another operand",
+        r"\((self\.\w+|\w+), (self\.\w+|\w+), (self\.\w+|\w+), count",
+        r"(\1, \3, \3, count",
+    ),
+    (
+        "result elsewhere",
+        r"\((self\.\w+|\w+), (self\.\w+|\w+), (self\.\w+|\w+), count",
+        r"(\2, \1, \3, count",
+    ),
     ("other start", r"\[start\]", "[start + 1]"),
     ("rows from the next", r"self\.first, self\.last", "self.first + 1, self.last"),
     ("bytes for elements", r"count \* (4|self\.T\.itemsize)", "count"),
@@ -54,8 +75,10 @@ EDITS = (
 
 
 # What is left was read, edit by edit: kinds of edits that are right programs, and why.
-LEGAL = {"one buffer": "a queue of one block is right, and slower",
-         "an id by hand": "the number is the one that FetchEventID has just named as free"}
+LEGAL = {
+    "one buffer": "a queue of one block is right, and slower",
+    "an id by hand": "the number is the one that FetchEventID has just named as free",
+}
 
 
 def edits(op: str):
@@ -74,7 +97,9 @@ def broken(op: str, number: int, changed: str):
     right = registry.module("tiles", op)
     lines = Path(right.__file__).read_text("utf-8").splitlines()
     lines[number] = changed
-    return page_from("\n".join(lines) + "\n", right, f"{right.__name__}_{number}_{abs(hash(changed))}").PROGRAMS[0]
+    return page_from(
+        "\n".join(lines) + "\n", right, f"{right.__name__}_{number}_{abs(hash(changed))}"
+    ).PROGRAMS[0]
 
 
 def shown(op: str, program, right) -> str:
@@ -90,7 +115,10 @@ def shown(op: str, program, right) -> str:
                 return f"raises {type(error).__name__}"
             if run.hazards:
                 return f"hazard: {run.hazards[0].kind}"
-            if any(np.asarray(run.outputs[name]).tobytes() != np.asarray(want.outputs[name]).tobytes() for name in want.outputs):
+            if any(
+                np.asarray(run.outputs[name]).tobytes() != np.asarray(want.outputs[name]).tobytes()
+                for name in want.outputs
+            ):
                 return "other numbers"
     return "nothing"
 
@@ -98,8 +126,14 @@ def shown(op: str, program, right) -> str:
 def by_hand():
     """(program, what, verdict) of each bug that was set by hand."""
     for name, what, old, new in restated.BUGS:
-        verdict = restated.shown(restated.edited(name, old, new), *restated.RIGHT[name][1:], ("eager", "late", *range(3)))
-        yield name, what, verdict or (f"legal: {restated.LEGAL[what]}" if what in restated.LEGAL else "silent")
+        verdict = restated.shown(
+            restated.edited(name, old, new), *restated.RIGHT[name][1:], ("eager", "late", *range(3))
+        )
+        yield (
+            name,
+            what,
+            verdict or (f"legal: {restated.LEGAL[what]}" if what in restated.LEGAL else "silent"),
+        )
 
 
 def totals(rows) -> str:
@@ -127,8 +161,10 @@ def main(count: int):
         + "".join(line(*row) for row in rows)
         + f"\n## Set by hand\n\n{len(hand)} bugs in {len(restated.RIGHT)} programs that restate the vendor's documents (`tests/tiles/restated.py`), "
         f"written before\nthe rules of the machine were read. {totals(hand)}. The programs without a bug have no hazard\nunder eager, late and 20 "
-        "random orders.\n\n| program | bug | shown by |\n| --- | --- | --- |\n" + "".join(line(*row) for row in hand),
-        encoding="utf-8")
+        "random orders.\n\n| program | bug | shown by |\n| --- | --- | --- |\n"
+        + "".join(line(*row) for row in hand),
+        encoding="utf-8",
+    )
 
 
 if __name__ == "__main__":

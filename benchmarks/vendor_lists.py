@@ -27,7 +27,11 @@ from aclnn_viz.errors import NotSupported
 
 REPORT, LIST = ROOT / "docs" / "verifying.md", ROOT / "build" / "list.json"
 LARGEST = 2**16  # elements of all tensors of a case
-RULES = {"single_bm": "single benchmark", "double_benchmark": "dual benchmark L1", "default": "mixed tolerance"}
+RULES = {
+    "single_bm": "single benchmark",
+    "double_benchmark": "dual benchmark L1",
+    "default": "mixed tolerance",
+}
 PATH = re.compile(r"tests/st/(aclnn\w+)/(?:atk|all)_\w+\.json$")
 HEAD = f"""
 ## The vendor's own test lists
@@ -50,17 +54,30 @@ def rule_of(entry):
 
 def tried(device, peer, made, rule):
     """Of the outputs of a case: whether all pass the rule (None where it does not apply), are bounded, and are the nearest numbers."""
-    outputs, truth, baselines = device.run(made.operator, **made.inputs), made.operator.truth(**made.inputs), {}
+    outputs, truth, baselines = (
+        device.run(made.operator, **made.inputs),
+        made.operator.truth(**made.inputs),
+        {},
+    )
     if "double" in rule:
         try:
             baselines = peer.run(made.operator, **made.inputs)
         except (UnsupportedError, NotSupported):
             pass
     standard = RULES.get(rule, RULES["double_benchmark"])
-    found = {av.compare(value, truth[name], baseline=baselines.get(name)).verdicts[standard].outcome
-             for name, value in outputs.items() if value.size}
-    nearest = all(np.array_equal(value, round_to(truth[name], value.dtype)) for name, value in outputs.items())
-    return None if found - {"pass", "fail"} else "fail" not in found, not judge(prepared(Recipe("", {}), made), outputs), nearest
+    found = {
+        av.compare(value, truth[name], baseline=baselines.get(name)).verdicts[standard].outcome
+        for name, value in outputs.items()
+        if value.size
+    }
+    nearest = all(
+        np.array_equal(value, round_to(truth[name], value.dtype)) for name, value in outputs.items()
+    )
+    return (
+        None if found - {"pass", "fail"} else "fail" not in found,
+        not judge(prepared(Recipe("", {}), made), outputs),
+        nearest,
+    )
 
 
 def run(text, device, peer):
@@ -83,8 +100,20 @@ def run(text, device, peer):
             continue
         run, passing, inside = run + 1, passing + bool(passed), inside + bounded
         if not passed:
-            notes["run, but the rule does not apply" if passed is None else "fail with the nearest numbers of the format" if nearest else "fail"] += 1
-    return ", ".join(rules), run, passing, inside, ", ".join(f"{count} {what}" for what, count in notes.most_common())
+            notes[
+                "run, but the rule does not apply"
+                if passed is None
+                else "fail with the nearest numbers of the format"
+                if nearest
+                else "fail"
+            ] += 1
+    return (
+        ", ".join(rules),
+        run,
+        passing,
+        inside,
+        ", ".join(f"{count} {what}" for what, count in notes.most_common()),
+    )
 
 
 def main(arguments):
@@ -96,7 +125,14 @@ def main(arguments):
             for path in git("ls-tree", "-r", "--name-only", "HEAD", folder=clone).splitlines():
                 place = PATH.search(path)
                 if place and place[1] in known:
-                    rows.append((place[1], f"{repository} {path.rpartition('/')[0]}", commit, *run(git("show", f"HEAD:{path}", folder=clone), device, peer)))
+                    rows.append(
+                        (
+                            place[1],
+                            f"{repository} {path.rpartition('/')[0]}",
+                            commit,
+                            *run(git("show", f"HEAD:{path}", folder=clone), device, peer),
+                        )
+                    )
                     print(rows[-1], flush=True)
     text = REPORT.read_text("utf-8").partition("\n## The vendor's own test lists")[0]
     lines = "".join(line(*row) for row in sorted(rows))

@@ -23,8 +23,13 @@ def chapters(*outside):
     """
     for found in pkgutil.iter_modules(__path__):
         import_module(f"{__name__}.{found.name}")
-    here = [module for module in globals().values() if ismodule(module) and hasattr(module, "derive")]
-    return [*sorted(here, key=lambda module: (getattr(module, "CHAPTER", 1000), module.__name__)), *outside]
+    here = [
+        module for module in globals().values() if ismodule(module) and hasattr(module, "derive")
+    ]
+    return [
+        *sorted(here, key=lambda module: (getattr(module, "CHAPTER", 1000), module.__name__)),
+        *outside,
+    ]
 
 
 def theorems(*outside):
@@ -55,16 +60,24 @@ def evidence(operator, *names):
     known = {theorem.name: theorem for theorem in text if theorem.operator == operator}
     if not known:
         operators = dict.fromkeys(theorem.operator for theorem in text)
-        raise KeyError(f"an operator with theorems: got {operator!r}; choose among {', '.join(operators)}")
+        raise KeyError(
+            f"an operator with theorems: got {operator!r}; choose among {', '.join(operators)}"
+        )
     for name in names:
         if name not in known:
-            raise KeyError(f"a theorem about {operator}: got {name!r}; choose among {', '.join(known)}")
+            raise KeyError(
+                f"a theorem about {operator}: got {name!r}; choose among {', '.join(known)}"
+            )
     lines = []
     for theorem in (known[name] for name in names or known):
         through = [mutant.name for mutant in theorem.mutants if mutant.prove().holds]
         refused = [mutant.name for mutant in theorem.mutants if mutant.name not in through]
-        lines += [said(SAID["proved" if theorem.prove().holds else "not proved"], claim=said(theorem.text)),
-                  said(SAID["refused"], claims=_row(refused))]
+        lines += [
+            said(
+                SAID["proved" if theorem.prove().holds else "not proved"], claim=said(theorem.text)
+            ),
+            said(SAID["refused"], claims=_row(refused)),
+        ]
         lines += [said(SAID["through"], claims=_row(through))] if through else []
     return "\n".join(lines)
 
@@ -77,7 +90,9 @@ def _row(names):
 
 chapters()  # so that each is an attribute of the package
 
-for _name in [name for name in sys.modules if name.startswith("derivations.prover.")]:  # modules of the prover lay here
+for _name in [
+    name for name in sys.modules if name.startswith("derivations.prover.")
+]:  # modules of the prover lay here
     sys.modules.setdefault(_name.replace(".prover", ""), sys.modules[_name])
 
 __all__ = ["chapters", "evaluate", "evidence", "proves_equal", "theorems"]

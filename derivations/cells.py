@@ -84,8 +84,10 @@ def limit_at(expression_on_cell, cell, end):
     e = expression_on_cell.subs(T, 1 / T) if infinite_parameter else expression_on_cell
     value = cancel(together(e)).subs(T, 0)
     if value.is_finite is False:
-        raise ValueError(f"limit_at: got an infinite limit of {expression_on_cell}; give a function that is bounded "
-                         "near the kink")
+        raise ValueError(
+            f"limit_at: got an infinite limit of {expression_on_cell}; give a function that is bounded "
+            "near the kink"
+        )
     return value
 
 
@@ -141,8 +143,18 @@ def _sign(e, known):
     ends = [expand(part) for part in fraction(together(e.xreplace(dict(known))))]
     if ends[0] == 0:
         return 0
-    signs = [next((side for side in (1, -1) if all((side * term).is_nonnegative for term in Add.make_args(part))
-                   and any((side * term).is_positive for term in Add.make_args(part))), None) for part in ends]
+    signs = [
+        next(
+            (
+                side
+                for side in (1, -1)
+                if all((side * term).is_nonnegative for term in Add.make_args(part))
+                and any((side * term).is_positive for term in Add.make_args(part))
+            ),
+            None,
+        )
+        for part in ends
+    ]
     return None if None in signs else signs[0] * signs[1]
 
 
@@ -159,9 +171,13 @@ def _integer_near(rounding, e, known):
     whole, rest = [], []
     for term in Add.make_args(expand(e)):
         (whole if term.is_integer else rest).append(term)
-    low = 0 if rounding is floor else -Rational(1, 2)  # where the interval of numbers that become 0 begins
+    low = (
+        0 if rounding is floor else -Rational(1, 2)
+    )  # where the interval of numbers that become 0 begins
     for candidate in (0, -1, 1, -2):
-        if not rest or (_sign(Add(*rest) - candidate - low, known) == 1
-                        and _sign(candidate + low + 1 - Add(*rest), known) == 1):
+        if not rest or (
+            _sign(Add(*rest) - candidate - low, known) == 1
+            and _sign(candidate + low + 1 - Add(*rest), known) == 1
+        ):
             return Add(*whole, candidate)
     return rounding(e)

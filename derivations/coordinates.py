@@ -32,9 +32,13 @@ def clip(u, last, closed=False, decide=None):
     """Clamp to [0, last]; the factor is 0 outside and, unless `closed` as in print, at the border itself."""
     decide, evaluate = decide or _as_it_is, decide is None
     above, below = (Ge, Le) if closed else (Gt, Lt)
-    inside = And(above(u, 0, evaluate=evaluate), below(u, last, evaluate=evaluate), evaluate=evaluate)
-    return (decide(Min(Max(u, 0, evaluate=evaluate), last, evaluate=evaluate)),
-            decide(Piecewise((1, inside), (0, True), evaluate=evaluate)))
+    inside = And(
+        above(u, 0, evaluate=evaluate), below(u, last, evaluate=evaluate), evaluate=evaluate
+    )
+    return (
+        decide(Min(Max(u, 0, evaluate=evaluate), last, evaluate=evaluate)),
+        decide(Piecewise((1, inside), (0, True), evaluate=evaluate)),
+    )
 
 
 def reflect(u, low, span, decide=None):
@@ -42,7 +46,11 @@ def reflect(u, low, span, decide=None):
     decide, evaluate = decide or _as_it_is, decide is None
     v = u - low
     distance = decide(Abs(v, evaluate=evaluate))
-    flips = decide(floor(expand(distance / span), evaluate=False)) if not evaluate else _floor(expand(distance / span))
+    flips = (
+        decide(floor(expand(distance / span), evaluate=False))
+        if not evaluate
+        else _floor(expand(distance / span))
+    )
     rest = distance - flips * span
     odd = Mod(flips, 2)
     side = decide(Piecewise((-1, Lt(v, 0, evaluate=evaluate)), (1, True), evaluate=evaluate))
@@ -78,76 +86,116 @@ def _floor(e):
 def _branches(span):
     """Every open cell of the reflection, with the wave that has slope 1 or -1 there: (coordinate, value, slope)."""
     tau = T / (1 + T)
-    return [((2 * q + tau) * span, tau * span, 1), ((2 * q + 1 + tau) * span, span - tau * span, -1),
-            (-(2 * q + tau) * span, tau * span, -1), (-(2 * q + 1 + tau) * span, span - tau * span, 1)]
+    return [
+        ((2 * q + tau) * span, tau * span, 1),
+        ((2 * q + 1 + tau) * span, span - tau * span, -1),
+        (-(2 * q + tau) * span, tau * span, -1),
+        (-(2 * q + 1 + tau) * span, span - tau * span, 1),
+    ]
 
 
 _WAVES = ("v = (2q + s)L", "v = (2q + 1 + s)L", "v = -(2q + s)L", "v = -(2q + 1 + s)L")
 _WHERE = [f"{wave}, s = t/(1+t), t > 0, integer q >= 0" for wave in _WAVES]
 
 
-@book.theorem("The factor of the unnormalisation is its derivative: (W - 1)/2 with alignCorners, else W/2.",
-              **{"the other convention": {"swap": True}, "twice as much": {"factor": 2}})
+@book.theorem(
+    "The factor of the unnormalisation is its derivative: (W - 1)/2 with alignCorners, else W/2.",
+    **{"the other convention": {"swap": True}, "twice as much": {"factor": 2}},
+)
 def unnormalise_factor(swap=False, factor=1):
-    return [Equation(diff(unnormalise(g, size, align)[0], g), factor * unnormalise(g, size, align != swap)[1])
-            for align in (True, False)]
+    return [
+        Equation(
+            diff(unnormalise(g, size, align)[0], g), factor * unnormalise(g, size, align != swap)[1]
+        )
+        for align in (True, False)
+    ]
 
 
-@book.theorem("-1 and 1 are the centres of the outer pixels with alignCorners, else their outer edges.",
-              **{"edges and centres exchanged": {"edge": 0}, "-1 and 1 exchanged": {"sign": -1}})
+@book.theorem(
+    "-1 and 1 are the centres of the outer pixels with alignCorners, else their outer edges.",
+    **{"edges and centres exchanged": {"edge": 0}, "-1 and 1 exchanged": {"sign": -1}},
+)
 def unnormalise_ends(edge=HALF, sign=1):
     ends = [(sign * S.NegativeOne, -1), (sign * S.One, 1)]
-    return [Equation(unnormalise(x, size, align)[0], (size - 1) * (1 + side) / 2 + side * margin)
-            for align, margin in ((True, HALF - edge), (False, edge)) for x, side in ends]
+    return [
+        Equation(unnormalise(x, size, align)[0], (size - 1) * (1 + side) / 2 + side * margin)
+        for align, margin in ((True, HALF - edge), (False, edge))
+        for x, side in ends
+    ]
 
 
-@book.theorem("x and -x unnormalise to mirror images: their coordinates add up to W - 1.",
-              **{"to W": {"total": size}, "to 0": {"total": 0}})
+@book.theorem(
+    "x and -x unnormalise to mirror images: their coordinates add up to W - 1.",
+    **{"to W": {"total": size}, "to 0": {"total": 0}},
+)
 def unnormalise_is_symmetric(total=size - 1):
-    return [Equation(unnormalise(g, size, align)[0] + unnormalise(-g, size, align)[0], total)
-            for align in (True, False)]
+    return [
+        Equation(unnormalise(g, size, align)[0] + unnormalise(-g, size, align)[0], total)
+        for align in (True, False)
+    ]
 
 
-@book.theorem("On the open cells of clipping the factor is the derivative: 0, 1, 0.",
-              **{"1 outside": {"outside": 1}, "0 inside": {"inside": 0}})
+@book.theorem(
+    "On the open cells of clipping the factor is the derivative: 0, 1, 0.",
+    **{"1 outside": {"outside": 1}, "0 inside": {"inside": 0}},
+)
 def clip_on_cells(outside=0, inside=1):
     where = ("u = -t", "u = Lt/(1+t)", "u = L + t")
-    return [Equation(slope(lambda u: clip(u, span)[0], cell), factor, where=f"{text}, t > 0")
-            for cell, factor, text in zip(cells(0, span), (outside, inside, outside), where)]
+    return [
+        Equation(slope(lambda u: clip(u, span)[0], cell), factor, where=f"{text}, t > 0")
+        for cell, factor, text in zip(cells(0, span), (outside, inside, outside), where)
+    ]
 
 
-@book.theorem("At both borders the factor 0 of the kernels is the derivative from outside; from inside it is 1.",
-              **{"1, as printed": {"at_border": 1}, "the mean of both": {"at_border": HALF}})
+@book.theorem(
+    "At both borders the factor 0 of the kernels is the derivative from outside; from inside it is 1.",
+    **{"1, as printed": {"at_border": 1}, "the mean of both": {"at_border": HALF}},
+)
 def clip_at_the_border(at_border=0):
     def value(u):
         return clip(u, span)[0]
 
     outer = [left_derivative(value, 0), right_derivative(value, span)]
     inner = [right_derivative(value, S.Zero, span), left_derivative(value, span, 0)]
-    return [Equation(outer[0], at_border), Equation(outer[1], at_border), Equation(inner[0], 1), Equation(inner[1], 1),
-            Equation(clip(S.Zero, span)[1], outer[0]), Equation(clip(span, span)[1], outer[1])]
+    return [
+        Equation(outer[0], at_border),
+        Equation(outer[1], at_border),
+        Equation(inner[0], 1),
+        Equation(inner[1], 1),
+        Equation(clip(S.Zero, span)[1], outer[0]),
+        Equation(clip(span, span)[1], outer[1]),
+    ]
 
 
-@book.theorem("Printed as 0 only outside, the clip factor exceeds that of the kernels by exactly 1 at both borders.",
-              **{"by 0": {"by": 0}, "by 1/2": {"by": HALF}})
+@book.theorem(
+    "Printed as 0 only outside, the clip factor exceeds that of the kernels by exactly 1 at both borders.",
+    **{"by 0": {"by": 0}, "by 1/2": {"by": HALF}},
+)
 def printed_clip_factor(by=1):
     return [Equation(clip(u, span, closed=True)[1] - clip(u, span)[1], by) for u in (S.Zero, span)]
 
 
-@book.theorem("In every period, reflection is the triangle wave and its factor is the derivative.",
-              **{"sign of flips lost": {"flipped": 1}, "sign of the negative side lost": {"negative": 1}})
+@book.theorem(
+    "In every period, reflection is the triangle wave and its factor is the derivative.",
+    **{"sign of flips lost": {"flipped": 1}, "sign of the negative side lost": {"negative": 1}},
+)
 def reflection_on_cells(flipped=-1, negative=-1):
     signs = (1, flipped, negative, flipped * negative)
     equations = []
     for (v, value, _), sign, where in zip(_branches(span), signs, _WHERE):
         reflected, factor = reflect(v, S.Zero, span)
-        equations += [Equation(reflected, value, where=where), Equation(factor, sign, where=where),
-                      Equation(diff(reflected, T) / diff(v, T), sign, where=where)]
+        equations += [
+            Equation(reflected, value, where=where),
+            Equation(factor, sign, where=where),
+            Equation(diff(reflected, T) / diff(v, T), sign, where=where),
+        ]
     return equations
 
 
-@book.theorem("Reflection is even about low and has period 2 L.",
-              **{"period L": {"periods": 1}, "odd": {"odd": True}})
+@book.theorem(
+    "Reflection is even about low and has period 2 L.",
+    **{"period L": {"periods": 1}, "odd": {"odd": True}},
+)
 def reflection_is_even_and_periodic(periods=2, odd=False):
     low = Symbol("low", real=True)
     equations = []
@@ -155,24 +203,36 @@ def reflection_is_even_and_periodic(periods=2, odd=False):
         value = reflect(v + low, low, span)[0]
         moved = reflect(v + periods * span + low, low, span)[0]
         mirrored = reflect(-v + low, low, span)[0]
-        equations += [Equation(moved, value, where=where),
-                      Equation(mirrored, 2 * low - value if odd else value, where=where)]
+        equations += [
+            Equation(moved, value, where=where),
+            Equation(mirrored, 2 * low - value if odd else value, where=where),
+        ]
     return equations
 
 
-@book.theorem("Without alignCorners a flat zone of half a pixel lies on either side of each mirror, by clipping.",
-              **{"slope 1 in the zone": {"slope_in_zone": 1}, "value of the mirror": {"margin": HALF}})
+@book.theorem(
+    "Without alignCorners a flat zone of half a pixel lies on either side of each mirror, by clipping.",
+    **{"slope 1 in the zone": {"slope_in_zone": 1}, "value of the mirror": {"margin": HALF}},
+)
 def flat_zone_at_the_mirror(slope_in_zone=0, margin=0):
     last = Symbol("w", integer=True, nonnegative=True)  # W - 1
     s = T / (2 * (1 + T))
     where = "distance to the pixel s = t/(2(1+t)) < 1/2"
     held = [(clip(last + s, last)[0], last + margin), (clip(-s, last)[0], -margin)]
-    return [e for value, expected in held for e in (
-        Equation(value, expected, where=where), Equation(diff(value, T) / diff(s, T), slope_in_zone, where=where))]
+    return [
+        e
+        for value, expected in held
+        for e in (
+            Equation(value, expected, where=where),
+            Equation(diff(value, T) / diff(s, T), slope_in_zone, where=where),
+        )
+    ]
 
 
-@book.theorem("With alignCorners the one-sided derivatives at a mirror are 1 and -1; the kernels return their mean, 0.",
-              **{"from one side": {"returned": 1}, "both 1": {"after": 1}})
+@book.theorem(
+    "With alignCorners the one-sided derivatives at a mirror are 1 and -1; the kernels return their mean, 0.",
+    **{"from one side": {"returned": 1}, "both 1": {"after": 1}},
+)
 def aligned_mirror(returned=0, after=-1):
     tau = T / (1 + T)
 
@@ -182,5 +242,9 @@ def aligned_mirror(returned=0, after=-1):
     before_last, after_last = slope_at(tau * span), slope_at((1 + tau) * span)
     at_mirror = reflect(span, S.Zero, span)
     kernel = at_mirror[1] * clip(at_mirror[0], span)[1]
-    return [Equation(before_last, 1), Equation(after_last, after), Equation(kernel, returned),
-            Equation(kernel, (before_last + after_last) / 2)]
+    return [
+        Equation(before_last, 1),
+        Equation(after_last, after),
+        Equation(kernel, returned),
+        Equation(kernel, (before_last + after_last) / 2),
+    ]

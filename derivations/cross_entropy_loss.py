@@ -21,7 +21,9 @@ r, c, p, i, k, l, q = index_symbols("r c p i k l q")
 ignore = Symbol("ignoreIndex", integer=True)
 alpha, lam = Symbol("labelSmoothing", real=True), Symbol("lseSquareScaleForZloss", real=True)
 x, logProb, weight, lse, v = (
-    IndexedBase(name, real=True) for name in "x logProb weightOptional lseForZlossOptional v".split())
+    IndexedBase(name, real=True)
+    for name in "x logProb weightOptional lseForZlossOptional v".split()
+)
 target = IndexedBase("target", integer=True)
 CLASSES, ROWS = (k, 0, C - 1), (l, 0, N - 1)
 ENTRY = {p: (0, N - 1), i: (0, C - 1)}
@@ -65,45 +67,108 @@ def derive(reduction="mean"):
     tape = Tape({C: [c, i, k], N: [r, p, l]})
     tape.input("x", {r: N, c: C})
     tape.input("weightOptional", {c: C})
-    row_lse = tape.define("lse", {r: N}, log_sum_exp(r), "One number a row.", "Log-sum-exp",
-                          lambda e: e.replace(_is_reciprocal_sum, lambda _: exp(-row_lse[r])))
-    logp = tape.define("logp", {r: N, c: C}, x[r, c] - row_lse[r], "The logarithm of the softmax.", "Log-softmax")
+    row_lse = tape.define(
+        "lse",
+        {r: N},
+        log_sum_exp(r),
+        "One number a row.",
+        "Log-sum-exp",
+        lambda e: e.replace(_is_reciprocal_sum, lambda _: exp(-row_lse[r])),
+    )
+    logp = tape.define(
+        "logp", {r: N, c: C}, x[r, c] - row_lse[r], "The logarithm of the softmax.", "Log-softmax"
+    )
     m = tape.define("mask", {r: N}, kept(r), "0 where the label is to be ignored.", "Mask")
-    wt = tape.define("wt", {r: N}, weight_of(r), "The weight of the label, picked by a delta.",
-                     "Weight of the label")
+    wt = tape.define(
+        "wt",
+        {r: N},
+        weight_of(r),
+        "The weight of the label, picked by a delta.",
+        "Weight of the label",
+    )
     picked = Sum(KroneckerDelta(k, target[r]) * logp[r, k], CLASSES)
     smooth = Sum(weight[k] * logp[r, k], CLASSES)
-    row = tape.define("row", {r: N}, -m[r] * ((1 - alpha) * wt[r] * picked + alpha / C * smooth),
-                "The label has weight 1 - alpha, the rest is spread over all classes.", "Loss of a row")
-    zrow = tape.define("zrow", {r: N}, lam * m[r] * row_lse[r] ** 2, "A penalty on large log-sum-exp.",
-                       "z-loss of a row")
+    row = tape.define(
+        "row",
+        {r: N},
+        -m[r] * ((1 - alpha) * wt[r] * picked + alpha / C * smooth),
+        "The label has weight 1 - alpha, the rest is spread over all classes.",
+        "Loss of a row",
+    )
+    zrow = tape.define(
+        "zrow",
+        {r: N},
+        lam * m[r] * row_lse[r] ** 2,
+        "A penalty on large log-sum-exp.",
+        "z-loss of a row",
+    )
     divisor = zdivisor = S.One
     if reduction == "mean":
         divisor = tape.define("W", (), Sum(wt[l] * m[l], ROWS), "The mean is weighted.", "Divisor")
-        zdivisor = tape.define("count", (), Sum(m[l], ROWS), "Its mean counts rows.", "Divisor of the z-loss")
+        zdivisor = tape.define(
+            "count", (), Sum(m[l], ROWS), "Its mean counts rows.", "Divisor of the z-loss"
+        )
     g, gz = given("gradLoss", reduction, r), given("gradZlossOptional", reduction, r)
     loss = g * row[r] / divisor + (g + gz) * zrow[r] / zdivisor
-    tape.define("L", {} if scalar else {r: N}, Sum(loss.subs(r, l), ROWS) if scalar else loss,
-                "The outputs weighted with their given derivatives; loss contains the z-loss.", "Scalar loss")
-    tape.backward("L", S.One, ["x"], {
-        "L": "Start.", "row": "Each row counts with the given derivative, and with the divisor of its reduction.",
-        "zrow": "The z-loss is part of loss and an output of its own: both derivatives reach it.",
-        "logp": "The label's entry, and by smoothing every entry; ignored rows are masked out.",
-        "lse": "lse is subtracted from every logp of its row, and is squared in the z-loss.",
-        "x": "x enters its own logp and lse, whose derivative is exp(x - lse) = exp(logp): the softmax."})
-    nll = tape.define("nll", {r: N}, g * (1 - alpha) / divisor * m[r] * wt[r], "Scale of the label's part.", "nll")
-    sm = tape.define("smooth", {r: N}, g * alpha / C / divisor * m[r], "Scale of the smoothing part.", "smooth")
-    zg = tape.define("zgrad", {r: N}, 2 * lam * (g + gz) / zdivisor * m[r] * row_lse[r],
-                     "Scale of the z-loss part.", "zgrad")
+    tape.define(
+        "L",
+        {} if scalar else {r: N},
+        Sum(loss.subs(r, l), ROWS) if scalar else loss,
+        "The outputs weighted with their given derivatives; loss contains the z-loss.",
+        "Scalar loss",
+    )
+    tape.backward(
+        "L",
+        S.One,
+        ["x"],
+        {
+            "L": "Start.",
+            "row": "Each row counts with the given derivative, and with the divisor of its reduction.",
+            "zrow": "The z-loss is part of loss and an output of its own: both derivatives reach it.",
+            "logp": "The label's entry, and by smoothing every entry; ignored rows are masked out.",
+            "lse": "lse is subtracted from every logp of its row, and is squared in the z-loss.",
+            "x": "x enters its own logp and lse, whose derivative is exp(x - lse) = exp(logp): the softmax.",
+        },
+    )
+    nll = tape.define(
+        "nll", {r: N}, g * (1 - alpha) / divisor * m[r] * wt[r], "Scale of the label's part.", "nll"
+    )
+    sm = tape.define(
+        "smooth", {r: N}, g * alpha / C / divisor * m[r], "Scale of the smoothing part.", "smooth"
+    )
+    zg = tape.define(
+        "zgrad",
+        {r: N},
+        2 * lam * (g + gz) / zdivisor * m[r] * row_lse[r],
+        "Scale of the z-loss part.",
+        "zgrad",
+    )
     prob = exp(logp[r, c])
-    tape.conclude("xGradOut", {r: N, c: C}, prob * nll[r] - KroneckerDelta(c, target[r]) * nll[r]
-                  + prob * Sum(sm[r] * weight[k], CLASSES) - sm[r] * weight[c] + prob * zg[r], "x",
-                  "Sort by nll, smooth and zgrad.")
+    tape.conclude(
+        "xGradOut",
+        {r: N, c: C},
+        prob * nll[r]
+        - KroneckerDelta(c, target[r]) * nll[r]
+        + prob * Sum(sm[r] * weight[k], CLASSES)
+        - sm[r] * weight[c]
+        + prob * zg[r],
+        "x",
+        "Sort by nll, smooth and zgrad.",
+    )
     rows = (N,) if reduction == "none" else ()
-    leaves = {"gradLoss": rows, "logProb": (N, C), "target": (N,), "weightOptional": (C,), "gradZlossOptional": rows,
-              "lseForZlossOptional": (N,)}
-    return Derivation(tuple(tape.steps), tape, lambda: [
-        Formula("xGradOut", documented(r, c, reduction), {r: N, c: C}, leaves)])
+    leaves = {
+        "gradLoss": rows,
+        "logProb": (N, C),
+        "target": (N,),
+        "weightOptional": (C,),
+        "gradZlossOptional": rows,
+        "lseForZlossOptional": (N,),
+    }
+    return Derivation(
+        tuple(tape.steps),
+        tape,
+        lambda: [Formula("xGradOut", documented(r, c, reduction), {r: N, c: C}, leaves)],
+    )
 
 
 def _is_reciprocal_sum(e):
@@ -117,8 +182,19 @@ def divisors(reduction):
     return Sum(weight_of(l) * kept(l), ROWS), Sum(kept(l), ROWS)
 
 
-def documented(row, column, reduction="none", *, weighted=True, spread=None, zmask=True, ztwice=2, divisor=None,
-               own_grad=1, plain=1):
+def documented(
+    row,
+    column,
+    reduction="none",
+    *,
+    weighted=True,
+    spread=None,
+    zmask=True,
+    ztwice=2,
+    divisor=None,
+    own_grad=1,
+    plain=1,
+):
     """The documented xGradOut; the keywords change one part of it each."""
     by, zby = divisors(reduction)
     g, gz = given("gradLoss", reduction, row), given("gradZlossOptional", reduction, row)
@@ -128,8 +204,13 @@ def documented(row, column, reduction="none", *, weighted=True, spread=None, zma
     zgrad = ztwice * lam * lse[row] * (kept(row) if zmask else 1) * (own_grad * g + gz) / zby
     total = Sum(smooth * weight[k], CLASSES) if spread is None else smooth * spread
     prob = exp(logProb[row, column])
-    return (prob * nll - KroneckerDelta(column, target[row]) * nll + prob * total - smooth * weight[column]
-            + prob * zgrad)
+    return (
+        prob * nll
+        - KroneckerDelta(column, target[row]) * nll
+        + prob * total
+        - smooth * weight[column]
+        + prob * zgrad
+    )
 
 
 @cache
@@ -146,124 +227,194 @@ def derived(reduction):
 
 
 def is_documented(reduction, **change):
-    return [Equation(derived(reduction), from_logits(documented(p, i, reduction, **change)), ENTRY,
-                     shown=Symbol("xGradOut"))]
+    return [
+        Equation(
+            derived(reduction),
+            from_logits(documented(p, i, reduction, **change)),
+            ENTRY,
+            shown=Symbol("xGradOut"),
+        )
+    ]
 
 
-@book.theorem("The derivative of log-softmax: identity minus softmax.",
-              **{"plus": {"sign": 1}, "softmax of the other class": {"other": True}})
+@book.theorem(
+    "The derivative of log-softmax: identity minus softmax.",
+    **{"plus": {"sign": 1}, "softmax of the other class": {"other": True}},
+)
 def log_softmax_jacobian(sign=-1, other=False):
     prob = exp(log_softmax(p, i if other else q))
     expected = KroneckerDelta(i, q) + sign * prob
     return [Equation(gradient(log_softmax(p, i), x[p, q]), expected, {**ENTRY, q: (0, C - 1)})]
 
 
-@book.theorem("With mean, xGradOut is as documented: the divisor is the weight of the rows that count.",
-              **{"divided by the number of rows": {"divisor": N}, "gradLoss not part of the z-loss": {"own_grad": 0},
-                 "1 - alpha forgotten": {"plain": 1 + alpha}, "divided by the rows that count": {
-                     "divisor": Sum(kept(l), ROWS)}})
+@book.theorem(
+    "With mean, xGradOut is as documented: the divisor is the weight of the rows that count.",
+    **{
+        "divided by the number of rows": {"divisor": N},
+        "gradLoss not part of the z-loss": {"own_grad": 0},
+        "1 - alpha forgotten": {"plain": 1 + alpha},
+        "divided by the rows that count": {"divisor": Sum(kept(l), ROWS)},
+    },
+)
 def xgrad_of_mean(**change):
     return is_documented("mean", **change)
 
 
-@book.theorem("For given log-probabilities xGradOut is q - softmax sum(q), q the derivative by logProb.",
-              **{"softmax forgotten": {"soft": 0}, "q of the label alone": {"smooth": 0}})
+@book.theorem(
+    "For given log-probabilities xGradOut is q - softmax sum(q), q the derivative by logProb.",
+    **{"softmax forgotten": {"soft": 0}, "q of the label alone": {"smooth": 0}},
+)
 def xgrad_from_log_probabilities(soft=1, smooth=1):
     g = given("gradLoss", "none", p)
 
     def of(column):
-        return -g * kept(p) * ((1 - alpha) * weight_of(p) * KroneckerDelta(column, target[p])
-                               + smooth * alpha / C * weight[column])
+        return (
+            -g
+            * kept(p)
+            * (
+                (1 - alpha) * weight_of(p) * KroneckerDelta(column, target[p])
+                + smooth * alpha / C * weight[column]
+            )
+        )
 
     through = of(i) - soft * exp(logProb[p, i]) * Sum(of(k), CLASSES)
     return [Equation(substitute(documented(p, i), {lam: S.Zero}), through, {**ENTRY, **LABELS})]
 
 
-@book.theorem("Without z-loss, xGradOut of logits sums to 0 over each row.",
-              **{"with z-loss": {"scale": lam}, "smoothing without the weight sum": {"spread": C}})
+@book.theorem(
+    "Without z-loss, xGradOut of logits sums to 0 over each row.",
+    **{"with z-loss": {"scale": lam}, "smoothing without the weight sum": {"spread": C}},
+)
 def rows_sum_to_zero(scale=S.Zero, spread=None):
     total = Sum(substitute(documented(p, c, spread=spread), {lam: scale}), (c, 0, C - 1))
     return [Equation(from_logits(total), 0, {p: ENTRY[p]}, shown=total)]
 
 
-@book.theorem("Unnormalised log-probabilities show in the row sum: it is (nll + smooth sum w)(sum p - 1).",
-              **{"sum p": {"one": 0}, "nll alone": {"smoothing": 0}})
+@book.theorem(
+    "Unnormalised log-probabilities show in the row sum: it is (nll + smooth sum w)(sum p - 1).",
+    **{"sum p": {"one": 0}, "nll alone": {"smoothing": 0}},
+)
 def row_sum_of_unnormalised_input(one=1, smoothing=1):
     total = Sum(substitute(documented(p, c), {lam: S.Zero}), (c, 0, C - 1))
-    scale = given("gradLoss", "none", p) * kept(p) * ((1 - alpha) * weight_of(p)
-                                                      + smoothing * alpha / C * Sum(weight[k], CLASSES))
-    return [Equation(total, scale * (Sum(exp(logProb[p, c]), (c, 0, C - 1)) - one), {p: ENTRY[p], **LABELS})]
+    scale = (
+        given("gradLoss", "none", p)
+        * kept(p)
+        * ((1 - alpha) * weight_of(p) + smoothing * alpha / C * Sum(weight[k], CLASSES))
+    )
+    return [
+        Equation(
+            total, scale * (Sum(exp(logProb[p, c]), (c, 0, C - 1)) - one), {p: ENTRY[p], **LABELS}
+        )
+    ]
 
 
-@book.theorem("The z-loss part is 2 scale lse softmax.",
-              **{"2 forgotten": {"factor": 1}, "lse forgotten": {"power": 0}})
+@book.theorem(
+    "The z-loss part is 2 scale lse softmax.",
+    **{"2 forgotten": {"factor": 1}, "lse forgotten": {"power": 0}},
+)
 def z_loss_derivative(factor=2, power=1):
     expected = factor * lam * log_sum_exp(p) ** power * exp(log_softmax(p, i))
     return [Equation(gradient(lam * log_sum_exp(p) ** 2, x[p, i]), expected, ENTRY)]
 
 
-@book.theorem("The z-loss part sums to 2 scale lse mask times its upstream derivative over each row.",
-              **{"without the 2": {"factor": 1}, "without gradLoss": {"own": 0}})
+@book.theorem(
+    "The z-loss part sums to 2 scale lse mask times its upstream derivative over each row.",
+    **{"without the 2": {"factor": 1}, "without gradLoss": {"own": 0}},
+)
 def z_loss_row_sum(factor=2, own=1):
     part = documented(p, c) - substitute(documented(p, c), {lam: S.Zero})
     upstream = own * given("gradLoss", "none", p) + given("gradZlossOptional", "none", p)
-    return [Equation(from_logits(Sum(part, (c, 0, C - 1))), factor * lam * log_sum_exp(p) * kept(p) * upstream, ENTRY)]
+    return [
+        Equation(
+            from_logits(Sum(part, (c, 0, C - 1))),
+            factor * lam * log_sum_exp(p) * kept(p) * upstream,
+            ENTRY,
+        )
+    ]
 
 
-@book.theorem("Smoothing that assumes weights of 1 is wrong by smooth softmax (C - sum of weights).",
-              **{"that nothing is wrong": {"factor": 0}, "by the other sign": {"factor": -1}})
+@book.theorem(
+    "Smoothing that assumes weights of 1 is wrong by smooth softmax (C - sum of weights).",
+    **{"that nothing is wrong": {"factor": 0}, "by the other sign": {"factor": -1}},
+)
 def smoothing_needs_the_weight_sum(factor=1):
     smooth = given("gradLoss", "none", p) * alpha / C * kept(p)
     error = factor * smooth * exp(logProb[p, i]) * (C - Sum(weight[k], CLASSES))
     return [Equation(documented(p, i, spread=C) - documented(p, i), error, ENTRY)]
 
 
-@book.theorem("With unit weights, smoothing is cross entropy against the mixture (1 - alpha) one-hot + alpha / C.",
-              **{"alpha not divided by C": {"share": alpha}, "one-hot kept whole": {"label": 1}})
+@book.theorem(
+    "With unit weights, smoothing is cross entropy against the mixture (1 - alpha) one-hot + alpha / C.",
+    **{"alpha not divided by C": {"share": alpha}, "one-hot kept whole": {"label": 1}},
+)
 def smoothing_is_a_mixture(share=alpha / C, label=1 - alpha):
     plain = substitute(documented(p, i), {lam: S.Zero}).replace(
-        lambda e: e.is_Indexed and e.base == weight, lambda _: S.One)
+        lambda e: e.is_Indexed and e.base == weight, lambda _: S.One
+    )
     mixture = label * KroneckerDelta(i, target[p]) + share
     expected = given("gradLoss", "none", p) * kept(p) * (exp(logProb[p, i]) - mixture)
     return [Equation(plain, expected, {**ENTRY, **LABELS})]
 
 
-@book.theorem("The plain mean (no weights, smoothing, ignored labels, z-loss) is (softmax - one-hot) / N.",
-              **{"divided by N twice": {"factor": 1 / N}, "sign flipped": {"factor": -1}})
+@book.theorem(
+    "The plain mean (no weights, smoothing, ignored labels, z-loss) is (softmax - one-hot) / N.",
+    **{"divided by N twice": {"factor": 1 / N}, "sign flipped": {"factor": -1}},
+)
 def plain_mean(factor=1):
     plain = substitute(documented(p, i, "mean"), {lam: S.Zero, alpha: S.Zero}).replace(
-        lambda e: e.is_Indexed and e.base == weight, lambda _: S.One)
-    plain = plain.replace(lambda e: e.is_Function and e.has(ignore) and isinstance(e, KroneckerDelta), lambda _: S.Zero)
-    expected = factor * given("gradLoss", "mean", p) * (exp(logProb[p, i]) - KroneckerDelta(i, target[p])) / N
+        lambda e: e.is_Indexed and e.base == weight, lambda _: S.One
+    )
+    plain = plain.replace(
+        lambda e: e.is_Function and e.has(ignore) and isinstance(e, KroneckerDelta),
+        lambda _: S.Zero,
+    )
+    expected = (
+        factor
+        * given("gradLoss", "mean", p)
+        * (exp(logProb[p, i]) - KroneckerDelta(i, target[p]))
+        / N
+    )
     return [Equation(plain, expected, {**ENTRY, **LABELS})]
 
 
-@book.theorem("A row whose label is ignored gets gradient 0, with or without a label among the classes.",
-              **{"z-loss not masked": {"zmask": False}, "another row ignored": {"row": q}})
+@book.theorem(
+    "A row whose label is ignored gets gradient 0, with or without a label among the classes.",
+    **{"z-loss not masked": {"zmask": False}, "another row ignored": {"row": q}},
+)
 def ignored_rows_get_zero(zmask=True, row=p):
     return [Equation(substitute(documented(p, i, zmask=zmask), {target[row]: ignore}), 0, ENTRY)]
 
 
-@book.theorem("When all rows are ignored, mean divides 0 by 0: nothing defines the gradient.",
-              **{"divisor 1": {"expected": S.One}, "gradient of a row that counts": {"masked": False}})
+@book.theorem(
+    "When all rows are ignored, mean divides 0 by 0: nothing defines the gradient.",
+    **{"divisor 1": {"expected": S.One}, "gradient of a row that counts": {"masked": False}},
+)
 def all_rows_ignored(expected=S.Zero, masked=True):
-    divisor = divisors("mean")[0].replace(lambda e: e.is_Indexed and e.base == target, lambda _: ignore)
+    divisor = divisors("mean")[0].replace(
+        lambda e: e.is_Indexed and e.base == target, lambda _: ignore
+    )
     numerator = documented(p, i, "sum")
     if masked:
         numerator = substitute(numerator, {target[p]: ignore})
     return [Equation(divisor, expected), Equation(numerator, 0, ENTRY)]
 
 
-@book.theorem("Adding a constant to a row of logits leaves its log-probabilities unchanged.",
-              **{"a constant for each class": {"shift": lambda column: v[p, column]},
-                 "added to the sum alone": {"own": 0}})
+@book.theorem(
+    "Adding a constant to a row of logits leaves its log-probabilities unchanged.",
+    **{
+        "a constant for each class": {"shift": lambda column: v[p, column]},
+        "added to the sum alone": {"own": 0},
+    },
+)
 def log_softmax_ignores_shifts(shift=lambda column: v[p, 0], own=1):
     moved = x[p, i] + own * shift(i) - log(Sum(exp(x[p, k] + shift(k)), CLASSES))
     return [Equation(exp(moved), exp(log_softmax(p, i)), ENTRY)]
 
 
-@book.theorem("The gradient of the weighted mean does not change when all weights are scaled by one factor.",
-              **{"of the sum": {"reduction": "sum"}, "z-loss scaled by 2, too": {"zscale": 2}})
+@book.theorem(
+    "The gradient of the weighted mean does not change when all weights are scaled by one factor.",
+    **{"of the sum": {"reduction": "sum"}, "z-loss scaled by 2, too": {"zscale": 2}},
+)
 def weighted_mean_ignores_scale(reduction="mean", zscale=1):
     kappa = Symbol("kappa", positive=True)
     e = documented(p, i, reduction)

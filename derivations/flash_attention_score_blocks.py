@@ -35,18 +35,57 @@ def derive():
     tape.input("query", {i: m, c: d})
     tape.input("keyIn", {j: n, c: d})
     tape.input("value", {j: n, e: w})
-    tape.define("s", {i: m, j: n}, scale * Sum(q[i, c] * k[j, c], (c, 0, d - 1)), "Each query meets each key.", "Scores")
-    tape.define("a", {i: m, j: n}, exp(s[i, j]) / Sum(exp(s[i, j1]), (j1, 0, n - 1)), "The maximum of a row cancels.", "Softmax of a row")
-    tape.define("y", {i: m, e: w}, Sum(a[i, j] * v[j, e], (j, 0, n - 1)), "A mean of the values.", "Weigh the values")
-    tape.backward("y", dy[i, e], ["query", "keyIn", "value"], {
-        "y": "dy is given.", "a": "A weight enters all elements of its row of y.", "value": "A value enters all rows.",
-        "s": "A score enters its own weight, and through the sum of the row all others.",
-        "query": "A query meets all keys.", "keyIn": "A key meets all queries."})
+    tape.define(
+        "s",
+        {i: m, j: n},
+        scale * Sum(q[i, c] * k[j, c], (c, 0, d - 1)),
+        "Each query meets each key.",
+        "Scores",
+    )
+    tape.define(
+        "a",
+        {i: m, j: n},
+        exp(s[i, j]) / Sum(exp(s[i, j1]), (j1, 0, n - 1)),
+        "The maximum of a row cancels.",
+        "Softmax of a row",
+    )
+    tape.define(
+        "y",
+        {i: m, e: w},
+        Sum(a[i, j] * v[j, e], (j, 0, n - 1)),
+        "A mean of the values.",
+        "Weigh the values",
+    )
+    tape.backward(
+        "y",
+        dy[i, e],
+        ["query", "keyIn", "value"],
+        {
+            "y": "dy is given.",
+            "a": "A weight enters all elements of its row of y.",
+            "value": "A value enters all rows.",
+            "s": "A score enters its own weight, and through the sum of the row all others.",
+            "query": "A query meets all keys.",
+            "keyIn": "A key meets all queries.",
+        },
+    )
     for (name, (formula, indices)), node in zip(documented().items(), ("query", "keyIn", "value")):
-        tape.conclude(name, indices, formula, node, "As derived: the sum of a row costs one number a row, the sum of dy y.")
+        tape.conclude(
+            name,
+            indices,
+            formula,
+            node,
+            "As derived: the sum of a row costs one number a row, the sum of dy y.",
+        )
     leaves = {"query": (m, d), "keyIn": (n, d), "value": (n, w), "dy": (m, w)}
-    return Derivation(tuple(tape.steps), tape, lambda: [
-        Formula(name, tape.inline(formula), indices, leaves) for name, (formula, indices) in documented().items()])
+    return Derivation(
+        tuple(tape.steps),
+        tape,
+        lambda: [
+            Formula(name, tape.inline(formula), indices, leaves)
+            for name, (formula, indices) in documented().items()
+        ],
+    )
 
 
 def of_scores(row, column):
@@ -57,16 +96,21 @@ def of_scores(row, column):
 
 def documented():
     """Each output with its indices, dS written out, which the document leaves out."""
-    return {"dqOut": (scale * Sum(of_scores(i, j) * k[j, c], (j, 0, n - 1)), {i: m, c: d}),
-            "dkOut": (scale * Sum(of_scores(i, j) * q[i, c], (i, 0, m - 1)), {j: n, c: d}),
-            "dvOut": (Sum(a[i, j] * dy[i, e], (i, 0, m - 1)), {j: n, e: w})}
+    return {
+        "dqOut": (scale * Sum(of_scores(i, j) * k[j, c], (j, 0, n - 1)), {i: m, c: d}),
+        "dkOut": (scale * Sum(of_scores(i, j) * q[i, c], (i, 0, m - 1)), {j: n, c: d}),
+        "dvOut": (Sum(a[i, j] * dy[i, e], (i, 0, m - 1)), {j: n, e: w}),
+    }
 
 
 # In blocks: columns of A and of B have names of their own.
 
 p, b = symbols("p b", integer=True, positive=True)  # how many columns A and B have
 top, top_a, top_b = symbols("max maxA maxB", real=True)
-A, B = ((IndexedBase(f"s{x}", real=True), IndexedBase(f"v{x}", real=True), length) for x, length in (("A", p), ("B", b)))
+A, B = (
+    (IndexedBase(f"s{x}", real=True), IndexedBase(f"v{x}", real=True), length)
+    for x, length in (("A", p), ("B", b))
+)
 
 
 def summed(part, shift, of=lambda value, column: 1, row=i):
@@ -98,37 +142,68 @@ def loss():
     return Sum(dy[i, e] * output(e), (e, 0, w - 1), (i, 0, m - 1))
 
 
-@book.theorem("Sums of two parts, each below its own number, add up to the sum of the row below a third: for parts of any length.",
-              **{"A not rescaled": {"of_a": 0}, "A rescaled the other way": {"of_a": top - top_a}, "B not rescaled": {"of_b": 0}})
+@book.theorem(
+    "Sums of two parts, each below its own number, add up to the sum of the row below a third: for parts of any length.",
+    **{
+        "A not rescaled": {"of_a": 0},
+        "A rescaled the other way": {"of_a": top - top_a},
+        "B not rescaled": {"of_b": 0},
+    },
+)
 def running_sum(of_a=top_a - top, of_b=top_b - top):
-    return [Equation(exp(of_a) * summed(A, top_a) + exp(of_b) * summed(B, top_b), total(top), {i: (0, m - 1)})]
+    return [
+        Equation(
+            exp(of_a) * summed(A, top_a) + exp(of_b) * summed(B, top_b), total(top), {i: (0, m - 1)}
+        )
+    ]
 
 
-@book.theorem("Outputs of two parts, rescaled as their sums are, give the output of the row.",
-              **{"output of A not rescaled": {"of_a": 0}, "divided by the sum of B": {"over": summed(B, top)}})
+@book.theorem(
+    "Outputs of two parts, rescaled as their sums are, give the output of the row.",
+    **{
+        "output of A not rescaled": {"of_a": 0},
+        "divided by the sum of B": {"over": summed(B, top)},
+    },
+)
 def running_output(of_a=top_a - top, over=None):
     of = lambda values, column: values[column, e]  # noqa: E731
     joined = exp(of_a) * summed(A, top_a, of) + exp(top_b - top) * summed(B, top_b, of)
     return [Equation(joined / (total(top) if over is None else over), output(e), {i: (0, m - 1)})]
 
 
-@book.theorem("Whatever number stands in the place of the maximum, the output is the same: it only keeps exponentials small.",
-              **{"below in the numerator alone": {"under": 0}, "below in the sum alone": {"over": 0}})
+@book.theorem(
+    "Whatever number stands in the place of the maximum, the output is the same: it only keeps exponentials small.",
+    **{"below in the numerator alone": {"under": 0}, "below in the sum alone": {"over": 0}},
+)
 def any_maximum(over=top, under=top):
     of = lambda values, column: values[column, e]  # noqa: E731
-    return [Equation((summed(A, over, of) + summed(B, over, of)) / total(under), output(e), {i: (0, m - 1)})]
+    return [
+        Equation(
+            (summed(A, over, of) + summed(B, over, of)) / total(under), output(e), {i: (0, m - 1)}
+        )
+    ]
 
 
-@book.theorem("The gradient of a score of one block needs that block, and of its row a maximum, a sum and D = sum of dy y.",
-              **{"D left out": {"less": lambda row: 0}, "the sum of the block alone": {"over": lambda shift, row: summed(B, shift, row=row)},
-                 "no maximum": {"shift": 0}})
+@book.theorem(
+    "The gradient of a score of one block needs that block, and of its row a maximum, a sum and D = sum of dy y.",
+    **{
+        "D left out": {"less": lambda row: 0},
+        "the sum of the block alone": {"over": lambda shift, row: summed(B, shift, row=row)},
+        "no maximum": {"shift": 0},
+    },
+)
 def gradient_of_a_score(less=saved, over=total, shift=top):
     made = exp(B[0][i1, j] - shift) / over(top, i1) * (gets(i1, j) - less(i1))
     return [Equation(gradient(loss(), B[0][i1, j]), made, {i1: (0, m - 1), j: (0, b - 1)})]
 
 
-@book.theorem("The gradient of a value of one block adds up over the rows, with the weights computed again.",
-              **{"weights of the block alone": {"over": lambda shift, row: summed(B, shift, row=row)}, "no maximum": {"shift": 0}})
+@book.theorem(
+    "The gradient of a value of one block adds up over the rows, with the weights computed again.",
+    **{
+        "weights of the block alone": {"over": lambda shift, row: summed(B, shift, row=row)},
+        "no maximum": {"shift": 0},
+    },
+)
 def gradient_of_a_value(over=total, shift=top):
     made = Sum(exp(B[0][i, j] - shift) / over(top, i) * dy[i, e], (i, 0, m - 1))
     return [Equation(gradient(loss(), B[1][j, e]), made, {j: (0, b - 1), e: (0, w - 1)})]

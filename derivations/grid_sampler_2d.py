@@ -23,7 +23,9 @@ from derivations.prover.theorem import Book, Equation
 
 N, C, H, W, P, Q, K = size_symbols("N C H W P Q K")
 b, c, h, w, p, q, k, l, d = index_symbols("b c h w p q k l d")
-image, grid, gradOutput, V = (IndexedBase(name, real=True) for name in ("input", "grid", "gradOutput", "V"))
+image, grid, gradOutput, V = (
+    IndexedBase(name, real=True) for name in ("input", "grid", "gradOutput", "V")
+)
 X, Y = (IndexedBase(name, integer=True) for name in "XY")
 wx, wy, tx, ty, sx, sy = (IndexedBase(name, real=True) for name in "wx wy tx ty sx sy".split())
 POINT = (b, p, q)
@@ -33,7 +35,10 @@ POINTS = [(p, 0, P - 1), (q, 0, Q - 1)]
 CHANNELS = (c, 0, C - 1)
 
 CHAPTER, PARTS = 3, (coordinates, interpolation)
-TEXT_MODES = (0, 0), (0, 1)  # modes without and with padding: the texts of their steps are those of all modes
+TEXT_MODES = (
+    (0, 0),
+    (0, 1),
+)  # modes without and with padding: the texts of their steps are those of all modes
 book = Book("grid_sampler_2d")
 
 
@@ -51,7 +56,9 @@ def derive(interpolationMode=0, paddingMode=0, alignCorners=False):
     ['gridGrad', 'inputGrad']
     """
     tape = _tape(interpolationMode, interpolationMode != 2 and paddingMode != 0, alignCorners)
-    return Derivation(tuple(tape.steps), tape, lambda: _formulas(interpolationMode, paddingMode, alignCorners))
+    return Derivation(
+        tuple(tape.steps), tape, lambda: _formulas(interpolationMode, paddingMode, alignCorners)
+    )
 
 
 @cache
@@ -63,47 +70,97 @@ def _tape(interpolationMode, pad, alignCorners):
     tape.input("input", PIXEL)
     for axis, size, tap in (("x", W, k), ("y", H, l)):
         x = tape.input(f"g{axis}", point)
-        pixel = tape.define(f"i{axis}", point, unnormalise(x[POINT], size, alignCorners)[0],
-                            f"From [-1, 1] to pixels along {axis}.", f"Unnormalise {axis}")[POINT]
+        pixel = tape.define(
+            f"i{axis}",
+            point,
+            unnormalise(x[POINT], size, alignCorners)[0],
+            f"From [-1, 1] to pixels along {axis}.",
+            f"Unnormalise {axis}",
+        )[POINT]
         if pad:
             s, o = (tape.input(f"{name}{axis}", point) for name in "so")
-            pixel = tape.define(f"u{axis}", point, s[POINT] * pixel + o[POINT],
-                                "On an open cell padding is affine with slope s = 1, 0 or -1.", f"Pad {axis}")[POINT]
+            pixel = tape.define(
+                f"u{axis}",
+                point,
+                s[POINT] * pixel + o[POINT],
+                "On an open cell padding is affine with slope s = 1, 0 or -1.",
+                f"Pad {axis}",
+            )[POINT]
         if interpolationMode != 1:
             corner = tape.input(f"floor_{axis}", point, integer=True)
-            tape.define(f"t{axis}", point, pixel - corner[POINT], "Distance from the pixel before it, below 1.",
-                        f"Fraction {axis}")
+            tape.define(
+                f"t{axis}",
+                point,
+                pixel - corner[POINT],
+                "Distance from the pixel before it, below 1.",
+                f"Fraction {axis}",
+            )
         tape.input(axis.upper(), {tap: Integer(last + 1), **point}, integer=True)
         fraction = IndexedBase(f"t{axis}", real=True)[POINT]
-        tape.define(f"w{axis}", {tap: Integer(last + 1), **point}, by_tap(tap, weights, fraction),
-                    "One weight for each pixel that is read.", f"Weights {axis}")
-    read = Sum(KroneckerDelta(h, Y[(l, *POINT)]) * KroneckerDelta(w, X[(k, *POINT)]) * image[b, c, h, w], *PIXELS[::-1])
-    tape.define("V", {b: N, c: C, l: Integer(last + 1), k: Integer(last + 1), p: P, q: Q}, read,
-                "Deltas pick the pixel; outside the image they pick nothing: 0.", "Read the pixels")
-    tape.define("out", OUTPUT, Sum(wy[(l, *POINT)] * wx[(k, *POINT)] * V[b, c, l, k, p, q], (k, 0, last), (l, 0, last)),
-                "Weights of both axes multiply.", "Interpolate")
+        tape.define(
+            f"w{axis}",
+            {tap: Integer(last + 1), **point},
+            by_tap(tap, weights, fraction),
+            "One weight for each pixel that is read.",
+            f"Weights {axis}",
+        )
+    read = Sum(
+        KroneckerDelta(h, Y[(l, *POINT)]) * KroneckerDelta(w, X[(k, *POINT)]) * image[b, c, h, w],
+        *PIXELS[::-1],
+    )
+    tape.define(
+        "V",
+        {b: N, c: C, l: Integer(last + 1), k: Integer(last + 1), p: P, q: Q},
+        read,
+        "Deltas pick the pixel; outside the image they pick nothing: 0.",
+        "Read the pixels",
+    )
+    tape.define(
+        "out",
+        OUTPUT,
+        Sum(wy[(l, *POINT)] * wx[(k, *POINT)] * V[b, c, l, k, p, q], (k, 0, last), (l, 0, last)),
+        "Weights of both axes multiply.",
+        "Interpolate",
+    )
     tape.backward("out", gradOutput[b, c, p, q], ["input", "gx", "gy"], _reasons())
     x_weights, y_weights = at_points(weights, tx), at_points(weights, ty)
-    tape.conclude("inputGrad", PIXEL, documented_input_grad(x_weights, y_weights), "input",
-                  "Every grid point adds gradOutput times its weight to the pixels that it read: scatter.")
-    sums = {"x": documented_corner_sum(at_points(slopes(weights), tx), y_weights),
-            "y": documented_corner_sum(x_weights, at_points(slopes(weights), ty))}
+    tape.conclude(
+        "inputGrad",
+        PIXEL,
+        documented_input_grad(x_weights, y_weights),
+        "input",
+        "Every grid point adds gradOutput times its weight to the pixels that it read: scatter.",
+    )
+    sums = {
+        "x": documented_corner_sum(at_points(slopes(weights), tx), y_weights),
+        "y": documented_corner_sum(x_weights, at_points(slopes(weights), ty)),
+    }
     for axis, size in (("x", W), ("y", H)):
         s = IndexedBase(f"s{axis}", real=True)[POINT] if pad else S.One
         factor = s * unnormalise(S.Zero, size, alignCorners)[1]
-        tape.conclude(f"gridGrad_{axis}", point, factor * sums[axis], f"g{axis}",
-                      "Factors of unnormalisation and padding, times the sum over channels and pixels.")
+        tape.conclude(
+            f"gridGrad_{axis}",
+            point,
+            factor * sums[axis],
+            f"g{axis}",
+            "Factors of unnormalisation and padding, times the sum over channels and pixels.",
+        )
     return tape
 
 
 def _reasons():
-    axes = {"i": "Padding scales by its slope.", "u": "The fraction differs from u by a constant.",
-            "t": "Each weight is a polynomial in the fraction.",
-            "w": "out is linear in the weights: sum over channels.",
-            "g": "Unnormalisation is affine: its slope is (size - 1)/2 or size/2."}
+    axes = {
+        "i": "Padding scales by its slope.",
+        "u": "The fraction differs from u by a constant.",
+        "t": "Each weight is a polynomial in the fraction.",
+        "w": "out is linear in the weights: sum over channels.",
+        "g": "Unnormalisation is affine: its slope is (size - 1)/2 or size/2.",
+    }
     return {f"{name}{axis}": why for name, why in axes.items() for axis in "xy"} | {
-        "out": "gradOutput is given.", "V": "Each pixel read counts with its weight.",
-        "input": "A pixel may be read by many grid points: sum over all of them."}
+        "out": "gradOutput is given.",
+        "V": "Each pixel read counts with its weight.",
+        "input": "A pixel may be read by many grid points: sum over all of them.",
+    }
 
 
 def at_points(weights, fraction):
@@ -112,14 +169,22 @@ def at_points(weights, fraction):
 
 def documented_input_grad(x_weights, y_weights):
     def spread(pixel, taps, weights):
-        return sum(KroneckerDelta(pixel, taps[(j, *POINT)]) * value for j, value in enumerate(weights))
+        return sum(
+            KroneckerDelta(pixel, taps[(j, *POINT)]) * value for j, value in enumerate(weights)
+        )
 
-    return Sum(gradOutput[b, c, p, q] * spread(h, Y, y_weights) * spread(w, X, x_weights), *POINTS[::-1])
+    return Sum(
+        gradOutput[b, c, p, q] * spread(h, Y, y_weights) * spread(w, X, x_weights), *POINTS[::-1]
+    )
 
 
 def documented_corner_sum(x_weights, y_weights):
     """The sum over channels and pixels of gradOutput times pixel times weights; one axis gives their derivatives."""
-    terms = sum(x * y * V[b, c, i, j, p, q] for j, x in enumerate(x_weights) for i, y in enumerate(y_weights))
+    terms = sum(
+        x * y * V[b, c, i, j, p, q]
+        for j, x in enumerate(x_weights)
+        for i, y in enumerate(y_weights)
+    )
     return Sum(gradOutput[b, c, p, q] * terms, CHANNELS)
 
 
@@ -142,15 +207,22 @@ def _closed(*mode):
     """The weights of column w and row h as closed expressions in the grid, and their derivatives by its entries."""
     xs, x_weights, x_slopes = taps(grid[b, p, q, 0], W, *mode)
     ys, y_weights, y_slopes = taps(grid[b, p, q, 1], H, *mode)
-    return spread(w, xs, x_weights), spread(h, ys, y_weights), spread(w, xs, x_slopes), spread(h, ys, y_slopes)
+    return (
+        spread(w, xs, x_weights),
+        spread(h, ys, y_weights),
+        spread(w, xs, x_slopes),
+        spread(h, ys, y_slopes),
+    )
 
 
 def _formulas(*mode):
     to_x, to_y, by_x, by_y = _closed(*mode)
     leaves = {"gradOutput": (N, C, P, Q), "input": (N, C, H, W), "grid": (N, P, Q, Integer(2))}
     slope = KroneckerDelta(d, 0) * to_y * by_x + KroneckerDelta(d, 1) * by_y * to_x
-    return [Formula("inputGrad", scattered(to_x, to_y), PIXEL, leaves),
-            Formula("gridGrad", gathered(slope), {b: N, p: P, q: Q, d: Integer(2)}, leaves)]
+    return [
+        Formula("inputGrad", scattered(to_x, to_y), PIXEL, leaves),
+        Formula("gridGrad", gathered(slope), {b: N, p: P, q: Q, d: Integer(2)}, leaves),
+    ]
 
 
 def forward(*mode):
@@ -176,13 +248,17 @@ INSIDE = {X: (0, W - 1), Y: (0, H - 1)}
 LINEAR = WEIGHTS[0]
 
 
-@book.theorem("Padding factors, printed for all modes, belong to bilinear alone: on bicubic they are wrong by (s - 1).",
-              **{"right on bicubic": {"one": sx[POINT]}, "no factor on bilinear, either": {"linear": S.One}})
+@book.theorem(
+    "Padding factors, printed for all modes, belong to bilinear alone: on bicubic they are wrong by (s - 1).",
+    **{"right on bicubic": {"one": sx[POINT]}, "no factor on bilinear, either": {"linear": S.One}},
+)
 def padding_factors_by_mode(one=S.One, linear=sx[POINT]):
     fraction = IndexedBase("txbar", real=True)[POINT]
     bilinear, bicubic = (derived(mode, "gx", keep_adjoints=("tx",)) for mode in ((0, 2), (2, 0)))
-    return [Equation(bilinear, linear * W / 2 * fraction, POINT_RANGE),
-            Equation(sx[POINT] * bicubic - bicubic, (sx[POINT] - one) * W / 2 * fraction, POINT_RANGE)]
+    return [
+        Equation(bilinear, linear * W / 2 * fraction, POINT_RANGE),
+        Equation(sx[POINT] * bicubic - bicubic, (sx[POINT] - one) * W / 2 * fraction, POINT_RANGE),
+    ]
 
 
 def _any_number_of_taps(of_pixel):
@@ -195,8 +271,10 @@ def _deltas(row, column):
     return KroneckerDelta(h, row) * KroneckerDelta(w, column)
 
 
-@book.theorem("When all taps lie inside, inputGrad adds up to gradOutput times the sums of the weights, which are 1.",
-              **{"taps may lie outside": {"inside": {}}, "weights of one axis": {"rows": S.One}})
+@book.theorem(
+    "When all taps lie inside, inputGrad adds up to gradOutput times the sums of the weights, which are 1.",
+    **{"taps may lie outside": {"inside": {}}, "weights of one axis": {"rows": S.One}},
+)
 def input_grad_keeps_the_sum(inside=INSIDE, rows=None):
     row_sum = Sum(wy[(l, *POINT)], (l, 0, K - 1)) if rows is None else rows
     total = Sum(gradOutput[b, c, p, q] * Sum(wx[(k, *POINT)], (k, 0, K - 1)) * row_sum, *POINTS)
@@ -204,8 +282,13 @@ def input_grad_keeps_the_sum(inside=INSIDE, rows=None):
     return [Equation(Sum(_any_number_of_taps(_deltas), *PIXELS), total, granted)]
 
 
-@book.theorem("inputGrad is the transpose: its product with any image is that of gradOutput with the sampled image.",
-              **{"rows and columns exchanged": {"exchange": True}, "product over one row": {"limits": PIXELS[1:]}})
+@book.theorem(
+    "inputGrad is the transpose: its product with any image is that of gradOutput with the sampled image.",
+    **{
+        "rows and columns exchanged": {"exchange": True},
+        "product over one row": {"limits": PIXELS[1:]},
+    },
+)
 def scatter_is_the_transpose_of_gather(exchange=False, limits=PIXELS):
     def read(row, column):
         pixel = image[b, c, w, h] if exchange else image[b, c, h, w]
@@ -215,8 +298,10 @@ def scatter_is_the_transpose_of_gather(exchange=False, limits=PIXELS):
     return [Equation(left, _any_number_of_taps(read), {b: PIXEL_RANGE[b], c: PIXEL_RANGE[c]})]
 
 
-@book.theorem("A constant image has gridGrad 0 as long as all taps lie inside: slopes of weights add up to 0.",
-              **{"taps may lie outside": {"inside": {}}, "weights instead of slopes": {"moving": LINEAR}})
+@book.theorem(
+    "A constant image has gridGrad 0 as long as all taps lie inside: slopes of weights add up to 0.",
+    **{"taps may lie outside": {"inside": {}}, "weights instead of slopes": {"moving": LINEAR}},
+)
 def constant_image_has_no_grid_gradient(inside=INSIDE, moving=slopes(LINEAR)):
     value = Symbol("value", real=True)
     corners = documented_corner_sum(at_points(moving, tx), entries(wy, 2))

@@ -16,9 +16,13 @@ from derivations.prover.kinks import Kink, convention  # noqa: F401, in the exam
 
 INTERPOLATIONS = {0: "bilinear", 1: "nearest", 2: "bicubic"}
 PADDINGS = {0: "zeros", 1: "border", 2: "reflection"}
-GRID_SOURCE = ("ATen GridSampler.h, read and not run: floor picks the right neighbour, clip_coordinates_set_grad is 0 "
-               "at the border itself, reflect_coordinates_set_grad takes its sign from in - low < 0 and from flips")
-NEAREST_SOURCE = "ATen GridSampler.h, read and not run: nearbyint picks the pixel, the gradient by the grid is 0"
+GRID_SOURCE = (
+    "ATen GridSampler.h, read and not run: floor picks the right neighbour, clip_coordinates_set_grad is 0 "
+    "at the border itself, reflect_coordinates_set_grad takes its sign from in - low < 0 and from flips"
+)
+NEAREST_SOURCE = (
+    "ATen GridSampler.h, read and not run: nearbyint picks the pixel, the gradient by the grid is 0"
+)
 SMALL = Rational(1, 1024)
 
 
@@ -32,24 +36,44 @@ def grid_sampler_kinks(interpolationMode, paddingMode, alignCorners, size=5):
     >>> [(kink.at, convention(kink.pytorch, kink.left, kink.right)) for kink in grid_sampler_kinks(0, 1, True, size=3)]
     [(0, 'left'), (1, 'right'), (2, 'right')]
     """
-    mode = f"{INTERPOLATIONS[interpolationMode]}, {PADDINGS[paddingMode]}, alignCorners={alignCorners}"
+    mode = (
+        f"{INTERPOLATIONS[interpolationMode]}, {PADDINGS[paddingMode]}, alignCorners={alignCorners}"
+    )
     if interpolationMode == 2:
         return []
     kinks = []
     for double in range(-2 * size, 4 * size + 1):
         u = Rational(double, 2)
-        value, before, after = (_row(interpolationMode, paddingMode, alignCorners, size, v)
-                                for v in (u, u - SMALL, u + SMALL))
-        far_before, far_after = (_row(interpolationMode, paddingMode, alignCorners, size, u + side * 2 * SMALL)
-                                 for side in (-1, 1))
+        value, before, after = (
+            _row(interpolationMode, paddingMode, alignCorners, size, v)
+            for v in (u, u - SMALL, u + SMALL)
+        )
+        far_before, far_after = (
+            _row(interpolationMode, paddingMode, alignCorners, size, u + side * 2 * SMALL)
+            for side in (-1, 1)
+        )
         left, right = (before - far_before) / SMALL, (far_after - after) / SMALL
         jump = (after + after - far_after) - (before + before - far_before)
         if expand(left - right) == 0 and expand(jump) == 0:
             continue
-        documented, pytorch = (S.Zero, S.Zero) if interpolationMode == 1 else (
-            _slope(paddingMode, alignCorners, size, u, printed) for printed in (True, False))
-        kinks.append(Kink("grid_sampler_2d", mode, u, expand(left), expand(right), expand(documented), expand(pytorch),
-                          NEAREST_SOURCE if interpolationMode == 1 else GRID_SOURCE, expand(jump)))
+        documented, pytorch = (
+            (S.Zero, S.Zero)
+            if interpolationMode == 1
+            else (_slope(paddingMode, alignCorners, size, u, printed) for printed in (True, False))
+        )
+        kinks.append(
+            Kink(
+                "grid_sampler_2d",
+                mode,
+                u,
+                expand(left),
+                expand(right),
+                expand(documented),
+                expand(pytorch),
+                NEAREST_SOURCE if interpolationMode == 1 else GRID_SOURCE,
+                expand(jump),
+            )
+        )
     return kinks
 
 

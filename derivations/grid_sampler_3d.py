@@ -26,9 +26,17 @@ AXES = {"x": (w, W), "y": (h, H), "z": (e, D)}
 POINT, POINTS = (b, o, p, q), [(q, 0, Q - 1), (p, 0, P - 1), (o, 0, O - 1)]
 PIXELS = {index: (index, 0, size - 1) for index, size in AXES.values()}
 RANGE = {b: (0, N - 1), c: (0, C - 1)}
-ANY = {index: Sum(IndexedBase(f"w{axis}", real=True)[(k, *POINT)] * KroneckerDelta(
-    index, IndexedBase(axis.upper(), integer=True)[(k, *POINT)]), (k, 0, K - 1)) for axis, (index, _) in AXES.items()}
-INSIDE = {IndexedBase(axis.upper(), integer=True): (0, size - 1) for axis, (_, size) in AXES.items()}
+ANY = {
+    index: Sum(
+        IndexedBase(f"w{axis}", real=True)[(k, *POINT)]
+        * KroneckerDelta(index, IndexedBase(axis.upper(), integer=True)[(k, *POINT)]),
+        (k, 0, K - 1),
+    )
+    for axis, (index, _) in AXES.items()
+}
+INSIDE = {
+    IndexedBase(axis.upper(), integer=True): (0, size - 1) for axis, (_, size) in AXES.items()
+}
 CHAPTER, book = 7, Book("grid_sampler_3d")
 
 
@@ -42,7 +50,9 @@ def sampled(to, limits=PIXELS):
 
 
 def gathered(slope, limits=PIXELS):
-    return Sum(gradOutput[b, c, o, p, q] * image[b, c, e, h, w] * slope, *limits.values(), (c, 0, C - 1))
+    return Sum(
+        gradOutput[b, c, o, p, q] * image[b, c, e, h, w] * slope, *limits.values(), (c, 0, C - 1)
+    )
 
 
 def scattered(to):
@@ -66,69 +76,128 @@ def derive(interpolationMode=0, paddingMode=0, alignCorners=False):
     >>> sorted(derive(interpolationMode=1).formulas())
     ['gridGrad', 'inputGrad']
     """
-    named = {index: IndexedBase(f"w{axis}", real=True)[(index, *POINT)] for axis, (index, _) in AXES.items()}
+    named = {
+        index: IndexedBase(f"w{axis}", real=True)[(index, *POINT)]
+        for axis, (index, _) in AXES.items()
+    }
     moving = IndexedBase("wxbar", real=True)[(w, *POINT)]
-    lines = [("Interpolate", Symbol("out"), sampled(named), "Weights of the three axes multiply."),
-             ("Gradient of the image", Symbol("inputGrad"), scattered(named), "out is linear in the image: scatter."),
-             ("Gradient of the grid", Symbol("gridGrad"), gathered(corner({**named, w: moving})),
-              "By one coordinate: the weight of its axis gives way to its derivative, here that of x.")]
-    steps = tuple(Step(title, Eq(left, right, evaluate=False), why) for title, left, right, why in lines)
+    lines = [
+        ("Interpolate", Symbol("out"), sampled(named), "Weights of the three axes multiply."),
+        (
+            "Gradient of the image",
+            Symbol("inputGrad"),
+            scattered(named),
+            "out is linear in the image: scatter.",
+        ),
+        (
+            "Gradient of the grid",
+            Symbol("gridGrad"),
+            gathered(corner({**named, w: moving})),
+            "By one coordinate: the weight of its axis gives way to its derivative, here that of x.",
+        ),
+    ]
+    steps = tuple(
+        Step(title, Eq(left, right, evaluate=False), why) for title, left, right, why in lines
+    )
     return Derivation(steps, None, lambda: _formulas(interpolationMode, paddingMode, alignCorners))
 
 
 def _formulas(*mode):
     to, by = _closed(*mode)
-    slope = sum(KroneckerDelta(d, axis) * corner({**to, index: by[index]}) for axis, index in enumerate(to))
-    leaves = {"gradOutput": (N, C, O, P, Q), "input": (N, C, D, H, W), "grid": (N, O, P, Q, Integer(3))}
-    return [Formula("inputGrad", scattered(to), {b: N, c: C, e: D, h: H, w: W}, leaves),
-            Formula("gridGrad", gathered(slope), {b: N, o: O, p: P, q: Q, d: Integer(3)}, leaves)]
+    slope = sum(
+        KroneckerDelta(d, axis) * corner({**to, index: by[index]}) for axis, index in enumerate(to)
+    )
+    leaves = {
+        "gradOutput": (N, C, O, P, Q),
+        "input": (N, C, D, H, W),
+        "grid": (N, O, P, Q, Integer(3)),
+    }
+    return [
+        Formula("inputGrad", scattered(to), {b: N, c: C, e: D, h: H, w: W}, leaves),
+        Formula("gridGrad", gathered(slope), {b: N, o: O, p: P, q: Q, d: Integer(3)}, leaves),
+    ]
 
 
-@book.theorem("Whatever the weights are, what holds by x holds by y and by z with the names of the axes exchanged.",
-              **{"sizes kept": {"sizes": False}, "weights kept": {"weights": False}})
+@book.theorem(
+    "Whatever the weights are, what holds by x holds by y and by z with the names of the axes exchanged.",
+    **{"sizes kept": {"sizes": False}, "weights kept": {"weights": False}},
+)
 def axes_exchange_for_any_weights(sizes=True, weights=True):
     of = {index: IndexedBase(f"w{axis}", real=True) for axis, (index, _) in AXES.items()}
-    to, by = ({index: base[(index, *POINT, *order)] for index, base in of.items()} for order in ((), (1,)))
+    to, by = (
+        {index: base[(index, *POINT, *order)] for index, base in of.items()} for order in ((), (1,))
+    )
     equations = []
     for index, size in (AXES["y"], AXES["z"]):
         names = {w: index, index: w}
         names |= {W: size, size: W} if sizes else {}
         names |= {of[w]: of[index], of[index]: of[w]} if weights else {}
-        for left, right in ((sampled(to), sampled(to)), (
-                gathered(corner({**to, w: by[w]})), gathered(corner({**to, index: by[index]})))):
-            transposed = left.xreplace({image[b, c, e, h, w]: image[tuple(names.get(i, i) for i in (b, c, e, h, w))]})
+        for left, right in (
+            (sampled(to), sampled(to)),
+            (gathered(corner({**to, w: by[w]})), gathered(corner({**to, index: by[index]}))),
+        ):
+            transposed = left.xreplace(
+                {image[b, c, e, h, w]: image[tuple(names.get(i, i) for i in (b, c, e, h, w))]}
+            )
             equations.append(Equation(transposed.xreplace(names), right))
     return equations
 
 
-@book.theorem("With any number of taps anywhere, inputGrad is the derivative of the forward pass by the volume.",
-              **{"of one sample": {"samples": 1}, "planes and columns exchanged": {"exchange": True}})
+@book.theorem(
+    "With any number of taps anywhere, inputGrad is the derivative of the forward pass by the volume.",
+    **{"of one sample": {"samples": 1}, "planes and columns exchanged": {"exchange": True}},
+)
 def input_grad_of_any_taps(samples=N, exchange=False):
     plane, row, column = index_symbols("plane row column")
-    loss = Sum(gradOutput[b, c, o, p, q] * sampled(ANY), *POINTS, (c, 0, C - 1), (b, 0, samples - 1))
+    loss = Sum(
+        gradOutput[b, c, o, p, q] * sampled(ANY), *POINTS, (c, 0, C - 1), (b, 0, samples - 1)
+    )
     places = {e: column, h: row, w: plane} if exchange else {e: plane, h: row, w: column}
-    return [Equation(gradient(loss, image[b, c, plane, row, column]), substitute(scattered(ANY), places),
-                     {**RANGE, plane: (0, D - 1), row: (0, H - 1), column: (0, W - 1)}, shown=Symbol("inputGrad"))]
+    return [
+        Equation(
+            gradient(loss, image[b, c, plane, row, column]),
+            substitute(scattered(ANY), places),
+            {**RANGE, plane: (0, D - 1), row: (0, H - 1), column: (0, W - 1)},
+            shown=Symbol("inputGrad"),
+        )
+    ]
 
 
-@book.theorem("When all taps lie inside, inputGrad adds up to gradOutput times the sums of the weights of the axes.",
-              **{"taps may lie outside": {"inside": False}, "weights of two axes": {"missing": "z"}})
+@book.theorem(
+    "When all taps lie inside, inputGrad adds up to gradOutput times the sums of the weights of the axes.",
+    **{"taps may lie outside": {"inside": False}, "weights of two axes": {"missing": "z"}},
+)
 def input_grad_keeps_the_sum(inside=True, missing=""):
-    weights = [Sum(IndexedBase(f"w{axis}", real=True)[(k, *POINT)], (k, 0, K - 1)) for axis in AXES if axis != missing]
+    weights = [
+        Sum(IndexedBase(f"w{axis}", real=True)[(k, *POINT)], (k, 0, K - 1))
+        for axis in AXES
+        if axis != missing
+    ]
     total = Sum(gradOutput[b, c, o, p, q] * prod(weights), *POINTS)
-    return [Equation(Sum(scattered(ANY), *PIXELS.values()), total, {**RANGE, **INSIDE} if inside else RANGE)]
+    return [
+        Equation(
+            Sum(scattered(ANY), *PIXELS.values()), total, {**RANGE, **INSIDE} if inside else RANGE
+        )
+    ]
 
 
-@book.theorem("inputGrad is the transpose: its product with any volume is that of gradOutput with the sampled volume.",
-              **{"rows and columns exchanged": {"exchange": True}, "product over one plane": {"axes": (w, h)}})
+@book.theorem(
+    "inputGrad is the transpose: its product with any volume is that of gradOutput with the sampled volume.",
+    **{
+        "rows and columns exchanged": {"exchange": True},
+        "product over one plane": {"axes": (w, h)},
+    },
+)
 def scatter_is_the_transpose_of_gather(exchange=False, axes=(w, h, e)):
     voxel = image[b, c, e, w, h] if exchange else image[b, c, e, h, w]
     left = Sum(scattered(ANY) * voxel, *[PIXELS[index] for index in axes])
     return [Equation(left, Sum(gradOutput[b, c, o, p, q] * sampled(ANY), *POINTS), RANGE)]
 
 
-@book.theorem("A constant volume has gridGrad 0 as long as all taps lie inside: derivatives of weights add up to 0.",
-              **{"taps may lie outside": {"inside": False}, "weights instead": {"moving": linear_weights(t)}})
+@book.theorem(
+    "A constant volume has gridGrad 0 as long as all taps lie inside: derivatives of weights add up to 0.",
+    **{"taps may lie outside": {"inside": False}, "weights instead": {"moving": linear_weights(t)}},
+)
 def constant_volume_has_no_grid_gradient(inside=True, moving=slopes(linear_weights(t))):
     value, X = Symbol("value", real=True), IndexedBase("X", integer=True)
     by_x = spread(w, [X[(j, *POINT)] for j in (0, 1)], moving)
@@ -136,9 +205,13 @@ def constant_volume_has_no_grid_gradient(inside=True, moving=slopes(linear_weigh
     return [Equation(constant, 0, {**RANGE, **INSIDE} if inside else RANGE)]
 
 
-@book.theorem("The weights of the eight corners add up to 1, and their derivatives by a coordinate to 0.",
-              **{"one corner missing": {"missing": 1}, "add up to 8": {"total": 8}})
+@book.theorem(
+    "The weights of the eight corners add up to 1, and their derivatives by a coordinate to 0.",
+    **{"one corner missing": {"missing": 1}, "add up to 8": {"total": 8}},
+)
 def corners_add_up(missing=0, total=1):
     u, v = Symbol("u", real=True), Symbol("v", real=True)
-    weights = [a * f * g for a in linear_weights(t) for f in linear_weights(u) for g in linear_weights(v)][missing:]
+    weights = [
+        a * f * g for a in linear_weights(t) for f in linear_weights(u) for g in linear_weights(v)
+    ][missing:]
     return [Equation(sum(weights), total), Equation(sum(slopes(weights)), S.Zero)]

@@ -21,7 +21,8 @@ M = D * P
 a, g, c, q, b, d, u, h, w, r, t = index_symbols("a g c q b d u h w r t")
 eps, scale = Symbol("eps", positive=True), Symbol("swishScale", real=True)
 x, dy, gamma, beta, mean, rstd, dYNew, v = (
-    IndexedBase(name, real=True) for name in "x dy gamma beta mean rstd dYNew v".split())
+    IndexedBase(name, real=True) for name in "x dy gamma beta mean rstd dYNew v".split()
+)
 FULL = {a: N, g: G, c: D, q: P}
 ENTRY = {index: (0, length - 1) for index, length in FULL.items()}
 GROUP = {index: ENTRY[index] for index in (a, g)}
@@ -57,49 +58,111 @@ def derive():
     tape.input("x", FULL)
     tape.input("gamma", {g: G, c: D})
     tape.input("beta", {g: G, c: D})
-    tape.define("mean", {a: N, g: G}, Sum(x[a, g, d, u], CHANNELS, POSITIONS) / M, "One for each sample and group.",
-                "Mean of a group")
+    tape.define(
+        "mean",
+        {a: N, g: G},
+        Sum(x[a, g, d, u], CHANNELS, POSITIONS) / M,
+        "One for each sample and group.",
+        "Mean of a group",
+    )
     variance = Sum((x[a, g, d, u] - mean[a, g]) ** 2, CHANNELS, POSITIONS) / M
-    tape.define("rstd", {a: N, g: G}, (variance + eps) ** Rational(-1, 2), "It belongs to one sample and group.",
-                "Reciprocal standard deviation",
-                lambda e: e.replace(lambda p: p.is_Pow and p.exp == Rational(-3, 2), lambda _: rstd[a, g] ** 3))
+    tape.define(
+        "rstd",
+        {a: N, g: G},
+        (variance + eps) ** Rational(-1, 2),
+        "It belongs to one sample and group.",
+        "Reciprocal standard deviation",
+        lambda e: e.replace(
+            lambda p: p.is_Pow and p.exp == Rational(-3, 2), lambda _: rstd[a, g] ** 3
+        ),
+    )
     xhat = tape.define("xhat", FULL, x_hat(a, g, c, q), "The normalised group.", "Normalise")
-    y = tape.define("y", FULL, gamma[g, c] * xhat[a, g, c, q] + beta[g, c], "Scale and shift by channel.", "Affine map")
+    y = tape.define(
+        "y",
+        FULL,
+        gamma[g, c] * xhat[a, g, c, q] + beta[g, c],
+        "Scale and shift by channel.",
+        "Affine map",
+    )
     tape.define("out", FULL, swish(y[a, g, c, q]), "Swish with slope parameter s.", "Activate")
-    tape.backward("out", dy[a, g, c, q], ["x", "gamma", "beta"], {
-        "out": "dy is the given derivative of the loss with respect to the output.",
-        "y": "Swish acts entry by entry. The documents call this adjoint dYNew.",
-        "xhat": "Each xhat enters one y, with the factor gamma.",
-        "gamma": "gamma of a channel serves all samples and positions: sum over both.",
-        "beta": "beta of a channel serves all samples and positions: sum over both.",
-        "rstd": "rstd multiplies every element of its group: sum over the group.",
-        "mean": "mean enters every xhat of its group, and rstd; the second part is 0, as x - mean sums to 0.",
-        "x": "x enters xhat directly, and through rstd and mean, each of which holds 1/M."})
+    tape.backward(
+        "out",
+        dy[a, g, c, q],
+        ["x", "gamma", "beta"],
+        {
+            "out": "dy is the given derivative of the loss with respect to the output.",
+            "y": "Swish acts entry by entry. The documents call this adjoint dYNew.",
+            "xhat": "Each xhat enters one y, with the factor gamma.",
+            "gamma": "gamma of a channel serves all samples and positions: sum over both.",
+            "beta": "beta of a channel serves all samples and positions: sum over both.",
+            "rstd": "rstd multiplies every element of its group: sum over the group.",
+            "mean": "mean enters every xhat of its group, and rstd; the second part is 0, as x - mean sums to 0.",
+            "x": "x enters xhat directly, and through rstd and mean, each of which holds 1/M.",
+        },
+    )
     z = dYNew[a, g, d, u] * gamma[g, d]
-    tape.conclude("dYNew", FULL, documented_slope(y[a, g, c, q]) * dy[a, g, c, q], "y",
-                  "The same slope, with T = s y - s y / (exp(-s y) + 1) + 1.")
-    A = tape.define("A", {a: N, g: G}, Sum(z * xhat[a, g, d, u], CHANNELS, POSITIONS),
-                    "The sum of gamma dGamma over one sample and group; the output dgammaOut sums over samples, too.",
-                    "Sum A")
-    B = tape.define("B", {a: N, g: G}, Sum(z, CHANNELS, POSITIONS), "The sum of gamma dBeta, likewise.", "Sum B")
+    tape.conclude(
+        "dYNew",
+        FULL,
+        documented_slope(y[a, g, c, q]) * dy[a, g, c, q],
+        "y",
+        "The same slope, with T = s y - s y / (exp(-s y) + 1) + 1.",
+    )
+    A = tape.define(
+        "A",
+        {a: N, g: G},
+        Sum(z * xhat[a, g, d, u], CHANNELS, POSITIONS),
+        "The sum of gamma dGamma over one sample and group; the output dgammaOut sums over samples, too.",
+        "Sum A",
+    )
+    B = tape.define(
+        "B", {a: N, g: G}, Sum(z, CHANNELS, POSITIONS), "The sum of gamma dBeta, likewise.", "Sum B"
+    )
     own = dYNew[a, g, c, q] * gamma[g, c]
-    tape.conclude("dxOut", FULL, rstd[a, g] * (own - (xhat[a, g, c, q] * A[a, g] + B[a, g]) / M), "x",
-                  "Insert the adjoints of mean and rstd. In print the factor 1/M is missing.")
-    tape.conclude("dgammaOut", {g: G, c: D}, Sum(dYNew[b, g, c, u] * xhat[b, g, c, u], SAMPLES, POSITIONS), "gamma",
-                  "dYNew times xhat, summed over samples and positions.")
-    tape.conclude("dbetaOut", {g: G, c: D}, Sum(dYNew[b, g, c, u], SAMPLES, POSITIONS), "beta",
-                  "dYNew, summed over samples and positions.")
+    tape.conclude(
+        "dxOut",
+        FULL,
+        rstd[a, g] * (own - (xhat[a, g, c, q] * A[a, g] + B[a, g]) / M),
+        "x",
+        "Insert the adjoints of mean and rstd. In print the factor 1/M is missing.",
+    )
+    tape.conclude(
+        "dgammaOut",
+        {g: G, c: D},
+        Sum(dYNew[b, g, c, u] * xhat[b, g, c, u], SAMPLES, POSITIONS),
+        "gamma",
+        "dYNew times xhat, summed over samples and positions.",
+    )
+    tape.conclude(
+        "dbetaOut",
+        {g: G, c: D},
+        Sum(dYNew[b, g, c, u], SAMPLES, POSITIONS),
+        "beta",
+        "dYNew, summed over samples and positions.",
+    )
     entry, channel = tuple(FULL), {g: G, c: D}
-    leaves = {"dy": tuple(FULL.values()), "mean": (N, G), "rstd": (N, G), "x": tuple(FULL.values()), "gamma": (G, D),
-              "beta": (G, D)}
-    return Derivation(tuple(tape.steps), tape, lambda: [
-        Formula("dxOut", with_slope(documented_dx(*entry)), FULL, leaves),
-        Formula("dgammaOut", with_slope(documented_dgamma(g, c)), channel, leaves),
-        Formula("dbetaOut", with_slope(documented_dbeta(g, c)), channel, leaves)])
+    leaves = {
+        "dy": tuple(FULL.values()),
+        "mean": (N, G),
+        "rstd": (N, G),
+        "x": tuple(FULL.values()),
+        "gamma": (G, D),
+        "beta": (G, D),
+    }
+    return Derivation(
+        tuple(tape.steps),
+        tape,
+        lambda: [
+            Formula("dxOut", with_slope(documented_dx(*entry)), FULL, leaves),
+            Formula("dgammaOut", with_slope(documented_dgamma(g, c)), channel, leaves),
+            Formula("dbetaOut", with_slope(documented_dbeta(g, c)), channel, leaves),
+        ],
+    )
 
 
 def with_slope(e):
     """Insert the documented dYNew, in terms of x, mean, rstd, gamma, beta and dy."""
+
     def slope(entry):
         sample, group, channel, position = entry.indices
         y = x_hat(sample, group, channel, position) * gamma[group, channel] + beta[group, channel]
@@ -142,79 +205,139 @@ def derived(name):
     return inlined(e.replace(lambda e: e.is_Indexed and e.base == ybar, lambda e: dYNew[e.indices]))
 
 
-@book.theorem("dYNew, with T as documented, is the derivative of swish.",
-              **{"T without its scale": {"in_slope": 1}, "T without + 1": {"one": 0}})
+@book.theorem(
+    "dYNew, with T as documented, is the derivative of swish.",
+    **{"T without its scale": {"in_slope": 1}, "T without + 1": {"one": 0}},
+)
 def dynew_is_the_slope_of_swish(in_slope=None, one=1):
     y = Symbol("y", real=True)
-    return [Equation(gradient(swish(y), y), documented_slope(y, in_slope=in_slope, one=one), shown=Symbol("dYNew"))]
+    return [
+        Equation(
+            gradient(swish(y), y),
+            documented_slope(y, in_slope=in_slope, one=one),
+            shown=Symbol("dYNew"),
+        )
+    ]
 
 
-@book.theorem("dx is the documented formula with the factor 1/M and sums over its own sample and group.",
-              **{"as printed, without 1/M": {"factor": 1}, "mean over positions only": {"factor": 1 / P},
-                 "sign flipped": {"sign": 1}, "sums over the whole batch": {"whole_batch": True}})
+@book.theorem(
+    "dx is the documented formula with the factor 1/M and sums over its own sample and group.",
+    **{
+        "as printed, without 1/M": {"factor": 1},
+        "mean over positions only": {"factor": 1 / P},
+        "sign flipped": {"sign": 1},
+        "sums over the whole batch": {"whole_batch": True},
+    },
+)
 def dx_needs_one_over_m(factor=1 / M, sign=-1, whole_batch=False):
     sums = [Sum(s, SAMPLES) for s in group_sums(b, g)] if whole_batch else None
     documented = inlined(documented_dx(a, g, c, q, factor, sign, sums))
     return [Equation(derived("x"), documented, ENTRY, shown=Symbol("dxOut"))]
 
 
-@book.theorem("With swishScale 0 swish halves: out = y / 2, and dYNew = dy / 2.",
-              **{"identity": {"out": 1, "slope": 1}, "scale 1": {"s": S.One}})
+@book.theorem(
+    "With swishScale 0 swish halves: out = y / 2, and dYNew = dy / 2.",
+    **{"identity": {"out": 1, "slope": 1}, "scale 1": {"s": S.One}},
+)
 def scale_zero_halves(s=S.Zero, out=S.Half, slope=S.Half):
     y = Symbol("y", real=True)
-    return [Equation(swish(y, s), out * y), Equation(gradient(swish(y, s), y), slope),
-            Equation(documented_slope(y, s), slope)]
+    return [
+        Equation(swish(y, s), out * y),
+        Equation(gradient(swish(y, s), y), slope),
+        Equation(documented_slope(y, s), slope),
+    ]
 
 
-@book.theorem("dx as printed, without 1/M, is wrong by -(1 - 1/M) rstd (x-hat A + B).",
-              **{"that nothing is wrong": {"factor": 0}, "by the full sums": {"factor": 1}})
+@book.theorem(
+    "dx as printed, without 1/M, is wrong by -(1 - 1/M) rstd (x-hat A + B).",
+    **{"that nothing is wrong": {"factor": 0}, "by the full sums": {"factor": 1}},
+)
 def printed_dx_is_wrong(factor=1 - 1 / M):
     first, second = group_sums(a, g)
     error = -factor * rstd[a, g] * (x_hat(a, g, c, q) * first + second)
     return [Equation(documented_dx(a, g, c, q, factor=1) - documented_dx(a, g, c, q), error, ENTRY)]
 
 
-@book.theorem("dx sums to 0 over every group: adding a constant to a group changes nothing.",
-              **{"as printed, without 1/M": {"factor": 1}, "without B": {"sums": lambda A, B: (A, S.Zero)}})
+@book.theorem(
+    "dx sums to 0 over every group: adding a constant to a group changes nothing.",
+    **{"as printed, without 1/M": {"factor": 1}, "without B": {"sums": lambda A, B: (A, S.Zero)}},
+)
 def dx_sums_to_zero(factor=1 / M, sums=lambda A, B: (A, B)):
-    total = Sum(documented_dx(a, g, c, q, factor, sums=sums(*group_sums(a, g))), (c, 0, D - 1), (q, 0, P - 1))
+    total = Sum(
+        documented_dx(a, g, c, q, factor, sums=sums(*group_sums(a, g))),
+        (c, 0, D - 1),
+        (q, 0, P - 1),
+    )
     return [Equation(inlined(total), 0, GROUP, shown=total)]
 
 
-@book.theorem("dx as printed sums over a group to -(M - 1) rstd B instead of 0.",
-              **{"to zero": {"factor": 0}, "to -M rstd B": {"factor": M}})
+@book.theorem(
+    "dx as printed sums over a group to -(M - 1) rstd B instead of 0.",
+    **{"to zero": {"factor": 0}, "to -M rstd B": {"factor": M}},
+)
 def printed_dx_sums_to_a_remainder(factor=M - 1):
     total = Sum(documented_dx(a, g, c, q, factor=1), (c, 0, D - 1), (q, 0, P - 1))
-    return [Equation(inlined(total), inlined(-factor * rstd[a, g] * group_sums(a, g)[1]), GROUP, shown=total)]
+    return [
+        Equation(
+            inlined(total), inlined(-factor * rstd[a, g] * group_sums(a, g)[1]), GROUP, shown=total
+        )
+    ]
 
 
-@book.theorem("x-hat and dx are almost orthogonal: their inner product over a group is eps rstd^3 A.",
-              **{"exactly orthogonal": {"factor": 0}, "rstd squared": {"power": 2}})
+@book.theorem(
+    "x-hat and dx are almost orthogonal: their inner product over a group is eps rstd^3 A.",
+    **{"exactly orthogonal": {"factor": 0}, "rstd squared": {"power": 2}},
+)
 def dx_is_almost_orthogonal_to_xhat(factor=eps, power=3):
     inner = Sum(x_hat(a, g, c, q) * documented_dx(a, g, c, q), (c, 0, D - 1), (q, 0, P - 1))
-    return [Equation(inlined(inner), inlined(factor * rstd[a, g] ** power * group_sums(a, g)[0]), GROUP, shown=inner)]
+    return [
+        Equation(
+            inlined(inner),
+            inlined(factor * rstd[a, g] ** power * group_sums(a, g)[0]),
+            GROUP,
+            shown=inner,
+        )
+    ]
 
 
-@book.theorem("With the returned dgamma and dbeta as sums, dx is wrong by the other samples' share.",
-              **{"that nothing is wrong": {"factor": 0}, "by all samples": {"own": 0}})
+@book.theorem(
+    "With the returned dgamma and dbeta as sums, dx is wrong by the other samples' share.",
+    **{"that nothing is wrong": {"factor": 0}, "by all samples": {"own": 0}},
+)
 def outputs_are_not_group_sums(factor=1, own=1):
-    returned = [Sum(gamma[g, d] * output(g, d), CHANNELS) for output in (documented_dgamma, documented_dbeta)]
+    returned = [
+        Sum(gamma[g, d] * output(g, d), CHANNELS)
+        for output in (documented_dgamma, documented_dbeta)
+    ]
     others = [Sum((1 - own * KroneckerDelta(b, a)) * s, SAMPLES) for s in group_sums(b, g)]
     error = -factor * rstd[a, g] / M * (x_hat(a, g, c, q) * others[0] + others[1])
-    return [Equation(documented_dx(a, g, c, q, sums=returned) - documented_dx(a, g, c, q), error, ENTRY)]
+    return [
+        Equation(documented_dx(a, g, c, q, sums=returned) - documented_dx(a, g, c, q), error, ENTRY)
+    ]
 
 
-@book.theorem("A kernel that forgets the scale s in T is wrong by (s - 1) y (1 - sigma) sigma.",
-              **{"that nothing is wrong": {"factor": 0}, "by s y (1 - sigma) sigma": {"factor": scale}})
+@book.theorem(
+    "A kernel that forgets the scale s in T is wrong by (s - 1) y (1 - sigma) sigma.",
+    **{"that nothing is wrong": {"factor": 0}, "by s y (1 - sigma) sigma": {"factor": scale}},
+)
 def missing_scale_in_t(factor=scale - 1):
     y = Symbol("y", real=True)
     sigma = 1 / (1 + exp(-scale * y))
-    return [Equation(documented_slope(y) - documented_slope(y, in_slope=1), factor * y * (1 - sigma) * sigma)]
+    return [
+        Equation(
+            documented_slope(y) - documented_slope(y, in_slope=1), factor * y * (1 - sigma) * sigma
+        )
+    ]
 
 
-@book.theorem("Exact on such a kernel: call it with s = 1, dy/s, s gamma, s beta; multiply dgamma, dbeta by s.",
-              **{"dy unchanged": {"of_dy": 1}, "gamma unchanged": {"of_gamma": 1},
-                 "dgamma unchanged": {"of_dgamma": 1}})
+@book.theorem(
+    "Exact on such a kernel: call it with s = 1, dy/s, s gamma, s beta; multiply dgamma, dbeta by s.",
+    **{
+        "dy unchanged": {"of_dy": 1},
+        "gamma unchanged": {"of_gamma": 1},
+        "dgamma unchanged": {"of_dgamma": 1},
+    },
+)
 def workaround_for_missing_scale(of_dy=1 / scale, of_gamma=scale, of_dgamma=scale):
     y = gamma[g, c] * x_hat(a, g, c, q) + beta[g, c]
     moved = of_gamma * gamma[g, c] * x_hat(a, g, c, q) + scale * beta[g, c]
@@ -222,14 +345,21 @@ def workaround_for_missing_scale(of_dy=1 / scale, of_gamma=scale, of_dgamma=scal
     sums = [of_dy * of_gamma * s for s in group_sums(a, g)]
     own = of_dy * of_gamma * dYNew[a, g, c, q] * gamma[g, c]
     dx_moved = rstd[a, g] * (own - (x_hat(a, g, c, q) * sums[0] + sums[1]) / M)
-    return [Equation(dz / scale, dz_moved, ENTRY), Equation(documented_dx(a, g, c, q), dx_moved, ENTRY),
-            Equation(documented_dgamma(g, c), of_dgamma * of_dy * documented_dgamma(g, c), ENTRY),
-            Equation(documented_dbeta(g, c), of_dgamma * of_dy * documented_dbeta(g, c), ENTRY)]
+    return [
+        Equation(dz / scale, dz_moved, ENTRY),
+        Equation(documented_dx(a, g, c, q), dx_moved, ENTRY),
+        Equation(documented_dgamma(g, c), of_dgamma * of_dy * documented_dgamma(g, c), ENTRY),
+        Equation(documented_dbeta(g, c), of_dgamma * of_dy * documented_dbeta(g, c), ENTRY),
+    ]
 
 
-@book.theorem("x-hat does not change when each group is moved by a constant of its own.",
-              **{"a constant for each channel": {"shift": lambda channel, position: v[a, g, channel]},
-                 "a constant for each position": {"shift": lambda channel, position: v[a, g, position]}})
+@book.theorem(
+    "x-hat does not change when each group is moved by a constant of its own.",
+    **{
+        "a constant for each channel": {"shift": lambda channel, position: v[a, g, channel]},
+        "a constant for each position": {"shift": lambda channel, position: v[a, g, position]},
+    },
+)
 def forward_ignores_shifts(shift=lambda channel, position: v[a, g]):
     def normalised(move):
         average = Sum(x[a, g, d, u] + move(d, u), CHANNELS, POSITIONS) / M
@@ -239,22 +369,34 @@ def forward_ignores_shifts(shift=lambda channel, position: v[a, g]):
     return [Equation(normalised(shift), normalised(lambda *_: S.Zero), ENTRY)]
 
 
-@book.theorem("The slopes of swish at y and -y add up to 1.", **{"cancel": {"total": 0}, "add up to 2": {"total": 2}})
+@book.theorem(
+    "The slopes of swish at y and -y add up to 1.",
+    **{"cancel": {"total": 0}, "add up to 2": {"total": 2}},
+)
 def slopes_add_up_to_one(total=1):
     y = Symbol("y", real=True)
     return [Equation(documented_slope(y) + documented_slope(-y), total)]
 
 
-@book.theorem("gamma . dgamma + beta . dbeta = sum of dYNew y: y is linear in its parameters.",
-              **{"gamma alone": {"with_beta": 0}, "beta twice": {"with_beta": 2}})
+@book.theorem(
+    "gamma . dgamma + beta . dbeta = sum of dYNew y: y is linear in its parameters.",
+    **{"gamma alone": {"with_beta": 0}, "beta twice": {"with_beta": 2}},
+)
 def parameter_euler(with_beta=1):
-    left = Sum(gamma[g, c] * documented_dgamma(g, c) + with_beta * beta[g, c] * documented_dbeta(g, c), (c, 0, D - 1))
+    left = Sum(
+        gamma[g, c] * documented_dgamma(g, c) + with_beta * beta[g, c] * documented_dbeta(g, c),
+        (c, 0, D - 1),
+    )
     y = gamma[g, c] * x_hat(b, g, c, u) + beta[g, c]
-    return [Equation(left, Sum(dYNew[b, g, c, u] * y, SAMPLES, POSITIONS, (c, 0, D - 1)), {g: ENTRY[g]})]
+    return [
+        Equation(left, Sum(dYNew[b, g, c, u] * y, SAMPLES, POSITIONS, (c, 0, D - 1)), {g: ENTRY[g]})
+    ]
 
 
-@book.theorem("The kernel's order of operations (multiply-add for x-hat, sums divided by M) gives dx.",
-              **{"c1 not divided": {"c1": 1}, "x-hat with + mean rstd": {"sign": 1}})
+@book.theorem(
+    "The kernel's order of operations (multiply-add for x-hat, sums divided by M) gives dx.",
+    **{"c1 not divided": {"c1": 1}, "x-hat with + mean rstd": {"sign": 1}},
+)
 def kernel_order_of_operations(c1=1 / M, sign=-1):
     def hat(*ix):
         return x[ix] * rstd[ix[:2]] + sign * mean[ix[:2]] * rstd[ix[:2]]
@@ -262,5 +404,6 @@ def kernel_order_of_operations(c1=1 / M, sign=-1):
     weighted = Sum(gamma[g, d] * Sum(dYNew[a, g, d, u] * hat(a, g, d, u), POSITIONS), CHANNELS) / M
     plain = c1 * Sum(gamma[g, d] * Sum(dYNew[a, g, d, u], POSITIONS), CHANNELS)
     kernel = dYNew[a, g, c, q] * (rstd[a, g] * gamma[g, c]) - (
-        hat(a, g, c, q) * (rstd[a, g] * weighted) + rstd[a, g] * plain)
+        hat(a, g, c, q) * (rstd[a, g] * weighted) + rstd[a, g] * plain
+    )
     return [Equation(kernel, documented_dx(a, g, c, q), ENTRY)]

@@ -24,8 +24,10 @@ gradOutput, this = IndexedBase("gradOutput", real=True), IndexedBase("self", rea
 CELLS = LEFT, MIDDLE, RIGHT = tuple(cells(-3, 3))
 WHERE = {LEFT: "x = -3 - t, t > 0", MIDDLE: "x = -3 + 6t/(1+t), t > 0", RIGHT: "x = 3 + t, t > 0"}
 
-PYTORCH = ("PyTorch 2.13.0 takes the open interval, torch_npu from 2.8 on; PyTorch up to 2.6 closed it (pytorch issue #147801: "
-           "-0.5 and 1.5 on 2.6.0; pull requests #143899 and #148049)")
+PYTORCH = (
+    "PyTorch 2.13.0 takes the open interval, torch_npu from 2.8 on; PyTorch up to 2.6 closed it (pytorch issue #147801: "
+    "-0.5 and 1.5 on 2.6.0; pull requests #143899 and #148049)"
+)
 CHAPTER = 1
 book = Book("hardswish")
 
@@ -50,18 +52,43 @@ def derive():
     """
     forward = Symbol("y")
     derivative = Symbol("d")
-    lines = [("Definition", forward, hardswish(x), "Clamp x + 3 to [0, 6] and multiply by x / 6."),
-             ("Left cell, x < -3", derivative, S.Zero, "The clamp is 0: y = 0."),
-             ("Middle cell, -3 < x < 3", derivative, diff(x * (x + 3) / 6, x).expand(),
-              "The clamp is x + 3: y = x (x + 3) / 6, a parabola."),
-             ("Right cell, x > 3", derivative, S.One, "The clamp is 6: y = x."),
-             ("Kink at -3", Symbol("d_left"), left_derivative(hardswish, -3), "From the left the slope is 0."),
-             ("Kink at -3", Symbol("d_right"), right_derivative(hardswish, -3, 3), "From the right -1/2: documented."),
-             ("Kink at 3", Symbol("d_left"), left_derivative(hardswish, 3, -3), "From the left 3/2: documented."),
-             ("Kink at 3", Symbol("d_right"), right_derivative(hardswish, 3), "From the right it is 1.")]
-    steps = tuple(Step(title, Eq(left, right, evaluate=False), why) for title, left, right, why in lines)
+    lines = [
+        ("Definition", forward, hardswish(x), "Clamp x + 3 to [0, 6] and multiply by x / 6."),
+        ("Left cell, x < -3", derivative, S.Zero, "The clamp is 0: y = 0."),
+        (
+            "Middle cell, -3 < x < 3",
+            derivative,
+            diff(x * (x + 3) / 6, x).expand(),
+            "The clamp is x + 3: y = x (x + 3) / 6, a parabola.",
+        ),
+        ("Right cell, x > 3", derivative, S.One, "The clamp is 6: y = x."),
+        (
+            "Kink at -3",
+            Symbol("d_left"),
+            left_derivative(hardswish, -3),
+            "From the left the slope is 0.",
+        ),
+        (
+            "Kink at -3",
+            Symbol("d_right"),
+            right_derivative(hardswish, -3, 3),
+            "From the right -1/2: documented.",
+        ),
+        (
+            "Kink at 3",
+            Symbol("d_left"),
+            left_derivative(hardswish, 3, -3),
+            "From the left 3/2: documented.",
+        ),
+        ("Kink at 3", Symbol("d_right"), right_derivative(hardswish, 3), "From the right it is 1."),
+    ]
+    steps = tuple(
+        Step(title, Eq(left, right, evaluate=False), why) for title, left, right, why in lines
+    )
     out = gradOutput[i] * documented_slope(this[i])
-    return Derivation(steps, None, lambda: [Formula("out", out, {i: n}, {"gradOutput": (n,), "self": (n,)})])
+    return Derivation(
+        steps, None, lambda: [Formula("out", out, {i: n}, {"gradOutput": (n,), "self": (n,)})]
+    )
 
 
 def per_cell(left, right):
@@ -69,48 +96,77 @@ def per_cell(left, right):
     return [Equation(left(cell), right(cell), where=WHERE[cell]) for cell in CELLS]
 
 
-@book.theorem("On each open cell the derivative of hardswish is the documented one.",
-              **{"x/6 in the middle": {"middle": Rational(1, 6)}, "1/2 forgotten": {"offset": 0}})
+@book.theorem(
+    "On each open cell the derivative of hardswish is the documented one.",
+    **{"x/6 in the middle": {"middle": Rational(1, 6)}, "1/2 forgotten": {"offset": 0}},
+)
 def slope_on_each_cell(middle=Rational(1, 3), offset=Rational(1, 2)):
-    return per_cell(lambda cell: slope(hardswish, cell), lambda cell: documented_slope(cell.point, middle, offset))
+    return per_cell(
+        lambda cell: slope(hardswish, cell),
+        lambda cell: documented_slope(cell.point, middle, offset),
+    )
 
 
-@book.theorem("Hardswish is continuous at both kinks: 0 at -3, 3 at 3.",
-              **{"clamped at 5": {"top": 5}, "shifted by 2": {"shift": 2}})
+@book.theorem(
+    "Hardswish is continuous at both kinks: 0 at -3, 3 at 3.",
+    **{"clamped at 5": {"top": 5}, "shifted by 2": {"shift": 2}},
+)
 def forward_is_continuous(top=6, shift=3):
     def pieces(x):
         return [S.Zero, x * (x + shift) / 6, x * top / 6]
 
-    return [Equation(limit_at(pieces(cell.point)[k], cell, end), hardswish(S(kink)))
-            for k, cell, end, kink in [(0, LEFT, "high", -3), (1, MIDDLE, "low", -3), (1, MIDDLE, "high", 3),
-                                       (2, RIGHT, "low", 3)]]
+    return [
+        Equation(limit_at(pieces(cell.point)[k], cell, end), hardswish(S(kink)))
+        for k, cell, end, kink in [
+            (0, LEFT, "high", -3),
+            (1, MIDDLE, "low", -3),
+            (1, MIDDLE, "high", 3),
+            (2, RIGHT, "low", 3),
+        ]
+    ]
 
 
-@book.theorem("At -3 the slope jumps from 0 to -1/2, and the document returns -1/2, the right derivative.",
-              **{"it returns 0": {"closed": False}, "from 0 to 0": {"right": 0}})
+@book.theorem(
+    "At -3 the slope jumps from 0 to -1/2, and the document returns -1/2, the right derivative.",
+    **{"it returns 0": {"closed": False}, "from 0 to 0": {"right": 0}},
+)
 def kink_at_minus_three(closed=True, right=-Rational(1, 2)):
-    return [Equation(left_derivative(hardswish, -3), 0), Equation(right_derivative(hardswish, -3, 3), right),
-            Equation(documented_slope(S(-3), closed=closed), right)]
+    return [
+        Equation(left_derivative(hardswish, -3), 0),
+        Equation(right_derivative(hardswish, -3, 3), right),
+        Equation(documented_slope(S(-3), closed=closed), right),
+    ]
 
 
-@book.theorem("At 3 the slope jumps from 3/2 to 1, and the document returns 3/2, the left derivative.",
-              **{"it returns 1": {"closed": False}, "from 1 to 1": {"left": 1}})
+@book.theorem(
+    "At 3 the slope jumps from 3/2 to 1, and the document returns 3/2, the left derivative.",
+    **{"it returns 1": {"closed": False}, "from 1 to 1": {"left": 1}},
+)
 def kink_at_three(closed=True, left=Rational(3, 2)):
-    return [Equation(left_derivative(hardswish, 3, -3), left), Equation(right_derivative(hardswish, 3), 1),
-            Equation(documented_slope(S(3), closed=closed), left)]
+    return [
+        Equation(left_derivative(hardswish, 3, -3), left),
+        Equation(right_derivative(hardswish, 3), 1),
+        Equation(documented_slope(S(3), closed=closed), left),
+    ]
 
 
-@book.theorem("With an open middle interval, as in the second version, the outer derivatives 0 and 1 are returned.",
-              **{"closed interval": {"closed": True}, "the mean of both": {"share": Rational(1, 2)}})
+@book.theorem(
+    "With an open middle interval, as in the second version, the outer derivatives 0 and 1 are returned.",
+    **{"closed interval": {"closed": True}, "the mean of both": {"share": Rational(1, 2)}},
+)
 def open_interval_returns_outer_derivatives(closed=False, share=0):
     inner = [right_derivative(hardswish, -3, 3), left_derivative(hardswish, 3, -3)]
     outer = [left_derivative(hardswish, -3), right_derivative(hardswish, 3)]
-    return [Equation(documented_slope(S(kink), closed=closed), share * a + (1 - share) * b)
-            for kink, a, b in zip((-3, 3), inner, outer)]
+    return [
+        Equation(documented_slope(S(kink), closed=closed), share * a + (1 - share) * b)
+        for kink, a, b in zip((-3, 3), inner, outer)
+    ]
 
 
-@book.theorem("The slopes at x and -x add up to 1, at the kinks, too.",
-              **{"slope x/3": {"offset": 0}, "add up to 0": {"total": 0}})
+@book.theorem(
+    "The slopes at x and -x add up to 1, at the kinks, too.",
+    **{"slope x/3": {"offset": 0}, "add up to 0": {"total": 0}},
+)
 def slopes_add_up_to_one(offset=Rational(1, 2), total=1):
     def d(x):
         return documented_slope(x, offset=offset)
@@ -119,38 +175,64 @@ def slopes_add_up_to_one(offset=Rational(1, 2), total=1):
     return cell_by_cell + [Equation(d(S(3)) + d(S(-3)), total)]
 
 
-@book.theorem("hardswish(x) - hardswish(-x) = x.", **{"plus": {"sign": 1}, "half": {"factor": Rational(1, 2)}})
+@book.theorem(
+    "hardswish(x) - hardswish(-x) = x.", **{"plus": {"sign": 1}, "half": {"factor": Rational(1, 2)}}
+)
 def odd_part_is_half_x(sign=-1, factor=1):
-    return per_cell(lambda cell: hardswish(cell.point) + sign * hardswish(-cell.point),
-                    lambda cell: factor * cell.point)
+    return per_cell(
+        lambda cell: hardswish(cell.point) + sign * hardswish(-cell.point),
+        lambda cell: factor * cell.point,
+    )
 
 
-@book.theorem("The only stationary point above -3 is x = -3/2, with value -3/8.",
-              **{"at -1": {"at": S(-1)}, "value -1/2": {"value": -Rational(1, 2)}})
+@book.theorem(
+    "The only stationary point above -3 is x = -3/2, with value -3/8.",
+    **{"at -1": {"at": S(-1)}, "value -1/2": {"value": -Rational(1, 2)}},
+)
 def stationary_point(at=-Rational(3, 2), value=-Rational(3, 8)):
     parabola = (Symbol("x", real=True) - at) ** 2 / 6 + value
-    return [Equation(documented_slope(at), 0), Equation(hardswish(at), value),
-            Equation(hardswish(MIDDLE.point), parabola.subs(x, MIDDLE.point), where=WHERE[MIDDLE])]
+    return [
+        Equation(documented_slope(at), 0),
+        Equation(hardswish(at), value),
+        Equation(hardswish(MIDDLE.point), parabola.subs(x, MIDDLE.point), where=WHERE[MIDDLE]),
+    ]
 
 
-@book.theorem("The jumps -1/2 and -1/2 and the rise 2 of the middle make up the whole change from 0 to 1.",
-              **{"no jump at 3": {"jump": 0}, "slope 1/6": {"middle": Rational(1, 6)}})
+@book.theorem(
+    "The jumps -1/2 and -1/2 and the rise 2 of the middle make up the whole change from 0 to 1.",
+    **{"no jump at 3": {"jump": 0}, "slope 1/6": {"middle": Rational(1, 6)}},
+)
 def jumps_and_rise(jump=1, middle=Rational(1, 3)):
     rise = integrate(middle, (x, -3, 3))
-    jumps = [right_derivative(hardswish, -3, 3) - left_derivative(hardswish, -3),
-             jump * (right_derivative(hardswish, 3) - left_derivative(hardswish, 3, -3))]
-    return [Equation(sum(jumps) + rise, limit_at(slope(hardswish, RIGHT), RIGHT, "high")
-                     - limit_at(slope(hardswish, LEFT), LEFT, "low"))]
+    jumps = [
+        right_derivative(hardswish, -3, 3) - left_derivative(hardswish, -3),
+        jump * (right_derivative(hardswish, 3) - left_derivative(hardswish, 3, -3)),
+    ]
+    return [
+        Equation(
+            sum(jumps) + rise,
+            limit_at(slope(hardswish, RIGHT), RIGHT, "high")
+            - limit_at(slope(hardswish, LEFT), LEFT, "low"),
+        )
+    ]
 
 
-@book.theorem("The form (2x + 3) / 6 in a kernel's comment is the documented middle piece.",
-              **{"(2x + 1) / 6": {"three": 1}, "(x + 3) / 6": {"two": 1}})
+@book.theorem(
+    "The form (2x + 3) / 6 in a kernel's comment is the documented middle piece.",
+    **{"(2x + 1) / 6": {"three": 1}, "(x + 3) / 6": {"two": 1}},
+)
 def comment_form_of_the_middle(three=3, two=2):
-    return [Equation(documented_slope(MIDDLE.point), (two * MIDDLE.point + three) / 6, where=WHERE[MIDDLE])]
+    return [
+        Equation(
+            documented_slope(MIDDLE.point), (two * MIDDLE.point + three) / 6, where=WHERE[MIDDLE]
+        )
+    ]
 
 
-@book.theorem("For a whole tensor inside one cell, out is gradOutput times the slope, entry by entry.",
-              **{"summed over the tensor": {"entry": j}, "gradOutput forgotten": {"given": False}})
+@book.theorem(
+    "For a whole tensor inside one cell, out is gradOutput times the slope, entry by entry.",
+    **{"summed over the tensor": {"entry": j}, "gradOutput forgotten": {"given": False}},
+)
 def gradient_of_a_tensor(entry=i, given=True):
     pieces = [lambda v: S.Zero * v, lambda v: v * (v + 3) / 6, lambda v: v]
     slopes = [lambda v: S.Zero, lambda v: v / 3 + Rational(1, 2), lambda v: S.One]
@@ -165,8 +247,21 @@ def gradient_of_a_tensor(entry=i, given=True):
 
 def kinks():
     """The two kinks of hardswish, with the closed interval of the first version and of PyTorch 2.6."""
-    limits = {-3: (left_derivative(hardswish, -3), right_derivative(hardswish, -3, 3)),
-              3: (left_derivative(hardswish, 3, -3), right_derivative(hardswish, 3))}
+    limits = {
+        -3: (left_derivative(hardswish, -3), right_derivative(hardswish, -3, 3)),
+        3: (left_derivative(hardswish, 3, -3), right_derivative(hardswish, 3)),
+    }
     closed = {at: documented_slope(S(at)) for at in limits}
-    return [Kink("hardswish", "", S(at), left, right, closed[at], documented_slope(S(at), closed=False), PYTORCH)
-            for at, (left, right) in limits.items()]
+    return [
+        Kink(
+            "hardswish",
+            "",
+            S(at),
+            left,
+            right,
+            closed[at],
+            documented_slope(S(at), closed=False),
+            PYTORCH,
+        )
+        for at, (left, right) in limits.items()
+    ]

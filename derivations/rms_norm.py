@@ -19,7 +19,9 @@ from derivations.prover.theorem import Book, Equation
 m, n = size_symbols("m n")
 r, j, p, i, l, k = index_symbols("r j p i l k")
 epsilon = Symbol("epsilon", positive=True)
-x, gamma, dy, rstd, mean, v = (IndexedBase(name, real=True) for name in "x gamma dy rstd mean v".split())
+x, gamma, dy, rstd, mean, v = (
+    IndexedBase(name, real=True) for name in "x gamma dy rstd mean v".split()
+)
 COLUMN, ROW = (l, 0, n - 1), (k, 0, m - 1)
 ENTRY = {p: (0, m - 1), i: (0, n - 1)}
 
@@ -42,25 +44,58 @@ def derive():
     tape = Tape({n: [j, i, l], m: [r, p, k]})
     tape.input("x", {r: m, j: n})
     tape.input("gamma", {j: n})
-    tape.define("rstd", {r: m}, rstd_of_rows(r), "One factor a row: the reciprocal root of the mean square.",
-                "Reciprocal root mean square", lambda e: e.replace(_is_cubed, lambda _: rstd[r] ** 3))
+    tape.define(
+        "rstd",
+        {r: m},
+        rstd_of_rows(r),
+        "One factor a row: the reciprocal root of the mean square.",
+        "Reciprocal root mean square",
+        lambda e: e.replace(_is_cubed, lambda _: rstd[r] ** 3),
+    )
     xhat = tape.define("xhat", {r: m, j: n}, x[r, j] * rstd[r], "The normalised row.", "Normalise")
     tape.define("y", {r: m, j: n}, gamma[j] * xhat[r, j], "Each column has its own scale.", "Scale")
-    tape.backward("y", dy[r, j], ["x", "gamma"], {
-        "y": "dy is the given derivative of the loss with respect to y.",
-        "xhat": "Each xhat enters one y, with the factor gamma.",
-        "gamma": "gamma of a column is used in every row: its derivative sums over the rows.",
-        "rstd": "rstd of a row multiplies all its entries: sum over the columns.",
-        "x": "x enters directly, and through rstd, whose derivative by x is -rstd^3 x / n."})
-    tape.define("mean", {r: m}, Sum(dy[r, l] * gamma[l] * xhat[r, l], COLUMN) / n, "As the documents name it.", "Mean")
-    tape.conclude("dxOut", {r: m, j: n}, (dy[r, j] * gamma[j] - rstd[r] * x[r, j] * mean[r]) * rstd[r], "x",
-                  "Insert the adjoints of xhat and rstd, and pull out rstd.")
-    tape.conclude("dgammaOut", {j: n}, Sum(rstd[k] * x[k, j] * dy[k, j], ROW), "gamma",
-                  "The sum over rows is missing in print, but not in the kernels.")
+    tape.backward(
+        "y",
+        dy[r, j],
+        ["x", "gamma"],
+        {
+            "y": "dy is the given derivative of the loss with respect to y.",
+            "xhat": "Each xhat enters one y, with the factor gamma.",
+            "gamma": "gamma of a column is used in every row: its derivative sums over the rows.",
+            "rstd": "rstd of a row multiplies all its entries: sum over the columns.",
+            "x": "x enters directly, and through rstd, whose derivative by x is -rstd^3 x / n.",
+        },
+    )
+    tape.define(
+        "mean",
+        {r: m},
+        Sum(dy[r, l] * gamma[l] * xhat[r, l], COLUMN) / n,
+        "As the documents name it.",
+        "Mean",
+    )
+    tape.conclude(
+        "dxOut",
+        {r: m, j: n},
+        (dy[r, j] * gamma[j] - rstd[r] * x[r, j] * mean[r]) * rstd[r],
+        "x",
+        "Insert the adjoints of xhat and rstd, and pull out rstd.",
+    )
+    tape.conclude(
+        "dgammaOut",
+        {j: n},
+        Sum(rstd[k] * x[k, j] * dy[k, j], ROW),
+        "gamma",
+        "The sum over rows is missing in print, but not in the kernels.",
+    )
     leaves = {"dy": (m, n), "x": (m, n), "rstd": (m,), "gamma": (n,)}
-    return Derivation(tuple(tape.steps), tape, lambda: [
-        Formula("dxOut", documented_dx(r, j), {r: m, j: n}, leaves),
-        Formula("dgammaOut", documented_dgamma(j), {j: n}, leaves)])
+    return Derivation(
+        tuple(tape.steps),
+        tape,
+        lambda: [
+            Formula("dxOut", documented_dx(r, j), {r: m, j: n}, leaves),
+            Formula("dgammaOut", documented_dgamma(j), {j: n}, leaves),
+        ],
+    )
 
 
 def _is_cubed(e):
@@ -87,94 +122,165 @@ def derived(name, *indices):
     return inlined(substitute(derive().tape.adjoint(name), dict(zip(node.indices, indices))))
 
 
-@book.theorem("The documented dx is the derivative of the forward pass.",
-              **{"1/n dropped": {"factor": 1}, "rstd squared in the mean": {"power": 2}, "sign flipped": {"sign": 1}})
+@book.theorem(
+    "The documented dx is the derivative of the forward pass.",
+    **{
+        "1/n dropped": {"factor": 1},
+        "rstd squared in the mean": {"power": 2},
+        "sign flipped": {"sign": 1},
+    },
+)
 def dx_is_the_derivative(factor=1 / n, power=1, sign=-1):
-    return [Equation(derived("x", p, i), inlined(documented_dx(p, i, factor, power, sign)), ENTRY,
-                     shown=Symbol("dxOut"))]
+    return [
+        Equation(
+            derived("x", p, i),
+            inlined(documented_dx(p, i, factor, power, sign)),
+            ENTRY,
+            shown=Symbol("dxOut"),
+        )
+    ]
 
 
-@book.theorem("dgamma is x-hat times dy summed over the rows.",
-              **{"rstd squared": {"power": 2}, "rstd forgotten": {"power": 0}})
+@book.theorem(
+    "dgamma is x-hat times dy summed over the rows.",
+    **{"rstd squared": {"power": 2}, "rstd forgotten": {"power": 0}},
+)
 def dgamma_sums_over_rows(power=1):
     documented = inlined(documented_dgamma(i, power))
     return [Equation(derived("gamma", i), documented, {i: (0, n - 1)}, shown=Symbol("dgammaOut"))]
 
 
-@book.theorem("dgamma as printed, without the sum, misses exactly the other rows.",
-              **{"difference has the other sign": {"sign": 1}, "the row itself is missed, too": {"own": 0}})
+@book.theorem(
+    "dgamma as printed, without the sum, misses exactly the other rows.",
+    **{"difference has the other sign": {"sign": 1}, "the row itself is missed, too": {"own": 0}},
+)
 def printed_dgamma_misses_rows(sign=-1, own=1):
     printed = rstd[p] * x[p, i] * dy[p, i]
     missing = Sum((1 - own * KroneckerDelta(k, p)) * rstd[k] * x[k, i] * dy[k, i], ROW)
     return [Equation(printed - documented_dgamma(i), sign * missing, ENTRY)]
 
 
-@book.theorem("The derivative along any direction v is the inner product of dx and v.",
-              **{"v of another column": {"shift": 1}, "half of it": {"factor": Rational(1, 2)}})
+@book.theorem(
+    "The derivative along any direction v is the inner product of dx and v.",
+    **{"v of another column": {"shift": 1}, "half of it": {"factor": Rational(1, 2)}},
+)
 def directional_derivative(shift=0, factor=1):
     h = Symbol("h", real=True)
-    moved = [x[r, j] + h * v[r, j], (Sum((x[r, l] + h * v[r, l]) ** 2, COLUMN) / n + epsilon) ** Rational(-1, 2)]
+    moved = [
+        x[r, j] + h * v[r, j],
+        (Sum((x[r, l] + h * v[r, l]) ** 2, COLUMN) / n + epsilon) ** Rational(-1, 2),
+    ]
     loss = Sum(dy[r, j] * gamma[j] * moved[0] * moved[1], (j, 0, n - 1), (r, 0, m - 1))
     inner = Sum(documented_dx(r, j) * v[r, j + shift], (j, 0, n - 1), (r, 0, m - 1))
     return [Equation(substitute(gradient(loss, h), {h: 0}), factor * inlined(inner))]
 
 
-@book.theorem("The Jacobian of x-hat within a row is rstd (identity - x-hat x-hat^T / n).",
-              **{"1/n dropped": {"factor": 1}, "identity forgotten": {"one": 0}})
+@book.theorem(
+    "The Jacobian of x-hat within a row is rstd (identity - x-hat x-hat^T / n).",
+    **{"1/n dropped": {"factor": 1}, "identity forgotten": {"one": 0}},
+)
 def jacobian(factor=1 / n, one=1):
     row = x[p, i] * rstd_of_rows(p)
     expected = rstd[p] * (one * KroneckerDelta(i, j) - factor * x[p, i] * x[p, j] * rstd[p] ** 2)
     return [Equation(gradient(row, x[p, j]), inlined(expected), {**ENTRY, j: (0, n - 1)})]
 
 
-@book.theorem("The Jacobian of x-hat is symmetric, so backward without gamma is forward-mode applied to dy.",
-              **{"antisymmetric": {"sign": -1}, "transposed rows": {"row": r}})
+@book.theorem(
+    "The Jacobian of x-hat is symmetric, so backward without gamma is forward-mode applied to dy.",
+    **{"antisymmetric": {"sign": -1}, "transposed rows": {"row": r}},
+)
 def jacobian_is_symmetric(sign=1, row=p):
     transposed = gradient(x[row, j] * rstd_of_rows(row), x[row, i])
-    return [Equation(gradient(x[p, i] * rstd_of_rows(p), x[p, j]), sign * transposed, {**ENTRY, j: (0, n - 1)})]
+    return [
+        Equation(
+            gradient(x[p, i] * rstd_of_rows(p), x[p, j]),
+            sign * transposed,
+            {**ENTRY, j: (0, n - 1)},
+        )
+    ]
 
 
-@book.theorem("Rows do not see each other: the derivative of row r by another row p is zero.",
-              **{"by the row itself, too": {"own": 0}, "with one rstd for all rows": {"shared": True}})
+@book.theorem(
+    "Rows do not see each other: the derivative of row r by another row p is zero.",
+    **{"by the row itself, too": {"own": 0}, "with one rstd for all rows": {"shared": True}},
+)
 def rows_are_independent(own=1, shared=False):
-    root = (Sum(x[k, l] ** 2, COLUMN, ROW) / (m * n) + epsilon) ** Rational(-1, 2) if shared else rstd_of_rows(r)
+    root = (
+        (Sum(x[k, l] ** 2, COLUMN, ROW) / (m * n) + epsilon) ** Rational(-1, 2)
+        if shared
+        else rstd_of_rows(r)
+    )
     derivative = gradient(x[r, j] * root, x[p, i])
-    return [Equation((1 - own * KroneckerDelta(r, p)) * derivative, 0, {**ENTRY, r: (0, m - 1), j: (0, n - 1)})]
+    return [
+        Equation(
+            (1 - own * KroneckerDelta(r, p)) * derivative,
+            0,
+            {**ENTRY, r: (0, m - 1), j: (0, n - 1)},
+        )
+    ]
 
 
-@book.theorem("x and dx are almost orthogonal: in a row, x . dx = epsilon rstd^3 (dy gamma . x).",
-              **{"exactly orthogonal": {"eps": 0}, "rstd squared": {"power": 2}})
+@book.theorem(
+    "x and dx are almost orthogonal: in a row, x . dx = epsilon rstd^3 (dy gamma . x).",
+    **{"exactly orthogonal": {"eps": 0}, "rstd squared": {"power": 2}},
+)
 def dx_is_almost_orthogonal_to_x(eps=epsilon, power=3):
     inner = Sum(x[p, j] * documented_dx(p, j), (j, 0, n - 1))
-    return [Equation(inlined(inner), inlined(eps * rstd[p] ** power * Sum(dy[p, l] * gamma[l] * x[p, l], COLUMN)),
-                     {p: (0, m - 1)}, shown=inner)]
+    return [
+        Equation(
+            inlined(inner),
+            inlined(eps * rstd[p] ** power * Sum(dy[p, l] * gamma[l] * x[p, l], COLUMN)),
+            {p: (0, m - 1)},
+            shown=inner,
+        )
+    ]
 
 
-@book.theorem("Without epsilon, scaling a row by a > 0 leaves x-hat unchanged.",
-              **{"with epsilon": {"eps": epsilon}, "scaling multiplies": {"power": 1}})
+@book.theorem(
+    "Without epsilon, scaling a row by a > 0 leaves x-hat unchanged.",
+    **{"with epsilon": {"eps": epsilon}, "scaling multiplies": {"power": 1}},
+)
 def scale_invariance_without_epsilon(eps=0, power=0):
     a = Symbol("a", positive=True)
     scaled = a * x[p, i] * (Sum((a * x[p, l]) ** 2, COLUMN) / n + eps) ** Rational(-1, 2)
     return [Equation(scaled, a**power * x[p, i] * rstd_of_rows(p, eps), ENTRY)]
 
 
-@book.theorem("gamma . dgamma = sum of dy y: y is linear in gamma.",
-              **{"twice": {"factor": 2}, "per row": {"factor": 1 / m}})
+@book.theorem(
+    "gamma . dgamma = sum of dy y: y is linear in gamma.",
+    **{"twice": {"factor": 2}, "per row": {"factor": 1 / m}},
+)
 def gamma_euler(factor=1):
     left = Sum(gamma[j] * documented_dgamma(j), (j, 0, n - 1))
     right = Sum(dy[r, j] * gamma[j] * x[r, j] * rstd[r], (j, 0, n - 1), (r, 0, m - 1))
     return [Equation(left, factor * right)]
 
 
-@book.theorem("The form with rstd cubed, used by reference codes, is the documented one.",
-              **{"rstd squared": {"power": 2}, "mean over n - 1": {"count": n - 1}})
+@book.theorem(
+    "The form with rstd cubed, used by reference codes, is the documented one.",
+    **{"rstd squared": {"power": 2}, "mean over n - 1": {"count": n - 1}},
+)
 def cubed_form(power=3, count=n):
     projection = x[p, i] * Sum(dy[p, l] * gamma[l] * x[p, l], COLUMN) / count
-    return [Equation(documented_dx(p, i), rstd[p] * gamma[i] * dy[p, i] - rstd[p] ** power * projection, ENTRY)]
+    return [
+        Equation(
+            documented_dx(p, i),
+            rstd[p] * gamma[i] * dy[p, i] - rstd[p] ** power * projection,
+            ENTRY,
+        )
+    ]
 
 
-@book.theorem("The trace of the Jacobian of x-hat is rstd (n - 1 + epsilon rstd^2).",
-              **{"n instead of n - 1": {"lost": 0}, "without epsilon": {"eps": 0}})
+@book.theorem(
+    "The trace of the Jacobian of x-hat is rstd (n - 1 + epsilon rstd^2).",
+    **{"n instead of n - 1": {"lost": 0}, "without epsilon": {"eps": 0}},
+)
 def jacobian_trace(lost=1, eps=epsilon):
     diagonal = substitute(gradient(x[p, i] * rstd_of_rows(p), x[p, j]), {j: i})
-    return [Equation(Sum(diagonal, (i, 0, n - 1)), inlined(rstd[p] * (n - lost + eps * rstd[p] ** 2)), {p: (0, m - 1)})]
+    return [
+        Equation(
+            Sum(diagonal, (i, 0, n - 1)),
+            inlined(rstd[p] * (n - lost + eps * rstd[p] ** 2)),
+            {p: (0, m - 1)},
+        )
+    ]

@@ -16,21 +16,29 @@ from children import forked
 from machine import ENGINES, FAST, PEERS, ROOT, SOAK, forbidden_skip, missing
 
 os.environ["ACLNN_VIZ_LANG"] = "en"  # whatever the locale of whoever runs the tests
-sys.modules.setdefault("rfc3987_syntax", None)  # jsonschema builds its grammar for a second and a half; no notebook needs it
+sys.modules.setdefault(
+    "rfc3987_syntax", None
+)  # jsonschema builds its grammar for a second and a half; no notebook needs it
 
 # What `make check` leaves out: a browser, fuzzing, notebooks, C++, processes, sweeps and searches.
-DEAR = re.compile(r"tests/(browser|fuzzing|tiles|standin|acl|public|sweeps|export|faults|storage|verification)/|"
-                  r"tests/(arrays/test_(bound|tight|truth)|"
-                  r"checking/test_(by_hand|check|depth|detect|diag|dumps|engineers|exchange|expl|given|mending|misfits|museum|mutant|no_false|"
-                  r"other|progress|puzzle|right|said|scope|score|sealed|tile|tolerances|triage)|"
-                  r"derivations/test_(deriv|false|neigh|random|theorems)|devices/test_(atlas|bare|files_that|whole)|kernels/test_rounding|"
-                  r"explorers/test_(default|explorers_alone|live|speed|tiles|widget|numeric|two|zoom)|proving/test_(derive|edited|held|prove)|"
-                  r"test_(cli|data|elsewhere|gallery|lab|machine|make|notebooks|own_operator|readme|reference|samples|without))")
+DEAR = re.compile(
+    r"tests/(browser|fuzzing|tiles|standin|acl|public|sweeps|export|faults|storage|verification)/|"
+    r"tests/(arrays/test_(bound|tight|truth)|"
+    r"checking/test_(by_hand|check|depth|detect|diag|dumps|engineers|exchange|expl|given|mending|misfits|museum|mutant|no_false|"
+    r"other|progress|puzzle|right|said|scope|score|sealed|tile|tolerances|triage)|"
+    r"derivations/test_(deriv|false|neigh|random|theorems)|devices/test_(atlas|bare|files_that|whole)|kernels/test_rounding|"
+    r"explorers/test_(default|explorers_alone|live|speed|tiles|widget|numeric|two|zoom)|proving/test_(derive|edited|held|prove)|"
+    r"test_(cli|data|elsewhere|gallery|lab|machine|make|notebooks|own_operator|readme|reference|samples|without))"
+)
 BROWSER = "tests/browser/"
 # What waits for other processes, or computes in them, most of its time.
-WAITS = re.compile(r"tests/(browser/|storage/test_killed|sweeps/test_clusters|devices/test_(atlas|bare|files_that|whole)|acl/|tiles/test_cpp|"
-                   r"test_(lab|notebooks|own_operator|elsewhere|cli_|make|machine|packages|without))")
-EXPLORER = re.compile(rf"{BROWSER}.*\[(?:[^]]*-)?(\w+)\]$")  # browser tests name their explorer last
+WAITS = re.compile(
+    r"tests/(browser/|storage/test_killed|sweeps/test_clusters|devices/test_(atlas|bare|files_that|whole)|acl/|tiles/test_cpp|"
+    r"test_(lab|notebooks|own_operator|elsewhere|cli_|make|machine|packages|without))"
+)
+EXPLORER = re.compile(
+    rf"{BROWSER}.*\[(?:[^]]*-)?(\w+)\]$"
+)  # browser tests name their explorer last
 
 
 @pytest.hookimpl(tryfirst=True)  # before the fixtures that use the tool
@@ -47,8 +55,11 @@ def pytest_sessionstart(session):
         return
     shared = session.config.getoption("dist", "no") != "no"
     paths = sorted((ROOT / "tests").rglob("test_*.py")) if shared else []
-    children = [forked(_compile_tests, session.config.pluginmanager.rewrite_hook, part)
-                for part in (paths[::2], paths[1::2]) if part]
+    children = [
+        forked(_compile_tests, session.config.pluginmanager.rewrite_hook, part)
+        for part in (paths[::2], paths[1::2])
+        if part
+    ]
     if (ROOT / "aclnn_viz").exists():
         for package in ("aclnn_viz", "derivations"):
             compileall.compile_dir(ROOT / package, quiet=1)
@@ -70,17 +81,30 @@ def pytest_ignore_collect(collection_path):
     """Leave out whole files before they are imported: half of the fast half's time would be collection."""
     if PEERS and not SOAK and collection_path.suffix == ".py":
         words = re.findall(r"\w+", collection_path.read_text(encoding="utf-8"))
-        return not {*ENGINES, "ENGINES", "PEERS"}.intersection(words) or None  # that names no engine
+        return (
+            not {*ENGINES, "ENGINES", "PEERS"}.intersection(words) or None
+        )  # that names no engine
     place = collection_path.relative_to(ROOT).as_posix() + "/" * collection_path.is_dir()
     return FAST and bool(DEAR.match(place)) or None
 
 
 def pytest_collection_modifyitems(config, items):
     # First what takes long, so that no worker ends long after the other, and tests of an explorer while it is open.
-    items.sort(key=lambda item: (not item.nodeid.startswith(BROWSER), "test_notebooks" not in item.nodeid, not WAITS.match(item.nodeid),
-                                 not DEAR.match(item.nodeid), _explorer(item)))
+    items.sort(
+        key=lambda item: (
+            not item.nodeid.startswith(BROWSER),
+            "test_notebooks" not in item.nodeid,
+            not WAITS.match(item.nodeid),
+            not DEAR.match(item.nodeid),
+            _explorer(item),
+        )
+    )
     if not SOAK:
-        chosen = [item for item in items if _needs_engine(item) == PEERS and not item.get_closest_marker("soak")]
+        chosen = [
+            item
+            for item in items
+            if _needs_engine(item) == PEERS and not item.get_closest_marker("soak")
+        ]
         chosen = {*chosen} - _left_out(chosen)
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = [item for item in items if item in chosen]
@@ -92,8 +116,13 @@ def _left_out(items):
     for item in items:
         if item.get_closest_marker("sampled"):
             sampled[item.nodeid.split("[")[0]].append(item)
-    return {item for name, every in sampled.items()
-            for item in random.Random(name).sample(every, max(0, len(every) - every[0].get_closest_marker("sampled").args[0]))}
+    return {
+        item
+        for name, every in sampled.items()
+        for item in random.Random(name).sample(
+            every, max(0, len(every) - every[0].get_closest_marker("sampled").args[0])
+        )
+    }
 
 
 def _needs_engine(item):
@@ -105,7 +134,9 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.enable()
-    gc.set_threshold(50_000)  # seventy times the default: what SymPy makes lives long, and memory is not short here
+    gc.set_threshold(
+        50_000
+    )  # seventy times the default: what SymPy makes lives long, and memory is not short here
 
 
 def pytest_sessionfinish():
@@ -115,7 +146,11 @@ def pytest_sessionfinish():
 
 
 def _refuse_skip(report):
-    if report.skipped and not hasattr(report, "wasxfail") and (fault := forbidden_skip(report.longrepr[2])):
+    if (
+        report.skipped
+        and not hasattr(report, "wasxfail")
+        and (fault := forbidden_skip(report.longrepr[2]))
+    ):
         report.outcome, report.longrepr = "failed", fault
     return report
 

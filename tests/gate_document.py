@@ -39,9 +39,44 @@ aclnnStatus aclnnGateBackward(void *workspace, uint64_t workspaceSize, aclOpExec
 #include "aclnnop/aclnn_gate.h"
 int main() { return 0; }
 ```
-""".replace("ROWS", "".join(CELLS.format("</td><td>".join(row)) for row in (
-    ("gradOutput（aclTensor*）", "输入", "梯度。", "shape与self一致。", "FLOAT、FLOAT16、BFLOAT16", "ND", "1-8", "√"),
-    ("self（aclTensor*）", "输入", "输入。", "-", "FLOAT、FLOAT16、BFLOAT16", "ND", "1-8", "√"),
-    ("maskOptional（aclTensor*）", "可选输入", "掩码。", "-", "UINT8", "ND", "1", "√"),
-    ("mode（int64_t）", "输入", "模式。", "支持0(none)|1(mean)。", "INT64", "-", "-", "-"), ("lambda（double）", "输入", "系数。", "-", "-", "-", "-", "-"),
-    ("gradInput（aclTensor*）", "输出", "输出。", "shape与<a>self</a>一致。", "FLOAT、FLOAT16、BFLOAT16", "ND", "1-8", "√"))))
+""".replace(
+    "ROWS",
+    "".join(
+        CELLS.format("</td><td>".join(row))
+        for row in (
+            (
+                "gradOutput（aclTensor*）",
+                "输入",
+                "梯度。",
+                "shape与self一致。",
+                "FLOAT、FLOAT16、BFLOAT16",
+                "ND",
+                "1-8",
+                "√",
+            ),
+            (
+                "self（aclTensor*）",
+                "输入",
+                "输入。",
+                "-",
+                "FLOAT、FLOAT16、BFLOAT16",
+                "ND",
+                "1-8",
+                "√",
+            ),
+            ("maskOptional（aclTensor*）", "可选输入", "掩码。", "-", "UINT8", "ND", "1", "√"),
+            ("mode（int64_t）", "输入", "模式。", "支持0(none)|1(mean)。", "INT64", "-", "-", "-"),
+            ("lambda（double）", "输入", "系数。", "-", "-", "-", "-", "-"),
+            (
+                "gradInput（aclTensor*）",
+                "输出",
+                "输出。",
+                "shape与<a>self</a>一致。",
+                "FLOAT、FLOAT16、BFLOAT16",
+                "ND",
+                "1-8",
+                "√",
+            ),
+        )
+    ),
+)

@@ -76,8 +76,11 @@ class StandIn:
     """
 
     def __init__(self, root):
-        self._library = next(ctypes.CDLL(str(path)) for name in ("libacl_rt.so", "libascendcl.so")
-                             if (path := Path(root) / "lib64" / name).exists())
+        self._library = next(
+            ctypes.CDLL(str(path))
+            for name in ("libacl_rt.so", "libascendcl.so")
+            if (path := Path(root) / "lib64" / name).exists()
+        )
 
     def __getattr__(self, name):
         """A C function; results are int unless the name tells of a text."""
@@ -88,7 +91,10 @@ class StandIn:
 
     @property
     def misuse(self):
-        return [self.standin_misuse_text(ctypes.c_size_t(k)).decode() for k in range(self.standin_misuse_count())]
+        return [
+            self.standin_misuse_text(ctypes.c_size_t(k)).decode()
+            for k in range(self.standin_misuse_count())
+        ]
 
     @property
     def live(self):

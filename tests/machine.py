@@ -9,7 +9,9 @@ from zlib import crc32
 
 SOAK = os.environ.get("ACLNN_VIZ_SOAK") == "1"  # full-size sweeps instead of a sample of them
 FAST = os.environ.get("ACLNN_VIZ_FAST") == "1"  # only the half of the suite that takes a minute
-PEERS = os.environ.get("ACLNN_VIZ_PEERS") == "1"  # the tests that need another engine, and no others
+PEERS = (
+    os.environ.get("ACLNN_VIZ_PEERS") == "1"
+)  # the tests that need another engine, and no others
 CI = os.environ.get("CI") == "true"  # nothing may be skipped, but for ALLOWED_SKIPS
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -20,43 +22,79 @@ def _has_cann() -> bool:
 
 def _chinese_font() -> str:
     from aclnn_viz.pictures import fonts
+
     return fonts.chinese()
 
 
 TOOLS = {  # name: (is it here?, what to do when it is not)
     "g++": (lambda: shutil.which("g++"), "install a C++ compiler (Debian: apt-get install g++)"),
-    "chromium": (lambda: shutil.which("chromium"), "install Chromium (Debian: apt-get install chromium)"),
+    "chromium": (
+        lambda: shutil.which("chromium"),
+        "install Chromium (Debian: apt-get install chromium)",
+    ),
     "node": (lambda: shutil.which("node"), "install Node.js (Debian: apt-get install nodejs)"),
-    "git": (lambda: shutil.which("git") and (ROOT / ".git").exists(), "install git and work in a clone"),
+    "git": (
+        lambda: shutil.which("git") and (ROOT / ".git").exists(),
+        "install git and work in a clone",
+    ),
     "make": (lambda: shutil.which("make"), "install make (Debian: apt-get install make)"),
-    "chinese font": (_chinese_font, "install a font with Chinese glyphs (Debian: apt-get install fonts-wqy-microhei)"),
+    "chinese font": (
+        _chinese_font,
+        "install a font with Chinese glyphs (Debian: apt-get install fonts-wqy-microhei)",
+    ),
     "dask": (lambda: importlib.util.find_spec("distributed"), "pip install 'dask[distributed]'"),
-    "torch": (lambda: importlib.util.find_spec("torch"), "make peers installs it and runs what needs it"),
-    "jax": (lambda: importlib.util.find_spec("jax"), "make peers installs it and runs what needs it"),
-    "numba": (lambda: importlib.util.find_spec("numba"), "make peers installs it and runs what needs it"),
-    "mcp": (lambda: importlib.util.find_spec("mcp"), "make peers installs it and runs what needs it"),
+    "torch": (
+        lambda: importlib.util.find_spec("torch"),
+        "make peers installs it and runs what needs it",
+    ),
+    "jax": (
+        lambda: importlib.util.find_spec("jax"),
+        "make peers installs it and runs what needs it",
+    ),
+    "numba": (
+        lambda: importlib.util.find_spec("numba"),
+        "make peers installs it and runs what needs it",
+    ),
+    "mcp": (
+        lambda: importlib.util.find_spec("mcp"),
+        "make peers installs it and runs what needs it",
+    ),
     "cann": (_has_cann, "install CANN, source its set_env.sh and run on an Atlas machine"),
 }
-ENGINES = {"torch", "jax", "numba", "mcp"}  # what is fetched for a comparison or a client, and not for every `make test`
-ALLOWED_SKIPS = re.compile(r"(Skipped: )?needs cann:")  # a CI machine cannot be expected to have the vendor's hardware
+ENGINES = {
+    "torch",
+    "jax",
+    "numba",
+    "mcp",
+}  # what is fetched for a comparison or a client, and not for every `make test`
+ALLOWED_SKIPS = re.compile(
+    r"(Skipped: )?needs cann:"
+)  # a CI machine cannot be expected to have the vendor's hardware
 
 
 def taught() -> tuple:
     """The operators that have a lesson, and files of every kind: what tests try with every operator in full."""
     from aclnn_viz.operators import operators
+
     return tuple(op for op in operators() if op.chapter)
 
 
 def sampled(module: str) -> tuple:
     """The operators that a module of tests takes: those with a lesson, and in turn an eighth of the others; with SOAK all."""
     from aclnn_viz.operators import operators
-    return tuple(op for op in operators() if op.chapter or SOAK or crc32(f"{module} {op.name}".encode()) % 8 == 0)
+
+    return tuple(
+        op
+        for op in operators()
+        if op.chapter or SOAK or crc32(f"{module} {op.name}".encode()) % 8 == 0
+    )
 
 
 def sampled_explorers(module: str) -> tuple:
     """The explorers that a module of tests takes: as `sampled`, and those that are of no operator."""
     from aclnn_viz.explorers import explorers
     from aclnn_viz.operators import operators
+
     left = {op.name for op in operators()} - {op.name for op in sampled(module)}
     return tuple(name for name in explorers() if name not in left)
 

@@ -12,7 +12,13 @@ from checking.cheats import CHEATS, HONEST, RIGHT
 from machine import ROOT
 
 pytestmark = pytest.mark.needs("mcp")
-QUICK = {"operator": "rms_norm", "dtypes": ["float32"], "depth": "quick", "seconds": 2.0, "memory_mib": 512}
+QUICK = {
+    "operator": "rms_norm",
+    "dtypes": ["float32"],
+    "depth": "quick",
+    "seconds": 2.0,
+    "memory_mib": 512,
+}
 ADD = """#include "acl/acl.h"
 #include <cstdio>
 int main(int count, char **words) { printf("%d %s", aclInit(nullptr), words[1]); return 3; }
@@ -26,60 +32,119 @@ def hard(gradOutput, self):
     return gradOutput * np.where(self < -3, 0, np.where(self > 3, 1, self / 3 + np.float32(0.5)))
 """
 CALLS = {
-    "described": ("describe", {"operator": "rms_norm"}), "why": ("why", {"text": "561103"}), "an option": ("describe", {"operator": "--help"}),
-    "bounds": ("tolerance", {"operator": "tanh", "shape": [8], "dtype": "float16", "let_through": [1e-3, 1e-3]}),
-    "wrong": ("explain", QUICK | {"source": RIGHT + WRONG}), "cheat": ("check", QUICK | {"source": RIGHT + CHEATS["ends its judge"][0]}),
-    "right": ("check", QUICK | {"source": RIGHT + HONEST["plain"][0]}), "no operator": ("check", QUICK | {"operator": "nowhere", "source": "kernel = 3"}),
-    "no time": ("cpp_run", {"source": "int main() {}", "seconds": "nan"}), "no text": ("describe", {"operator": "a\0b"}),
-    "long": ("why", {"text": "561103", "cann": "9" * 5000}), "no seed but 0": ("check", QUICK | {"operator": "hardswish", "source": HARD, "kernel": "hard", "seed": 0}),
-    "ran": ("cpp_run", {"source": ADD, "arguments": ["--x"]}), "tiles": ("tiles", {"operator": "hardswish", "kernel": HARDSWISH, "depth": "quick", "dtypes": ["float32"]}),
+    "described": ("describe", {"operator": "rms_norm"}),
+    "why": ("why", {"text": "561103"}),
+    "an option": ("describe", {"operator": "--help"}),
+    "bounds": (
+        "tolerance",
+        {"operator": "tanh", "shape": [8], "dtype": "float16", "let_through": [1e-3, 1e-3]},
+    ),
+    "wrong": ("explain", QUICK | {"source": RIGHT + WRONG}),
+    "cheat": ("check", QUICK | {"source": RIGHT + CHEATS["ends its judge"][0]}),
+    "right": ("check", QUICK | {"source": RIGHT + HONEST["plain"][0]}),
+    "no operator": ("check", QUICK | {"operator": "nowhere", "source": "kernel = 3"}),
+    "no time": ("cpp_run", {"source": "int main() {}", "seconds": "nan"}),
+    "no text": ("describe", {"operator": "a\0b"}),
+    "long": ("why", {"text": "561103", "cann": "9" * 5000}),
+    "no seed but 0": (
+        "check",
+        QUICK | {"operator": "hardswish", "source": HARD, "kernel": "hard", "seed": 0},
+    ),
+    "ran": ("cpp_run", {"source": ADD, "arguments": ["--x"]}),
+    "tiles": (
+        "tiles",
+        {"operator": "hardswish", "kernel": HARDSWISH, "depth": "quick", "dtypes": ["float32"]},
+    ),
 }
 
 
 @pytest.fixture(scope="module")
 def answers():
     """What the tools of one server answer, each after the others: data, or the text of an error; and the tools themselves."""
+
     async def talk():
         from mcp import Client, StdioServerParameters
-        server = StdioServerParameters(command=sys.executable, args=["-m", "aclnn_viz.cli", "mcp"], cwd=ROOT, env=dict(os.environ))
+
+        server = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "aclnn_viz.cli", "mcp"],
+            cwd=ROOT,
+            env=dict(os.environ),
+        )
         async with Client(server) as client:
             found = {name: await client.call_tool(*call) for name, call in CALLS.items()}
             return {"tools": (await client.list_tools()).tools} | {
-                name: one.content[0].text if one.is_error else one.structured_content for name, one in found.items()}
+                name: one.content[0].text if one.is_error else one.structured_content
+                for name, one in found.items()
+            }
+
     return asyncio.run(talk())
 
 
 def test_a_client_that_no_longer_reads_is_said_in_one_line():
-    with subprocess.Popen([sys.executable, "-m", "aclnn_viz.cli", "mcp"], cwd=ROOT, stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
+    with subprocess.Popen(
+        [sys.executable, "-m", "aclnn_viz.cli", "mcp"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as server:
         server.stdout.close()
         server.stdin.write(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
         server.stdin.close()
-        assert server.stderr.read() == b"aclnn-viz: whoever read the output is gone\n" and server.wait() == 2
+        assert (
+            server.stderr.read() == b"aclnn-viz: whoever read the output is gone\n"
+            and server.wait() == 2
+        )
 
 
 def test_a_client_finds_each_tool_with_its_parameters(answers):
     tools = {tool.name: tool for tool in answers["tools"]}
-    assert list(tools) == ["operators", "describe", "check", "explain", "tolerance", "why", "tiles", "cpp_run"]
-    assert all(tool.description and tool.output_schema for tool in tools.values()) and "source" in tools["check"].input_schema["properties"]
+    assert list(tools) == [
+        "operators",
+        "describe",
+        "check",
+        "explain",
+        "tolerance",
+        "why",
+        "tiles",
+        "cpp_run",
+    ]
+    assert (
+        all(tool.description and tool.output_schema for tool in tools.values())
+        and "source" in tools["check"].input_schema["properties"]
+    )
 
 
 def test_tools_answer_what_the_command_line_answers(answers):
-    assert "aclnnRmsNormGrad" in answers["described"]["title"] and "ACLNN_ERR_INNER_NULLPTR" in answers["why"]["meanings"][0]["name"]
+    assert (
+        "aclnnRmsNormGrad" in answers["described"]["title"]
+        and "ACLNN_ERR_INNER_NULLPTR" in answers["why"]["meanings"][0]["name"]
+    )
     assert answers["bounds"]["rtol"] > 0 and answers["bounds"]["passing"]
 
 
 def test_what_cannot_be_carried_out_is_an_error_with_its_reason(answers):
-    assert "operator is a name or a place" in answers["an option"] and "nowhere" in answers["no operator"]
+    assert (
+        "operator is a name or a place" in answers["an option"]
+        and "nowhere" in answers["no operator"]
+    )
     assert "a number of seconds above 0: got nan" in answers["no time"]
     assert "arguments are texts that a process takes: got " in answers["no text"]
-    assert "cann must be a CANN version: got '999" in answers["long"] and len(answers["long"]) < 4100
+    assert (
+        "cann must be a CANN version: got '999" in answers["long"] and len(answers["long"]) < 4100
+    )
     assert answers["long"].rstrip().endswith("or 9.1.0.pre")
 
 
 def test_verdicts_are_data_and_a_cheat_harms_nothing(answers):
-    assert [(answers[name]["passed"], answers[name]["status"]) for name in ("wrong", "cheat", "right")] == [(False, 1), (False, 1), (True, 0)]
-    assert answers["wrong"]["check"]["outputs"] == {"dgammaOut": answers["wrong"]["check"]["failed"]} and answers["wrong"]["cause"]
+    assert [
+        (answers[name]["passed"], answers[name]["status"]) for name in ("wrong", "cheat", "right")
+    ] == [(False, 1), (False, 1), (True, 0)]
+    assert (
+        answers["wrong"]["check"]["outputs"] == {"dgammaOut": answers["wrong"]["check"]["failed"]}
+        and answers["wrong"]["cause"]
+    )
     assert answers["no seed but 0"]["passed"] and answers["no seed but 0"]["seed"] == 0
     assert "sends a signal" in answers["cheat"]["verdict"] and set(answers["right"]) == {*SHORT}
 
@@ -87,4 +152,6 @@ def test_verdicts_are_data_and_a_cheat_harms_nothing(answers):
 @pytest.mark.needs("g++")
 def test_cpp_runs_on_the_emulated_cores(answers):
     assert answers["ran"]["status"] == 3 and answers["ran"]["output"] == "0 --x"
-    assert answers["tiles"]["passed"] and answers["tiles"]["cases"] and answers["tiles"]["status"] == 0
+    assert (
+        answers["tiles"]["passed"] and answers["tiles"]["cases"] and answers["tiles"]["status"] == 0
+    )

@@ -8,11 +8,21 @@ from pathlib import Path
 import pytest
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
-ROWS = {"ratio": 1.0, "kit": 100.0, "least": 0.9, "most": 1.1, "triad": 0.5, "numpy": math.nan, "why": ""}
+ROWS = {
+    "ratio": 1.0,
+    "kit": 100.0,
+    "least": 0.9,
+    "most": 1.1,
+    "triad": 0.5,
+    "numpy": math.nan,
+    "why": "",
+}
 
 
 def opened(name, monkeypatch):
-    monkeypatch.setattr(sys, "path", [*sys.path, str(BENCHMARKS)])  # last: tests/kernels has a name of theirs
+    monkeypatch.setattr(
+        sys, "path", [*sys.path, str(BENCHMARKS)]
+    )  # last: tests/kernels has a name of theirs
     spec = spec_from_file_location(f"benchmark_{name}", BENCHMARKS / f"{name}.py")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -24,31 +34,58 @@ def kernels(monkeypatch):
     return opened("kernels", monkeypatch)
 
 
-@pytest.mark.parametrize(("runs", "fell"), [((1.6, 1.6), ["a 0"]), ((1.6, 1.8), []), ((1.72,), []), ((0.9, 0.8), ["a 0"]), ((0.99, 1.9), [])])
+@pytest.mark.parametrize(
+    ("runs", "fell"),
+    [
+        ((1.6, 1.6), ["a 0"]),
+        ((1.6, 1.8), []),
+        ((1.72,), []),
+        ((0.9, 0.8), ["a 0"]),
+        ((0.99, 1.9), []),
+    ],
+)
 def test_a_ratio_that_fell_by_15_percent_in_two_runs_is_named(runs, fell, kernels):
     left = list(runs)
-    rows, found = kernels.twice([("a 0", "op", {}), ("new", "op", {})], lambda turns, name, *case: {"ratio": left.pop(0) if name == "a 0" else 0.1},
-                                {"a 0": 2.0})
+    rows, found = kernels.twice(
+        [("a 0", "op", {}), ("new", "op", {})],
+        lambda turns, name, *case: {"ratio": left.pop(0) if name == "a 0" else 0.1},
+        {"a 0": 2.0},
+    )
     assert found == fell and left == [] and rows["a 0"]["ratio"] == runs[-1]
 
 
 def test_a_case_below_pytorch_is_measured_in_more_turns(kernels):
     seen = []
-    kernels.twice([("a 0", "op", {}), ("b 0", "op", {})], lambda turns, name, *case: seen.append((turns, name)) or {"ratio": 0.99 if name[0] == "a" else 1.0}, {})
+    kernels.twice(
+        [("a 0", "op", {}), ("b 0", "op", {})],
+        lambda turns, name, *case: (
+            seen.append((turns, name)) or {"ratio": 0.99 if name[0] == "a" else 1.0}
+        ),
+        {},
+    )
     assert seen == [(1, "a 0"), (1, "b 0"), (kernels.AGAIN, "a 0")]
 
 
 def test_the_table_is_read_as_it_is_written(kernels, monkeypatch):
-    names = {"rms_norm float32 small": 1.25, "cross_entropy_loss mean 0.1 0.0 float16 large": 0.97, "grid_sampler_2d 0 2 True float32 medium": 12.0}
-    text = kernels.HEAD + "".join(kernels.shown(name, ROWS | {"ratio": ratio, "numpy": 0.5}, names) for name, ratio in names.items())
+    names = {
+        "rms_norm float32 small": 1.25,
+        "cross_entropy_loss mean 0.1 0.0 float16 large": 0.97,
+        "grid_sampler_2d 0 2 True float32 medium": 12.0,
+    }
+    text = kernels.HEAD + "".join(
+        kernels.shown(name, ROWS | {"ratio": ratio, "numpy": 0.5}, names)
+        for name, ratio in names.items()
+    )
     monkeypatch.setattr(kernels, "git", lambda *words: text)
     assert kernels.committed() == names
 
 
 def test_a_case_below_pytorch_has_the_reason_that_was_measured(kernels):
     below = ROWS | {"ratio": 0.8}
-    assert [kernels.reason(*case) for case in ((ROWS, 99.0), (below, 30.0), (below | {"triad": 0.8}, 10.0), (below, 10.0))] == [
-        "", "latency", "memory", "instructions"]
+    assert [
+        kernels.reason(*case)
+        for case in ((ROWS, 99.0), (below, 30.0), (below | {"triad": 0.8}, 10.0), (below, 10.0))
+    ] == ["", "latency", "memory", "instructions"]
 
 
 class Drawn:
@@ -63,4 +100,6 @@ class Drawn:
 
 
 def test_a_control_that_the_kernel_moves_has_no_moves_of_a_hand(monkeypatch):
-    assert opened("explorers", monkeypatch).by_hand(Drawn(), 15, 200, "paddingMode", ["1", "2"]) == ([], [])
+    assert opened("explorers", monkeypatch).by_hand(
+        Drawn(), 15, 200, "paddingMode", ["1", "2"]
+    ) == ([], [])

@@ -37,9 +37,15 @@ CASES = str(ROOT / "notebooks/capsules/cases.json")  # a few, so that no suite i
 def command(*arguments, before="", **options):
     """A command in a process of its own, not waited for."""
     program = before + "import sys; from aclnn_viz.command import command; sys.exit(command())"
-    return subprocess.Popen([sys.executable, "-c", program, *map(str, arguments)], cwd=ROOT, text=True,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), **options)  # ignored in the background
+    return subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        **options,
+    )  # ignored in the background
 
 
 def one_line(err, text):
@@ -51,9 +57,17 @@ KERNELS = {
     "syntax": ("def f(:", "k.py must load .* got .*SyntaxError.*; mend that file", 2),
     "exit": ("raise SystemExit(7)", "k.py must load .* got SystemExit: 7; mend", 2),
     "error": ("1 / 0", "k.py must load .* got ZeroDivisionError", 2),
-    "import": ("import no_such_package", "k.py must load .* got ModuleNotFoundError: No module named 'no_such_package'; "
-               "mend that file", 2),
-    "end": ("import os; os._exit(0)", "k.py must load .* got RuntimeError: os._exit.0. would end the check", 2),
+    "import": (
+        "import no_such_package",
+        "k.py must load .* got ModuleNotFoundError: No module named 'no_such_package'; "
+        "mend that file",
+        2,
+    ),
+    "end": (
+        "import os; os._exit(0)",
+        "k.py must load .* got RuntimeError: os._exit.0. would end the check",
+        2,
+    ),
     "missing": ("def g(**inputs): pass", "has no 'f'; name one of its functions: g", 2),
     "number": ("f = 3", "an? int; name a function", 2),
 }
@@ -74,24 +88,57 @@ def test_a_file_that_does_not_load(tmp_path, capsys, kernel):
     assert one_line(capsys.readouterr().err, complaint)
 
 
-@pytest.mark.parametrize("arguments,complaint", [
-    (["check", "hardswish", "k.py"], "named as FILE.py:FUNCTION.* got 'k.py'; name the function as well"),
-    (["check", "hardswish", "nowhere.py:f"], "no file nowhere.py; mend the name"),
-    (["check", "hardswish", "lib.so:f"], "got 'lib.so:f'; say how .* --signature, with its prototype"),
-    (["check", "hardswish", "--read", "/dev/null"], "holds cases.json"),
-    (["museum", "nowhere"], "of the museum: got 'nowhere'; call it without a name"),
-    (["tolerance", "layer_norm", "--shape", "260000,260000"], "memory of this machine: got .*; ask for less"),
-    (["cpp", "run", "nowhere.cpp"], "opens or makes what is named: got .*nowhere.cpp: No such file or directory; name another"),
-    (["check", "hardswish", "--write", f"{__file__}/x"], "opens or makes what is named: got .*test_cli_faults.py: File exists; name another"),
-    (["cpp", "run", str(ROOT / "notebooks/cpp/whole.cpp"), "-I", "nowhere"], "headers are in a folder: got nowhere, which is none; mend"),
-    (["sweep", "hardswish", "--resources", "atlas=1"], "resources are those .*: got no --scheduler; name it"),
-    (["run", "--cases", "/dev/zero", "--device", "host", "--out", "x"], "cases come from .* zero, which is no regular file"),
-    (["new", "mine", "--prototype", "/dev/zero"], "zero, which is no regular file"),
-    (["run", "--cases", CASES, "--device", "host", "--out", "/dev/null"], "a place of its own: got /dev/null, which this kit"),
-    (["run", "--cases", CASES, "--device", "host", "--out", "/"], "a place of its own: got /, which this kit did not make"),
-    (["check", "hardswish", "--write", "/dev/null"], "a place of its own: got /dev/null"),
-    (["verify", "--report", "/dev/null"], "a report needs a folder: got /dev/null"),
-])
+@pytest.mark.parametrize(
+    "arguments,complaint",
+    [
+        (
+            ["check", "hardswish", "k.py"],
+            "named as FILE.py:FUNCTION.* got 'k.py'; name the function as well",
+        ),
+        (["check", "hardswish", "nowhere.py:f"], "no file nowhere.py; mend the name"),
+        (
+            ["check", "hardswish", "lib.so:f"],
+            "got 'lib.so:f'; say how .* --signature, with its prototype",
+        ),
+        (["check", "hardswish", "--read", "/dev/null"], "holds cases.json"),
+        (["museum", "nowhere"], "of the museum: got 'nowhere'; call it without a name"),
+        (
+            ["tolerance", "layer_norm", "--shape", "260000,260000"],
+            "memory of this machine: got .*; ask for less",
+        ),
+        (
+            ["cpp", "run", "nowhere.cpp"],
+            "opens or makes what is named: got .*nowhere.cpp: No such file or directory; name another",
+        ),
+        (
+            ["check", "hardswish", "--write", f"{__file__}/x"],
+            "opens or makes what is named: got .*test_cli_faults.py: File exists; name another",
+        ),
+        (
+            ["cpp", "run", str(ROOT / "notebooks/cpp/whole.cpp"), "-I", "nowhere"],
+            "headers are in a folder: got nowhere, which is none; mend",
+        ),
+        (
+            ["sweep", "hardswish", "--resources", "atlas=1"],
+            "resources are those .*: got no --scheduler; name it",
+        ),
+        (
+            ["run", "--cases", "/dev/zero", "--device", "host", "--out", "x"],
+            "cases come from .* zero, which is no regular file",
+        ),
+        (["new", "mine", "--prototype", "/dev/zero"], "zero, which is no regular file"),
+        (
+            ["run", "--cases", CASES, "--device", "host", "--out", "/dev/null"],
+            "a place of its own: got /dev/null, which this kit",
+        ),
+        (
+            ["run", "--cases", CASES, "--device", "host", "--out", "/"],
+            "a place of its own: got /, which this kit did not make",
+        ),
+        (["check", "hardswish", "--write", "/dev/null"], "a place of its own: got /dev/null"),
+        (["verify", "--report", "/dev/null"], "a report needs a folder: got /dev/null"),
+    ],
+)
 def test_what_cannot_be_done_is_reported_at_once(capsys, arguments, complaint):
     start = time.process_time()  # a busy machine does not count
     assert cli.main(arguments) == 2 and one_line(capsys.readouterr().err, complaint)
@@ -102,7 +149,10 @@ def test_what_cannot_be_done_is_reported_at_once(capsys, arguments, complaint):
 def test_a_seed_is_shown_as_it_was_given(capsys, seed):
     with pytest.raises(SystemExit) as end:
         cli.main(["check", "hardswish", "host", "--seed", seed])
-    assert end.value.code == 2 and f"a seed is a number from 0 on: got {seed}; pass" in capsys.readouterr().err
+    assert (
+        end.value.code == 2
+        and f"a seed is a number from 0 on: got {seed}; pass" in capsys.readouterr().err
+    )
 
 
 ENDING = """
@@ -118,7 +168,9 @@ def fork(gradOutput, self):
 """
 
 
-@pytest.mark.parametrize("name,text", [("exit_", "raises SystemExit: 0"), ("leave", "os._exit.0. would end the check")])
+@pytest.mark.parametrize(
+    "name,text", [("exit_", "raises SystemExit: 0"), ("leave", "os._exit.0. would end the check")]
+)
 @pytest.mark.usefixtures("not_ended")
 def test_a_kernel_that_ends_the_process_is_no_success(tmp_path, capsys, name, text):
     (tmp_path / "k.py").write_text(ENDING)
@@ -136,7 +188,9 @@ def test_a_reader_that_is_gone():
     with command("glossary") as child:
         child.stdout.close()
         child.wait(60)
-        assert child.returncode == 2 and one_line(child.stderr.read(), "whoever read the output is gone")
+        assert child.returncode == 2 and one_line(
+            child.stderr.read(), "whoever read the output is gone"
+        )
 
 
 def called(*arguments):
@@ -148,14 +202,26 @@ def called(*arguments):
 
 def test_without_sympy_one_line_is_printed_and_numbers_are_verified():
     """One process without SymPy is asked everything."""
-    lines = ["verify"], ["errata"], ["verify", "--symbolic"], ["verify", "hardswish", "--numeric", "--json"]
-    program = BARE + "from aclnn_viz.verification import peers\npeers.installed = dict  # PyTorch needs SymPy itself\n" + (
-        f"sys.path.insert(0, 'tests')\nfrom test_cli_faults import called\nprint([called(*o) for o in {lines}])")
+    lines = (
+        ["verify"],
+        ["errata"],
+        ["verify", "--symbolic"],
+        ["verify", "hardswish", "--numeric", "--json"],
+    )
+    program = (
+        BARE
+        + "from aclnn_viz.verification import peers\npeers.installed = dict  # PyTorch needs SymPy itself\n"
+        + (
+            f"sys.path.insert(0, 'tests')\nfrom test_cli_faults import called\nprint([called(*o) for o in {lines}])"
+        )
+    )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, text=True, capture_output=True)
     *without, (status, _, err) = literal_eval(done.stdout)
     assert (status, err, done.stderr) == (0, "", "") and len(without) == 3
     for status, out, err in without:
-        assert (status, out) == (2, "") and one_line(err, "(sympy|mpmath) is not on this machine; pip install .*verify --numeric")
+        assert (status, out) == (2, "") and one_line(
+            err, "(sympy|mpmath) is not on this machine; pip install .*verify --numeric"
+        )
 
 
 def test_a_size_limit_names_the_file(tmp_path):
@@ -165,16 +231,29 @@ def test_a_size_limit_names_the_file(tmp_path):
         return called(*arguments)
 
     status, _, err = in_child(lambda: limited("check", "hardswish", "--write", tmp_path / "x"))
-    assert status == 2 and one_line(err, "got .*gradOutput.npy: File too large; name another place") and list(tmp_path.iterdir()) == []
-    status, _, err = in_child(lambda: limited("run", "--cases", CASES, "--device", "host", "--out", tmp_path / "y"))
+    assert (
+        status == 2
+        and one_line(err, "got .*gradOutput.npy: File too large; name another place")
+        and list(tmp_path.iterdir()) == []
+    )
+    status, _, err = in_child(
+        lambda: limited("run", "--cases", CASES, "--device", "host", "--out", tmp_path / "y")
+    )
     assert status == 2 and one_line(err, "got .*gradOutput.npy: File too large; name another place")
 
 
 READY = "import aclnn_viz.cli\nprint('ready', flush=True)\n"
 
 
-@pytest.mark.parametrize("arguments", [
-    pytest.param(("verify", "--numeric"), marks=pytest.mark.soak), ("verify", "--symbolic"), ("check", "--self")], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(("verify", "--numeric"), marks=pytest.mark.soak),
+        ("verify", "--symbolic"),
+        ("check", "--self"),
+    ],
+    ids=" ".join,
+)
 def test_an_interrupt_is_one_line(arguments):
     with command(*arguments, before=READY, start_new_session=True) as child:
         assert child.stdout.readline() == "ready\n"
@@ -187,6 +266,7 @@ def test_an_interrupt_is_one_line(arguments):
 def test_an_interrupt_while_a_class_is_made(monkeypatch):
     def errata(_):
         """Make a class."""
+
         class Interrupted:
             def __set_name__(self, *_):  # whose exceptions Python 3.11 wraps
                 raise KeyboardInterrupt
@@ -234,8 +314,14 @@ def test_a_command_ends_with_the_server_that_started_it(how, tmp_path):
     (tmp_path / "k.py").write_text("import time; time.sleep(1000)")
     started = [sys.executable, "-m", "aclnn_viz.cli", "check", "silu", "k.py:k"]
     program = f"from aclnn_viz.children import *\nprint(Child({started}, environment()).pid, flush=True)\ninput()"
-    with subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, text=True, stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, env=environment()) as server:
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment(),
+    ) as server:
         session = int(server.stdout.readline())
         while len(others(session)) < 2:
             time.sleep(0.1)
@@ -248,7 +334,10 @@ def test_a_report_is_not_written_over_something_else(tmp_path, monkeypatch):
     monkeypatch.setattr(report, "swept", dict)
     monkeypatch.setattr(report, "proof_times", dict)
     for _ in range(2):
-        assert [path.name for path in report.write(tmp_path, force=True)] == ["accuracy.md", "accuracy.json"]
+        assert [path.name for path in report.write(tmp_path, force=True)] == [
+            "accuracy.md",
+            "accuracy.json",
+        ]
     with pytest.raises(FileExistsError, match="accuracy.md, which exists"):
         report.need_places(tmp_path)
     (tmp_path / "accuracy.json").write_text('{"mine": 1}')
@@ -256,14 +345,59 @@ def test_a_report_is_not_written_over_something_else(tmp_path, monkeypatch):
         report.write(tmp_path, force=True)
 
 
-STRANGE = ["", "-", ".", "/", "/dev/null", "/dev/zero", "nowhere", "no/such/file.py:f", "k.py", ":", "k.py:", "\0", "é",
-           "rms_norm", "aclnnRmsNormGrad", "softmax", "host", "atlas:99", "torch", "-3", "1e400", "[", "{", "999999999999999999999",
-           "interpolationMode=", "=1", "x=[", "float7", "Ascend960", "1.2.3.4.5", "a" * 5000]
+STRANGE = [
+    "",
+    "-",
+    ".",
+    "/",
+    "/dev/null",
+    "/dev/zero",
+    "nowhere",
+    "no/such/file.py:f",
+    "k.py",
+    ":",
+    "k.py:",
+    "\0",
+    "é",
+    "rms_norm",
+    "aclnnRmsNormGrad",
+    "softmax",
+    "host",
+    "atlas:99",
+    "torch",
+    "-3",
+    "1e400",
+    "[",
+    "{",
+    "999999999999999999999",
+    "interpolationMode=",
+    "=1",
+    "x=[",
+    "float7",
+    "Ascend960",
+    "1.2.3.4.5",
+    "a" * 5000,
+]
 FLAGS = {
-    "check": ["--seed", "--soc", "--cann", "--dtypes", "--where", "--limits", "--shape", "--write", "--read"],
+    "check": [
+        "--seed",
+        "--soc",
+        "--cann",
+        "--dtypes",
+        "--where",
+        "--limits",
+        "--shape",
+        "--write",
+        "--read",
+    ],
     "run": ["--cases", "--device", "--out"],
-    "conventions": [], "device": [], "operators": [], "new": ["--prototype", "--to"],
-    "verify": ["--report"], "errata": ["--kinks"], "": [],
+    "conventions": [],
+    "device": [],
+    "operators": [],
+    "new": ["--prototype", "--to"],
+    "verify": ["--report"],
+    "errata": ["--kinks"],
+    "": [],
 }
 
 
@@ -272,7 +406,9 @@ def command_line(draw, place):
     name = draw.choice(list(FLAGS))
     arguments = [name] + [draw.choice(STRANGE) for _ in range(draw.choice((0, 1, 2, 2, 3)))]
     for flag in draw.sample(FLAGS[name], draw.randrange(len(FLAGS[name]) + 1)):
-        arguments += [flag] + [draw.choice([*STRANGE, str(place / "x"), str(place / "y")])] * (flag != "--kinks")
+        arguments += [flag] + [draw.choice([*STRANGE, str(place / "x"), str(place / "y")])] * (
+            flag != "--kinks"
+        )
     arguments += ["--json"] * draw.choice((0, 1)) + ["--force"] * (draw.random() < 0.2)
     if name == "verify" and not draw.random() < 0.01:
         arguments += ["--report", "/dev/null"]  # refused before anything is verified
@@ -299,5 +435,7 @@ def test_strange_command_lines_end_in_a_line(tmp_path, capsys, monkeypatch, seed
             status = end.code
         printed = capsys.readouterr()
         assert status in (0, 1, 2), arguments
-        assert "Traceback" not in printed.err and (status != 2 or re.search(r"aclnn-viz[ \w]*: .", printed.err)), arguments
+        assert "Traceback" not in printed.err and (
+            status != 2 or re.search(r"aclnn-viz[ \w]*: .", printed.err)
+        ), arguments
         assert (tmp_path / "x").read_text() == "thesis", arguments

@@ -43,17 +43,25 @@ def items(**inputs): return Dict(out=1)
 
 def run(*arguments, python=(), **options):
     """What a command did in a process of its own: its status, what it printed, what it complained."""
-    done = subprocess.run([sys.executable, *python, "-m", "aclnn_viz.cli", *map(str, arguments)], cwd=ROOT, timeout=100,
-                          **{"capture_output": True, **options})
+    done = subprocess.run(
+        [sys.executable, *python, "-m", "aclnn_viz.cli", *map(str, arguments)],
+        cwd=ROOT,
+        timeout=100,
+        **{"capture_output": True, **options},
+    )
     return done.returncode, *((one or b"").decode() for one in (done.stdout, done.stderr))
 
 
-@pytest.mark.parametrize("name", ["leave", "become", "close", "kill", "fork"][::1 if SOAK else 2])
+@pytest.mark.parametrize("name", ["leave", "become", "close", "kill", "fork"][:: 1 if SOAK else 2])
 @pytest.mark.sampled(1)
 def test_a_kernel_that_ends_the_process_gets_no_status_of_success(tmp_path, name):
     (tmp_path / "k.py").write_text(ENDINGS)
     status, out, err = run("check", "hardswish", f"{tmp_path}/k.py:{name}")
-    assert status == 2 and "right" not in out and one_line(err, "ends with its verdict: got an end of its process before it, .*; look in")
+    assert (
+        status == 2
+        and "right" not in out
+        and one_line(err, "ends with its verdict: got an end of its process before it, .*; look in")
+    )
 
 
 def test_what_ends_the_process_after_the_verdict_does_not_change_it(tmp_path):
@@ -62,8 +70,13 @@ def test_what_ends_the_process_after_the_verdict_does_not_change_it(tmp_path):
     assert status == 1 and "NOT ACCEPTED" in out
 
 
-@pytest.mark.parametrize("arguments", [
-    ["check", "hardswish"], pytest.param(["sweep", "--cases", ONE, "--device"], marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check", "hardswish"],
+        pytest.param(["sweep", "--cases", ONE, "--device"], marks=pytest.mark.soak),
+    ],
+)
 def test_a_kernel_that_ends_the_process_as_it_loads(tmp_path, arguments):
     (tmp_path / "k.py").write_text("import posix\nposix._exit(0)")
     assert run(*arguments, f"{tmp_path}/k.py:k")[0] == 2
@@ -85,7 +98,9 @@ def test_a_result_that_exits_as_it_is_read_is_wrong(tmp_path, capsys, name):
 
 def test_a_sweep_of_a_result_that_exits_is_wrong(tmp_path):
     (tmp_path / "k.py").write_text(RETURNS)
-    assert not av.sweep([{"operator": "hardswish", "shape": (4,)}], f"{tmp_path}/k.py:array", store=":memory:").passed
+    assert not av.sweep(
+        [{"operator": "hardswish", "shape": (4,)}], f"{tmp_path}/k.py:array", store=":memory:"
+    ).passed
 
 
 def folder(place, text):
@@ -96,15 +111,29 @@ def folder(place, text):
     return f"{place}/{place.name}"
 
 
-@pytest.mark.parametrize("words", [["verify"], ["describe"], ["conventions"], ["check", "host"], ["sweep"]], ids=lambda one: one[0])
-@pytest.mark.parametrize("text,complaint", [
-    (b"", "defines OPERATOR, an Operator: got None"), (b"OPERATOR = 3", "defines OPERATOR, an Operator: got 3"),
-    (b"def (", "must load .* got .*SyntaxError"), (b"1 / 0", "must load .* got ZeroDivisionError"),
-    (b"{}['x']", "must load .* got KeyError: 'x'"), (b"raise SystemExit(0)", "must load .* got SystemExit: 0")])
+@pytest.mark.parametrize(
+    "words",
+    [["verify"], ["describe"], ["conventions"], ["check", "host"], ["sweep"]],
+    ids=lambda one: one[0],
+)
+@pytest.mark.parametrize(
+    "text,complaint",
+    [
+        (b"", "defines OPERATOR, an Operator: got None"),
+        (b"OPERATOR = 3", "defines OPERATOR, an Operator: got 3"),
+        (b"def (", "must load .* got .*SyntaxError"),
+        (b"1 / 0", "must load .* got ZeroDivisionError"),
+        (b"{}['x']", "must load .* got KeyError: 'x'"),
+        (b"raise SystemExit(0)", "must load .* got SystemExit: 0"),
+    ],
+)
 def test_a_folder_that_is_no_operator(tmp_path, capsys, words, text, complaint):
     before = av.operators()
     assert cli.main([words[0], folder(tmp_path, text), *words[1:]]) == 2
-    assert one_line(capsys.readouterr().err, f"/declaration.py {complaint}.*; mend that file") and av.operators() == before
+    assert (
+        one_line(capsys.readouterr().err, f"/declaration.py {complaint}.*; mend that file")
+        and av.operators() == before
+    )
 
 
 def test_a_folder_that_ends_the_process(tmp_path):
@@ -113,34 +142,60 @@ def test_a_folder_that_ends_the_process(tmp_path):
 
 def test_an_exit_inside_of_a_command_is_no_success(monkeypatch, capsys):
     monkeypatch.setattr("aclnn_viz.verification.errata.errata", lambda: sys.exit(0))
-    assert cli.main(["errata"]) == 2 and one_line(capsys.readouterr().err, r"SystemExit\(0\) before it")
+    assert cli.main(["errata"]) == 2 and one_line(
+        capsys.readouterr().err, r"SystemExit\(0\) before it"
+    )
 
 
 def test_without_docstrings():
     """Every module without them, and the texts of help as they are then."""
     program = "from aclnn_viz import cli; print(cli.errata.__doc__, cli.main(['operators'])); cli.main(['--help'])"
-    done = subprocess.run([sys.executable, "-OO", "-c", program], cwd=ROOT, capture_output=True, text=True)
-    assert "None 0\n" in done.stdout and "130 interrupted" in done.stdout and (done.returncode, done.stderr) == (0, "")
+    done = subprocess.run(
+        [sys.executable, "-OO", "-c", program], cwd=ROOT, capture_output=True, text=True
+    )
+    assert (
+        "None 0\n" in done.stdout
+        and "130 interrupted" in done.stdout
+        and (done.returncode, done.stderr) == (0, "")
+    )
 
 
 def test_a_log_in_another_encoding_is_read():
-    status, out, _ = run("why", input=b"\xcb\xe3 error code is 561103\n", env=os.environ | {"PYTHONIOENCODING": "utf-8:strict"})
+    status, out, _ = run(
+        "why",
+        input=b"\xcb\xe3 error code is 561103\n",
+        env=os.environ | {"PYTHONIOENCODING": "utf-8:strict"},
+    )
     assert status == 0 and out.startswith("561103 ")
 
 
 def test_closed_streams(tmp_path):
     """No file takes the number of a closed stream, where a library would write into it."""
-    status, _, err = run("operators", preexec_fn=lambda: os.close(1), capture_output=False, stderr=subprocess.PIPE)
-    assert status == 2 and one_line(err, "writes its verdict: got a closed standard output; send it")
-    status, out, _ = run("check", "hardswish", "host", "--depth", "quick", preexec_fn=lambda: (os.close(0), os.close(2)),
-                         capture_output=False, stdout=subprocess.PIPE)
+    status, _, err = run(
+        "operators", preexec_fn=lambda: os.close(1), capture_output=False, stderr=subprocess.PIPE
+    )
+    assert status == 2 and one_line(
+        err, "writes its verdict: got a closed standard output; send it"
+    )
+    status, out, _ = run(
+        "check",
+        "hardswish",
+        "host",
+        "--depth",
+        "quick",
+        preexec_fn=lambda: (os.close(0), os.close(2)),
+        capture_output=False,
+        stdout=subprocess.PIPE,
+    )
     assert status == 0 and out.startswith("hardswish: right")
 
 
 ASCII = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
-@pytest.mark.parametrize("arguments", [["glossary", "tail"], ["--lang", "zh", "glossary", "tail"]], ids=len)
+@pytest.mark.parametrize(
+    "arguments", [["glossary", "tail"], ["--lang", "zh", "glossary", "tail"]], ids=len
+)
 @pytest.mark.sampled(1)
 def test_what_a_terminal_cannot_show_is_replaced(arguments):
     status, out, err = run(*arguments, env=ASCII)
@@ -150,9 +205,14 @@ def test_what_a_terminal_cannot_show_is_replaced(arguments):
 def test_files_are_read_as_utf_8_in_any_locale(tmp_path):
     described = folder(tmp_path, "# 中文".encode())
     text = "import sys, aclnn_viz as av; from aclnn_viz import cli; av.explore('hardswish'); " + (
-        f"sys.exit(cli.main(['describe', {described!r}]))")
-    done = subprocess.run([sys.executable, "-c", text], cwd=ROOT, env=ASCII, capture_output=True, text=True)
-    assert done.returncode == 2 and one_line(done.stderr, "defines OPERATOR, an Operator: got None; mend that file")
+        f"sys.exit(cli.main(['describe', {described!r}]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", text], cwd=ROOT, env=ASCII, capture_output=True, text=True
+    )
+    assert done.returncode == 2 and one_line(
+        done.stderr, "defines OPERATOR, an Operator: got None; mend that file"
+    )
 
 
 @pytest.mark.soak
@@ -160,26 +220,58 @@ def test_paths_that_are_no_utf_8(tmp_path):
     place = tmp_path / "k\udcff"
     place.mkdir()
     (place / "k.py").write_text("def k(gradOutput, self): return gradOutput * 2")
-    status, out, _ = run("sweep", "--cases", ONE, "--device", f"{place}/k.py:k", "--store", f"{place}/s.sqlite")
+    status, out, _ = run(
+        "sweep", "--cases", ONE, "--device", f"{place}/k.py:k", "--store", f"{place}/s.sqlite"
+    )
     assert status == 1 and "k?/s.sqlite: 1 wrong" in out
     status, out, _ = run("report", f"{place}/s.sqlite", "--html", f"{place}/r.html")
-    assert status == 1 and "k?/s.sqlite: 1 wrong" in out and "k?/s.sqlite" in (place / "r.html").read_text("utf-8")
+    assert (
+        status == 1
+        and "k?/s.sqlite: 1 wrong" in out
+        and "k?/s.sqlite" in (place / "r.html").read_text("utf-8")
+    )
 
 
-@pytest.mark.parametrize("arguments,complaint", [
-    (["new", "mine", "--prototype", "/bin/true"], "the prototype declares one function .*: got none"),
-    (["check", "hardswish", "host", "--shape", "{[]:1}"], "shape is a tuple of lengths: got '{..:1}'"),
-    (["sweep", "--cases", ONE, "--workers", "99999999999"], "executor is a number from 1 to 1024: got 99999999999")])
+@pytest.mark.parametrize(
+    "arguments,complaint",
+    [
+        (
+            ["new", "mine", "--prototype", "/bin/true"],
+            "the prototype declares one function .*: got none",
+        ),
+        (
+            ["check", "hardswish", "host", "--shape", "{[]:1}"],
+            "shape is a tuple of lengths: got '{..:1}'",
+        ),
+        (
+            ["sweep", "--cases", ONE, "--workers", "99999999999"],
+            "executor is a number from 1 to 1024: got 99999999999",
+        ),
+    ],
+)
 def test_what_cannot_be_taken(capsys, arguments, complaint):
     assert cli.main(arguments) == 2 and one_line(capsys.readouterr().err, complaint)
 
 
-@pytest.mark.parametrize("arguments", [["report", "s", "--html"], ["sweep", "--scheduler"], ["check", "hardswish", "host", "--write"],
-                                       ["verify"], ["verify", "--report"], ["sweep", "--operator"], ["check", "hardswish", "host", "--dtypes"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["report", "s", "--html"],
+        ["sweep", "--scheduler"],
+        ["check", "hardswish", "host", "--write"],
+        ["verify"],
+        ["verify", "--report"],
+        ["sweep", "--operator"],
+        ["check", "hardswish", "host", "--dtypes"],
+    ],
+    ids=" ".join,
+)
 def test_an_empty_text_is_not_taken_for_none(capsys, arguments):
     with pytest.raises(SystemExit) as end:
         cli.main([*arguments, ""])
-    assert end.value.code == 2 and "got an empty one; leave the option out" in capsys.readouterr().err
+    assert (
+        end.value.code == 2 and "got an empty one; leave the option out" in capsys.readouterr().err
+    )
 
 
 def test_recipes_of_any_number_of_seeds_are_made_as_they_are_asked_for():
@@ -202,10 +294,12 @@ sys.addaudithook(hook)
 AT_END = "import atexit, os, signal, sys\natexit.register(lambda: os.killpg(0, signal.SIGINT))\n"
 
 
-@pytest.mark.parametrize("at", [1, 30, 120, 300][::1 if SOAK else 2])
+@pytest.mark.parametrize("at", [1, 30, 120, 300][:: 1 if SOAK else 2])
 @pytest.mark.sampled(1)
 def test_an_interrupt_as_a_command_begins(at):
-    with command("check", "hardswish", "host", before=AT_IMPORT.format(at=at), start_new_session=True) as child:
+    with command(
+        "check", "hardswish", "host", before=AT_IMPORT.format(at=at), start_new_session=True
+    ) as child:
         out, err = child.communicate(timeout=60)
         assert (child.returncode, err) == INTERRUPTED and out == ""
 
@@ -230,7 +324,9 @@ def test_an_interrupt_as_workers_start(tmp_path, to):
 
 
 def test_a_second_interrupt_ends_a_kernel_that_keeps_the_first(tmp_path):
-    (tmp_path / "k.py").write_text("import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('ready', flush=True)\ntime.sleep(60)")
+    (tmp_path / "k.py").write_text(
+        "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('ready', flush=True)\ntime.sleep(60)"
+    )
     with command("check", "hardswish", f"{tmp_path}/k.py:k", start_new_session=True) as child:
         assert child.stdout.readline() == "ready\n"
         while child.poll() is None:

@@ -49,11 +49,16 @@ def place(tmp_path, monkeypatch):
 def plant(folder):
     folder.mkdir(exist_ok=True)
     for kind in registry.REQUIRED:
-        (folder / f"{kind}.py").write_text(f"open({str(folder.parent / 'RAN')!r}, 'w')\n" * (kind == "declaration"))
+        (folder / f"{kind}.py").write_text(
+            f"open({str(folder.parent / 'RAN')!r}, 'w')\n" * (kind == "declaration")
+        )
 
 
 def indexed(text):
-    return {INDEX: text.encode(), CHECKSUM: f"{hashlib.sha256(text.encode()).hexdigest()}  {INDEX}\n".encode()}
+    return {
+        INDEX: text.encode(),
+        CHECKSUM: f"{hashlib.sha256(text.encode()).hexdigest()}  {INDEX}\n".encode(),
+    }
 
 
 def dump(folder, old='"operator": "hardswish"', new='"operator": "./evil"'):
@@ -116,11 +121,21 @@ EVIL = '[{"operator":"./evil"}]'
 UNKNOWN = "no such operator: got './evil'"
 
 
-@pytest.mark.parametrize("words", [
-    ["sweep", "--cases", "r.json"], ["sweep", "--cases", EVIL], ["run", "--cases", "r.json", "--device", "host", "--out", "x"],
-    ["sweep", "--cases", "recorded:c"], ["sweep", "hardswish", "--device", "c"], ["check", "hardswish", "c"],
-    ["check", "d", "k.py:right"], ["check", "./both", "k.py:right"], ["check", "both", "k.py:right"],
-    ["check", "hardswish", "both"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["sweep", "--cases", "r.json"],
+        ["sweep", "--cases", EVIL],
+        ["run", "--cases", "r.json", "--device", "host", "--out", "x"],
+        ["sweep", "--cases", "recorded:c"],
+        ["sweep", "hardswish", "--device", "c"],
+        ["check", "hardswish", "c"],
+        ["check", "d", "k.py:right"],
+        ["check", "./both", "k.py:right"],
+        ["check", "both", "k.py:right"],
+        ["check", "hardswish", "both"],
+    ],
+)
 def test_no_command_opens_a_folder_that_data_name(place, words, capsys):
     (place / "r.json").write_text(EVIL)
     if "c" in words or "recorded:c" in words:
@@ -128,15 +143,29 @@ def test_no_command_opens_a_folder_that_data_name(place, words, capsys):
     dump(place / "d")
     plant(dump(place / "both"))
     status, said = ended(capsys, *words)
-    assert status == 2 and not (place / "RAN").exists() and (UNKNOWN in said or "those of ./evil" in said), said
+    assert (
+        status == 2
+        and not (place / "RAN").exists()
+        and (UNKNOWN in said or "those of ./evil" in said)
+    ), said
 
 
-@pytest.mark.parametrize("use", [
-    lambda place: list(av.open_device(capsule(place / "c")).cases()), lambda place: av.check(dump(place / "d"), lambda **_: {}),
-    lambda place: av.check(dump(place / "d")), lambda place: av.sweep([{"operator": "./evil"}], store=":memory:"),
-    lambda place: draw('{"operator":"./evil","seed":0}'), lambda place: recipe({"operator": "x/../evil"})])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda place: list(av.open_device(capsule(place / "c")).cases()),
+        lambda place: av.check(dump(place / "d"), lambda **_: {}),
+        lambda place: av.check(dump(place / "d")),
+        lambda place: av.sweep([{"operator": "./evil"}], store=":memory:"),
+        lambda place: draw('{"operator":"./evil","seed":0}'),
+        lambda place: recipe({"operator": "x/../evil"}),
+    ],
+)
 def test_no_call_opens_a_folder_that_data_name(place, use):
-    with pytest.raises(ValueError, match="no such operator: got '.*evil'; use one of .* or open its folder first: --operator"):
+    with pytest.raises(
+        ValueError,
+        match="no such operator: got '.*evil'; use one of .* or open its folder first: --operator",
+    ):
         use(place)
     assert not (place / "RAN").exists()
 
@@ -144,17 +173,29 @@ def test_no_call_opens_a_folder_that_data_name(place, use):
 def test_a_dump_stays_data_whatever_lies_beside_it(place):
     folder = write_suite("hardswish", place / "d")
     plant(folder)
-    assert av.check(folder, av.operator("hardswish").backward).passed and not (place / "RAN").exists()
+    assert (
+        av.check(folder, av.operator("hardswish").backward).passed and not (place / "RAN").exists()
+    )
 
 
 def test_data_hold_values_and_no_paths(place, capsys):
     np.save(place / "x.npy", np.zeros(4, np.float32))
     cases = [{"operator": "hardswish", "self": str(place / name)} for name in ("x.npy", "none.npy")]
     (place / "r.json").write_text(json.dumps(cases))
-    assert av.case("hardswish", self=str(place / "x.npy")).inputs["self"].shape == (4,)  # of a person it is taken
-    for words in (["sweep", "--cases", "r.json"], ["run", "--cases", "r.json", "--device", "host", "--out", "x"]):
+    assert av.case("hardswish", self=str(place / "x.npy")).inputs["self"].shape == (
+        4,
+    )  # of a person it is taken
+    for words in (
+        ["sweep", "--cases", "r.json"],
+        ["run", "--cases", "r.json", "--device", "host", "--out", "x"],
+    ):
         status, said = ended(capsys, *words)
-        assert status in (1, 2) and "data hold the values of self" in said or "2 left out" in said and "right" not in said
+        assert (
+            status in (1, 2)
+            and "data hold the values of self" in said
+            or "2 left out" in said
+            and "right" not in said
+        )
     with pytest.raises(TypeError, match="data hold the values of self: got"):
         draw(recipe(cases[0]))
 
@@ -163,7 +204,9 @@ def test_a_store_names_no_code_to_run(place, capsys):
     words = report(store(place, device="k.py:wrong")).to_json()["worst"][0]["command"]
     assert "--device k.py:wrong --soc Ascend910B2" in words  # which was named here
     for other in ("/tmp/evil.py", "e.py"):
-        path = store(place, f"UPDATE runs SET device=replace(device, 'k.py', '{other}')", device="k.py:wrong")
+        path = store(
+            place, f"UPDATE runs SET device=replace(device, 'k.py', '{other}')", device="k.py:wrong"
+        )
         assert "--device FILE.py:FUNCTION" in ended(capsys, "report", path)[1]
     assert "--device e.py:wrong" in ended(capsys, "report", path, "--device", "e.py:wrong")[1]
 
@@ -172,8 +215,16 @@ def test_a_store_whose_recipes_are_of_another_operator_is_altered(place, capsys)
     path = store(place, "UPDATE cases SET recipe=replace(recipe,'hardswish','./evil')")
     status, said = ended(capsys, "report", path)
     assert status == 2 and "a store is a ledger of this kit, whole and unaltered: got" in said
-    status, said = ended(capsys, "report", store(place, "UPDATE cases SET operator='./evil', recipe=replace(recipe,'hardswish','./evil')"))
-    assert status == 0 and "--operator" not in said  # both were altered: the line is data, and data are refused
+    status, said = ended(
+        capsys,
+        "report",
+        store(
+            place, "UPDATE cases SET operator='./evil', recipe=replace(recipe,'hardswish','./evil')"
+        ),
+    )
+    assert (
+        status == 0 and "--operator" not in said
+    )  # both were altered: the line is data, and data are refused
     assert not (place / "RAN").exists()
 
 
@@ -182,13 +233,18 @@ def test_a_lifted_cell_calls_nothing_by_the_name_of_a_folder(tmp_path):
 
     def lifted():
         return av.explore(folder).lifted("cell")
+
     tree = compile(in_child(lifted), "cell", "exec").co_names
     assert "print" not in tree and "explore" in tree
 
 
-@pytest.mark.parametrize("edit", [
-    "operator='<script>alert(1)</script>', recipe=replace(recipe,'hardswish','<script>alert(1)</script>')",
-    """operator='" onload=x', recipe=replace(recipe,'hardswish','\\" onload=x')"""])
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "operator='<script>alert(1)</script>', recipe=replace(recipe,'hardswish','<script>alert(1)</script>')",
+        """operator='" onload=x', recipe=replace(recipe,'hardswish','\\" onload=x')""",
+    ],
+)
 def test_a_page_escapes_the_names_of_a_store(place, edit):
     page = report(store(place, f"UPDATE cases SET {edit}")).html
     assert "<script" not in page and '" onload' not in page
@@ -199,10 +255,19 @@ def test_a_picture_takes_no_name_for_a_formula(place):
     assert "<img" in report(path).html
 
 
-@pytest.mark.parametrize("note", [
-    '["{x:>99999999999}", {"x": 1}]', '["{x.said.__globals__[os].environ}", {"x": ["a", {}]}]', '["{x[0]}", {"x": "a"}]',
-    '["{x:{y}}", {"x": 1, "y": 9}]', '["{x!s}", {"x": 1}]', '["{x:.999}", {"x": 1}]', "[" * 5000,
-    f'["{"{x}" * 2000}", {{"x": "{"y" * 2000}"}}]'])
+@pytest.mark.parametrize(
+    "note",
+    [
+        '["{x:>99999999999}", {"x": 1}]',
+        '["{x.said.__globals__[os].environ}", {"x": ["a", {}]}]',
+        '["{x[0]}", {"x": "a"}]',
+        '["{x:{y}}", {"x": 1, "y": 9}]',
+        '["{x!s}", {"x": 1}]',
+        '["{x:.999}", {"x": 1}]',
+        "[" * 5000,
+        f'["{"{x}" * 2000}", {{"x": "{"y" * 2000}"}}]',
+    ],
+)
 def test_a_note_is_no_format(place, note, capsys):
     with pytest.raises(ValueError):
         restored(note)
@@ -212,47 +277,104 @@ def test_a_note_is_no_format(place, note, capsys):
 
 def test_nothing_steers_the_terminal(place, capsys):
     name = "char(27)||'[2J'||char(10)||'all right'"
-    path = store(place, "UPDATE cases SET mode=" + name, "UPDATE provenance SET software=" + name,
-                 """UPDATE cases SET note='["{x}", {"x": "\\u001b[2J"}]'""",
-                 r"UPDATE runs SET device=replace(device, 'host', '\u001b[2J')")
+    path = store(
+        place,
+        "UPDATE cases SET mode=" + name,
+        "UPDATE provenance SET software=" + name,
+        """UPDATE cases SET note='["{x}", {"x": "\\u001b[2J"}]'""",
+        r"UPDATE runs SET device=replace(device, 'host', '\u001b[2J')",
+    )
     status, said = ended(capsys, "report", path)
-    assert status == 0 and "\x1b" not in said and "\nall right" not in said and r"\x1b[2J\nall right" in said
+    assert (
+        status == 0
+        and "\x1b" not in said
+        and "\nall right" not in said
+        and r"\x1b[2J\nall right" in said
+    )
     held = capsule(place / "c", '"device": "host', r'"device": "\u001b[2J')
     assert "\x1b" not in av.open_device(held).name
     (place / "r.json").write_text(r'[{"operator":"hardswish","dtype":"\u001b[2J"}]')
-    assert "\x1b" not in ended(capsys, "run", "--cases", "r.json", "--device", "host", "--out", "x")[1]
-    inputs = [{"name": one, "type": "tensor", "dtype": "fp32", "shape": [4]} for one in ("gradOutput", "self")]
-    attribute = {"name": "\x1b[2J\nall right", "type": "attr", "dtype": "float", "value": 1.0, "range_values": 1.0}
-    (place / "atk.json").write_text(json.dumps([{"aclnn_name": "aclnnHardswishBackward", "inputs": [*inputs, attribute]}]))
+    assert (
+        "\x1b" not in ended(capsys, "run", "--cases", "r.json", "--device", "host", "--out", "x")[1]
+    )
+    inputs = [
+        {"name": one, "type": "tensor", "dtype": "fp32", "shape": [4]}
+        for one in ("gradOutput", "self")
+    ]
+    attribute = {
+        "name": "\x1b[2J\nall right",
+        "type": "attr",
+        "dtype": "float",
+        "value": 1.0,
+        "range_values": 1.0,
+    }
+    (place / "atk.json").write_text(
+        json.dumps([{"aclnn_name": "aclnnHardswishBackward", "inputs": [*inputs, attribute]}])
+    )
     status, said = ended(capsys, "check", "hardswish", "k.py:right", "--cases", "atk.json")
-    assert status == 0 and "\x1b" not in said and "\nall right" not in said and r"attribute \x1b[2J\nall right" in said
+    assert (
+        status == 0
+        and "\x1b" not in said
+        and "\nall right" not in said
+        and r"attribute \x1b[2J\nall right" in said
+    )
 
 
-@pytest.mark.parametrize("edit", [
-    "outputs SET standards='[1]'", "outputs SET standards='x'", "outputs SET max_ulp='x'", "outputs SET mere='x'",
-    "outputs SET elements='x'", "runs SET device='{}'", "runs SET device='nonsense'", "runs SET device='[]'",
-    "cases SET recipe='x'", "cases SET recipe='[]'", "cases SET note='x'"])
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "outputs SET standards='[1]'",
+        "outputs SET standards='x'",
+        "outputs SET max_ulp='x'",
+        "outputs SET mere='x'",
+        "outputs SET elements='x'",
+        "runs SET device='{}'",
+        "runs SET device='nonsense'",
+        "runs SET device='[]'",
+        "cases SET recipe='x'",
+        "cases SET recipe='[]'",
+        "cases SET note='x'",
+    ],
+)
 def test_a_bad_store_is_refused_in_words(place, edit, capsys):
     status, said = ended(capsys, "report", store(place, f"UPDATE {edit}"))
     assert status == 2 and "a store is a ledger of this kit, whole and unaltered: got" in said
 
 
-@pytest.mark.parametrize("extra,text", [
-    ({"dtype": ["x"]}, "dtype of a recipe is of type str"), ({"strided": "x"}, "strided of a recipe is of type bool"),
-    ({"seed": [1]}, "seed of a recipe is of type int"), ({"seed": 1 << 70}, "below 2^63"), ({"listed": 1}, "of type list")])
+@pytest.mark.parametrize(
+    "extra,text",
+    [
+        ({"dtype": ["x"]}, "dtype of a recipe is of type str"),
+        ({"strided": "x"}, "strided of a recipe is of type bool"),
+        ({"seed": [1]}, "seed of a recipe is of type int"),
+        ({"seed": 1 << 70}, "below 2^63"),
+        ({"listed": 1}, "of type list"),
+    ],
+)
 def test_a_recipe_of_the_wrong_kind_is_refused_at_once(extra, text, place, capsys):
-    status, said = ended(capsys, "sweep", "--cases", json.dumps([{"operator": "hardswish", **extra}]))
+    status, said = ended(
+        capsys, "sweep", "--cases", json.dumps([{"operator": "hardswish", **extra}])
+    )
     assert status == 2 and text in said
 
 
-@pytest.mark.parametrize("extra", [
-    {"listed": ["a", [["self", [4], "float32", 0, 1]], 5, 0]}, {"listed": ["a", [["self", [4]]], {}, 0]}, {"listed": []},
-    {"listed": ["a", [["self", ["x"], "float32", 0, 1]], {}, 0]}, {"listed": ["a", [["self", [4], "float32", [], 1]], {}, 0]},
-    {"self": {"base64": ""}}, {"self": {"base64": "", "shape": [0], "array": ["x"]}}, {"every": "self"}])
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"listed": ["a", [["self", [4], "float32", 0, 1]], 5, 0]},
+        {"listed": ["a", [["self", [4]]], {}, 0]},
+        {"listed": []},
+        {"listed": ["a", [["self", ["x"], "float32", 0, 1]], {}, 0]},
+        {"listed": ["a", [["self", [4], "float32", [], 1]], {}, 0]},
+        {"self": {"base64": ""}},
+        {"self": {"base64": "", "shape": [0], "array": ["x"]}},
+        {"every": "self"},
+    ],
+)
 def test_a_recipe_that_draws_nothing_is_left_out_in_words(extra, place):
     found = av.sweep([{"operator": "hardswish", **extra}], store=place / "s.sqlite")
     assert found.outcomes == {"left out": 1} and not found.passed
-    (why,), = report(place / "s.sqlite").findings.reasons.values()
+    ((why,),) = report(place / "s.sqlite").findings.reasons.values()
     assert ": got " in why and "; " in why
 
 
@@ -270,6 +392,7 @@ def record_silu(place):
     def work():
         with av.open_device("host") as device:
             av.devices.record(device, [av.case(av.operator(folder), shape=(4,))], held)
+
     in_child(work)
     return folder, held
 
@@ -278,19 +401,26 @@ def test_a_record_holds_the_sources_of_an_operator_from_outside(tmp_path):
     folder, held = record_silu(tmp_path)
 
     def swept(*words):
-        return lambda: cli.main(["sweep", "--device", str(held), "--cases", f"recorded:{held}", *words])
+        return lambda: cli.main(
+            ["sweep", "--device", str(held), "--cases", f"recorded:{held}", *words]
+        )
+
     assert in_child(swept()) == 2
     assert in_child(swept("--operator", str(folder))) == 0
     with zipfile.ZipFile(held) as archive:
-        entry, = json.loads(archive.read(INDEX))["cases"]
+        (entry,) = json.loads(archive.read(INDEX))["cases"]
     assert entry["operator"] == "my_silu" and len(entry["sources"]) == 64
     with open(folder / "page.py", "a") as page:
         page.write("# edited\n")
 
     def differs():
         av.operator(folder)
-        with pytest.raises(ValueError, match="my_silu of the sources .*; open the folder my_silu with these sources: --operator"):
+        with pytest.raises(
+            ValueError,
+            match="my_silu of the sources .*; open the folder my_silu with these sources: --operator",
+        ):
             list(av.open_device(held).cases())
+
     in_child(differs)
 
 
@@ -298,9 +428,21 @@ def test_workers_and_printed_lines_know_the_folders_that_a_person_opened(tmp_pat
     folder, path = shutil.copytree(SILU, tmp_path / "my_silu"), tmp_path / "s.sqlite"
 
     def swept():
-        status = cli.main(["sweep", "--operator", str(folder), "--cases", '[{"operator":"my_silu","shape":[4]}]', "--workers", "1",
-                           "--store", str(path)])
+        status = cli.main(
+            [
+                "sweep",
+                "--operator",
+                str(folder),
+                "--cases",
+                '[{"operator":"my_silu","shape":[4]}]',
+                "--workers",
+                "1",
+                "--store",
+                str(path),
+            ]
+        )
         return status, str(report(path))
+
     status, said = in_child(swept)
     assert status == 0 and f"--operator {folder}" in said and "my_silu " in said.splitlines()[1]
     assert "--operator" not in in_child(lambda: str(report(path)))  # which nobody named there
@@ -312,17 +454,27 @@ def test_an_installed_operator_is_imported_when_its_name_is_asked_for(tmp_path, 
     for folder in (package, package / "my_silu"):
         (folder / "__init__.py").write_text("")
     monkeypatch.syspath_prepend(tmp_path)
-    entries = (EntryPoint("my_silu", "kit_of_silu.my_silu", "aclnn_viz.operators"),
-               EntryPoint("gone", "no_such_package.op", "aclnn_viz.operators"), EntryPoint("hardswish", "x", "aclnn_viz.operators"))
+    entries = (
+        EntryPoint("my_silu", "kit_of_silu.my_silu", "aclnn_viz.operators"),
+        EntryPoint("gone", "no_such_package.op", "aclnn_viz.operators"),
+        EntryPoint("hardswish", "x", "aclnn_viz.operators"),
+    )
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entries)
 
     def work():
         registry.announced.cache_clear()
         before = len(av.operators())
         assert cli.main(["operators"]) == 0 and "kit_of_silu" not in sys.modules
-        assert av.sweep([{"operator": "my_silu", "shape": [4]}], store=":memory:").outcomes.total() == 1
-        with pytest.raises(ValueError, match="the package that announces gone is installed: got no package 'no_such_package.op'"):
+        assert (
+            av.sweep([{"operator": "my_silu", "shape": [4]}], store=":memory:").outcomes.total()
+            == 1
+        )
+        with pytest.raises(
+            ValueError,
+            match="the package that announces gone is installed: got no package 'no_such_package.op'",
+        ):
             av.operator("gone")
         return before, len(av.operators()), av.operator("my_silu").name, registry.folders()
+
     before, after, name, folders = in_child(work)
     assert after == before + 1 and folders == ("my_silu",)

@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 
 from aclnn_viz import dtypes
-from aclnn_viz.dtypes import FORMATS, KNOWN, float_format, ordinal_distance, ordinals, round_into, round_to, ulp
+from aclnn_viz.dtypes import (
+    FORMATS,
+    KNOWN,
+    float_format,
+    ordinal_distance,
+    ordinals,
+    round_into,
+    round_to,
+    ulp,
+)
 
 ALL = pytest.mark.parametrize("fmt", KNOWN, ids=lambda f: f.name)
 HALVES = pytest.mark.parametrize("fmt", FORMATS[:2], ids=lambda f: f.name)
@@ -19,7 +28,9 @@ def every_half(fmt):
 
 @pytest.fixture(autouse=True)
 def signalling_nans_are_expected():
-    with np.errstate(invalid="ignore"):  # half of the nan patterns raise the flag when they are widened
+    with np.errstate(
+        invalid="ignore"
+    ):  # half of the nan patterns raise the flag when they are widened
         yield
 
 
@@ -34,16 +45,28 @@ def test_constants_are_those_of_the_type_tables(fmt):
 
 def test_vendor_names_and_codes():
     table = {(f.name, f.vendor_name, f.acl_code, f.c_name) for f in KNOWN}
-    assert table == {("float16", "FLOAT16", 1, "ACL_FLOAT16"), ("bfloat16", "BFLOAT16", 27, "ACL_BF16"),
-                     ("float32", "FLOAT32", 0, "ACL_FLOAT"), ("float64", "DOUBLE", 11, "ACL_DOUBLE"),
-                     ("float8_e5m2", "FLOAT8_E5M2", 35, "ACL_FLOAT8_E5M2"),
-                     ("float8_e4m3fn", "FLOAT8_E4M3FN", 36, "ACL_FLOAT8_E4M3FN")}
-    assert float_format("BF16") is float_format(ml_dtypes.bfloat16) is float_format(np.zeros(1, ml_dtypes.bfloat16))
+    assert table == {
+        ("float16", "FLOAT16", 1, "ACL_FLOAT16"),
+        ("bfloat16", "BFLOAT16", 27, "ACL_BF16"),
+        ("float32", "FLOAT32", 0, "ACL_FLOAT"),
+        ("float64", "DOUBLE", 11, "ACL_DOUBLE"),
+        ("float8_e5m2", "FLOAT8_E5M2", 35, "ACL_FLOAT8_E5M2"),
+        ("float8_e4m3fn", "FLOAT8_E4M3FN", 36, "ACL_FLOAT8_E4M3FN"),
+    }
+    assert (
+        float_format("BF16")
+        is float_format(ml_dtypes.bfloat16)
+        is float_format(np.zeros(1, ml_dtypes.bfloat16))
+    )
 
 
-@pytest.mark.parametrize("wrong", ["float8", "int64", np.int32, np.zeros(3, np.int8), None, object()])
+@pytest.mark.parametrize(
+    "wrong", ["float8", "int64", np.int32, np.zeros(3, np.int8), None, object()]
+)
 def test_what_is_no_format_is_refused_in_three_parts(wrong):
-    with pytest.raises(ValueError, match="dtype must be a floating format: got .*; use one of float16, bfloat16"):
+    with pytest.raises(
+        ValueError, match="dtype must be a floating format: got .*; use one of float16, bfloat16"
+    ):
         float_format(wrong)
 
 
@@ -85,13 +108,17 @@ def test_rounding_keeps_every_value_of_the_format(fmt):
     values = every_half(fmt)
     back = round_to(values.astype(np.float64), fmt)
     assert np.array_equal(np.isnan(back), np.isnan(values))
-    assert np.array_equal(back.view(np.uint16)[~np.isnan(values)], values.view(np.uint16)[~np.isnan(values)])
+    assert np.array_equal(
+        back.view(np.uint16)[~np.isnan(values)], values.view(np.uint16)[~np.isnan(values)]
+    )
 
 
 @HALVES
 def test_rounding_overflows_at_half_a_step_beyond_the_largest(fmt):
     edge = fmt.largest + float(ulp(fmt.largest, fmt)) / 2
-    assert np.isinf(round_to(edge, fmt)) and float(round_to(np.nextafter(edge, 0), fmt)) == fmt.largest
+    assert (
+        np.isinf(round_to(edge, fmt)) and float(round_to(np.nextafter(edge, 0), fmt)) == fmt.largest
+    )
 
 
 @ALL
@@ -109,7 +136,9 @@ def test_ordinals_number_all_values_without_gaps(fmt):
     values = values[~np.isnan(values)]
     order = np.argsort(values.astype(np.float64), kind="stable")
     steps = np.diff(ordinals(values)[order])
-    assert np.count_nonzero(steps == 0) == 1 and np.all((steps == 1) | (steps == 0))  # only the zeros coincide
+    assert np.count_nonzero(steps == 0) == 1 and np.all(
+        (steps == 1) | (steps == 0)
+    )  # only the zeros coincide
 
 
 def test_distance_states_an_answer_for_special_values():
@@ -132,9 +161,14 @@ def test_eight_bits_round_once_and_count_up(fmt):
     numbers = np.unique(every[np.isfinite(every)].astype(np.float64))
     between = np.concatenate([numbers, (numbers[:-1] + numbers[1:]) / 2, np.nextafter(numbers, 0)])
     for value in between:
-        low, high = numbers[max(np.searchsorted(numbers, value) - 1, 0)], numbers[np.searchsorted(numbers, value)]
+        low, high = (
+            numbers[max(np.searchsorted(numbers, value) - 1, 0)],
+            numbers[np.searchsorted(numbers, value)],
+        )
         found = float(round_to(value, fmt))
-        assert abs(Fraction(found) - Fraction(value)) == min(abs(Fraction(one) - Fraction(value)) for one in (low, high))
+        assert abs(Fraction(found) - Fraction(value)) == min(
+            abs(Fraction(one) - Fraction(value)) for one in (low, high)
+        )
     steps = ordinals(round_to(numbers, fmt))
     assert (np.diff(steps) == 1).all() and steps[0] == -steps[-1]
     assert ordinals(every[np.isnan(every)]).max() == np.iinfo(np.int64).min
@@ -144,8 +178,13 @@ def test_eight_bits_round_once_and_count_up(fmt):
 def test_no_operator_takes_eight_bits():
     import aclnn_viz as av
 
-    inputs = {name: round_to(value, "float8_e5m2") for name, value in av.case("hardswish").inputs.items()}
-    with pytest.raises(TypeError, match="self must be of dtype float16, bfloat16, float32, float64: got float8_e5m2"):
+    inputs = {
+        name: round_to(value, "float8_e5m2") for name, value in av.case("hardswish").inputs.items()
+    }
+    with pytest.raises(
+        TypeError,
+        match="self must be of dtype float16, bfloat16, float32, float64: got float8_e5m2",
+    ):
         av.operator("hardswish").backward(**inputs)
 
 
@@ -157,6 +196,8 @@ def test_a_long_array_is_rounded_spaced_and_numbered_as_its_elements_are(fmt):
     values = np.stack([middle, np.nextafter(middle, np.inf), np.nextafter(middle, -np.inf)])
     for call in (round_to, ulp, lambda x, f: ordinals(round_to(x, f))):
         whole = call(values, fmt)
-        parts = np.concatenate([call(part, fmt) for part in np.array_split(values.reshape(-1), 200)])
+        parts = np.concatenate(
+            [call(part, fmt) for part in np.array_split(values.reshape(-1), 200)]
+        )
         assert whole.shape == values.shape and whole.tobytes() == parts.tobytes()
         assert np.ascontiguousarray(call(values.T, fmt).T).tobytes() == parts.tobytes()

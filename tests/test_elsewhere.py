@@ -27,20 +27,40 @@ from aclnn_viz.words.messages import language
 ELSEWHERE = Path(__file__).parent / "elsewhere"
 #: Of each page five mistakes, and what the verdict names of each.
 MISTAKES = {
-    "my_swiglu": (("yGrad * b * slope", "yGrad * slope"), ("yGrad * a * s", "yGrad * a"), ("1.0 + a *", "1.0 - a *"),
-                  ("return 1.0 / (1.0", "return 1.0 / (2.0"), ("axis=1)}", "axis=2).reshape(x.shape)}")),
-    "my_softmax": (("gradOutput * output, axis", "gradOutput, axis"), ("(gradOutput - xp", "(gradOutput + xp"), ("output * (grad", "(grad"),
-                   ("xp.sum(gradOutput", "xp.mean(gradOutput"), ("gradOutput * output, axis=1", "gradOutput * output, axis=2")),
-    "my_avg_pool": (("return float(kernelSize[0] * kernelSize[1])", "return float(kernelSize[0])"), ("at >= 0", "at > 0"),
-                    ("if countIncludePad:", "if not countIncludePad:"), ("/ divisor(", "* divisor("),
-                    ("share * xp.astype(inside, self.dtype)", "share")),
-    "my_embedding": (("indices != paddingIdx", "indices == indices"), ("if scaleGradByFreq:", "if not scaleGradByFreq:"),
-                     ("kept / xp.take(counts", "kept * xp.take(counts"), ("rows = grad * factor", "rows = grad + factor"),
-                     ("xp.scatter_add(target, indices,", "xp.scatter_add(target, numWeights - 1 - indices,")),
+    "my_swiglu": (
+        ("yGrad * b * slope", "yGrad * slope"),
+        ("yGrad * a * s", "yGrad * a"),
+        ("1.0 + a *", "1.0 - a *"),
+        ("return 1.0 / (1.0", "return 1.0 / (2.0"),
+        ("axis=1)}", "axis=2).reshape(x.shape)}"),
+    ),
+    "my_softmax": (
+        ("gradOutput * output, axis", "gradOutput, axis"),
+        ("(gradOutput - xp", "(gradOutput + xp"),
+        ("output * (grad", "(grad"),
+        ("xp.sum(gradOutput", "xp.mean(gradOutput"),
+        ("gradOutput * output, axis=1", "gradOutput * output, axis=2"),
+    ),
+    "my_avg_pool": (
+        ("return float(kernelSize[0] * kernelSize[1])", "return float(kernelSize[0])"),
+        ("at >= 0", "at > 0"),
+        ("if countIncludePad:", "if not countIncludePad:"),
+        ("/ divisor(", "* divisor("),
+        ("share * xp.astype(inside, self.dtype)", "share"),
+    ),
+    "my_embedding": (
+        ("indices != paddingIdx", "indices == indices"),
+        ("if scaleGradByFreq:", "if not scaleGradByFreq:"),
+        ("kept / xp.take(counts", "kept * xp.take(counts"),
+        ("rows = grad * factor", "rows = grad + factor"),
+        ("xp.scatter_add(target, indices,", "xp.scatter_add(target, numWeights - 1 - indices,"),
+    ),
 }
 NAMES = tuple(MISTAKES)
 #: The operators where one step takes a minute: average pooling has the most options.
-SAMPLE = [pytest.param(name, marks=pytest.mark.soak if name == "my_avg_pool" else ()) for name in NAMES]
+SAMPLE = [
+    pytest.param(name, marks=pytest.mark.soak if name == "my_avg_pool" else ()) for name in NAMES
+]
 
 
 @pytest.fixture(params=NAMES)
@@ -51,7 +71,11 @@ def op(request):
 def mistaken_page(op, before, after):
     text = Path(op.page.__file__).read_text()
     head, backward, rest = text.rpartition("\ndef backward")
-    edited = text.replace(before, after) if before not in rest else head + backward + rest.replace(before, after)
+    edited = (
+        text.replace(before, after)
+        if before not in rest
+        else head + backward + rest.replace(before, after)
+    )
     page = ModuleType("page")
     exec(compile(edited, op.page.__file__, "exec"), page.__dict__)
     return page
@@ -83,15 +107,24 @@ def test_the_right_kernel_passes_and_mistakes_are_named(op):
 def test_each_is_proved_and_its_mistakes_are_not(name):
     op = av.operator(ELSEWHERE / name)
     result = av.prove(op)
-    assert result.holds and len(result.theorems) == 2 - (name in ("my_swiglu", "my_softmax")), result
+    assert result.holds and len(result.theorems) == 2 - (name in ("my_swiglu", "my_softmax")), (
+        result
+    )
     for mistake in MISTAKES[name]:
         assert not av.prove(op, page=mistaken_page(op, *mistake)).holds, mistake
 
 
 def test_the_smallest_counterexample_has_the_least_lengths_that_fit():
     op = av.operator(ELSEWHERE / "my_avg_pool")
-    case = av.check(op, mistaken(op, *MISTAKES["my_avg_pool"][4]), depth="quick").counterexample.case
-    assert case.inputs["self"].shape == (1, 1, 1, 3) and case.inputs["gradOutput"].shape == (1, 1, 1, 1)
+    case = av.check(
+        op, mistaken(op, *MISTAKES["my_avg_pool"][4]), depth="quick"
+    ).counterexample.case
+    assert case.inputs["self"].shape == (1, 1, 1, 3) and case.inputs["gradOutput"].shape == (
+        1,
+        1,
+        1,
+        1,
+    )
 
 
 @pytest.mark.parametrize("op", SAMPLE, indirect=True)
@@ -103,6 +136,7 @@ def test_every_check_of_the_verification_holds(op):
 def test_differences_of_forward_refuse_a_wrong_gradient(op):
     def wrong(**inputs):
         return {name: value * (1 + 1e-9) for name, value in op.backward(**inputs).items()}
+
     assert any(failure for _, failure in rates.differing(op, wrong, rates.by_differences))
 
 
@@ -110,7 +144,10 @@ def test_the_emulated_device_gives_the_bits_of_the_page(op):
     with av.open_device("host") as device:
         for mode in op.modes:
             inputs = av.case(op, **mode).inputs
-            assert all(np.array_equal(value, op.backward(**inputs)[name]) for name, value in device.run(op, **inputs).items())
+            assert all(
+                np.array_equal(value, op.backward(**inputs)[name])
+                for name, value in device.run(op, **inputs).items()
+            )
 
 
 def test_the_explorer_shows_each_mode_with_lengths_that_fit(op):
@@ -121,21 +158,32 @@ def test_the_explorer_shows_each_mode_with_lengths_that_fit(op):
         assert len(shown.panels) > 2 and shown.headline
     if op.name == "my_swiglu":
         odd = subject.compute(replace(state, axis_1=7))
-        assert odd.inputs["x"].shape == (4, 8) and odd.notices == ("The lengths (4, 7) do not fit; these are (4, 8).",)
+        assert odd.inputs["x"].shape == (4, 8) and odd.notices == (
+            "The lengths (4, 7) do not fit; these are (4, 8).",
+        )
     for mode in op.modes:
-        moved = {name: value if isinstance(value, bool | int) else repr(value) for name, value in mode.items()}
+        moved = {
+            name: value if isinstance(value, bool | int) else repr(value)
+            for name, value in mode.items()
+        }
         assert subject.compute(replace(state, **moved)).inputs.items() >= mode.items()
 
 
 def test_the_program_in_cpp_names_every_attribute(op):
     text = av.cpp_sample(op, av.case(op))
-    assert f"{op.aclnn_name}GetWorkspaceSize(" in text and all(p.name in text for p in op.parameters)
+    assert f"{op.aclnn_name}GetWorkspaceSize(" in text and all(
+        p.name in text for p in op.parameters
+    )
 
 
 @pytest.mark.sampled(2)
 def test_a_sweep_runs_it(op, tmp_path):
     def swept():
-        return av.sweep([{"operator": op.name, **mode} for mode in av.operator(ELSEWHERE / op.name).modes], store=tmp_path / "runs.sqlite").passed
+        return av.sweep(
+            [{"operator": op.name, **mode} for mode in av.operator(ELSEWHERE / op.name).modes],
+            store=tmp_path / "runs.sqlite",
+        ).passed
+
     assert in_child(swept)
 
 
@@ -150,6 +198,7 @@ def test_a_line_of_the_page_is_shown_once_in_every_language():
         op = av.operator(ELSEWHERE / "my_softmax")
         language("zh")
         return str(av.check(op, mistaken(op, *MISTAKES["my_softmax"][1])).explanation)
+
     assert in_child(lines).count("gradOutput + xp.sum") == 1
 
 
@@ -160,34 +209,60 @@ def test_their_programs_in_cpp_compile_and_run_against_the_stand_in(tmp_path):
         found, ops = {}, [av.operator(ELSEWHERE / name) for name in NAMES]
         root = build(tmp_path / "root", "9.x")
         for op in ops:
-            (source := tmp_path / f"{op.name}.cpp").write_text(av.cpp_sample(op, case := av.case(op)))
-            done = subprocess.run([compile_program(source, root, tmp_path / op.name)], capture_output=True, text=True)
-            found[op.name] = done.returncode, done.stdout.count(f"{op.main}[") == op.backward(**case.inputs)[op.main].size
+            (source := tmp_path / f"{op.name}.cpp").write_text(
+                av.cpp_sample(op, case := av.case(op))
+            )
+            done = subprocess.run(
+                [compile_program(source, root, tmp_path / op.name)], capture_output=True, text=True
+            )
+            found[op.name] = (
+                done.returncode,
+                done.stdout.count(f"{op.main}[") == op.backward(**case.inputs)[op.main].size,
+            )
         return found
+
     assert in_child(compiled) == dict.fromkeys(NAMES, (0, True))
 
 
 def test_a_case_says_which_attribute_has_no_value():
     op = av.operator(ELSEWHERE / "my_avg_pool")
-    op = replace(op, attributes=op.attributes | {"countIncludePad": replace(op.attributes["countIncludePad"], default=REQUIRED)})
-    with pytest.raises(ValueError, match="my_avg_pool needs countIncludePad: got no value and no default; pass it, or declare a default"):
+    op = replace(
+        op,
+        attributes=op.attributes
+        | {"countIncludePad": replace(op.attributes["countIncludePad"], default=REQUIRED)},
+    )
+    with pytest.raises(
+        ValueError,
+        match="my_avg_pool needs countIncludePad: got no value and no default; pass it, or declare a default",
+    ):
         default.draw(op, Draw(FLOAT32, 0, {}), (2, 2, 5, 4))
 
 
 def test_the_commands_that_the_docs_name_for_a_folder_work(tmp_path):
-    commands = [line.partition("#")[0].split() for line in (ROOT / "docs" / "adding_an_operator.md").read_text("utf-8").splitlines()
-                if "./my_op" in line and line.startswith("aclnn-viz")]
+    commands = [
+        line.partition("#")[0].split()
+        for line in (ROOT / "docs" / "adding_an_operator.md").read_text("utf-8").splitlines()
+        if "./my_op" in line and line.startswith("aclnn-viz")
+    ]
     assert len(commands) == 5
-    commands = [one for one in commands if SOAK or "verify" not in one]  # whose parts are tried above
+    commands = [
+        one for one in commands if SOAK or "verify" not in one
+    ]  # whose parts are tried above
     copytree(ELSEWHERE / "my_softmax", tmp_path / "my_op", ignore=ignore_patterns("__pycache__"))
     declaration = tmp_path / "my_op" / "declaration.py"
-    declaration.write_text(declaration.read_text("utf-8").replace('"my_softmax"', '"my_op"'), "utf-8")
-    (tmp_path / "my_kernel.py").write_text("def backward(gradOutput, output, dim):\n"
-                                           "    dy, y = gradOutput.astype('float64'), output.astype('float64')\n"
-                                           "    return {'gradInput': (y * (dy - (dy * y).sum(dim, keepdims=True))).astype(output.dtype)}\n", "utf-8")
+    declaration.write_text(
+        declaration.read_text("utf-8").replace('"my_softmax"', '"my_op"'), "utf-8"
+    )
+    (tmp_path / "my_kernel.py").write_text(
+        "def backward(gradOutput, output, dim):\n"
+        "    dy, y = gradOutput.astype('float64'), output.astype('float64')\n"
+        "    return {'gradInput': (y * (dy - (dy * y).sum(dim, keepdims=True))).astype(output.dtype)}\n",
+        "utf-8",
+    )
 
     def ran():
         os.chdir(tmp_path)
         os.cpu_count = lambda: 1  # processes that prove: each imports what all need
         return [cli.main(rest) for _, *rest in commands]
+
     assert in_child(ran) == [0] * len(commands)

@@ -13,8 +13,13 @@ from aclnn_viz.words.messages import in_language, tr
 from machine import ROOT, SOAK
 from notebooks.gallery import pictures, site
 
-SHOWN = [shown for path in (ROOT / "README.md", ROOT / "README.zh.md", *ROOT.glob("docs/*.md"))
-         for shown in re.findall(r"!\[(.*?)\]\((?:\.\./)?(\S+?\.png)\)", path.read_text(encoding="utf-8"))]
+SHOWN = [
+    shown
+    for path in (ROOT / "README.md", ROOT / "README.zh.md", *ROOT.glob("docs/*.md"))
+    for shown in re.findall(
+        r"!\[(.*?)\]\((?:\.\./)?(\S+?\.png)\)", path.read_text(encoding="utf-8")
+    )
+]
 
 
 def committed(name):
@@ -22,7 +27,9 @@ def committed(name):
 
 
 def test_readme_and_docs_show_every_picture_with_words_and_no_other():
-    assert {path for _, path in SHOWN} == {f"notebooks/pictures/{p.name}" for p in pictures.PICTURES.iterdir()}
+    assert {path for _, path in SHOWN} == {
+        f"notebooks/pictures/{p.name}" for p in pictures.PICTURES.iterdir()
+    }
     assert all(20 < len(words) < 140 for words, _ in SHOWN)
 
 
@@ -32,7 +39,9 @@ def test_pictures_are_small():
 
 
 def test_the_picture_of_numeric_error_is_the_present_one():
-    assert pictures.distance(pictures.error_picture(), committed("error_plot")) < pictures.SAME, "make gallery"
+    assert pictures.distance(pictures.error_picture(), committed("error_plot")) < pictures.SAME, (
+        "make gallery"
+    )
 
 
 def test_without_chromium_it_says_so_and_leaves_the_explorers(tmp_path, monkeypatch, capsys):
@@ -52,21 +61,38 @@ def edition(request):
 
 def book(source="", **held):
     """What the site takes of a lesson with a text, and a cell that has an output."""
-    cell = nbformat.v4.new_code_cell("code", outputs=[nbformat.v4.new_output("display_data", **held)])
-    return site.lesson(nbformat.writes(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(source), cell]))).cells
+    cell = nbformat.v4.new_code_cell(
+        "code", outputs=[nbformat.v4.new_output("display_data", **held)]
+    )
+    return site.lesson(
+        nbformat.writes(
+            nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(source), cell])
+        )
+    ).cells
 
 
 def test_a_still_explorer_becomes_the_live_one(edition):
-    _, cell = book(data={"image/png": "AAAA", "text/plain": "words"}, metadata={"still": "tiles", "state": "#schedule=%22late%22"})
+    _, cell = book(
+        data={"image/png": "AAAA", "text/plain": "words"},
+        metadata={"still": "tiles", "state": "#schedule=%22late%22"},
+    )
     (output,) = cell.outputs
-    assert f'src="{site.UP[edition]}/live/{site.page_of("tiles", "schedule=%22late%22")}.html' in output.data["text/html"]
-    assert ("lang=zh" in output.data["text/html"]) == (edition == "zh") and tr(site.SHOWN, name="tiles") in output.data["text/html"]
+    assert (
+        f'src="{site.UP[edition]}/live/{site.page_of("tiles", "schedule=%22late%22")}.html'
+        in output.data["text/html"]
+    )
+    assert ("lang=zh" in output.data["text/html"]) == (edition == "zh") and tr(
+        site.SHOWN, name="tiles"
+    ) in output.data["text/html"]
     assert site.page_of("tiles", "") == "tiles"
 
 
 def test_a_figure_keeps_its_words_and_one_of_matplotlib_has_none(edition):
     _, cell = book(data={"image/png": "AAAA", "text/plain": "Title, then\n<numbers>"})
-    assert cell.metadata["mystnb"]["image"]["alt"] == "Title, then" and "&lt;numbers&gt;" in cell.outputs[1].data["text/html"]
+    assert (
+        cell.metadata["mystnb"]["image"]["alt"] == "Title, then"
+        and "&lt;numbers&gt;" in cell.outputs[1].data["text/html"]
+    )
     _, cell = book(data={"image/png": "AAAA", "text/plain": "<Figure size 8x4>"})
     assert len(cell.outputs) == 1
 
@@ -74,13 +100,21 @@ def test_a_figure_keeps_its_words_and_one_of_matplotlib_has_none(edition):
 def test_a_lesson_leads_to_the_other_edition(edition):
     place = "zh/02_hardswish.ipynb" if edition == "en" else "../02_hardswish.ipynb"
     text, _ = book(f"[other]({place}) [next](03_rms_norm.ipynb)", data={})
-    assert ('href="../zh/notebooks/zh/02_hardswish.html"' if edition == "en" else 'href="../../../notebooks/02_hardswish.html"') in text.source
+    assert (
+        'href="../zh/notebooks/zh/02_hardswish.html"'
+        if edition == "en"
+        else 'href="../../../notebooks/02_hardswish.html"'
+    ) in text.source
     assert "[next](03_rms_norm.ipynb)" in text.source
 
 
 def test_lessons_are_numbered_as_the_contents_count_them():
-    assert [int(path.name[:2]) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))] == list(range(22))
-    assert "counter(lesson, decimal-leading-zero)" in (ROOT / "docs" / "site" / "static" / "site.css").read_text("utf-8")
+    assert [int(path.name[:2]) for path in sorted((ROOT / "notebooks").glob("*.ipynb"))] == list(
+        range(22)
+    )
+    assert "counter(lesson, decimal-leading-zero)" in (
+        ROOT / "docs" / "site" / "static" / "site.css"
+    ).read_text("utf-8")
 
 
 def test_what_the_theme_says_is_chinese_too():
@@ -93,9 +127,21 @@ def test_what_the_theme_says_is_chinese_too():
 def test_every_formula_of_the_derivations_becomes_mathml():
     """What the converter does not know it leaves as a command, with its backslash."""
     import derivations
-    steps = [step for name in ("hardswish", "rms_norm", "grid_sampler_2d", "cross_entropy_loss", "group_norm_swish")
-             for step in getattr(derivations, name).derive().steps]
-    assert len(steps) > 50 and not any("\\" in convert(step.latex) for step in steps[::1 if SOAK else 3])
+
+    steps = [
+        step
+        for name in (
+            "hardswish",
+            "rms_norm",
+            "grid_sampler_2d",
+            "cross_entropy_loss",
+            "group_norm_swish",
+        )
+        for step in getattr(derivations, name).derive().steps
+    ]
+    assert len(steps) > 50 and not any(
+        "\\" in convert(step.latex) for step in steps[:: 1 if SOAK else 3]
+    )
     assert "\\" in convert(r"\nocommand x")
 
 

@@ -15,11 +15,31 @@ from aclnn_viz.words import messages
 from machine import ROOT
 
 EDITIONS = ("", "zh/")
-LESSONS = {f"{edition}{path.name}" for edition in EDITIONS for path in (ROOT / "notebooks" / edition).glob("*.ipynb")}
-SAMPLES = {f"samples/{path.parent.name}.py" for path in (ROOT / "aclnn_viz" / "operators").glob("*/sample.py")}
-CPP = {f"{edition}cpp/{path.name}" for edition in EDITIONS for path in (ROOT / "notebooks" / edition / "cpp").glob("*")}
-BESIDE = CPP | {f"{edition}capsules/{name}" for edition in EDITIONS for name in (
-    "predicted_a2.capsule", "torch.capsule", "jax.capsule", "numba.capsule", "cases.json")}
+LESSONS = {
+    f"{edition}{path.name}"
+    for edition in EDITIONS
+    for path in (ROOT / "notebooks" / edition).glob("*.ipynb")
+}
+SAMPLES = {
+    f"samples/{path.parent.name}.py"
+    for path in (ROOT / "aclnn_viz" / "operators").glob("*/sample.py")
+}
+CPP = {
+    f"{edition}cpp/{path.name}"
+    for edition in EDITIONS
+    for path in (ROOT / "notebooks" / edition / "cpp").glob("*")
+}
+BESIDE = CPP | {
+    f"{edition}capsules/{name}"
+    for edition in EDITIONS
+    for name in (
+        "predicted_a2.capsule",
+        "torch.capsule",
+        "jax.capsule",
+        "numba.capsule",
+        "cases.json",
+    )
+}
 
 
 def copied(folder, capsys):
@@ -30,7 +50,10 @@ def copied(folder, capsys):
 def test_an_empty_folder_gets_everything_and_begins_with_the_start_page(tmp_path, capsys):
     text = copied(tmp_path / "new", capsys)
     assert set(text["copied"]) == LESSONS | SAMPLES | BESIDE and text["start"] in LESSONS
-    assert all((tmp_path / "new" / name).read_bytes() == (lessons.PACKAGE / "lessons" / name).read_bytes() for name in LESSONS)
+    assert all(
+        (tmp_path / "new" / name).read_bytes() == (lessons.PACKAGE / "lessons" / name).read_bytes()
+        for name in LESSONS
+    )
 
 
 def test_what_is_there_stays(tmp_path, capsys):
@@ -59,7 +82,10 @@ def test_a_clone_is_opened_where_it_is(capsys):
 def test_it_begins_with_the_start_page_of_the_language(folder, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(messages, "_chosen", ["zh"])
     text = copied(folder or tmp_path, capsys)
-    assert text["start"].endswith("zh/00_start_here.ipynb") and ((folder or tmp_path) / text["start"]).is_file()
+    assert (
+        text["start"].endswith("zh/00_start_here.ipynb")
+        and ((folder or tmp_path) / text["start"]).is_file()
+    )
 
 
 def test_a_copy_of_the_repository_is_not_taken_for_the_clone(tmp_path, capsys):
@@ -79,22 +105,48 @@ def test_without_jupyterlab_it_says_what_to_install(tmp_path, capsys, monkeypatc
 def payload(tmp_path_factory):
     """What a wheel of this clone would unpack, built without a network (and so without the newest setuptools)."""
     source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    shutil.copytree(ROOT, source, dirs_exist_ok=True, symlinks=True, ignore=shutil.ignore_patterns(
-        ".*", "build", "dist", "*.egg-info", "__pycache__", "tests", "benchmarks"))
+    shutil.copytree(
+        ROOT,
+        source,
+        dirs_exist_ok=True,
+        symlinks=True,
+        ignore=shutil.ignore_patterns(
+            ".*", "build", "dist", "*.egg-info", "__pycache__", "tests", "benchmarks"
+        ),
+    )
     project = source / "pyproject.toml"  # a setuptools older than 77 does not read an SPDX licence
-    project.write_text(project.read_text().replace('license = "Apache-2.0"\nlicense-files = ["LICENSE"]\n', ""))
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", "import setuptools; setuptools.setup()", "build_py",
-                           "--build-lib", str(out)], cwd=source, capture_output=True, text=True)
+    project.write_text(
+        project.read_text().replace('license = "Apache-2.0"\nlicense-files = ["LICENSE"]\n', "")
+    )
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-W",
+            "ignore",
+            "-c",
+            "import setuptools; setuptools.setup()",
+            "build_py",
+            "--build-lib",
+            str(out),
+        ],
+        cwd=source,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     return out
 
 
 def test_a_wheel_holds_lessons_samples_and_settings_and_not_what_makes_them(payload):
     names = {str(path.relative_to(payload)) for path in payload.rglob("*") if path.is_file()}
-    assert {f"aclnn_viz/lessons/{name}" for name in LESSONS | BESIDE} | {f"aclnn_viz/operators/{n[8:-3]}/sample.py" for n in SAMPLES} <= names
+    assert {f"aclnn_viz/lessons/{name}" for name in LESSONS | BESIDE} | {
+        f"aclnn_viz/operators/{n[8:-3]}/sample.py" for n in SAMPLES
+    } <= names
     assert any(name.startswith("aclnn_viz/cli/jupyter/") for name in names)
     assert {f"aclnn_viz/words/{name}" for name in ("terms.toml", "zh.po")} <= names
-    assert not any("gallery" in name or name.startswith(("notebooks", "samples", "tests")) for name in names)
+    assert not any(
+        "gallery" in name or name.startswith(("notebooks", "samples", "tests")) for name in names
+    )
     assert not any(path.is_symlink() for path in payload.rglob("*"))
 
 
@@ -103,13 +155,26 @@ def test_an_installed_wheel_runs_samples_and_copies_lessons_anywhere(payload, tm
     venv.create(tmp_path / "env", symlinks=True)
     python = tmp_path / "env" / "bin" / "python"
     site = next((tmp_path / "env" / "lib").glob("python*/site-packages"))
-    shutil.copytree(payload, site, dirs_exist_ok=True)  # what an installer does with a wheel of pure Python
-    program = ("import aclnn_viz as av, aclnn_viz.operators.hardswish.sample as sample, sys; from aclnn_viz import cli; "
-               "assert 'site-packages' in av.__file__ and sample.main(av.acl.HostAcl()) == 0; "
-               "sys.exit(cli.main(['lab', 'mine', '--copy']))")
+    shutil.copytree(
+        payload, site, dirs_exist_ok=True
+    )  # what an installer does with a wheel of pure Python
+    program = (
+        "import aclnn_viz as av, aclnn_viz.operators.hardswish.sample as sample, sys; from aclnn_viz import cli; "
+        "assert 'site-packages' in av.__file__ and sample.main(av.acl.HostAcl()) == 0; "
+        "sys.exit(cli.main(['lab', 'mine', '--copy']))"
+    )
     beside = [path for path in sys.path if "site-packages" in path]
-    done = subprocess.run([python, "-c", f"import sys; sys.path += {beside!r}; {program}"], cwd=tmp_path,
-                          capture_output=True, text=True, env={"PATH": os.environ["PATH"]})
+    done = subprocess.run(
+        [python, "-c", f"import sys; sys.path += {beside!r}; {program}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={"PATH": os.environ["PATH"]},
+    )
     assert done.returncode == 0 and "result[3] is: 4.500000" in done.stdout, done.stderr
-    there = {str(path.relative_to(tmp_path / "mine")) for path in (tmp_path / "mine").rglob("*") if path.is_file()}
+    there = {
+        str(path.relative_to(tmp_path / "mine"))
+        for path in (tmp_path / "mine").rglob("*")
+        if path.is_file()
+    }
     assert there == LESSONS | SAMPLES | BESIDE

@@ -40,8 +40,10 @@ def suite(pytester, monkeypatch):
     """Runs the two modules where no tool is found, with these variables."""
     for name in ("children.py", "conftest.py", "machine.py"):
         pytester.path.joinpath(name).write_text((ROOT / "tests" / name).read_text())
-    pytester.makeini("[pytest]\nmarkers =\n  needs(*tools): x\n  soak: x\n"
-                     "addopts = -rs --continue-on-collection-errors")
+    pytester.makeini(
+        "[pytest]\nmarkers =\n  needs(*tools): x\n  soak: x\n"
+        "addopts = -rs --continue-on-collection-errors"
+    )
     pytester.makepyfile(test_kinds=MODULE, test_skipped=SKIPPED_MODULE)
 
     def run(**variables):
@@ -49,6 +51,7 @@ def suite(pytester, monkeypatch):
             monkeypatch.setenv(name, variables.get(name, ""))
         monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         return pytester.runpytest_subprocess()
+
     return run
 
 
@@ -63,19 +66,28 @@ def test_in_ci_every_skip_is_a_failure_and_nothing_else_is(suite):
     done = suite(CI="true")
     # What skips in setup or on import is counted as an error.
     done.assert_outcomes(passed=1, failed=1, errors=2, xfailed=1, deselected=2)
-    done.stdout.fnmatch_lines_random([f"skipped although CI=true: {reason}*"
-                                      for reason in ("needs g++", "not today", "no module today")])
+    done.stdout.fnmatch_lines_random(
+        [
+            f"skipped although CI=true: {reason}*"
+            for reason in ("needs g++", "not today", "no module today")
+        ]
+    )
     assert done.ret == 1
 
 
 def test_full_size_sweeps_run_when_asked_for(suite):
-    assert suite(ACLNN_VIZ_SOAK="1").parseoutcomes().items() >= {"passed": 2 + HERE, "skipped": 4 - HERE, "xfailed": 1}.items()
+    assert (
+        suite(ACLNN_VIZ_SOAK="1").parseoutcomes().items()
+        >= {"passed": 2 + HERE, "skipped": 4 - HERE, "xfailed": 1}.items()
+    )
 
 
 @pytest.mark.parametrize("ci", ["", "true"])
 def test_what_needs_another_engine_runs_when_asked_for_and_nothing_else_does(suite, ci):
     found = suite(ACLNN_VIZ_PEERS="1", CI=ci).parseoutcomes()
-    assert found["deselected"] == 5 and found["passed" if HERE else "errors" if ci else "skipped"] == 1
+    assert (
+        found["deselected"] == 5 and found["passed" if HERE else "errors" if ci else "skipped"] == 1
+    )
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -87,7 +99,9 @@ def test_every_reason_is_one_line(tool, monkeypatch):
 def test_ci_allows_only_the_skips_of_the_list():
     assert not forbidden_skip("Skipped: needs cann: install it", ci=True)
     assert not forbidden_skip("no network", ci=False)
-    assert forbidden_skip("Skipped: needs torch: make peers", ci=True) and forbidden_skip("no cann", ci=True)
+    assert forbidden_skip("Skipped: needs torch: make peers", ci=True) and forbidden_skip(
+        "no cann", ci=True
+    )
 
 
 def test_cases_in_one_are_all_tried_and_those_that_fail_are_named():
@@ -104,4 +118,6 @@ def test_cases_in_one_are_all_tried_and_those_that_fail_are_named():
     with pytest.raises(BaseExceptionGroup) as failed:
         test()
     assert sorted(seen) == [(1, 3, 4), (1, 5, 6), (2, 3, 4), (2, 5, 6)]
-    assert [one.__notes__ for one in failed.value.exceptions] == [[f"the case: {{'y': 3, 'z': 4, 'x': {x}}}"] for x in (1, 2)]
+    assert [one.__notes__ for one in failed.value.exceptions] == [
+        [f"the case: {{'y': 3, 'z': 4, 'x': {x}}}"] for x in (1, 2)
+    ]

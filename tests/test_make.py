@@ -45,7 +45,9 @@ class Clone:
         """The finished process; `called` are the calls of Python that it made."""
         (self.folder / "calls").write_text("")
         environment = {"PATH": "bin:/usr/bin:/bin", **variables}
-        done = subprocess.run(["make", *arguments], cwd=self.folder, env=environment, capture_output=True, text=True)
+        done = subprocess.run(
+            ["make", *arguments], cwd=self.folder, env=environment, capture_output=True, text=True
+        )
         done.called = (self.folder / "calls").read_text()
         return done
 
@@ -53,20 +55,30 @@ class Clone:
         """True when make fails and its only line says the text."""
         done = self.make(*arguments, **variables)
         lines = (done.stdout + done.stderr).splitlines()
-        return done.returncode != 0 and len(lines) == 1 and text in lines[0] and "-m" not in done.called
+        return (
+            done.returncode != 0
+            and len(lines) == 1
+            and text in lines[0]
+            and "-m" not in done.called
+        )
 
 
 def test_a_fresh_clone_is_installed_under_constraints_and_tested(clone):
     done = clone.make("test")
     assert done.returncode == 0
-    assert "-m venv" in done.called and "--constraint constraints.txt --editable .[test]" in done.called
+    assert (
+        "-m venv" in done.called
+        and "--constraint constraints.txt --editable .[test]" in done.called
+    )
     assert "-m pytest" in done.called.splitlines()[-1] and "-m compileall" in done.called
 
 
 def test_the_lab_opens_the_clone(clone):
     done = clone.make("lab")
     assert "--editable .[symbols,lab]" in done.called
-    assert done.called.splitlines()[-1] == "lab ."  # of aclnn-viz; where that leads, tests/browser/test_lab_links.py sees
+    assert (
+        done.called.splitlines()[-1] == "lab ."
+    )  # of aclnn-viz; where that leads, tests/browser/test_lab_links.py sees
 
 
 def test_verify_soak_and_gallery_call_what_they_name(clone):
@@ -77,10 +89,16 @@ def test_verify_soak_and_gallery_call_what_they_name(clone):
     assert "ACLNN_VIZ_PEERS=1" in clone.make("--dry-run", "peers").stdout
     assert "benchmarks/kernels.py --write" in clone.make("--dry-run", "bench").stdout
     site = clone.make("site").called.splitlines()
-    assert {line.split()[-1] for line in site[-3:-1]} == {"build/site", "build/site/zh"}  # side by side
+    assert {line.split()[-1] for line in site[-3:-1]} == {
+        "build/site",
+        "build/site/zh",
+    }  # side by side
     assert site[-1].endswith("tests/site/check_site.py")
     assert clone.make("gallery").called.splitlines()[-1] == "-m notebooks.gallery"
-    assert clone.make("lessons", "ONLY=04").called.splitlines()[-1] == "-m notebooks.gallery.outputs 04"
+    assert (
+        clone.make("lessons", "ONLY=04").called.splitlines()[-1]
+        == "-m notebooks.gallery.outputs 04"
+    )
 
 
 def test_a_second_call_installs_nothing(clone):
@@ -103,7 +121,9 @@ def test_engines_are_installed_once_and_their_size_is_said_before(clone):
     before, made = clone.make("test", NO_NETWORK="1"), clone.make("peers")
     assert "MB" in made.stdout and "MB" not in before.stdout
     assert "--editable .[test,torch,jax,numba,mcp]" in made.called
-    assert not any("pip install" in clone.make(target).called for target in ("test", "lab", "peers"))
+    assert not any(
+        "pip install" in clone.make(target).called for target in ("test", "lab", "peers")
+    )
 
 
 # A make whose parts print and end as they would with pytest.
@@ -123,11 +143,21 @@ def test_ci_runs_each_part_and_ends_with_the_sum_of_their_counts(tmp_path, end):
     for name in ("make", "git", "g++", "chromium", "apt-get"):
         (tmp_path / "bin" / name).write_text(PARTS)
         (tmp_path / "bin" / name).chmod(0o755)
-    done = subprocess.run(["bash", tmp_path / ".ci" / "run"], env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin", "PEERS_END": end},
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        ["bash", tmp_path / ".ci" / "run"],
+        env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin", "PEERS_END": end},
+        capture_output=True,
+        text=True,
+    )
     assert done.stdout.splitlines()[-1] == "71 passed, 3 failed, 1 skipped"
     assert done.returncode == (int(end) or 1)
-    assert re.findall(r"^make (\S+): \d+ s, ", done.stderr, re.M) == [".venv/.has-test", "test", "verify", "site", "peers"]
+    assert re.findall(r"^make (\S+): \d+ s, ", done.stderr, re.M) == [
+        ".venv/.has-test",
+        "test",
+        "verify",
+        "site",
+        "peers",
+    ]
 
 
 def test_a_failed_installation_is_tried_again(clone):
@@ -143,7 +173,9 @@ def test_a_python_that_is_asked_for_is_used_and_then_kept(clone):
 
 
 def test_what_is_missing_is_said_in_one_line(clone):
-    assert clone.stops("nowhere does not run: install Python 3.11, 3.12 or 3.13", "test", "PYTHON=nowhere")
+    assert clone.stops(
+        "nowhere does not run: install Python 3.11, 3.12 or 3.13", "test", "PYTHON=nowhere"
+    )
     assert clone.stops("python3 is too old: install Python 3.11, 3.12 or 3.13", "lab", TOO_OLD="1")
     assert clone.stops("apt-get install python3-venv", "verify", NO_VENV="1")
     assert not clone.stops("", "test")

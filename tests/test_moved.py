@@ -12,13 +12,22 @@ from machine import ROOT
 from together import in_one
 
 OWN = {f"{old}.<name>": f"operators.<name>.{new}" for old, new in moved.FILES.items()}
-EXAMPLES = {kind: next(name for name in registry.names() if registry.module(kind, name)) for kind in moved.FILES.values()}
-PATHS = moved.MODULES | {old.replace("<name>", name): new.replace("<name>", name)
-                         for old, new in OWN.items() for name in [EXAMPLES[new.rpartition(".")[2]]]}
+EXAMPLES = {
+    kind: next(name for name in registry.names() if registry.module(kind, name))
+    for kind in moved.FILES.values()
+}
+PATHS = moved.MODULES | {
+    old.replace("<name>", name): new.replace("<name>", name)
+    for old, new in OWN.items()
+    for name in [EXAMPLES[new.rpartition(".")[2]]]
+}
 
 
 def test_changelog_lists_every_module_that_moved_and_no_other():
-    listed = re.findall(r"(?m)^\| `aclnn_viz\.(\S+)` \| `aclnn_viz\.(\S+)` \|$", (ROOT / "CHANGELOG.md").read_text("utf-8"))
+    listed = re.findall(
+        r"(?m)^\| `aclnn_viz\.(\S+)` \| `aclnn_viz\.(\S+)` \|$",
+        (ROOT / "CHANGELOG.md").read_text("utf-8"),
+    )
     assert sorted(listed) == sorted((OWN | moved.MODULES).items())
 
 

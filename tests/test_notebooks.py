@@ -16,27 +16,61 @@ from notebooks.gallery import outputs
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LESSONS = {
-    "01_two_phase_api": "two_phase", "02_hardswish": "hardswish", "03_rms_norm": "rms_norm",
-    "04_grid_sampler_2d": "grid_sampler_2d", "05_cross_entropy_loss": "cross_entropy_loss",
-    "06_group_norm_swish": "group_norm_swish", "07_numeric_error": "numeric_error",
-    "10_from_formula_to_tiles": "tiles", "18_attention": "flash_attention_score", "19_one_slope_twenty_operators": "hardtanh", "20_softmax_and_its_losses": "softmax",
+    "01_two_phase_api": "two_phase",
+    "02_hardswish": "hardswish",
+    "03_rms_norm": "rms_norm",
+    "04_grid_sampler_2d": "grid_sampler_2d",
+    "05_cross_entropy_loss": "cross_entropy_loss",
+    "06_group_norm_swish": "group_norm_swish",
+    "07_numeric_error": "numeric_error",
+    "10_from_formula_to_tiles": "tiles",
+    "18_attention": "flash_attention_score",
+    "19_one_slope_twenty_operators": "hardtanh",
+    "20_softmax_and_its_losses": "softmax",
     "21_indices_that_scatter": "reflection_pad_2d",
 }
-SHOWN = [*LESSONS.items(), *((lesson, "zoom") for lesson in ("05_cross_entropy_loss", "06_group_norm_swish", "10_from_formula_to_tiles", "20_softmax_and_its_losses"))]
+SHOWN = [
+    *LESSONS.items(),
+    *(
+        (lesson, "zoom")
+        for lesson in (
+            "05_cross_entropy_loss",
+            "06_group_norm_swish",
+            "10_from_formula_to_tiles",
+            "20_softmax_and_its_losses",
+        )
+    ),
+]
 OPERATORS = [name for name in LESSONS if "2" <= name[1] <= "6"]
 HAS_ALL = {  # what stands in the code of a lesson on an operator
-    "its derivation": ".derive()", "steps of it": "how[", "proofs with mutants": "derivations.evidence(",
-    "the truth": "op.truth(", "a device": "open_device(", "errata": "recompute(",
-    "the conventions": "conventions.recompute(", "a picture of the error": "error_plot(",
+    "its derivation": ".derive()",
+    "steps of it": "how[",
+    "proofs with mutants": "derivations.evidence(",
+    "the truth": "op.truth(",
+    "a device": "open_device(",
+    "errata": "recompute(",
+    "the conventions": "conventions.recompute(",
+    "a picture of the error": "error_plot(",
 }
 CHECKS = {  # what a learner changes in the check at the end, and what it says then and not before
     "00_start_here": ("(dxhat * xhat).sum(", "(dxhat * xhat).mean(", r"right on \d+ cases"),
     "01_two_phase_api": ("answer = None", 'answer = "Ascend910B2"', "910B2 .* as you said"),
-    "02_hardswish": ("return closed", "return np.where(abs(x) == 3, x == 3, closed)", "2 of 63488 differ: right"),
-    "03_rms_norm": ("return inputs", 'return inputs | {"dy": inputs["dy"] * np.eye(len(inputs["dy"]), dtype=bool)[-1:].T}',
-                    r"\(64, 16\) passes"),
+    "02_hardswish": (
+        "return closed",
+        "return np.where(abs(x) == 3, x == 3, closed)",
+        "2 of 63488 differ: right",
+    ),
+    "03_rms_norm": (
+        "return inputs",
+        'return inputs | {"dy": inputs["dy"] * np.eye(len(inputs["dy"]), dtype=bool)[-1:].T}',
+        r"\(64, 16\) passes",
+    ),
     "04_grid_sampler_2d": ("low, high = 0.0, 1.0", "low, high = 0.03, 0.07", "gradient: right"),
-    "05_cross_entropy_loss": ('"random weights": None', '"random weights": True', "random weights .* as you said"),
+    "05_cross_entropy_loss": (
+        '"random weights": None',
+        '"random weights": True',
+        "random weights .* as you said",
+    ),
     "06_group_norm_swish": ('"as printed": None', '"as printed": True', "as printed .*as you said"),
     "07_numeric_error": ("wrong, error = 5, 2e-4", "wrong, error = 50, 0.2", "found"),
     "13_judge_your_kernel": ("answer = None", 'answer = "both"', "as you said"),
@@ -45,10 +79,22 @@ CHECKS = {  # what a learner changes in the check at the end, and what it says t
     "16_your_cpp_kernel": ("answer = None", 'answer = "late"', "late - as you said"),
     "18_attention": ("(dy * y).sum(axis=0", "(dy * y).sum(axis=1", "D right"),
     "10_from_formula_to_tiles": ("answer = None, None", "answer = 2088, 2075", "as you said"),
-    "17_why_is_it_slow": ('"cores": 48, "tile": 4096, "buffers": 1', '"cores": 28, "tile": 4096, "buffers": 2', "solved"),
+    "17_why_is_it_slow": (
+        '"cores": 48, "tile": 4096, "buffers": 1',
+        '"cores": 28, "tile": 4096, "buffers": 2',
+        "solved",
+    ),
     "19_one_slope_twenty_operators": ("1 - y * y", "y * (1 - y)", r"right on \d+ cases"),
-    "20_softmax_and_its_losses": ("return grad.astype(", "return np.where(mask, 0, grad).astype(", r"right on \d+ cases"),
-    "21_indices_that_scatter": ("out[rows] += terms", "np.add.at(out, rows, terms)", r"right on \d+ cases"),
+    "20_softmax_and_its_losses": (
+        "return grad.astype(",
+        "return np.where(mask, 0, grad).astype(",
+        r"right on \d+ cases",
+    ),
+    "21_indices_that_scatter": (
+        "out[rows] += terms",
+        "np.add.at(out, rows, terms)",
+        r"right on \d+ cases",
+    ),
     "11_what_goes_wrong": ("  # and then?", "; que.FreeTensor(tile)", "silent: mended"),
 }
 
@@ -69,7 +115,9 @@ def texts(notebook, kind):
 
 def printed(notebook, stream="stderr"):
     """What the cells of a notebook wrote to a stream."""
-    found = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+    found = [
+        output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs
+    ]
     return [output.text for output in found if output.get("name") == stream]
 
 
@@ -78,20 +126,28 @@ def explorers(notebook):
     found = []
     for before, cell, after in zip(notebook.cells, notebook.cells[1:], notebook.cells[2:]):
         if shown := re.search(r'av\.explore\("(\w+)"', cell.source):
-            found.append((shown[1], "Guess" in before.source, "- " in after.source and "?" in after.source))
+            found.append(
+                (shown[1], "Guess" in before.source, "- " in after.source and "?" in after.source)
+            )
     return found
 
 
 def unknown_to_explorer(notebook, name):
     """What the moves after an explorer name that is no control, no option and no output of it."""
     from aclnn_viz.explorers import subject_of
+
     subject = subject_of(name)
     known = {*subject.operator(subject.state()).outputs, tr("Reset")}
     for control in subject.controls():
-        known |= {control["label"], *(str(word) for option in control.get("options", ()) for word in option)}
+        known |= {
+            control["label"],
+            *(str(word) for option in control.get("options", ()) for word in option),
+        }
     at = next(k for k, cell in enumerate(notebook.cells) if f'av.explore("{name}"' in cell.source)
     moves = notebook.cells[at + 1].source
-    named = re.findall(r"`([^`]+)`", moves) + re.findall(r"(?<!\*)\*([^*\n]+)\*(?!\*)", re.sub(r"`[^`]+`", "", moves))
+    named = re.findall(r"`([^`]+)`", moves) + re.findall(
+        r"(?<!\*)\*([^*\n]+)\*(?!\*)", re.sub(r"`[^`]+`", "", moves)
+    )
     return [word for word in named if word not in known]
 
 
@@ -100,13 +156,22 @@ def check_at_the_end(lesson, before, after):
     cells = named(lesson).cells
     at = next(k for k, cell in enumerate(cells) if "## Check yourself" in cell.source)
     start = next(cell for cell in cells if cell.cell_type == "code")
-    defined = [cell for cell in cells[:at] if cell.cell_type == "code"
-               and all(line[:4] in ("def ", "    ", "") for line in cell.source.splitlines())]
-    code = "\n".join(cell.source for cell in (start, *defined, *cells[at:]) if cell.cell_type == "code")
+    defined = [
+        cell
+        for cell in cells[:at]
+        if cell.cell_type == "code"
+        and all(line[:4] in ("def ", "    ", "") for line in cell.source.splitlines())
+    ]
+    code = "\n".join(
+        cell.source for cell in (start, *defined, *cells[at:]) if cell.cell_type == "code"
+    )
     assert before in code
     out, names = io.StringIO(), {"disagreements": disagreements}
     with contextlib.chdir(ROOT / "notebooks"), contextlib.redirect_stdout(out):
-        exec(code.replace(before, after).replace("av.check(op, mine)", "print(av.check(op, mine))"), names)
+        exec(
+            code.replace(before, after).replace("av.check(op, mine)", "print(av.check(op, mine))"),
+            names,
+        )
     return out.getvalue()
 
 
@@ -115,7 +180,11 @@ def lacks(notebook):
     code, words = "\n".join(texts(notebook, "code")), texts(notebook, "markdown")
     found = [what for what, sign in HAS_ALL.items() if sign not in code]
     found += [] if sum("uess" in text for text in words) >= 5 else ["questions before answers"]
-    return found + ([] if any(text.startswith("## Check yourself") for text in words[-2:]) else ["a check at the end"])
+    return found + (
+        []
+        if any(text.startswith("## Check yourself") for text in words[-2:])
+        else ["a check at the end"]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -129,28 +198,44 @@ def kernel():
 # English one with other words, which are also in what is said of them. Drawing is half of the time of a lesson.
 DRAWN = ("02_hardswish", "07_numeric_error")
 IN_CHINESE = ("02_hardswish",)
-EDITIONS = [each for path in NOTEBOOKS for each in outputs.editions(path).values()
-            if SOAK or each == path or path.stem in IN_CHINESE]
+EDITIONS = [
+    each
+    for path in NOTEBOOKS
+    for each in outputs.editions(path).values()
+    if SOAK or each == path or path.stem in IN_CHINESE
+]
 
 
-@pytest.mark.parametrize("path", EDITIONS, ids=lambda path: str(path.relative_to(ROOT / "notebooks").with_suffix("")))
-@pytest.mark.filterwarnings("default")  # of the machinery that runs notebooks; what their cells warn is on stderr
+@pytest.mark.parametrize(
+    "path", EDITIONS, ids=lambda path: str(path.relative_to(ROOT / "notebooks").with_suffix(""))
+)
+@pytest.mark.filterwarnings(
+    "default"
+)  # of the machinery that runs notebooks; what their cells warn is on stderr
 def test_runs_from_top_to_bottom_and_prints_what_is_committed(path, kernel):
     drawn = outputs.language_of(path) == "en" and (SOAK or path.stem in DRAWN)
     fresh = outputs.executed(outputs.read(path), kernel, outputs.language_of(path), drawn)
     assert printed(fresh) == []
     found = list(outputs.stale(outputs.read(path), fresh, drawn))
     name = path.relative_to(ROOT / "notebooks").as_posix()
-    assert found == [], f"make lessons ONLY={name[:-len(path.name) + 2]}, and read what changed"
+    assert found == [], f"make lessons ONLY={name[: -len(path.name) + 2]}, and read what changed"
 
 
 @pytest.mark.filterwarnings("default")
 def test_pictures_are_left_out_only_when_asked_and_then_their_words_are_there(kernel):
     code = "import matplotlib.pyplot as plt\n_ = plt.figure().subplots().set(title='as it is')"
-    found = [outputs.executed(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)]), kernel, pictures=wanted)
-             for wanted in (False, True)]
+    found = [
+        outputs.executed(
+            nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)]),
+            kernel,
+            pictures=wanted,
+        )
+        for wanted in (False, True)
+    ]
     left, drawn = (book.cells[0].outputs[0].data for book in found)
-    assert (left["text/plain"], left["image/png"]) == (drawn["text/plain"], "") and len(drawn["image/png"]) > 1000
+    assert (left["text/plain"], left["image/png"]) == (drawn["text/plain"], "") and len(
+        drawn["image/png"]
+    ) > 1000
     assert [*outputs.stale(found[1], found[0], pictures=False)] == []
 
 
@@ -161,14 +246,25 @@ def test_an_error_and_a_warning_are_noticed(kernel):
 
     with pytest.raises(nbclient.exceptions.CellExecutionError):
         outputs.executed(notebook("1 / 0"), kernel)
-    assert "careful" in printed(outputs.executed(notebook("import warnings; warnings.warn('careful')"), kernel))[0]
+    assert (
+        "careful"
+        in printed(outputs.executed(notebook("import warnings; warnings.warn('careful')"), kernel))[
+            0
+        ]
+    )
 
 
 @pytest.mark.filterwarnings("default")
 def test_a_lesson_knows_no_names_of_the_one_before(kernel):
     for code in ("left = 1", "left"):
-        with pytest.raises(nbclient.exceptions.CellExecutionError) if code == "left" else contextlib.nullcontext():
-            outputs.executed(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)]), kernel)
+        with (
+            pytest.raises(nbclient.exceptions.CellExecutionError)
+            if code == "left"
+            else contextlib.nullcontext()
+        ):
+            outputs.executed(
+                nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)]), kernel
+            )
 
 
 def test_lessons_are_small_enough_to_be_cloned():
@@ -192,15 +288,19 @@ def changed(notebook, old, new):
     raise AssertionError(f"no output holds {old}")
 
 
-@pytest.mark.parametrize(("lesson", "old", "new"), [
-    ("02_hardswish", "2001 explained", "2000 explained"),
-    ("02_hardswish", "0.1221", "0.1231"),
-    ("zh/02_hardswish", "在折点上", "在拐点上"),
-    ("03_rms_norm", "against epsilon", "against row"),
-    ("03_rms_norm", "7e-04", "5e-04"),
-    ("03_rms_norm", "bfloat16", "float16"),
-    ("08_on_atlas", "host (prediction)", "atlas:0"),
-    ("13_judge_your_kernel", "right on", "wrong on")])
+@pytest.mark.parametrize(
+    ("lesson", "old", "new"),
+    [
+        ("02_hardswish", "2001 explained", "2000 explained"),
+        ("02_hardswish", "0.1221", "0.1231"),
+        ("zh/02_hardswish", "在折点上", "在拐点上"),
+        ("03_rms_norm", "against epsilon", "against row"),
+        ("03_rms_norm", "7e-04", "5e-04"),
+        ("03_rms_norm", "bfloat16", "float16"),
+        ("08_on_atlas", "host (prediction)", "atlas:0"),
+        ("13_judge_your_kernel", "right on", "wrong on"),
+    ],
+)
 def test_a_stale_word_and_a_stale_number_are_noticed(lesson, old, new):
     committed = named(lesson)
     assert len(list(outputs.stale(changed(committed, old, new), committed))) == 1
@@ -208,52 +308,102 @@ def test_a_stale_word_and_a_stale_number_are_noticed(lesson, old, new):
 
 def test_a_stale_picture_and_a_missing_output_are_noticed():
     committed, other = named("03_rms_norm"), iter(named("04_grid_sampler_2d").cells)
-    png = next(o.data["image/png"] for c in other for o in c.get("outputs", []) if "image/png" in o.get("data", {}))
+    png = next(
+        o.data["image/png"]
+        for c in other
+        for o in c.get("outputs", [])
+        if "image/png" in o.get("data", {})
+    )
     assert len(list(outputs.stale(changed(committed, None, lambda held: png), committed))) == 1
     bare = named("03_rms_norm")
     bare.cells[3].outputs = []
-    assert list(outputs.stale(bare, committed)) == ["cell 3: 0 outputs are committed, today there are 1"]
+    assert list(outputs.stale(bare, committed)) == [
+        "cell 3: 0 outputs are committed, today there are 1"
+    ]
 
 
 def test_what_no_two_runs_share_is_no_difference():
-    for one, other in (("<f at 0x7f0d3af8>, 12.5 ms", "<f at 0x55d3af8aa0>, 3 s"), ("用时3 s内", "用时0.1 s内"), ("in /tmp/a_1/x.bin", "in /tmp/b/c/x.bin"),
-                       ("2026-11-22T07:04:08+00:00", "2027-01-02T17:04:08+00:00"), ("3.1e-08", "3.2e-08"), ("1.8e+308, 0.50001", "1.8e+308, 0.50002")):
+    for one, other in (
+        ("<f at 0x7f0d3af8>, 12.5 ms", "<f at 0x55d3af8aa0>, 3 s"),
+        ("用时3 s内", "用时0.1 s内"),
+        ("in /tmp/a_1/x.bin", "in /tmp/b/c/x.bin"),
+        ("2026-11-22T07:04:08+00:00", "2027-01-02T17:04:08+00:00"),
+        ("3.1e-08", "3.2e-08"),
+        ("1.8e+308, 0.50001", "1.8e+308, 0.50002"),
+    ):
         assert outputs.differing(*map(outputs.settled, (one, other))) is None
-    for one, other in (("3 of 5", "4 of 5"), ("3.1e-08", "4.1e-08"), ("0.5000", "0.5020"), ("a\nb", "a"), ("-1.5", "1.5")):
+    for one, other in (
+        ("3 of 5", "4 of 5"),
+        ("3.1e-08", "4.1e-08"),
+        ("0.5000", "0.5020"),
+        ("a\nb", "a"),
+        ("-1.5", "1.5"),
+    ):
         assert outputs.differing(one, other) is not None
 
 
 def test_the_start_page_comes_first_and_leads_to_every_lesson():
     assert NOTEBOOKS[0].name == "00_start_here.ipynb"
     linked = re.findall(r"\((\w+\.ipynb)\)", "\n".join(texts(named("00_start_here"), "markdown")))
-    assert linked[7:] == [path.name for path in NOTEBOOKS[1:]]  # what comes before them are the ways in
+    assert linked[7:] == [
+        path.name for path in NOTEBOOKS[1:]
+    ]  # what comes before them are the ways in
     assert [name[:2] for name in linked[:7]] == ["13", "07", "01", "02", "09", "14", "15"]
-    assert explorers(named("00_start_here")) == [("rms_norm", True, False)] and 'av.explore' in texts(named("00_start_here"), "code")[1]
+    assert (
+        explorers(named("00_start_here")) == [("rms_norm", True, False)]
+        and "av.explore" in texts(named("00_start_here"), "code")[1]
+    )
 
 
 def guessed(notebook):
     """The cells of code whose outputs answer the guess before them, and the text behind them."""
     cells = notebook.cells
     for at, cell in enumerate(cells[:-1]):
-        if cell.cell_type == "markdown" and re.search(r"\b[Gg]uess", cell.source) and cells[at + 1].cell_type == "code":
-            behind = next((k for k in range(at + 1, len(cells)) if cells[k].cell_type == "markdown"), None)
+        if (
+            cell.cell_type == "markdown"
+            and re.search(r"\b[Gg]uess", cell.source)
+            and cells[at + 1].cell_type == "code"
+        ):
+            behind = next(
+                (k for k in range(at + 1, len(cells)) if cells[k].cell_type == "markdown"), None
+            )
             if behind:
-                yield [one for one in cells[at + 1:behind] if one.outputs and not any("still" in out.get("metadata", {}) for out in one.outputs)], cells[behind]
+                yield (
+                    [
+                        one
+                        for one in cells[at + 1 : behind]
+                        if one.outputs
+                        and not any("still" in out.get("metadata", {}) for out in one.outputs)
+                    ],
+                    cells[behind],
+                )
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_what_answers_a_guess_is_folded(path):
     shown = [cell for cell in outputs.read(path).cells]
-    asked = next((k for k, cell in enumerate(shown) if "## Check yourself" in cell.source), len(shown))
-    assert all(cell.metadata.get("jupyter", {}).get("outputs_hidden") for cell in shown[asked:] if cell.get("outputs"))
+    asked = next(
+        (k for k, cell in enumerate(shown) if "## Check yourself" in cell.source), len(shown)
+    )
+    assert all(
+        cell.metadata.get("jupyter", {}).get("outputs_hidden")
+        for cell in shown[asked:]
+        if cell.get("outputs")
+    )
     for code, answer in guessed(outputs.read(path)):
-        assert all(one.metadata.get("jupyter", {}).get("outputs_hidden") for one in code), answer.source[:60]
-        assert answer.source.startswith(("<details><summary>Answer</summary>\n\n", "#")) or answer.source.startswith("Moves worth making"), (answer.id, answer.source[:60])
+        assert all(one.metadata.get("jupyter", {}).get("outputs_hidden") for one in code), (
+            answer.source[:60]
+        )
+        assert answer.source.startswith(
+            ("<details><summary>Answer</summary>\n\n", "#")
+        ) or answer.source.startswith("Moves worth making"), (answer.id, answer.source[:60])
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_a_lesson_shows_its_explorers_after_a_question_and_suggests_moves(lesson):
-    assert explorers(named(lesson)) == [(name, True, True) for other, name in SHOWN if other == lesson]
+    assert explorers(named(lesson)) == [
+        (name, True, True) for other, name in SHOWN if other == lesson
+    ]
 
 
 @pytest.mark.parametrize(("lesson", "name"), SHOWN)
@@ -269,7 +419,9 @@ def test_the_check_at_the_end_tells_a_right_answer_from_none(lesson):
     cells = named(lesson).cells
     at = next(k for k, cell in enumerate(cells) if "## Check yourself" in cell.source)
     found = [output for cell in cells[at:] for output in cell.get("outputs", ())]
-    given = [text for one in found if (text := one.get("text") or one.get("data", {}).get("text/html"))]
+    given = [
+        text for one in found if (text := one.get("text") or one.get("data", {}).get("text/html"))
+    ]
     assert given and not any(re.search(says, text) for text in given)
     assert re.search(says, check_at_the_end(lesson, before, after))
 
@@ -281,18 +433,25 @@ def test_a_lesson_on_an_operator_is_whole(lesson):
 
 def test_the_lesson_on_devices_opens_all_three_and_says_what_is_absent():
     code = "\n".join(texts(named("08_on_atlas"), "code"))
-    assert all(sign in code for sign in ('open_device("host")', "open_device(CAPSULE)", 'open_device("atlas")'))
+    assert all(
+        sign in code
+        for sign in ('open_device("host")', "open_device(CAPSULE)", 'open_device("atlas")')
+    )
     assert "except av.DeviceUnavailable" in code and "error_runs(" in code
 
 
 def test_the_answer_about_mistakes_that_no_status_tells_of_is_true():
     """Lesson 01: of seventeen mistakes six return 0 from every call, and four of them print the right numbers."""
     from aclnn_viz.explorers.two_phase_data import MISTAKES, State, compute
+
     found = [compute(State(mistake=mistake)) for mistake in MISTAKES if mistake != "none"]
     silent = [data for data in found if data.failing is None]
     assert (len(found), len(silent), sum(all(data.right.values()) for data in silent)) == (17, 6, 4)
     words = "\n".join(texts(named("01_two_phase_api"), "markdown"))
-    assert "of its seventeen mistakes" in words and "Six of them, and four of the six even print" in words
+    assert (
+        "of its seventeen mistakes" in words
+        and "Six of them, and four of the six even print" in words
+    )
 
 
 @pytest.mark.soak
@@ -311,8 +470,15 @@ def test_a_lesson_that_lacks_something_is_noticed():
     lesson = named("02_hardswish")
     cut = "derivations.evidence(", "Check yourself"
     kept = [cell for cell in lesson.cells if not any(text in cell.source for text in cut)]
-    assert lacks(nbformat.v4.new_notebook(cells=kept)) == ["proofs with mutants", "the conventions", "a check at the end"]
+    assert lacks(nbformat.v4.new_notebook(cells=kept)) == [
+        "proofs with mutants",
+        "the conventions",
+        "a check at the end",
+    ]
     shown = [nbformat.v4.new_code_cell(text) for text in ("1", 'av.explore("hardswish")', "2")]
     assert explorers(nbformat.v4.new_notebook(cells=shown)) == [("hardswish", False, False)]
     shown[2] = nbformat.v4.new_markdown_cell("- `precision`, then *as chosen*, `speed` and *fast*")
-    assert unknown_to_explorer(nbformat.v4.new_notebook(cells=shown), "hardswish") == ["speed", "fast"]
+    assert unknown_to_explorer(nbformat.v4.new_notebook(cells=shown), "hardswish") == [
+        "speed",
+        "fast",
+    ]

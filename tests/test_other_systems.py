@@ -16,7 +16,9 @@ from test_cli_faults import gone
 @pytest.mark.parametrize("there", [True, False])
 def test_cells_are_watched_only_where_widgets_are_installed(there, monkeypatch):
     seen = []
-    shell = SimpleNamespace(kernel=None, events=SimpleNamespace(register=lambda name, call: seen.append(name)))
+    shell = SimpleNamespace(
+        kernel=None, events=SimpleNamespace(register=lambda name, call: seen.append(name))
+    )
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     if not there:
         monkeypatch.setitem(sys.modules, "anywidget", None)
@@ -27,6 +29,7 @@ def test_cells_are_watched_only_where_widgets_are_installed(there, monkeypatch):
 def test_a_child_ends_on_a_system_without_a_list_of_processes(monkeypatch):
     def missing(path):
         raise FileNotFoundError(path)
+
     found = os.path.isdir
     monkeypatch.setattr(os.path, "isdir", lambda path: path != "/proc" and found(path))
     monkeypatch.setattr(os, "listdir", missing)
@@ -40,7 +43,10 @@ def test_a_process_that_was_started_while_processes_were_listed_is_ended(monkeyp
 
     def left(self):
         scans.append(0)
-        return [] if len(scans) == 1 else found(self)  # as if its parent had started it after the list was made
+        return (
+            [] if len(scans) == 1 else found(self)
+        )  # as if its parent had started it after the list was made
+
     monkeypatch.setattr(Child, "_left", left)
     program = "import os, time; late = os.fork() or os.setsid() or os.getpid(); print(late, flush=True); time.sleep(60)"
     with Child([sys.executable, "-c", program], stdout=subprocess.PIPE) as child:

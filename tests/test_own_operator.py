@@ -32,7 +32,9 @@ def made(tmp_path_factory):
     """The skeleton in a folder, and what its own tests say of it before it is filled in."""
     place = tmp_path_factory.mktemp("made")
     (place / "silu.h").write_text(PROTOTYPE)
-    assert cli.main(["new", "my_silu", "--prototype", str(place / "silu.h"), "--to", str(place)]) == 0
+    assert (
+        cli.main(["new", "my_silu", "--prototype", str(place / "silu.h"), "--to", str(place)]) == 0
+    )
     return place / "my_silu", gaps(place / "my_silu"), own_tests(place / "my_silu")
 
 
@@ -46,8 +48,13 @@ def folder(made):
 def own_tests(folder):
     """Without the soak but for the verification: that of such folders is tried beside `elsewhere/`, too."""
     left = [] if SOAK else ["-k", "not verifies"]
-    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *left], cwd=folder, text=True,
-                          capture_output=True, env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *left],
+        cwd=folder,
+        text=True,
+        capture_output=True,
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+    )
 
 
 def test_a_skeleton_fails_in_one_list_that_names_every_gap(made):
@@ -58,15 +65,25 @@ def test_a_skeleton_fails_in_one_list_that_names_every_gap(made):
 
 def test_a_skeleton_is_no_operator_yet(tmp_path):
     path = new_operator("half_done", PROTOTYPE.replace("Silu", "Half"), tmp_path)
-    with pytest.raises(ValueError, match=r"must be filled in: got \d+ gaps in page.py.*; run pytest there"):
+    with pytest.raises(
+        ValueError, match=r"must be filled in: got \d+ gaps in page.py.*; run pytest there"
+    ):
         av.operator(path)
 
 
-@pytest.mark.parametrize("name,text,message", [
-    ("rms_norm", PROTOTYPE, "an operator needs a name of at most 100 letters that Python takes and no operator has: got 'rms_norm'; choose"),
-    ("my-op", PROTOTYPE, "got 'my-op'"),
-    ("my_op", "int f(void);", "declares one function aclnn...GetWorkspaceSize: got none; pass"),
-    ("my_op", PROTOTYPE + PROTOTYPE, "got aclnnSiluBackwardGetWorkspaceSize, aclnnSilu")])
+@pytest.mark.parametrize(
+    "name,text,message",
+    [
+        (
+            "rms_norm",
+            PROTOTYPE,
+            "an operator needs a name of at most 100 letters that Python takes and no operator has: got 'rms_norm'; choose",
+        ),
+        ("my-op", PROTOTYPE, "got 'my-op'"),
+        ("my_op", "int f(void);", "declares one function aclnn...GetWorkspaceSize: got none; pass"),
+        ("my_op", PROTOTYPE + PROTOTYPE, "got aclnnSiluBackwardGetWorkspaceSize, aclnnSilu"),
+    ],
+)
 def test_what_makes_no_skeleton_is_refused(tmp_path, name, text, message):
     with pytest.raises(ValueError, match=message.replace("...", r"\.\.\.")):
         new_operator(name, text, tmp_path)
@@ -90,13 +107,16 @@ def test_check_explore_verify_and_device_take_the_folder(folder):
         assert av.operator("my_silu") is op and op in av.operators()
         case = av.case(op, dtype="bfloat16", shape=(3, 5))
         with av.open_device("host") as device:
-            assert np.array_equal(device.run(op, **case.inputs)["gradInput"], op.backward(**case.inputs)["gradInput"])
+            assert np.array_equal(
+                device.run(op, **case.inputs)["gradInput"], op.backward(**case.inputs)["gradInput"]
+            )
         assert av.check(op, op.backward).passed
         wrong = av.check(op, lambda gradOutput, self: gradOutput / (1 + np.exp(-self)))
         assert not wrong.passed and wrong.counterexample is not None
         explorer = av.explore(op)
         assert explorer is not None
         return cli.main(["check", str(folder), f"{folder / 'page.py'}:forward"])
+
     assert in_child(all_of_it) == 1  # forward is no kernel of the operator, and gets that answer
 
 
@@ -120,7 +140,13 @@ def test_an_explorer_of_its_own_takes_the_place_of_the_default(folder, tmp_path)
 
     def opened():
         explorer = av.explore(av.operator(place))
-        return explorer.problem, len(explorer.picture["panels"]), explorer.words["headline"], explorer.words["text"]
+        return (
+            explorer.problem,
+            len(explorer.picture["panels"]),
+            explorer.words["headline"],
+            explorer.words["text"],
+        )
+
     assert in_child(opened) == ({}, 1, ["mine"], "in words")
 
 
@@ -132,7 +158,9 @@ def test_a_folder_that_lacks_a_file_is_refused(tmp_path):
 
 def test_a_name_that_is_taken_is_refused(tmp_path):
     shutil.copytree(FILLED, tmp_path / "rms_norm")
-    with pytest.raises(ValueError, match="needs a name of its own: got 'rms_norm', which is taken; rename"):
+    with pytest.raises(
+        ValueError, match="needs a name of its own: got 'rms_norm', which is taken; rename"
+    ):
         registry.open_folder(tmp_path / "rms_norm")
 
 

@@ -19,7 +19,9 @@ PYTHONS = ("3.11", "3.12", "3.13")
 PIN = re.compile(r'[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.]*( ; python_version [<>=]+ "3\.\d+")?')
 
 
-CUDA = re.compile("nvidia-|cuda-|triton")  # come with PyTorch where it is built for CUDA, in the versions that it names
+CUDA = re.compile(
+    "nvidia-|cuda-|triton"
+)  # come with PyTorch where it is built for CUDA, in the versions that it names
 
 
 def pip_packages(project, without=ENGINES):
@@ -27,30 +29,48 @@ def pip_packages(project, without=ENGINES):
     extras = project["optional-dependencies"]
     lines = project["dependencies"] + sum((extras[name] for name in extras.keys() - without), [])
     requirements = [Requirement(line) for line in lines]
-    bounds = {canonicalize_name(r.name): str(r.specifier) for r in requirements if r.name != project["name"]}
+    bounds = {
+        canonicalize_name(r.name): str(r.specifier)
+        for r in requirements
+        if r.name != project["name"]
+    }
     return bounds | {"python": project["requires-python"]}
 
 
 def conda_packages(text):
     """{name: bounds} of an environment file."""
-    lines = [line for line in yaml.safe_load(text)["dependencies"] if isinstance(line, str) and line != "pip"]
-    return {canonicalize_name(name): bounds for name, bounds in (line.split(" ", 1) for line in lines)}
+    lines = [
+        line
+        for line in yaml.safe_load(text)["dependencies"]
+        if isinstance(line, str) and line != "pip"
+    ]
+    return {
+        canonicalize_name(name): bounds for name, bounds in (line.split(" ", 1) for line in lines)
+    }
 
 
 def pins(text, python):
     """{name: version} that a constraints file gives to one Python."""
     requirements = [Requirement(line) for line in text.splitlines() if not line.startswith("#")]
     assert all(len(r.specifier) == 1 for r in requirements)
-    return {canonicalize_name(r.name): Version(next(iter(r.specifier)).version) for r in requirements
-            if not r.marker or r.marker.evaluate({"python_version": python})}
+    return {
+        canonicalize_name(r.name): Version(next(iter(r.specifier)).version)
+        for r in requirements
+        if not r.marker or r.marker.evaluate({"python_version": python})
+    }
 
 
 def unpinned(project, text):
     """Names of packages that are not pinned, or pinned outside their bounds, for one of the Pythons."""
     wanted = pip_packages(project, without=set())
     del wanted["python"]
-    return {name for python in PYTHONS for given in [pins(text, python)] for name in wanted
-            if name not in given or given[name] not in Requirement(f"{name}{wanted[name]}").specifier}
+    return {
+        name
+        for python in PYTHONS
+        for given in [pins(text, python)]
+        for name in wanted
+        if name not in given or given[name] not in Requirement(f"{name}{wanted[name]}").specifier
+    }
 
 
 def installed_with(name, extras=("",)):
@@ -60,7 +80,9 @@ def installed_with(name, extras=("",)):
         name, extra = waiting.pop()
         for line in metadata.requires(name) or ():
             needed = Requirement(line)
-            if not needed.marker or needed.marker.evaluate(default_environment() | {"extra": extra}):
+            if not needed.marker or needed.marker.evaluate(
+                default_environment() | {"extra": extra}
+            ):
                 new = {(canonicalize_name(needed.name), e) for e in ("", *needed.extras)} - found
                 found |= new
                 waiting += new
@@ -78,7 +100,11 @@ def test_every_named_package_is_pinned_within_its_bounds():
     assert unpinned(PROJECT, CONSTRAINTS) == set()
 
 
-@pytest.mark.parametrize("extras", [("test",), pytest.param(ENGINES, marks=pytest.mark.needs(*ENGINES))], ids=["test", "peers"])
+@pytest.mark.parametrize(
+    "extras",
+    [("test",), pytest.param(ENGINES, marks=pytest.mark.needs(*ENGINES))],
+    ids=["test", "peers"],
+)
 def test_everything_that_comes_along_is_pinned(extras):
     python = default_environment()["python_version"]
     found = installed_with("aclnn-viz", ("", *extras)) - pins(CONSTRAINTS, python).keys()
@@ -100,29 +126,55 @@ def test_the_installed_version_is_that_of_pyproject():
 
 def hashed(text):
     """{name: version} of a file of requirements with hashes, the same on every Python; None for one that has no hash."""
-    found = re.findall(r"^([A-Za-z0-9._-]+)==([0-9][^ ]*)(?: ;[^\\\n]*[^ \\\n])?(( \\\n    --hash=sha256:[0-9a-f]{64})*)", text, re.MULTILINE)
-    return {canonicalize_name(name): Version(version) if hashes else None for name, version, hashes, _ in found}
+    found = re.findall(
+        r"^([A-Za-z0-9._-]+)==([0-9][^ ]*)(?: ;[^\\\n]*[^ \\\n])?(( \\\n    --hash=sha256:[0-9a-f]{64})*)",
+        text,
+        re.MULTILINE,
+    )
+    return {
+        canonicalize_name(name): Version(version) if hashes else None
+        for name, version, hashes, _ in found
+    }
 
 
 def test_a_wheel_is_installed_with_the_versions_of_the_clone():
-    given, pinned = hashed((ROOT / "requirements.txt").read_text()), [pins(CONSTRAINTS, python) for python in PYTHONS]
+    given, pinned = (
+        hashed((ROOT / "requirements.txt").read_text()),
+        [pins(CONSTRAINTS, python) for python in PYTHONS],
+    )
     assert None not in given.values()
-    assert [name for name in installed_with("aclnn-viz", ("", "symbols", "lab")) if name not in given] == []
-    other = {name for name, version in given.items() if version not in [one.get(name) for one in pinned]}
+    assert [
+        name for name in installed_with("aclnn-viz", ("", "symbols", "lab")) if name not in given
+    ] == []
+    other = {
+        name for name, version in given.items() if version not in [one.get(name) for one in pinned]
+    }
     assert other <= {"appnope", "colorama", "pywinpty"}  # of macOS and Windows alone
-    assert hashed("a==1 \\\n    --hash=sha256:" + "0" * 64 + "\nb==2\n") == {"a": Version("1"), "b": None}
+    assert hashed("a==1 \\\n    --hash=sha256:" + "0" * 64 + "\nb==2\n") == {
+        "a": Version("1"),
+        "b": None,
+    }
 
 
 def test_a_type_checker_finds_each_public_name_where_it_is_loaded_from():
     tree = ast.parse((ROOT / "aclnn_viz/__init__.py").read_text())
     block = next(node for node in tree.body if isinstance(node, ast.If))
     seen = {name.asname: entry.module for entry in block.body for name in entry.names}
-    assert {name: module.removeprefix("aclnn_viz").lstrip(".") for name, module in seen.items()} == {
-        **aclnn_viz._MODULES, "operators": "operators"}  # the package there, the function here: it is both
+    assert {
+        name: module.removeprefix("aclnn_viz").lstrip(".") for name, module in seen.items()
+    } == {
+        **aclnn_viz._MODULES,
+        "operators": "operators",
+    }  # the package there, the function here: it is both
 
 
 def test_a_missing_a_loose_and_an_outdated_pin_are_noticed():
-    small = {"name": "p", "requires-python": ">=3.11", "dependencies": ["a>=2"], "optional-dependencies": {"t": ["b"]}}
+    small = {
+        "name": "p",
+        "requires-python": ">=3.11",
+        "dependencies": ["a>=2"],
+        "optional-dependencies": {"t": ["b"]},
+    }
     assert unpinned(small, "a==2.1\nb==1") == set()
     assert unpinned(small, "a==2.1") == {"b"}
     assert unpinned(small, "a==1.9\nb==1") == {"a"}
@@ -130,5 +182,8 @@ def test_a_missing_a_loose_and_an_outdated_pin_are_noticed():
 
 
 def test_another_bound_in_the_conda_file_is_noticed():
-    assert conda_packages("dependencies: [python >=3.11, a >=2.1, pip]") == {"python": ">=3.11", "a": ">=2.1"}
+    assert conda_packages("dependencies: [python >=3.11, a >=2.1, pip]") == {
+        "python": ">=3.11",
+        "a": ">=2.1",
+    }
     assert conda_packages("dependencies: [python >=3.11]") != pip_packages(PROJECT)

@@ -19,10 +19,27 @@ from aclnn_viz.operators.faults.fault import faulty_kernel
 from machine import ROOT, SOAK
 from together import in_one
 
-PAGES = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/*.md"))}
-README, CHECKING, EXPLORERS = PAGES["README.md"], PAGES["docs/checking.md"], PAGES["docs/explorers.md"]
-BLOCKS = [block for page in PAGES.values() for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL)]
-ELSEWHERE = ("op_api", "vendors", "build", "op_host", "op_kernel")  # folders of CANN and its projects, and those that a command makes
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
+    for path in sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/*.md"))
+}
+README, CHECKING, EXPLORERS = (
+    PAGES["README.md"],
+    PAGES["docs/checking.md"],
+    PAGES["docs/explorers.md"],
+)
+BLOCKS = [
+    block
+    for page in PAGES.values()
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+]
+ELSEWHERE = (
+    "op_api",
+    "vendors",
+    "build",
+    "op_host",
+    "op_kernel",
+)  # folders of CANN and its projects, and those that a command makes
 EXAMPLE, MORE = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
@@ -44,10 +61,22 @@ def untrue(page, text, targets):
     folder = (ROOT / page).parent
     links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
     yield from (link for link in links if not (folder / link).exists())
-    yield from (path for path in re.findall(r"`(\w+/[\w/.]*\w)/?`", text) if path.split("/")[0] not in ELSEWHERE
-                and not any((base / path).exists() for base in (ROOT, ROOT / "aclnn_viz")))
-    yield from (f"make {name}" for name in re.findall(r"(?m)(?:^|`)make ([\w-]+)", text) if name not in targets)
-    yield from (f"aclnn-viz {name}" for name in re.findall(r"(?m)(?:^|`)aclnn-viz (\w+)", text) if name not in cli.COMMANDS)
+    yield from (
+        path
+        for path in re.findall(r"`(\w+/[\w/.]*\w)/?`", text)
+        if path.split("/")[0] not in ELSEWHERE
+        and not any((base / path).exists() for base in (ROOT, ROOT / "aclnn_viz"))
+    )
+    yield from (
+        f"make {name}"
+        for name in re.findall(r"(?m)(?:^|`)make ([\w-]+)", text)
+        if name not in targets
+    )
+    yield from (
+        f"aclnn-viz {name}"
+        for name in re.findall(r"(?m)(?:^|`)aclnn-viz (\w+)", text)
+        if name not in cli.COMMANDS
+    )
 
 
 def targets():
@@ -60,15 +89,23 @@ def test_what_a_page_names_is_there(page):
     assert [*untrue(page, PAGES[page], targets())] == []
 
 
-@pytest.mark.parametrize("text", ["[a](docs/no.md)", "`tests/no.py`", "```sh\nmake nothing\n```", "`aclnn-viz simulate`"])
+@pytest.mark.parametrize(
+    "text", ["[a](docs/no.md)", "`tests/no.py`", "```sh\nmake nothing\n```", "`aclnn-viz simulate`"]
+)
 def test_what_is_not_there_is_noticed(text):
     assert len([*untrue("README.md", text, targets())]) == 1
 
 
 def test_readme_is_short_and_leads_to_every_page():
-    listed = {f"docs/{name}.md" for name in re.findall(r"(?m)^([a-z_]+)$", PAGES["docs/index.md"])}  # in the contents of the site
+    listed = {
+        f"docs/{name}.md" for name in re.findall(r"(?m)^([a-z_]+)$", PAGES["docs/index.md"])
+    }  # in the contents of the site
     linked = {*re.findall(r"\]\((docs/\w+\.md)\)", README)}
-    assert len(README.splitlines()) <= 150 and linked | listed == {page for page in PAGES if "/" in page} and len(linked - listed) == 1
+    assert (
+        len(README.splitlines()) <= 150
+        and linked | listed == {page for page in PAGES if "/" in page}
+        and len(linked - listed) == 1
+    )
 
 
 def test_the_example_prints_what_its_comments_say():
@@ -83,7 +120,10 @@ def test_the_example_has_ten_lines_and_stands_below_the_commands():
 
 
 def test_the_table_of_statuses_holds_what_the_command_line_says_and_no_other():
-    rows = [re.findall(r"(?m)^\| (\d+) \|", page) for page in (README, PAGES["README.zh.md"], PAGES["docs/command_line.md"])]
+    rows = [
+        re.findall(r"(?m)^\| (\d+) \|", page)
+        for page in (README, PAGES["README.zh.md"], PAGES["docs/command_line.md"])
+    ]
     assert rows == 3 * [re.findall(r"\b\d+\b", " ".join(cli.__doc__.split("\n\n")[1].split()))]
 
 
@@ -104,6 +144,7 @@ def test_the_sample_runs():
 def test_the_score_of_the_checker_is_the_one_quoted():
     """Times are left out: they are the machine's."""
     from aclnn_viz.checking import score
+
     names = [op.name for op in av.operators() if registry.file("faults", op.name)]
     assert len(names) >= 5
     measured = str(score(names))
@@ -118,8 +159,14 @@ def score_row(name):
     return [int(cell) for cell in cells[1:]]
 
 
-@pytest.mark.parametrize("name", [op.name for op in av.operators() if registry.file("faults", op.name)
-                                  and (SOAK or not op.name.startswith("grid"))])
+@pytest.mark.parametrize(
+    "name",
+    [
+        op.name
+        for op in av.operators()
+        if registry.file("faults", op.name) and (SOAK or not op.name.startswith("grid"))
+    ],
+)
 def test_the_faults_and_what_the_usual_tests_catch_of_them_are_those_quoted(name):
     """Caught and named by the checker itself takes longer: the test above, of all operators with `make soak`."""
     op = av.operator(name)
@@ -132,13 +179,21 @@ def test_the_faults_and_what_the_usual_tests_catch_of_them_are_those_quoted(name
 def test_the_score_on_mutants_is_the_one_quoted():
     """The sentence has the numbers of the last line of the table by operator in benchmarks/reports/mutants.md."""
     text = (ROOT / "benchmarks" / "reports" / "mutants.md").read_text(encoding="utf-8")
-    cells = [cell.strip() for cell in re.search(r"^\| all \|.*$", text, re.MULTILINE)[0].strip("|").split("|")]
+    cells = [
+        cell.strip()
+        for cell in re.search(r"^\| all \|.*$", text, re.MULTILINE)[0].strip("|").split("|")
+    ]
     tried, caught, fail, numbers, share, so, equal, wrongly, median = cells[2:11]
     assert int(so) + int(equal) + int(wrongly) <= int(numbers) == int(caught) - int(fail)
-    assert (f"of {int(tried):,} of them {int(caught):,} are caught, {int(numbers):,} by wrong numbers, and {share} of these are "
-            f"explained, {int(wrongly) or 'none'} wrongly, in a median of {median}") in " ".join(CHECKING.split())
+    assert (
+        f"of {int(tried):,} of them {int(caught):,} are caught, {int(numbers):,} by wrong numbers, and {share} of these are "
+        f"explained, {int(wrongly) or 'none'} wrongly, in a median of {median}"
+    ) in " ".join(CHECKING.split())
     every = sum(map(int, re.findall(r"^\| \w+, float\d+ \| (\d+) ", text, re.MULTILINE)))
-    assert f"a fair sample of all {every:,})" in CHECKING and f"Of those not caught {cells[-1]} are wrong on other inputs." in CHECKING
+    assert (
+        f"a fair sample of all {every:,})" in CHECKING
+        and f"Of those not caught {cells[-1]} are wrong on other inputs." in CHECKING
+    )
 
 
 def test_the_first_plot_of_an_atlas_is_five_lines_that_run(tmp_path, monkeypatch):
@@ -154,18 +209,26 @@ def test_the_first_plot_of_an_atlas_is_five_lines_that_run(tmp_path, monkeypatch
 def test_the_tile_program_runs_and_nothing_is_wrong_with_it():
     (text,) = prints(block("tiles.launch"), names := {"av": av})
     run = names["run"]
-    assert text == f"() {run.ub_bytes} {run.gm_bytes}" and run.cores == 8 and run.ub_bytes and run.gm_bytes
+    assert (
+        text == f"() {run.ub_bytes} {run.gm_bytes}"
+        and run.cores == 8
+        and run.ub_bytes
+        and run.gm_bytes
+    )
 
 
 def test_a_deep_check_has_the_sizes_that_it_says():
     assert "tensors of up to 2^21 elements, long axes, every remainder by up to 64" in CHECKING
-    assert max(suites.TOTALS) == 2**21 and all({n % by for n in suites.REMAINDERS} == {*range(by)} for by in range(1, 65))
+    assert max(suites.TOTALS) == 2**21 and all(
+        {n % by for n in suites.REMAINDERS} == {*range(by)} for by in range(1, 65)
+    )
 
 
 def test_the_lessons_are_those_that_it_says():
     first, last = re.search(r"the lessons (\d\d) to (\d\d),", EXPLORERS).groups()
     assert [path.stem[:2] for path in sorted((ROOT / "notebooks").glob("*.ipynb"))] == [
-        f"{number:02}" for number in range(int(first), int(last) + 1)]
+        f"{number:02}" for number in range(int(first), int(last) + 1)
+    ]
 
 
 def test_the_explorers_are_those_that_it_says():
@@ -181,14 +244,30 @@ def test_there_are_as_many_puzzles_as_it_says():
 
 
 def test_the_table_of_operators_names_every_one_that_the_vendor_documents():
-    made, _, others = (ROOT / "docs" / "operators.md").read_text("utf-8").partition("## Not in the kit yet")
+    made, _, others = (
+        (ROOT / "docs" / "operators.md").read_text("utf-8").partition("## Not in the kit yet")
+    )
     here = {op.aclnn_name: op.name for op in av.operators()}
     assert dict(re.findall(r"^\| (aclnn\w+) \| (\w+) \|", made, re.MULTILINE)) == here
-    assert set(re.findall(r"(aclnn\w+)\.md", others)) == {each.aclnn_name for each in documented()} - {*here}
-    lessons = [text for path in (ROOT / "notebooks").glob("*.ipynb") if "import derivations" in (text := path.read_text("utf-8"))]
-    own = {re.search(r'av\.operator\(\\"(\w+)\\"\)', text)[1] for text in lessons}  # operators with a lesson of their own
+    assert set(re.findall(r"(aclnn\w+)\.md", others)) == {
+        each.aclnn_name for each in documented()
+    } - {*here}
+    lessons = [
+        text
+        for path in (ROOT / "notebooks").glob("*.ipynb")
+        if "import derivations" in (text := path.read_text("utf-8"))
+    ]
+    own = {
+        re.search(r'av\.operator\(\\"(\w+)\\"\)', text)[1] for text in lessons
+    }  # operators with a lesson of their own
     known, more = len({each.aclnn_name for each in documented()}), len(here) - len(own)
     assert {"rms_norm", "flash_attention_score"} < own and len(own) == len(lessons)
-    assert f"The vendor documents {known} backward operators; {len(here)} of them" in made and known == len(documented())
-    assert f"[{more} more](docs/operators.md) of the {known}" in PAGES["README.md"] and f"昇腾文档中{known}个" in PAGES["README.zh.md"]
+    assert (
+        f"The vendor documents {known} backward operators; {len(here)} of them" in made
+        and known == len(documented())
+    )
+    assert (
+        f"[{more} more](docs/operators.md) of the {known}" in PAGES["README.md"]
+        and f"昇腾文档中{known}个" in PAGES["README.zh.md"]
+    )
     assert f"[{more}个](docs/operators.md)" in PAGES["README.zh.md"]

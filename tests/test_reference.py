@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 
 from machine import SOAK
-from reference import cross_entropy_loss, grid_sampler_2d, grid_sampler_3d, group_norm_swish, hardswish, layer_norm, rms_norm
+from reference import (
+    cross_entropy_loss,
+    grid_sampler_2d,
+    grid_sampler_3d,
+    group_norm_swish,
+    hardswish,
+    layer_norm,
+    rms_norm,
+)
 from reference.exact import divide, exact, mp
 from reference.judging import agree, differentiate, dot, uniform
 from together import in_one
@@ -21,15 +29,22 @@ ZEROS, BORDER, REFLECTION = 0, 1, 2
 
 # Each of these differentiates the forward pass of a module and compares with its backward pass.
 
+
 def hardswish_holds(module):
     x = np.float32([-4, -3.25, -2.75, -1.5, -0.125, 0, 1.25, 2.875, 3.125, 5])
     grad = uniform(1, 10)
-    agree(module.backward(gradOutput=grad, self=x)["out"],
-          differentiate(lambda v: dot(module.forward(self=v)["out"], grad), x))
+    agree(
+        module.backward(gradOutput=grad, self=x)["out"],
+        differentiate(lambda v: dot(module.forward(self=v)["out"], grad), x),
+    )
 
 
 def rms_norm_holds(module, shape=(2, 3, 4), gamma_ndim=1):
-    x, dy, gamma = uniform(1, *shape), uniform(2, *shape), uniform(3, *shape[len(shape) - gamma_ndim:])
+    x, dy, gamma = (
+        uniform(1, *shape),
+        uniform(2, *shape),
+        uniform(3, *shape[len(shape) - gamma_ndim :]),
+    )
     loss = lambda x, gamma: dot(module.forward(x=x, gamma=gamma, epsilon=0.25)["y"], dy)  # noqa: E731
     saved = module.forward(x=x, gamma=gamma, epsilon=0.25)["rstd"]
     out = module.backward(dy=dy, x=x, rstd=saved, gamma=gamma)
@@ -52,10 +67,17 @@ def bicubic_holds(module):
     grid_sampler_holds(module, BICUBIC, BORDER)
 
 
-def cross_entropy_holds(module, reduction="mean", weighted=True, smoothing=0.25, scale=0.5, grad_zloss=True):
+def cross_entropy_holds(
+    module, reduction="mean", weighted=True, smoothing=0.25, scale=0.5, grad_zloss=True
+):
     target, logits = np.array([2, -7, 0, 2]), uniform(1, 4, 3)
-    options = dict(weightOptional=uniform(2, 3, low=0.5) if weighted else None, reduction=reduction, ignoreIndex=-7,
-                   labelSmoothing=smoothing, lseSquareScaleForZloss=scale)
+    options = dict(
+        weightOptional=uniform(2, 3, low=0.5) if weighted else None,
+        reduction=reduction,
+        ignoreIndex=-7,
+        labelSmoothing=smoothing,
+        lseSquareScaleForZloss=scale,
+    )
     saved = module.forward(input=logits, target=target, **options)
     grad = uniform(3, *saved["loss"].shape)
     z_grad = uniform(4, *saved["loss"].shape) if grad_zloss else np.zeros_like(grad)
@@ -64,34 +86,60 @@ def cross_entropy_holds(module, reduction="mean", weighted=True, smoothing=0.25,
         forward = module.forward(input=logits, target=target, **options)
         return dot(forward["loss"], grad) + dot(forward["zloss"], z_grad)
 
-    out = module.backward(gradLoss=grad, logProb=saved["logProb"], target=target,
-                          lseForZlossOptional=saved["lseForZloss"],
-                          gradZlossOptional=z_grad if grad_zloss else None, **options)
+    out = module.backward(
+        gradLoss=grad,
+        logProb=saved["logProb"],
+        target=target,
+        lseForZlossOptional=saved["lseForZloss"],
+        gradZlossOptional=z_grad if grad_zloss else None,
+        **options,
+    )
     agree(out["xGradOut"], differentiate(loss, logits))
 
 
 def group_norm_holds(module, shape=(2, 4, 3), groups=2, scale=-1.5):
-    x, dy, gamma, beta = uniform(1, *shape), uniform(2, *shape), uniform(3, shape[1]), uniform(4, shape[1])
+    x, dy, gamma, beta = (
+        uniform(1, *shape),
+        uniform(2, *shape),
+        uniform(3, shape[1]),
+        uniform(4, shape[1]),
+    )
     options = dict(numGroups=groups, swishScale=scale)
     loss = lambda x, gamma, beta: dot(  # noqa: E731
-        module.forward(x=x, gamma=gamma, beta=beta, eps=0.25, **options)["y"], dy)
+        module.forward(x=x, gamma=gamma, beta=beta, eps=0.25, **options)["y"], dy
+    )
     saved = module.forward(x=x, gamma=gamma, beta=beta, eps=0.25, **options)
-    out = module.backward(dy=dy, mean=saved["mean"], rstd=saved["rstd"], x=x, gamma=gamma, beta=beta, **options)
+    out = module.backward(
+        dy=dy, mean=saved["mean"], rstd=saved["rstd"], x=x, gamma=gamma, beta=beta, **options
+    )
     agree(out["dxOut"], differentiate(lambda v: loss(v, gamma, beta), x))
     agree(out["dgammaOut"], differentiate(lambda v: loss(x, v, beta), gamma))
     agree(out["dbetaOut"], differentiate(lambda v: loss(x, gamma, v), beta))
 
 
 def layer_norm_holds(module, shape=(2, 3, 4), normalised=1, weighted=True):
-    x, dy, trailing = uniform(1, *shape), uniform(2, *shape), shape[len(shape) - normalised:]
+    x, dy, trailing = uniform(1, *shape), uniform(2, *shape), shape[len(shape) - normalised :]
     w, b = (uniform(seed, *trailing) for seed in (3, 4))
 
     def forward(x, w, b):
-        return module.forward(input=x, normalizedShape=trailing, weightOptional=w if weighted else None, biasOptional=b, eps=0.25)
+        return module.forward(
+            input=x,
+            normalizedShape=trailing,
+            weightOptional=w if weighted else None,
+            biasOptional=b,
+            eps=0.25,
+        )
 
     saved = forward(x, w, b)
-    out = module.backward(gradOut=dy, input=x, normalizedShape=trailing, mean=saved["mean"], rstd=saved["rstd"],
-                          weightOptional=w if weighted else None, biasOptional=b)
+    out = module.backward(
+        gradOut=dy,
+        input=x,
+        normalizedShape=trailing,
+        mean=saved["mean"],
+        rstd=saved["rstd"],
+        weightOptional=w if weighted else None,
+        biasOptional=b,
+    )
     agree(out["gradInputOut"], differentiate(lambda v: dot(forward(v, w, b)["out"], dy), x))
     agree(out["gradBiasOut"], differentiate(lambda v: dot(forward(x, w, v)["out"], dy), b))
     if weighted:
@@ -109,13 +157,17 @@ def grid_sampler_3d_holds(module, mode=BILINEAR, padding=REFLECTION, align=False
     agree(out["gridGrad"], differentiate(lambda v: loss(image, v), grid))
 
 
-@pytest.mark.parametrize("shape, normalised", [((2, 3, 4), 1), ((2, 3, 4), 2), ((2, 3), 2), ((5,), 1), ((3, 1), 1)])
+@pytest.mark.parametrize(
+    "shape, normalised", [((2, 3, 4), 1), ((2, 3, 4), 2), ((2, 3), 2), ((5,), 1), ((3, 1), 1)]
+)
 @pytest.mark.parametrize("weighted", [True, False])
 def test_layer_norm_is_the_derivative_of_its_forward(shape, normalised, weighted):
     layer_norm_holds(layer_norm, shape, normalised, weighted)
 
 
-@pytest.mark.parametrize("mode, padding, align", list(itertools.product((0, 1), range(3), (False, True))))
+@pytest.mark.parametrize(
+    "mode, padding, align", list(itertools.product((0, 1), range(3), (False, True)))
+)
 @pytest.mark.sampled(2)
 def test_grid_sampler_3d_is_the_derivative_of_its_forward(mode, padding, align):
     grid_sampler_3d_holds(grid_sampler_3d, mode, padding, align)
@@ -125,19 +177,29 @@ def test_hardswish_is_the_derivative_of_its_forward():
     hardswish_holds(hardswish)
 
 
-@pytest.mark.parametrize("shape, gamma_ndim", [((2, 3, 4), 1), ((2, 3, 4), 2), ((2, 3), 2), ((5,), 1), ((3, 1), 1)])
+@pytest.mark.parametrize(
+    "shape, gamma_ndim", [((2, 3, 4), 1), ((2, 3, 4), 2), ((2, 3), 2), ((5,), 1), ((3, 1), 1)]
+)
 def test_rms_norm_is_the_derivative_of_its_forward(shape, gamma_ndim):
     rms_norm_holds(rms_norm, shape, gamma_ndim)
 
 
-@pytest.mark.parametrize("mode, padding, align", [mode for mode in itertools.product(range(3), range(3), (False, True))
-                                                  if SOAK or sum(mode) % 2 == 0])  # any two of the three meet
+@pytest.mark.parametrize(
+    "mode, padding, align",
+    [
+        mode
+        for mode in itertools.product(range(3), range(3), (False, True))
+        if SOAK or sum(mode) % 2 == 0
+    ],
+)  # any two of the three meet
 @pytest.mark.sampled(2)
 def test_grid_sampler_is_the_derivative_of_its_forward(mode, padding, align):
     grid_sampler_holds(grid_sampler_2d, mode, padding, align)
 
 
-@pytest.mark.parametrize("mode, padding, align", list(itertools.product((0, 2), range(3), (False, True))))
+@pytest.mark.parametrize(
+    "mode, padding, align", list(itertools.product((0, 2), range(3), (False, True)))
+)
 @pytest.mark.sampled(2)
 def test_grid_sampler_is_the_derivative_of_its_forward_on_a_line_of_pixels(mode, padding, align):
     grid_sampler_holds(grid_sampler_2d, mode, padding, align, size=(1, 3))
@@ -145,15 +207,27 @@ def test_grid_sampler_is_the_derivative_of_its_forward_on_a_line_of_pixels(mode,
 
 @in_one
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
-@pytest.mark.parametrize("options", [
-    dict(), dict(weighted=False), dict(smoothing=0.0), dict(smoothing=1.0), dict(scale=0.0), dict(grad_zloss=False),
-    dict(weighted=False, smoothing=0.0, scale=0.0, grad_zloss=False)], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        dict(),
+        dict(weighted=False),
+        dict(smoothing=0.0),
+        dict(smoothing=1.0),
+        dict(scale=0.0),
+        dict(grad_zloss=False),
+        dict(weighted=False, smoothing=0.0, scale=0.0, grad_zloss=False),
+    ],
+    ids=str,
+)
 def test_cross_entropy_is_the_derivative_of_its_forward(reduction, options):
     cross_entropy_holds(cross_entropy_loss, reduction, **options)
 
 
-@pytest.mark.parametrize("shape, groups", [
-    ((2, 4, 3), 2), ((2, 4, 3), 1), ((3, 2), 2), ((2, 6), 2), ((1, 2, 2, 1, 2), 1)])
+@pytest.mark.parametrize(
+    "shape, groups",
+    [((2, 4, 3), 2), ((2, 4, 3), 1), ((3, 2), 2), ((2, 6), 2), ((1, 2, 2, 1, 2), 1)],
+)
 @pytest.mark.parametrize("scale", [1.0, -1.5, 0.0])
 @pytest.mark.sampled(3)
 def test_group_norm_swish_is_the_derivative_of_its_forward(shape, groups, scale):
@@ -166,31 +240,78 @@ MUTANTS = [
     (hardswish, hardswish_holds, "x / 3 + mp.mpf(1) / 2", "x / 6 + mp.mpf(1) / 2"),
     (rms_norm, rms_norm_holds, "mean = divide(total, mp.mpf(g.size))", "mean = total"),
     (rms_norm, rms_norm_holds, "total += dy_rows[row, j] * g[j]", "total += g[j]"),
-    (rms_norm, rms_norm_holds, "dgamma[i] += dy_rows[row, i] * x_rows[row, i] * rstd[row]\n    return {\"dxOut\": dx",
-     "dgamma[i] = dy_rows[row, i] * x_rows[row, i] * rstd[row]\n    return {\"dxOut\": dx"),
+    (
+        rms_norm,
+        rms_norm_holds,
+        'dgamma[i] += dy_rows[row, i] * x_rows[row, i] * rstd[row]\n    return {"dxOut": dx',
+        'dgamma[i] = dy_rows[row, i] * x_rows[row, i] * rstd[row]\n    return {"dxOut": dx',
+    ),
     (grid_sampler_2d, grid_sampler_holds, "multiplier *= sign", "multiplier *= 1"),
     (grid_sampler_2d, grid_sampler_holds, "return c, multiplier * inside", "return c, multiplier"),
-    (grid_sampler_2d, grid_sampler_holds, "(span - extra + low, -sign)", "(span - extra + low, sign)"),
+    (
+        grid_sampler_2d,
+        grid_sampler_holds,
+        "(span - extra + low, -sign)",
+        "(span - extra + low, sign)",
+    ),
     (grid_sampler_2d, grid_sampler_holds, "else Fraction(size, 2)", "else Fraction(size - 1, 2)"),
     (grid_sampler_2d, grid_sampler_holds, "-slope), (floor + 1", "slope), (floor + 1"),
     (grid_sampler_2d, bicubic_holds, "side * (3 * (A + 2)", "(3 * (A + 2)"),
-    (grid_sampler_2d, bicubic_holds, "t, factor = to_mpf(c - floor), to_mpf(unnormalise_factor(size, align))",
-     "t, factor = to_mpf(c - floor), to_mpf(unnormalise_factor(size, align) * clip(c, size)[1])"),
+    (
+        grid_sampler_2d,
+        bicubic_holds,
+        "t, factor = to_mpf(c - floor), to_mpf(unnormalise_factor(size, align))",
+        "t, factor = to_mpf(c - floor), to_mpf(unnormalise_factor(size, align) * clip(c, size)[1])",
+    ),
     (cross_entropy_loss, cross_entropy_holds, "[grad, exact(gradZlossOptional).ravel()]", "[grad]"),
-    (cross_entropy_loss, cross_entropy_holds, "divide(z[row], count_divisor)", "divide(z[row], weight_divisor)"),
-    (cross_entropy_loss, cross_entropy_holds, "+ prob[c] * smooth_total - smooth * weight[c]\n            for",
-     "- smooth * weight[c]\n            for"),
+    (
+        cross_entropy_loss,
+        cross_entropy_holds,
+        "divide(z[row], count_divisor)",
+        "divide(z[row], weight_divisor)",
+    ),
+    (
+        cross_entropy_loss,
+        cross_entropy_holds,
+        "+ prob[c] * smooth_total - smooth * weight[c]\n            for",
+        "- smooth * weight[c]\n            for",
+    ),
     (cross_entropy_loss, cross_entropy_holds, "smoothing / classes * mask", "smoothing / classes"),
     (group_norm_swish, group_norm_holds, "- shift / n)", "- shift)"),
     (group_norm_swish, group_norm_holds, "xhats[k] * projection / n -", "xhats[k] * projection -"),
-    (group_norm_swish, group_norm_holds, "(1 + s * u * sigmoid(-s * u))", "(1 + u * sigmoid(-s * u))"),
-    (group_norm_swish, group_norm_holds, "            xhats, dus = [], []\n            projection, shift",
-     "            xhats, dus = [], []\n            if group == 0:\n                projection, shift"),
-    (layer_norm, layer_norm_holds, "- shift / columns", "- shift"), (layer_norm, layer_norm_holds, "- shift / columns", ""),
+    (
+        group_norm_swish,
+        group_norm_holds,
+        "(1 + s * u * sigmoid(-s * u))",
+        "(1 + u * sigmoid(-s * u))",
+    ),
+    (
+        group_norm_swish,
+        group_norm_holds,
+        "            xhats, dus = [], []\n            projection, shift",
+        "            xhats, dus = [], []\n            if group == 0:\n                projection, shift",
+    ),
+    (layer_norm, layer_norm_holds, "- shift / columns", "- shift"),
+    (layer_norm, layer_norm_holds, "- shift / columns", ""),
     (layer_norm, layer_norm_holds, "xhat[i] * along / columns", "xhat[i] * along"),
-    (layer_norm, layer_norm_holds, "along += dy[row, j] * weight[j] * xhat[j]", "along += weight[j] * xhat[j]"),
-    (layer_norm, layer_norm_holds, "dweight[i] += dy[row, i] * xhat[i]", "dweight[i] = dy[row, i] * xhat[i]"),
-    (grid_sampler_3d, grid_sampler_3d_holds, "(wz * wy * sx, wz * sy * wx, sz * wy * wx)", "(sz * wy * wx, wz * sy * wx, wz * wy * sx)"),
+    (
+        layer_norm,
+        layer_norm_holds,
+        "along += dy[row, j] * weight[j] * xhat[j]",
+        "along += weight[j] * xhat[j]",
+    ),
+    (
+        layer_norm,
+        layer_norm_holds,
+        "dweight[i] += dy[row, i] * xhat[i]",
+        "dweight[i] = dy[row, i] * xhat[i]",
+    ),
+    (
+        grid_sampler_3d,
+        grid_sampler_3d_holds,
+        "(wz * wy * sx, wz * sy * wx, sz * wy * wx)",
+        "(sz * wy * wx, wz * sy * wx, wz * wy * sx)",
+    ),
     (grid_sampler_3d, grid_sampler_3d_holds, "wz * wy * wx, (wz", "wy * wx, (wz"),
     (grid_sampler_3d, grid_sampler_3d_holds, "part(g * weight)", "part(weight)"),
 ]
@@ -199,7 +320,9 @@ MUTANTS = [
 def mutant(module, old, new):
     source = inspect.getsource(module)
     assert source.count(old) == 1, old
-    changed = importlib.util.module_from_spec(importlib.util.spec_from_loader(module.__name__, loader=None))
+    changed = importlib.util.module_from_spec(
+        importlib.util.spec_from_loader(module.__name__, loader=None)
+    )
     exec(compile(source.replace(old, new), "mutant", "exec"), changed.__dict__)
     return changed
 
@@ -211,8 +334,11 @@ def test_a_wrong_formula_is_noticed(module, holds, old, new):
         holds(mutant(module, old, new))
 
 
-@pytest.mark.parametrize("module, holds, old", list({entry[0].__name__: entry[:3] for entry in MUTANTS}.values()),
-                         ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(
+    "module, holds, old",
+    list({entry[0].__name__: entry[:3] for entry in MUTANTS}.values()),
+    ids=lambda value: getattr(value, "__name__", ""),
+)
 @pytest.mark.sampled(3)
 def test_an_unchanged_copy_passes(module, holds, old):
     holds(mutant(module, old, old))
@@ -220,59 +346,146 @@ def test_an_unchanged_copy_passes(module, holds, old):
 
 # What differentiation does not see: how numbers are taken, kinks, ties, what is not finite, what is refused.
 
+
 def test_numbers_are_exact_to_50_digits_in_a_context_of_their_own():
     for dtype in (np.float16, ml_dtypes.bfloat16, np.float32, np.float64):
         value = np.array([0.1], dtype=dtype)
         assert exact(value)[0] == mp.mpf(float(value[0]))
     with mpmath.workdps(15):
-        assert mpmath.mp is not mp and abs(7 * (mp.one / 7) - 1) < mp.mpf("1e-49") and mp.mpf("1e-52") < abs(
-            3 * (mp.one / 7) - mp.mpf("0.428571428571428571428571428571")) < mp.mpf("1e-30")
-    agree([divide(mp.mpf(v), mp.zero) for v in (1, -1, 0, np.nan)], [np.inf, -np.inf, np.nan, np.nan])
+        assert (
+            mpmath.mp is not mp
+            and abs(7 * (mp.one / 7) - 1) < mp.mpf("1e-49")
+            and mp.mpf("1e-52")
+            < abs(3 * (mp.one / 7) - mp.mpf("0.428571428571428571428571428571"))
+            < mp.mpf("1e-30")
+        )
+    agree(
+        [divide(mp.mpf(v), mp.zero) for v in (1, -1, 0, np.nan)], [np.inf, -np.inf, np.nan, np.nan]
+    )
 
 
 def test_hardswish_kinks_and_special_values():
     x = [-4, -3, -1.5, 0, 3, 4, np.nan, np.inf, -np.inf]
-    agree(hardswish.backward(gradOutput=np.full(9, 2.0), self=x)["out"], [0, -1, 0, 1, 3, 2, 2, 2, 0])
-    agree(hardswish.backward(gradOutput=[np.inf, np.nan, 7], self=[-np.inf, 4, np.nan])["out"], [np.nan, np.nan, 7])
+    agree(
+        hardswish.backward(gradOutput=np.full(9, 2.0), self=x)["out"], [0, -1, 0, 1, 3, 2, 2, 2, 0]
+    )
+    agree(
+        hardswish.backward(gradOutput=[np.inf, np.nan, 7], self=[-np.inf, 4, np.nan])["out"],
+        [np.nan, np.nan, 7],
+    )
 
 
 def test_saved_statistics_are_used_as_given():
     inputs = dict(dy=[[1.0, 1.0]], x=[[1.0, 2.0]], rstd=[2.0], gamma=[1.0, 3.0])
     agree(rms_norm.backward(**inputs)["dxOut"], [[-26, -50]])
     agree(rms_norm.terms(**inputs)["dxOut"], [[30, 62]])
-    agree(group_norm_swish.backward(dy=[[[2.0, 0, 0, 0]]], mean=[[2.0]], rstd=[[2.0]], x=[[[1.0, 2, 3, 6]]], gamma=[1.0], beta=[0.0],
-                                    numGroups=1, swishScale=0.0)["dxOut"], [[[-0.5, -0.5, 1.5, 7.5]]])  # y = u / 2
-    agree(layer_norm.backward(gradOut=[[3.0, 0.0, 0.0]], input=[[1.0, 2.0, 6.0]], normalizedShape=(3,), mean=[[2.0]], rstd=[[2.0]],
-                              weightOptional=[1.0, -1.0, 2.0])["gradInputOut"], [[-4, -2, 30]])
+    agree(
+        group_norm_swish.backward(
+            dy=[[[2.0, 0, 0, 0]]],
+            mean=[[2.0]],
+            rstd=[[2.0]],
+            x=[[[1.0, 2, 3, 6]]],
+            gamma=[1.0],
+            beta=[0.0],
+            numGroups=1,
+            swishScale=0.0,
+        )["dxOut"],
+        [[[-0.5, -0.5, 1.5, 7.5]]],
+    )  # y = u / 2
+    agree(
+        layer_norm.backward(
+            gradOut=[[3.0, 0.0, 0.0]],
+            input=[[1.0, 2.0, 6.0]],
+            normalizedShape=(3,),
+            mean=[[2.0]],
+            rstd=[[2.0]],
+            weightOptional=[1.0, -1.0, 2.0],
+        )["gradInputOut"],
+        [[-4, -2, 30]],
+    )
 
 
 def test_ignored_targets_and_those_outside():
     inputs = dict(gradLoss=1.0, logProb=np.full((2, 3), -0.2), weightOptional=np.ones(3))
     p = mp.exp(mp.mpf(-0.2))
-    agree(cross_entropy_loss.backward(**inputs, target=[-100, 1], reduction="sum")["xGradOut"], [[0, 0, 0], [p, p - 1, p]])
-    agree(cross_entropy_loss.backward(**inputs, target=[2, 2], ignoreIndex=2)["xGradOut"], np.full((2, 3), np.nan))
+    agree(
+        cross_entropy_loss.backward(**inputs, target=[-100, 1], reduction="sum")["xGradOut"],
+        [[0, 0, 0], [p, p - 1, p]],
+    )
+    agree(
+        cross_entropy_loss.backward(**inputs, target=[2, 2], ignoreIndex=2)["xGradOut"],
+        np.full((2, 3), np.nan),
+    )
     for target in ([0, 3], [-1, 0]):
         with pytest.raises(ValueError, match="target"):
             cross_entropy_loss.backward(**inputs, target=target)
 
 
-@pytest.mark.parametrize("c, size, align, position, sign", [
-    (-1, 3, False, 0, -1), (-0.5, 3, False, -0.5, 1), (-3.5, 3, False, 2.5, 1), (2.5, 3, False, 2.5, -1), (5.5, 3, False, -0.5, 1),
-    (-1, 3, True, 1, -1), (4, 3, True, 0, 1), (2, 3, True, 2, -1), (7, 1, True, 0, 0), (0.75, 1, False, 0.25, -1), (2 ** 80 + 1, 3, True, 1, 1)])
+@pytest.mark.parametrize(
+    "c, size, align, position, sign",
+    [
+        (-1, 3, False, 0, -1),
+        (-0.5, 3, False, -0.5, 1),
+        (-3.5, 3, False, 2.5, 1),
+        (2.5, 3, False, 2.5, -1),
+        (5.5, 3, False, -0.5, 1),
+        (-1, 3, True, 1, -1),
+        (4, 3, True, 0, 1),
+        (2, 3, True, 2, -1),
+        (7, 1, True, 0, 0),
+        (0.75, 1, False, 0.25, -1),
+        (2**80 + 1, 3, True, 1, 1),
+    ],
+)
 def test_reflection(c, size, align, position, sign):
     assert grid_sampler_2d.reflect(grid_sampler_2d.Fraction(c), size, align) == (position, sign)
 
 
-@pytest.mark.parametrize("xs, mode, padding, align, out, image_grad, grid_grad", [  # of pixels 10, 20, 40, 80 in a row
-    ([-1, 1, -0.75, 0.75], BILINEAR, BORDER, False, [10, 80, 10, 80], [2, 0, 0, 2], [0, 0, 0, 0]),  # no slope at a border
-    ([-1, 1], BILINEAR, ZEROS, True, [10, 80], [1, 0, 0, 1], [15, -120]),  # but towards the pixels outside
-    ([-0.5, 0, 0.5], NEAREST, ZEROS, False, [10, 40, 40], [1, 0, 2, 0], [0, 0, 0]),  # ties go to even
-    ([np.nan, np.inf, -np.inf], BILINEAR, BORDER, True, [0, 80, 10], [1, 0, 0, 1], [0, 0, 0]),
-    ([np.nan, np.inf, -np.inf], NEAREST, REFLECTION, True, [0, 0, 0], [0, 0, 0, 0], [0, 0, 0]),
-    ([np.nan, np.inf, -np.inf], BICUBIC, BORDER, True, [10, 10, 10], [3, 0, 0, 0], [0, 0, 0])])
-def test_borders_ties_and_coordinates_that_are_not_finite(xs, mode, padding, align, out, image_grad, grid_grad):
-    given = dict(input=[[[[10.0, 20.0, 40.0, 80.0]]]], grid=[[[[x, 0.0] for x in xs]]], interpolationMode=mode, paddingMode=padding,
-                 alignCorners=align)
+@pytest.mark.parametrize(
+    "xs, mode, padding, align, out, image_grad, grid_grad",
+    [  # of pixels 10, 20, 40, 80 in a row
+        (
+            [-1, 1, -0.75, 0.75],
+            BILINEAR,
+            BORDER,
+            False,
+            [10, 80, 10, 80],
+            [2, 0, 0, 2],
+            [0, 0, 0, 0],
+        ),  # no slope at a border
+        (
+            [-1, 1],
+            BILINEAR,
+            ZEROS,
+            True,
+            [10, 80],
+            [1, 0, 0, 1],
+            [15, -120],
+        ),  # but towards the pixels outside
+        (
+            [-0.5, 0, 0.5],
+            NEAREST,
+            ZEROS,
+            False,
+            [10, 40, 40],
+            [1, 0, 2, 0],
+            [0, 0, 0],
+        ),  # ties go to even
+        ([np.nan, np.inf, -np.inf], BILINEAR, BORDER, True, [0, 80, 10], [1, 0, 0, 1], [0, 0, 0]),
+        ([np.nan, np.inf, -np.inf], NEAREST, REFLECTION, True, [0, 0, 0], [0, 0, 0, 0], [0, 0, 0]),
+        ([np.nan, np.inf, -np.inf], BICUBIC, BORDER, True, [10, 10, 10], [3, 0, 0, 0], [0, 0, 0]),
+    ],
+)
+def test_borders_ties_and_coordinates_that_are_not_finite(
+    xs, mode, padding, align, out, image_grad, grid_grad
+):
+    given = dict(
+        input=[[[[10.0, 20.0, 40.0, 80.0]]]],
+        grid=[[[[x, 0.0] for x in xs]]],
+        interpolationMode=mode,
+        paddingMode=padding,
+        alignCorners=align,
+    )
     agree(grid_sampler_2d.forward(**given)["out"][0, 0, 0], out)
     grads = grid_sampler_2d.backward(gradOutput=np.ones((1, 1, 1, len(xs))), **given)
     agree(grads["inputGrad"][0, 0, 0], image_grad)

@@ -29,8 +29,12 @@ def close(got, expected):
     """Same labels, and numbers that differ in the last printed digit at most, or by one float32 step."""
     assert len(got) == len(expected)
     for line, wanted in zip(got, expected):
-        (label, number), (name, value) = (re.fullmatch(r"(.*) is: (.*)", text).groups() for text in (line, wanted))
-        assert label == name and abs(float(number) - float(value)) <= 1.01e-6 + 2.0**-23 * abs(float(value)), line
+        (label, number), (name, value) = (
+            re.fullmatch(r"(.*) is: (.*)", text).groups() for text in (line, wanted)
+        )
+        assert label == name and abs(float(number) - float(value)) <= 1.01e-6 + 2.0**-23 * abs(
+            float(value)
+        ), line
 
 
 def test_hardswish(capsys):
@@ -60,11 +64,15 @@ def test_grid_sampler_2d(capsys):
                 if 0 <= row < 5 and 0 <= column < 8:
                     wy, wx = 1 - abs(iy - row), 1 - abs(ix - column)
                     input_grad[row, column] += wy * wx
-                    grid_grad[p] += [(8 / 2) * np.sign(column - np.floor(ix) - 0.5) * wy * image[row, column],
-                                     (5 / 2) * np.sign(row - np.floor(iy) - 0.5) * wx * image[row, column]]
+                    grid_grad[p] += [
+                        (8 / 2) * np.sign(column - np.floor(ix) - 0.5) * wy * image[row, column],
+                        (5 / 2) * np.sign(row - np.floor(iy) - 0.5) * wx * image[row, column],
+                    ]
     status, out = lines("grid_sampler_2d", capsys)
     assert status == 0
-    close(out, printed("inputGradResultData", input_grad) + printed("gridGradResultData", grid_grad))
+    close(
+        out, printed("inputGradResultData", input_grad) + printed("gridGradResultData", grid_grad)
+    )
 
 
 def test_cross_entropy_loss_in_correctly_made_bfloat16(capsys):
@@ -72,7 +80,9 @@ def test_cross_entropy_loss_in_correctly_made_bfloat16(capsys):
     softmax_grad = np.exp(log_prob) * grad / 2
     expected = np.array([softmax_grad - grad / 2, softmax_grad, softmax_grad] * 2)
     status, out = lines("cross_entropy_loss", capsys)
-    assert status == 0 and out == printed("result", expected.astype(np.float32).astype(ml_dtypes.bfloat16))
+    assert status == 0 and out == printed(
+        "result", expected.astype(np.float32).astype(ml_dtypes.bfloat16)
+    )
 
 
 def test_group_norm_swish(capsys):
@@ -89,7 +99,10 @@ def test_group_norm_swish(capsys):
     channels = lambda v: v.reshape(2, 4, 3).sum(axis=(0, 2))  # noqa: E731
     status, out = lines("group_norm_swish", capsys)
     assert status == 0
-    close(out, printed("dx", dx) + printed("dgamma", channels(dz * xhat)) + printed("dbeta", channels(dz)))
+    close(
+        out,
+        printed("dx", dx) + printed("dgamma", channels(dz * xhat)) + printed("dbeta", channels(dz)),
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -99,9 +112,14 @@ def test_a_failure_is_reported_as_the_program_tells_it(name, capsys):
 
 
 def test_a_product_without_the_operator_fails_in_phase_1(capsys):
-    status = importlib.import_module("aclnn_viz.operators.cross_entropy_loss.sample").main(av.acl.HostAcl(soc="Ascend310P3"))
+    status = importlib.import_module("aclnn_viz.operators.cross_entropy_loss.sample").main(
+        av.acl.HostAcl(soc="Ascend310P3")
+    )
     assert status == 161002
-    assert capsys.readouterr().out == "aclnnCrossEntropyLossGradGetWorkspaceSize failed. ERROR: 161002\n"
+    assert (
+        capsys.readouterr().out
+        == "aclnnCrossEntropyLossGradGetWorkspaceSize failed. ERROR: 161002\n"
+    )
 
 
 def test_the_comparison_rejects_a_wrong_number():

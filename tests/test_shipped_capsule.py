@@ -38,23 +38,31 @@ def agree(a, b):
 
 def test_it_holds_every_operator_in_several_formats_and_is_small(capsule):
     held = {(op.name, next(iter(inputs.values())).dtype.name) for op, inputs in capsule.cases()}
-    sampled = {op.name for op in av.operators() if registry.file("sample", op.name)}  # those that have a lesson, too
+    sampled = {
+        op.name for op in av.operators() if registry.file("sample", op.name)
+    }  # those that have a lesson, too
     assert sampled and sampled <= {name for name, _ in held}
     assert all(sum(name == one for name, _ in held) >= 2 for one in sampled)
     assert CAPSULE.stat().st_size < 200_000
 
 
 def test_it_is_labelled_as_a_prediction_in_its_name_and_in_pictures(capsule):
-    assert capsule.provenance["device"] == "host (prediction)" and "host (prediction)" in capsule.name
+    assert (
+        capsule.provenance["device"] == "host (prediction)" and "host (prediction)" in capsule.name
+    )
     source = Provenance("out", capsule.name, capsule.soc, capsule.cann)
-    assert "not measured on hardware" in warning({"": source}) and "prediction" in warning({"": source})
+    assert "not measured on hardware" in warning({"": source}) and "prediction" in warning(
+        {"": source}
+    )
 
 
 def test_it_replays_what_the_emulator_predicts_now(capsule):
     with av.open_device("host", soc=capsule.soc, cann=capsule.cann, plan="device") as predicting:
         for op, inputs in capsule.cases():
             now, then = predicting.run(op, **inputs), capsule.run(op, **inputs)
-            assert {name: agree(then[name], now[name]) for name in now} == dict.fromkeys(now, True), op
+            assert {name: agree(then[name], now[name]) for name in now} == dict.fromkeys(
+                now, True
+            ), op
 
 
 def test_the_values_of_the_plain_host_are_noticed():
@@ -67,7 +75,14 @@ def test_the_values_of_the_plain_host_are_noticed():
 def test_its_script_makes_the_same_cases_again(capsule, recorder, tmp_path):
     with av.open_device(recorder.main(tmp_path / "again.capsule")) as again:
         assert (again.soc, again.cann, again.provenance["device"]) == (
-            capsule.soc, capsule.cann, capsule.provenance["device"])
+            capsule.soc,
+            capsule.cann,
+            capsule.provenance["device"],
+        )
         for (op, inputs), (new, fresh) in zip(capsule.cases(), again.cases(), strict=True):
             assert op is new and inputs.keys() == fresh.keys()
-            assert all(agree(inputs[name], fresh[name]) for name in inputs if isinstance(inputs[name], np.ndarray))
+            assert all(
+                agree(inputs[name], fresh[name])
+                for name in inputs
+                if isinstance(inputs[name], np.ndarray)
+            )

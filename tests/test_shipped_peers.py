@@ -24,13 +24,33 @@ def recorded(name):
 def test_it_tells_library_place_threads_and_flags_and_is_no_atlas(name):
     capsule, path = recorded(name), FOLDER / f"{name}.capsule"
     assert capsule.name.startswith(f"capsule {name}.capsule, recorded on {name} (")
-    assert {"library", "place", "threads", "flags", "deterministic", "time", "kit", "numpy"} <= capsule.provenance.keys()
+    assert {
+        "library",
+        "place",
+        "threads",
+        "flags",
+        "deterministic",
+        "time",
+        "kit",
+        "numpy",
+    } <= capsule.provenance.keys()
     assert not Provenance("dxOut", capsule.name).measured and path.stat().st_size < 100_000
 
 
 def test_both_hold_the_same_cases_in_two_formats():
-    held = [[(op.name, {key: getattr(value, "tobytes", lambda value=value: value)() for key, value in inputs.items()})
-             for op, inputs in recorded(name).cases()] for name in LIBRARIES[:2]]
+    held = [
+        [
+            (
+                op.name,
+                {
+                    key: getattr(value, "tobytes", lambda value=value: value)()
+                    for key, value in inputs.items()
+                },
+            )
+            for op, inputs in recorded(name).cases()
+        ]
+        for name in LIBRARIES[:2]
+    ]
     assert held[0] == held[1] and len(held[0]) == 2
 
 
@@ -40,14 +60,25 @@ def test_what_it_replays_differs_from_the_page_only_as_documented(name):
     for op, inputs in capsule.cases():
         dtype, outputs = inputs[op.like].dtype.name, capsule.run(op, **inputs)
         one = prepared(Recipe(op.name), Case(op, inputs, dtype, 0))
-        known = [d for d in registry.own("peer", op.name, "DIFFERENCES").get(name, ()) if dtype in d.dtypes
-                 and (d.plan or d.values)]  # the others are of inputs that no suite has
+        known = [
+            d
+            for d in registry.own("peer", op.name, "DIFFERENCES").get(name, ())
+            if dtype in d.dtypes and (d.plan or d.values)
+        ]  # the others are of inputs that no suite has
         misses = judge(one, outputs)
-        assert bool(misses) == bool(known), (name, dtype)  # as the lesson says: PyTorch in bfloat16, and nothing else
-        assert all((miss.wrong <= explained(known[0], one, miss.output, outputs[miss.output])).all() for miss in misses)
+        assert bool(misses) == bool(known), (
+            name,
+            dtype,
+        )  # as the lesson says: PyTorch in bfloat16, and nothing else
+        assert all(
+            (miss.wrong <= explained(known[0], one, miss.output, outputs[miss.output])).all()
+            for miss in misses
+        )
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.needs(name)) for name in LIBRARIES])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.needs(name)) for name in LIBRARIES]
+)
 def test_the_library_here_gives_about_the_same(name):
     capsule = recorded(name)
     with av.open_device(name) as device:
@@ -55,4 +86,8 @@ def test_the_library_here_gives_about_the_same(name):
             now, then = device.run(op, **inputs), capsule.run(op, **inputs)
             for key in now:
                 apart = abs(now[key].astype("float64") - then[key].astype("float64")).max()
-                assert apart <= (2.0**-6 if now[key].dtype.itemsize == 2 else 2.0**-17) * abs(then[key].astype("float64")).max()
+                assert (
+                    apart
+                    <= (2.0**-6 if now[key].dtype.itemsize == 2 else 2.0**-17)
+                    * abs(then[key].astype("float64")).max()
+                )

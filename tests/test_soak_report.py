@@ -27,12 +27,15 @@ SWEEP = """
 
 @pytest.fixture
 def junit(pytester, monkeypatch):
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # some import for a second what they report
+    monkeypatch.setenv(
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1"
+    )  # some import for a second what they report
 
     def run(wrong=None):
         pytester.makepyfile(test_it=SWEEP.replace("WRONG", str(wrong)))
         pytester.runpytest_inprocess("--junitxml=out.xml", "-o", "junit_family=xunit1")
         return ElementTree.parse(pytester.path / "out.xml").getroot()
+
     return run
 
 
@@ -47,10 +50,17 @@ def test_each_run_and_each_group_has_a_row(junit):
     text, failures = soak.report([(junit(), "abc"), (other, "def")], "a machine")
     rows = rows_of(text)
     assert [row.split(" | ")[1:4] for row in rows if "abc" in row or "def" in row] == [
-        ["abc", "4", "0"], ["def", "4", "0"]]
+        ["abc", "4", "0"],
+        ["def", "4", "0"],
+    ]
     for name in ("test_it", "test_other"):
-        assert any(row.startswith(f"| {name}.test_sweep: host | 2 | 0 | elements 5 to 1,000 |") for row in rows)
-        assert any(row.startswith(f"| {name}.test_sweep: A2 | 1 | 0 | elements 3,000 |") for row in rows)
+        assert any(
+            row.startswith(f"| {name}.test_sweep: host | 2 | 0 | elements 5 to 1,000 |")
+            for row in rows
+        )
+        assert any(
+            row.startswith(f"| {name}.test_sweep: A2 | 1 | 0 | elements 3,000 |") for row in rows
+        )
     assert "without_numbers" not in text and "a machine" in text and failures == 0
 
 
@@ -62,7 +72,10 @@ def test_a_failed_test_is_named_and_a_later_run_replaces_an_earlier_one(junit):
     assert failures == 1 and "| abc | 4 | 1 |" in text and "- test_it.test_sweep[A2-3000]" in text
     text, failures = soak.report([(junit(wrong=1000), "abc"), (later, "def")], "a machine")
     assert failures == 0 and "| abc | 3 | 0 |" in text and "| def | 1 | 0 |" in text
-    assert any(row.startswith("| test_it.test_sweep: host | 2 | 0 | elements 5 to 1,000 |") for row in rows_of(text))
+    assert any(
+        row.startswith("| test_it.test_sweep: host | 2 | 0 | elements 5 to 1,000 |")
+        for row in rows_of(text)
+    )
 
 
 MADE = """
@@ -79,11 +92,24 @@ MADE = """
 def test_inputs_that_were_made_have_a_table_with_their_sum_and_other_tests_stay(junit, pytester):
     def made(found):
         pytester.makepyfile(test_made=MADE.replace("FOUND", str(found)))
-        pytester.runpytest_inprocess("--junitxml=made.xml", "-o", "junit_family=xunit1", "test_made.py")
+        pytester.runpytest_inprocess(
+            "--junitxml=made.xml", "-o", "junit_family=xunit1", "test_made.py"
+        )
         return ElementTree.parse(pytester.path / "made.xml").getroot()
+
     plain, bad, good = junit(), made(2), made(0)
-    assert soak.report([(bad, "abc")], "a machine") == ("", 1) and soak.report([(good, "abc")], "a machine") == ("", 0)
+    assert soak.report([(bad, "abc")], "a machine") == ("", 1) and soak.report(
+        [(good, "abc")], "a machine"
+    ) == ("", 0)
     text = soak.inputs([(plain, "x"), (bad, "abc")])
-    assert "| logs | all is well | abc | 1,200 | 100 | 1,100 | 0 | 2 s |" in text and "| all |  |  | 1,500 | 200 | 1,300 | 2 | 3 s |" in text
-    assert "| all |  |  | 1,500 | 200 | 1,300 | 0 | 3 s |" in soak.inputs([(bad, "abc"), (good, "def")]) and not soak.inputs([(plain, "x")])
-    assert soak.renewed("a\n# Inputs that b", "", "# Inputs that c") == "a\n# Inputs that c" and soak.renewed("a\n# Inputs that b", "d\n", "") == "d\n# Inputs that b"
+    assert (
+        "| logs | all is well | abc | 1,200 | 100 | 1,100 | 0 | 2 s |" in text
+        and "| all |  |  | 1,500 | 200 | 1,300 | 2 | 3 s |" in text
+    )
+    assert "| all |  |  | 1,500 | 200 | 1,300 | 0 | 3 s |" in soak.inputs(
+        [(bad, "abc"), (good, "def")]
+    ) and not soak.inputs([(plain, "x")])
+    assert (
+        soak.renewed("a\n# Inputs that b", "", "# Inputs that c") == "a\n# Inputs that c"
+        and soak.renewed("a\n# Inputs that b", "d\n", "") == "d\n# Inputs that b"
+    )

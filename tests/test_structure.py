@@ -47,15 +47,32 @@ PACKAGES = {
 }
 ORDER = list(PACKAGES)
 OPERATORS = [word for op in operators() for word in (op.name, op.aclnn_name)]
-FUNCTIONS = {"gelu", "sigmoid", "softmax", "softplus", "tanh", "threshold"}  # of mathematics: generic code has these words, too
-ANY_OPERATOR = re.compile(rf"\b(?:{'|'.join(word for word in OPERATORS if word not in FUNCTIONS)})\b")
-PARTS = {part.__name__.rpartition(".")[2] for chapter in chapters() for part in getattr(chapter, "PARTS", ())}
+FUNCTIONS = {
+    "gelu",
+    "sigmoid",
+    "softmax",
+    "softplus",
+    "tanh",
+    "threshold",
+}  # of mathematics: generic code has these words, too
+ANY_OPERATOR = re.compile(
+    rf"\b(?:{'|'.join(word for word in OPERATORS if word not in FUNCTIONS)})\b"
+)
+PARTS = {
+    part.__name__.rpartition(".")[2]
+    for chapter in chapters()
+    for part in getattr(chapter, "PARTS", ())
+}
 LONGEST_MODULE = 600
 
 # Loaded when first needed, never by the public names alone.
-LATE = ("sympy mpmath derivations matplotlib ipywidgets anywidget IPython jupyter_core jupyterlab platformdirs "
-        "tqdm torch jax numba distributed mcp anyio").split()
-CANN_LIBRARY = re.compile(r"lib(ascendcl|acl_\w+|nnopbase|opapi\w*|aclnn\w*|runtime|cust_opapi)\.so")
+LATE = (
+    "sympy mpmath derivations matplotlib ipywidgets anywidget IPython jupyter_core jupyterlab platformdirs "
+    "tqdm torch jax numba distributed mcp anyio"
+).split()
+CANN_LIBRARY = re.compile(
+    r"lib(ascendcl|acl_\w+|nnopbase|opapi\w*|aclnn\w*|runtime|cust_opapi)\.so"
+)
 
 
 def modules(*folders):
@@ -68,9 +85,18 @@ def named(node):
         case ast.Import():
             return [alias.name for alias in node.names]
         case ast.ImportFrom():
-            return ["." * node.level + ".".join(filter(None, (node.module, alias.name))) for alias in node.names]
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name),
-                      args=[ast.Constant(value=str(text)) | ast.JoinedStr(values=[ast.Constant(value=text), *_]), *_]):
+            return [
+                "." * node.level + ".".join(filter(None, (node.module, alias.name)))
+                for alias in node.names
+            ]
+        case ast.Call(
+            func=ast.Name(id=name) | ast.Attribute(attr=name),
+            args=[
+                ast.Constant(value=str(text))
+                | ast.JoinedStr(values=[ast.Constant(value=text), *_]),
+                *_,
+            ],
+        ):
             return [text] if name in ("import_module", "__import__") else []
     return []
 
@@ -84,7 +110,9 @@ def nodes(source):
 def imports(source, package):
     """The absolute dotted names that a module of this package imports, anywhere in it."""
     found = set()
-    some = (node for node in nodes(source) if isinstance(node, ast.Import | ast.ImportFrom | ast.Call))
+    some = (
+        node for node in nodes(source) if isinstance(node, ast.Import | ast.ImportFrom | ast.Call)
+    )
     for name in (name for node in some for name in named(node)):
         level = len(name) - len(name.lstrip("."))
         base = package.split(".")[: len(package.split(".")) - level + 1] if level else []
@@ -105,35 +133,61 @@ def package_of(name):
 
 def broken_rules(package, source, folder):
     """What this module of a package, and in a folder, imports although its package may not."""
-    allowed = set(ORDER[: ORDER.index(package) + 1]) if package != "derivations" else {"derivations"}
+    allowed = (
+        set(ORDER[: ORDER.index(package) + 1]) if package != "derivations" else {"derivations"}
+    )
     outside = set(PACKAGES[package].split())
     for name in sorted(imports(source, folder)):
         if (other := package_of(name)) is not None:
             if other not in allowed:
                 yield f"{package} imports {name}"
-        elif (top := name.split(".")[0]) not in outside and (top == "ctypes" or top not in sys.stdlib_module_names):
+        elif (top := name.split(".")[0]) not in outside and (
+            top == "ctypes" or top not in sys.stdlib_module_names
+        ):
             yield f"{package} uses {top}"
 
 
 def belongs_to_an_operator(path):
     """Whether a file is one of an operator's own: in its folder, or its chapter, or a part of that."""
-    return path.parent.name in OPERATORS or path.stem in PARTS or any(
-        re.match(rf"{name}(_|$)", path.stem) for name in OPERATORS)
+    return (
+        path.parent.name in OPERATORS
+        or path.stem in PARTS
+        or any(re.match(rf"{name}(_|$)", path.stem) for name in OPERATORS)
+    )
 
 
 # The field of a node in which a name stands.
-NAMED = {ast.Name: "id", ast.Attribute: "attr", ast.alias: "name", ast.arg: "arg", ast.keyword: "arg",
-         ast.FunctionDef: "name", ast.ImportFrom: "module"}
+NAMED = {
+    ast.Name: "id",
+    ast.Attribute: "attr",
+    ast.alias: "name",
+    ast.arg: "arg",
+    ast.keyword: "arg",
+    ast.FunctionDef: "name",
+    ast.ImportFrom: "module",
+}
 
 
 def operators_named(source):
     """What generic code says of one operator: in names, imports and texts; examples in docstrings may."""
-    found = {id(node.body[0].value) for node in nodes(source)
-            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and isinstance(node.body[0], ast.Expr)}
+    found = {
+        id(node.body[0].value)
+        for node in nodes(source)
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+        and isinstance(node.body[0], ast.Expr)
+    }
     for node in nodes(source):
         words = NAMED.get(type(node))
-        text = getattr(node, words) if words else node.value if isinstance(node, ast.Constant) else None
-        if isinstance(text, str) and id(node) not in found and "documentation" not in text:  # a cited document may
+        text = (
+            getattr(node, words)
+            if words
+            else node.value
+            if isinstance(node, ast.Constant)
+            else None
+        )
+        if (
+            isinstance(text, str) and id(node) not in found and "documentation" not in text
+        ):  # a cited document may
             yield from (f"line {node.lineno} names {name}" for name in ANY_OPERATOR.findall(text))
 
 
@@ -141,8 +195,13 @@ def circles(sources):
     """The modules of {dotted name: source} that import each other in a circle, or need what does."""
     needs = {}
     for name, source in sources.items():
-        found = [one for one in imports(source, name.rpartition(".")[0]) if one[-1] != "."]  # not f"package.{name}"
-        parts = {next((known for known in (one, one.rpartition(".")[0]) if known in sources), name) for one in found}
+        found = [
+            one for one in imports(source, name.rpartition(".")[0]) if one[-1] != "."
+        ]  # not f"package.{name}"
+        parts = {
+            next((known for known in (one, one.rpartition(".")[0]) if known in sources), name)
+            for one in found
+        }
         needs[name] = parts - {name}
     while free := [name for name, parts in needs.items() if not parts & needs.keys()]:
         for name in free:
@@ -157,23 +216,44 @@ def long_modules(paths):
 def in_the_locale(source):
     """The lines that read or write text in whatever encoding the locale has."""
     for node in nodes(source):
-        if isinstance(node, ast.Call) and not any(word.arg in ("encoding", None) for word in node.keywords):
+        if isinstance(node, ast.Call) and not any(
+            word.arg in ("encoding", None) for word in node.keywords
+        ):
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
             of = getattr(getattr(node.func, "value", None), "id", "")
             at = {"read_text": 0, "write_text": 1}.get(name)
-            mode = [one.value for one in (*node.args, *(word.value for word in node.keywords if word.arg == "mode"))
-                    if isinstance(one, ast.Constant) and re.fullmatch("[rwxab+t]+", str(one.value))]
-            opens = name in ("open", "fdopen", "TemporaryFile", "NamedTemporaryFile") and not (name == "open" and of in ("os", "Image"))  # a descriptor, pixels
-            text = name in ("Popen", "run", "check_output") and any(word.arg == "text" for word in node.keywords)
-            if opens and "b" not in "".join(mode) or at is not None and len(node.args) <= at or text:
+            mode = [
+                one.value
+                for one in (
+                    *node.args,
+                    *(word.value for word in node.keywords if word.arg == "mode"),
+                )
+                if isinstance(one, ast.Constant) and re.fullmatch("[rwxab+t]+", str(one.value))
+            ]
+            opens = name in ("open", "fdopen", "TemporaryFile", "NamedTemporaryFile") and not (
+                name == "open" and of in ("os", "Image")
+            )  # a descriptor, pixels
+            text = name in ("Popen", "run", "check_output") and any(
+                word.arg == "text" for word in node.keywords
+            )
+            if (
+                opens
+                and "b" not in "".join(mode)
+                or at is not None
+                and len(node.args) <= at
+                or text
+            ):
                 yield node.lineno
 
 
 def loaded_by(statement, late=LATE):
     """What a fresh interpreter has loaded after a statement: of the late packages, and libraries of CANN."""
     program = f"{statement}\nimport sys\nprint(*sys.modules)\n" + (
-        "print(open('/proc/self/maps').read())" if Path("/proc/self/maps").exists() else "")
-    child = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+        "print(open('/proc/self/maps').read())" if Path("/proc/self/maps").exists() else ""
+    )
+    child = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     names, _, libraries = child.stdout.partition("\n")
     return sorted(set(names.split()) & set(late)), CANN_LIBRARY.findall(libraries)
 
@@ -192,19 +272,32 @@ def test_packages_import_only_what_stands_above_them():
 
 def test_architecture_lists_the_packages_in_their_order():
     text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
-    picture = [name for line in text.split("```")[1].splitlines()[1:] for name in re.split(" {3,}", line)[0].split(" · ") if name]
-    assert picture == re.findall(r"(?m)^\| `(\w+)` \|", text) == ORDER and len(text.splitlines()) <= 120
+    picture = [
+        name
+        for line in text.split("```")[1].splitlines()[1:]
+        for name in re.split(" {3,}", line)[0].split(" · ")
+        if name
+    ]
+    assert (
+        picture == re.findall(r"(?m)^\| `(\w+)` \|", text) == ORDER
+        and len(text.splitlines()) <= 120
+    )
 
 
 def test_no_generic_module_names_an_operator():
-    found = {str(path.relative_to(ROOT)): faults for path in modules("aclnn_viz", "derivations")
-             if not belongs_to_an_operator(path) and (faults := list(operators_named(path.read_text())))}
+    found = {
+        str(path.relative_to(ROOT)): faults
+        for path in modules("aclnn_viz", "derivations")
+        if not belongs_to_an_operator(path) and (faults := list(operators_named(path.read_text())))
+    }
     assert found == {}
 
 
 def test_no_modules_import_each_other_in_a_circle():
-    names = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-             for path in modules("aclnn_viz", "derivations")}
+    names = {
+        path: ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for path in modules("aclnn_viz", "derivations")
+    }
     assert circles({name: path.read_text() for path, name in names.items()}) == []
 
 
@@ -219,7 +312,11 @@ def test_the_public_names_load_nothing_that_can_wait():
 
 
 def test_importing_the_kit_loads_no_package():
-    heavy = ["numpy", "ml_dtypes", *(f"aclnn_viz.{package}" for package in ORDER if package != "moved")]
+    heavy = [
+        "numpy",
+        "ml_dtypes",
+        *(f"aclnn_viz.{package}" for package in ORDER if package != "moved"),
+    ]
     assert loaded_by("import aclnn_viz", heavy) == ([], [])
 
 
@@ -233,8 +330,11 @@ def test_what_reads_the_packages_of_this_machine_is_loaded_when_it_is_asked_for(
 
 
 def test_the_public_names_are_those_that_editors_see():
-    text = {name.rpartition(".")[2] for name in imports((ROOT / "aclnn_viz" / "__init__.py").read_text(), "")
-            if package_of(name) and name[-1] != "." and not re.search("moved|notebook", name)}  # not f"aclnn_viz.{module}"
+    text = {
+        name.rpartition(".")[2]
+        for name in imports((ROOT / "aclnn_viz" / "__init__.py").read_text(), "")
+        if package_of(name) and name[-1] != "." and not re.search("moved|notebook", name)
+    }  # not f"aclnn_viz.{module}"
     assert text == set(aclnn_viz.__all__) and text <= set(dir(aclnn_viz))
 
 
@@ -245,16 +345,35 @@ def test_a_package_is_found_when_it_is_first_named_and_nothing_else_is():
 
 
 def test_files_are_read_and_written_in_utf_8_whatever_the_locale():
-    found = [f"{path.relative_to(ROOT)}:{line}" for path in modules("aclnn_viz", "derivations", "benchmarks")
-             for line in in_the_locale(path.read_text("utf-8"))]
+    found = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in modules("aclnn_viz", "derivations", "benchmarks")
+        for line in in_the_locale(path.read_text("utf-8"))
+    ]
     assert found == []
 
 
 @in_one
-@pytest.mark.parametrize("source,count", [
-    ("open(f)", 1), ("open(f, 'w')", 1), ("f.open('a')", 1), ("f.read_text()", 1), ("f.read_text(errors='replace')", 1),
-    ("f.write_text(t)", 1), ("Popen(c, text=True)", 1), ("open(f, 'xb')", 0), ("open(f, mode='rb')", 0), ("f.read_text('utf-8')", 0),
-    ("os.open(f, flags)", 0), ("Image.open(f)", 0), ("open(f, encoding='utf-8')", 0), ("f.write_text(t, 'utf-8')", 0), ("open(**options)", 0)])
+@pytest.mark.parametrize(
+    "source,count",
+    [
+        ("open(f)", 1),
+        ("open(f, 'w')", 1),
+        ("f.open('a')", 1),
+        ("f.read_text()", 1),
+        ("f.read_text(errors='replace')", 1),
+        ("f.write_text(t)", 1),
+        ("Popen(c, text=True)", 1),
+        ("open(f, 'xb')", 0),
+        ("open(f, mode='rb')", 0),
+        ("f.read_text('utf-8')", 0),
+        ("os.open(f, flags)", 0),
+        ("Image.open(f)", 0),
+        ("open(f, encoding='utf-8')", 0),
+        ("f.write_text(t, 'utf-8')", 0),
+        ("open(**options)", 0),
+    ],
+)
 def test_the_encoding_of_the_locale_is_noticed(source, count):
     assert len(list(in_the_locale(source))) == count
 
@@ -265,53 +384,110 @@ def test_modules_are_short():
 
 # The checks above reject what they are there for.
 
+
 @in_one
-@pytest.mark.parametrize(("package", "source", "fault"), [
-    ("words", "import numpy as np", "words uses numpy"),
-    ("operators", "import ctypes", "operators uses ctypes"),
-    ("arrays", "from aclnn_viz.operators.rms_norm import page", "arrays imports aclnn_viz.operators.rms_norm.page"),
-    ("operators", "from aclnn_viz.operators.rms_norm import explorer", "operators imports aclnn_viz.operators.rms_norm.explorer"),
-    ("cases", "from aclnn_viz.operators.families.sampling_tiles import tiling",
-     "cases imports aclnn_viz.operators.families.sampling_tiles.tiling"),
-    ("arrays", "def f():\n    from aclnn_viz import operators", "arrays imports aclnn_viz.operators"),
-    ("arrays", "from ..operators import operator", "arrays imports aclnn_viz.operators.operator"),
-    ("arrays", "from .. import cli", "arrays imports aclnn_viz.cli"),
-    ("acl", "import aclnn_viz", "acl imports aclnn_viz"),
-    ("cases", "import_module('aclnn_viz.pictures')", "cases imports aclnn_viz.pictures"),
-    ("cases", "importlib.import_module(f'aclnn_viz.pictures.{n}')", "cases imports aclnn_viz.pictures."),
-    ("derivations", "import aclnn_viz.errors", "derivations imports aclnn_viz.errors"),
-])
+@pytest.mark.parametrize(
+    ("package", "source", "fault"),
+    [
+        ("words", "import numpy as np", "words uses numpy"),
+        ("operators", "import ctypes", "operators uses ctypes"),
+        (
+            "arrays",
+            "from aclnn_viz.operators.rms_norm import page",
+            "arrays imports aclnn_viz.operators.rms_norm.page",
+        ),
+        (
+            "operators",
+            "from aclnn_viz.operators.rms_norm import explorer",
+            "operators imports aclnn_viz.operators.rms_norm.explorer",
+        ),
+        (
+            "cases",
+            "from aclnn_viz.operators.families.sampling_tiles import tiling",
+            "cases imports aclnn_viz.operators.families.sampling_tiles.tiling",
+        ),
+        (
+            "arrays",
+            "def f():\n    from aclnn_viz import operators",
+            "arrays imports aclnn_viz.operators",
+        ),
+        (
+            "arrays",
+            "from ..operators import operator",
+            "arrays imports aclnn_viz.operators.operator",
+        ),
+        ("arrays", "from .. import cli", "arrays imports aclnn_viz.cli"),
+        ("acl", "import aclnn_viz", "acl imports aclnn_viz"),
+        ("cases", "import_module('aclnn_viz.pictures')", "cases imports aclnn_viz.pictures"),
+        (
+            "cases",
+            "importlib.import_module(f'aclnn_viz.pictures.{n}')",
+            "cases imports aclnn_viz.pictures.",
+        ),
+        ("derivations", "import aclnn_viz.errors", "derivations imports aclnn_viz.errors"),
+    ],
+)
 def test_an_import_from_below_is_noticed(package, source, fault):
     assert list(broken_rules(package, source, f"aclnn_viz.{package}")) == [fault]
 
 
-@pytest.mark.parametrize("source", [
-    'if op.name == "rms_norm": pass', "from aclnn_viz.operators.rms_norm import page", "import derivations.rms_norm",
-    "_TABLE = dict(rms_norm=1)", "def rms_norm(): pass", 'f"aclnnRmsNormGrad {x}"'])
+@pytest.mark.parametrize(
+    "source",
+    [
+        'if op.name == "rms_norm": pass',
+        "from aclnn_viz.operators.rms_norm import page",
+        "import derivations.rms_norm",
+        "_TABLE = dict(rms_norm=1)",
+        "def rms_norm(): pass",
+        'f"aclnnRmsNormGrad {x}"',
+    ],
+)
 def test_an_operator_named_by_generic_code_is_noticed(source):
     assert len(list(operators_named(source))) == 1
 
 
 def test_an_example_and_a_cited_document_may_name_an_operator():
-    assert list(operators_named('"""As `rms_norm`."""\nSOURCE = "aclnnRmsNormGrad, CANN documentation"\nx = "norms"')) == []
+    assert (
+        list(
+            operators_named(
+                '"""As `rms_norm`."""\nSOURCE = "aclnnRmsNormGrad, CANN documentation"\nx = "norms"'
+            )
+        )
+        == []
+    )
 
 
 def test_an_import_from_above_is_allowed():
-    for source in ("import math", "from .. import errors", "from .driver import a", "from aclnn_viz.dtypes import b",
-                   "import derivations", "import numpy.linalg"):
+    for source in (
+        "import math",
+        "from .. import errors",
+        "from .driver import a",
+        "from aclnn_viz.dtypes import b",
+        "import derivations",
+        "import numpy.linalg",
+    ):
         assert list(broken_rules("arrays", source, "aclnn_viz.arrays")) == []
 
 
 def test_a_circle_is_noticed():
-    straight = {"a": "", "a.b": "from a import c", "a.c": "import numpy", "a.d": "from a.b import x\nimport a.c"}
+    straight = {
+        "a": "",
+        "a.b": "from a import c",
+        "a.c": "import numpy",
+        "a.d": "from a.b import x\nimport a.c",
+    }
     assert circles(straight) == []
     assert circles(straight | {"a.c": "def f():\n    from a.d import y"}) == ["a.b", "a.c", "a.d"]
 
 
 def test_a_package_or_library_that_loads_too_early_is_noticed():
     assert loaded_by("import tqdm")[0] == ["tqdm"]
-    assert loaded_by("from aclnn_viz import compare", ["aclnn_viz.accuracy"])[0] == ["aclnn_viz.accuracy"]
-    assert CANN_LIBRARY.findall("7f0 r-xp 08:01 /usr/local/Ascend/lib64/libascendcl.so.1") == ["ascendcl"]
+    assert loaded_by("from aclnn_viz import compare", ["aclnn_viz.accuracy"])[0] == [
+        "aclnn_viz.accuracy"
+    ]
+    assert CANN_LIBRARY.findall("7f0 r-xp 08:01 /usr/local/Ascend/lib64/libascendcl.so.1") == [
+        "ascendcl"
+    ]
 
 
 def test_a_long_module_is_noticed(tmp_path):
@@ -322,6 +498,9 @@ def test_a_long_module_is_noticed(tmp_path):
 
 def test_no_two_files_of_tests_have_the_same_name():
     """Outside of packages, pytest takes the second one for the first."""
-    names = [path.name for path in modules("tests") if path.name.startswith("test_")
-             and not (path.parent / "__init__.py").exists()]
+    names = [
+        path.name
+        for path in modules("tests")
+        if path.name.startswith("test_") and not (path.parent / "__init__.py").exists()
+    ]
     assert sorted(names) == sorted(set(names))

@@ -10,7 +10,9 @@ import pytest
 from aclnn_viz.operators import registry
 from machine import ROOT, SOAK, taught
 
-OPTIONAL = tuple(kind for kind in registry.KINDS if kind not in (*registry.REQUIRED, *registry.BESIDE))
+OPTIONAL = tuple(
+    kind for kind in registry.KINDS if kind not in (*registry.REQUIRED, *registry.BESIDE)
+)
 PROGRAM = """
 import contextlib, io, json, sys
 from dataclasses import replace
@@ -59,19 +61,30 @@ print(json.dumps([found, codes, counts]))
 """
 
 
-@pytest.fixture(scope="module", params=["all of them", *(pytest.param(kind, marks=pytest.mark.soak) for kind in OPTIONAL)])
+@pytest.fixture(
+    scope="module",
+    params=["all of them", *(pytest.param(kind, marks=pytest.mark.soak) for kind in OPTIONAL)],
+)
 def bare(request, tmp_path_factory):
     """What a copy of the kit says from which the optional files of every operator are gone, all or of one kind."""
     copy = tmp_path_factory.mktemp("copy")
     for package in ("aclnn_viz", "derivations", "notebooks"):
-        shutil.copytree(ROOT / package, copy / package)  # with its bytecode, of which none counts without its source
+        shutil.copytree(
+            ROOT / package, copy / package
+        )  # with its bytecode, of which none counts without its source
     for name in registry.names():
         for kind in OPTIONAL if request.param == "all of them" else [request.param]:
             if path := registry.file(kind, name):
                 (copy / path.relative_to(ROOT)).unlink()
             (copy / f"aclnn_viz/operators/{name}/{kind}.toml").unlink(missing_ok=True)
-    done = subprocess.run([sys.executable, "-c", PROGRAM, "soak" if SOAK else ""], cwd=copy, capture_output=True,
-                          text=True, check=False, env={"PYTHONPATH": str(copy), "PATH": ""})
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "soak" if SOAK else ""],
+        cwd=copy,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": str(copy), "PATH": ""},
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

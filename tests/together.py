@@ -7,10 +7,14 @@ import pytest
 
 def in_one(test):
     """Return a parametrised test as one that tries every case; it raises what all have raised that fail, each with its case."""
+
     def axis(names, cases):
         several = not isinstance(names, str) or "," in names
         names = [one.strip() for one in names.split(",")] if isinstance(names, str) else names
-        values = (one.values if isinstance(one, type(pytest.param())) else one if several else (one,) for one in cases)
+        values = (
+            one.values if isinstance(one, type(pytest.param())) else one if several else (one,)
+            for one in cases
+        )
         return [dict(zip(names, each, strict=True)) for each in values]
 
     def every():
@@ -25,7 +29,9 @@ def in_one(test):
         if failed:
             raise BaseExceptionGroup(f"{len(failed)} cases failed", failed)
 
-    assert all(mark.name == "parametrize" and mark.kwargs.keys() <= {"ids"} for mark in test.pytestmark)
+    assert all(
+        mark.name == "parametrize" and mark.kwargs.keys() <= {"ids"} for mark in test.pytestmark
+    )
     axes = [axis(*mark.args) for mark in test.pytestmark]
     every.__name__, every.__module__, every.__doc__ = test.__name__, test.__module__, test.__doc__
     return every

@@ -52,12 +52,33 @@ class Envelope:
         with np.errstate(all="ignore"):
             spacing = ulp(self.value.astype(np.float64), fmt)
             known = np.isfinite(self.bound) & np.isfinite(spacing) & ~self.undecided
-            widths = [(width / spacing)[known] for width in (self.bound, np.fmin(self.expected, self.bound))]
-        text = [tr("median {median}, at most {most} ulp", median=f"{np.median(part):.3g}", most=f"{part.max():.3g}") if part.size
-                else tr("none known") for part in widths]
-        return [(tr("output"), f"{self.value.dtype}{list(self.value.shape)}"), (tr("hard bound"), text[0]),
-                (tr("expected (6 sigma)"), text[1]),
-                (tr("undecided"), tr("{n:,} of {all:,} elements", n=np.count_nonzero(self.undecided), all=self.value.size))]
+            widths = [
+                (width / spacing)[known]
+                for width in (self.bound, np.fmin(self.expected, self.bound))
+            ]
+        text = [
+            tr(
+                "median {median}, at most {most} ulp",
+                median=f"{np.median(part):.3g}",
+                most=f"{part.max():.3g}",
+            )
+            if part.size
+            else tr("none known")
+            for part in widths
+        ]
+        return [
+            (tr("output"), f"{self.value.dtype}{list(self.value.shape)}"),
+            (tr("hard bound"), text[0]),
+            (tr("expected (6 sigma)"), text[1]),
+            (
+                tr("undecided"),
+                tr(
+                    "{n:,} of {all:,} elements",
+                    n=np.count_nonzero(self.undecided),
+                    all=self.value.size,
+                ),
+            ),
+        ]
 
     def __repr__(self) -> str:
         return f"Envelope({'; '.join(f'{name} {text}' for name, text in self.rows)})"
@@ -83,13 +104,26 @@ class Explanation:
 
     def __str__(self) -> str:
         total = self.explained + self.not_explained + self.undecided
-        counts = {"n": total, "explained": self.explained, "unexplained": self.not_explained, "undecided": self.undecided}
+        counts = {
+            "n": total,
+            "explained": self.explained,
+            "unexplained": self.not_explained,
+            "undecided": self.undecided,
+        }
         if self.worst is None:
-            return tr("{n} elements: {explained} explained by rounding, {unexplained} not explained, {undecided} undecided", **counts)
+            return tr(
+                "{n} elements: {explained} explained by rounding, {unexplained} not explained, {undecided} undecided",
+                **counts,
+            )
         box = ", ".join(f"{first}..{last}" for first, last in self.region)
-        return tr("{n} elements: {explained} explained by rounding, {unexplained} not explained, {undecided} undecided; worst at "
-                  "{place}, {excess} times the bound; all within [{box}]", **counts, place=self.worst, excess=f"{self.excess:.4g}",
-                  box=box)
+        return tr(
+            "{n} elements: {explained} explained by rounding, {unexplained} not explained, {undecided} undecided; worst at "
+            "{place}, {excess} times the bound; all within [{box}]",
+            **counts,
+            place=self.worst,
+            excess=f"{self.excess:.4g}",
+            box=box,
+        )
 
 
 def envelope(op, plan: Plan | str | None = None, /, **inputs) -> dict[str, Envelope]:
@@ -117,8 +151,10 @@ def envelope(op, plan: Plan | str | None = None, /, **inputs) -> dict[str, Envel
         right = trace(op, plan, ExactArrays, page, inputs).values
         moved = {name: _apart(there[name], right[name]) for name in values}
     with np.errstate(all="ignore"):
-        return {name: _envelope(xp.plan, name, values[name], *moved[name], fmt, shape)
-                for name, (fmt, shape) in results.items()}
+        return {
+            name: _envelope(xp.plan, name, values[name], *moved[name], fmt, shape)
+            for name, (fmt, shape) in results.items()
+        }
 
 
 def _apart(a, b):
@@ -133,15 +169,24 @@ def _envelope(plan, name, result, moved, open_, fmt, shape):
     value = plan.output(name, result.data, fmt).reshape(-1)
     data, before, variances, decisions, moved, open_ = (
         part if part is None else np.broadcast_to(part, result.data.shape).reshape(-1)
-        for part in (result.data, result.error, result.variance, result.decisions, moved, open_))
-    bound, expected, undecided = np.empty(value.size), np.empty(value.size), np.empty(value.size, bool)
+        for part in (result.data, result.error, result.variance, result.decisions, moved, open_)
+    )
+    bound, expected, undecided = (
+        np.empty(value.size),
+        np.empty(value.size),
+        np.empty(value.size, bool),
+    )
 
     def fill(at):
         rounded, wide = value[at].astype(np.float64), data[at].astype(np.float64)
         error, variance = rounding(value[at], rounded == wide)
-        whole, variance = (0.0 if total is None else total
-                           for total in (plus(moved[at], error, before if before is None else before[at]),
-                                         plus(variance, variances if variances is None else variances[at])))
+        whole, variance = (
+            0.0 if total is None else total
+            for total in (
+                plus(moved[at], error, before if before is None else before[at]),
+                plus(variance, variances if variances is None else variances[at]),
+            )
+        )
         expected[at] = moved[at] + SIGMAS * np.sqrt(variance)
         bound[at] = np.where(np.isnan(whole), np.inf, whole * SLACK)
         if plan.saturate:
@@ -169,14 +214,27 @@ def verdicts(actual, truth, envelope: Envelope) -> np.ndarray:
     ['explained', 'not explained']
     """
     if isinstance(actual, Certified) and not isinstance(truth, Certified):
-        raise TypeError(problem("actual must be an output", "a truth, with its certificate",
-                                "exchange the first two arguments: actual comes before truth"))
+        raise TypeError(
+            problem(
+                "actual must be an output",
+                "a truth, with its certificate",
+                "exchange the first two arguments: actual comes before truth",
+            )
+        )
     _need_one_output(actual, truth, envelope)
     actual, (low, error), truth = np.asarray(actual), certificate(truth), np.asarray(truth)
     _check_roles(actual, truth, envelope)
     shape, found = actual.shape, np.empty(actual.size, np.int8)
-    parts = [part if part is None else np.ravel(part) for part in (actual, truth, low, error, envelope.bound, envelope.undecided)]
-    in_stretches(lambda at: np.copyto(found[at], _verdicts(*(part if part is None else part[at] for part in parts))), found.size)
+    parts = [
+        part if part is None else np.ravel(part)
+        for part in (actual, truth, low, error, envelope.bound, envelope.undecided)
+    ]
+    in_stretches(
+        lambda at: np.copyto(
+            found[at], _verdicts(*(part if part is None else part[at] for part in parts))
+        ),
+        found.size,
+    )
     return found.reshape(shape)
 
 
@@ -190,7 +248,9 @@ def _verdicts(actual, truth, low, error, bound, undecided):
     covered = right | (apart <= bound + unknown)
     undecided = undecided | (np.isinf(bound) & ~right)
     if error is not None:
-        unsure = covered & ~(apart + unknown <= bound * SLACK)  # but for those that the certificate says are rounded correctly
+        unsure = covered & ~(
+            apart + unknown <= bound * SLACK
+        )  # but for those that the certificate says are rounded correctly
         unsure[unsure] = ~right[unsure] | _undecided(truth[unsure], low[unsure], error[unsure], fmt)
         undecided |= unsure
     return np.where(undecided, UNDECIDED, np.where(covered, EXPLAINED, NOT_EXPLAINED))
@@ -199,27 +259,54 @@ def _verdicts(actual, truth, low, error, bound, undecided):
 def _need_one_output(actual, truth, envelope) -> None:
     for name, value in (("actual", actual), ("truth", truth), ("envelope", envelope)):
         if isinstance(value, Mapping):
-            raise TypeError(problem(f"{name} is that of one output", f"a dict of {', '.join(map(str, value))}",
-                                    f"pick one: {name}[{next(iter(value), 'out')!r}]"))
-    need(actual, (np.ndarray, np.generic), "actual must be an output", "pass an array of a floating format")
+            raise TypeError(
+                problem(
+                    f"{name} is that of one output",
+                    f"a dict of {', '.join(map(str, value))}",
+                    f"pick one: {name}[{next(iter(value), 'out')!r}]",
+                )
+            )
+    need(
+        actual,
+        (np.ndarray, np.generic),
+        "actual must be an output",
+        "pass an array of a floating format",
+    )
     need(truth, (np.ndarray, np.generic), "truth must be an array", "pass op.truth(**inputs)[name]")
-    need(envelope, Envelope, "envelope is that of the output", "pass envelope(op, plan, **inputs)[name]")
+    need(
+        envelope,
+        Envelope,
+        "envelope is that of the output",
+        "pass envelope(op, plan, **inputs)[name]",
+    )
 
 
 def _check_roles(actual: np.ndarray, truth: np.ndarray, envelope: Envelope) -> None:
     """Refuse what cannot be (an output, its truth, its envelope), above all when two of them are exchanged."""
     expected = envelope.value.dtype
     if not actual.shape == truth.shape == envelope.bound.shape:
-        raise ValueError(problem("actual, truth and envelope must have one shape",
-                                 f"{actual.shape}, {truth.shape} and {envelope.bound.shape}", "compare one output"))
+        raise ValueError(
+            problem(
+                "actual, truth and envelope must have one shape",
+                f"{actual.shape}, {truth.shape} and {envelope.bound.shape}",
+                "compare one output",
+            )
+        )
     if actual.dtype != expected:
         exchanged = actual.dtype == np.float64 and truth.dtype == expected
-        raise TypeError(problem(
-            f"actual must have the format of its envelope, {expected.name}", actual.dtype.name,
-            "exchange the first two arguments: actual comes before truth" if exchanged
-            else "pass the output as the kernel returned it, and the envelope of the same inputs"))
+        raise TypeError(
+            problem(
+                f"actual must have the format of its envelope, {expected.name}",
+                actual.dtype.name,
+                "exchange the first two arguments: actual comes before truth"
+                if exchanged
+                else "pass the output as the kernel returned it, and the envelope of the same inputs",
+            )
+        )
     if truth.dtype != np.float64:
-        raise TypeError(problem("truth must be float64", truth.dtype.name, "pass op.truth(**inputs)[name]"))
+        raise TypeError(
+            problem("truth must be float64", truth.dtype.name, "pass op.truth(**inputs)[name]")
+        )
 
 
 def explain(actual, truth, envelope: Envelope) -> Explanation:
@@ -278,17 +365,34 @@ class Attribution:
         return tuple(int(i) for i in np.unravel_index(at, self.error.shape))
 
     def __str__(self) -> str:
-        lines = [tr("{n} elements, {draws} draws of inputs within one ulp, seed {seed}", n=self.error.size, draws=self.samples,
-                    seed=self.seed), *(f"  {padded(tr(name), 9)} {count}" for name, count in self.counts.items())]
+        lines = [
+            tr(
+                "{n} elements, {draws} draws of inputs within one ulp, seed {seed}",
+                n=self.error.size,
+                draws=self.samples,
+                seed=self.seed,
+            ),
+            *(f"  {padded(tr(name), 9)} {count}" for name, count in self.counts.items()),
+        ]
         if self.worst is not None:
-            error, rounding, spread = (f"{one[self.worst]:.4g}" for one in (self.error, self.rounding, self.spread))
-            lines.append(tr("worst of the kernel's at {place}: error {error}, rounding {rounding}, spread {spread}", place=self.worst,
-                            error=error, rounding=rounding, spread=spread))
+            error, rounding, spread = (
+                f"{one[self.worst]:.4g}" for one in (self.error, self.rounding, self.spread)
+            )
+            lines.append(
+                tr(
+                    "worst of the kernel's at {place}: error {error}, rounding {rounding}, spread {spread}",
+                    place=self.worst,
+                    error=error,
+                    rounding=rounding,
+                    spread=spread,
+                )
+            )
         return "\n".join(lines)
 
 
-def attribute_errors(actual, truth: Callable, inputs: dict, *, baseline=None, samples: int = 16,
-                     seed: int = 0) -> Attribution:
+def attribute_errors(
+    actual, truth: Callable, inputs: dict, *, baseline=None, samples: int = 16, seed: int = 0
+) -> Attribution:
     """Name the cause of each element's error by moving the inputs by at most one ulp.
 
     `actual` is an output of any of the four formats; `truth(**inputs)` returns float64 of the same shape. Of `inputs`,
@@ -299,21 +403,38 @@ def attribute_errors(actual, truth: Callable, inputs: dict, *, baseline=None, sa
     >>> attribute_errors(np.float32([3.0, 3.0]), lambda x: 1.5 * x.astype(float), {"x": x}).counts
     {'format': 1, 'baseline': 0, 'input': 0, 'kernel': 1}
     """
-    samples, seed, truth = whole("samples", samples, 1), whole("seed", seed), function("truth", truth)
+    samples, seed, truth = (
+        whole("samples", samples, 1),
+        whole("seed", seed),
+        function("truth", truth),
+    )
     by_name("inputs", inputs, "pass such as case.inputs")
     with np.errstate(all="ignore"):
         right = np.asarray(truth(**inputs))
         pairing = pair(actual, right, baseline)
         rng, spread = np.random.default_rng(seed), np.zeros(right.shape)
         for _ in range(samples):
-            near = np.asarray(truth(**{name: _nudged(value, rng) for name, value in inputs.items()}))
+            near = np.asarray(
+                truth(**{name: _nudged(value, rng) for name, value in inputs.items()})
+            )
             spread = np.maximum(spread, _distance(near, right))
         rounded = rounded_truth(pairing.truth, pairing.fmt).reshape(pairing.shape)
         actual = pairing.actual.reshape(pairing.shape)
         error, rounding = _distance(actual, right, rounded), _distance(rounded, right, rounded)
-        host = None if baseline is None else _distance(pairing.baseline.reshape(pairing.shape), right, rounded)
-        cause = np.select([error <= rounding, False if host is None else error <= host, error <= rounding + spread],
-                          [name[:] for name in CAUSES[:3]], CAUSES[3][:])  # NumPy takes what a message prints
+        host = (
+            None
+            if baseline is None
+            else _distance(pairing.baseline.reshape(pairing.shape), right, rounded)
+        )
+        cause = np.select(
+            [
+                error <= rounding,
+                False if host is None else error <= host,
+                error <= rounding + spread,
+            ],
+            [name[:] for name in CAUSES[:3]],
+            CAUSES[3][:],
+        )  # NumPy takes what a message prints
     return Attribution(error, rounding, host, spread, cause, samples, seed)
 
 
@@ -330,7 +451,9 @@ def _nudged(value, rng: np.random.Generator):
     return np.where(np.isfinite(near) & np.isfinite(value), near, value)
 
 
-def _distance(values: np.ndarray, truth: np.ndarray, rounded: np.ndarray | None = None) -> np.ndarray:
+def _distance(
+    values: np.ndarray, truth: np.ndarray, rounded: np.ndarray | None = None
+) -> np.ndarray:
     """|values - truth|: 0 where both are the same special value, also as an overflow of the format; inf otherwise."""
     distance = np.abs(values.astype(truth.dtype) - truth).astype(np.float64)
     distance[~np.isfinite(distance)] = np.inf

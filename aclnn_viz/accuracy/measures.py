@@ -42,13 +42,20 @@ class Stretch:
     number of the format are left out, and counted in `undecided`; `places` are the positions of the others (None: all).
     """
 
-    def __init__(self, fmt: FloatFormat, actual: np.ndarray, truth: np.ndarray, low=None, error=None):
+    def __init__(
+        self, fmt: FloatFormat, actual: np.ndarray, truth: np.ndarray, low=None, error=None
+    ):
         open_ = np.zeros(0, bool) if error is None else undecided(truth, low, error, fmt)
         self.undecided, self.places = int(np.count_nonzero(open_)), None
         if self.undecided:
             self.places = np.flatnonzero(~open_)
             actual, truth, low = actual[self.places], truth[self.places], low[self.places]
-        self.fmt, self.raw_actual, self.raw_truth, self.low = fmt, actual, truth, None if low is None or not low.any() else low
+        self.fmt, self.raw_actual, self.raw_truth, self.low = (
+            fmt,
+            actual,
+            truth,
+            None if low is None or not low.any() else low,
+        )
         self.rounded = rounded_sum(truth, self.low, fmt)
 
     def position(self, at: int) -> int:
@@ -113,13 +120,19 @@ class Stretch:
         """|actual - truth| / (|truth| + more), also where the difference is beyond the largest number."""
         ratio = self.absolute / (self.magnitude + more)
         if self.beyond is not None:
-            ratio[self.beyond] = self.halves[self.beyond] / ((self.magnitude[self.beyond] + more) / 2)
+            ratio[self.beyond] = self.halves[self.beyond] / (
+                (self.magnitude[self.beyond] + more) / 2
+            )
         return ratio
 
     @cached_property
     def beyond(self) -> np.ndarray | None:
         """Where the difference is beyond the largest number, or None: only numbers of float64 are so far apart."""
-        return np.isinf(self.absolute) if self.fmt.bits == 64 and np.isinf(self.absolute).any() else None
+        return (
+            np.isinf(self.absolute)
+            if self.fmt.bits == 64 and np.isinf(self.absolute).any()
+            else None
+        )
 
     @property
     def halves(self) -> np.ndarray:
@@ -135,15 +148,20 @@ class Stretch:
     @cached_property
     def products(self) -> dict[str, "ScaledSum"]:
         """The sums of which the cosine is made."""
-        return {"dot": ScaledSum.of_products(self.actual, self.truth), "actual": ScaledSum.of_products(self.actual, self.actual),
-                "truth": ScaledSum.of_products(self.truth, self.truth)}
+        return {
+            "dot": ScaledSum.of_products(self.actual, self.truth),
+            "actual": ScaledSum.of_products(self.actual, self.actual),
+            "truth": ScaledSum.of_products(self.truth, self.truth),
+        }
 
     @cached_property
     def specials(self) -> tuple[np.ndarray, np.ndarray]:
         """The output and the rounded truth of the pairs that are not finite, as float64."""
         if self.all_finite:
             return np.empty(0), np.empty(0)
-        return tuple(values[~self.is_finite].astype(np.float64) for values in (self.raw_actual, self.rounded))
+        return tuple(
+            values[~self.is_finite].astype(np.float64) for values in (self.raw_actual, self.rounded)
+        )
 
     @cached_property
     def differing(self) -> int:
@@ -194,6 +212,7 @@ class Pairing:
 
     def each(self, examine: Callable) -> Iterator:
         """Yield examine(start, stretch, stretch of the baseline or None) of every stretch, in order, from threads."""
+
         def one(start):
             with np.errstate(all="ignore"):  # infinities and nans are counted: no warning is needed
                 return examine(start, *self._stretches(slice(start, start + LENGTH)))
@@ -201,8 +220,10 @@ class Pairing:
         return run_all(one, range(0, self.size, LENGTH), self.size)
 
     def _stretches(self, part):
-        certified = (self.truth[part].astype(np.float64, copy=False),
-                     *(None if known is None else known[part] for known in (self.low, self.error)))
+        certified = (
+            self.truth[part].astype(np.float64, copy=False),
+            *(None if known is None else known[part] for known in (self.low, self.error)),
+        )
         yield Stretch(self.fmt, self.actual[part], *certified)
         yield None if self.baseline is None else Stretch(self.fmt, self.baseline[part], *certified)
 
@@ -214,46 +235,96 @@ def pair(actual, truth, baseline=None) -> Pairing:
     does not.
     """
     if isinstance(actual, Certified) and not isinstance(truth, Certified):
-        raise TypeError(problem("actual must be an output", "a truth, with its certificate",
-                                "exchange the first two arguments: actual comes before truth"))
+        raise TypeError(
+            problem(
+                "actual must be an output",
+                "a truth, with its certificate",
+                "exchange the first two arguments: actual comes before truth",
+            )
+        )
     low, error = certificate(truth)
     actual, truth = (np.asarray(as_array(value, floating=True)) for value in (actual, truth))
     fmt, exact = _format(actual, "actual"), _format(truth, "truth")
     if exact.significand_bits < fmt.significand_bits or exact.min_exponent > fmt.min_exponent:
-        raise TypeError(problem(f"truth must hold every number of the output's format {fmt.name}", truth.dtype.name,
-                                "compute the truth in float64; of the two arguments actual comes first"))
+        raise TypeError(
+            problem(
+                f"truth must hold every number of the output's format {fmt.name}",
+                truth.dtype.name,
+                "compute the truth in float64; of the two arguments actual comes first",
+            )
+        )
     _same_shape(truth, "truth", actual)
     if baseline is not None:
         baseline = np.asarray(as_array(baseline, floating=True))
         if baseline.dtype != actual.dtype:
-            raise TypeError(problem(f"baseline must have the dtype of actual, {fmt.name}", baseline.dtype.name,
-                                    "compute the baseline in the same precision as the output"))
+            raise TypeError(
+                problem(
+                    f"baseline must have the dtype of actual, {fmt.name}",
+                    baseline.dtype.name,
+                    "compute the baseline in the same precision as the output",
+                )
+            )
         _same_shape(baseline, "baseline", actual)
         baseline = baseline.astype(fmt.numpy, copy=False).reshape(-1)
-    return Pairing(fmt, actual.shape, actual.astype(fmt.numpy, copy=False).reshape(-1), truth.reshape(-1), baseline,
-                   *(None if known is None else known.reshape(-1) for known in (low, error)))
+    return Pairing(
+        fmt,
+        actual.shape,
+        actual.astype(fmt.numpy, copy=False).reshape(-1),
+        truth.reshape(-1),
+        baseline,
+        *(None if known is None else known.reshape(-1) for known in (low, error)),
+    )
 
 
 def _format(array: np.ndarray, name: str) -> FloatFormat:
     try:
         return float_format(array)
     except ValueError:
-        raise TypeError(problem(f"{name} must be an array of a floating format", array.dtype.name,
-                                "use float16, bfloat16, float32 or float64")) from None
+        raise TypeError(
+            problem(
+                f"{name} must be an array of a floating format",
+                array.dtype.name,
+                "use float16, bfloat16, float32 or float64",
+            )
+        ) from None
 
 
 def _same_shape(array: np.ndarray, name: str, actual: np.ndarray) -> None:
     if array.shape == actual.shape:
         return
-    axes = [axis for axis, sizes in enumerate(zip(array.shape, actual.shape)) if sizes[0] != sizes[1]]
-    where = f"axis {axes[0]} disagrees" if array.ndim == actual.ndim else f"rank {array.ndim} against {actual.ndim}"
-    raise ValueError(problem(f"{name} must have the shape of actual, {actual.shape}", f"{array.shape} ({where})",
-                             "compare arrays element by element, without broadcasting"))
+    axes = [
+        axis for axis, sizes in enumerate(zip(array.shape, actual.shape)) if sizes[0] != sizes[1]
+    ]
+    where = (
+        f"axis {axes[0]} disagrees"
+        if array.ndim == actual.ndim
+        else f"rank {array.ndim} against {actual.ndim}"
+    )
+    raise ValueError(
+        problem(
+            f"{name} must have the shape of actual, {actual.shape}",
+            f"{array.shape} ({where})",
+            "compare arrays element by element, without broadcasting",
+        )
+    )
 
 
 ULP_CLASSES = (message("exact"), "1", "2", "3", ">3")
-SUMS = ("counts", "undecided", "finite", "differing", "signed_zeros", "above", "below", "relative", "absolute",
-        "squares", "dot", "actual", "truth")
+SUMS = (
+    "counts",
+    "undecided",
+    "finite",
+    "differing",
+    "signed_zeros",
+    "above",
+    "below",
+    "relative",
+    "absolute",
+    "squares",
+    "dot",
+    "actual",
+    "truth",
+)
 MAXIMA = ("max_ulp", "max_abs", "max_relative", "mare")
 
 
@@ -268,8 +339,11 @@ class ScaledSum:
         if not self.value or not other.value:
             return self if self.value else other
         exponent = max(self.exponent, other.exponent)
-        return ScaledSum(math.ldexp(self.value, self.exponent - exponent)
-                         + math.ldexp(other.value, other.exponent - exponent), exponent)
+        return ScaledSum(
+            math.ldexp(self.value, self.exponent - exponent)
+            + math.ldexp(other.value, other.exponent - exponent),
+            exponent,
+        )
 
     def mean(self, count: int) -> float:
         """The sum over a count, nan for none."""
@@ -289,14 +363,18 @@ class ScaledSum:
     def of_products(cls, a: np.ndarray, b: np.ndarray, exponent: int = 0) -> "ScaledSum":
         a, left = scaled = _scaled(a)
         b, right = scaled if b is a else _scaled(b)
-        return cls(float((a * b).sum()), exponent + left + right)  # np.dot would wake BLAS threads for every stretch
+        return cls(
+            float((a * b).sum()), exponent + left + right
+        )  # np.dot would wake BLAS threads for every stretch
 
 
 def _scaled(values: np.ndarray) -> tuple[np.ndarray, int]:
     largest = float(max(values.max(), -values.min())) if values.size else 0.0
     if largest == 0 or 1e-100 < largest < 1e100 or not math.isfinite(largest):
         return values, 0
-    exponent = max(math.frexp(largest)[1], -1000)  # 2**1000 still is a number, and lifts every subnormal enough
+    exponent = max(
+        math.frexp(largest)[1], -1000
+    )  # 2**1000 still is a number, and lifts every subnormal enough
     return values * 2.0**-exponent, exponent
 
 
@@ -312,7 +390,10 @@ def cosine(dot: ScaledSum, actual: ScaledSum, truth: ScaledSum) -> float:
     if not actual.value or not truth.value:
         return 1.0 if actual.value == truth.value else math.nan
     norms = math.sqrt(actual.value) * math.sqrt(truth.value)
-    return max(-1.0, min(1.0, _ldexp(dot.value / norms, dot.exponent - (actual.exponent + truth.exponent) // 2)))
+    return max(
+        -1.0,
+        min(1.0, _ldexp(dot.value / norms, dot.exponent - (actual.exponent + truth.exponent) // 2)),
+    )
 
 
 @dataclass(frozen=True)
@@ -360,7 +441,10 @@ class Measures:
     @property
     def ulp_shares(self) -> dict[str, float]:
         """The share of all elements in each class of `ulp_counts` (nan without elements)."""
-        return {name: count / self.size if self.size else math.nan for name, count in self.ulp_counts.items()}
+        return {
+            name: count / self.size if self.size else math.nan
+            for name, count in self.ulp_counts.items()
+        }
 
 
 class Tally:
@@ -368,8 +452,12 @@ class Tally:
 
     def __init__(self):
         self.counts = np.zeros(len(ULP_CLASSES), dtype=np.int64)
-        self.undecided = self.finite = self.differing = self.signed_zeros = self.above = self.below = 0
-        self.relative = self.absolute = self.squares = self.dot = self.actual = self.truth = ScaledSum()
+        self.undecided = self.finite = self.differing = self.signed_zeros = self.above = (
+            self.below
+        ) = 0
+        self.relative = self.absolute = self.squares = self.dot = self.actual = self.truth = (
+            ScaledSum()
+        )
         self.maxima: dict[str, tuple[float, int]] = {}
 
     @classmethod
@@ -389,7 +477,9 @@ class Tally:
         self.finite, self.differing = stretch.count, stretch.differing
         self.above = int(np.count_nonzero(stretch.error > 0))
         self.below = int(np.count_nonzero(stretch.error < 0))
-        self.signed_zeros = int(np.count_nonzero((stretch.raw_actual[apart] == 0) & (stretch.rounded[apart] == 0)))
+        self.signed_zeros = int(
+            np.count_nonzero((stretch.raw_actual[apart] == 0) & (stretch.rounded[apart] == 0))
+        )
         sizes, doubled = (stretch.absolute, 0) if stretch.beyond is None else (stretch.halves, 1)
         self.relative, self.absolute = ScaledSum.of(stretch.relative), ScaledSum.of(sizes, doubled)
         self.squares = ScaledSum.of_products(sizes, sizes, 2 * doubled)
@@ -401,7 +491,11 @@ class Tally:
         farthest = int(steps.argmax()) if steps.any() else None
         at, most = (0, 0.0) if farthest is None else (int(apart[farthest]), float(steps[farthest]))
         self.maxima["max_ulp"] = most, start + stretch.position(at)
-        for name, values in (("max_abs", stretch.absolute), ("max_relative", plain), ("mare", stretch.relative)):
+        for name, values in (
+            ("max_abs", stretch.absolute),
+            ("max_relative", plain),
+            ("mare", stretch.relative),
+        ):
             self._maximum(name, _with_specials(values, stretch), stretch, start)
 
     def _maximum(self, name: str, values: np.ndarray, stretch: Stretch, start: int) -> None:
@@ -441,28 +535,57 @@ def measured(pairing: Pairing, tally: Tally, inputs=None) -> Measures:
     elif finite == 0:
         notes.append(message("no pair of finite numbers: means, RMSE and cosine are nan"))
     if tally.undecided:
-        notes.append(message("{n} elements are undecided: the truth is not known well enough to judge them", n=tally.undecided))
+        notes.append(
+            message(
+                "{n} elements are undecided: the truth is not known well enough to judge them",
+                n=tally.undecided,
+            )
+        )
     special = pairing.size - finite - tally.undecided
     if special:
-        notes.append(message("{n} pairs are not finite, {differing} of them differ from the truth", n=special, differing=tally.differing))
+        notes.append(
+            message(
+                "{n} pairs are not finite, {differing} of them differ from the truth",
+                n=special,
+                differing=tally.differing,
+            )
+        )
     if tally.signed_zeros:
-        notes.append(message("{n} zeros have the other sign than the rounded truth (0 ulp apart)", n=tally.signed_zeros))
+        notes.append(
+            message(
+                "{n} zeros have the other sign than the rounded truth (0 ulp apart)",
+                n=tally.signed_zeros,
+            )
+        )
     similarity = cosine(tally.dot, tally.actual, tally.truth) if finite else math.nan
     if finite and not tally.actual.value:
-        notes.append(message("cosine is 1 by convention: output and truth are zero everywhere") if not tally.truth.value
-                     else message("cosine is nan: the output is zero everywhere, the truth is not"))
+        notes.append(
+            message("cosine is 1 by convention: output and truth are zero everywhere")
+            if not tally.truth.value
+            else message("cosine is nan: the output is zero everywhere, the truth is not")
+        )
     elif finite and not tally.truth.value:
         notes.append(message("cosine is nan: the truth is zero everywhere, the output is not"))
     extremes = {name: _extreme(pairing, tally.maxima.get(name), inputs or {}) for name in MAXIMA}
     return Measures(
-        dtype=pairing.fmt.name, shape=pairing.shape, size=pairing.size, finite_size=finite,
+        dtype=pairing.fmt.name,
+        shape=pairing.shape,
+        size=pairing.size,
+        finite_size=finite,
         undecided=tally.undecided,
-        differing=tally.differing, signed_zeros=tally.signed_zeros, above=tally.above, below=tally.below,
+        differing=tally.differing,
+        signed_zeros=tally.signed_zeros,
+        above=tally.above,
+        below=tally.below,
         **{name: extreme.value for name, extreme in extremes.items()},
-        mere=tally.relative.mean(finite), mean_abs=tally.absolute.mean(finite),
-        rmse=tally.squares.root(finite) if finite else math.nan, cosine=similarity,
+        mere=tally.relative.mean(finite),
+        mean_abs=tally.absolute.mean(finite),
+        rmse=tally.squares.root(finite) if finite else math.nan,
+        cosine=similarity,
         error_balance=abs(tally.above - tally.below) / finite if finite else math.nan,
-        ulp_counts=dict(zip(ULP_CLASSES, tally.counts.tolist())), extremes=extremes, notes=tuple(notes),
+        ulp_counts=dict(zip(ULP_CLASSES, tally.counts.tolist())),
+        extremes=extremes,
+        notes=tuple(notes),
     )
 
 
@@ -471,8 +594,11 @@ def _extreme(pairing: Pairing, found: tuple[float, int] | None, inputs) -> Extre
         return Extreme(math.nan)
     value, at = found
     index = tuple(int(i) for i in np.unravel_index(at, pairing.shape))
-    there = {name: np.asarray(array)[index].item() for name, array in inputs.items()
-             if np.shape(array) == pairing.shape}
+    there = {
+        name: np.asarray(array)[index].item()
+        for name, array in inputs.items()
+        if np.shape(array) == pairing.shape
+    }
     return Extreme(value, index, float(pairing.actual[at]), float(pairing.truth[at]), there)
 
 

@@ -10,7 +10,17 @@ import numpy as np
 
 from aclnn_viz.accuracy.measures import cosine
 from aclnn_viz.accuracy.standard import (
-    FAIL, PASS, Standard, above, all_of, at_most, below, by, largest, none, not_applicable,
+    FAIL,
+    PASS,
+    Standard,
+    above,
+    all_of,
+    at_most,
+    below,
+    by,
+    largest,
+    none,
+    not_applicable,
 )
 from aclnn_viz.dtypes import ulp
 from aclnn_viz.words.messages import message
@@ -33,10 +43,19 @@ SHARE = message("share of errors above {limit} ulp")
 
 def _vectors(stretch, base):
     relative = stretch.absolute / (stretch.magnitude + EPS[stretch.fmt.name])
-    return {
-        "size": stretch.raw_actual.size, "count": stretch.count, "positions": stretch.differing_kind,
-        "max_abs": largest(stretch.absolute),
-    } | stretch.products | {f"within_{limit:g}": int(np.count_nonzero(relative < limit)) for limit in (1e-2, 1e-3, 1e-4)}
+    return (
+        {
+            "size": stretch.raw_actual.size,
+            "count": stretch.count,
+            "positions": stretch.differing_kind,
+            "max_abs": largest(stretch.absolute),
+        }
+        | stretch.products
+        | {
+            f"within_{limit:g}": int(np.count_nonzero(relative < limit))
+            for limit in (1e-2, 1e-3, 1e-4)
+        }
+    )
 
 
 def _cosine(sums) -> float:
@@ -58,9 +77,17 @@ def _compare(sums, fmt):
     if similarity < 0.9:
         return by(FAIL, above(COSINE, similarity, 0.9))
     if similarity < 0.99 and error > 0.001:
-        return by(FAIL, above(COSINE, similarity, 0.99), message("with an absolute error above 0.001, {sentence}"))
+        return by(
+            FAIL,
+            above(COSINE, similarity, 0.99),
+            message("with an absolute error above 0.001, {sentence}"),
+        )
     if math.isnan(similarity):
-        return by(PASS, at_most(LARGEST, error, 1), message("one vector is zero, the cosine undefined, but {sentence}"))
+        return by(
+            PASS,
+            at_most(LARGEST, error, 1),
+            message("one vector is zero, the cosine undefined, but {sentence}"),
+        )
     if error <= 0.001:
         return by(PASS, at_most(LARGEST, error, 0.001))
     return by(PASS, above(COSINE, similarity, 0.99))
@@ -69,9 +96,13 @@ def _compare(sums, fmt):
 compare = Standard(
     message("msprobe compare"),
     f"msprobe {REPOSITORY}/core/compare/multiprocessing_compute.py, check_accuracy; core/compare/npy_compare.py",
-    message("Fails when cosine < 0.99 and the largest absolute error > 0.001, or cosine < 0.9, or the largest absolute error "
-            "> 1. An undefined cosine (one vector zero) fails none of these. The sign of infinities is not compared."),
-    ALL_FORMATS, _vectors, _compare,
+    message(
+        "Fails when cosine < 0.99 and the largest absolute error > 0.001, or cosine < 0.9, or the largest absolute error "
+        "> 1. An undefined cosine (one vector zero) fails none of these. The sign of infinities is not compared."
+    ),
+    ALL_FORMATS,
+    _vectors,
+    _compare,
 )
 
 
@@ -86,7 +117,11 @@ def _api(sums, fmt):
         return by(PASS, near)
 
     def share(limit, needed):
-        return above(message("share of relative errors below {limit:g}", limit=limit), sums[f"within_{limit:g}"] / sums["count"], needed)
+        return above(
+            message("share of relative errors below {limit:g}", limit=limit),
+            sums[f"within_{limit:g}"] / sums["count"],
+            needed,
+        )
 
     halves = fmt.bits == 16
     error = share(1e-2, 0.99) if halves else share(1e-3, 0.999)
@@ -99,11 +134,15 @@ def _api(sums, fmt):
 api = Standard(
     message("msprobe API"),
     "msprobe docs/zh/user_guide/accuracy_checker/pytorch_accuracy_checker_instruct.md",
-    message("Cosine > 0.99, and then either the largest absolute error < 0.001, or enough small relative errors: 16-bit "
-            "formats more than 99 % below 0.01 (a warning unless more than 99.9 % are below 0.001); float32 and float64 "
-            "more than 99.9 % below 0.001 (a warning unless more than 99.99 % are below 0.0001). A warning counts as a pass and "
-            "says so."),
-    ALL_FORMATS, _vectors, _api,
+    message(
+        "Cosine > 0.99, and then either the largest absolute error < 0.001, or enough small relative errors: 16-bit "
+        "formats more than 99 % below 0.01 (a warning unless more than 99.9 % are below 0.001); float32 and float64 "
+        "more than 99.9 % below 0.001 (a warning unless more than 99.99 % are below 0.0001). A warning counts as a pass and "
+        "says so."
+    ),
+    ALL_FORMATS,
+    _vectors,
+    _api,
 )
 
 ULP_FORMATS = ("float16", "bfloat16", "float32")
@@ -115,9 +154,12 @@ def _ulp_errors(stretch, base):
         if side is None:
             continue
         errors = side.absolute / ulp(side.truth, side.fmt)
-        sums |= {prefix + "count": errors.size, prefix + "total": float(errors.sum()),
-                 prefix + "above_1": int(np.count_nonzero(errors > 1)),
-                 prefix + "above_32": int(np.count_nonzero(errors > 32))}
+        sums |= {
+            prefix + "count": errors.size,
+            prefix + "total": float(errors.sum()),
+            prefix + "above_1": int(np.count_nonzero(errors > 1)),
+            prefix + "above_32": int(np.count_nonzero(errors > 32)),
+        }
     return sums
 
 
@@ -131,8 +173,13 @@ def _ulp(sums, fmt):
     if fmt.bits == 32:
         alternatives.insert(0, below(message("mean error in ulp"), sums["total"] / count, 64))
     if base_count:
-        alternatives.append(below(message("share of errors above {limit} ulp, beside the baseline's,", limit=far), share,
-                                  sums[f"base_above_{far}"] / base_count))
+        alternatives.append(
+            below(
+                message("share of errors above {limit} ulp, beside the baseline's,", limit=far),
+                share,
+                sums[f"base_above_{far}"] / base_count,
+            )
+        )
     holding = [criterion for criterion in alternatives if criterion.holds]
     return by(PASS, holding[0]) if holding else by(FAIL, min(alternatives, key=lambda c: c.strain))
 
@@ -140,10 +187,14 @@ def _ulp(sums, fmt):
 ulp_standard = Standard(
     message("msprobe ULP"),
     f"msprobe {REPOSITORY}/pytorch/api_accuracy_checker, ULP method",
-    message("Errors in units of the truth's ulp. 16-bit formats: the share above 1 is < 0.001. float32: the mean is < 64 or "
-            "the share above 32 is < 0.05. With a baseline, a share below the baseline's passes too. Infinities and nans must "
-            "be where the truth has them; the sign is not compared."),
-    ULP_FORMATS, _ulp_errors, _ulp,
+    message(
+        "Errors in units of the truth's ulp. 16-bit formats: the share above 1 is < 0.001. float32: the mean is < 64 or "
+        "the share above 32 is < 0.05. With a baseline, a share below the baseline's passes too. Infinities and nans must "
+        "be where the truth has them; the sign is not compared."
+    ),
+    ULP_FORMATS,
+    _ulp_errors,
+    _ulp,
 )
 
 RTOL = {"float16": 2.0**-10, "bfloat16": 2.0**-8, "float32": 2.0**-20}
@@ -155,23 +206,36 @@ def _absolute_threshold(stretch, base):
     small = stretch.magnitude < MSPROBE_SMALL[name]
     relative = stretch.absolute / (stretch.magnitude + EPS[name])
     actual, truth = (np.clip(values, -fmt.largest, fmt.largest) for values in stretch.specials)
-    apart = ~(np.abs(actual - truth) <= RTOL[name] * np.abs(truth)) & ~(np.isnan(actual) & np.isnan(truth))
-    return {"specials": int(np.count_nonzero(apart)),
-            "relative": int(np.count_nonzero((relative > RTOL[name]) & ~small)),
-            "absolute": int(np.count_nonzero((stretch.absolute > ATOL[name]) & small))}
+    apart = ~(np.abs(actual - truth) <= RTOL[name] * np.abs(truth)) & ~(
+        np.isnan(actual) & np.isnan(truth)
+    )
+    return {
+        "specials": int(np.count_nonzero(apart)),
+        "relative": int(np.count_nonzero((relative > RTOL[name]) & ~small)),
+        "absolute": int(np.count_nonzero((stretch.absolute > ATOL[name]) & small)),
+    }
 
 
 def _no_errors(sums, fmt):
-    return all_of(none(message("errors of infinities and nans"), sums["specials"]),
-                  none(message("relative errors above {limit:g}", limit=RTOL[fmt.name]), sums["relative"]),
-                  none(message("errors of small values above {limit:g}", limit=ATOL[fmt.name]), sums["absolute"]))
+    return all_of(
+        none(message("errors of infinities and nans"), sums["specials"]),
+        none(message("relative errors above {limit:g}", limit=RTOL[fmt.name]), sums["relative"]),
+        none(
+            message("errors of small values above {limit:g}", limit=ATOL[fmt.name]),
+            sums["absolute"],
+        ),
+    )
 
 
 absolute_threshold = Standard(
     message("msprobe absolute threshold"),
     f"msprobe {REPOSITORY}/pytorch/api_accuracy_checker/precision_standard/standard_config.py",
-    message("No relative error above 2^-10 float16, 2^-8 bfloat16, 2^-20 float32; where |truth| is below 2^-10, 2^-10, 2^-20 "
-            "(the code; the documentation says 2^-11, 2^-8, 2^-14), no absolute error above 2^-16, 1e-16, 2^-30. Infinities "
-            "are clipped to the largest number of their sign, so their sign counts; nan matches nan."),
-    ULP_FORMATS, _absolute_threshold, _no_errors,
+    message(
+        "No relative error above 2^-10 float16, 2^-8 bfloat16, 2^-20 float32; where |truth| is below 2^-10, 2^-10, 2^-20 "
+        "(the code; the documentation says 2^-11, 2^-8, 2^-14), no absolute error above 2^-16, 1e-16, 2^-30. Infinities "
+        "are clipped to the largest number of their sign, so their sign counts; nan matches nan."
+    ),
+    ULP_FORMATS,
+    _absolute_threshold,
+    _no_errors,
 )

@@ -15,7 +15,9 @@ from aclnn_viz.operators.products import PRODUCTS, VERSIONS, product_of, version
 from aclnn_viz.tables import as_html, as_text
 from aclnn_viz.words.messages import enumerated, message, ntr, tr
 
-NOTE = message("predicted by the emulator from documents and published sources; nothing here was measured on Atlas hardware")
+NOTE = message(
+    "predicted by the emulator from documents and published sources; nothing here was measured on Atlas hardware"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,31 +39,55 @@ class Prediction:
 
     @property
     def row(self) -> list[str]:
-        versions = self.versions[0] if len(self.versions) == 1 else tr("{first} to {last}", first=self.versions[0], last=self.versions[-1])
+        versions = (
+            self.versions[0]
+            if len(self.versions) == 1
+            else tr("{first} to {last}", first=self.versions[0], last=self.versions[-1])
+        )
         if self.refused:
             why = tr(self.refused)
             why = why if len(why) <= 100 else why[:97] + "..."
             return [product_of(self.soc).title, versions, tr("refused"), "", why]
-        ulps = ", ".join(f"{name} {ulp:.4g}" for name, ulp in self.max_ulp.items()) or tr("no outputs")
-        text = [message("{n:,} of {output}", n=count, output=name) for name, count in self.differing.items() if count]
+        ulps = ", ".join(f"{name} {ulp:.4g}" for name, ulp in self.max_ulp.items()) or tr(
+            "no outputs"
+        )
+        text = [
+            message("{n:,} of {output}", n=count, output=name)
+            for name, count in self.differing.items()
+            if count
+        ]
         inferred = sum(note.inferred for note in self.plan.notes)
-        return [product_of(self.soc).title, versions, ulps, enumerated(text) if text else ntr("one other", "none", 0),  # "none" alone is a mode
-                tr("{n} of {all} assumptions inferred", n=inferred, all=len(self.plan.notes))]
+        return [
+            product_of(self.soc).title,
+            versions,
+            ulps,
+            enumerated(text) if text else ntr("one other", "none", 0),  # "none" alone is a mode
+            tr("{n} of {all} assumptions inferred", n=inferred, all=len(self.plan.notes)),
+        ]
 
 
 class Predictions(tuple):
     """The predictions of one case, product by product; prints as one table."""
 
-    HEADER = (message("product"), "CANN", message("largest error in ulp"), message("elements that differ from the kit"),
-              message("rests on"))
+    HEADER = (
+        message("product"),
+        "CANN",
+        message("largest error in ulp"),
+        message("elements that differ from the kit"),
+        message("rests on"),
+    )
 
     def __str__(self) -> str:
-        return "\n".join([*as_text([*map(tr, self.HEADER)], [one.row for one in self]), "", tr(NOTE)])
+        return "\n".join(
+            [*as_text([*map(tr, self.HEADER)], [one.row for one in self]), "", tr(NOTE)]
+        )
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return as_html(tr("Predicted outputs"), map(tr, self.HEADER), [one.row for one in self], [tr(NOTE)])
+        return as_html(
+            tr("Predicted outputs"), map(tr, self.HEADER), [one.row for one in self], [tr(NOTE)]
+        )
 
 
 def predict(op, case, versions=VERSIONS) -> Predictions:
@@ -81,7 +107,12 @@ def predict(op, case, versions=VERSIONS) -> Predictions:
     inputs = inputs_of(op, case)
     if isinstance(versions, str):
         versions = (versions,)
-    need(versions, (tuple, list), "versions is a list of CANN versions", 'pass such as ["9.0", "9.1"]')
+    need(
+        versions,
+        (tuple, list),
+        "versions is a list of CANN versions",
+        'pass such as ["9.0", "9.1"]',
+    )
     versions, found = {str(name): version_of(name) for name in versions}, []
     own, truth = op.backward(**inputs), op.truth(**inputs)
     for product in PRODUCTS:
@@ -90,21 +121,40 @@ def predict(op, case, versions=VERSIONS) -> Predictions:
             why = refusal(op, inputs, product, version)
             plan = None if why else preset(op, soc, version)
             outputs = {} if why else run(op, plan, **inputs)
-            same = rows and bool(rows[-1].refused) == bool(why) and _equal(rows[-1].outputs, outputs)
+            same = (
+                rows and bool(rows[-1].refused) == bool(why) and _equal(rows[-1].outputs, outputs)
+            )
             if same:
                 earlier = rows.pop()
-                rows.append(Prediction(product.name, soc, (*earlier.versions, name), why, plan, outputs,
-                                       earlier.max_ulp, earlier.differing))
+                rows.append(
+                    Prediction(
+                        product.name,
+                        soc,
+                        (*earlier.versions, name),
+                        why,
+                        plan,
+                        outputs,
+                        earlier.max_ulp,
+                        earlier.differing,
+                    )
+                )
             else:
                 ulps = {key: measure(value, truth[key]).max_ulp for key, value in outputs.items()}
-                differing = {key: int(np.count_nonzero(_bits(value) != _bits(own[key]))) for key, value in outputs.items()}
-                rows.append(Prediction(product.name, soc, (name,), why, plan, outputs, ulps, differing))
+                differing = {
+                    key: int(np.count_nonzero(_bits(value) != _bits(own[key])))
+                    for key, value in outputs.items()
+                }
+                rows.append(
+                    Prediction(product.name, soc, (name,), why, plan, outputs, ulps, differing)
+                )
         found += rows
     return Predictions(found)
 
 
 def _equal(some: dict, others: dict) -> bool:
-    return some.keys() == others.keys() and all((_bits(some[name]) == _bits(others[name])).all() for name in some)
+    return some.keys() == others.keys() and all(
+        (_bits(some[name]) == _bits(others[name])).all() for name in some
+    )
 
 
 def _bits(array: np.ndarray) -> np.ndarray:

@@ -33,13 +33,32 @@ class Report(Measures):
         return self.extremes["max_ulp"]
 
     def __str__(self) -> str:
-        shares = linked("{some}, {more}", [_share(name, share) for name, share in self.ulp_shares.items()])
-        lines = [tr("{dtype} output of shape {shape} against the truth: {n} elements, {finite} finite pairs", dtype=self.dtype,
-                    shape=self.shape, n=self.size, finite=self.finite_size), "", tr("maxima over all elements")]
-        lines += [f"  {name:<13} {extreme.value:<12.6g} {_place(extreme)}" for name, extreme in self.extremes.items()]
+        shares = linked(
+            "{some}, {more}", [_share(name, share) for name, share in self.ulp_shares.items()]
+        )
+        lines = [
+            tr(
+                "{dtype} output of shape {shape} against the truth: {n} elements, {finite} finite pairs",
+                dtype=self.dtype,
+                shape=self.shape,
+                n=self.size,
+                finite=self.finite_size,
+            ),
+            "",
+            tr("maxima over all elements"),
+        ]
+        lines += [
+            f"  {name:<13} {extreme.value:<12.6g} {_place(extreme)}"
+            for name, extreme in self.extremes.items()
+        ]
         lines += ["", tr("over the finite pairs")]
         lines += [f"  {name:<13} {getattr(self, name):.6g}" for name in AVERAGES]
-        lines += ["", tr("ulps from the rounded truth: {shares}", shares=shares), *(tr("note: {note}", note=note) for note in self.notes), ""]
+        lines += [
+            "",
+            tr("ulps from the rounded truth: {shares}", shares=shares),
+            *(tr("note: {note}", note=note) for note in self.notes),
+            "",
+        ]
         return "\n".join(lines + _rows(self.verdicts))
 
     def __repr__(self) -> str:
@@ -47,16 +66,33 @@ class Report(Measures):
 
     @property
     def _short(self) -> list[tuple[str, str]]:
-        said = {outcome: [name for name, verdict in self.verdicts.items() if verdict == outcome] for outcome in (PASS, FAIL)}
+        said = {
+            outcome: [name for name, verdict in self.verdicts.items() if verdict == outcome]
+            for outcome in (PASS, FAIL)
+        }
         shares = [_share(name, share) for name, share in self.ulp_shares.items() if share]
-        accepted, refused = (enumerated(names) if names else tr("no standard") for names in said.values())
-        return [(tr("largest error"), tr("{size} ulp {place}", size=f"{self.max_ulp:.4g}", place=_place(self.worst))),
-                (tr("ulps"), enumerated(shares) if shares else tr("no elements")),
-                (tr("MERE, MARE"), tr("{some}, {more}", some=f"{self.mere:.4g}", more=f"{self.mare:.4g}")), (tr("accepted by"), accepted),
-                (tr("refused by"), refused), *((tr("note"), tr(note)) for note in self.notes)]
+        accepted, refused = (
+            enumerated(names) if names else tr("no standard") for names in said.values()
+        )
+        return [
+            (
+                tr("largest error"),
+                tr("{size} ulp {place}", size=f"{self.max_ulp:.4g}", place=_place(self.worst)),
+            ),
+            (tr("ulps"), enumerated(shares) if shares else tr("no elements")),
+            (
+                tr("MERE, MARE"),
+                tr("{some}, {more}", some=f"{self.mere:.4g}", more=f"{self.mare:.4g}"),
+            ),
+            (tr("accepted by"), accepted),
+            (tr("refused by"), refused),
+            *((tr("note"), tr(note)) for note in self.notes),
+        ]
 
     def _repr_html_(self) -> str:
-        title = tr("{dtype} output of shape {shape} against the truth", dtype=self.dtype, shape=self.shape)
+        title = tr(
+            "{dtype} output of shape {shape} against the truth", dtype=self.dtype, shape=self.shape
+        )
         return as_html(title, (), self._short, more=str(self), opens=tr("all of it"))
 
     def to_json(self) -> str:
@@ -78,11 +114,25 @@ class Disagreement:
     def __str__(self) -> str:
         if self:
             accept, refuse = len(self.passed), len(self.failed)
-            head = ntr("{n} standard accepts what {m} refuses", "{n} standards accept what {m} refuses", accept, m=1) \
-                if refuse == 1 else \
-                ntr("{n} standard accepts what {m} refuse", "{n} standards accept what {m} refuse", accept, m=refuse)
+            head = (
+                ntr(
+                    "{n} standard accepts what {m} refuses",
+                    "{n} standards accept what {m} refuses",
+                    accept,
+                    m=1,
+                )
+                if refuse == 1
+                else ntr(
+                    "{n} standard accepts what {m} refuse",
+                    "{n} standards accept what {m} refuse",
+                    accept,
+                    m=refuse,
+                )
+            )
         elif self.passed or self.failed:
-            head = tr("all standards that apply say {verdict}", verdict=PASS if self.passed else FAIL)
+            head = tr(
+                "all standards that apply say {verdict}", verdict=PASS if self.passed else FAIL
+            )
         else:
             head = tr("no standard applies")
         return "\n".join([head, *_rows(self.passed | self.failed)])
@@ -127,7 +177,9 @@ def compare(actual, truth=None, *, baseline=None, inputs=None):
     pairing, tally = pair(actual, truth, baseline), Tally()
     judging = Judging(STANDARDS, pairing)
     check_inputs(inputs)
-    for counted, sums in pairing.each(lambda start, *both: (Tally.of(both[0], start), judging.tallied(*both))):
+    for counted, sums in pairing.each(
+        lambda start, *both: (Tally.of(both[0], start), judging.tallied(*both))
+    ):
         tally.add(counted)
         judging.add(sums)
     with np.errstate(all="ignore"):
@@ -137,22 +189,47 @@ def compare(actual, truth=None, *, baseline=None, inputs=None):
 
 def _of_dump(path, baseline, inputs) -> Reports:
     if not isinstance(path, (str, Path)) or baseline is not None or inputs is not None:
-        raise TypeError(problem("compare takes an output and its truth, or the path of a dump alone",
-                                f"{type(path).__name__} without a truth", "pass op.truth(**inputs)[name], too"))
+        raise TypeError(
+            problem(
+                "compare takes an output and its truth, or the path of a dump alone",
+                f"{type(path).__name__} without a truth",
+                "pass op.truth(**inputs)[name], too",
+            )
+        )
     op, _, cases = files.read_cases(path)
     cases = list(cases)
     if len(cases) != 1:
-        raise ValueError(problem("compare takes the dump of one case", f"{len(cases)} cases in {path}",
-                                 "use check for many"))
-    entry, = cases
+        raise ValueError(
+            problem(
+                "compare takes the dump of one case",
+                f"{len(cases)} cases in {path}",
+                "use check for many",
+            )
+        )
+    (entry,) = cases
     truths = op.truth(**entry.case.inputs)
-    lacking = [entry.unreadable.get(name, f"no {name}.npy and no {name}.bin") for name in truths
-               if name not in entry.outputs]
+    lacking = [
+        entry.unreadable.get(name, f"no {name}.npy and no {name}.bin")
+        for name in truths
+        if name not in entry.outputs
+    ]
     if lacking:
-        raise ValueError(problem(f"a dump holds {', '.join(truths)} in {entry.folder}/out", "; ".join(lacking),
-                                 "write the outputs there as .npy or .bin"))
-    tensors = {name: value for name, value in entry.case.inputs.items() if isinstance(value, np.ndarray)}
-    return Reports({name: compare(entry.outputs[name], truth, inputs=tensors) for name, truth in truths.items()})
+        raise ValueError(
+            problem(
+                f"a dump holds {', '.join(truths)} in {entry.folder}/out",
+                "; ".join(lacking),
+                "write the outputs there as .npy or .bin",
+            )
+        )
+    tensors = {
+        name: value for name, value in entry.case.inputs.items() if isinstance(value, np.ndarray)
+    }
+    return Reports(
+        {
+            name: compare(entry.outputs[name], truth, inputs=tensors)
+            for name, truth in truths.items()
+        }
+    )
 
 
 def disagreements(report: Report) -> Disagreement:
@@ -161,15 +238,27 @@ def disagreements(report: Report) -> Disagreement:
     >>> bool(disagreements(compare(np.float32([1.0, 1.00002]), np.array([1.0, 1.0]))))
     True
     """
-    need(report, Report, "disagreements are those of a Report", "pass what compare(actual, truth) returns")
-    by_outcome = {outcome: {name: verdict for name, verdict in report.verdicts.items() if verdict == outcome}
-                  for outcome in (PASS, FAIL)}
+    need(
+        report,
+        Report,
+        "disagreements are those of a Report",
+        "pass what compare(actual, truth) returns",
+    )
+    by_outcome = {
+        outcome: {name: verdict for name, verdict in report.verdicts.items() if verdict == outcome}
+        for outcome in (PASS, FAIL)
+    }
     return Disagreement(by_outcome[PASS], by_outcome[FAIL])
 
 
 def _rows(verdicts: dict[str, Verdict]) -> list[str]:
-    rows = [(tr("standard"), tr("verdict"), tr("decided by")), *(
-        (tr(name), tr(verdict.outcome), tr(verdict.reason)) for name, verdict in verdicts.items())]
+    rows = [
+        (tr("standard"), tr("verdict"), tr("decided by")),
+        *(
+            (tr(name), tr(verdict.outcome), tr(verdict.reason))
+            for name, verdict in verdicts.items()
+        ),
+    ]
     return [f"{padded(name, 26)} {padded(outcome, 15)} {reason}" for name, outcome, reason in rows]
 
 
@@ -177,8 +266,13 @@ def _place(extreme: Extreme) -> str:
     if extreme.index is None:
         return ""
     there = "".join(f", {name} {value!r}" for name, value in extreme.inputs.items())
-    return tr("at {index}: {actual!r}, truth {truth!r}{inputs}", index=extreme.index, actual=extreme.actual, truth=extreme.truth,
-              inputs=there)
+    return tr(
+        "at {index}: {actual!r}, truth {truth!r}{inputs}",
+        index=extreme.index,
+        actual=extreme.actual,
+        truth=extreme.truth,
+        inputs=there,
+    )
 
 
 def _share(name: str, share: float) -> str:

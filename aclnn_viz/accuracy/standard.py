@@ -59,26 +59,61 @@ class Criterion:
 
 def none(what: str, count: int) -> Criterion:
     """Demand that no element is of a kind: `count` is how many are, `what` names them in the plural."""
-    return Criterion(count, 0, count == 0, math.inf if count else 0.0,
-                     message("{what}: {n}, none is allowed", what=what, n=count) if count else
-                     message("{what}: {n}", what=what, n=count))
+    return Criterion(
+        count,
+        0,
+        count == 0,
+        math.inf if count else 0.0,
+        message("{what}: {n}, none is allowed", what=what, n=count)
+        if count
+        else message("{what}: {n}", what=what, n=count),
+    )
 
 
-def _comparison(holds: Callable[[float, float], bool], said: str, otherwise: str, of_shares: bool = False):
+def _comparison(
+    holds: Callable[[float, float], bool], said: str, otherwise: str, of_shares: bool = False
+):
     """Make criteria of what a number is compared with, and how; a share uses up what its limit leaves of the whole."""
+
     def criterion(what: str, number: float, limit: float) -> Criterion:
         used, allowed = (1 - number, 1 - limit) if of_shares else (number, limit)
         # Enough digits that the number differs from its limit.
         digits = next((d for d in (4, 7, 17) if f"{number:.{d}g}" != f"{limit:.{d}g}"), 4)
-        sentence = message(said if holds(number, limit) else otherwise, what=what, number=f"{number:.{digits}g}", limit=f"{limit:.{digits}g}")
-        return Criterion(number, limit, holds(number, limit), used / allowed if allowed else math.inf, sentence)
+        sentence = message(
+            said if holds(number, limit) else otherwise,
+            what=what,
+            number=f"{number:.{digits}g}",
+            limit=f"{limit:.{digits}g}",
+        )
+        return Criterion(
+            number, limit, holds(number, limit), used / allowed if allowed else math.inf, sentence
+        )
+
     return criterion
 
 
-below = _comparison(operator.lt, message("{what} {number} is below {limit}"), message("{what} {number} is not below {limit}"))
-at_most = _comparison(operator.le, message("{what} {number} is at most {limit}"), message("{what} {number} is not at most {limit}"))
-above = _comparison(operator.gt, message("{what} {number} is above {limit}"), message("{what} {number} is not above {limit}"), True)
-at_least = _comparison(operator.ge, message("{what} {number} is at least {limit}"), message("{what} {number} is not at least {limit}"), True)
+below = _comparison(
+    operator.lt,
+    message("{what} {number} is below {limit}"),
+    message("{what} {number} is not below {limit}"),
+)
+at_most = _comparison(
+    operator.le,
+    message("{what} {number} is at most {limit}"),
+    message("{what} {number} is not at most {limit}"),
+)
+above = _comparison(
+    operator.gt,
+    message("{what} {number} is above {limit}"),
+    message("{what} {number} is not above {limit}"),
+    True,
+)
+at_least = _comparison(
+    operator.ge,
+    message("{what} {number} is at least {limit}"),
+    message("{what} {number} is not at least {limit}"),
+    True,
+)
 
 
 def ratio(number: float, baseline: float) -> float:
@@ -90,7 +125,9 @@ def ratio(number: float, baseline: float) -> float:
 
 def all_of(*criteria: Criterion) -> Verdict:
     """Pass when all hold; the first that does not, or else the one nearest to its limit, decides."""
-    decisive = next((c for c in criteria if not c.holds), None) or max(criteria, key=lambda c: c.strain)
+    decisive = next((c for c in criteria if not c.holds), None) or max(
+        criteria, key=lambda c: c.strain
+    )
     return by(PASS if decisive.holds else FAIL, decisive)
 
 
@@ -121,7 +158,9 @@ class Standard:
 
     def verdict(self, sums: dict[str, float], pairing: Pairing) -> Verdict:
         """Judge what one pass has tallied."""
-        refusal = self.refusal(pairing) or ("" if sums else message("the truth is not known well enough to judge any element"))
+        refusal = self.refusal(pairing) or (
+            "" if sums else message("the truth is not known well enough to judge any element")
+        )
         return not_applicable(refusal) if refusal else self.decide(sums, pairing.fmt)
 
     def refusal(self, pairing: Pairing) -> str:
@@ -156,7 +195,11 @@ class Judging:
 
     def tallied(self, stretch: Stretch, base: Stretch | None) -> dict[Callable, dict[str, float]]:
         """The numbers that the standards need of one stretch."""
-        return {tally: tally(stretch, base) for tally in self.tallies} if stretch.raw_actual.size else {}
+        return (
+            {tally: tally(stretch, base) for tally in self.tallies}
+            if stretch.raw_actual.size
+            else {}
+        )
 
     def add(self, tallied: dict[Callable, dict[str, float]]) -> None:
         for tally, numbers in tallied.items():
@@ -165,7 +208,9 @@ class Judging:
                 if name not in sums:
                     sums[name] = value
                 else:
-                    sums[name] = max(sums[name], value) if name.startswith("max_") else sums[name] + value
+                    sums[name] = (
+                        max(sums[name], value) if name.startswith("max_") else sums[name] + value
+                    )
 
     def verdicts(self) -> dict[str, Verdict]:
         return {s.name: s.verdict(self.sums.get(s.tally, {}), self.pairing) for s in self.standards}

@@ -16,36 +16,67 @@ import numpy as np
 
 from aclnn_viz.accuracy import msprobe
 from aclnn_viz.accuracy.measures import RELATIVE_EPS, Stretch, same
-from aclnn_viz.accuracy.msprobe import MSPROBE_EPS, MSPROBE_FLOOR, MSPROBE_SMALL, MSPROBE_SMALL_ERROR
+from aclnn_viz.accuracy.msprobe import (
+    MSPROBE_EPS,
+    MSPROBE_FLOOR,
+    MSPROBE_SMALL,
+    MSPROBE_SMALL_ERROR,
+)
 from aclnn_viz.accuracy.standard import (
-    FAIL, NOT_APPLICABLE, PASS, Judging, Standard, Verdict, all_of, at_least, at_most, below, largest, none, ratio,
+    FAIL,
+    NOT_APPLICABLE,
+    PASS,
+    Judging,
+    Standard,
+    Verdict,
+    all_of,
+    at_least,
+    at_most,
+    below,
+    largest,
+    none,
+    ratio,
 )
 from aclnn_viz.dtypes import ulp
 from aclnn_viz.words.messages import message
 
 SPECIALS = message("infinite or nan elements that differ from the truth")
 
-SINGLE_BENCHMARK = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-13}  # MERE; MARE is ten times that
+SINGLE_BENCHMARK = {
+    "float16": 2.0**-10,
+    "bfloat16": 2.0**-7,
+    "float32": 2.0**-13,
+}  # MERE; MARE is ten times that
 
 
 def _relative_errors(stretch, base):
-    return {"count": stretch.count, "relative": float(stretch.relative.sum()),
-            "max_relative": largest(stretch.relative), "specials": stretch.differing}
+    return {
+        "count": stretch.count,
+        "relative": float(stretch.relative.sum()),
+        "max_relative": largest(stretch.relative),
+        "specials": stretch.differing,
+    }
 
 
 def _single_benchmark(sums, fmt):
     limit = SINGLE_BENCHMARK[fmt.name]
-    return all_of(none(SPECIALS, sums["specials"]),
-                  below("MERE", sums["relative"] / max(sums["count"], 1), limit),
-                  below("MARE", sums["max_relative"], 10 * limit))
+    return all_of(
+        none(SPECIALS, sums["specials"]),
+        below("MERE", sums["relative"] / max(sums["count"], 1), limit),
+        below("MARE", sums["max_relative"], 10 * limit),
+    )
 
 
 single_benchmark = Standard(
     message("single benchmark"),
     "CANN opbase docs/zh/ops_precision_standard/experimental_standard.md, v9.0.0",
-    message("MERE < T and MARE < 10 T, with |truth| + 1e-7 below the fraction; T = 2^-10 float16, 2^-7 bfloat16, "
-            "2^-13 float32. Infinite and nan elements enter no mean; here they must agree with the truth."),
-    tuple(SINGLE_BENCHMARK), _relative_errors, _single_benchmark,
+    message(
+        "MERE < T and MARE < 10 T, with |truth| + 1e-7 below the fraction; T = 2^-10 float16, 2^-7 bfloat16, "
+        "2^-13 float32. Infinite and nan elements enter no mean; here they must agree with the truth."
+    ),
+    tuple(SINGLE_BENCHMARK),
+    _relative_errors,
+    _single_benchmark,
 )
 
 MIXED_TOLERANCE = {  # rtol, atol, cap of the absolute error
@@ -64,25 +95,44 @@ def _mixed_counts(stretch, base):
     beyond = part > 1  # either bound of the cap suffices, so the ulps decide only there
     spacing = CAP_ULPS * ulp(stretch.truth[beyond], stretch.fmt)
     part[beyond] = np.minimum(part[beyond], stretch.absolute[beyond] / spacing)
-    return {"size": stretch.raw_actual.size, "specials": stretch.differing, "max_part": largest(part),
-            "matched": int(matched) + stretch.specials[0].size - stretch.differing}
+    return {
+        "size": stretch.raw_actual.size,
+        "specials": stretch.differing,
+        "max_part": largest(part),
+        "matched": int(matched) + stretch.specials[0].size - stretch.differing,
+    }
 
 
 def _mixed_tolerance(sums, fmt):
     cap = MIXED_TOLERANCE[fmt.name][2]
-    return all_of(none(SPECIALS, sums["specials"]),
-                  at_least(message("share of elements within atol + rtol |truth|"), sums["matched"] / sums["size"], MATCHED),
-                  at_most(message("largest error as a part of its cap ({cap:g} or {ulps} ulp)", cap=cap, ulps=CAP_ULPS),
-                          sums["max_part"], 1))
+    return all_of(
+        none(SPECIALS, sums["specials"]),
+        at_least(
+            message("share of elements within atol + rtol |truth|"),
+            sums["matched"] / sums["size"],
+            MATCHED,
+        ),
+        at_most(
+            message(
+                "largest error as a part of its cap ({cap:g} or {ulps} ulp)", cap=cap, ulps=CAP_ULPS
+            ),
+            sums["max_part"],
+            1,
+        ),
+    )
 
 
 mixed_tolerance = Standard(
     message("mixed tolerance"),
     "CANN opbase, ops_precision_standard at commit adbe441 (2026-07-15); special values as in ops-test-kit "
     "docs/Precision_Comparison.md, method mixed",
-    message("|error| <= atol + rtol |truth| for at least 99 % of the elements, and no error above its cap or 32 ulp of the "
-            "truth, whichever is larger. nan matches nan, an infinity the same infinity; any other pair fails."),
-    tuple(MIXED_TOLERANCE), _mixed_counts, _mixed_tolerance,
+    message(
+        "|error| <= atol + rtol |truth| for at least 99 % of the elements, and no error above its cap or 32 ulp of the "
+        "truth, whichever is larger. nan matches nan, an infinity the same infinity; any other pair fails."
+    ),
+    tuple(MIXED_TOLERANCE),
+    _mixed_counts,
+    _mixed_tolerance,
 )
 
 ALLCLOSE_RTOL, ALLCLOSE_ATOL = 1e-5, 1e-8
@@ -95,7 +145,9 @@ def _far_elements(stretch, base):
     # The rule looks at the truth as it is: one that overflows the format is finite here, and far from an infinity.
     special = ~stretch.is_finite
     equal = stretch.raw_actual[special].astype(np.float64) == stretch.raw_truth[special]
-    return {"far": near.size - int(np.count_nonzero(near)) + equal.size - int(np.count_nonzero(equal))}
+    return {
+        "far": near.size - int(np.count_nonzero(near)) + equal.size - int(np.count_nonzero(equal))
+    }
 
 
 def _allclose(sums, fmt):
@@ -105,9 +157,13 @@ def _allclose(sums, fmt):
 allclose = Standard(
     "allclose",
     "numpy.allclose with its default tolerances, NumPy documentation",
-    message("|error| <= 1e-8 + 1e-5 |truth| for every element, whatever the format. nan equals nothing, an infinity only "
-            "the same infinity."),
-    ("float16", "bfloat16", "float32", "float64"), _far_elements, _allclose,
+    message(
+        "|error| <= 1e-8 + 1e-5 |truth| for every element, whatever the format. nan equals nothing, an infinity only "
+        "the same infinity."
+    ),
+    ("float16", "bfloat16", "float32", "float64"),
+    _far_elements,
+    _allclose,
 )
 
 
@@ -125,15 +181,22 @@ def _two_domains(small_below, small_error, eps, stretch: Stretch, base: Stretch)
     """Tally output ("") and baseline ("base_"), each over its finite pairs, in the small-value domain and outside."""
     name = stretch.fmt.name
     sums = {}
-    for prefix, maximum, side in (("", "max_relative", stretch), ("base_", "max_base_relative", base)):
+    for prefix, maximum, side in (
+        ("", "max_relative", stretch),
+        ("base_", "max_base_relative", base),
+    ):
         small = side.magnitude < small_below[name]
         absolute, magnitude = side.absolute[~small], side.magnitude[~small]
         relative = absolute / (magnitude + eps[name])
         sums |= {
-            prefix + "small_errors": int(np.count_nonzero(side.absolute[small] > small_error[name])),
-            prefix + "relative": float(relative.sum()), maximum: largest(relative),
+            prefix + "small_errors": int(
+                np.count_nonzero(side.absolute[small] > small_error[name])
+            ),
+            prefix + "relative": float(relative.sum()),
+            maximum: largest(relative),
             prefix + "squares": float((absolute * absolute).sum()),
-            prefix + "normal": absolute.size, prefix + "total": small.size,
+            prefix + "normal": absolute.size,
+            prefix + "total": small.size,
         }
     return sums
 
@@ -156,35 +219,59 @@ def _ratios(sums, level, over):
     if not sums["normal"]:
         return []
     n, base_n = sums["normal"], max(sums["base_normal"], 1)
-    metrics = (("MARE", sums["max_relative"], sums["max_base_relative"]),
-               ("MERE", sums["relative"] / n, sums["base_relative"] / base_n),
-               ("RMSE", (sums["squares"] / n) ** 0.5, (sums["base_squares"] / base_n) ** 0.5))
-    return [at_most(message("{what} over the baseline's", what=what), over(mine, theirs), limit)
-            for (what, mine, theirs), limit in zip(metrics, LEVELS[level])]
+    metrics = (
+        ("MARE", sums["max_relative"], sums["max_base_relative"]),
+        ("MERE", sums["relative"] / n, sums["base_relative"] / base_n),
+        ("RMSE", (sums["squares"] / n) ** 0.5, (sums["base_squares"] / base_n) ** 0.5),
+    )
+    return [
+        at_most(message("{what} over the baseline's", what=what), over(mine, theirs), limit)
+        for (what, mine, theirs), limit in zip(metrics, LEVELS[level])
+    ]
 
 
 def _commercial(level, over, sums, fmt):
-    small = at_most(message("count of small-value errors over the baseline's (at least 1)"),
-                    sums["small_errors"] / max(sums["base_small_errors"], 1), SMALL_RATIO)
+    small = at_most(
+        message("count of small-value errors over the baseline's (at least 1)"),
+        sums["small_errors"] / max(sums["base_small_errors"], 1),
+        SMALL_RATIO,
+    )
     return all_of(
-        none(message("infinite or nan elements that the baseline has right and the output has not"), sums["wrong"]),
-        none(message("infinite or nan elements that the standard leaves to an investigation"), sums["unsettled"]),
-        small, *_ratios(sums, level, over))
+        none(
+            message("infinite or nan elements that the baseline has right and the output has not"),
+            sums["wrong"],
+        ),
+        none(
+            message("infinite or nan elements that the standard leaves to an investigation"),
+            sums["unsettled"],
+        ),
+        small,
+        *_ratios(sums, level, over),
+    )
 
 
 def dual_benchmark(level: str, guarded: bool = False) -> Standard:
     """The standard of one level: as tagged, or `guarded` against a ratio over 0, as a commit has it."""
     mare, mere, rmse = LEVELS[level]
     return Standard(
-        message("dual benchmark {level}, guarded", level=level) if guarded else message("dual benchmark {level}", level=level),
+        message("dual benchmark {level}, guarded", level=level)
+        if guarded
+        else message("dual benchmark {level}", level=level),
         "CANN opbase docs/zh/ops_precision_standard/commercial_standard.md, "
         + ("commit 3e62966" if guarded else "v9.1.0-beta.1"),
-        message("Where |truth| >= 2^-11 float16, 2^-8 bfloat16, 2^-14 float32: MARE, MERE and RMSE at most {mare}, {mere} and "
-                "{rmse} times the baseline's{guard}. Below: errors above 2^-16 (2^-30 float32) at most twice as many as the "
-                "baseline has. An infinite or nan element is right when it equals the baseline's or the truth's; the rule of "
-                "INF_NAN_MODE_ENABLE=1. What the standard leaves to an investigation fails here.", mare=mare, mere=mere, rmse=rmse,
-                guard=message(" plus 1e-7") if guarded else message(" (0 over 0 is 1)")),
-        tuple(SMALL), _commercial_tally, partial(_commercial, level, _guarded if guarded else ratio),
+        message(
+            "Where |truth| >= 2^-11 float16, 2^-8 bfloat16, 2^-14 float32: MARE, MERE and RMSE at most {mare}, {mere} and "
+            "{rmse} times the baseline's{guard}. Below: errors above 2^-16 (2^-30 float32) at most twice as many as the "
+            "baseline has. An infinite or nan element is right when it equals the baseline's or the truth's; the rule of "
+            "INF_NAN_MODE_ENABLE=1. What the standard leaves to an investigation fails here.",
+            mare=mare,
+            mere=mere,
+            rmse=rmse,
+            guard=message(" plus 1e-7") if guarded else message(" (0 over 0 is 1)"),
+        ),
+        tuple(SMALL),
+        _commercial_tally,
+        partial(_commercial, level, _guarded if guarded else ratio),
         needs_baseline=True,
     )
 
@@ -202,10 +289,13 @@ def _msprobe(level, sums, fmt):
     def over(mine, theirs):
         return mine / max(theirs, MSPROBE_FLOOR[fmt.name])
 
-    mine, theirs = (sums[side + "small_errors"] / max(sums[side + "total"], 1) for side in ("", "base_"))
-    small = at_most(message("share of small-value errors over the baseline's"), over(mine, theirs), SMALL_RATIO)
-    return all_of(none(msprobe.POSITIONS, sums["positions"]),
-                  small, *_ratios(sums, level, over))
+    mine, theirs = (
+        sums[side + "small_errors"] / max(sums[side + "total"], 1) for side in ("", "base_")
+    )
+    small = at_most(
+        message("share of small-value errors over the baseline's"), over(mine, theirs), SMALL_RATIO
+    )
+    return all_of(none(msprobe.POSITIONS, sums["positions"]), small, *_ratios(sums, level, over))
 
 
 def msprobe_benchmark(level: str) -> Standard:
@@ -214,12 +304,19 @@ def msprobe_benchmark(level: str) -> Standard:
         message("msprobe benchmark {level}", level=level),
         "msprobe python/msprobe/pytorch/api_accuracy_checker/precision_standard/standard_config.py and "
         "compare/algorithm.py",
-        message("As the dual benchmark, ratios {maximum}, {mean}, {rmse} and 2 for small values, but |truth| + machine eps "
-                "below the fraction, the baseline's metric at least 2^-11, 2^-8, 2^-14, and the small-value thresholds of the "
-                "code, 2^-10, 2^-10, 2^-20 (the documentation says 2^-11, 2^-8, 2^-14). rms norm and cross entropy are judged at "
-                "L2, other operators at L0. Infinities and nans must be where the truth has them; the sign is not compared.",
-                maximum=maximum, mean=mean, rmse=rmse),
-        tuple(MSPROBE_SMALL), _msprobe_tally, partial(_msprobe, level), needs_baseline=True,
+        message(
+            "As the dual benchmark, ratios {maximum}, {mean}, {rmse} and 2 for small values, but |truth| + machine eps "
+            "below the fraction, the baseline's metric at least 2^-11, 2^-8, 2^-14, and the small-value thresholds of the "
+            "code, 2^-10, 2^-10, 2^-20 (the documentation says 2^-11, 2^-8, 2^-14). rms norm and cross entropy are judged at "
+            "L2, other operators at L0. Infinities and nans must be where the truth has them; the sign is not compared.",
+            maximum=maximum,
+            mean=mean,
+            rmse=rmse,
+        ),
+        tuple(MSPROBE_SMALL),
+        _msprobe_tally,
+        partial(_msprobe, level),
+        needs_baseline=True,
     )
 
 
@@ -229,23 +326,37 @@ def _cancelled(stretch, base):
     for prefix, side in (("", stretch), ("base_", base)):
         region = (side.magnitude >= SMALL[name]) & (side.magnitude < CANCELLED[name])
         region &= np.abs(side.actual) < CANCELLED[name]
-        sums[prefix + "errors"] = int(np.count_nonzero(side.relative[region] > CANCELLED_ERROR[name]))
+        sums[prefix + "errors"] = int(
+            np.count_nonzero(side.relative[region] > CANCELLED_ERROR[name])
+        )
     return sums
 
 
 def _cancellation(sums, fmt):
-    return all_of(none(SPECIALS, sums["specials"]),
-                  at_most(message("count of relative errors above the MARE limit over the baseline's (at least 1)"),
-                          sums["errors"] / max(sums["base_errors"], 1), SMALL_RATIO))
+    return all_of(
+        none(SPECIALS, sums["specials"]),
+        at_most(
+            message(
+                "count of relative errors above the MARE limit over the baseline's (at least 1)"
+            ),
+            sums["errors"] / max(sums["base_errors"], 1),
+            SMALL_RATIO,
+        ),
+    )
 
 
 cancellation_gate = Standard(
     message("cancellation gate"),
     "cann-bench docs/design/precision_comparison_design.md and src/kernel_eval/utils/thresholds.py",
-    message("Where |output| and |truth| are below 2^-5 float16, 2^-3 bfloat16, 2^-8 float32, and |truth| is no small value "
-            "(2^-11, 2^-8, 2^-14): relative errors above 10 x 2^-10, 2^-7, 2^-13 at most twice as many as the baseline has. "
-            "Infinite and nan elements are outside the region; here they must agree with the truth."),
-    tuple(CANCELLED), _cancelled, _cancellation, needs_baseline=True,
+    message(
+        "Where |output| and |truth| are below 2^-5 float16, 2^-3 bfloat16, 2^-8 float32, and |truth| is no small value "
+        "(2^-11, 2^-8, 2^-14): relative errors above 10 x 2^-10, 2^-7, 2^-13 at most twice as many as the baseline has. "
+        "Infinite and nan elements are outside the region; here they must agree with the truth."
+    ),
+    tuple(CANCELLED),
+    _cancelled,
+    _cancellation,
+    needs_baseline=True,
 )
 
 
@@ -262,5 +373,17 @@ STANDARDS = (
     allclose,
 )
 
-__all__ = ["FAIL", "NOT_APPLICABLE", "PASS", "STANDARDS", "Judging", "Standard", "Verdict", "allclose",
-           "cancellation_gate", "mixed_tolerance", "msprobe", "single_benchmark"]
+__all__ = [
+    "FAIL",
+    "NOT_APPLICABLE",
+    "PASS",
+    "STANDARDS",
+    "Judging",
+    "Standard",
+    "Verdict",
+    "allclose",
+    "cancellation_gate",
+    "mixed_tolerance",
+    "msprobe",
+    "single_benchmark",
+]

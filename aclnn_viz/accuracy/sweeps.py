@@ -44,12 +44,31 @@ class Sweep:
     def __str__(self) -> str:
         columns = "".join(" " * (9 - width(tr(name))) + tr(name) for name in ULP_CLASSES)
         counts = "".join(f"{self.ulp_counts[name]:>9}" for name in ULP_CLASSES)
-        lines = [tr("{dtype}, all {n} finite inputs, ulps from the rounded truth", dtype=self.dtype, n=self.size), columns, counts,
-                 tr("worst: {size:g} ulp at {input!r}: {output!r}, truth {truth!r}", size=self.max_ulp, input=self.worst_input,
-                    output=self.worst_output, truth=self.worst_truth),
-                 tr("special inputs (infinite or nan): {n}, {differing} differ", n=self.special_size, differing=self.special_differing)]
-        lines += [tr("  {input!r}: {output!r}, truth {truth!r}", input=given, output=got, truth=right)
-                  for given, got, right in self.special_misses]
+        lines = [
+            tr(
+                "{dtype}, all {n} finite inputs, ulps from the rounded truth",
+                dtype=self.dtype,
+                n=self.size,
+            ),
+            columns,
+            counts,
+            tr(
+                "worst: {size:g} ulp at {input!r}: {output!r}, truth {truth!r}",
+                size=self.max_ulp,
+                input=self.worst_input,
+                output=self.worst_output,
+                truth=self.worst_truth,
+            ),
+            tr(
+                "special inputs (infinite or nan): {n}, {differing} differ",
+                n=self.special_size,
+                differing=self.special_differing,
+            ),
+        ]
+        lines += [
+            tr("  {input!r}: {output!r}, truth {truth!r}", input=given, output=got, truth=right)
+            for given, got, right in self.special_misses
+        ]
         return "\n".join(lines)
 
 
@@ -65,8 +84,13 @@ def sweep(f: Callable, truth: Callable, dtype) -> Sweep:
     """
     fmt, f, truth = float_format(dtype), function("f", f), function("truth", truth)
     if fmt.bits != 16:
-        raise ValueError(problem("a sweep runs over all inputs of a 16-bit format", fmt.name,
-                                 "use float16 or bfloat16; sample wider formats"))
+        raise ValueError(
+            problem(
+                "a sweep runs over all inputs of a 16-bit format",
+                fmt.name,
+                "use float16 or bfloat16; sample wider formats",
+            )
+        )
     inputs = np.arange(1 << 16, dtype=np.uint16).view(fmt.numpy)
     with np.errstate(all="ignore"):  # overflow and nan are among the inputs and outputs
         wide = inputs.astype(np.float64)
@@ -78,32 +102,57 @@ def sweep(f: Callable, truth: Callable, dtype) -> Sweep:
         distance = np.zeros(inputs.shape)
         distance[stretch.apart] = stretch.steps
         distance[~ordinary] = -1.0
-        counts = np.bincount(np.minimum(distance[ordinary], len(ULP_CLASSES) - 1).astype(np.intp),
-                             minlength=len(ULP_CLASSES))
+        counts = np.bincount(
+            np.minimum(distance[ordinary], len(ULP_CLASSES) - 1).astype(np.intp),
+            minlength=len(ULP_CLASSES),
+        )
         worst = int(distance.argmax())
         got, rounded = outputs.astype(np.float64), stretch.rounded.astype(np.float64)
         missed = np.flatnonzero(~ordinary & ~same(got, rounded))
-    kinds = {repr(float(wide[at])): (float(wide[at]), float(got[at]), float(right[at])) for at in missed[::-1]}
+    kinds = {
+        repr(float(wide[at])): (float(wide[at]), float(got[at]), float(right[at]))
+        for at in missed[::-1]
+    }
     return Sweep(
-        dtype=fmt.name, size=int(ordinary.sum()), ulp_counts=dict(zip(ULP_CLASSES, counts.tolist())),
-        max_ulp=float(distance[worst]), worst_input=float(wide[worst]), worst_output=float(got[worst]),
-        worst_truth=float(right[worst]), special_size=int((~ordinary).sum()), special_differing=missed.size,
+        dtype=fmt.name,
+        size=int(ordinary.sum()),
+        ulp_counts=dict(zip(ULP_CLASSES, counts.tolist())),
+        max_ulp=float(distance[worst]),
+        worst_input=float(wide[worst]),
+        worst_output=float(got[worst]),
+        worst_truth=float(right[worst]),
+        special_size=int((~ordinary).sum()),
+        special_differing=missed.size,
         special_misses=tuple(kinds.values()),
     )
 
 
 def _check(outputs: np.ndarray, name: str, dtypes: tuple, shape: tuple[int, ...]) -> None:
     if outputs.dtype not in dtypes:
-        raise TypeError(problem(f"{name} must be {np.dtype(dtypes[0]).name}", outputs.dtype.name,
-                                "round them once, for example with aclnn_viz.dtypes.round_to"))
+        raise TypeError(
+            problem(
+                f"{name} must be {np.dtype(dtypes[0]).name}",
+                outputs.dtype.name,
+                "round them once, for example with aclnn_viz.dtypes.round_to",
+            )
+        )
     if outputs.shape != shape:
-        raise ValueError(problem(f"{name} must have the shape of the inputs, {shape}", str(outputs.shape),
-                                 "pass an elementwise function"))
+        raise ValueError(
+            problem(
+                f"{name} must have the shape of the inputs, {shape}",
+                str(outputs.shape),
+                "pass an elementwise function",
+            )
+        )
 
 
 def factors() -> dict:
     """The elementwise factors that pages name, by their names: functions of the namespace, values and attributes."""
-    return {name: function for op in operators() for name, function in getattr(op.page, "FACTORS", {}).items()}
+    return {
+        name: function
+        for op in operators()
+        for name, function in getattr(op.page, "FACTORS", {}).items()
+    }
 
 
 def sweep_factor(factor: str, dtype, plan: Plan = HOST, **attributes) -> Sweep:
@@ -117,7 +166,9 @@ def sweep_factor(factor: str, dtype, plan: Plan = HOST, **attributes) -> Sweep:
     """
     known = factors()
     if not isinstance(factor, str) or factor not in known:
-        raise ValueError(problem(f"factor must be one of {', '.join(known)}", repr(factor), "choose one"))
+        raise ValueError(
+            problem(f"factor must be one of {', '.join(known)}", repr(factor), "choose one")
+        )
     need(plan, Plan, "plan is a Plan", "pass such as Plan(compute='float16')")
     fmt, slope = float_format(dtype), known[factor]
 

@@ -12,9 +12,29 @@ from pathlib import Path
 import numpy as np
 
 from aclnn_viz.acl import protocol
-from aclnn_viz.acl.installation import Libraries, PrototypeDiffers, address, find, named_custom, origin, reconciled
+from aclnn_viz.acl.installation import (
+    Libraries,
+    PrototypeDiffers,
+    address,
+    find,
+    named_custom,
+    origin,
+    reconciled,
+)
 from aclnn_viz.acl.protocol import (
-    ARRAYS, FUNCTIONS, INTEGERS, RUNTIME, Context, Executor, Function, Handle, Scalar, Stream, Tensor, operator_with, phases,
+    ARRAYS,
+    FUNCTIONS,
+    INTEGERS,
+    RUNTIME,
+    Context,
+    Executor,
+    Function,
+    Handle,
+    Scalar,
+    Stream,
+    Tensor,
+    operator_with,
+    phases,
 )
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operators
@@ -41,12 +61,18 @@ def _handle_type(kind: type) -> type:
     """A handle class with a pointer type of its own, so that ctypes refuses one kind in the place of another."""
     name = kind.c_type.rstrip(" *")
     opaque = type(name, (ctypes.Structure,), {})
-    return type(f"Cann{kind.__name__}", (CannHandle, kind), {"pointer_type": ctypes.POINTER(opaque)})
+    return type(
+        f"Cann{kind.__name__}", (CannHandle, kind), {"pointer_type": ctypes.POINTER(opaque)}
+    )
 
 
-HANDLES = {kind.c_type: _handle_type(kind) for kind in (Tensor, *ARRAYS, Scalar, Executor, Stream, Context)}
+HANDLES = {
+    kind.c_type: _handle_type(kind) for kind in (Tensor, *ARRAYS, Scalar, Executor, Stream, Context)
+}
 _VALUES = {"double": ctypes.c_double, "float": ctypes.c_float, "bool": ctypes.c_bool} | {
-    name: getattr(ctypes, f"c_{'' if signed else 'u'}int{bits}") for name, (bits, signed) in INTEGERS.items()}
+    name: getattr(ctypes, f"c_{'' if signed else 'u'}int{bits}")
+    for name, (bits, signed) in INTEGERS.items()
+}
 _ELEMENTS = {"int64_t *": ctypes.c_int64, "bool *": ctypes.c_bool, "float *": ctypes.c_float}
 
 
@@ -65,7 +91,11 @@ def c_type(declared: str):
         return _VALUES[text]
     if text == "char *":
         return ctypes.c_char_p
-    return ctypes.c_void_p if text == "void *" else ctypes.POINTER(c_type(text.removesuffix("*").strip()))
+    return (
+        ctypes.c_void_p
+        if text == "void *"
+        else ctypes.POINTER(c_type(text.removesuffix("*").strip()))
+    )
 
 
 class Binding:
@@ -83,9 +113,14 @@ class Binding:
         self._inputs = [self._input(function.name, p) for p in function.inputs]
         self._result = self._result_of(function.return_type)
         # Beside the inputs: the place, and what makes an out-value; None for the count of the array before.
-        self._others = [(k, symbol.argtypes[k]._type_ if p.c_type.endswith("*") else None)
-                        for k, p in enumerate(function.parameters) if p.role != "in"]
-        self._counts_output = [function.parameters[k].role == "count" for k, kind in self._others if kind]
+        self._others = [
+            (k, symbol.argtypes[k]._type_ if p.c_type.endswith("*") else None)
+            for k, p in enumerate(function.parameters)
+            if p.role != "in"
+        ]
+        self._counts_output = [
+            function.parameters[k].role == "count" for k, kind in self._others if kind
+        ]
 
     def method(self):
         """The function as a method of an object: positional or keyword arguments, checked and converted."""
@@ -128,7 +163,7 @@ class Binding:
         for holder, counts in zip(outputs, self._counts_output):
             if counts:  # the elements of the array before it, which the caller owns
                 array = values.pop()
-                values.append(tuple(array[:holder.value]) if array else ())
+                values.append(tuple(array[: holder.value]) if array else ())
                 self._release(array)
             elif type(holder) in _KINDS:
                 values.append(_handle_of(holder))
@@ -161,6 +196,7 @@ class Binding:
             if value is None:
                 return None
             return self._strings.setdefault(value, value.encode(errors="surrogateescape"))
+
         return to_c
 
 
@@ -169,6 +205,7 @@ def _integer(general, bits: int, signed: bool):
 
     def to_c(value):
         return value if type(value) is int and low <= value < high else general(value)
+
     return to_c
 
 
@@ -181,11 +218,13 @@ def _array(general, element):
                 pass
         values = general(value)
         return None if values is None else (element * len(values))(*values)
+
     return to_c
 
 
 def _pointer(general, kind: type | None):
     """Handles, and plain memory: a device address, a NumPy array, or null."""
+
     def to_c(value):
         if kind is None:
             if type(value) is int and 0 < value < 1 << 64:
@@ -200,9 +239,15 @@ def _pointer(general, kind: type | None):
         elif isinstance(value, CannHandle):
             value = value.number
         elif isinstance(value, Handle):
-            raise TypeError(problem("a handle must come from CANN's libraries", f"{value!r} of the emulator",
-                                    "make it with the same acl object"))
+            raise TypeError(
+                problem(
+                    "a handle must come from CANN's libraries",
+                    f"{value!r} of the emulator",
+                    "make it with the same acl object",
+                )
+            )
         return value if kind is None else ctypes.cast(value, kind.pointer_type)
+
     return to_c
 
 
@@ -246,7 +291,9 @@ class CannAcl:
 
     def __init__(self, root=None, custom=None):
         self.installation = find(root)
-        self.libraries = Libraries(self.installation, tuple(named_custom(custom)) if custom is not None else ())
+        self.libraries = Libraries(
+            self.installation, tuple(named_custom(custom)) if custom is not None else ()
+        )
         self.unavailable: dict[str, str] = {}
         self.operator_libraries: dict[str, Path] = {}
         self.prototypes: dict[str, str] = {}
@@ -278,7 +325,9 @@ class CannAcl:
             self._bind(function, symbol)
 
     def _bind(self, function: Function, symbol) -> None:
-        binding = self.bindings[function.name] = Binding(function, symbol, self._strings, self._delete)
+        binding = self.bindings[function.name] = Binding(
+            function, symbol, self._strings, self._delete
+        )
         setattr(self, function.name, binding.method())
 
     def _refuse(self, function: Function, reason: str) -> None:
@@ -304,7 +353,9 @@ class CannAcl:
                     raise PrototypeDiffers(f"no library exports {function.name}")
             files = [origin(symbol) for symbol in symbols]
             if files[0] != files[1]:
-                raise PrototypeDiffers(f"{functions[0].name} is in {files[0]}, {functions[1].name} in {files[1]}")
+                raise PrototypeDiffers(
+                    f"{functions[0].name} is in {files[0]}, {functions[1].name} in {files[1]}"
+                )
             header = self._header(operator.operator.header, files[0])
             if header is not None:
                 functions = [reconciled(function, header) for function in functions]
@@ -357,11 +408,16 @@ def _method(function: Function):
 
     An instance whose libraries have the function keeps it as an attribute of the same name, which Python finds first.
     """
+
     def method(acl, /, *args, **kwargs):
         function.convert(args, kwargs)
-        raise FunctionUnavailable(problem(
-            f"{function.name} must be usable", acl.unavailable[function.name],
-            "see what `aclnn-viz device` found, and install the CANN or the operator package that has it"))
+        raise FunctionUnavailable(
+            problem(
+                f"{function.name} must be usable",
+                acl.unavailable[function.name],
+                "see what `aclnn-viz device` found, and install the CANN or the operator package that has it",
+            )
+        )
 
     method.__name__ = function.name
     method.__qualname__ = f"CannAcl.{function.name}"

@@ -20,17 +20,37 @@ import numpy as np
 
 from aclnn_viz.acl.protocol import RUNTIME, Function, Handle, current, offer, operator_with, phases
 from aclnn_viz.acl.runtime import ContextCalls, ProcessCalls, TransferCalls
-from aclnn_viz.acl.state import HOST_ARRAYS, POISON, Failed, HostExecutor, HostScalar, HostTensor, State, byte_range
+from aclnn_viz.acl.state import (
+    HOST_ARRAYS,
+    POISON,
+    Failed,
+    HostExecutor,
+    HostScalar,
+    HostTensor,
+    State,
+    byte_range,
+)
 from aclnn_viz.dtypes import FORMATS, PLAIN
 from aclnn_viz.errors import function, whole
 from aclnn_viz.operators import operator as operator_of, operators
 from aclnn_viz.operators.codes import (
-    ACLNN_ERR_INNER, ACLNN_ERR_INNER_NULLPTR, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR,
-    ACLNN_ERR_RUNTIME_ERROR, ACL_ERROR_RT_AICORE_EXCEPTION, ACL_ERROR_RT_VECTOR_CORE_EXCEPTION,
-    ACL_SUCCESS, DATA_TYPE_SIZES,
+    ACLNN_ERR_INNER,
+    ACLNN_ERR_INNER_NULLPTR,
+    ACLNN_ERR_PARAM_INVALID,
+    ACLNN_ERR_PARAM_NULLPTR,
+    ACLNN_ERR_RUNTIME_ERROR,
+    ACL_ERROR_RT_AICORE_EXCEPTION,
+    ACL_ERROR_RT_VECTOR_CORE_EXCEPTION,
+    ACL_SUCCESS,
+    DATA_TYPE_SIZES,
 )
 from aclnn_viz.operators.contract import Contract, contract
-from aclnn_viz.operators.contract.model import Call, KernelFault, TensorDescriptor, contiguous_strides
+from aclnn_viz.operators.contract.model import (
+    Call,
+    KernelFault,
+    TensorDescriptor,
+    contiguous_strides,
+)
 from aclnn_viz.operators.products import CANN, SOC, product_of, soc_of, version_of
 from aclnn_viz.words.messages import kept, message
 
@@ -42,19 +62,34 @@ class MetaCalls(State):
         if strides is None:
             strides = contiguous_strides(shape)
         elif len(strides) < len(shape):
-            self.record(message("reads {n} strides from an array of {there}", n=len(shape), there=len(strides)))
+            self.record(
+                message(
+                    "reads {n} strides from an array of {there}", n=len(shape), there=len(strides)
+                )
+            )
             strides += (0,) * (len(shape) - len(strides))
         if min(*shape, *strides, offset, 0, 0) < 0:
-            self.record(message("dims {shape}, strides {strides} and offset {offset} must not be negative",
-                                shape=shape, strides=strides, offset=offset))
-        descriptor = TensorDescriptor(shape, dtype, strides[:len(shape)], offset, format, storage_dims or ())
+            self.record(
+                message(
+                    "dims {shape}, strides {strides} and offset {offset} must not be negative",
+                    shape=shape,
+                    strides=strides,
+                    offset=offset,
+                )
+            )
+        descriptor = TensorDescriptor(
+            shape, dtype, strides[: len(shape)], offset, format, storage_dims or ()
+        )
         return HostTensor(self, descriptor, address)
 
     def aclCreateScalar(self, value, dtype):
         """The number is copied from memory of the host; null where that holds none of the type."""
         kind = NUMBERS.get(dtype)
         if kind is None or not isinstance(value, np.ndarray) or value.nbytes < kind.itemsize:
-            self.fail(ACLNN_ERR_PARAM_INVALID, "value must point to a number of the type in memory of the host")
+            self.fail(
+                ACLNN_ERR_PARAM_INVALID,
+                "value must point to a number of the type in memory of the host",
+            )
         number = np.frombuffer(value.tobytes(), kind, 1)[0]
         return HostScalar(self, number.item() if kind.kind == "i" else float(number))
 
@@ -76,7 +111,9 @@ class MetaCalls(State):
 
 
 def _destroyed(self, handle):
-    if handle is not None and self.check_alive(handle):  # a second destroy of the same handle goes unnoticed by the library
+    if handle is not None and self.check_alive(
+        handle
+    ):  # a second destroy of the same handle goes unnoticed by the library
         self.destroy(handle)
 
 
@@ -86,6 +123,7 @@ def _got(read):
             self.fail(ACLNN_ERR_PARAM_NULLPTR, "the handle is a null pointer")
         self.check_alive(handle)
         return read(handle)
+
     return get
 
 
@@ -96,26 +134,50 @@ def _set_address(*outputs):
             self.fail(ACLNN_ERR_INNER_NULLPTR, "tensor or address is a null pointer")
         self.need_executor(executor)
         self.check_alive(tensor)
-        names = [p.name for p in executor.contract.parameters if p.kind == "tensor" and p.output in outputs]
+        names = [
+            p.name
+            for p in executor.contract.parameters
+            if p.kind == "tensor" and p.output in outputs
+        ]
         if index >= len(names) or names[index] not in executor.addresses:
             self.fail(ACLNN_ERR_PARAM_INVALID, f"phase 1 was given no tensor {index}")
         executor.addresses[names[index]] = address
+
     return set_address
 
 
 #: The calls of which there are several of a kind.
-ALIKE = {f"aclDestroy{kind}": _destroyed for kind in ("Tensor", "Scalar", *HOST_ARRAYS)} | {
-    f"aclGet{what}": _got(lambda tensor, field=field: getattr(tensor.descriptor, field)) for what, field in (
-        ("ViewShape", "shape"), ("ViewStrides", "strides"), ("ViewOffset", "offset"), ("StorageShape", "storage_shape"),
-        ("Format", "format"), ("DataType", "dtype"))} | {
-    f"aclCreate{kind}": lambda self, values, made=made: made(self, values or ()) for kind, made in HOST_ARRAYS.items()} | {
-    f"aclGet{kind}Size": _got(lambda array: len(array.values)) for kind in HOST_ARRAYS} | {
-    "aclSetInputTensorAddr": _set_address(False), "aclSetOutputTensorAddr": _set_address(True), "aclSetTensorAddr": _set_address(False, True)}
+ALIKE = (
+    {f"aclDestroy{kind}": _destroyed for kind in ("Tensor", "Scalar", *HOST_ARRAYS)}
+    | {
+        f"aclGet{what}": _got(lambda tensor, field=field: getattr(tensor.descriptor, field))
+        for what, field in (
+            ("ViewShape", "shape"),
+            ("ViewStrides", "strides"),
+            ("ViewOffset", "offset"),
+            ("StorageShape", "storage_shape"),
+            ("Format", "format"),
+            ("DataType", "dtype"),
+        )
+    }
+    | {
+        f"aclCreate{kind}": lambda self, values, made=made: made(self, values or ())
+        for kind, made in HOST_ARRAYS.items()
+    }
+    | {f"aclGet{kind}Size": _got(lambda array: len(array.values)) for kind in HOST_ARRAYS}
+    | {
+        "aclSetInputTensorAddr": _set_address(False),
+        "aclSetOutputTensorAddr": _set_address(True),
+        "aclSetTensorAddr": _set_address(False, True),
+    }
+)
 for _name, _call in ALIKE.items():
     setattr(MetaCalls, _name, _call)
 
 
-NUMBERS = {fmt.acl_code: fmt.numpy for fmt in FORMATS} | {code: np.dtype(name) for name, code in PLAIN.items()}
+NUMBERS = {fmt.acl_code: fmt.numpy for fmt in FORMATS} | {
+    code: np.dtype(name) for name, code in PLAIN.items()
+}
 #: What no kernel computes with is still read, as bytes.
 NUMPY_DTYPES = {code: np.dtype(f"V{size}") for code, size in DATA_TYPE_SIZES.items()} | NUMBERS
 _ALIGNMENT = 32  # bytes, of the address of a tensor
@@ -123,8 +185,10 @@ _ALIGNMENT = 32  # bytes, of the address of a tensor
 
 def call_of(state: State, arguments: dict) -> Call:
     """Phase 1's arguments as the contract reads them."""
-    plain = {name: value.descriptor if isinstance(value, HostTensor) else getattr(value, "values", value)
-             for name, value in arguments.items()}
+    plain = {
+        name: value.descriptor if isinstance(value, HostTensor) else getattr(value, "values", value)
+        for name, value in arguments.items()
+    }
     return Call(state.product, state.cann, plain)
 
 
@@ -151,39 +215,64 @@ class Launch:
         """Return the names of what the task uses (or only writes) within `count` bytes at a device address."""
         if not isinstance(pointer, int):
             return []
-        return [name for name, low, high, written in self._regions
-                if low < pointer + count and pointer < high and (written or not written_only)]
+        return [
+            name
+            for name, low, high, written in self._regions
+            if low < pointer + count and pointer < high and (written or not written_only)
+        ]
 
     def run(self) -> None:
         """Compute, and write the outputs; fails with the status that synchronise shows."""
         if self._fault or not all(self._exists(address) for address in self._used):
-            self._stop(ACL_ERROR_RT_AICORE_EXCEPTION, "a tensor or the workspace is not in live device memory")
+            self._stop(
+                ACL_ERROR_RT_AICORE_EXCEPTION,
+                "a tensor or the workspace is not in live device memory",
+            )
         workspace, size = self._workspace
         if size:
             self._state.memory.fill(workspace, size, POISON)  # nothing in it survives a kernel
-        arrays = {p.name: self.read(p.name) for p in self._contract.parameters
-                  if p.kind == "tensor" and not p.output and p.name in self._addresses}
+        arrays = {
+            p.name: self.read(p.name)
+            for p in self._contract.parameters
+            if p.kind == "tensor" and not p.output and p.name in self._addresses
+        }
         for constraint in self._contract.violations(self._call, arrays):
             if constraint.enforced_by == "device.run":
                 self._record(kept(constraint.text))
         for name, value in self._outcome.fills.items():
-            self._write(name, np.full(self._call[name].shape, value, NUMPY_DTYPES[self._call[name].dtype]))
-        left = [p.name for p in self._contract.parameters
-                if p.output and p.name not in self._outcome.fills and p.name not in self._outcome.untouched]
+            self._write(
+                name, np.full(self._call[name].shape, value, NUMPY_DTYPES[self._call[name].dtype])
+            )
+        left = [
+            p.name
+            for p in self._contract.parameters
+            if p.output
+            and p.name not in self._outcome.fills
+            and p.name not in self._outcome.untouched
+        ]
         if not any(self._call[name].size for name in left):
             return
         try:
-            attributes = {name: value for name, value in self._call.arguments.items()
-                          if value is not None and not isinstance(value, TensorDescriptor)}
+            attributes = {
+                name: value
+                for name, value in self._call.arguments.items()
+                if value is not None and not isinstance(value, TensorDescriptor)
+            }
             inputs = self._contract.kernel_inputs(self, self._call, arrays, attributes, left)
-            results = self._contract.kernel_outputs(self._call, self._state.backward(self._contract.name, inputs))
+            results = self._contract.kernel_outputs(
+                self._call, self._state.backward(self._contract.name, inputs)
+            )
         except KernelFault as fault:
             self._stop(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, str(fault))
-        except ValueError as refusal:  # values or shapes that the library lets pass and no formula covers
+        except (
+            ValueError
+        ) as refusal:  # values or shapes that the library lets pass and no formula covers
             self._record(message("outputs stay as they were; {refusal}", refusal=str(refusal)))
             return
         for name in left:
-            if results[name].size and not self._exists(self._addresses[name]):  # written although its view is empty
+            if results[name].size and not self._exists(
+                self._addresses[name]
+            ):  # written although its view is empty
                 self._stop(ACL_ERROR_RT_AICORE_EXCEPTION, f"{name} is not in live device memory")
             self._write(name, results[name])
 
@@ -232,14 +321,29 @@ class Launch:
             complaint = self._state.memory.complaint(address, low, high)
             if complaint:
                 text = {"name": name, "complaint": complaint}
-                self._record(message("writes {name}: {complaint}", **text) if output else
-                                   message("reads {name}: {complaint}", **text))
+                self._record(
+                    message("writes {name}: {complaint}", **text)
+                    if output
+                    else message("reads {name}: {complaint}", **text)
+                )
             elif address % _ALIGNMENT:
-                self._record(message("{name} starts at {address}, which is not aligned to 32 bytes", name=name,
-                                                        address=f"{address:#x}"))
-            if view.size * itemsize > self._state.memory.capacity:  # only a view that overlaps itself gets here
-                self._record(message("{name} has {n} bytes, more than the device", name=name,
-                                                        n=view.size * itemsize))
+                self._record(
+                    message(
+                        "{name} starts at {address}, which is not aligned to 32 bytes",
+                        name=name,
+                        address=f"{address:#x}",
+                    )
+                )
+            if (
+                view.size * itemsize > self._state.memory.capacity
+            ):  # only a view that overlaps itself gets here
+                self._record(
+                    message(
+                        "{name} has {n} bytes, more than the device",
+                        name=name,
+                        n=view.size * itemsize,
+                    )
+                )
                 self._fault = True
             self._used.append(address)
             if isinstance(address, int):
@@ -253,12 +357,19 @@ class Launch:
         workspace, size = self._workspace
         required = self._outcome.workspace_size
         if size < required:
-            self._record(message("workspaceSize is {size}, and phase 1 asked for {required}", size=size,
-                                                    required=required))
+            self._record(
+                message(
+                    "workspaceSize is {size}, and phase 1 asked for {required}",
+                    size=size,
+                    required=required,
+                )
+            )
         if size:
             complaint = self._state.memory.complaint(workspace, 0, size)
             if complaint:
-                self._record(message("writes {name}: {complaint}", name="workspace", complaint=complaint))
+                self._record(
+                    message("writes {name}: {complaint}", name="workspace", complaint=complaint)
+                )
             if isinstance(workspace, int):
                 self._regions.append(("workspace", workspace, workspace + size, True))
             self._used.append(workspace)
@@ -270,7 +381,9 @@ def _counts_beyond(view: TensorDescriptor) -> bool:
 
 
 def _dense(view: TensorDescriptor, shape: tuple[int, ...]) -> TensorDescriptor:
-    return TensorDescriptor(shape, view.dtype, contiguous_strides(shape), view.offset, view.format, view.storage_shape)
+    return TensorDescriptor(
+        shape, view.dtype, contiguous_strides(shape), view.offset, view.format, view.storage_shape
+    )
 
 
 class OperatorCalls(MetaCalls, ContextCalls):
@@ -293,11 +406,20 @@ class OperatorCalls(MetaCalls, ContextCalls):
             self.need_executor(executor)
             executor.serve()
             if executor.contract is not operator:
-                self.record(message("{handle} was made for {name}", handle=repr(executor), name=executor.contract.aclnn_name))
+                self.record(
+                    message(
+                        "{handle} was made for {name}",
+                        handle=repr(executor),
+                        name=executor.contract.aclnn_name,
+                    )
+                )
                 self.fail(ACLNN_ERR_INNER, f"{executor!r} is not usable")
         status, why = operator.evaluate_launch(
-            workspace=workspace is not None, workspace_size=workspace_size, executor=executor is not None,
-            required=executor.outcome.workspace_size if executor else 0)
+            workspace=workspace is not None,
+            workspace_size=workspace_size,
+            executor=executor is not None,
+            required=executor.outcome.workspace_size if executor else 0,
+        )
         if status:
             raise Failed(status, why)
         if executor is not None:
@@ -307,7 +429,9 @@ class OperatorCalls(MetaCalls, ContextCalls):
         outcome = executor.outcome
         for value in executor.arguments.values():
             if isinstance(value, Handle) and not value.alive:
-                self.record(message("{handle} was destroyed between the phases", handle=repr(value)))
+                self.record(
+                    message("{handle} was destroyed between the phases", handle=repr(value))
+                )
         if not outcome.runs:
             self._record_idle(executor)
             return
@@ -317,12 +441,16 @@ class OperatorCalls(MetaCalls, ContextCalls):
             raise Failed(ACLNN_ERR_RUNTIME_ERROR, failed.text) from None
         if outcome.launch_status:
             self.fail(outcome.launch_status, "the kernel could not be launched")
-        self.default_stream_or(stream).queue.append(Launch(self, executor, workspace, workspace_size))
+        self.default_stream_or(stream).queue.append(
+            Launch(self, executor, workspace, workspace_size)
+        )
 
     def _record_idle(self, executor: HostExecutor) -> None:
         """Record why phase 2 has nothing to do, where the caller expected results."""
         operator, call = executor.contract, call_of(self, executor.arguments)
-        if any(call[p.name] is None for p in operator.parameters if p.kind == "tensor" and p.required):
+        if any(
+            call[p.name] is None for p in operator.parameters if p.kind == "tensor" and p.required
+        ):
             self.record(message("phase 1 was given null pointers, and nothing is computed"))
             return
         for constraint in operator.violations(call):
@@ -355,7 +483,9 @@ class HostAcl(ProcessCalls, TransferCalls, OperatorCalls):
 
     unavailable: dict[str, str] = {}  # functions that the installation lacks, and why
 
-    def __init__(self, soc: str = SOC, cann: str = CANN, *, memory: int = 64 << 30, backward=_backward):
+    def __init__(
+        self, soc: str = SOC, cann: str = CANN, *, memory: int = 64 << 30, backward=_backward
+    ):
         super().__init__(soc_of(soc), product_of(soc), version_of(cann), whole("memory", memory))
         self.backward = function("backward", backward)
         self.process = self  # the process whose state this is
@@ -371,6 +501,7 @@ class HostAcl(ProcessCalls, TransferCalls, OperatorCalls):
 
 def _phase_methods(operator: Contract):
     """The two methods of an operator."""
+
     def prepare(self, *arguments):
         return self.prepare(current(operator), arguments)
 
@@ -385,7 +516,11 @@ def _answering(function: Function, method):
 
     The library is safe to call from several threads; here one lock makes it so.
     """
-    states, many, nothing = function.return_type in ("aclError", "aclnnStatus"), len(function.outputs) > 1, function.nothing
+    states, many, nothing = (
+        function.return_type in ("aclError", "aclnnStatus"),
+        len(function.outputs) > 1,
+        function.nothing,
+    )
 
     @wraps(method)
     def answer(self, *arguments):
@@ -396,10 +531,21 @@ def _answering(function: Function, method):
             except Failed as failed:
                 if failed.text is not None:
                     self.thread.error = failed.text
-                return None if not states else (failed.status, *nothing) if nothing else failed.status
+                return (
+                    None if not states else (failed.status, *nothing) if nothing else failed.status
+                )
             finally:
                 self.called = before
-        return found if not states else (ACL_SUCCESS, *found) if many else (ACL_SUCCESS, found) if nothing else ACL_SUCCESS
+        return (
+            found
+            if not states
+            else (ACL_SUCCESS, *found)
+            if many
+            else (ACL_SUCCESS, found)
+            if nothing
+            else ACL_SUCCESS
+        )
+
     return answer
 
 

@@ -21,19 +21,37 @@ from aclnn_viz.operators.products import Version
 
 ROOT_VARIABLES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
 DEFAULT_ROOTS = ("/usr/local/Ascend/cann", "/usr/local/Ascend/ascend-toolkit/latest")
-RUNTIMES = ("libacl_rt.so", "libascendcl.so")  # of CANN 9, of CANN 8; with CANN 9 the second serves old programs
+RUNTIMES = (
+    "libacl_rt.so",
+    "libascendcl.so",
+)  # of CANN 9, of CANN 8; with CANN 9 the second serves old programs
 BASE = "libnnopbase.so"
-SPLIT, WHOLE = ("libopapi_nn.so", "libopapi_cv.so"), "libopapi.so"  # the whole must not be loaded beside the split ones
+SPLIT, WHOLE = (
+    ("libopapi_nn.so", "libopapi_cv.so"),
+    "libopapi.so",
+)  # the whole must not be loaded beside the split ones
 CUSTOM = "libcust_opapi.so"
 DRIVER_VERSION = Path("/usr/local/Ascend/driver/version.info")
 
-_HEADERS = ("include/aclnnop", "include/aclnnop/level2", "opp/built-in/op_impl/ai_core/tbe/op_api/include/aclnnop",
-            "opp/built-in/op_impl/ai_core/tbe/op_api/include/aclnnop/level2")
-_VERSION_FILES = ("*-linux/ascend_*_install.info", "opp/version.info", "*/version.info", "share/info/*/version.info",
-                  "version.info", "version.cfg")
+_HEADERS = (
+    "include/aclnnop",
+    "include/aclnnop/level2",
+    "opp/built-in/op_impl/ai_core/tbe/op_api/include/aclnnop",
+    "opp/built-in/op_impl/ai_core/tbe/op_api/include/aclnnop/level2",
+)
+_VERSION_FILES = (
+    "*-linux/ascend_*_install.info",
+    "opp/version.info",
+    "*/version.info",
+    "share/info/*/version.info",
+    "version.info",
+    "version.cfg",
+)
 _VERSION = r"\d+\.\d+(?:\.\d+)?(?:[.-](?:RC|beta\.?)\d+)?"
-_DECLARED = re.compile(rf"^(?:version_dir|version|\w+_version)\s*=\s*(?:\[?[\w.]*:)?v?({_VERSION})\b(?!\.\d)",
-                       re.IGNORECASE | re.MULTILINE)
+_DECLARED = re.compile(
+    rf"^(?:version_dir|version|\w+_version)\s*=\s*(?:\[?[\w.]*:)?v?({_VERSION})\b(?!\.\d)",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 class DeviceUnavailable(RuntimeError):
@@ -62,7 +80,9 @@ class Installation:
 
     def header(self, name: str) -> Path | None:
         """The installed header of an operator; images that only run programs have none."""
-        return next((path for folder in _HEADERS if (path := self.root / folder / name).exists()), None)
+        return next(
+            (path for folder in _HEADERS if (path := self.root / folder / name).exists()), None
+        )
 
     def version(self) -> tuple[Version, str]:
         """The CANN version and where it is read: a version file, the name of the root, or only the libraries."""
@@ -95,9 +115,14 @@ def find(root=None) -> Installation:
                     return Installation(path, origin, runtime, tuple(tried))
         what = f"no {' or '.join(RUNTIMES)} in its lib64" if path.is_dir() else "no such directory"
         tried.append(f"{path} ({origin}): {what}")
-    raise DeviceUnavailable(problem("an Atlas device needs CANN's libraries", ", ".join(tried),
-                                    "install CANN and source its set_env.sh, or name its root with root=; "
-                                    'open_device("host") needs nothing'))
+    raise DeviceUnavailable(
+        problem(
+            "an Atlas device needs CANN's libraries",
+            ", ".join(tried),
+            "install CANN and source its set_env.sh, or name its root with root=; "
+            'open_device("host") needs nothing',
+        )
+    )
 
 
 def custom_libraries(installation: Installation) -> list[Path]:
@@ -105,7 +130,9 @@ def custom_libraries(installation: Installation) -> list[Path]:
     found = []
     for folder in filter(None, os.environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(os.pathsep)):
         found += _packages(Path(folder))
-    return found + _by_priority(Path(os.environ.get("ASCEND_OPP_PATH") or installation.root / "opp") / "vendors")
+    return found + _by_priority(
+        Path(os.environ.get("ASCEND_OPP_PATH") or installation.root / "opp") / "vendors"
+    )
 
 
 def named_custom(path) -> list[Path]:
@@ -119,28 +146,46 @@ def named_custom(path) -> list[Path]:
     found = ([path / CUSTOM] if (path / CUSTOM).is_file() else []) or _packages(path)
     found = found or _by_priority(path / "vendors") or _by_priority(path)
     if not found:
-        raise DeviceUnavailable(problem(f"custom= must name a {CUSTOM} or a directory with custom operators", str(path),
-                                        "name the library, the vendor's directory, or the opp directory"))
+        raise DeviceUnavailable(
+            problem(
+                f"custom= must name a {CUSTOM} or a directory with custom operators",
+                str(path),
+                "name the library, the vendor's directory, or the opp directory",
+            )
+        )
     return found
 
 
 def _packages(folder: Path) -> list[Path]:
-    return [path for path in (folder / "op_api/lib" / CUSTOM, *sorted(folder.glob(f"*/op_api/lib/{CUSTOM}")))
-            if path.is_file()]
+    return [
+        path
+        for path in (folder / "op_api/lib" / CUSTOM, *sorted(folder.glob(f"*/op_api/lib/{CUSTOM}")))
+        if path.is_file()
+    ]
 
 
 def _by_priority(vendors: Path) -> list[Path]:
     config = vendors / "config.ini"
-    listed = re.search(r"^\s*load_priority\s*=(.*)$", config.read_text("utf-8", "replace"), re.MULTILINE) if config.is_file() else None
+    listed = (
+        re.search(r"^\s*load_priority\s*=(.*)$", config.read_text("utf-8", "replace"), re.MULTILINE)
+        if config.is_file()
+        else None
+    )
     names = listed[1].split(",") if listed else []
-    return [path for name in names if (path := vendors / name.strip() / "op_api/lib" / CUSTOM).is_file()]
+    return [
+        path for name in names if (path := vendors / name.strip() / "op_api/lib" / CUSTOM).is_file()
+    ]
 
 
 def driver_version() -> str | None:
     """The version of the installed Ascend driver, as its version file has it."""
     if not DRIVER_VERSION.is_file():
         return None
-    found = re.search(r"^Version=(\S+)", DRIVER_VERSION.read_text("utf-8", "replace"), re.IGNORECASE | re.MULTILINE)
+    found = re.search(
+        r"^Version=(\S+)",
+        DRIVER_VERSION.read_text("utf-8", "replace"),
+        re.IGNORECASE | re.MULTILINE,
+    )
     return found[1] if found else None
 
 
@@ -148,8 +193,12 @@ _PROCESSORS = {3: "x86", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64"
 
 
 class _SymbolInfo(ctypes.Structure):  # Dl_info of dlfcn.h
-    _fields_ = [("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("symbol", ctypes.c_char_p),
-                ("address", ctypes.c_void_p)]
+    _fields_ = [
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("symbol", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    ]
 
 
 class Libraries:
@@ -176,12 +225,16 @@ class Libraries:
             return ctypes.CDLL(str(path))
         except OSError as error:
             reason = built_for_another(path) or str(error)
-            raise DeviceUnavailable(problem(f"{path} must load", reason, self._advice(reason))) from None
+            raise DeviceUnavailable(
+                problem(f"{path} must load", reason, self._advice(reason))
+            ) from None
 
     def _advice(self, reason: str) -> str:
         if "libascend_hal" in reason:
-            return ("the Ascend driver is missing: install it on the machine (in a container, mount "
-                    "/usr/local/Ascend/driver and the devices /dev/davinci*), then source set_env.sh")
+            return (
+                "the Ascend driver is missing: install it on the machine (in a container, mount "
+                "/usr/local/Ascend/driver and the devices /dev/davinci*), then source set_env.sh"
+            )
         if "is built for" in reason:
             return f"install CANN for {platform.machine()}"
         if "cannot open shared object" in reason:
@@ -234,8 +287,10 @@ def address(function) -> int:
 
 
 _REALS = {"float", "double"}
-_NO_CODE = re.compile(r"/\*.*?\*/|//[^\n]*|^\s*#(?:\\\n|[^\n])*|__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)",
-                      re.DOTALL | re.MULTILINE)
+_NO_CODE = re.compile(
+    r"/\*.*?\*/|//[^\n]*|^\s*#(?:\\\n|[^\n])*|__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 class PrototypeDiffers(Exception):
@@ -250,7 +305,10 @@ def declarations(text: str) -> dict[str, tuple[str, ...]]:
     """
     code = _NO_CODE.sub(" ", text)
     found = re.findall(r"(\w+[\s*]+)(\w+)\s*\(([^()]*)\)\s*;", code)
-    return {name: (plain(result + " f"), *map(plain, _split(parameters))) for result, name, parameters in found}
+    return {
+        name: (plain(result + " f"), *map(plain, _split(parameters)))
+        for result, name, parameters in found
+    }
 
 
 def _split(parameters: str) -> list[str]:
@@ -271,14 +329,23 @@ def plain(declaration: str) -> str:
 def reconciled(function: Function, header: Path) -> Function:
     """Return the function with the header's float or double; raises PrototypeDiffers for any other difference."""
     declared = declarations(header.read_text("utf-8", "replace")).get(function.name)
-    expected = (plain(function.return_type + " f"), *(plain(f"{p.c_type} {p.name}") for p in function.parameters))
+    expected = (
+        plain(function.return_type + " f"),
+        *(plain(f"{p.c_type} {p.name}") for p in function.parameters),
+    )
     if declared is None:
         raise PrototypeDiffers(f"{header} does not declare {function.name}")
-    if len(declared) != len(expected) or any(a != b and not {a, b} <= _REALS for a, b in zip(declared, expected)):
-        raise PrototypeDiffers(f"{header} declares {_shown(function.name, declared)}, "
-                               f"known is {_shown(function.name, expected)}")
-    parameters = tuple(replace(p, c_type=real) if real in _REALS else p
-                       for p, real in zip(function.parameters, declared[1:]))
+    if len(declared) != len(expected) or any(
+        a != b and not {a, b} <= _REALS for a, b in zip(declared, expected)
+    ):
+        raise PrototypeDiffers(
+            f"{header} declares {_shown(function.name, declared)}, "
+            f"known is {_shown(function.name, expected)}"
+        )
+    parameters = tuple(
+        replace(p, c_type=real) if real in _REALS else p
+        for p, real in zip(function.parameters, declared[1:])
+    )
     return replace(function, parameters=parameters)
 
 

@@ -16,8 +16,13 @@ import numpy as np
 from aclnn_viz.dtypes import FORMATS, PLAIN
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.codes import (
-    ACL_DOUBLE, ACL_FORMAT_ND, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE,
-    ACL_MEM_MALLOC_HUGE_FIRST, ACL_SUCCESS, status_name,
+    ACL_DOUBLE,
+    ACL_FORMAT_ND,
+    ACL_MEMCPY_DEVICE_TO_HOST,
+    ACL_MEMCPY_HOST_TO_DEVICE,
+    ACL_MEM_MALLOC_HUGE_FIRST,
+    ACL_SUCCESS,
+    status_name,
 )
 from aclnn_viz.operators.contract import Contract, TensorDescriptor, contiguous_strides
 
@@ -41,8 +46,13 @@ _ADVICE = {
 
 
 #: What a null pointer is called, and what to do, where it is no handle.
-_NULLS = {"aclrtGetSocName": ("no name of a product", "the driver does not name the product: `npu-smi info` must list the "
-                              "device, and CANN must be newer than it")}
+_NULLS = {
+    "aclrtGetSocName": (
+        "no name of a product",
+        "the driver does not name the product: `npu-smi info` must list the "
+        "device, and CANN must be newer than it",
+    )
+}
 
 
 class AclError(RuntimeError):
@@ -54,12 +64,20 @@ class AclError(RuntimeError):
     def __init__(self, call: str, code: int | None, message: str | None = None):
         self.call, self.code, self.message = call, code, message
         if code is None:
-            self.name, self.advice = _NULLS.get(call, ("null handle", "the library made none: read the device log"))
+            self.name, self.advice = _NULLS.get(
+                call, ("null handle", "the library made none: read the device log")
+            )
         else:
             self.name = status_name(code)
-            self.advice = _ADVICE.get(code, "look the code up in the CANN documentation and read the device log")
+            self.advice = _ADVICE.get(
+                code, "look the code up in the CANN documentation and read the device log"
+            )
         got = self.name if code is None else f"{code} ({self.name})"
-        super().__init__(problem(f"{call} must succeed", f"{got}{': ' + message if message else ''}", self.advice))
+        super().__init__(
+            problem(
+                f"{call} must succeed", f"{got}{': ' + message if message else ''}", self.advice
+            )
+        )
 
 
 class Calls:
@@ -137,7 +155,10 @@ class Uninterrupted:
         self._waiting = False
 
     def __enter__(self):
-        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is not None:
+        if (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is not None
+        ):
             self._hold()
         return self
 
@@ -172,7 +193,8 @@ class Uninterrupted:
 
 #: The aclDataType of what an array holds.
 DTYPE_CODES = {np.dtype(name): code for name, code in PLAIN.items()} | {
-    fmt.numpy: fmt.acl_code for fmt in FORMATS}
+    fmt.numpy: fmt.acl_code for fmt in FORMATS
+}
 
 
 class Program:
@@ -215,31 +237,66 @@ class Program:
         memory = memory_of(array)
         address = self.malloc(memory.nbytes)
         if memory.nbytes:
-            self.calls.call("aclrtMemcpy", address, memory.nbytes, memory, memory.nbytes, ACL_MEMCPY_HOST_TO_DEVICE)
+            self.calls.call(
+                "aclrtMemcpy",
+                address,
+                memory.nbytes,
+                memory,
+                memory.nbytes,
+                ACL_MEMCPY_HOST_TO_DEVICE,
+            )
         return address
 
-    def view(self, address, shape, dtype, strides=None, offset=0, storage=None, layout: int = ACL_FORMAT_ND):
+    def view(
+        self,
+        address,
+        shape,
+        dtype,
+        strides=None,
+        offset=0,
+        storage=None,
+        layout: int = ACL_FORMAT_ND,
+    ):
         """Make a tensor over device memory; dense unless `strides`, in elements, say otherwise."""
         storage = shape if storage is None else storage
-        tensor = self.calls.handle("aclCreateTensor", shape, DTYPE_CODES[np.dtype(dtype)], strides, offset, layout,
-                                   storage, address)
+        tensor = self.calls.handle(
+            "aclCreateTensor",
+            shape,
+            DTYPE_CODES[np.dtype(dtype)],
+            strides,
+            offset,
+            layout,
+            storage,
+            address,
+        )
         self.tensors[tensor] = address, shape, np.dtype(dtype)
         return tensor
 
     def tensor(self, array: np.ndarray, layout: int = ACL_FORMAT_ND):
         """Copy an array to the device and make a tensor over it, with the strides of the array."""
         seen = descriptor(array, layout)
-        return self.view(self.put(array), list(seen.shape), array.dtype, list(seen.strides), 0, list(seen.storage_shape),
-                         layout)
+        return self.view(
+            self.put(array),
+            list(seen.shape),
+            array.dtype,
+            list(seen.strides),
+            0,
+            list(seen.storage_shape),
+            layout,
+        )
 
     def array(self, c_type: str, values):
         """Make the value of an array parameter: its C type, such as "aclBoolArray", names the calls."""
-        self.arrays.append(self.calls.handle(f"aclCreate{c_type.removeprefix('acl')}", list(values)))
+        self.arrays.append(
+            self.calls.handle(f"aclCreate{c_type.removeprefix('acl')}", list(values))
+        )
         return self.arrays[-1]
 
     def scalar(self, value: float):
         """Make a scalar, in the widest type: phase 1 converts it to what the kernel takes."""
-        self.arrays.append(self.calls.handle("aclCreateScalar", np.array(value, np.float64), ACL_DOUBLE))
+        self.arrays.append(
+            self.calls.handle("aclCreateScalar", np.array(value, np.float64), ACL_DOUBLE)
+        )
         return self.arrays[-1]
 
     def argument(self, c_type: str, value):
@@ -253,7 +310,10 @@ class Program:
 
     def arguments(self, operator: Contract, values: dict) -> list:
         """Turn values by the vendor's names into the arguments of phase 1; what is absent is null."""
-        return [self.argument(parameter.c_type, values.get(parameter.name)) for parameter in operator.parameters]
+        return [
+            self.argument(parameter.c_type, values.get(parameter.name))
+            for parameter in operator.parameters
+        ]
 
     # What it does
 
@@ -287,7 +347,9 @@ class Program:
         """Copy device memory to a new array, or into one that is there."""
         found = np.zeros(shape, dtype) if into is None else into
         if found.nbytes:
-            self.calls.call("aclrtMemcpy", found, found.nbytes, address, found.nbytes, ACL_MEMCPY_DEVICE_TO_HOST)
+            self.calls.call(
+                "aclrtMemcpy", found, found.nbytes, address, found.nbytes, ACL_MEMCPY_DEVICE_TO_HOST
+            )
         return found
 
     # What it gives back
@@ -309,7 +371,9 @@ class Program:
             self._queued = False
             attempt(self.calls.synchronise)  # it uses the memory that goes now
         for handle in (*self.tensors, *self.arrays):
-            attempt(self.calls.call, f"aclDestroy{bare_type(handle.c_type).removeprefix('acl')}", handle)
+            attempt(
+                self.calls.call, f"aclDestroy{bare_type(handle.c_type).removeprefix('acl')}", handle
+            )
         for address in self.blocks:
             attempt(self.calls.call, "aclrtFree", address)
         self.tensors, self.arrays, self.blocks = {}, [], []
@@ -339,7 +403,10 @@ def descriptor(array: np.ndarray, layout: int = ACL_FORMAT_ND) -> TensorDescript
     """Return the descriptor of a tensor over an array: its shape, its strides in elements, what it spans as storage."""
     strides, storage = contiguous_strides(array.shape), array.shape
     if not array.flags.c_contiguous:
-        strides, storage = tuple(stride // array.itemsize for stride in array.strides), (span(array),)
+        strides, storage = (
+            tuple(stride // array.itemsize for stride in array.strides),
+            (span(array),),
+        )
     return TensorDescriptor(array.shape, DTYPE_CODES[array.dtype], strides, 0, layout, storage)
 
 
@@ -351,11 +418,15 @@ def span(array: np.ndarray) -> int:
     """
     if not array.size:
         return 0
-    return 1 + sum((n - 1) * stride // array.itemsize for n, stride in zip(array.shape, array.strides))
+    return 1 + sum(
+        (n - 1) * stride // array.itemsize for n, stride in zip(array.shape, array.strides)
+    )
 
 
 def memory_of(array: np.ndarray) -> np.ndarray:
     """Return all that lies between the first and the last element, as one dense array over the same memory."""
     if array.flags.c_contiguous:
         return array
-    return np.lib.stride_tricks.as_strided(array, (span(array),), (array.itemsize,), writeable=False)
+    return np.lib.stride_tricks.as_strided(
+        array, (span(array),), (array.itemsize,), writeable=False
+    )

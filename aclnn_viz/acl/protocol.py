@@ -110,7 +110,9 @@ def convert(function: str, name: str, c_type: str, value):
     except _Refused as refused:
         must_be, fix = refused.args
         got = f"{value!r:.60} ({type(value).__name__})"
-        raise TypeError(problem(f"{function}: {name} ({c_type}) must be {must_be}", got, fix)) from None
+        raise TypeError(
+            problem(f"{function}: {name} ({c_type}) must be {must_be}", got, fix)
+        ) from None
 
 
 def _is_integer(value) -> bool:
@@ -154,13 +156,18 @@ def _string(value) -> str:
 
 def _handle(value, kind: type) -> Handle:
     if not isinstance(value, kind):
-        raise _Refused(f"an {kind.c_type.rstrip(' *')} or null", "pass the handle that the C API returned, or None")
+        raise _Refused(
+            f"an {kind.c_type.rstrip(' *')} or null",
+            "pass the handle that the C API returned, or None",
+        )
     return value
 
 
 def _elements(value, what: str) -> list:
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise _Refused(f"a sequence of {what} or null", "pass a tuple or a list, or None for the null pointer")
+        raise _Refused(
+            f"a sequence of {what} or null", "pass a tuple or a list, or None for the null pointer"
+        )
     return list(value)
 
 
@@ -177,7 +184,9 @@ def _pointer(value, writable: bool):
         return value
     if _is_integer(value):
         return int(value) % (1 << 64)
-    raise _Refused("a device address, a NumPy array or null", "pass an int from aclrtMalloc, an array, or None")
+    raise _Refused(
+        "a device address, a NumPy array or null", "pass an int from aclrtMalloc, an array, or None"
+    )
 
 
 PROTOTYPES = """
@@ -279,17 +288,26 @@ class Function:
     def signature(self) -> inspect.Signature:
         """The signature of the Python method; the object itself is positional-only, for one parameter is `self`."""
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        return inspect.Signature([inspect.Parameter("acl", inspect.Parameter.POSITIONAL_ONLY)]
-                                 + [inspect.Parameter(p.name, kind) for p in self.inputs])
+        return inspect.Signature(
+            [inspect.Parameter("acl", inspect.Parameter.POSITIONAL_ONLY)]
+            + [inspect.Parameter(p.name, kind) for p in self.inputs]
+        )
 
     def convert(self, args: tuple, kwargs: dict) -> list:
         """Return the arguments in C order as the C types that they become; TypeError when C would not compile them."""
         names = [p.name for p in self.inputs]
         given = dict(zip(names, args))
         if len(args) + len(kwargs) != len(names) or given.keys() | kwargs.keys() != set(names):
-            got = f"{len(args)} positional" + (f" and {', '.join(kwargs)} by keyword" if kwargs else "")
-            raise TypeError(problem(f"{self.name} takes {len(names)} arguments", got,
-                                    f"call {self.name}({', '.join(names)})"))
+            got = f"{len(args)} positional" + (
+                f" and {', '.join(kwargs)} by keyword" if kwargs else ""
+            )
+            raise TypeError(
+                problem(
+                    f"{self.name} takes {len(names)} arguments",
+                    got,
+                    f"call {self.name}({', '.join(names)})",
+                )
+            )
         given |= kwargs
         return [convert(self.name, p.name, p.c_type, given[p.name]) for p in self.inputs]
 
@@ -325,9 +343,14 @@ def _method(function: Function, implementation):
     return method
 
 
-_EXECUTE = functions_of("aclnnStatus aclnnX(void *workspace, uint64_t workspace_size, aclOpExecutor *executor, "
-                 "aclrtStream stream);")[0].parameters
-_PREPARED = (Parameter("workspaceSize", "uint64_t *", "out"), Parameter("executor", "aclOpExecutor **", "out"))
+_EXECUTE = functions_of(
+    "aclnnStatus aclnnX(void *workspace, uint64_t workspace_size, aclOpExecutor *executor, "
+    "aclrtStream stream);"
+)[0].parameters
+_PREPARED = (
+    Parameter("workspaceSize", "uint64_t *", "out"),
+    Parameter("executor", "aclOpExecutor **", "out"),
+)
 
 
 def phases(operator: Contract) -> tuple[Function, Function]:
@@ -336,8 +359,12 @@ def phases(operator: Contract) -> tuple[Function, Function]:
     >>> [function.name for function in phases(contract("rms_norm"))]
     ['aclnnRmsNormGradGetWorkspaceSize', 'aclnnRmsNormGrad']
     """
-    return (Function(f"{operator.aclnn_name}GetWorkspaceSize", "aclnnStatus", operator.parameters + _PREPARED),
-            Function(operator.aclnn_name, "aclnnStatus", _EXECUTE))
+    return (
+        Function(
+            f"{operator.aclnn_name}GetWorkspaceSize", "aclnnStatus", operator.parameters + _PREPARED
+        ),
+        Function(operator.aclnn_name, "aclnnStatus", _EXECUTE),
+    )
 
 
 #: Every method that an implementation has beside the two phases of each operator: the runtime and the meta objects.
@@ -357,5 +384,15 @@ def operator_with(name: str) -> Contract | None:
 
     Operators from folders may come at any time; an implementation asks here when it lacks a method.
     """
-    return next((contract(op) for op in operators() if name in (op.aclnn_name, f"{op.aclnn_name}GetWorkspaceSize")),
-                None) if name.startswith("aclnn") else None
+    return (
+        next(
+            (
+                contract(op)
+                for op in operators()
+                if name in (op.aclnn_name, f"{op.aclnn_name}GetWorkspaceSize")
+            ),
+            None,
+        )
+        if name.startswith("aclnn")
+        else None
+    )

@@ -16,15 +16,41 @@ from pathlib import Path
 
 import numpy as np
 
-from aclnn_viz.acl.state import Failed, HostContext, HostStream, State, machine_memory, same_memory, shown
+from aclnn_viz.acl.state import (
+    Failed,
+    HostContext,
+    HostStream,
+    State,
+    machine_memory,
+    same_memory,
+    shown,
+)
 from aclnn_viz.operators.codes import (
-    ACL_CANN_ATTR_BF16, ACL_CANN_ATTR_INF_NAN, ACL_CANN_ATTR_JIT_COMPILE, ACL_ERROR_INVALID_FILE,
-    ACL_ERROR_INVALID_PARAM, ACL_ERROR_PARSE_FILE, ACL_ERROR_REPEAT_FINALIZE, ACL_ERROR_REPEAT_INITIALIZE,
-    ACL_ERROR_RT_CONTEXT_NULL, ACL_ERROR_RT_INVALID_DEVICEID, ACL_ERROR_RT_MEMORY_ALLOCATION,
-    ACL_ERROR_RT_PARAM_INVALID, ACL_ERROR_RT_STREAM_CONTEXT, ACL_ERROR_RT_SYSPARAMOPT_NOT_SET, ACL_ERROR_UNINITIALIZE,
-    ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE,
-    ACL_MEMCPY_HOST_TO_DEVICE, ACL_MEMCPY_HOST_TO_HOST, ACL_MEMCPY_INNER_DEVICE_TO_DEVICE,
-    ACL_MEMCPY_INTER_DEVICE_TO_DEVICE, ACL_OPT_DETERMINISTIC, ACL_OPT_ENABLE_KERNEL_EARLY_START, DATA_TYPE_SIZES,
+    ACL_CANN_ATTR_BF16,
+    ACL_CANN_ATTR_INF_NAN,
+    ACL_CANN_ATTR_JIT_COMPILE,
+    ACL_ERROR_INVALID_FILE,
+    ACL_ERROR_INVALID_PARAM,
+    ACL_ERROR_PARSE_FILE,
+    ACL_ERROR_REPEAT_FINALIZE,
+    ACL_ERROR_REPEAT_INITIALIZE,
+    ACL_ERROR_RT_CONTEXT_NULL,
+    ACL_ERROR_RT_INVALID_DEVICEID,
+    ACL_ERROR_RT_MEMORY_ALLOCATION,
+    ACL_ERROR_RT_PARAM_INVALID,
+    ACL_ERROR_RT_STREAM_CONTEXT,
+    ACL_ERROR_RT_SYSPARAMOPT_NOT_SET,
+    ACL_ERROR_UNINITIALIZE,
+    ACL_MEMCPY_DEVICE_TO_DEVICE,
+    ACL_MEMCPY_DEVICE_TO_HOST,
+    ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE,
+    ACL_MEMCPY_HOST_TO_DEVICE,
+    ACL_MEMCPY_HOST_TO_HOST,
+    ACL_MEMCPY_INNER_DEVICE_TO_DEVICE,
+    ACL_MEMCPY_INTER_DEVICE_TO_DEVICE,
+    ACL_OPT_DETERMINISTIC,
+    ACL_OPT_ENABLE_KERNEL_EARLY_START,
+    DATA_TYPE_SIZES,
 )
 from aclnn_viz.operators.products import WITH_BFLOAT16, Version
 from aclnn_viz.storage.reading import StoredError, read_file
@@ -146,7 +172,10 @@ class ContextCalls(State):
         if not self.check_alive(stream):
             self.fail(ACL_ERROR_RT_STREAM_CONTEXT, f"{stream!r} does not exist")
         if stream.context is not self.context:
-            self.fail(ACL_ERROR_RT_STREAM_CONTEXT, f"{stream!r} belongs to another context than the current one")
+            self.fail(
+                ACL_ERROR_RT_STREAM_CONTEXT,
+                f"{stream!r} belongs to another context than the current one",
+            )
 
     def _need_stream_of_its_own(self, stream) -> None:
         if stream is None:
@@ -157,7 +186,10 @@ class ContextCalls(State):
         if not self.initialised:
             self.fail(ACL_ERROR_UNINITIALIZE, "aclInit has not been called")
         if not 0 <= device_id < _DEVICES:
-            self.fail(ACL_ERROR_RT_INVALID_DEVICEID, f"there is no device {device_id}; the machine has {_DEVICES}")
+            self.fail(
+                ACL_ERROR_RT_INVALID_DEVICEID,
+                f"there is no device {device_id}; the machine has {_DEVICES}",
+            )
 
     def _need_known(self, context) -> None:
         if context is None:
@@ -225,8 +257,11 @@ class ProcessCalls(State):
 
     def aclGetCannAttribute(self, attribute):
         modern = self.product in WITH_BFLOAT16
-        values = {ACL_CANN_ATTR_INF_NAN: self.product.overflow_modes[0] == "inf_nan", ACL_CANN_ATTR_BF16: modern,
-                  ACL_CANN_ATTR_JIT_COMPILE: not modern}
+        values = {
+            ACL_CANN_ATTR_INF_NAN: self.product.overflow_modes[0] == "inf_nan",
+            ACL_CANN_ATTR_BF16: modern,
+            ACL_CANN_ATTR_JIT_COMPILE: not modern,
+        }
         if attribute not in values:
             self.fail(ACL_ERROR_INVALID_PARAM, f"no attribute {attribute}")
         return int(values[attribute])
@@ -260,7 +295,9 @@ class ProcessCalls(State):
     def aclrtCtxGetSysParamOpt(self, option):
         known = self._options_of_context(option)
         if option not in known:
-            self.fail(ACL_ERROR_RT_SYSPARAMOPT_NOT_SET, f"option {option} was never set in this context")
+            self.fail(
+                ACL_ERROR_RT_SYSPARAMOPT_NOT_SET, f"option {option} was never set in this context"
+            )
         return known[option]
 
     def _options_of_context(self, option) -> dict[int, int]:
@@ -272,10 +309,15 @@ class ProcessCalls(State):
 
 #: Of each kind: whether the destination and the source lie on the device. The remaining kind means any.
 READS, WRITES = message("reads"), message("writes")
-_DIRECTIONS = {ACL_MEMCPY_HOST_TO_HOST: (False, False), ACL_MEMCPY_HOST_TO_DEVICE: (True, False),
-               ACL_MEMCPY_DEVICE_TO_HOST: (False, True), ACL_MEMCPY_DEVICE_TO_DEVICE: (True, True),
-               ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE: (True, False), ACL_MEMCPY_INNER_DEVICE_TO_DEVICE: (True, True),
-               ACL_MEMCPY_INTER_DEVICE_TO_DEVICE: (True, True)}
+_DIRECTIONS = {
+    ACL_MEMCPY_HOST_TO_HOST: (False, False),
+    ACL_MEMCPY_HOST_TO_DEVICE: (True, False),
+    ACL_MEMCPY_DEVICE_TO_HOST: (False, True),
+    ACL_MEMCPY_DEVICE_TO_DEVICE: (True, True),
+    ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE: (True, False),
+    ACL_MEMCPY_INNER_DEVICE_TO_DEVICE: (True, True),
+    ACL_MEMCPY_INTER_DEVICE_TO_DEVICE: (True, True),
+}
 _LAST_KIND = ACL_MEMCPY_INTER_DEVICE_TO_DEVICE
 _LAST_MEMORY_ATTRIBUTE = 11
 
@@ -288,16 +330,20 @@ class TransferCalls(State):
         self.need_context()
         block = self.memory.allocate(size)
         if block is None:
-            self.fail(ACL_ERROR_RT_MEMORY_ALLOCATION,
-                      f"no room for {size} bytes, {self.memory.used} of {self.memory.capacity} are in use")
+            self.fail(
+                ACL_ERROR_RT_MEMORY_ALLOCATION,
+                f"no room for {size} bytes, {self.memory.used} of {self.memory.capacity} are in use",
+            )
         try:
             if self.memory.used > machine_memory():
                 raise MemoryError
             block.reserve()
         except (MemoryError, ValueError):  # ValueError: more than NumPy counts
             self.memory.free(block)
-            self.fail(ACL_ERROR_RT_MEMORY_ALLOCATION,
-                      f"the emulating machine has no room for {size} bytes, though the device would have")
+            self.fail(
+                ACL_ERROR_RT_MEMORY_ALLOCATION,
+                f"the emulating machine has no room for {size} bytes, though the device would have",
+            )
         return block.start
 
     def aclrtFree(self, address):
@@ -366,8 +412,12 @@ class TransferCalls(State):
             block = self.memory.find(pointer)
             if isinstance(pointer, np.ndarray) or block is not None and not block.freed:
                 continue
-            nothing = message("{value} is neither device memory nor a host array", value=shown(pointer))
-            wrong = message("memory already freed ({block})", block=str(block)) if block else nothing
+            nothing = message(
+                "{value} is neither device memory nor a host array", value=shown(pointer)
+            )
+            wrong = (
+                message("memory already freed ({block})", block=str(block)) if block else nothing
+            )
             self.record(wrong)
             self.fail(ACL_ERROR_RT_PARAM_INVALID, wrong)
 
@@ -375,8 +425,14 @@ class TransferCalls(State):
         """Record bytes that lie outside the memory pointed to, and return how many lie inside."""
         if isinstance(pointer, np.ndarray):
             if count > pointer.nbytes:
-                self.record(message("{verb} {n} bytes outside a host array of {size}", verb=verb,
-                                    n=count - pointer.nbytes, size=pointer.nbytes))
+                self.record(
+                    message(
+                        "{verb} {n} bytes outside a host array of {size}",
+                        verb=verb,
+                        n=count - pointer.nbytes,
+                        size=pointer.nbytes,
+                    )
+                )
             return min(count, pointer.nbytes)
         complaint = self.memory.complaint(pointer, 0, count)
         if complaint:
@@ -388,5 +444,11 @@ class TransferCalls(State):
         """Record what collides with queued work: a read of what it writes, a write to what it touches."""
         for task in self.tasks():
             for name in task.touching(pointer, count, written_only=not writes):
-                self.record(message("{verb} {name} of {task}, which is still queued; synchronise before", verb=verb,
-                                    name=name, task=task.name))
+                self.record(
+                    message(
+                        "{verb} {name} of {task}, which is still queued; synchronise before",
+                        verb=verb,
+                        name=name,
+                        task=task.name,
+                    )
+                )

@@ -5,7 +5,11 @@ from math import prod
 import numpy as np
 
 from aclnn_viz.acl import (
-    ACL_FORMAT_ND, ACL_MEM_MALLOC_HUGE_FIRST, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE, ACL_SUCCESS,
+    ACL_FORMAT_ND,
+    ACL_MEM_MALLOC_HUGE_FIRST,
+    ACL_MEMCPY_DEVICE_TO_HOST,
+    ACL_MEMCPY_HOST_TO_DEVICE,
+    ACL_SUCCESS,
 )
 
 
@@ -25,6 +29,7 @@ def check_ret(ret: int, message: str) -> None:
 
 def program(main):
     """Turn a failed check into what the C++ main does: print it and return the status."""
+
     def run(acl) -> int:
         try:
             main(acl)
@@ -32,6 +37,7 @@ def program(main):
             print(failed)
             return failed.ret
         return 0
+
     run.__doc__ = main.__doc__
     return run
 
@@ -45,15 +51,19 @@ def init(acl, device_id: int):
     return stream
 
 
-def create_acl_tensor(acl, host_data: np.ndarray, shape, data_type: int, format: int = ACL_FORMAT_ND):
+def create_acl_tensor(
+    acl, host_data: np.ndarray, shape, data_type: int, format: int = ACL_FORMAT_ND
+):
     """Allocate device memory, copy the host data there, and create a tensor over it."""
     size = host_data.nbytes
     ret, device_addr = acl.aclrtMalloc(size, ACL_MEM_MALLOC_HUGE_FIRST)
     check_ret(ret, "aclrtMalloc failed.")
     ret = acl.aclrtMemcpy(device_addr, size, host_data, size, ACL_MEMCPY_HOST_TO_DEVICE)
     check_ret(ret, "aclrtMemcpy failed.")
-    strides = [prod(shape[i + 1:]) for i in range(len(shape))]
-    return acl.aclCreateTensor(shape, data_type, strides, 0, format, shape, device_addr), device_addr
+    strides = [prod(shape[i + 1 :]) for i in range(len(shape))]
+    return acl.aclCreateTensor(
+        shape, data_type, strides, 0, format, shape, device_addr
+    ), device_addr
 
 
 def malloc_workspace(acl, workspace_size: int):
@@ -67,7 +77,9 @@ def malloc_workspace(acl, workspace_size: int):
 
 def print_result(acl, label: str, result: np.ndarray, device_addr: int) -> None:
     """Copy a result from the device and print its elements."""
-    ret = acl.aclrtMemcpy(result, result.nbytes, device_addr, result.nbytes, ACL_MEMCPY_DEVICE_TO_HOST)
+    ret = acl.aclrtMemcpy(
+        result, result.nbytes, device_addr, result.nbytes, ACL_MEMCPY_DEVICE_TO_HOST
+    )
     check_ret(ret, f"copy {label} from device to host failed.")
     for i, value in enumerate(result.astype(np.float32).ravel()):
         print(f"{label}[{i}] is: {value:f}")

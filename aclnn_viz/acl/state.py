@@ -18,7 +18,11 @@ from math import prod
 import numpy as np
 
 from aclnn_viz.acl.protocol import ARRAYS, Context, Executor, Handle, Scalar, Stream, Tensor
-from aclnn_viz.operators.codes import ACL_ERROR_RT_CONTEXT_NULL, ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_SUCCESS
+from aclnn_viz.operators.codes import (
+    ACL_ERROR_RT_CONTEXT_NULL,
+    ACL_ERROR_RT_MEMORY_ALLOCATION,
+    ACL_SUCCESS,
+)
 from aclnn_viz.operators.contract.model import TensorDescriptor
 from aclnn_viz.operators.products import Product, Version
 from aclnn_viz.words.messages import message
@@ -106,7 +110,9 @@ class DeviceMemory:
         if not isinstance(address, int) or not _FIRST_ADDRESS <= address < self._next:
             return None
         before = bisect_right(self._starts, address)
-        return self._blocks[before - 1] if before else None  # those of an earlier life are forgotten
+        return (
+            self._blocks[before - 1] if before else None
+        )  # those of an earlier life are forgotten
 
     def complaint(self, address, low: int, high: int) -> str | None:
         """Say what is wrong with touching bytes [low, high) counted from `address`; None when nothing is."""
@@ -117,24 +123,32 @@ class DeviceMemory:
             return message("memory already freed ({block})", block=str(block))
         low, high = address + low - block.start, address + high - block.start
         beyond = max(high - block.size, 0) + max(-low, 0)
-        return message("{n} bytes outside the allocation of {block}", n=beyond, block=str(block)) if beyond else None
+        return (
+            message("{n} bytes outside the allocation of {block}", n=beyond, block=str(block))
+            if beyond
+            else None
+        )
 
     def read(self, address: int, count: int) -> np.ndarray:
         """Return `count` bytes from an address in a live block, not to be changed; poison beyond its end."""
         block = self.find(address)
-        inside = block.data[address - block.start:][:count]
-        return np.pad(inside, (0, count - inside.size), constant_values=POISON) if inside.size < count else inside
+        inside = block.data[address - block.start :][:count]
+        return (
+            np.pad(inside, (0, count - inside.size), constant_values=POISON)
+            if inside.size < count
+            else inside
+        )
 
     def write(self, address: int, values: np.ndarray) -> None:
         """Store bytes at an address in a live block, and drop those beyond its end."""
         block = self.find(address)
-        inside = block.data[address - block.start:][:values.size]
-        inside[...] = values[:inside.size]
+        inside = block.data[address - block.start :][: values.size]
+        inside[...] = values[: inside.size]
 
     def fill(self, address: int, count: int, value: int) -> None:
         """Store one byte `count` times, as `write` would."""
         block = self.find(address)
-        block.data[address - block.start:][:count] = value
+        block.data[address - block.start :][:count] = value
 
     def gather(self, address: int, view: TensorDescriptor, dtype: np.dtype) -> np.ndarray:
         """Return a copy of the elements of a view on a live block, poison where it leaves the block."""
@@ -172,7 +186,9 @@ class DeviceMemory:
         block = self.find(address)
         data = block.data
         low, high = byte_range(view, dtype.itemsize)
-        if max(abs(low), abs(high)) >= 1 << 62:  # offsets would leave int64, and no byte of such a view is sure
+        if (
+            max(abs(low), abs(high)) >= 1 << 62
+        ):  # offsets would leave int64, and no byte of such a view is sure
             data, low = data[:0], 0
         elements = np.zeros(view.shape, np.int64)
         if data.size:
@@ -192,7 +208,13 @@ def shown(pointer) -> str:
     """
     if isinstance(pointer, np.ndarray):
         return "host memory"
-    return f"{pointer:#x}" if isinstance(pointer, int) else "null" if pointer is None else repr(pointer)
+    return (
+        f"{pointer:#x}"
+        if isinstance(pointer, int)
+        else "null"
+        if pointer is None
+        else repr(pointer)
+    )
 
 
 def byte_range(view: TensorDescriptor, itemsize: int) -> tuple[int, int]:
@@ -236,7 +258,9 @@ class HostArray(HostHandle):
         super().__init__(owner)
 
 
-HOST_ARRAYS = {kind.__name__: type(f"Host{kind.__name__}", (HostArray, kind), {}) for kind in ARRAYS}
+HOST_ARRAYS = {
+    kind.__name__: type(f"Host{kind.__name__}", (HostArray, kind), {}) for kind in ARRAYS
+}
 
 
 class HostScalar(HostHandle, Scalar):
@@ -272,7 +296,11 @@ class HostExecutor(HostHandle, Executor):
         self.contract = contract
         self.arguments = arguments
         self.outcome = outcome
-        self.addresses = {name: value.address for name, value in arguments.items() if isinstance(value, HostTensor)}
+        self.addresses = {
+            name: value.address
+            for name, value in arguments.items()
+            if isinstance(value, HostTensor)
+        }
         self.repeatable = False
         super().__init__(owner)
 
@@ -375,7 +403,10 @@ class State:
             except Failed as error:
                 failed = error
             except MemoryError:  # of this machine; the device may have had more
-                failed = Failed(ACL_ERROR_RT_MEMORY_ALLOCATION, f"{task.name}: the emulating machine has no memory")
+                failed = Failed(
+                    ACL_ERROR_RT_MEMORY_ALLOCATION,
+                    f"{task.name}: the emulating machine has no memory",
+                )
             self.thread.error, first = failed.text, first or failed.status
         return first
 

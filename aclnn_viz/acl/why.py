@@ -20,11 +20,24 @@ from aclnn_viz.words.messages import language_here, ntr, tr
 
 LONGEST = 1_000_000  # characters of a log
 # A number of six digits is a code right behind such a word, or alone: process ids, sizes and steps have six digits, too.
-NAMED = re.compile(r"(?:code|errno|ret|status|错误码|返回[码值]|(?:error|failed|return(?:s|ed)?|result)(?!\W{0,8}\d{6} ?(?-i:[a-z])))"
-                   r"\W{0,8}(?:(?:is|was|with|of|value)\b\W{0,8})?(?<!-)(\d{6})(?![\w%/]|[.-]\d)", re.IGNORECASE | re.ASCII)
+NAMED = re.compile(
+    r"(?:code|errno|ret|status|错误码|返回[码值]|(?:error|failed|return(?:s|ed)?|result)(?!\W{0,8}\d{6} ?(?-i:[a-z])))"
+    r"\W{0,8}(?:(?:is|was|with|of|value)\b\W{0,8})?(?<!-)(\d{6})(?![\w%/]|[.-]\d)",
+    re.IGNORECASE | re.ASCII,
+)
 CODES = {value: name for name, value in vars(codes).items() if re.match(r"ACL(NN)?_ERR", name)}
-TYPES = {"float16": codes.ACL_FLOAT16, "half": codes.ACL_FLOAT16, "bfloat16": codes.ACL_BF16, "bf16": codes.ACL_BF16, "float32": codes.ACL_FLOAT,
-         "float": codes.ACL_FLOAT, "float64": codes.ACL_DOUBLE, "double": codes.ACL_DOUBLE, "int32": codes.ACL_INT32, "int64": codes.ACL_INT64}
+TYPES = {
+    "float16": codes.ACL_FLOAT16,
+    "half": codes.ACL_FLOAT16,
+    "bfloat16": codes.ACL_BF16,
+    "bf16": codes.ACL_BF16,
+    "float32": codes.ACL_FLOAT,
+    "float": codes.ACL_FLOAT,
+    "float64": codes.ACL_DOUBLE,
+    "double": codes.ACL_DOUBLE,
+    "int32": codes.ACL_INT32,
+    "int64": codes.ACL_INT64,
+}
 TYPE = r"(?:ACL_|DT_|torch\.)?(\w+)"
 TENSOR = rf"(?:shape\W{{1,4}})?(?:{TYPE}\W{{1,4}})?\[([\d, ]{{0,200}})\](?:\W{{1,4}}(?:dtype\W{{1,4}})?{TYPE})?"  # float16 [4, 16]; [4, 16], float16
 
@@ -52,15 +65,33 @@ class Why:
     def __str__(self) -> str:
         found = []
         for one in self.meanings:
-            found += [tr("{name}: {what}", name=one.name, what=one.meaning), tr("  ({source})", source=one.source)]
-            found += [tr("  seen: {cause} ({thread})", cause=cause, thread=thread) for cause, thread in one.causes]
+            found += [
+                tr("{name}: {what}", name=one.name, what=one.meaning),
+                tr("  ({source})", source=one.source),
+            ]
+            found += [
+                tr("  seen: {cause} ({thread})", cause=cause, thread=thread)
+                for cause, thread in one.causes
+            ]
         if self.operator:
             found.append(tr("operator: {name}", name=self.operator))
         found += [tr("  this code says here: {text}", text=text) for text in self.conditions]
         if self.repeated:
-            found.append(tr("the call, repeated on the emulated contract (not on a device): {answer}", answer=self.repeated))
+            found.append(
+                tr(
+                    "the call, repeated on the emulated contract (not on a device): {answer}",
+                    answer=self.repeated,
+                )
+            )
         if self.unknown:
-            found.append(ntr("unknown: {n} line: {line}", "unknown: {n} lines, the first: {line}", len(self.unknown), line=printable(self.unknown[0][:200])))
+            found.append(
+                ntr(
+                    "unknown: {n} line: {line}",
+                    "unknown: {n} lines, the first: {line}",
+                    len(self.unknown),
+                    line=printable(self.unknown[0][:200]),
+                )
+            )
         return "\n".join(line for text in found for line in wrapped(text, 110, "", "    "))
 
     __repr__ = __str__
@@ -76,9 +107,20 @@ def _known() -> list[dict]:
 
 def _meaning(entry: dict) -> Meaning:
     chinese = language_here() == "zh"
-    name = f'{entry["name"]} {CODES.get(int(entry["name"]), "")}'.strip() if entry["name"].isdigit() else entry["name"]
-    return Meaning(name, entry["chinese" if chinese else "meaning"], entry["source"],
-                   tuple((one["chinese" if chinese else "cause"], one["thread"]) for one in entry.get("causes", ())))
+    name = (
+        f"{entry['name']} {CODES.get(int(entry['name']), '')}".strip()
+        if entry["name"].isdigit()
+        else entry["name"]
+    )
+    return Meaning(
+        name,
+        entry["chinese" if chinese else "meaning"],
+        entry["source"],
+        tuple(
+            (one["chinese" if chinese else "cause"], one["thread"])
+            for one in entry.get("causes", ())
+        ),
+    )
 
 
 def why(text, soc: str | None = None, cann: str | None = None) -> Why:
@@ -90,10 +132,22 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
     >>> print(why(561103))  # doctest: +ELLIPSIS
     561103 ACLNN_ERR_INNER_NULLPTR: ...
     """
-    text = str(text) if isinstance(text, int) and not isinstance(text, bool) else need(
-        text, str, "a code is a number, a log is text", 'pass such as 561103 or open("log").read()')
+    text = (
+        str(text)
+        if isinstance(text, int) and not isinstance(text, bool)
+        else need(
+            text,
+            str,
+            "a code is a number, a log is text",
+            'pass such as 561103 or open("log").read()',
+        )
+    )
     if not text.strip() or len(text) > LONGEST:
-        raise ValueError(problem("a log is a text", f"one of {len(text)} characters", f"pass 1 to {LONGEST} of them"))
+        raise ValueError(
+            problem(
+                "a log is a text", f"one of {len(text)} characters", f"pass 1 to {LONGEST} of them"
+            )
+        )
     text = re.sub(r"\x1b\[[\d;]*m", "", text)  # colours
     lines = [line for line in text.replace("\\n", "\n").splitlines() if line.strip()]
     alone = re.fullmatch(r"\s*(\d{6})(?:\s+aclnn\w+)?\s*", text)
@@ -102,22 +156,42 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
     for line in lines:
         here = [alone[1]] if alone else NAMED.findall(line)
         numbers += here
-        kinds = [entry for entry in known.values() if "pattern" in entry and re.search(entry["pattern"], line)]
+        kinds = [
+            entry
+            for entry in known.values()
+            if "pattern" in entry and re.search(entry["pattern"], line)
+        ]
         named = [entry for number in here if (entry := known.get(number) or _unexplained(number))]
         found |= {entry["name"]: entry for entry in (*named, *kinds)}
         if not (kinds or named or re.search(r"\baclnn[A-Z]\w+", line)):
             unknown.append(line.strip())
-    (op, name), product, version = _operator(text), product_of(A2 if soc is None else soc), version_of("9.1" if cann is None else cann)
+    (op, name), product, version = (
+        _operator(text),
+        product_of(A2 if soc is None else soc),
+        version_of("9.1" if cann is None else cann),
+    )
     repeated = _repeat(op, text, product, version) if op else ""
-    conditions = tuple(step.text for step in contract(op.name).steps if str(getattr(step, "status", 0)) in numbers
-                       and isinstance(step.text, str)) if op and not repeated else ()
+    conditions = (
+        tuple(
+            step.text
+            for step in contract(op.name).steps
+            if str(getattr(step, "status", 0)) in numbers and isinstance(step.text, str)
+        )
+        if op and not repeated
+        else ()
+    )
     return Why(tuple(map(_meaning, found.values())), name, conditions, repeated, tuple(unknown))
 
 
 def _unexplained(number: str) -> dict | None:
     """A code that the headers name, and of which nothing more is known."""
     name = CODES.get(int(number))
-    return name and {"name": number, "meaning": name, "chinese": name, "source": "CANN, acl_base_rt.h, op_errno.h"}
+    return name and {
+        "name": number,
+        "meaning": name,
+        "chinese": name,
+        "source": "CANN, acl_base_rt.h, op_errno.h",
+    }
 
 
 def _operator(text: str) -> tuple:
@@ -136,24 +210,37 @@ def _repeat(op, text: str, product, version) -> str:
         dtype = at and TYPES.get((at[1] or at[3] or "").lower())
         if dtype is not None:
             shape = tuple(int(n) for n in re.findall(r"\d+", at[2]))
-            given[parameter.name] = TensorDescriptor(shape, dtype, contiguous_strides(shape), 0, codes.ACL_FORMAT_ND, shape)
+            given[parameter.name] = TensorDescriptor(
+                shape, dtype, contiguous_strides(shape), 0, codes.ACL_FORMAT_ND, shape
+            )
     attributes = {p.name: p.default for p in op.c_parameters if p.name in op.attributes}
     for name in attributes:
-        if at := re.search(rf"\b{name}\b\W{{1,4}}(-?\d{{1,99}}(?:\.\d*)?(?:e[+-]?\d+)?)(?!\d)", text):
+        if at := re.search(
+            rf"\b{name}\b\W{{1,4}}(-?\d{{1,99}}(?:\.\d*)?(?:e[+-]?\d+)?)(?!\d)", text
+        ):
             attributes[name] = float(at[1]) if re.search("[.e]", at[1]) else int(at[1])
     arguments = {p.name: None for p in op.c_parameters if p.optional} | attributes | given
     product = _named(product_of, r"\b(Ascend\d+\w*)", text, product)
     version = _named(version_of, r"CANN\W{0,3}(\d+\.\d+(?:\.\d+)?)", text, version)
     call = Call(product, version, arguments)
-    row = next((row for row in contract(op.name).dtype_rows if row.matches(call, tuple(given))), None)
+    row = next(
+        (row for row in contract(op.name).dtype_rows if row.matches(call, tuple(given))), None
+    )
     for out in {*op.outputs} - {*given}:  # as the operator documents it, where the log does not say
         if source := given.get(op.gradient_of.get(out, op.like)):
-            arguments[out] = replace(source, dtype=row.dtypes.get(out, source.dtype) if row else source.dtype)
+            arguments[out] = replace(
+                source, dtype=row.dtypes.get(out, source.dtype) if row else source.dtype
+            )
     if any(arguments.get(p.name, REQUIRED) is REQUIRED for p in op.c_parameters):
         return ""
     answer = contract(op.name).evaluate(call)
-    return tr("{product}, CANN {cann}: {status} {message}", product=product.title, cann=version, status=answer.status,
-              message=answer.message or tr("phase 1 takes the call"))
+    return tr(
+        "{product}, CANN {cann}: {status} {message}",
+        product=product.title,
+        cann=version,
+        status=answer.status,
+        message=answer.message or tr("phase 1 takes the call"),
+    )
 
 
 def _named(known, pattern: str, text: str, otherwise):

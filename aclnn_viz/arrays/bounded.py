@@ -39,7 +39,17 @@ import numpy as np
 
 from aclnn_viz.arrays.elementary import ULPS, carried, in_numpy_arrays
 from aclnn_viz.arrays.functions import ArrayOfParts, moved_part
-from aclnn_viz.arrays.local_errors import SLACK, TINY, exact_product, exact_quotient, exact_sum, half_ulp, over, plus, times
+from aclnn_viz.arrays.local_errors import (
+    SLACK,
+    TINY,
+    exact_product,
+    exact_quotient,
+    exact_sum,
+    half_ulp,
+    over,
+    plus,
+    times,
+)
 from aclnn_viz.arrays.plan import SEQUENTIAL
 from aclnn_viz.arrays.planned import PlannedArray, PlannedArrays, common, depth, is_float
 from aclnn_viz.arrays.sums import columns, sum_axes
@@ -53,8 +63,14 @@ def elsewhere(function, ndim: int, *arrays):
     """Apply a function of arrays of `ndim` axes in the other branches, whose axis comes first; None where no array has any."""
     if all(x.others is None for x in arrays):
         return None
-    return function(*(x.data if x.others is None else x.others.reshape((3,) + (1,) * (ndim - x.ndim) + x.shape)
-                      for x in arrays))
+    return function(
+        *(
+            x.data
+            if x.others is None
+            else x.others.reshape((3,) + (1,) * (ndim - x.ndim) + x.shape)
+            for x in arrays
+        )
+    )
 
 
 def either(*decisions):
@@ -103,7 +119,9 @@ class BoundedArray(ArrayOfParts):
     `least` bounds the exact value from below where an exponential overflowed; None says that nothing is known.
     """
 
-    def __init__(self, xp, value, error=None, variance=None, decisions=None, others=None, least=None):
+    def __init__(
+        self, xp, value, error=None, variance=None, decisions=None, others=None, least=None
+    ):
         self.xp, self.value, self.error, self.variance = xp, value, error, variance
         if decisions is not None and others is None:
             decisions = np.where(decisions != 0, UNKNOWN, np.int64(0))
@@ -117,7 +135,11 @@ class BoundedArray(ArrayOfParts):
     @property
     def wide(self) -> np.ndarray:
         """The value in float64."""
-        return self.value.wide if isinstance(self.value, PlannedArray) else self.value.astype(np.float64)
+        return (
+            self.value.wide
+            if isinstance(self.value, PlannedArray)
+            else self.value.astype(np.float64)
+        )
 
     @property
     def exact(self) -> bool:
@@ -133,13 +155,17 @@ class BoundedArray(ArrayOfParts):
         value = ufunc(*(x.value for x in inputs))
         decisions = either(*(x.decisions for x in inputs))
         if all(x.exact for x in inputs) and ufunc is not np.exp and ufunc not in ULPS:
-            others = elsewhere(lambda *there: plain(ufunc(*map(self.xp.planned, there))), value.ndim, *inputs)
+            others = elsewhere(
+                lambda *there: plain(ufunc(*map(self.xp.planned, there))), value.ndim, *inputs
+            )
             rounds = isinstance(value, PlannedArray) and ufunc in _LOCAL
             error, variance = _LOCAL[ufunc](value, *inputs) if rounds else (None, None)
             result = trimmed(self.xp, value, error, variance, decisions, others)
         else:
             result = _RULES[ufunc](self.xp, value, decisions, *inputs)
-        return saturated(result, lambda: in_numpy_arrays(ufunc)(*(np.asarray(x.wide) for x in inputs)))
+        return saturated(
+            result, lambda: in_numpy_arrays(ufunc)(*(np.asarray(x.wide) for x in inputs))
+        )
 
 
 def plain(x) -> np.ndarray:
@@ -158,7 +184,9 @@ def lift(xp, x, dtype) -> BoundedArray:
         return BoundedArray(xp, np.asarray(x))
     value = xp.planned(np.asarray(x, np.float64), dtype)
     error = abs(float(value.data) - float(x))
-    if float(np.float32(x)) != float(x):  # such as 0.1 / classes: not a short constant, so perhaps rounded before
+    if float(np.float32(x)) != float(
+        x
+    ):  # such as 0.1 / classes: not a short constant, so perhaps rounded before
         error += abs(float(x)) * 2.0**-53
     return BoundedArray(xp, value, *((np.float64(error), np.float64(error**2)) if error else ()))
 
@@ -171,7 +199,9 @@ def trimmed(xp, value, error=None, variance=None, decisions=None, others=None):
     """
     if decisions is not None:
         if others is not None:
-            decisions = np.where(unknown(decisions) | np.any(others != plain(value), axis=0), decisions, 0)
+            decisions = np.where(
+                unknown(decisions) | np.any(others != plain(value), axis=0), decisions, 0
+            )
         if not np.any(decisions):
             decisions = others = None
     if decisions is None and not isinstance(value, PlannedArray):
@@ -186,7 +216,9 @@ def saturated(result, before):
         clipped = (np.abs(result.wide) == float_format(result.dtype).largest) | np.isnan(before())
         if clipped.any():
             result.error = np.where(clipped, np.inf, 0.0 if result.error is None else result.error)
-            result.variance = result.error if result.variance is None else result.variance + 0.0 * clipped
+            result.variance = (
+                result.error if result.variance is None else result.variance + 0.0 * clipped
+            )
     return result
 
 
@@ -199,6 +231,7 @@ def rounding(data, exact, ulps=0.5):
 def _sum_rounding(sign):
     def local(value, a, b):
         return rounding(value.data, exact_sum(value.wide, a.wide, sign * b.wide))
+
     return local
 
 
@@ -209,7 +242,9 @@ def _product_rounding(value, a, b):
 def _quotient_rounding(value, a, b):
     ulps = a.xp.plan.division_ulps
     exact = exact_quotient(value.wide, a.wide, b.wide, value.dtype)
-    if ulps != 0.5:  # such a division may err even where the quotient is a number, but not by a power of two
+    if (
+        ulps != 0.5
+    ):  # such a division may err even where the quotient is a number, but not by a power of two
         exact &= np.abs(np.frexp(b.wide)[0]) == 0.5
     return rounding(value.data, exact, ulps)
 
@@ -220,16 +255,29 @@ def _remainder_rounding(value, a, b):
 
 
 _LOCAL = {
-    np.add: _sum_rounding(1.0), np.subtract: _sum_rounding(-1.0),
-    np.multiply: _product_rounding, np.divide: _quotient_rounding, np.remainder: _remainder_rounding,
+    np.add: _sum_rounding(1.0),
+    np.subtract: _sum_rounding(-1.0),
+    np.multiply: _product_rounding,
+    np.divide: _quotient_rounding,
+    np.remainder: _remainder_rounding,
 }
 
 
 def _add(xp, value, decisions, a, b, sign=1.0):
     error, variance = _sum_rounding(sign)(value, a, b)
-    least = (x.least for x, y in ((a, b), (b, a)) if sign > 0 and x.least is not None and y.exact and np.all(y.wide >= 0.0))
-    return BoundedArray(xp, value, plus(a.error, b.error, error), plus(a.variance, b.variance, variance), decisions,
-                        least=next(least, None))
+    least = (
+        x.least
+        for x, y in ((a, b), (b, a))
+        if sign > 0 and x.least is not None and y.exact and np.all(y.wide >= 0.0)
+    )
+    return BoundedArray(
+        xp,
+        value,
+        plus(a.error, b.error, error),
+        plus(a.variance, b.variance, variance),
+        decisions,
+        least=next(least, None),
+    )
 
 
 def _subtract(xp, value, decisions, a, b):
@@ -251,27 +299,45 @@ def _divide(xp, value, decisions, a, b):
     error, variance = _quotient_rounding(value, a, b)
     divisor, quotient = np.abs(b.wide), np.abs(a.wide / b.wide)
     if b.error is None:
-        return BoundedArray(xp, value, plus(over(a.error, divisor), error),
-                            plus(a.variance / np.square(divisor), variance), decisions)
+        return BoundedArray(
+            xp,
+            value,
+            plus(over(a.error, divisor), error),
+            plus(a.variance / np.square(divisor), variance),
+            decisions,
+        )
     least = divisor - b.error * SLACK
     spread = times(quotient, b.error) + (0.0 if a.error is None else a.error)
-    if b.least is not None:  # an overflow in the divisor does no harm: the exact quotient is next to 0, too
+    if (
+        b.least is not None
+    ):  # an overflow in the divisor does no harm: the exact quotient is next to 0, too
         least = np.where(np.isinf(divisor), b.least, least)
-        spread = np.where(np.isinf(divisor), np.abs(a.wide) + (0.0 if a.error is None else a.error), spread)
+        spread = np.where(
+            np.isinf(divisor), np.abs(a.wide) + (0.0 if a.error is None else a.error), spread
+        )
     variances = np.square(quotient) * b.variance + (0.0 if a.error is None else a.variance)
     variances = np.where(np.isinf(divisor), 0.0, variances / np.square(divisor))
-    return BoundedArray(xp, value, plus(np.where(least > 0.0, over(spread, least), np.inf), error),
-                        plus(variances, variance), decisions)
+    return BoundedArray(
+        xp,
+        value,
+        plus(np.where(least > 0.0, over(spread, least), np.inf), error),
+        plus(variances, variance),
+        decisions,
+    )
 
 
 def _exp(xp, value, decisions, a):
     # The ulps are those of the exact value, which may lie beyond the next power of two.
-    error, variance = rounding(value.data * value.dtype.type(1 + 2.0**-20), a.wide == 0.0, LIBRARY_ULPS)
+    error, variance = rounding(
+        value.data * value.dtype.type(1 + 2.0**-20), a.wide == 0.0, LIBRARY_ULPS
+    )
     if variance is not None:
         variance = variance / LIBRARY_ULPS**2  # one ulp is the usual error, LIBRARY_ULPS the bound
     size, least = value.wide, None
     if np.isinf(size).any():
-        least = np.exp(np.minimum(a.wide - (0.0 if a.error is None else a.error * SLACK), 700.0))  # e**700 is a number
+        least = np.exp(
+            np.minimum(a.wide - (0.0 if a.error is None else a.error * SLACK), 700.0)
+        )  # e**700 is a number
         least = least / SLACK
     if a.error is not None:
         largest = size if error is None else size + error
@@ -282,11 +348,14 @@ def _exp(xp, value, decisions, a):
 
 def _elementary(ufunc):
     def rule(xp, value, decisions, a):
-        error, variance = rounding(value.data * value.dtype.type(1 + 2.0**-20), a.wide == 0.0, ULPS[ufunc])
+        error, variance = rounding(
+            value.data * value.dtype.type(1 + 2.0**-20), a.wide == 0.0, ULPS[ufunc]
+        )
         if a.error is not None:
             error = plus(carried(ufunc, a.wide, a.error * SLACK), error)
             variance = plus(np.square(carried(ufunc, a.wide, np.sqrt(a.variance))), variance)
         return BoundedArray(xp, value, error, variance, decisions)
+
     return rule
 
 
@@ -296,7 +365,9 @@ def _same(xp, value, decisions, a):
 
 def _extreme(xp, value, decisions, a, b):
     """maximum and minimum: where one operand surely wins its error counts, elsewhere the larger error does."""
-    (ea, va), (eb, vb) = (((0.0, 0.0) if x.error is None else (x.error, x.variance)) for x in (a, b))
+    (ea, va), (eb, vb) = (
+        ((0.0, 0.0) if x.error is None else (x.error, x.variance)) for x in (a, b)
+    )
     takes_a = value.data == a.data
     sure = np.abs(a.wide - b.wide) > (ea + eb) * SLACK
     error = np.where(sure, np.where(takes_a, ea, eb), np.maximum(ea, eb))
@@ -310,10 +381,12 @@ def reach(a):
 
 def _integral(function):
     """floor and rint: the result is exact, if perhaps that of the other outcome."""
+
     def rule(xp, value, decisions, a):
         far = reach(a)
         low, high = function(a.wide - far), function(a.wide + far)
         return between(xp, value, low, high, high - low > 1.0, decisions)
+
     return rule
 
 
@@ -346,27 +419,45 @@ def _behind(earlier, mask, others):
 def _remainder(xp, value, decisions, a, b):
     far = np.zeros(np.shape(a.wide)) if a.error is None else reach(a)
     below, above = a.wide - far, a.wide + far
-    open_ = (np.floor(below / b.wide) != np.floor(above / b.wide)) | ((below < 0.0) != (above < 0.0))
+    open_ = (np.floor(below / b.wide) != np.floor(above / b.wide)) | (
+        (below < 0.0) != (above < 0.0)
+    )
     if b.error is not None:
         open_ = open_ | (b.error > 0.0)
     error, variance = _remainder_rounding(value, a, b)
     error = np.where(open_, np.abs(b.wide), plus(np.zeros(value.shape), a.error, error))
     decisions = either(decisions, np.where(open_, UNKNOWN, 0) if open_.any() else None)
-    return BoundedArray(xp, value, error, plus(np.zeros(value.shape), a.variance, variance), decisions)
+    return BoundedArray(
+        xp, value, error, plus(np.zeros(value.shape), a.variance, variance), decisions
+    )
 
 
 def _compare(xp, value, decisions, a, b):
     error = plus(a.error, b.error)
     open_ = (np.abs(a.wide - b.wide) <= error * SLACK) & (error > 0.0)
-    return trimmed(xp, value, None, None, *_behind(decisions, *branches(xp.decision, value, ~value, open_)))
+    return trimmed(
+        xp, value, None, None, *_behind(decisions, *branches(xp.decision, value, ~value, open_))
+    )
 
 
 _RULES = {ufunc: _elementary(ufunc) for ufunc in ULPS} | {
-    np.add: _add, np.subtract: _subtract, np.multiply: _multiply, np.divide: _divide, np.exp: _exp,
-    np.negative: _same, np.absolute: _same, np.maximum: _extreme, np.minimum: _extreme,
-    np.floor: _integral(np.floor), np.rint: _integral(np.rint), np.remainder: _remainder,
-    np.isfinite: lambda xp, value, decisions, a: value, np.isnan: lambda xp, value, decisions, a: value,
-    **dict.fromkeys((np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal), _compare),
+    np.add: _add,
+    np.subtract: _subtract,
+    np.multiply: _multiply,
+    np.divide: _divide,
+    np.exp: _exp,
+    np.negative: _same,
+    np.absolute: _same,
+    np.maximum: _extreme,
+    np.minimum: _extreme,
+    np.floor: _integral(np.floor),
+    np.rint: _integral(np.rint),
+    np.remainder: _remainder,
+    np.isfinite: lambda xp, value, decisions, a: value,
+    np.isnan: lambda xp, value, decisions, a: value,
+    **dict.fromkeys(
+        (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal), _compare
+    ),
 }
 
 
@@ -407,15 +498,28 @@ class BoundedArrays(PlannedArrays):
         decisions = moved_part(f, "decisions", arrays, np.int64(0))
         others = None
         if any(x.others is not None for x in arrays):
-            others = np.stack([f(*(x.data if x.others is None else x.others[branch] for x in arrays))
-                               for branch in range(3)])
-        return trimmed(self, value, moved_part(f, "error", arrays), moved_part(f, "variance", arrays), decisions, others)
+            others = np.stack(
+                [
+                    f(*(x.data if x.others is None else x.others[branch] for x in arrays))
+                    for branch in range(3)
+                ]
+            )
+        return trimmed(
+            self,
+            value,
+            moved_part(f, "error", arrays),
+            moved_part(f, "variance", arrays),
+            decisions,
+            others,
+        )
 
     def given(self, array):
         """An input as the kernel reads it; bounds start there."""
         value = super().given(array)
         if is_float(array) and (self.plan.storage or not np.can_cast(array.dtype, self.compute)):
-            self.anchors_moved |= not np.array_equal(value.wide, array.astype(np.float64), equal_nan=True)
+            self.anchors_moved |= not np.array_equal(
+                value.wide, array.astype(np.float64), equal_nan=True
+            )
         return value
 
     def anchored(self, x):
@@ -440,40 +544,66 @@ class BoundedArrays(PlannedArrays):
 
     def astype(self, x, dtype):
         if not isinstance(x, BoundedArray):
-            return self._wrap(round_to(x, dtype)) if np.dtype(dtype).kind not in "iu" else x.astype(dtype)
+            return (
+                self._wrap(round_to(x, dtype))
+                if np.dtype(dtype).kind not in "iu"
+                else x.astype(dtype)
+            )
         if np.dtype(dtype).kind in "iu":
             # A number that is not known exactly makes an integer that nothing is known of.
-            lost = None if x.error is None or not x.error.any() else np.where(x.error > 0.0, UNKNOWN, np.int64(0))
+            lost = (
+                None
+                if x.error is None or not x.error.any()
+                else np.where(x.error > 0.0, UNKNOWN, np.int64(0))
+            )
             with np.errstate(invalid="ignore"):
                 others = None if x.others is None else x.others.astype(dtype)
-                return trimmed(self, x.data.astype(dtype), None, None, either(x.decisions, lost), others)
+                return trimmed(
+                    self, x.data.astype(dtype), None, None, either(x.decisions, lost), others
+                )
         value = self.planned(self.plan.settle(round_to(x.data, dtype)))
         if x.dtype == value.dtype:
             return x
         same = value.wide == x.wide
         error, variance = (None, None) if same.all() else rounding(value.data, same)
         others = None if x.others is None else round_to(x.others, dtype)
-        result = trimmed(self, value, plus(x.error, error), plus(x.variance, variance), x.decisions, others)
+        result = trimmed(
+            self, value, plus(x.error, error), plus(x.variance, variance), x.decisions, others
+        )
         return saturated(result, lambda: x.wide)
 
     def where(self, condition, x, y):
         """Where the condition is undecided the error covers both sides; sides that are apart leave it undecided."""
         if not isinstance(condition, BoundedArray):
             return self._move(lambda a, b: np.where(condition, a, b), x, y)
-        x, y = (side if isinstance(side, BoundedArray) else BoundedArray(self, side) for side in (x, y))
+        x, y = (
+            side if isinstance(side, BoundedArray) else BoundedArray(self, side) for side in (x, y)
+        )
         if x.exact and y.exact:
             value = self.planned(np.where(condition.data, x.data, y.data))
             others = elsewhere(np.where, value.ndim, condition, x, y)
-            return trimmed(self, value, None, None, either(condition.decisions, x.decisions, y.decisions), others)
+            return trimmed(
+                self,
+                value,
+                None,
+                None,
+                either(condition.decisions, x.decisions, y.decisions),
+                others,
+            )
         open_ = condition.decisions != 0
         taken, left = self.where(condition.data, x, y), self.where(~condition.data, x, y)
         jump = np.abs(taken.wide - left.wide)
         own, its = (np.float64(0.0) if side.error is None else side.error for side in (taken, left))
         apart = open_ & ~(jump <= CONTINUOUS * (own + its))
-        decisions = either(taken.decisions, np.where(apart, condition.decisions, 0),
-                           None if left.decisions is None else np.where(open_, left.decisions, 0))
+        decisions = either(
+            taken.decisions,
+            np.where(apart, condition.decisions, 0),
+            None if left.decisions is None else np.where(open_, left.decisions, 0),
+        )
         error = np.where(open_, np.maximum(own, jump + its), own)
-        return trimmed(self, taken.value, error, plus(taken.variance, np.zeros(error.shape)), decisions)
+        return trimmed(
+            self, taken.value, error, plus(taken.variance, np.zeros(error.shape)), decisions
+        )
 
     def take(self, x, index, axis=None):
         if not isinstance(index, BoundedArray):
@@ -482,7 +612,9 @@ class BoundedArrays(PlannedArrays):
         around = [np.newaxis] * taken.ndim
         around[axis or 0] = slice(None)
         mask = np.broadcast_to(index.decisions[tuple(around)], taken.shape)
-        return BoundedArray(self, taken.value, taken.error, taken.variance, either(taken.decisions, mask))
+        return BoundedArray(
+            self, taken.value, taken.error, taken.variance, either(taken.decisions, mask)
+        )
 
     def _total(self, x, axis, keepdims):
         """Every term carries its own error and meets at most `depth` additions: it may grow by (1 + u)**depth."""
@@ -496,7 +628,9 @@ class BoundedArrays(PlannedArrays):
         def add_up(part):
             return add(part) * (1.0 + x.size * 2.0**-52)  # whatever the order in which NumPy adds
 
-        counts = [int(np.prod([x.shape[k] for k in axes], dtype=np.int64)) for axes in (inner, leading)]
+        counts = [
+            int(np.prod([x.shape[k] for k in axes], dtype=np.int64)) for axes in (inner, leading)
+        ]
         orders = self.plan.order, self.plan.leading or self.plan.order
         longest = sum(depth(n, order, self.plan) for n, order in zip(counts, orders))
         error, variance = self._sum_error(x, value, add_up, longest, SEQUENTIAL in orders)
@@ -517,17 +651,28 @@ class BoundedArrays(PlannedArrays):
         if float_format(x.dtype).bits == 16:  # where sums err more than what they sum
             # In whatever order, each addition returns the sum of some terms: at most that of all terms of one sign.
             positive = add(np.maximum(x.wide, 0.0))
-            largest = np.maximum(positive, sizes - positive) * np.exp(additions * growth) * (1.0 + 2.0**-40)
+            largest = (
+                np.maximum(positive, sizes - positive)
+                * np.exp(additions * growth)
+                * (1.0 + 2.0**-40)
+            )
             error = np.minimum(error, additions * half_ulp(np.asarray(round_to(largest, x.dtype))))
         # Partial sums of a tree hold 2 S^2 of squares if the terms agree in sign, and steps * sum x^2 if they do not;
         # those of a chain a third and a half of steps times these.
-        spread = steps * (np.square(value.wide) / 3.0 + squares / 2.0) if sequential else \
-            np.where(steps > 0, 2.0 * np.square(value.wide), 0.0) + steps * squares
+        spread = (
+            steps * (np.square(value.wide) / 3.0 + squares / 2.0)
+            if sequential
+            else np.where(steps > 0, 2.0 * np.square(value.wide), 0.0) + steps * squares
+        )
         variance = unit**2 / 3.0 * spread
         if x.error is not None:
             error, variance = error + add(x.error), variance + add(x.variance)
         # A partial sum may have overflowed; where it saturates, that shows in nothing but the size of the terms.
-        lost = ~(2.0 * sizes < float_format(x.dtype).largest) if self.plan.saturate else ~np.isfinite(value.wide)
+        lost = (
+            ~(2.0 * sizes < float_format(x.dtype).largest)
+            if self.plan.saturate
+            else ~np.isfinite(value.wide)
+        )
         error = np.where(lost, np.inf, error)
         return (error, variance) if error.any() else (None, None)
 
@@ -544,10 +689,14 @@ class BoundedArrays(PlannedArrays):
 
         def add(part):
             weights = np.broadcast_to(part, values.shape).reshape(-1)
-            return np.bincount(flat, weights, target.size).reshape(target.shape) * (1.0 + index.size * 2.0**-52)
+            return np.bincount(flat, weights, target.size).reshape(target.shape) * (
+                1.0 + index.size * 2.0**-52
+            )
 
         error, variance = self._sum_error(values, value, add, index.size, True)
-        result = trimmed(self, value.value, error, variance, self._landings(target, index, place, values))
+        result = trimmed(
+            self, value.value, error, variance, self._landings(target, index, place, values)
+        )
         return self.astype(result, target.dtype)
 
     def _landings(self, target, index, place, values):
@@ -556,10 +705,14 @@ class BoundedArrays(PlannedArrays):
             return None
         marks = np.zeros(target.shape, np.int64)
         if values.decisions is not None:
-            np.bitwise_or.at(marks, (slice(None), place), np.broadcast_to(values.decisions, values.shape))
+            np.bitwise_or.at(
+                marks, (slice(None), place), np.broadcast_to(values.decisions, values.shape)
+            )
         if isinstance(index, BoundedArray):
             for landing in (place, *([] if index.others is None else index.others)):
-                np.bitwise_or.at(marks, (slice(None), landing), np.broadcast_to(index.decisions, values.shape))
+                np.bitwise_or.at(
+                    marks, (slice(None), landing), np.broadcast_to(index.decisions, values.shape)
+                )
             if unknown(index.decisions).any():
                 marks |= UNKNOWN
         return marks
@@ -569,8 +722,17 @@ class ExactArrays(BoundedArrays):
     """The arithmetic of a plan in float64 without any rounding to storage: bounded, and almost exact."""
 
     def __init__(self, plan, storage):
-        super().__init__(replace(plan, compute="float64", accumulate="float64", coordinates=None, atomics=None,
-                                 saturate=False), storage)
+        super().__init__(
+            replace(
+                plan,
+                compute="float64",
+                accumulate="float64",
+                coordinates=None,
+                atomics=None,
+                saturate=False,
+            ),
+            storage,
+        )
 
     def given(self, array):
         return self._wrap(array.astype(np.float64)) if is_float(array) else array
@@ -591,8 +753,11 @@ class FromAnchors(ExactArrays):
     def given(self, array):
         if not is_float(array):
             return array
-        return self._wrap(round_to(round_to(array, self._run.plan.storage or array.dtype),
-                                   self._run.compute).astype(np.float64))
+        return self._wrap(
+            round_to(
+                round_to(array, self._run.plan.storage or array.dtype), self._run.compute
+            ).astype(np.float64)
+        )
 
     def anchored(self, x):
         anchor = next(self._next)

@@ -101,8 +101,11 @@ def sqrt(a):
         rest = rest + low
     tail = np.where(root > 0.0, rest / (2.0 * np.where(root > 0.0, root, 1.0)), 0.0)
     size = np.where(root > 0.0, root, 0.0)
-    return two_sum(root, tail), np.where((rest != 0.0) | (high < RESIDUAL) & (high > 0.0), 4.0 * UNIT**2 * size + 2.0**-530
-                                         * (high < RESIDUAL), 0.0)
+    return two_sum(root, tail), np.where(
+        (rest != 0.0) | (high < RESIDUAL) & (high > 0.0),
+        4.0 * UNIT**2 * size + 2.0**-530 * (high < RESIDUAL),
+        0.0,
+    )
 
 
 STEPS = 4096  # the exponential is 2**(k / STEPS) * exp(t), |t| <= ln 2 / 8192
@@ -112,20 +115,29 @@ def exp(a):
     """e**a: a table of 2**(k / 4096), and a short series for the rest."""
     high, low = a
     inside = np.minimum(np.maximum(np.where(np.isnan(high), 0.0, high), -760.0), 709.75)
-    power, series, exponent = _reduced(inside, None if low is None else np.where(inside == high, low, 0.0))
+    power, series, exponent = _reduced(
+        inside, None if low is None else np.where(inside == high, low, 0.0)
+    )
     value, _ = add(power, multiply(power, series)[0])
     half = exponent // 2  # in two steps: 2**1024 and 2**-1080 are no numbers
     value = [np.ldexp(np.ldexp(part, half), exponent - half) for part in value]
     tiny = value[0] < 2.0**-960  # the low part may have lost digits to underflow, or both
     value = list(two_sum(*value))
-    error = np.where(high == 0.0, 0.0 if low is None else np.where(low == 0.0, 0.0, 2.0**-102), 2.0**-102) * value[0]
+    error = (
+        np.where(
+            high == 0.0, 0.0 if low is None else np.where(low == 0.0, 0.0, 2.0**-102), 2.0**-102
+        )
+        * value[0]
+    )
     error = np.where(tiny, error + 2.0**-1073, error)
     outside = ~(high <= 709.7) | (high < -745.2)
     if np.any(outside):
         extreme = np.where(np.isnan(high), np.nan, np.where(high > 0.0, np.inf, 0.0))
         surely = np.isnan(high) | np.isinf(high)
         value = [np.where(outside, extreme, value[0]), np.where(outside, 0.0, value[1])]
-        error = np.where(outside, np.where(surely, 0.0, np.where(high > 0.0, np.inf, 2.0**-1073)), error)
+        error = np.where(
+            outside, np.where(surely, 0.0, np.where(high > 0.0, np.inf, 2.0**-1073)), error
+        )
     return tuple(value), error
 
 
@@ -154,8 +166,11 @@ def exp_float64(x: np.ndarray) -> np.ndarray:
     ordinary = np.abs(x) < 700.0
     if not np.all(ordinary):  # two halves neither overflow nor vanish before their product does
         inside = np.where(np.abs(x) < 800.0, x, 0.0)
-        return np.where(inside == x, _exponential(0.5 * inside) * _exponential(0.5 * inside),
-                        np.where(x > 0.0, np.inf, np.where(x < 0.0, 0.0, np.nan)))
+        return np.where(
+            inside == x,
+            _exponential(0.5 * inside) * _exponential(0.5 * inside),
+            np.where(x > 0.0, np.inf, np.where(x < 0.0, 0.0, np.nan)),
+        )
     return _exponential(x)
 
 
@@ -190,7 +205,11 @@ def _series(t):
     square = multiply(t, t)[0]
     cube = multiply(square, t)[0]
     high = t[0]
-    rest = square[0] * square[0] * (1.0 / 24.0 + high * (1.0 / 120.0 + high * (1.0 / 720.0 + high * (1.0 / 5040.0))))
+    rest = (
+        square[0]
+        * square[0]
+        * (1.0 / 24.0 + high * (1.0 / 120.0 + high * (1.0 / 720.0 + high * (1.0 / 5040.0))))
+    )
     sixth = divide(cube, (np.float64(6.0), None))[0]
     total = add(sixth, (rest, None))[0]
     total = add((square[0] * 0.5, square[1] * 0.5), total)[0]
@@ -203,23 +222,32 @@ def log(a):
     positive = (high > 0.0) & np.isfinite(high)
     fraction, exponent = np.frexp(np.where(positive, high, 1.0))
     exponent = exponent.astype(np.int64) - 1
-    scaled = 2.0 * fraction, None if low is None else np.ldexp(np.where(positive, low, 0.0), -exponent)
+    scaled = (
+        2.0 * fraction,
+        None if low is None else np.ldexp(np.where(positive, low, 0.0), -exponent),
+    )
     powers_high, powers_low, _ = _tables()
-    k = np.searchsorted(powers_high[32::64], scaled[0])  # the power next to a number of [1, 2): 64 stands for 2
+    k = np.searchsorted(
+        powers_high[32::64], scaled[0]
+    )  # the power next to a number of [1, 2): 64 stands for 2
     power = np.append(powers_high[::64], 2.0)[k], -np.append(powers_low[::64], 0.0)[k]
     apart = add(scaled, (-power[0], power[1]))[0]
     s = divide(apart, add(scaled, (power[0], -power[1]))[0])[0]
     square, total = multiply(s, s)[0], (np.float64(0.0), np.float64(0.0))
     for n in range(19, 0, -2):  # 2 (s + s**3 / 3 + s**5 / 5 + ...)
-        total = add(divide((np.float64(2.0), None), (np.float64(n), None))[0], multiply(square, total)[0])[0]
+        total = add(
+            divide((np.float64(2.0), None), (np.float64(n), None))[0], multiply(square, total)[0]
+        )[0]
     value = multiply(s, total)[0]
     near = (k + 64 * exponent).astype(np.float64) * 64.0
     for part in _log2_parts():
         value = add(multiply((near, None), part)[0], value)[0]
     error = np.where((high == 1.0) & (value[0] == 0.0), 0.0, 2.0**-98 * np.abs(value[0]))
     special = np.where(high == 0.0, -np.inf, np.where(high > 0.0, high, np.nan))
-    return ((np.where(positive, value[0], special), np.where(positive, value[1], 0.0)),
-            np.where(positive, error, 0.0))
+    return (
+        (np.where(positive, value[0], special), np.where(positive, value[1], 0.0)),
+        np.where(positive, error, 0.0),
+    )
 
 
 @lru_cache
@@ -236,10 +264,18 @@ def _tables():
         power = power * root >> bits
     pairs = [_pair(power, bits) for power in powers]
     rest, parts = _log2(bits) // STEPS, []
-    for place in (40, 70, 100):  # at most 30 bits each: k has up to 23, and its products are to be exact
+    for place in (
+        40,
+        70,
+        100,
+    ):  # at most 30 bits each: k has up to 23, and its products are to be exact
         parts.append(float(rest >> (bits - place)) * 2.0**-place)
         rest &= (1 << (bits - place)) - 1
-    return np.array([p[0] for p in pairs]), np.array([p[1] for p in pairs]), (*parts, rest / (1 << bits))
+    return (
+        np.array([p[0] for p in pairs]),
+        np.array([p[1] for p in pairs]),
+        (*parts, rest / (1 << bits)),
+    )
 
 
 @lru_cache

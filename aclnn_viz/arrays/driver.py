@@ -20,9 +20,13 @@ from aclnn_viz.arrays.sums import PairwiseSum
 from aclnn_viz.dtypes import STRETCH, FloatFormat, round_into
 from aclnn_viz.errors import problem
 
-BLOCK_ELEMENTS = 1 << 17  # of the largest array: smaller ones cost more calls than they save of the caches
+BLOCK_ELEMENTS = (
+    1 << 17
+)  # of the largest array: smaller ones cost more calls than they save of the caches
 THREADED_ELEMENTS = 1 << 18  # below, starting threads costs more than they save
-np.empty(31 << 20, np.uint8)  # freed at once: glibc keeps blocks up to the largest freed, and gives no memory of parts back
+np.empty(
+    31 << 20, np.uint8
+)  # freed at once: glibc keeps blocks up to the largest freed, and gives no memory of parts back
 
 
 class Result(NamedTuple):
@@ -42,7 +46,9 @@ class Arranged(NamedTuple):
     compute: np.dtype
     axes: dict[str, str]
     prelude: Callable | None = None  # (xp, arrays) -> more arrays, from whole inputs
-    empty: bool = False  # whether a tensor has no elements: then no page is run, for sums of nothing are 0
+    empty: bool = (
+        False  # whether a tensor has no elements: then no page is run, for sums of nothing are 0
+    )
 
 
 def evaluate(page: Callable, arranged: Arranged, namespace) -> dict[str, np.ndarray]:
@@ -56,38 +62,73 @@ def evaluate(page: Callable, arranged: Arranged, namespace) -> dict[str, np.ndar
             arrays = arrays | arranged.prelude(namespace, arrays)
     given = {name: array for name, array in arrays.items() if array is not None}
     try:
-        outputs = {name: np.zeros(result.shape, result.format.numpy) for name, result in arranged.results.items()}
+        outputs = {
+            name: np.zeros(result.shape, result.format.numpy)
+            for name, result in arranged.results.items()
+        }
     except (MemoryError, ValueError) as error:
-        shapes = ", ".join(f"{name} {list(result.shape)}" for name, result in arranged.results.items())
-        raise MemoryError(problem("outputs fit into the memory", f"{shapes}: {error}", "use smaller shapes")) from None
+        shapes = ", ".join(
+            f"{name} {list(result.shape)}" for name, result in arranged.results.items()
+        )
+        raise MemoryError(
+            problem("outputs fit into the memory", f"{shapes}: {error}", "use smaller shapes")
+        ) from None
     wide = np.promote_types(compute, np.float64)
 
     def run(block, inputs):
-        widened = {name: array if array.dtype.kind in "iub" else array.astype(compute, copy=False) for name, array in inputs.items()}
-        values = page(namespace, **{name: widened.get(name) for name in arrays}, **arranged.attributes)
+        widened = {
+            name: array if array.dtype.kind in "iub" else array.astype(compute, copy=False)
+            for name, array in inputs.items()
+        }
+        values = page(
+            namespace, **{name: widened.get(name) for name in arrays}, **arranged.attributes
+        )
         for name in outputs:
             if adds(axes, given, name):
                 values[name] = values[name].astype(wide)
             else:
-                place, value = outputs[name][place_of(outputs[name], axes[name], block)], values.pop(name)
+                place, value = (
+                    outputs[name][place_of(outputs[name], axes[name], block)],
+                    values.pop(name),
+                )
                 try:
                     round_into(place, value)
                 except ValueError as error:
-                    raise ValueError(problem(f"a page gives {name} the shape that is declared, here {list(place.shape)}", str(error),
-                                             "mend the page or the declaration")) from None
+                    raise ValueError(
+                        problem(
+                            f"a page gives {name} the shape that is declared, here {list(place.shape)}",
+                            str(error),
+                            "mend the page or the declaration",
+                        )
+                    ) from None
         return values
 
     # Where an output is a sum over an inner axis (the channels of a sample), each block has added its part already, so
     # another length of blocks would round differently. This length stays, so that results keep their last bits.
     inner = list(sizes_of(axes, given))[1:]
-    elements = BLOCK_ELEMENTS // (4 if any(letter not in axes[name] for name in outputs for letter in inner) else 1)
-    filled = any(output.size for output in outputs.values())  # without, a page might look for the largest of no elements
-    for name, block, total in combined(axes, given, outputs, over_blocks(run, axes, given, max(1, elements)) if filled else ()):
+    elements = BLOCK_ELEMENTS // (
+        4 if any(letter not in axes[name] for name in outputs for letter in inner) else 1
+    )
+    filled = any(
+        output.size for output in outputs.values()
+    )  # without, a page might look for the largest of no elements
+    for name, block, total in combined(
+        axes, given, outputs, over_blocks(run, axes, given, max(1, elements)) if filled else ()
+    ):
         round_into(outputs[name][place_of(outputs[name], axes[name], block)], total)
-    return {name: output.reshape(arranged.results[name].documented_shape) for name, output in outputs.items()}
+    return {
+        name: output.reshape(arranged.results[name].documented_shape)
+        for name, output in outputs.items()
+    }
 
 
-def in_blocks(page: Callable, axes: Mapping[str, str], arrays: Mapping, outputs: Iterable[str], namespace: Callable):
+def in_blocks(
+    page: Callable,
+    axes: Mapping[str, str],
+    arrays: Mapping,
+    outputs: Iterable[str],
+    namespace: Callable,
+):
     """Return {output: array of a number system}: as `evaluate`, without the last rounding.
 
     `namespace()` makes the number system of one block; `arrays` are its arrays, integers and Nones.
@@ -101,13 +142,23 @@ def in_blocks(page: Callable, axes: Mapping[str, str], arrays: Mapping, outputs:
 
     def widened(parts):
         for block, values in parts:
-            yield block, {name: xp.astype(value, np.promote_types(value.dtype, np.float64))
-                          for name, value in values.items()}
+            yield (
+                block,
+                {
+                    name: xp.astype(value, np.promote_types(value.dtype, np.float64))
+                    for name, value in values.items()
+                },
+            )
 
     xp, joined = namespace(), {}
-    parts = list(over_blocks(run, axes, given, max(1, BLOCK_ELEMENTS // 4)))  # arrays of such systems hold several numbers
-    found = {name: [(block, values[name]) for block, values in parts] for name in outputs
-             if not adds(axes, given, name)}
+    parts = list(
+        over_blocks(run, axes, given, max(1, BLOCK_ELEMENTS // 4))
+    )  # arrays of such systems hold several numbers
+    found = {
+        name: [(block, values[name]) for block, values in parts]
+        for name in outputs
+        if not adds(axes, given, name)
+    }
     for name, place, total in combined(axes, given, outputs, widened(parts)):
         found.setdefault(name, []).append((place, total))
     for name, pieces in found.items():
@@ -122,11 +173,16 @@ def _joined(xp, letters, axes, pieces):
         return pieces[0][1]
     first, *rest = letters
     starts = sorted({place[first].start for place, _ in pieces})
-    rows = [_joined(xp, rest, axes, [piece for piece in pieces if piece[0][first].start == start]) for start in starts]
+    rows = [
+        _joined(xp, rest, axes, [piece for piece in pieces if piece[0][first].start == start])
+        for start in starts
+    ]
     return rows[0] if len(rows) == 1 else xp.concat(rows, axis=axes.index(first))
 
 
-def over_blocks(run: Callable, axes: Mapping[str, str], arrays: Mapping, elements: int | None = None) -> Iterator:
+def over_blocks(
+    run: Callable, axes: Mapping[str, str], arrays: Mapping, elements: int | None = None
+) -> Iterator:
     """Yield (block, run(block, arrays cut to the block)) in a fixed order, computed by threads if that is worth it.
 
     A block has at most `elements` of the largest array (None: BLOCK_ELEMENTS), if it can be cut that small.
@@ -135,9 +191,14 @@ def over_blocks(run: Callable, axes: Mapping[str, str], arrays: Mapping, element
 
     def cut(block):
         with np.errstate(all="ignore"):
-            return run(block, {name: array[place_of(array, axes[name], block)] for name, array in arrays.items()})
+            return run(
+                block,
+                {name: array[place_of(array, axes[name], block)] for name, array in arrays.items()},
+            )
 
-    yield from zip(order, run_all(cut, order, sum(array.size for array in arrays.values())), strict=True)
+    yield from zip(
+        order, run_all(cut, order, sum(array.size for array in arrays.values())), strict=True
+    )
 
 
 def adds(axes: Mapping[str, str], arrays: Mapping, name: str) -> bool:
@@ -151,7 +212,11 @@ def combined(axes, arrays, outputs, parts) -> Iterator[tuple[str, dict[str, slic
     sums: dict[tuple, PairwiseSum] = {}
     for block, values in parts:
         for name in summed:
-            place = ((letter, block[letter].start, block[letter].stop) for letter in axes[name] if letter != ".")
+            place = (
+                (letter, block[letter].start, block[letter].stop)
+                for letter in axes[name]
+                if letter != "."
+            )
             with np.errstate(all="ignore"):
                 sums.setdefault((name, *place), PairwiseSum()).add(values[name])
     for (name, *place), running in sums.items():
@@ -171,14 +236,24 @@ def sizes_of(axes, arrays):
 
 def _blocks(sizes, axes, arrays, elements) -> Iterator[dict[str, slice]]:
     steps, letters = {}, list(sizes)
-    for at, letter in enumerate(letters):  # what one step along it takes of the largest array, with all later letters whole
-        unit = max(array.size // max(1, prod(n for other, n in zip(axes[name], array.shape) if other in letters[:at + 1]))
-                   for name, array in arrays.items())
+    for at, letter in enumerate(
+        letters
+    ):  # what one step along it takes of the largest array, with all later letters whole
+        unit = max(
+            array.size
+            // max(
+                1,
+                prod(n for other, n in zip(axes[name], array.shape) if other in letters[: at + 1]),
+            )
+            for name, array in arrays.items()
+        )
         steps[letter] = max(1, elements // max(1, unit))
     # Blocks of a power of two: sums over them, added as a tree, are the tree over all terms.
     steps = {letter: 1 << (step.bit_length() - 1) for letter, step in steps.items()}
-    cuts = [[(letter, slice(at, min(at + steps[letter], n))) for at in range(0, n, steps[letter])]
-            for letter, n in sizes.items()]
+    cuts = [
+        [(letter, slice(at, min(at + steps[letter], n))) for at in range(0, n, steps[letter])]
+        for letter, n in sizes.items()
+    ]
     return map(dict, product(*cuts))
 
 
@@ -193,6 +268,7 @@ def run_all(run: Callable, order: Sequence, elements: int) -> Iterator:
 
 def in_stretches(run: Callable, size: int) -> None:
     """Call run(part) for every part, a slice, of so many elements, each of which the cache holds, by threads if that is worth it."""
+
     def one(start):
         with np.errstate(all="ignore"):
             run(slice(start, start + STRETCH))
@@ -203,4 +279,7 @@ def in_stretches(run: Callable, size: int) -> None:
 
 def place_of(array, letters, block):
     """The index under which an array has the elements of a block; an axis of length 1 serves every block."""
-    return tuple(block.get(letter, slice(None)) if n != 1 else slice(None) for letter, n in zip(letters, array.shape))
+    return tuple(
+        block.get(letter, slice(None)) if n != 1 else slice(None)
+        for letter, n in zip(letters, array.shape)
+    )

@@ -18,13 +18,21 @@ from aclnn_viz.arrays.local_errors import over, times
 
 ERF, ERFC = np.frompyfunc(erf, 1, 1), np.frompyfunc(erfc, 1, 1)
 RELATIVE = 2.0**-84  # what each function below errs by at most, beside what underflow takes
-STEP, TERMS, LAST = 8, 22, 28  # nodes a unit, terms of a series (|t| <= 1/16), and where erfc is below the smallest number
+STEP, TERMS, LAST = (
+    8,
+    22,
+    28,
+)  # nodes a unit, terms of a series (|t| <= 1/16), and where erfc is below the smallest number
 BLOCK = 1 << 13  # elements of a block that stays in cache through the many steps of a series
 
 
 def _relative(value, exact, least=0.0):
     """The bound for a value that is exact in places and next to the smallest numbers loses `least` more."""
-    return np.where(exact, 0.0, RELATIVE * np.abs(value[0]) + np.where(np.abs(value[0]) < 2.0**-900, 2.0**-1070, least))
+    return np.where(
+        exact,
+        0.0,
+        RELATIVE * np.abs(value[0]) + np.where(np.abs(value[0]) < 2.0**-900, 2.0**-1070, least),
+    )
 
 
 def _at_zero(a, value):
@@ -36,7 +44,9 @@ def _at_zero(a, value):
 def sqrt(a):
     """The square root; of what has none, as NumPy says."""
     plain = (a[0] > 0.0) & np.isfinite(a[0])
-    value, error = dd.sqrt((np.where(plain, a[0], 1.0), None if a[1] is None else np.where(plain, a[1], 0.0)))
+    value, error = dd.sqrt(
+        (np.where(plain, a[0], 1.0), None if a[1] is None else np.where(plain, a[1], 0.0))
+    )
     value = np.where(plain, value[0], np.sqrt(a[0])), np.where(plain, value[1], 0.0)
     return value, np.where(plain, error, 0.0)
 
@@ -51,34 +61,54 @@ def expm1(a):
     value = _at_zero(a, [np.where(near, s, b) for s, b in zip(small, large)])
     value = [np.where(np.isinf(whole[0]), part, v) for part, v in zip((whole[0], 0.0), value)]
     value[1] = np.where(np.isinf(value[0]), 0.0, value[1])
-    return tuple(value), np.where(near, _relative(value, a[0] == 0.0), error + RELATIVE * np.abs(value[0]) * np.isfinite(value[0]))
+    return tuple(value), np.where(
+        near,
+        _relative(value, a[0] == 0.0),
+        error + RELATIVE * np.abs(value[0]) * np.isfinite(value[0]),
+    )
 
 
 def log1p(a):
     """log(1 + a): the logarithm of a sum, and next to 0, where the sum would lose digits, a - a**2 / 2 + a**3 / 3 - a**4 / 4."""
     near = np.abs(a[0]) < 2.0**-26
     inside = np.where(near, a[0], 0.0), np.where(near, 0.0 if a[1] is None else a[1], 0.0)
-    tail = inside[0] * (1.0 / 3.0 - inside[0] * 0.25)  # of the factor behind a**2: its first term has two parts
-    small = dd.add(inside, dd.multiply(dd.multiply(inside, inside)[0], dd.two_sum(np.float64(-0.5), tail))[0])[0]
+    tail = inside[0] * (
+        1.0 / 3.0 - inside[0] * 0.25
+    )  # of the factor behind a**2: its first term has two parts
+    small = dd.add(
+        inside, dd.multiply(dd.multiply(inside, inside)[0], dd.two_sum(np.float64(-0.5), tail))[0]
+    )[0]
     total, lost = dd.add((np.float64(1.0), None), a)
     value, error = dd.log(total)
     if lost is not None:
         error = error + np.where(lost > 0.0, over(lost, np.maximum(total[0], 0.0)) * dd.ROOM, 0.0)
     infinite = np.isinf(a[0]) & (a[0] > 0.0)
-    value = [np.where(near, s, np.where(infinite, edge, part)) for s, part, edge in zip(small, value, (a[0], 0.0))]
+    value = [
+        np.where(near, s, np.where(infinite, edge, part))
+        for s, part, edge in zip(small, value, (a[0], 0.0))
+    ]
     value = _at_zero(a, value)
-    return value, np.where(np.isfinite(value[0]), np.where(near, _relative(value, a[0] == 0.0), error), 0.0)
+    return value, np.where(
+        np.isfinite(value[0]), np.where(near, _relative(value, a[0] == 0.0), error), 0.0
+    )
 
 
 def tanh(a):
     """(e**2|a| - 1) / (e**2|a| + 1), with the sign of a."""
     sign = np.where(a[0] < 0.0, -1.0, 1.0)
     far = np.abs(a[0]) > 40.0  # 1 - tanh is below 2**-114
-    double = (np.where(far, 80.0, 2.0 * sign * a[0]), None if a[1] is None else np.where(far, 0.0, 2.0 * sign * a[1]))
+    double = (
+        np.where(far, 80.0, 2.0 * sign * a[0]),
+        None if a[1] is None else np.where(far, 0.0, 2.0 * sign * a[1]),
+    )
     e, _ = expm1(double)
     value, _ = dd.divide(e, dd.add(e, (np.float64(2.0), None))[0])
     value = _at_zero(a, [sign * part for part in value])
-    return value, np.where(np.isnan(value[0]), 0.0, _relative(value, (a[0] == 0.0) | np.isinf(a[0]), np.where(far, 2.0**-113, 0.0)))
+    return value, np.where(
+        np.isnan(value[0]),
+        0.0,
+        _relative(value, (a[0] == 0.0) | np.isinf(a[0]), np.where(far, 2.0**-113, 0.0)),
+    )
 
 
 def erf_of(a):
@@ -93,13 +123,18 @@ def erf_of(a):
     beyond, error = erfc_of((np.abs(a[0]), None if a[1] is None else sign * a[1]))
     large, _ = dd.add((np.float64(1.0), None), (-beyond[0], -beyond[1]))
     value = _at_zero(a, [np.where(near, s, sign * b) for s, b in zip(small, large)])
-    return value, np.where(np.isnan(value[0]), 0.0, np.where(near, _relative(value, a[0] == 0.0), error + RELATIVE))
+    return value, np.where(
+        np.isnan(value[0]), 0.0, np.where(near, _relative(value, a[0] == 0.0), error + RELATIVE)
+    )
 
 
 def erfc_of(a):
     """1 - erf(a), with all its digits where a is large."""
     sign = np.where(a[0] < 0.0, -1.0, 1.0)
-    x = np.where(np.abs(a[0]) < LAST, sign * a[0], 0.0), np.where(np.abs(a[0]) < LAST, 0.0 if a[1] is None else sign * a[1], 0.0)
+    x = (
+        np.where(np.abs(a[0]) < LAST, sign * a[0], 0.0),
+        np.where(np.abs(a[0]) < LAST, 0.0 if a[1] is None else sign * a[1], 0.0),
+    )
     node = np.rint(x[0] * STEP)
     t = dd.add(x, (node / -STEP, None))[0]
     terms, rows, total = _coefficients(), node.astype(np.int64), (np.float64(0.0), np.float64(0.0))
@@ -114,8 +149,12 @@ def erfc_of(a):
     error = np.where(sign < 0.0, error + 2.0**-100, error)
     outside = ~(np.abs(a[0]) < LAST)
     if np.any(outside):
-        value = [np.where(outside, edge, part) for edge, part in
-                 zip((np.where(np.isnan(a[0]), np.nan, np.where(sign < 0.0, 2.0, 0.0)), 0.0), value)]
+        value = [
+            np.where(outside, edge, part)
+            for edge, part in zip(
+                (np.where(np.isnan(a[0]), np.nan, np.where(sign < 0.0, 2.0, 0.0)), 0.0), value
+            )
+        ]
         error = np.where(outside, np.where(np.isfinite(a[0]), 2.0**-1074, 0.0), error)
     return tuple(value), error
 
@@ -147,15 +186,20 @@ def float64_erfc(x):
 
 def in_numpy(of_float64, ufunc):
     """A function of NumPy arrays from one of float64 arrays; on arrays of other number systems the ufunc."""
+
     def function(x, /):
         if not isinstance(x, (np.ndarray, np.generic, float)):
             return ufunc(x)
         array = np.asarray(x)
-        flat, result = array.reshape(-1), np.empty(array.size, array.dtype if array.dtype.kind != "i" else np.float64)
+        flat, result = (
+            array.reshape(-1),
+            np.empty(array.size, array.dtype if array.dtype.kind != "i" else np.float64),
+        )
         with np.errstate(under="ignore"):
             for at in range(0, flat.size, BLOCK):
-                result[at:at + BLOCK] = of_float64(flat[at:at + BLOCK].astype(np.float64))
+                result[at : at + BLOCK] = of_float64(flat[at : at + BLOCK].astype(np.float64))
         return result.reshape(array.shape)[()]
+
     return function
 
 
@@ -173,9 +217,19 @@ SLOPES = {
     ERF: lambda x, error: 1.13 * exp_float64(-np.square(_below(x, error))),
     ERFC: lambda x, error: 1.13 * exp_float64(-np.square(_below(x, error))),
 }
-PRECISE = {np.sqrt: sqrt, np.log: dd.log, np.expm1: expm1, np.log1p: log1p, np.tanh: tanh, ERF: erf_of, ERFC: erfc_of}
+PRECISE = {
+    np.sqrt: sqrt,
+    np.log: dd.log,
+    np.expm1: expm1,
+    np.log1p: log1p,
+    np.tanh: tanh,
+    ERF: erf_of,
+    ERFC: erfc_of,
+}
 NUMPY = {ERF: in_numpy(float64_erf, ERF), ERFC: in_numpy(float64_erfc, ERFC)}
-ULPS = dict.fromkeys(SLOPES, 4.0) | {np.sqrt: 1.0}  # what libraries err by at most: NumPy's loops, the C libraries' less
+ULPS = dict.fromkeys(SLOPES, 4.0) | {
+    np.sqrt: 1.0
+}  # what libraries err by at most: NumPy's loops, the C libraries' less
 
 
 def in_numpy_arrays(ufunc):
@@ -187,7 +241,11 @@ def carried(ufunc, x, error, beside=0.0):
     """How far f moves at most within `error` of a number that is within `beside` of x."""
     with np.errstate(all="ignore"):
         slope = SLOPES[ufunc](x, error + beside) * (1.0 + 2.0**-20)
-        return np.where(error > 0.0, np.where((error <= 1.0) & (slope < np.inf), times(slope, error), np.inf), 0.0)
+        return np.where(
+            error > 0.0,
+            np.where((error <= 1.0) & (slope < np.inf), times(slope, error), np.inf),
+            0.0,
+        )
 
 
 @lru_cache
@@ -206,7 +264,10 @@ def _coefficients():
     bits = 1400  # a step forward multiplies an error of w by exp(x**2) in the end, 2**1131 at 28
     slope, nodes, w = _two_over_root_pi(bits), [], 1 << bits
     for k in range(LAST * STEP + 1):
-        terms = [w, 2 * k * w // STEP - slope]  # w^(n) / n!: (n + 1) c[n + 1] = 2 x c[n] + 2 c[n - 1]
+        terms = [
+            w,
+            2 * k * w // STEP - slope,
+        ]  # w^(n) / n!: (n + 1) c[n + 1] = 2 x c[n] + 2 c[n - 1]
         while len(terms) < TERMS or abs(terms[-1]) >> 3 * len(terms):
             n = len(terms) - 1
             terms.append((2 * k * terms[n] // STEP + 2 * terms[n - 1]) // (n + 1))
@@ -226,5 +287,6 @@ def _two_over_root_pi(bits: int) -> int:
             power //= n * n
             k += 1
         return total
+
     pi = 4 * (4 * arctan(5) - arctan(239))
     return (2 << 2 * guard) // isqrt(pi << guard) >> guard - bits

@@ -21,7 +21,9 @@ def moved_part(f, name: str, arrays, nothing=ZERO):
     parts = [getattr(x, name) for x in arrays]
     if all(part is None for part in parts):
         return None
-    return f(*(spread(nothing if part is None else part, x.shape) for part, x in zip(parts, arrays)))
+    return f(
+        *(spread(nothing if part is None else part, x.shape) for part, x in zip(parts, arrays))
+    )
 
 
 class ArrayOfParts(NDArrayOperatorsMixin):
@@ -55,9 +57,12 @@ class Functions(Guards):
 
     int64, nan = np.int64, np.nan
     abs, exp, floor, isfinite, isnan, remainder, maximum, minimum = map(
-        staticmethod, (np.abs, np.exp, np.floor, np.isfinite, np.isnan, np.remainder, np.maximum, np.minimum))
+        staticmethod,
+        (np.abs, np.exp, np.floor, np.isfinite, np.isnan, np.remainder, np.maximum, np.minimum),
+    )
     sqrt, log, expm1, log1p, tanh, erf, erfc = map(
-        staticmethod, (np.sqrt, np.log, np.expm1, np.log1p, np.tanh, ERF, ERFC))
+        staticmethod, (np.sqrt, np.log, np.expm1, np.log1p, np.tanh, ERF, ERFC)
+    )
     round = staticmethod(np.rint)  # ties to even
 
     def clip(self, x, low=None, high=None):

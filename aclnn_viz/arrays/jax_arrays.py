@@ -24,29 +24,40 @@ class JaxArrays(Guards):
 
     def take(self, x, index, /, *, axis=0):
         jnp = self._jnp
-        return jnp.take(x.T, index, axis=0).T if (x.ndim, axis) == (2, 1) else jnp.take(x, index, axis=axis)
+        return (
+            jnp.take(x.T, index, axis=0).T
+            if (x.ndim, axis) == (2, 1)
+            else jnp.take(x, index, axis=axis)
+        )
 
     def scatter_add(self, target, index, values):
         """Return `target` (C, M) with `values` (C, P) added at the columns `index` (P,); equal columns add up."""
         return target.T.at[index].add(values.T).T
 
 
-def evaluated(page: Callable, prelude: Callable | None, arrays: Mapping, attributes: Mapping, compute) -> dict:
+def evaluated(
+    page: Callable, prelude: Callable | None, arrays: Mapping, attributes: Mapping, compute
+) -> dict:
     """What a page returns on whole arrays, of which the floating ones are widened to `compute`, within `precise()`."""
     xp = JaxArrays()
     more = {} if prelude is None else prelude(xp, arrays)
-    widened = {name: array if array is None or array.dtype.kind in "iub" else array.astype(compute)
-               for name, array in {**arrays, **more}.items()}
+    widened = {
+        name: array if array is None or array.dtype.kind in "iub" else array.astype(compute)
+        for name, array in {**arrays, **more}.items()
+    }
     return page(xp, **widened, **attributes)
 
 
-def compiled(page: Callable, prelude: Callable | None, attributes: Mapping, compute, outputs: tuple) -> Callable:
+def compiled(
+    page: Callable, prelude: Callable | None, attributes: Mapping, compute, outputs: tuple
+) -> Callable:
     """Return the function arrays -> {output: array} of a page, compiled by XLA for each set of shapes."""
     import jax
 
     def run(arrays):
         found = evaluated(page, prelude, arrays, attributes, compute)
         return {name: found[name] for name in outputs}
+
     return jax.jit(run)
 
 
@@ -55,7 +66,9 @@ def derived(loss: Callable, point: Mapping[str, np.ndarray]) -> dict[str, np.nda
     import jax
 
     with precise():
-        found = jax.grad(loss)({name: jax.numpy.asarray(array, np.float64) for name, array in point.items()})
+        found = jax.grad(loss)(
+            {name: jax.numpy.asarray(array, np.float64) for name, array in point.items()}
+        )
         return {name: np.asarray(array) for name, array in found.items()}
 
 

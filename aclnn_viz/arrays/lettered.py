@@ -9,7 +9,9 @@ from aclnn_viz.arrays.steps import BOOL, INT, REAL, Refused
 
 RANK = {BOOL: 0, INT: 1, REAL: 2}
 COMPARED = {"lt": "<", "gt": ">", "le": "<=", "ge": ">=", "eq": "==", "ne": "!="}
-KINDS = {"truediv": REAL, "floordiv": INT} | dict.fromkeys(("and", "or", *COMPARED), BOOL)  # of results; of others the widest of what they take
+KINDS = {"truediv": REAL, "floordiv": INT} | dict.fromkeys(
+    ("and", "or", *COMPARED), BOOL
+)  # of results; of others the widest of what they take
 
 
 class LetteredArray:
@@ -67,8 +69,12 @@ class LetteredArrays:
         return x if isinstance(x, LetteredArray) else float(x)
 
     add, subtract, multiply, divide, logical_and, logical_or = (
-        lambda self, a, b, name=name: self.infix(name, a, b) for name in ("add", "sub", "mul", "truediv", "and", "or"))
-    asarray = lambda self, x, dtype=None: self.lift(x) if dtype is None else self.astype(self.lift(x), dtype)
+        lambda self, a, b, name=name: self.infix(name, a, b)
+        for name in ("add", "sub", "mul", "truediv", "and", "or")
+    )
+    asarray = lambda self, x, dtype=None: (
+        self.lift(x) if dtype is None else self.astype(self.lift(x), dtype)
+    )
 
     def clip(self, x, low=None, high=None, **ends):
         low, high = ends.get("min", low), ends.get("max", high)
@@ -91,7 +97,10 @@ class LetteredArrays:
 
     def wanted(self, x, shape):
         """The lengths of a shape that is asked for, with that which is left open, and of all together."""
-        lengths = [S.NegativeOne if isinstance(n, int) and n == -1 else self.lift(n).value for n in (shape if isinstance(shape, tuple) else (shape,))]
+        lengths = [
+            S.NegativeOne if isinstance(n, int) and n == -1 else self.lift(n).value
+            for n in (shape if isinstance(shape, tuple) else (shape,))
+        ]
         total, known = Mul(*x.lengths), Mul(*(n for n in lengths if n != -1))
         lengths = tuple(total / known if n == -1 else n for n in lengths)
         if expand(Mul(*lengths) - total) != 0 or not all(n.is_integer for n in lengths):
@@ -106,13 +115,16 @@ class LetteredArrays:
             raise Refused("an array as an index: use take")
         given = sum(i is not None and i is not Ellipsis for i in index)
         at = next((k for k, i in enumerate(index) if i is Ellipsis), len(index))
-        return self.parted(x, index[:at] + (slice(None),) * (x.ndim - given) + index[at + 1:])
+        return self.parted(x, index[:at] + (slice(None),) * (x.ndim - given) + index[at + 1 :])
 
     def ends(self, i, length):
         """The first place of a slice, and that behind the last."""
         if i.step not in (None, 1):
             raise Refused("a slice with a step")
-        return tuple(default if end is None else self.place_in(end, length) for end, default in ((i.start, S.Zero), (i.stop, length)))
+        return tuple(
+            default if end is None else self.place_in(end, length)
+            for end, default in ((i.start, S.Zero), (i.stop, length))
+        )
 
     def place_in(self, i, length):
         e = self.lift(i).value

@@ -24,7 +24,11 @@ def half_ulp(data: np.ndarray) -> np.ndarray:
     fmt = float_format(data)
     fraction = fmt.significand_bits - 1
     mask = ((1 << (fmt.bits - 1 - fraction)) - 1) << fraction
-    power = (np.ascontiguousarray(data).view(f"i{fmt.bits // 8}") & mask).view(fmt.numpy).reshape(data.shape)
+    power = (
+        (np.ascontiguousarray(data).view(f"i{fmt.bits // 8}") & mask)
+        .view(fmt.numpy)
+        .reshape(data.shape)
+    )
     least = fmt.smallest_subnormal if fmt is FLOAT64 else fmt.smallest_subnormal / 2
     return np.maximum(power.astype(np.float64) * fmt.unit_roundoff, least)
 
@@ -41,7 +45,9 @@ def over(error, size):
 
 def _lifted(result, a, b):
     low = result < _SAFE
-    return np.where(low & (np.minimum(a, b) > 0.0), result + TINY, result) if np.any(low) else result
+    return (
+        np.where(low & (np.minimum(a, b) > 0.0), result + TINY, result) if np.any(low) else result
+    )
 
 
 def plus(*terms):
@@ -85,7 +91,9 @@ def two_product(a, b):
 def _halves(a):
     """a as the sum of two numbers of at most 26 bits (Veltkamp)."""
     scaled = a * 134217729.0  # 2**27 + 1
-    if not np.all(np.isfinite(scaled)):  # it overflows for numbers that do not; those beside them may be the smallest
+    if not np.all(
+        np.isfinite(scaled)
+    ):  # it overflows for numbers that do not; those beside them may be the smallest
         scale = np.where(np.isfinite(scaled), 1.0, 2.0**30)
         high, low = _halves(np.where(np.isfinite(a), a, 0.0) / scale)
         return high * scale, low * scale

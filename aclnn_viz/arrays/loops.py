@@ -14,7 +14,9 @@ import numpy as np
 
 from aclnn_viz.arrays.team import BITS, shared, team
 
-PART = 1 << 14  # elements that are worth taking; cuts depend on the shapes alone, and so do the results
+PART = (
+    1 << 14
+)  # elements that are worth taking; cuts depend on the shapes alone, and so do the results
 MOST = 32  # parts, each of which may hold sums of its own
 LANES = 32  # terms of a sum that are added side by side, as wide vectors do
 WIDE = 8  # rows and columns that `turn` takes, whatever the width of the machine's vectors
@@ -41,12 +43,12 @@ def real(array, value):
 
 def read(array, at):
     """An element of an array of one axis, widened."""
-    return real(array, array[at:at + 1].view(KINDS.get(array.dtype.type, array.dtype))[0])
+    return real(array, array[at : at + 1].view(KINDS.get(array.dtype.type, array.dtype))[0])
 
 
 def write(array, at, value):
     """Round a number to an element of an array of one axis, to nearest even."""
-    array[at:at + 1].view(KINDS.get(array.dtype.type, array.dtype))[0] = value
+    array[at : at + 1].view(KINDS.get(array.dtype.type, array.dtype))[0] = value
 
 
 def narrow(array) -> bool:
@@ -93,14 +95,14 @@ def turn(array, first, apart, result, at, step):
 
 def add_wide(sums, at, values, first, factor, lanes):
     """Add so many elements of an array from `first` on, times a factor, to those of another from `at` on."""
-    sums[at:at + lanes] += values[first:first + lanes] * factor
+    sums[at : at + lanes] += values[first : first + lanes] * factor
 
 
 def dot_wide(one, at, other, first, lanes):
     """The sum of so many products, a power of two, in float64: halves are added until one is left."""
-    products = one[at:at + lanes].astype(np.float64) * other[first:first + lanes]
+    products = one[at : at + lanes].astype(np.float64) * other[first : first + lanes]
     while products.size > 1:
-        products = products[:products.size // 2] + products[products.size // 2:]
+        products = products[: products.size // 2] + products[products.size // 2 :]
     return products[0]
 
 
@@ -113,7 +115,9 @@ def single_exponential(x):
     """exp(x) in float32 without a branch: a loop of it runs on whole vectors."""
     # exp(x) = 2^n * exp(r) with |r| <= ln(2) / 2: ln 2 is taken in two parts, of which n times the first is exact.
     kept = np.float32(min(max(x, np.float32(-104.0)), np.float32(89.0)))  # beyond, 0 and inf
-    n = np.float32(kept * np.float32(1.4426950408889634) + np.float32(12582912.0)) - np.float32(12582912.0)
+    n = np.float32(kept * np.float32(1.4426950408889634) + np.float32(12582912.0)) - np.float32(
+        12582912.0
+    )
     r = kept - n * np.float32(0.693359375)
     r = r - n * np.float32(-2.12194440e-4)
     p = np.float32(1.9875691500e-4)
@@ -124,7 +128,9 @@ def single_exponential(x):
     p = p * r + np.float32(5.0000001201e-1)
     p = p * (r * r) + r + np.float32(1.0)
     most = n * np.float32(0.5) + np.float32(12582912.0) - np.float32(12582912.0)
-    result = p * two_to(most) * two_to(n - most)  # in two factors, for 2^n may be too large or too small
+    result = (
+        p * two_to(most) * two_to(n - most)
+    )  # in two factors, for 2^n may be too large or too small
     return result if x == x else x
 
 
@@ -148,21 +154,46 @@ def cuts(units: int, elements: int) -> np.ndarray:
 def over(parts: np.ndarray, loop: Callable, *arguments) -> None:
     """Run a loop, compiled, over all parts of `cuts`, on every core; the order of the parts does not matter. Arrays are contiguous."""
     if (run := compiled(loop)) is not loop:
-        team(threads()).run(shared(run, *[(one.dtype, one.ndim) if type(one) is np.ndarray else type(one) for one in arguments]), parts, arguments)
+        team(threads()).run(
+            shared(
+                run,
+                *[
+                    (one.dtype, one.ndim) if type(one) is np.ndarray else type(one)
+                    for one in arguments
+                ],
+            ),
+            parts,
+            arguments,
+        )
     else:  # as it is written
         for part in parts.tolist():
-            loop(*part, *[one.view(BITS[one.dtype]) if type(one) is np.ndarray and one.dtype in BITS else one for one in arguments])
+            loop(
+                *part,
+                *[
+                    one.view(BITS[one.dtype])
+                    if type(one) is np.ndarray and one.dtype in BITS
+                    else one
+                    for one in arguments
+                ],
+            )
 
 
 def prepared(parts: np.ndarray, loop: Callable, arguments: tuple) -> Callable:
     """A loop over parts, which takes such arguments at once, arrays of any shape as of one axis."""
-    sharing = shared(compiled(loop), *[(one.dtype, one.ndim, 1) if type(one) is np.ndarray else type(one) for one in arguments])
+    sharing = shared(
+        compiled(loop),
+        *[(one.dtype, one.ndim, 1) if type(one) is np.ndarray else type(one) for one in arguments],
+    )
     return lambda *arguments: team(threads()).run(sharing, parts, arguments)
 
 
 def add_up(*sums_and_results: np.ndarray) -> None:
     """Take the `total` of rows of float64, of as many as the result that follows has elements, or of two such pairs of one size."""
-    over(cuts(sums_and_results[1].size, 1), total if len(sums_and_results) == 2 else totals, *sums_and_results)
+    over(
+        cuts(sums_and_results[1].size, 1),
+        total if len(sums_and_results) == 2 else totals,
+        *sums_and_results,
+    )
 
 
 @cache
@@ -188,7 +219,9 @@ def compiled(loop: Callable) -> Callable:
     _register()
     while _steps:
         register_jitable(error_model="numpy")(_steps.pop())
-    return numba.njit(nogil=True, error_model="numpy", pipeline_class=Apart)(loop)  # numpy: 1 / 0 is inf, no exception
+    return numba.njit(nogil=True, error_model="numpy", pipeline_class=Apart)(
+        loop
+    )  # numpy: 1 / 0 is inf, no exception
 
 
 @cache
@@ -203,7 +236,10 @@ def _register() -> None:
     def conversion(argument, result, build):
         @intrinsic
         def convert(typing, value):
-            return result(argument), lambda context, builder, signature, args: build(builder, args[0])
+            return result(argument), lambda context, builder, signature, args: build(
+                builder, args[0]
+            )
+
         return convert
 
     half, single, bits16, bits32 = ir.HalfType(), ir.FloatType(), ir.IntType(16), ir.IntType(32)
@@ -211,14 +247,22 @@ def _register() -> None:
     def alike(x, kind, value=None):
         """The type of a number, or of as many as `x` has; a value of it."""
         kind = ir.VectorType(kind, x.type.count) if isinstance(x.type, ir.VectorType) else kind
-        return kind if value is None else ir.Constant(kind, [value] * kind.count if isinstance(kind, ir.VectorType) else value)
+        return (
+            kind
+            if value is None
+            else ir.Constant(
+                kind, [value] * kind.count if isinstance(kind, ir.VectorType) else value
+            )
+        )
 
     def narrowed(b, x):
         """The nearest bfloat16: half of its last place is added, a little less where that is even; a nan stays one."""
         bits = b.bitcast(x, alike(x, bits32))
         odd = b.and_(b.lshr(bits, alike(x, bits32, 16)), alike(x, bits32, 1))
         near = b.add(bits, b.add(odd, alike(x, bits32, 0x7FFF)))
-        chosen = b.select(b.fcmp_unordered("uno", x, x), b.or_(bits, alike(x, bits32, 1 << 22)), near)
+        chosen = b.select(
+            b.fcmp_unordered("uno", x, x), b.or_(bits, alike(x, bits32, 1 << 22)), near
+        )
         return b.trunc(b.lshr(chosen, alike(x, bits32, 16)), alike(x, bits16))
 
     def power(b, n):
@@ -226,17 +270,30 @@ def _register() -> None:
         return b.bitcast(b.shl(b.add(b.fptosi(n, bits32), bits32(127)), bits32(23)), single)
 
     # As instructions, for numba computes all integers in 64 bits, of which half as many fit in a vector.
-    widened = {types.int16: lambda b, x: b.fpext(b.bitcast(x, alike(x, half)), alike(x, single)),
-               types.uint16: lambda b, x: b.bitcast(b.shl(b.zext(x, alike(x, bits32)), alike(x, bits32, 16)), alike(x, single))}
-    rounded = {types.int16: lambda b, x: b.bitcast(b.fptrunc(x, alike(x, half)), alike(x, bits16)), types.uint16: narrowed}
-    from_half, from_bfloat = (conversion(kind, types.float32, widened[kind]) for kind in (types.int16, types.uint16))
-    to_half, to_bfloat = (conversion(types.float32, kind, rounded[kind]) for kind in (types.int16, types.uint16))
+    widened = {
+        types.int16: lambda b, x: b.fpext(b.bitcast(x, alike(x, half)), alike(x, single)),
+        types.uint16: lambda b, x: b.bitcast(
+            b.shl(b.zext(x, alike(x, bits32)), alike(x, bits32, 16)), alike(x, single)
+        ),
+    }
+    rounded = {
+        types.int16: lambda b, x: b.bitcast(b.fptrunc(x, alike(x, half)), alike(x, bits16)),
+        types.uint16: narrowed,
+    }
+    from_half, from_bfloat = (
+        conversion(kind, types.float32, widened[kind]) for kind in (types.int16, types.uint16)
+    )
+    to_half, to_bfloat = (
+        conversion(types.float32, kind, rounded[kind]) for kind in (types.int16, types.uint16)
+    )
     shifted = conversion(types.float32, types.float32, power)
 
     def wide(context, b, array, value, at, lanes=WIDE):
         """(place, align) of some elements of an array, which need not lie at a multiple of their size together."""
         first = b.gep(context.make_array(array)(context, b, value).data, [at])
-        return b.bitcast(first, ir.VectorType(context.get_value_type(array.dtype), lanes).as_pointer()), array.dtype.bitwidth // 8
+        return b.bitcast(
+            first, ir.VectorType(context.get_value_type(array.dtype), lanes).as_pointer()
+        ), array.dtype.bitwidth // 8
 
     def loaded(context, b, *place):
         at, align = wide(context, b, *place)
@@ -257,23 +314,42 @@ def _register() -> None:
             while side:  # halves that lie crosswise change places, then halves of these
                 for k in (k for k in lanes if not k & side):
                     one, other = rows[k], rows[k + side]
-                    rows[k] = mixed(b, one, other, [WIDE + j - side if j & side else j for j in lanes])
-                    rows[k + side] = mixed(b, one, other, [WIDE + j if j & side else j + side for j in lanes])
+                    rows[k] = mixed(
+                        b, one, other, [WIDE + j - side if j & side else j for j in lanes]
+                    )
+                    rows[k + side] = mixed(
+                        b, one, other, [WIDE + j if j & side else j + side for j in lanes]
+                    )
                 side //= 2
             for k in lanes:
-                place, align = wide(context, b, result, target, b.add(at, b.mul(step, step.type(k))))
-                b.store(rounded[result.dtype](b, rows[k]) if result.dtype in rounded else rows[k], place, align=align)
+                place, align = wide(
+                    context, b, result, target, b.add(at, b.mul(step, step.type(k)))
+                )
+                b.store(
+                    rounded[result.dtype](b, rows[k]) if result.dtype in rounded else rows[k],
+                    place,
+                    align=align,
+                )
             return context.get_dummy_value()
+
         return types.void(array, types.intp, types.intp, result, types.intp, types.intp), build
 
     @intrinsic(prefer_literal=True)
     def added(typing, sums, at, values, first, factor, lanes):
         def build(context, b, signature, args):
             place, align = wide(context, b, sums, *args[:2], lanes.literal_value)
-            one = b.insert_element(ir.Constant(alike(b.load(place, align=align), args[4].type), ir.Undefined), args[4], bits32(0))
-            term = b.fmul(loaded(context, b, values, *args[2:4], lanes.literal_value), mixed(b, one, one, [0] * lanes.literal_value))
+            one = b.insert_element(
+                ir.Constant(alike(b.load(place, align=align), args[4].type), ir.Undefined),
+                args[4],
+                bits32(0),
+            )
+            term = b.fmul(
+                loaded(context, b, values, *args[2:4], lanes.literal_value),
+                mixed(b, one, one, [0] * lanes.literal_value),
+            )
             b.store(b.fadd(b.load(place, align=align), term), place, align=align)
             return context.get_dummy_value()
+
         return types.void(sums, types.intp, values, types.intp, sums.dtype, lanes), build
 
     @intrinsic(prefer_literal=True)
@@ -281,21 +357,31 @@ def _register() -> None:
         def build(context, b, signature, args):
             left = lanes.literal_value
             doubles = ir.VectorType(ir.DoubleType(), left)
-            factors = loaded(context, b, one, *args[:2], left), loaded(context, b, other, *args[2:4], left)
-            rest = b.fmul(*(each if each.type == doubles else b.fpext(each, doubles) for each in factors))
+            factors = (
+                loaded(context, b, one, *args[:2], left),
+                loaded(context, b, other, *args[2:4], left),
+            )
+            rest = b.fmul(
+                *(each if each.type == doubles else b.fpext(each, doubles) for each in factors)
+            )
             while left > 1:
                 left //= 2
                 rest = b.fadd(*(mixed(b, rest, rest, [*range(k, k + left)]) for k in (0, left)))
             return b.extract_element(rest, bits32(0))
+
         return types.float64(one, types.intp, other, types.intp, lanes), build
 
     @overload(turn)
     def _turn(array, first, apart, result, at, step):
-        return lambda array, first, apart, result, at, step: turned(array, first, apart, result, at, step)
+        return lambda array, first, apart, result, at, step: turned(
+            array, first, apart, result, at, step
+        )
 
     @overload(add_wide, prefer_literal=True)
     def _add_wide(sums, at, values, first, factor, lanes):
-        return lambda sums, at, values, first, factor, lanes: added(sums, at, values, first, factor, lanes)
+        return lambda sums, at, values, first, factor, lanes: added(
+            sums, at, values, first, factor, lanes
+        )
 
     @overload(dot_wide, prefer_literal=True)
     def _dot_wide(one, at, other, first, lanes):
@@ -310,9 +396,10 @@ def _register() -> None:
     # Unsigned, an index is none from the end, which would be looked for each time, and keeps a loop from whole vectors.
     @overload(read)
     def _read(array, at):
-        return {types.int16: lambda array, at: from_half(array[np.uintp(at)]),
-                types.uint16: lambda array, at: from_bfloat(array[np.uintp(at)]),
-                }.get(array.dtype, lambda array, at: array[np.uintp(at)])
+        return {
+            types.int16: lambda array, at: from_half(array[np.uintp(at)]),
+            types.uint16: lambda array, at: from_bfloat(array[np.uintp(at)]),
+        }.get(array.dtype, lambda array, at: array[np.uintp(at)])
 
     @overload(write)
     def _write(array, at, value):
@@ -333,7 +420,11 @@ def _register() -> None:
 
     @overload(once)
     def _once(array, value):
-        return (lambda array, value: odd(value)) if array.dtype in widened else lambda array, value: value
+        return (
+            (lambda array, value: odd(value))
+            if array.dtype in widened
+            else lambda array, value: value
+        )
 
     @overload(two_to)
     def _two_to(n):

@@ -67,7 +67,12 @@ def settled(value, error, multiples: Multiples):
     whole, part = np.rint(times_high / step), times_low / step
     whole, rest = dd.two_sum(whole, np.rint((times_high / step - whole) + part))
     reach = multiples.divisor * error + (0.0 if lost is None else lost)
-    sure = (error > 0.0) & (multiples.step > 0.0) & (reach < 0.4 * step) & (np.abs(times_high / step) < 2.0**104)
+    sure = (
+        (error > 0.0)
+        & (multiples.step > 0.0)
+        & (reach < 0.4 * step)
+        & (np.abs(times_high / step) < 2.0**104)
+    )
     (high_, low_), lost = dd.divide((whole * step, rest * step), number)
     sure &= np.abs((high_ - high) + (low_ - low)) <= error * dd.ROOM + lost
     return np.where(sure, high_, high), np.where(sure, low_, low), np.where(sure, lost, error)

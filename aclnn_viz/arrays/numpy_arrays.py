@@ -36,7 +36,12 @@ class NumPyArrays(Guards):
         """As NumPy's, which goes element by element: here the bits of both are blended, many elements at a time."""
         kind = getattr(x, "dtype", None)  # a number where somebody changed a page
         bits = BITS.get(kind)
-        if bits is None or getattr(y, "dtype", bool) != kind or getattr(condition, "dtype", None) != bool or not condition.ndim:
+        if (
+            bits is None
+            or getattr(y, "dtype", bool) != kind
+            or getattr(condition, "dtype", None) != bool
+            or not condition.ndim
+        ):
             return np.where(condition, x, y)
         x, y = x.view(bits), y.view(bits)
         blended = (x ^ y) & np.negative(condition.view(np.int8))
@@ -46,7 +51,13 @@ class NumPyArrays(Guards):
     def scatter_add(self, target, index, values):
         """Return `target` (C, M) with `values` (C, P) added at the columns `index` (P,); equal columns add up."""
         if index.size > FEW:
-            added = np.stack([np.bincount(index, row, target.shape[1]) for row in values]) if len(target) else np.zeros(target.shape)
+            added = (
+                np.stack([np.bincount(index, row, target.shape[1]) for row in values])
+                if len(target)
+                else np.zeros(target.shape)
+            )
         else:
-            added = np.bincount(columns(*target.shape, index), values.reshape(-1), target.size).reshape(target.shape)
+            added = np.bincount(
+                columns(*target.shape, index), values.reshape(-1), target.size
+            ).reshape(target.shape)
         return (target + added).astype(target.dtype)

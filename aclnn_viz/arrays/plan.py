@@ -26,7 +26,11 @@ class Note:
     inferred: bool = False
 
     def __str__(self) -> str:
-        form = message("inferred: {text} ({source})") if self.inferred else message("documented: {text} ({source})")
+        form = (
+            message("inferred: {text} ({source})")
+            if self.inferred
+            else message("documented: {text} ({source})")
+        )
         return tr(form, text=self.text, source=self.source)
 
 
@@ -80,22 +84,39 @@ class Plan:
         for name in ("storage", "compute", "accumulate", "coordinates", "atomics"):
             value = getattr(self, name)
             if value is None and name in ("compute", "accumulate"):
-                raise ValueError(problem(f"{name} is the name of a format", "None", "pass such as 'float32'"))
+                raise ValueError(
+                    problem(f"{name} is the name of a format", "None", "pass such as 'float32'")
+                )
             if value is None or isinstance(value, str) and value == STORAGE:
                 continue
             need(value, str, f"{name} is the name of a format", "pass such as 'float32'")
             float_format(value)
         if self.coordinates not in (None, "float32", "float64"):
-            raise ValueError(problem("coordinates must be float32 or float64, for they also count pixels",
-                                     repr(self.coordinates), "let a page round them with to_storage"))
-        roundings, scatters = (list(value.values()) if isinstance(value, Mapping) else [value]
-                               for value in (self.rounding, self.scatter))
-        for name, value, options in [("order", self.order, ORDERS), ("leading", self.leading, (None, *ORDERS)),
-                                     *(("scatter", value, (SEQUENTIAL, SHUFFLED)) for value in scatters),
-                                     *(("rounding", value, ROUNDINGS) for value in roundings)]:
+            raise ValueError(
+                problem(
+                    "coordinates must be float32 or float64, for they also count pixels",
+                    repr(self.coordinates),
+                    "let a page round them with to_storage",
+                )
+            )
+        roundings, scatters = (
+            list(value.values()) if isinstance(value, Mapping) else [value]
+            for value in (self.rounding, self.scatter)
+        )
+        for name, value, options in [
+            ("order", self.order, ORDERS),
+            ("leading", self.leading, (None, *ORDERS)),
+            *(("scatter", value, (SEQUENTIAL, SHUFFLED)) for value in scatters),
+            *(("rounding", value, ROUNDINGS) for value in roundings),
+        ]:
             if not isinstance(value, str | None) or value not in options:
-                raise ValueError(problem(f"{name} must be one of {', '.join(map(repr, options))}", f"{value!r:.60}",
-                                         "choose one"))
+                raise ValueError(
+                    problem(
+                        f"{name} must be one of {', '.join(map(repr, options))}",
+                        f"{value!r:.60}",
+                        "choose one",
+                    )
+                )
         for name, least in (("tile", 1), ("cores", 1), ("seed", 0)):
             whole(name, getattr(self, name), least)
         for name in ("saturate", "reciprocal_mean", "blocks"):
@@ -103,50 +124,95 @@ class Plan:
         for name in ("page", "intended"):
             getattr(self, name) is None or function(name, getattr(self, name))
         need(self.name, str, "name is a text", "pass what to call the plan")
-        if not isinstance(self.notes, tuple) or not all(isinstance(note, Note) for note in self.notes):
-            raise TypeError(problem("notes is a tuple of Note", shown(self.notes), "pass such as (Note(text, source),)"))
+        if not isinstance(self.notes, tuple) or not all(
+            isinstance(note, Note) for note in self.notes
+        ):
+            raise TypeError(
+                problem(
+                    "notes is a tuple of Note",
+                    shown(self.notes),
+                    "pass such as (Note(text, source),)",
+                )
+            )
         ulps = self.division_ulps
         if isinstance(ulps, bool) or not isinstance(ulps, Real) or not 0 <= ulps < inf:
-            raise ValueError(problem("division_ulps is a number from 0 on", shown(ulps), "pass such as 0.5"))
+            raise ValueError(
+                problem("division_ulps is a number from 0 on", shown(ulps), "pass such as 0.5")
+            )
 
     @property
     def settings(self) -> dict:
         """The settings that are not the default ones, by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)
-                if field.name not in ("name", "notes") and getattr(self, field.name) != field.default}
+        return {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name not in ("name", "notes") and getattr(self, field.name) != field.default
+        }
 
     def __repr__(self) -> str:
-        settings = "".join(f", {name}={getattr(value, '__name__', repr(value))}" for name, value in self.settings.items())
+        settings = "".join(
+            f", {name}={getattr(value, '__name__', repr(value))}"
+            for name, value in self.settings.items()
+        )
         count = len(self.notes)
-        return f"Plan({self.name!r}{settings})" + f" with {count} note{'s' * (count > 1)}" * bool(count)
+        return f"Plan({self.name!r}{settings})" + f" with {count} note{'s' * (count > 1)}" * bool(
+            count
+        )
 
     def __str__(self) -> str:
         return "\n".join([repr(self), *(f"  {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
         rows = [(name, getattr(value, "__name__", value)) for name, value in self.settings.items()]
-        counted = tr("{n} notes, {inferred} of them inferred", n=len(self.notes), inferred=sum(note.inferred for note in self.notes))
-        return as_html(tr("Plan {name!r}: how a kernel computes", name=self.name), (),
-                       rows or [(tr("everything"), tr("as Plan() has it"))], [counted], "\n".join(map(str, self.notes)),
-                       opens=tr("all of it"))
+        counted = tr(
+            "{n} notes, {inferred} of them inferred",
+            n=len(self.notes),
+            inferred=sum(note.inferred for note in self.notes),
+        )
+        return as_html(
+            tr("Plan {name!r}: how a kernel computes", name=self.name),
+            (),
+            rows or [(tr("everything"), tr("as Plan() has it"))],
+            [counted],
+            "\n".join(map(str, self.notes)),
+            opens=tr("all of it"),
+        )
 
     def settle(self, result: np.ndarray) -> np.ndarray:
         """Return what the hardware leaves of a floating result: itself, or its saturated form."""
         if not self.saturate or np.isfinite(result).all():
             return result
         largest = np.asarray(float_format(result.dtype).largest, result.dtype)
-        return np.where(np.isnan(result), np.zeros_like(largest), np.minimum(np.maximum(result, -largest), largest))
+        return np.where(
+            np.isnan(result),
+            np.zeros_like(largest),
+            np.minimum(np.maximum(result, -largest), largest),
+        )
 
     def output(self, name: str, values: np.ndarray, fmt: FloatFormat) -> np.ndarray:
         """Return an output rounded once to its format."""
-        rounding = self.rounding if isinstance(self.rounding, str) else self.rounding.get(name, EVEN)
+        rounding = (
+            self.rounding if isinstance(self.rounding, str) else self.rounding.get(name, EVEN)
+        )
         rounded = round_to(values, fmt) if rounding == EVEN else round_away(values, fmt)
         return self.settle(rounded)
 
 
-HOST = Plan("host", accumulate="float64", coordinates="float64", blocks=True, notes=(
-    Note(message("float32 inside; sums, coordinates and weights of coordinates in float64; sums are trees of neighbours, over "
-                 "the blocks of the driver, too"), message("this kit's kernels")),))
+HOST = Plan(
+    "host",
+    accumulate="float64",
+    coordinates="float64",
+    blocks=True,
+    notes=(
+        Note(
+            message(
+                "float32 inside; sums, coordinates and weights of coordinates in float64; sums are trees of neighbours, over "
+                "the blocks of the driver, too"
+            ),
+            message("this kit's kernels"),
+        ),
+    ),
+)
 
 
 def round_away(values, fmt: FloatFormat | str) -> np.ndarray:

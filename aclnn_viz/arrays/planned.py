@@ -40,8 +40,14 @@ class PlannedArray(ArrayOfParts):
 
     def applied(self, ufunc, *inputs):
         dtype = common(*(x.dtype for x in inputs if isinstance(x, PlannedArray)))
-        result = in_numpy_arrays(ufunc)(*(x.data.astype(dtype, copy=False) if isinstance(x, PlannedArray) else round_to(x, dtype)
-                                          for x in inputs))
+        result = in_numpy_arrays(ufunc)(
+            *(
+                x.data.astype(dtype, copy=False)
+                if isinstance(x, PlannedArray)
+                else round_to(x, dtype)
+                for x in inputs
+            )
+        )
         return PlannedArray(self.plan.settle(result), self.plan) if is_float(result) else result
 
     def __getitem__(self, index):
@@ -60,7 +66,11 @@ class PlannedArrays(Functions):
         self.plan, self.storage = plan, float_format(plan.storage or storage)
         self.compute, self.accumulate = self._dtype(plan.compute), self._dtype(plan.accumulate)
         # Pages ask for coordinates by this name. They also count pixels, for which 16 bits are too few.
-        self.float64 = self._dtype(plan.coordinates) if plan.coordinates else np.result_type(self.compute, np.float32)
+        self.float64 = (
+            self._dtype(plan.coordinates)
+            if plan.coordinates
+            else np.result_type(self.compute, np.float32)
+        )
         self.atomics = self._dtype(plan.atomics or plan.accumulate)
         self._random = np.random.default_rng(plan.seed)
 
@@ -95,14 +105,18 @@ class PlannedArrays(Functions):
 
     def sum(self, x, axis=None, keepdims=False):
         total = self._total(x, axis, keepdims)
-        return total if sum_axes(x.ndim, axis)[1] else self.astype(total, x.dtype)  # as the kit: see `NumPyArrays`
+        return (
+            total if sum_axes(x.ndim, axis)[1] else self.astype(total, x.dtype)
+        )  # as the kit: see `NumPyArrays`
 
     def mean(self, x, axis=None, keepdims=False):
         total = self._total(x, axis, keepdims)
         count = x.size // max(total.size, 1)
         if not count:
             return self.astype(total * np.nan, x.dtype)
-        return self.astype(total * (1.0 / count) if self.plan.reciprocal_mean else total / count, x.dtype)
+        return self.astype(
+            total * (1.0 / count) if self.plan.reciprocal_mean else total / count, x.dtype
+        )
 
     def _total(self, x, axis, keepdims):
         """The sum in the accumulation format: inner axes first, then the leading one in its own order."""
@@ -111,7 +125,9 @@ class PlannedArrays(Functions):
         if inner:
             total = along(total, inner, partial(self._added, order=self.plan.order))
         if leading:
-            total = along(total, leading, partial(self._added, order=self.plan.leading or self.plan.order))
+            total = along(
+                total, leading, partial(self._added, order=self.plan.leading or self.plan.order)
+            )
         return self._wrap(total if keepdims else np.squeeze(total, inner + leading))
 
     def _added(self, terms, order):
@@ -120,8 +136,18 @@ class PlannedArrays(Functions):
             return self._in_turn(terms)
         if order == PAIRWISE:
             return self._tree(terms)
-        tiles = np.stack([self._tree(terms[at:at + self.plan.tile]) for at in range(0, len(terms), self.plan.tile)])
-        cores = np.stack([self._in_turn(part) for part in np.array_split(tiles, min(self.plan.cores, len(tiles)))])
+        tiles = np.stack(
+            [
+                self._tree(terms[at : at + self.plan.tile])
+                for at in range(0, len(terms), self.plan.tile)
+            ]
+        )
+        cores = np.stack(
+            [
+                self._in_turn(part)
+                for part in np.array_split(tiles, min(self.plan.cores, len(tiles)))
+            ]
+        )
         return self._in_turn(self._random.permutation(cores) if order == SHUFFLED else cores)
 
     def _in_turn(self, terms):
@@ -138,7 +164,9 @@ class PlannedArrays(Functions):
     def scatter_add(self, target, index, values):
         """Return `target` (C, M) with `values` (C, P) added at the columns `index` (P,) in the order of the plan."""
         scatter = self.plan.scatter
-        scatter = scatter if isinstance(scatter, str) else scatter.get(self.storage.name, SEQUENTIAL)
+        scatter = (
+            scatter if isinstance(scatter, str) else scatter.get(self.storage.name, SEQUENTIAL)
+        )
         order = self._random.permutation(index.size) if scatter == SHUFFLED else slice(None)
         place = columns(*target.shape, index[order])
         added = round_to(target.data, self.atomics).reshape(-1)

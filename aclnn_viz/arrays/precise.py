@@ -52,14 +52,21 @@ def _finished(xp, ufunc, operands, value, error):
     (high, low), naive = value, ufunc(*(x.high for x in operands))
     finite = np.isfinite(naive)
     if not finite.all() or not np.isfinite(high).all():
-        special = np.logical_or.reduce(np.broadcast_arrays(*(~np.isfinite(x.high) for x in operands)))
+        special = np.logical_or.reduce(
+            np.broadcast_arrays(*(~np.isfinite(x.high) for x in operands))
+        )
         if ufunc is np.divide:
             special = special | (operands[1].high == 0.0)
         for x in operands:
             special = special & (True if x.error is None else np.isfinite(x.error))
         broken = ~finite | ~np.isfinite(high)  # or an overflow on the way to a finite number
-        high, low = np.where(broken, naive, high), np.where(broken, 0.0, 0.0 if low is None else low)
-        error = np.where(broken, np.where(special & ~finite, 0.0, np.inf), 0.0 if error is None else error)
+        high, low = (
+            np.where(broken, naive, high),
+            np.where(broken, 0.0, 0.0 if low is None else low),
+        )
+        error = np.where(
+            broken, np.where(special & ~finite, 0.0, np.inf), 0.0 if error is None else error
+        )
     if error is not None and np.isnan(error).any():
         error = np.where(np.isnan(error), np.inf, error)
     return PreciseArray(xp, high, low, error)
@@ -82,7 +89,12 @@ def _subtract(xp, a, b):
 
 def _multiply(xp, a, b):
     for x, scale in ((a, b), (b, a)):
-        if scale.ndim == 0 and scale.low is None and scale.error is None and abs(np.frexp(scale.high)[0]) == 0.5:
+        if (
+            scale.ndim == 0
+            and scale.low is None
+            and scale.error is None
+            and abs(np.frexp(scale.high)[0]) == 0.5
+        ):
             result = _scaled(xp, x, scale)
             break
     else:
@@ -100,12 +112,22 @@ def _multiply(xp, a, b):
 def _scaled(xp, x, scale):
     """x times a power of two: exact, unless digits fall below the smallest number."""
     given = [part for part in (x.high, x.low, x.error) if part is not None]
-    if scale.high < 1.0 and any(np.any((np.abs(part * scale.high) < 2.0**-960) & (part != 0.0)) for part in given):
+    if scale.high < 1.0 and any(
+        np.any((np.abs(part * scale.high) < 2.0**-960) & (part != 0.0)) for part in given
+    ):
         lost = np.full(x.shape, dd.LOST)
     else:
         lost = None
-    high, low, error = (None if part is None else part * scale.high for part in (x.high, x.low, x.error))
-    return _finished(xp, np.multiply, (x, scale), (high, low), plus(None if error is None else np.abs(error), lost))
+    high, low, error = (
+        None if part is None else part * scale.high for part in (x.high, x.low, x.error)
+    )
+    return _finished(
+        xp,
+        np.multiply,
+        (x, scale),
+        (high, low),
+        plus(None if error is None else np.abs(error), lost),
+    )
 
 
 def _divide(xp, a, b):
@@ -115,7 +137,9 @@ def _divide(xp, a, b):
     spread = plus(a.error, None if b.error is None else times(np.abs(value[0]) * dd.ROOM, b.error))
     if spread is not None:
         # 0 over what is not known at all is 0 * inf here, and no exact 0.
-        error = error + np.where(least > 0.0, over(spread, least), np.where(spread == 0.0, 0.0, np.inf))
+        error = error + np.where(
+            least > 0.0, over(spread, least), np.where(spread == 0.0, 0.0, np.inf)
+        )
     result = _finished(xp, np.divide, (a, b), value, error)
     if b.low is None and b.error is None:
         result.multiples = multiples.quotient(a.multiples, b.high)
@@ -126,7 +150,9 @@ def _exp(xp, a):
     value, error = dd.exp(a.pair)
     if a.error is not None:
         far = a.error * SLACK
-        error = error + times((value[0] + error) * dd.ROOM, np.where(far <= 1.0, far * (1.0 + far), np.inf))
+        error = error + times(
+            (value[0] + error) * dd.ROOM, np.where(far <= 1.0, far * (1.0 + far), np.inf)
+        )
     return _finished(xp, np.exp, (a,), value, error)
 
 
@@ -134,13 +160,17 @@ def _log(xp, a):
     value, error = dd.log(a.pair)
     if a.error is not None:
         least = a.high / dd.ROOM - a.error * SLACK
-        error = error + np.where(least > 0.0, over(a.error, least), np.where(a.error > 0.0, np.inf, 0.0))
+        error = error + np.where(
+            least > 0.0, over(a.error, least), np.where(a.error > 0.0, np.inf, 0.0)
+        )
     return _finished(xp, np.log, (a,), value, error)
 
 
 def _sqrt(xp, a):
     value, error = dd.sqrt(a.pair)
-    if a.error is not None:  # |sqrt a - sqrt b| = |a - b| / (sqrt a + sqrt b), and at most sqrt |a - b|
+    if (
+        a.error is not None
+    ):  # |sqrt a - sqrt b| = |a - b| / (sqrt a + sqrt b), and at most sqrt |a - b|
         root = value[0] / dd.ROOM
         error = error + np.where(a.error < root, over(a.error, root), np.sqrt(a.error) * dd.ROOM)
     return _finished(xp, np.sqrt, (a,), value, error)
@@ -150,15 +180,23 @@ def _elementary(ufunc):
     def rule(xp, a):
         value, error = PRECISE[ufunc](a.pair)
         if a.error is not None:
-            error = error + carried(ufunc, a.high, a.error * SLACK, 0.0 if a.low is None else np.abs(a.low))
+            error = error + carried(
+                ufunc, a.high, a.error * SLACK, 0.0 if a.low is None else np.abs(a.low)
+            )
         return PreciseArray(xp, *value, error)
+
     return rule
 
 
 def _absolute(xp, a):
     turn = a.high < 0.0  # the sign of high + low is that of high
-    return PreciseArray(xp, np.abs(a.high), None if a.low is None else np.where(turn, -a.low, a.low), a.error,
-                        a.multiples)
+    return PreciseArray(
+        xp,
+        np.abs(a.high),
+        None if a.low is None else np.where(turn, -a.low, a.low),
+        a.error,
+        a.multiples,
+    )
 
 
 def _difference(a, b):
@@ -187,10 +225,13 @@ def _extreme(ufunc):
         first = ufunc(apart, 0.0) == apart  # or a nan
         first |= np.isnan(a.high)
         chosen = xp.where(first, a, b)
-        if error is not None and chosen.error is not None:  # which of the two is not sure where they are close
+        if (
+            error is not None and chosen.error is not None
+        ):  # which of the two is not sure where they are close
             ea, eb = (0.0 if x.error is None else x.error for x in (a, b))
             chosen.error = np.where(np.abs(apart) <= error, np.maximum(ea, eb), chosen.error)
         return chosen
+
     return rule
 
 
@@ -201,15 +242,21 @@ def _floor(xp, a):
     result = PreciseArray(xp, *dd.two_sum(high, np.where(np.isfinite(high), whole, 0.0)))
     if not a.exact:
         below = _subtract(xp, a, result)
-        xp.decided((a.error == 0.0) | (below.high > a.error * SLACK) & (below.high < 1.0 - a.error * SLACK))
+        xp.decided(
+            (a.error == 0.0) | (below.high > a.error * SLACK) & (below.high < 1.0 - a.error * SLACK)
+        )
     special = ~np.isfinite(high)
-    return PreciseArray(xp, np.where(special, high, result.high), np.where(special, 0.0, result.low))
+    return PreciseArray(
+        xp, np.where(special, high, result.high), np.where(special, 0.0, result.low)
+    )
 
 
 def _rint(xp, a):
     """To the nearest integer, ties to even."""
     below = _floor(xp, PreciseArray(xp, a.high, a.low))
-    rest = _difference(_subtract(xp, PreciseArray(xp, a.high, a.low), below), PreciseArray(xp, np.float64(0.5)))[0]
+    rest = _difference(
+        _subtract(xp, PreciseArray(xp, a.high, a.low), below), PreciseArray(xp, np.float64(0.5))
+    )[0]
     half = _scaled(xp, below, PreciseArray(xp, np.float64(0.5)))
     odd = _difference(half, _floor(xp, half))[0] != 0.0
     up = (rest > 0.0) | (rest == 0.0) & odd
@@ -222,28 +269,58 @@ def _remainder(xp, a, b):
     """a - b floor(a / b)."""
     quotient = a.high / b.high
     whole = PreciseArray(xp, np.where(np.isfinite(quotient), np.floor(quotient), 0.0))
-    rest = _subtract(xp, PreciseArray(xp, a.high, a.low), _multiply(xp, whole, PreciseArray(xp, b.high, b.low)))
-    for step, wrong in ((1.0, lambda r: (r * np.sign(b.high)) < 0.0),
-                        (-1.0, lambda r: _difference(rest, b)[0] * np.sign(b.high) >= 0.0)):
-        rest = xp.where(wrong(rest.high), _add(xp, rest, _multiply(xp, PreciseArray(xp, b.high, b.low),
-                                                                  PreciseArray(xp, np.float64(step)))), rest)
+    rest = _subtract(
+        xp, PreciseArray(xp, a.high, a.low), _multiply(xp, whole, PreciseArray(xp, b.high, b.low))
+    )
+    for step, wrong in (
+        (1.0, lambda r: (r * np.sign(b.high)) < 0.0),
+        (-1.0, lambda r: _difference(rest, b)[0] * np.sign(b.high) >= 0.0),
+    ):
+        rest = xp.where(
+            wrong(rest.high),
+            _add(
+                xp,
+                rest,
+                _multiply(xp, PreciseArray(xp, b.high, b.low), PreciseArray(xp, np.float64(step))),
+            ),
+            rest,
+        )
     error = plus(rest.error, a.error)
     if not (a.exact and b.exact):
         error = error + (0.0 if b.error is None else b.error) * np.abs(whole.high)
         far = _difference(PreciseArray(xp, np.abs(b.high)), _absolute(xp, rest))[0]
         xp.decided((error == 0.0) | (np.abs(rest.high) > error * SLACK) & (far > error * SLACK))
-    broken = ~np.isfinite(a.high) | ~np.isfinite(b.high) | (np.abs(quotient) >= 2.0**52) | (b.high == 0.0)
+    broken = (
+        ~np.isfinite(a.high)
+        | ~np.isfinite(b.high)
+        | (np.abs(quotient) >= 2.0**52)
+        | (b.high == 0.0)
+    )
     if broken.any():
         rest = xp.where(broken, PreciseArray(xp, np.remainder(a.high, b.high)), rest)
-        error = np.where(broken & (np.abs(quotient) >= 2.0**52), np.inf, 0.0 if error is None else error)
+        error = np.where(
+            broken & (np.abs(quotient) >= 2.0**52), np.inf, 0.0 if error is None else error
+        )
     return PreciseArray(xp, rest.high, rest.low, error)
 
 
 _RULES = {ufunc: _elementary(ufunc) for ufunc in PRECISE} | {
-    np.add: _add, np.subtract: _subtract, np.multiply: _multiply, np.divide: _divide, np.exp: _exp, np.log: _log,
-    np.sqrt: _sqrt, np.negative: _negative, np.absolute: _absolute, np.floor: _floor, np.rint: _rint,
-    np.remainder: _remainder, np.maximum: _extreme(np.maximum), np.minimum: _extreme(np.minimum),
-    np.isfinite: lambda xp, a: np.isfinite(a.high), np.isnan: lambda xp, a: np.isnan(a.high),
+    np.add: _add,
+    np.subtract: _subtract,
+    np.multiply: _multiply,
+    np.divide: _divide,
+    np.exp: _exp,
+    np.log: _log,
+    np.sqrt: _sqrt,
+    np.negative: _negative,
+    np.absolute: _absolute,
+    np.floor: _floor,
+    np.rint: _rint,
+    np.remainder: _remainder,
+    np.maximum: _extreme(np.maximum),
+    np.minimum: _extreme(np.minimum),
+    np.isfinite: lambda xp, a: np.isfinite(a.high),
+    np.isnan: lambda xp, a: np.isnan(a.high),
 }
 
 
@@ -278,10 +355,19 @@ class PreciseArrays(ExactFunctions):
         if not any(isinstance(x, PreciseArray) for x in arrays):
             return self._wrap(f(*arrays))
         arrays = [x if isinstance(x, PreciseArray) else self.lifted(x) for x in arrays]
-        steps = [None if x.multiples is None else x.multiples._replace(step=spread(x.multiples.step, x.shape))
-                 for x in arrays]
-        return PreciseArray(self, f(*(x.high for x in arrays)), moved_part(f, "low", arrays),
-                            moved_part(f, "error", arrays), multiples.joined(*steps, step=f))
+        steps = [
+            None
+            if x.multiples is None
+            else x.multiples._replace(step=spread(x.multiples.step, x.shape))
+            for x in arrays
+        ]
+        return PreciseArray(
+            self,
+            f(*(x.high for x in arrays)),
+            moved_part(f, "low", arrays),
+            moved_part(f, "error", arrays),
+            multiples.joined(*steps, step=f),
+        )
 
     def astype(self, x, dtype):
         """Integers from whole numbers; floating arrays stay as they are, whatever format is asked for."""
@@ -301,8 +387,8 @@ class PreciseArrays(ExactFunctions):
         terms = self._front(x, axes)
         while len(terms) > 1:
             half = len(terms) // 2
-            most = np.maximum(terms[:half], terms[half:2 * half])
-            terms = self.concat([most, terms[2 * half:]]) if len(terms) % 2 else most
+            most = np.maximum(terms[:half], terms[half : 2 * half])
+            terms = self.concat([most, terms[2 * half :]]) if len(terms) % 2 else most
         return self._move(lambda part: np.expand_dims(part, axes) if keepdims else part, terms[0])
 
     def sum(self, x, axis=None, keepdims=False):
@@ -319,7 +405,9 @@ class PreciseArrays(ExactFunctions):
 
     def _added(self, x, axes):
         terms = self._front(x, axes)
-        total = tree(terms, join=self.concat) if len(terms) else self.zeros(terms.shape[1:], np.float64)
+        total = (
+            tree(terms, join=self.concat) if len(terms) else self.zeros(terms.shape[1:], np.float64)
+        )
         return self._move(lambda part: np.expand_dims(part, axes), total)
 
     def scatter_add(self, target, index, values):
@@ -327,9 +415,11 @@ class PreciseArrays(ExactFunctions):
         order = np.argsort(index, kind="stable")
         columns, terms = index[order], values[:, order]
         while True:
-            first = np.append(True, columns[1:] != columns[:-1])[:columns.size]
+            first = np.append(True, columns[1:] != columns[:-1])[: columns.size]
             starts = np.flatnonzero(first)
-            place = np.arange(columns.size) - np.repeat(starts, np.diff(np.append(starts, columns.size)))
+            place = np.arange(columns.size) - np.repeat(
+                starts, np.diff(np.append(starts, columns.size))
+            )
             second = np.flatnonzero(place % 2)  # each is added to its left neighbour
             if not second.size:
                 break
@@ -340,11 +430,21 @@ class PreciseArrays(ExactFunctions):
 
     def _put(self, target, columns, values):
         """`target` with some columns replaced."""
+
         def replaced(old, new):
             result = np.array(np.broadcast_to(old, target.shape))
             result[:, columns] = new
             return result
-        parts = zip((target.high, target.low, target.error), (values.high, values.low, values.error))
-        return PreciseArray(self, *(None if old is None and new is None else
-                                    replaced(0.0 if old is None else old, 0.0 if new is None else new)
-                                    for old, new in parts))
+
+        parts = zip(
+            (target.high, target.low, target.error), (values.high, values.low, values.error)
+        )
+        return PreciseArray(
+            self,
+            *(
+                None
+                if old is None and new is None
+                else replaced(0.0 if old is None else old, 0.0 if new is None else new)
+                for old, new in parts
+            ),
+        )

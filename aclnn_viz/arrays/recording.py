@@ -14,8 +14,25 @@ from aclnn_viz.arrays.elementary import in_numpy_arrays
 from aclnn_viz.errors import problem
 
 # Functions that only move elements: what is done to the values is done to their records.
-MOVING = {np.reshape, np.ravel, np.transpose, np.moveaxis, np.swapaxes, np.concatenate, np.stack, np.expand_dims,
-          np.squeeze, np.broadcast_to, np.flip, np.roll, np.repeat, np.tile, np.split, np.atleast_1d, np.copy}
+MOVING = {
+    np.reshape,
+    np.ravel,
+    np.transpose,
+    np.moveaxis,
+    np.swapaxes,
+    np.concatenate,
+    np.stack,
+    np.expand_dims,
+    np.squeeze,
+    np.broadcast_to,
+    np.flip,
+    np.roll,
+    np.repeat,
+    np.tile,
+    np.split,
+    np.atleast_1d,
+    np.copy,
+}
 # Functions that make each element of the result of all elements along an axis.
 REDUCING = {np.sum, np.mean, np.max, np.min, np.prod, np.any, np.all, np.var, np.std}
 
@@ -36,8 +53,13 @@ class RecordingArray(NDArrayOperatorsMixin):
     T = property(lambda self: np.transpose(self))
 
     def __array__(self, dtype=None, copy=None):
-        raise TypeError(problem("records are kept in recording arrays only", "one stored in, or made, a NumPy array",
-                                "make the target with zeros_like of an input, not with zeros"))
+        raise TypeError(
+            problem(
+                "records are kept in recording arrays only",
+                "one stored in, or made, a NumPy array",
+                "make the target with zeros_like of an input, not with zeros",
+            )
+        )
 
     def __len__(self):
         return len(self.values)
@@ -65,42 +87,65 @@ class RecordingArray(NDArrayOperatorsMixin):
 
     def __array_function__(self, function, types, args, kwargs):
         if function in MOVING:
-            parts = [function(*_each(args, name), **_each(kwargs, name)) for name in ("values", "reads")]
-            return [RecordingArray(*both) for both in zip(*parts)] if isinstance(parts[0], list) \
+            parts = [
+                function(*_each(args, name), **_each(kwargs, name)) for name in ("values", "reads")
+            ]
+            return (
+                [RecordingArray(*both) for both in zip(*parts)]
+                if isinstance(parts[0], list)
                 else RecordingArray(*parts)
+            )
         if function in REDUCING:
-            return _reduced(lambda a: function(a, *args[1:], **kwargs), args[0], _axis_options(args, kwargs))
+            return _reduced(
+                lambda a: function(a, *args[1:], **kwargs), args[0], _axis_options(args, kwargs)
+            )
         if function is np.where:
             condition, x, y = (_lifted(part) for part in args)
-            return RecordingArray(np.where(condition.values, x.values, y.values),
-                                  _union(condition.reads, np.where(condition.values, x.reads, y.reads)))
+            return RecordingArray(
+                np.where(condition.values, x.values, y.values),
+                _union(condition.reads, np.where(condition.values, x.reads, y.reads)),
+            )
         if function is np.clip:
-            low, high = [*args[1:], *(kwargs[name] for name in ("a_min", "a_max", "min", "max") if name in kwargs)]
+            low, high = [
+                *args[1:],
+                *(kwargs[name] for name in ("a_min", "a_max", "min", "max") if name in kwargs),
+            ]
             above = args[0] if low is None else np.maximum(args[0], low)
             return above if high is None else np.minimum(above, high)
         if function is np.take:
             return _taken(*args, **kwargs)
         if function in (np.zeros_like, np.ones_like, np.full_like):
             return RecordingArray(function(args[0].values, *args[1:], **kwargs))
-        raise TypeError(problem("recording arrays know the functions that kernels are made of",
-                                f"numpy.{function.__name__}", "write it with sums, takes, wheres and arithmetic"))
+        raise TypeError(
+            problem(
+                "recording arrays know the functions that kernels are made of",
+                f"numpy.{function.__name__}",
+                "write it with sums, takes, wheres and arithmetic",
+            )
+        )
 
     def __getitem__(self, index):
         index, looked_at = _index(index)
-        return RecordingArray(self.values[index], _union(np.asarray(self.reads[index], object), looked_at))
+        return RecordingArray(
+            self.values[index], _union(np.asarray(self.reads[index], object), looked_at)
+        )
 
     def __setitem__(self, index, value):
         index, looked_at = _index(index)
         value = _lifted(value)
         self.values[index] = value.values
-        self.reads[index] = _union(np.broadcast_to(value.reads, np.shape(self.values[index])), looked_at)
+        self.reads[index] = _union(
+            np.broadcast_to(value.reads, np.shape(self.values[index])), looked_at
+        )
 
     def _add_at(self, ufunc, index, *terms):
         index, looked_at = _index(index)
         terms = [_lifted(term) for term in terms]
         ufunc.at(self.values, index, *(term.values for term in terms))
         shape = np.shape(self.values[index])
-        np.bitwise_or.at(self.reads, index, np.broadcast_to(_union(looked_at, *(t.reads for t in terms)), shape))
+        np.bitwise_or.at(
+            self.reads, index, np.broadcast_to(_union(looked_at, *(t.reads for t in terms)), shape)
+        )
 
     def __iter__(self):
         return (self[k] for k in range(len(self)))
@@ -177,10 +222,15 @@ def record(kernel: Callable, inputs: dict, outputs) -> Recording:
     with np.errstate(all="ignore"):
         returned = kernel(**given)
     if not isinstance(returned, dict):
-        returned = dict(zip(outputs, returned if isinstance(returned, (tuple, list)) else (returned,)))
+        returned = dict(
+            zip(outputs, returned if isinstance(returned, (tuple, list)) else (returned,))
+        )
     made = {name: _lifted(value) for name, value in returned.items()}
-    return Recording({name: one.values for name, one in made.items()}, {name: one.reads for name, one in made.items()},
-                     places)
+    return Recording(
+        {name: one.values for name, one in made.items()},
+        {name: one.reads for name, one in made.items()},
+        places,
+    )
 
 
 def _lifted(x) -> RecordingArray:
@@ -213,7 +263,11 @@ def _index(index):
     looked_at = np.zeros((), object)
     for part in parts:
         if isinstance(part, RecordingArray):
-            looked_at = part.reads if part.values.dtype.kind != "b" else np.bitwise_or.reduce(part.reads, axis=None)
+            looked_at = (
+                part.reads
+                if part.values.dtype.kind != "b"
+                else np.bitwise_or.reduce(part.reads, axis=None)
+            )
     plain = tuple(part.values if isinstance(part, RecordingArray) else part for part in parts)
     return plain if isinstance(index, tuple) else plain[0], looked_at
 
@@ -223,8 +277,10 @@ def _taken(a, indices, axis=None, **options):
     reads = np.take(a.reads, indices.values, axis=axis)
     around = [np.newaxis] * reads.ndim
     start = 0 if axis is None else axis % a.ndim
-    around[start:start + indices.ndim] = [slice(None)] * indices.ndim
-    return RecordingArray(np.take(a.values, indices.values, axis=axis), _union(reads, indices.reads[tuple(around)]))
+    around[start : start + indices.ndim] = [slice(None)] * indices.ndim
+    return RecordingArray(
+        np.take(a.values, indices.values, axis=axis), _union(reads, indices.reads[tuple(around)])
+    )
 
 
 def _axis_options(args, kwargs) -> dict:

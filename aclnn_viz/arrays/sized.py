@@ -23,7 +23,9 @@ EXP = 5.0  # units that the exponential errs by: 2.2, or twice as many where it 
 LEAST = -1074  # float64 numbers are multiples of 2**-1074
 _AT_ONCE = 1024  # elements: of more, a few are looked at first
 _FLOOR = 2.0**-1021  # an error, in units, that makes up for underflow
-_LINEAR = 2.0**-10 / UNIT  # relative errors up to which 1 / (1 - e) and exp(e) are 1 + e, but for a hundredth
+_LINEAR = (
+    2.0**-10 / UNIT
+)  # relative errors up to which 1 / (1 - e) and exp(e) are 1 + e, but for a hundredth
 
 
 class SizedArray(ArrayOfParts):
@@ -36,7 +38,12 @@ class SizedArray(ArrayOfParts):
     dtype = np.dtype(np.float64)
 
     def __init__(self, xp, data, absolute=None, relative=0.0, grain=LEAST, top=1024, bits=None):
-        self.xp, self.data, self.absolute, self.relative = xp, data, absolute, relative if absolute is None else 0.0
+        self.xp, self.data, self.absolute, self.relative = (
+            xp,
+            data,
+            absolute,
+            relative if absolute is None else 0.0,
+        )
         self.grain, self.top, self.bits = grain, top, bits
 
     exact = property(lambda self: self.absolute is None and not self.relative)
@@ -49,14 +56,22 @@ class SizedArray(ArrayOfParts):
     @property
     def error(self) -> np.ndarray:
         """The bound, element by element."""
-        return np.zeros(self.shape) if self.exact else UNIT * ROOM * self.units + TINY * (self.units > 0.0)
+        return (
+            np.zeros(self.shape)
+            if self.exact
+            else UNIT * ROOM * self.units + TINY * (self.units > 0.0)
+        )
 
     def __getitem__(self, index):
         return self.xp._move(lambda part: np.asarray(part[index]), self)
 
     def applied(self, ufunc, *inputs):
         inputs = [x if isinstance(x, SizedArray) else lifted(self.xp, x) for x in inputs]
-        return _RULES[ufunc](self.xp, *inputs) if ufunc in _RULES else _compare(self.xp, ufunc, *inputs)
+        return (
+            _RULES[ufunc](self.xp, *inputs)
+            if ufunc in _RULES
+            else _compare(self.xp, ufunc, *inputs)
+        )
 
 
 def lifted(xp, x):
@@ -92,7 +107,13 @@ def _add(xp, a, b, sign=1.0):
     data = a.data + b.data if sign > 0 else a.data - b.data
     known = min(a.grain, b.grain), max(a.top, b.top) + 1
     if a.exact and b.exact:
-        return SizedArray(xp, data, None, _rounded(lambda r, x, y: exact_sum(r, x, sign * y), data, a.data, b.data), *known)
+        return SizedArray(
+            xp,
+            data,
+            None,
+            _rounded(lambda r, x, y: exact_sum(r, x, sign * y), data, a.data, b.data),
+            *known,
+        )
     units = np.abs(data)
     for x in (a, b):
         if not x.exact:
@@ -124,8 +145,15 @@ def _multiply(xp, a, b):
 def _divide(xp, a, b):
     data = a.data / b.data
     if b.bits == 1 and b.exact and b.ndim == 0 and a.grain - b.top > LEAST:  # by a power of two
-        return SizedArray(xp, data, None if a.absolute is None else a.absolute / abs(b.data), a.relative,
-                          a.grain - b.top, a.top - b.grain, a.bits)
+        return SizedArray(
+            xp,
+            data,
+            None if a.absolute is None else a.absolute / abs(b.data),
+            a.relative,
+            a.grain - b.top,
+            a.top - b.grain,
+            a.bits,
+        )
     if a.exact and b.exact:
         relative = _rounded(_exact_quotient, data, a.data, b.data)
         if not relative:
@@ -172,10 +200,13 @@ def _exp(xp, a):
 def _elementary(ufunc):
     def rule(xp, a):
         (data, _), error = PRECISE[ufunc]((a.data, None))
-        units = np.abs(data) + error * (ROOM / UNIT) + _FLOOR  # the low part that is left out, and what the function errs by
+        units = (
+            np.abs(data) + error * (ROOM / UNIT) + _FLOOR
+        )  # the low part that is left out, and what the function errs by
         if not a.exact:
             units = units + carried(ufunc, a.data, a.error) * (ROOM / UNIT)
         return SizedArray(xp, data, units)
+
     return rule
 
 
@@ -209,6 +240,7 @@ def _extreme(ufunc):
         if chosen.absolute is not None:
             chosen.absolute = np.where(sure, chosen.absolute, np.maximum(a.units, b.units))
         return chosen
+
     return rule
 
 
@@ -219,6 +251,7 @@ def _integral(function):
             far = 2.0 * UNIT * a.units
             xp.decided(function(a.data - far) == function(a.data + far))
         return SizedArray(xp, data, None, 0.0, 0, max(a.top, 0) + 1)
+
     return rule
 
 
@@ -226,17 +259,28 @@ def _remainder(xp, a, b):
     data, units = np.remainder(a.data, b.data), a.units
     if not (a.exact and b.exact):
         far = 2.0 * UNIT * units
-        xp.decided((np.abs(data) > far) & (np.abs(b.data - data) > far) & b.exact | (far == 0.0) & b.exact)
+        xp.decided(
+            (np.abs(data) > far) & (np.abs(b.data - data) > far) & b.exact | (far == 0.0) & b.exact
+        )
     if a.exact and np.all((a.data >= 0.0) == (b.data >= 0.0)):
         return SizedArray(xp, data)
     return SizedArray(xp, data, units + np.abs(data))
 
 
 _RULES = {ufunc: _elementary(ufunc) for ufunc in PRECISE} | {
-    np.add: _add, np.subtract: lambda xp, a, b: _add(xp, a, b, -1.0), np.multiply: _multiply, np.divide: _divide,
-    np.exp: _exp, np.negative: _negative, np.absolute: _absolute, np.floor: _integral(np.floor),
-    np.rint: _integral(np.rint), np.remainder: _remainder, np.maximum: _extreme(np.maximum),
-    np.minimum: _extreme(np.minimum), np.isfinite: lambda xp, a: np.isfinite(a.data),
+    np.add: _add,
+    np.subtract: lambda xp, a, b: _add(xp, a, b, -1.0),
+    np.multiply: _multiply,
+    np.divide: _divide,
+    np.exp: _exp,
+    np.negative: _negative,
+    np.absolute: _absolute,
+    np.floor: _integral(np.floor),
+    np.rint: _integral(np.rint),
+    np.remainder: _remainder,
+    np.maximum: _extreme(np.maximum),
+    np.minimum: _extreme(np.minimum),
+    np.isfinite: lambda xp, a: np.isfinite(a.data),
     np.isnan: lambda xp, a: np.isnan(a.data),
 }
 
@@ -251,15 +295,25 @@ class SizedArrays(ExactFunctions):
         if not is_float(value):
             return value
         fmt = float_format(value)
-        return SizedArray(self, value.astype(np.float64), None, 0.0, fmt.min_exponent - fmt.significand_bits + 1,
-                          2 - fmt.min_exponent, fmt.significand_bits)
+        return SizedArray(
+            self,
+            value.astype(np.float64),
+            None,
+            0.0,
+            fmt.min_exponent - fmt.significand_bits + 1,
+            2 - fmt.min_exponent,
+            fmt.significand_bits,
+        )
 
     def _wrap(self, array):
         if not is_float(array):
             return array
         array = array.astype(np.float64)
-        return self._like(array, lifted(self, array.flat[0])) if array.size and np.all(array == array.flat[0]) \
+        return (
+            self._like(array, lifted(self, array.flat[0]))
+            if array.size and np.all(array == array.flat[0])
             else SizedArray(self, array)
+        )
 
     def full_like(self, x, value):
         if not isinstance(x, SizedArray):
@@ -269,17 +323,29 @@ class SizedArrays(ExactFunctions):
     def _like(self, data, *arrays):
         """`data` with what is known of arrays that it was taken from."""
         bits = [x.bits for x in arrays]
-        return SizedArray(self, data, None, max(x.relative for x in arrays), min(x.grain for x in arrays),
-                          max(x.top for x in arrays), None if None in bits else max(bits))
+        return SizedArray(
+            self,
+            data,
+            None,
+            max(x.relative for x in arrays),
+            min(x.grain for x in arrays),
+            max(x.top for x in arrays),
+            None if None in bits else max(bits),
+        )
 
     def _move(self, f, *arrays):
         if not any(isinstance(x, SizedArray) for x in arrays):
             return self._wrap(f(*arrays))
-        arrays = [x if isinstance(x, SizedArray) else SizedArray(self, np.asarray(x, np.float64)) for x in arrays]
+        arrays = [
+            x if isinstance(x, SizedArray) else SizedArray(self, np.asarray(x, np.float64))
+            for x in arrays
+        ]
         moved = self._like(f(*(x.data for x in arrays)), *arrays)
         if any(x.absolute is not None for x in arrays):
-            moved.absolute, moved.relative = f(*(spread(ZERO, x.shape) if x.exact else x.units
-                                                 for x in arrays)), 0.0
+            moved.absolute, moved.relative = (
+                f(*(spread(ZERO, x.shape) if x.exact else x.units for x in arrays)),
+                0.0,
+            )
         return moved
 
     def astype(self, x, dtype):
@@ -306,15 +372,21 @@ class SizedArrays(ExactFunctions):
         if x.absolute is not None:
             units += x.absolute
         units = _folded(units, inner + leading) + np.abs(data)
-        total = SizedArray(self, data if lost is None else data + lost, units, 0.0, x.grain, x.top + depth)
-        return total if keepdims else self._move(lambda part: np.squeeze(part, inner + leading), total)
+        total = SizedArray(
+            self, data if lost is None else data + lost, units, 0.0, x.grain, x.top + depth
+        )
+        return (
+            total if keepdims else self._move(lambda part: np.squeeze(part, inner + leading), total)
+        )
 
     def scatter_add(self, target, index, values):
         """Return `target` (C, M) with `values` (C, P) added at the columns `index` (P,), one after another."""
         place = columns(*target.shape, index)
 
         def add(part):
-            return np.bincount(place, np.broadcast_to(part, values.shape).reshape(-1), target.size).reshape(target.shape)
+            return np.bincount(
+                place, np.broadcast_to(part, values.shape).reshape(-1), target.size
+            ).reshape(target.shape)
 
         counts = np.bincount(index, minlength=target.shape[1])
         more = np.maximum(counts - 1, 0)  # additions of a column
@@ -330,7 +402,14 @@ class SizedArrays(ExactFunctions):
             if values.absolute is not None:
                 units += values.absolute
             units = add(units) * slack
-        added = SizedArray(self, add(values.data), units, 0.0, values.grain, values.top + int(counts.max(initial=1)))
+        added = SizedArray(
+            self,
+            add(values.data),
+            units,
+            0.0,
+            values.grain,
+            values.top + int(counts.max(initial=1)),
+        )
         return added if not np.any(target.data) and target.exact else target + added
 
 
@@ -339,7 +418,9 @@ def _add_exactly(terms, place, sizes):
     bits = np.abs(terms).view(np.int64)
     fraction = bits & ((1 << 52) - 1) | (1 << 52)
     power = (bits & (0x7FF << 52)).view(np.float64)
-    last = np.where(terms != 0.0, (fraction & -fraction).astype(np.float64) * (power * 2.0**-52), np.inf)
+    last = np.where(
+        terms != 0.0, (fraction & -fraction).astype(np.float64) * (power * 2.0**-52), np.inf
+    )
     least = np.full(sizes.size, np.inf)
     np.minimum.at(least, place, last.reshape(-1))
     return sizes < 2.0**53 * least.reshape(sizes.shape)
@@ -363,12 +444,12 @@ def _compensated(terms, lost, axes):
         return np.expand_dims(np.zeros(terms.shape[1:]), axes), None
     while len(terms) > 1:
         half = len(terms) // 2
-        odd = terms[2 * half:]
-        terms, rest = dd.two_sum(terms[:half], terms[half:2 * half])
+        odd = terms[2 * half :]
+        terms, rest = dd.two_sum(terms[:half], terms[half : 2 * half])
         if lost is not None:
-            rest += lost[:half] + lost[half:2 * half]
+            rest += lost[:half] + lost[half : 2 * half]
             if odd.size:
-                rest[:1] += lost[2 * half:]
+                rest[:1] += lost[2 * half :]
         if odd.size:
             terms[:1], more = dd.two_sum(terms[:1], odd)
             rest[:1] += more
@@ -386,8 +467,8 @@ def _folded(array, axes):
     terms = _first(array, axes)
     while len(terms) > 1:
         half = len(terms) // 2
-        odd = terms[2 * half:]
-        terms = terms[:half] + terms[half:2 * half]
+        odd = terms[2 * half :]
+        terms = terms[:half] + terms[half : 2 * half]
         if odd.size:
             terms[:1] += odd
     return np.expand_dims(terms[0] if len(terms) else np.zeros(terms.shape[1:]), axes)

@@ -7,7 +7,21 @@ from fractions import Fraction
 from math import isfinite, pi, sqrt
 from numbers import Integral, Real
 
-from sympy import Add, Expr, Function, Indexed, Integer, KroneckerDelta, Mul, Rational, S, Sum, Symbol, exp, expand
+from sympy import (
+    Add,
+    Expr,
+    Function,
+    Indexed,
+    Integer,
+    KroneckerDelta,
+    Mul,
+    Rational,
+    S,
+    Sum,
+    Symbol,
+    exp,
+    expand,
+)
 
 from derivations.prover.proving import proves_equal
 from derivations.prover.ranges import is_nonnegative
@@ -28,7 +42,11 @@ class Pieces:
     @property
     def shape(self):
         first = self.arrays[0].shape
-        return (*first[:self.axis], sum(a.shape[self.axis] for a in self.arrays), *first[self.axis + 1:])
+        return (
+            *first[: self.axis],
+            sum(a.shape[self.axis] for a in self.arrays),
+            *first[self.axis + 1 :],
+        )
 
     def __getattr__(self, name):
         raise Refused(f"{name} of joined arrays is not known")
@@ -102,7 +120,7 @@ class Erf(Function):
     pointwise = True
     is_real = is_finite = True
     FACTOR = Rational(repr(2 / sqrt(pi)))
-    slope = property(lambda self: self.FACTOR * exp(-self.args[0] ** 2))
+    slope = property(lambda self: self.FACTOR * exp(-(self.args[0] ** 2)))
 
 
 class Magnitude(Function):
@@ -197,7 +215,10 @@ def exact(value):
 
 def generic(axes, letter="i"):
     """An index of an array with these axes, a symbol for each of the lengths that they are made of."""
-    return tuple(tuple(Symbol(f"{letter}{at}_{k}", integer=True) for k in range(len(axis))) for at, axis in enumerate(axes))
+    return tuple(
+        tuple(Symbol(f"{letter}{at}_{k}", integer=True) for k in range(len(axis)))
+        for at, axis in enumerate(axes)
+    )
 
 
 def flat(index, lengths):
@@ -212,7 +233,11 @@ def fitted(index, have, want):
     if have == want or not want:
         return index if want else ()
     number = expand(flat(index, have))
-    return (number,) if len(want) == 1 else tuple(Digit(number, Integer(k), *want) for k in range(len(want)))
+    return (
+        (number,)
+        if len(want) == 1
+        else tuple(Digit(number, Integer(k), *want) for k in range(len(want)))
+    )
 
 
 def same_length(a, b):
@@ -225,7 +250,11 @@ def broadcast(*several):
     for together in zip(*(((),) * (rank - len(axes)) + axes for axes in several)):
         longest = max(together, key=lambda axis: (bool(axis), len(axis)))
         if not all(not axis or same_length(axis, longest) for axis in together):
-            raise Refused("axes of the lengths " + " and ".join(dict.fromkeys(str(Mul(*axis)) for axis in together)) + " meet")
+            raise Refused(
+                "axes of the lengths "
+                + " and ".join(dict.fromkeys(str(Mul(*axis)) for axis in together))
+                + " meet"
+            )
         found.append(longest)
     return tuple(found)
 
@@ -245,7 +274,9 @@ def chosen(c, a, b):
         if isinstance(size, Magnitude) and (a.has(size) or b.has(size)):
             above, below = _in(a.xreplace({size: w}), d, w), _in(b.xreplace({size: -w}), d, w)
             if _same(above, below):
-                return (above if size.args[0] == d else below).xreplace({w: d})  # all in the same exponential
+                return (above if size.args[0] == d else below).xreplace(
+                    {w: d}
+                )  # all in the same exponential
         a, b = a.xreplace({c: S.One}), b.xreplace({c: S.Zero})
     return c * a + negated(c) * b
 

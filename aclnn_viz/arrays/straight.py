@@ -17,8 +17,13 @@ class NotStraight(NotSupported):
 
     @classmethod
     def of(cls, what) -> "NotStraight":
-        return cls(problem("what is written from a page by itself takes arithmetic of single elements, and sums along a row", what,
-                           "write that file of the operator by hand"))
+        return cls(
+            problem(
+                "what is written from a page by itself takes arithmetic of single elements, and sums along a row",
+                what,
+                "write that file of the operator by hand",
+            )
+        )
 
 
 class Lines(NamedTuple):
@@ -32,7 +37,12 @@ class Lines(NamedTuple):
     @property
     def last(self) -> dict[str, int]:
         """The last step that takes each value; outputs are taken after the last one."""
-        found = {one.name: k for k, (_, _, taken) in enumerate(self.steps) for one in taken if isinstance(one, Traced)}
+        found = {
+            one.name: k
+            for k, (_, _, taken) in enumerate(self.steps)
+            for one in taken
+            if isinstance(one, Traced)
+        }
         return found | {one.name: len(self.steps) for one in self.outputs.values()}
 
 
@@ -43,14 +53,24 @@ class _Straight(TracedArrays):
         if name not in ELEMENTWISE | {"sum"}:
             raise NotStraight.of(f"a page with {name}")
         made = Traced(self, f"v{len(self._steps)}", held)
-        self._steps.append((made, name, [one if isinstance(one, Traced) else float(np.unique(one).item()) for one in taken]))
+        self._steps.append(
+            (
+                made,
+                name,
+                [one if isinstance(one, Traced) else float(np.unique(one).item()) for one in taken],
+            )
+        )
         return made
 
     def astype(self, x, dtype):
         return self.where(x, 1.0, 0.0) if x.dtype == bool else x
 
     def sum(self, x, axis=None, keepdims=False):
-        return self._made("sum" if keepdims else "a sum whose axis goes away", np.sum(x.held, axis=axis, keepdims=keepdims), x)
+        return self._made(
+            "sum" if keepdims else "a sum whose axis goes away",
+            np.sum(x.held, axis=axis, keepdims=keepdims),
+            x,
+        )
 
     def mean(self, x, axis=None, keepdims=False):
         return self.sum(x, axis, keepdims) / float(self.length)
@@ -62,18 +82,39 @@ def straight(op, arranged) -> Lines:
     dots = axes[op.main].count(".") if op.main in results else 9
     at = axes[op.main].find(".")
     length = results[op.main].shape[at] if dots == 1 else None
-    if dots > 1 or arranged.prelude or any(axes[name] != axes[op.main] for name in results) or any(
-            n != 1 for n in results[op.main].shape[at + 1:] if dots):
-        raise NotStraight.of("one with an output that is left out, a sum over rows, or rows that lie apart or have several axes")
+    if (
+        dots > 1
+        or arranged.prelude
+        or any(axes[name] != axes[op.main] for name in results)
+        or any(n != 1 for n in results[op.main].shape[at + 1 :] if dots)
+    ):
+        raise NotStraight.of(
+            "one with an output that is left out, a sum over rows, or rows that lie apart or have several axes"
+        )
     xp, known, count = _Straight({}), dict(arranged.arrays), max(length or 2, 2)
     xp.length = length
     for name, array in known.items():
         if array is not None:
-            wide = array.shape[at] != 1 or length == 1 if dots else array.size != 1 or array.shape == results[op.main].shape
-            known[name] = Traced(xp, name, np.ones([count if wide and k == max(at, 0) else 1 for k in range(array.ndim)], (
-                bool if array.dtype == bool else np.float64)))
+            wide = (
+                array.shape[at] != 1 or length == 1
+                if dots
+                else array.size != 1 or array.shape == results[op.main].shape
+            )
+            known[name] = Traced(
+                xp,
+                name,
+                np.ones(
+                    [count if wide and k == max(at, 0) else 1 for k in range(array.ndim)],
+                    (bool if array.dtype == bool else np.float64),
+                ),
+            )
     try:
         outputs = op.page.backward(xp, **known, **arranged.attributes)
     except (TypeError, ValueError, AttributeError, IndexError) as error:
         raise NotStraight.of(f"a page in which {error}") from error
-    return Lines(xp._steps, {name: one for name, one in known.items() if one is not None}, {name: outputs[name] for name in results}, length)
+    return Lines(
+        xp._steps,
+        {name: one for name, one in known.items() if one is not None},
+        {name: outputs[name] for name in results},
+        length,
+    )

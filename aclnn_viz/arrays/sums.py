@@ -21,7 +21,11 @@ def sum_axes(ndim: int, axis) -> tuple[tuple[int, ...], tuple[int, ...]]:
     >>> sum_axes(4, (0, 3)), sum_axes(2, -1), sum_axes(1, None)
     (((3,), (0,)), ((1,), ()), ((0,), ()))
     """
-    axes = tuple(range(ndim)) if axis is None or not ndim else tuple(sorted(normalize_axis_tuple(axis, ndim)))
+    axes = (
+        tuple(range(ndim))
+        if axis is None or not ndim
+        else tuple(sorted(normalize_axis_tuple(axis, ndim)))
+    )
     return (axes[1:], (0,)) if ndim > 1 and 0 in axes else (axes, ())
 
 
@@ -33,15 +37,17 @@ def tree(terms, settle=lambda sums: sums, join=np.concatenate):
     """
     while len(terms) > 1:
         pairs = len(terms) // 2
-        added = settle(terms[0:2 * pairs:2] + terms[1:2 * pairs:2])
-        terms = join([added, terms[2 * pairs:]]) if len(terms) % 2 else added
+        added = settle(terms[0 : 2 * pairs : 2] + terms[1 : 2 * pairs : 2])
+        terms = join([added, terms[2 * pairs :]]) if len(terms) % 2 else added
     return terms[0]
 
 
 def in_front(array: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
     """Axes, in row order, as one axis that comes first."""
     rest = [axis for axis in range(array.ndim) if axis not in axes]
-    return array.transpose(*axes, *rest).reshape(prod([array.shape[axis] for axis in axes]), *[array.shape[axis] for axis in rest])
+    return array.transpose(*axes, *rest).reshape(
+        prod([array.shape[axis] for axis in axes]), *[array.shape[axis] for axis in rest]
+    )
 
 
 def along(array: np.ndarray, axes: tuple[int, ...], add) -> np.ndarray:

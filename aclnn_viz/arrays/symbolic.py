@@ -12,19 +12,67 @@ from functools import cache
 from numbers import Integral
 from pathlib import Path
 
-from sympy import Add, Indexed, IndexedBase, Integer, KroneckerDelta, Mul, S, Sum, Symbol, exp, expand, log, sqrt
+from sympy import (
+    Add,
+    Indexed,
+    IndexedBase,
+    Integer,
+    KroneckerDelta,
+    Mul,
+    S,
+    Sum,
+    Symbol,
+    exp,
+    expand,
+    log,
+    sqrt,
+)
 
 from aclnn_viz.arrays.lettered import KINDS, RANK, LetteredArray, LetteredArrays
 from aclnn_viz.arrays.steps import (
-    BOOL, INT, REAL, Above, AtLeast, Ceil, Digit, Erf, Floor, Magnitude, Nearest, Pieces, Refused, Truncated, Whether, broadcast, chosen,
-    equal, exact, fitted, flat, generic, negated, same_length)
+    BOOL,
+    INT,
+    REAL,
+    Above,
+    AtLeast,
+    Ceil,
+    Digit,
+    Erf,
+    Floor,
+    Magnitude,
+    Nearest,
+    Pieces,
+    Refused,
+    Truncated,
+    Whether,
+    broadcast,
+    chosen,
+    equal,
+    exact,
+    fitted,
+    flat,
+    generic,
+    negated,
+    same_length,
+)
 from aclnn_viz.arrays.views import by_key, named, of_source
 from derivations.prover.expressions import fresh_index
 
-OPERATIONS = {"add": lambda a, b: a + b, "mul": lambda a, b: a * b, "sub": lambda a, b: a - b, "truediv": lambda a, b: a / b,
-              "floordiv": lambda a, b: Floor(a / b), "and": lambda a, b: a * b, "or": lambda a, b: a + b - a * b,
-              "lt": lambda a, b: Above(b - a), "gt": lambda a, b: Above(a - b), "le": lambda a, b: AtLeast(b - a),
-              "ge": lambda a, b: AtLeast(a - b), "eq": equal, "ne": lambda a, b: negated(equal(a, b))}
+OPERATIONS = {
+    "add": lambda a, b: a + b,
+    "mul": lambda a, b: a * b,
+    "sub": lambda a, b: a - b,
+    "truediv": lambda a, b: a / b,
+    "floordiv": lambda a, b: Floor(a / b),
+    "and": lambda a, b: a * b,
+    "or": lambda a, b: a + b - a * b,
+    "lt": lambda a, b: Above(b - a),
+    "gt": lambda a, b: Above(a - b),
+    "le": lambda a, b: AtLeast(b - a),
+    "ge": lambda a, b: AtLeast(a - b),
+    "eq": equal,
+    "ne": lambda a, b: negated(equal(a, b)),
+}
 STEPS = "floor", "round", "trunc", "ceil", f"astype {INT}"
 FAR = 1e4  # what usual numbers do not reach, nor its reciprocal
 
@@ -37,7 +85,15 @@ class SymbolicArray(LetteredArray):
     """
 
     def __init__(self, xp, axes, entry, kind, key, deps, slopes, cases=None):
-        self.xp, self.axes, self._entry, self.dtype, self.key, self.deps, self.slopes = xp, axes, entry, kind, key, deps, slopes
+        self.xp, self.axes, self._entry, self.dtype, self.key, self.deps, self.slopes = (
+            xp,
+            axes,
+            entry,
+            kind,
+            key,
+            deps,
+            slopes,
+        )
         self.cases, self.leaf, self._known, self._shared, self._seen_by = cases, None, {}, {}, None
         self.made_by, self.source, self.places, self.place = "", None, None, xp.place()
 
@@ -46,8 +102,12 @@ class SymbolicArray(LetteredArray):
 
     def at(self, axes, index):
         """The entry at the index of an array with these axes, to which this one is broadcast."""
-        index = tuple(fitted(i, have, want) for i, have, want in
-                      zip(index[len(axes) - self.ndim:], axes[len(axes) - self.ndim:], self.axes))
+        index = tuple(
+            fitted(i, have, want)
+            for i, have, want in zip(
+                index[len(axes) - self.ndim :], axes[len(axes) - self.ndim :], self.axes
+            )
+        )
         view, known = self.xp.view, self._known
         shared = view.shared(self, index) if hasattr(view, "shared") else None
         if shared:
@@ -57,7 +117,13 @@ class SymbolicArray(LetteredArray):
         if index not in known:
             try:
                 e = None if view in (by_key, of_source) else self._entry(*index)
-                known[index] = e if view is None else view(self, e, index if view is of_source else [i for axis in index for i in axis])
+                known[index] = (
+                    e
+                    if view is None
+                    else view(
+                        self, e, index if view is of_source else [i for axis in index for i in axis]
+                    )
+                )
             except Exception as error:
                 error.place = getattr(error, "place", "") or self.place
                 raise
@@ -94,13 +160,23 @@ class SymbolicArrays(LetteredArrays):
     pi = S.Pi
 
     def __init__(self, decide, held=None):
-        self._decide, self.held, self.arrays, self.granted, self.assumed, self.lookups, self.view = decide, held, {}, {}, {}, [], None
+        (
+            self._decide,
+            self.held,
+            self.arrays,
+            self.granted,
+            self.assumed,
+            self.lookups,
+            self.view,
+        ) = decide, held, {}, {}, {}, [], None
         self.views, self.names, self.divisors = {}, {}, {}
 
     @staticmethod
     def of_page(frame):
-        """"line 12 of page.py" where a frame runs the page, else ""."""
-        own = hasattr(frame.f_globals.get("float"), "__self__")  # a page reads `float` of the namespace that it runs over
+        """ "line 12 of page.py" where a frame runs the page, else ""."""
+        own = hasattr(
+            frame.f_globals.get("float"), "__self__"
+        )  # a page reads `float` of the namespace that it runs over
         return f"line {{}} of {Path(frame.f_code.co_filename).name}" if own else ""
 
     def place(self):
@@ -117,25 +193,46 @@ class SymbolicArrays(LetteredArrays):
 
     def guard(self, x, smallest=None, largest=None):
         """What keeps numbers finite does nothing to mathematics: that it is not reached is assumed. Ends that usual numbers reach clip."""
-        if smallest is not None and not (smallest <= -FAR or 0 < smallest <= 1 / FAR) or largest is not None and not largest >= FAR:
+        if (
+            smallest is not None
+            and not (smallest <= -FAR or 0 < smallest <= 1 / FAR)
+            or largest is not None
+            and not largest >= FAR
+        ):
             return self.clip(x, smallest, largest)
-        ends = [f"{end} {sign} numbers kept finite" for end, sign in ((smallest, "<="), (largest, ">=")) if end is not None]
+        ends = [
+            f"{end} {sign} numbers kept finite"
+            for end, sign in ((smallest, "<="), (largest, ">="))
+            if end is not None
+        ]
         self.assumed.update(dict.fromkeys(ends))
         return self.lift(x)
 
     # How arrays are made.
 
-    def made(self, axes, entry, kind, key, *parents, cases=None, deps=None, slopes=None, entrywise=False):
+    def made(
+        self, axes, entry, kind, key, *parents, cases=None, deps=None, slopes=None, entrywise=False
+    ):
         key = (*key, *(p.key for p in parents))
         if key not in self.arrays:
-            slopes = deps or frozenset().union(*(p.slopes for p in parents)) if slopes is None else slopes
+            slopes = (
+                deps or frozenset().union(*(p.slopes for p in parents))
+                if slopes is None
+                else slopes
+            )
             deps = frozenset().union(*(p.deps for p in parents)) if deps is None else deps
-            self.arrays[key] = SymbolicArray(self, tuple(axes), entry, kind, len(self.arrays), deps, slopes, cases)
+            self.arrays[key] = SymbolicArray(
+                self, tuple(axes), entry, kind, len(self.arrays), deps, slopes, cases
+            )
             array = self.arrays[key]
             array.made_by, sources = key[0], {id(p.source): p.source for p in parents if p.deps}
             source = next(iter(sources.values()), None)
-            if entrywise and len(sources) == 1 and source is not None and all(
-                    part.axes == source.axes for part in (array, *parents) if part.deps):
+            if (
+                entrywise
+                and len(sources) == 1
+                and source is not None
+                and all(part.axes == source.axes for part in (array, *parents) if part.deps)
+            ):
                 array.source = source
         return self.arrays[key]
 
@@ -146,7 +243,9 @@ class SymbolicArrays(LetteredArrays):
     def _leaf(self, name, axes, kind):
         array = self.made(axes, None, kind, ("input", name), deps=frozenset([(name, None)]))
         array.leaf = name
-        array._entry = lambda *index: self._input_entry(name, [i for axis in index for i in axis], kind)
+        array._entry = lambda *index: self._input_entry(
+            name, [i for axis in index for i in axis], kind
+        )
         return array
 
     def named(self, name, parts, kind):
@@ -156,13 +255,22 @@ class SymbolicArrays(LetteredArrays):
     def _input_entry(self, name, parts, kind):
         """An entry of an input. One whose indices are all digits of one number is an entry of the flattened input."""
         digits = [(at, i) for at, i in enumerate(parts) if isinstance(i, Digit)]
-        if digits and [int(i.args[1]) for _, i in digits] == list(range(len(digits[0][1].args) - 2)) and \
-                len({(i.args[0], i.args[2:]) for _, i in digits}) == 1:
+        if (
+            digits
+            and [int(i.args[1]) for _, i in digits] == list(range(len(digits[0][1].args) - 2))
+            and len({(i.args[0], i.args[2:]) for _, i in digits}) == 1
+        ):
             places, (number, _, *lengths) = [at for at, _ in digits], digits[0][1].args
             view = f"{name}_{''.join(map(str, places))}"
             self.views[view] = name, places, lengths
-            return self.named(view, [*(i for at, i in enumerate(parts) if at not in places), number], kind)
-        return Whether(self.named(name, parts, kind)) if kind == BOOL and self.held is not None else self.named(name, parts, kind)
+            return self.named(
+                view, [*(i for at, i in enumerate(parts) if at not in places), number], kind
+            )
+        return (
+            Whether(self.named(name, parts, kind))
+            if kind == BOOL and self.held is not None
+            else self.named(name, parts, kind)
+        )
 
     @contextmanager
     def seen_by(self, view):
@@ -177,7 +285,9 @@ class SymbolicArrays(LetteredArrays):
             self.view = before
 
     def number(self, e):
-        return self.made((), lambda: e, INT if e.is_integer else REAL, ("number", e), deps=frozenset())
+        return self.made(
+            (), lambda: e, INT if e.is_integer else REAL, ("number", e), deps=frozenset()
+        )
 
     def lift(self, x):
         if isinstance(x, SymbolicArray):
@@ -185,7 +295,12 @@ class SymbolicArrays(LetteredArrays):
         if isinstance(x, (list, tuple)):
             raise Refused("a list is used where an array is needed")
         e = exact(x)
-        return self.made((), lambda: e, BOOL if isinstance(x, bool) else INT if isinstance(x, Integral) else REAL, ("number", e, type(x)))
+        return self.made(
+            (),
+            lambda: e,
+            BOOL if isinstance(x, bool) else INT if isinstance(x, Integral) else REAL,
+            ("number", e, type(x)),
+        )
 
     def _kind(self, arrays, kind):
         return kind or max((a.dtype for a in arrays), key=RANK.get)
@@ -196,7 +311,13 @@ class SymbolicArrays(LetteredArrays):
         if name in ("truediv", "reciprocal"):
             self.divisors[arrays[-1].key] = arrays[-1]
         neutral = {"add": 0, "mul": 1, "sub": 0, "truediv": 1}.get(name)
-        if neutral is not None and not any(arrays[1].axes) and not arrays[1].deps and arrays[1].value == neutral and axes == arrays[0].axes:
+        if (
+            neutral is not None
+            and not any(arrays[1].axes)
+            and not arrays[1].deps
+            and arrays[1].value == neutral
+            and axes == arrays[0].axes
+        ):
             return arrays[0]
         if name == "eq" and all(a.dtype == BOOL for a in arrays):
             f = lambda a, b: a * b + (1 - a) * (1 - b)
@@ -208,17 +329,35 @@ class SymbolicArrays(LetteredArrays):
             arrays.sort(key=lambda a: a.key)
         if name in ("and", "or") and any(a.dtype != BOOL for a in arrays):
             raise Refused(f"{name!r} takes boolean arrays, and one of these is none")
-        return self.made(axes, lambda *i: f(*(a.at(axes, i) for a in arrays)), self._kind(arrays, kind), (name,), *arrays,
-                         slopes=frozenset() if name in STEPS else None, entrywise=True)
+        return self.made(
+            axes,
+            lambda *i: f(*(a.at(axes, i) for a in arrays)),
+            self._kind(arrays, kind),
+            (name,),
+            *arrays,
+            slopes=frozenset() if name in STEPS else None,
+            entrywise=True,
+        )
 
     def infix(self, name, a, b):
         return self.each(name, OPERATIONS[name], KINDS.get(name), a, b)
 
     def _at_place(self, x, top):
         """Where an array is its own maximum: only at that place, as one entry alone is."""
+
         def entry(*i):
-            places = top.places[x.key](*(() if top.axes[a] == () else own for a, own in enumerate(i)))
-            return Mul(*(KroneckerDelta(k, places.pop(0)) for a, own in enumerate(i) if top.axes[a] != x.axes[a] for k in own))
+            places = top.places[x.key](
+                *(() if top.axes[a] == () else own for a, own in enumerate(i))
+            )
+            return Mul(
+                *(
+                    KroneckerDelta(k, places.pop(0))
+                    for a, own in enumerate(i)
+                    if top.axes[a] != x.axes[a]
+                    for k in own
+                )
+            )
+
         return self.made(x.axes, entry, BOOL, ("at place",), x, top)
 
     # Functions of single entries.
@@ -232,8 +371,10 @@ class SymbolicArrays(LetteredArrays):
     log1p, expm1 = _of_each("log1p", lambda e: log(1 + e)), _of_each("expm1", lambda e: exp(e) - 1)
     reciprocal = _of_each("reciprocal", lambda e: 1 / e)
     sign = _of_each("sign", lambda e: Above(e) - Above(-e), None)
-    floor, round, trunc, ceil = (_of_each(name, f, None) for name, f in (
-        ("floor", Floor), ("round", Nearest), ("trunc", Truncated), ("ceil", Ceil)))
+    floor, round, trunc, ceil = (
+        _of_each(name, f, None)
+        for name, f in (("floor", Floor), ("round", Nearest), ("trunc", Truncated), ("ceil", Ceil))
+    )
     remainder = _of_each("remainder", lambda e, n: e - n * Floor(e / n), None)
     maximum = _of_each("maximum", lambda a, b: b + (a - b) * Above(a - b), None)
     minimum = _of_each("minimum", lambda a, b: b - (b - a) * Above(b - a), None)
@@ -241,8 +382,16 @@ class SymbolicArrays(LetteredArrays):
 
     def pow(self, x, power):
         power = self.lift(power).value
-        return self.each(f"pow {power}", lambda e: e ** power, REAL if not power.is_Integer or power < 0 else None, x) if power.is_Rational \
+        return (
+            self.each(
+                f"pow {power}",
+                lambda e: e**power,
+                REAL if not power.is_Integer or power < 0 else None,
+                x,
+            )
+            if power.is_Rational
             else self._refuse("the exponent is no number")
+        )
 
     def _refuse(self, why):
         raise Refused(why)
@@ -250,10 +399,18 @@ class SymbolicArrays(LetteredArrays):
     def astype(self, x, dtype):
         if dtype not in RANK:
             raise Refused(f"the format {dtype!r} is not known")
-        f = Truncated if dtype == INT else (lambda e: e) if dtype == REAL or x.dtype == BOOL else lambda e: negated(equal(e, S.Zero))
+        f = (
+            Truncated
+            if dtype == INT
+            else (lambda e: e)
+            if dtype == REAL or x.dtype == BOOL
+            else lambda e: negated(equal(e, S.Zero))
+        )
         if dtype == x.dtype:
             return x
-        return self._through(x, ("astype", dtype), lambda part: self.each(f"astype {dtype}", f, dtype, part))
+        return self._through(
+            x, ("astype", dtype), lambda part: self.each(f"astype {dtype}", f, dtype, part)
+        )
 
     def where(self, condition, x, y):
         condition, x, y = map(self.lift, (condition, x, y))
@@ -264,8 +421,19 @@ class SymbolicArrays(LetteredArrays):
         def entry(*i):
             c, a, b = (part.at(axes, i) for part in (condition, x, y))
             return a if a == b else chosen(c, a, b)
+
         kind = self._kind((x, y), None)
-        return self.made(axes, entry, kind, ("where",), condition, x, y, cases=(condition, x, y) if kind == INT else None, entrywise=True)
+        return self.made(
+            axes,
+            entry,
+            kind,
+            ("where",),
+            condition,
+            x,
+            y,
+            cases=(condition, x, y) if kind == INT else None,
+            entrywise=True,
+        )
 
     def _through(self, x, key, f):
         """Do the same to the condition and to both cases of what `where` made of whole numbers."""
@@ -275,7 +443,11 @@ class SymbolicArrays(LetteredArrays):
         return self.where(c if key[0] == "astype" else f(c), f(a), f(b))
 
     def broadcast_to(self, x, axes):
-        return x if x.axes == axes else self.made(axes, lambda *i: x.at(axes, i), x.dtype, ("broadcast", axes), x)
+        return (
+            x
+            if x.axes == axes
+            else self.made(axes, lambda *i: x.at(axes, i), x.dtype, ("broadcast", axes), x)
+        )
 
     # Functions that make and move entries.
 
@@ -298,8 +470,18 @@ class SymbolicArrays(LetteredArrays):
 
         def entry(*index):
             return x.at(x.axes, tuple(index[order.index(k)] for k in range(x.ndim)))
-        return self._through(x, ("permuted",), lambda x: self.made([x.axes[k] for k in order], entry, x.dtype, ("permuted", order), x)) \
-            if not x.cases else self._refuse("axes are moved of indices that where chose, which is not known")
+
+        return (
+            self._through(
+                x,
+                ("permuted",),
+                lambda x: self.made(
+                    [x.axes[k] for k in order], entry, x.dtype, ("permuted", order), x
+                ),
+            )
+            if not x.cases
+            else self._refuse("axes are moved of indices that where chose, which is not known")
+        )
 
     def reshape(self, x, shape):
         wanted = self.wanted(x, shape)
@@ -335,6 +517,7 @@ class SymbolicArrays(LetteredArrays):
                 parts += fitted(tuple(i for at in places for i in index[at]), have, tuple(lengths))
             parts = iter(parts)
             return x.at(x.axes, tuple(tuple(next(parts) for _ in axis) for axis in x.axes))
+
         return self.made(axes, entry, x.dtype, ("reshape", tuple(axes)), x)
 
     def parted(self, x, index):
@@ -349,7 +532,9 @@ class SymbolicArrays(LetteredArrays):
                 first, last = self.ends(i, length)
                 whole = first == 0 and expand(last - length) == 0
                 plan.append((len(axes), S.Zero if whole else first, axis if whole else None))
-                axes.append(axis if whole else () if expand(last - first) == 1 else (expand(last - first),))
+                axes.append(
+                    axis if whole else () if expand(last - first) == 1 else (expand(last - first),)
+                )
                 if not whole:
                     self.lookups.append((S.One, first, length, self.place()))
                     self.lookups.append((S.One, expand(last - 1), length, self.place()))
@@ -368,10 +553,17 @@ class SymbolicArrays(LetteredArrays):
                     number = first if where is None else first + flat(new[where], axes[where])
                     found.append(fitted((number,), (Mul(*axis),), axis))
             return x.at(x.axes, tuple(found))
+
         axis, place = places[0] if x.leaf and len(places) == 1 else (0, None)
-        deps = frozenset([(x.leaf, (sum(map(len, x.axes[:axis])), place))]) if place is not None and x.axes[axis] else None
+        deps = (
+            frozenset([(x.leaf, (sum(map(len, x.axes[:axis])), place))])
+            if place is not None and x.axes[axis]
+            else None
+        )
         if x.cases:
-            return self.where(*(self.parted(self.broadcast_to(part, x.axes), index) for part in x.cases))
+            return self.where(
+                *(self.parted(self.broadcast_to(part, x.axes), index) for part in x.cases)
+            )
         made = self.made(axes, entry, x.dtype, ("part", tuple(axes), tuple(plan)), x, deps=deps)
         made.source = made if deps else None
         return made
@@ -383,22 +575,27 @@ class SymbolicArrays(LetteredArrays):
         if index.cases:
             c, a, b = (self.broadcast_to(part, index.axes) for part in index.cases)
             around = (None,) * (x.ndim - axis - 1)
-            return self.where(c[(..., *around)], self._taken(x, a, axis, c), self._taken(x, b, axis, ~c))
+            return self.where(
+                c[(..., *around)], self._taken(x, a, axis, c), self._taken(x, b, axis, ~c)
+            )
         return self._taken(x, index, axis)
 
     def _taken(self, x, index, axis, condition=None):
         if index.cases:
             c, a, b = (self.broadcast_to(part, index.axes) for part in index.cases)
             both = [part if condition is None else condition & part for part in (c, ~c)]
-            return self.where(c[(..., *(None,) * (x.ndim - axis - 1))], *(
-                self._taken(x, part, axis, own) for part, own in zip((a, b), both)))
-        axes = x.axes[:axis] + index.axes + x.axes[axis + 1:]
+            return self.where(
+                c[(..., *(None,) * (x.ndim - axis - 1))],
+                *(self._taken(x, part, axis, own) for part, own in zip((a, b), both)),
+            )
+        axes = x.axes[:axis] + index.axes + x.axes[axis + 1 :]
         self._looked_up(index, Mul(*x.axes[axis]), condition)
         here = slice(axis, axis + index.ndim)
 
         def entry(*i):
             place = fitted((index.at(index.axes, i[here]),), (Mul(*x.axes[axis]),), x.axes[axis])
-            return x.at(x.axes, i[:axis] + (place,) + i[here.stop:])
+            return x.at(x.axes, i[:axis] + (place,) + i[here.stop :])
+
         return self.made(axes, entry, x.dtype, ("take", axis), x, index, slopes=x.slopes)
 
     def _looked_up(self, index, length, condition):
@@ -417,12 +614,18 @@ class SymbolicArrays(LetteredArrays):
 
         def entry(*i):
             k = i[at][0] if i[at] else S.Zero
-            rest = i[:at] + i[at + 1:]
+            rest = i[:at] + i[at + 1 :]
             if k.is_Integer:
                 return arrays[int(k)].at(axes, rest)
             return Add(*(KroneckerDelta(k, n) * a.at(axes, rest) for n, a in enumerate(arrays)))
-        return self.made((*axes[:at], (Integer(len(arrays)),) if len(arrays) > 1 else (), *axes[at:]), entry,
-                         self._kind(arrays, None), ("stack", at), *arrays)
+
+        return self.made(
+            (*axes[:at], (Integer(len(arrays)),) if len(arrays) > 1 else (), *axes[at:]),
+            entry,
+            self._kind(arrays, None),
+            ("stack", at),
+            *arrays,
+        )
 
     def scatter_add(self, target, index, values):
         indices, parts = (x.arrays if isinstance(x, Pieces) else [x] for x in (index, values))
@@ -442,6 +645,7 @@ class SymbolicArrays(LetteredArrays):
                 term = value.at(axes, at) * self._hits(one, axes[-1:], (bound,), place)
                 total += Sum(term, *limits[::-1]) if limits else term
             return total
+
         return self.made(target.axes, entry, REAL, ("scatter",), target, *indices, *parts)
 
     def _leaves(self, index, condition=None):
@@ -455,19 +659,30 @@ class SymbolicArrays(LetteredArrays):
     def _hits(self, index, axes, at, place):
         if index.cases:
             c, a, b = index.cases
-            return chosen(c.at(axes, at), self._hits(a, axes, at, place), self._hits(b, axes, at, place))
+            return chosen(
+                c.at(axes, at), self._hits(a, axes, at, place), self._hits(b, axes, at, place)
+            )
         return KroneckerDelta(index.at(axes, at), place)
 
     # Functions along axes.
 
     def _along(self, x, axis, keepdims):
         chosen = self.axes_of(x, axis)
-        axes = [() if a in chosen else own for a, own in enumerate(x.axes) if keepdims or a not in chosen]
+        axes = [
+            () if a in chosen else own
+            for a, own in enumerate(x.axes)
+            if keepdims or a not in chosen
+        ]
 
         def index(i, inner):
             rest, inner = iter(i), iter(inner)
-            return tuple(tuple(next(inner) for _ in own) if a in chosen and (not keepdims or next(rest) is not None)
-                         else next(rest) for a, own in enumerate(x.axes))
+            return tuple(
+                tuple(next(inner) for _ in own)
+                if a in chosen and (not keepdims or next(rest) is not None)
+                else next(rest)
+                for a, own in enumerate(x.axes)
+            )
+
         return chosen, axes, index
 
     def sum(self, x, /, *, axis=None, keepdims=False):
@@ -480,12 +695,19 @@ class SymbolicArrays(LetteredArrays):
         def entry(*i):
             bound = [fresh_index("s") for _ in lengths]
             e = x.at(x.axes, index(i, bound))
-            return Sum(e, *[(s, S.Zero, n - 1) for s, n in zip(bound, lengths)][::-1]) if bound else e
-        return self.made(axes, entry, INT if x.dtype == BOOL else x.dtype, ("sum", chosen, keepdims), x)
+            return (
+                Sum(e, *[(s, S.Zero, n - 1) for s, n in zip(bound, lengths)][::-1]) if bound else e
+            )
+
+        return self.made(
+            axes, entry, INT if x.dtype == BOOL else x.dtype, ("sum", chosen, keepdims), x
+        )
 
     def mean(self, x, /, *, axis=None, keepdims=False):
         chosen, _, _ = self._along(x, axis, keepdims)
-        return self.sum(x, axis=axis, keepdims=keepdims) / self.number(Mul(*(n for a in chosen for n in x.axes[a])))
+        return self.sum(x, axis=axis, keepdims=keepdims) / self.number(
+            Mul(*(n for a in chosen for n in x.axes[a]))
+        )
 
     def max(self, x, /, *, axis=None, keepdims=False, name="max"):
         """The entry at the place of the greatest one, which stays where it is when entries change a little; held, an input of its own."""
@@ -502,8 +724,15 @@ class SymbolicArrays(LetteredArrays):
                 self.granted[getattr(place, "base", place)] = S.Zero, n - 1
                 inner.append(place)
             return inner
+
         self.assumed[f"one entry alone is the {name}imum"] = None
-        made = self.made(axes, lambda *i: x.at(x.axes, index(i, places(*i))), x.dtype, (name, chosen, keepdims), x)
+        made = self.made(
+            axes,
+            lambda *i: x.at(x.axes, index(i, places(*i))),
+            x.dtype,
+            (name, chosen, keepdims),
+            x,
+        )
         made.places = {x.key: places} if keepdims else None
         return made
 

@@ -24,7 +24,9 @@ from aclnn_viz.errors import problem
 BITS = {BFLOAT16.numpy: np.dtype(np.uint16), np.dtype(np.float16): np.dtype(np.int16)}
 SPINS = 400_000  # turns of half a nanosecond and more: some tenths of a millisecond
 WORDS = 80
-LEFT, DONE, TASK, TABLE, PARTS, LAST, BUSY, ASLEEP, BYTES, PIPE = (8 * 8 * k for k in range(10))  # in bytes, each in a line of the cache of its own
+LEFT, DONE, TASK, TABLE, PARTS, LAST, BUSY, ASLEEP, BYTES, PIPE = (
+    8 * 8 * k for k in range(10)
+)  # in bytes, each in a line of the cache of its own
 
 
 @cache
@@ -39,7 +41,9 @@ def native():
     def atomic(count, build):
         def typed(typing, *given):
             return types.int64(*(types.int64,) * count), lambda context, b, signature, args: build(
-                b, b.inttoptr(args[0], plain), *args[1:])
+                b, b.inttoptr(args[0], plain), *args[1:]
+            )
+
         return typed
 
     def exchanged(b, at, old, new):
@@ -56,12 +60,21 @@ def native():
 
     def of_system(name, result, *kinds):
         def build(b, at, *given):
-            function = b.module.globals.get(name) or ir.Function(b.module, ir.FunctionType(result, kinds), name)
-            given = [b.trunc(given[0], kinds[0]), b.bitcast(at, kinds[1]), given[1]] if kinds else ()
+            function = b.module.globals.get(name) or ir.Function(
+                b.module, ir.FunctionType(result, kinds), name
+            )
+            given = (
+                [b.trunc(given[0], kinds[0]), b.bitcast(at, kinds[1]), given[1]] if kinds else ()
+            )
             return b.sext(b.call(function, given), word)
+
         return build
 
-    one, two, three = atomic(1, lambda b, at: b.load_atomic(at, "seq_cst", 8)), atomic(2, stored), atomic(3, exchanged)
+    one, two, three = (
+        atomic(1, lambda b, at: b.load_atomic(at, "seq_cst", 8)),
+        atomic(2, stored),
+        atomic(3, exchanged),
+    )
     add, run = atomic(2, lambda b, at, n: b.atomic_rmw("add", at, n, "seq_cst")), atomic(3, called)
     number, moved = ir.IntType(32), (ir.IntType(32), ir.IntType(8).as_pointer(), word)
     give_way = atomic(1, of_system("sched_yield", number))
@@ -82,17 +95,25 @@ def native():
             left = load(team + LEFT)
             idle += 1
             if left & 0xFFFFFFFF and exchange(team + LEFT, left, left - 1):
-                call(load(team + TASK), load(team + TABLE), load(team + PARTS) + 24 * count_up(team + LAST, -1))
+                call(
+                    load(team + TASK),
+                    load(team + TABLE),
+                    load(team + PARTS) + 24 * count_up(team + LAST, -1),
+                )
                 count_up(team + DONE, 1)
                 idle = 0
             elif idle > spins:
-                count_up(team + ASLEEP, 1)  # a call that came before has seen no sleeper: it does its parts itself
+                count_up(
+                    team + ASLEEP, 1
+                )  # a call that came before has seen no sleeper: it does its parts itself
                 awake, idle = get(team + BYTES, pipe, 1) == 1, 0
 
     @njit(nogil=True)
     def start(team, task, table, parts, count):
         own = turns = 0
-        if count == 1 or not exchange(team + BUSY, 0, 1):  # where another thread of the caller's uses the team, too
+        if count == 1 or not exchange(
+            team + BUSY, 0, 1
+        ):  # where another thread of the caller's uses the team, too
             for own in range(count):
                 call(task, table, parts + 24 * own)
             return
@@ -133,35 +154,70 @@ def shared(loop, *kinds: tuple | type):
         @intrinsic
         def pointed(typing, address):
             result = types.CPointer(from_dtype(dtype))
-            return result(types.int64), lambda context, b, signature, args: b.inttoptr(args[0], context.get_value_type(result))
+            return result(types.int64), lambda context, b, signature, args: b.inttoptr(
+                args[0], context.get_value_type(result)
+            )
+
         return pointed
 
     def array(dtype, axes):  # one that may be written fits, too
         return types.Array(from_dtype(dtype), axes, "C", readonly=True)
 
-    narrow = [(k, BITS[kind[0]]) for k, kind in enumerate(kinds) if isinstance(kind, tuple) and kind[0] in BITS]
-    kinds = [(BITS.get(kind[0], kind[0]), *kind[1:]) if isinstance(kind, tuple) else kind for kind in kinds]
-    at, known = 0, {"np": np, "carray": carray, "loop": loop, "start": native()[0], "integers": pointer(np.dtype(np.int64)),
-                    "reals": pointer(np.dtype(np.float64))}
-    put, taken, names, given = "", "", [f"a{k}" for k in range(len(kinds))], [types.int64, array(np.dtype(np.int64), 2)]
+    narrow = [
+        (k, BITS[kind[0]])
+        for k, kind in enumerate(kinds)
+        if isinstance(kind, tuple) and kind[0] in BITS
+    ]
+    kinds = [
+        (BITS.get(kind[0], kind[0]), *kind[1:]) if isinstance(kind, tuple) else kind
+        for kind in kinds
+    ]
+    at, known = (
+        0,
+        {
+            "np": np,
+            "carray": carray,
+            "loop": loop,
+            "start": native()[0],
+            "integers": pointer(np.dtype(np.int64)),
+            "reals": pointer(np.dtype(np.float64)),
+        },
+    )
+    put, taken, names, given = (
+        "",
+        "",
+        [f"a{k}" for k in range(len(kinds))],
+        [types.int64, array(np.dtype(np.int64), 2)],
+    )
     for name, kind in zip(names, kinds):
         if isinstance(kind, tuple):
             known[f"{name}_at"] = pointer(kind[0])
-            lengths = [f"{name}.size"] if kind[2:] else [f"{name}.shape[{k}]" for k in range(kind[1])]
-            put += "".join(f"    table[{at + k}] = {one}\n" for k, one in enumerate((f"{name}.ctypes.data", *lengths)))
+            lengths = (
+                [f"{name}.size"] if kind[2:] else [f"{name}.shape[{k}]" for k in range(kind[1])]
+            )
+            put += "".join(
+                f"    table[{at + k}] = {one}\n"
+                for k, one in enumerate((f"{name}.ctypes.data", *lengths))
+            )
             taken += f"carray({name}_at(table[{at}]), ({''.join(f'table[{at + 1 + k}], ' for k in range(len(lengths)))})), "
             given.append(array(*kind[:2]))
             at += 1 + len(lengths)
         else:
             put += f"    {'reals' if kind is float else 'table'}[{at}] = {name}\n"
-            taken += {float: f"numbers[{at}], ", bool: f"table[{at}] != 0, ", int: f"table[{at}], "}[kind]
+            taken += {
+                float: f"numbers[{at}], ",
+                bool: f"table[{at}] != 0, ",
+                int: f"table[{at}], ",
+            }[kind]
             given.append(typeof(kind()))
             at += 1
-    text = (f"def task(place, part):\n    cut, numbers = carray(integers(part), (3,)), carray(reals(place), ({at},))\n"
-            f"    table = carray(integers(place), ({at + 1} + cut[0],))\n    loop(cut[0], cut[1], cut[2], {taken})\n    table[{at} + cut[0]] = 1\n"
-            f"def share(team, parts, {', '.join(names)}):\n    table, good = np.zeros({at} + parts.shape[0], np.int64), 0\n"
-            f"    reals = table.view(np.float64)\n{put}    start(team, address, table.ctypes.data, parts.ctypes.data, parts.shape[0])\n"
-            f"    for part in table[{at}:]:\n        good += part\n    return good == parts.shape[0]\n")
+    text = (
+        f"def task(place, part):\n    cut, numbers = carray(integers(part), (3,)), carray(reals(place), ({at},))\n"
+        f"    table = carray(integers(place), ({at + 1} + cut[0],))\n    loop(cut[0], cut[1], cut[2], {taken})\n    table[{at} + cut[0]] = 1\n"
+        f"def share(team, parts, {', '.join(names)}):\n    table, good = np.zeros({at} + parts.shape[0], np.int64), 0\n"
+        f"    reals = table.view(np.float64)\n{put}    start(team, address, table.ctypes.data, parts.ctypes.data, parts.shape[0])\n"
+        f"    for part in table[{at}:]:\n        good += part\n    return good == parts.shape[0]\n"
+    )
     exec(text, known)
     compiled = cfunc(types.void(types.int64, types.int64))(known["task"])
     known["address"] = compiled.address
@@ -212,11 +268,25 @@ class Team:
         try:
             done = share(self._place, parts, *arguments)
         except TypeError:
-            raise ValueError(problem("a loop takes arrays whose elements lie in order", "one with gaps, or turned", "copy it first")) from None
+            raise ValueError(
+                problem(
+                    "a loop takes arrays whose elements lie in order",
+                    "one with gaps, or turned",
+                    "copy it first",
+                )
+            ) from None
         if not done:
-            raise MemoryError(problem("a loop gets the memory that it works in", "an error, which is printed above", "use smaller shapes"))
+            raise MemoryError(
+                problem(
+                    "a loop gets the memory that it works in",
+                    "an error, which is printed above",
+                    "use smaller shapes",
+                )
+            )
 
 
 team = cache(Team)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=team.cache_clear)  # a forked process has no copies of the threads
+    os.register_at_fork(
+        after_in_child=team.cache_clear
+    )  # a forked process has no copies of the threads

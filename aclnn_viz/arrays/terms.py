@@ -16,12 +16,32 @@ from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.errors import NotSupported, problem
 
 PLAIN = NumPyArrays()
-MOVING = {"reshape", "moveaxis", "permute_dims", "broadcast_to", "expand_dims", "squeeze", "astype"}  # the same numbers
+MOVING = {
+    "reshape",
+    "moveaxis",
+    "permute_dims",
+    "broadcast_to",
+    "expand_dims",
+    "squeeze",
+    "astype",
+}  # the same numbers
 REDUCING = {"sum", "mean", "max", "min", "prod", "any", "all"}  # all elements along axes make one
 #: How a step is written, and how tightly its text holds together; any other is a call.
-WRITTEN = {"add": (" + ", 2), "subtract": (" − ", 2), "multiply": (" × ", 3), "divide": (" / ", 3), "less": (" < ", 1), "less_equal": (" <= ", 1),
-           "greater": (" > ", 1), "greater_equal": (" >= ", 1), "equal": (" == ", 1), "not_equal": (" != ", 1),
-           "bitwise_and": (" and ", 0), "bitwise_or": (" or ", 0), "negative": ("−", 3)}
+WRITTEN = {
+    "add": (" + ", 2),
+    "subtract": (" − ", 2),
+    "multiply": (" × ", 3),
+    "divide": (" / ", 3),
+    "less": (" < ", 1),
+    "less_equal": (" <= ", 1),
+    "greater": (" > ", 1),
+    "greater_equal": (" >= ", 1),
+    "equal": (" == ", 1),
+    "not_equal": (" != ", 1),
+    "bitwise_and": (" and ", 0),
+    "bitwise_or": (" or ", 0),
+    "negative": ("−", 3),
+}
 CALL = ", ", 4
 
 
@@ -66,12 +86,26 @@ class Term:
         between, holds = WRITTEN.get(self.op, CALL)
         texts = []
         for k, one in enumerate(self.takes):
-            loose = isinstance(one, Term) and not one.name and WRITTEN.get(one.op, CALL)[1] < holds + (
-                k > 0 and self.op in ("subtract", "divide") or self.op == "negative")
-            texts.append(f"({one.label})" if loose and holds < 4 else one.label if isinstance(one, Term) else constant(one))
+            loose = (
+                isinstance(one, Term)
+                and not one.name
+                and WRITTEN.get(one.op, CALL)[1]
+                < holds + (k > 0 and self.op in ("subtract", "divide") or self.op == "negative")
+            )
+            texts.append(
+                f"({one.label})"
+                if loose and holds < 4
+                else one.label
+                if isinstance(one, Term)
+                else constant(one)
+            )
         if self.op == "negative":
             return between + texts[0]
-        return between.join(texts) if holds < 4 else f"{self.op}({between.join(texts)}{'' if self.axis is None else f', axis={self.axis}'})"
+        return (
+            between.join(texts)
+            if holds < 4
+            else f"{self.op}({between.join(texts)}{'' if self.axis is None else f', axis={self.axis}'})"
+        )
 
 
 def constant(value) -> str:
@@ -89,7 +123,10 @@ def constant(value) -> str:
 class Noted(NDArrayOperatorsMixin):
     """An array of a page that runs step by step; `at` says which element of its term each of its elements is."""
 
-    shape, dtype, ndim, size = (property(lambda self, name=name: getattr(self.values, name)) for name in ("shape", "dtype", "ndim", "size"))
+    shape, dtype, ndim, size = (
+        property(lambda self, name=name: getattr(self.values, name))
+        for name in ("shape", "dtype", "ndim", "size")
+    )
 
     def __init__(self, xp, values, term, at=None):
         self.xp, self.values, self.term = xp, np.asarray(values), term
@@ -110,7 +147,11 @@ class Steps:
 
     def __getattr__(self, name):
         found = getattr(PLAIN, name)
-        return partial(self.step, name, found) if callable(found) and not isinstance(found, type) else found
+        return (
+            partial(self.step, name, found)
+            if callable(found) and not isinstance(found, type)
+            else found
+        )
 
     def astype(self, x, dtype):
         return self.step("astype", np.ndarray.astype, x, dtype)
@@ -126,24 +167,58 @@ class Steps:
         values = function(*(one.values if isinstance(one, Noted) else one for one in takes), **how)
         noted = [one for one in takes if isinstance(one, Noted)]
         if name in MOVING and noted:
-            return Noted(self, values, noted[0].term, noted[0].at if name == "astype" else function(noted[0].at, *takes[1:], **how))
+            return Noted(
+                self,
+                values,
+                noted[0].term,
+                noted[0].at if name == "astype" else function(noted[0].at, *takes[1:], **how),
+            )
         if not noted:
             return values
-        term = Term("", name, tuple(one.term if isinstance(one, Noted) else one for one in takes), how.get("axis"), len(self.made))
-        key = name, str(how), np.shape(values), *((id(one.term), one.at.tobytes()) if isinstance(one, Noted) else
-                                                  (one.shape, one.tobytes()) if isinstance(one, np.ndarray) else str(one) for one in takes)
+        term = Term(
+            "",
+            name,
+            tuple(one.term if isinstance(one, Noted) else one for one in takes),
+            how.get("axis"),
+            len(self.made),
+        )
+        key = (
+            name,
+            str(how),
+            np.shape(values),
+            *(
+                (id(one.term), one.at.tobytes())
+                if isinstance(one, Noted)
+                else (one.shape, one.tobytes())
+                if isinstance(one, np.ndarray)
+                else str(one)
+                for one in takes
+            ),
+        )
         if key not in self.made:
             term.links = tuple(linked(name, one, np.shape(values), takes, how) for one in noted)
-            self.made[key] = Noted(self, self.kept[term.place].astype(values.dtype) if term.place < len(self.kept) else values, term)
+            self.made[key] = Noted(
+                self,
+                self.kept[term.place].astype(values.dtype)
+                if term.place < len(self.kept)
+                else values,
+                term,
+            )
         return self.made[key]
 
 
 def linked(name: str, part: Noted, shape: tuple, takes: tuple, how: dict) -> Link:
     """Return how a step of this shape is made of a part; raises ValueError where not every element is made of one, or of all along axes."""
     if name in REDUCING:
-        axes = range(part.ndim) if (axis := how.get("axis")) is None else {k % part.ndim for k in np.atleast_1d(axis)}
+        axes = (
+            range(part.ndim)
+            if (axis := how.get("axis")) is None
+            else {k % part.ndim for k in np.atleast_1d(axis)}
+        )
         kept = [1 if k in axes else n for k, n in enumerate(part.shape)]
-        into = np.broadcast_to(np.arange(np.prod(kept, dtype=int)).reshape(kept), part.shape).reshape(-1)
+        into = np.broadcast_to(
+            np.arange(np.prod(kept, dtype=int)).reshape(kept), part.shape
+        ).reshape(-1)
         to = np.full(part.at.max(initial=0) + 1, -1)
         to[part.at.reshape(-1)] = into
         return Link(part.term, to, many=True)
@@ -166,7 +241,9 @@ def same_element(steps, first: Term, size: int) -> dict[Term, np.ndarray]:
             for one, (part, to, many, by_table) in links:
                 if by_table > looked:
                     continue
-                whole, single = (part, one) if many else (one, part)  # an element of the first has one of the second
+                whole, single = (
+                    (part, one) if many else (one, part)
+                )  # an element of the first has one of the second
                 if whole in found:
                     found.setdefault(single, to[found[whole]])
                 elif single in found and len({*to}) == to.size:
@@ -174,7 +251,12 @@ def same_element(steps, first: Term, size: int) -> dict[Term, np.ndarray]:
                     back[to] = np.arange(to.size)
                     found[whole] = back[found[single]]
     for one, link in links:
-        if not link.looked and one in found and link.part in found and not link.joins(found[one], found[link.part]):
+        if (
+            not link.looked
+            and one in found
+            and link.part in found
+            and not link.joins(found[one], found[link.part])
+        ):
             raise ValueError(f"several elements of {link.part.label} for one of {one.label}")
     return found
 
@@ -186,6 +268,7 @@ def watched(function, mine) -> tuple:
     def watch(frame, event, result):
         if event == "return" and mine(frame):
             seen.append((frame.f_code.co_name, dict(frame.f_locals), result))
+
     before = sys.getprofile()
     sys.setprofile(watch)
     try:
@@ -202,20 +285,42 @@ def stepped(op, arranged, dtype, kept=()) -> tuple[dict, list, dict]:
     xp, arrays = Steps(kept), arranged.arrays
     with np.errstate(all="ignore"):
         arrays = arrays | (arranged.prelude(PLAIN, arrays) if arranged.prelude else {})
-        given = {name: array if array is None else Noted(xp, array if array.dtype.kind in "iub" else array.astype(dtype), Term(name))
-                 for name, array in arrays.items()}
+        given = {
+            name: array
+            if array is None
+            else Noted(xp, array if array.dtype.kind in "iub" else array.astype(dtype), Term(name))
+            for name, array in arrays.items()
+        }
         try:
-            outputs, (*helpers, (_, known, _)) = watched(lambda: op.page.backward(xp, **given, **arranged.attributes), lambda frame: (
-                frame.f_globals.get("__name__") == op.page.backward.__module__ and not frame.f_code.co_name.startswith("<")))
+            outputs, (*helpers, (_, known, _)) = watched(
+                lambda: op.page.backward(xp, **given, **arranged.attributes),
+                lambda frame: (
+                    frame.f_globals.get("__name__") == op.page.backward.__module__
+                    and not frame.f_code.co_name.startswith("<")
+                ),
+            )
         except (TypeError, ValueError, AttributeError, IndexError) as error:
-            raise NotSupported(problem("a page of terms is arithmetic, sums and choices", str(error), "choose another operator")) from error
+            raise NotSupported(
+                problem(
+                    "a page of terms is arithmetic, sums and choices",
+                    str(error),
+                    "choose another operator",
+                )
+            ) from error
     outputs = {name: outputs[name] for name in arranged.results}
     calls = [called for called, *_ in helpers]
-    once = [one for one in helpers if calls.count(one[0]) == 1]  # others would give one name to several terms
+    once = [
+        one for one in helpers if calls.count(one[0]) == 1
+    ]  # others would give one name to several terms
     inner = {name: one for _, local, _ in once for name, one in local.items()}
     names = inner, {called: result for called, _, result in once}, known, outputs
     for k, found in enumerate(names):  # the last name of a term, and the last term of a name
         for name, one in found.items():
-            if isinstance(one, Noted) and one.term.takes and name not in given and not any(name in later for later in names[k + 1:]):
+            if (
+                isinstance(one, Noted)
+                and one.term.takes
+                and name not in given
+                and not any(name in later for later in names[k + 1 :])
+            ):
                 one.term.name = name
     return given, [*xp.made.values()], outputs

@@ -19,17 +19,62 @@ from aclnn_viz.dtypes import float_format, ordinal_distance, round_to, ulp
 from aclnn_viz.errors import problem
 
 ELEMENTWISE = {
-    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "pow", "negative", "abs", "sqrt", "exp", "expm1", "log", "log1p", "log10", "tanh", "erf",
-    "cos", "sin", "hypot", "floor", "ceil", "trunc", "round", "minimum", "maximum", "equal", "not_equal", "less", "less_equal", "greater",
-    "greater_equal", "logical_and", "logical_or", "logical_not", "isnan", "isfinite", "where"}
-MAKERS = {"b": "Uint8Array", "f4": "Float32Array", "f8": "Float64Array"}  # of what a variable of JavaScript holds
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "floor_divide",
+    "remainder",
+    "pow",
+    "negative",
+    "abs",
+    "sqrt",
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "log10",
+    "tanh",
+    "erf",
+    "cos",
+    "sin",
+    "hypot",
+    "floor",
+    "ceil",
+    "trunc",
+    "round",
+    "minimum",
+    "maximum",
+    "equal",
+    "not_equal",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "logical_and",
+    "logical_or",
+    "logical_not",
+    "isnan",
+    "isfinite",
+    "where",
+}
+MAKERS = {
+    "b": "Uint8Array",
+    "f4": "Float32Array",
+    "f8": "Float64Array",
+}  # of what a variable of JavaScript holds
 REDUCTIONS = {"max": "most", "min": "least", "any": "any", "all": "all", "argmax": "where_most"}
 EXACT = {"round_to": round_to, "ulp": ulp, "ordinal_distance": ordinal_distance}
 
 
 def _looked(*_, **__):
-    raise TypeError(problem("a number that moves is not known while it is traced", "code that looks at it",
-                            "write it with xp: where, maximum, take"))
+    raise TypeError(
+        problem(
+            "a number that moves is not known while it is traced",
+            "code that looks at it",
+            "write it with xp: where, maximum, take",
+        )
+    )
 
 
 class Traced:
@@ -40,7 +85,10 @@ class Traced:
 
     __array_ufunc__ = None  # NumPy's arrays leave operators to it
     __float__ = __int__ = __bool__ = __index__ = __array__ = __format__ = __contains__ = _looked
-    shape, dtype, ndim, size = (property(lambda self, name=name: getattr(self.held, name)) for name in ("shape", "dtype", "ndim", "size"))
+    shape, dtype, ndim, size = (
+        property(lambda self, name=name: getattr(self.held, name))
+        for name in ("shape", "dtype", "ndim", "size")
+    )
 
     def __init__(self, xp, name, held, weak=False):
         self.xp, self.name, self.held, self.weak = xp, name, np.asarray(held), weak
@@ -63,9 +111,23 @@ def _operator(name, swapped=False):
     return lambda self, other: self.xp.step(name, *((other, self) if swapped else (self, other)))
 
 
-for _name, _step in {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide", "mod": "remainder",
-                     "pow": "pow", "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
-                     "ge": "greater_equal", "and": "logical_and", "or": "logical_or"}.items():
+for _name, _step in {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "pow": "pow",
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "and": "logical_and",
+    "or": "logical_or",
+}.items():
     setattr(Traced, f"__{_name}__", _operator(_step))
     setattr(Traced, f"__r{_name}__", _operator(_step, swapped=True))
 for _name, _step in {"neg": "negative", "abs": "abs", "invert": "logical_not"}.items():
@@ -97,7 +159,12 @@ class TracedArrays(Guards):
     ($)=>{const v0=S.multiply(Float32Array,2,2,$.x),v1=S.add(Float32Array,2,v0,1);return {y:v1};}
     """
 
-    float32, float64, int64, nan = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64), np.nan
+    float32, float64, int64, nan = (
+        np.dtype(np.float32),
+        np.dtype(np.float64),
+        np.dtype(np.int64),
+        np.nan,
+    )
     plain = NumPyArrays()
 
     def __init__(self, tables: dict):
@@ -149,20 +216,35 @@ class TracedArrays(Guards):
         values = np.asarray(x)
         if values.size == 1:
             return literal(values.reshape(-1)[0].item())
-        kept = values.astype({"b": np.uint8, "f4": np.float32, "f8": np.float64}[_kind(values.dtype)]).reshape(-1)
-        return "T." + self.tables.setdefault((kept.dtype.str, kept.tobytes()), f"t{len(self.tables)}")
+        kept = values.astype(
+            {"b": np.uint8, "f4": np.float32, "f8": np.float64}[_kind(values.dtype)]
+        ).reshape(-1)
+        return "T." + self.tables.setdefault(
+            (kept.dtype.str, kept.tobytes()), f"t{len(self.tables)}"
+        )
 
     def step(self, name, *xs):
         """An elementwise step of as many arrays and numbers as it takes."""
-        function = np.rint if name == "round" else self.plain.erf if name == "erf" else getattr(np, name)
+        function = (
+            np.rint if name == "round" else self.plain.erf if name == "erf" else getattr(np, name)
+        )
         if not any(isinstance(x, Traced) for x in xs):
             return function(*xs)
-        examples = [_held(x).item() if _is_weak(x) and isinstance(x, Traced) else _held(x) for x in xs]
+        examples = [
+            _held(x).item() if _is_weak(x) and isinstance(x, Traced) else _held(x) for x in xs
+        ]
         with np.errstate(all="ignore"):
             held = np.asarray(function(*examples))
-        numbers = [x for x in examples[name == "where":] if not isinstance(x, bool)]
+        numbers = [x for x in examples[name == "where" :] if not isinstance(x, bool)]
         wide = np.result_type(*numbers) if numbers else None  # in which Python's numbers are, too
-        args = [x if not _is_weak(x) else self.astype(x, wide) if isinstance(x, Traced) else np.asarray(x).astype(wide) for x in xs]
+        args = [
+            x
+            if not _is_weak(x)
+            else self.astype(x, wide)
+            if isinstance(x, Traced)
+            else np.asarray(x).astype(wide)
+            for x in xs
+        ]
         made = self._made(name, held, *(self._spread(x, held.shape) for x in args))
         made.weak = all(map(_is_weak, xs))
         return made
@@ -181,11 +263,22 @@ class TracedArrays(Guards):
         if (found := affine(places)) is None:
             return self._made("pick", held, x, places)
         first, lengths, strides = found
-        return self._made("view", held, x, str(first), str(list(lengths)).replace(" ", ""), str(list(strides)).replace(" ", ""))
+        return self._made(
+            "view",
+            held,
+            x,
+            str(first),
+            str(list(lengths)).replace(" ", ""),
+            str(list(strides)).replace(" ", ""),
+        )
 
     def shaped(self, function, x):
         """Apply a function that gives the same elements in the same order another shape."""
-        return Traced(self, x.name, function(x.held)) if isinstance(x, Traced) else function(np.asarray(x))
+        return (
+            Traced(self, x.name, function(x.held))
+            if isinstance(x, Traced)
+            else function(np.asarray(x))
+        )
 
     def broadcast_to(self, x, shape):
         return self.moved(lambda array: np.broadcast_to(array, shape), x)
@@ -206,14 +299,21 @@ class TracedArrays(Guards):
         if not any(isinstance(x, Traced) for x in arrays):
             return np.concatenate([np.asarray(x) for x in arrays], axis=axis)
         held = np.concatenate([_held(x) for x in arrays], axis=axis)
-        outer = prod(held.shape[:axis % held.ndim])
-        return self._made("concat", held, str(outer), *(x if np.size(_held(x)) != 1 else self._one(x) for x in arrays))
+        outer = prod(held.shape[: axis % held.ndim])
+        return self._made(
+            "concat",
+            held,
+            str(outer),
+            *(x if np.size(_held(x)) != 1 else self._one(x) for x in arrays),
+        )
 
     def _one(self, x):
         return x if isinstance(x, Traced) else f"[{self._named(x)}]"
 
     def stack(self, arrays, axis=0):
-        return self.concat([self.shaped(lambda array: np.expand_dims(array, axis), x) for x in arrays], axis)
+        return self.concat(
+            [self.shaped(lambda array: np.expand_dims(array, axis), x) for x in arrays], axis
+        )
 
     def take(self, x, index, axis=None):
         if not isinstance(index, Traced):
@@ -221,26 +321,51 @@ class TracedArrays(Guards):
         x = self.reshape(x, (-1,)) if axis is None else x
         axis, shape = (axis or 0) % np.ndim(_held(x)), np.shape(_held(x))
         held = np.take(_held(x), np.zeros(index.shape, int), axis=axis)
-        return self._made("take", held, x if isinstance(x, Traced) or x.size > 1 else self._one(x), index, str(shape[axis]),
-                          str(prod(shape[axis + 1:])))
+        return self._made(
+            "take",
+            held,
+            x if isinstance(x, Traced) or x.size > 1 else self._one(x),
+            index,
+            str(shape[axis]),
+            str(prod(shape[axis + 1 :])),
+        )
 
     def scatter_add(self, target, index, values):
-        return self._made("scatter", np.asarray(_held(target)), self._spread(target, target.shape), str(target.shape[1]), index, values)
+        return self._made(
+            "scatter",
+            np.asarray(_held(target)),
+            self._spread(target, target.shape),
+            str(target.shape[1]),
+            index,
+            values,
+        )
 
     def astype(self, x, dtype):
         if not isinstance(x, Traced) or x.dtype == dtype:
             return x if isinstance(x, Traced) else np.asarray(x).astype(dtype)
         with np.errstate(all="ignore"):
             held = x.held.astype(dtype)
-        if _kind(held.dtype) == _kind(x.dtype) or (x.dtype.kind, held.dtype.kind) in (("f", "f"), ("V", "f")) and held.itemsize == 8:
+        if (
+            _kind(held.dtype) == _kind(x.dtype)
+            or (x.dtype.kind, held.dtype.kind) in (("f", "f"), ("V", "f"))
+            and held.itemsize == 8
+        ):
             if held.dtype.kind == "f" or x.dtype.kind != "f":
-                return Traced(self, x.name, held)  # wider, or the same numbers: JavaScript computes in float64 anyway
+                return Traced(
+                    self, x.name, held
+                )  # wider, or the same numbers: JavaScript computes in float64 anyway
         return self._made("whole" if held.dtype.kind in "iu" else "copy", held, x)
 
     def _like(function):
-        return lambda self, x, *value, dtype=None: function(np.empty(x.shape, dtype or x.dtype), *value)
+        return lambda self, x, *value, dtype=None: function(
+            np.empty(x.shape, dtype or x.dtype), *value
+        )
 
-    zeros_like, ones_like, full_like = _like(np.zeros_like), _like(np.ones_like), _like(np.full_like)
+    zeros_like, ones_like, full_like = (
+        _like(np.zeros_like),
+        _like(np.ones_like),
+        _like(np.full_like),
+    )
 
     def clip(self, x, low=None, high=None):
         x = x if low is None else self.step("maximum", x, low)
@@ -255,23 +380,39 @@ class TracedArrays(Guards):
         return self._made("round_to", round_to(x.held, fmt), x, *_format(fmt))
 
     def ulp(self, x, dtype):
-        return self._made("ulp", ulp(x.held, dtype), x, *_format(float_format(dtype))) if isinstance(x, Traced) else ulp(x, dtype)
+        return (
+            self._made("ulp", ulp(x.held, dtype), x, *_format(float_format(dtype)))
+            if isinstance(x, Traced)
+            else ulp(x, dtype)
+        )
 
     def ordinal_distance(self, a, b):
         if not isinstance(a, Traced) and not isinstance(b, Traced):
             return ordinal_distance(a, b)
         held = np.asarray(ordinal_distance(_held(a), _held(b)))
         if (fmt := float_format(_held(a).dtype)).bits > 32:
-            raise TypeError(problem("ordinals that are traced are counted in numbers of float64", fmt.name, "use another format"))
-        return self._made("ordinal_distance", held, *(self._spread(x, held.shape) for x in (a, b)), *_format(fmt))
+            raise TypeError(
+                problem(
+                    "ordinals that are traced are counted in numbers of float64",
+                    fmt.name,
+                    "use another format",
+                )
+            )
+        return self._made(
+            "ordinal_distance", held, *(self._spread(x, held.shape) for x in (a, b)), *_format(fmt)
+        )
 
     def argsort(self, x, stable=True):
-        return self._made("argsort", np.argsort(x.held), x) if isinstance(x, Traced) else np.argsort(x, stable=True)
+        return (
+            self._made("argsort", np.argsort(x.held), x)
+            if isinstance(x, Traced)
+            else np.argsort(x, stable=True)
+        )
 
     def _along(self, kind, x, axes, dtype):
         """A reduction of axes together, in row order; they stay with length 1."""
         front = self.moved(lambda array: np.moveaxis(array, axes, range(len(axes))), x)
-        many, kept = prod(front.shape[:len(axes)]), front.shape[len(axes):]
+        many, kept = prod(front.shape[: len(axes)]), front.shape[len(axes) :]
         made = self._made(kind, np.zeros(kept, dtype), front, str(many))
         return self.shaped(lambda array: np.expand_dims(array, axes), made)
 
@@ -297,7 +438,12 @@ class TracedArrays(Guards):
         if not isinstance(x, Traced):
             return getattr(np, name)(x, axis=axis, keepdims=keepdims)
         axes = tuple(range(x.ndim)) if axis is None else tuple(np.atleast_1d(axis) % x.ndim)
-        made = self._along(REDUCTIONS[name], x, axes, {"argmax": np.int64, "any": bool, "all": bool}.get(name, x.dtype))
+        made = self._along(
+            REDUCTIONS[name],
+            x,
+            axes,
+            {"argmax": np.int64, "any": bool, "all": bool}.get(name, x.dtype),
+        )
         return made if keepdims else self.squeeze(made, axes)
 
 
@@ -312,10 +458,15 @@ def affine(places: np.ndarray):
         return 0, (0,), (1,)
     places = places.reshape(lengths)
     first = int(places[(0,) * places.ndim])
-    strides = [int(np.take(places, 1, axis)[(0,) * (places.ndim - 1)]) - first for axis in range(places.ndim)]
+    strides = [
+        int(np.take(places, 1, axis)[(0,) * (places.ndim - 1)]) - first
+        for axis in range(places.ndim)
+    ]
     grid = np.full(lengths, first)
     for axis, stride in enumerate(strides):
-        grid += stride * np.arange(lengths[axis]).reshape([-1 if k == axis else 1 for k in range(places.ndim)])
+        grid += stride * np.arange(lengths[axis]).reshape(
+            [-1 if k == axis else 1 for k in range(places.ndim)]
+        )
     return (first, lengths, tuple(strides)) if (grid == places).all() else None
 
 
@@ -323,5 +474,7 @@ def literal(value) -> str:
     """Return a number as JavaScript writes it."""
     if isinstance(value, bool):
         return str(int(value))
-    text = {float("inf"): "Infinity", -float("inf"): "-Infinity"}.get(value) or ("NaN" if value != value else repr(value))
+    text = {float("inf"): "Infinity", -float("inf"): "-Infinity"}.get(value) or (
+        "NaN" if value != value else repr(value)
+    )
     return text.removesuffix(".0")

@@ -44,17 +44,25 @@ class Certified(np.ndarray):
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         plain = [x.view(np.ndarray) if isinstance(x, Certified) else x for x in inputs]
         if "out" in options:
-            options["out"] = tuple(x.view(np.ndarray) if isinstance(x, Certified) else x for x in options["out"])
+            options["out"] = tuple(
+                x.view(np.ndarray) if isinstance(x, Certified) else x for x in options["out"]
+            )
         return getattr(ufunc, method)(*plain, **options)
 
     def __array_function__(self, function, types, args, options):
-        return super().__array_function__(function, types, args, options) if self.error is None else function(
-            *_plain(args), **_plain(options))
+        return (
+            super().__array_function__(function, types, args, options)
+            if self.error is None
+            else function(*_plain(args), **_plain(options))
+        )
 
     def _moved(self, move):
         values = move(self.view(np.ndarray))
-        return values if self.error is None or np.ndim(values) == 0 and not isinstance(values, np.ndarray) else Certified(
-            values, move(self.low), move(self.error))
+        return (
+            values
+            if self.error is None or np.ndim(values) == 0 and not isinstance(values, np.ndarray)
+            else Certified(values, move(self.low), move(self.error))
+        )
 
     def __getitem__(self, index):
         return self._moved(lambda part: part[index])
@@ -83,7 +91,9 @@ def rounded_sum(high: np.ndarray, low, fmt: FloatFormat) -> np.ndarray:
     if not np.any(low):
         return round_to(high, fmt)
     given = np.asarray(high)
-    high, low = (np.asarray(part) for part in two_sum(given, np.where(np.isfinite(given), low, 0.0)))
+    high, low = (
+        np.asarray(part) for part in two_sum(given, np.where(np.isfinite(given), low, 0.0))
+    )
     zero = given == 0.0
     if zero.any():  # -0.0 + 0.0 would lose the sign
         high = np.where(zero & (high == 0.0), given, high)
@@ -124,24 +134,35 @@ def undecided(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFo
     """Where the certificate does not tell which number of the format is nearest to the exact one."""
     high, low, error = (np.asarray(part) for part in (high, low, error))
     with np.errstate(all="ignore"):
-        near = np.asarray(doubtful(high, low, error, fmt) if fmt is not FLOAT64 else
-                          ~(np.abs(low) + 1.01 * error < 0.24 * spacing(np.abs(high), fmt)))
+        near = np.asarray(
+            doubtful(high, low, error, fmt)
+            if fmt is not FLOAT64
+            else ~(np.abs(low) + 1.01 * error < 0.24 * spacing(np.abs(high), fmt))
+        )
         near &= error > 0.0
         if near.any():
             sides = np.array([[-1.01], [1.01]]) * error[near]
             # The next number outwards: of a low part of half a spacing, the sum may drop an error that is far smaller.
-            below, above = rounded_sum(high[near], np.nextafter(low[near] + sides, np.copysign(np.inf, sides)), fmt)
+            below, above = rounded_sum(
+                high[near], np.nextafter(low[near] + sides, np.copysign(np.inf, sides)), fmt
+            )
             near[near] = ~(below == above) | np.isinf(sides[1])
     return near
 
 
 def spacing(size: np.ndarray, fmt: FloatFormat) -> np.ndarray:
     """The spacing of the format at numbers that are not negative, where they are as a float64."""
-    power = (np.ascontiguousarray(size).view(np.int64) & (0x7FF << 52)).view(np.float64).reshape(size.shape)
+    power = (
+        (np.ascontiguousarray(size).view(np.int64) & (0x7FF << 52))
+        .view(np.float64)
+        .reshape(size.shape)
+    )
     return np.maximum(power, 2.0**fmt.min_exponent) * 2.0 ** (1 - fmt.significand_bits)
 
 
-ELEMENTS = 1 << 17  # of a block: many small steps, which would cost more than their arithmetic on smaller ones
+ELEMENTS = (
+    1 << 17
+)  # of a block: many small steps, which would cost more than their arithmetic on smaller ones
 ENOUGH = 1e-3  # spacings of the output's format
 FEW = 5e-4  # the share of elements that may err by more, or stay unclear where much would be computed again for them
 CHEAP = 1 / 16  # the share of a block that is computed again for a single element
@@ -173,30 +194,62 @@ class Certifier:
     `prelude(namespace, arrays)` returns more arrays, made of whole inputs.
     """
 
-    def __init__(self, page: Callable, axes: Mapping[str, str], arrays: Mapping, attributes: Mapping, results: Mapping,
-                 prelude: Callable | None = None):
-        self.page, self.axes, self.arrays, self.attributes, self.results = page, axes, arrays, attributes, results
+    def __init__(
+        self,
+        page: Callable,
+        axes: Mapping[str, str],
+        arrays: Mapping,
+        attributes: Mapping,
+        results: Mapping,
+        prelude: Callable | None = None,
+    ):
+        self.page, self.axes, self.arrays, self.attributes, self.results = (
+            page,
+            axes,
+            arrays,
+            attributes,
+            results,
+        )
         self.prelude = prelude
         self.given = {name: array for name, array in arrays.items() if array is not None}
         self.summed = {name for name in results if adds(axes, self.given, name)}
         self.parts = {name: np.zeros((3, *result.shape)) for name, result in results.items()}
         self._preluded = {}
-        self.narrow = all(array.dtype.itemsize < 8 for array in self.given.values() if array.dtype.kind not in "iub")
+        self.narrow = all(
+            array.dtype.itemsize < 8
+            for array in self.given.values()
+            if array.dtype.kind not in "iub"
+        )
 
     def truth(self) -> Truth:
         """Compute every output, as accurately as it needs."""
         with np.errstate(all="ignore"):
-            unclear = self._in_float64() if self.narrow else dict.fromkeys(self.results, (None, None))
+            unclear = (
+                self._in_float64() if self.narrow else dict.fromkeys(self.results, (None, None))
+            )
             for letter, names in _by_letter(unclear).items():
-                rows = None if letter is None else np.unique(np.concatenate([unclear[name][1] for name in names]))
+                rows = (
+                    None
+                    if letter is None
+                    else np.unique(np.concatenate([unclear[name][1] for name in names]))
+                )
                 self._in_double_double(names, letter, rows)
-        outputs = {name: Certified(*(part.reshape(result.documented_shape) for part in self.parts[name]))
-                   for name, result in self.results.items()}
-        return Truth(outputs, message("float64 with error bounds, and double-double (106 bits) where these are too wide")
-                     if self.narrow else message("double-double (106 bits) with error bounds"))
+        outputs = {
+            name: Certified(*(part.reshape(result.documented_shape) for part in self.parts[name]))
+            for name, result in self.results.items()
+        }
+        return Truth(
+            outputs,
+            message(
+                "float64 with error bounds, and double-double (106 bits) where these are too wide"
+            )
+            if self.narrow
+            else message("double-double (106 bits) with error bounds"),
+        )
 
     def _in_float64(self) -> dict[str, tuple]:
         """Fill in what float64 is enough for; return {output that it is not enough for: a letter and its rows}."""
+
         def run(block, inputs):
             xp = SizedArrays()
             values = self._values(xp, block, inputs)
@@ -219,21 +272,34 @@ class Certifier:
             mask = self._unclear(name, self.parts[name])
             if mask.any():
                 letter = max(self.axes[name].replace(".", ""), key=sizes.get, default=None)
-                found[name] = letter, letter and np.flatnonzero(_rows_with_any(mask, self.axes[name].find(letter)))
+                found[name] = (
+                    letter,
+                    letter and np.flatnonzero(_rows_with_any(mask, self.axes[name].find(letter))),
+                )
         return found
 
     def _in_double_double(self, names, letter, rows) -> None:
         """Compute outputs again; of those that have the letter, `rows` alone (None: all of them)."""
+
         def run(block, inputs):
-            values = self._precise(block if rows is None else _Rows(block, letter, rows[block[letter]]), inputs)
+            values = self._precise(
+                block if rows is None else _Rows(block, letter, rows[block[letter]]), inputs
+            )
             for name in names - self.summed:
                 self._store(name, block, values[name])
             return {name: values[name] for name in names & self.summed}
 
-        given = self.given if rows is None else {
-            name: self._rows(array, name, letter, rows) for name, array in self.given.items()}
-        for name, block, total in combined(self.axes, given, names, over_blocks(run, self.axes, given, ELEMENTS)):
-            self._store(name, block if rows is None else _Rows(block, letter, rows[block[letter]]), total)
+        given = (
+            self.given
+            if rows is None
+            else {name: self._rows(array, name, letter, rows) for name, array in self.given.items()}
+        )
+        for name, block, total in combined(
+            self.axes, given, names, over_blocks(run, self.axes, given, ELEMENTS)
+        ):
+            self._store(
+                name, block if rows is None else _Rows(block, letter, rows[block[letter]]), total
+            )
 
     def _precise(self, block, inputs):
         """The values of a block in double-double; nothing is known of what hangs on decisions that are too close."""
@@ -244,17 +310,23 @@ class Certifier:
             for name, value in values.items():
                 decisions = marked[name].decisions
                 if decisions is not None:
-                    value.error = np.where(decisions != 0, np.inf, 0.0 if value.error is None else value.error)
+                    value.error = np.where(
+                        decisions != 0, np.inf, 0.0 if value.error is None else value.error
+                    )
         return values
 
     def _values(self, xp, block, inputs):
         """What the page returns on a block."""
-        arrays = {name: None if name not in self.given else xp.given(inputs[name]) for name in self.arrays}
+        arrays = {
+            name: None if name not in self.given else xp.given(inputs[name]) for name in self.arrays
+        }
         for name, array in self._of_prelude(xp).items():
             arrays[name] = array[place_of(array, self.axes[name], block)]
             arrays[name].xp = xp
-        attributes = {name: xp.given(value) if isinstance(value, float) and hasattr(xp, "open") else value
-                      for name, value in self.attributes.items()}
+        attributes = {
+            name: xp.given(value) if isinstance(value, float) and hasattr(xp, "open") else value
+            for name, value in self.attributes.items()
+        }
         return self.page(xp, **arrays, **attributes)
 
     def _of_prelude(self, xp):
@@ -263,7 +335,10 @@ class Certifier:
             return {}
         if type(xp) not in self._preluded:
             own = copy(xp)
-            whole = {name: None if array is None else own.given(array) for name, array in self.arrays.items()}
+            whole = {
+                name: None if array is None else own.given(array)
+                for name, array in self.arrays.items()
+            }
             self._preluded[type(xp)] = self.prelude(own, whole), getattr(own, "open", False)
         arrays, open_ = self._preluded[type(xp)]
         if open_:
@@ -288,7 +363,10 @@ class Certifier:
         mask = doubtful(*parts, fmt)
         if mask.any():
             high, low, error = (part[mask] for part in parts)
-            found, loose = undecided(high, low, error, fmt), ~(error <= ENOUGH * spacing(np.abs(high), fmt))
+            found, loose = (
+                undecided(high, low, error, fmt),
+                ~(error <= ENOUGH * spacing(np.abs(high), fmt)),
+            )
             mask[mask] = found | loose if loose.sum() > FEW * mask.size else found
         return mask
 
@@ -297,7 +375,10 @@ class Certifier:
         mapped = self.results.keys() - self.summed
         if not mapped:
             return
-        sizes = {letter: block[letter].stop - block[letter].start for letter in sizes_of(self.axes, self.given)}
+        sizes = {
+            letter: block[letter].stop - block[letter].start
+            for letter in sizes_of(self.axes, self.given)
+        }
         letter = max(sizes, key=sizes.get, default=None)
         rows, many = np.full(sizes.get(letter, 1), everything), everything
         for name in mapped:
@@ -325,8 +406,14 @@ class Certifier:
 def _by_letter(unclear):
     """{letter: the outputs to compute again along it}; all of them whole, under None, when one has no letter."""
     letters = {letter for letter, _ in unclear.values()}
-    return {letter: {name for name, (own, _) in unclear.items() if own == letter} for letter in letters} \
-        if None not in letters else {None: set(unclear)}
+    return (
+        {
+            letter: {name for name, (own, _) in unclear.items() if own == letter}
+            for letter in letters
+        }
+        if None not in letters
+        else {None: set(unclear)}
+    )
 
 
 class _Rows(dict):
@@ -345,7 +432,12 @@ def _rows_with_any(mask, axis):
 
 def _parts(value: PreciseArray) -> np.ndarray:
     """(high, low, error) of an array of double-doubles, stacked."""
-    high, low, error = (spread(ZERO if part is None else part, value.shape)
-                        for part in (value.high, value.low, value.error))
-    return np.stack([high, low, error] if value.multiples is None or value.exact else
-                    settled((high, low), error, value.multiples))
+    high, low, error = (
+        spread(ZERO if part is None else part, value.shape)
+        for part in (value.high, value.low, value.error)
+    )
+    return np.stack(
+        [high, low, error]
+        if value.multiples is None or value.exact
+        else settled((high, low), error, value.multiples)
+    )

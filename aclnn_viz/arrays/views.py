@@ -9,20 +9,35 @@ FEW = 7  # operations of a sum that needs no name
 
 def named(array, e, index):
     """Name an entry, the same for equal arrays; a small polynomial of entries and names stays as it is."""
-    of_sizes = not array.deps and not e.has(*((Step, Indexed) if array.dtype == REAL else TRUTHS))  # those of indices alone: names
-    if array.leaf or array.cases or array.dtype == BOOL or of_sizes or not e.has(Sum, Step, Magnitude, exp, log) \
-            and not (e.is_Add and e.count_ops() > FEW) and not any(p.exp.is_Integer is not True for p in e.atoms(Pow)):
+    of_sizes = not array.deps and not e.has(
+        *((Step, Indexed) if array.dtype == REAL else TRUTHS)
+    )  # those of indices alone: names
+    if (
+        array.leaf
+        or array.cases
+        or array.dtype == BOOL
+        or of_sizes
+        or not e.has(Sum, Step, Magnitude, exp, log)
+        and not (e.is_Add and e.count_ops() > FEW)
+        and not any(p.exp.is_Integer is not True for p in e.atoms(Pow))
+    ):
         return e
-    places = {i: Symbol(f"_{k}", integer=True) for k, i in enumerate(index)}  # equal entries of different arrays get one name
+    places = {
+        i: Symbol(f"_{k}", integer=True) for k, i in enumerate(index)
+    }  # equal entries of different arrays get one name
     key = array.key if e.has(Sum) else e.xreplace(places)
-    return array.xp.named(f"#{array.xp.names.setdefault(key, len(array.xp.names))}", index, array.dtype)
+    return array.xp.named(
+        f"#{array.xp.names.setdefault(key, len(array.xp.names))}", index, array.dtype
+    )
 
 
 def truth_named(array, e, index):
     """As `named`; several comparisons that are one truth get one name, too."""
     if array.dtype == BOOL and not e.has(Sum, KroneckerDelta) and len(e.atoms(*TRUTHS)) > 1:
         key = e.xreplace({i: Symbol(f"_{k}", integer=True) for k, i in enumerate(index)})
-        return Whether(array.xp.named(f"#{array.xp.names.setdefault(key, len(array.xp.names))}", index, REAL))
+        return Whether(
+            array.xp.named(f"#{array.xp.names.setdefault(key, len(array.xp.names))}", index, REAL)
+        )
     return named(array, e, index)
 
 

@@ -31,19 +31,37 @@ class Case:
 
     def floats(self, saved: bool = True) -> list[str]:
         """The floating tensors that have elements, with or without those that the forward pass made."""
-        return [name for name, value in self.inputs.items() if isinstance(value, np.ndarray) and value.dtype.kind in "fV"
-                and value.size and (saved or name not in self.operator.saved)]
+        return [
+            name
+            for name, value in self.inputs.items()
+            if isinstance(value, np.ndarray)
+            and value.dtype.kind in "fV"
+            and value.size
+            and (saved or name not in self.operator.saved)
+        ]
 
     def __repr__(self) -> str:
         def shown(name, value):
-            return f"{name} {value.dtype}{list(value.shape)}" if hasattr(value, "shape") else f"{name}={value!r}"
+            return (
+                f"{name} {value.dtype}{list(value.shape)}"
+                if hasattr(value, "shape")
+                else f"{name}={value!r}"
+            )
 
         shapes = ", ".join(shown(*item) for item in self.inputs.items())
         return f"Case({self.operator.name}, seed={self.seed}: {shapes})"
 
     def _repr_html_(self) -> str:
-        return as_html(tr("{operator}: a case in {dtype}, seed {seed}", operator=self.operator.name, dtype=self.dtype, seed=self.seed),
-                       (tr("input"), "dtype", tr("shape"), tr("values")), [_row(*item) for item in self.inputs.items()])
+        return as_html(
+            tr(
+                "{operator}: a case in {dtype}, seed {seed}",
+                operator=self.operator.name,
+                dtype=self.dtype,
+                seed=self.seed,
+            ),
+            (tr("input"), "dtype", tr("shape"), tr("values")),
+            [_row(*item) for item in self.inputs.items()],
+        )
 
 
 def case(op, /, dtype=None, seed: int = 0, shape=None, **given) -> Case:
@@ -62,21 +80,36 @@ def case(op, /, dtype=None, seed: int = 0, shape=None, **given) -> Case:
     """
     op = operator(op)
     own = partial(registry.own, "cases", op.name)
-    names = {p.name for p in (*op.parameters, *op.forward_parameters)} | set(own("OPTIONS", default.options(op)))
+    names = {p.name for p in (*op.parameters, *op.forward_parameters)} | set(
+        own("OPTIONS", default.options(op))
+    )
     for name in given:
         if name not in names:
-            raise TypeError(problem(f"a case of {op.name} takes shape, {', '.join(sorted(names))}", repr(name),
-                                    "use the vendor's names"))
+            raise TypeError(
+                problem(
+                    f"a case of {op.name} takes shape, {', '.join(sorted(names))}",
+                    repr(name),
+                    "use the vendor's names",
+                )
+            )
     for parameter in (*op.parameters, *op.forward_parameters):
         if (name := parameter.name) in given:
             value = given[name]
-            given[name] = value = _taken(parameter, value) if parameter.kind == "tensor" else parameter.checked(value)
+            given[name] = value = (
+                _taken(parameter, value) if parameter.kind == "tensor" else parameter.checked(value)
+            )
             if parameter.kind == "float" and value != value:
-                raise ValueError(problem(f"{name} is a number", "nan", "pass another, or leave it out"))
+                raise ValueError(
+                    problem(f"{name} is a number", "nan", "pass another, or leave it out")
+                )
     seed = whole("seed", seed)
     if shape is None:
         shape, given = _inferred(op, given, names)
-        shape = default.fitted(op, given | {"shape": own("SHAPE", default.default_shape(op))})["shape"] if shape is None else shape
+        shape = (
+            default.fitted(op, given | {"shape": own("SHAPE", default.default_shape(op))})["shape"]
+            if shape is None
+            else shape
+        )
     shape, fmt = checked_shape(shape), float_format(_format(op, given) if dtype is None else dtype)
     inputs = own("draw", partial(default.draw, op))(Draw(fmt, seed, given), shape)
     op.arrange_backward(**op.bind(inputs))  # whatever the caller gave must fit
@@ -88,7 +121,9 @@ def stated(op, /, **given) -> Case:
     op = known(op)
     for parameter in (*op.parameters, *op.forward_parameters):
         if parameter.kind == "tensor" and isinstance(value := given.get(parameter.name), str):
-            raise TypeError(problem(f"data hold the values of {parameter.name}", shown(value), "write numbers"))
+            raise TypeError(
+                problem(f"data hold the values of {parameter.name}", shown(value), "write numbers")
+            )
     return case(op, **given)
 
 
@@ -102,10 +137,18 @@ def _taken(parameter, value):
 def _inferred(op: Operator, given: dict, names: set[str]) -> tuple:
     """The shape that follows from given arrays, None where none does, and the options that follow from them."""
     for name in (op.first, op.like, *op.upstream):
-        if isinstance(given.get(name), np.ndarray) and given[name].ndim and op.tensors[name].shape == \
-                op.tensors[op.first].shape:
-            options = {f"{other}_{what}": getattr(value, what) for other, value in given.items() if isinstance(value, np.ndarray)
-                       for what in ("ndim", "shape") if f"{other}_{what}" in names}
+        if (
+            isinstance(given.get(name), np.ndarray)
+            and given[name].ndim
+            and op.tensors[name].shape == op.tensors[op.first].shape
+        ):
+            options = {
+                f"{other}_{what}": getattr(value, what)
+                for other, value in given.items()
+                if isinstance(value, np.ndarray)
+                for what in ("ndim", "shape")
+                if f"{other}_{what}" in names
+            }
             return given[name].shape, options | given
     return None, given
 
@@ -113,18 +156,32 @@ def _inferred(op: Operator, given: dict, names: set[str]) -> tuple:
 def _format(op: Operator, given: dict) -> str:
     """The format of the first given tensor that has that of the operator, float32 where there is none."""
     for name, tensor in op.tensors.items():
-        if tensor.dtype == "same" and isinstance(given.get(name), np.ndarray) and given[name].dtype.kind in "fV":
+        if (
+            tensor.dtype == "same"
+            and isinstance(given.get(name), np.ndarray)
+            and given[name].dtype.kind in "fV"
+        ):
             return float_format(given[name]).name
     return FLOAT32.name
 
 
 def _row(name: str, value) -> tuple:
     if not isinstance(value, np.ndarray):
-        return name, type(value).__name__ if value is not None else "", "", tr(LEFT_OUT) if value is None else repr(value)
+        return (
+            name,
+            type(value).__name__ if value is not None else "",
+            "",
+            tr(LEFT_OUT) if value is None else repr(value),
+        )
     wide = value.astype(np.float64)
     finite = wide[np.isfinite(wide)]
-    text = message("{low} to {high}", low=f"{finite.min():.4g}", high=f"{finite.max():.4g}") if finite.size else message(
-        "none finite") if wide.size else message("none")
+    text = (
+        message("{low} to {high}", low=f"{finite.min():.4g}", high=f"{finite.max():.4g}")
+        if finite.size
+        else message("none finite")
+        if wide.size
+        else message("none")
+    )
     if finite.size and finite.size < wide.size:
         text = message("{some}, {n} not finite", some=text, n=wide.size - finite.size)
     return name, value.dtype, list(value.shape), tr(text)
@@ -134,17 +191,33 @@ def inputs_of(op: Operator, given) -> dict:
     """The inputs of a case, or of what holds them by name, all of them; ValueError for a case of another operator."""
     if isinstance(given, Case):
         if given.operator is not op:
-            raise ValueError(problem(f"the case must be one of {op.name}", f"one of {given.operator.name}",
-                                     "draw it with av.case(op, ...)"))
+            raise ValueError(
+                problem(
+                    f"the case must be one of {op.name}",
+                    f"one of {given.operator.name}",
+                    "draw it with av.case(op, ...)",
+                )
+            )
         given = given.inputs
-    return op.bind(need(given, Mapping, "a case is a Case, or its inputs by name", "draw it with av.case(op, ...)"))
+    return op.bind(
+        need(
+            given,
+            Mapping,
+            "a case is a Case, or its inputs by name",
+            "draw it with av.case(op, ...)",
+        )
+    )
 
 
 def checked_shape(shape) -> tuple[int, ...]:
     """Return a shape as a tuple; TypeError for what is none, ValueError for lengths below 0 or far too many elements."""
     shape = lengths("shape", shape)
     if any(n < 0 for n in shape):
-        raise ValueError(problem("every length of shape must be at least 0", repr(shape), "mend it"))
+        raise ValueError(
+            problem("every length of shape must be at least 0", repr(shape), "mend it")
+        )
     if prod(max(n, 1) for n in shape) > MOST:
-        raise ValueError(problem(f"a case holds at most {MOST:,} elements", shown(shape), "draw a smaller one"))
+        raise ValueError(
+            problem(f"a case holds at most {MOST:,} elements", shown(shape), "draw a smaller one")
+        )
     return shape

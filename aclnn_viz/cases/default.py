@@ -26,7 +26,9 @@ class Draw:
 
     def __init__(self, fmt: FloatFormat, seed: int, given: dict, kinks: bool = True):
         self.format, self.kinks = fmt, kinks  # whether elements may be where a function has kinks
-        self.wide = FLOAT64 if fmt is FLOAT64 else FLOAT32  # of the tensors that stay wide for 16-bit operators
+        self.wide = (
+            FLOAT64 if fmt is FLOAT64 else FLOAT32
+        )  # of the tensors that stay wide for 16-bit operators
         self.rng = np.random.default_rng(seed)
         self.given = given
 
@@ -40,30 +42,48 @@ class Draw:
         flat, at = None if into is None else into.reshape(-1), 0
         for part in drawn if isinstance(drawn, Iterator) else [np.asarray(drawn, np.float64)]:
             if flat is not None:
-                flat[at:at + part.size] = round_to(part, into.dtype).reshape(-1)
+                flat[at : at + part.size] = round_to(part, into.dtype).reshape(-1)
             at += part.size
         if into is not None:
             return into
         value = self.given[name]
         if value is None or isinstance(value, np.ndarray) and value.shape == tuple(shape):
             return value
-        if isinstance(value, Real | np.generic) and not isinstance(value, np.complexfloating | np.flexible):
+        if isinstance(value, Real | np.generic) and not isinstance(
+            value, np.complexfloating | np.flexible
+        ):
             return np.full(shape, round_to(np.float64(value), fmt or self.format))
         got = f"shape {value.shape}" if isinstance(value, np.ndarray) else shown(value)
-        raise ValueError(problem(f"{name} must have shape {tuple(shape)}", got,
-                                 "give an array of that shape, or one value for all elements"))
+        raise ValueError(
+            problem(
+                f"{name} must have shape {tuple(shape)}",
+                got,
+                "give an array of that shape, or one value for all elements",
+            )
+        )
 
     def saved(self, name: str, tensor):
         """Return a tensor that the forward pass saved, or what was given in its place: an array, or one value."""
         value = self.given.get(name, tensor)
         if value is None or isinstance(value, np.ndarray):
             return value
-        if not isinstance(value, Real | np.generic) or isinstance(value, np.complexfloating | np.flexible):
-            raise ValueError(problem(f"{name} must be an array, or one value", shown(value), "pass a NumPy array"))
+        if not isinstance(value, Real | np.generic) or isinstance(
+            value, np.complexfloating | np.flexible
+        ):
+            raise ValueError(
+                problem(
+                    f"{name} must be an array, or one value", shown(value), "pass a NumPy array"
+                )
+            )
         return np.full_like(tensor, round_to(np.float64(value), tensor.dtype))
 
     def normal(self, name, shape, scale=1.0, fmt=None) -> np.ndarray:
-        return self.tensor(name, shape, lambda rng: (scale * part for part in stretches(rng.standard_normal, shape)), fmt)
+        return self.tensor(
+            name,
+            shape,
+            lambda rng: (scale * part for part in stretches(rng.standard_normal, shape)),
+            fmt,
+        )
 
     def attribute(self, name: str, default):
         return self.given.get(name, default)
@@ -83,8 +103,10 @@ def sprinkle(rng, values: np.ndarray, special) -> np.ndarray:
     """Return `values` with about that share of them replaced by members of `special`."""
     special, sprinkled = np.asarray(special, np.float64), values.flatten()
     chosen = [part < SHARE for part in stretches(rng.random, values.shape)]
-    for number, part in enumerate(stretches(lambda count: rng.choice(special, size=count), values.shape)):
-        np.copyto(sprinkled[number * STRETCH:][:part.size], part, where=chosen[number])
+    for number, part in enumerate(
+        stretches(lambda count: rng.choice(special, size=count), values.shape)
+    ):
+        np.copyto(sprinkled[number * STRETCH :][: part.size], part, where=chosen[number])
     return sprinkled.reshape(values.shape)
 
 
@@ -97,8 +119,17 @@ def default_shape(op: Operator) -> tuple[int, ...]:
     if op.shapes:
         return op.shapes[0]["shape"]
     pattern, lengths = Pattern(op.tensors[op.first].shape), cycle(LENGTHS)
-    return fitted(op, {"shape": pattern.shape({name: (next(lengths),) if name in pattern.starred else next(lengths)
-                                               for name in pattern.names})})["shape"]
+    return fitted(
+        op,
+        {
+            "shape": pattern.shape(
+                {
+                    name: (next(lengths),) if name in pattern.starred else next(lengths)
+                    for name in pattern.names
+                }
+            )
+        },
+    )["shape"]
 
 
 def fitted(op: Operator, options: dict) -> dict:
@@ -109,15 +140,26 @@ def fitted(op: Operator, options: dict) -> dict:
     attributes = _attributes(op, options)
     pattern = chosen(op.tensors[op.first].shape, attributes)
     if len({one.ranks for one in choices(op.tensors[op.first].shape)}) > 1:
-        shape = ((1,) * 8 + tuple(shape))[-pattern.ranks[0]:]
+        shape = ((1,) * 8 + tuple(shape))[-pattern.ranks[0] :]
         options = options | {"shape": shape}
     if pattern.placed in options and not -len(shape) <= options[pattern.placed] < len(shape):
-        return fitted(op, {name: value for name, value in options.items() if name != pattern.placed})
+        return fitted(
+            op, {name: value for name, value in options.items() if name != pattern.placed}
+        )
     for _ in range(GROWN):
         try:
-            sizes = pattern.bind(shape, resolved(pattern.before(op.first, shape, attributes), op.sizes, attributes))
-            small = {name for text in op.sizes.values() if not text.isidentifier() and (found := value(text, attributes | sizes))
-                     is not None and isinstance(found, int) and found < 1 for name in formula(text).co_names}
+            sizes = pattern.bind(
+                shape, resolved(pattern.before(op.first, shape, attributes), op.sizes, attributes)
+            )
+            small = {
+                name
+                for text in op.sizes.values()
+                if not text.isidentifier()
+                and (found := value(text, attributes | sizes)) is not None
+                and isinstance(found, int)
+                and found < 1
+                for name in formula(text).co_names
+            }
             axes = [axis for axis in pattern.axes for _ in range(Pattern(axis).rank(sizes))]
             grow = [at for at, axis in enumerate(axes) if axis in small]
         except ValueError as error:
@@ -132,7 +174,11 @@ def fitted(op: Operator, options: dict) -> dict:
 
 def _attributes(op: Operator, options: dict) -> dict:
     """The attributes that a case of these options has, as far as they or the declaration give them."""
-    return {name: value for name, a in op.attributes.items() if (value := options.get(name, a.default)) is not REQUIRED}
+    return {
+        name: value
+        for name, a in op.attributes.items()
+        if (value := options.get(name, a.default)) is not REQUIRED
+    }
 
 
 def options(op: Operator) -> tuple[str, ...]:
@@ -146,7 +192,9 @@ def other_shapes(op: Operator) -> dict[str, tuple[str, ...]]:
     known, found = set(chosen(op.tensors[op.first].shape, {}).names) | set(op.sizes), {}
     for tensor in op.tensors:  # in the order in which a case is drawn
         if tensor in {p.name for p in op.parameters} and f"{tensor}_shape" in takes:
-            letters = tuple(name for name in chosen(op.tensors[tensor].shape, {}).names if name not in known)
+            letters = tuple(
+                name for name in chosen(op.tensors[tensor].shape, {}).names if name not in known
+            )
             if letters:
                 found[f"{tensor}_shape"] = letters
                 known |= set(letters)
@@ -177,15 +225,25 @@ def draw_forward(op: Operator, source: Draw, shape: tuple[int, ...]) -> tuple[di
     attributes = {name: source.attribute(name, a.default) for name, a in op.attributes.items()}
     sizes = _sizes(op, source, shape, attributes)
     if left := [name for name, value in attributes.items() if value is REQUIRED]:
-        raise ValueError(problem(f"a case of {op.name} needs {', '.join(left)}", "no value and no default", "pass it, or declare a default"))
+        raise ValueError(
+            problem(
+                f"a case of {op.name} needs {', '.join(left)}",
+                "no value and no default",
+                "pass it, or declare a default",
+            )
+        )
     taken = {name: attributes[name] for name in op.takes if name in attributes}
     for name in op.takes:
         if name in op.tensors:
-            taken[name] = _tensor(op, source, name, sizes, attributes | taken, shape if name == op.first else None)
+            taken[name] = _tensor(
+                op, source, name, sizes, attributes | taken, shape if name == op.first else None
+            )
     return taken, sizes, attributes
 
 
-def _tensor(op: Operator, source: Draw, name: str, sizes: Sizes, known: dict, asked: tuple | None = None):
+def _tensor(
+    op: Operator, source: Draw, name: str, sizes: Sizes, known: dict, asked: tuple | None = None
+):
     tensor = op.tensors[name]
     if tensor.reserved or is_plain(tensor.dtype) and source.given.get(name, tensor) is None:
         return None
@@ -196,29 +254,56 @@ def _tensor(op: Operator, source: Draw, name: str, sizes: Sizes, known: dict, as
         return np.asarray(source.attribute(name, usual))
     if tensor.dtype == BITS:
         bits = np.packbits(source.rng.random(shape) < 0.7, bitorder="little")
-        return np.asarray(source.attribute(name, np.pad(bits, (0, -bits.size % 16))))  # as masks of whole 128 bits are made
+        return np.asarray(
+            source.attribute(name, np.pad(bits, (0, -bits.size % 16)))
+        )  # as masks of whole 128 bits are made
     if tensor.dtype.startswith("bool"):
         return np.asarray(source.attribute(name, source.rng.random(shape) < 0.3))
     if is_plain(tensor.dtype):  # whole numbers are taken for places in the last axis
-        low, high = (None if end is None else value(str(end), known | sizes) for end in (tensor.low, tensor.high))
-        count = chosen(op.tensors[op.first].shape, known).shape(sizes)[-1] if high is None else high + 1
-        drawn = np.asarray(source.attribute(name, source.rng.integers(low or 0, max(count, (low or 0) + 1), shape)))
+        low, high = (
+            None if end is None else value(str(end), known | sizes)
+            for end in (tensor.low, tensor.high)
+        )
+        count = (
+            chosen(op.tensors[op.first].shape, known).shape(sizes)[-1] if high is None else high + 1
+        )
+        drawn = np.asarray(
+            source.attribute(name, source.rng.integers(low or 0, max(count, (low or 0) + 1), shape))
+        )
         return drawn if drawn.ndim or not shape else np.full(shape, drawn)
     arrays = {other: value for other, value in known.items() if isinstance(value, np.ndarray)}
-    fmt = FLOAT64 if source.format is FLOAT64 else formats_of(tensor.dtype, op.like, source.format, arrays)[0][0]
+    fmt = (
+        FLOAT64
+        if source.format is FLOAT64
+        else formats_of(tensor.dtype, op.like, source.format, arrays)[0][0]
+    )
     if tensor.low is not None:
-        return source.tensor(name, shape, lambda rng: rng.uniform(tensor.low, tensor.high, shape), fmt)
+        return source.tensor(
+            name, shape, lambda rng: rng.uniform(tensor.low, tensor.high, shape), fmt
+        )
     kinks = kinks_of(op, name, known | sizes)
-    numbers, others = ([one for one in kinks if isinstance(one, np.ndarray) == is_array] for is_array in (False, True))
+    numbers, others = (
+        [one for one in kinks if isinstance(one, np.ndarray) == is_array]
+        for is_array in (False, True)
+    )
     if others:
-        return source.tensor(name, shape, lambda rng: tied(rng, rng.standard_normal(shape), others if source.kinks else ()), fmt)
+        return source.tensor(
+            name,
+            shape,
+            lambda rng: tied(rng, rng.standard_normal(shape), others if source.kinks else ()),
+            fmt,
+        )
     if not numbers:
         return source.normal(name, shape, fmt=fmt)
-    widths = 1.0, max(1.0, *map(abs, numbers))  # so that there are elements beyond the kinks, and close ones
+    widths = (
+        1.0,
+        max(1.0, *map(abs, numbers)),
+    )  # so that there are elements beyond the kinks, and close ones
 
     def spread_out(rng):
         spread = rng.standard_normal(shape) * rng.choice(widths, shape)
         return sprinkle(rng, spread, numbers) if source.kinks else spread
+
     return source.tensor(name, shape, spread_out, fmt)
 
 
@@ -232,10 +317,13 @@ def tied(rng, values: np.ndarray, others) -> np.ndarray:
 
 def kinks_of(op: Operator, name: str, known: dict) -> list:
     """Where the function has a kink in a tensor, as far as lengths, attributes and tensors before it say: numbers or arrays."""
-    return [number for one in op.tensors[name].kinks if (number := value(str(one), known)) is not None]
+    return [
+        number for one in op.tensors[name].kinks if (number := value(str(one), known)) is not None
+    ]
 
 
 # Sizes
+
 
 def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict) -> Sizes:
     """The sizes by shape, attributes and options; an attribute that is left open is chosen to fit."""
@@ -243,38 +331,80 @@ def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict)
     pattern = chosen(op.tensors[name].shape, attributes)
     low, high = op.tensors[name].ranks or pattern.ranks
     if not low <= len(shape) <= high:
-        raise ValueError(problem(f"shape must be that of {name}, ({pattern.text})", repr(shape), "give other lengths"))
+        raise ValueError(
+            problem(
+                f"shape must be that of {name}, ({pattern.text})", repr(shape), "give other lengths"
+            )
+        )
     for letter, attribute in op.sizes.items():
-        if attributes.get(attribute) is REQUIRED and letter not in pattern.axes and set(letter.split("*")) <= set(pattern.names):
-            attributes[attribute] = shape[-1:] if letter in pattern.starred else _divisor(pattern, letter, shape)
+        if (
+            attributes.get(attribute) is REQUIRED
+            and letter not in pattern.axes
+            and set(letter.split("*")) <= set(pattern.names)
+        ):
+            attributes[attribute] = (
+                shape[-1:] if letter in pattern.starred else _divisor(pattern, letter, shape)
+            )
     known = {name: value for name, value in attributes.items() if value is not REQUIRED}
     sizes = resolved(pattern.before(name, shape, known), op.sizes, known)
-    if not pattern.starred:  # a product of lengths that is an axis of its own is known, whatever they are
-        sizes = {axis: n for axis, n in zip(pattern.axes, shape) if axis in op.sizes and "*" in axis} | sizes
+    if (
+        not pattern.starred
+    ):  # a product of lengths that is an axis of its own is known, whatever they are
+        sizes = {
+            axis: n for axis, n in zip(pattern.axes, shape) if axis in op.sizes and "*" in axis
+        } | sizes
     if pattern.stretched:
         patterns = {other: chosen(tensor.shape, known) for other, tensor in op.tensors.items()}
-        asked = {other: found for other in op.tensors if (found := _asked(source, other)) is not None}
+        asked = {
+            other: found for other in op.tensors if (found := _asked(source, other)) is not None
+        }
         sizes |= stretched(asked | {name: shape}, patterns, pattern)
     unknown = [letter for letter in pattern.starred if letter not in sizes]
     if len(unknown) > 1:
-        sizes[unknown[-1]] = shape[len(shape) - _trailing(op, source, unknown[-1], len(shape)):]
+        sizes[unknown[-1]] = shape[len(shape) - _trailing(op, source, unknown[-1], len(shape)) :]
     try:
         sizes = pattern.bind(shape, sizes)
     except ValueError:
-        given = ", ".join(f"{attribute} {attributes[attribute]}" for attribute in op.sizes.values() if attribute in attributes)
-        raise ValueError(problem(f"shape must be that of {name}, ({pattern.text})", f"{shape}" + f" and {given}" * bool(given),
-                                 "make them agree")) from None
+        given = ", ".join(
+            f"{attribute} {attributes[attribute]}"
+            for attribute in op.sizes.values()
+            if attribute in attributes
+        )
+        raise ValueError(
+            problem(
+                f"shape must be that of {name}, ({pattern.text})",
+                f"{shape}" + f" and {given}" * bool(given),
+                "make them agree",
+            )
+        ) from None
     if not pattern.stretched and pattern.shape(sizes) != tuple(shape):
-        raise ValueError(problem(f"shape must be that of {name}, ({pattern.text}) {pattern.shape(sizes)}", repr(shape),
-                                 "make it agree with the attributes"))
+        raise ValueError(
+            problem(
+                f"shape must be that of {name}, ({pattern.text}) {pattern.shape(sizes)}",
+                repr(shape),
+                "make it agree with the attributes",
+            )
+        )
     sizes = _remaining(op, source, sizes, known)
-    for letter, text in op.sizes.items():  # an attribute that was not given is the length that it stands for
+    for (
+        letter,
+        text,
+    ) in op.sizes.items():  # an attribute that was not given is the length that it stands for
         name, _, entry = text.partition("[")
         if attributes.get(name) is REQUIRED or isinstance(attributes.get(name), list):
-            attributes[name] = [*(attributes[name] if entry[:-1] != "0" else ()), sizes[letter]] if entry else sizes[letter]
-    attributes |= {name: tuple(given) for name, given in attributes.items() if isinstance(given, list)}
-    attributes |= {name: value(a.low, attributes | sizes) for name, a in op.attributes.items()
-                   if a.follows and attributes[name] is REQUIRED}
+            attributes[name] = (
+                [*(attributes[name] if entry[:-1] != "0" else ()), sizes[letter]]
+                if entry
+                else sizes[letter]
+            )
+    attributes |= {
+        name: tuple(given) for name, given in attributes.items() if isinstance(given, list)
+    }
+    attributes |= {
+        name: value(a.low, attributes | sizes)
+        for name, a in op.attributes.items()
+        if a.follows and attributes[name] is REQUIRED
+    }
     return sizes
 
 
@@ -300,7 +430,13 @@ def _trailing(op: Operator, source: Draw, letter: str, rank: int) -> int:
 def trailing(name: str, count, rank: int, of: str) -> int:
     """Return how many trailing axes of the tensor `of` another one spans; ValueError for what is no such number."""
     if not isinstance(count, Integral) or isinstance(count, bool) or not 1 <= count <= rank:
-        raise ValueError(problem(f"{name}_ndim must lie in 1 to {rank}, the rank of {of}", repr(count), f"{name} spans that many trailing axes"))
+        raise ValueError(
+            problem(
+                f"{name}_ndim must lie in 1 to {rank}, the rank of {of}",
+                repr(count),
+                f"{name} spans that many trailing axes",
+            )
+        )
     return int(count)
 
 
@@ -312,28 +448,52 @@ def _remaining(op: Operator, source: Draw, sizes: Sizes, attributes: dict) -> Si
         pattern = chosen(tensor.shape, attributes)
         unknown = [letter for letter in pattern.names if letter not in sizes]
         given, asked = source.given.get(name), _asked(source, name)
-        if not unknown or name == op.first:  # the lengths that it leaves open follow from other tensors
+        if (
+            not unknown or name == op.first
+        ):  # the lengths that it leaves open follow from other tensors
             continue
         if asked is None:
-            divided = {name for many in sizes if "*" in many for name in many.split("*")}  # 1 divides any length
-            sizes |= {letter: (next(lengths),) if letter in pattern.starred else 1 if letter in divided else next(lengths) for letter in unknown}
+            divided = {
+                name for many in sizes if "*" in many for name in many.split("*")
+            }  # 1 divides any length
+            sizes |= {
+                letter: (next(lengths),)
+                if letter in pattern.starred
+                else 1
+                if letter in divided
+                else next(lengths)
+                for letter in unknown
+            }
             continue
         try:
-            asked, starred = tuple(map(index, asked)), [letter for letter in unknown if letter in pattern.starred]
+            asked, starred = (
+                tuple(map(index, asked)),
+                [letter for letter in unknown if letter in pattern.starred],
+            )
             whole = pattern.rank(dict.fromkeys(pattern.starred, ()) | sizes)
-            if min(asked, default=0) < 0 or not (len(asked) in (len(unknown), whole) or starred and len(asked) >= whole):
+            if min(asked, default=0) < 0 or not (
+                len(asked) in (len(unknown), whole) or starred and len(asked) >= whole
+            ):
                 raise TypeError
         except TypeError:
-            raise ValueError(problem(f"{name}_shape must be ({', '.join(unknown)})", repr(asked),
-                                     f"give {len(unknown)} lengths of at least 0")) from None
+            raise ValueError(
+                problem(
+                    f"{name}_shape must be ({', '.join(unknown)})",
+                    repr(asked),
+                    f"give {len(unknown)} lengths of at least 0",
+                )
+            ) from None
         if len(asked) == len(unknown) and not (starred and given is not None):
-            sizes = sizes | {letter: (n,) if letter in starred else n for letter, n in zip(unknown, asked)}
+            sizes = sizes | {
+                letter: (n,) if letter in starred else n for letter, n in zip(unknown, asked)
+            }
         else:
             sizes = pattern.bind(asked, sizes)
     return resolved(sizes, op.sizes, attributes)
 
 
 # The suite
+
 
 def suite(op: Operator) -> Iterator[dict]:
     """Modes first, then formats, strides, tensors left out, and shapes, of which the operator may refuse some."""
@@ -356,7 +516,9 @@ def _suite(op: Operator) -> Iterator[dict]:
 
 def left_out(op: Operator) -> Iterator[dict]:
     """The parameters that leave out one optional tensor each, with the first mode in which it may be left out."""
-    for name in (p.name for p in op.parameters if p.kind == "tensor" and p.optional and not p.reserved):
+    for name in (
+        p.name for p in op.parameters if p.kind == "tensor" and p.optional and not p.reserved
+    ):
         tried = (mode | {name: None} for mode in ({}, *op.modes))
         yield next(filter(lambda options: _taken(op, options), tried), {name: None})
 
@@ -384,11 +546,17 @@ def unasked(op: Operator) -> Iterator[dict]:
 def broadcasts(op: Operator) -> Iterator[dict]:
     """Options in which one tensor each is broadcast: of fewer axes, of length 1, and one number in the place of many or the reverse."""
     parameters = {p.name: p for p in (*op.forward_parameters, *op.parameters) if p.kind == "tensor"}
-    some = [name for name in parameters if any(one.stretched for one in choices(op.tensors[name].shape))]
+    some = [
+        name for name in parameters if any(one.stretched for one in choices(op.tensors[name].shape))
+    ]
     base = op.shapes[0] if op.shapes else {"shape": default_shape(op)}
 
     def sizes(mode: dict) -> Sizes:
-        return draw_forward(op, Draw(FLOAT32, 0, {k: v for k, v in (base | mode).items() if k != "shape"}), base["shape"])[1]
+        return draw_forward(
+            op,
+            Draw(FLOAT32, 0, {k: v for k, v in (base | mode).items() if k != "shape"}),
+            base["shape"],
+        )[1]
 
     for name in some:
         tried = set()
@@ -397,9 +565,19 @@ def broadcasts(op: Operator) -> Iterator[dict]:
             if not found.stretched or found in tried:
                 continue
             tried.add(found)
-            whole = choices(op.tensors[name].shape)[0].shape(sizes({})) if found.scalar else found.shape(sizes(mode))
+            whole = (
+                choices(op.tensors[name].shape)[0].shape(sizes({}))
+                if found.scalar
+                else found.shape(sizes(mode))
+            )
             ones = tuple(1 if axis in found.stretched else n for axis, n in zip(found.axes, whole))
-            for shape in [whole] if found.scalar else [whole[1:], (*whole[:-1], 1), ()] if found.starred else [ones]:
+            for shape in (
+                [whole]
+                if found.scalar
+                else [whole[1:], (*whole[:-1], 1), ()]
+                if found.starred
+                else [ones]
+            ):
                 if name != op.first:
                     yield base | mode | {f"{name}_shape": shape}
                 elif len(some) > 1:
@@ -411,8 +589,17 @@ def varied_shapes(op: Operator) -> list[tuple[int, ...]]:
     usual = default_shape(op)
     rank = len(usual)
     primes, odd = (2, 3, 5, 7, 3, 2, 3, 2), (1, 17, 1, 31, 1, 3, 1, 5)
-    shapes = [(1,) * rank, primes[:rank], odd[:rank], odd[1:rank + 1], usual[:-1] + (257,), (2,) + usual[:-1] + (3,),
-              usual[1:], (300,) + usual[1:], (0,) + usual[1:]]
+    shapes = [
+        (1,) * rank,
+        primes[:rank],
+        odd[:rank],
+        odd[1 : rank + 1],
+        usual[:-1] + (257,),
+        (2,) + usual[:-1] + (3,),
+        usual[1:],
+        (300,) + usual[1:],
+        (0,) + usual[1:],
+    ]
     return [fitted(op, {"shape": shape})["shape"] for shape in shapes]
 
 

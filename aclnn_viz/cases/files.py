@@ -16,10 +16,24 @@ from aclnn_viz.cases.case import Case
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import place_of, problem, whole
 from aclnn_viz.operators import Operator, operators, recorded, registry
-from aclnn_viz.storage.cases import INDEX, StoredCases, described, entry_of, index_files, is_folder_of_cases, opened
+from aclnn_viz.storage.cases import (
+    INDEX,
+    StoredCases,
+    described,
+    entry_of,
+    index_files,
+    is_folder_of_cases,
+    opened,
+)
 from aclnn_viz.storage.own import is_number
 from aclnn_viz.storage.reading import (
-    HEADER_ROOM, AlteredError, ForeignError, StoredError, from_bin, from_npy, read_file,
+    HEADER_ROOM,
+    AlteredError,
+    ForeignError,
+    StoredError,
+    from_bin,
+    from_npy,
+    read_file,
 )
 from aclnn_viz.storage.results import add, new_folder
 
@@ -50,15 +64,24 @@ def names_cases(value) -> bool:
     """Whether a value is the path of cases: a path object, or a text that is a folder and no operator's name."""
     if isinstance(value, Operator) or not isinstance(value, (str, Path)):
         return False
-    if isinstance(value, str) and "/" not in value and "\\" not in value and not Path(value).exists():
+    if (
+        isinstance(value, str)
+        and "/" not in value
+        and "\\" not in value
+        and not Path(value).exists()
+    ):
         return False
     if registry.holds_operator(value):
         return (Path(value) / INDEX).exists()  # cases are data, whatever lies beside them
     return isinstance(value, Path) or value not in {
-        *registry.announced(), *(name for one in operators() for name in (one.name, one.aclnn_name))}
+        *registry.announced(),
+        *(name for one in operators() for name in (one.name, one.aclnn_name)),
+    }
 
 
-def write_cases(folder, op: Operator, dumped: Iterable[Dumped], seed: int = 0, force: bool = False) -> Path:
+def write_cases(
+    folder, op: Operator, dumped: Iterable[Dumped], seed: int = 0, force: bool = False
+) -> Path:
     """Write cases into a new or empty folder and return it.
 
     Raises FileExistsError where something is; with `force` a folder is replaced that holds nothing but cases of this
@@ -67,14 +90,25 @@ def write_cases(folder, op: Operator, dumped: Iterable[Dumped], seed: int = 0, f
     folder, entries = place_of(folder), []
     with new_folder(folder, force, is_folder_of_cases) as own:
         for number, one in enumerate(dumped):
-            known = {name: one.outputs[name] for name in op.outputs if name in one.outputs}  # a kernel may invent others
+            known = {
+                name: one.outputs[name] for name in op.outputs if name in one.outputs
+            }  # a kernel may invent others
             about = {"seed": one.case.seed, "made with": one.recipe, "dtype": one.case.dtype}
-            entry, files = entry_of(f"{number:03d}", op, one.case.inputs, known, bare=True,
-                                    described=one.described, **about)
+            entry, files = entry_of(
+                f"{number:03d}",
+                op,
+                one.case.inputs,
+                known,
+                bare=True,
+                described=one.described,
+                **about,
+            )
             for name, content in files.items():
                 add(own / entry["folder"] / name, content)
             (own / entry["folder"] / "out").mkdir(exist_ok=True)
-            entry["files"] = {name: file for name, file in entry["files"].items() if name.startswith("in/")}
+            entry["files"] = {
+                name: file for name, file in entry["files"].items() if name.startswith("in/")
+            }
             entries.append(entry)
         for name, content in index_files(entries, seed=seed).items():
             add(own / name, content)
@@ -89,7 +123,10 @@ def read_cases(path, op: Operator | None = None) -> tuple[Operator, int, Iterato
     """
     stored = opened(path)
     try:
-        seed, held = whole("seed", stored.about.get("seed", 0)), {entry["operator"] for entry in stored.entries}
+        seed, held = (
+            whole("seed", stored.about.get("seed", 0)),
+            {entry["operator"] for entry in stored.entries},
+        )
         if op is None and len(held) == 1:
             op = recorded(stored.entries[0])
     except (ValueError, TypeError) as error:
@@ -97,12 +134,26 @@ def read_cases(path, op: Operator | None = None) -> tuple[Operator, int, Iterato
     if not held:
         raise stored.source.broken(ForeignError, "no cases in it")
     if op is None:
-        raise ValueError(problem("the cases of one operator are taken at a time", f"those of {', '.join(sorted(held))}",
-                                 "name one of them"))
+        raise ValueError(
+            problem(
+                "the cases of one operator are taken at a time",
+                f"those of {', '.join(sorted(held))}",
+                "name one of them",
+            )
+        )
     if op.name not in held:
-        raise ValueError(problem(f"the cases must be those of {op.name}", f"those of {', '.join(sorted(held))}",
-                                 "name that operator, or another folder"))
-    return op, seed, (_entry(op, stored, entry) for entry in stored.entries if entry["operator"] == op.name)
+        raise ValueError(
+            problem(
+                f"the cases must be those of {op.name}",
+                f"those of {', '.join(sorted(held))}",
+                "name that operator, or another folder",
+            )
+        )
+    return (
+        op,
+        seed,
+        (_entry(op, stored, entry) for entry in stored.entries if entry["operator"] == op.name),
+    )
 
 
 def _entry(op: Operator, stored: StoredCases, listed: dict) -> Entry:
@@ -117,7 +168,11 @@ def _entry(op: Operator, stored: StoredCases, listed: dict) -> Entry:
         for name in asked:  # a program may leave others, too
             place = stored.source.path / listed["folder"] / "out"
             try:
-                value = read_output(place, name, *described(listed["outputs"].get(name, {"shape": (0,), "dtype": "int32"})))
+                value = read_output(
+                    place,
+                    name,
+                    *described(listed["outputs"].get(name, {"shape": (0,), "dtype": "int32"})),
+                )
             except StoredError as error:
                 unreadable[name] = str(error)
             else:
@@ -125,7 +180,9 @@ def _entry(op: Operator, stored: StoredCases, listed: dict) -> Entry:
     return Entry(listed["folder"], case, outputs, unreadable)
 
 
-def read_output(folder: Path, name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray | None:
+def read_output(
+    folder: Path, name: str, shape: tuple[int, ...], dtype: np.dtype
+) -> np.ndarray | None:
     """Return an output that a program left as NAME.npy or NAME.bin, None where there is neither.
 
     A .npy file may be of another shape or dtype, which is for the judge. Raises a StoredError for a file that cannot be
@@ -144,5 +201,7 @@ def read_output(folder: Path, name: str, shape: tuple[int, ...], dtype: np.dtype
     if not is_number(value.dtype):
         raise AlteredError(f"{name}.npy of dtype {value.dtype}, which is no number")
     if contents.get("bin", value.tobytes()) != value.tobytes():
-        raise AlteredError(f"{name}.npy and {name}.bin, which hold different numbers: delete the older one")
+        raise AlteredError(
+            f"{name}.npy and {name}.bin, which hold different numbers: delete the older one"
+        )
     return value

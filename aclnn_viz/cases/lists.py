@@ -32,15 +32,24 @@ from aclnn_viz.storage.reading import StoredError, dtype_named, read_file
 from aclnn_viz.storage.results import new_file
 from aclnn_viz.words.messages import message
 
-DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "fp64": "float64", "double": "float64",
-          "float": "float32", "int": "int64"}
+DTYPES = {
+    "fp32": "float32",
+    "fp16": "float16",
+    "bf16": "bfloat16",
+    "fp64": "float64",
+    "double": "float64",
+    "float": "float32",
+    "int": "int64",
+}
 SHORT = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
 LOST_ATK = ("align_32B", "outlier_values")
-COLUMNS = ("testcase_name network_name op_name input_shapes input_dtypes input_formats output_shapes output_dtypes "
-           "output_formats input_ori_shapes input_ori_formats output_ori_shapes output_ori_formats attributes "
-           "input_data_ranges precision_tolerances absolute_precision output_inplace_indexes "
-           "output_shape_unknown_indexes is_enabled remark soc_series priority dump_file_prefix manual_input_binaries "
-           "manual_golden_binaries").split()
+COLUMNS = (
+    "testcase_name network_name op_name input_shapes input_dtypes input_formats output_shapes output_dtypes "
+    "output_formats input_ori_shapes input_ori_formats output_ori_shapes output_ori_formats attributes "
+    "input_data_ranges precision_tolerances absolute_precision output_inplace_indexes "
+    "output_shape_unknown_indexes is_enabled remark soc_series priority dump_file_prefix manual_input_binaries "
+    "manual_golden_binaries"
+).split()
 NEEDED = ("testcase_name", "op_name", "input_shapes", "input_dtypes")
 
 
@@ -66,7 +75,9 @@ class Listed(NamedTuple):
 
 def _wrong(where: str, asked: str, got, fix: str = "mend it") -> ValueError:
     text = repr(got)
-    return ValueError(problem(f"{where}: {asked}", text if len(text) < 80 else f"{text[:77]}...", fix))
+    return ValueError(
+        problem(f"{where}: {asked}", text if len(text) < 80 else f"{text[:77]}...", fix)
+    )
 
 
 def shape_of(where: str, value) -> tuple[int, ...] | None:
@@ -93,7 +104,13 @@ def _ends(where: str, value) -> tuple[float, float]:
     if len(ends) > 2 and all(isinstance(end, int | float) for end in ends):  # a list of values
         ends = [min(ends), max(ends)]
     try:
-        return range_of(where, [float("0" if end == "null" else end) if isinstance(end, str | bool) else end for end in ends])
+        return range_of(
+            where,
+            [
+                float("0" if end == "null" else end) if isinstance(end, str | bool) else end
+                for end in ends
+            ],
+        )
     except ValueError:
         raise _wrong(where, "a range is [low, high], or one value", value) from None
 
@@ -112,7 +129,9 @@ class Atk:
         try:
             cases = json.loads(text)
         except ValueError as error:
-            raise _wrong("a list of ATK is JSON", "it must be whole", str(error), "write it again") from None
+            raise _wrong(
+                "a list of ATK is JSON", "it must be whole", str(error), "write it again"
+            ) from None
         if not isinstance(cases, list):
             raise _wrong("a list of ATK", "a list of cases", cases)
         for number, one in enumerate(cases):
@@ -124,21 +143,46 @@ class Atk:
             if not isinstance(name, str):
                 raise _wrong(where, "aclnn_name is a text", name)
             if "standard" in one:
-                note(message("the file's own standard of accuracy is not used: cases are judged by what rounding explains"))
+                note(
+                    message(
+                        "the file's own standard of accuracy is not used: cases are judged by what rounding explains"
+                    )
+                )
             tensors, attributes = [], {}
             for entry in one["inputs"]:
-                several = entry if isinstance(entry, list) and entry else [entry]  # the entries of one array
-                kinds = {str(each.get("type")) if isinstance(each, dict) and isinstance(each.get("name"), str) else None for each in several}
-                if not kinds <= {"tensor", "scalar", "attr", "attrs", "attr_tuple"} or len(several) > 1 and not (kinds == {"attrs"} or kinds == {"attr_tuple"}):
-                    raise _wrong(where, "an input has a name and the type tensor, scalar, attr, attrs or attr_tuple", entry)
+                several = (
+                    entry if isinstance(entry, list) and entry else [entry]
+                )  # the entries of one array
+                kinds = {
+                    str(each.get("type"))
+                    if isinstance(each, dict) and isinstance(each.get("name"), str)
+                    else None
+                    for each in several
+                }
+                if (
+                    not kinds <= {"tensor", "scalar", "attr", "attrs", "attr_tuple"}
+                    or len(several) > 1
+                    and not (kinds == {"attrs"} or kinds == {"attr_tuple"})
+                ):
+                    raise _wrong(
+                        where,
+                        "an input has a name and the type tensor, scalar, attr, attrs or attr_tuple",
+                        entry,
+                    )
                 called = several[0]["name"]
                 if kinds == {"tensor"}:
                     tensors.append(Atk._tensor(f"{where}, {called}", several[0], note))
                 elif kinds == {"attrs"} or len(several) > 1:
-                    attributes[called] = [Atk._attribute(f"{where}, {called}", each, number, note) for each in several]
+                    attributes[called] = [
+                        Atk._attribute(f"{where}, {called}", each, number, note) for each in several
+                    ]
                 else:
-                    attributes[called] = Atk._attribute(f"{where}, {called}", several[0], number, note)
-            yield Listed(f"{one.get('name', name)} {one.get('id', number)}", name, tuple(tensors), attributes)
+                    attributes[called] = Atk._attribute(
+                        f"{where}, {called}", several[0], number, note
+                    )
+            yield Listed(
+                f"{one.get('name', name)} {one.get('id', number)}", name, tuple(tensors), attributes
+            )
 
     @staticmethod
     def _tensor(where: str, entry: dict, note):
@@ -161,8 +205,16 @@ class Atk:
         if isinstance(value, dict):
             value = value.get("mean")
             if not isinstance(value, list):
-                raise _wrong(where, "an attribute is a value, a list, or a distribution {name: nd, mean, std}", entry.get("range_values"))
-        if entry.get("type") == "attr_tuple" or not isinstance(value, list) or isinstance(value[:1], str):
+                raise _wrong(
+                    where,
+                    "an attribute is a value, a list, or a distribution {name: nd, mean, std}",
+                    entry.get("range_values"),
+                )
+        if (
+            entry.get("type") == "attr_tuple"
+            or not isinstance(value, list)
+            or isinstance(value[:1], str)
+        ):
             return value
         low, high = _ends(where, value)
         if dtype == "int" and not math.isfinite(low + high):
@@ -170,27 +222,56 @@ class Atk:
         if "bool" in str(dtype):
             return bool(low)
         if low != high:
-            note(message("an attribute with a range has the middle of it, a whole number each in turn"))
-        return int(low) + number % (int(high) - int(low) + 1) if dtype == "int" else (low + high) / 2
+            note(
+                message(
+                    "an attribute with a range has the middle of it, a whole number each in turn"
+                )
+            )
+        return (
+            int(low) + number % (int(high) - int(low) + 1) if dtype == "int" else (low + high) / 2
+        )
 
     @staticmethod
     def write(listed, cases) -> str:
         found = []
         for number, one in enumerate(listed):
-            inputs = [{"name": part.name, "type": "tensor", "required": part.shape is not None,
-                       "dtype": SHORT.get(part.dtype, part.dtype or "fp32"),
-                       "shape": None if part.shape is None else list(part.shape),
-                       "range_values": [part.low, part.high]} for part in one.tensors]
+            inputs = [
+                {
+                    "name": part.name,
+                    "type": "tensor",
+                    "required": part.shape is not None,
+                    "dtype": SHORT.get(part.dtype, part.dtype or "fp32"),
+                    "shape": None if part.shape is None else list(part.shape),
+                    "range_values": [part.low, part.high],
+                }
+                for part in one.tensors
+            ]
             for name, value in one.attributes.items():
                 first = value[0] if isinstance(value, tuple) and value else value
-                inputs.append({"name": name, "type": "attr_tuple" if isinstance(value, tuple) else "attr",
-                               "required": True, "shape": None,
-                               "dtype": {bool: "bool", int: "int", float: "float"}.get(type(first), "string"),
-                               "range_values": list(value) if isinstance(value, tuple) else value})
+                inputs.append(
+                    {
+                        "name": name,
+                        "type": "attr_tuple" if isinstance(value, tuple) else "attr",
+                        "required": True,
+                        "shape": None,
+                        "dtype": {bool: "bool", int: "int", float: "float"}.get(
+                            type(first), "string"
+                        ),
+                        "range_values": list(value) if isinstance(value, tuple) else value,
+                    }
+                )
             name = one.operator.removeprefix("aclnn")
             api = re.sub(r"(?<!^)(?=[A-Z][a-z])", "_", one.operator).lower()
-            found.append({"id": number, "name": name, "aclnn_name": name, "api_type": api,
-                          "standard": {"acc": "single_bm", "perf": "not_key"}, "inputs": inputs})
+            found.append(
+                {
+                    "id": number,
+                    "name": name,
+                    "aclnn_name": name,
+                    "api_type": api,
+                    "standard": {"acc": "single_bm", "perf": "not_key"},
+                    "inputs": inputs,
+                }
+            )
         return json.dumps(found, indent=1, allow_nan=False)
 
 
@@ -202,33 +283,59 @@ class Ttk:
         try:
             rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
         except csv.Error as error:
-            raise _wrong("a list of TTK is CSV", "it must be whole", str(error), "write it again") from None
+            raise _wrong(
+                "a list of TTK is CSV", "it must be whole", str(error), "write it again"
+            ) from None
         missing = [name for name in NEEDED if not rows or name not in rows[0]]
         if missing:
-            raise _wrong("a list of TTK", f"a row of names with {', '.join(NEEDED)}, and cases",
-                         f"none of {', '.join(missing)}", "write it again")
+            raise _wrong(
+                "a list of TTK",
+                f"a row of names with {', '.join(NEEDED)}, and cases",
+                f"none of {', '.join(missing)}",
+                "write it again",
+            )
         for number, row in enumerate(rows, 2):
             where = f"line {number}"
             if None in row.values() or None in row:
-                raise _wrong(where, f"as many cells as names, {len(rows[0]) - (None in rows[0])}", "another number", "mend it")
+                raise _wrong(
+                    where,
+                    f"as many cells as names, {len(rows[0]) - (None in rows[0])}",
+                    "another number",
+                    "mend it",
+                )
             if row.get("is_enabled", "").strip() in ("0", "False"):
                 note(message("rows that are not enabled are left out"))
                 continue
             for name in ("precision_tolerances", "absolute_precision"):
                 if row.get(name, "").strip():
-                    note(message("{name} is not used: cases are judged by what rounding explains", name=name))
+                    note(
+                        message(
+                            "{name} is not used: cases are judged by what rounding explains",
+                            name=name,
+                        )
+                    )
             for name in ("manual_input_binaries", "manual_golden_binaries"):
                 if row.get(name, "").strip() not in ("", "()", "None"):
-                    note(message("{name} is not read: values are drawn from their ranges", name=name))
-            shapes, dtypes = (Ttk._cells(where, row, name) for name in ("input_shapes", "input_dtypes"))
+                    note(
+                        message("{name} is not read: values are drawn from their ranges", name=name)
+                    )
+            shapes, dtypes = (
+                Ttk._cells(where, row, name) for name in ("input_shapes", "input_dtypes")
+            )
             ranges = Ttk._cells(where, row, "input_data_ranges", ((-1, 1),) * len(shapes))
             if not len(shapes) == len(dtypes) == len(ranges):
-                raise _wrong(where, "as many shapes as dtypes and ranges", f"{len(shapes)}, {len(dtypes)}, {len(ranges)}")
+                raise _wrong(
+                    where,
+                    "as many shapes as dtypes and ranges",
+                    f"{len(shapes)}, {len(dtypes)}, {len(ranges)}",
+                )
             tensors = []
             for shape, dtype, values in zip(shapes, dtypes, ranges):
                 shape = shape_of(where, shape)
                 ends = (0.0, 0.0) if shape is None or values is None else range_of(where, values)
-                tensors.append(Values("", shape, _dtype(where, dtype) if shape is not None else "", *ends))
+                tensors.append(
+                    Values("", shape, _dtype(where, dtype) if shape is not None else "", *ends)
+                )
             attributes = Ttk._cells(where, row, "attributes", {}, dict)
             if not all(isinstance(name, str) for name in attributes):
                 raise _wrong(where, "attributes are named by texts", attributes)
@@ -257,17 +364,35 @@ class Ttk:
             results = op.arrange_backward(**op.bind(made.inputs)).results.values()
             shapes = tuple(part.shape for part in tensors)
             outputs = tuple(result.documented_shape for result in results)
-            name = re.sub(r"(?<!^)(?=[A-Z])", "_", one.operator.removeprefix("aclnn").replace("Backward", "Grad")).lower()
-            table.writerow({
-                "testcase_name": one.name, "network_name": "UNKNOWN", "op_name": name,
-                "input_shapes": shapes, "input_dtypes": tuple(part.dtype or None for part in tensors),
-                "input_formats": ("ND",) * len(tensors), "output_shapes": outputs,
-                "output_dtypes": tuple(result.format.name for result in results),
-                "output_formats": ("ND",) * len(outputs), "input_ori_shapes": shapes,
-                "input_ori_formats": ("ND",) * len(tensors), "attributes": one.attributes,
-                "input_data_ranges": [None if part.shape is None else (part.low, part.high) for part in tensors],
-                "output_inplace_indexes": (), "output_shape_unknown_indexes": (), "is_enabled": 1,
-                "manual_input_binaries": (), "manual_golden_binaries": ()})
+            name = re.sub(
+                r"(?<!^)(?=[A-Z])",
+                "_",
+                one.operator.removeprefix("aclnn").replace("Backward", "Grad"),
+            ).lower()
+            table.writerow(
+                {
+                    "testcase_name": one.name,
+                    "network_name": "UNKNOWN",
+                    "op_name": name,
+                    "input_shapes": shapes,
+                    "input_dtypes": tuple(part.dtype or None for part in tensors),
+                    "input_formats": ("ND",) * len(tensors),
+                    "output_shapes": outputs,
+                    "output_dtypes": tuple(result.format.name for result in results),
+                    "output_formats": ("ND",) * len(outputs),
+                    "input_ori_shapes": shapes,
+                    "input_ori_formats": ("ND",) * len(tensors),
+                    "attributes": one.attributes,
+                    "input_data_ranges": [
+                        None if part.shape is None else (part.low, part.high) for part in tensors
+                    ],
+                    "output_inplace_indexes": (),
+                    "output_shape_unknown_indexes": (),
+                    "is_enabled": 1,
+                    "manual_input_binaries": (),
+                    "manual_golden_binaries": (),
+                }
+            )
         return text.getvalue()
 
 
@@ -312,15 +437,28 @@ def read(path, op=None, seed: int = 0) -> CaseList:
         try:
             made = drawn(its, one, seed, number, found.notes)
         except (ValueError, TypeError) as error:
-            found.left_out[message("what {name} does not take: {why}", name=its.name, why=str(error).partition(": got ")[0])] += 1
+            found.left_out[
+                message(
+                    "what {name} does not take: {why}",
+                    name=its.name,
+                    why=str(error).partition(": got ")[0],
+                )
+            ] += 1
         else:
             found.cases.append(made)
             found.names.append(one.name)
     if not found.cases:
-        text = "; ".join(f"{count} with {why}" for why, count in found.left_out.items()) or "no case"
+        text = (
+            "; ".join(f"{count} with {why}" for why, count in found.left_out.items()) or "no case"
+        )
         wanted = "a known operator" if op is None else operator(op).name
-        raise ValueError(problem(f"{Path(path).name} must hold cases of {wanted}", text,
-                                 f"known are {', '.join(one.aclnn_name for one in operators())}"))
+        raise ValueError(
+            problem(
+                f"{Path(path).name} must hold cases of {wanted}",
+                text,
+                f"known are {', '.join(one.aclnn_name for one in operators())}",
+            )
+        )
     found.notes = list(dict.fromkeys(found.notes))
     return found
 
@@ -332,12 +470,21 @@ def entries(path, op, found: CaseList) -> Iterator[tuple[int, Operator, Listed]]
     """
     path = place_of(path)
     try:
-        listed = list(_form(path).read(read_file(path, LONGEST_INDEX).decode("utf-8-sig"), found.notes.append))
+        listed = list(
+            _form(path).read(read_file(path, LONGEST_INDEX).decode("utf-8-sig"), found.notes.append)
+        )
     except FileNotFoundError:
-        raise FileNotFoundError(problem(f"cases are read from {KINDS}", f"{path}, where no file is", "name one")) from None
+        raise FileNotFoundError(
+            problem(f"cases are read from {KINDS}", f"{path}, where no file is", "name one")
+        ) from None
     except (StoredError, UnicodeDecodeError, RecursionError, MemoryError) as error:
-        raise ValueError(problem(f"cases are read from {KINDS}", f"{path.name}: {error}", "write it again")) from None
-    wanted, known = None if op is None else operator(op), {_plain(one.aclnn_name): one for one in operators()}
+        raise ValueError(
+            problem(f"cases are read from {KINDS}", f"{path.name}: {error}", "write it again")
+        ) from None
+    wanted, known = (
+        None if op is None else operator(op),
+        {_plain(one.aclnn_name): one for one in operators()},
+    )
     for number, one in enumerate(listed):
         its = known.get(_plain(one.operator))
         if its is None:
@@ -384,7 +531,13 @@ def _form(path: Path):
 
 def _plain(name: str) -> str:
     """A name of an operator or parameter as all files mean it, however they spell it."""
-    return name.lower().replace("_", "").removeprefix("aclnn").replace("backward", "grad").removesuffix("optional")
+    return (
+        name.lower()
+        .replace("_", "")
+        .removeprefix("aclnn")
+        .replace("backward", "grad")
+        .removesuffix("optional")
+    )
 
 
 def _case(op: Operator, listed: Listed, rng, seed: int, notes: list[str]) -> Case:
@@ -401,18 +554,30 @@ def _case(op: Operator, listed: Listed, rng, seed: int, notes: list[str]) -> Cas
             continue
         p = named.get(one.name) or next(rest, None)
         if p is None:
-            raise ValueError(problem(f"{op.name} has {len(tensors)} tensors", f"{len(listed.tensors)} in {listed.name}",
-                                     "leave out the others"))
+            raise ValueError(
+                problem(
+                    f"{op.name} has {len(tensors)} tensors",
+                    f"{len(listed.tensors)} in {listed.name}",
+                    "leave out the others",
+                )
+            )
         inputs[p.name] = _drawn(p.name, one, rng)
         if p.name in op.saved and one.shape is not None:
-            notes.append(f"{p.name} is drawn on its own, as the file says: no forward pass saved it")
+            notes.append(
+                f"{p.name} is drawn on its own, as the file says: no forward pass saved it"
+            )
     for name, value in listed.attributes.items():
         p = by_name.get(_plain(name))
         if p is None or p.kind == "tensor":
             notes.append(f"attribute {printable(name)} is none of {op.name}: it is not used")
         elif value is not None:
-            inputs[p.name] = tuple(value) if isinstance(value, list) else float(value) if p.kind == "float" and isinstance(
-                value, int) and not isinstance(value, bool) else value
+            inputs[p.name] = (
+                tuple(value)
+                if isinstance(value, list)
+                else float(value)
+                if p.kind == "float" and isinstance(value, int) and not isinstance(value, bool)
+                else value
+            )
     inputs = {p.name: inputs[p.name] for p in op.parameters if p.name in inputs}
     inputs = op.bind(inputs)
     op.arrange_backward(**inputs)
@@ -423,26 +588,52 @@ def _drawn(name: str, one: Values, rng) -> np.ndarray | None:
     if one.shape is None:
         return None
     if any(n < 0 for n in one.shape) or prod(one.shape) > LARGEST:
-        raise ValueError(problem(f"{name} must have lengths from 0 on, at most {LARGEST} elements",
-                                 f"shape {list(one.shape)[:8]}", "make it smaller"))
-    if not one.normal and not (math.isfinite(one.low) and math.isfinite(one.high)) and dtype_named(one.dtype).kind not in "iub":
-        ends = np.where(rng.random(one.shape) < 0.5, one.low, one.high)  # what is no number is not between others
+        raise ValueError(
+            problem(
+                f"{name} must have lengths from 0 on, at most {LARGEST} elements",
+                f"shape {list(one.shape)[:8]}",
+                "make it smaller",
+            )
+        )
+    if (
+        not one.normal
+        and not (math.isfinite(one.low) and math.isfinite(one.high))
+        and dtype_named(one.dtype).kind not in "iub"
+    ):
+        ends = np.where(
+            rng.random(one.shape) < 0.5, one.low, one.high
+        )  # what is no number is not between others
         return np.asarray(round_to(ends, dtype_named(one.dtype)))
-    if not math.isfinite(one.low) or not math.isfinite(one.high) or not one.normal and one.low > one.high:
-        raise ValueError(problem(f"{name} must have a range of numbers", f"[{one.low}, {one.high}]", "mend it"))
+    if (
+        not math.isfinite(one.low)
+        or not math.isfinite(one.high)
+        or not one.normal
+        and one.low > one.high
+    ):
+        raise ValueError(
+            problem(f"{name} must have a range of numbers", f"[{one.low}, {one.high}]", "mend it")
+        )
     dtype = dtype_named(one.dtype)
     if dtype.kind in "iub":
-        return rng.integers(int(one.low), max(int(one.high), int(one.low)), one.shape, dtype=dtype, endpoint=True)
+        return rng.integers(
+            int(one.low), max(int(one.high), int(one.low)), one.shape, dtype=dtype, endpoint=True
+        )
     with np.errstate(over="ignore"):
         part = rng.standard_normal(one.shape) if one.normal else rng.random(one.shape)
-        values = one.low + one.high * part if one.normal else np.clip(one.low * (1 - part) + one.high * part, one.low, one.high)
+        values = (
+            one.low + one.high * part
+            if one.normal
+            else np.clip(one.low * (1 - part) + one.high * part, one.low, one.high)
+        )
     return np.asarray(round_to(np.asarray(values, FLOAT64.numpy), dtype))
 
 
 def _listed(number: int, made: Case) -> Listed:
     op, tensors = made.operator, []
     inputs = op.bind(made.inputs)
-    marks = [inputs[p.name] for p in op.parameters if p.kind == "int"]  # integers that stand for something else
+    marks = [
+        inputs[p.name] for p in op.parameters if p.kind == "int"
+    ]  # integers that stand for something else
     for p in op.parameters:
         if p.kind == "tensor":
             value = inputs[p.name]
@@ -451,22 +642,39 @@ def _listed(number: int, made: Case) -> Listed:
                 continue
             wide = value.astype(np.float64).ravel()
             plain = np.isfinite(wide) & ~np.isin(wide, marks if value.dtype.kind == "i" else [])
-            wide = wide[plain] if plain.any() else wide[np.isfinite(wide)][:1] if np.isfinite(wide).any() else np.zeros(1)
-            tensors.append(Values(p.name, value.shape, value.dtype.name, float(wide.min()), float(wide.max())))
+            wide = (
+                wide[plain]
+                if plain.any()
+                else wide[np.isfinite(wide)][:1]
+                if np.isfinite(wide).any()
+                else np.zeros(1)
+            )
+            tensors.append(
+                Values(p.name, value.shape, value.dtype.name, float(wide.min()), float(wide.max()))
+            )
     attributes = {p.name: inputs[p.name] for p in op.parameters if p.kind != "tensor"}
     return Listed(f"{op.name}_{number:03d}", op.aclnn_name, tuple(tensors), attributes)
 
 
 def _lost(cases: Iterable[Case]) -> Iterable[str]:
-    yield message("a list gives values by their ranges alone: kinks, borders, nan and relations between tensors are lost")
-    arrays = [value for one in cases for value in one.inputs.values() if isinstance(value, np.ndarray)]
+    yield message(
+        "a list gives values by their ranges alone: kinks, borders, nan and relations between tensors are lost"
+    )
+    arrays = [
+        value for one in cases for value in one.inputs.values() if isinstance(value, np.ndarray)
+    ]
     if any(not value.flags.c_contiguous for value in arrays):
         yield message("strided tensors are written as contiguous ones")
     if any(value.dtype.kind == "i" for value in arrays):
-        yield message("integers that an attribute gives another meaning, such as an ignored class, are not in the ranges")
+        yield message(
+            "integers that an attribute gives another meaning, such as an ignored class, are not in the ranges"
+        )
     saved = sorted({f"{one.operator.name}.{name}" for one in cases for name in one.operator.saved})
     if saved:
-        yield message("that the forward pass saves {names} is lost: whoever runs the list draws them on their own", names=", ".join(saved))
+        yield message(
+            "that the forward pass saves {names} is lost: whoever runs the list draws them on their own",
+            names=", ".join(saved),
+        )
 
 
 STANDARD = "standard"
@@ -486,21 +694,46 @@ def load(source: str) -> list[Case]:
     (4,)
     """
     if source == STANDARD:
-        return [case(op, dtype=dtype, seed=seed, **given) for op in operators()
-                for seed, given in enumerate(registry.own("cases", op.name, "STANDARD", op.modes))
-                for dtype in ("float32", "float16", "bfloat16")
-                if any(dtype in formats.split() for products, formats in op.formats.items() if product_of(SOC) in products)]
+        return [
+            case(op, dtype=dtype, seed=seed, **given)
+            for op in operators()
+            for seed, given in enumerate(registry.own("cases", op.name, "STANDARD", op.modes))
+            for dtype in ("float32", "float16", "bfloat16")
+            if any(
+                dtype in formats.split()
+                for products, formats in op.formats.items()
+                if product_of(SOC) in products
+            )
+        ]
     try:
         listed = json.loads(read_file(Path(source), LONGEST_INDEX))
         if not isinstance(listed, list):
             raise TypeError(f"a {type(listed).__name__}")
-        return [stated(entry["operator"], **{key: _values(value) for key, value in entry.items() if key != "operator"})
-                for entry in listed]
-    except (OSError, StoredError, json.JSONDecodeError, UnicodeDecodeError, RecursionError, LookupError, TypeError,
-            AttributeError, ArithmeticError) as error:
-        raise ValueError(problem(f'cases come from "{STANDARD}" or a JSON file with a list of objects',
-                                 f"{source}: {type(error).__name__} {error}",
-                                 'write such as [{"operator": NAME, "shape": [4, 16]}]')) from error
+        return [
+            stated(
+                entry["operator"],
+                **{key: _values(value) for key, value in entry.items() if key != "operator"},
+            )
+            for entry in listed
+        ]
+    except (
+        OSError,
+        StoredError,
+        json.JSONDecodeError,
+        UnicodeDecodeError,
+        RecursionError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+    ) as error:
+        raise ValueError(
+            problem(
+                f'cases come from "{STANDARD}" or a JSON file with a list of objects',
+                f"{source}: {type(error).__name__} {error}",
+                'write such as [{"operator": NAME, "shape": [4, 16]}]',
+            )
+        ) from error
 
 
 def _values(value):

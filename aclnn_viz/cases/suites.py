@@ -34,7 +34,9 @@ class Recipe:
 
     def __str__(self) -> str:
         """A message that is kept, so English."""
-        text = [f"{name}={_short(value)}" for name, value in self.options.items()] + [message("strided tensors")] * self.strided
+        text = [f"{name}={_short(value)}" for name, value in self.options.items()] + [
+            message("strided tensors")
+        ] * self.strided
         return linked("{some}, {more}", text) if text else message("the default case")
 
 
@@ -44,8 +46,10 @@ def _short(value) -> str:
 
 def transposed(made: Case) -> Case:
     """The same case, its tensors in another order in memory: no axis but one is contiguous."""
-    inputs = {name: _scattered(value) if isinstance(value, np.ndarray) else value
-              for name, value in made.inputs.items()}
+    inputs = {
+        name: _scattered(value) if isinstance(value, np.ndarray) else value
+        for name, value in made.inputs.items()
+    }
     return Case(made.operator, inputs, made.dtype, made.seed)
 
 
@@ -64,8 +68,11 @@ def recipes(op) -> Iterator[Recipe]:
     op = operator(op)
     own = registry.own("cases", op.name, "suite")
     for options in own() if own else filter(partial(_taken, op), default.suite(op)):
-        yield Recipe(op.name, {name: value for name, value in options.items() if name != "strided"},
-                     options.get("strided", False))
+        yield Recipe(
+            op.name,
+            {name: value for name, value in options.items() if name != "strided"},
+            options.get("strided", False),
+        )
 
 
 def _taken(op, options: dict) -> bool:
@@ -82,7 +89,9 @@ def suite(op, seed: int = 0) -> Iterator[tuple[Recipe, Case]]:
         yield recipe, recipe.case(1000 * seed + number)
 
 
-LONG = tuple(2**k + 1 for k in range(7, 17))  # one more than every power of two that a tile, or a core's share, has
+LONG = tuple(
+    2**k + 1 for k in range(7, 17)
+)  # one more than every power of two that a tile, or a core's share, has
 LONGEST = 2**20 + 1
 REMAINDERS = range(65, 129)  # every remainder by every number up to 64
 TOTALS = (2**15, 2**18, 2**21)  # elements, all axes alike
@@ -121,9 +130,11 @@ class Change:
             if not isinstance(value, np.ndarray) or not value.size:
                 raise ValueError(f"{name} has no elements")
             numbers = NUMBERS[self.kind](float_format(value))
-            at = rng.choice(value.size, size=max(1, min(len(numbers), value.size // 2)), replace=False)
+            at = rng.choice(
+                value.size, size=max(1, min(len(numbers), value.size // 2)), replace=False
+            )
             flat = value.astype(np.float64).reshape(-1)
-            flat[at] = rng.permutation(numbers)[:at.size]
+            flat[at] = rng.permutation(numbers)[: at.size]
             changed[name] = np.asarray(round_to(flat.reshape(value.shape), value.dtype))
         return changed
 
@@ -133,15 +144,29 @@ def _largest(fmt) -> list[float]:
 
 
 def _tiny(fmt) -> list[float]:
-    return [2.0**fmt.min_exponent, -(2.0**fmt.min_exponent), fmt.smallest_subnormal, -fmt.smallest_subnormal]
+    return [
+        2.0**fmt.min_exponent,
+        -(2.0**fmt.min_exponent),
+        fmt.smallest_subnormal,
+        -fmt.smallest_subnormal,
+    ]
 
 
 NUMBERS = {
     "zeros": lambda fmt: [0.0, -0.0] * 4,
     "nan": lambda fmt: [np.nan] * 6,
     "inf": lambda fmt: [np.inf, -np.inf] * 4,  # so many, to meet every region of the other tensors
-    "far from 0": lambda fmt: [20.0, -20.0, 80.0, -80.0, 90.0, -90.0],  # where exp is tiny, or overflows in float32
-    "large and small": lambda fmt: [WIDE, -WIDE, 1 / WIDE, -1 / WIDE] if fmt is not FLOAT16 else _largest(fmt),
+    "far from 0": lambda fmt: [
+        20.0,
+        -20.0,
+        80.0,
+        -80.0,
+        90.0,
+        -90.0,
+    ],  # where exp is tiny, or overflows in float32
+    "large and small": lambda fmt: (
+        [WIDE, -WIDE, 1 / WIDE, -1 / WIDE] if fmt is not FLOAT16 else _largest(fmt)
+    ),
     "largest": _largest,
     "smallest": _tiny,
 }
@@ -149,7 +174,9 @@ NUMBERS = {
 RARE = ("large and small", "largest", "smallest")
 
 
-def deep(op: Operator, modes: Sequence[dict], dtypes: Sequence[str], sizes: bool = True) -> Iterator[Step]:
+def deep(
+    op: Operator, modes: Sequence[dict], dtypes: Sequence[str], sizes: bool = True
+) -> Iterator[Step]:
     """Yield the steps of a deep check, those of a series from small to large; without `sizes` only other numbers."""
     turns = partial(_turn, modes, dtypes)
     yield from _numbers(op, modes, dtypes)
@@ -161,31 +188,50 @@ def deep(op: Operator, modes: Sequence[dict], dtypes: Sequence[str], sizes: bool
         for at, (option, axis) in enumerate(axes):
             yield _long(axes, option, axis, length, small, "remainders", turns(number + at))
     for at, (option, axis) in enumerate(axes):
-        longest = (LONGEST,) * (option == "shape")  # of points all may meet in one place: exact sums of so many are dear
+        longest = (LONGEST,) * (
+            option == "shape"
+        )  # of points all may meet in one place: exact sums of so many are dear
         for number, length in enumerate((*LONG, *longest)):
             others = small if length < LONG[-1] else 1
             yield _long(axes, option, axis, length, others, f"{option} {axis}", turns(number + at))
             if length == LONGEST and len(axes) > 1:
-                yield _long(axes, option, axis, length, 1, f"{option} {axis}", turns(number + at), beside=2)
+                yield _long(
+                    axes, option, axis, length, 1, f"{option} {axis}", turns(number + at), beside=2
+                )
     lengths, others = _usual(op)
     for number, total in enumerate(TOTALS):
         each = round(total ** (1 / max(len(lengths), 1)))
         shape = (each,) * len(lengths)
-        yield Step("all axes", prod(shape), {"shape": shape, **{name: (5,) * n for name, n in others.items()},
-                                             **turns(number)})
+        yield Step(
+            "all axes",
+            prod(shape),
+            {"shape": shape, **{name: (5,) * n for name, n in others.items()}, **turns(number)},
+        )
     low, _ = op.tensors[op.first].ranks or chosen(op.tensors[op.first].shape, {}).ranks
     if low <= 1 < len(lengths):  # one axis alone
         for number, length in enumerate((*REMAINDERS, *LONG, LONGEST, 2 * LONGEST)):
             yield Step("one axis", length, {"shape": (length,), **turns(number)})
 
 
-def rows(op: Operator, modes: Sequence[dict], dtypes: Sequence[str], lengths: Callable[[int], Sequence[int]]) -> Iterator[Step]:
+def rows(
+    op: Operator,
+    modes: Sequence[dict],
+    dtypes: Sequence[str],
+    lengths: Callable[[int], Sequence[int]],
+) -> Iterator[Step]:
     """Yield a few rows of each of some lengths, in every format, where `lengths(itemsize)` are those of the last axis."""
     axes, last = _axes(op), len(_usual(op)[0]) - 1
     for at, dtype in enumerate(dtypes):
         for number, length in enumerate(lengths(float_format(dtype).bits // 8)):
-            yield _long(axes, "shape", last, length, 3 if len(axes) <= 3 else 2, "rows",
-                        {**modes[(number + at) % len(modes)], "dtype": dtype})
+            yield _long(
+                axes,
+                "shape",
+                last,
+                length,
+                3 if len(axes) <= 3 else 2,
+                "rows",
+                {**modes[(number + at) % len(modes)], "dtype": dtype},
+            )
 
 
 def _turn(modes: Sequence[dict], dtypes: Sequence[str], number: int) -> dict:
@@ -201,7 +247,9 @@ def _numbers(op: Operator, modes, dtypes) -> Iterator[Step]:
         for number, (kind, name) in enumerate(_kinds(op, plain)):
             if len(modes) > len(dtypes) and kind in RARE and RARE[at % len(RARE)] != kind:
                 continue  # one of them in each mode
-            for dtype in dtypes if len(modes) < len(dtypes) else [dtypes[(at + number) % len(dtypes)]]:
+            for dtype in (
+                dtypes if len(modes) < len(dtypes) else [dtypes[(at + number) % len(dtypes)]]
+            ):
                 yield Step("numbers", elements, base | mode | {"dtype": dtype}, Change(kind, name))
 
 
@@ -209,19 +257,24 @@ def _kinds(op: Operator, plain: Case) -> Iterator[tuple[str, str | None]]:
     """Tensors that the forward pass made are what they are, but for a nan or an infinity."""
     yield "zeros", None
     for name in plain.floats():
-        yield from ((kind, name) for kind in NUMBERS if name not in op.saved or kind in ("nan", "inf"))
+        yield from (
+            (kind, name) for kind in NUMBERS if name not in op.saved or kind in ("nan", "inf")
+        )
 
 
 def _usual(op: Operator) -> tuple[tuple[int, ...], dict[str, int]]:
     """The default shape, and by option how many lengths follow from other tensors only."""
     others = default.other_shapes(op)
-    return registry.own("cases", op.name, "SHAPE", default.default_shape(op)), {name: len(letters) for name, letters in others.items()}
+    return registry.own("cases", op.name, "SHAPE", default.default_shape(op)), {
+        name: len(letters) for name, letters in others.items()
+    }
 
 
 def _axes(op: Operator) -> list[tuple[str, int]]:
     shape, others = _usual(op)
-    return [("shape", axis) for axis in range(len(shape))] + [(name, axis) for name, n in others.items()
-                                                               for axis in range(n)]
+    return [("shape", axis) for axis in range(len(shape))] + [
+        (name, axis) for name, n in others.items() for axis in range(n)
+    ]
 
 
 def _long(axes, option, axis, length, small, series, turn, beside: int = 1) -> Step:
@@ -230,4 +283,8 @@ def _long(axes, option, axis, length, small, series, turn, beside: int = 1) -> S
     for name, at in axes:
         found.setdefault(name, []).append(length if (name, at) == (option, axis) else small)
     found[option][axis - 1] *= beside
-    return Step(series, prod(map(prod, found.values())), {name: tuple(value) for name, value in found.items()} | turn)
+    return Step(
+        series,
+        prod(map(prod, found.values())),
+        {name: tuple(value) for name, value in found.items()} | turn,
+    )

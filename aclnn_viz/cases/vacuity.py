@@ -35,9 +35,22 @@ class Vacuity:
 
     def __str__(self) -> str:
         blind = linked("{some}, {more}", self.blind) if self.blind else message("none of these")
-        text = tr("{operator}, {n} cases; known blind spots: {terms}", operator=self.operator, n=self.cases, terms=blind)
+        text = tr(
+            "{operator}, {n} cases; known blind spots: {terms}",
+            operator=self.operator,
+            n=self.cases,
+            terms=blind,
+        )
         width = max((columns(said(name)) for name in self.influence), default=0)
-        return "\n".join([text, *(f"  {padded(said(name), width)}  {value:.3g}" for name, value in self.influence.items())])
+        return "\n".join(
+            [
+                text,
+                *(
+                    f"  {padded(said(name), width)}  {value:.3g}"
+                    for name, value in self.influence.items()
+                ),
+            ]
+        )
 
 
 def vacuity(cases: Iterable[Case]) -> Vacuity:
@@ -54,8 +67,12 @@ def vacuity(cases: Iterable[Case]) -> Vacuity:
         with np.errstate(all="ignore"):  # of inputs that are no numbers
             found = own(**{p.name: p.default for p in one.operator.parameters} | one.inputs)
         found[message("16-bit formats")] = float(one.dtype in ("float16", "bfloat16"))
-        found[message("strides")] = float(any(isinstance(value, np.ndarray) and not value.flags.c_contiguous
-                                     for value in one.inputs.values()))
+        found[message("strides")] = float(
+            any(
+                isinstance(value, np.ndarray) and not value.flags.c_contiguous
+                for value in one.inputs.values()
+            )
+        )
         for name, value in found.items():
             best[name] = max(best.get(name, 0.0), float(value))
     return Vacuity(cases[0].operator.name if cases else "", len(cases), best)
@@ -66,14 +83,25 @@ def meter(op: Operator, **inputs) -> dict[str, float]:
     found = {name: spread(value) for name, value in inputs.items() if isinstance(value, np.ndarray)}
     for name, attribute in op.attributes.items():
         if name in inputs:
-            found |= {f"{name} {value}": float(inputs[name] == value)
-                      for value in (*attribute.values, *attribute.tries)}
-    found |= {message("{name} not asked for", name=name): float(not asked(tensor.asked, inputs))
-              for name, tensor in op.tensors.items() if tensor.asked}
-    found |= {message("{name} left out", name=name): float(inputs[name] is None) for change in left_out(op)
-              for name, value in change.items() if value is None}
+            found |= {
+                f"{name} {value}": float(inputs[name] == value)
+                for value in (*attribute.values, *attribute.tries)
+            }
+    found |= {
+        message("{name} not asked for", name=name): float(not asked(tensor.asked, inputs))
+        for name, tensor in op.tensors.items()
+        if tensor.asked
+    }
+    found |= {
+        message("{name} left out", name=name): float(inputs[name] is None)
+        for change in left_out(op)
+        for name, value in change.items()
+        if value is None
+    }
     shape = inputs[op.like].shape
-    return found | {message("axis {k}", k=at - len(shape)): 1 - 1 / max(n, 1) for at, n in enumerate(shape)}
+    return found | {
+        message("axis {k}", k=at - len(shape)): 1 - 1 / max(n, 1) for at, n in enumerate(shape)
+    }
 
 
 def wide(array) -> np.ndarray:

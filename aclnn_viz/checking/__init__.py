@@ -6,4 +6,13 @@ from aclnn_viz.checking.score import score
 from aclnn_viz.checking.signatures import load_kernel
 from aclnn_viz.checking.triage import triage
 
-__all__ = ["check", "given", "load_kernel", "museum", "read_and_check", "score", "triage", "write_suite"]
+__all__ = [
+    "check",
+    "given",
+    "load_kernel",
+    "museum",
+    "read_and_check",
+    "score",
+    "triage",
+    "write_suite",
+]

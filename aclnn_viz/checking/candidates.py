@@ -18,25 +18,57 @@ import numpy as np
 from aclnn_viz.checking.case_run import Candidate, CaseRun, Variant
 from aclnn_viz.checking.conditions import choices, lengths
 from aclnn_viz.operators import Operator
-from aclnn_viz.operators.faults.edits import Change, Edit, Unit, edited_head, head, statements, units
+from aclnn_viz.operators.faults.edits import (
+    Change,
+    Edit,
+    Unit,
+    edited_head,
+    head,
+    statements,
+    units,
+)
 from aclnn_viz.words.messages import linked, message
 
 BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
-MAPS = {"1 / it": lambda a: 1.0 / a, "sqrt(it)": np.sqrt, "1 / sqrt(it)": lambda a: 1.0 / np.sqrt(a),
-        message("it squared"): np.square, "-it": np.negative, "abs(it)": np.abs, "exp(it)": np.exp, "log(it)": np.log,
-        "1 + it": lambda a: 1.0 + a, "it - 1": lambda a: a - 1.0, "1 - it": lambda a: 1.0 - a}
+MAPS = {
+    "1 / it": lambda a: 1.0 / a,
+    "sqrt(it)": np.sqrt,
+    "1 / sqrt(it)": lambda a: 1.0 / np.sqrt(a),
+    message("it squared"): np.square,
+    "-it": np.negative,
+    "abs(it)": np.abs,
+    "exp(it)": np.exp,
+    "log(it)": np.log,
+    "1 + it": lambda a: 1.0 + a,
+    "it - 1": lambda a: a - 1.0,
+    "1 - it": lambda a: 1.0 - a,
+}
 AXIS = message("axis {axis}")
 # What is read otherwise, of one input and of several.
-FIRST_ALONG = (message("only the first place of {input} along axis {axis} is read"),
-               message("only the first place of {input} along axis {axis} are read"))
-REVERSED = message("{input} is read in reverse along axis {axis}"), message("{input} are read in reverse along axis {axis}")
-EARLY = (message("{input} is read one place too early along axis {axis}"),
-         message("{input} are read one place too early along axis {axis}"))
-LATE = (message("{input} is read one place too late along axis {axis}"),
-        message("{input} are read one place too late along axis {axis}"))
-FIRST = message("only the first place of {input} is read"), message("only the first place of {input} are read")
-AGAIN = (message("only the first {block} of {input} is read, again and again"),
-         message("only the first {block} of {input} are read, again and again"))
+FIRST_ALONG = (
+    message("only the first place of {input} along axis {axis} is read"),
+    message("only the first place of {input} along axis {axis} are read"),
+)
+REVERSED = (
+    message("{input} is read in reverse along axis {axis}"),
+    message("{input} are read in reverse along axis {axis}"),
+)
+EARLY = (
+    message("{input} is read one place too early along axis {axis}"),
+    message("{input} are read one place too early along axis {axis}"),
+)
+LATE = (
+    message("{input} is read one place too late along axis {axis}"),
+    message("{input} are read one place too late along axis {axis}"),
+)
+FIRST = (
+    message("only the first place of {input} is read"),
+    message("only the first place of {input} are read"),
+)
+AGAIN = (
+    message("only the first {block} of {input} is read, again and again"),
+    message("only the first {block} of {input} are read, again and again"),
+)
 ZEROED = message("{input} is taken for 0 {place}"), message("{input} are taken for 0 {place}")
 FITTED = "fitted"
 FITS = 8  # cases from which a number is fitted; on the others it is tried
@@ -49,8 +81,11 @@ def _in_words(kind: str, words: str, test: Callable[[CaseRun], bool]) -> Candida
 
 
 def line_of(unit: Unit, line) -> str:
-    return message("{file}, line {line}, written out", file=unit.file, line=line) if unit.out else message(
-        "{file}, line {line}", file=unit.file, line=line)
+    return (
+        message("{file}, line {line}, written out", file=unit.file, line=line)
+        if unit.out
+        else message("{file}, line {line}", file=unit.file, line=line)
+    )
 
 
 def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
@@ -60,8 +95,13 @@ def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
     def texts():
         place = line_of(edit.unit, edit.line)
         if only:
-            place = message("{place}, for {outputs} alone", place=place, outputs=linked("{some} and {more}", sorted(only)))
+            place = message(
+                "{place}, for {outputs} alone",
+                place=place,
+                outputs=linked("{some} and {more}", sorted(only)),
+            )
         return place, edit.before, edit.after
+
     return Candidate(edit.kind, texts, lambda one: one.matches(variant))
 
 
@@ -81,7 +121,9 @@ def pairs(some: Iterable[Edit], harmless: Callable[[Edit], bool]) -> Iterator[Ca
                 yield _together(first, second)
 
 
-def exchanges(some: Iterable[Edit], harmless: Callable[[Edit], bool] = lambda edit: True) -> Iterator[Candidate]:
+def exchanges(
+    some: Iterable[Edit], harmless: Callable[[Edit], bool] = lambda edit: True
+) -> Iterator[Candidate]:
     """What is taken for the same in two places of a function, and in all."""
     by_exchange: dict[tuple, list[Edit]] = {}
     for edit in some:
@@ -112,9 +154,15 @@ def _together(*some: Edit) -> Candidate:
         with made():
             after = dict.fromkeys(edited_head(edit.statement) for edit in some)
         lines = dict.fromkeys(str(edit.line) for edit in some)
-        place = line_of(first.unit, *lines) if len(lines) == 1 else message(
-            "{file}, lines {lines}", file=first.file, lines=linked("{some} and {more}", lines))
+        place = (
+            line_of(first.unit, *lines)
+            if len(lines) == 1
+            else message(
+                "{file}, lines {lines}", file=first.file, lines=linked("{some} and {more}", lines)
+            )
+        )
         return place, "; ".join(dict.fromkeys(edit.before for edit in some)), "; ".join(after)
+
     variant = Variant(page)
     return Candidate("two edits", texts, lambda one: one.matches(variant))
 
@@ -134,9 +182,11 @@ def whole_if_any(length: int, block: int) -> int:
     return whole(length, block) or length
 
 
-CUTS = {message("behind the last whole {block} of {axis}"): whole,
-        message("behind the last whole {block} of (all, if there is none) {axis}"): whole_if_any,
-        message("in the last block of {block} of {axis}"): before_last}
+CUTS = {
+    message("behind the last whole {block} of {axis}"): whole,
+    message("behind the last whole {block} of (all, if there is none) {axis}"): whole_if_any,
+    message("in the last block of {block} of {axis}"): before_last,
+}
 
 
 def places_of_axes() -> Iterator[tuple[str, int, Callable[[int], int | slice]]]:
@@ -168,25 +218,45 @@ def taken_for_others(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
         if p.kind != "tensor":
             tried = values.get(p.name, {}) | ({repr(p.default): p.default} if p.optional else {})
             for value in tried.values():
-                yield _of(op, message("{input} is taken for {value}", input=p.name, value=repr(value)),
-                          bound=lambda bound, n=p.name, v=value: bound | {n: v})
+                yield _of(
+                    op,
+                    message("{input} is taken for {value}", input=p.name, value=repr(value)),
+                    bound=lambda bound, n=p.name, v=value: bound | {n: v},
+                )
         elif p.optional:
-            yield _of(op, message("{input} is not read", input=p.name), bound=lambda bound, n=p.name: bound | {n: None})
+            yield _of(
+                op,
+                message("{input} is not read", input=p.name),
+                bound=lambda bound, n=p.name: bound | {n: None},
+            )
     arrays = failing_arrays(seen)
-    floating = [name for name, array in arrays.items() if array is not None and array.dtype.kind == "f"]
+    floating = [
+        name for name, array in arrays.items() if array is not None and array.dtype.kind == "f"
+    ]
     for a, b in combinations(floating, 2):
-        yield _of(op, message("{one} and {other} are exchanged", one=a, other=b),
-                  arrays=lambda given, a=a, b=b: given | {a: given[b], b: given[a]})
+        yield _of(
+            op,
+            message("{one} and {other} are exchanged", one=a, other=b),
+            arrays=lambda given, a=a, b=b: given | {a: given[b], b: given[a]},
+        )
     for names in _groups(op, arrays, floating):
         axes = _axis_names(op, names[0], arrays)
         for words, values, change in (*_readings(axes, len(names)), *_values() * (len(names) == 1)):
-            yield _of(op, message(words, input=linked("{some} and {more}", names), **values),
-                      arrays=lambda given, names=names, change=change: given | {name: change(given[name]) for name in names})
+            yield _of(
+                op,
+                message(words, input=linked("{some} and {more}", names), **values),
+                arrays=lambda given, names=names, change=change: (
+                    given | {name: change(given[name]) for name in names}
+                ),
+            )
 
 
 def failing_arrays(seen: list[CaseRun]) -> dict:
     """The arrays of the page in one of the cases, the one in which the most optional tensors are given."""
-    return max((one.arranged.arrays for one in seen), key=lambda arrays: sum(a is not None for a in arrays.values()))
+    return max(
+        (one.arranged.arrays for one in seen),
+        key=lambda arrays: sum(a is not None for a in arrays.values()),
+    )
 
 
 def _groups(op: Operator, arrays: dict, floating: list[str]) -> list[tuple[str, ...]]:
@@ -208,22 +278,47 @@ def _axis_names(op: Operator, name: str, arrays: dict) -> dict[int, str | int]:
 def _readings(axes: dict[int, str | int], inputs: int) -> Iterator[tuple[str, dict, Callable]]:
     several = inputs > 1
     for axis, name in axes.items():
-        for words, change in {FIRST_ALONG: lambda a, axis: np.broadcast_to(np.take(a, [0], axis), a.shape), REVERSED: np.flip,
-                              EARLY: partial(np.roll, shift=1), LATE: partial(np.roll, shift=-1)}.items():
+        for words, change in {
+            FIRST_ALONG: lambda a, axis: np.broadcast_to(np.take(a, [0], axis), a.shape),
+            REVERSED: np.flip,
+            EARLY: partial(np.roll, shift=1),
+            LATE: partial(np.roll, shift=-1),
+        }.items():
             yield words[several], {"axis": name}, partial(change, axis=axis)
-    yield FIRST[several], {}, lambda a: np.broadcast_to(a.reshape(-1)[:1].reshape((1,) * a.ndim), a.shape)
+    yield (
+        FIRST[several],
+        {},
+        lambda a: np.broadcast_to(a.reshape(-1)[:1].reshape((1,) * a.ndim), a.shape),
+    )
     for block in BLOCKS[2:]:
-        yield AGAIN[several], {"block": block}, lambda a, b=block: a.reshape(-1)[np.arange(a.size) % b].reshape(a.shape)
+        yield (
+            AGAIN[several],
+            {"block": block},
+            lambda a, b=block: a.reshape(-1)[np.arange(a.size) % b].reshape(a.shape),
+        )
     for axis in (*axes, None):
         where = message("its elements") if axis is None else message(AXIS, axis=axes[axis])
         for words, block, places in places_of_axes():
-            yield ZEROED[several], {"place": message(words, block=block, axis=where)}, partial(cut, axis=axis, places=places)
+            yield (
+                ZEROED[several],
+                {"place": message(words, block=block, axis=where)},
+                partial(cut, axis=axis, places=places),
+            )
 
 
 def _values() -> tuple[tuple[str, dict, Callable], ...]:
-    numbers = tuple((message("{input} is taken for {number} everywhere"), {"number": f"{number:g}"},
-                     lambda a, v=number: np.full_like(a, v)) for number in (1.0, 0.0))
-    return numbers + tuple((message("{input} is taken for {value}"), {"value": value}, change) for value, change in MAPS.items())
+    numbers = tuple(
+        (
+            message("{input} is taken for {number} everywhere"),
+            {"number": f"{number:g}"},
+            lambda a, v=number: np.full_like(a, v),
+        )
+        for number in (1.0, 0.0)
+    )
+    return numbers + tuple(
+        (message("{input} is taken for {value}"), {"value": value}, change)
+        for value, change in MAPS.items()
+    )
 
 
 def _of(op: Operator, words: str, **changes) -> Candidate:
@@ -239,17 +334,29 @@ def read_and_written(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
         if arrays.get(name) is None:
             continue
         for axis, called in _axis_names(op, name, arrays).items():
+
             def reversed_(values, _, o=output, k=axis):
                 return values | ({o: np.flip(values[o], k)} if o in values else {})
-            yield _of(op, message("axis {axis} of {input} is read, and of {output} written, in reverse", axis=called,
-                                  input=name, output=output),
-                      arrays=lambda given, n=name, k=axis: given | {n: np.flip(given[n], k)}, outputs=reversed_)
+
+            yield _of(
+                op,
+                message(
+                    "axis {axis} of {input} is read, and of {output} written, in reverse",
+                    axis=called,
+                    input=name,
+                    output=output,
+                ),
+                arrays=lambda given, n=name, k=axis: given | {n: np.flip(given[n], k)},
+                outputs=reversed_,
+            )
     for name, array in arrays.items():
         if array is None or array.dtype.kind != "f":
             continue
         for output in op.outputs:
-            for words, ones in ((message("{output} is multiplied with {input} at the end, not before"), True),
-                                (message("{output} is multiplied with {input} once more"), False)):
+            for words, ones in (
+                (message("{output} is multiplied with {input} at the end, not before"), True),
+                (message("{output} is multiplied with {input} once more"), False),
+            ):
                 yield _last(op, message(words, output=output, input=name), name, output, ones)
 
 
@@ -259,28 +366,56 @@ def _last(op: Operator, words: str, name: str, output: str, ones: bool) -> Candi
 
     def outputs(values, given):
         return values | {output: values[output] * given[name]}
-    return _of(op, words, arrays=ones_for if ones else None, outputs=outputs, only=frozenset([output]))
+
+    return _of(
+        op, words, arrays=ones_for if ones else None, outputs=outputs, only=frozenset([output])
+    )
 
 
 # Outputs
 def moved(op: Operator, wrong: list[CaseRun]) -> Iterator[Candidate]:
     """An output has the right numbers at other places (reversed, transposed, shifted, cut), or those of another output or input."""
-    names = sorted({miss.output for one in wrong for miss in one.misses if miss.output in one.outputs})
+    names = sorted(
+        {miss.output for one in wrong for miss in one.misses if miss.output in one.outputs}
+    )
     for name in names:
         for other in op.outputs:
             if other != name:
-                yield _with(name, message("{output} holds {tensor}", output=name, tensor=other), lambda truth, _, o=other: truth[o])
+                yield _with(
+                    name,
+                    message("{output} holds {tensor}", output=name, tensor=other),
+                    lambda truth, _, o=other: truth[o],
+                )
         for p in op.parameters:
             if p.kind == "tensor":
-                yield _with(name, message("{output} holds {tensor}", output=name, tensor=p.name),
-                            lambda _, inputs, n=p.name: np.asarray(inputs[n]).astype(np.float64))
+                yield _with(
+                    name,
+                    message("{output} holds {tensor}", output=name, tensor=p.name),
+                    lambda _, inputs, n=p.name: np.asarray(inputs[n]).astype(np.float64),
+                )
         rank = max(one.outputs[name].ndim for one in wrong if name in one.outputs)
-        for axis in (-1, -2, 0)[:max(rank, 1)]:
-            yield _mapped(name, message("{output} is reversed along axis {axis}", output=name, axis=axis), partial(np.flip, axis=axis))
+        for axis in (-1, -2, 0)[: max(rank, 1)]:
+            yield _mapped(
+                name,
+                message("{output} is reversed along axis {axis}", output=name, axis=axis),
+                partial(np.flip, axis=axis),
+            )
             for step in (1, -1):
-                yield _mapped(name, message("{output} is shifted by {step:+d} along axis {axis}", output=name, step=step, axis=axis),
-                              partial(np.roll, shift=step, axis=axis))
-        yield _mapped(name, message("{output} is laid out transposed", output=name), partial(np.swapaxes, axis1=-1, axis2=-2))
+                yield _mapped(
+                    name,
+                    message(
+                        "{output} is shifted by {step:+d} along axis {axis}",
+                        output=name,
+                        step=step,
+                        axis=axis,
+                    ),
+                    partial(np.roll, shift=step, axis=axis),
+                )
+        yield _mapped(
+            name,
+            message("{output} is laid out transposed", output=name),
+            partial(np.swapaxes, axis1=-1, axis2=-2),
+        )
         yield _mapped(name, message("{output} is 0 everywhere", output=name), np.zeros_like)
         yield _mapped(name, message("{output} is its absolute value", output=name), np.abs)
     yield from _cut(names, wrong)
@@ -290,7 +425,10 @@ def moved(op: Operator, wrong: list[CaseRun]) -> Iterator[Candidate]:
         def exchanged(one: CaseRun) -> bool:
             truth = one.truth
             return a in truth and b in truth and one.agrees(truth | {a: truth[b], b: truth[a]})
-        yield _in_words("outputs", message("{one} and {other} are exchanged", one=a, other=b), exchanged)
+
+        yield _in_words(
+            "outputs", message("{one} and {other} are exchanged", one=a, other=b), exchanged
+        )
 
 
 def _cut(names: list[str], wrong: list[CaseRun]) -> Iterator[Candidate]:
@@ -300,26 +438,55 @@ def _cut(names: list[str], wrong: list[CaseRun]) -> Iterator[Candidate]:
         names = linked("{some} and {more}", some)
         for axis in (None, *range(-rank, 0)):
             where = message("all elements") if axis is None else message(AXIS, axis=axis)
-            shapes = (one.wanted[name][0].shape for one in wrong for name in some if name in one.wanted)
-            counts = {prod(shape) if axis is None else shape[axis] for shape in shapes if axis is None or -axis <= len(shape)}
+            shapes = (
+                one.wanted[name][0].shape for one in wrong for name in some if name in one.wanted
+            )
+            counts = {
+                prod(shape) if axis is None else shape[axis]
+                for shape in shapes
+                if axis is None or -axis <= len(shape)
+            }
             for words, block, places in places_of_axes():
                 if not any(cut(np.ones(n), None, places).any() for n in counts):
                     continue
 
                 def same(one: CaseRun, some=some, axis=axis, places=places) -> bool:
                     truth = one.truth
-                    if axis is not None and any(-axis > one.wanted[name][0].ndim for name in some if name in truth):
+                    if axis is not None and any(
+                        -axis > one.wanted[name][0].ndim for name in some if name in truth
+                    ):
                         return False
-                    return one.agrees(truth | {name: cut(truth[name].reshape(one.wanted[name][0].shape), axis, places)
-                                               for name in some if name in truth})
-                yield Candidate("outputs", lambda names=names, words=words, block=block, where=where: (
-                    "", "", message("{output} stays 0 {place}", output=names, place=message(words, block=block, axis=where))), same)
+                    return one.agrees(
+                        truth
+                        | {
+                            name: cut(truth[name].reshape(one.wanted[name][0].shape), axis, places)
+                            for name in some
+                            if name in truth
+                        }
+                    )
+
+                yield Candidate(
+                    "outputs",
+                    lambda names=names, words=words, block=block, where=where: (
+                        "",
+                        "",
+                        message(
+                            "{output} stays 0 {place}",
+                            output=names,
+                            place=message(words, block=block, axis=where),
+                        ),
+                    ),
+                    same,
+                )
 
 
 def _with(name: str, words: str, change: Callable) -> Candidate:
     def same(one: CaseRun) -> bool:
         truth = one.truth
-        return name not in truth or one.agrees(truth | {name: change(truth, one.prepared.case.inputs)})
+        return name not in truth or one.agrees(
+            truth | {name: change(truth, one.prepared.case.inputs)}
+        )
+
     return _in_words("outputs", words, same)
 
 
@@ -399,16 +566,22 @@ def _slots(page: ModuleType) -> Iterator[Slot]:
 
             def slot(changed, values, unit=unit, shown=shown, line=line):
                 return Slot(unit, shown, Change("constant", changed, values, line=line))
+
             match node:
                 case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
                     yield slot(node, {"left": _scaled(left, unknown)})
                     yield slot(node, {"right": _scaled(right, unknown)})
-                case ast.BinOp(left=left, op=ast.Mult() | ast.Div(), right=ast.Constant(value=float())):
+                case ast.BinOp(
+                    left=left, op=ast.Mult() | ast.Div(), right=ast.Constant(value=float())
+                ):
                     yield slot(node, {"right": unknown})
                 case ast.Assign(value=value) if unit.name:
                     if not isinstance(value, (ast.Tuple, ast.List)):
                         yield slot(node, {"value": _scaled(value, unknown)})
-                case ast.Assign(value=ast.Constant(value=float()) | ast.UnaryOp(operand=ast.Constant(value=float()))):
+                case ast.Assign(
+                    value=ast.Constant(value=float())
+                    | ast.UnaryOp(operand=ast.Constant(value=float()))
+                ):
                     yield slot(node, {"value": unknown})
                 case ast.Compare(comparators=[ast.Constant(value=float())]):
                     continue  # a bound is no smooth function of its number
@@ -432,8 +605,11 @@ def fitted(slot: Slot, failing: list[CaseRun]) -> Candidate | None:
     text, number_of = found
     before, after = slot.texts
 
-    return Candidate("constant", lambda: (line_of(slot.unit, slot.change.line), before, after.replace(FITTED, text)),
-                     lambda one: one.agrees(slot.values(one, number_of(one))))
+    return Candidate(
+        "constant",
+        lambda: (line_of(slot.unit, slot.change.line), before, after.replace(FITTED, text)),
+        lambda one: one.agrees(slot.values(one, number_of(one))),
+    )
 
 
 def _sharp(failing: list[CaseRun]) -> list[CaseRun]:
@@ -443,8 +619,14 @@ def _sharp(failing: list[CaseRun]) -> list[CaseRun]:
 
 def scaled_output(failing: list[CaseRun]) -> Candidate | None:
     """The candidate that one output is a multiple of the right one."""
-    name, others = next(((miss.output, {m.output for one in failing for m in one.misses})
-                         for one in failing for miss in one.misses), ("", set()))
+    name, others = next(
+        (
+            (miss.output, {m.output for one in failing for m in one.misses})
+            for one in failing
+            for miss in one.misses
+        ),
+        ("", set()),
+    )
     if len(others) != 1:
         return None
     numbers, sharp = [], _sharp(failing)
@@ -459,8 +641,15 @@ def scaled_output(failing: list[CaseRun]) -> Candidate | None:
     text, number_of = found
 
     def same(one: CaseRun) -> bool:
-        return name not in one.truth or one.agrees(one.truth | {name: one.truth[name] * number_of(one)})
-    return _in_words("outputs", message("{output} is {factor} times the right one", output=name, factor=text), same)
+        return name not in one.truth or one.agrees(
+            one.truth | {name: one.truth[name] * number_of(one)}
+        )
+
+    return _in_words(
+        "outputs",
+        message("{output} is {factor} times the right one", output=name, factor=text),
+        same,
+    )
 
 
 def _law(numbers: list[float], failing: list[CaseRun]):
@@ -468,22 +657,43 @@ def _law(numbers: list[float], failing: list[CaseRun]):
     first = numbers[0]
     if all(abs(number - first) <= CLOSE * max(abs(first), 1e-9) for number in numbers):
         number = min(numbers, key=lambda one: abs(one - np.median(numbers)))
-        nice = next((value for value in (*NICE, *(round(number, digits) for digits in range(5)))
-                     if abs(value - number) <= 1e-4 * max(abs(value), 1e-9)), number)
+        nice = next(
+            (
+                value
+                for value in (*NICE, *(round(number, digits) for digits in range(5)))
+                if abs(value - number) <= 1e-4 * max(abs(value), 1e-9)
+            ),
+            number,
+        )
         return NICE.get(nice, f"{nice:.6g}"), lambda one: nice
-    laws = [("{}", float), ("1 / {}", lambda n: 1 / n), ("({} - 1)", lambda n: n - 1.0),
-            ("-{}", lambda n: -float(n)), ("sqrt({})", np.sqrt)]
+    laws = [
+        ("{}", float),
+        ("1 / {}", lambda n: 1 / n),
+        ("({} - 1)", lambda n: n - 1.0),
+        ("-{}", lambda n: -float(n)),
+        ("sqrt({})", np.sqrt),
+    ]
     known = [_counts(one.prepared.case) for one in failing]
     for name in known[0]:
         for words, law in laws:
             with np.errstate(all="ignore"):
-                if all(name in found and found[name] and abs(law(found[name]) - number) <= CLOSE * abs(number)
-                       for found, number in zip(known, numbers)):
-                    return words.format(name), lambda one, name=name, law=law: law(_counts(one.prepared.case)[name])
+                if all(
+                    name in found
+                    and found[name]
+                    and abs(law(found[name]) - number) <= CLOSE * abs(number)
+                    for found, number in zip(known, numbers)
+                ):
+                    return words.format(name), lambda one, name=name, law=law: law(
+                        _counts(one.prepared.case)[name]
+                    )
     return None
 
 
 def _counts(made) -> dict[str, int]:
     """The lengths of a case, and how many elements the last axes of its tensors have together."""
-    return lengths(made) | {f"prod({name}.shape[{at}:])": prod(value.shape[at:]) for name, value in made.inputs.items()
-                            if isinstance(value, np.ndarray) for at in range(value.ndim - 1)}
+    return lengths(made) | {
+        f"prod({name}.shape[{at}:])": prod(value.shape[at:])
+        for name, value in made.inputs.items()
+        if isinstance(value, np.ndarray)
+        for at in range(value.ndim - 1)
+    }

@@ -23,7 +23,10 @@ from aclnn_viz.operators.arranging import prelude_of
 from aclnn_viz.operators.faults.edits import distance, sources
 from aclnn_viz.words.messages import message
 
-FEW, TWO = 0.1, 2  # where float64 disagrees in at most this share of elements, or so many, float32 and moved inputs are tried
+FEW, TWO = (
+    0.1,
+    2,
+)  # where float64 disagrees in at most this share of elements, or so many, float32 and moved inputs are tried
 ORDERS = 16.0  # two wrong kernels agree within this many times the bound of a right one: rounding errors grow in them
 STEPS = 1.51  # ulps by which two 16-bit outputs may differ: one may have been rounded before it was changed, the other after
 SLACK = 8.0  # roundings
@@ -86,8 +89,11 @@ def is_single(outputs: dict[str, np.ndarray]) -> bool:
     (True, False)
     """
     with np.errstate(all="ignore"):
-        return bool(outputs) and all(value.dtype == np.float64 and np.array_equal(
-            value, value.astype(np.float32).astype(np.float64), equal_nan=True) for value in outputs.values())
+        return bool(outputs) and all(
+            value.dtype == np.float64
+            and np.array_equal(value, value.astype(np.float32).astype(np.float64), equal_nan=True)
+            for value in outputs.values()
+        )
 
 
 def _nearly(same: np.ndarray) -> bool:
@@ -106,12 +112,24 @@ class CaseRun:
     @property
     def loose(self) -> "CaseRun":
         """The same run, taken for one of a kernel that computes in 16 bits where it is given these."""
-        return replace(self, slack=SLACK * float_format(self.prepared.case.dtype).unit_roundoff) if self.narrow else self
+        return (
+            replace(self, slack=SLACK * float_format(self.prepared.case.dtype).unit_roundoff)
+            if self.narrow
+            else self
+        )
 
     def alone(self, output: str) -> "CaseRun":
         """The same run, of which one output counts."""
-        return CaseRun(replace(self.prepared, expected={output: self.prepared.expected[output]}), {output: self.outputs[output]},
-                       [miss for miss in self.misses if miss.output == output], self.slack) if output in self.outputs else self
+        return (
+            CaseRun(
+                replace(self.prepared, expected={output: self.prepared.expected[output]}),
+                {output: self.outputs[output]},
+                [miss for miss in self.misses if miss.output == output],
+                self.slack,
+            )
+            if output in self.outputs
+            else self
+        )
 
     @cached_property
     def arranged(self):
@@ -125,10 +143,14 @@ class CaseRun:
     def usable(self) -> bool:
         """Whether values can be compared: all outputs are there, in shape and dtype, and there are elements."""
         expected = self.prepared.expected
-        return self.outputs.keys() == expected.keys() and all(
-            value.shape == expected[name].truth.shape and value.dtype == expected[name].dtype
-            for name, value in self.outputs.items()) and all(
-            array is None or array.size for array in self.arranged.arrays.values())
+        return (
+            self.outputs.keys() == expected.keys()
+            and all(
+                value.shape == expected[name].truth.shape and value.dtype == expected[name].dtype
+                for name, value in self.outputs.items()
+            )
+            and all(array is None or array.size for array in self.arranged.arrays.values())
+        )
 
     @cached_property
     def wanted(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -138,21 +160,34 @@ class CaseRun:
         """
         single, found = is_single(self.outputs), {}
         for name, value in self.outputs.items():
-            expected, shape, fmt = self.prepared.expected[name], self.arranged.results[name].shape, float_format(value)
+            expected, shape, fmt = (
+                self.prepared.expected[name],
+                self.arranged.results[name].shape,
+                float_format(value),
+            )
             wide = value.astype(np.float64)
             unit = fmt.unit_roundoff if fmt.bits > 16 and not single else SINGLE
             with np.errstate(all="ignore"):
                 size = np.where(np.isfinite(wide), np.abs(wide), 0.0)
                 allowed = expected.allowed * (2.0**29 if single else 1.0)
                 near = ORDERS * allowed + unit * (128 * size + 16 * np.max(size, initial=0.0))
-                near = near + (STEPS * ulp(size, fmt) if fmt.bits == 16 else 0.0) + self.slack * np.max(size, initial=0.0)
-            found[name] = wide.reshape(shape), np.where(expected.undecided, np.inf, near).reshape(shape)
+                near = (
+                    near
+                    + (STEPS * ulp(size, fmt) if fmt.bits == 16 else 0.0)
+                    + self.slack * np.max(size, initial=0.0)
+                )
+            found[name] = (
+                wide.reshape(shape),
+                np.where(expected.undecided, np.inf, near).reshape(shape),
+            )
         return found
 
     @cached_property
     def truth(self) -> dict[str, np.ndarray]:
         """What is right, without its certificate."""
-        return {name: part.truth.astype(np.float64) for name, part in self.prepared.expected.items()}
+        return {
+            name: part.truth.astype(np.float64) for name, part in self.prepared.expected.items()
+        }
 
     @cached_property
     def subtle(self) -> bool:
@@ -175,6 +210,7 @@ class CaseRun:
             lines[frame.f_code.co_filename, frame.f_lineno] += 1
             names.add(frame.f_code.co_name)
             return watch
+
         before = sys.gettrace()
         sys.settrace(watch)
         try:
@@ -208,7 +244,9 @@ class CaseRun:
                 array.flags.writeable = False
         return arrays
 
-    def computed(self, variant: "Variant", single: bool = False, nudge: float = 0.0) -> dict[str, np.ndarray]:
+    def computed(
+        self, variant: "Variant", single: bool = False, nudge: float = 0.0
+    ) -> dict[str, np.ndarray]:
         """What the backward of a page returns on the inputs of the case; raises whatever a broken page raises.
 
         `single` computes in float32; `nudge` is by how much of themselves floating inputs are moved.
@@ -218,8 +256,11 @@ class CaseRun:
         if variant.bound:
             given = variant.bound(given)
             arranged = op.arrange_backward(**given)
-        arrays = {name: _widened(array, single, nudge) for name, array in arranged.arrays.items()} if (
-            variant.bound or single or nudge) else self._wide
+        arrays = (
+            {name: _widened(array, single, nudge) for name, array in arranged.arrays.items()}
+            if (variant.bound or single or nudge)
+            else self._wide
+        )
         METER.add(PAGE, self.prepared.case)
         with np.errstate(all="ignore"):
             before = arrays
@@ -254,7 +295,9 @@ class CaseRun:
                         break
                 else:
                     same = {name: part | self._between(name, others) for name, part in same.items()}
-                    if not all(part.all() for part in same.values()) and not self._as_truth(variant, same):
+                    if not all(part.all() for part in same.values()) and not self._as_truth(
+                        variant, same
+                    ):
                         return False
             return bool(self.slack) or not self.subtle or self._is_wrong(values)
         except Exception:  # whatever a broken page raises
@@ -274,13 +317,19 @@ class CaseRun:
         if variant.bound or variant.arrays or variant.outputs:
             return False
         made = self.prepared.case
-        sharp = self._same(replace(made.operator, page=variant.page()).truth(**made.inputs), variant.only)
+        sharp = self._same(
+            replace(made.operator, page=variant.page()).truth(**made.inputs), variant.only
+        )
         return all((part | sharp[name]).all() for name, part in same.items())
 
     @property
     def _step(self) -> float:
         """By how much of themselves inputs may be moved by the rounding of the kernel's own arithmetic."""
-        return 2.0**-50 if self.prepared.case.dtype == "float64" and not is_single(self.outputs) else 2.0**-22
+        return (
+            2.0**-50
+            if self.prepared.case.dtype == "float64" and not is_single(self.outputs)
+            else 2.0**-22
+        )
 
     def agrees(self, values: dict[str, np.ndarray]) -> bool:
         """Whether values by output, of any shape, are those that the kernel gave up to its rounding."""
@@ -294,13 +343,25 @@ class CaseRun:
                 continue
             value = np.asarray(values[name], np.float64)
             try:  # what has fewer elements is repeated, as NumPy does when it is stored
-                value = value.reshape(wide.shape) if value.size == wide.size else np.broadcast_to(value, wide.shape)
+                value = (
+                    value.reshape(wide.shape)
+                    if value.size == wide.size
+                    else np.broadcast_to(value, wide.shape)
+                )
             except ValueError:
                 return {name: np.zeros(1, bool)}
             with np.errstate(all="ignore"):
-                same = (np.abs(value - wide) <= near) | (value == wide) | np.isnan(value) & np.isnan(wide)
-                if not same.all() and self.outputs[name].dtype.itemsize == 2:  # what overflows in 16 bits
-                    same |= round_to(value, float_format(self.outputs[name])).astype(np.float64) == wide
+                same = (
+                    (np.abs(value - wide) <= near)
+                    | (value == wide)
+                    | np.isnan(value) & np.isnan(wide)
+                )
+                if (
+                    not same.all() and self.outputs[name].dtype.itemsize == 2
+                ):  # what overflows in 16 bits
+                    same |= (
+                        round_to(value, float_format(self.outputs[name])).astype(np.float64) == wide
+                    )
             found[name] = same | np.isinf(near)
             if self._finite and not _nearly(found[name]):
                 return {name: found[name]}
@@ -311,11 +372,19 @@ class CaseRun:
         rounded = {}
         for name, part in self.prepared.expected.items():
             with np.errstate(all="ignore"):
-                rounded[name] = np.asarray(round_to(np.asarray(values[name], np.float64).reshape(part.truth.shape),
-                                                    float_format(part.dtype)))
+                rounded[name] = np.asarray(
+                    round_to(
+                        np.asarray(values[name], np.float64).reshape(part.truth.shape),
+                        float_format(part.dtype),
+                    )
+                )
         wrong = {miss.output: miss.wrong for miss in judge(self.prepared, rounded)}
-        return all(miss.output in wrong and 2 * (miss.wrong & wrong[miss.output]).sum() >= (miss.wrong | wrong[miss.output]).sum()
-                   for miss in self.misses)
+        return all(
+            miss.output in wrong
+            and 2 * (miss.wrong & wrong[miss.output]).sum()
+            >= (miss.wrong | wrong[miss.output]).sum()
+            for miss in self.misses
+        )
 
     @property
     def narrow(self) -> bool:
@@ -355,7 +424,9 @@ class Candidate:
         """Whether the change gives the outputs of a run."""
         try:
             return self.test(one)
-        except Exception:  # whatever a broken page raises, an axis that is not there, an input that is not given
+        except (
+            Exception
+        ):  # whatever a broken page raises, an axis that is not there, an input that is not given
             return False
 
     @property
@@ -366,12 +437,19 @@ class Candidate:
         """
         if not self.before:
             return len(self.after) // LETTERS
-        return min(distance(self.before, self.after), FORGOTTEN) if self.kind in ("factor", "statement") else distance(
-            self.before, self.after) + (self.kind == "name")
+        return (
+            min(distance(self.before, self.after), FORGOTTEN)
+            if self.kind in ("factor", "statement")
+            else distance(self.before, self.after) + (self.kind == "name")
+        )
 
     @property
     def brief(self) -> str:
-        return self.name or (message("{place}, {after}", place=self.where, after=self.after) if self.where else self.after)
+        return self.name or (
+            message("{place}, {after}", place=self.where, after=self.after)
+            if self.where
+            else self.after
+        )
 
     def __str__(self) -> str:
         if self.name:
@@ -379,9 +457,17 @@ class Candidate:
         if not self.before:
             return self.after
         if self.kind == "sum":  # whose line stays, with what it does to the sum below it
-            return message("your kernel behaves as if {place}, read\n    {after}", place=self.where, after=self.after)
-        return message("your kernel behaves as if {place}, read\n    {after}\n  instead of\n    {before}",
-                       place=self.where, after=self.after, before=self.before)
+            return message(
+                "your kernel behaves as if {place}, read\n    {after}",
+                place=self.where,
+                after=self.after,
+            )
+        return message(
+            "your kernel behaves as if {place}, read\n    {after}\n  instead of\n    {before}",
+            place=self.where,
+            after=self.after,
+            before=self.before,
+        )
 
 
 def cheapest_first(failing: Sequence[CaseRun]) -> list[CaseRun]:
@@ -391,7 +477,9 @@ def cheapest_first(failing: Sequence[CaseRun]) -> list[CaseRun]:
     if not usable:
         return list(failing)
     some = [one for one in usable if one.size >= SOME] or usable
-    first = dict.fromkeys((min(leaders(some), key=lambda one: one.steps), some[0], some[len(some) // 2]))
+    first = dict.fromkeys(
+        (min(leaders(some), key=lambda one: one.steps), some[0], some[len(some) // 2])
+    )
     return [*first, *(one for one in failing if one not in first)]
 
 
@@ -399,5 +487,8 @@ def leaders(failing: Sequence[CaseRun]) -> list[CaseRun]:
     """Of failing cases in an order the first of each mode: what the page executes depends on little else."""
     found: dict[str, CaseRun] = {}
     for one in failing:
-        found.setdefault(repr({name: value for name, value in one.traits.choices.items() if name != "dtype"}), one)
+        found.setdefault(
+            repr({name: value for name, value in one.traits.choices.items() if name != "dtype"}),
+            one,
+        )
     return list(found.values())

@@ -33,10 +33,27 @@ from aclnn_viz.storage.own import as_array, load
 from aclnn_viz.words.messages import message
 
 
-def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str | None = None, dtypes=None, where=None,
-          shapes=None, limits=None, plan=None, beyond: bool = False, allow_unsupported: bool = False,
-          cases=None, depth: str = "normal", time_limit: float | None = None, call_limit: float | None = None,
-          progress: Callable | None = None, signature: str | Mapping[str, str] | None = None) -> CheckResult:
+def check(
+    op,
+    kernel=None,
+    seed: int = 0,
+    *,
+    soc: str | None = None,
+    cann: str | None = None,
+    dtypes=None,
+    where=None,
+    shapes=None,
+    limits=None,
+    plan=None,
+    beyond: bool = False,
+    allow_unsupported: bool = False,
+    cases=None,
+    depth: str = "normal",
+    time_limit: float | None = None,
+    call_limit: float | None = None,
+    progress: Callable | None = None,
+    signature: str | Mapping[str, str] | None = None,
+) -> CheckResult:
     """Tell whether a kernel is right, where it first goes wrong, and what the mistake looks like.
 
     `kernel(**inputs)` takes the vendor's parameters and returns a dict by the vendor's output names, or an array or
@@ -78,16 +95,28 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
     >>> result.passed
     True
     """
-    asked = {"soc": soc, "cann": cann, "dtypes": dtypes, "where": where, "shapes": shapes, "limits": limits,
-             "plan": plan, "beyond": beyond}
+    asked = {
+        "soc": soc,
+        "cann": cann,
+        "dtypes": dtypes,
+        "where": where,
+        "shapes": shapes,
+        "limits": limits,
+        "plan": plan,
+        "beyond": beyond,
+    }
     seed = whole("seed", seed)
     flag("allow_unsupported", allow_unsupported)
     level = depth_named(depth)
-    time_limit, call_limit = (default if given is None else given for given, default in (
-        (time_limit, level.seconds), (call_limit, level.call)))
+    time_limit, call_limit = (
+        default if given is None else given
+        for given, default in ((time_limit, level.seconds), (call_limit, level.call))
+    )
     for name, limit in (("time_limit", time_limit), ("call_limit", call_limit)):
         if isinstance(limit, bool) or not isinstance(limit, Real) or not 0 < float(limit) < 1e9:
-            raise TypeError(problem(f"{name} is a number of seconds", shown(limit), "pass such as 60.0"))
+            raise TypeError(
+                problem(f"{name} is a number of seconds", shown(limit), "pass such as 60.0")
+            )
     time_limit, call_limit = float(time_limit), float(call_limit)
     progress = noted if progress is None else function("progress", progress)
     dump = None
@@ -95,8 +124,13 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
         if kernel is None:
             return read_and_check(None, op, allow_unsupported=allow_unsupported, **asked)
         if cases is not None:
-            raise ValueError(problem("a kernel is checked on one set of cases", f"those of {op} and those of cases=",
-                                     "leave out one of them"))
+            raise ValueError(
+                problem(
+                    "a kernel is checked on one set of cases",
+                    f"those of {op} and those of cases=",
+                    "leave out one of them",
+                )
+            )
         op, _, entries = files.read_cases(op)
         dump = [(Recipe(op.name, {"folder": entry.folder}), entry.case) for entry in entries]
     op = operator(op)
@@ -118,24 +152,49 @@ def check(op, kernel=None, seed: int = 0, *, soc: str | None = None, cann: str |
         ready = scope.cases(seed) if dump is None else scope.among(dump)
         if dump is None:  # what decides comes first
             first = few(ready)
-            ready = first if level.name == "quick" else [*first, *(one for one in ready if one not in first)]
+            ready = (
+                first
+                if level.name == "quick"
+                else [*first, *(one for one in ready if one not in first)]
+            )
         tested = KernelUnderTest(kernel, scope, call_limit)
         evidence = examine(tested, ready, time_limit, progress, level.enough)
         if level.name == "deep" and dump is None and not evidence.failed:
             examine_deeper(evidence, tested, deeper(scope, seed), start + time_limit, progress)
-        trials = try_tiles(tested, seed, level.trials, evidence) if dump is None and level.trials and not evidence.failed else None
+        trials = (
+            try_tiles(tested, seed, level.trials, evidence)
+            if dump is None and level.trials and not evidence.failed
+            else None
+        )
         wrong = smallest([one for one in evidence.seen if one.misses])
         small = shrink(wrong, tested, Budget(level.shrinking)) if wrong and dump is None else None
-        return conclude(evidence, seed, scope, tested, small=small, seconds=time.monotonic() - start,
-                        allowed=allow_unsupported, device=device is not None, depth=level, trials=trials)
+        return conclude(
+            evidence,
+            seed,
+            scope,
+            tested,
+            small=small,
+            seconds=time.monotonic() - start,
+            allowed=allow_unsupported,
+            device=device is not None,
+            depth=level,
+            trials=trials,
+        )
 
 
 def _recorded(capsule: Capsule, op: Operator) -> list[tuple[Recipe, Case]]:
     """The cases of an operator that a capsule holds."""
-    found = [Case(op, inputs, float_format(inputs[op.like]).name, 0) for other, inputs in capsule.cases()
-             if other.name == op.name]
+    found = [
+        Case(op, inputs, float_format(inputs[op.like]).name, 0)
+        for other, inputs in capsule.cases()
+        if other.name == op.name
+    ]
     if not found:
-        raise ValueError(problem(f"the capsule must hold cases of {op.name}", capsule.name, "check another operator"))
+        raise ValueError(
+            problem(
+                f"the capsule must hold cases of {op.name}", capsule.name, "check another operator"
+            )
+        )
     return [(Recipe(op.name, {"capsule": number}), one) for number, one in enumerate(found)]
 
 
@@ -151,7 +210,9 @@ def _listed(cases, op: Operator, scope: Scope, seed: int) -> list[tuple[Recipe, 
         cases = listed("cases", cases, Case)
         names = range(len(cases))
     if other := next((one for one in cases if one.operator.name != op.name), None):
-        raise TypeError(problem(f"cases are those of {op.name}", repr(other)[:80], "make them with av.case"))
+        raise TypeError(
+            problem(f"cases are those of {op.name}", repr(other)[:80], "make them with av.case")
+        )
     return [(Recipe(op.name, {"case": name}), one) for name, one in zip(names, cases)]
 
 
@@ -190,14 +251,19 @@ def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> C
     """
     flag("allow_unsupported", allow_unsupported)
     found, seed, cases = files.read_cases(folder, op if op is None else operator(op))
-    scope = Scope.of(found, **asked | {"beyond": asked.get("beyond") or not (asked.get("soc") or asked.get("cann"))})
+    scope = Scope.of(
+        found,
+        **asked | {"beyond": asked.get("beyond") or not (asked.get("soc") or asked.get("cann"))},
+    )
     evidence, silent, counted = Evidence(), 0, False
     for entry in cases:
         if not scope.admits(entry.case):
             continue
         counted = True
         for complaint in entry.unreadable.values():
-            evidence.misbehaviour.setdefault(message("wrote {complaint}", complaint=complaint), entry.folder)
+            evidence.misbehaviour.setdefault(
+                message("wrote {complaint}", complaint=complaint), entry.folder
+            )
         if allow_unsupported and not entry.outputs and not entry.unreadable:
             evidence.refused.append(_prepared(found, entry, scope.judged_by))
             continue
@@ -207,12 +273,19 @@ def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> C
             evidence.tried.add(entry.case)
         silent += not entry.outputs and not entry.unreadable
     if silent:
-        evidence.unrun = message("{n} cases have no output: they were not run, and are not judged", n=silent)
+        evidence.unrun = message(
+            "{n} cases have no output: they were not run, and are not judged", n=silent
+        )
     if not counted:
         raise nothing_left(scope)
     if not evidence.seen and not evidence.misbehaviour:
-        raise ValueError(problem("outputs are read from DIR/000/out/NAME.npy or NAME.bin", f"none in {folder}",
-                                 f"write {', '.join(found.outputs)} of at least one case"))
+        raise ValueError(
+            problem(
+                "outputs are read from DIR/000/out/NAME.npy or NAME.bin",
+                f"none in {folder}",
+                f"write {', '.join(found.outputs)} of at least one case",
+            )
+        )
     return conclude(evidence, seed, scope, allowed=allow_unsupported)
 
 
@@ -234,25 +307,52 @@ def given(op, named: Mapping[str, object], plan=None) -> CheckResult:
     parameters = {p.name for p in op.parameters}
     known = {*parameters, *op.outputs, *(f"golden.{name}" for name in op.outputs)}
     if unknown := [name for name in named if name not in known]:
-        raise ValueError(problem(f"files are named as {', '.join(sorted(known))}", ", ".join(map(repr, unknown)), "use the vendor's names"))
-    found = {name: _from_file(name, value) if name in tensors or name not in parameters else value
-             for name, value in named.items()}
+        raise ValueError(
+            problem(
+                f"files are named as {', '.join(sorted(known))}",
+                ", ".join(map(repr, unknown)),
+                "use the vendor's names",
+            )
+        )
+    found = {
+        name: _from_file(name, value) if name in tensors or name not in parameters else value
+        for name, value in named.items()
+    }
     inputs = {name: value for name, value in found.items() if name in parameters}
-    missing = [p.name for p in op.parameters if p.kind == "tensor" and not p.optional and p.name not in inputs]
+    missing = [
+        p.name
+        for p in op.parameters
+        if p.kind == "tensor" and not p.optional and p.name not in inputs
+    ]
     if missing or not any(name in found for name in op.outputs):
-        raise ValueError(problem("a case in files has all tensors and an output", f"no {', '.join(missing) or 'output'}", "name their files, too"))
+        raise ValueError(
+            problem(
+                "a case in files has all tensors and an output",
+                f"no {', '.join(missing) or 'output'}",
+                "name their files, too",
+            )
+        )
     scope = Scope.of(op, plan=plan, beyond=True)
     one = prepared(Recipe(op.name, {"files": len(named)}), case(op, **inputs), scope.judged_by)
     evidence, notes = Evidence(), []
     outputs = {name: found[name] for name in op.outputs if name in found}
-    shown_ = replace(one, expected={name: part for name, part in one.expected.items() if name in outputs})
+    shown_ = replace(
+        one, expected={name: part for name, part in one.expected.items() if name in outputs}
+    )
     evidence.seen.append(CaseRun(shown_, outputs, judge(shown_, outputs)))
     evidence.tried.add(one.case)
     for name in op.outputs:
         if (golden := found.get(f"golden.{name}")) is not None and name in one.expected:
             wrong = judge(replace(one, expected={name: one.expected[name]}), {name: golden})
-            notes.append(message("golden.{output} is wrong itself: {problem}", output=name, problem=wrong[0].problem) if wrong else
-                         message("golden.{output} is right within rounding", output=name))
+            notes.append(
+                message(
+                    "golden.{output} is wrong itself: {problem}",
+                    output=name,
+                    problem=wrong[0].problem,
+                )
+                if wrong
+                else message("golden.{output} is right within rounding", output=name)
+            )
     result = conclude(evidence, 0, scope)
     return replace(result, notes=(*result.notes, *notes))
 
@@ -265,7 +365,13 @@ def _from_file(name: str, value) -> np.ndarray:
         return load(value)
     dtype, _, shape = form.partition(":")
     if not all(part.strip().isdecimal() for part in shape.split(",") if part):
-        raise ValueError(problem("a shape is numbers with commas", f"{name}={value}", "write such as x.bin:float16:4,16"))
+        raise ValueError(
+            problem(
+                "a shape is numbers with commas",
+                f"{name}={value}",
+                "write such as x.bin:float16:4,16",
+            )
+        )
     return load(f"{path}.bin", dtype, tuple(int(part) for part in shape.split(",") if part))
 
 

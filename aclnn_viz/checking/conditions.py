@@ -15,7 +15,10 @@ SHORTEST = (0, 1)  # lengths that are cases of their own
 SELDOM = 20  # ways in which as many of the fresh cases could be wrong: a law that holds of fewer may do so by chance
 REMAINDERS = (64, 32, 16, 8, 4, 2)
 STRIDED = message("strided tensors")
-GIVEN, ABSENT = meant("given", "that is given"), meant("none", "that is not given")  # an optional tensor
+GIVEN, ABSENT = (
+    meant("given", "that is given"),
+    meant("none", "that is not given"),
+)  # an optional tensor
 
 
 class Traits(NamedTuple):
@@ -46,8 +49,10 @@ def choices(made: Case) -> dict:
             found[name] = ABSENT if value is None else GIVEN
         elif not isinstance(value, np.ndarray):
             found[name] = value
-    found[STRIDED] = any(isinstance(value, np.ndarray) and not value.flags.c_contiguous
-                                   for value in made.inputs.values())
+    found[STRIDED] = any(
+        isinstance(value, np.ndarray) and not value.flags.c_contiguous
+        for value in made.inputs.values()
+    )
     return found
 
 
@@ -78,7 +83,9 @@ def separating(some: Sequence[Traits], others: Sequence[Traits]) -> Condition | 
     if not some or not others:
         return None
     # One length differs from all others in something: a law needs two on each side.
-    return _by_choice(some, others) or (_by_length(some, others) if min(len(some), len(others)) > 1 else None)
+    return _by_choice(some, others) or (
+        _by_length(some, others) if min(len(some), len(others)) > 1 else None
+    )
 
 
 def _by_choice(some, others) -> Condition | None:
@@ -98,8 +105,11 @@ def _by_choice(some, others) -> Condition | None:
     inside = len(values) <= len(rest)
     kept = frozenset(map(_repr, values if inside else rest))
     listed = linked("{some} or {more}", map(_repr, values if inside else rest))
-    text = message("{name}={value}", name=name, value=listed) if inside else message("{name} other than {value}", name=name,
-                                                                                     value=listed)
+    text = (
+        message("{name}={value}", name=name, value=listed)
+        if inside
+        else message("{name} other than {value}", name=name, value=listed)
+    )
     if name == STRIDED:
         text = STRIDED if (kept == {"True"}) == inside else message("no strided tensors")
     return Condition(text, lambda made: (_repr(choices(made).get(name)) in kept) == inside)
@@ -115,31 +125,54 @@ def _by_length(some, others) -> Condition | None:
             if value in SHORTEST or name.endswith(".ndim"):
                 yield name, f"{name} = {value}", lambda n: n == value
             if other in SHORTEST or name.endswith(".ndim"):
-                yield name, message("{name} other than {value}", name=name, value=other), lambda n: n != other
+                yield (
+                    name,
+                    message("{name} other than {value}", name=name, value=other),
+                    lambda n: n != other,
+                )
         for name in names:
             for base in REMAINDERS:
                 rest = here[0][name] % base
                 if rest in (*SHORTEST, base - 1):
                     yield name, f"{name} % {base} = {rest}", lambda n: n % base == rest
-                yield name, message("{name} % {base} not 0", name=name, base=base), lambda n: n % base != 0
+                yield (
+                    name,
+                    message("{name} % {base} not 0", name=name, base=base),
+                    lambda n: n % base != 0,
+                )
         for name in names:
             sides = [one[name] for one in here], [one[name] for one in there]
             (least, most), (first, last) = ((min(side), max(side)) for side in sides)
-            yield name, message("{name} >= {least} (right up to {last})", name=name, least=least, last=last), \
-                lambda n: None if last < n < least else n >= least
-            yield name, message("{name} <= {most} (right from {first} on)", name=name, most=most, first=first), \
-                lambda n: None if most < n < first else n <= most
+            yield (
+                name,
+                message(
+                    "{name} >= {least} (right up to {last})", name=name, least=least, last=last
+                ),
+                lambda n: None if last < n < least else n >= least,
+            )
+            yield (
+                name,
+                message(
+                    "{name} <= {most} (right from {first} on)", name=name, most=most, first=first
+                ),
+                lambda n: None if most < n < first else n <= most,
+            )
 
     for name, text, test in tests():  # the first that fits: then its numbers no longer change
         if all(test(one[name]) for one in here) and not any(test(one[name]) for one in there):
-            return Condition(text, lambda made: name in (known := lengths(made)) and test(known[name]))
+            return Condition(
+                text, lambda made: name in (known := lengths(made)) and test(known[name])
+            )
     return None
 
 
 def stands(law: Condition, runs: Iterable[tuple[Case, bool]]) -> bool:
     """Whether a condition holds for exactly the wrong ones of some fresh runs, so many that chance would seldom do as well."""
     said = [(holds, wrong) for made, wrong in runs if (holds := law.holds(made)) is not None]
-    return all(holds == wrong for holds, wrong in said) and comb(len(said), sum(wrong for _, wrong in said)) >= SELDOM
+    return (
+        all(holds == wrong for holds, wrong in said)
+        and comb(len(said), sum(wrong for _, wrong in said)) >= SELDOM
+    )
 
 
 def remainder(some: Sequence[int], others: Sequence[int]) -> str:
@@ -153,7 +186,9 @@ def remainder(some: Sequence[int], others: Sequence[int]) -> str:
     if max(some) < min(others):
         return f"< {min(others)}"
     for base in reversed(REMAINDERS):
-        if len({n % base for n in some}) == 1 and not any(n % base == some[0] % base for n in others):
+        if len({n % base for n in some}) == 1 and not any(
+            n % base == some[0] % base for n in others
+        ):
             return f"% {base} = {some[0] % base}"
         if all(n % base for n in some) and not any(n % base for n in others):
             return message("% {base} is not 0", base=base)
@@ -177,7 +212,14 @@ def _either(some: Sequence[Traits], others: Sequence[Traits]) -> list[str]:
             kept = dict.fromkeys(_repr(one.choices.get(name)) for one in others)
             rest = [one for one in left if _repr(one.choices.get(name)) in kept]
             if len(kept) <= FEW and len(rest) < len(left if best is None else best[0]):
-                best = rest, message("{name} other than {value}", name=name, value=linked("{some} or {more}", kept))
+                best = (
+                    rest,
+                    message(
+                        "{name} other than {value}",
+                        name=name,
+                        value=linked("{some} or {more}", kept),
+                    ),
+                )
         if best is None or len(text) == FEW:
             return []
         left = best[0]
@@ -193,11 +235,20 @@ def common(some: Sequence[Traits], others: Sequence[Traits]) -> str:
     >>> common([half], [single])
     "exactly the cases with dtype='float16'"
     """
-    if condition := separating(some, others) or (_by_length(some, others) if some and others else None):
+    if condition := separating(some, others) or (
+        _by_length(some, others) if some and others else None
+    ):
         return message("exactly the cases with {condition}", condition=condition.text)
     if text := _either(some, others):
-        return message("exactly the cases with {condition}", condition=linked("{some} or {more}", text))
-    shared = set.intersection(*(set((name, _repr(value)) for name, value in one.choices.items()) for one in some))
-    text = [message("{name}={value}", name=name, value=value) for name, value in sorted(shared)
-            if any(_repr(one.choices.get(name)) != value for one in others)]
+        return message(
+            "exactly the cases with {condition}", condition=linked("{some} or {more}", text)
+        )
+    shared = set.intersection(
+        *(set((name, _repr(value)) for name, value in one.choices.items()) for one in some)
+    )
+    text = [
+        message("{name}={value}", name=name, value=value)
+        for name, value in sorted(shared)
+        if any(_repr(one.choices.get(name)) != value for one in others)
+    ]
     return message("all with {condition}", condition=linked("{some}, {more}", text)) if text else ""

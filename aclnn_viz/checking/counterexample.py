@@ -21,14 +21,22 @@ from aclnn_viz.words.messages import linked, message, tr
 
 PRINTED = 24  # elements of a tensor
 PLAIN = 1000.0  # times the allowed error: a counterexample must not be a matter of rounding, if it was none before
-SIMPLE = (lambda values: np.ones_like(values), lambda values: np.rint(values), lambda values: np.rint(2 * values) / 2,
-          lambda values: np.rint(10 * values) / 10)
+SIMPLE = (
+    lambda values: np.ones_like(values),
+    lambda values: np.rint(values),
+    lambda values: np.rint(2 * values) / 2,
+    lambda values: np.rint(10 * values) / 10,
+)
 
 
 def dumped(one: Prepared, outputs: dict[str, np.ndarray]) -> files.Dumped:
     """A case as it is written to files, with the outputs that are known of it."""
-    return files.Dumped(one.case, str(one.recipe), outputs,
-                        {name: (part.truth.shape, part.dtype) for name, part in one.expected.items()})
+    return files.Dumped(
+        one.case,
+        str(one.recipe),
+        outputs,
+        {name: (part.truth.shape, part.dtype) for name, part in one.expected.items()},
+    )
 
 
 class Counterexample:
@@ -45,20 +53,44 @@ class Counterexample:
         worst = next((miss for miss in seen.misses if miss.index is not None), None)
         self.output = seen.misses[0].output
         self.index = worst.index if worst else None
-        self.worst = message("{element} is {actual} instead of {truth}", element=f"{worst.output}{list(worst.index)}",
-                             actual=f"{worst.actual:.9g}", truth=f"{worst.truth:.9g}") if worst else ""
+        self.worst = (
+            message(
+                "{element} is {actual} instead of {truth}",
+                element=f"{worst.output}{list(worst.index)}",
+                actual=f"{worst.actual:.9g}",
+                truth=f"{worst.truth:.9g}",
+            )
+            if worst
+            else ""
+        )
 
     def __str__(self) -> str:
-        attributes = [f"{name}={value!r}" for name, value in self.inputs.items() if not isinstance(value, np.ndarray)]
-        lines = [tr("{operator}, {dtype}: {problems}", operator=self.case.operator.name, dtype=self.case.dtype,
-                    problems=linked("{some}, {more}", self.problems))]
+        attributes = [
+            f"{name}={value!r}"
+            for name, value in self.inputs.items()
+            if not isinstance(value, np.ndarray)
+        ]
+        lines = [
+            tr(
+                "{operator}, {dtype}: {problems}",
+                operator=self.case.operator.name,
+                dtype=self.case.dtype,
+                problems=linked("{some}, {more}", self.problems),
+            )
+        ]
         lines += [f"  {tr(self.worst)}"] * bool(self.worst)
         lines += [f"  {', '.join(attributes)}"] * bool(attributes)
-        lines += [f"  {name} = {_text(value)}" for name, value in self.inputs.items() if isinstance(value, np.ndarray)]
+        lines += [
+            f"  {name} = {_text(value)}"
+            for name, value in self.inputs.items()
+            if isinstance(value, np.ndarray)
+        ]
         for name in self.truth:
             if name in self.actual and any(problem.startswith(name) for problem in self.problems):
-                lines += [tr("  {name}, yours = {value}", name=name, value=_text(self.actual[name])),
-                          tr("  {name}, truth = {value}", name=name, value=_text(self.truth[name]))]
+                lines += [
+                    tr("  {name}, yours = {value}", name=name, value=_text(self.actual[name])),
+                    tr("  {name}, truth = {value}", name=name, value=_text(self.truth[name])),
+                ]
         return "\n".join(lines)
 
     def write(self, folder, force: bool = False) -> Path:
@@ -66,7 +98,9 @@ class Counterexample:
 
         Raises FileExistsError where something is; with `force` a folder of cases is replaced.
         """
-        return files.write_cases(folder, self.case.operator, [dumped(self._seen.prepared, self.actual)], force=force)
+        return files.write_cases(
+            folder, self.case.operator, [dumped(self._seen.prepared, self.actual)], force=force
+        )
 
     @property
     def call(self) -> str:
@@ -77,16 +111,26 @@ class Counterexample:
         return f"kernel({', '.join(given)})"
 
     def to_json(self) -> dict:
-        return {"dtype": self.case.dtype, "recipe": self.recipe, "call": self.call, "problems": self.problems, "worst": self.worst,
-                "inputs": {name: _plain(value) for name, value in self.inputs.items()},
-                "actual": {name: _plain(value) for name, value in self.actual.items()},
-                "truth": {name: _plain(value) for name, value in self.truth.items()}}
+        return {
+            "dtype": self.case.dtype,
+            "recipe": self.recipe,
+            "call": self.call,
+            "problems": self.problems,
+            "worst": self.worst,
+            "inputs": {name: _plain(value) for name, value in self.inputs.items()},
+            "actual": {name: _plain(value) for name, value in self.actual.items()},
+            "truth": {name: _plain(value) for name, value in self.truth.items()},
+        }
 
 
 def _text(array: np.ndarray) -> str:
     if array.size > PRINTED:
         return tr("array of shape {shape}", shape=array.shape)
-    numbers = re.sub(r"\n\s*", " ", np.array2string(_wide(array), precision=9, separator=", ", max_line_width=10**6))
+    numbers = re.sub(
+        r"\n\s*",
+        " ",
+        np.array2string(_wide(array), precision=9, separator=", ", max_line_width=10**6),
+    )
     return f"{numbers} ({array.dtype})"
 
 
@@ -122,9 +166,16 @@ def shrink(found: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
     apart = bool(convention(found))
 
     def attempt(options: dict, its_seed: int) -> CaseRun | None:
-        one = tested.run_on(Ready(tested.scope, Recipe(recipe.operator, options, recipe.strided), None, its_seed))
-        return one if one and any(miss.output in wrong and miss.excess >= plain for miss in one.misses) and (
-            apart or not convention(one)) else None  # a convention is no bug
+        one = tested.run_on(
+            Ready(tested.scope, Recipe(recipe.operator, options, recipe.strided), None, its_seed)
+        )
+        return (
+            one
+            if one
+            and any(miss.output in wrong and miss.excess >= plain for miss in one.misses)
+            and (apart or not convention(one))
+            else None
+        )  # a convention is no bug
 
     options = dict(recipe.options)
     progress = True
@@ -145,7 +196,9 @@ def shrink(found: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
             simple = simplify(values.astype(np.float64)).astype(values.dtype)
             if budget.over or np.array_equal(simple, values):
                 continue
-            better = attempt(options | _fixed(best.prepared.case, options, name) | {name: simple}, seed)
+            better = attempt(
+                options | _fixed(best.prepared.case, options, name) | {name: simple}, seed
+            )
             if better:
                 options, best = dict(better.prepared.recipe.options), better
                 break
@@ -159,13 +212,22 @@ def _smaller(options: dict, found: CaseRun) -> Iterator[dict]:
     axes = _Axes(made)
     worst = next((miss for miss in found.misses if miss.index is not None), None)
     at = dict(zip(axes.of(worst.output), worst.index)) if worst else {}
-    drawn = {name: value for name, value in made.inputs.items() if isinstance(value, np.ndarray) and value.ndim
-             and (name not in op.saved or name in options)}
-    lengths = sorted(((axis, n) for axis, n in axes.lengths.items() if n > 1), key=lambda pair: -pair[1])
+    drawn = {
+        name: value
+        for name, value in made.inputs.items()
+        if isinstance(value, np.ndarray)
+        and value.ndim
+        and (name not in op.saved or name in options)
+    }
+    lengths = sorted(
+        ((axis, n) for axis, n in axes.lengths.items() if n > 1), key=lambda pair: -pair[1]
+    )
     for axis, n in lengths:
         yield from axes.cut(options | drawn, axis, slice(at.get(axis, 0), at.get(axis, 0) + 1))
     for axis, n in lengths:
-        power = 1 << (n - 1).bit_length() - 1  # what is wrong behind whole blocks stays wrong without some of them
+        power = (
+            1 << (n - 1).bit_length() - 1
+        )  # what is wrong behind whole blocks stays wrong without some of them
         for to in sorted({1, n // 2, n - 1, n - power, n - (power // 2 or 1)}):
             yield from axes.cut(options, axis, slice(0, to))
     for name, value in options.items():
@@ -181,8 +243,13 @@ class _Axes:
         self.op, self.bound = made.operator, bound(made)
         self.sizes = self.op.fitting(self.bound)[1]
         self.others = default.other_shapes(self.op)
-        self.lengths = {axis: n for name, value in self.bound.items() if isinstance(value, np.ndarray)
-                        for axis, n in zip(self.of(name), value.shape) if not axis[0][0].isdigit() and (axis[0] not in self.op.sizes or self._listed(axis[0]))}
+        self.lengths = {
+            axis: n
+            for name, value in self.bound.items()
+            if isinstance(value, np.ndarray)
+            for axis, n in zip(self.of(name), value.shape)
+            if not axis[0][0].isdigit() and (axis[0] not in self.op.sizes or self._listed(axis[0]))
+        }
 
     def _listed(self, letter: str) -> bool:
         """Whether an attribute lists the lengths of these axes: it is cut with them."""
@@ -195,14 +262,20 @@ class _Axes:
             letter = token.lstrip("*").removeprefix("1..")
             starred = token[0] == "*" or token.startswith("1..")
             kept = letter if not token.startswith("1..") else f"1..{letter}"
-            found += [(kept, at) for at in range(len(self.sizes[letter]))] if starred else [(token, 0)]
+            found += (
+                [(kept, at) for at in range(len(self.sizes[letter]))] if starred else [(token, 0)]
+            )
         return found
 
     def cut(self, options: dict, axis, part: slice) -> Iterator[dict]:
         """Options with every tensor cut along an axis, and with the shapes that follow; none where a formula forbids it."""
         cut, (token, place), formulas = dict(options), axis, self.op.sizes
         length = len(range(*part.indices(self.lengths[axis])))
-        sizes = {letter: n for letter, n in self.sizes.items() if formulas.get(letter, "a").isidentifier()}
+        sizes = {
+            letter: n
+            for letter, n in self.sizes.items()
+            if formulas.get(letter, "a").isidentifier()
+        }
         if isinstance(self.sizes.get(token), tuple):
             sizes[token] = tuple(length if at == place else n for at, n in enumerate(sizes[token]))
             cut |= {formulas[token]: sizes[token]} if formulas.get(token) in options else {}
@@ -210,16 +283,30 @@ class _Axes:
             rest = next(letter for letter in token.split("*") if letter not in formulas)
             sizes[rest] = length * sizes[rest] // max(self.lengths[axis], 1)
         try:
-            sizes = resolved(sizes, formulas, {name: value for name, value in self.bound.items() if name in self.op.attributes})
+            sizes = resolved(
+                sizes,
+                formulas,
+                {name: value for name, value in self.bound.items() if name in self.op.attributes},
+            )
         except ValueError:
             return
         cut["shape"] = chosen(self.op.tensors[self.op.first].shape, self.bound).shape(sizes)
         for option, letters in self.others.items():
-            cut[option] = tuple(n for letter in letters for n in np.atleast_1d(sizes[letter]).tolist())
+            cut[option] = tuple(
+                n for letter in letters for n in np.atleast_1d(sizes[letter]).tolist()
+            )
         for name, value in options.items():
-            if name in self.op.tensors and isinstance(value, np.ndarray) and value.ndim == len(self.of(name)):
+            if (
+                name in self.op.tensors
+                and isinstance(value, np.ndarray)
+                and value.ndim == len(self.of(name))
+            ):
                 shape = chosen(self.op.tensors[name].shape, self.bound).shape(sizes)
-                cut[name] = value[tuple(part if one == axis else slice(0, n) for one, n in zip(self.of(name), shape))]
+                cut[name] = value[
+                    tuple(
+                        part if one == axis else slice(0, n) for one, n in zip(self.of(name), shape)
+                    )
+                ]
         yield default.fitted(self.op, cut)
 
 

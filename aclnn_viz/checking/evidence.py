@@ -23,12 +23,20 @@ from aclnn_viz.words.messages import linked, message
 
 DIVISORS = (2, 4, 8, 16, 32, 64)
 NUMBERS = {
-    "nan": lambda wide, fmt: np.isnan(wide).any(), "inf": lambda wide, fmt: np.isinf(wide).any(),
+    "nan": lambda wide, fmt: np.isnan(wide).any(),
+    "inf": lambda wide, fmt: np.isinf(wide).any(),
     "0": lambda wide, fmt: np.mean(wide == 0) not in (0.0, 1.0),  # zeros among others
     "-0.0": lambda wide, fmt: (np.signbit(wide) & (wide == 0)).any(),
-    message("numbers from 64 to 128"): lambda wide, fmt: ((np.abs(wide) >= 64) & (np.abs(wide) <= 128)).any(),
-    message("the largest number of its format"): lambda wide, fmt: (np.abs(wide) == fmt.largest).any(),
-    message("subnormal numbers"): lambda wide, fmt: ((wide != 0) & (np.abs(wide) < 2.0**fmt.min_exponent)).any()}
+    message("numbers from 64 to 128"): lambda wide, fmt: (
+        (np.abs(wide) >= 64) & (np.abs(wide) <= 128)
+    ).any(),
+    message("the largest number of its format"): lambda wide, fmt: (
+        np.abs(wide) == fmt.largest
+    ).any(),
+    message("subnormal numbers"): lambda wide, fmt: (
+        (wide != 0) & (np.abs(wide) < 2.0**fmt.min_exponent)
+    ).any(),
+}
 REPEATED = 3  # cases that are run twice
 KEPT = 4096  # elements of the outputs of a right case of a deep check that is remembered
 LATE = message("stopped at the time limit: the rest of the cases was not run")
@@ -41,7 +49,9 @@ class Coverage:
 
     elements: int = 0
     lengths: dict[str, set[int]] = field(default_factory=dict)
-    numbers: dict[str, set[str]] = field(default_factory=dict)  # by floating tensor the kinds of number that it held
+    numbers: dict[str, set[str]] = field(
+        default_factory=dict
+    )  # by floating tensor the kinds of number that it held
     calls: int = 1
     shuffled: bool = False
 
@@ -56,18 +66,40 @@ class Coverage:
     @property
     def untried(self) -> list[str]:
         """What no case contained, in words."""
-        longest = linked("{some}, {more}", (f"{name} > {max(some):,}" for name, some in self.lengths.items()))
-        text = [message("tensors of more than {n:,} elements", n=self.elements), message("lengths beyond ({longest})", longest=longest)]
-        missing = {name: first for name, some in self.lengths.items() if (first := _incomplete(some))}
+        longest = linked(
+            "{some}, {more}", (f"{name} > {max(some):,}" for name, some in self.lengths.items())
+        )
+        text = [
+            message("tensors of more than {n:,} elements", n=self.elements),
+            message("lengths beyond ({longest})", longest=longest),
+        ]
+        missing = {
+            name: first for name, some in self.lengths.items() if (first := _incomplete(some))
+        }
         if missing:
-            listed = [message("{length} by {divisor} and more", length=name, divisor=first) if first < DIVISORS[-1] else
-                      message("{length} by {divisor}", length=name, divisor=first) for name, first in missing.items()]
-            text.append(message("every remainder of {divisions}", divisions=linked("{some}, {more}", listed)))
+            listed = [
+                message("{length} by {divisor} and more", length=name, divisor=first)
+                if first < DIVISORS[-1]
+                else message("{length} by {divisor}", length=name, divisor=first)
+                for name, first in missing.items()
+            ]
+            text.append(
+                message(
+                    "every remainder of {divisions}", divisions=linked("{some}, {more}", listed)
+                )
+            )
         for kind in NUMBERS:
             without = [name for name, held in self.numbers.items() if kind not in held]
             if without:
-                text.append(message("{numbers} in {tensors}", numbers=kind, tensors=linked("{some}, {more}", without))
-                            if len(without) < len(self.numbers) else kind)
+                text.append(
+                    message(
+                        "{numbers} in {tensors}",
+                        numbers=kind,
+                        tensors=linked("{some}, {more}", without),
+                    )
+                    if len(without) < len(self.numbers)
+                    else kind
+                )
         if not self.shuffled:
             text.append(message("calls in another order"))
         return text + [message("more than {n} calls with the same inputs", n=self.calls)]
@@ -78,9 +110,18 @@ def _contents(made: Case) -> tuple[int, dict[str, list[str]], dict[str, int]]:
     """Of a case the elements of its largest tensor, the kinds of number in each floating one, and the lengths by letter, of
     a starred letter all together."""
     tensors = {name: value for name, value in made.inputs.items() if isinstance(value, np.ndarray)}
-    numbers = {name: [kind for kind, holds in NUMBERS.items() if holds(tensors[name].astype(np.float64), float_format(tensors[name]))]
-               for name in made.floats()}
-    lengths = {name: int(np.prod(value, dtype=np.int64)) for name, value in made.operator.fitting(bound(made))[1].items()}
+    numbers = {
+        name: [
+            kind
+            for kind, holds in NUMBERS.items()
+            if holds(tensors[name].astype(np.float64), float_format(tensors[name]))
+        ]
+        for name in made.floats()
+    }
+    lengths = {
+        name: int(np.prod(value, dtype=np.int64))
+        for name, value in made.operator.fitting(bound(made))[1].items()
+    }
     return max((value.size for value in tensors.values()), default=0), numbers, lengths
 
 
@@ -96,13 +137,17 @@ class Evidence:
     seen: list[CaseRun] = field(default_factory=list)
     misbehaviour: dict[str, str] = field(default_factory=dict)
     traces: dict[str, str] = field(default_factory=dict)  # of the errors among them
-    refused: list[Ready | Prepared] = field(default_factory=list)  # cases that the kernel, or the device, does not compute
+    refused: list[Ready | Prepared] = field(
+        default_factory=list
+    )  # cases that the kernel, or the device, does not compute
     tried: Coverage = field(default_factory=Coverage)
     right: list[Traits] = field(default_factory=list)  # of cases that are right and were not kept
     undecided: int = 0  # elements of these
     silent: int = 0  # cases on which the kernel returned nothing
     unrun: str = ""  # why some cases were not run
-    first_failure: float | None = None  # seconds of the whole check, with the preparation of the cases
+    first_failure: float | None = (
+        None  # seconds of the whole check, with the preparation of the cases
+    )
     start: float = field(default_factory=time.monotonic)
     earlier: float = 0.0  # seconds that went into the preparation of cases before
 
@@ -115,22 +160,38 @@ class Evidence:
             self.first_failure = time.monotonic() - self.start + self.earlier
 
     def blame(self, fault: str, one: Ready | Prepared, trace: str = "") -> None:
-        again = trace and any(place == trace and known.partition(":")[0] == fault.partition(":")[0] for known, place in self.traces.items())
-        if fault and not again:  # the same kind of error of one line is said once: its words differ with the shapes
+        again = trace and any(
+            place == trace and known.partition(":")[0] == fault.partition(":")[0]
+            for known, place in self.traces.items()
+        )
+        if (
+            fault and not again
+        ):  # the same kind of error of one line is said once: its words differ with the shapes
             self.misbehaviour.setdefault(fault, str(one.recipe))
             self.traces.setdefault(fault, trace)
 
 
-def examine(tested: "KernelUnderTest", cases: Sequence[Ready | Prepared], time_limit: float = 600.0, progress: Callable = noted,
-            enough: float = float("inf")) -> Evidence:
+def examine(
+    tested: "KernelUnderTest",
+    cases: Sequence[Ready | Prepared],
+    time_limit: float = 600.0,
+    progress: Callable = noted,
+    enough: float = float("inf"),
+) -> Evidence:
     """Run a kernel on cases, one after another, and judge what it returns.
 
     A kernel that is wrong on some cases is not run on more after `enough` seconds of its own: then it is explained.
     """
     METER.slow, evidence, slow = False, Evidence(), METER.seconds + enough
-    for number, one in enumerate(progress(cases, len(cases) if hasattr(cases, "__len__") else None)):
+    for number, one in enumerate(
+        progress(cases, len(cases) if hasattr(cases, "__len__") else None)
+    ):
         if METER.seconds > slow and any(seen.misses for seen in evidence.seen):
-            evidence.unrun = message("stopped, since it is wrong and slow: {n} of {all} cases were not run", n=len(cases) - number, all=len(cases))
+            evidence.unrun = message(
+                "stopped, since it is wrong and slow: {n} of {all} cases were not run",
+                n=len(cases) - number,
+                all=len(cases),
+            )
             break
         if time.monotonic() - evidence.start > time_limit:
             evidence.unrun = LATE
@@ -139,10 +200,18 @@ def examine(tested: "KernelUnderTest", cases: Sequence[Ready | Prepared], time_l
         misses = seen.misses if seen else []
         if seen:
             evidence.seen.append(seen)
-            evidence.earlier += seen.prepared.seconds if seen.prepared.made_at < evidence.start else 0.0
+            evidence.earlier += (
+                seen.prepared.seconds if seen.prepared.made_at < evidence.start else 0.0
+            )
             if not fault and number < REPEATED:
                 evidence.tried.calls = 2
-                fault = repeats(tested.kernel, one.case, list(seen.prepared.expected), outcome.outputs, tested.limit)
+                fault = repeats(
+                    tested.kernel,
+                    one.case,
+                    list(seen.prepared.expected),
+                    outcome.outputs,
+                    tested.limit,
+                )
                 evidence.blame(fault, one)
         if fault or misses:
             evidence.failing()
@@ -151,7 +220,9 @@ def examine(tested: "KernelUnderTest", cases: Sequence[Ready | Prepared], time_l
     return evidence
 
 
-def _examined(evidence: Evidence, tested: "KernelUnderTest", one: Ready | Prepared) -> tuple[Outcome, CaseRun | None, str]:
+def _examined(
+    evidence: Evidence, tested: "KernelUnderTest", one: Ready | Prepared
+) -> tuple[Outcome, CaseRun | None, str]:
     """Run a kernel on one case; return the outcome of the call, the judged outputs, and what else the kernel did wrong.
 
     The kernel runs first: a case that it does not support needs no truth, and computing the truth takes longer. Where the
@@ -171,7 +242,13 @@ def _examined(evidence: Evidence, tested: "KernelUnderTest", one: Ready | Prepar
     return outcome, CaseRun(prepared, outcome.outputs, judge(prepared, outcome.outputs)), fault
 
 
-def examine_deeper(evidence: Evidence, tested: "KernelUnderTest", cases: Iterable[Prepared], end: float, progress: Callable = noted) -> None:
+def examine_deeper(
+    evidence: Evidence,
+    tested: "KernelUnderTest",
+    cases: Iterable[Prepared],
+    end: float,
+    progress: Callable = noted,
+) -> None:
     """Go on with the cases of a deep check, until some are wrong, and then run small ones again in another order; a kernel that
     is slow is stopped at a time on the clock.
 
@@ -194,11 +271,20 @@ def examine_deeper(evidence: Evidence, tested: "KernelUnderTest", cases: Iterabl
             wrong += 1
             evidence.failing()
         if outcome.fatal or wrong == ENOUGH:
-            evidence.unrun = message("stopped after {n} wrong cases: the rest of the deep cases was not run", n=wrong)
+            evidence.unrun = message(
+                "stopped after {n} wrong cases: the rest of the deep cases was not run", n=wrong
+            )
             return
-    small = [one for one in evidence.seen if 0 < one.size <= KEPT]  # the first ones among them, run when all was new
-    again = repeated(tested.kernel, [(one.prepared, one.outputs) for one in small], tested.limit, end)
-    evidence.tried.calls, evidence.tried.shuffled = evidence.tried.calls + again.calls, again.shuffled
+    small = [
+        one for one in evidence.seen if 0 < one.size <= KEPT
+    ]  # the first ones among them, run when all was new
+    again = repeated(
+        tested.kernel, [(one.prepared, one.outputs) for one in small], tested.limit, end
+    )
+    evidence.tried.calls, evidence.tried.shuffled = (
+        evidence.tried.calls + again.calls,
+        again.shuffled,
+    )
     if again.fault:
         evidence.misbehaviour.setdefault(again.fault, again.where)
         evidence.failing()

@@ -13,8 +13,25 @@ import numpy as np
 
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.candidates import (
-    exchanges, fitted, moved, of_edit, pairs, read_and_written, scaled_output, slots, taken_for_others)
-from aclnn_viz.checking.case_run import SINGLE, Candidate, CaseRun, Variant, cheapest_first, is_single, leaders
+    exchanges,
+    fitted,
+    moved,
+    of_edit,
+    pairs,
+    read_and_written,
+    scaled_output,
+    slots,
+    taken_for_others,
+)
+from aclnn_viz.checking.case_run import (
+    SINGLE,
+    Candidate,
+    CaseRun,
+    Variant,
+    cheapest_first,
+    is_single,
+    leaders,
+)
 from aclnn_viz.checking.conditions import Condition, Traits, separating, stands
 from aclnn_viz.checking.evidence import KernelUnderTest
 from aclnn_viz.checking.judge import Expected, judge
@@ -32,10 +49,18 @@ from aclnn_viz.words.messages import kept, linked, message, tr
 
 SMALLEST = 12  # of the failing cases, to look for what is like them where no fault agrees with all
 ODD = 0.02  # the share of 16-bit elements that float32 rounding may put on the other side of a tie
-FRESH, MIXED, SMALL = 6, 16, 2000  # fresh cases, and with mixed options, on which the kernel is run, and their elements at most
+FRESH, MIXED, SMALL = (
+    6,
+    16,
+    2000,
+)  # fresh cases, and with mixed options, on which the kernel is run, and their elements at most
 TRIED = 50  # mixed cases at most: an operator does not take all of them
 SHOWN = 6  # equal candidates
-FORGOTTEN = ("one", "zero", "factors")  # of which two are tried at once in a page that is written out
+FORGOTTEN = (
+    "one",
+    "zero",
+    "factors",
+)  # of which two are tried at once in a page that is written out
 EXCEPT = message("not with {case}")
 NO_FAULT = message("none of the known faults")
 
@@ -60,24 +85,43 @@ class Diagnosis:
         return "\n".join(lines)
 
 
-def diagnose(op, seen: Sequence[CaseRun], tested: KernelUnderTest | None = None, silent: int = 0) -> Diagnosis:
+def diagnose(
+    op, seen: Sequence[CaseRun], tested: KernelUnderTest | None = None, silent: int = 0
+) -> Diagnosis:
     """Compare what a wrong kernel returned with every named fault; `tested` runs it on a case where the fault would be hidden.
 
     `silent` is the number of cases on which the kernel returned nothing: no fault explains that, so none is certain.
     """
-    known = {fault: faulty_kernel(op, fault) for fault in faults(op.name) if not fault.edit}  # the search tries edits
+    known = {
+        fault: faulty_kernel(op, fault) for fault in faults(op.name) if not fault.edit
+    }  # the search tries edits
     failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
     passing = [one for one in seen if not one.misses]
     ordered = [*cheapest_first(failing), *passing]
-    agreeing = [fault for fault, wrong in known.items() if failing and all(_agrees(fault, wrong, one) for one in ordered)]
+    agreeing = [
+        fault
+        for fault, wrong in known.items()
+        if failing and all(_agrees(fault, wrong, one) for one in ordered)
+    ]
     if len(agreeing) == 1:
-        fault, = agreeing
-        text = message("matches {fault!r} on {n} of {n} cases, {wrong} of them wrong", fault=fault.name, n=len(seen), wrong=len(failing))
+        (fault,) = agreeing
+        text = message(
+            "matches {fault!r} on {n} of {n} cases, {wrong} of them wrong",
+            fault=fault.name,
+            n=len(seen),
+            wrong=len(failing),
+        )
         if silent:
-            text = message("{text}, but does not explain why the kernel returned nothing on {n} others", text=text, n=silent)
+            text = message(
+                "{text}, but does not explain why the kernel returned nothing on {n} others",
+                text=text,
+                n=silent,
+            )
             return Diagnosis(None, False, text, candidates=(fault.name,))
         if tested and fault.hidden and _right_on_hidden(op, fault, tested):
-            text = message("{text}; equals the truth when {condition}", text=text, condition=fault.hidden[0])
+            text = message(
+                "{text}; equals the truth when {condition}", text=text, condition=fault.hidden[0]
+            )
         return Diagnosis(fault.name, True, text, fault.origin, fault.diff, (fault.name,))
     if agreeing:
         names = tuple(fault.name for fault in agreeing)
@@ -90,21 +134,39 @@ def diagnose(op, seen: Sequence[CaseRun], tested: KernelUnderTest | None = None,
 def as_candidate(op, fault: Fault) -> Candidate:
     """A named fault as a candidate of an explanation: for a kernel that has it everywhere or under a condition."""
     wrong = faulty_kernel(op, fault)
-    return Candidate("named fault", lambda: fault.place(op.page), lambda one: _agrees(fault, wrong, one),
-                     message("the named fault {fault!r}: {story}", fault=fault.name, story=fault.origin))
+    return Candidate(
+        "named fault",
+        lambda: fault.place(op.page),
+        lambda one: _agrees(fault, wrong, one),
+        message("the named fault {fault!r}: {story}", fault=fault.name, story=fault.origin),
+    )
 
 
 def _unknown(failing) -> Diagnosis:
-    alike = resemblance([(one.prepared, one.outputs, {miss.output for miss in one.misses}) for one in failing[:SMALLEST]])
+    alike = resemblance(
+        [
+            (one.prepared, one.outputs, {miss.output for miss in one.misses})
+            for one in failing[:SMALLEST]
+        ]
+    )
     return Diagnosis(None, False, linked("{some}; {more}", [NO_FAULT, *alike]))
 
 
-def law_of(seen: Sequence[CaseRun], right: Sequence[Traits], fresh: Sequence[CaseRun],
-           others: Sequence[CaseRun] = ()) -> tuple[Condition | None, bool]:
+def law_of(
+    seen: Sequence[CaseRun],
+    right: Sequence[Traits],
+    fresh: Sequence[CaseRun],
+    others: Sequence[CaseRun] = (),
+) -> tuple[Condition | None, bool]:
     """What wrong cases have in common, unless fresh or other ones contradict it, and whether fresh ones confirm it."""
-    full = [one.traits for one in seen if not one.misses and one.size]  # where there are no elements nothing can be wrong
+    full = [
+        one.traits for one in seen if not one.misses and one.size
+    ]  # where there are no elements nothing can be wrong
     law = separating([one.traits for one in seen if one.misses], [*full, *right])
-    runs, more = ([(one.prepared.case, bool(one.misses)) for one in some if one.size] for some in (fresh, others))
+    runs, more = (
+        [(one.prepared.case, bool(one.misses)) for one in some if one.size]
+        for some in (fresh, others)
+    )
     if not law or any(law.holds(made) not in (None, wrong) for made, wrong in [*runs, *more]):
         return None, False
     return law, stands(law, runs)
@@ -117,15 +179,27 @@ def _agrees(fault: Fault, wrong: Callable, one: CaseRun) -> bool:
     kernel wrong, it must find `wrong` wrong, too.
     """
     single, inputs = is_single(one.outputs), one.prepared.case.inputs
-    return _gives(fault, wrong, one, inputs, single) or single and _gives(fault, _in_float32(wrong), one, inputs, single)
+    return (
+        _gives(fault, wrong, one, inputs, single)
+        or single
+        and _gives(fault, _in_float32(wrong), one, inputs, single)
+    )
 
 
 def _in_float32(wrong: Callable) -> Callable:
     """A kernel that computes in float32 what it is given in float64: there a point may come to lie on a pixel."""
+
     def kernel(**inputs):
-        outputs = wrong(**{name: value.astype(np.float32) if getattr(value, "dtype", None) == np.float64 else value
-                           for name, value in inputs.items()})
+        outputs = wrong(
+            **{
+                name: value.astype(np.float32)
+                if getattr(value, "dtype", None) == np.float64
+                else value
+                for name, value in inputs.items()
+            }
+        )
         return {name: value.astype(np.float64) for name, value in outputs.items()}
+
     return kernel
 
 
@@ -136,16 +210,22 @@ def _gives(fault: Fault, wrong: Callable, one: CaseRun, inputs: dict, single: bo
     except Exception:  # whatever a broken page raises
         return False
     if outputs.keys() != one.outputs.keys() or any(
-            outputs[name].shape != value.shape or outputs[name].dtype != value.dtype
-            for name, value in one.outputs.items()):
+        outputs[name].shape != value.shape or outputs[name].dtype != value.dtype
+        for name, value in one.outputs.items()
+    ):
         return False
     if one.misses and not single and not judge(one.prepared, outputs):
         return False
-    return all(_alike(fault, expected, outputs[name], one.outputs[name], single)
-               for name, expected in one.prepared.expected.items() if name in outputs)
+    return all(
+        _alike(fault, expected, outputs[name], one.outputs[name], single)
+        for name, expected in one.prepared.expected.items()
+        if name in outputs
+    )
 
 
-def _alike(fault: Fault, expected: Expected, guess: np.ndarray, actual: np.ndarray, single: bool) -> bool:
+def _alike(
+    fault: Fault, expected: Expected, guess: np.ndarray, actual: np.ndarray, single: bool
+) -> bool:
     """Whether two outputs are the same number up to the rounding of float32 in another order.
 
     `single` says that float64 outputs were computed in float32.
@@ -160,7 +240,9 @@ def _alike(fault: Fault, expected: Expected, guess: np.ndarray, actual: np.ndarr
             return True
         largest = np.max(np.abs(b[np.isfinite(b)]), initial=0.0)
         relative = fmt.unit_roundoff if fmt.bits > 16 and not single else SINGLE
-        allowed = 16 * expected.allowed * (2.0**29 if single else 1.0) + relative * (128 * np.abs(b) + 16 * largest)
+        allowed = 16 * expected.allowed * (2.0**29 if single else 1.0) + relative * (
+            128 * np.abs(b) + 16 * largest
+        )
         apart &= ~(np.abs(a - b) <= allowed)
         if fmt.bits == 16 and apart.sum() <= max(1, ODD * apart.size):
             apart &= ~(np.abs(a - b) <= 1.001 * ulp(np.maximum(np.abs(a), np.abs(b)), fmt))
@@ -204,22 +286,45 @@ class Explanation:
         after, change = kept(self.after), self.text
         if self.line:
             words = " ".join(after.key.split())
-            change = message("as if {line}, read: {after}", line=self.line, after=message(words, **after.values))
+            change = message(
+                "as if {line}, read: {after}", line=self.line, after=message(words, **after.values)
+            )
         if not self.condition:
             return change
-        return message("{change}, but {condition}", change=change, condition=self.condition) if _excepts(self.condition) else \
-            message("{change}, only where {condition}", change=change, condition=self.condition)
+        return (
+            message("{change}, but {condition}", change=change, condition=self.condition)
+            if _excepts(self.condition)
+            else message(
+                "{change}, only where {condition}", change=change, condition=self.condition
+            )
+        )
 
     @classmethod
     def of_mend(cls, found: Mend) -> "Explanation":
-        return cls("arrangement" if found.lost else "mended", str(found), found.line, found.before, found.after,
-                   message("with it your kernel is right on all of {n} cases", n=found.cases), equal=found.equal, holds=found.right,
-                   yours=found)
+        return cls(
+            "arrangement" if found.lost else "mended",
+            str(found),
+            found.line,
+            found.before,
+            found.after,
+            message("with it your kernel is right on all of {n} cases", n=found.cases),
+            equal=found.equal,
+            holds=found.right,
+            yours=found,
+        )
 
     @classmethod
     def of_form(cls, text: str, seen: Sequence[CaseRun]) -> "Explanation":
         """Of runs of which nothing but the form is wrong, what `text` says."""
-        return cls("form", text, "", "", "", message("so it is on all of {n} cases", n=len(seen)), holds=lambda one: not in_documented_form(one).misses)
+        return cls(
+            "form",
+            text,
+            "",
+            "",
+            "",
+            message("so it is on all of {n} cases", n=len(seen)),
+            holds=lambda one: not in_documented_form(one).misses,
+        )
 
     @property
     def mends(self) -> bool:
@@ -229,17 +334,29 @@ class Explanation:
     def __str__(self) -> str:
         lines = [tr(str(self.yours))] * bool(self.yours) + [tr(self.text)] * (not self.mends)
         if self.condition:
-            lines += [tr("  but {condition}: there it is right", condition=self.condition) if _excepts(self.condition) else
-                      tr("  only where {condition}; elsewhere it is right", condition=self.condition)]
+            lines += [
+                tr("  but {condition}: there it is right", condition=self.condition)
+                if _excepts(self.condition)
+                else tr("  only where {condition}; elsewhere it is right", condition=self.condition)
+            ]
         lines += [f"  {tr(self.evidence)}"]
-        same = tr("  these edits mend it, too:") if self.mends else tr("  these edits give the same numbers on every case:")
+        same = (
+            tr("  these edits mend it, too:")
+            if self.mends
+            else tr("  these edits give the same numbers on every case:")
+        )
         lines += [same] * bool(self.equal)
         lines += [f"    {tr(one)}" for one in self.equal]
         return "\n".join(lines)
 
 
-def explain(op, seen: Sequence[CaseRun], budget: Budget, fresh: Callable[[], list[CaseRun]] = list,
-            right: Sequence[Traits] = ()) -> Explanation | None:
+def explain(
+    op,
+    seen: Sequence[CaseRun],
+    budget: Budget,
+    fresh: Callable[[], list[CaseRun]] = list,
+    right: Sequence[Traits] = (),
+) -> Explanation | None:
     """Search for what explains the failing cases among those seen; None when nothing does within a budget.
 
     `fresh()` are runs of the kernel on cases on which nothing was found; `right` describes more cases on which it is right.
@@ -247,11 +364,16 @@ def explain(op, seen: Sequence[CaseRun], budget: Budget, fresh: Callable[[], lis
     failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
     if not failing or not all(one.usable for one in failing) or all(one.subtle for one in failing):
         return None
-    passing = sorted((one for one in seen if not one.misses and one.usable), key=lambda one: one.size)
+    passing = sorted(
+        (one for one in seen if not one.misses and one.usable), key=lambda one: one.size
+    )
     wide = [one for one in failing if not one.narrow]
     if not wide or len(wide) == len(failing):
         return _searched(op, cheapest_first(failing), passing, fresh, budget, right)
-    failing = [*cheapest_first(wide), *(one for one in failing if one.narrow)]  # a kernel may compute in the format that it is given
+    failing = [
+        *cheapest_first(wide),
+        *(one for one in failing if one.narrow),
+    ]  # a kernel may compute in the format that it is given
     loose, others = ([one.loose for one in some] for some in (failing, passing))
     return _searched(op, loose, others, lambda: [one.loose for one in fresh()], budget, right)
 
@@ -264,39 +386,73 @@ def _searched(op, failing, passing, fresh, budget, right) -> Explanation | None:
     outputs = dict.fromkeys(miss.output for one in failing for miss in one.misses)
     for name in outputs if len(outputs) > 1 else ():
         alone = [one.alone(name) for one in (*failing, *passing)]
-        part = _as_one(op, [one for one in alone if one.misses], [one for one in alone if not one.misses],
-                       lambda name=name: [one.alone(name) for one in fresh()], budget, right)
+        part = _as_one(
+            op,
+            [one for one in alone if one.misses],
+            [one for one in alone if not one.misses],
+            lambda name=name: [one.alone(name) for one in fresh()],
+            budget,
+            right,
+        )
         if not part:
             return None
         parts.append((name, part))
     if not parts:
         return None
-    text = linked("{some}\n{more}", [message("{output}: {text}", output=name, text=part.text) if part.line else part.text
-                                     for name, part in parts])
-    line, before, after = ("; ".join(filter(None, (getattr(part, name) for _, part in parts))) for name in ("line", "before", "after"))
-    return Explanation("several", text, line, before, after, parts[0][1].evidence,
-                       linked("{some}; {more}", [part.condition for _, part in parts if part.condition]) if any(
-                           part.condition for _, part in parts) else "",
-                       holds=lambda one: all(part.holds(one.alone(name)) for name, part in parts if name in one.outputs),
-                       parts=tuple(part for _, part in parts))
+    text = linked(
+        "{some}\n{more}",
+        [
+            message("{output}: {text}", output=name, text=part.text) if part.line else part.text
+            for name, part in parts
+        ],
+    )
+    line, before, after = (
+        "; ".join(filter(None, (getattr(part, name) for _, part in parts)))
+        for name in ("line", "before", "after")
+    )
+    return Explanation(
+        "several",
+        text,
+        line,
+        before,
+        after,
+        parts[0][1].evidence,
+        linked("{some}; {more}", [part.condition for _, part in parts if part.condition])
+        if any(part.condition for _, part in parts)
+        else "",
+        holds=lambda one: all(
+            part.holds(one.alone(name)) for name, part in parts if name in one.outputs
+        ),
+        parts=tuple(part for _, part in parts),
+    )
 
 
 def _as_one(op, failing, passing, fresh, budget, right) -> Explanation | None:
     rounded = None
     for stage in (_named, _plain, _edited, _written_out, _sums, _constants, _pairs):
         found = sorted(stage(op, failing, passing, budget), key=lambda one: one.size)
-        whole = [one for at, one in enumerate(found) if (at < SHOWN or not budget.over)
-                 and all(one.same(other) for other in passing)]
+        whole = [
+            one
+            for at, one in enumerate(found)
+            if (at < SHOWN or not budget.over) and all(one.same(other) for other in passing)
+        ]
         if whole:
             every = (*failing, *passing, *fresh())
             whole = [one for one in whole if all(one.same(other) for other in fresh())]
-            sharp = [one for one in whole if all(one.same(replace(other, slack=0.0)) for other in every if other.slack)]
+            sharp = [
+                one
+                for one in whole
+                if all(one.same(replace(other, slack=0.0)) for other in every if other.slack)
+            ]
             if sharp:
                 return _in_words(sharp, len(every))
             rounded = rounded or whole and _in_words(whole, len(every), rounded=True)
         for one in budget.within(found[:SHOWN]):
-            if (text := _conditional(one, failing, passing, right)) and _holds_on(text, fresh()) and all(
-                    _borne_out(one, text, other) for other in fresh()):
+            if (
+                (text := _conditional(one, failing, passing, right))
+                and _holds_on(text, fresh())
+                and all(_borne_out(one, text, other) for other in fresh())
+            ):
                 return _in_words([one], len(failing) + len(passing), text)
     return rounded or None
 
@@ -317,8 +473,12 @@ def _named(op, failing, passing, budget) -> Iterator[Candidate]:
 
 
 def _plain(op, failing, passing, budget) -> Iterator[Candidate]:
-    some = chain(over_fewer(op, failing[0]), moved(op, failing), taken_for_others(op, [*failing, *passing]),
-                 read_and_written(op, failing))
+    some = chain(
+        over_fewer(op, failing[0]),
+        moved(op, failing),
+        taken_for_others(op, [*failing, *passing]),
+        read_and_written(op, failing),
+    )
     yield from _agree(budget.within(some), failing)
 
 
@@ -329,15 +489,23 @@ def _edited(op, failing, passing, budget) -> Iterator[Candidate]:
     alone = wrong if wrong < {name for one in failing for name in one.outputs} else None
     some = budget.within(_reached((*edits(op.page), *rarer(op.page)), failing))
     partly = {one: edit for edit in some for one in _agree([of_edit(edit, alone)], failing)}
-    whole = [one for edit in partly.values() for one in _agree([of_edit(edit)], failing)] if alone else []
+    whole = (
+        [one for edit in partly.values() for one in _agree([of_edit(edit)], failing)]
+        if alone
+        else []
+    )
     yield from whole or partly
 
 
 def _reached(some: Iterable[Edit], failing) -> Iterator[Edit]:
     """The edits of lines that all failing cases execute: in one that does not, the page would be right."""
     lines = frozenset.intersection(*(frozenset(one.executed) for one in leaders(failing)))
-    return (edit for edit in some if not edit.unit.name or any(
-        (edit.unit.module.__file__, line) in lines for line in edit.lines))
+    return (
+        edit
+        for edit in some
+        if not edit.unit.name
+        or any((edit.unit.module.__file__, line) in lines for line in edit.lines)
+    )
 
 
 def _sums(op, failing, passing, budget) -> Iterator[Candidate]:
@@ -355,7 +523,9 @@ def _constants(op, failing, passing, budget) -> Iterator[Candidate]:
 
 def _written_out(op, failing, passing, budget) -> Iterator[Candidate]:
     some = written_out(op.page)
-    yield from [*_agree(map(of_edit, budget.within(some)), failing)] or _agree(budget.within(exchanges(some)), failing)
+    yield from [*_agree(map(of_edit, budget.within(some)), failing)] or _agree(
+        budget.within(exchanges(some)), failing
+    )
 
 
 def _pairs(op, failing, passing, budget) -> Iterator[Candidate]:
@@ -371,8 +541,14 @@ def _pairs(op, failing, passing, budget) -> Iterator[Candidate]:
             except Exception:  # whatever a broken page raises
                 known[id(edit)] = False
         return known[id(edit)]
+
     forgotten = [edit for edit in written_out(op.page) if edit.unit.out and edit.kind in FORGOTTEN]
-    yield from _agree(budget.within(chain(pairs(forgotten, harmless), pairs(_reached(edits(op.page), failing), harmless))), failing)
+    yield from _agree(
+        budget.within(
+            chain(pairs(forgotten, harmless), pairs(_reached(edits(op.page), failing), harmless))
+        ),
+        failing,
+    )
 
 
 def _near(one: CaseRun, name: str, value) -> bool:
@@ -385,11 +561,18 @@ def _conditional(one: Candidate, failing, passing, right) -> Condition | None:
     outside = [other for other in passing if not one.same(other)]
     if not outside or len(failing) < 2:
         return None
-    found = separating([other.traits for other in failing], [*(other.traits for other in outside), *right])
+    found = separating(
+        [other.traits for other in failing], [*(other.traits for other in outside), *right]
+    )
     if found or 4 * len(outside) > len(failing):
         return found
-    apart = {id(other.prepared.case) for other in outside}  # a few, of which nothing simple tells the others
-    text = linked("{some} and {more}", [message(EXCEPT.key, case=str(other.prepared.recipe)) for other in outside])
+    apart = {
+        id(other.prepared.case) for other in outside
+    }  # a few, of which nothing simple tells the others
+    text = linked(
+        "{some} and {more}",
+        [message(EXCEPT.key, case=str(other.prepared.recipe)) for other in outside],
+    )
     return Condition(text, lambda made: id(made) not in apart)
 
 
@@ -400,30 +583,62 @@ def _excepts(condition: str) -> bool:
 
 def _borne_out(one: Candidate, condition: Condition | None, other: CaseRun) -> bool:
     """Whether a fresh run agrees with a condition: where it holds the kernel computes what the candidate does, elsewhere it is right."""
-    if condition and (not condition.holds(other.prepared.case) or _excepts(condition.text)) and not other.misses:
+    if (
+        condition
+        and (not condition.holds(other.prepared.case) or _excepts(condition.text))
+        and not other.misses
+    ):
         return True
     return one.same(other)
 
 
 def _holds_on(condition: Condition, fresh: Sequence[CaseRun]) -> bool:
     """Whether a condition holds on all fresh cases; one that names single cases is no law."""
-    return _excepts(condition.text) or all(condition.holds(one.prepared.case) in (None, bool(one.misses)) for one in fresh if one.size)
+    return _excepts(condition.text) or all(
+        condition.holds(one.prepared.case) in (None, bool(one.misses)) for one in fresh if one.size
+    )
 
 
 def fresh_runs(tested: KernelUnderTest, seed: int, budget: Budget) -> Iterator[CaseRun]:
     """Small cases of the scope with other numbers, and with their options mixed."""
     for cases, count in zip(tested.scope.unseen(seed, TRIED), (FRESH, MIXED)):
         asked = (tested.run_on(ready, SMALL) for ready in budget.within(cases))
-        yield from islice((fit for one in asked if one and (fit := in_documented_form(one)).usable), count)
+        yield from islice(
+            (fit for one in asked if one and (fit := in_documented_form(one)).usable), count
+        )
 
 
-def _in_words(candidates: list[Candidate], cases: int, condition: Condition | None = None, rounded: bool = False) -> Explanation:
-    first, *others = sorted({str(one): one for one in candidates}.values(), key=lambda one: (one.size, str(one)))
+def _in_words(
+    candidates: list[Candidate],
+    cases: int,
+    condition: Condition | None = None,
+    rounded: bool = False,
+) -> Explanation:
+    first, *others = sorted(
+        {str(one): one for one in candidates}.values(), key=lambda one: (one.size, str(one))
+    )
     equal = [one.brief for one in others if (one.name or one.after) != (first.name or first.after)]
     text = tuple(dict.fromkeys(equal))
     more = (message("and {n} others", n=len(text) - SHOWN),) if len(text) > SHOWN else ()
-    evidence = message("it gives your numbers on the one case that there is") if cases == 1 else message("it gives your numbers on all of {n} cases, in 16 bits up to roundings on the way", n=cases) if rounded else message(
-        "it gives your numbers on all of {n} cases", n=cases)
-    return Explanation(first.kind, str(first), first.where, first.before, first.after, evidence, condition.text if condition else "",
-                       text[:SHOWN] + more, lambda one: _borne_out(first, condition, one.loose if rounded else one),
-                       law=condition if condition and not _excepts(condition.text) else None)
+    evidence = (
+        message("it gives your numbers on the one case that there is")
+        if cases == 1
+        else message(
+            "it gives your numbers on all of {n} cases, in 16 bits up to roundings on the way",
+            n=cases,
+        )
+        if rounded
+        else message("it gives your numbers on all of {n} cases", n=cases)
+    )
+    return Explanation(
+        first.kind,
+        str(first),
+        first.where,
+        first.before,
+        first.after,
+        evidence,
+        condition.text if condition else "",
+        text[:SHOWN] + more,
+        lambda one: _borne_out(first, condition, one.loose if rounded else one),
+        law=condition if condition and not _excepts(condition.text) else None,
+    )

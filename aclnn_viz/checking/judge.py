@@ -34,7 +34,9 @@ from aclnn_viz.operators.registry import own
 from aclnn_viz.words.messages import message
 
 FREEDOM = 4.0
-FLOAT32 = Plan(message("any float32 kernel"), coordinates="float32", order=SEQUENTIAL, division_ulps=2.0)
+FLOAT32 = Plan(
+    message("any float32 kernel"), coordinates="float32", order=SEQUENTIAL, division_ulps=2.0
+)
 JITTER = 2.0**-21
 DRAWS = 4
 FAR = 2.0**120  # numbers whose products overflow in float32 in one order and not in another
@@ -64,7 +66,10 @@ class Expected:
     def interval(self) -> tuple[np.ndarray, np.ndarray]:
         """The least and the greatest right number of each element, rounded to the output's format."""
         with np.errstate(all="ignore"):
-            return tuple(round_to(self.truth + step, self.dtype).astype(np.float64) for step in (-self.allowed, self.allowed))
+            return tuple(
+                round_to(self.truth + step, self.dtype).astype(np.float64)
+                for step in (-self.allowed, self.allowed)
+            )
 
     def misses(self, actual: np.ndarray) -> np.ndarray:
         """Where the values of an output, of the right shape and dtype, are wrong."""
@@ -72,7 +77,11 @@ class Expected:
         with np.errstate(all="ignore"):
             wide = actual.astype(np.float64)
             right = (low <= wide) & (wide <= high) | np.isnan(wide) & np.isnan(self.truth)
-            right |= self.nan_too & np.isnan(wide) | self.infinite_too & np.isinf(wide) | self.zero_too & (wide == 0)
+            right |= (
+                self.nan_too & np.isnan(wide)
+                | self.infinite_too & np.isinf(wide)
+                | self.zero_too & (wide == 0)
+            )
             right |= wide == self.another
             right &= ~(self.positive & (wide == 0) & np.signbit(wide))
         return ~(right | self.undecided)
@@ -88,7 +97,9 @@ class Expected:
             free = ulp(np.abs(truth) + self.allowed, fmt) / 2 if fmt.bits == 16 else 0.0
             error = np.maximum(np.abs(wide - truth) - free, 0.0)
             part = np.where(error == 0.0, 0.0, error / self.allowed)
-        return float(part.max(initial=0.0, where=np.isfinite(wide) & np.isfinite(truth) & ~self.undecided))
+        return float(
+            part.max(initial=0.0, where=np.isfinite(wide) & np.isfinite(truth) & ~self.undecided)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +140,7 @@ def once_per_case(function: Callable) -> Callable:
         if more not in found:
             found[more] = function(made, *more)
         return found[more]
+
     return remembered
 
 
@@ -144,43 +156,80 @@ def documented(made: Case) -> dict:
     return made.operator.arrange_backward(**bound(made)).results
 
 
-def prepared(recipe: Recipe, made: Case, plan: Plan | None = None, signs: bool = False,
-             around: Callable = lambda page: page) -> Prepared:
+def prepared(
+    recipe: Recipe,
+    made: Case,
+    plan: Plan | None = None,
+    signs: bool = False,
+    around: Callable = lambda page: page,
+) -> Prepared:
     """Find out what is right on a case for a kernel of a precision; None: any that computes in float32.
 
     With `signs` those of zeros count, where every order of products gives them. `around(page)` is what stands for each page of
     another expression, where the operator's own page is not that of its folder.
     """
+
     def adapted(plan: Plan) -> Plan:
-        return replace(plan, **{name: around(page) for name in ("page", "intended") if (page := getattr(plan, name))})
+        return replace(
+            plan,
+            **{
+                name: around(page) for name in ("page", "intended") if (page := getattr(plan, name))
+            },
+        )
+
     start = time.monotonic()
     op, inputs = made.operator, made.inputs
     truth = op.truth(**inputs)
     arranged = op.arrange_backward(**op.bind(inputs))
     narrow = float_format(made.dtype).bits == 16
-    plans = [plan] if plan else [replace(FLOAT32, storage="float32" if narrow else None, page=page)
-                                 for page in pages(op)]
+    plans = (
+        [plan]
+        if plan
+        else [
+            replace(FLOAT32, storage="float32" if narrow else None, page=page) for page in pages(op)
+        ]
+    )
     envelopes = [] if arranged.empty else [envelope(op, adapted(plan), **inputs) for plan in plans]
     expected = {}
     for name, exact in truth.items():
         bounds = [found[name].bound for found in envelopes] or [np.zeros(exact.shape)]
-        undecided = np.any([found[name].undecided for found in envelopes] or [exact != exact], axis=0)
+        undecided = np.any(
+            [found[name].undecided for found in envelopes] or [exact != exact], axis=0
+        )
         allowed = FREEDOM * np.max(bounds, axis=0)
         if own("faults", op.name, "CANCELLING", False):
             unit = 2.0**-53 if made.dtype == "float64" else 2.0**-24
-            allowed = np.maximum(allowed, FREEDOM * unit * np.max(np.abs(exact), initial=0.0, where=np.isfinite(exact)))
+            allowed = np.maximum(
+                allowed,
+                FREEDOM * unit * np.max(np.abs(exact), initial=0.0, where=np.isfinite(exact)),
+            )
         if narrow:  # a tie may go either way: Atlas A2 rounds some outputs away from zero
             allowed = np.maximum(allowed, 2.0**-40 * np.abs(exact))
         undecided |= np.isinf(allowed) & np.isfinite(exact) | np.isinf(exact.error)
-        expected[name] = Expected(exact, np.where(np.isfinite(exact), allowed, 0.0),
-                                  arranged.results[name].format.numpy, undecided)
-    return Prepared(recipe, made, loosened(op, inputs, expected, adapted(preset(op, SOC)), signs), start, time.monotonic() - start)
+        expected[name] = Expected(
+            exact,
+            np.where(np.isfinite(exact), allowed, 0.0),
+            arranged.results[name].format.numpy,
+            undecided,
+        )
+    return Prepared(
+        recipe,
+        made,
+        loosened(op, inputs, expected, adapted(preset(op, SOC)), signs),
+        start,
+        time.monotonic() - start,
+    )
 
 
-def explained(difference, one: Prepared, output: str, actual: np.ndarray, around: Callable = lambda page: page) -> np.ndarray:
+def explained(
+    difference, one: Prepared, output: str, actual: np.ndarray, around: Callable = lambda page: page
+) -> np.ndarray:
     """Where an output is what a peer's documented difference says; `around` as for `prepared`."""
     if difference.plan is not None:
-        return ~replace(prepared(one.recipe, one.case, difference.plan, around=around).expected[output], dtype=actual.dtype).misses(actual)
+        return ~replace(
+            prepared(one.recipe, one.case, difference.plan, around=around).expected[output],
+            dtype=actual.dtype,
+        ).misses(actual)
     if difference.values is None:
         return np.zeros(actual.shape, bool)
     mask, values = difference.values(one.case.inputs).get(output, (False, np.nan))
@@ -219,9 +268,16 @@ def prepared_suite(op, seed: int):
 
 def judge(prepared: Prepared, outputs: dict[str, np.ndarray]) -> list[Miss]:
     """Return what is wrong with the outputs of a kernel on a case."""
-    misses = [Miss(name, message("{output} is missing", output=name)) for name in prepared.expected if name not in outputs]
-    misses += [Miss(name, message("{output} is returned, but was not asked for", output=name)) for name in outputs
-               if name not in prepared.expected]
+    misses = [
+        Miss(name, message("{output} is missing", output=name))
+        for name in prepared.expected
+        if name not in outputs
+    ]
+    misses += [
+        Miss(name, message("{output} is returned, but was not asked for", output=name))
+        for name in outputs
+        if name not in prepared.expected
+    ]
     for name, expected in prepared.expected.items():
         if name in outputs:
             misses += _judge_one(name, expected, outputs[name])
@@ -230,26 +286,56 @@ def judge(prepared: Prepared, outputs: dict[str, np.ndarray]) -> list[Miss]:
 
 def _judge_one(name: str, expected: Expected, actual: np.ndarray) -> list[Miss]:
     if actual.shape != expected.truth.shape:
-        return [Miss(name, message("{output} has shape {shape} instead of {right}", output=name, shape=actual.shape,
-                                   right=expected.truth.shape))]
+        return [
+            Miss(
+                name,
+                message(
+                    "{output} has shape {shape} instead of {right}",
+                    output=name,
+                    shape=actual.shape,
+                    right=expected.truth.shape,
+                ),
+            )
+        ]
     if actual.dtype != expected.dtype:
-        return [Miss(name, message("{output} has dtype {dtype} instead of {right}", output=name, dtype=actual.dtype,
-                                   right=expected.dtype))]
+        return [
+            Miss(
+                name,
+                message(
+                    "{output} has dtype {dtype} instead of {right}",
+                    output=name,
+                    dtype=actual.dtype,
+                    right=expected.dtype,
+                ),
+            )
+        ]
     wrong = expected.misses(actual)
     if not wrong.any():
         return []
     with np.errstate(all="ignore"):
-        excess = np.abs(actual.astype(np.float64) - expected.truth.astype(np.float64)) / (expected.allowed + 1e-300)
+        excess = np.abs(actual.astype(np.float64) - expected.truth.astype(np.float64)) / (
+            expected.allowed + 1e-300
+        )
     excess = np.where(wrong, np.nan_to_num(excess.astype(np.float64), nan=np.inf), -1.0)
     at = farthest(excess)
-    text = message("{output} is wrong in {n} of {all} elements", output=name, n=int(wrong.sum()), all=wrong.size)
-    return [Miss(name, text, wrong, at, float(actual[at]), float(expected.truth[at]), float(excess[at]))]
+    text = message(
+        "{output} is wrong in {n} of {all} elements",
+        output=name,
+        n=int(wrong.sum()),
+        all=wrong.size,
+    )
+    return [
+        Miss(name, text, wrong, at, float(actual[at]), float(expected.truth[at]), float(excess[at]))
+    ]
 
 
 def loosened(op, inputs: dict, expected: dict, device, signs: bool) -> dict:
     """Return what is expected with what special inputs leave open; `device` is the plan of the judge's product."""
-    floats = {name: value.astype(np.float64) for name, value in inputs.items()
-              if isinstance(value, np.ndarray) and value.dtype.kind in "fV"}
+    floats = {
+        name: value.astype(np.float64)
+        for name, value in inputs.items()
+        if isinstance(value, np.ndarray) and value.dtype.kind in "fV"
+    }
     nan = any(np.isnan(value).any() for value in floats.values())
     infinite = any(np.isinf(value).any() for value in floats.values())
     sizes = [np.abs(value[np.isfinite(value) & (value != 0)]) for value in floats.values()]
@@ -268,12 +354,39 @@ def _special(op, inputs, floats, expected, device, nan: bool) -> dict:
         rng = np.random.default_rng(0)
         on_device = plans.run(op, device, **inputs)
         right = [op.backward(**inputs), on_device] + [
-            _wide(op, inputs, {name: value * (1 + JITTER * rng.choice([-1, 1], value.shape))
-                               for name, value in floats.items()}) for _ in range(2)]
-        drawn = [_wide(op, inputs, {name: rng.uniform(-1, 1, value.shape) for name, value in floats.items()})
-                 for _ in range(DRAWS)]
-        replaced = [_wide(op, inputs, {name: np.where(np.isnan(value), rng.uniform(-4, 4, value.shape), np.where(
-            np.isinf(value), np.sign(value), value)) for name, value in floats.items()}) for _ in range(DRAWS)] * nan
+            _wide(
+                op,
+                inputs,
+                {
+                    name: value * (1 + JITTER * rng.choice([-1, 1], value.shape))
+                    for name, value in floats.items()
+                },
+            )
+            for _ in range(2)
+        ]
+        drawn = [
+            _wide(
+                op,
+                inputs,
+                {name: rng.uniform(-1, 1, value.shape) for name, value in floats.items()},
+            )
+            for _ in range(DRAWS)
+        ]
+        replaced = [
+            _wide(
+                op,
+                inputs,
+                {
+                    name: np.where(
+                        np.isnan(value),
+                        rng.uniform(-4, 4, value.shape),
+                        np.where(np.isinf(value), np.sign(value), value),
+                    )
+                    for name, value in floats.items()
+                },
+            )
+            for _ in range(DRAWS)
+        ] * nan
         found = {}
         for name, part in expected.items():
             kind = _kind(round_to(part.truth, part.dtype))
@@ -281,10 +394,17 @@ def _special(op, inputs, floats, expected, device, nan: bool) -> dict:
             finite, void = kind == 0, np.all([one[name] == 0 for one in drawn], axis=0)
             depends = np.zeros(part.truth.shape, bool)
             if replaced:
-                depends = ~np.all([same(one[name], replaced[0][name]) for one in replaced[1:]], axis=0)
+                depends = ~np.all(
+                    [same(one[name], replaced[0][name]) for one in replaced[1:]], axis=0
+                )
             found[name] = replace(
-                part, undecided=part.undecided | ~agreed, nan_too=depends | ~finite | void,
-                another=np.where(depends, on_device[name].astype(np.float64), np.nan), infinite_too=kind == 3, zero_too=~finite & void)
+                part,
+                undecided=part.undecided | ~agreed,
+                nan_too=depends | ~finite | void,
+                another=np.where(depends, on_device[name].astype(np.float64), np.nan),
+                infinite_too=kind == 3,
+                zero_too=~finite & void,
+            )
     return found
 
 
@@ -304,18 +424,32 @@ def _far(op, inputs, floats, expected) -> dict:
     rng, found = np.random.default_rng(0), {}
 
     def with_far(change):
-        return _wide(op, inputs, {name: np.where(np.abs(value) >= FAR, change(value), value)
-                                  for name, value in floats.items()})
+        return _wide(
+            op,
+            inputs,
+            {
+                name: np.where(np.abs(value) >= FAR, change(value), value)
+                for name, value in floats.items()
+            },
+        )
+
     with np.errstate(all="ignore"):
         others = [with_far(lambda value: rng.uniform(-4, 4, value.shape)) for _ in range(2)]
         half = with_far(lambda value: value / 2)
         for name, part in expected.items():
             size = np.where(np.isfinite(part.truth), np.abs(part.truth), 0.0)
             allowed = np.maximum(part.allowed, np.maximum(COARSE * size, NEAR_ZERO))
-            depends = np.any([~(np.abs(one[name] - part.truth) <= part.allowed) for one in others], axis=0)
+            depends = np.any(
+                [~(np.abs(one[name] - part.truth) <= part.allowed) for one in others], axis=0
+            )
             proportional = (size > 0) & (np.abs(half[name] - part.truth / 2) <= COARSE * size)
-            found[name] = replace(part, allowed=np.asarray(allowed), nan_too=True, infinite_too=True,
-                                  undecided=part.undecided | depends & ~proportional)
+            found[name] = replace(
+                part,
+                allowed=np.asarray(allowed),
+                nan_too=True,
+                infinite_too=True,
+                undecided=part.undecided | depends & ~proportional,
+            )
     return found
 
 
@@ -324,6 +458,14 @@ def _signs(op, inputs, floats, expected) -> dict:
     turned = {name: -value if name in op.upstream else value for name, value in floats.items()}
     with np.errstate(all="ignore"):
         one, other = (_wide(op, inputs, some) for some in (floats, turned))
-    return {name: replace(part, positive=(one[name] == 0) & ~np.signbit(one[name]) & (other[name] == 0)
-                          & np.signbit(other[name]) & (part.allowed == 0))
-            for name, part in expected.items()}
+    return {
+        name: replace(
+            part,
+            positive=(one[name] == 0)
+            & ~np.signbit(one[name])
+            & (other[name] == 0)
+            & np.signbit(other[name])
+            & (part.allowed == 0),
+        )
+        for name, part in expected.items()
+    }

@@ -14,20 +14,36 @@ import numpy as np
 from aclnn_viz.cases import Case
 from aclnn_viz.checking.judge import Prepared, documented
 from aclnn_viz.checking.work import KERNEL, METER
-from aclnn_viz.devices import AclError, CapsuleError, DeviceClosedError, FunctionUnavailable, RefusedError
+from aclnn_viz.devices import (
+    AclError,
+    CapsuleError,
+    DeviceClosedError,
+    FunctionUnavailable,
+    RefusedError,
+)
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import printable
 from aclnn_viz.storage.own import as_array, is_number
 from aclnn_viz.words.messages import Message, linked, message
 
-REFUSALS = (NotImplementedError, CapsuleError)  # the kernel, or a record, has no answer to this case
-CODES = (AclError, FunctionUnavailable, RefusedError)  # of a device: no answer only where the product has none
+REFUSALS = (
+    NotImplementedError,
+    CapsuleError,
+)  # the kernel, or a record, has no answer to this case
+CODES = (
+    AclError,
+    FunctionUnavailable,
+    RefusedError,
+)  # of a device: no answer only where the product has none
 GUARD, CANARY = 64, 0xFF  # bytes around each input, and what stands there: nan in every format, -1
 FRAMES = 5  # of a traceback
 HERE = Path(__file__).parent
 LONGEST = 500  # characters of an exception's text
 NOTHING = message("returns None where an array is expected")
-AGAIN, TIMES = 40, 20  # cases that a deep check runs again in another order, and how often it runs one of them
+AGAIN, TIMES = (
+    40,
+    20,
+)  # cases that a deep check runs again in another order, and how often it runs one of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,57 +69,101 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
     Without a limit the call stays in this thread, as devices want it; a kernel that turns out to call a device from
     another one is called again in this.
     """
-    guarded = {name: Guarded(value) for name, value in case.inputs.items() if isinstance(value, np.ndarray)}
+    guarded = {
+        name: Guarded(value) for name, value in case.inputs.items() if isinstance(value, np.ndarray)
+    }
     copies = case.inputs | {name: one.copy for name, one in guarded.items()}
     METER.add(KERNEL, case)
     returned, error, finished = METER.timed(lambda: _limited(lambda: kernel(**copies), seconds))
     if isinstance(error, DeviceClosedError) and seconds is not None:
         returned, error, finished = _limited(lambda: kernel(**copies), None)
     if not finished:
-        return Outcome(None, message("does not return within {seconds:g} s", seconds=seconds), fatal=True)
+        return Outcome(
+            None, message("does not return within {seconds:g} s", seconds=seconds), fatal=True
+        )
     if isinstance(error, REFUSALS):
         return Outcome(None, refused=True)
     if error is not None:
         trace = _trace(error)
         uncalled = isinstance(error, TypeError) and not trace  # not one line of the kernel was run
-        said = next((message("{name}: {what}", name=type(error).__name__, what=one) for one in error.args if isinstance(one, Message)), _in_words(error))
-        did = message("cannot be called with the keywords {keywords}: {error}; for other names say signature=, or --signature MINE=VENDORS,...",
-                      keywords=linked("{some}, {more}", copies), error=said) if uncalled else message("raises {error}", error=said)
+        said = next(
+            (
+                message("{name}: {what}", name=type(error).__name__, what=one)
+                for one in error.args
+                if isinstance(one, Message)
+            ),
+            _in_words(error),
+        )
+        did = (
+            message(
+                "cannot be called with the keywords {keywords}: {error}; for other names say signature=, or --signature MINE=VENDORS,...",
+                keywords=linked("{some}, {more}", copies),
+                error=said,
+            )
+            if uncalled
+            else message("raises {error}", error=said)
+        )
         return Outcome(None, did, by_code=isinstance(error, CODES), trace=trace)
     try:
         outputs = _as_expected(named(returned, names, case.operator.outputs), case)
     except KeyboardInterrupt:
         raise
-    except BaseException as problem:  # what a kernel returns may be of any class, and raise SystemExit
+    except (
+        BaseException
+    ) as problem:  # what a kernel returns may be of any class, and raise SystemExit
         text = next((one for one in problem.args if isinstance(one, Message)), None)
-        return Outcome(None, text or message("returns what cannot be read: {error}", error=_in_words(problem)))
+        return Outcome(
+            None, text or message("returns what cannot be read: {error}", error=_in_words(problem))
+        )
     changed: dict[str, list[str]] = {}
     for name, one in guarded.items():
         changed.setdefault(one.changed(), []).append(name)
-    did = [message("{change} {inputs}", change=what, inputs=linked("{some}, {more}", names)) for what, names in changed.items() if what]
+    did = [
+        message("{change} {inputs}", change=what, inputs=linked("{some}, {more}", names))
+        for what, names in changed.items()
+        if what
+    ]
     return Outcome(outputs, linked("{some} and {more}", did) if did else "")
 
 
-def outputs_alone(kernel: Callable, case: Case, names: Sequence[str]) -> dict[str, np.ndarray] | None:
+def outputs_alone(
+    kernel: Callable, case: Case, names: Sequence[str]
+) -> dict[str, np.ndarray] | None:
     """What a kernel returns on copies of the inputs, None where it fails: as `run` says, without asking what else it does."""
-    copies = case.inputs | {name: value.copy() if value.flags.c_contiguous else Guarded(value).copy
-                            for name, value in case.inputs.items() if isinstance(value, np.ndarray)}
+    copies = case.inputs | {
+        name: value.copy() if value.flags.c_contiguous else Guarded(value).copy
+        for name, value in case.inputs.items()
+        if isinstance(value, np.ndarray)
+    }
     METER.add(KERNEL, case)
     try:
-        return _as_expected(named(METER.timed(lambda: kernel(**copies)), names, case.operator.outputs), case)
+        return _as_expected(
+            named(METER.timed(lambda: kernel(**copies)), names, case.operator.outputs), case
+        )
     except (Exception, SystemExit):
         return None
 
 
-def repeats(kernel: Callable, case: Case, names: Sequence[str], first: Mapping, seconds: float | None) -> str:
+def repeats(
+    kernel: Callable, case: Case, names: Sequence[str], first: Mapping, seconds: float | None
+) -> str:
     """Return how a second call differs from the first, or an empty text."""
     again = run(kernel, case, names, seconds).outputs
     if again is None:
         return message("is not deterministic: the second call with the same inputs fails")
-    differing = [name for name in first if name not in again
-                 or not np.array_equal(first[name], again[name], equal_nan=True)]
-    return message("is not deterministic: {outputs} differs between two calls",
-                   outputs=linked("{some}, {more}", differing)) if differing else ""
+    differing = [
+        name
+        for name in first
+        if name not in again or not np.array_equal(first[name], again[name], equal_nan=True)
+    ]
+    return (
+        message(
+            "is not deterministic: {outputs} differs between two calls",
+            outputs=linked("{some}, {more}", differing),
+        )
+        if differing
+        else ""
+    )
 
 
 def named(returned, names: Sequence[str], every: Sequence[str] = ()) -> dict[str, np.ndarray]:
@@ -119,23 +179,39 @@ def named(returned, names: Sequence[str], every: Sequence[str] = ()) -> dict[str
         raise TypeError(NOTHING)
     asked = names
     if isinstance(returned, Mapping):
-        found = {name if name in names else printable(str(name)): value for name, value in returned.items()}
+        found = {
+            name if name in names else printable(str(name)): value
+            for name, value in returned.items()
+        }
     else:
-        numbers = isinstance(returned, list) and all(isinstance(part, (Number, list)) for part in returned)
+        numbers = isinstance(returned, list) and all(
+            isinstance(part, (Number, list)) for part in returned
+        )
         several = isinstance(returned, (tuple, list)) and not (numbers and len(names) == 1)
         parts = returned if several else (returned,)
         if several and len(parts) == len(every) and set(names) <= set(every):
             names = every
         if len(parts) != len(names):
-            text = {"n": len(parts), "right": len(names), "outputs": linked("{some}, {more}", names)}
-            raise ValueError(message("returns {n} output instead of {right}: {outputs}", **text) if len(parts) == 1 else
-                             message("returns {n} outputs instead of {right}: {outputs}", **text))
+            text = {
+                "n": len(parts),
+                "right": len(names),
+                "outputs": linked("{some}, {more}", names),
+            }
+            raise ValueError(
+                message("returns {n} output instead of {right}: {outputs}", **text)
+                if len(parts) == 1
+                else message("returns {n} outputs instead of {right}: {outputs}", **text)
+            )
         found = dict(zip(names, parts))
-    if found.keys() >= set(asked):  # one that stands where another was asked for is a mistake, to be named
+    if found.keys() >= set(
+        asked
+    ):  # one that stands where another was asked for is a mistake, to be named
         found = {name: value for name, value in found.items() if name in asked or name not in every}
     for name, value in found.items():
         if value is None:
-            raise TypeError(message("returns None for {output}; leave out what is not asked for", output=name))
+            raise TypeError(
+                message("returns None for {output}; leave out what is not asked for", output=name)
+            )
     return {name: to_numpy(value) for name, value in found.items()}
 
 
@@ -145,10 +221,19 @@ def to_numpy(value) -> np.ndarray:
     try:
         array = np.asarray(as_array(value))
     except Exception as error:  # of any library
-        raise TypeError(message("returns {kind}, which NumPy cannot take: {error}", kind=type(value).__name__,
-                                error=_in_words(error))) from error
+        raise TypeError(
+            message(
+                "returns {kind}, which NumPy cannot take: {error}",
+                kind=type(value).__name__,
+                error=_in_words(error),
+            )
+        ) from error
     if not is_number(array.dtype):
-        text = message("an array of dtype {dtype}", dtype=array.dtype) if isinstance(value, np.ndarray) else type(value).__name__
+        text = (
+            message("an array of dtype {dtype}", dtype=array.dtype)
+            if isinstance(value, np.ndarray)
+            else type(value).__name__
+        )
         raise TypeError(message("returns {kind} where an array of numbers is expected", kind=text))
     return array.astype(array.dtype.newbyteorder("="))  # a kernel may use its arrays again
 
@@ -158,16 +243,34 @@ def _as_expected(outputs: dict[str, np.ndarray], case: Case) -> dict[str, np.nda
     if all(value.dtype != np.uint16 for value in outputs.values()):
         return outputs
     expected = documented(case)
-    return {name: as_array(value, floating=True) if name in expected and expected[name].format is BFLOAT16 else value
-            for name, value in outputs.items()}
+    return {
+        name: as_array(value, floating=True)
+        if name in expected and expected[name].format is BFLOAT16
+        else value
+        for name, value in outputs.items()
+    }
 
 
 def _trace(error: BaseException) -> str:
     """The lines of the kernel's own files that led to an error, the last one first to blame."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent not in (HERE, HERE.parent / "tiles")]
-    return linked("{some}\n{more}", [
-        message("{file}, line {line}, in {function}: {code}", file=frame.filename, line=frame.lineno, function=frame.name,
-                code=frame.line) for frame in frames[-FRAMES:]])
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).parent not in (HERE, HERE.parent / "tiles")
+    ]
+    return linked(
+        "{some}\n{more}",
+        [
+            message(
+                "{file}, line {line}, in {function}: {code}",
+                file=frame.filename,
+                line=frame.lineno,
+                function=frame.name,
+                code=frame.line,
+            )
+            for frame in frames[-FRAMES:]
+        ],
+    )
 
 
 def _in_words(error: BaseException) -> str:
@@ -180,7 +283,9 @@ class Guarded:
     def __init__(self, value: np.ndarray):
         self.value = value
         gaps = 1 + (value.ndim == 1 and value.strides[0] != value.itemsize)
-        strides = np.empty_like(value).strides if gaps == 1 else (2 * value.itemsize,)  # in the order of the original
+        strides = (
+            np.empty_like(value).strides if gaps == 1 else (2 * value.itemsize,)
+        )  # in the order of the original
         count = gaps * value.nbytes
         self._memory = np.full(count + 2 * GUARD, CANARY, np.uint8)
         self.copy = np.ndarray(value.shape, value.dtype, self._memory, GUARD, strides)
@@ -205,6 +310,7 @@ def _limited(call: Callable, seconds: float | None):
                 box["returned"] = call()
         except BaseException as error:  # a kernel may raise anything, SystemExit included
             box["error"] = error
+
     if seconds is None:
         work()
         if isinstance(box.get("error"), KeyboardInterrupt):  # which stops the check
@@ -226,7 +332,9 @@ class Repeated(NamedTuple):
     shuffled: bool
 
 
-def repeated(kernel: Callable, ran: Sequence[tuple[Prepared, dict]], limit: float | None, end: float) -> Repeated:
+def repeated(
+    kernel: Callable, ran: Sequence[tuple[Prepared, dict]], limit: float | None, end: float
+) -> Repeated:
     """Run cases again, last ones first, and the first of them many times, until a time on the clock."""
     others = ran[:AGAIN][::-1]
     done = 0
@@ -234,15 +342,30 @@ def repeated(kernel: Callable, ran: Sequence[tuple[Prepared, dict]], limit: floa
         if time.monotonic() > end:
             break
         again, done = run(kernel, one.case, list(one.expected), limit).outputs, done + 1
-        differing = [name for name, value in first.items() if again is None or not _same_bits(again.get(name), value)]
+        differing = [
+            name
+            for name, value in first.items()
+            if again is None or not _same_bits(again.get(name), value)
+        ]
         if differing:
-            text = message("is not deterministic: {outputs} differs when the same inputs come again later",
-                           outputs=linked("{some}, {more}", differing))
+            text = message(
+                "is not deterministic: {outputs} differs when the same inputs come again later",
+                outputs=linked("{some}, {more}", differing),
+            )
             return Repeated(text, str(one.recipe), done, True)
-    return Repeated("", "", max(done - len(others) + 1, 0) if ran else 0, len(others) > 1 and done >= len(others))
+    return Repeated(
+        "",
+        "",
+        max(done - len(others) + 1, 0) if ran else 0,
+        len(others) > 1 and done >= len(others),
+    )
 
 
 def _same_bits(a, b) -> bool:
     """Nans are alike, zeros of another sign are not."""
-    return a is not None and a.shape == b.shape and a.dtype == b.dtype and bool(
-        np.all((a == b) & (np.signbit(a) == np.signbit(b)) | (a != a) & (b != b)))
+    return (
+        a is not None
+        and a.shape == b.shape
+        and a.dtype == b.dtype
+        and bool(np.all((a == b) & (np.signbit(a) == np.signbit(b)) | (a != a) & (b != b)))
+    )

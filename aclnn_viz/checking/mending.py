@@ -37,15 +37,65 @@ from aclnn_viz.words.messages import linked, message
 COMPILING = "jax"
 LIBRARIES = {"numpy", "torch", "jax", "math", "ml_dtypes", "scipy", "functools", "itertools"}
 # What an edited copy must not do: reach files, processes, or code from texts.
-FORBIDDEN = {"open", "exec", "eval", "compile", "input", "print", "breakpoint", "globals", "locals", "vars", "setattr", "delattr",
-             "save", "savez", "savetxt", "load", "loadtxt", "fromfile", "tofile", "memmap", "dump", "dumps", "DataSource", "hub",
-             "distributed", "multiprocessing", "ctypeslib", "f2py", "cpp_extension"}
-STATEMENTS = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.If, ast.For, ast.Return, ast.With, ast.FunctionDef,
-              ast.Continue, ast.Break, ast.Pass, ast.Raise, ast.Assert)
+FORBIDDEN = {
+    "open",
+    "exec",
+    "eval",
+    "compile",
+    "input",
+    "print",
+    "breakpoint",
+    "globals",
+    "locals",
+    "vars",
+    "setattr",
+    "delattr",
+    "save",
+    "savez",
+    "savetxt",
+    "load",
+    "loadtxt",
+    "fromfile",
+    "tofile",
+    "memmap",
+    "dump",
+    "dumps",
+    "DataSource",
+    "hub",
+    "distributed",
+    "multiprocessing",
+    "ctypeslib",
+    "f2py",
+    "cpp_extension",
+}
+STATEMENTS = (
+    ast.Assign,
+    ast.AugAssign,
+    ast.AnnAssign,
+    ast.Expr,
+    ast.If,
+    ast.For,
+    ast.Return,
+    ast.With,
+    ast.FunctionDef,
+    ast.Continue,
+    ast.Break,
+    ast.Pass,
+    ast.Raise,
+    ast.Assert,
+)
 TURNS = 20_000  # of all loops of one call: an edit may make a loop endless
-LAST = ("inserted", "name", "multiplied")  # kinds of edits that are tried last, in this order, as there are many of each
+LAST = (
+    "inserted",
+    "name",
+    "multiplied",
+)  # kinds of edits that are tried last, in this order, as there are many of each
 EQUAL, SOME, FEW = 4, 6, 3
-OTHERS, MIXED, SMALL = 6, 100, 2000  # fresh cases with other numbers, with mixed options, and the elements of one at most
+OTHERS, MIXED, SMALL = (
+    6,
+    100,
+    2000,
+)  # fresh cases with other numbers, with mixed options, and the elements of one at most
 MEMORY = 2**30  # bytes that edited kernels may allocate beyond what the process has
 WORDS = re.compile(r"\w+|\S")
 IDLE, LONGER = re.compile(r"[+-] 0(?:\.0)?\b|[*/] 1(?:\.0)?\b"), 9
@@ -69,7 +119,9 @@ class _Quick:
         if isinstance(own, ModuleType):
             return _Quick(own)
         if name in ("asarray", "array"):  # which may make float32 of float64
-            return lambda value, dtype=None: np.array(value, dtype or own(np.empty(0, np.asarray(value).dtype)).dtype)
+            return lambda value, dtype=None: np.array(
+                value, dtype or own(np.empty(0, np.asarray(value).dtype)).dtype
+            )
         if name == "sigmoid":
             return lambda value: 1 / (1 + np.exp(-value))
         return getattr(np, name, None) or (own if isinstance(own, type) else _as_numpy(own))
@@ -79,15 +131,18 @@ def _as_numpy(function: Callable) -> Callable:
     def called(*values, **options):
         found = function(*values, **options)
         return np.asarray(found) if hasattr(found, "__array__") else found
+
     return called
 
 
 def _at(function) -> Callable:
     """`function.at`, with values of a shape that fits: others end the process, in NumPy 2."""
+
     def called(target, index, *values):
         if isinstance(function, np.ufunc):
             values = [np.broadcast_to(value, np.shape(target[index])) for value in values]
         return function.at(target, index, *values)
+
     return called
 
 
@@ -135,26 +190,45 @@ class Source:
         tree.decorator_list = []
         if function.__code__.co_filename == self.file:
             self.functions[name], self.trees[name] = function, tree
-        known, local = inspect.getclosurevars(function), {*function.__code__.co_varnames, *function.__code__.co_cellvars}
+        known, local = (
+            inspect.getclosurevars(function),
+            {*function.__code__.co_varnames, *function.__code__.co_cellvars},
+        )
         for node in ast.walk(tree):
-            self.scatters += [node] * (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "at")
+            self.scatters += [node] * (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr == "at"
+            )
             if not (isinstance(node, ast.Name) and node.id in local):
                 self._allowed(node, known.nonlocals | known.globals)  # None for builtins
         return name
 
     def _allowed(self, node: ast.AST, known: dict) -> None:
-        if isinstance(node, ast.stmt) and not isinstance(node, STATEMENTS) or isinstance(node, ast.Await | ast.Yield | ast.YieldFrom):
+        if (
+            isinstance(node, ast.stmt)
+            and not isinstance(node, STATEMENTS)
+            or isinstance(node, ast.Await | ast.Yield | ast.YieldFrom)
+        ):
             raise Unreadable
-        if isinstance(node, ast.Attribute) and (node.attr in FORBIDDEN or node.attr.startswith("__")):
+        if isinstance(node, ast.Attribute) and (
+            node.attr in FORBIDDEN or node.attr.startswith("__")
+        ):
             raise Unreadable
         if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
             return
         value = known.get(node.id)
         if node.id in FORBIDDEN or node.id.startswith("__"):
             raise Unreadable
-        if value is None or isinstance(value, (int, float, str, bool, tuple, np.ndarray, np.generic, np.dtype)):
+        if value is None or isinstance(
+            value, (int, float, str, bool, tuple, np.ndarray, np.generic, np.dtype)
+        ):
             return
-        module = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) or ""
+        module = (
+            value.__name__
+            if isinstance(value, ModuleType)
+            else getattr(value, "__module__", None) or ""
+        )
         if module.partition(".")[0] not in LIBRARIES:
             self._taken(value)
 
@@ -168,6 +242,7 @@ class Source:
                 if left[0] < 0:
                     raise RuntimeError("a loop without an end")
                 yield item
+
         space = self._space(quick) | {"_bounded": bounded, "_watch": self.watch}
         exec(self._code, space)
         found = space[self.entry]
@@ -177,11 +252,14 @@ class Source:
         def kernel(**inputs):
             left[0] = TURNS
             return found(**inputs)
+
         return kernel
 
     def _space(self, quick: bool) -> dict:
         """What the names of the functions stand for."""
-        return self._names | {name: _Quick(value) for name, value in self._names.items() if quick and _compiles(value)}
+        return self._names | {
+            name: _Quick(value) for name, value in self._names.items() if quick and _compiles(value)
+        }
 
     @cached_property
     def _names(self) -> dict:
@@ -192,8 +270,12 @@ class Source:
 
     def quick(self, one: CaseRun) -> bool:
         """Whether the kernel uses a library that compiles, and has the same outputs wrong on a case without it."""
-        modules = (value for function in self.functions.values() for value in function.__globals__.values())
-        return any(map(_compiles, modules)) and _wrong(self.built(quick=True), one) == {miss.output for miss in one.misses}
+        modules = (
+            value for function in self.functions.values() for value in function.__globals__.values()
+        )
+        return any(map(_compiles, modules)) and _wrong(self.built(quick=True), one) == {
+            miss.output for miss in one.misses
+        }
 
     @property
     def _code(self):
@@ -201,7 +283,13 @@ class Source:
         guarded = [(loop, "iter", loop.iter, "_bounded", loop.iter) for loop in _loops(trees)]
         guarded += [(call, "func", call.func, "_at", call.func.value) for call in self.scatters]
         for node, field_, before, guard, inner in guarded:
-            setattr(node, field_, ast.fix_missing_locations(ast.copy_location(ast.Call(ast.Name(guard, ast.Load()), [inner], []), before)))
+            setattr(
+                node,
+                field_,
+                ast.fix_missing_locations(
+                    ast.copy_location(ast.Call(ast.Name(guard, ast.Load()), [inner], []), before)
+                ),
+            )
         try:
             return compile(ast.Module(trees, []), EDITED, "exec")
         finally:
@@ -233,10 +321,13 @@ class Source:
 
         def watch(frame, *_):
             code = frame.f_code
-            if code.co_filename == EDITED and not code.co_name.startswith("<"):  # a comprehension has names of its own
+            if code.co_filename == EDITED and not code.co_name.startswith(
+                "<"
+            ):  # a comprehension has names of its own
                 if frame.f_lineno not in lines:
                     lines[frame.f_lineno] = self._space(quick) | frame.f_locals
                 return watch
+
         before = sys.gettrace()
         sys.settrace(watch)
         try:
@@ -284,11 +375,20 @@ class Mend:
 
     def __str__(self) -> str:
         if self.lost:
-            return message("the same formula, arranged so that {lost}, here: {line} of your kernel\n    {before}\n"
-                           "  this arrangement keeps them, and is right:\n    {after}", lost=self.lost, line=self.line,
-                           before=self.before, after=self.after)
-        return message("{line} of your kernel reads\n    {before}\n  with this line in its place it is right:\n    {after}",
-                       line=self.line, before=self.before, after=self.after)
+            return message(
+                "the same formula, arranged so that {lost}, here: {line} of your kernel\n    {before}\n"
+                "  this arrangement keeps them, and is right:\n    {after}",
+                lost=self.lost,
+                line=self.line,
+                before=self.before,
+                after=self.after,
+            )
+        return message(
+            "{line} of your kernel reads\n    {before}\n  with this line in its place it is right:\n    {after}",
+            line=self.line,
+            before=self.before,
+            after=self.after,
+        )
 
 
 def _compiles(value) -> bool:
@@ -316,6 +416,7 @@ def _limited_memory():
     """Let what an edited kernel allocates fail beyond MEMORY, where the system can: an edit may make a tensor endless."""
     try:
         import resource
+
         before = resource.getrlimit(resource.RLIMIT_AS)
         with open("/proc/self/statm", encoding="ascii") as file:
             used = int(file.read().split()[0]) * resource.getpagesize()
@@ -341,8 +442,15 @@ class _FreshCase:
         METER.add(PAGE, made)
         with np.errstate(all="ignore"):
             outputs = made.operator.backward(**made.inputs)
-        exact = {name: Expected(value.astype(np.float64), np.zeros(value.shape), value.dtype, np.zeros(value.shape, bool))
-                 for name, value in outputs.items()}
+        exact = {
+            name: Expected(
+                value.astype(np.float64),
+                np.zeros(value.shape),
+                value.dtype,
+                np.zeros(value.shape, bool),
+            )
+            for name, value in outputs.items()
+        }
         return CaseRun(Prepared(self.ready.recipe, made, exact, 0.0, 0.0), outputs, ())
 
     @cached_property
@@ -357,8 +465,11 @@ class _FreshCase:
         outputs = _outputs(changed, page.prepared)
         if outputs is None:
             return _outputs(kernel, page.prepared) is not None
-        if all(name in outputs and (outputs[name].shape, outputs[name].dtype) == (value.shape, value.dtype)
-               for name, value in page.outputs.items()) and page.agrees(outputs):
+        if all(
+            name in outputs
+            and (outputs[name].shape, outputs[name].dtype) == (value.shape, value.dtype)
+            for name, value in page.outputs.items()
+        ) and page.agrees(outputs):
             return False
         try:
             seen = CaseRun(self.truth, outputs, judge(self.truth, outputs))
@@ -376,6 +487,7 @@ class FreshCases:
     def __init__(self, kernel: Callable, scope: Scope, seed: int, dtypes: set[str]):
         def counted(cases: Iterator[Ready]) -> Iterator[Ready]:
             return (one for one in cases if one.counts(SMALL) and one.case.dtype in dtypes)
+
         others, mixed = map(counted, scope.unseen(seed, MIXED))
         drawn = itertools.chain(itertools.islice(others, OTHERS), mixed)
         self.kernel, self.cases, self._drawn = kernel, [], map(_FreshCase, drawn)
@@ -394,16 +506,28 @@ class FreshCases:
             yield one
 
 
-def mend(kernel: Callable, failing: Sequence[CaseRun], passing: Sequence[CaseRun], fresh: FreshCases, budget: Budget) -> Mend | None:
+def mend(
+    kernel: Callable,
+    failing: Sequence[CaseRun],
+    passing: Sequence[CaseRun],
+    fresh: FreshCases,
+    budget: Budget,
+) -> Mend | None:
     """The smallest edit, or one an output, after which a kernel is right on all cases; None where there is none, where its
     source cannot be read, or does more than compute."""
     try:
-        source = Source(kernel, max(failing, key=lambda one: max(miss.excess for miss in one.misses)))
+        source = Source(
+            kernel, max(failing, key=lambda one: max(miss.excess for miss in one.misses))
+        )
         same = source.outputs_of(source.built())
     except Exception:  # whatever a part of a kernel raises outside of its place
         return None
     given = source.probe.outputs
-    if same is None or same.keys() != given.keys() or any(same[name].tobytes() != value.tobytes() for name, value in given.items()):
+    if (
+        same is None
+        or same.keys() != given.keys()
+        or any(same[name].tobytes() != value.tobytes() for name, value in given.items())
+    ):
         return None
     cases = [*failing, *passing]
     if found := rearranged(source, lambda changed: all(_right(changed, one) for one in cases)):
@@ -443,64 +567,123 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
         before = head(statement)
         with change.made():
             after, new = head(statement), ast.unparse(source.trees[name]).splitlines()
-        if after == before:  # other statements in a block: the lines from the first to the last that differ
+        if (
+            after == before
+        ):  # other statements in a block: the lines from the first to the last that differ
             old = ast.unparse(source.trees[name]).splitlines()
             start = len(commonprefix([old, new]))  # 1 or more: both begin with the same name
-            end = len(commonprefix([old[:start - 1:-1], new[:start - 1:-1]]))
-            before, after = ("; ".join(map(str.strip, some[start:len(some) - end])) for some in (old, new))
+            end = len(commonprefix([old[: start - 1 : -1], new[: start - 1 : -1]]))
+            before, after = (
+                "; ".join(map(str.strip, some[start : len(some) - end])) for some in (old, new)
+            )
         with change.made():
-            one = Mend(source.place(name, change.line or statement.lineno), before, after, source.built())
+            one = Mend(
+                source.place(name, change.line or statement.lineno), before, after, source.built()
+            )
         if not left and all(_right(changed, other) for other in cases):
             found.append((one, changed))
         for output in wrong - left:
             partly[output].append((one, change, statement))
     some: dict[str, Mend] = {}
-    for one, changed in sorted(found, key=lambda pair: (1 if pair[0].leaves_out else pair[0].size, len(pair[0].after))):
+    for one, changed in sorted(
+        found, key=lambda pair: (1 if pair[0].leaves_out else pair[0].size, len(pair[0].after))
+    ):
         if len(some) > EQUAL or some and budget.over:
             break
         if one.after not in some and fresh.right(changed) and all(map(one.right, again * quick)):
             some[one.after] = one
     if some:
         first, *others = some.values()
-        return replace(first, equal=tuple(one.after for one in others), cases=len(again) + len(fresh.cases))
-    return _one_each(source, list(partly.values()), cases, again, fresh, budget, quick) if len(wrong) > 1 and all(partly.values()) else None
+        return replace(
+            first, equal=tuple(one.after for one in others), cases=len(again) + len(fresh.cases)
+        )
+    return (
+        _one_each(source, list(partly.values()), cases, again, fresh, budget, quick)
+        if len(wrong) > 1 and all(partly.values())
+        else None
+    )
 
 
 def _one_each(source, choices: list[list], cases, again, fresh, budget, quick) -> Mend | None:
-    for some in budget.within(itertools.product(*(sorted(part, key=lambda pair: pair[0].size)[:SOME] for part in choices))):
+    for some in budget.within(
+        itertools.product(*(sorted(part, key=lambda pair: pair[0].size)[:SOME] for part in choices))
+    ):
         with ExitStack() as stack:
             for _, change, _ in some:
                 stack.enter_context(change.made())
             try:
                 changed, kernel = source.built(quick), source.built()
-                texts = {one.line: (one.before, head(statement) if sum(statement is other for _, _, other in some) > 1 else one.after)
-                         for one, _, statement in some}  # two edits of one statement are one text
+                texts = {
+                    one.line: (
+                        one.before,
+                        head(statement)
+                        if sum(statement is other for _, _, other in some) > 1
+                        else one.after,
+                    )
+                    for one, _, statement in some
+                }  # two edits of one statement are one text
             except Exception:  # two edits that do not go together
                 continue
-        if all(_right(changed, one) for one in cases) and fresh.right(changed) and all(_right(kernel, one) for one in again * quick):
+        if (
+            all(_right(changed, one) for one in cases)
+            and fresh.right(changed)
+            and all(_right(kernel, one) for one in again * quick)
+        ):
             before, after = map("; ".join, zip(*texts.values()))
-            return Mend(linked("{some} and {more}", list(texts)), before, after, kernel, cases=len(again) + len(fresh.cases))
+            return Mend(
+                linked("{some} and {more}", list(texts)),
+                before,
+                after,
+                kernel,
+                cases=len(again) + len(fresh.cases),
+            )
     return None
 
 
 def _glance(statement: ast.AST, lines: dict[int, dict]) -> None:
     """Raise what an edited statement raises where it is first executed: most edits fail there, and a kernel takes longer."""
-    expression = statement if isinstance(statement, ast.Dict) else next(
-        (part for name in ("value", "test", "iter") if (part := getattr(statement, name, None)) is not None), None)
-    names = next((lines[line] for line in range(statement.lineno, statement.end_lineno + 1) if line in lines), None)
+    expression = (
+        statement
+        if isinstance(statement, ast.Dict)
+        else next(
+            (
+                part
+                for name in ("value", "test", "iter")
+                if (part := getattr(statement, name, None)) is not None
+            ),
+            None,
+        )
+    )
+    names = next(
+        (
+            lines[line]
+            for line in range(statement.lineno, statement.end_lineno + 1)
+            if line in lines
+        ),
+        None,
+    )
     if names is not None and expression is not None and not isinstance(statement, ast.Expr):
         with np.errstate(all="ignore"), _limited_memory():
             eval(compile(ast.Expression(expression), EDITED, "eval"), names)
 
 
-def _edits(source: Source, lines: Collection[int]) -> Iterator[tuple[str, tuple[str, ast.stmt, Change]]]:
+def _edits(
+    source: Source, lines: Collection[int]
+) -> Iterator[tuple[str, tuple[str, ast.stmt, Change]]]:
     """Every edit of some lines of the functions of a kernel, those of kinds with many last."""
     many: dict[str, list] = {kind: [] for kind in LAST}
     for name, tree in source.trees.items():
         names = names_of(tree, ModuleType(""))
-        for statement, change in itertools.chain(edits_of_kernels(tree, names), changes(tree, names)):
-            if change.kind == "factor" and isinstance(change.node, ast.BinOp) or not any(
-                    line in lines for line in range(statement.lineno, statement.end_lineno + 1)):
+        for statement, change in itertools.chain(
+            edits_of_kernels(tree, names), changes(tree, names)
+        ):
+            if (
+                change.kind == "factor"
+                and isinstance(change.node, ast.BinOp)
+                or not any(
+                    line in lines for line in range(statement.lineno, statement.end_lineno + 1)
+                )
+            ):
                 continue  # one side of a product stands for both
             if change.kind in LAST:
                 many[change.kind].append((change.kind, (name, statement, change)))

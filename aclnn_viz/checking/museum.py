@@ -26,8 +26,15 @@ class Test:
 
     @property
     def case(self) -> Case:
-        options = {name: tuple(value) if name.endswith("shape") else np.float32(value) if isinstance(value, list) else value
-                   for name, value in self.options.items() if name not in COMPARISON}
+        options = {
+            name: tuple(value)
+            if name.endswith("shape")
+            else np.float32(value)
+            if isinstance(value, list)
+            else value
+            for name, value in self.options.items()
+            if name not in COMPARISON
+        }
         return case(self.operator, **{"dtype": "float32"} | options)
 
     def wrong(self, kernel) -> str:
@@ -38,15 +45,27 @@ class Test:
         for name in outputs or right:
             a, b = given[name].astype(np.float64), right[name].astype(np.float64)
             with np.errstate(invalid="ignore"):
-                far = np.where(np.isclose(a, b, rtol, atol, equal_nan=True), 0.0, np.nan_to_num(np.abs(a - b), nan=np.inf))
+                far = np.where(
+                    np.isclose(a, b, rtol, atol, equal_nan=True),
+                    0.0,
+                    np.nan_to_num(np.abs(a - b), nan=np.inf),
+                )
             if far.any():
                 at = np.unravel_index(np.argmax(far), far.shape)
                 place = f"{name}[{', '.join(map(str, at))}]"
-                return tr("{place} is {wrong}, and should be {right}", place=place, wrong=f"{a[at]:.4g}", right=f"{b[at]:.4g}")
+                return tr(
+                    "{place} is {wrong}, and should be {right}",
+                    place=place,
+                    wrong=f"{a[at]:.4g}",
+                    right=f"{b[at]:.4g}",
+                )
         return ""
 
     def __str__(self) -> str:
-        given = {"dtype": "float32"} | {name: tuple(value) if name.endswith("shape") else value for name, value in (COMPARISON | self.options).items()}
+        given = {"dtype": "float32"} | {
+            name: tuple(value) if name.endswith("shape") else value
+            for name, value in (COMPARISON | self.options).items()
+        }
         return ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
 
 
@@ -64,29 +83,63 @@ class Piece:
 
     def rows(self) -> dict[str, str]:
         """What there is to say of it, by heading; both tests are run now, on our page with the mistake."""
-        kernel, unsaid, passes = faulty_kernel(self.operator, self.fault), tr("the thread does not say"), tr("passes")
-        return {tr("thread"): str(self.fault.thread), tr("what was wrong"): tr(self.fault.story), tr("how long it lived"): tr(self.lived) or unsaid,
-                tr("what hid it"): tr(self.hid) or unsaid,
-                tr("a test that does not see it"): _said(self.missed, self.missed.wrong(kernel) or passes),
-                tr("the smallest case that shows it"): _said(self.seen, self.seen.wrong(kernel) or passes)}
+        kernel, unsaid, passes = (
+            faulty_kernel(self.operator, self.fault),
+            tr("the thread does not say"),
+            tr("passes"),
+        )
+        return {
+            tr("thread"): str(self.fault.thread),
+            tr("what was wrong"): tr(self.fault.story),
+            tr("how long it lived"): tr(self.lived) or unsaid,
+            tr("what hid it"): tr(self.hid) or unsaid,
+            tr("a test that does not see it"): _said(
+                self.missed, self.missed.wrong(kernel) or passes
+            ),
+            tr("the smallest case that shows it"): _said(
+                self.seen, self.seen.wrong(kernel) or passes
+            ),
+        }
 
     def __str__(self) -> str:
-        text = [line for name, value in self.rows().items() for line in wrapped(value, 110, "  " + _said(name, ""), "    ")]
-        return "\n".join([self.title, *text, "  " + _said(EDIT, "").rstrip(),
-                          *(f"    {line}" for line in self.fault.diff.splitlines())])
+        text = [
+            line
+            for name, value in self.rows().items()
+            for line in wrapped(value, 110, "  " + _said(name, ""), "    ")
+        ]
+        return "\n".join(
+            [
+                self.title,
+                *text,
+                "  " + _said(EDIT, "").rstrip(),
+                *(f"    {line}" for line in self.fault.diff.splitlines()),
+            ]
+        )
 
     @property
     def title(self) -> str:
         return _said(self.operator, tr(self.fault.name))
 
     def _repr_html_(self) -> str:
-        return re.sub(r"([\w.-]+/[\w.-]+)#(\d+)", r'<a href="https://github.com/\1/issues/\2">\g<0></a>',
-                      as_html(self.title, (), [*self.rows().items()], more=self.fault.diff, opens=tr(EDIT)), flags=re.ASCII)
+        return re.sub(
+            r"([\w.-]+/[\w.-]+)#(\d+)",
+            r'<a href="https://github.com/\1/issues/\2">\g<0></a>',
+            as_html(self.title, (), [*self.rows().items()], more=self.fault.diff, opens=tr(EDIT)),
+            flags=re.ASCII,
+        )
 
     def to_json(self) -> dict:
-        rows = (self.operator, self.fault.name, self.fault.thread, self.fault.story, self.lived, self.hid)
-        return dict(zip(("operator", "fault", "thread", "story", "lived", "hid"), map(str, rows))) | {
-            "diff": self.fault.diff, "missed": str(self.missed), "seen": str(self.seen)}
+        rows = (
+            self.operator,
+            self.fault.name,
+            self.fault.thread,
+            self.fault.story,
+            self.lived,
+            self.hid,
+        )
+        return dict(
+            zip(("operator", "fault", "thread", "story", "lived", "hid"), map(str, rows))
+        ) | {"diff": self.fault.diff, "missed": str(self.missed), "seen": str(self.seen)}
 
 
 def _said(name, what) -> str:
@@ -98,7 +151,9 @@ class Museum(tuple):
 
     def __str__(self) -> str:
         heads = [tr("operator"), tr("fault"), tr("thread")]
-        return "\n".join(as_text(heads, [[one.operator, tr(one.fault.name), one.fault.thread] for one in self]))
+        return "\n".join(
+            as_text(heads, [[one.operator, tr(one.fault.name), one.fault.thread] for one in self])
+        )
 
     __repr__ = __str__
 
@@ -117,12 +172,33 @@ def museum(name: str | None = None) -> Museum:
     ('rms_norm', 'gamma forgotten in dx', 1.0)
     """
     if name is not None and not isinstance(name, str):
-        raise TypeError(problem("name is that of an operator, a fault or a thread", shown(name), "call it without a name: it lists all"))
+        raise TypeError(
+            problem(
+                "name is that of an operator, a fault or a thread",
+                shown(name),
+                "call it without a name: it lists all",
+            )
+        )
     found = Museum(
-        Piece(one["operator"], fault, *(one[name] and kept(one[name]) for name in ("lived", "hid")),
-              *(Test(one["operator"], one[name]) for name in ("missed", "seen")))
-        for one in published() for fault in faults(one["operator"])
-        if fault.name == one["name"] and (name is None or name in (one["operator"], fault.name) or name and name in one["thread"]))
+        Piece(
+            one["operator"],
+            fault,
+            *(one[name] and kept(one[name]) for name in ("lived", "hid")),
+            *(Test(one["operator"], one[name]) for name in ("missed", "seen")),
+        )
+        for one in published()
+        for fault in faults(one["operator"])
+        if fault.name == one["name"]
+        and (
+            name is None or name in (one["operator"], fault.name) or name and name in one["thread"]
+        )
+    )
     if not found:
-        raise ValueError(problem("name is that of an operator, a fault or a thread of the museum", shown(name), "call it without a name: it lists all"))
+        raise ValueError(
+            problem(
+                "name is that of an operator, a fault or a thread of the museum",
+                shown(name),
+                "call it without a name: it lists all",
+            )
+        )
     return found

@@ -15,24 +15,45 @@ from aclnn_viz.checking.case_run import CaseRun, cheapest_first
 from aclnn_viz.checking.conditions import Traits, common
 from aclnn_viz.checking.counterexample import Counterexample
 from aclnn_viz.checking.evidence import Evidence, KernelUnderTest
-from aclnn_viz.checking.explanation import NO_FAULT, Diagnosis, Explanation, diagnose, explain, fresh_runs, law_of, of_fault
+from aclnn_viz.checking.explanation import (
+    NO_FAULT,
+    Diagnosis,
+    Explanation,
+    diagnose,
+    explain,
+    fresh_runs,
+    law_of,
+    of_fault,
+)
 from aclnn_viz.checking.judge import once_per_case
 from aclnn_viz.checking.mending import FreshCases, mend
 from aclnn_viz.checking.scope import DEPTHS, Depth, Scope
 from aclnn_viz.checking.tile_trials import Trials
-from aclnn_viz.checking.wrong_outputs import convention, depends, in_documented_form, wrong_conditions, wrong_forms, wrong_regions
+from aclnn_viz.checking.wrong_outputs import (
+    convention,
+    depends,
+    in_documented_form,
+    wrong_conditions,
+    wrong_forms,
+    wrong_regions,
+)
 from aclnn_viz.checking.work import METER, Budget
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.tables import GREEN, RED, as_html
 from aclnn_viz.tiles.launching import Program
 from aclnn_viz.words.messages import language_here, linked, message, ntr, tr
 
-ALLOWING = message("  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)")
+ALLOWING = message(
+    "  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)"
+)
 GENERATOR = '<meta name="generator" content="aclnn-viz check">'  # of pages that may be replaced
 NOTHING = message("none of those measured")
 MENDING = 0.25  # of the search goes to edits of the reader's kernel at most, the rest to those of the page
 FRESHLY = 0.4  # of it to calls of the kernel on fresh cases: some kernels are compiled anew for each shape
-DEPENDENCE, LATE = 4000, 0.1  # runs at most for what errors depend on if nothing explains them; what is left of a search then
+DEPENDENCE, LATE = (
+    4000,
+    0.1,
+)  # runs at most for what errors depend on if nothing explains them; what is left of a search then
 LINES = 90  # of a page: where it executes more, each of its runs, and each case, takes longer
 
 
@@ -53,7 +74,12 @@ class Unsupported:
 
     def __str__(self) -> str:
         if self.common:
-            return ntr("{n} case not supported: {common}", "{n} cases not supported: {common}", len(self), common=self.common)
+            return ntr(
+                "{n} case not supported: {common}",
+                "{n} cases not supported: {common}",
+                len(self),
+                common=self.common,
+            )
         return ntr("{n} case not supported", "{n} cases not supported", len(self))
 
 
@@ -109,8 +135,19 @@ class CheckResult:
         """In one line why the kernel is wrong, as far as that was found; an empty text for a right one."""
         found = self.explanation
         if found and (yours := found.yours):
-            shown = message("{line}: {before}  ->  {after}", line=yours.line, before=_joined(yours.before), after=_joined(yours.after))
-            return message("{edit} (one of {n} edits that mend it)", edit=shown, n=1 + len(yours.equal)) if yours.equal else shown
+            shown = message(
+                "{line}: {before}  ->  {after}",
+                line=yours.line,
+                before=_joined(yours.before),
+                after=_joined(yours.after),
+            )
+            return (
+                message(
+                    "{edit} (one of {n} edits that mend it)", edit=shown, n=1 + len(yours.equal)
+                )
+                if yours.equal
+                else shown
+            )
         if found and not self.diagnosis.name:
             return found.brief
         if self.diagnosis is not None:
@@ -119,36 +156,79 @@ class CheckResult:
 
     def __str__(self) -> str:
         lines = [self._verdict()]
-        lines += [tr(self.cause)] * bool(self.explanation and self.cause != self.diagnosis.text)  # which has a line of its own below
+        lines += [tr(self.cause)] * bool(
+            self.explanation and self.cause != self.diagnosis.text
+        )  # which has a line of its own below
         lines += map(tr, self.notes)
         lines += [tr(self.unrun)] * self.stopped
-        lines += ["", tr("diagnosis: {text}", text=self.diagnosis)] * (self.diagnosis is not None and not (
-            self.explanation and self.diagnosis.text == NO_FAULT))  # an explanation says more
-        if self.explanation and (not self.diagnosis.name or self.explanation.yours) and self.explanation.text != self.diagnosis.text:
-            lines += ["", tr("explanation: {text}", text=tr(str(self.explanation if not self.diagnosis.name else self.explanation.yours)))]
-        lines += ["", tr("smallest counterexample: {text}", text=self.counterexample), ""] * (self.counterexample is not None)
+        lines += ["", tr("diagnosis: {text}", text=self.diagnosis)] * (
+            self.diagnosis is not None
+            and not (self.explanation and self.diagnosis.text == NO_FAULT)
+        )  # an explanation says more
+        if (
+            self.explanation
+            and (not self.diagnosis.name or self.explanation.yours)
+            and self.explanation.text != self.diagnosis.text
+        ):
+            lines += [
+                "",
+                tr(
+                    "explanation: {text}",
+                    text=tr(
+                        str(self.explanation if not self.diagnosis.name else self.explanation.yours)
+                    ),
+                ),
+            ]
+        lines += ["", tr("smallest counterexample: {text}", text=self.counterexample), ""] * (
+            self.counterexample is not None
+        )
         lines += [tr("judged on {scope}", scope=self.scope)] * bool(self.scope)
         text = [message("{n} ({why})", n=count, why=why) for why, count in self.left_out.items()]
         lines += [tr("  left out: {text}", text=linked("{some}, {more}", text))] * bool(text)
         lines += [f"{self.unsupported}"] * bool(self.unsupported.cases)
         if self.unsupported.cases and not self.passed and not self.failed and not self.misbehaviour:
             lines += [tr(ALLOWING)]
-        lines += [tr("{n} cases are refused by the device and not judged", n=self.refused)] * bool(self.refused)
-        lines += [tr("{n} elements hang on a rounding and are not judged", n=self.undecided)] * bool(self.undecided)
+        lines += [tr("{n} cases are refused by the device and not judged", n=self.refused)] * bool(
+            self.refused
+        )
+        lines += [
+            tr("{n} elements hang on a rounding and are not judged", n=self.undecided)
+        ] * bool(self.undecided)
         for what, where in self.misbehaviour.items():
             lines.append(tr("the kernel {did} (first with {where})", did=what, where=where))
             lines += [f"  {line}" for line in tr(self.traces.get(what, "")).splitlines()]
-        lines += [ntr("{output} is wrong in {n} case", "{output} is wrong in {n} cases", count, output=name)
-                  for name, count in self.outputs.items()]
+        lines += [
+            ntr(
+                "{output} is wrong in {n} case",
+                "{output} is wrong in {n} cases",
+                count,
+                output=name,
+            )
+            for name, count in self.outputs.items()
+        ]
         lines += [f"  {tr(line)}" for line in self.conditions]
         for output, named in self.regions.items():
-            text = [message("{region} {bad} of {all}", region=name, bad=bad, all=total) for name, (bad, total) in named.items()]
-            lines.append(tr("  {output}, wrong elements by region: {text}", output=output, text=linked("{some}, {more}", text)))
+            text = [
+                message("{region} {bad} of {all}", region=name, bad=bad, all=total)
+                for name, (bad, total) in named.items()
+            ]
+            lines.append(
+                tr(
+                    "  {output}, wrong elements by region: {text}",
+                    output=output,
+                    text=linked("{some}, {more}", text),
+                )
+            )
         if self.passed:
             lines += [tr(one.text) for one in (self.trials,) if one]
             lines.append(tr("known blind spots: {terms}", terms=self._blind))
-            lines.append(tr("this depth, {depth}, did not try: {text}", depth=self.depth,
-                            text=linked("{some}; {more}", self.untried)))
+            lines.append(
+                tr(
+                    "this depth, {depth}, did not try: {text}",
+                    depth=self.depth,
+                    text=linked("{some}; {more}", self.untried),
+                )
+            )
         return "\n".join(lines)
 
     def raise_if_failed(self) -> "CheckResult":
@@ -164,20 +244,36 @@ class CheckResult:
 
     def to_html(self) -> str:
         """One page of HTML, whole: the verdict, its cause, the smallest case, the line that repeats it, and all else folded."""
-        call = f'<pre style="white-space:pre-wrap">{html.escape(self.counterexample.call)}</pre>' if self.counterexample else ""
+        call = (
+            f'<pre style="white-space:pre-wrap">{html.escape(self.counterexample.call)}</pre>'
+            if self.counterexample
+            else ""
+        )
         return page(self.operator, self._repr_html_() + call, "max-width:60em; margin:auto")
 
     def _verdict(self) -> str:
         text = {"operator": self.operator, "seed": self.seed, "seconds": f"{self.seconds:.1f}"}
         if self.passed:
-            return ntr("{operator}: right on {n} case (seed {seed}, {seconds} s)",
-                       "{operator}: right on {n} cases (seed {seed}, {seconds} s)", self.cases, **text)
+            return ntr(
+                "{operator}: right on {n} case (seed {seed}, {seconds} s)",
+                "{operator}: right on {n} cases (seed {seed}, {seconds} s)",
+                self.cases,
+                **text,
+            )
         if self.failed:
-            return ntr("{operator}: WRONG in {failed} of {n} case (seed {seed}, {seconds} s)",
-                       "{operator}: WRONG in {failed} of {n} cases (seed {seed}, {seconds} s)", self.cases,
-                       failed=self.failed, **text)
-        return ntr("{operator}: NOT ACCEPTED after {n} case (seed {seed}, {seconds} s)",
-                   "{operator}: NOT ACCEPTED after {n} cases (seed {seed}, {seconds} s)", self.cases, **text)
+            return ntr(
+                "{operator}: WRONG in {failed} of {n} case (seed {seed}, {seconds} s)",
+                "{operator}: WRONG in {failed} of {n} cases (seed {seed}, {seconds} s)",
+                self.cases,
+                failed=self.failed,
+                **text,
+            )
+        return ntr(
+            "{operator}: NOT ACCEPTED after {n} case (seed {seed}, {seconds} s)",
+            "{operator}: NOT ACCEPTED after {n} cases (seed {seed}, {seconds} s)",
+            self.cases,
+            **text,
+        )
 
     @property
     def _blind(self) -> str:
@@ -188,13 +284,20 @@ class CheckResult:
         colour, sign = (GREEN, "✔") if self.passed else (RED, "✘")
         rows = [(tr("judged on"), tr(self.scope))] * bool(self.scope)
         rows += [(tr("not supported"), str(self.unsupported))] * bool(self.unsupported.cases)
-        rows += [(tr("the kernel"), tr(linked("{some}; {more}", self.misbehaviour)))] * bool(self.misbehaviour)
-        rows += [(tr("wrong"), ntr("{output} in {n} case", "{output} in {n} cases", count, output=name)) for name, count in self.outputs.items()]
+        rows += [(tr("the kernel"), tr(linked("{some}; {more}", self.misbehaviour)))] * bool(
+            self.misbehaviour
+        )
+        rows += [
+            (tr("wrong"), ntr("{output} in {n} case", "{output} in {n} cases", count, output=name))
+            for name, count in self.outputs.items()
+        ]
         if self.diagnosis is not None:
             rows.append((tr("looks like"), tr(self.cause)))
         rows += [(tr("note"), tr(note)) for note in (*self.notes, *[self.unrun] * self.stopped)]
         if self.counterexample is not None:
-            text = self.counterexample.worst or linked("{some}, {more}", self.counterexample.problems)
+            text = self.counterexample.worst or linked(
+                "{some}, {more}", self.counterexample.problems
+            )
             rows.append((tr("smallest case"), tr(text)))
         if self.passed:
             rows += [(tr("as tiles"), tr(one.text)) for one in (self.trials,) if one]
@@ -206,16 +309,54 @@ class CheckResult:
 
     def to_json(self) -> str:
         """Return everything as JSON text; nan and infinities become strings."""
-        content = {name: getattr(self, name) for name in (
-            "operator", "passed", "seed", "cases", "failed", "refused", "undecided", "stopped", "seconds",
-            "first_failure", "outputs", "misbehaviour", "traces", "conditions", "regions",
-            "scope", "left_out")}
-        content["unsupported"] = {"cases": list(self.unsupported.cases), "common": self.unsupported.common}
+        content = {
+            name: getattr(self, name)
+            for name in (
+                "operator",
+                "passed",
+                "seed",
+                "cases",
+                "failed",
+                "refused",
+                "undecided",
+                "stopped",
+                "seconds",
+                "first_failure",
+                "outputs",
+                "misbehaviour",
+                "traces",
+                "conditions",
+                "regions",
+                "scope",
+                "left_out",
+            )
+        }
+        content["unsupported"] = {
+            "cases": list(self.unsupported.cases),
+            "common": self.unsupported.common,
+        }
         content["cause"], content["notes"] = self.cause, list(self.notes)
-        content["diagnosis"] = {name: value for name, value in vars(self.diagnosis).items() if name != "law"} if self.diagnosis else None
-        content["explanation"] = {name: value for name, value in vars(self.explanation).items() if name not in ("holds", "law", "parts", "yours")} | {
-            "yours": self.explanation.yours and {name: getattr(self.explanation.yours, name) for name in ("line", "before", "after", "lost")}
-        } if self.explanation else None
+        content["diagnosis"] = (
+            {name: value for name, value in vars(self.diagnosis).items() if name != "law"}
+            if self.diagnosis
+            else None
+        )
+        content["explanation"] = (
+            {
+                name: value
+                for name, value in vars(self.explanation).items()
+                if name not in ("holds", "law", "parts", "yours")
+            }
+            | {
+                "yours": self.explanation.yours
+                and {
+                    name: getattr(self.explanation.yours, name)
+                    for name in ("line", "before", "after", "lost")
+                }
+            }
+            if self.explanation
+            else None
+        )
         content["counterexample"] = self.counterexample.to_json() if self.counterexample else None
         content["cannot_fail_on"] = self.vacuity.blind
         content["depth"], content["not_tried"] = self.depth, self.untried
@@ -229,14 +370,28 @@ def page(title: str, body: str, style: str) -> str:
     return f'<!doctype html><html lang="{language_here()}"><head>{head}</head><body style="{style}">{body}</body></html>'
 
 
-SLOW = message("the search for an explanation was stopped, since the kernel is slow: on a faster machine it may find more")
-NOT_AS_TILES = message("as tiles: rows with tails, other numbers of cores, small buffers and other orders")
+SLOW = message(
+    "the search for an explanation was stopped, since the kernel is slow: on a faster machine it may find more"
+)
+NOT_AS_TILES = message(
+    "as tiles: rows with tails, other numbers of cores, small buffers and other orders"
+)
 
 
 @np.errstate(all="ignore")  # a nan of an output may be one that signals
-def conclude(evidence: Evidence, seed: int, scope: Scope, tested: KernelUnderTest | None = None, *, small: CaseRun | None = None,
-             seconds: float = 0.0, allowed: bool = False, device: bool = False,
-             depth: Depth = DEPTHS["normal"], trials: Trials | None = None) -> CheckResult:
+def conclude(
+    evidence: Evidence,
+    seed: int,
+    scope: Scope,
+    tested: KernelUnderTest | None = None,
+    *,
+    small: CaseRun | None = None,
+    seconds: float = 0.0,
+    allowed: bool = False,
+    device: bool = False,
+    depth: Depth = DEPTHS["normal"],
+    trials: Trials | None = None,
+) -> CheckResult:
     """Return the result for what was seen; `small` is the shrunken counterexample, if the kernel could be called.
 
     With `allowed` cases that the kernel does not support may be among them; those of a `device` are counted as such.
@@ -244,24 +399,48 @@ def conclude(evidence: Evidence, seed: int, scope: Scope, tested: KernelUnderTes
     op, seen = scope.op, evidence.seen
     wrong = [one for one in seen if one.misses]
     small = small or smallest(wrong)
-    diagnosis, explanation = _explained(op, evidence, tested, int(seed), depth.searching, small) if wrong else (None, None)
+    diagnosis, explanation = (
+        _explained(op, evidence, tested, int(seed), depth.searching, small)
+        if wrong
+        else (None, None)
+    )
     traits = [*(one.traits for one in seen), *evidence.right]
     unrun = [evidence.unrun] * bool(evidence.unrun) + [SLOW] * (tested is not None and METER.slow)
     return CheckResult(
-        operator=op.name, seed=int(seed),
-        passed=bool(seen) and not wrong and not evidence.misbehaviour and (allowed or not evidence.refused),
-        cases=len(traits), failed=len(wrong), refused=len(evidence.refused) * device,
+        operator=op.name,
+        seed=int(seed),
+        passed=bool(seen)
+        and not wrong
+        and not evidence.misbehaviour
+        and (allowed or not evidence.refused),
+        cases=len(traits),
+        failed=len(wrong),
+        refused=len(evidence.refused) * device,
         unsupported=Unsupported.of([] if device else evidence.refused, traits),
-        scope=scope.text, left_out=dict(scope.left_out), traces=evidence.traces,
+        scope=scope.text,
+        left_out=dict(scope.left_out),
+        traces=evidence.traces,
         undecided=sum(one.prepared.undecided for one in seen) + evidence.undecided,
-        unrun=linked("{some}; {more}", unrun) if unrun else "", seconds=seconds, first_failure=evidence.first_failure,
+        unrun=linked("{some}; {more}", unrun) if unrun else "",
+        seconds=seconds,
+        first_failure=evidence.first_failure,
         outputs=dict(Counter(miss.output for one in wrong for miss in one.misses)),
-        misbehaviour=evidence.misbehaviour, regions=wrong_regions(op, wrong),
-        conditions=wrong_conditions([(one.traits, bool(one.misses)) for one in seen] + [(one, False) for one in evidence.right]),
-        diagnosis=diagnosis, explanation=explanation,
-        counterexample=Counterexample(small) if small else None, notes=_conventions(wrong),
-        vacuity=_can_show(op, [one.prepared.case for one in seen]), depth=depth.name, trials=trials,
-        untried=evidence.tried.untried + [NOT_AS_TILES] * (trials is None and isinstance(tested and tested.kernel, Program)))
+        misbehaviour=evidence.misbehaviour,
+        regions=wrong_regions(op, wrong),
+        conditions=wrong_conditions(
+            [(one.traits, bool(one.misses)) for one in seen]
+            + [(one, False) for one in evidence.right]
+        ),
+        diagnosis=diagnosis,
+        explanation=explanation,
+        counterexample=Counterexample(small) if small else None,
+        notes=_conventions(wrong),
+        vacuity=_can_show(op, [one.prepared.case for one in seen]),
+        depth=depth.name,
+        trials=trials,
+        untried=evidence.tried.untried
+        + [NOT_AS_TILES] * (trials is None and isinstance(tested and tested.kernel, Program)),
+    )
 
 
 def smallest(wrong: Sequence[CaseRun]) -> CaseRun | None:
@@ -279,8 +458,12 @@ def _conventions(wrong: Sequence[CaseRun]) -> tuple[str, ...]:
     """What is to be said of wrong cases in which only a convention differs."""
     found = Counter(filter(None, map(convention, wrong)))
     alone = found.total() == len(wrong)
-    return tuple(message("only a convention differs, in {n} cases: {why}", n=n, why=why) if alone else
-                 message("in {n} of the wrong cases only a convention differs: {why}", n=n, why=why) for why, n in found.items())
+    return tuple(
+        message("only a convention differs, in {n} cases: {why}", n=n, why=why)
+        if alone
+        else message("in {n} of the wrong cases only a convention differs: {why}", n=n, why=why)
+        for why, n in found.items()
+    )
 
 
 def _joined(text: str) -> str:
@@ -300,8 +483,9 @@ def _can_show(op, cases: Sequence[Case]) -> Vacuity:
     return Vacuity(op.name if cases else "", len(cases), best)
 
 
-def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int, runs: float,
-               small: CaseRun) -> tuple[Diagnosis, Explanation | None]:
+def _explained(
+    op, evidence: Evidence, tested: KernelUnderTest | None, seed: int, runs: float, small: CaseRun
+) -> tuple[Diagnosis, Explanation | None]:
     """The likeliest mistake, and the change that explains it and the `small` case; of numbers that do not fit, once they do."""
     seen, unfit = _but_conventions(evidence.seen), wrong_forms(evidence.seen)
 
@@ -309,39 +493,99 @@ def _explained(op, evidence: Evidence, tested: KernelUnderTest | None, seed: int
 
     @cache
     def fresh() -> list[CaseRun]:
-        shrunken = [one for one in [in_documented_form(small)] if one.usable and small not in evidence.seen]
-        return _but_conventions([one for one in (*shrunken, *fresh_runs(tested, seed, Budget(
-            min(FRESHLY * runs, max(end.left, LATE * runs))))) if one.prepared.case.dtype in dtypes]) if tested else []
-    probe = min((one for one in seen if one.misses and one.usable), key=lambda one: one.size, default=None)
+        shrunken = [
+            one for one in [in_documented_form(small)] if one.usable and small not in evidence.seen
+        ]
+        return (
+            _but_conventions(
+                [
+                    one
+                    for one in (
+                        *shrunken,
+                        *fresh_runs(
+                            tested, seed, Budget(min(FRESHLY * runs, max(end.left, LATE * runs)))
+                        ),
+                    )
+                    if one.prepared.case.dtype in dtypes
+                ]
+            )
+            if tested
+            else []
+        )
+
+    probe = min(
+        (one for one in seen if one.misses and one.usable), key=lambda one: one.size, default=None
+    )
     heavy, start, yours = max(1.0, probe.steps / LINES) if probe else 1.0, METER.runs, None
     if tested and not tested.lost:
-        yours = mend(tested.kernel, cheapest_first([one for one in seen if one.misses]), [one for one in seen if not one.misses],
-                     FreshCases(tested.kernel, tested.scope, seed, dtypes), Budget(MENDING * runs))
+        yours = mend(
+            tested.kernel,
+            cheapest_first([one for one in seen if one.misses]),
+            [one for one in seen if not one.misses],
+            FreshCases(tested.kernel, tested.scope, seed, dtypes),
+            Budget(MENDING * runs),
+        )
     end = Budget((runs + start - METER.runs) / heavy)
     diagnosis = diagnose(op, seen, tested, evidence.silent)
     if unfit and not diagnosis.name:
         given, seen = seen, [in_documented_form(one) for one in seen]
         if not any(one.misses for one in seen):
-            missing = any(one.outputs.keys() < before.prepared.expected.keys() for one, before in zip(seen, given))
+            missing = any(
+                one.outputs.keys() < before.prepared.expected.keys()
+                for one, before in zip(seen, given)
+            )
             misfits = linked("{some}; {more}", unfit)
-            text = message("{misfits}: all other numbers are right", misfits=misfits) if missing else message(
-                "{misfits}: all numbers are right", misfits=misfits)
-            shown = Explanation.of_form(text, [*seen, *fresh()]) if not any(one.misses for one in fresh()) else None
+            text = (
+                message("{misfits}: all other numbers are right", misfits=misfits)
+                if missing
+                else message("{misfits}: all numbers are right", misfits=misfits)
+            )
+            shown = (
+                Explanation.of_form(text, [*seen, *fresh()])
+                if not any(one.misses for one in fresh())
+                else None
+            )
             return Diagnosis(None, False, text), Explanation.of_mend(yours) if yours else shown
         diagnosis = diagnose(op, seen, tested, evidence.silent)
-        diagnosis = replace(diagnosis, text=linked("{some}; {more}", [*unfit, message("of the numbers: {text}", text=diagnosis.text)]))
+        diagnosis = replace(
+            diagnosis,
+            text=linked(
+                "{some}; {more}", [*unfit, message("of the numbers: {text}", text=diagnosis.text)]
+            ),
+        )
     if diagnosis.name:
-        known = of_fault(op, next(one for one in faults(op.name) if one.name == diagnosis.name), len(seen))
+        known = of_fault(
+            op, next(one for one in faults(op.name) if one.name == diagnosis.name), len(seen)
+        )
         return diagnosis, replace(known, yours=yours)
-    explanation = Explanation.of_mend(yours) if yours else explain(op, seen, end, fresh, evidence.right)
+    explanation = (
+        Explanation.of_mend(yours) if yours else explain(op, seen, end, fresh, evidence.right)
+    )
     if not explanation:
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
-        others = _but_conventions([one for one in tested.wrong if one.prepared.case.dtype in dtypes]) if tested else []
-        law, stands = (None, False) if unfit else law_of(seen, evidence.right, fresh(), others)  # of a wrong form no law
+        others = (
+            _but_conventions([one for one in tested.wrong if one.prepared.case.dtype in dtypes])
+            if tested
+            else []
+        )
+        law, stands = (
+            (None, False) if unfit else law_of(seen, evidence.right, fresh(), others)
+        )  # of a wrong form no law
         late = Budget(min(DEPENDENCE, max(end.left, LATE * runs)) / heavy)
         text = depends(op, failing, None if stands else tested, seed, late, others)
         if law:
-            text = [message("wrong exactly where {condition}", condition=law.text) if stands else
-                    message("of the cases that were run exactly those are wrong with {condition}", condition=law.text), *text]
-        diagnosis = replace(diagnosis, text=linked("{some}; {more}", [diagnosis.text, *text]), law=law if stands else None)
+            text = [
+                message("wrong exactly where {condition}", condition=law.text)
+                if stands
+                else message(
+                    "of the cases that were run exactly those are wrong with {condition}",
+                    condition=law.text,
+                ),
+                *text,
+            ]
+        diagnosis = replace(
+            diagnosis,
+            text=linked("{some}; {more}", [diagnosis.text, *text]),
+            law=law if stands else None,
+        )
     return diagnosis, explanation

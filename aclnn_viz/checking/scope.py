@@ -17,19 +17,46 @@ from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.cases import Case, case
 from aclnn_viz.cases.case import checked_shape
 from aclnn_viz.cases.suites import Recipe, Step, deep
-from aclnn_viz.checking.judge import Prepared, bound, case_at, documented, once_per_case, prepared, prepared_at, suite_recipes
+from aclnn_viz.checking.judge import (
+    Prepared,
+    bound,
+    case_at,
+    documented,
+    once_per_case,
+    prepared,
+    prepared_at,
+    suite_recipes,
+)
 from aclnn_viz.devices.device import refusal
 from aclnn_viz.dtypes import FLOAT32, float_format, round_to
 from aclnn_viz.errors import flag, need, problem, shown, whole
 from aclnn_viz.operators import Operator, operator, plans
-from aclnn_viz.operators.products import CANN, SOC, VERSIONS, Version, product_of, soc_of, version_of
+from aclnn_viz.operators.products import (
+    CANN,
+    SOC,
+    VERSIONS,
+    Version,
+    product_of,
+    soc_of,
+    version_of,
+)
 from aclnn_viz.words.messages import kept, linked, message
 
-ENOUGH = 8  # cases: where fewer have the wanted attributes or formats, others are drawn anew with them
+ENOUGH = (
+    8  # cases: where fewer have the wanted attributes or formats, others are drawn anew with them
+)
 SMALL = 2000  # elements of a case that a quick check may run
-DEEP, EACH = 3 * 2**23, 2**13  # elements that a deep check adds, and how many more each of its cases counts
+DEEP, EACH = (
+    3 * 2**23,
+    2**13,
+)  # elements that a deep check adds, and how many more each of its cases counts
 MIXING = 0.5  # the chance that a case takes an option of another one
-UNTAKEN = ValueError, TypeError, ZeroDivisionError, IndexError  # of a case that the operator does not take
+UNTAKEN = (
+    ValueError,
+    TypeError,
+    ZeroDivisionError,
+    IndexError,
+)  # of a case that the operator does not take
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,43 +84,90 @@ class Scope:
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, op, soc=None, cann=None, dtypes=None, where=None, shapes=None, limits=None, plan=None,
-           beyond=False) -> "Scope":
+    def of(
+        cls,
+        op,
+        soc=None,
+        cann=None,
+        dtypes=None,
+        where=None,
+        shapes=None,
+        limits=None,
+        plan=None,
+        beyond=False,
+    ) -> "Scope":
         """Check the options of `check`; ValueError for one that names nothing of the operator, TypeError for a kind."""
         op = operator(op)
         dtypes = (dtypes,) if isinstance(dtypes, str) else dtypes
         for option, value, kinds, fix in (
-                ("where", where, Mapping, 'pass such as {"interpolationMode": 0}'),
-                ("limits", limits, Mapping, 'pass such as {"x": 4096}'),
-                ("dtypes", dtypes, Collection, 'pass such as ["float16"]'),
-                ("shapes", shapes, Sequence, "pass such as [(4, 16)]")):
+            ("where", where, Mapping, 'pass such as {"interpolationMode": 0}'),
+            ("limits", limits, Mapping, 'pass such as {"x": 4096}'),
+            ("dtypes", dtypes, Collection, 'pass such as ["float16"]'),
+            ("shapes", shapes, Sequence, "pass such as [(4, 16)]"),
+        ):
             need(value, (kinds, type(None)), f"{option} is a {kinds.__name__.lower()}", fix)
             if isinstance(value, (np.ndarray, str, bytes)):
-                raise TypeError(problem(f"{option} is a {kinds.__name__.lower()}", shown(value), fix))
+                raise TypeError(
+                    problem(f"{option} is a {kinds.__name__.lower()}", shown(value), fix)
+                )
         for shape in shapes or ():
             checked_shape(shape)
         names = {p.name: p for p in op.parameters}
         for name, limit in (limits or {}).items():
             if not isinstance(limit, (int, np.integer)):
-                need(limit, (tuple, list), f"the limit of {name} is a number, or a shape of greatest lengths",
-                     "pass such as 4096 or (None, 4096)")
+                need(
+                    limit,
+                    (tuple, list),
+                    f"the limit of {name} is a number, or a shape of greatest lengths",
+                    "pass such as 4096 or (None, 4096)",
+                )
                 for most in limit:
                     most is None or whole(f"a length in the limit of {name}", most)
         for option, given in (("where", where), ("limits", limits)):
             for name in given or {}:
-                wanted = (name in names) and ((names[name].kind == "tensor") == (option == "limits")
-                                              or names[name].kind == "tensor" and names[name].optional)
+                wanted = (name in names) and (
+                    (names[name].kind == "tensor") == (option == "limits")
+                    or names[name].kind == "tensor"
+                    and names[name].optional
+                )
                 if not wanted:
                     asked = "attributes or optional tensors" if option == "where" else "tensors"
-                    raise ValueError(problem(f"{option} names {asked} of {op.name}", repr(name), "use the vendor's names"))
-        where = {name: type(value)(_wanted(names[name], one) for one in value) if isinstance(value, (list, set, frozenset))
-                 else _wanted(names[name], value) for name, value in (where or {}).items()}
-        need(plan, (Plan, str, type(None)), 'plan is a Plan, "device" or None', "leave it out for any float32 kernel")
+                    raise ValueError(
+                        problem(
+                            f"{option} names {asked} of {op.name}",
+                            repr(name),
+                            "use the vendor's names",
+                        )
+                    )
+        where = {
+            name: type(value)(_wanted(names[name], one) for one in value)
+            if isinstance(value, (list, set, frozenset))
+            else _wanted(names[name], value)
+            for name, value in (where or {}).items()
+        }
+        need(
+            plan,
+            (Plan, str, type(None)),
+            'plan is a Plan, "device" or None',
+            "leave it out for any float32 kernel",
+        )
         if isinstance(plan, str) and plan != "device":
             plan = plans.plan_of(op, plan)
-        soc, cann = soc_of(soc) if soc is not None else SOC, str(version_of(CANN if cann is None else cann))
-        return cls(op, soc, cann, tuple(float_format(name).name for name in dtypes or ()), where, tuple(shapes or ()),
-                   dict(limits or {}), plan, flag("beyond", beyond))
+        soc, cann = (
+            soc_of(soc) if soc is not None else SOC,
+            str(version_of(CANN if cann is None else cann)),
+        )
+        return cls(
+            op,
+            soc,
+            cann,
+            tuple(float_format(name).name for name in dtypes or ()),
+            where,
+            tuple(shapes or ()),
+            dict(limits or {}),
+            plan,
+            flag("beyond", beyond),
+        )
 
     @property
     def chosen(self) -> bool:
@@ -112,17 +186,35 @@ class Scope:
     @property
     def text(self) -> str:
         """What counts, in words."""
-        parts = [message("everything that the formula means") if self.beyond else
-                 message("what {soc} with CANN {cann} takes", soc=self.soc, cann=self.cann)]
-        parts += [message("in {dtypes}", dtypes=linked("{some}, {more}", self.dtypes))] * bool(self.dtypes)
+        parts = [
+            message("everything that the formula means")
+            if self.beyond
+            else message("what {soc} with CANN {cann} takes", soc=self.soc, cann=self.cann)
+        ]
+        parts += [message("in {dtypes}", dtypes=linked("{some}, {more}", self.dtypes))] * bool(
+            self.dtypes
+        )
         parts += [f"{name}={value!r}" for name, value in self.where.items()]
-        parts += [message("{input} at most {limit}", input=name, limit=limit) for name, limit in self.limits.items()]
-        parts += [message("shapes {shapes}", shapes=linked("{some}, {more}", map(str, self.shapes)))] * bool(self.shapes)
+        parts += [
+            message("{input} at most {limit}", input=name, limit=limit)
+            for name, limit in self.limits.items()
+        ]
+        parts += [
+            message("shapes {shapes}", shapes=linked("{some}, {more}", map(str, self.shapes)))
+        ] * bool(self.shapes)
         named = self.plan if isinstance(self.plan, str) else self.plan and self.plan.name
         parts += [message("in the precision of {plan}", plan=named)] * bool(named)
-        first, here, last = ((one.major, one.minor) for one in map(Version.parse, (VERSIONS[0], self.cann, CANN)))
-        unknown = [message("sources of CANN {first} to {last} were read: what {cann} changes is not known",
-                           first=VERSIONS[0], last=CANN, cann=self.cann)] * (not self.beyond and not first <= here <= last)
+        first, here, last = (
+            (one.major, one.minor) for one in map(Version.parse, (VERSIONS[0], self.cann, CANN))
+        )
+        unknown = [
+            message(
+                "sources of CANN {first} to {last} were read: what {cann} changes is not known",
+                first=VERSIONS[0],
+                last=CANN,
+                cann=self.cann,
+            )
+        ] * (not self.beyond and not first <= here <= last)
         return linked("{some}\n  {more}", [linked("{some}, {more}", parts), *unknown, *self.notes])
 
     def reason(self, made: Case) -> str:
@@ -132,7 +224,11 @@ class Scope:
         given = bound(made)
         for name, value in self.where.items():
             if not _matches(given[name], value):
-                return message("{input} given", input=name) if isinstance(given[name], np.ndarray) else f"{name}={given[name]!r}"
+                return (
+                    message("{input} given", input=name)
+                    if isinstance(given[name], np.ndarray)
+                    else f"{name}={given[name]!r}"
+                )
         for name, limit in self.limits.items():
             if given[name] is not None and not _within(given[name].shape, limit):
                 return message("{input} of shape {shape}", input=name, shape=given[name].shape)
@@ -151,7 +247,11 @@ class Scope:
 
     def among(self, given: Iterable[tuple[Recipe, Case]]) -> list["Ready"]:
         """Those of given cases that count; what does not is put into `left_out`."""
-        kept = [Ready(self, recipe, None, made.seed, made) for recipe, made in given if self.admits(made)]
+        kept = [
+            Ready(self, recipe, None, made.seed, made)
+            for recipe, made in given
+            if self.admits(made)
+        ]
         if not kept:
             raise nothing_left(self)
         return kept
@@ -159,8 +259,11 @@ class Scope:
     def admits(self, made: Case) -> bool:
         """Whether a given case counts; if not, why is put into `left_out`."""
         main = made.inputs[self.op.like].shape
-        why = self.reason(made) or (message("shape {shape}", shape=main) if self.shapes and main not in map(tuple, self.shapes)
-                                    else "")
+        why = self.reason(made) or (
+            message("shape {shape}", shape=main)
+            if self.shapes and main not in map(tuple, self.shapes)
+            else ""
+        )
         if why:
             self.left_out[why] += 1
         return not why
@@ -182,17 +285,28 @@ class Scope:
                 if not isinstance(value, np.ndarray):
                     known.setdefault(name, []).append(value)
         while True:
-            options = {name: rng.choice(known[name]) if name in known and name != "shape" and rng.random() < MIXING else value
-                       for name, value in rng.choice(suite).options.items()}
-            more = {name: rng.choice(values) for name, values in known.items()
-                    if name in self.op.attributes and name not in options and rng.random() < MIXING}
+            options = {
+                name: rng.choice(known[name])
+                if name in known and name != "shape" and rng.random() < MIXING
+                else value
+                for name, value in rng.choice(suite).options.items()
+            }
+            more = {
+                name: rng.choice(values)
+                for name, values in known.items()
+                if name in self.op.attributes and name not in options and rng.random() < MIXING
+            }
             yield Ready(self, Recipe(self.op.name, options | more), None, rng.randrange(2**31))
 
     def _drawn(self, seed: int) -> Iterator["Ready"]:
-        suite = [Ready(self, one, number, seed) for number, one in enumerate(suite_recipes(self.op.name))]
+        suite = [
+            Ready(self, one, number, seed) for number, one in enumerate(suite_recipes(self.op.name))
+        ]
         if self.shapes:
-            suite = [Ready(self, Recipe(self.op.name, options), None, 1000 * seed + number)
-                     for number, options in enumerate(self._of_shapes())]
+            suite = [
+                Ready(self, Recipe(self.op.name, options), None, 1000 * seed + number)
+                for number, options in enumerate(self._of_shapes())
+            ]
         kept = []
         for one in suite:
             if self._counts(one):
@@ -204,7 +318,11 @@ class Scope:
     def _counts(self, one: "Ready", counted: bool = True) -> bool:
         try:
             why = self.reason(one.case)
-        except (ValueError, TypeError, ZeroDivisionError) as error:  # a shape that these options do not have
+        except (
+            ValueError,
+            TypeError,
+            ZeroDivisionError,
+        ) as error:  # a shape that these options do not have
             why, counted = str(error), counted and one.number is not None
         if why and counted:
             self.left_out[why] += 1
@@ -213,8 +331,12 @@ class Scope:
     def _of_shapes(self) -> Iterator[dict]:
         """Every shape with every format and with the attributes that the suite has, each once."""
         names = {p.name for p in self.op.parameters if p.kind != "tensor"}
-        modes = {repr(mode): mode for one in suite_recipes(self.op.name)
-                 if (mode := {name: value for name, value in one.options.items() if name in names}) or True}
+        modes = {
+            repr(mode): mode
+            for one in suite_recipes(self.op.name)
+            if (mode := {name: value for name, value in one.options.items() if name in names})
+            or True
+        }
         for shape in self.shapes:
             for mode in modes.values():
                 for dtype in self.dtypes or (FLOAT32.name, "float16", "bfloat16"):
@@ -223,8 +345,11 @@ class Scope:
     def _single(self) -> dict:
         """What `where` leaves no choice in."""
         tensors = {p.name for p in self.op.parameters if p.kind == "tensor"}
-        return {name: value for name, value in self.where.items()
-                if not isinstance(value, (list, set, frozenset)) and not (value and name in tensors)}
+        return {
+            name: value
+            for name, value in self.where.items()
+            if not isinstance(value, (list, set, frozenset)) and not (value and name in tensors)
+        }
 
     def _imposed(self, suite, kept) -> Iterator["Ready"]:
         """The cases of the suite drawn anew with the attributes and formats that are asked for."""
@@ -234,7 +359,9 @@ class Scope:
             if self.dtypes and dtype not in self.dtypes:
                 dtype = self.dtypes[number % len(self.dtypes)]
             options = {name: _cast(value, dtype) for name, value in one.recipe.options.items()}
-            recipe = Recipe(self.op.name, options | {"dtype": dtype} | self._single(), one.recipe.strided)
+            recipe = Recipe(
+                self.op.name, options | {"dtype": dtype} | self._single(), one.recipe.strided
+            )
             if str(recipe) not in seen:
                 seen.add(str(recipe))
                 yield Ready(self, recipe, None, 1000 * one.seed + number)
@@ -258,13 +385,18 @@ class Ready:
     def case(self) -> Case:
         if self.given is not None:
             return self.given
-        return case_at(self.scope.op.name, self.number, self.seed) if self.number is not None else \
-            self.recipe.case(self.seed)
+        return (
+            case_at(self.scope.op.name, self.number, self.seed)
+            if self.number is not None
+            else self.recipe.case(self.seed)
+        )
 
     def counts(self, most: float) -> bool:
         """Whether the operator and the scope take the case, and its outputs have at most `most` elements."""
         try:
-            return sum(prod(one.documented_shape) for one in documented(self.case).values()) <= most and not self.scope.reason(self.case)
+            return sum(
+                prod(one.documented_shape) for one in documented(self.case).values()
+            ) <= most and not self.scope.reason(self.case)
         except UNTAKEN:
             return False
 
@@ -278,8 +410,13 @@ class Ready:
 def nothing_left(scope: Scope) -> ValueError:
     """The error of a check whose cases are all left out."""
     text = ", ".join(f"{count} ({why})" for why, count in scope.left_out.most_common())
-    return ValueError(problem("some case must remain to be judged", f"all left out: {text}" if text else "no case at all",
-                              "ask for less, or pass beyond=True for what the product does not take"))
+    return ValueError(
+        problem(
+            "some case must remain to be judged",
+            f"all left out: {text}" if text else "no case at all",
+            "ask for less, or pass beyond=True for what the product does not take",
+        )
+    )
 
 
 @once_per_case
@@ -297,7 +434,13 @@ def _wanted(parameter, value):
         return parameter.checked(value)
     if value is None or value is True:
         return value
-    raise ValueError(problem(f"{parameter.name} is asked for as None, left out, or True, given", shown(value), "pass one of them"))
+    raise ValueError(
+        problem(
+            f"{parameter.name} is asked for as None, left out, or True, given",
+            shown(value),
+            "pass one of them",
+        )
+    )
 
 
 def _matches(value, wanted) -> bool:
@@ -311,7 +454,9 @@ def _matches(value, wanted) -> bool:
 def _within(shape: tuple[int, ...], limit) -> bool:
     if isinstance(limit, (int, np.integer)):
         return int(np.prod(shape, dtype=np.int64)) <= limit
-    return len(shape) == len(limit) and all(most is None or n <= most for n, most in zip(shape, limit))
+    return len(shape) == len(limit) and all(
+        most is None or n <= most for n, most in zip(shape, limit)
+    )
 
 
 def _cast(value, dtype: str):
@@ -337,9 +482,14 @@ class Depth:
     trials: int
 
 
-DEPTHS = {one.name: one for one in (Depth("quick", 30.0, 10.0, 2.0, 2400, 1500, 0),
-                                    Depth("normal", 60.0, 10.0, 4.0, 10_000, 3000, 2**17),
-                                    Depth("deep", 300.0, 30.0, 20.0, 30_000, 3000, 2**20))}
+DEPTHS = {
+    one.name: one
+    for one in (
+        Depth("quick", 30.0, 10.0, 2.0, 2400, 1500, 0),
+        Depth("normal", 60.0, 10.0, 4.0, 10_000, 3000, 2**17),
+        Depth("deep", 300.0, 30.0, 20.0, 30_000, 3000, 2**20),
+    )
+}
 
 
 def depth_named(name: str) -> Depth:
@@ -354,8 +504,11 @@ def few(cases: Sequence[Ready]) -> list[Ready]:
     kept, seen = [], set()
     for one in cases:
         options = one.recipe.options
-        shown = {(name, repr(value)) for name, value in options.items()
-                 if name in one.scope.op.attributes or not isinstance(value, tuple | np.ndarray)}
+        shown = {
+            (name, repr(value))
+            for name, value in options.items()
+            if name in one.scope.op.attributes or not isinstance(value, tuple | np.ndarray)
+        }
         shown |= {("rank", len(options.get("shape", ()))), ("strided", one.recipe.strided)}
         small = sum(np.size(value) for value in one.case.inputs.values()) <= SMALL
         if small and not shown <= seen:

@@ -46,20 +46,38 @@ from aclnn_viz.words.messages import meant, message, tr
 WRONGLY = message("wrongly explained")
 EXPLAINED = VERY, EQUAL = message("the very edit"), message("an equal one")
 NUMBERS = (*EXPLAINED, WRONGLY, "unexplained")  # caught by the numbers that it gives
-EQUIVALENT = SAME, UNCALLED, ROUNDED = message("same bits"), message("never called"), message("within rounding")
+EQUIVALENT = SAME, UNCALLED, ROUNDED = (
+    message("same bits"),
+    message("never called"),
+    message("within rounding"),
+)
 OUTCOMES = (*NUMBERS, "fails", *EQUIVALENT, "missed")
-MISSED = message("{operator}, {computed}: {mutant} is right on the suite and wrong on other cases {text}")
+MISSED = message(
+    "{operator}, {computed}: {mutant} is right on the suite and wrong on other cases {text}"
+)
 MISTAKEN = message("{operator}, {computed}: {mutant} is taken for {text}")
 SHARE, SECONDS = 0.9, 3.0  # that must be explained, and the median of the seconds on one core
-TOLERANCE = {"rtol": 1e-4, "atol": 1e-4}  # tighter ones refuse right float32 kernels on the vendor-like inputs
+TOLERANCE = {
+    "rtol": 1e-4,
+    "atol": 1e-4,
+}  # tighter ones refuse right float32 kernels on the vendor-like inputs
 CASES = 5
 NOT_CAUGHT = message("{operator}: {fault!r} is not caught")
 MISNAMED = message("{operator}: {fault!r} is called {name!r}")
 COMPUTED = ("float32", "float64")
-TAKEN = {"dtypes": ("float32", "float16", "bfloat16"), "beyond": True}  # a float32 kernel is wrong in float64
-SHARP = {"dtypes": ("float64",), "beyond": True}  # where two formulas that differ do not hide in a rounding
+TAKEN = {
+    "dtypes": ("float32", "float16", "bfloat16"),
+    "beyond": True,
+}  # a float32 kernel is wrong in float64
+SHARP = {
+    "dtypes": ("float64",),
+    "beyond": True,
+}  # where two formulas that differ do not hide in a rounding
 ANEW = 11  # added to the seed of the cases with which an explanation is tried again
-DEEP, SMALL = 60, 2000  # cases of a deep check for mutants that the suite does not catch, and their greatest size
+DEEP, SMALL = (
+    60,
+    2000,
+)  # cases of a deep check for mutants that the suite does not catch, and their greatest size
 
 
 def _markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -96,12 +114,18 @@ class MutantTable:
     def passed(self) -> bool:
         """None explained wrongly or missed, nine of ten explained (of a few all but one), in a median of under 3 s."""
         caught, explained = self.count(*NUMBERS), self.count(*EXPLAINED)
-        return bool(self.rows) and not self.count(WRONGLY, "missed") and self.median < SECONDS \
+        return (
+            bool(self.rows)
+            and not self.count(WRONGLY, "missed")
+            and self.median < SECONDS
             and caught - explained <= max(1, (1 - SHARE) * caught)
+        )
 
     @property
     def median(self) -> float:
-        return statistics.median([one.seconds for one in self.rows if one.seconds is not None] or [0.0])
+        return statistics.median(
+            [one.seconds for one in self.rows if one.seconds is not None] or [0.0]
+        )
 
     def count(self, *outcomes: str) -> int:
         return sum(one.outcome in outcomes for one in self.rows)
@@ -111,21 +135,65 @@ class MutantTable:
         return MutantTable(tuple(filter(test, self.rows)), self.totals)
 
     def __str__(self) -> str:
-        lines = self._table(tr("operator, computed in"), tr("of all"), [
-            (f"{name}, {computed}", str(self.totals[name]), self.where(
-                lambda one: (one.operator, one.computed) == (name, computed)))
-            for name in self.totals for computed in dict.fromkeys(one.computed for one in self.rows)])
-        lines += ["", *self._table(tr("kind of edit"), tr("operators"), [
-            (kind, str(len({one.operator for one in some.rows})), some) for kind, some in (
-                (kind, self.where(lambda one: one.kind == kind)) for kind in sorted({one.kind for one in self.rows}))])]
+        lines = self._table(
+            tr("operator, computed in"),
+            tr("of all"),
+            [
+                (
+                    f"{name}, {computed}",
+                    str(self.totals[name]),
+                    self.where(lambda one: (one.operator, one.computed) == (name, computed)),
+                )
+                for name in self.totals
+                for computed in dict.fromkeys(one.computed for one in self.rows)
+            ],
+        )
+        lines += [
+            "",
+            *self._table(
+                tr("kind of edit"),
+                tr("operators"),
+                [
+                    (kind, str(len({one.operator for one in some.rows})), some)
+                    for kind, some in (
+                        (kind, self.where(lambda one: one.kind == kind))
+                        for kind in sorted({one.kind for one in self.rows})
+                    )
+                ],
+            ),
+        ]
         text = {"missed": MISSED, WRONGLY: MISTAKEN}
-        lines += [tr(text[one.outcome], operator=one.operator, computed=one.computed, mutant=one.mutant, text=one.text).rstrip()
-                  for one in self.rows if one.outcome in text]
+        lines += [
+            tr(
+                text[one.outcome],
+                operator=one.operator,
+                computed=one.computed,
+                mutant=one.mutant,
+                text=one.text,
+            ).rstrip()
+            for one in self.rows
+            if one.outcome in text
+        ]
         return "\n".join(lines)
 
-    def _table(self, first: str, second: str, parts: list[tuple[str, str, "MutantTable"]]) -> list[str]:
-        header = (first, second, tr("tried"), tr("caught"), tr(meant("fail", "the mutant raises an error")), tr("by numbers"),
-                  tr("explained"), tr("so"), tr("as equal"), tr("wrongly"), tr("median"), *map(tr, EQUIVALENT), tr("missed"))
+    def _table(
+        self, first: str, second: str, parts: list[tuple[str, str, "MutantTable"]]
+    ) -> list[str]:
+        header = (
+            first,
+            second,
+            tr("tried"),
+            tr("caught"),
+            tr(meant("fail", "the mutant raises an error")),
+            tr("by numbers"),
+            tr("explained"),
+            tr("so"),
+            tr("as equal"),
+            tr("wrongly"),
+            tr("median"),
+            *map(tr, EQUIVALENT),
+            tr("missed"),
+        )
         rows = [(name, of, *some._cells()) for name, of, some in parts if some.rows]
         rows.append((tr("all"), "", *self._cells()))
         return _markdown(header, rows)
@@ -133,13 +201,24 @@ class MutantTable:
     def _cells(self) -> tuple[str, ...]:
         numbers, explained = self.count(*NUMBERS), self.count(*EXPLAINED)
         share = tr("{share} %", share=f"{100 * explained / numbers:.1f}") if numbers else ""
-        return (str(len(self.rows)), str(numbers + self.count("fails")), str(self.count("fails")), str(numbers), share,
-                *(str(self.count(outcome)) for outcome in (*EXPLAINED, WRONGLY)),
-                f"{self.median:.2f} s" if numbers else "", *(str(self.count(one)) for one in (*EQUIVALENT, "missed")))
+        return (
+            str(len(self.rows)),
+            str(numbers + self.count("fails")),
+            str(self.count("fails")),
+            str(numbers),
+            share,
+            *(str(self.count(outcome)) for outcome in (*EXPLAINED, WRONGLY)),
+            f"{self.median:.2f} s" if numbers else "",
+            *(str(self.count(one)) for one in (*EQUIVALENT, "missed")),
+        )
 
     def to_dict(self) -> dict:
-        return {"passed": self.passed, "median": self.median, "totals": self.totals,
-                "mutants": [asdict(one) for one in self.rows]}
+        return {
+            "passed": self.passed,
+            "median": self.median,
+            "totals": self.totals,
+            "mutants": [asdict(one) for one in self.rows],
+        }
 
 
 def caught(kernel: Callable, one: Case) -> bool:
@@ -148,8 +227,11 @@ def caught(kernel: Callable, one: Case) -> bool:
     try:
         with np.errstate(all="ignore"):
             outputs = kernel(**one.inputs)
-            return any(name not in outputs or not np.allclose(outputs[name], truth[name], equal_nan=True, **TOLERANCE)
-                       for name in truth)
+            return any(
+                name not in outputs
+                or not np.allclose(outputs[name], truth[name], equal_nan=True, **TOLERANCE)
+                for name in truth
+            )
     except Exception:  # whatever a broken kernel raises
         return True
 
@@ -167,7 +249,9 @@ def random_cases(op, seed: int) -> list[Case]:
 
 def ones_cases(op, seed: int) -> list[Case]:
     """Every floating tensor that a caller gives is ones, and saved tensors come from the forward pass."""
-    ones = own("faults", op.name, "ONES") or dict.fromkeys(case(op, **_shape(op)).floats(saved=False), 1.0)
+    ones = own("faults", op.name, "ONES") or dict.fromkeys(
+        case(op, **_shape(op)).floats(saved=False), 1.0
+    )
     return [case(op, seed=seed, **_shape(op), **ones)]
 
 
@@ -191,13 +275,18 @@ def _shape(op) -> dict:
     return {} if shape is None else {"shape": shape}
 
 
-USUAL = {message("random"): lru_cache(random_cases), message("ones"): lru_cache(ones_cases),
-         message("vendor-like"): lru_cache(vendor_cases)}
+USUAL = {
+    message("random"): lru_cache(random_cases),
+    message("ones"): lru_cache(ones_cases),
+    message("vendor-like"): lru_cache(vendor_cases),
+}
 
 
 def caught_by(kernel: Callable, op, seed: int) -> dict[str, bool]:
     """Which usual tests catch a kernel."""
-    return {label: any(caught(kernel, one) for one in draw(op, seed)) for label, draw in USUAL.items()}
+    return {
+        label: any(caught(kernel, one) for one in draw(op, seed)) for label, draw in USUAL.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -233,41 +322,85 @@ class Score:
     @property
     def passed(self) -> bool:
         """Every fault caught, nine of ten named, none named wrongly, in a median of under two seconds; mutants passed."""
-        return (not self.mutants or self.mutants.passed) and bool(self.faults) and all(one.caught and not one.wrong_name for one in self.faults) \
-            and sum(one.right_name for one in self.faults) >= 0.9 * len(self.faults) and self.median < 2.0
+        return (
+            (not self.mutants or self.mutants.passed)
+            and bool(self.faults)
+            and all(one.caught and not one.wrong_name for one in self.faults)
+            and sum(one.right_name for one in self.faults) >= 0.9 * len(self.faults)
+            and self.median < 2.0
+        )
 
     @property
     def median(self) -> float:
-        return statistics.median([one.first_failure for one in self.faults if one.first_failure is not None] or [float("inf")])
+        return statistics.median(
+            [one.first_failure for one in self.faults if one.first_failure is not None]
+            or [float("inf")]
+        )
 
     def __str__(self) -> str:
-        missed = [tr(NOT_CAUGHT if not one.caught else MISNAMED, operator=one.operator, fault=one.fault, name=one.named)
-                  for one in self.faults if not one.caught or not one.right_name]
-        return "\n\n".join(["\n".join(_markdown(*self._table()) + missed), *([str(self.mutants)] if self.mutants else [])])
+        missed = [
+            tr(
+                NOT_CAUGHT if not one.caught else MISNAMED,
+                operator=one.operator,
+                fault=one.fault,
+                name=one.named,
+            )
+            for one in self.faults
+            if not one.caught or not one.right_name
+        ]
+        return "\n\n".join(
+            [
+                "\n".join(_markdown(*self._table()) + missed),
+                *([str(self.mutants)] if self.mutants else []),
+            ]
+        )
 
     def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        header = (tr("operator"), tr("faults"), tr("caught"), tr("named"), tr("wrong name"), tr("median time"), *(
-            tr("allclose, {inputs}", inputs=name) for name in USUAL))
+        header = (
+            tr("operator"),
+            tr("faults"),
+            tr("caught"),
+            tr("named"),
+            tr("wrong name"),
+            tr("median time"),
+            *(tr("allclose, {inputs}", inputs=name) for name in USUAL),
+        )
         names = list(dict.fromkeys(one.operator for one in self.faults))
-        rows = [self._row(name, [one for one in self.faults if one.operator == name]) for name in names]
+        rows = [
+            self._row(name, [one for one in self.faults if one.operator == name]) for name in names
+        ]
         return header, [*rows, self._row(tr("all"), self.faults)]
 
     def _row(self, name: str, some) -> tuple[str, ...]:
         count = len(some)
-        return (name, str(count), str(sum(one.caught for one in some)), str(sum(one.right_name for one in some)),
-                str(sum(one.wrong_name for one in some)), f"{Score(tuple(some)).median:.3f} s",
-                *(str(sum(one.usual[usual] for one in some)) for usual in USUAL))
+        return (
+            name,
+            str(count),
+            str(sum(one.caught for one in some)),
+            str(sum(one.right_name for one in some)),
+            str(sum(one.wrong_name for one in some)),
+            f"{Score(tuple(some)).median:.3f} s",
+            *(str(sum(one.usual[usual] for one in some)) for usual in USUAL),
+        )
 
     def _repr_html_(self) -> str:
         return as_html("", *self._table())
 
     def to_json(self) -> str:
-        return json.dumps({"passed": self.passed, "median": self.median, "faults": [
-            asdict(one) | {"right_name": one.right_name} for one in self.faults],
-            "mutants": self.mutants and self.mutants.to_dict()}, indent=1)
+        return json.dumps(
+            {
+                "passed": self.passed,
+                "median": self.median,
+                "faults": [asdict(one) | {"right_name": one.right_name} for one in self.faults],
+                "mutants": self.mutants and self.mutants.to_dict(),
+            },
+            indent=1,
+        )
 
 
-def score(names: Iterable | None = None, seed: int = 0, progress: Callable | None = None, mutants: int = 0) -> Score:
+def score(
+    names: Iterable | None = None, seed: int = 0, progress: Callable | None = None, mutants: int = 0
+) -> Score:
     """Run every fault of the operators (by default of those that have named ones) through `check` and the usual tests.
 
     `mutants` of each operator (by default of all) are drawn and tried, too; `progress(iterable, total)` may show a bar.
@@ -291,16 +424,25 @@ def _score(op, fault: Fault, seed: int) -> FaultScore | None:
     wrong = faulty_kernel(op, fault)
     evidence = examine(KernelUnderTest(wrong, Scope.of(op)), prepared_suite(op, seed), 60.0)
     failing = [one for one in evidence.seen if one.misses]
-    if fault.edit and not failing and all(_same(one.outputs, op.backward(**one.prepared.case.inputs))
-                                          for one in evidence.seen):
+    if (
+        fault.edit
+        and not failing
+        and all(
+            _same(one.outputs, op.backward(**one.prepared.case.inputs)) for one in evidence.seen
+        )
+    ):
         return None
     diagnosis = diagnose(op, evidence.seen, silent=evidence.silent) if failing else None
     name = diagnosis.name if diagnosis and diagnosis.confident else None
-    return FaultScore(op.name, fault.name, bool(failing), name, evidence.first_failure, caught_by(wrong, op, seed))
+    return FaultScore(
+        op.name, fault.name, bool(failing), name, evidence.first_failure, caught_by(wrong, op, seed)
+    )
 
 
 def _same(some: dict, others: dict) -> bool:
-    return some.keys() == others.keys() and all(some[name].tobytes() == others[name].tobytes() for name in some)
+    return some.keys() == others.keys() and all(
+        some[name].tobytes() == others[name].tobytes() for name in some
+    )
 
 
 class _Single(NumPyArrays):
@@ -309,8 +451,12 @@ class _Single(NumPyArrays):
     float64 = np.dtype(np.float32)
 
 
-def score_mutants(names: Iterable | None = None, seed: int = 0, each: int | None = None,
-                  progress: Callable | None = None) -> MutantTable:
+def score_mutants(
+    names: Iterable | None = None,
+    seed: int = 0,
+    each: int | None = None,
+    progress: Callable | None = None,
+) -> MutantTable:
     """Run mutants of operators (by default of all) through `check`, in float32 and in float64.
 
     `each` is how many of an operator's are drawn (None: all of them); `progress(iterable, total)` may show a bar.
@@ -318,8 +464,17 @@ def score_mutants(names: Iterable | None = None, seed: int = 0, each: int | None
     seed = whole("seed", seed)
     each is None or whole("each", each, 1)
     progress = noted if progress is None else function("progress", progress)
-    chosen = operators() if names is None else [operator(name) for name in listed("names", names, (str, Operator))]
-    todo = [(op, edit, computed) for op in chosen for edit in drawn(op, seed)[:each] for computed in COMPUTED]
+    chosen = (
+        operators()
+        if names is None
+        else [operator(name) for name in listed("names", names, (str, Operator))]
+    )
+    todo = [
+        (op, edit, computed)
+        for op in chosen
+        for edit in drawn(op, seed)[:each]
+        for computed in COMPUTED
+    ]
     rows = (score_mutant(*one, seed) for one in progress(todo, len(todo)))
     return MutantTable(tuple(rows), {op.name: len(drawn(op, seed)) for op in chosen})
 
@@ -337,20 +492,34 @@ def kernel_of(op: Operator, page: ModuleType, computed: str) -> Callable:
 
     def kernel(**inputs):
         results = op.arrange_backward(**op.bind(inputs)).results
-        arranged = wrong.arrange_backward(**wrong.bind({
-            name: value.astype(computed) if isinstance(value, np.ndarray) and value.dtype.kind in "fV" else value
-            for name, value in inputs.items()}))
-        return evaluate(page.backward, arranged._replace(results=results, compute=np.dtype(computed)), namespace)
+        arranged = wrong.arrange_backward(
+            **wrong.bind(
+                {
+                    name: value.astype(computed)
+                    if isinstance(value, np.ndarray) and value.dtype.kind in "fV"
+                    else value
+                    for name, value in inputs.items()
+                }
+            )
+        )
+        return evaluate(
+            page.backward, arranged._replace(results=results, compute=np.dtype(computed)), namespace
+        )
+
     return kernel
 
 
 def score_mutant(op: Operator, edit: Edit, computed: str, seed: int = 0) -> MutantScore:
     """What becomes of one mutant; the search begins with nothing at hand, as in the process of whoever checks a kernel."""
+
     def scored(outcome: str, text: str = "", seconds: float | None = None) -> MutantScore:
         return MutantScore(op.name, edit.kind, str(edit), computed, outcome, text, seconds)
+
     try:
         kernel = kernel_of(op, edit.page, computed)
-    except Exception:  # an edit that is no Python, or of a constant without which the page cannot be read
+    except (
+        Exception
+    ):  # an edit that is no Python, or of a constant without which the page cannot be read
         return scored("fails")
     scope = Scope.of(op, **TAKEN)
     tested = KernelUnderTest(kernel, scope)
@@ -366,7 +535,11 @@ def score_mutant(op: Operator, edit: Edit, computed: str, seed: int = 0) -> Muta
     seconds = time.process_time() - start
     if not explanation:
         return scored("unexplained", "", seconds)
-    if explanation.after == edit.after and explanation.before == edit.before and not explanation.condition:
+    if (
+        explanation.after == edit.after
+        and explanation.before == edit.before
+        and not explanation.condition
+    ):
         return scored(VERY, "", seconds)
     right = _equal(op, explanation, kernel_of(op, edit.page, "float64"), seed + ANEW)
     return scored(EQUAL if right else WRONGLY, explanation.text, seconds)
@@ -389,12 +562,18 @@ def _why_uncaught(op: Operator, edit: Edit, kernel: Callable, seed: int) -> str:
     if edit.unit.name and edit.unit.name not in _called(op, seed):
         return UNCALLED
     others = Scope.of(op, **TAKEN).cases(seed + ANEW)
-    if any(one.misses for one in _ran(kernel, (*(one.prepare() for one in others), *_deep(op, seed)))):
+    if any(
+        one.misses for one in _ran(kernel, (*(one.prepare() for one in others), *_deep(op, seed)))
+    ):
         return "missed"
     right, wrong = (kernel_of(op, page, "float64") for page in (op.page, edit.page))
     for one in (*_sharp(op, seed), *_sharp(op, seed + ANEW), *_deep(op, seed)):
-        expected, found = (run(kernel, one.case, list(one.expected), None).outputs for kernel in (right, wrong))
-        if found is None or any(found[name].tobytes() != value.tobytes() for name, value in expected.items()):
+        expected, found = (
+            run(kernel, one.case, list(one.expected), None).outputs for kernel in (right, wrong)
+        )
+        if found is None or any(
+            found[name].tobytes() != value.tobytes() for name, value in expected.items()
+        ):
             return ROUNDED
     return SAME
 
@@ -408,15 +587,25 @@ def _sharp(op: Operator, seed: int) -> tuple[Prepared, ...]:
 @cache
 def _deep(op: Operator, seed: int) -> tuple[Prepared, ...]:
     """Small cases of a deep check: special numbers, remainders, lengths."""
-    steps = [step for step in deep(op, op.modes, ("float32", "float16", "bfloat16")) if step.elements <= SMALL]
+    steps = [
+        step
+        for step in deep(op, op.modes, ("float32", "float16", "bfloat16"))
+        if step.elements <= SMALL
+    ]
     some = random.Random(seed).sample(steps, min(DEEP, len(steps)))
-    made = (prepared_step(Scope.of(op, **TAKEN), step, 1000 * seed + number) for number, step in enumerate(some))
+    made = (
+        prepared_step(Scope.of(op, **TAKEN), step, 1000 * seed + number)
+        for number, step in enumerate(some)
+    )
     return tuple(filter(None, made))
 
 
 @cache
 def _called(op: Operator, seed: int) -> frozenset[str]:
     """The functions of the page that some case calls."""
-    seen = (CaseRun(one, {}, ()) for one in (*_sharp(op, seed), *_deep(op, seed)) if all(
-        part.truth.size for part in one.expected.values()))
+    seen = (
+        CaseRun(one, {}, ())
+        for one in (*_sharp(op, seed), *_deep(op, seed))
+        if all(part.truth.size for part in one.expected.values())
+    )
     return frozenset().union(*(one.called for one in seen))

@@ -48,13 +48,23 @@ PRINTED = 2000  # characters that are shown of what a kernel prints
 MOST = 8.0  # seconds for cases in another order
 STOPPED = {
     "answers": lambda it: message("reads {what} of the kit, which holds the answer", what=it),
-    "process": lambda it: message("starts a process ({what})", what=it), "signal": lambda it: message("sends a signal ({what})", what=it),
-    "network": lambda it: message("opens a connection ({what})", what=it), "file": lambda it: message("changes the file {what}", what=it),
-    "late": lambda it: message("writes to its outputs after it has answered") if it == "outputs" else message("writes to its inputs after it has answered"),
+    "process": lambda it: message("starts a process ({what})", what=it),
+    "signal": lambda it: message("sends a signal ({what})", what=it),
+    "network": lambda it: message("opens a connection ({what})", what=it),
+    "file": lambda it: message("changes the file {what}", what=it),
+    "late": lambda it: (
+        message("writes to its outputs after it has answered")
+        if it == "outputs"
+        else message("writes to its inputs after it has answered")
+    ),
     "settings": lambda it: message("changes how a process runs ({what})", what=it),
     "memory": lambda it: message("opens {what}, which belongs to another process", what=it),
-    "exchanged": lambda it: message("exchanges {what}, which is not its own", what=it)}
-ALIKE = {"input": message("returns an input unchanged in every case"), "zeros": message("returns zeros in every case")}
+    "exchanged": lambda it: message("exchanges {what}, which is not its own", what=it),
+}
+ALIKE = {
+    "input": message("returns an input unchanged in every case"),
+    "zeros": message("returns zeros in every case"),
+}
 
 
 class Stopped(RuntimeError):
@@ -83,11 +93,23 @@ class Sealed:
         self.output = tempfile.TemporaryFile("w+b")
         self.channel, theirs = socket.socketpair()
         self.stream = self.channel.makefile("rwb")
-        own = environment() | {"TMPDIR": self.folder.name, "XDG_CACHE_HOME": self.folder.name, "PYTHONDONTWRITEBYTECODE": "1"}
+        own = environment() | {
+            "TMPDIR": self.folder.name,
+            "XDG_CACHE_HOME": self.folder.name,
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
         with theirs:
-            self.process = Child([sys.executable, "-P", CHILD, str(theirs.fileno()), str(self.memory), self.name], own,
-                                 stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output, pass_fds=[theirs.fileno()])
-        late = Timer(self.seconds + PATIENCE, self.process.kill)  # of a process that sends byte by byte
+            self.process = Child(
+                [sys.executable, "-P", CHILD, str(theirs.fileno()), str(self.memory), self.name],
+                own,
+                stdin=subprocess.DEVNULL,
+                stdout=self.output,
+                stderr=self.output,
+                pass_fds=[theirs.fileno()],
+            )
+        late = Timer(
+            self.seconds + PATIENCE, self.process.kill
+        )  # of a process that sends byte by byte
         late.start()
         try:
             self._receive()
@@ -114,7 +136,10 @@ class Sealed:
     def __call__(self, /, **inputs):  # an input may be called self
         if self.ended:
             raise Stopped(self.ended)
-        given = {name: (True, _placed(value)) if isinstance(value, np.ndarray) else (False, value) for name, value in inputs.items()}
+        given = {
+            name: (True, _placed(value)) if isinstance(value, np.ndarray) else (False, value)
+            for name, value in inputs.items()
+        }
         with suppress(OSError):  # it has ended: what it left says why
             send(self.stream, pickle.dumps(given))
         reply, body = self._receive()
@@ -123,12 +148,19 @@ class Sealed:
                 if sum(each.file_size for each in held.zip.infolist()) > len(body):
                     raise ValueError("a file that grows when it is read")
                 arrays = {name: held[name] for name in held}
-            outputs = {str(name): arrays.get(str(k)) for k, name in enumerate(reply.get("names", ()))}
+            outputs = {
+                str(name): arrays.get(str(k)) for k, name in enumerate(reply.get("names", ()))
+            }
             for name, (is_array, value) in given.items():
                 if is_array and (changed := arrays.get(f"memory {name}")) is not None:
                     value[2].view(np.uint8)[...] = changed.view(np.uint8)
             if kinds := reply.get("kinds"):
-                self.notes[message("returns {kinds}, subclasses of an array: what their memory holds is judged", kinds=printable(", ".join(kinds))[:200])] = None
+                self.notes[
+                    message(
+                        "returns {kinds}, subclasses of an array: what their memory holds is judged",
+                        kinds=printable(", ".join(kinds))[:200],
+                    )
+                ] = None
         except Exception:  # whatever a file that is none raises
             self._stop(message("sends what is no answer"))
         if "raised" in reply:
@@ -136,7 +168,13 @@ class Sealed:
         if reply.get("shared"):
             self.happened[message("returns one array for two outputs")] = None
         self._compare(inputs, [one for one in outputs.values() if one is not None])
-        return outputs if reply.get("dict") else next(iter(outputs.values()), None) if reply.get("one") else tuple(outputs.values())
+        return (
+            outputs
+            if reply.get("dict")
+            else next(iter(outputs.values()), None)
+            if reply.get("one")
+            else tuple(outputs.values())
+        )
 
     def _receive(self) -> tuple[dict, bytes]:
         """The next message of the process; Stopped where there is none."""
@@ -151,15 +189,27 @@ class Sealed:
                 status = self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:  # which closed the socket, and lives on
                 self._stop(message("sends what is no answer"))
-            self._stop(message("ends its process with status {status} before it answers", status=status) if status >= 0 else
-                       message("is ended by {signal}", signal=signal_named(-status)))
+            self._stop(
+                message("ends its process with status {status} before it answers", status=status)
+                if status >= 0
+                else message("is ended by {signal}", signal=signal_named(-status))
+            )
         except (ValueError, TypeError, RecursionError):
             self._stop(message("sends what is no answer"))
         if kind := STOPPED.get(str(reply.get("stopped"))):
             what, line = kind(printable(str(reply.get("detail"))[:300])), reply.get("line")
-            self._stop(message("{what}, in line {line}", what=what, line=line) if line and isinstance(line, int) else what)
+            self._stop(
+                message("{what}, in line {line}", what=what, line=line)
+                if line and isinstance(line, int)
+                else what
+            )
         if "raised" in reply and "answer" not in reply:  # as the file was loaded
-            self._stop(message("cannot be loaded: {error}", error=printable(f"{reply['raised']}: {reply.get('text')}"[:500])))
+            self._stop(
+                message(
+                    "cannot be loaded: {error}",
+                    error=printable(f"{reply['raised']}: {reply.get('text')}"[:500]),
+                )
+            )
         return reply, body
 
     def _stop(self, why: Message):
@@ -172,13 +222,32 @@ class Sealed:
             raise NotImplementedError(reply["text"])
         if name == "MemoryError":
             self.happened[message("takes more memory than {n} MiB", n=self.memory >> 20)] = None
-        uncalled = name == "TypeError" and not reply["trace"] and "returned" not in reply  # not one line of the kernel was run
-        kind = TypeError if uncalled else type(name if name.isidentifier() else "Error", (RuntimeError,), {"__module__": "builtins"})
-        raise kind("; ".join([str(reply.get("text")), *(f"{place[0]}:{place[1]}" for place in reply["trace"][-1:])]))
+        uncalled = (
+            name == "TypeError" and not reply["trace"] and "returned" not in reply
+        )  # not one line of the kernel was run
+        kind = (
+            TypeError
+            if uncalled
+            else type(
+                name if name.isidentifier() else "Error",
+                (RuntimeError,),
+                {"__module__": "builtins"},
+            )
+        )
+        raise kind(
+            "; ".join(
+                [
+                    str(reply.get("text")),
+                    *(f"{place[0]}:{place[1]}" for place in reply["trace"][-1:]),
+                ]
+            )
+        )
 
     def _compare(self, inputs: dict, outputs: list[np.ndarray]) -> None:
         """Count calls whose answer is none, and see whether the same inputs get the same answer."""
-        taken = [one.tobytes() if isinstance(one, np.ndarray) else repr(one) for one in inputs.values()]
+        taken = [
+            one.tobytes() if isinstance(one, np.ndarray) else repr(one) for one in inputs.values()
+        ]
         left = hash(tuple(one.tobytes() for one in outputs))
         self.varies |= self.answers.setdefault(hash(tuple(taken)), left) != left
         outputs = [one for one in outputs if one.size > 1]
@@ -189,7 +258,11 @@ class Sealed:
     @property
     def alike(self) -> list[Message]:
         """What is odd about the answers and holds for each of them, as messages."""
-        return [text for name, text in ALIKE.items() if self.counts[name] and self.counts[name] == self.counts["calls"]]
+        return [
+            text
+            for name, text in ALIKE.items()
+            if self.counts[name] and self.counts[name] == self.counts["calls"]
+        ]
 
 
 def _placed(value: np.ndarray) -> tuple:
@@ -199,7 +272,13 @@ def _placed(value: np.ndarray) -> tuple:
         memory = memory.base
     if not memory.flags.c_contiguous or min(value.strides, default=0) < 0:
         memory = value = np.ascontiguousarray(value)
-    return value.shape, value.dtype, memory.reshape(-1).view(np.uint8), value.ctypes.data - memory.ctypes.data, value.strides
+    return (
+        value.shape,
+        value.dtype,
+        memory.reshape(-1).view(np.uint8),
+        value.ctypes.data - memory.ctypes.data,
+        value.strides,
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -222,10 +301,18 @@ class SealedResult:
         text = {"operator": self.result.operator, "seed": self.result.seed}
         if self.passed:
             return tr("{operator}: right, in a process of its own (seed {seed})", **text)
-        return tr("{operator}: NOT ACCEPTED: the kernel {what} (seed {seed})", what=tr(self.happened[0]), **text)
+        return tr(
+            "{operator}: NOT ACCEPTED: the kernel {what} (seed {seed})",
+            what=tr(self.happened[0]),
+            **text,
+        )
 
     def __str__(self) -> str:
-        lines = [self.verdict, *(tr("the kernel {what}", what=tr(one)) for one in self.happened[1:]), *(tr("note: it {what}", what=tr(one)) for one in self.notes)]
+        lines = [
+            self.verdict,
+            *(tr("the kernel {what}", what=tr(one)) for one in self.happened[1:]),
+            *(tr("note: it {what}", what=tr(one)) for one in self.notes),
+        ]
         lines += [tr("it printed: {text}", text=printable(self.printed))] * bool(self.printed)
         return "\n".join([*lines, "", str(self.result)])
 
@@ -235,12 +322,33 @@ class SealedResult:
         """Return everything as JSON text, in English; what `check` found is in `check`."""
         with english():
             verdict = self.verdict
-        return json.dumps({"passed": self.passed, "verdict": verdict, "happened": self.happened, "notes": self.notes, "printed": self.printed,
-                           "seed": self.result.seed, "cause": self.result.cause, "check": json.loads(self.result.to_json())}, indent=1)
+        return json.dumps(
+            {
+                "passed": self.passed,
+                "verdict": verdict,
+                "happened": self.happened,
+                "notes": self.notes,
+                "printed": self.printed,
+                "seed": self.result.seed,
+                "cause": self.result.cause,
+                "check": json.loads(self.result.to_json()),
+            },
+            indent=1,
+        )
 
 
-def check_sealed(op, kernel: str, seed: int | None = None, *, seconds: float = SECONDS, memory: int = MEMORY, depth: str = "normal",
-                 allow_unsupported: bool = False, progress=None, **asked) -> SealedResult:
+def check_sealed(
+    op,
+    kernel: str,
+    seed: int | None = None,
+    *,
+    seconds: float = SECONDS,
+    memory: int = MEMORY,
+    depth: str = "normal",
+    allow_unsupported: bool = False,
+    progress=None,
+    **asked,
+) -> SealedResult:
     """Judge a kernel FILE.py:FUNCTION in a process of its own, which may take `seconds` a call and `memory` bytes.
 
     `asked` are the options of `check` that say what counts. Without a `seed` one is drawn, so that no kernel knows the cases.
@@ -255,28 +363,49 @@ def check_sealed(op, kernel: str, seed: int | None = None, *, seconds: float = S
     True
     """
     op = operator(op)
-    place, _, function = need(kernel, str, "a kernel is named as FILE.py:FUNCTION", "pass such as 'kernel.py:norm'").rpartition(":")
+    place, _, function = need(
+        kernel, str, "a kernel is named as FILE.py:FUNCTION", "pass such as 'kernel.py:norm'"
+    ).rpartition(":")
     if not place.endswith(".py") or not function.isidentifier():
-        raise ValueError(problem("a kernel in a process of its own is FILE.py:FUNCTION", shown(kernel), "name a function of a file in Python"))
+        raise ValueError(
+            problem(
+                "a kernel in a process of its own is FILE.py:FUNCTION",
+                shown(kernel),
+                "name a function of a file in Python",
+            )
+        )
     place_of(place).open("rb").close()
     flag("allow_unsupported", allow_unsupported)
     for name, value, least in (("seconds", seconds, 0), ("memory", memory, 1 << 28)):
-        if isinstance(value, bool) or not isinstance(value, Real) or not least < float(value) < 2**48:
-            raise ValueError(problem(f"{name} is a number above {least}", shown(value), "leave it out"))
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, Real)
+            or not least < float(value) < 2**48
+        ):
+            raise ValueError(
+                problem(f"{name} is a number above {least}", shown(value), "leave it out")
+            )
     depth_named(depth)
     scope = Scope.of(op, **asked)
     drawn = secrets.randbelow(1 << 20) + 1 if seed is None else whole("seed", seed)
     asked |= {"depth": depth, "call_limit": float(seconds) + 1.0}
 
     with Sealed(kernel, float(seconds), int(memory)) as sealed:
-        result, happened = check(op, sealed, drawn, progress=progress, allow_unsupported=allow_unsupported, **asked), []
+        result, happened = (
+            check(
+                op, sealed, drawn, progress=progress, allow_unsupported=allow_unsupported, **asked
+            ),
+            [],
+        )
         if _right(result) and not sealed.ended:
             result, happened = _again(op, sealed, scope, result, depth)
     notes, happened = [*sealed.notes], [*sealed.happened, *happened]
     happened += [result.unrun] * result.stopped
     passed = _right(result) and not happened
     if passed:
-        notes += [message("varies from call to call, each time within the bound of right kernels")] * sealed.varies
+        notes += [
+            message("varies from call to call, each time within the bound of right kernels")
+        ] * sealed.varies
     else:
         if not sealed.ended:
             happened += sealed.alike
@@ -284,20 +413,41 @@ def check_sealed(op, kernel: str, seed: int | None = None, *, seconds: float = S
                 with Sealed(kernel, float(seconds), int(memory)) as other:
                     happened += _stale(other, scope, drawn)
                 with Sealed(kernel, float(seconds), int(memory)) as other:
-                    if drawn != PUBLISHED and not examine(KernelUnderTest(other, scope), few(scope.cases(PUBLISHED)), MOST).failed:
-                        happened.append(message("is right on the cases of the published seed {seed} alone", seed=PUBLISHED))
+                    if (
+                        drawn != PUBLISHED
+                        and not examine(
+                            KernelUnderTest(other, scope), few(scope.cases(PUBLISHED)), MOST
+                        ).failed
+                    ):
+                        happened.append(
+                            message(
+                                "is right on the cases of the published seed {seed} alone",
+                                seed=PUBLISHED,
+                            )
+                        )
         happened += [one for one in result.misbehaviour if not sealed.ended]
         refused = len(result.unsupported)
-        happened += [message("does not support {n} cases", n=refused) if result.cases else message("supports no case")] * bool(
-            refused and not (allow_unsupported and result.cases))
-        happened += [message("is wrong in {n} of {all} cases", n=result.failed, all=result.cases)] * bool(result.failed)
+        happened += [
+            message("does not support {n} cases", n=refused)
+            if result.cases
+            else message("supports no case")
+        ] * bool(refused and not (allow_unsupported and result.cases))
+        happened += [
+            message("is wrong in {n} of {all} cases", n=result.failed, all=result.cases)
+        ] * bool(result.failed)
     return SealedResult(passed, tuple(happened), tuple(notes), sealed.printed, result)
 
 
 def _right(result: CheckResult) -> bool:
     """Whether nothing is wrong but that results vary."""
     only_varies = bool(result.misbehaviour) and all(map(_varies, result.misbehaviour))
-    return result.passed or bool(result.cases) and not result.failed and not result.unsupported.cases and only_varies
+    return (
+        result.passed
+        or bool(result.cases)
+        and not result.failed
+        and not result.unsupported.cases
+        and only_varies
+    )
 
 
 def _varies(fault: Message) -> bool:
@@ -307,7 +457,12 @@ def _varies(fault: Message) -> bool:
 
 def _stale(sealed: Sealed, scope: Scope, seed: int) -> list[Message]:
     """Whether what a kernel returns is right for the inputs of the call before."""
-    first, second = (max(few(list(scope.others(seed + k))), key=lambda one: one.case.inputs[scope.op.like].size).prepare() for k in (0, 1))
+    first, second = (
+        max(
+            few(list(scope.others(seed + k))), key=lambda one: one.case.inputs[scope.op.like].size
+        ).prepare()
+        for k in (0, 1)
+    )
     names = list(second.expected)
     run(sealed, first.case, names, None)
     outputs = run(sealed, second.case, names, None).outputs
@@ -315,18 +470,44 @@ def _stale(sealed: Sealed, scope: Scope, seed: int) -> list[Message]:
     return [message("returns the answer of the call before")] * bool(stale)
 
 
-def _again(op, sealed: Sealed, scope: Scope, result: CheckResult, depth: str) -> tuple[CheckResult, list[Message]]:
+def _again(
+    op, sealed: Sealed, scope: Scope, result: CheckResult, depth: str
+) -> tuple[CheckResult, list[Message]]:
     """The same cases in another order, and cases of other lengths; the result of the first run unless one of these is wrong."""
     rng = Random(result.seed)
     same = list(scope.others(result.seed))
     same = few(same) if depth == "quick" else same
     rng.shuffle(same)
-    steps = [step for step in deep(op, scope.modes, scope.dtypes or ("float32", "float16", "bfloat16"), sizes=not scope.shapes) if step.elements <= SMALL]
-    fresh = filter(None, (prepared_step(scope, step, rng.randrange(2**31)) for step in rng.sample(steps, min(FRESH, len(steps)))))
-    for cases, text in ((same, message("is right at first, and wrong on the same cases in another order")),
-                        (list(fresh), message("is right on the cases of the suite, and wrong on lengths and numbers that it has not"))):
+    steps = [
+        step
+        for step in deep(
+            op,
+            scope.modes,
+            scope.dtypes or ("float32", "float16", "bfloat16"),
+            sizes=not scope.shapes,
+        )
+        if step.elements <= SMALL
+    ]
+    fresh = filter(
+        None,
+        (
+            prepared_step(scope, step, rng.randrange(2**31))
+            for step in rng.sample(steps, min(FRESH, len(steps)))
+        ),
+    )
+    for cases, text in (
+        (same, message("is right at first, and wrong on the same cases in another order")),
+        (
+            list(fresh),
+            message(
+                "is right on the cases of the suite, and wrong on lengths and numbers that it has not"
+            ),
+        ),
+    ):
         evidence = examine(KernelUnderTest(sealed, scope, sealed.seconds + 1.0), cases, MOST)
-        wrong = any(one.misses for one in evidence.seen) or not all(map(_varies, evidence.misbehaviour))
+        wrong = any(one.misses for one in evidence.seen) or not all(
+            map(_varies, evidence.misbehaviour)
+        )
         if wrong:
             return conclude(evidence, result.seed, scope), [text] * (not sealed.ended)
     return result, []

@@ -32,15 +32,51 @@ from aclnn_viz.storage.own import as_array
 
 KIT = str(Path(__file__).resolve().parents[1])
 # What of the kit may be read: its own modules and packages that hold no operator. Other copies of the kit are known by their names.
-LEGAL = re.compile(re.escape(KIT) + r"/(?:(?:words|storage|arrays)/.*|[^/]*|__pycache__/[^/]*|checking/sealed_child.py)")
-ANSWERS = re.compile(re.escape(os.path.dirname(KIT)) + r"/(?:derivations|tests|notebooks|docs)/|/aclnn_viz/(?:operators|tiles|lessons|verification|checking|proving)/")
-KINDS = dict.fromkeys(("os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.exec", "os.system", "subprocess.Popen", "pty.spawn"), "process")
+LEGAL = re.compile(
+    re.escape(KIT)
+    + r"/(?:(?:words|storage|arrays)/.*|[^/]*|__pycache__/[^/]*|checking/sealed_child.py)"
+)
+ANSWERS = re.compile(
+    re.escape(os.path.dirname(KIT))
+    + r"/(?:derivations|tests|notebooks|docs)/|/aclnn_viz/(?:operators|tiles|lessons|verification|checking|proving)/"
+)
+KINDS = dict.fromkeys(
+    (
+        "os.fork",
+        "os.forkpty",
+        "os.posix_spawn",
+        "os.spawn",
+        "os.exec",
+        "os.system",
+        "subprocess.Popen",
+        "pty.spawn",
+    ),
+    "process",
+)
 KINDS |= dict.fromkeys(("os.kill", "os.killpg", "signal.pthread_kill"), "signal")
 KINDS |= {"cpython.PyInterpreterState_New": "process", "resource.prlimit": "settings"}
 # What starts or reaches another process and is seen by no audit hook.
-UNSEEN = {"_posixsubprocess.fork_exec": "process", "signal.pidfd_send_signal": "signal", "os.sched_setaffinity": "settings", "os.setpriority": "settings"}
-KINDS |= dict.fromkeys(("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"), "network")
-CHANGES = {"os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.chmod", "os.chown", "os.link", "os.symlink", "os.truncate", "os.utime"}
+UNSEEN = {
+    "_posixsubprocess.fork_exec": "process",
+    "signal.pidfd_send_signal": "signal",
+    "os.sched_setaffinity": "settings",
+    "os.setpriority": "settings",
+}
+KINDS |= dict.fromkeys(
+    ("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"), "network"
+)
+CHANGES = {
+    "os.remove",
+    "os.rename",
+    "os.rmdir",
+    "os.mkdir",
+    "os.chmod",
+    "os.chown",
+    "os.link",
+    "os.symlink",
+    "os.truncate",
+    "os.utime",
+}
 OTHERS = re.compile(r"/proc/(?!self/|%d/)\d+/|/dev/(?:mem|kmem)" % os.getpid())
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 FRAMES = 5
@@ -49,22 +85,53 @@ DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 def watcher(channel, file: str):
     """The audit hook, which holds all that it needs: what a kernel exchanges in modules does not reach it."""
-    send, leave, frame_of, real, join, listed = channel.sendall, os._exit, sys._getframe, os.path.realpath, os.path.join, os.listdir
-    free, pack, dumps = (tempfile.gettempdir() + "/", "/dev/null", "/dev/tty"), struct.pack, json.dumps
-    others, answers, legal, writing, changes, kinds = OTHERS, ANSWERS, LEGAL, WRITING, frozenset(CHANGES), dict(KINDS)
+    send, leave, frame_of, real, join, listed = (
+        channel.sendall,
+        os._exit,
+        sys._getframe,
+        os.path.realpath,
+        os.path.join,
+        os.listdir,
+    )
+    free, pack, dumps = (
+        (tempfile.gettempdir() + "/", "/dev/null", "/dev/tty"),
+        struct.pack,
+        json.dumps,
+    )
+    others, answers, legal, writing, changes, kinds = (
+        OTHERS,
+        ANSWERS,
+        LEGAL,
+        WRITING,
+        frozenset(CHANGES),
+        dict(KINDS),
+    )
     opened, isdir = f"/proc/{os.getpid()}/fd/", os.path.isdir
-    folder, kit, source = os.path.dirname(file) + "/", os.path.dirname(KIT) + "/", re.compile(r"__pycache__/(\w+)\.[^/]*pyc$")
+    folder, kit, source = (
+        os.path.dirname(file) + "/",
+        os.path.dirname(KIT) + "/",
+        re.compile(r"__pycache__/(\w+)\.[^/]*pyc$"),
+    )
 
     def stop(kind: str, detail: str, *_, **__):
         frame = frame_of(1)
         while frame is not None and frame.f_code.co_filename != file:
             frame = frame.f_back
-        text = dumps({"stopped": kind, "detail": detail, "line": frame.f_lineno if frame else 0}).encode()
+        text = dumps(
+            {"stopped": kind, "detail": detail, "line": frame.f_lineno if frame else 0}
+        ).encode()
         send(pack("<qq", len(text), 0) + text)
         leave(3)
 
     def named(path, below: str = "") -> str:
-        return real(f"{opened}{path}" if isinstance(path, int) else join(below, path if isinstance(path, str) else bytes(path).decode("utf-8", "surrogateescape")))
+        return real(
+            f"{opened}{path}"
+            if isinstance(path, int)
+            else join(
+                below,
+                path if isinstance(path, str) else bytes(path).decode("utf-8", "surrogateescape"),
+            )
+        )
 
     def watch(event: str, arguments: tuple):
         if event == "open":
@@ -73,34 +140,68 @@ def watcher(channel, file: str):
                 return
             places = {named(path)}
             if mode is None:  # os.open, whose path may begin in a folder that is open
-                places |= {named(path, real(opened + each)) for each in listed(opened) if isdir(opened + each)}
-            written = isinstance(mode, str) and set(mode) & set("wxa+") or isinstance(flags, int) and flags & writing
+                places |= {
+                    named(path, real(opened + each))
+                    for each in listed(opened)
+                    if isdir(opened + each)
+                }
+            written = (
+                isinstance(mode, str)
+                and set(mode) & set("wxa+")
+                or isinstance(flags, int)
+                and flags & writing
+            )
             for place in places:
                 if others.match(place):
                     stop("memory", place)
                 if written and not f"{place}/".startswith(free):
                     stop("file", place)
-                if answers.search(place) and not legal.fullmatch(place) and (place.startswith(kit) or not place.startswith(folder)):
+                if (
+                    answers.search(place)
+                    and not legal.fullmatch(place)
+                    and (place.startswith(kit) or not place.startswith(folder))
+                ):
                     stop("answers", source.sub(r"\1.py", place.removeprefix(kit)))
         elif event in changes:
-            below = f"{opened}{arguments[1]}" if event in ("os.remove", "os.rmdir") and arguments[1] >= 0 else ""
-            paths = arguments[:1] + tuple(each for each in arguments[1:2] if isinstance(each, (str, bytes)))
+            below = (
+                f"{opened}{arguments[1]}"
+                if event in ("os.remove", "os.rmdir") and arguments[1] >= 0
+                else ""
+            )
+            paths = arguments[:1] + tuple(
+                each for each in arguments[1:2] if isinstance(each, (str, bytes))
+            )
             if not all(named(each, below).startswith(free) for each in paths):
                 stop("file", named(arguments[0], below))
         elif kind := kinds.get(event):
             stop(kind, event)
+
     return watch, stop
 
 
 def functions() -> list[tuple[ModuleType, dict]]:
     """What modules hold that a kernel has no business to exchange."""
-    return [(module, dict(vars(module))) for name, module in list(sys.modules.items()) if isinstance(module, ModuleType) and (
-        re.match(r"(numpy|aclnn_viz)(\.|$)", name) or module in (builtins, math, os, json, time, sys.modules[__name__]))]
+    return [
+        (module, dict(vars(module)))
+        for name, module in list(sys.modules.items())
+        if isinstance(module, ModuleType)
+        and (
+            re.match(r"(numpy|aclnn_viz)(\.|$)", name)
+            or module in (builtins, math, os, json, time, sys.modules[__name__])
+        )
+    ]
 
 
 def exchanged(before) -> str:
-    return next((f"{module.__name__}.{name}" for module, held in before for name, value in held.items()
-                 if vars(module).get(name) is not value and not name.startswith("__")), "")
+    return next(
+        (
+            f"{module.__name__}.{name}"
+            for module, held in before
+            for name, value in held.items()
+            if vars(module).get(name) is not value and not name.startswith("__")
+        ),
+        "",
+    )
 
 
 def send(file, head: bytes, body: bytes = b"") -> None:
@@ -119,21 +220,49 @@ def receive(file, most: int = 1 << 62) -> tuple[bytes, bytes]:
 def answered(returned) -> tuple[dict, dict[str, np.ndarray], list[np.ndarray]]:
     """What a kernel returned, as names and copies of arrays, and these arrays; what lies is asked for its memory."""
     keys = list(returned.keys()) if hasattr(returned, "keys") else None
-    numbers = isinstance(returned, list) and all(isinstance(each, (int, float, list)) for each in returned)
+    numbers = isinstance(returned, list) and all(
+        isinstance(each, (int, float, list)) for each in returned
+    )
     one = keys is None and (numbers or not isinstance(returned, (tuple, list)))
-    values = [returned[key] for key in keys] if keys is not None else [np.asarray(returned) if numbers else returned] if one else list(returned)
+    values = (
+        [returned[key] for key in keys]
+        if keys is not None
+        else [np.asarray(returned) if numbers else returned]
+        if one
+        else list(returned)
+    )
     places = {str(k): as_array(value) for k, value in enumerate(values) if value is not None}
     arrays = {name: np.array(place, subok=False) for name, place in places.items()}
     for name, array in arrays.items():
         if array.dtype.kind not in "biufV" or array.dtype.hasobject:
-            raise TypeError(f"returns {type(values[int(name)]).__name__} where an array of numbers is expected")
-    return {"one": one, "names": [str(key)[:200] for key in (range(len(values)) if keys is None else keys)], "dict": keys is not None,
-            "kinds": sorted({type(value).__name__ for value in values if isinstance(value, np.ndarray) and type(value) is not np.ndarray}),
-            "shared": any(a is b for k, a in enumerate(values) for b in values[:k] if a is not None)}, arrays, [*places.values()]
+            raise TypeError(
+                f"returns {type(values[int(name)]).__name__} where an array of numbers is expected"
+            )
+    return (
+        {
+            "one": one,
+            "names": [str(key)[:200] for key in (range(len(values)) if keys is None else keys)],
+            "dict": keys is not None,
+            "kinds": sorted(
+                {
+                    type(value).__name__
+                    for value in values
+                    if isinstance(value, np.ndarray) and type(value) is not np.ndarray
+                }
+            ),
+            "shared": any(
+                a is b for k, a in enumerate(values) for b in values[:k] if a is not None
+            ),
+        },
+        arrays,
+        [*places.values()],
+    )
 
 
 def raised(error: BaseException, file: str) -> dict:
-    found = traceback.StackSummary.extract(traceback.walk_tb(error.__traceback__), lookup_lines=False)  # which would read this file
+    found = traceback.StackSummary.extract(
+        traceback.walk_tb(error.__traceback__), lookup_lines=False
+    )  # which would read this file
     frames = [frame for frame in found if frame.filename != __file__][-FRAMES:]
     lines = [(Path(frame.filename).name, frame.lineno, frame.name, frame.line) for frame in frames]
     return {"raised": type(error).__name__, "text": str(error)[:500], "trace": lines}
@@ -151,7 +280,9 @@ def main(number: str, memory: str, name: str) -> None:
     file = os.path.realpath(path)
     try:
         # Names that a kernel sets in this module or in `builtins` do not reach the hook.
-        watch, stop = FunctionType(watcher.__code__, globals() | {"__builtins__": dict(vars(builtins))})(channel, file)
+        watch, stop = FunctionType(
+            watcher.__code__, globals() | {"__builtins__": dict(vars(builtins))}
+        )(channel, file)
         for whole, kind in UNSEEN.items():
             place, each = whole.split(".")
             setattr(__import__(place), each, partial(stop, kind, whole))
@@ -180,21 +311,43 @@ def main(number: str, memory: str, name: str) -> None:
         for what, array, bits in left:
             if np.asarray(array).tobytes() != bits:
                 stop("late", what)
-        inputs = {name: np.ndarray(*value) if is_array else value for name, (is_array, value) in given.items()}
+        inputs = {
+            name: np.ndarray(*value) if is_array else value
+            for name, (is_array, value) in given.items()
+        }
         memories = {name: value[2] for name, (is_array, value) in given.items() if is_array}
-        before, returned, places = {name: one.tobytes() for name, one in memories.items()}, answered, []  # until there is an answer
+        before, returned, places = (
+            {name: one.tobytes() for name, one in memories.items()},
+            answered,
+            [],
+        )  # until there is an answer
         try:
             with np.errstate(all="ignore"):
                 returned = kernel(**inputs)
                 head, arrays, places = answered(returned)
-        except BaseException as error:  # a kernel, and what it returns, may raise anything, SystemExit included
-            head, arrays = raised(error, file) | ({} if returned is answered else {"returned": True}), {}
+        except (
+            BaseException
+        ) as error:  # a kernel, and what it returns, may raise anything, SystemExit included
+            head, arrays = (
+                raised(error, file) | ({} if returned is answered else {"returned": True}),
+                {},
+            )
         if found := ask(held):
             stop("exchanged", found)
         body = io.BytesIO()
-        np.savez(body, **arrays, **{f"memory {name}": one for name, one in memories.items() if one.tobytes() != before[name]})
-        left = [*(("outputs", place, array.tobytes()) for place, array in zip(places, arrays.values())),
-                *(("inputs", one, one.tobytes()) for one in memories.values())]
+        np.savez(
+            body,
+            **arrays,
+            **{
+                f"memory {name}": one
+                for name, one in memories.items()
+                if one.tobytes() != before[name]
+            },
+        )
+        left = [
+            *(("outputs", place, array.tobytes()) for place, array in zip(places, arrays.values())),
+            *(("inputs", one, one.tobytes()) for one in memories.values()),
+        ]
         send(stream, json.dumps(head | {"answer": True}).encode(), body.getvalue())
 
 

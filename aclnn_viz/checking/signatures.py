@@ -28,9 +28,20 @@ from aclnn_viz.storage.own import as_array
 from aclnn_viz.tiles.cpp import SOURCES, cpp
 from aclnn_viz.words.messages import message
 
-C_TYPES = {"float": (ctypes.c_float, "f4"), "double": (ctypes.c_double, "f8"), "int32_t": (ctypes.c_int32, "i4"), "int": (ctypes.c_int32, "i4"),
-           "int64_t": (ctypes.c_int64, "i8"), "size_t": (ctypes.c_size_t, "u8"), "bool": (ctypes.c_bool, "?"), "uint8_t": (ctypes.c_uint8, "u1"),
-           "uint16_t": (ctypes.c_uint16, "u2"), "half": (ctypes.c_uint16, "f2"), "_Float16": (ctypes.c_uint16, "f2"), "bfloat16_t": (ctypes.c_uint16, "bfloat16")}
+C_TYPES = {
+    "float": (ctypes.c_float, "f4"),
+    "double": (ctypes.c_double, "f8"),
+    "int32_t": (ctypes.c_int32, "i4"),
+    "int": (ctypes.c_int32, "i4"),
+    "int64_t": (ctypes.c_int64, "i8"),
+    "size_t": (ctypes.c_size_t, "u8"),
+    "bool": (ctypes.c_bool, "?"),
+    "uint8_t": (ctypes.c_uint8, "u1"),
+    "uint16_t": (ctypes.c_uint16, "u2"),
+    "half": (ctypes.c_uint16, "f2"),
+    "_Float16": (ctypes.c_uint16, "f2"),
+    "bfloat16_t": (ctypes.c_uint16, "bfloat16"),
+}
 KNOWN = ("aten", "torch.autograd")
 
 
@@ -47,7 +58,9 @@ class _Taken(Exception):
 
 
 @contextmanager
-def opened(kernel, op: Operator, signature=None, soc=None, cann=None) -> Iterator[tuple[Callable, object]]:
+def opened(
+    kernel, op: Operator, signature=None, soc=None, cann=None
+) -> Iterator[tuple[Callable, object]]:
     """The kernel as a function of the vendor's parameters by name, and the device that it is or names, opened, if there is one.
 
     Of a folder of cases, whose outputs stand for the kernel, the path alone, as the device.
@@ -59,7 +72,11 @@ def opened(kernel, op: Operator, signature=None, soc=None, cann=None) -> Iterato
         device = None
         if isinstance(kernel, (str, Path)) and not is_prototype(signature):
             if is_peer(kernel) or ":" not in str(kernel).removeprefix("atlas:"):
-                device = closing.enter_context(open_device(kernel, soc=soc, cann=cann) if kernel == "host" else open_device(kernel))
+                device = closing.enter_context(
+                    open_device(kernel, soc=soc, cann=cann)
+                    if kernel == "host"
+                    else open_device(kernel)
+                )
             elif isinstance(kernel, str):
                 kernel = load_kernel(kernel, op)
         elif is_device(kernel) and not callable(kernel):
@@ -69,8 +86,13 @@ def opened(kernel, op: Operator, signature=None, soc=None, cann=None) -> Iterato
             kernel = partial(device.run, op)
         kernel = kernel if signature is None else as_kernel(op, kernel, signature)
         if not callable(kernel):
-            raise TypeError(problem("a kernel is a function, a device or the name of one", shown(kernel),
-                                    "pass such as my_kernel, which takes the vendor's parameters as keywords"))
+            raise TypeError(
+                problem(
+                    "a kernel is a function, a device or the name of one",
+                    shown(kernel),
+                    "pass such as my_kernel, which takes the vendor's parameters as keywords",
+                )
+            )
         yield kernel, device
 
 
@@ -90,37 +112,65 @@ def load_kernel(name: str, op=None) -> Callable:
     >>> load_kernel("math:sqrt")(4.0)
     2.0
     """
-    place, _, function = need(name, str, "a kernel is named as FILE.py:FUNCTION or MODULE:FUNCTION",
-                              "pass such as 'kernel.py:norm'").rpartition(":")
+    place, _, function = need(
+        name,
+        str,
+        "a kernel is named as FILE.py:FUNCTION or MODULE:FUNCTION",
+        "pass such as 'kernel.py:norm'",
+    ).rpartition(":")
     if not place:
         raise _misnamed(repr(name), "name the function as well")
     if Path(place).suffix in (".py", *SOURCES) and not Path(place).is_file():
         raise _misnamed(f"{name!r}: no file {place}", "mend the name")
     if Path(place).suffix == ".so":
-        raise _misnamed(repr(name), "say how a function of a library is called: signature=, or --signature, with its prototype in C")
+        raise _misnamed(
+            repr(name),
+            "say how a function of a library is called: signature=, or --signature, with its prototype in C",
+        )
     if Path(place).suffix in SOURCES:
         source = cpp(place)
         if function not in source.names:
-            raise _misnamed(f"{name!r}, where {place} has no entry {function!r}", f"name one of: {', '.join(source.names)}")
+            raise _misnamed(
+                f"{name!r}, where {place} has no entry {function!r}",
+                f"name one of: {', '.join(source.names)}",
+            )
         return source[function].program(op)
     try:
-        module = loaded(place, lambda: _module_of_file(Path(place)) if place.endswith(".py") else import_module(place))
+        module = loaded(
+            place,
+            lambda: _module_of_file(Path(place)) if place.endswith(".py") else import_module(place),
+        )
     except ValueError as error:
         missing = error.__cause__
-        if isinstance(missing, ModuleNotFoundError) and missing.name and f"{place}.".startswith(f"{missing.name}."):
+        if (
+            isinstance(missing, ModuleNotFoundError)
+            and missing.name
+            and f"{place}.".startswith(f"{missing.name}.")
+        ):
             raise _misnamed(f"{name!r}: {missing}", "mend the name") from missing
         raise
     kernel = getattr(module, function, None)
     if kernel is None:
-        there = ", ".join(key for key, value in vars(module).items() if callable(value) and key[0] != "_") or "none"
-        raise _misnamed(f"{name!r}, where {place} has no {function!r}", f"name one of its functions: {there}")
+        there = (
+            ", ".join(
+                key for key, value in vars(module).items() if callable(value) and key[0] != "_"
+            )
+            or "none"
+        )
+        raise _misnamed(
+            f"{name!r}, where {place} has no {function!r}", f"name one of its functions: {there}"
+        )
     if not callable(kernel):
         raise _misnamed(f"{name!r}, a {type(kernel).__name__}", "name a function")
     return kernel
 
 
 def _misnamed(got: str, fix: str) -> ValueError:
-    return ValueError(problem("a kernel is named as FILE.py:FUNCTION, MODULE:FUNCTION or FILE.cpp:ENTRY", got, fix))
+    return ValueError(
+        problem(
+            "a kernel is named as FILE.py:FUNCTION, MODULE:FUNCTION or FILE.cpp:ENTRY", got, fix
+        )
+    )
 
 
 def _module_of_file(path: Path):
@@ -158,9 +208,14 @@ def as_kernel(op, kernel, signature) -> Callable:
 
 def _tried(kernel):
     """A kernel that is not run, with the parameters of another."""
+
     def stopped(*args, **named):
         raise _Taken
-    stopped.__wrapped__, stopped.__name__ = _parameters(kernel), getattr(kernel, "__name__", "the kernel")
+
+    stopped.__wrapped__, stopped.__name__ = (
+        _parameters(kernel),
+        getattr(kernel, "__name__", "the kernel"),
+    )
     return stopped
 
 
@@ -173,7 +228,9 @@ def _parameters(kernel):
 
 
 def _is_function(kernel) -> bool:
-    return isinstance(kernel, type) and hasattr(kernel, "apply") and hasattr(kernel, "setup_context")
+    return (
+        isinstance(kernel, type) and hasattr(kernel, "apply") and hasattr(kernel, "setup_context")
+    )
 
 
 def _adapted(op, kernel, signature, made=lambda kernel: kernel) -> Callable:
@@ -185,12 +242,24 @@ def _adapted(op, kernel, signature, made=lambda kernel: kernel) -> Callable:
     if signature == "torch.autograd":
         return partial(_differentiated, op, made(kernel))
     if isinstance(signature, str) and signature in own:
-        return partial(_Peer(lambda torch, _: torch, None, partial(own[signature], partial(_taken, made(kernel), signature))).run, op)
+        return partial(
+            _Peer(
+                lambda torch, _: torch,
+                None,
+                partial(own[signature], partial(_taken, made(kernel), signature)),
+            ).run,
+            op,
+        )
     if is_prototype(signature):
         function, declared = _of_library(kernel, signature)
         return partial(_call_library, op, made(function), declared)
-    raise ValueError(problem(f"a signature is one of {', '.join((*KNOWN, *own))}, a C prototype or a mapping of names",
-                             shown(signature), "choose one"))
+    raise ValueError(
+        problem(
+            f"a signature is one of {', '.join((*KNOWN, *own))}, a C prototype or a mapping of names",
+            shown(signature),
+            "choose one",
+        )
+    )
 
 
 def _taken(kernel, asked: str, *args, **named):
@@ -198,8 +267,13 @@ def _taken(kernel, asked: str, *args, **named):
     try:
         inspect.signature(_parameters(kernel)).bind(*args, **named)
     except TypeError as error:
-        raise CallError(problem(f"a kernel takes the arguments of {asked}", f"{getattr(kernel, '__name__', 'one')}: {error}",
-                                "mend its parameters, or choose another signature")) from None
+        raise CallError(
+            problem(
+                f"a kernel takes the arguments of {asked}",
+                f"{getattr(kernel, '__name__', 'one')}: {error}",
+                "mend its parameters, or choose another signature",
+            )
+        ) from None
     except ValueError:  # of a builtin, which shows no signature
         pass
     return (kernel.apply if _is_function(kernel) else kernel)(*args, **named)
@@ -208,8 +282,13 @@ def _taken(kernel, asked: str, *args, **named):
 def _renamed(kernel, names: Mapping, **inputs):
     missing = {*names.values()} - {*inputs}
     if missing:
-        raise CallError(problem("a mapping gives each name of the kernel a name of the vendor's", f"{', '.join(sorted(missing))}, which is none",
-                                f"choose among {', '.join(inputs)}"))
+        raise CallError(
+            problem(
+                "a mapping gives each name of the kernel a name of the vendor's",
+                f"{', '.join(sorted(missing))}, which is none",
+                f"choose among {', '.join(inputs)}",
+            )
+        )
     return _taken(kernel, "signature=", **{name: inputs[vendor] for name, vendor in names.items()})
 
 
@@ -228,8 +307,13 @@ class _With:
             return found
         self.asked.append(name)
         if len({*self.asked}) > 1:
-            raise CallError(problem("the operator is one function of ATen", " and ".join(sorted({*self.asked})),
-                                    "check each function with its own operator"))
+            raise CallError(
+                problem(
+                    "the operator is one function of ATen",
+                    " and ".join(sorted({*self.asked})),
+                    "check each function with its own operator",
+                )
+            )
         return partial(_taken, kernel, f"torch.ops.aten.{name}")
 
 
@@ -243,37 +327,99 @@ class _Peer(TorchPeer):
     def _compute(self, op, bound, arranged):
         if self._call is None:
             before, found = len(self._torch.asked), super()._compute(op, bound, arranged)
-            if len(self._torch.asked) == before:  # what was computed is PyTorch's own, and says nothing of the kernel
-                raise _Elsewhere(problem(f"{op.name} has a backward function of ATen", "a call that asks for none",
-                                           "use another signature, such as a mapping of names"))
+            if (
+                len(self._torch.asked) == before
+            ):  # what was computed is PyTorch's own, and says nothing of the kernel
+                raise _Elsewhere(
+                    problem(
+                        f"{op.name} has a backward function of ATen",
+                        "a call that asks for none",
+                        "use another signature, such as a mapping of names",
+                    )
+                )
             return found
-        found = self._call(**{name: self._tensor(value) if isinstance(value, np.ndarray) else value for name, value in bound.items()})
-        found = found if isinstance(found, Mapping) else dict(zip(arranged.results, found if isinstance(found, (tuple, list)) else (found,)))
+        found = self._call(
+            **{
+                name: self._tensor(value) if isinstance(value, np.ndarray) else value
+                for name, value in bound.items()
+            }
+        )
+        found = (
+            found
+            if isinstance(found, Mapping)
+            else dict(
+                zip(arranged.results, found if isinstance(found, (tuple, list)) else (found,))
+            )
+        )
         return {name: as_array(value.detach()) for name, value in found.items()}
 
 
 def _differentiated(op, function, **inputs) -> dict:
     """The gradients that autograd gives through a Function, whose forward takes the vendor's forward parameters in order."""
     bound, tensor = op.bind(inputs), _Peer(lambda torch, _: torch, None)
-    values = {p.name: bound.get(p.name, p.default if p.optional else None) for p in op.forward_parameters}
+    values = {
+        p.name: bound.get(p.name, p.default if p.optional else None) for p in op.forward_parameters
+    }
     unknown = [p.name for p in op.forward_parameters if not p.optional and p.name not in bound]
     if unknown:
-        raise CallError(problem("autograd starts from the inputs of the forward pass", f"{op.name}, whose backward is not given {', '.join(unknown)}",
-                                'use signature="aten", or the vendor\'s names'))
+        raise CallError(
+            problem(
+                "autograd starts from the inputs of the forward pass",
+                f"{op.name}, whose backward is not given {', '.join(unknown)}",
+                'use signature="aten", or the vendor\'s names',
+            )
+        )
     saved = op.forward(**values)
-    for name, of in op.saved.items():  # else it came from another epsilon, which a backward call does not name
-        if not np.allclose(np.asarray(saved[of], float).ravel(), np.asarray(bound[name], float).ravel(), rtol=1e-3, equal_nan=True):
-            raise NotSupported(problem("a Function computes saved tensors anew", f"another {name}", "leave such cases out"))
-    torch, made = tensor._torch, {name: tensor._tensor(value) if isinstance(value, np.ndarray) else value for name, value in values.items()}
-    leaves = {out: made[of].requires_grad_() for out, of in op.gradient_of.items() if made.get(of) is not None and op.asks_for(out, bound)}
+    for (
+        name,
+        of,
+    ) in op.saved.items():  # else it came from another epsilon, which a backward call does not name
+        if not np.allclose(
+            np.asarray(saved[of], float).ravel(),
+            np.asarray(bound[name], float).ravel(),
+            rtol=1e-3,
+            equal_nan=True,
+        ):
+            raise NotSupported(
+                problem(
+                    "a Function computes saved tensors anew",
+                    f"another {name}",
+                    "leave such cases out",
+                )
+            )
+    torch, made = (
+        tensor._torch,
+        {
+            name: tensor._tensor(value) if isinstance(value, np.ndarray) else value
+            for name, value in values.items()
+        },
+    )
+    leaves = {
+        out: made[of].requires_grad_()
+        for out, of in op.gradient_of.items()
+        if made.get(of) is not None and op.asks_for(out, bound)
+    }
     with torch.enable_grad():
         found = _taken(function, f"{op.name}.forward", *made.values())
         found = dict(zip(op.gives, found if isinstance(found, (tuple, list)) else (found,)))
-        grads = {of: tensor._tensor(bound[name]) for name, of in op.upstream.items() if bound.get(name) is not None}
+        grads = {
+            of: tensor._tensor(bound[name])
+            for name, of in op.upstream.items()
+            if bound.get(name) is not None
+        }
         if any(grad.numel() != found[of].numel() for of, grad in grads.items()):
-            raise NotSupported(problem("a gradient has the shape of its output", "one that is broadcast", "leave such cases out"))
-        result = torch.autograd.grad([found[of] for of in grads], [*leaves.values()],
-                                     [grad.reshape(found[of].shape).to(found[of].dtype) for of, grad in grads.items()])
+            raise NotSupported(
+                problem(
+                    "a gradient has the shape of its output",
+                    "one that is broadcast",
+                    "leave such cases out",
+                )
+            )
+        result = torch.autograd.grad(
+            [found[of] for of in grads],
+            [*leaves.values()],
+            [grad.reshape(found[of].shape).to(found[of].dtype) for of, grad in grads.items()],
+        )
     return {name: as_array(grad.detach()) for name, grad in zip(leaves, result)}
 
 
@@ -282,12 +428,25 @@ def _of_library(place, prototype: str) -> tuple:
     path, _, name = str(place).rpartition(":")
     declared = [one for one in parse(prototype) if one.name == name or not path]
     if not path or len(declared) != 1:
-        raise ValueError(problem("a C function is LIBRARY.so:FUNCTION with the prototype of FUNCTION", f"{place} and {prototype}",
-                                 'pass such as "libx.so:fn" and "void fn(const float *dy, ..., int64_t n)"'))
+        raise ValueError(
+            problem(
+                "a C function is LIBRARY.so:FUNCTION with the prototype of FUNCTION",
+                f"{place} and {prototype}",
+                'pass such as "libx.so:fn" and "void fn(const float *dy, ..., int64_t n)"',
+            )
+        )
     try:
-        function = getattr(ctypes.CDLL(str(Path(path).resolve()) if Path(path).exists() else path), name)
+        function = getattr(
+            ctypes.CDLL(str(Path(path).resolve()) if Path(path).exists() else path), name
+        )
     except (OSError, AttributeError) as error:
-        raise ValueError(problem("a shared library exports the function", str(error), "build it with -shared -fPIC, extern \"C\"")) from None
+        raise ValueError(
+            problem(
+                "a shared library exports the function",
+                str(error),
+                'build it with -shared -fPIC, extern "C"',
+            )
+        ) from None
     return function, declared[0]
 
 
@@ -295,34 +454,70 @@ def _call_library(op, function, declared, **inputs) -> dict:
     bound = op.bind(inputs)
     _, sizes, _ = op.fitting(bound)
     lengths = {letter: prod(n) if isinstance(n, tuple) else n for letter, n in sizes.items()}
-    lengths |= {name.lower(): n for name, n in lengths.items()} | {"n": lengths.get("n", lengths.get("N", bound[op.like].size))}
+    lengths |= {name.lower(): n for name, n in lengths.items()} | {
+        "n": lengths.get("n", lengths.get("N", bound[op.like].size))
+    }
     results = op.arrange_backward(**bound).results
-    made = {name: np.zeros(result.documented_shape, result.format.numpy) for name, result in results.items()}
+    made = {
+        name: np.zeros(result.documented_shape, result.format.numpy)
+        for name, result in results.items()
+    }
     args, unfit = [], ""
     for parameter in declared.parameters:
         base = parameter.c_type.replace("const", "").strip(" *")
         if base not in C_TYPES:
-            raise CallError(problem(f"a parameter is of a known type: {', '.join(C_TYPES)}", f"{parameter.c_type} {parameter.name}", "use one of these"))
+            raise CallError(
+                problem(
+                    f"a parameter is of a known type: {', '.join(C_TYPES)}",
+                    f"{parameter.c_type} {parameter.name}",
+                    "use one of these",
+                )
+            )
         c_type, numpy = C_TYPES[base]
         if "*" in parameter.c_type:
             value = made.get(parameter.name, bound.get(parameter.name))
             if parameter.name not in {*made, *bound, *op.outputs}:
-                raise CallError(problem("a pointer has the name of a tensor", parameter.name, f"use one of {', '.join((*bound, *op.outputs))}"))
-            if value is not None and value.dtype.itemsize == np.dtype("u2").itemsize and base == "uint16_t":
+                raise CallError(
+                    problem(
+                        "a pointer has the name of a tensor",
+                        parameter.name,
+                        f"use one of {', '.join((*bound, *op.outputs))}",
+                    )
+                )
+            if (
+                value is not None
+                and value.dtype.itemsize == np.dtype("u2").itemsize
+                and base == "uint16_t"
+            ):
                 numpy = value.dtype.name
             if value is not None and value.dtype.name != np.dtype(numpy).name:
-                unfit = problem(f"{parameter.name} is {base}", value.dtype.name, "leave this format out")
-            held = None if value is None else value if parameter.name in made else np.ascontiguousarray(value)
+                unfit = problem(
+                    f"{parameter.name} is {base}", value.dtype.name, "leave this format out"
+                )
+            held = (
+                None
+                if value is None
+                else value
+                if parameter.name in made
+                else np.ascontiguousarray(value)
+            )
             args.append(None if held is None else held.ctypes.data_as(ctypes.c_void_p))
         elif parameter.name in bound or parameter.name in lengths:
             args.append(c_type(bound.get(parameter.name, lengths.get(parameter.name))))
         else:
-            raise CallError(problem("a number has the name of an attribute or of an axis", parameter.name,
-                                    f"use one of {', '.join(sorted({*lengths, *bound} - {*op.tensors}))}"))
+            raise CallError(
+                problem(
+                    "a number has the name of an attribute or of an axis",
+                    parameter.name,
+                    f"use one of {', '.join(sorted({*lengths, *bound} - {*op.tensors}))}",
+                )
+            )
     if unfit:  # once the whole call is known to fit
         raise NotSupported(unfit)
     function.restype = None if declared.return_type == "void" else ctypes.c_int
     status = function(*args)
     if status:
-        raise RuntimeError(problem("a C function returns 0", str(status), "see what it means by that"))
+        raise RuntimeError(
+            problem("a C function returns 0", str(status), "see what it means by that")
+        )
     return made

@@ -27,6 +27,7 @@ def _cut_sum(at: int, length: Callable[[int], int]):
     def reduce(whole, values, **options):
         axes = _axes(options, np.ndim(values))
         return whole(cut(values, axes[at % len(axes)], length), **options)
+
     return reduce
 
 
@@ -36,6 +37,7 @@ def _one_place(place: int):
             values = np.take(values, [place], axis) * 1.0
         shape = np.shape(whole(values, **options))
         return values.reshape(shape)
+
     return reduce
 
 
@@ -52,6 +54,7 @@ def _over_last(one: CaseRun) -> Callable:
             raise ValueError(axes)
         parts = np.reshape(values, (-1, block))
         return np.broadcast_to(whole(parts, axis=-1, keepdims=True), parts.shape).reshape(shape)
+
     return reduce
 
 
@@ -62,11 +65,15 @@ def _carried(whole, values, **options):
 
 def _length_of(change: Callable[[int, list[int], list[int]], int]):
     """Divided by another length of the array that is summed over."""
+
     def reduce(whole, values, **options):
         shape, axes = np.shape(values), _axes(options, np.ndim(values))
         n = int(np.prod([shape[axis] for axis in axes]))
         others = [shape[axis] for axis in range(len(shape)) if axis not in axes]
-        return whole(values, **options) * (n / max(change(n, [shape[axis] for axis in axes], others), 1) if n else 1.0)
+        return whole(values, **options) * (
+            n / max(change(n, [shape[axis] for axis in axes], others), 1) if n else 1.0
+        )
+
     return reduce
 
 
@@ -75,18 +82,29 @@ def _ways() -> Iterator[tuple[str, Callable]]:
     yield message("it is the first term alone"), _one_place(0)
     yield message("it is the last term alone"), _one_place(-1)
     for words, block, places in places_of_axes():
-        for at, where in ((-1, message("the last axis of the sum")), (0, message("the first axis of the sum"))):
-            yield message("without what is {place}", place=message(words, block=block, axis=where)), _cut_sum(at, places)
+        for at, where in (
+            (-1, message("the last axis of the sum")),
+            (0, message("the first axis of the sum")),
+        ):
+            yield (
+                message("without what is {place}", place=message(words, block=block, axis=where)),
+                _cut_sum(at, places),
+            )
     for block in BLOCKS:
-        yield (message("divided by the length rounded up to whole {block}", block=block),
-               _length_of(lambda n, axes, others, b=block: -(-n // b) * b))
+        yield (
+            message("divided by the length rounded up to whole {block}", block=block),
+            _length_of(lambda n, axes, others, b=block: -(-n // b) * b),
+        )
     for words, length in {
-            message("divided by the length less one"): lambda n, axes, others: n - 1,
-            message("divided by the length and one"): lambda n, axes, others: n + 1,
-            message("divided by the length of the first axis alone"): lambda n, axes, others: axes[0],
-            message("divided by the length of the last axis alone"): lambda n, axes, others: axes[-1],
-            message("divided by the length of the other axes"): lambda n, axes, others: int(np.prod(others)),
-            message("divided by the length 1"): lambda n, axes, others: 1}.items():
+        message("divided by the length less one"): lambda n, axes, others: n - 1,
+        message("divided by the length and one"): lambda n, axes, others: n + 1,
+        message("divided by the length of the first axis alone"): lambda n, axes, others: axes[0],
+        message("divided by the length of the last axis alone"): lambda n, axes, others: axes[-1],
+        message("divided by the length of the other axes"): lambda n, axes, others: int(
+            np.prod(others)
+        ),
+        message("divided by the length 1"): lambda n, axes, others: 1,
+    }.items():
         yield words, _length_of(length)
 
 
@@ -96,8 +114,21 @@ class _Site:
     def __init__(self, unit: Unit, nodes: list[ast.Call], statements: dict[int, ast.AST]):
         self.unit = unit
         self.shown = list(dict.fromkeys(statements.get(id(node), unit.tree) for node in nodes))
-        self.changes = [Change("sum", node, {"func": ast.Name(REDUCED, ast.Load()), "args": [
-            ast.Attribute(node.func.value, node.func.attr, ast.Load()), *node.args]}, line=node.lineno) for node in nodes]
+        self.changes = [
+            Change(
+                "sum",
+                node,
+                {
+                    "func": ast.Name(REDUCED, ast.Load()),
+                    "args": [
+                        ast.Attribute(node.func.value, node.func.attr, ast.Load()),
+                        *node.args,
+                    ],
+                },
+                line=node.lineno,
+            )
+            for node in nodes
+        ]
         self.before = "; ".join(map(head, self.shown))
         self.text = "; ".join(map(ast.unparse, nodes))
 
@@ -115,8 +146,20 @@ class _Site:
 
         def texts():
             lines = dict.fromkeys(str(change.line) for change in self.changes)
-            return (line_of(self.unit, linked("{some} and {more}", lines)), self.before,
-                    linked("{some}\n    {more}", [self.before, message("where {sum} is taken otherwise: {change}", sum=self.text, change=words)]))
+            return (
+                line_of(self.unit, linked("{some} and {more}", lines)),
+                self.before,
+                linked(
+                    "{some}\n    {more}",
+                    [
+                        self.before,
+                        message(
+                            "where {sum} is taken otherwise: {change}", sum=self.text, change=words
+                        ),
+                    ],
+                ),
+            )
+
         return Candidate("sum", texts, test)
 
 
@@ -126,9 +169,15 @@ def sites(op: Operator, probe: CaseRun) -> Iterator[_Site]:
         alike: dict[str, list[ast.Call]] = {}
         holders = statements(unit.tree) if unit.name else {}
         for node in ast.walk(unit.tree):
-            if unit.name in probe.called and isinstance(node, ast.Call) and isinstance(
-                    node.func, ast.Attribute) and node.func.attr in REDUCTIONS:
-                alike.setdefault(" ".join(ast.unparse(option) for option in node.keywords), []).append(node)
+            if (
+                unit.name in probe.called
+                and isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr in REDUCTIONS
+            ):
+                alike.setdefault(
+                    " ".join(ast.unparse(option) for option in node.keywords), []
+                ).append(node)
         for nodes in alike.values():
             yield from (_Site(unit, [node], holders) for node in nodes)
             if len(nodes) > 1:

@@ -17,11 +17,18 @@ from aclnn_viz.tiles.platforms import BLOCK, Platform
 from aclnn_viz.words.messages import Message, linked, message
 
 TAILS = (1, 15, 31)  # bytes behind the last whole block, in whole elements, but one at least
-SMALL = (16384, 32768, 65536)  # bytes of a Unified Buffer: the first in which the tiling fits is taken
+SMALL = (
+    16384,
+    32768,
+    65536,
+)  # bytes of a Unified Buffer: the first in which the tiling fits is taken
 SEEDS = FEW = 3
 SLOW = 30.0  # seconds of a program's own, after which no other case starts
 ORDERS = 100  # of a short run, before it is said that there are more
-UNFIT = ValueError, ZeroDivisionError  # of a tiling that does not take so few cores or bytes: no device has so few
+UNFIT = (
+    ValueError,
+    ZeroDivisionError,
+)  # of a tiling that does not take so few cores or bytes: no device has so few
 
 
 @dataclass
@@ -43,15 +50,44 @@ class Trials:
     @property
     def text(self) -> Message:
         """In words: for these lengths, cores, buffers and orders it holds."""
-        some = [message("{lengths} ({dtype})", lengths=linked("{some}, {more}", map(str, lengths)), dtype=dtype) for dtype, lengths in self.lengths.items()]
-        parts = [message("as tiles: {n} runs; rows of {lengths} elements, {cores} cores, {buffers} bytes of Unified Buffer, orders {orders}",
-                         lengths=linked("{some}, {more}", some), cores=linked("{some}, {more}", map(str, self.cores)), orders=linked("{some}, {more}", self.orders),
-                         buffers=linked("{some}, {more}", (f"{size:,}" for size in self.buffers)), n=self.runs)] * bool(self.runs)
-        parts += [message("{case} on {cores} cores: all orders agree ({n} that may differ)", case=case, cores=cores, n=n) if whole else
-                  message("{case} on {cores} cores: {n} orders agree, there are more", case=case, cores=cores, n=n)
-                  for case, cores, n, whole in self.explored]
+        some = [
+            message(
+                "{lengths} ({dtype})",
+                lengths=linked("{some}, {more}", map(str, lengths)),
+                dtype=dtype,
+            )
+            for dtype, lengths in self.lengths.items()
+        ]
+        parts = [
+            message(
+                "as tiles: {n} runs; rows of {lengths} elements, {cores} cores, {buffers} bytes of Unified Buffer, orders {orders}",
+                lengths=linked("{some}, {more}", some),
+                cores=linked("{some}, {more}", map(str, self.cores)),
+                orders=linked("{some}, {more}", self.orders),
+                buffers=linked("{some}, {more}", (f"{size:,}" for size in self.buffers)),
+                n=self.runs,
+            )
+        ] * bool(self.runs)
+        parts += [
+            message(
+                "{case} on {cores} cores: all orders agree ({n} that may differ)",
+                case=case,
+                cores=cores,
+                n=n,
+            )
+            if whole
+            else message(
+                "{case} on {cores} cores: {n} orders agree, there are more",
+                case=case,
+                cores=cores,
+                n=n,
+            )
+            for case, cores, n, whole in self.explored
+        ]
         parts += [message("as tiles: stopped, since the program is slow")] * self.late
-        return linked("{some}\n  {more}", parts or [message("as tiles: nothing but the cases above was run")])
+        return linked(
+            "{some}\n  {more}", parts or [message("as tiles: nothing but the cases above was run")]
+        )
 
 
 def try_tiles(tested: KernelUnderTest, seed: int, most: int, evidence: Evidence) -> Trials | None:
@@ -64,11 +100,25 @@ def try_tiles(tested: KernelUnderTest, seed: int, most: int, evidence: Evidence)
         return None
     full, made, small, late = Platform.of(SOC), Trials(), None, METER.seconds + SLOW
     kinds = scope.dtypes or ("float32", "float16", "bfloat16")
-    for step in sorted(rows(scope.op, scope.modes, kinds, _short), key=lambda step: step.elements)[:len(kinds)]:
+    for step in sorted(rows(scope.op, scope.modes, kinds, _short), key=lambda step: step.elements)[
+        : len(kinds)
+    ]:
         _explore(program, scope, step, seed, made, evidence)
-    steps = rows(scope.op, scope.modes, kinds, lambda size: [
-        most // BLOCK * BLOCK // size + max(tail // size, 1)
-        for most, tails in ((4 * BLOCK, TAILS), (2048, TAILS[:1]), (SMALL[0], TAILS), (full.GetCoreMemSize(), TAILS[2:])) for tail in tails])
+    steps = rows(
+        scope.op,
+        scope.modes,
+        kinds,
+        lambda size: [
+            most // BLOCK * BLOCK // size + max(tail // size, 1)
+            for most, tails in (
+                (4 * BLOCK, TAILS),
+                (2048, TAILS[:1]),
+                (SMALL[0], TAILS),
+                (full.GetCoreMemSize(), TAILS[2:]),
+            )
+            for tail in tails
+        ],
+    )
     for number, step in enumerate(sorted(steps, key=lambda step: step.elements)):
         if step.elements > most or evidence.failed:
             break
@@ -77,9 +127,14 @@ def try_tiles(tested: KernelUnderTest, seed: int, most: int, evidence: Evidence)
             continue
         small = small or _smallest(program, one, full)
         lines = step.elements // step.options["shape"][-1]
-        for turn, cores in enumerate(sorted({1, max(lines - 1, 1), min(lines + 4, full.cores), full.cores})):
-            how = {"cores": cores, "schedule": ("late", number % SEEDS)[turn % 2],
-                   "unified_buffer": (small, full.unified_buffer)[(turn + number) // 2 % 2]}
+        for turn, cores in enumerate(
+            sorted({1, max(lines - 1, 1), min(lines + 4, full.cores), full.cores})
+        ):
+            how = {
+                "cores": cores,
+                "schedule": ("late", number % SEEDS)[turn % 2],
+                "unified_buffer": (small, full.unified_buffer)[(turn + number) // 2 % 2],
+            }
             made.late |= METER.seconds > late
             if not made.late and not evidence.failed:
                 _try(program, one, how, made, evidence, step.options["shape"][-1])
@@ -114,15 +169,30 @@ def _try(program: Program, one: Prepared, how: dict, made: Trials, evidence: Evi
         for miss in judge(one, outputs)[:1]:
             wrong = message("{output} is wrong: {text}", output=miss.output, text=miss.problem)
     made.runs += 1
-    for there, new in ((made.lengths.setdefault(one.case.dtype, []), length), (made.cores, how["cores"]),
-                       (made.buffers, how["unified_buffer"]), (made.orders, str(how["schedule"]))):
+    for there, new in (
+        (made.lengths.setdefault(one.case.dtype, []), length),
+        (made.cores, how["cores"]),
+        (made.buffers, how["unified_buffer"]),
+        (made.orders, str(how["schedule"])),
+    ):
         if new not in there:
             there.append(new)
-    evidence.blame(wrong and message("as tiles on {cores} cores, in order {order}, with {size} bytes of Unified Buffer: {did}", did=wrong,
-                                     cores=how["cores"], order=how["schedule"], size=how["unified_buffer"]), one)
+    evidence.blame(
+        wrong
+        and message(
+            "as tiles on {cores} cores, in order {order}, with {size} bytes of Unified Buffer: {did}",
+            did=wrong,
+            cores=how["cores"],
+            order=how["schedule"],
+            size=how["unified_buffer"],
+        ),
+        one,
+    )
 
 
-def _explore(program: Program, scope: Scope, step: Step, seed: int, made: Trials, evidence: Evidence):
+def _explore(
+    program: Program, scope: Scope, step: Step, seed: int, made: Trials, evidence: Evidence
+):
     """Every order of a short run on three cores: sums of three depend on their order."""
     one = prepared_step(scope, step, seed)
     if one is None or evidence.failed:
@@ -136,4 +206,11 @@ def _explore(program: Program, scope: Scope, step: Step, seed: int, made: Trials
     if found.hazards:
         evidence.blame(message("as tiles in some order: {did}", did=found.hazards[0].sentence), one)
     elif program.deterministic and len(found.outcomes) > 1:
-        evidence.blame(message("as tiles: {n} different results in {orders} orders", n=len(found.outcomes), orders=found.count), one)
+        evidence.blame(
+            message(
+                "as tiles: {n} different results in {orders} orders",
+                n=len(found.outcomes),
+                orders=found.count,
+            ),
+            one,
+        )

@@ -90,30 +90,102 @@ class Tolerance:
     @property
     def notes(self) -> list[str]:
         """In words what holds of the numbers."""
-        said = [tr("|actual - exact| <= atol + rtol * |exact| for every element; exact is in float64, not rounded to {dtype}", dtype=self.dtype),
-                tr("sound on these inputs for every kernel that computes a known arrangement of the formula and rounds each step once; plan: {plan}; "
-                   "{n} right kernels were sampled", plan=tr(self.plan), n=self.kernels)]
+        said = [
+            tr(
+                "|actual - exact| <= atol + rtol * |exact| for every element; exact is in float64, not rounded to {dtype}",
+                dtype=self.dtype,
+            ),
+            tr(
+                "sound on these inputs for every kernel that computes a known arrangement of the formula and rounds each step once; plan: {plan}; "
+                "{n} right kernels were sampled",
+                plan=tr(self.plan),
+                n=self.kernels,
+            ),
+        ]
         if any(pair.atol for pair in self.pairs):
-            said.append(tr("where the terms of a sum cancel, the error is relative to their sizes, not to the sum, which may be 0: no rtol is sound "
-                           "without atol for all inputs. atol is relative to the gradients that come in, here at most {size}: it is to grow with them",
-                           size=f"{self.upstream:.3g}"))
+            said.append(
+                tr(
+                    "where the terms of a sum cancel, the error is relative to their sizes, not to the sum, which may be 0: no rtol is sound "
+                    "without atol for all inputs. atol is relative to the gradients that come in, here at most {size}: it is to grow with them",
+                    size=f"{self.upstream:.3g}",
+                )
+            )
         if undecided := self.pairs[-1].undecided:
-            said.append(tr("{n} elements hang on a rounding or may overflow: no tolerance is sound there, and they are left out", n=undecided))
+            said.append(
+                tr(
+                    "{n} elements hang on a rounding or may overflow: no tolerance is sound there, and they are left out",
+                    n=undecided,
+                )
+            )
         return said
 
     def __str__(self) -> str:
-        lines = [f"{self.operator}, {self.dtype}: rtol={self.rtol:.3g}, atol={self.atol:.3g}", self.cases[0]]
-        lines += [ntr("and {n} more case", "and {n} more cases", len(self.cases) - 1)] * (len(self.cases) > 1) + [""]
-        lines += as_text([tr("output"), "rtol", "atol", tr("rtol of samples"), tr("atol of samples"), tr("rtol alone")], [
-            [tr(pair.output), *(f"{number:.3g}" for number in (pair.rtol, pair.atol, pair.seen_rtol, pair.seen_atol, pair.rtol_alone))]
-            for pair in self.pairs])
+        lines = [
+            f"{self.operator}, {self.dtype}: rtol={self.rtol:.3g}, atol={self.atol:.3g}",
+            self.cases[0],
+        ]
+        lines += [ntr("and {n} more case", "and {n} more cases", len(self.cases) - 1)] * (
+            len(self.cases) > 1
+        ) + [""]
+        lines += as_text(
+            [
+                tr("output"),
+                "rtol",
+                "atol",
+                tr("rtol of samples"),
+                tr("atol of samples"),
+                tr("rtol alone"),
+            ],
+            [
+                [
+                    tr(pair.output),
+                    *(
+                        f"{number:.3g}"
+                        for number in (
+                            pair.rtol,
+                            pair.atol,
+                            pair.seen_rtol,
+                            pair.seen_atol,
+                            pair.rtol_alone,
+                        )
+                    ),
+                ]
+                for pair in self.pairs
+            ],
+        )
         if self.let_through:
-            lines += ["", tr("rtol={rtol:g}, atol={atol:g} lets {n} of {all} named faults pass", rtol=self.let_through[0], atol=self.let_through[1],
-                             n=len(self.passing), all=len(self.passing) + len(self.caught))]
-            lines += as_text([tr("fault"), tr("of what is allowed"), tr("of the bound of right kernels")], [
-                [tr(one.fault), f"{one.used:.3g}", f"{one.beyond:.3g}" if one.beyond > 1 else tr("{n}: these inputs do not show it", n=f"{one.beyond:.3g}")]
-                for one in self.passing]) if self.passing else []
-            lines += [tr("the smallest of them that is wrong here: {fault}", fault=tr(one.fault)) for one in (self.smallest,) if one]
+            lines += [
+                "",
+                tr(
+                    "rtol={rtol:g}, atol={atol:g} lets {n} of {all} named faults pass",
+                    rtol=self.let_through[0],
+                    atol=self.let_through[1],
+                    n=len(self.passing),
+                    all=len(self.passing) + len(self.caught),
+                ),
+            ]
+            lines += (
+                as_text(
+                    [tr("fault"), tr("of what is allowed"), tr("of the bound of right kernels")],
+                    [
+                        [
+                            tr(one.fault),
+                            f"{one.used:.3g}",
+                            f"{one.beyond:.3g}"
+                            if one.beyond > 1
+                            else tr("{n}: these inputs do not show it", n=f"{one.beyond:.3g}"),
+                        ]
+                        for one in self.passing
+                    ],
+                )
+                if self.passing
+                else []
+            )
+            lines += [
+                tr("the smallest of them that is wrong here: {fault}", fault=tr(one.fault))
+                for one in (self.smallest,)
+                if one
+            ]
         return "\n".join([*lines, "", *self.notes])
 
     __repr__ = __str__
@@ -121,12 +193,25 @@ class Tolerance:
     def to_json(self) -> str:
         """Return everything as JSON text, in English; infinities become strings."""
         with english():
-            content = asdict(self) | {"notes": self.notes, "smallest": self.smallest and self.smallest.fault}
+            content = asdict(self) | {
+                "notes": self.notes,
+                "smallest": self.smallest and self.smallest.fault,
+            }
         return json.dumps(strict(content), indent=1)
 
 
-def tolerance(op, /, *, shape=None, dtype: str = "float32", plan=None, seed: int = 0, cases: Sequence[Case] | None = None,
-              let_through: tuple[float, float] | None = None, **given) -> Tolerance:
+def tolerance(
+    op,
+    /,
+    *,
+    shape=None,
+    dtype: str = "float32",
+    plan=None,
+    seed: int = 0,
+    cases: Sequence[Case] | None = None,
+    let_through: tuple[float, float] | None = None,
+    **given,
+) -> Tolerance:
     """Return the tightest sound rtol and atol of an operator, and which named faults a pair of yours lets pass.
 
     `shape`, `dtype`, `seed` and any parameter of the vendor (`given`) are those of `av.case`, which draws the inputs; `cases`
@@ -140,28 +225,68 @@ def tolerance(op, /, *, shape=None, dtype: str = "float32", plan=None, seed: int
     """
     op = operator(op)
     fmt = float_format(dtype)
-    made = [case(op, dtype=fmt.name, seed=whole("seed", seed) + k, shape=shape, **given) for k in range(DRAWN)] if cases is None else \
-        listed("cases", cases, Case)
+    made = (
+        [
+            case(op, dtype=fmt.name, seed=whole("seed", seed) + k, shape=shape, **given)
+            for k in range(DRAWN)
+        ]
+        if cases is None
+        else listed("cases", cases, Case)
+    )
     if not made or any(one.operator.name != op.name for one in made):
-        raise ValueError(problem(f"cases are those of {op.name}", shown(cases), "make them with av.case"))
+        raise ValueError(
+            problem(f"cases are those of {op.name}", shown(cases), "make them with av.case")
+        )
     limits = None if let_through is None else _pair(let_through)
     allowed = _plans(op, plan)
     points = [point for one in made for point in _points(op, allowed, one)]
-    samples = [(point, kernel(point.case)[point.output]) for kernel in _samples(op, allowed) for point in points]
+    samples = [
+        (point, kernel(point.case)[point.output])
+        for kernel in _samples(op, allowed)
+        for point in points
+    ]
     for point, actual in samples:  # some orders of a sum overflow where others do not
         point.known[~np.isfinite(actual.astype(np.float64))] = False
     if not any(point.known.any() for point in points):
-        raise ValueError(problem("a tolerance compares finite elements", "none in these cases", "use another shape or dtype"))
+        raise ValueError(
+            problem(
+                "a tolerance compares finite elements",
+                "none in these cases",
+                "use another shape or dtype",
+            )
+        )
     seen = [(point, np.abs(actual.astype(np.float64) - point.exact)) for point, actual in samples]
     every = message("all outputs")
     names = list(dict.fromkeys(one.output for one in points))
-    pairs = tuple(_row(name, [one for one in points if name in (every, one.output)], [one for one in seen if name in (every, one[0].output)])
-                  for name in (*names, *[every] * (len(names) > 1)))
-    upstream = max(float(np.max(np.abs(one.inputs[name].astype(np.float64)), initial=0.0)) for one in made for name in op.upstream
-                   if isinstance(one.inputs.get(name), np.ndarray))
+    pairs = tuple(
+        _row(
+            name,
+            [one for one in points if name in (every, one.output)],
+            [one for one in seen if name in (every, one[0].output)],
+        )
+        for name in (*names, *[every] * (len(names) > 1))
+    )
+    upstream = max(
+        float(np.max(np.abs(one.inputs[name].astype(np.float64)), initial=0.0))
+        for one in made
+        for name in op.upstream
+        if isinstance(one.inputs.get(name), np.ndarray)
+    )
     passing, caught = _judged(op, made, points, limits) if limits else ((), ())
-    return Tolerance(op.name, made[0].dtype, pairs[-1].rtol, pairs[-1].atol, pairs, tuple(map(repr, made)), len(samples) // len(points),
-                     allowed[0].name, upstream, limits, passing, caught)
+    return Tolerance(
+        op.name,
+        made[0].dtype,
+        pairs[-1].rtol,
+        pairs[-1].atol,
+        pairs,
+        tuple(map(repr, made)),
+        len(samples) // len(points),
+        allowed[0].name,
+        upstream,
+        limits,
+        passing,
+        caught,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +307,13 @@ class _Points:
 def _pair(given) -> tuple[float, float]:
     pair = numbers("let_through", given)
     if pair.shape != (2,) or not (pair >= 0).all() or np.isinf(pair).any():
-        raise ValueError(problem("let_through is (rtol, atol), numbers from 0 on", shown(given), "pass such as (1e-3, 1e-5)"))
+        raise ValueError(
+            problem(
+                "let_through is (rtol, atol), numbers from 0 on",
+                shown(given),
+                "pass such as (1e-3, 1e-5)",
+            )
+        )
     return float(pair[0]), float(pair[1])
 
 
@@ -190,7 +321,11 @@ def _plans(op, plan) -> list[Plan]:
     """The plans that right kernels may follow."""
     if plan is None:
         return [replace(FLOAT32, page=page) for page in pages(op)]
-    return [Plan(plan, order=plan) if isinstance(plan, str) and plan in ORDERS else plans.plan_of(op, plan)]
+    return [
+        Plan(plan, order=plan)
+        if isinstance(plan, str) and plan in ORDERS
+        else plans.plan_of(op, plan)
+    ]
 
 
 def _points(op, allowed: list[Plan], one: Case):
@@ -200,9 +335,19 @@ def _points(op, allowed: list[Plan], one: Case):
         for name, exact in truth.items():
             wide = np.asarray(exact, np.float64)
             # Bounds are from the exact number, a test compares with its high part: in float64 they are as much apart as kernels are.
-            bound = np.max([each[name].bound for each in found], axis=0) + exact.error + np.abs(exact.low)
+            bound = (
+                np.max([each[name].bound for each in found], axis=0)
+                + exact.error
+                + np.abs(exact.low)
+            )
             undecided = np.any([each[name].undecided for each in found], axis=0)
-            yield _Points(one, name, wide, bound, np.asarray(np.isfinite(wide) & np.isfinite(bound) & ~undecided))
+            yield _Points(
+                one,
+                name,
+                wide,
+                bound,
+                np.asarray(np.isfinite(wide) & np.isfinite(bound) & ~undecided),
+            )
 
 
 def _samples(op, allowed: list[Plan]):
@@ -214,11 +359,19 @@ def _samples(op, allowed: list[Plan]):
 
 
 def _row(name: str, points: list[_Points], seen: list) -> Pair:
-    sizes, bounds = (np.concatenate([part(one)[one.known] for one in points]) for part in (lambda one: np.abs(one.exact), lambda one: one.bound))
-    errors = [np.concatenate(part) for part in zip(*((np.abs(one.exact)[one.known], error[one.known]) for one, error in seen))]
+    sizes, bounds = (
+        np.concatenate([part(one)[one.known] for one in points])
+        for part in (lambda one: np.abs(one.exact), lambda one: one.bound)
+    )
+    errors = [
+        np.concatenate(part)
+        for part in zip(*((np.abs(one.exact)[one.known], error[one.known]) for one, error in seen))
+    ]
     with np.errstate(all="ignore"):
         alone = float(np.max(np.where(bounds > 0, bounds / sizes, 0.0), initial=0.0)) * LEAST
-    return Pair(name, *line(sizes, bounds), *line(*errors), alone, sum(one.undecided for one in points))
+    return Pair(
+        name, *line(sizes, bounds), *line(*errors), alone, sum(one.undecided for one in points)
+    )
 
 
 def line(sizes: np.ndarray, bounds: np.ndarray) -> tuple[float, float]:
@@ -231,12 +384,21 @@ def line(sizes: np.ndarray, bounds: np.ndarray) -> tuple[float, float]:
     if not bounds.any():
         return 0.0, 0.0
     middle = np.clip(np.mean(sizes), sizes.min(), sizes.max())
-    left, right = (int(np.argmax(np.where(side, bounds, -1.0))) for side in (sizes <= middle, sizes >= middle))
+    left, right = (
+        int(np.argmax(np.where(side, bounds, -1.0))) for side in (sizes <= middle, sizes >= middle)
+    )
     while True:  # from below to the edge of the hull over the middle: each step lifts it there
-        rtol = (bounds[right] - bounds[left]) / (sizes[right] - sizes[left]) if sizes[right] > sizes[left] else 0.0
+        rtol = (
+            (bounds[right] - bounds[left]) / (sizes[right] - sizes[left])
+            if sizes[right] > sizes[left]
+            else 0.0
+        )
         rest = bounds - rtol * sizes
         far = int(np.argmax(rest))
-        if rest[far] <= max(rest[left], rest[right]) + abs(rtol) * middle * 2.0**-44 or far in (left, right):
+        if rest[far] <= max(rest[left], rest[right]) + abs(rtol) * middle * 2.0**-44 or far in (
+            left,
+            right,
+        ):
             break
         left, right = (far, right) if sizes[far] <= middle else (left, far)
     rtol = max(float(rtol), 0.0)
@@ -253,14 +415,21 @@ def _judged(op, made: list[Case], points: list[_Points], limits: tuple[float, fl
         kernel, used, beyond = faulty_kernel(op, fault), 0.0, 0.0
         for one in made:
             outputs = {}
-            with np.errstate(all="ignore"), suppress(Exception):  # whatever a broken page raises: a test finds that, too
+            with (
+                np.errstate(all="ignore"),
+                suppress(Exception),
+            ):  # whatever a broken page raises: a test finds that, too
                 outputs = kernel(**one.inputs)
             for point in points:
                 if point.case is one:
-                    used, beyond = map(max, (used, beyond), _parts(outputs.get(point.output), point, limits))
+                    used, beyond = map(
+                        max, (used, beyond), _parts(outputs.get(point.output), point, limits)
+                    )
         found.append(Passing(fault.name, used, beyond))
     found.sort(key=lambda one: one.used)
-    return tuple(one for one in found if one.used <= 1.0), tuple(one for one in found if one.used > 1.0)
+    return tuple(one for one in found if one.used <= 1.0), tuple(
+        one for one in found if one.used > 1.0
+    )
 
 
 def _parts(actual, one: _Points, limits: tuple[float, float]) -> tuple[float, float]:
@@ -271,5 +440,10 @@ def _parts(actual, one: _Points, limits: tuple[float, float]) -> tuple[float, fl
     with np.errstate(all="ignore"):
         error = distance(actual, one.exact)
         allowed = atol + rtol * np.abs(one.exact)
-        used, beyond = (np.where(error == 0.0, 0.0, error / size) for size in (np.where(np.isfinite(allowed), allowed, 0.0), one.bound))
-    return float(np.max(used, initial=0.0)), float(np.max(beyond, initial=0.0, where=one.known | ~np.isfinite(one.exact)))
+        used, beyond = (
+            np.where(error == 0.0, 0.0, error / size)
+            for size in (np.where(np.isfinite(allowed), allowed, 0.0), one.bound)
+        )
+    return float(np.max(used, initial=0.0)), float(
+        np.max(beyond, initial=0.0, where=one.known | ~np.isfinite(one.exact))
+    )

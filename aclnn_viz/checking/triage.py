@@ -39,14 +39,31 @@ from aclnn_viz.storage.reading import StoredError
 from aclnn_viz.tables import as_html, as_text
 from aclnn_viz.words.messages import enumerated, linked, message, ntr, tr
 
-ROUNDING, DEVICE, NOT_JUDGED = message("explained by rounding"), message("explained by the device's numerics"), message("not judged")
+ROUNDING, DEVICE, NOT_JUDGED = (
+    message("explained by rounding"),
+    message("explained by the device's numerics"),
+    message("not judged"),
+)
 BAD = WRONG, SUSPECT, DAMAGED = message("NOT EXPLAINED"), message("SUSPECT"), message("DAMAGED")
-ENTRY = re.compile(r"(?P<call>Module\..+\.(?P<class>\w+)\.)(?P<way>forward|backward)(?P<n>\.\d+)|(?P<stem>\w+\.(?P<api>.+)\.\d+)\.(?:forward|backward)")
-EPSILONS, GROUPS = (1e-5, 1e-6, 1e-12, 1e-8, 1e-3, 2.0**-23), (32, 16, 8, 4, 2, 1)  # that modules are made with
+ENTRY = re.compile(
+    r"(?P<call>Module\..+\.(?P<class>\w+)\.)(?P<way>forward|backward)(?P<n>\.\d+)|(?P<stem>\w+\.(?P<api>.+)\.\d+)\.(?:forward|backward)"
+)
+EPSILONS, GROUPS = (
+    (1e-5, 1e-6, 1e-12, 1e-8, 1e-3, 2.0**-23),
+    (32, 16, 8, 4, 2, 1),
+)  # that modules are made with
 UNITS = 16.0  # of the last place of the largest number, by which float32 arithmetic differs where it is arranged otherwise
-HEADER = message("place"), message("call"), message("operator"), message("verdict"), message("what was found")
+HEADER = (
+    message("place"),
+    message("call"),
+    message("operator"),
+    message("verdict"),
+    message("what was found"),
+)
 UNKNOWN = message("{name} with {argument} is not judged: what that does is not known")
-NOTE = message("the files were read, no kernel was run: what a device would do is predicted from documents and published sources")
+NOTE = message(
+    "the files were read, no kernel was run: what a device would do is predicted from documents and published sources"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,29 +106,73 @@ class Triage:
     @property
     def passed(self) -> bool:
         """Whether numbers were judged, and all is explained and whole."""
-        return bool({ROUNDING, DEVICE} & {*self.counts}) and not {*BAD} & {*self.counts} and not self.notes
+        return (
+            bool({ROUNDING, DEVICE} & {*self.counts})
+            and not {*BAD} & {*self.counts}
+            and not self.notes
+        )
 
     @property
     def head(self) -> str:
-        parts = [tr("{n} {verdict}", n=self.counts[name], verdict=name) for name in (ROUNDING, DEVICE, *BAD, NOT_JUDGED) if self.counts[name]]
-        head = ntr("{n} call: {parts}", "{n} calls: {parts}", len(self.calls), parts=tr(", ").join(parts) or tr("nothing that can be judged"))
-        return head + (tr("; first not explained: {name} in {place}", name=self.first.name, place=self.first.place) if self.first else "")
+        parts = [
+            tr("{n} {verdict}", n=self.counts[name], verdict=name)
+            for name in (ROUNDING, DEVICE, *BAD, NOT_JUDGED)
+            if self.counts[name]
+        ]
+        head = ntr(
+            "{n} call: {parts}",
+            "{n} calls: {parts}",
+            len(self.calls),
+            parts=tr(", ").join(parts) or tr("nothing that can be judged"),
+        )
+        return head + (
+            tr(
+                "; first not explained: {name} in {place}",
+                name=self.first.name,
+                place=self.first.place,
+            )
+            if self.first
+            else ""
+        )
 
     @property
     def remarks(self) -> list[str]:
         others = enumerated(f"{name} {n}" for name, n in self.others.most_common(8))
-        return [*map(tr, self.notes), *[tr("the kit has no operator for: {others}", others=others)] * bool(others), tr(NOTE)]
+        return [
+            *map(tr, self.notes),
+            *[tr("the kit has no operator for: {others}", others=others)] * bool(others),
+            tr(NOTE),
+        ]
 
     def rows(self, each: bool = False) -> list[list[str]]:
         """The table: each call that is not explained, and the others together unless `each` is asked for."""
         groups: dict[tuple, list[Call]] = {}
         for call in self.calls:
-            groups.setdefault((call,) if each or call.verdict in BAD else (call.operator, call.verdict, call.text), []).append(call)
-        return [[one[0].place, one[0].name + (f" +{len(one) - 1}" if one[1:] else ""), one[0].operator, tr(one[0].verdict),
-                 tr(one[0].text) or tr("at most {part} of what is allowed", part=f"{min(1.0, max(call.used for call in one)):.2g}")] for one in groups.values()]
+            groups.setdefault(
+                (call,)
+                if each or call.verdict in BAD
+                else (call.operator, call.verdict, call.text),
+                [],
+            ).append(call)
+        return [
+            [
+                one[0].place,
+                one[0].name + (f" +{len(one) - 1}" if one[1:] else ""),
+                one[0].operator,
+                tr(one[0].verdict),
+                tr(one[0].text)
+                or tr(
+                    "at most {part} of what is allowed",
+                    part=f"{min(1.0, max(call.used for call in one)):.2g}",
+                ),
+            ]
+            for one in groups.values()
+        ]
 
     def __str__(self) -> str:
-        return "\n".join([self.head, "", *as_text([*map(tr, HEADER)], self.rows()), "", *self.remarks])
+        return "\n".join(
+            [self.head, "", *as_text([*map(tr, HEADER)], self.rows()), "", *self.remarks]
+        )
 
     def _repr_html_(self, each: bool = False) -> str:
         return as_html(self.head, map(tr, HEADER), self.rows(each), self.remarks)
@@ -122,9 +183,18 @@ class Triage:
 
     def to_json(self) -> str:
         fields = "place", "name", "operator", "verdict", "text", "used"
-        return json.dumps({"passed": self.passed, "head": self.head, "counts": self.counts, "notes": self.notes, "others": self.others,
-                           "first": self.first and self.first.name,
-                           "calls": [{name: getattr(call, name) for name in fields} for call in self.calls]}, indent=1)
+        return json.dumps(
+            {
+                "passed": self.passed,
+                "head": self.head,
+                "counts": self.counts,
+                "notes": self.notes,
+                "others": self.others,
+                "first": self.first and self.first.name,
+                "calls": [{name: getattr(call, name) for name in fields} for call in self.calls],
+            },
+            indent=1,
+        )
 
     def write(self, folder, force: bool = False) -> Call:
         """Write the first call that is not explained, else the first that was judged, as a case of `check` with its outputs.
@@ -133,20 +203,38 @@ class Triage:
         """
         call = next((one for one in (self.first, *self.calls) if one and one.case), None)
         if call is None:
-            raise ValueError(problem("a case is written of a call with its numbers", self.head, 'dump with "task": "tensor"'))
+            raise ValueError(
+                problem(
+                    "a case is written of a call with its numbers",
+                    self.head,
+                    'dump with "task": "tensor"',
+                )
+            )
         described = {name: (value.shape, value.dtype) for name, value in call.outputs.items()}
-        write_cases(folder, call.case.operator, [Dumped(call.case, call.name, dict(call.outputs), described)], force=force)
+        write_cases(
+            folder,
+            call.case.operator,
+            [Dumped(call.case, call.name, dict(call.outputs), described)],
+            force=force,
+        )
         return call
 
 
-def triage(folder, call: str | None = None, paths: bool = False, progress: Callable = lambda calls: calls) -> Triage:
+def triage(
+    folder, call: str | None = None, paths: bool = False, progress: Callable = lambda calls: calls
+) -> Triage:
     """Judge every backward call of a dump in msProbe's layout that is one of an operator of the kit.
 
     `folder` is the dump_path of a run, or a step or rank in it. Of `call`, a name such as "Functional.silu.0", only that call is
     judged. With `paths` each call names the line of the program that made it, which may be private. Files are read, and
     nothing in them is run. Raises FileNotFoundError and ValueError for what is no dump, or has no such call.
     """
-    need(call, (str, type(None)), "call is the name of one", 'pass one as the index of the dump writes it')
+    need(
+        call,
+        (str, type(None)),
+        "call is the name of one",
+        "pass one as the index of the dump writes it",
+    )
     need(paths, bool, "paths says whether lines of the program are named", "pass True or False")
     known, others, notes, pending, seen = {}, Counter(), [], [], {}
     for op in operators():
@@ -158,22 +246,40 @@ def triage(folder, call: str | None = None, paths: bool = False, progress: Calla
         for name in dump.entries:
             if not (found := ENTRY.fullmatch(name)):
                 continue
-            backward, forward = ((f"{found['call']}{way}{found['n']}" if found["call"] else f"{found['stem']}.{way}") for way in ("backward", "forward"))
+            backward, forward = (
+                (f"{found['call']}{way}{found['n']}" if found["call"] else f"{found['stem']}.{way}")
+                for way in ("backward", "forward")
+            )
             stem, key = found["stem"] or backward, found["class"] or found["api"]
             if name == forward and backward in dump.entries or call not in (None, stem):
                 continue
             if ops := known.get(_plain(key)):
-                pending.append((partial(_judged, dump, stem, key, forward, backward, ops, seen), lines.get(forward)))
+                pending.append(
+                    (
+                        partial(_judged, dump, stem, key, forward, backward, ops, seen),
+                        lines.get(forward),
+                    )
+                )
             else:
                 others[key] += 1
     if call is not None and not pending:
-        raise ValueError(problem("one call of the dump is named", f"{shown(call)}, which is none of an operator of the kit", "leave call out to see all"))
+        raise ValueError(
+            problem(
+                "one call of the dump is named",
+                f"{shown(call)}, which is none of an operator of the kit",
+                "leave call out to see all",
+            )
+        )
     calls, kept = [], set()
     for judged, line in progress(pending):
         one = judged()
-        spare = {"case": None, "outputs": None} if (one.verdict == WRONG) in kept else {}  # a run has more numbers than memory holds
+        spare = (
+            {"case": None, "outputs": None} if (one.verdict == WRONG) in kept else {}
+        )  # a run has more numbers than memory holds
         kept |= {one.verdict == WRONG} if one.case else set()
-        calls.append(replace(one, text=linked("{some}; {more}", filter(None, (one.text, line))), **spare))
+        calls.append(
+            replace(one, text=linked("{some}; {more}", filter(None, (one.text, line))), **spare)
+        )
     return Triage(tuple(calls), tuple(notes), others)
 
 
@@ -182,11 +288,22 @@ def _plain(key: str) -> str:
     return re.sub(r"[123]d$", "", key).replace("_", "").lower()
 
 
-def _judged(dump: Dump, stem: str, key: str, forward: str, backward: str, ops: list, seen: dict) -> Call:
+def _judged(
+    dump: Dump, stem: str, key: str, forward: str, backward: str, ops: list, seen: dict
+) -> Call:
     """The verdict on a call, whatever is wrong with its entries and files."""
-    ways, reasons, call = [dump.entries.get(name) for name in (forward, backward)], [], partial(Call, dump.place, stem, ops[0][0].name)
+    ways, reasons, call = (
+        [dump.entries.get(name) for name in (forward, backward)],
+        [],
+        partial(Call, dump.place, stem, ops[0][0].name),
+    )
     if None in ways:
-        return call(NOT_JUDGED, message("it has no backward entry") if ways[1] is None else message("it has no forward entry, which says what went in"))
+        return call(
+            NOT_JUDGED,
+            message("it has no backward entry")
+            if ways[1] is None
+            else message("it has no forward entry, which says what went in"),
+        )
     for op, how in ops:
         try:
             return Call(dump.place, stem, op.name, *_of_operator(dump, op, how, *ways))
@@ -197,65 +314,169 @@ def _judged(dump: Dump, stem: str, key: str, forward: str, backward: str, ops: l
         except (ValueError, TypeError) as error:
             reasons.append(str(error))
         except Exception as error:  # an entry may hold anything
-            return call(DAMAGED, problem("an entry is as msProbe writes it", f"{type(error).__name__} {error}"[:200], "dump the run again"))
+            return call(
+                DAMAGED,
+                problem(
+                    "an entry is as msProbe writes it",
+                    f"{type(error).__name__} {error}"[:200],
+                    "dump the run again",
+                ),
+            )
     return call(NOT_JUDGED, reasons[0])
 
 
-def _by_statistics(stem: str, key: str, forward: dict, backward: dict, seen: dict) -> tuple[str, str] | None:
+def _by_statistics(
+    stem: str, key: str, forward: dict, backward: dict, seen: dict
+) -> tuple[str, str] | None:
     """What statistics and checksums show without numbers; None for nothing."""
-    came = [*chain.from_iterable(tensors(forward.get(name)) for name in ("input_args", "input_kwargs", "parameters")), *tensors(backward.get("input"))]
+    came = [
+        *chain.from_iterable(
+            tensors(forward.get(name)) for name in ("input_args", "input_kwargs", "parameters")
+        ),
+        *tensors(backward.get("input")),
+    ]
     gone = [*tensors(backward.get("output"))]
     if all(map(_finite, came)) and not all(map(_finite, gone)):
         return SUSPECT, message("a gradient is not finite, and all that went in is")
     sums = [[each.get("md5") for each in part] for part in (came, gone)]
-    about = re.sub(r"'data_name': '[^']*'", "", repr([key, *(forward.get(name) for name in ("input_args", "input_kwargs")), sums[0]]))
+    about = re.sub(
+        r"'data_name': '[^']*'",
+        "",
+        repr([key, *(forward.get(name) for name in ("input_args", "input_kwargs")), sums[0]]),
+    )
     name, before = seen.setdefault(about, (stem, sums[1])) if all(chain(*sums)) else (stem, sums[1])
-    return (SUSPECT, message("the same inputs as those of {name}, by their checksums, gave other gradients", name=name)) if before != sums[1] else None
+    return (
+        (
+            SUSPECT,
+            message(
+                "the same inputs as those of {name}, by their checksums, gave other gradients",
+                name=name,
+            ),
+        )
+        if before != sums[1]
+        else None
+    )
 
 
 def _finite(described: dict) -> bool:
-    return all(abs(value) < np.inf for key in ("Max", "Min", "Norm") if isinstance(value := described.get(key), (int, float)))
+    return all(
+        abs(value) < np.inf
+        for key in ("Max", "Min", "Norm")
+        if isinstance(value := described.get(key), (int, float))
+    )
 
 
 def _of_operator(dump: Dump, op: Operator, how, forward: dict, backward: dict) -> tuple:
     """Judge a call as one of an operator; raises ValueError or TypeError where it is none, or not known to be one."""
-    gives = sorted(op.gives, key=lambda name: name != next(iter(op.upstream.values())))  # PyTorch returns first what has a gradient
-    made, came, found = dict(zip(gives, forward.get("output", []))), dict(zip(gives, backward["input"])), backward["output"]
-    gradients = {name: _value(dump, held) for name, held in zip(op.outputs, found) if held is not None}
-    if not gradients or any(held is not None for held in found[len(op.outputs):]):
-        raise ValueError(problem(f"backward.output holds {', '.join(op.outputs)}", f"{len(found)} gradients",
-                                 "autograd recorded another function last, or the module has no gradient of its input"))
+    gives = sorted(
+        op.gives, key=lambda name: name != next(iter(op.upstream.values()))
+    )  # PyTorch returns first what has a gradient
+    made, came, found = (
+        dict(zip(gives, forward.get("output", []))),
+        dict(zip(gives, backward["input"])),
+        backward["output"],
+    )
+    gradients = {
+        name: _value(dump, held) for name, held in zip(op.outputs, found) if held is not None
+    }
+    if not gradients or any(held is not None for held in found[len(op.outputs) :]):
+        raise ValueError(
+            problem(
+                f"backward.output holds {', '.join(op.outputs)}",
+                f"{len(found)} gradients",
+                "autograd recorded another function last, or the module has no gradient of its input",
+            )
+        )
     how, more = (how, dict) if isinstance(how, str) else how
-    given = _named(dump, op, how, forward["input_args"], forward["input_kwargs"] | forward.get("parameters", {}))
-    given |= {name: _value(dump, came[of]) for name, of in op.upstream.items() if came.get(of) is not None}
+    given = _named(
+        dump,
+        op,
+        how,
+        forward["input_args"],
+        forward["input_kwargs"] | forward.get("parameters", {}),
+    )
+    given |= {
+        name: _value(dump, came[of]) for name, of in op.upstream.items() if came.get(of) is not None
+    }
     given = _as_cast(op, given | more(given), made.get(gives[0]))
-    given |= {name: _value(dump, made[of]) for name, of in op.saved.items() if made.get(of) is not None}
+    given |= {
+        name: _value(dump, made[of]) for name, of in op.saved.items() if made.get(of) is not None
+    }
     lost = {name: of for name, of in op.saved.items() if name not in given}
-    absent = [p for p in (*op.parameters, *op.forward_parameters) if p.kind == "tensor" and p.name not in {*given, *lost}]
-    if missing := [p.name for p in absent if not p.optional and p in op.parameters and op.tensors[p.name].usual is None]:
-        raise ValueError(problem(f"a call of {op.name} has {', '.join(missing)}", "none in the entry", "judge it by a dump that has it"))
+    absent = [
+        p
+        for p in (*op.parameters, *op.forward_parameters)
+        if p.kind == "tensor" and p.name not in {*given, *lost}
+    ]
+    if missing := [
+        p.name
+        for p in absent
+        if not p.optional and p in op.parameters and op.tensors[p.name].usual is None
+    ]:
+        raise ValueError(
+            problem(
+                f"a call of {op.name} has {', '.join(missing)}",
+                "none in the entry",
+                "judge it by a dump that has it",
+            )
+        )
     given |= {p.name: None for p in absent if p.optional}
-    chosen = _attributes(op, given, _value(dump, made[gives[0]])) if "parameters" in forward else {}  # of a module
+    chosen = (
+        _attributes(op, given, _value(dump, made[gives[0]])) if "parameters" in forward else {}
+    )  # of a module
     called = case(op, **given | chosen)
     inner, around = _around(op, called, given | chosen, lost)
     near, ready = 2 * _near(called), prepared(Recipe(op.name, {}), inner, around=around)
     ready = _loosened(ready, gradients, near if chosen or lost and inner is called else 0.0)
-    gradients = {name: value.reshape(ready.expected[name].truth.shape) for name, value in gradients.items()}
+    gradients = {
+        name: value.reshape(ready.expected[name].truth.shape) for name, value in gradients.items()
+    }
     used = max(ready.expected[name].used(value) for name, value in gradients.items())
-    if all(ready.expected[name].undecided.all() and value.size for name, value in gradients.items()):
+    if all(
+        ready.expected[name].undecided.all() and value.size for name, value in gradients.items()
+    ):
         return NOT_JUDGED, message("every element hangs on a rounding")
     misses = judge(ready, gradients)
-    said = [message("{problem}, such as {found:.6g} for {truth:.6g} at {place}", problem=miss.problem, found=miss.actual, truth=miss.truth,
-                    place=list(miss.index)) for miss in misses]
-    verdict, text = (ROUNDING, "") if not misses else _by_device(op, ready, gradients, {miss.output: miss.wrong for miss in misses}, around) or (
-        WRONG, linked("{some}; {more}", said))
+    said = [
+        message(
+            "{problem}, such as {found:.6g} for {truth:.6g} at {place}",
+            problem=miss.problem,
+            found=miss.actual,
+            truth=miss.truth,
+            place=list(miss.index),
+        )
+        for miss in misses
+    ]
+    verdict, text = (
+        (ROUNDING, "")
+        if not misses
+        else _by_device(op, ready, gradients, {miss.output: miss.wrong for miss in misses}, around)
+        or (WRONG, linked("{some}; {more}", said))
+    )
     narrow = float_format(called.dtype).bits == 16
-    steps = narrow and any(one.plan and one.plan.compute == STORAGE for one in chain(*registry.own("peer", op.name, "DIFFERENCES", {}).values()))
+    steps = narrow and any(
+        one.plan and one.plan.compute == STORAGE
+        for one in chain(*registry.own("peer", op.name, "DIFFERENCES", {}).values())
+    )
     unit = near if steps else UNITS * (2.0**-53 if called.dtype == "float64" else 2.0**-24)
     if verdict == WRONG and not judge(_loosened(ready, gradients, unit), gradients):
-        verdict, text = DEVICE, message("it is off by at most {part} of the largest gradient, as by another arrangement of the formula", part=f"{unit:.1g}")
-    elif verdict == WRONG and lost and narrow and not judge(_loosened(ready, gradients, near, _moved(called, lost)), gradients):
-        verdict, text = DEVICE, message("what the forward pass saved may have been rounded to 16 bits")
+        verdict, text = (
+            DEVICE,
+            message(
+                "it is off by at most {part} of the largest gradient, as by another arrangement of the formula",
+                part=f"{unit:.1g}",
+            ),
+        )
+    elif (
+        verdict == WRONG
+        and lost
+        and narrow
+        and not judge(_loosened(ready, gradients, near, _moved(called, lost)), gradients)
+    ):
+        verdict, text = (
+            DEVICE,
+            message("what the forward pass saved may have been rounded to 16 bits"),
+        )
     return verdict, text, used, called, gradients
 
 
@@ -266,15 +487,32 @@ def _value(dump: Dump, held):
     if not isinstance(held, dict) or "shape" not in held:
         return held["value"] if isinstance(held, dict) else held
     if held.get("type") == "DTensor":
-        raise ValueError(problem("a whole tensor is judged", "a DTensor", "the part of a tensor on one rank is not judged"))
+        raise ValueError(
+            problem(
+                "a whole tensor is judged",
+                "a DTensor",
+                "the part of a tensor on one rank is not judged",
+            )
+        )
     return dump.tensor(held)
 
 
 def _named(dump: Dump, op: Operator, how, args: list, kwargs: dict) -> dict:
     """The arguments of a call by the vendor's names, from PyTorch's parameters in order."""
-    order = [re.fullmatch(r"\s*(\w+)(!?)(?:=(\S+?))?(?:: (\w+))?", part).groups() for part in how.split(",")]
+    order = [
+        re.fullmatch(r"\s*(\w+)(!?)(?:=(\S+?))?(?:: (\w+))?", part).groups()
+        for part in how.split(",")
+    ]
     if len(args) > len(order) or (other := kwargs.keys() - {name for name, *_ in order}):
-        raise ValueError(message(UNKNOWN, name=op.name, argument=", ".join(sorted(other)) if len(args) <= len(order) else f"{len(args)} arguments"))
+        raise ValueError(
+            message(
+                UNKNOWN,
+                name=op.name,
+                argument=", ".join(sorted(other))
+                if len(args) <= len(order)
+                else f"{len(args)} arguments",
+            )
+        )
     found = {}
     for at, (name, refused, usual, vendor) in enumerate(order):
         held, plain = args[at] if at < len(args) else kwargs.get(name), vendor or name
@@ -285,18 +523,34 @@ def _named(dump: Dump, op: Operator, how, args: list, kwargs: dict) -> dict:
             found[plain] = float(usual)
         elif held is not None and (plain in op.tensors or plain in op.attributes):
             value = _value(dump, held)
-            pair = plain in op.attributes and "IntArray" in op.attributes[plain].c_type and isinstance(value, int)
+            pair = (
+                plain in op.attributes
+                and "IntArray" in op.attributes[plain].c_type
+                and isinstance(value, int)
+            )
             found[plain] = (value, value) if pair else value
     return found
 
 
 def _as_cast(op: Operator, given: dict, output) -> dict:
     """What autocast makes of floating inputs: the dump shows them before it, and the output behind it."""
-    fmt = next((fmt for fmt in FORMATS if output and output.get("dtype") == f"torch.{fmt.name}"), None)
+    fmt = next(
+        (fmt for fmt in FORMATS if output and output.get("dtype") == f"torch.{fmt.name}"), None
+    )
     x = given.get(op.first)
-    if fmt is None or not isinstance(x, np.ndarray) or x.dtype.kind not in "fV" or x.dtype == fmt.numpy:
+    if (
+        fmt is None
+        or not isinstance(x, np.ndarray)
+        or x.dtype.kind not in "fV"
+        or x.dtype == fmt.numpy
+    ):
         return given
-    return {name: round_to(value, fmt) if isinstance(value, np.ndarray) and value.dtype == x.dtype else value for name, value in given.items()}
+    return {
+        name: round_to(value, fmt)
+        if isinstance(value, np.ndarray) and value.dtype == x.dtype
+        else value
+        for name, value in given.items()
+    }
 
 
 def _near(made: Case) -> float:
@@ -307,40 +561,91 @@ def _near(made: Case) -> float:
 
 def _attributes(op: Operator, given: dict, output: np.ndarray) -> dict:
     """The attributes with which a module's forward page gives the output that was dumped; ValueError where none does."""
-    x, unknown = given[op.first], [p for p in op.forward_parameters if p.name in op.attributes and p.name not in given]
-    tried = {p.name: [*(EPSILONS if p.name.startswith("eps") else [p.default] if p.optional else [x.shape[-n:] for n in (1, 2, 3)]
-                        if p.kind == "ints" else GROUPS), *p.values, *op.attributes[p.name].tries] for p in unknown}
+    x, unknown = (
+        given[op.first],
+        [p for p in op.forward_parameters if p.name in op.attributes and p.name not in given],
+    )
+    tried = {
+        p.name: [
+            *(
+                EPSILONS
+                if p.name.startswith("eps")
+                else [p.default]
+                if p.optional
+                else [x.shape[-n:] for n in (1, 2, 3)]
+                if p.kind == "ints"
+                else GROUPS
+            ),
+            *p.values,
+            *op.attributes[p.name].tries,
+        ]
+        for p in unknown
+    }
     wanted, best = output.astype(np.float64), (np.inf, {})
     for values in product(*tried.values()):
         attributes = dict(zip(tried, values))
         try:
             found = case(op, **given | attributes)
-            made = op.forward(**{p.name: (given | attributes | found.inputs).get(p.name, None if p.optional else p.default) for p in op.forward_parameters})
-            apart = np.abs(made[next(iter(op.upstream.values()))].astype(np.float64) - wanted).max(initial=0.0)
+            made = op.forward(
+                **{
+                    p.name: (given | attributes | found.inputs).get(
+                        p.name, None if p.optional else p.default
+                    )
+                    for p in op.forward_parameters
+                }
+            )
+            apart = np.abs(made[next(iter(op.upstream.values()))].astype(np.float64) - wanted).max(
+                initial=0.0
+            )
         except (ValueError, TypeError):
             continue
         if not apart > _near(found) * np.abs(wanted).max(initial=0.0) and apart < best[0]:
             best = apart, attributes
     if best[0] == np.inf:
-        raise ValueError(problem("a module's attributes follow from its output", f"one that {op.name} gives with none of those tried", "dump at level mix or L1"))
+        raise ValueError(
+            problem(
+                "a module's attributes follow from its output",
+                f"one that {op.name} gives with none of those tried",
+                "dump at level mix or L1",
+            )
+        )
     return best[1]
 
 
 def _around(op: Operator, made: Case, given: dict, lost: dict) -> tuple[Case, Callable]:
     """The case of an operator whose page makes the saved tensors that are lost by its forward page, and what does so to any page."""
-    if not lost or op.first not in {p.name for p in op.parameters} or "max" in op.page.forward.__code__.co_names:  # no bound knows a maximum
+    if (
+        not lost
+        or op.first not in {p.name for p in op.parameters}
+        or "max" in op.page.forward.__code__.co_names
+    ):  # no bound knows a maximum
         return made, lambda page: page
-    forward, known = op.page.forward, {p.name: (given | made.inputs).get(p.name, p.default) for p in op.forward_parameters if p.name in op.attributes}
+    forward, known = (
+        op.page.forward,
+        {
+            p.name: (given | made.inputs).get(p.name, p.default)
+            for p in op.forward_parameters
+            if p.name in op.attributes
+        },
+    )
 
     def around(page):
         def backward(xp, **values):
             taken = known | values
-            for name in forward.__code__.co_varnames[1:forward.__code__.co_argcount]:
+            for name in forward.__code__.co_varnames[1 : forward.__code__.co_argcount]:
                 if name not in taken:  # on which only the output of forward depends, a bias
                     taken[name] = xp.zeros((1,) * len(op.page.AXES[name]), values[op.first].dtype)
-            saved = forward(xp, **{name: taken[name] for name in forward.__code__.co_varnames[1:forward.__code__.co_argcount]})
+            saved = forward(
+                xp,
+                **{
+                    name: taken[name]
+                    for name in forward.__code__.co_varnames[1 : forward.__code__.co_argcount]
+                },
+            )
             return page(xp, **values | {name: saved[of] for name, of in lost.items()})
+
         return backward
+
     page = SimpleNamespace(**vars(op.page) | {"backward": around(op.page.backward)})
     return Case(replace(op, page=page), made.inputs, made.dtype, made.seed), around
 
@@ -348,43 +653,94 @@ def _around(op: Operator, made: Case, given: dict, lost: dict) -> tuple[Case, Ca
 def _moved(made: Case, lost: dict) -> dict[str, np.ndarray]:
     """How far gradients move with the saved tensors that are lost, when those are rounded to 16 bits."""
     rng, unit = np.random.default_rng(0), float_format(made.dtype).unit_roundoff
-    wide = {name: value.astype(np.float64) if isinstance(value, np.ndarray) and value.dtype.kind in "fV" else value for name, value in made.inputs.items()}
-    still, *moved = (made.operator.backward(**wide | {name: wide[name] * (1 + unit * part * rng.choice([-1, 1], wide[name].shape)) for name in lost})
-                     for part in (0, 1, 1, 1, 1))
-    return {name: FREEDOM * np.max([np.abs(other[name] - value) for other in moved], axis=0) for name, value in still.items()}
+    wide = {
+        name: value.astype(np.float64)
+        if isinstance(value, np.ndarray) and value.dtype.kind in "fV"
+        else value
+        for name, value in made.inputs.items()
+    }
+    still, *moved = (
+        made.operator.backward(
+            **wide
+            | {
+                name: wide[name] * (1 + unit * part * rng.choice([-1, 1], wide[name].shape))
+                for name in lost
+            }
+        )
+        for part in (0, 1, 1, 1, 1)
+    )
+    return {
+        name: FREEDOM * np.max([np.abs(other[name] - value) for other in moved], axis=0)
+        for name, value in still.items()
+    }
 
 
-def _loosened(ready: Prepared, gradients: dict, slack: float, more: Mapping = MappingProxyType({})) -> Prepared:
+def _loosened(
+    ready: Prepared, gradients: dict, slack: float, more: Mapping = MappingProxyType({})
+) -> Prepared:
     """What is expected of gradients in the formats that they have, with a part of the largest number and `more` granted."""
     expected = {}
     for name, value in gradients.items():
         if name not in ready.expected:
-            raise ValueError(problem(f"this call has the gradients {', '.join(ready.expected)}", name, "autograd recorded another function last"))
+            raise ValueError(
+                problem(
+                    f"this call has the gradients {', '.join(ready.expected)}",
+                    name,
+                    "autograd recorded another function last",
+                )
+            )
         truth = np.asarray((one := ready.expected[name]).truth)
-        if [n for n in value.shape if n != 1] != [n for n in truth.shape if n != 1] or value.dtype.kind not in "fV":
-            raise ValueError(problem(f"{name} has the shape {truth.shape}", shown(value), "autograd recorded another function last"))
+        if [n for n in value.shape if n != 1] != [
+            n for n in truth.shape if n != 1
+        ] or value.dtype.kind not in "fV":
+            raise ValueError(
+                problem(
+                    f"{name} has the shape {truth.shape}",
+                    shown(value),
+                    "autograd recorded another function last",
+                )
+            )
         finite = np.isfinite(truth)
-        allowed = np.maximum(one.allowed, slack * np.abs(truth).max(initial=0.0, where=finite)) + more.get(name, 0.0)
+        allowed = np.maximum(
+            one.allowed, slack * np.abs(truth).max(initial=0.0, where=finite)
+        ) + more.get(name, 0.0)
         expected[name] = replace(one, allowed=np.where(finite, allowed, 0.0), dtype=value.dtype)
     return replace(ready, expected=expected)
 
 
-def _by_device(op: Operator, ready: Prepared, gradients: dict, wrong: dict, around: Callable) -> tuple[str, str] | None:
+def _by_device(
+    op: Operator, ready: Prepared, gradients: dict, wrong: dict, around: Callable
+) -> tuple[str, str] | None:
     """Which documented numerics of a device or a library give the gradients; None where none does."""
     dtype = ready.case.dtype
     for differences in registry.own("peer", op.name, "DIFFERENCES", {}).values():
         left, seen = dict(wrong), []
         for one in (one for one in differences if dtype in one.dtypes):
-            rest = {name: mask & ~explained(one, ready, name, gradients[name], around) for name, mask in left.items()}
+            rest = {
+                name: mask & ~explained(one, ready, name, gradients[name], around)
+                for name, mask in left.items()
+            }
             seen += [one] * any((rest[name] != left[name]).any() for name in rest)
             left = rest
         if not any(mask.any() for mask in left.values()):
             return DEVICE, linked("{some}; {more}", [one.text for one in seen])
-    for plan in {str(plan.settings): plan for one in (*READ, SOC) for version in VERSIONS for plan in [preset(op, one, version)]}.values():
+    for plan in {
+        str(plan.settings): plan
+        for one in (*READ, SOC)
+        for version in VERSIONS
+        for plan in [preset(op, one, version)]
+    }.values():
         page = {"page": around(plan.page), "intended": None} if plan.page else {}
         found = envelope(ready.case.operator, replace(plan, **page), **ready.case.inputs)
-        right = {name: Expected(each.value.astype(np.float64), 2 * each.bound, gradients[name].dtype, each.undecided)  # both are so near the exact number
-                 for name, each in found.items() if name in gradients}
-        if not any((mask & right[name].misses(gradients[name])).any() for name, mask in wrong.items()):
+        right = {
+            name: Expected(
+                each.value.astype(np.float64), 2 * each.bound, gradients[name].dtype, each.undecided
+            )  # both are so near the exact number
+            for name, each in found.items()
+            if name in gradients
+        }
+        if not any(
+            (mask & right[name].misses(gradients[name])).any() for name, mask in wrong.items()
+        ):
             return DEVICE, message("as predicted for {plan}", plan=plan.name)
     return None

@@ -13,7 +13,10 @@ import numpy as np
 from aclnn_viz.cases import Case
 
 GLANCE, PAGE, KERNEL, CASE, PORTION = 0.3, 1, 2, 20, 32768
-SLOWEST, FEW = 750, 750  # of so many runs the kernel's own calls may take a second, of fewer no less: one that takes longer is slow
+SLOWEST, FEW = (
+    750,
+    750,
+)  # of so many runs the kernel's own calls may take a second, of fewer no less: one that takes longer is slow
 SHARED = 5  # of elapsed time that part counts: a kernel may wait, or others use the processor
 
 
@@ -24,7 +27,9 @@ class Meter(threading.local):
     slow = False
 
     def add(self, runs: float, made: Case) -> None:
-        elements = sum(value.size for value in made.inputs.values() if isinstance(value, np.ndarray))
+        elements = sum(
+            value.size for value in made.inputs.values() if isinstance(value, np.ndarray)
+        )
         self.runs += runs * (1 + elements / PORTION)
 
     def timed(self, call: Callable):

@@ -29,14 +29,21 @@ from aclnn_viz.words.messages import linked, message
 
 NEVER_ELSE = message("{choice}: wrong in {bad} of {all} cases, never otherwise")
 OFTEN = message("{choice}: wrong in {bad} of {all} cases")
-CHANCE = 0.05  # what is said of where or when a kernel is wrong must be rarer than this by chance alone
+CHANCE = (
+    0.05  # what is said of where or when a kernel is wrong must be rarer than this by chance alone
+)
 CLOSE = 1e-3  # 16-bit outputs included; a resemblance is a hint, not a verdict
-SINGLE = 2.0**-20  # the same for float64 outputs of a kernel that computes in float32: a few of its roundings
+SINGLE = (
+    2.0**-20
+)  # the same for float64 outputs of a kernel that computes in float32: a few of its roundings
 LENGTHS = (*range(1, 36), *(2**k + step for k in range(6, 13) for step in (-1, 0, 1)), 1000, 3000)
 BREAKING = 12  # other lengths on which a law is tried
 LARGEST = 20_000  # elements of a further case
 BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256)
-BESIDE, KINK = 2.0**-20, 0.05  # how far beside a kink its sides are computed, and by how much of themselves they differ at least
+BESIDE, KINK = (
+    2.0**-20,
+    0.05,
+)  # how far beside a kink its sides are computed, and by how much of themselves they differ at least
 MOST = 0.6  # of the places: a condition that holds for more is no description
 SHARE = 0.02  # of wrong elements may be right by chance: zeros, and values that both formulas share
 FIRST_RIGHT = message("in all places but the first of axis {axis}")
@@ -52,8 +59,12 @@ def wrong_forms(seen: Sequence[CaseRun]) -> list[str]:
             if miss.wrong is None:
                 kind = "shape" if " has shape " in miss.problem else miss.problem
                 found.setdefault((miss.output, kind), []).append(miss.problem)
-    return [message("{problem} in {n} case", problem=text[0], n=1) if len(text) == 1 else
-            message("{problem} in {n} cases", problem=text[0], n=len(text)) for text in found.values()]
+    return [
+        message("{problem} in {n} case", problem=text[0], n=1)
+        if len(text) == 1
+        else message("{problem} in {n} cases", problem=text[0], n=len(text))
+        for text in found.values()
+    ]
 
 
 def in_documented_form(one: CaseRun) -> CaseRun:
@@ -67,14 +78,22 @@ def in_documented_form(one: CaseRun) -> CaseRun:
             continue
         shape = expected.truth.shape
         try:
-            value = value.reshape(shape) if value.size == expected.truth.size else np.broadcast_to(value, shape)
+            value = (
+                value.reshape(shape)
+                if value.size == expected.truth.size
+                else np.broadcast_to(value, shape)
+            )
         except ValueError:
             continue
         if value.dtype != expected.dtype:
             with np.errstate(all="ignore"):
                 value = np.asarray(round_to(value.astype(np.float64), expected.dtype))
         outputs[name] = value
-    fit = replace(one.prepared, expected={name: one.prepared.expected[name] for name in outputs}) if outputs else one.prepared
+    fit = (
+        replace(one.prepared, expected={name: one.prepared.expected[name] for name in outputs})
+        if outputs
+        else one.prepared
+    )
     return CaseRun(fit, outputs, judge(fit, outputs))
 
 
@@ -89,13 +108,17 @@ def regions(op, inputs: dict, output: str, shape: tuple[int, ...]) -> dict[str, 
     if find is None:
         return _by_axes(op, inputs, output, shape)
     values = {p.name: p.default for p in op.parameters} | inputs
-    return {name: np.broadcast_to(mask, shape) for name, mask in find(values, output, shape).items()}
+    return {
+        name: np.broadcast_to(mask, shape) for name, mask in find(values, output, shape).items()
+    }
 
 
 def _by_axes(op, inputs, output, shape) -> dict[str, np.ndarray]:
     arranged = op.arrange_backward(**(bound := op.bind(inputs)))
     page_shape = arranged.results[output].shape
-    found = by_letter((arranged.axes or op.page.AXES)[output], page_shape, op.page_axes(output, bound))
+    found = by_letter(
+        (arranged.axes or op.page.AXES)[output], page_shape, op.page_axes(output, bound)
+    )
     return {name: np.broadcast_to(mask, page_shape).reshape(shape) for name, mask in found.items()}
 
 
@@ -114,8 +137,15 @@ def wrong_conditions(cases: list[tuple[Traits, bool]]) -> list[str]:
         wrong, every = (sum(numbers) for numbers in zip(*values.values()))
         if failing and comb(every - wrong, right) < CHANCE * comb(every, right):
             text = NEVER_ELSE if len(failing) == 1 else OFTEN
-            lines += [message(text.key, choice=message("{name}={value}", name=name, value=repr(value)), bad=bad, all=all_)
-                      for value, (bad, all_) in failing.items()]
+            lines += [
+                message(
+                    text.key,
+                    choice=message("{name}={value}", name=name, value=repr(value)),
+                    bad=bad,
+                    all=all_,
+                )
+                for value, (bad, all_) in failing.items()
+            ]
     return lines
 
 
@@ -126,12 +156,16 @@ def wrong_regions(op, wrong: list[CaseRun]) -> dict[str, dict[str, tuple[int, in
         for miss in one.misses:
             if miss.wrong is None:
                 continue
-            for name, mask in regions(op, one.prepared.case.inputs, miss.output, miss.wrong.shape).items():
+            for name, mask in regions(
+                op, one.prepared.case.inputs, miss.output, miss.wrong.shape
+            ).items():
                 tally = found.setdefault(miss.output, {}).setdefault(name, [0, 0])
                 tally[0] += int((mask & miss.wrong).sum())
                 tally[1] += int(mask.sum())
-    return {output: {name: tuple(tally) for name, tally in named.items() if tally[1]}
-            for output, named in found.items()}
+    return {
+        output: {name: tuple(tally) for name, tally in named.items() if tally[1]}
+        for output, named in found.items()
+    }
 
 
 def intermediates(op, inputs: dict) -> dict[str, np.ndarray]:
@@ -149,13 +183,16 @@ def intermediates(op, inputs: dict) -> dict[str, np.ndarray]:
             for name, local in [*frame.f_locals.items(), (frame.f_code.co_name, value)]:
                 if isinstance(local, np.ndarray) and local.dtype.kind == "f":
                     found.setdefault(name, local)
+
     before = sys.getprofile()
     sys.setprofile(watch)
     try:
         op.backward(**inputs)
     finally:
         sys.setprofile(before if callable(before) else None)
-        if before is not None and not callable(before):  # that of cProfile, which goes on by a method of its own
+        if before is not None and not callable(
+            before
+        ):  # that of cProfile, which goes on by a method of its own
             before.enable()
     return found
 
@@ -166,15 +203,25 @@ def resemblance(seen) -> list[str]:
     totals: Counter = Counter()
     for prepared, outputs, wrong in seen:
         for name in wrong & outputs.keys() & prepared.expected.keys():
-            if outputs[name].shape == prepared.expected[name].truth.shape and outputs[name].size > 2:
+            if (
+                outputs[name].shape == prepared.expected[name].truth.shape
+                and outputs[name].size > 2
+            ):
                 totals[name] += 1
                 text.setdefault(name, Counter()).update(_remarks(prepared, name, outputs[name]))
     lines = []
     for name, remarks in text.items():
         for remark, count in remarks.most_common(1):
             if 2 * count > totals[name]:
-                lines.append(message("{output} {remark} on {n} of {all} wrong cases", output=name, remark=remark, n=count,
-                                     all=totals[name]))
+                lines.append(
+                    message(
+                        "{output} {remark} on {n} of {all} wrong cases",
+                        output=name,
+                        remark=remark,
+                        n=count,
+                        all=totals[name],
+                    )
+                )
     return lines
 
 
@@ -184,19 +231,30 @@ def _remarks(prepared, name, output) -> list[str]:
     if output.dtype == np.float64 and _near(actual, truths[name], SINGLE):
         return [message("is right to the digits of float32")]
     if output.dtype.itemsize == 2 and _near(actual, truths[name]):
-        return [message("is right to three digits (a sum or a step in 16 bits, or a small term, may be the reason)")]
+        return [
+            message(
+                "is right to three digits (a sum or a step in 16 bits, or a small term, may be the reason)"
+            )
+        ]
     remarks = likeness(name, actual, truths, prepared.case.inputs)
     if not np.isfinite(actual).all() or not actual.any() or _near(actual, truths[name]):
         return remarks
     known = intermediates(prepared.case.operator, prepared.case.inputs)
-    labels = [label for label, array in known.items()
-              if array.size == actual.size and _near(actual.ravel(), array.astype(np.float64).ravel())]
+    labels = [
+        label
+        for label, array in known.items()
+        if array.size == actual.size and _near(actual.ravel(), array.astype(np.float64).ravel())
+    ]
     if labels:  # a local name rather than the function that returned it
-        remarks.append(message("equals the intermediate {name!r} of the page", name=min(labels, key=len)))
+        remarks.append(
+            message("equals the intermediate {name!r} of the page", name=min(labels, key=len))
+        )
     return remarks
 
 
-def likeness(name: str, actual: np.ndarray, truths: dict[str, np.ndarray], inputs: dict) -> list[str]:
+def likeness(
+    name: str, actual: np.ndarray, truths: dict[str, np.ndarray], inputs: dict
+) -> list[str]:
     """Return what wrong values of an output look like beside the truth of all outputs, likeliest first.
 
     >>> likeness("out", np.array([2.0, 4.0]), {"out": np.array([1.0, 2.0])}, {})
@@ -252,51 +310,104 @@ def convention(one: CaseRun) -> str:
 def _convention(one: CaseRun) -> str:
     if not one.usable or any(miss.wrong is None for miss in one.misses):
         return ""
-    finite = all(np.isfinite(value.astype(np.float64)).all() for value in one.prepared.case.inputs.values()
-                 if isinstance(value, np.ndarray) and value.dtype.kind in "fV")
+    finite = all(
+        np.isfinite(value.astype(np.float64)).all()
+        for value in one.prepared.case.inputs.values()
+        if isinstance(value, np.ndarray) and value.dtype.kind in "fV"
+    )
     if finite and all(np.isnan(one.truth[miss.output][miss.wrong]).all() for miss in one.misses):
-        return message("the kit computes 0 / 0 = nan there, as the product does; PyTorch and others may have another value")
+        return message(
+            "the kit computes 0 / 0 = nan there, as the product does; PyTorch and others may have another value"
+        )
     try:
-        low, high = (one.computed(Variant(lambda: one.prepared.case.operator.page, arrays=partial(_moved, step=step, kept=one.prepared.case.operator.upstream)))
-                     for step in (-BESIDE, BESIDE))
+        low, high = (
+            one.computed(
+                Variant(
+                    lambda: one.prepared.case.operator.page,
+                    arrays=partial(_moved, step=step, kept=one.prepared.case.operator.upstream),
+                )
+            )
+            for step in (-BESIDE, BESIDE)
+        )
     except Exception:  # a page that cannot be moved
         return ""
     for miss in one.misses:
-        actual, truth = (part[miss.wrong].astype(np.float64) for part in (one.outputs[miss.output], one.truth[miss.output]))
-        sides = [np.asarray(part[miss.output], np.float64).reshape(miss.wrong.shape)[miss.wrong] for part in (low, high)]
+        actual, truth = (
+            part[miss.wrong].astype(np.float64)
+            for part in (one.outputs[miss.output], one.truth[miss.output])
+        )
+        sides = [
+            np.asarray(part[miss.output], np.float64).reshape(miss.wrong.shape)[miss.wrong]
+            for part in (low, high)
+        ]
         size = np.max(np.abs([*sides, truth]), axis=0)
         close = CLOSE + 2.0 * float_format(one.outputs[miss.output]).unit_roundoff
-        if not (np.abs(sides[0] - sides[1]) > KINK * size).all() or not np.any([
-                np.abs(actual - value) <= close * size for value in (*sides, sum(sides) / 2)], axis=0).all():
+        if (
+            not (np.abs(sides[0] - sides[1]) > KINK * size).all()
+            or not np.any(
+                [np.abs(actual - value) <= close * size for value in (*sides, sum(sides) / 2)],
+                axis=0,
+            ).all()
+        ):
             return ""
     return message("there the formula has a kink, and either side's slope is a convention")
 
 
 def _moved(arrays: dict, step: float, kept) -> dict:
-    return {name: value + step * np.maximum(np.abs(value), 1.0) if value is not None and value.dtype.kind == "f" and name not in kept else value
-            for name, value in arrays.items()}
+    return {
+        name: value + step * np.maximum(np.abs(value), 1.0)
+        if value is not None and value.dtype.kind == "f" and name not in kept
+        else value
+        for name, value in arrays.items()
+    }
 
 
-def depends(op, failing: Sequence[CaseRun], tested: KernelUnderTest | None, seed: int, budget: Budget,
-            others: Sequence[CaseRun] = ()) -> list[str]:
+def depends(
+    op,
+    failing: Sequence[CaseRun],
+    tested: KernelUnderTest | None,
+    seed: int,
+    budget: Budget,
+    others: Sequence[CaseRun] = (),
+) -> list[str]:
     """Return in words where the elements are that are wrong, and at which lengths of the main tensor the kernel is.
 
     What one of `others`, further cases on which the kernel is wrong, contradicts is left out.
     """
     usable, more = ([one for one in some if one.usable] for some in (failing, others))
-    text = [words for output in dict.fromkeys(miss.output for one in usable for miss in one.misses)
-            for words in _of_output(op, output, usable, more)]
-    return text + (list(_of_lengths(op, failing, tested, seed, budget)) if tested and failing else [])
+    text = [
+        words
+        for output in dict.fromkeys(miss.output for one in usable for miss in one.misses)
+        for words in _of_output(op, output, usable, more)
+    ]
+    return text + (
+        list(_of_lengths(op, failing, tested, seed, budget)) if tested and failing else []
+    )
 
 
 def _of_output(op, output: str, failing: list[CaseRun], others: list[CaseRun]) -> Iterator[str]:
-    found, more = ([(one, miss.wrong) for one in some for miss in one.misses if miss.output == output and miss.wrong is not None]
-                   for some in (failing, others))
+    found, more = (
+        [
+            (one, miss.wrong)
+            for one in some
+            for miss in one.misses
+            if miss.output == output and miss.wrong is not None
+        ]
+        for some in (failing, others)
+    )
     if not (found := [(one, mask) for one, mask in found if mask.size > 1]):
         return
-    if words := next(_places(*([mask for _, mask in some] for some in (found, more))), None):  # in axes as the caller knows them
+    if words := next(
+        _places(*([mask for _, mask in some] for some in (found, more))), None
+    ):  # in axes as the caller knows them
         yield message("{output} is wrong only {place}", output=output, place=words)
-    if words := next(_values(output, [(one, mask.reshape(one.wanted[output][0].shape)) for one, mask in (*found, *more)]), None):
+    if words := next(
+        _values(
+            output,
+            [(one, mask.reshape(one.wanted[output][0].shape)) for one, mask in (*found, *more)],
+        ),
+        None,
+    ):
         yield words
     if words := _precision(output, [one for one, _ in found]):
         yield words
@@ -307,21 +418,46 @@ def _places(masks: list[np.ndarray], others: list[np.ndarray]) -> Iterator[str]:
 
     They are not most of the places, and what is wrong would seldom lie there alone by chance.
     """
-    tests = {(message("in the last place of axis {axis}"), 0): lambda at, n, b: at == n - 1,
-             (message("in the first place of axis {axis}"), 0): lambda at, n, b: at == 0}
+    tests = {
+        (message("in the last place of axis {axis}"), 0): lambda at, n, b: at == n - 1,
+        (message("in the first place of axis {axis}"), 0): lambda at, n, b: at == 0,
+    }
     for block in reversed(BLOCKS):
-        tests |= {(message("behind the last whole {block} of axis {axis}"), block): lambda at, n, b: at >= n - n % b,
-                  (message("behind the first {block} of axis {axis}"), block): lambda at, n, b: at >= b,
-                  (message("in places that {block} divides of axis {axis}"), block): lambda at, n, b: at % b == 0}
-    tests |= {(FIRST_RIGHT, 0): lambda at, n, b: at > 0, (LAST_RIGHT, 0): lambda at, n, b: at < n - 1}
+        tests |= {
+            (message("behind the last whole {block} of axis {axis}"), block): lambda at, n, b: (
+                at >= n - n % b
+            ),
+            (message("behind the first {block} of axis {axis}"), block): lambda at, n, b: at >= b,
+            (message("in places that {block} divides of axis {axis}"), block): lambda at, n, b: (
+                at % b == 0
+            ),
+        }
+    tests |= {
+        (FIRST_RIGHT, 0): lambda at, n, b: at > 0,
+        (LAST_RIGHT, 0): lambda at, n, b: at < n - 1,
+    }
     for axis in range(-min(mask.ndim for mask in masks), 0):
-        rows, more = ([np.moveaxis(mask, axis, 0).reshape(mask.shape[axis], -1).any(axis=1) for mask in some if mask.ndim >= -axis]
-                      for some in (masks, others))
+        rows, more = (
+            [
+                np.moveaxis(mask, axis, 0).reshape(mask.shape[axis], -1).any(axis=1)
+                for mask in some
+                if mask.ndim >= -axis
+            ]
+            for some in (masks, others)
+        )
         for (words, block), test in tests.items():
-            share = np.mean(np.concatenate([test(np.arange(row.size), row.size, block) for row in rows]))
+            share = np.mean(
+                np.concatenate([test(np.arange(row.size), row.size, block) for row in rows])
+            )
             most = 0.9 if words in (FIRST_RIGHT, LAST_RIGHT) else MOST
-            if share <= most and share ** sum(row.sum() for row in rows) < CHANCE and not any(
-                    (row & ~test(np.arange(row.size), row.size, block)).any() for row in (*rows, *more)):
+            if (
+                share <= most
+                and share ** sum(row.sum() for row in rows) < CHANCE
+                and not any(
+                    (row & ~test(np.arange(row.size), row.size, block)).any()
+                    for row in (*rows, *more)
+                )
+            ):
                 yield message(words, block=block, axis=axis)
 
 
@@ -329,21 +465,42 @@ def _values(output: str, masks: list[tuple[CaseRun, np.ndarray]]) -> Iterator[st
     """Intervals of an input of the output's shape in which all is wrong, or all is right."""
     for name in masks[0][0].arranged.arrays:
         pairs = [(seen.arranged.arrays[name], wrong) for seen, wrong in masks]
-        if any(array is None or array.dtype.kind == "i" or array.shape != wrong.shape for array, wrong in pairs):
+        if any(
+            array is None or array.dtype.kind == "i" or array.shape != wrong.shape
+            for array, wrong in pairs
+        ):
             continue
         values = np.concatenate([array.astype(np.float64).ravel() for array, _ in pairs])
         wrong = np.concatenate([part.ravel() for _, part in pairs])
         finite = np.isfinite(values)
         values, wrong = values[finite], wrong[finite]
-        for part, words in ((wrong, message("{output} is wrong only where {values}, of the values that were tried")),
-                            (~wrong, message("{output} is wrong everywhere but where {values}, of the values that were tried"))):
+        for part, words in (
+            (
+                wrong,
+                message("{output} is wrong only where {values}, of the values that were tried"),
+            ),
+            (
+                ~wrong,
+                message(
+                    "{output} is wrong everywhere but where {values}, of the values that were tried"
+                ),
+            ),
+        ):
             if 2 < part.sum() < part.size:
                 low, high = values[part].min(), values[part].max()
                 inside = (values >= low) & (values <= high)
                 if (inside & ~part).sum() <= SHARE * part.sum() and inside.mean() < 0.9:
-                    below, above, least, most = (values < low).any(), (values > high).any(), f"{low:.4g}", f"{high:.4g}"
-                    where = f"{name} = {least}" if below and above and least == most else (
-                        f"{least} <= " * bool(below) + name + f" <= {most}" * bool(above))
+                    below, above, least, most = (
+                        (values < low).any(),
+                        (values > high).any(),
+                        f"{low:.4g}",
+                        f"{high:.4g}",
+                    )
+                    where = (
+                        f"{name} = {least}"
+                        if below and above and least == most
+                        else (f"{least} <= " * bool(below) + name + f" <= {most}" * bool(above))
+                    )
                     yield message(words, output=output, values=where)
 
 
@@ -362,52 +519,108 @@ def _precision(output: str, failing: list[CaseRun]) -> str:
             signs.append(np.mean(np.sign(error * truth)))
     if not worst or min(worst) < BITS[0] or max(worst) > 24 or abs(np.mean(signs)) > 0.5:
         return ""
-    return message("no error of {output} is above 2^-{bits} of its largest element, and they have both signs: a step or a sum in 16 bits "
-                   "may be the reason (float16 keeps 11 bits, bfloat16 8)", output=output, bits=f"{min(worst):.0f}")
+    return message(
+        "no error of {output} is above 2^-{bits} of its largest element, and they have both signs: a step or a sum in 16 bits "
+        "may be the reason (float16 keeps 11 bits, bfloat16 8)",
+        output=output,
+        bits=f"{min(worst):.0f}",
+    )
 
 
-def _of_lengths(op, failing: Sequence[CaseRun], tested: KernelUnderTest, seed: int, budget: Budget) -> Iterator[str]:
+def _of_lengths(
+    op, failing: Sequence[CaseRun], tested: KernelUnderTest, seed: int, budget: Budget
+) -> Iterator[str]:
     """The lengths of an axis of the main tensor at which the kernel is wrong, found by running it."""
     made = failing[0].prepared
-    options = {name: value for name, value in made.recipe.options.items() if not isinstance(value, np.ndarray)}
+    options = {
+        name: value
+        for name, value in made.recipe.options.items()
+        if not isinstance(value, np.ndarray)
+    }
     name = op.like if op.tensors[op.like].shape == op.tensors[op.first].shape else op.first
-    shape = made.case.inputs[name].shape if name in made.case.inputs else options.get("shape", default.default_shape(op))
+    shape = (
+        made.case.inputs[name].shape
+        if name in made.case.inputs
+        else options.get("shape", default.default_shape(op))
+    )
     rng, find = random.Random(seed), own("faults", op.name, "regions")
     for axis in range(len(shape)):
         outcome: dict[int, bool] = {}
-        held: dict[bool, list[set[str]]] = {True: [], False: []}  # which regions of the operator wrong and right cases have
+        held: dict[bool, list[set[str]]] = {
+            True: [],
+            False: [],
+        }  # which regions of the operator wrong and right cases have
 
         def tried(some, axis=axis, outcome=outcome, held=held) -> None:
             for length in some:
-                here = shape[:axis] + (length,) + shape[axis + 1:]
+                here = shape[:axis] + (length,) + shape[axis + 1 :]
                 if budget.over or np.prod(here) > LARGEST:
                     return
-                if length in outcome or default.fitted(op, options | {"shape": here})["shape"] != here:
+                if (
+                    length in outcome
+                    or default.fitted(op, options | {"shape": here})["shape"] != here
+                ):
                     continue
-                one = tested.run_on(Ready(tested.scope, Recipe(op.name, options | {"shape": here}), None, seed + length))
+                one = tested.run_on(
+                    Ready(
+                        tested.scope,
+                        Recipe(op.name, options | {"shape": here}),
+                        None,
+                        seed + length,
+                    )
+                )
                 if one is not None:
                     outcome[length] = bool(one.misses)
-                    held[outcome[length]].append({region for output in op.outputs if find and output in one.outputs for region, mask in regions(
-                        op, one.prepared.case.inputs, output, one.outputs[output].shape).items() if mask.any()})
+                    held[outcome[length]].append(
+                        {
+                            region
+                            for output in op.outputs
+                            if find and output in one.outputs
+                            for region, mask in regions(
+                                op, one.prepared.case.inputs, output, one.outputs[output].shape
+                            ).items()
+                            if mask.any()
+                        }
+                    )
 
         def sides(outcome=outcome) -> list[list[int]]:
             return [[n for n, bad in outcome.items() if bad == kind] for kind in (True, False)]
+
         tried(LENGTHS)
         wrong, right = sides()
         if len(wrong) < 2 or len(right) < 2 or not remainder(wrong, right):
             continue
-        while min(wrong) > max(right) + 1 and (middle := (min(wrong) + max(right)) // 2) not in outcome:
+        while (
+            min(wrong) > max(right) + 1
+            and (middle := (min(wrong) + max(right)) // 2) not in outcome
+        ):
             tried([middle])
             wrong, right = sides()
             if middle not in outcome:
                 break
         law = remainder(wrong, right)
-        tried(sorted(rng.sample(range(2, max(outcome) + 1), min(BREAKING, max(outcome) - 2))))  # to break it
+        tried(
+            sorted(rng.sample(range(2, max(outcome) + 1), min(BREAKING, max(outcome) - 2)))
+        )  # to break it
         wrong, right = sides()
-        wrong += [one.prepared.case.inputs[name].shape[axis] for one in (*failing, *tested.wrong)
-                  if np.ndim(one.prepared.case.inputs.get(name)) == len(shape) and not convention(one)]
+        wrong += [
+            one.prepared.case.inputs[name].shape[axis]
+            for one in (*failing, *tested.wrong)
+            if np.ndim(one.prepared.case.inputs.get(name)) == len(shape) and not convention(one)
+        ]
         if law and law == remainder(wrong, right) and not budget.over:
             alike = sorted(set.intersection(*held[True]).difference(*held[False]))
-            also = message(", and only there are {regions}, too", regions=linked("{some}, {more}", alike)) if alike else ""
-            yield message("wrong only where {length} {law}{also} ({n} lengths were tried)", length=f"{name}.shape[{axis}]", law=law,
-                          also=also, n=len(outcome))
+            also = (
+                message(
+                    ", and only there are {regions}, too", regions=linked("{some}, {more}", alike)
+                )
+                if alike
+                else ""
+            )
+            yield message(
+                "wrong only where {length} {law}{also} ({n} lengths were tried)",
+                length=f"{name}.shape[{axis}]",
+                law=law,
+                also=also,
+                n=len(outcome),
+            )

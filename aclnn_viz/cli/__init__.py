@@ -34,10 +34,15 @@ class Help(argparse.HelpFormatter):
         return "\n".join(wrapped(" ".join(text.split()), width, indent, indent))
 
 
-def main(arguments: list[str] | None = None, supervised: Callable = lambda work, alone: work()) -> int:
+def main(
+    arguments: list[str] | None = None, supervised: Callable = lambda work, alone: work()
+) -> int:
     """Run one command and return its exit status; `supervised(work, alone)` does its work, in a child unless alone."""
     arguments, words = cpp.parted(sys.argv[1:] if arguments is None else arguments)
-    argparse._, argparse.ngettext = tr, lambda one, many, n: tr(many)  # which look up what argparse says of itself
+    argparse._, argparse.ngettext = (
+        tr,
+        lambda one, many, n: tr(many),
+    )  # which look up what argparse says of itself
     first = argparse.ArgumentParser(prog="aclnn-viz", add_help=False, allow_abbrev=False)
     option = first.add_argument("--lang", choices=LANGUAGES)
     asked, arguments = first.parse_known_args(arguments)  # before any help or error is said
@@ -45,26 +50,53 @@ def main(arguments: list[str] | None = None, supervised: Callable = lambda work,
         os.environ[VARIABLE] = asked.lang  # which the kernels of a JupyterLab inherit
         language(asked.lang)
     option.help = tr("the language of the output, and of the explorers that `lab` opens")
-    parser = argparse.ArgumentParser(prog="aclnn-viz", parents=[first], formatter_class=Help, allow_abbrev=False,
-                                     description=tr("Verify the backward operators of CANN's aclnn."),
-                                     epilog=tr("Exit status: 0 held, 1 did not hold, 2 could not be carried out or ended "
-                                               "without a verdict, 130 interrupted."))
-    release = import_module("importlib.metadata").version("aclnn-viz") if "--version" in arguments else ""  # slow to load
-    parser.add_argument("--version", action="version", version=f"aclnn-viz {release}",
-                        help=tr("show program's version number and exit"))
+    parser = argparse.ArgumentParser(
+        prog="aclnn-viz",
+        parents=[first],
+        formatter_class=Help,
+        allow_abbrev=False,
+        description=tr("Verify the backward operators of CANN's aclnn."),
+        epilog=tr(
+            "Exit status: 0 held, 1 did not hold, 2 could not be carried out or ended "
+            "without a verdict, 130 interrupted."
+        ),
+    )
+    release = (
+        import_module("importlib.metadata").version("aclnn-viz") if "--version" in arguments else ""
+    )  # slow to load
+    parser.add_argument(
+        "--version",
+        action="version",
+        version=f"aclnn-viz {release}",
+        help=tr("show program's version number and exit"),
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _offer(commands, COMMANDS)
     chosen = parser.parse_args(arguments, argparse.Namespace(words=words))
-    return supervised(lambda: _status(chosen), chosen.run is lab)  # which becomes a JupyterLab, and has no verdict
+    return supervised(
+        lambda: _status(chosen), chosen.run is lab
+    )  # which becomes a JupyterLab, and has no verdict
 
 
 # What argparse says of itself.
-USAGE = (message("usage: "), message("positional arguments"), message("options"), message("show this help message and exit"),
-         message("%(prog)s: error: %(message)s\n"), message("the following arguments are required: %s"),
-         message("unrecognized arguments: %s"), message("invalid choice: %(value)r (choose from %(choices)s)"), message("argument %(argument_name)s: %(message)s"),
-         message("expected one argument"), message("expected %s arguments"), message("invalid %(type)s value: %(value)r"),
-         message("one of the arguments %s is required"), message("not allowed with argument %s"),
-         message("ambiguous option: %(option)s could match %(matches)s"), message("ignored explicit argument %r"))
+USAGE = (
+    message("usage: "),
+    message("positional arguments"),
+    message("options"),
+    message("show this help message and exit"),
+    message("%(prog)s: error: %(message)s\n"),
+    message("the following arguments are required: %s"),
+    message("unrecognized arguments: %s"),
+    message("invalid choice: %(value)r (choose from %(choices)s)"),
+    message("argument %(argument_name)s: %(message)s"),
+    message("expected one argument"),
+    message("expected %s arguments"),
+    message("invalid %(type)s value: %(value)r"),
+    message("one of the arguments %s is required"),
+    message("not allowed with argument %s"),
+    message("ambiguous option: %(option)s could match %(matches)s"),
+    message("ignored explicit argument %r"),
+)
 
 
 def summary(function) -> str:
@@ -77,34 +109,54 @@ def _offer(commands, table: dict) -> None:
     for name, (function, options) in table.items():
         short = summary(function)
         about = tr(short)
-        command = commands.add_parser(name, help=about, formatter_class=Help,
-                                      description=(function.__doc__ or "") if about == short else about)
+        command = commands.add_parser(
+            name,
+            help=about,
+            formatter_class=Help,
+            description=(function.__doc__ or "") if about == short else about,
+        )
         if isinstance(function, ModuleType):
             _offer(command.add_subparsers(required=True, metavar="COMMAND"), options)
             continue
         command.add_argument("--json", action="store_true", help=tr("print JSON instead of text"))
         for flag, settings in options.items():
-            if isinstance(flag, tuple):  # one of several; the first stands for all where it has a default
-                group = command.add_mutually_exclusive_group(required="default" not in settings[flag[0]])
+            if isinstance(
+                flag, tuple
+            ):  # one of several; the first stands for all where it has a default
+                group = command.add_mutually_exclusive_group(
+                    required="default" not in settings[flag[0]]
+                )
                 for one in flag:
                     group.add_argument(one, **typed(settings[one]))
             else:
                 command.add_argument(flag, **typed(settings))
         if name in TAKES_DATA:
-            command.add_argument("--operator", dest="folders", action="append", default=[], metavar="FOLDER", type=_given,
-                                 help=tr("open the operator in this folder, so that cases may name it"))
+            command.add_argument(
+                "--operator",
+                dest="folders",
+                action="append",
+                default=[],
+                metavar="FOLDER",
+                type=_given,
+                help=tr("open the operator in this folder, so that cases may name it"),
+            )
         command.set_defaults(run=function, folders=[])
 
 
 def typed(settings: dict) -> dict:
     """The settings of an option, which refuses an empty text unless they say of what type it is, or that it takes none."""
-    about, kind = settings["help"], {} if settings.get("action") == "store_true" else {"type": _given}
+    about, kind = (
+        settings["help"],
+        {} if settings.get("action") == "store_true" else {"type": _given},
+    )
     return kind | settings | {"help": tr(about)}
 
 
 def _given(text: str) -> str:
     if not text:
-        raise argparse.ArgumentTypeError(problem("what is given has a text", "an empty one", "leave the option out"))
+        raise argparse.ArgumentTypeError(
+            problem("what is given has a text", "an empty one", "leave the option out")
+        )
     return text
 
 
@@ -112,28 +164,58 @@ def _status(chosen) -> int:
     try:
         for folder in chosen.folders:
             from aclnn_viz.operators import operator
+
             operator(Path(folder))
         with english() if chosen.json else nullcontext():  # what a program reads
             status = chosen.run(chosen)
         sys.stdout.flush()
         return status
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # Python flushes once more at its end
         return ended("whoever read the output is gone", 2)
     except KeyboardInterrupt:
         return ended("interrupted", 130)
     except ImportError as error:
-        return ended(problem("this command needs what the extra `symbols` installs", str(error),
-                              "pip install 'aclnn-viz[symbols]'; verify --numeric, check, run and device need none of it"))
+        return ended(
+            problem(
+                "this command needs what the extra `symbols` installs",
+                str(error),
+                "pip install 'aclnn-viz[symbols]'; verify --numeric, check, run and device need none of it",
+            )
+        )
     except SystemExit as error:  # of a kernel, or of an operator's files
-        return ended(problem("a command ends with its verdict", f"{error!r} before it", "leave the exit out of the code that it runs"))
+        return ended(
+            problem(
+                "a command ends with its verdict",
+                f"{error!r} before it",
+                "leave the exit out of the code that it runs",
+            )
+        )
     except MemoryError as error:
-        return ended(problem("a command fits into the memory of this machine", str(error) or "one that does not", "ask for less, such as a smaller shape"))
+        return ended(
+            problem(
+                "a command fits into the memory of this machine",
+                str(error) or "one that does not",
+                "ask for less, such as a smaller shape",
+            )
+        )
     except (OSError, TypeError, ValueError, RuntimeError) as error:
-        if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps one that comes while a class is made
+        if isinstance(
+            error.__cause__, KeyboardInterrupt
+        ):  # Python 3.11 wraps one that comes while a class is made
             return ended("interrupted", 130)
-        if isinstance(error, OSError) and error.filename is not None:  # by the system, and not in three parts
-            return ended(problem("the system opens or makes what is named", f"{error.filename}: {error.strerror}", "name another place, or mend its rights"))
+        if (
+            isinstance(error, OSError) and error.filename is not None
+        ):  # by the system, and not in three parts
+            return ended(
+                problem(
+                    "the system opens or makes what is named",
+                    f"{error.filename}: {error.strerror}",
+                    "name another place, or mend its rights",
+                )
+            )
         return ended(str(error) or type(error).__name__)
 
 
@@ -156,16 +238,41 @@ def verify(options) -> int:
 
         report.need_places(options.report, options.force)
     start = time.perf_counter()
-    parts = tuple(part for part in ("numeric", "symbolic") if options.numeric == options.symbolic or getattr(options, part))
+    parts = tuple(
+        part
+        for part in ("numeric", "symbolic")
+        if options.numeric == options.symbolic or getattr(options, part)
+    )
     names = (operator(options.operator).name,) if options.operator else None
-    with cores.rows(parts, names) if "symbolic" in parts else nullcontext(cores.checks(parts, names)) as checks:
+    with (
+        cores.rows(parts, names)
+        if "symbolic" in parts
+        else nullcontext(cores.checks(parts, names)) as checks
+    ):
         rows = [check() for check in progress(checks, "check")]
     passed, seconds = all(row.passed for row in rows), time.perf_counter() - start
-    show(options, {"passed": passed, "seconds": seconds, "rows": [row.to_json() for row in rows]}, table(rows) + "\n\n" + tr(
-        "{checks} checks, {cases} cases, {failed} failed, {seconds} s", checks=len(rows), failed=sum(not row.passed for row in rows),
-        cases=sum(row.cases for row in rows), seconds=f"{seconds:.1f}"))
+    show(
+        options,
+        {"passed": passed, "seconds": seconds, "rows": [row.to_json() for row in rows]},
+        table(rows)
+        + "\n\n"
+        + tr(
+            "{checks} checks, {cases} cases, {failed} failed, {seconds} s",
+            checks=len(rows),
+            failed=sum(not row.passed for row in rows),
+            cases=sum(row.cases for row in rows),
+            seconds=f"{seconds:.1f}",
+        ),
+    )
     if options.report:
-        print(*(tr("wrote {path}", path=path) for path in report.write(options.report, options.force)), sep="\n", file=sys.stderr)
+        print(
+            *(
+                tr("wrote {path}", path=path)
+                for path in report.write(options.report, options.force)
+            ),
+            sep="\n",
+            file=sys.stderr,
+        )
     return 0 if passed else 1
 
 
@@ -182,10 +289,14 @@ def errata(options) -> int:
         rows = [one for one in kinks.rows() if name in (None, one.operator)]
         show(options, kinks.to_json(rows), kinks.text_table(rows))
         return 0
-    findings = errata.recompute(progress([one for one in errata.errata() if name in (None, one.operator)], "erratum"))
+    findings = errata.recompute(
+        progress([one for one in errata.errata() if name in (None, one.operator)], "erratum")
+    )
     content = errata.to_json(findings)
     show(options, content, errata.text_table(findings))
-    return 0 if content["passed"] or name and not findings else 1  # of an operator none may be known
+    return (
+        0 if content["passed"] or name and not findings else 1
+    )  # of an operator none may be known
 
 
 def run(options) -> int:
@@ -199,10 +310,23 @@ def run(options) -> int:
     cases = [(case.operator, case.inputs) for case in load(options.cases)]
     with open_device(options.device) as device, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstraintWarning)
-        path = record(device, cases, options.out, lambda items: progress(items, "case"), options.force)
-        done = {"capsule": str(path), "cases": len(cases), "device": device.name, "soc": device.soc, "cann": device.cann}
-    show(options, done, tr("{cases} cases on {device} ({soc}, CANN {cann}) in {capsule}", **done) if done["soc"] else
-         tr("{cases} cases on {device} in {capsule}", **done))
+        path = record(
+            device, cases, options.out, lambda items: progress(items, "case"), options.force
+        )
+        done = {
+            "capsule": str(path),
+            "cases": len(cases),
+            "device": device.name,
+            "soc": device.soc,
+            "cann": device.cann,
+        }
+    show(
+        options,
+        done,
+        tr("{cases} cases on {device} ({soc}, CANN {cann}) in {capsule}", **done)
+        if done["soc"]
+        else tr("{cases} cases on {device} in {capsule}", **done),
+    )
     return 0
 
 
@@ -219,53 +343,158 @@ def device(options) -> int:
 
 
 COMMANDS = {
-    "verify": (verify, {
-        "operator": {"nargs": "?", "help": "short or vendor name, or the folder of one; all operators unless given"},
-        "--numeric": {"action": "store_true", "help": "only kernels, rates, devices and status codes"},
-        "--symbolic": {"action": "store_true", "help": "only theorems with their mutants, and kernels against them"},
-        "--report": {"metavar": "FOLDER", "help": "write accuracy.md and accuracy.json there as well"},
-        "--force": checking.FORCE}),
-    "prove": (authoring.prove, {
-        "operator": {"help": "short or vendor name, or the folder of an operator"}}),
-    "errata": (errata, {
-        "operator": {"nargs": "?", "help": "short or vendor name, or the folder of one; all operators unless given"},
-        "--kinks": {"action": "store_true", "help": "the one-sided derivatives at each kink instead"}}),
-    "conventions": (authoring.conventions, {
-        "operator": {"nargs": "?", "help": "short or vendor name, or the folder of one; all operators unless given"}}),
-    "glossary": (authoring.glossary, {
-        "term": {"nargs": "?", "help": "part of a term, in English or Chinese; all terms unless given"}}),
-    "why": (authoring.why, {
-        "what": {"nargs": "?", "help": "a status code, a log's text or its file; the standard input unless given"},
-        "--soc": {"help": "the product to repeat a call on, where the log names none (default: Atlas A2)"},
-        "--cann": {"help": "the version of CANN, likewise (default: 9.1)"}}),
+    "verify": (
+        verify,
+        {
+            "operator": {
+                "nargs": "?",
+                "help": "short or vendor name, or the folder of one; all operators unless given",
+            },
+            "--numeric": {
+                "action": "store_true",
+                "help": "only kernels, rates, devices and status codes",
+            },
+            "--symbolic": {
+                "action": "store_true",
+                "help": "only theorems with their mutants, and kernels against them",
+            },
+            "--report": {
+                "metavar": "FOLDER",
+                "help": "write accuracy.md and accuracy.json there as well",
+            },
+            "--force": checking.FORCE,
+        },
+    ),
+    "prove": (
+        authoring.prove,
+        {"operator": {"help": "short or vendor name, or the folder of an operator"}},
+    ),
+    "errata": (
+        errata,
+        {
+            "operator": {
+                "nargs": "?",
+                "help": "short or vendor name, or the folder of one; all operators unless given",
+            },
+            "--kinks": {
+                "action": "store_true",
+                "help": "the one-sided derivatives at each kink instead",
+            },
+        },
+    ),
+    "conventions": (
+        authoring.conventions,
+        {
+            "operator": {
+                "nargs": "?",
+                "help": "short or vendor name, or the folder of one; all operators unless given",
+            }
+        },
+    ),
+    "glossary": (
+        authoring.glossary,
+        {
+            "term": {
+                "nargs": "?",
+                "help": "part of a term, in English or Chinese; all terms unless given",
+            }
+        },
+    ),
+    "why": (
+        authoring.why,
+        {
+            "what": {
+                "nargs": "?",
+                "help": "a status code, a log's text or its file; the standard input unless given",
+            },
+            "--soc": {
+                "help": "the product to repeat a call on, where the log names none (default: Atlas A2)"
+            },
+            "--cann": {"help": "the version of CANN, likewise (default: 9.1)"},
+        },
+    ),
     "check": (checking.check, checking.OPTIONS),
-    "museum": (authoring.museum, {
-        "name": {"nargs": "?", "help": "an operator, a fault or a thread, or a part of one; a list of all unless given"}}),
+    "museum": (
+        authoring.museum,
+        {
+            "name": {
+                "nargs": "?",
+                "help": "an operator, a fault or a thread, or a part of one; a list of all unless given",
+            }
+        },
+    ),
     "tolerance": (checking.tolerance, checking.TOLERANCE),
     "triage": (checking.triage, checking.TRIAGE),
-    "run": (run, {
-        "--cases": {"default": "standard", "help": 'a JSON file with a list of cases, or "standard" (the default)'},
-        "--device": {"default": "atlas", "help": '"atlas" (the default), such as "atlas:1", "host", "torch" or "jax"'},
-        "--out": {"required": True, "metavar": "FILE", "help": "the capsule to write"}, "--force": checking.FORCE}),
+    "run": (
+        run,
+        {
+            "--cases": {
+                "default": "standard",
+                "help": 'a JSON file with a list of cases, or "standard" (the default)',
+            },
+            "--device": {
+                "default": "atlas",
+                "help": '"atlas" (the default), such as "atlas:1", "host", "torch" or "jax"',
+            },
+            "--out": {"required": True, "metavar": "FILE", "help": "the capsule to write"},
+            "--force": checking.FORCE,
+        },
+    ),
     "sweep": (sweeping.sweep, sweeping.SWEEP),
     "report": (sweeping.report, sweeping.REPORT),
     "device": (device, {}),
-    "lab": (lab, {
-        "folder": {"nargs": "?", "default": "aclnn-lessons", "help": "where the lessons are (default: aclnn-lessons)"},
-        "--copy": {"action": "store_true", "help": "only copy what the folder lacks, and open nothing"}}),
+    "lab": (
+        lab,
+        {
+            "folder": {
+                "nargs": "?",
+                "default": "aclnn-lessons",
+                "help": "where the lessons are (default: aclnn-lessons)",
+            },
+            "--copy": {
+                "action": "store_true",
+                "help": "only copy what the folder lacks, and open nothing",
+            },
+        },
+    ),
     "cpp": (cpp, cpp.COMMANDS),
     "mcp": (agents.mcp, {}),
     "operators": (authoring.operators, {}),
-    "describe": (authoring.describe, {"operator": {"help": "short or vendor name, or the folder of an operator"}}),
-    "new": (authoring.new, {
-        "name": {"nargs": "?", "help": "the short name of the operator; the vendor's unless given"},
-        ("--prototype", "--doc", "--forward"): {
-            "--forward": {"metavar": "FILE.py", "help": "a page with forward(xp, ...) and SHAPES, from which backward is derived"},
-            "--prototype": {"metavar": "FILE", "help": "C text that declares phase 1, as a header does"},
-            "--doc": {"metavar": "FILE.md", "help": "the vendor's document, docs/aclnn....md of a public repository"}},
-        ("--to", "--in-repo"): {
-            "--to": {"default": ".", "metavar": "FOLDER", "help": "where the operator's folder is made"},
-            "--in-repo": {"action": "store_true", "help": "among the kit's own operators"}}}),
+    "describe": (
+        authoring.describe,
+        {"operator": {"help": "short or vendor name, or the folder of an operator"}},
+    ),
+    "new": (
+        authoring.new,
+        {
+            "name": {
+                "nargs": "?",
+                "help": "the short name of the operator; the vendor's unless given",
+            },
+            ("--prototype", "--doc", "--forward"): {
+                "--forward": {
+                    "metavar": "FILE.py",
+                    "help": "a page with forward(xp, ...) and SHAPES, from which backward is derived",
+                },
+                "--prototype": {
+                    "metavar": "FILE",
+                    "help": "C text that declares phase 1, as a header does",
+                },
+                "--doc": {
+                    "metavar": "FILE.md",
+                    "help": "the vendor's document, docs/aclnn....md of a public repository",
+                },
+            },
+            ("--to", "--in-repo"): {
+                "--to": {
+                    "default": ".",
+                    "metavar": "FOLDER",
+                    "help": "where the operator's folder is made",
+                },
+                "--in-repo": {"action": "store_true", "help": "among the kit's own operators"},
+            },
+        },
+    ),
 }
 
 TAKES_DATA = ("check", "triage", "run", "sweep", "report")
@@ -273,13 +502,29 @@ TAKES_DATA = ("check", "triage", "run", "sweep", "report")
 
 def table(rows: list[Row]) -> str:
     """Return the rows as a text table, one operator after the other; failures stand below their row."""
-    header = tr("operator | check | scope | result | cases | time | worst, or what a proof assumes").split(" | ")
-    lines = [(row.operator, tr(row.check), tr(row.scope), tr("ok") if row.passed else tr("FAILED"), str(row.cases),
-              f"{row.seconds:.2f} s", tr(row.value)) for row in rows]
-    widths = [max(map(columns, column)) for column in zip(header[:-1], *(line[:-1] for line in lines))]
+    header = tr(
+        "operator | check | scope | result | cases | time | worst, or what a proof assumes"
+    ).split(" | ")
+    lines = [
+        (
+            row.operator,
+            tr(row.check),
+            tr(row.scope),
+            tr("ok") if row.passed else tr("FAILED"),
+            str(row.cases),
+            f"{row.seconds:.2f} s",
+            tr(row.value),
+        )
+        for row in rows
+    ]
+    widths = [
+        max(map(columns, column)) for column in zip(header[:-1], *(line[:-1] for line in lines))
+    ]
     text = []
     for (*cells, last), row in zip([header, *lines], [None, *rows]):
-        text.append("  ".join([*(padded(cell, width) for cell, width in zip(cells, widths)), last]).rstrip())
+        text.append(
+            "  ".join([*(padded(cell, width) for cell, width in zip(cells, widths)), last]).rstrip()
+        )
         if row is None:
             text.append("  ".join("-" * width for width in widths))
         elif row.failure:

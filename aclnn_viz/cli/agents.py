@@ -34,7 +34,13 @@ def mcp(options) -> int:
     try:
         from mcp.server import MCPServer
     except ImportError as error:
-        raise ValueError(problem("this command needs what the extra `mcp` installs", str(error), "pip install 'aclnn-viz[mcp]'")) from None
+        raise ValueError(
+            problem(
+                "this command needs what the extra `mcp` installs",
+                str(error),
+                "pip install 'aclnn-viz[mcp]'",
+            )
+        ) from None
     server = MCPServer("aclnn-viz", instructions=mcp.__doc__, log_level="ERROR")
     for tool in TOOLS:
         server.add_tool(tool, structured_output=True)
@@ -48,15 +54,23 @@ def mcp(options) -> int:
     return 0
 
 
-async def answer(words: list[str], given: str = "", seconds: float = SECONDS, source: tuple[str, str] | None = None) -> dict[str, Any]:
+async def answer(
+    words: list[str],
+    given: str = "",
+    seconds: float = SECONDS,
+    source: tuple[str, str] | None = None,
+) -> dict[str, Any]:
     """What a command says in JSON, with its exit status; an error with its own words where it could not be carried out.
 
     `source` is (name of a file, text): the file is in the folder in which the command runs.
     """
     from anyio.to_thread import run_sync
+
     started: list[Child] = []
     try:
-        return await run_sync(partial(_run, words, given, seconds, source, started), abandon_on_cancel=True)
+        return await run_sync(
+            partial(_run, words, given, seconds, source, started), abandon_on_cancel=True
+        )
     finally:
         for process in started:  # of a call that was cancelled, or whose client is gone
             process.end()
@@ -65,22 +79,49 @@ async def answer(words: list[str], given: str = "", seconds: float = SECONDS, so
 def _run(words: list[str], given: str, seconds: float, source, started: list) -> dict[str, Any]:
     from mcp.server.mcpserver.exceptions import ToolError
 
-    at = words.index("--") if "--" in words else len(words)  # from there on the words are those of a program
+    at = (
+        words.index("--") if "--" in words else len(words)
+    )  # from there on the words are those of a program
     with tempfile.TemporaryDirectory() as folder:
         try:
             if source:
                 Path(folder, source[0]).write_text(source[1], "utf-8")
-            process = Child([sys.executable, "-m", "aclnn_viz.cli", *words[:at], "--json", *words[at:]], environment(), stdin=subprocess.PIPE,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace", cwd=folder if source else None)
-        except (OSError, ValueError) as error:  # a NUL, half a character, words or a name that are too long
-            raise ToolError(problem("arguments are texts that a process takes", str(error), "leave out what is no letter, or pass less")) from None
+            process = Child(
+                [sys.executable, "-m", "aclnn_viz.cli", *words[:at], "--json", *words[at:]],
+                environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                errors="replace",
+                cwd=folder if source else None,
+            )
+        except (
+            OSError,
+            ValueError,
+        ) as error:  # a NUL, half a character, words or a name that are too long
+            raise ToolError(
+                problem(
+                    "arguments are texts that a process takes",
+                    str(error),
+                    "leave out what is no letter, or pass less",
+                )
+            ) from None
         started.append(process)
         try:
             with suppress(ProcessLookupError):
-                resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, resource.RLIM_INFINITY))  # what it starts has limits of its own
+                resource.prlimit(
+                    process.pid, resource.RLIMIT_AS, (MEMORY, resource.RLIM_INFINITY)
+                )  # what it starts has limits of its own
             said, errors = process.communicate(given, seconds)
         except subprocess.TimeoutExpired:
-            raise ToolError(problem(f"a command ends within {seconds:g} s", "no end", "ask for less, or give it more seconds")) from None
+            raise ToolError(
+                problem(
+                    f"a command ends within {seconds:g} s",
+                    "no end",
+                    "ask for less, or give it more seconds",
+                )
+            ) from None
         finally:
             process.end()
             started.remove(process)
@@ -89,9 +130,16 @@ def _run(words: list[str], given: str, seconds: float, source, started: list) ->
     except ValueError:
         if len(errors) > 2 * LINES:
             errors = f"{errors[:LINES]}...{errors[-LINES:]}"
-        raise ToolError(errors or problem("a command answers in JSON", f"status {process.returncode}",
-                                          "look at its arguments")) from None
-    return {"status": process.returncode, **(found if isinstance(found, dict) else {"found": found})}
+        raise ToolError(
+            errors
+            or problem(
+                "a command answers in JSON", f"status {process.returncode}", "look at its arguments"
+            )
+        ) from None
+    return {
+        "status": process.returncode,
+        **(found if isinstance(found, dict) else {"found": found}),
+    }
 
 
 def _words(**options) -> list[str]:
@@ -109,8 +157,15 @@ def _words(**options) -> list[str]:
 def _plain(name: str, text: str) -> str:
     """A word that is no option."""
     from mcp.server.mcpserver.exceptions import ToolError
+
     if not text or text.startswith("-"):
-        raise ToolError(problem(f"{name} is a name or a place", repr(text), "pass a name that `operators` lists, or a path"))
+        raise ToolError(
+            problem(
+                f"{name} is a name or a place",
+                repr(text),
+                "pass a name that `operators` lists, or a path",
+            )
+        )
     return text
 
 
@@ -128,13 +183,40 @@ async def describe(operator: str) -> dict[str, Any]:
     return await answer(["describe", _plain("operator", operator)])
 
 
-async def explain(operator: str, kernel: str = "kernel", source: str = "", dtypes: list[str] = [], where: dict[str, Any] = {},
-                  shapes: list[list[int]] = [], soc: str = "", cann: str = "", depth: str = "normal", seed: int | None = None,
-                  seconds: float = 20.0, memory_mib: int = 2048, allow_unsupported: bool = False) -> dict[str, Any]:
+async def explain(
+    operator: str,
+    kernel: str = "kernel",
+    source: str = "",
+    dtypes: list[str] = [],
+    where: dict[str, Any] = {},
+    shapes: list[list[int]] = [],
+    soc: str = "",
+    cann: str = "",
+    depth: str = "normal",
+    seed: int | None = None,
+    seconds: float = 20.0,
+    memory_mib: int = 2048,
+    allow_unsupported: bool = False,
+) -> dict[str, Any]:
     """As check, with all that is known of a wrong kernel: the smallest counterexample, where it is wrong, which edit of the formula explains its numbers."""
-    words = ["check", _plain("operator", operator), _plain("kernel", f"source.py:{kernel}" if source else kernel), "--sealed", *_words(
-        dtypes=",".join(dtypes), where=[f"{key}={value!r}" for key, value in where.items()], shape=[_shape(one) for one in shapes], soc=soc, cann=cann,
-        depth=depth, seed=seed, seconds=seconds, memory=memory_mib, allow_unsupported=allow_unsupported)]
+    words = [
+        "check",
+        _plain("operator", operator),
+        _plain("kernel", f"source.py:{kernel}" if source else kernel),
+        "--sealed",
+        *_words(
+            dtypes=",".join(dtypes),
+            where=[f"{key}={value!r}" for key, value in where.items()],
+            shape=[_shape(one) for one in shapes],
+            soc=soc,
+            cann=cann,
+            depth=depth,
+            seed=seed,
+            seconds=seconds,
+            memory=memory_mib,
+            allow_unsupported=allow_unsupported,
+        ),
+    ]
     return await answer(words, source=("source.py", source) if source else None)
 
 
@@ -152,14 +234,27 @@ async def check(**options) -> dict[str, Any]:
 check.__signature__ = signature(explain)
 
 
-async def tolerance(operator: str, shape: list[int] | None = None, dtype: str = "float32", plan: str = "", seed: int = 0,
-                    let_through: list[float] | None = None) -> dict[str, Any]:
+async def tolerance(
+    operator: str,
+    shape: list[int] | None = None,
+    dtype: str = "float32",
+    plan: str = "",
+    seed: int = 0,
+    let_through: list[float] | None = None,
+) -> dict[str, Any]:
     """Return the tightest rtol and atol that no right kernel breaks; with let_through [rtol, atol] which named faults that pair lets pass.
 
     plan is a product such as A2, or the order of sums: sequential, pairwise, blocked, shuffled.
     """
     pair = ["--let-through", *map(str, let_through)] if let_through else []
-    return await answer(["tolerance", _plain("operator", operator), *_words(shape=_shape(shape), dtype=dtype, plan=plan, seed=seed), *pair])
+    return await answer(
+        [
+            "tolerance",
+            _plain("operator", operator),
+            *_words(shape=_shape(shape), dtype=dtype, plan=plan, seed=seed),
+            *pair,
+        ]
+    )
 
 
 async def why(text: str, soc: str = "", cann: str = "") -> dict[str, Any]:
@@ -167,26 +262,54 @@ async def why(text: str, soc: str = "", cann: str = "") -> dict[str, Any]:
     return await answer(["why", *_words(soc=soc, cann=cann), "-"], text)
 
 
-async def tiles(operator: str, kernel: str, source: str = "", dtypes: list[str] = [], depth: str = "normal") -> dict[str, Any]:
+async def tiles(
+    operator: str, kernel: str, source: str = "", dtypes: list[str] = [], depth: str = "normal"
+) -> dict[str, Any]:
     """Run an Ascend C kernel as an operator on the emulated cores: hazards at its lines, then whether its numbers are right.
 
     kernel is FILE.cpp:ENTRY or the folder of a project; with source (the text of a file) ENTRY alone.
     """
-    place, _, entry = (f"source.cpp:{kernel}" if source else _plain("kernel", kernel)).partition(".cpp:")
-    words = ["cpp", "check", f"{place}.cpp" if entry else place, *_words(op=_plain("operator", operator), entry=entry, dtypes=",".join(dtypes), depth=depth)]
+    place, _, entry = (f"source.cpp:{kernel}" if source else _plain("kernel", kernel)).partition(
+        ".cpp:"
+    )
+    words = [
+        "cpp",
+        "check",
+        f"{place}.cpp" if entry else place,
+        *_words(op=_plain("operator", operator), entry=entry, dtypes=",".join(dtypes), depth=depth),
+    ]
     return await answer(words, source=("source.cpp", source) if source else None)
 
 
-async def cpp_run(file: str = "main.cpp", source: str = "", arguments: list[str] = [], defines: list[str] = [], include: list[str] = [], soc: str = "",
-                  seconds: float = 60.0) -> dict[str, Any]:
+async def cpp_run(
+    file: str = "main.cpp",
+    source: str = "",
+    arguments: list[str] = [],
+    defines: list[str] = [],
+    include: list[str] = [],
+    soc: str = "",
+    seconds: float = 60.0,
+) -> dict[str, Any]:
     """Build and run a whole C++ program, host and kernels, with CANN emulated: its status, output, hazards, misuse of the C API.
 
     file is a path, or with source (the text of a file) only its name. The program itself is not confined. Of what it prints the
     first 65,536 characters are returned.
     """
-    words = ["cpp", "run", _plain("file", Path(file).name if source else file), *(f"-D{one}" for one in defines), *(f"-I{one}" for one in include),
-             *_words(soc=soc, seconds=seconds), "--", *arguments]
-    found = await answer(words, seconds=min(max(0.0, seconds), 1e6) + 2 * SECONDS, source=(Path(file).name, source) if source else None)
+    words = [
+        "cpp",
+        "run",
+        _plain("file", Path(file).name if source else file),
+        *(f"-D{one}" for one in defines),
+        *(f"-I{one}" for one in include),
+        *_words(soc=soc, seconds=seconds),
+        "--",
+        *arguments,
+    ]
+    found = await answer(
+        words,
+        seconds=min(max(0.0, seconds), 1e6) + 2 * SECONDS,
+        source=(Path(file).name, source) if source else None,
+    )
     return found | {name: found[name][:PRINTED] for name in ("output", "errors")}
 
 

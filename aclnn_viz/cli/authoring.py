@@ -20,13 +20,31 @@ def operators(options) -> int:
     from aclnn_viz.operators import operators as all_operators, registry
     from aclnn_viz.operators.document import documented
 
-    rows = {op.name: {"aclnn_name": op.aclnn_name, "files": {
-        kind: "own" if registry.file(kind, op.name) else "missing" if kind in registry.REQUIRED else "default"
-        for kind in registry.KINDS}} for op in all_operators()}
-    rows |= {name: {"announced": package, "files": {}} for name, package in registry.announced().items() if name not in rows}
+    rows = {
+        op.name: {
+            "aclnn_name": op.aclnn_name,
+            "files": {
+                kind: "own"
+                if registry.file(kind, op.name)
+                else "missing"
+                if kind in registry.REQUIRED
+                else "default"
+                for kind in registry.KINDS
+            },
+        }
+        for op in all_operators()
+    }
+    rows |= {
+        name: {"announced": package, "files": {}}
+        for name, package in registry.announced().items()
+        if name not in rows
+    }
     here = {row.get("aclnn_name") for row in rows.values()}
     others = [each for each in documented() if each.aclnn_name not in here]
-    rows |= {each.aclnn_name: {"family": each.family, "document": each.document, "files": {}} for each in others}
+    rows |= {
+        each.aclnn_name: {"family": each.family, "document": each.document, "files": {}}
+        for each in others
+    }
     if options.json:
         print(json.dumps(rows, indent=1))
     else:
@@ -34,14 +52,26 @@ def operators(options) -> int:
             if "document" in row:
                 continue
             files = row["files"]
-            print(f"{name} ({row.get('aclnn_name') or row['announced']})", *(
-                "  " + tr("{name}: {what}", name=how, what=enumerated(found))
-                for how in (message("own"), message("default"), message("missing"))
-                if (found := [kind for kind, where in files.items() if where == how])), sep="\n")
-        print(tr("{n} more have a document of the vendor, which docs/operators.md names; aclnn-viz new --doc FILE.md makes a folder of one:",
-                 n=len(others)))
+            print(
+                f"{name} ({row.get('aclnn_name') or row['announced']})",
+                *(
+                    "  " + tr("{name}: {what}", name=how, what=enumerated(found))
+                    for how in (message("own"), message("default"), message("missing"))
+                    if (found := [kind for kind, where in files.items() if where == how])
+                ),
+                sep="\n",
+            )
+        print(
+            tr(
+                "{n} more have a document of the vendor, which docs/operators.md names; aclnn-viz new --doc FILE.md makes a folder of one:",
+                n=len(others),
+            )
+        )
         for family in dict.fromkeys(each.family for each in others):
-            print(f"  {family}:", ", ".join(each.aclnn_name for each in others if each.family == family))
+            print(
+                f"  {family}:",
+                ", ".join(each.aclnn_name for each in others if each.family == family),
+            )
     for line in registry.missing():
         print(line, file=sys.stderr)
     return 1 if registry.missing() else 0
@@ -52,7 +82,16 @@ def describe(options) -> int:
     from aclnn_viz.operators import operator
 
     found = operator(options.operator).describe()
-    show(options, {"title": found.title, "about": found.about, "rows": found.rows, "products": found.products}, found)
+    show(
+        options,
+        {
+            "title": found.title,
+            "about": found.about,
+            "rows": found.rows,
+            "products": found.products,
+        },
+        found,
+    )
     return 0
 
 
@@ -70,13 +109,31 @@ def new(options) -> int:
         from aclnn_viz.proving.making import from_forward
 
         folder, found = from_forward(options.name, options.forward, home, options.in_repo)
-        show(options, {"folder": str(folder), "gaps": [], "proof": found.proof.content()}, f"{folder}\n{found.proof}")
+        show(
+            options,
+            {"folder": str(folder), "gaps": [], "proof": found.proof.content()},
+            f"{folder}\n{found.proof}",
+        )
         return 0 if found.proof.holds else 1
-    text = need_text(place_of(options.prototype or options.doc), 1 << 20).read_text("utf-8", "replace")  # in any encoding
+    text = need_text(place_of(options.prototype or options.doc), 1 << 20).read_text(
+        "utf-8", "replace"
+    )  # in any encoding
     folder = new_operator(options.name, text, home, options.in_repo)
     left = gaps(folder)
-    show(options, {"folder": str(folder), "gaps": left}, "\n".join([tr(
-        "{folder}: {n} gaps to fill in; run pytest there, it lists them", folder=folder, n=len(left)), *left * options.in_repo]))
+    show(
+        options,
+        {"folder": str(folder), "gaps": left},
+        "\n".join(
+            [
+                tr(
+                    "{folder}: {n} gaps to fill in; run pytest there, it lists them",
+                    folder=folder,
+                    n=len(left),
+                ),
+                *left * options.in_repo,
+            ]
+        ),
+    )
     return 0
 
 
@@ -115,7 +172,13 @@ def why(options) -> int:
     from aclnn_viz.acl.why import why
 
     text = sys.stdin.read() if options.what in (None, "-") else options.what
-    found = why(Path(text).read_text("utf-8", "replace") if len(text) < 500 and Path(text).is_file() else text, options.soc, options.cann)
+    found = why(
+        Path(text).read_text("utf-8", "replace")
+        if len(text) < 500 and Path(text).is_file()
+        else text,
+        options.soc,
+        options.cann,
+    )
     show(options, found.to_json(), found, ensure_ascii=False)
     return 0 if found.meanings else 1
 
@@ -128,7 +191,11 @@ def museum(options) -> int:
     from aclnn_viz.checking import museum
 
     found = museum(options.name)
-    show(options, [one.to_json() for one in found], "\n\n".join(map(str, found)) if options.name else found)
+    show(
+        options,
+        [one.to_json() for one in found],
+        "\n\n".join(map(str, found)) if options.name else found,
+    )
     return 0
 
 

@@ -32,50 +32,127 @@ def _seed(text: str) -> int:
             return int(text)
     except ValueError:
         pass
-    raise argparse.ArgumentTypeError(problem("a seed is a number from 0 on", text, "pass such as --seed 3"))
+    raise argparse.ArgumentTypeError(
+        problem("a seed is a number from 0 on", text, "pass such as --seed 3")
+    )
 
 
 FORCE = {"action": "store_true", "help": "replace what this kit wrote there before"}
 OPTIONS = {
-    "operator": {"nargs": "?", "help": "short or vendor name; a folder of cases to try a kernel on them"},
-    "kernel": {"nargs": "?", "help": 'FILE.py:FUNCTION, a device such as "host" or "atlas", a capsule'},
+    "operator": {
+        "nargs": "?",
+        "help": "short or vendor name; a folder of cases to try a kernel on them",
+    },
+    "kernel": {
+        "nargs": "?",
+        "help": 'FILE.py:FUNCTION, a device such as "host" or "atlas", a capsule',
+    },
     "--seed": {"type": _seed, "metavar": "N", "help": "0 unless given; with --sealed one is drawn"},
     "--soc": {"help": "whose operator is the measure of what counts (default: Ascend910B2)"},
     "--cann": {"help": "and which version (default: 9.1)"},
     "--dtypes": {"metavar": "A,B", "help": "only these formats, such as float16,bfloat16"},
-    "--where": {"metavar": "NAME=VALUE", "action": "append", "default": [],
-                "help": "only this value of an attribute; a list is one of several; of an optional tensor None, left out, or True, given"},
-    "--limits": {"metavar": "NAME=LIMIT", "action": "append", "default": [],
-                 "help": "at most so many elements of a tensor, or a shape of greatest lengths, such as (None,4096)"},
-    "--shape": {"metavar": "N,M", "action": "append", "default": [], "help": "these shapes in place of the suite's"},
-    "--plan": {"choices": ["device"], "help": "judge in the precision of the product, not of any float32 kernel"},
-    "--depth": {"choices": ["quick", "normal", "deep"], "default": "normal",
-                "help": "a second or two, the suite (the default), or a minute or more with sizes and special numbers"},
+    "--where": {
+        "metavar": "NAME=VALUE",
+        "action": "append",
+        "default": [],
+        "help": "only this value of an attribute; a list is one of several; of an optional tensor None, left out, or True, given",
+    },
+    "--limits": {
+        "metavar": "NAME=LIMIT",
+        "action": "append",
+        "default": [],
+        "help": "at most so many elements of a tensor, or a shape of greatest lengths, such as (None,4096)",
+    },
+    "--shape": {
+        "metavar": "N,M",
+        "action": "append",
+        "default": [],
+        "help": "these shapes in place of the suite's",
+    },
+    "--plan": {
+        "choices": ["device"],
+        "help": "judge in the precision of the product, not of any float32 kernel",
+    },
+    "--depth": {
+        "choices": ["quick", "normal", "deep"],
+        "default": "normal",
+        "help": "a second or two, the suite (the default), or a minute or more with sizes and special numbers",
+    },
     "--beyond": {"action": "store_true", "help": "judge what the product does not take, too"},
-    "--cases": {"metavar": "FILE", "help": "judge on this test list in place of the suite: ATK's .json or TTK's .csv"},
-    "--signature": {"metavar": "CALL", "help": "how the kernel is called: aten, torch.autograd, liger, the prototype of a C function "
-                                               "(KERNEL is LIBRARY.so:FUNCTION), or KERNEL_NAME=VENDOR_NAME,..."},
-    "--allow-unsupported": {"action": "store_true", "help": "pass although the kernel does not support some cases"},
-    "--write": {"metavar": "FOLDER", "help": "write the cases as .npy and .bin with their shapes in JSON; "
-                                             "FILE.json or FILE.csv writes them as a list of ATK or TTK"},
-    "--read": {"metavar": "PLACE", "help": "judge the outputs left in a folder as 000/out/NAME.bin or .npy, or those "
-                                           "of a capsule"},
-    "--given": {"metavar": "NAME=FILE", "action": "append", "default": [],
-                "help": "judge one case that lies in files: each tensor, each output, golden.OUTPUT for what was expected; "
-                        "bare numbers as FILE:DTYPE:N,M, attributes as NAME=VALUE"},
+    "--cases": {
+        "metavar": "FILE",
+        "help": "judge on this test list in place of the suite: ATK's .json or TTK's .csv",
+    },
+    "--signature": {
+        "metavar": "CALL",
+        "help": "how the kernel is called: aten, torch.autograd, liger, the prototype of a C function "
+        "(KERNEL is LIBRARY.so:FUNCTION), or KERNEL_NAME=VENDOR_NAME,...",
+    },
+    "--allow-unsupported": {
+        "action": "store_true",
+        "help": "pass although the kernel does not support some cases",
+    },
+    "--write": {
+        "metavar": "FOLDER",
+        "help": "write the cases as .npy and .bin with their shapes in JSON; "
+        "FILE.json or FILE.csv writes them as a list of ATK or TTK",
+    },
+    "--read": {
+        "metavar": "PLACE",
+        "help": "judge the outputs left in a folder as 000/out/NAME.bin or .npy, or those "
+        "of a capsule",
+    },
+    "--given": {
+        "metavar": "NAME=FILE",
+        "action": "append",
+        "default": [],
+        "help": "judge one case that lies in files: each tensor, each output, golden.OUTPUT for what was expected; "
+        "bare numbers as FILE:DTYPE:N,M, attributes as NAME=VALUE",
+    },
     "--html": {"metavar": "FILE", "help": "write the result as one page of HTML, too"},
-    "--sealed": {"action": "store_true", "help": "run FILE.py:FUNCTION in a process of its own, with limits and a seed that is drawn unless given, "
-                                                 "and say what it does besides computing"},
+    "--sealed": {
+        "action": "store_true",
+        "help": "run FILE.py:FUNCTION in a process of its own, with limits and a seed that is drawn unless given, "
+        "and say what it does besides computing",
+    },
     "--seconds": {"type": float, "metavar": "N", "help": "with --sealed: of a call (default: 20)"},
-    "--memory": {"type": int, "metavar": "MIB", "help": "with --sealed: of the kernel's process (default: 2048)"},
-    "--self": {"action": "store_true", "help": "check every named wrong kernel and some mutants, and show the score"},
-    "--force": FORCE, "--mutants": {"type": int, "default": 3, "metavar": "N", "help": "of each operator, for --self"}}
+    "--memory": {
+        "type": int,
+        "metavar": "MIB",
+        "help": "with --sealed: of the kernel's process (default: 2048)",
+    },
+    "--self": {
+        "action": "store_true",
+        "help": "check every named wrong kernel and some mutants, and show the score",
+    },
+    "--force": FORCE,
+    "--mutants": {
+        "type": int,
+        "default": 3,
+        "metavar": "N",
+        "help": "of each operator, for --self",
+    },
+}
 
-_SCOPE = {"--seed", "--soc", "--cann", "--dtypes", "--where", "--limits", "--shape", "--plan", "--beyond"}
-WAYS = {"--self": {"--seed", "--mutants"}, "--write": _SCOPE | {"--force"}, "--read": _SCOPE | {"--allow-unsupported", "--html"},
-        "--given": {"--html", "--plan"},
-        "--sealed": _SCOPE | {"--depth", "--allow-unsupported", "--seconds", "--memory"},
-        "a kernel": _SCOPE | {"--depth", "--cases", "--signature", "--allow-unsupported", "--html"}}
+_SCOPE = {
+    "--seed",
+    "--soc",
+    "--cann",
+    "--dtypes",
+    "--where",
+    "--limits",
+    "--shape",
+    "--plan",
+    "--beyond",
+}
+WAYS = {
+    "--self": {"--seed", "--mutants"},
+    "--write": _SCOPE | {"--force"},
+    "--read": _SCOPE | {"--allow-unsupported", "--html"},
+    "--given": {"--html", "--plan"},
+    "--sealed": _SCOPE | {"--depth", "--allow-unsupported", "--seconds", "--memory"},
+    "a kernel": _SCOPE | {"--depth", "--cases", "--signature", "--allow-unsupported", "--html"},
+}
 
 
 def check(options) -> int:
@@ -91,43 +168,94 @@ def check(options) -> int:
     from aclnn_viz.checking.sealed import check_sealed
 
     way = _way(options)
-    asked = {"soc": options.soc, "cann": options.cann, "where": _named(options.where), "limits": _named(options.limits),
-             "dtypes": options.dtypes and [name.strip() for name in options.dtypes.split(",")], "beyond": options.beyond,
-             "shapes": [_shape(shape) for shape in options.shape], "plan": options.plan}
+    asked = {
+        "soc": options.soc,
+        "cann": options.cann,
+        "where": _named(options.where),
+        "limits": _named(options.limits),
+        "dtypes": options.dtypes and [name.strip() for name in options.dtypes.split(",")],
+        "beyond": options.beyond,
+        "shapes": [_shape(shape) for shape in options.shape],
+        "plan": options.plan,
+    }
     if way == "--self":
-        result = checking.score(options.operator and [options.operator], options.seed or 0,
-                                lambda items, *_: progress(items, "fault"), options.mutants)
+        result = checking.score(
+            options.operator and [options.operator],
+            options.seed or 0,
+            lambda items, *_: progress(items, "fault"),
+            options.mutants,
+        )
     elif options.operator is None:
         raise ValueError(problem("check needs an operator", "none", "name one, or pass --self"))
     elif way == "--write" and options.write.endswith((".json", ".csv")):
-        notes = write_list(options.operator, options.write, options.seed or 0, options.force, **asked)
-        show(options, {"file": options.write, "lost": notes}, "\n  ".join(
-            [tr("{file}: what this form cannot say:", file=options.write), *map(tr, notes)]))
+        notes = write_list(
+            options.operator, options.write, options.seed or 0, options.force, **asked
+        )
+        show(
+            options,
+            {"file": options.write, "lost": notes},
+            "\n  ".join(
+                [tr("{file}: what this form cannot say:", file=options.write), *map(tr, notes)]
+            ),
+        )
         return 0
     elif way == "--write":
-        folder = checking.write_suite(options.operator, options.write, options.seed or 0, options.force, **asked)
-        show(options, {"folder": str(folder)},
-             tr("{folder}: inputs in 000/in/NAME.bin, their shapes and dtypes in cases.json\n"
-                 "leave outputs in 000/out/NAME.bin, then: aclnn-viz check {operator} --read {folder}", folder=folder,
-                 operator=options.operator))
+        folder = checking.write_suite(
+            options.operator, options.write, options.seed or 0, options.force, **asked
+        )
+        show(
+            options,
+            {"folder": str(folder)},
+            tr(
+                "{folder}: inputs in 000/in/NAME.bin, their shapes and dtypes in cases.json\n"
+                "leave outputs in 000/out/NAME.bin, then: aclnn-viz check {operator} --read {folder}",
+                folder=folder,
+                operator=options.operator,
+            ),
+        )
         return 0
     elif way == "--read":
-        result = checking.read_and_check(options.operator, options.read, allow_unsupported=options.allow_unsupported,
-                                         **asked)
+        result = checking.read_and_check(
+            options.operator, options.read, allow_unsupported=options.allow_unsupported, **asked
+        )
     elif way == "--given":
         result = checking.given(options.operator, _named(options.given), options.plan)
     elif options.kernel is None and not Path(options.operator).is_dir():  # where outputs may lie
-        raise ValueError(problem("check needs a kernel", "none", "name FILE.py:FUNCTION, a device, --write or --read"))
+        raise ValueError(
+            problem(
+                "check needs a kernel", "none", "name FILE.py:FUNCTION, a device, --write or --read"
+            )
+        )
     else:
-        shared = asked | {"allow_unsupported": options.allow_unsupported, "depth": options.depth, "progress": lambda items, *_: progress(items, "case")}
-        with _staying(), redirect_stdout(sys.stderr) if options.json else nullcontext():  # a kernel may print
+        shared = asked | {
+            "allow_unsupported": options.allow_unsupported,
+            "depth": options.depth,
+            "progress": lambda items, *_: progress(items, "case"),
+        }
+        with (
+            _staying(),
+            redirect_stdout(sys.stderr) if options.json else nullcontext(),
+        ):  # a kernel may print
             kernel = options.kernel
             if way == "--sealed":
-                limits = {name: value for name, value in (("seconds", options.seconds), ("memory", options.memory and options.memory << 20)) if value is not None}
+                limits = {
+                    name: value
+                    for name, value in (
+                        ("seconds", options.seconds),
+                        ("memory", options.memory and options.memory << 20),
+                    )
+                    if value is not None
+                }
                 result = check_sealed(options.operator, kernel, options.seed, **shared, **limits)
             else:
-                result = checking.check(options.operator, checking.load_kernel(kernel) if kernel and kernel.endswith(".py") else kernel, options.seed or 0,
-                                        **shared, cases=options.cases, signature=_call(options.signature))
+                result = checking.check(
+                    options.operator,
+                    checking.load_kernel(kernel) if kernel and kernel.endswith(".py") else kernel,
+                    options.seed or 0,
+                    **shared,
+                    cases=options.cases,
+                    signature=_call(options.signature),
+                )
     print(result.to_json() if options.json else result)
     if options.html:
         _write_page(options.html, result.to_html())
@@ -141,8 +269,15 @@ def tolerance(options) -> int:
     """
     from aclnn_viz.checking.tolerances import tolerance
 
-    found = tolerance(options.operator, shape=_shape(options.shape) if options.shape else None, dtype=options.dtype, plan=options.plan,
-                      seed=options.seed, let_through=options.let_through, **_named(options.set))
+    found = tolerance(
+        options.operator,
+        shape=_shape(options.shape) if options.shape else None,
+        dtype=options.dtype,
+        plan=options.plan,
+        seed=options.seed,
+        let_through=options.let_through,
+        **_named(options.set),
+    )
     print(found.to_json() if options.json else found)
     return 0
 
@@ -150,21 +285,44 @@ def tolerance(options) -> int:
 TOLERANCE = {
     "operator": {"help": "short or vendor name, or the folder of an operator"},
     "--shape": {"metavar": "N,M", "help": "the shape that av.case takes; its default unless given"},
-    "--dtype": {"default": "float32", "help": "float16, bfloat16, float32 (the default) or float64"},
-    "--plan": {"help": "how right kernels compute: a product such as A2, or the order of sums: sequential, pairwise, blocked, shuffled; "
-                       "any order in float32 unless given"},
-    "--set": {"metavar": "NAME=VALUE", "action": "append", "default": [], "help": "a parameter of the vendor"},
+    "--dtype": {
+        "default": "float32",
+        "help": "float16, bfloat16, float32 (the default) or float64",
+    },
+    "--plan": {
+        "help": "how right kernels compute: a product such as A2, or the order of sums: sequential, pairwise, blocked, shuffled; "
+        "any order in float32 unless given"
+    },
+    "--set": {
+        "metavar": "NAME=VALUE",
+        "action": "append",
+        "default": [],
+        "help": "a parameter of the vendor",
+    },
     "--seed": {"type": _seed, "default": 0, "metavar": "N", "help": "0 unless given"},
-    "--let-through": {"nargs": 2, "type": float, "metavar": ("RTOL", "ATOL"), "help": "which named faults this pair lets pass"}}
+    "--let-through": {
+        "nargs": 2,
+        "type": float,
+        "metavar": ("RTOL", "ATOL"),
+        "help": "which named faults this pair lets pass",
+    },
+}
 
 
 TRIAGE = {
     "folder": {"metavar": "FOLDER", "help": "the dump_path of msProbe, or a step or rank in it"},
     "--call": {"metavar": "NAME", "help": "only this call, such as Functional.API.3"},
-    "--write": {"metavar": "CASE", "help": "write the first call that is not explained (else the first judged) as a case, into this folder"},
+    "--write": {
+        "metavar": "CASE",
+        "help": "write the first call that is not explained (else the first judged) as a case, into this folder",
+    },
     "--html": {"metavar": "FILE", "help": "write every call as one page of HTML, too"},
-    "--paths": {"action": "store_true", "help": "name the line of the program that made each call, with its private path"},
-    "--force": FORCE}
+    "--paths": {
+        "action": "store_true",
+        "help": "name the line of the program that made each call, with its private path",
+    },
+    "--force": FORCE,
+}
 
 
 def triage(options) -> int:
@@ -179,12 +337,20 @@ def triage(options) -> int:
 
     if options.write:
         need_place(options.write, options.force, is_folder_of_cases)
-    found = checking.triage(options.folder, options.call, options.paths, lambda calls: progress(calls, "call"))
+    found = checking.triage(
+        options.folder, options.call, options.paths, lambda calls: progress(calls, "call")
+    )
     written = found.write(options.write, options.force) if options.write else None
     print(found.to_json() if options.json else found)
     if written and not options.json:
-        print(tr("{call} is in {folder}: aclnn-viz check {operator} --read {folder} judges it, aclnn-viz check {folder} FILE.py:FUNCTION your kernel on it",
-                 call=written.name, folder=options.write, operator=written.operator))
+        print(
+            tr(
+                "{call} is in {folder}: aclnn-viz check {operator} --read {folder} judges it, aclnn-viz check {folder} FILE.py:FUNCTION your kernel on it",
+                call=written.name,
+                folder=options.write,
+                operator=written.operator,
+            )
+        )
     if options.html:
         _write_page(options.html, found.to_html())
     return 0 if found.passed else 1
@@ -195,23 +361,47 @@ def _write_page(place: str, page: str) -> None:
     from aclnn_viz.checking.result import GENERATOR
     from aclnn_viz.storage.results import new_file
 
-    with new_file(place, True, lambda path: path.is_file() and GENERATOR in path.read_text("utf-8", "replace")) as file:
+    with new_file(
+        place, True, lambda path: path.is_file() and GENERATOR in path.read_text("utf-8", "replace")
+    ) as file:
         file.write(page.encode())
 
 
 def _way(options) -> str:
     """Which of the ways of a check is asked for; ValueError for two of them, and for options that it has no use for."""
-    asked = {"--self": options.self, "--write": options.write, "--read": options.read, "--given": options.given,
-             "--sealed": options.sealed, "a kernel": options.kernel and not options.sealed}
+    asked = {
+        "--self": options.self,
+        "--write": options.write,
+        "--read": options.read,
+        "--given": options.given,
+        "--sealed": options.sealed,
+        "a kernel": options.kernel and not options.sealed,
+    }
     chosen = [way for way, value in asked.items() if value] or ["a kernel"]
     if len(chosen) > 1:
-        raise ValueError(problem("check does one thing at a time", " and ".join(chosen), "leave out all but one"))
-    way, = chosen
-    useless = [flag for flag, settings in OPTIONS.items() if flag[0] == "-" and flag not in {*WAYS, *WAYS[way]}
-               and getattr(options, flag[2:].replace("-", "_")) not in (settings.get("default"), False)]
+        raise ValueError(
+            problem("check does one thing at a time", " and ".join(chosen), "leave out all but one")
+        )
+    (way,) = chosen
+    useless = [
+        flag
+        for flag, settings in OPTIONS.items()
+        if flag[0] == "-"
+        and flag not in {*WAYS, *WAYS[way]}
+        and getattr(options, flag[2:].replace("-", "_")) not in (settings.get("default"), False)
+    ]
     if useless:
-        served = " or ".join(other for other, takes in WAYS.items() if takes >= set(useless)) or "other ways of a check"
-        raise ValueError(problem(f"{' and '.join(useless)} can be given with {served}", f"it with {way}", "leave it out"))
+        served = (
+            " or ".join(other for other, takes in WAYS.items() if takes >= set(useless))
+            or "other ways of a check"
+        )
+        raise ValueError(
+            problem(
+                f"{' and '.join(useless)} can be given with {served}",
+                f"it with {way}",
+                "leave it out",
+            )
+        )
     return way
 
 
@@ -224,6 +414,7 @@ def _staying():
         if os.getpid() != process:  # a child of the kernel may end
             leave(status)
         raise RuntimeError(f"os._exit({status}) would end the check")
+
     os._exit = refused
     try:
         yield
@@ -237,9 +428,19 @@ def _named(settings: list[str]) -> dict:
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals:
-            raise ValueError(problem("a setting is NAME=VALUE", repr(setting), "write such as interpolationMode=0"))
+            raise ValueError(
+                problem(
+                    "a setting is NAME=VALUE", repr(setting), "write such as interpolationMode=0"
+                )
+            )
         if name in found:
-            raise ValueError(problem(f"{name} is set once", f"{setting!r} as well", f"write such as {name}=[0,1] for one of several"))
+            raise ValueError(
+                problem(
+                    f"{name} is set once",
+                    f"{setting!r} as well",
+                    f"write such as {name}=[0,1] for one of several",
+                )
+            )
         found[name] = _value(value)
     return found
 

@@ -13,12 +13,16 @@ from aclnn_viz.cli.checking import show
 from aclnn_viz.errors import printable, problem
 from aclnn_viz.words.messages import tr
 
-ON_FILES, JUDGED = ("--input", "--set", "--rtol", "--cores", "--schedule"), ("--dtypes", "--depth")  # options that count with --golden, and with --op
+ON_FILES, JUDGED = (
+    ("--input", "--set", "--rtol", "--cores", "--schedule"),
+    ("--dtypes", "--depth"),
+)  # options that count with --golden, and with --op
 SHOWN = 1 << 20  # characters of what a program prints that --json holds
 
 
 def with_compiler_lines(command):
     """A command that prints what a compiler refuses in the compiler's own lines, where others print one line."""
+
     @wraps(command)
     def call(options) -> int:
         from aclnn_viz.tiles.compiling import CompileError
@@ -28,6 +32,7 @@ def with_compiler_lines(command):
         except CompileError as error:
             print("aclnn-viz:", error, file=sys.stderr)
             return 2
+
     return call
 
 
@@ -45,7 +50,13 @@ def run(options) -> int:
     from aclnn_viz.tiles.hazards import KINDS
 
     if unknown := {*options.allow} - KINDS.keys():
-        raise ValueError(problem("--allow names a kind of hazard: " + ", ".join(KINDS), ", ".join(unknown), "name one of these"))
+        raise ValueError(
+            problem(
+                "--allow names a kind of hazard: " + ", ".join(KINDS),
+                ", ".join(unknown),
+                "name one of these",
+            )
+        )
     if options.gdb:
         debugger(options.seconds)
     program = whole.build([options.file, *options.sources], options.defines, options.include)
@@ -53,9 +64,21 @@ def run(options) -> int:
     with ExitStack() as files:
         streams = [None, None]
         if options.json:
-            streams = [files.enter_context(tempfile.TemporaryFile("w+", 1, encoding="utf-8", errors="replace")) for _ in range(2)]
+            streams = [
+                files.enter_context(
+                    tempfile.TemporaryFile("w+", 1, encoding="utf-8", errors="replace")
+                )
+                for _ in range(2)
+            ]
             files.enter_context(redirect_stdout(streams[0]))  # what kernels print
-        left = whole.run(program, options.words, emulator, math.inf if options.gdb else options.seconds, streams, options.allow)
+        left = whole.run(
+            program,
+            options.words,
+            emulator,
+            math.inf if options.gdb else options.seconds,
+            streams,
+            options.allow,
+        )
         left.output, left.errors = (beginning(one) if one else "" for one in streams)
     if options.json:
         print(json.dumps(left.to_json(), indent=1))
@@ -70,7 +93,9 @@ def beginning(stream) -> str:
     """The first MiB of a text that was written, and whether there is more."""
     stream.seek(0)
     text = stream.read(SHOWN)
-    return text + ("\n" + tr("(the program printed more, which is not shown)") if stream.read(1) else "")
+    return text + (
+        "\n" + tr("(the program printed more, which is not shown)") if stream.read(1) else ""
+    )
 
 
 @with_compiler_lines
@@ -88,24 +113,67 @@ def check(options) -> int:
     from aclnn_viz.tiles.projects import Project
 
     if bool(options.op) == bool(options.golden):
-        raise ValueError(problem("a kernel is judged as an operator (--op) or on files (--input, --golden)",
-                                 "both" if options.op else "neither", "pass one of the two"))
+        raise ValueError(
+            problem(
+                "a kernel is judged as an operator (--op) or on files (--input, --golden)",
+                "both" if options.op else "neither",
+                "pass one of the two",
+            )
+        )
     takes = COMMANDS["check"][1]
-    if useless := [flag for flag in (ON_FILES if options.op else JUDGED) if getattr(options, flag[2:]) != takes[flag].get("default")]:
-        raise ValueError(problem(f"{' and '.join(useless)} can be given with {'--golden' if options.op else '--op'}", f"it with {'--op' if options.op else '--golden'}", "leave it out"))
+    if useless := [
+        flag
+        for flag in (ON_FILES if options.op else JUDGED)
+        if getattr(options, flag[2:]) != takes[flag].get("default")
+    ]:
+        raise ValueError(
+            problem(
+                f"{' and '.join(useless)} can be given with {'--golden' if options.op else '--op'}",
+                f"it with {'--op' if options.op else '--golden'}",
+                "leave it out",
+            )
+        )
     if options.gdb:
         debugger(SECONDS)
     place = Path(options.place)
     if place.is_dir():
         kernel = Project(place, options.entry)
     else:
-        source = cpp(place, dict(one.partition("=")[::2] for one in options.defines), options.include)
-        if (options.entry or source.names[0]) not in source.names or not options.entry and len(source.names) > 1:
-            raise ValueError(problem(f"a kernel is one entry: {', '.join(source.names)}", options.entry or "none named", "pass it as --entry"))
+        source = cpp(
+            place, dict(one.partition("=")[::2] for one in options.defines), options.include
+        )
+        if (
+            (options.entry or source.names[0]) not in source.names
+            or not options.entry
+            and len(source.names) > 1
+        ):
+            raise ValueError(
+                problem(
+                    f"a kernel is one entry: {', '.join(source.names)}",
+                    options.entry or "none named",
+                    "pass it as --entry",
+                )
+            )
         kernel = source[options.entry or source.names[0]]
     with redirect_stdout(sys.stderr) if options.json else nullcontext():  # a kernel may print
-        result = judged(options.op, kernel.program(options.op), dtypes=options.dtypes and options.dtypes.split(","), depth=options.depth) if options.op else \
-            on_files(kernel, options.input, options.golden, options.set, options.rtol, cores=options.cores, schedule=options.schedule)
+        result = (
+            judged(
+                options.op,
+                kernel.program(options.op),
+                dtypes=options.dtypes and options.dtypes.split(","),
+                depth=options.depth,
+            )
+            if options.op
+            else on_files(
+                kernel,
+                options.input,
+                options.golden,
+                options.set,
+                options.rtol,
+                cores=options.cores,
+                schedule=options.schedule,
+            )
+        )
     print(result.to_json() if options.json else result)
     return 0 if result.passed and not (options.op and result.stopped) else 1
 
@@ -115,10 +183,19 @@ def save(runs, file: Path) -> None:
     from aclnn_viz.tiles import Costs, timeline
 
     if not runs:
-        raise ValueError(problem("a trace holds the launches of a program", "none", "leave out --trace, or launch a kernel"))
+        raise ValueError(
+            problem(
+                "a trace holds the launches of a program",
+                "none",
+                "leave out --trace, or launch a kernel",
+            )
+        )
     for number, one in enumerate(runs, 1):
         place = file if number == 1 else file.with_stem(f"{file.stem}.{number}")
-        print(tr("wrote {path}", path=timeline(one, Costs.published("A2")).save(place)), file=sys.stderr)
+        print(
+            tr("wrote {path}", path=timeline(one, Costs.published("A2")).save(place)),
+            file=sys.stderr,
+        )
 
 
 def flags(options) -> int:
@@ -140,7 +217,7 @@ def parted(arguments: list[str]) -> tuple[list[str], list[str]]:
     if "--" in arguments:
         at = arguments.index("--")
         if {"cpp", "run"} <= {*arguments[:at]}:
-            return arguments[:at], arguments[at + 1:]
+            return arguments[:at], arguments[at + 1 :]
     return arguments, []
 
 
@@ -150,31 +227,114 @@ def order(text: str) -> str | int:
 
 
 BOTH = {
-    "-D": {"dest": "defines", "action": "append", "default": [], "metavar": "NAME=VALUE", "help": "a macro"},
-    "-I": {"dest": "include", "action": "append", "default": [], "metavar": "FOLDER", "help": "a folder of headers"},
-    "--schedule": {"type": order, "default": "eager", "help": '"eager" (the default), "late" or a number, which draws an order'},
-    "--gdb": {"action": "store_true", "help": "open gdb where C++ crashes, or computes for too long"}}
+    "-D": {
+        "dest": "defines",
+        "action": "append",
+        "default": [],
+        "metavar": "NAME=VALUE",
+        "help": "a macro",
+    },
+    "-I": {
+        "dest": "include",
+        "action": "append",
+        "default": [],
+        "metavar": "FOLDER",
+        "help": "a folder of headers",
+    },
+    "--schedule": {
+        "type": order,
+        "default": "eager",
+        "help": '"eager" (the default), "late" or a number, which draws an order',
+    },
+    "--gdb": {
+        "action": "store_true",
+        "help": "open gdb where C++ crashes, or computes for too long",
+    },
+}
 COMMANDS = {
-    "check": (check, {
-        "place": {"metavar": "FILE|FOLDER", "help": "a C++ file with an entry, or an operator project"},
-        "--op": {"help": "judge it as this operator of the kit"},
-        "--input": {"action": "append", "default": [], "metavar": "FILE", "help": "FILE.npy or FILE:DTYPE:SHAPE, each input in its order"},
-        "--golden": {"action": "append", "default": [], "metavar": "FILE", "help": "what each output should hold, given likewise"},
-        "--set": {"action": "append", "default": [], "metavar": "NAME=VALUE", "help": "an attribute of a project, a number of an entry"},
-        "--rtol": {"type": float, "default": 1e-3, "help": "with files: how far a number may be, relative and absolute (default: 0.001)"},
-        "--entry": {"metavar": "NAME", "help": "the entry of a file, the operator of a project, where there are several"},
-        "--cores": {"type": int, "metavar": "N", "help": "with files: cores of the run, or that the tiling function is offered"},
-        **BOTH,
-        "--dtypes": {"metavar": "A,B", "help": "with --op: only these formats"},
-        "--depth": {"choices": ["quick", "normal", "deep"], "default": "normal", "help": "with --op: how many cases"}}),
-    "run": (run, {  # what follows -- is the program's
-        "file": {"metavar": "FILE", "help": "a C++ file with a function main; its own arguments follow after --"},
-        "--with": {"dest": "sources", "action": "append", "default": [], "metavar": "FILE",
-                   "help": "another source of the program, such as the kernel's"},
-        "--soc": {"help": "the SoC that is emulated, such as Ascend910B2; ACLNN_VIZ_SOC unless given"},
-        "--seconds": {"type": float, "default": 60.0, "help": "how long the program may take (default: 60)"},
-        "--allow": {"action": "append", "default": [], "metavar": "HAZARD", "help": "a kind of hazard that is no reason for status 1"},
-        **BOTH,
-        "--trace": {"metavar": "FILE", "help": "write the stated times of each launch as a trace.json"}}),
+    "check": (
+        check,
+        {
+            "place": {
+                "metavar": "FILE|FOLDER",
+                "help": "a C++ file with an entry, or an operator project",
+            },
+            "--op": {"help": "judge it as this operator of the kit"},
+            "--input": {
+                "action": "append",
+                "default": [],
+                "metavar": "FILE",
+                "help": "FILE.npy or FILE:DTYPE:SHAPE, each input in its order",
+            },
+            "--golden": {
+                "action": "append",
+                "default": [],
+                "metavar": "FILE",
+                "help": "what each output should hold, given likewise",
+            },
+            "--set": {
+                "action": "append",
+                "default": [],
+                "metavar": "NAME=VALUE",
+                "help": "an attribute of a project, a number of an entry",
+            },
+            "--rtol": {
+                "type": float,
+                "default": 1e-3,
+                "help": "with files: how far a number may be, relative and absolute (default: 0.001)",
+            },
+            "--entry": {
+                "metavar": "NAME",
+                "help": "the entry of a file, the operator of a project, where there are several",
+            },
+            "--cores": {
+                "type": int,
+                "metavar": "N",
+                "help": "with files: cores of the run, or that the tiling function is offered",
+            },
+            **BOTH,
+            "--dtypes": {"metavar": "A,B", "help": "with --op: only these formats"},
+            "--depth": {
+                "choices": ["quick", "normal", "deep"],
+                "default": "normal",
+                "help": "with --op: how many cases",
+            },
+        },
+    ),
+    "run": (
+        run,
+        {  # what follows -- is the program's
+            "file": {
+                "metavar": "FILE",
+                "help": "a C++ file with a function main; its own arguments follow after --",
+            },
+            "--with": {
+                "dest": "sources",
+                "action": "append",
+                "default": [],
+                "metavar": "FILE",
+                "help": "another source of the program, such as the kernel's",
+            },
+            "--soc": {
+                "help": "the SoC that is emulated, such as Ascend910B2; ACLNN_VIZ_SOC unless given"
+            },
+            "--seconds": {
+                "type": float,
+                "default": 60.0,
+                "help": "how long the program may take (default: 60)",
+            },
+            "--allow": {
+                "action": "append",
+                "default": [],
+                "metavar": "HAZARD",
+                "help": "a kind of hazard that is no reason for status 1",
+            },
+            **BOTH,
+            "--trace": {
+                "metavar": "FILE",
+                "help": "write the stated times of each launch as a trace.json",
+            },
+        },
+    ),
     "flags": (flags, {}),
 }

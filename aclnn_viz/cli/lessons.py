@@ -13,7 +13,9 @@ from aclnn_viz.words.messages import LANGUAGES, language
 
 PACKAGE = Path(__file__).parents[1]
 EDITION = ("*.ipynb", "capsules/*.capsule", "capsules/cases.json", "cpp/*.cpp", "cpp/*.h")
-FOLDERS = {name: "" if name == LANGUAGES[0] else f"{name}/" for name in LANGUAGES}  # of the editions of the lessons
+FOLDERS = {
+    name: "" if name == LANGUAGES[0] else f"{name}/" for name in LANGUAGES
+}  # of the editions of the lessons
 START = "00_start_here.ipynb"
 SETTINGS = Path(__file__).parent / "jupyter"
 
@@ -26,16 +28,29 @@ def lab(options) -> int:
     JupyterLab follows its own settings (port, address, browser), such as those of jupyter_server_config.json.
     """
     if not options.copy and importlib.util.find_spec("jupyterlab") is None:
-        raise ValueError(problem("the lessons open in JupyterLab", "an environment without it",
-                                 "pip install 'aclnn-viz[symbols,lab]', or only --copy them"))
+        raise ValueError(
+            problem(
+                "the lessons open in JupyterLab",
+                "an environment without it",
+                "pip install 'aclnn-viz[symbols,lab]', or only --copy them",
+            )
+        )
     folder = Path(options.folder).resolve()
     page, copied = f"{FOLDERS[language()]}{START}", []
     if is_clone(folder):
         page = f"notebooks/{page}"
     else:
         copied = copy(folder)
-    show(options, {"folder": str(folder), "start": page, "copied": copied},
-         tr("{folder}: {n} files copied, what was there is as it was; it begins with {page}", folder=folder, n=len(copied), page=page))
+    show(
+        options,
+        {"folder": str(folder), "start": page, "copied": copied},
+        tr(
+            "{folder}: {n} files copied, what was there is as it was; it begins with {page}",
+            folder=folder,
+            n=len(copied),
+            page=page,
+        ),
+    )
     if not options.copy:
         open_in_jupyterlab(folder, page)
     return 0
@@ -52,9 +67,17 @@ def copy(folder: Path) -> list[str]:
     from aclnn_viz.operators import registry
 
     lessons = PACKAGE / "lessons"
-    sources = {str(path.relative_to(lessons)): path for below in FOLDERS.values() for pattern in EDITION
-               for path in sorted(lessons.glob(f"{below}{pattern}"))}
-    sources |= {f"samples/{name}.py": path for name in registry.names() if (path := registry.file("sample", name))}
+    sources = {
+        str(path.relative_to(lessons)): path
+        for below in FOLDERS.values()
+        for pattern in EDITION
+        for path in sorted(lessons.glob(f"{below}{pattern}"))
+    }
+    sources |= {
+        f"samples/{name}.py": path
+        for name in registry.names()
+        if (path := registry.file("sample", name))
+    }
     copied = []
     for name, path in sources.items():
         place = folder / name
@@ -70,8 +93,21 @@ def open_in_jupyterlab(folder: Path, page: str) -> None:
     """Replace this process by a JupyterLab whose root is the folder and which opens the page."""
     # A folder of settings before the person's own ones: no question about news, for this JupyterLab only.
     searched = os.environ.get("JUPYTER_CONFIG_PATH")
-    environment = os.environ | {"JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, (str(SETTINGS), searched)))}
+    environment = os.environ | {
+        "JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, (str(SETTINGS), searched)))
+    }
     root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    os.execve(sys.executable, [sys.executable, "-m", "jupyterlab", *root, f"--ServerApp.root_dir={folder}",
-                               f"--LabApp.default_url=/lab/tree/{page}", "--LabApp.custom_css=True",
-                               f"--ServerApp.tornado_settings=static_custom_path={SETTINGS / 'custom'}"], environment)
+    os.execve(
+        sys.executable,
+        [
+            sys.executable,
+            "-m",
+            "jupyterlab",
+            *root,
+            f"--ServerApp.root_dir={folder}",
+            f"--LabApp.default_url=/lab/tree/{page}",
+            "--LabApp.custom_css=True",
+            f"--ServerApp.tornado_settings=static_custom_path={SETTINGS / 'custom'}",
+        ],
+        environment,
+    )

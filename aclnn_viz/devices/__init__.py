@@ -2,9 +2,28 @@
 
 from aclnn_viz.acl import DeviceUnavailable, FunctionUnavailable
 from aclnn_viz.devices.capsule import Capsule, CapsuleError, record
-from aclnn_viz.devices.device import AclError, ConstraintWarning, DeviceClosedError, RefusedError, UnsupportedError
+from aclnn_viz.devices.device import (
+    AclError,
+    ConstraintWarning,
+    DeviceClosedError,
+    RefusedError,
+    UnsupportedError,
+)
 from aclnn_viz.devices.opening import list_devices, open_device
 from aclnn_viz.devices.peers import Peer
 
-__all__ = ["AclError", "Capsule", "CapsuleError", "ConstraintWarning", "DeviceClosedError",
-           "DeviceUnavailable", "FunctionUnavailable", "Peer", "RefusedError", "UnsupportedError", "list_devices", "open_device", "record"]
+__all__ = [
+    "AclError",
+    "Capsule",
+    "CapsuleError",
+    "ConstraintWarning",
+    "DeviceClosedError",
+    "DeviceUnavailable",
+    "FunctionUnavailable",
+    "Peer",
+    "RefusedError",
+    "UnsupportedError",
+    "list_devices",
+    "open_device",
+    "record",
+]

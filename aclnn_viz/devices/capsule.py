@@ -26,13 +26,37 @@ from aclnn_viz.devices.device import Closing, is_device
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.errors import function, listed, place_of, printable, problem, shown
 from aclnn_viz.operators import operator, recorded
-from aclnn_viz.storage.cases import FORMAT, LONGEST_INDEX, CaseFiles, StoredCases, entry_of, index_files
-from aclnn_viz.storage.reading import AlteredError, Archive, Folder, ForeignError, StoredError, read_file
-from aclnn_viz.storage.results import UNFINISHED, add, alone, need_place, new_file, new_folder, remove
+from aclnn_viz.storage.cases import (
+    FORMAT,
+    LONGEST_INDEX,
+    CaseFiles,
+    StoredCases,
+    entry_of,
+    index_files,
+)
+from aclnn_viz.storage.reading import (
+    AlteredError,
+    Archive,
+    Folder,
+    ForeignError,
+    StoredError,
+    read_file,
+)
+from aclnn_viz.storage.results import (
+    UNFINISHED,
+    add,
+    alone,
+    need_place,
+    new_file,
+    new_folder,
+    remove,
+)
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import message, ntr, tr
 
-CapsuleError = StoredError  # of a file that is no whole capsule; its subclasses are the kinds of damage
+CapsuleError = (
+    StoredError  # of a file that is no whole capsule; its subclasses are the kinds of damage
+)
 
 
 class UnrecordedError(StoredError):
@@ -55,17 +79,26 @@ def digest(op, inputs: dict) -> str:
     return state.hexdigest()
 
 
-def write(path: Path, provenance: dict, entries: list[dict], contents: Iterable[tuple[str, bytes]],
-          force: bool = False) -> None:
+def write(
+    path: Path,
+    provenance: dict,
+    entries: list[dict],
+    contents: Iterable[tuple[str, bytes]],
+    force: bool = False,
+) -> None:
     """Write a capsule: the entries of its index, and the place and content of every file of theirs."""
     with new_file(path, force, is_capsule) as file:
         try:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-                for name, content in chain(index_files(entries, provenance=provenance).items(), contents):
+                for name, content in chain(
+                    index_files(entries, provenance=provenance).items(), contents
+                ):
                     archive.writestr(name, content)
         except BaseException as error:
             interrupt = error.__context__
-            if isinstance(interrupt, KeyboardInterrupt):  # closing an interrupted archive raises its own ValueError
+            if isinstance(
+                interrupt, KeyboardInterrupt
+            ):  # closing an interrupted archive raises its own ValueError
                 raise interrupt from None
             raise
 
@@ -94,11 +127,20 @@ class Capsule(Closing):
         self._stored = StoredCases(Archive(self.path))
         try:
             self.provenance = self._stored.about["provenance"]
-            self.soc, self.cann, device, time = (_text(self.provenance[key]) for key in ("soc", "cann", "device", "time"))
+            self.soc, self.cann, device, time = (
+                _text(self.provenance[key]) for key in ("soc", "cann", "device", "time")
+            )
             self._cases = {entry["digest"]: entry for entry in self._stored.entries}
         except (KeyError, TypeError) as error:
-            raise self._stored.source.broken(ForeignError, f"it does not say where it was recorded: {error}") from None
-        self.name = message("capsule {name}, recorded on {device} at {time}", name=self.path.name, device=device, time=time)
+            raise self._stored.source.broken(
+                ForeignError, f"it does not say where it was recorded: {error}"
+            ) from None
+        self.name = message(
+            "capsule {name}, recorded on {device} at {time}",
+            name=self.path.name,
+            device=device,
+            time=time,
+        )
 
     def __len__(self) -> int:
         return len(self._cases)
@@ -116,22 +158,47 @@ class Capsule(Closing):
         entry = self._cases.get(digest(op, bound))
         if entry is None:
             held = sum(entry["operator"] == op.name for entry in self._cases.values())
-            raise UnrecordedError(problem(
-                "a capsule answers only the cases that were recorded",
-                f"other inputs of {op.name} ({held} of its cases are in {self.path.name})",
-                "take the inputs from its `cases()`, or record this case on the device"))
-        outputs, wanted = self._stored.values(entry, "outputs"), op.arrange_backward(**bound).results
+            raise UnrecordedError(
+                problem(
+                    "a capsule answers only the cases that were recorded",
+                    f"other inputs of {op.name} ({held} of its cases are in {self.path.name})",
+                    "take the inputs from its `cases()`, or record this case on the device",
+                )
+            )
+        outputs, wanted = (
+            self._stored.values(entry, "outputs"),
+            op.arrange_backward(**bound).results,
+        )
         if outputs.keys() != wanted.keys():
-            raise self._stored.source.broken(AlteredError, f"{entry['folder']} holds {', '.join(outputs) or 'no outputs'} "
-                                             f"instead of {', '.join(wanted)}")
+            raise self._stored.source.broken(
+                AlteredError,
+                f"{entry['folder']} holds {', '.join(outputs) or 'no outputs'} "
+                f"instead of {', '.join(wanted)}",
+            )
         return outputs
 
     def _repr_html_(self) -> str:
         counts = Counter(entry["operator"] for entry in self._cases.values())
-        where = tr(", ").join((self.soc, f"CANN {self.cann}")) if self.soc else self.provenance.get("place", "")
-        return as_html(tr("Recording {name} of {device}", name=self.path.name, device=self.provenance["device"]), (), [
-            (tr("recorded"), tr("{time} on {where}", time=self.provenance["time"], where=where)),
-            *((name, ntr("{n} case", "{n} cases", count)) for name, count in counts.items())])
+        where = (
+            tr(", ").join((self.soc, f"CANN {self.cann}"))
+            if self.soc
+            else self.provenance.get("place", "")
+        )
+        return as_html(
+            tr(
+                "Recording {name} of {device}",
+                name=self.path.name,
+                device=self.provenance["device"],
+            ),
+            (),
+            [
+                (
+                    tr("recorded"),
+                    tr("{time} on {where}", time=self.provenance["time"], where=where),
+                ),
+                *((name, ntr("{n} case", "{n} cases", count)) for name, count in counts.items()),
+            ],
+        )
 
     def __repr__(self) -> str:
         return f"Capsule({self.name!r}, soc={self.soc!r}, cann={self.cann!r}, {len(self)} cases)"
@@ -143,16 +210,29 @@ _FLOATS = {fmt.numpy for fmt in FORMATS}
 _OURS = re.compile(rf"[0-9a-f]{{64}}/({re.escape(CASE)}|(in|out)/\w+\.npy)", re.ASCII)
 
 
-def record(device, cases: Iterable, path, progress=lambda items: items, force: bool = False) -> Path:
+def record(
+    device, cases: Iterable, path, progress=lambda items: items, force: bool = False
+) -> Path:
     """Run every case, a Case or (operator, inputs), on the device and write the capsule; return its path.
 
     Cases that an earlier, interrupted call for the same path has finished on the same device are not run again.
     `progress` wraps the list of cases, such as `tqdm`. Raises FileExistsError, before anything is run, when something
     is at the path, but for a capsule with `force`, or when FILE.part is no recording of this kit.
     """
-    if not is_device(device) or not callable(getattr(device, "about", None)):  # a capsule is no source of a recording
-        raise TypeError(problem("cases are recorded on an opened device", shown(device), 'pass av.open_device("host")'))
-    cases, path = [_pair(one) for one in listed("cases", cases, object, "Case, or of (operator, inputs)")], place_of(path)
+    if not is_device(device) or not callable(
+        getattr(device, "about", None)
+    ):  # a capsule is no source of a recording
+        raise TypeError(
+            problem(
+                "cases are recorded on an opened device",
+                shown(device),
+                'pass av.open_device("host")',
+            )
+        )
+    cases, path = (
+        [_pair(one) for one in listed("cases", cases, object, "Case, or of (operator, inputs)")],
+        place_of(path),
+    )
     function("progress", progress)
     need_place(path, force, is_capsule)
     folder, provenance = path.with_name(path.name + ".part"), provenance_of(device)
@@ -162,7 +242,9 @@ def record(device, cases: Iterable, path, progress=lambda items: items, force: b
         for op, inputs in progress(cases):
             inputs = op.bind(inputs)
             identity = digest(op, inputs)
-            entries[identity] = _finished(files, folder, identity) or _run(device, op, inputs, folder / identity)
+            entries[identity] = _finished(files, folder, identity) or _run(
+                device, op, inputs, folder / identity
+            )
         contents = (content for entry in entries.values() for content in files.contents(entry))
         write(path, provenance, list(entries.values()), contents, force)
         _discard(folder)
@@ -175,17 +257,27 @@ def _pair(one) -> tuple:
     if isinstance(one, (tuple, list)) and len(one) == 2:
         op, inputs = one
     if op is None or not isinstance(inputs, Mapping):
-        raise TypeError(problem("a case to record is a Case, or (operator, inputs)", shown(one),
-                                "pass such as av.case(op)"))
+        raise TypeError(
+            problem(
+                "a case to record is a Case, or (operator, inputs)",
+                shown(one),
+                "pass such as av.case(op)",
+            )
+        )
     return operator(op), inputs
 
 
 def provenance_of(device) -> dict:
     """What a replay must name: the device and all that it says about itself, machine, versions, kit, time."""
     from importlib import metadata
+
     return {
-        "device": device.name, **device.about(), "host": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(), "numpy": np.__version__, "kit": metadata.version("aclnn-viz"),
+        "device": device.name,
+        **device.about(),
+        "host": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "kit": metadata.version("aclnn-viz"),
         "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
     }
 
@@ -195,8 +287,13 @@ def _begin(folder: Path, provenance: dict) -> None:
     if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
         earlier = _origin(folder)
         if earlier is None:
-            raise FileExistsError(problem("a recording goes on only with what it began", f"{folder}, which it did not",
-                                          "move that away, or record to another place"))
+            raise FileExistsError(
+                problem(
+                    "a recording goes on only with what it began",
+                    f"{folder}, which it did not",
+                    "move that away, or record to another place",
+                )
+            )
         if all(earlier.get(key) == provenance.get(key) for key in _SAME):
             return
         with alone(folder):
@@ -219,7 +316,9 @@ def _origin(folder: Path) -> dict | None:
 def _finished(files: CaseFiles, folder: Path, identity: str) -> dict | None:
     """The entry of a case that lies there finished and whole; what is damaged is run again."""
     try:
-        entry = files.checked(json.loads(read_file(folder / identity / CASE, LONGEST_INDEX, follow=False)))
+        entry = files.checked(
+            json.loads(read_file(folder / identity / CASE, LONGEST_INDEX, follow=False))
+        )
         if (entry["folder"], entry["digest"]) != (identity, identity):
             return None
         for _ in files.contents(entry):
@@ -233,7 +332,11 @@ def _run(device, op, inputs: dict, place: Path) -> dict:
     outputs = device.run(op, **inputs)
     if place.is_symlink():
         place.unlink()  # what it leads to is not of this recording
-    floats = [value.dtype.name for value in inputs.values() if isinstance(value, np.ndarray) and value.dtype in _FLOATS]
+    floats = [
+        value.dtype.name
+        for value in inputs.values()
+        if isinstance(value, np.ndarray) and value.dtype in _FLOATS
+    ]
     about = {"digest": place.name, "seed": 0, "made with": "recorded", "dtype": floats[0]}
     entry, contents = entry_of(place.name, op, inputs, outputs, bare=False, **about)
     for name, content in contents.items():

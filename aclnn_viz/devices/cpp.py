@@ -176,7 +176,15 @@ _WIDTH = 100
 _TYPES = {
     np.dtype(np.float32): ("float", "ACL_FLOAT", "", "Same<float>"),
     np.dtype(np.float64): ("double", "ACL_DOUBLE", "", "Same<double>"),
-    **{np.dtype(name): (f"{name}_t" if name != "bool" else "uint8_t", f"ACL_{name.upper()}", "", "") for name in PLAIN},
+    **{
+        np.dtype(name): (
+            f"{name}_t" if name != "bool" else "uint8_t",
+            f"ACL_{name.upper()}",
+            "",
+            "",
+        )
+        for name in PLAIN
+    },
     FLOAT16.numpy: ("uint16_t", "ACL_FLOAT16", "ToFloat16", "FromFloat16"),
     BFLOAT16.numpy: ("uint16_t", "ACL_BF16", "ToBfloat16", "FromBfloat16"),
 }
@@ -190,7 +198,11 @@ std::vector<T> Repeated(const std::vector<std::pair<size_t, T>> &runs) {
 }
 """
 #: By the kind of a parameter: the vendor's array, and its elements in C++.
-_ARRAYS = {"bools": ("BoolArray", "bool"), "ints": ("IntArray", "int64_t"), "floats": ("FloatArray", "float")}
+_ARRAYS = {
+    "bools": ("BoolArray", "bool"),
+    "ints": ("IntArray", "int64_t"),
+    "floats": ("FloatArray", "float"),
+}
 _HELPERS = {"ACL_FLOAT16": FROM_AND_TO_FLOAT16, "ACL_BF16": FROM_AND_TO_BFLOAT16}
 
 
@@ -213,28 +225,49 @@ def cpp_sample(op, case) -> str:
     inputs = {name: value for name, value in bound.items() if isinstance(value, np.ndarray)}
     count = sum(_runs(value).size for value in inputs.values())
     if count > LIMIT:
-        raise ValueError(problem(f"a C++ sample holds at most {LIMIT} numbers", f"{count} in {_shapes(inputs)}",
-                                 "draw the case with a smaller shape="))
+        raise ValueError(
+            problem(
+                f"a C++ sample holds at most {LIMIT} numbers",
+                f"{count} in {_shapes(inputs)}",
+                "draw the case with a smaller shape=",
+            )
+        )
     shapes = {name: (value.shape, _TYPES[value.dtype]) for name, value in inputs.items()} | {
-        name: (result.documented_shape, _TYPES[np.dtype(result.format.numpy)]) for name, result in outputs.items()}
+        name: (result.documented_shape, _TYPES[np.dtype(result.format.numpy)])
+        for name, result in outputs.items()
+    }
     layout = {name: f"ACL_FORMAT_{op.tensors[name].layout}" for name in shapes}
     created = [_input(name, value, layout[name]) for name, value in inputs.items()]
     created += [_output(name, *shapes[name], layout[name]) for name in outputs]
     arguments, extra, arrays = _arguments(op, bound, shapes)
     codes = {kind[1] for _, kind in shapes.values()}
     return PROGRAM.substitute(
-        name=op.aclnn_name, about=_about(op, inputs, bound), header=op.header,
+        name=op.aclnn_name,
+        about=_about(op, inputs, bound),
+        header=op.header,
         library=op.library.replace("ops-", "opapi_"),  # of CANN 9
-        helpers="".join(text for code, text in _HELPERS.items() if code in codes) + REPEATED * any("Repeated" in one for one in created),
-        create="\n".join(created), attributes="".join(f"    {line}\n" for line in extra), arguments=_lines(arguments),
-        print="\n".join(f'    CHECK(Print("{name}", {name}, {shapes[name][1][3]}));' for name in wanted),
+        helpers="".join(text for code, text in _HELPERS.items() if code in codes)
+        + REPEATED * any("Repeated" in one for one in created),
+        create="\n".join(created),
+        attributes="".join(f"    {line}\n" for line in extra),
+        arguments=_lines(arguments),
+        print="\n".join(
+            f'    CHECK(Print("{name}", {name}, {shapes[name][1][3]}));' for name in wanted
+        ),
         destroy="\n".join(f"    CHECK(Destroy({name}));" for name in shapes),
-        destroy_arrays="".join(f"    CHECK(aclDestroy{kind}({name}));\n" for name, kind in arrays.items()))
+        destroy_arrays="".join(
+            f"    CHECK(aclDestroy{kind}({name}));\n" for name, kind in arrays.items()
+        ),
+    )
 
 
 def _about(op, inputs, bound) -> str:
-    attributes = [f"{name} {_attribute(value)}" for name, value in bound.items() if name not in inputs]
-    text = f"{op.aclnn_name} in both phases: {_shapes(inputs)}" + (f"; {', '.join(attributes)}" if attributes else "")
+    attributes = [
+        f"{name} {_attribute(value)}" for name, value in bound.items() if name not in inputs
+    ]
+    text = f"{op.aclnn_name} in both phases: {_shapes(inputs)}" + (
+        f"; {', '.join(attributes)}" if attributes else ""
+    )
     return "\n".join(f"// {line}" for line in wrap(f"{text}.", _WIDTH, break_on_hyphens=False))
 
 
@@ -246,15 +279,31 @@ def _runs(value: np.ndarray) -> np.ndarray:
     """Where a number is written: each of them, or the first of equal ones in the long runs of a mask."""
     flat = value.ravel()
     starts = np.flatnonzero(np.append(True, flat[1:] != flat[:-1]))
-    return starts if value.dtype.kind in "biu" and 16 * starts.size < flat.size else np.arange(flat.size)
+    return (
+        starts
+        if value.dtype.kind in "biu" and 16 * starts.size < flat.size
+        else np.arange(flat.size)
+    )
 
 
 def _input(name: str, value: np.ndarray, layout: str) -> str:
     element, code, pack, _ = _TYPES[value.dtype]
     flat, starts = np.ascontiguousarray(value).ravel(), _runs(value)
     if starts.size < flat.size:
-        runs = _lines([f"{{{count}, {int(flat[at])}}}" for at, count in zip(starts, np.diff(starts, append=flat.size))])
-        return _create(name, element, f" = Repeated<{element}>({{\n        {runs}}})", value.shape, code, layout)
+        runs = _lines(
+            [
+                f"{{{count}, {int(flat[at])}}}"
+                for at, count in zip(starts, np.diff(starts, append=flat.size))
+            ]
+        )
+        return _create(
+            name,
+            element,
+            f" = Repeated<{element}>({{\n        {runs}}})",
+            value.shape,
+            code,
+            layout,
+        )
     numbers = _lines([_number(number) for number in flat])
     numbers = f"\n        {numbers}" if "\n" in numbers else numbers
     data = f" = {pack}({{{numbers}}})" if pack else f" = {{{numbers}}}"
@@ -270,9 +319,11 @@ def _output(name: str, shape: tuple, kind: tuple, layout: str) -> str:
 
 def _create(name, element, data, shape, code, layout) -> str:
     dims = ", ".join(map(str, shape))
-    return (f"    std::vector<{element}> {name}Data{data};\n"
-            f"    Tensor<{element}> {name};\n"
-            f"    CHECK(Create({name}Data, {{{dims}}}, {code}, {layout}, &{name}));")
+    return (
+        f"    std::vector<{element}> {name}Data{data};\n"
+        f"    Tensor<{element}> {name};\n"
+        f"    CHECK(Create({name}Data, {{{dims}}}, {code}, {layout}, &{name}));"
+    )
 
 
 def _arguments(op, bound, shapes) -> tuple[list[str], list[str], dict[str, str]]:
@@ -287,17 +338,23 @@ def _arguments(op, bound, shapes) -> tuple[list[str], list[str], dict[str, str]]
             arguments.append("nullptr")
         elif parameter.kind in _ARRAYS:
             kind, element = _ARRAYS[parameter.kind]
-            lines += [f"const {element} {name}Values[] = {{{', '.join(map(_attribute, value))}}};",
-                      f"acl{kind} *{name} = aclCreate{kind}({name}Values, {len(value)});"]
+            lines += [
+                f"const {element} {name}Values[] = {{{', '.join(map(_attribute, value))}}};",
+                f"acl{kind} *{name} = aclCreate{kind}({name}Values, {len(value)});",
+            ]
             arguments.append(name)
             arrays[name] = kind
         elif parameter.c_type.endswith("aclScalar *"):
-            lines += [f"double {name}Value = {_attribute(value)};",
-                      f"aclScalar *{name} = aclCreateScalar(&{name}Value, ACL_DOUBLE);"]
+            lines += [
+                f"double {name}Value = {_attribute(value)};",
+                f"aclScalar *{name} = aclCreateScalar(&{name}Value, ACL_DOUBLE);",
+            ]
             arguments.append(name)
             arrays[name] = "Scalar"
         elif parameter.kind == "str":
-            lines.append(f"char {name}[] = {_attribute(value)};  // must live until the stream is synchronised")
+            lines.append(
+                f"char {name}[] = {_attribute(value)};  // must live until the stream is synchronised"
+            )
             arguments.append(name)
         else:
             arguments.append(_attribute(value))
@@ -309,7 +366,10 @@ def _attribute(value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        plain = "".join(chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}" for b in value.encode())
+        plain = "".join(
+            chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}"
+            for b in value.encode()
+        )
         return f'"{plain}"'
     if isinstance(value, tuple):
         return f"{{{', '.join(map(_attribute, value))}}}"

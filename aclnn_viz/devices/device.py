@@ -21,12 +21,25 @@ import numpy as np
 
 from aclnn_viz.acl import DeviceUnavailable
 from aclnn_viz.acl.installation import driver_version
-from aclnn_viz.acl.program import AclError, Calls, Program, Uninterrupted, descriptor, report_failures, span
+from aclnn_viz.acl.program import (
+    AclError,
+    Calls,
+    Program,
+    Uninterrupted,
+    descriptor,
+    report_failures,
+    span,
+)
 from aclnn_viz.errors import NotSupported, problem
 from aclnn_viz.operators import Operator, operator
 from aclnn_viz.operators.codes import (
-    ACL_ERROR_COMPILING_STUB_MODE, ACL_ERROR_DRV_FAILURE, ACL_ERROR_REPEAT_INITIALIZE, ACL_ERROR_RT_DRV_INTERNAL_ERROR,
-    ACL_ERROR_RT_INVALID_DEVICEID, ACL_ERROR_RT_NO_DEVICE, ACL_OPT_DETERMINISTIC,
+    ACL_ERROR_COMPILING_STUB_MODE,
+    ACL_ERROR_DRV_FAILURE,
+    ACL_ERROR_REPEAT_INITIALIZE,
+    ACL_ERROR_RT_DRV_INTERNAL_ERROR,
+    ACL_ERROR_RT_INVALID_DEVICEID,
+    ACL_ERROR_RT_NO_DEVICE,
+    ACL_OPT_DETERMINISTIC,
 )
 from aclnn_viz.operators.contract import Call, Contract, TensorDescriptor, contract
 from aclnn_viz.operators.products import Product, Version, product_of
@@ -39,7 +52,11 @@ class RefusedError(ValueError):
 
     def __init__(self, aclnn_name: str, constraint, fix: str):
         self.constraint, self.workaround = constraint.name, constraint.workaround
-        super().__init__(problem(f"{aclnn_name}: {constraint.text}", f"a call against it ({constraint.source})", fix))
+        super().__init__(
+            problem(
+                f"{aclnn_name}: {constraint.text}", f"a call against it ({constraint.source})", fix
+            )
+        )
 
 
 class UnsupportedError(RefusedError, NotSupported):
@@ -72,8 +89,13 @@ class Process:
     def need_own(self) -> None:
         """Raise DeviceClosedError in a forked child of the process that used ACL."""
         if os.getpid() != self.pid:
-            raise DeviceClosedError(problem("ACL must be initialised in the process that uses it", "a forked child of "
-                                            "the process that initialised it", "start children with spawn"))
+            raise DeviceClosedError(
+                problem(
+                    "ACL must be initialised in the process that uses it",
+                    "a forked child of the process that initialised it",
+                    "start children with spawn",
+                )
+            )
 
     def enter(self, session) -> str | None:
         """Initialise ACL if needed, and return the call that undoes it; None when nothing is to be undone."""
@@ -102,8 +124,12 @@ def process_of(acl) -> Process:
     return _PROCESSES.setdefault(acl.process, Process(acl))
 
 
-_NO_DEVICE = {ACL_ERROR_COMPILING_STUB_MODE, ACL_ERROR_DRV_FAILURE, ACL_ERROR_RT_DRV_INTERNAL_ERROR,
-              ACL_ERROR_RT_NO_DEVICE}
+_NO_DEVICE = {
+    ACL_ERROR_COMPILING_STUB_MODE,
+    ACL_ERROR_DRV_FAILURE,
+    ACL_ERROR_RT_DRV_INTERNAL_ERROR,
+    ACL_ERROR_RT_NO_DEVICE,
+}
 
 
 class Session(Calls):
@@ -151,13 +177,19 @@ class Session(Calls):
         if error.code == ACL_ERROR_RT_INVALID_DEVICEID:
             status, count = self.acl.aclrtGetDeviceCount()
             if not status and count:
-                error.add_note(f"this machine has {count} device{'s' * (count > 1)}, numbered from 0")
+                error.add_note(
+                    f"this machine has {count} device{'s' * (count > 1)}, numbered from 0"
+                )
                 return
         elif error.code not in _NO_DEVICE:
             return
-        raise DeviceUnavailable(problem(
-            "an Atlas device must answer", f"{error.code} ({error.name}) from {error.call} of {self.acl!r}",
-            f"{error.advice}; `npu-smi info` must list the device")) from error
+        raise DeviceUnavailable(
+            problem(
+                "an Atlas device must answer",
+                f"{error.code} ({error.name}) from {error.call} of {self.acl!r}",
+                f"{error.advice}; `npu-smi info` must list the device",
+            )
+        ) from error
 
     def _finalise(self, undo: str) -> None:
         self._process.initialised -= 1
@@ -218,16 +250,28 @@ class Session(Calls):
     def need_open(self) -> None:
         """Raise DeviceClosedError unless this process and thread may use the device."""
         if self._closed_because:
-            raise DeviceClosedError(problem("the device must be open", self._closed_because, "open it again"))
+            raise DeviceClosedError(
+                problem("the device must be open", self._closed_because, "open it again")
+            )
         if os.getpid() != self._owner[0]:
-            raise DeviceClosedError(problem("a device belongs to the process that opened it", "a forked child",
-                                            "open the device in the child, or start children with spawn"))
+            raise DeviceClosedError(
+                problem(
+                    "a device belongs to the process that opened it",
+                    "a forked child",
+                    "open the device in the child, or start children with spawn",
+                )
+            )
         self._need_thread()
 
     def _need_thread(self) -> None:
         if threading.get_ident() != self._owner[1]:
-            raise DeviceClosedError(problem("a device belongs to the thread that opened it", "another thread",
-                                            "open a device in each thread"))
+            raise DeviceClosedError(
+                problem(
+                    "a device belongs to the thread that opened it",
+                    "another thread",
+                    "open a device in each thread",
+                )
+            )
 
     def close(self) -> None:
         """Release stream, device and ACL, each whatever happens to the others; closing again does nothing.
@@ -250,8 +294,9 @@ class Session(Calls):
 UNWRITTEN = 0xFF  # a nan in every format: an output that the kernel does not write shows
 
 
-def run(session: Session, op: Operator, inputs: dict, workarounds: bool = False,
-        predicts: bool = False) -> dict[str, np.ndarray]:
+def run(
+    session: Session, op: Operator, inputs: dict, workarounds: bool = False, predicts: bool = False
+) -> dict[str, np.ndarray]:
     """Run `op` with inputs by the vendor's names and return its outputs by the vendor's names.
 
     Raises what `op.backward` raises for bad input, RefusedError where the library would go wrong in silence (unless a
@@ -283,11 +328,15 @@ def refusal(op: Operator, inputs: dict, product: Product, cann: Version) -> str:
     outcome = promise.evaluate(call)
     if outcome.status or outcome.launch_status:
         return outcome.reason or f"status {outcome.status or outcome.launch_status}"
-    silent = (one.text for one in promise.violations(call, tensors) if one.enforced_by == "device.run")
+    silent = (
+        one.text for one in promise.violations(call, tensors) if one.enforced_by == "device.run"
+    )
     return next(silent, "")
 
 
-def answer(op: Operator, inputs: dict, product: Product, cann: Version, predicts: bool = False) -> tuple[Message, ...]:
+def answer(
+    op: Operator, inputs: dict, product: Product, cann: Version, predicts: bool = False
+) -> tuple[Message, ...]:
     """Return the documented constraints that a call violates and nobody enforces, without running anything.
 
     Raises and returns what `Device.run` on the host raises and warns of: RefusedError, AclError.
@@ -311,16 +360,30 @@ def _call(op, bound, product, cann) -> tuple[Contract, Call, dict, dict, dict]:
     """The contract of an operator, a call of its phase 1, all its tensors as the device reads them, their descriptors, and of them the outputs."""
     promise = contract(op.name)
     results = op.arrange_backward(**bound).results
-    if any(bound[name] != value for name, value in op.all_outputs.items()):  # the library wants every output tensor
+    if any(
+        bound[name] != value for name, value in op.all_outputs.items()
+    ):  # the library wants every output tensor
         results = op.arrange_backward(**bound | op.all_outputs).results
-    outputs = {name: np.empty(result.documented_shape, result.format.numpy) for name, result in results.items()}
+    outputs = {
+        name: np.empty(result.documented_shape, result.format.numpy)
+        for name, result in results.items()
+    }
     takes_views = all(constraint.name != "strided input" for constraint in promise.constraints)
-    tensors = {name: _viewable(value, takes_views)
-               for name, value in bound.items() if isinstance(value, np.ndarray)}
+    tensors = {
+        name: _viewable(value, takes_views)
+        for name, value in bound.items()
+        if isinstance(value, np.ndarray)
+    }
     tensors |= outputs
     described = {name: descriptor(array, op.layout(name)) for name, array in tensors.items()}
     given = bound | described
-    return promise, Call(product, cann, {p.name: given.get(p.name) for p in promise.parameters}), tensors, described, outputs
+    return (
+        promise,
+        Call(product, cann, {p.name: given.get(p.name) for p in promise.parameters}),
+        tensors,
+        described,
+        outputs,
+    )
 
 
 def _run(session, op, bound, predicts) -> dict[str, np.ndarray]:
@@ -330,14 +393,21 @@ def _run(session, op, bound, predicts) -> dict[str, np.ndarray]:
         warnings.warn(text, ConstraintWarning, stacklevel=4)
 
     with session.program() as program:
-        addresses = {name: _unwritten(program, array) if name in outputs else program.put(array)
-                     for name, array in tensors.items()}
-        given = bound | {name: _tensor(program, view, tensors[name].dtype, addresses[name])
-                         for name, view in described.items()}
+        addresses = {
+            name: _unwritten(program, array) if name in outputs else program.put(array)
+            for name, array in tensors.items()
+        }
+        given = bound | {
+            name: _tensor(program, view, tensors[name].dtype, addresses[name])
+            for name, view in described.items()
+        }
         program.queue(op.aclnn_name, program.arguments(promise, given))
         program.synchronise()
-        return {name: program.get(addresses[name], array.shape, array.dtype, array)
-                for name, array in outputs.items() if name in wanted}
+        return {
+            name: program.get(addresses[name], array.shape, array.dtype, array)
+            for name, array in outputs.items()
+            if name in wanted
+        }
 
 
 def _objections(promise, call, arrays, predicts) -> tuple[Message, ...]:
@@ -347,7 +417,9 @@ def _objections(promise, call, arrays, predicts) -> tuple[Message, ...]:
         if constraint.enforced_by == "device.run" and not (predicts and constraint.predicted):
             raise RefusedError(promise.aclnn_name, constraint, _fix(constraint, call.arguments))
         if constraint.enforced_by != "library":
-            found.append(message("{call}: {what}", call=promise.aclnn_name, what=kept(constraint.text)))
+            found.append(
+                message("{call}: {what}", call=promise.aclnn_name, what=kept(constraint.text))
+            )
     return tuple(found)
 
 
@@ -365,7 +437,9 @@ def _viewable(array: np.ndarray, takes_views: bool) -> np.ndarray:
     """
     if array.flags.c_contiguous:
         return array
-    whole = takes_views and all(stride >= 0 and stride % array.itemsize == 0 for stride in array.strides)
+    whole = takes_views and all(
+        stride >= 0 and stride % array.itemsize == 0 for stride in array.strides
+    )
     return array if whole and span(array) <= 4 * array.size else np.ascontiguousarray(array)
 
 
@@ -378,8 +452,15 @@ def _unwritten(program: Program, array: np.ndarray) -> int:
 
 
 def _tensor(program: Program, view: TensorDescriptor, dtype: np.dtype, address: int):
-    return program.view(address, list(view.shape), dtype, list(view.strides), view.offset, list(view.storage_shape),
-                        view.format)
+    return program.view(
+        address,
+        list(view.shape),
+        dtype,
+        list(view.strides),
+        view.offset,
+        list(view.storage_shape),
+        view.format,
+    )
 
 
 STATES = meant("open", "that is open"), message("closed")
@@ -391,7 +472,9 @@ def is_device(value) -> bool:
     >>> is_device("host"), is_device(max)
     (False, False)
     """
-    return all(hasattr(value, name) for name in ("name", "soc", "cann")) and callable(getattr(value, "run", None))
+    return all(hasattr(value, name) for name in ("name", "soc", "cann")) and callable(
+        getattr(value, "run", None)
+    )
 
 
 class Closing:
@@ -403,7 +486,9 @@ class Closing:
     def need_open(self) -> None:
         """Raise DeviceClosedError where it is closed."""
         if self.closed:
-            raise DeviceClosedError(problem("the device must be open", f"a closed {self.name}", "open it again"))
+            raise DeviceClosedError(
+                problem("the device must be open", f"a closed {self.name}", "open it again")
+            )
 
     def close(self) -> None:
         self.closed = True
@@ -428,8 +513,15 @@ class Device:
     ['dgammaOut', 'dxOut']
     """
 
-    def __init__(self, name: str, acl, device_id: int = 0, *, workarounds: bool = False,
-                 predicts: bool = False):
+    def __init__(
+        self,
+        name: str,
+        acl,
+        device_id: int = 0,
+        *,
+        workarounds: bool = False,
+        predicts: bool = False,
+    ):
         self.name = name
         self.device_id = device_id
         self._session = Session(acl, device_id)
@@ -467,10 +559,18 @@ class Device:
 
     def about(self) -> dict:
         """What a replay must name of it beside its name: SoC, CANN, runtime, driver, custom operators, workarounds."""
-        status, *runtime = (1,) if "aclrtGetVersion" in self.acl.unavailable else self.acl.aclrtGetVersion()
-        return {"soc": self.soc, "cann": self.cann, "runtime": ".".join(map(str, runtime)) if status == 0 else None,
-                "driver": driver_version(), "custom": [str(name) for name in getattr(self.acl, "custom_operators", ())],
-                "workarounds": self.workarounds, "deterministic": True}
+        status, *runtime = (
+            (1,) if "aclrtGetVersion" in self.acl.unavailable else self.acl.aclrtGetVersion()
+        )
+        return {
+            "soc": self.soc,
+            "cann": self.cann,
+            "runtime": ".".join(map(str, runtime)) if status == 0 else None,
+            "driver": driver_version(),
+            "custom": [str(name) for name in getattr(self.acl, "custom_operators", ())],
+            "workarounds": self.workarounds,
+            "deterministic": True,
+        }
 
     def close(self) -> None:
         """Release everything, in the thread that opened the device; closing again does nothing."""
@@ -488,13 +588,26 @@ class Device:
             error.add_note(f"while closing: {failure}")
 
     def _repr_html_(self) -> str:
-        rows = [(tr("product"), f"{product_of(self.soc).name} ({self.soc})"), ("CANN", self.cann), (tr("state"), tr(STATES[self.closed]))]
+        rows = [
+            (tr("product"), f"{product_of(self.soc).name} ({self.soc})"),
+            ("CANN", self.cann),
+            (tr("state"), tr(STATES[self.closed])),
+        ]
         if self.workarounds:
-            rows.append((tr("workarounds"), tr("what an older CANN computes wrongly is computed by other means")))
+            rows.append(
+                (
+                    tr("workarounds"),
+                    tr("what an older CANN computes wrongly is computed by other means"),
+                )
+            )
         misuse = getattr(self.acl, "misuse", [])
         if misuse:
             rows.append((tr("misuse"), tr("{n}, first: {what}", n=len(misuse), what=misuse[0])))
-        kind = message("emulated on the host, not hardware") if self.name.startswith("host") else self.name
+        kind = (
+            message("emulated on the host, not hardware")
+            if self.name.startswith("host")
+            else self.name
+        )
         return as_html(tr("Device {name!r}: {kind}", name=self.name, kind=kind), (), rows)
 
     def __repr__(self) -> str:

@@ -17,10 +17,25 @@ from aclnn_viz.tiles.cpp import INCLUDE as KERNELS
 
 INCLUDE = Path(__file__).parent / "include"
 PACKAGE = Path(__file__).parents[1]
-LIBRARIES = ("ascendcl", "acl_rt", "nnopbase", "opapi", "opapi_nn", "opapi_cv", "opapi_math", "opapi_transformer")
+LIBRARIES = (
+    "ascendcl",
+    "acl_rt",
+    "nnopbase",
+    "opapi",
+    "opapi_nn",
+    "opapi_cv",
+    "opapi_math",
+    "opapi_transformer",
+)
 # What the names of an enumeration begin with, and what no other begins with.
 ENUMERATIONS = {
-    "aclDataType": ("ACL_DT_", *(f"ACL_{word}" for word in ("FLOAT", "INT", "UINT", "DOUBLE", "BOOL", "STRING", "COMPLEX", "BF16"))),
+    "aclDataType": (
+        "ACL_DT_",
+        *(
+            f"ACL_{word}"
+            for word in ("FLOAT", "INT", "UINT", "DOUBLE", "BOOL", "STRING", "COMPLEX", "BF16")
+        ),
+    ),
     "aclFormat": ("ACL_FORMAT_", "ACL_FRACTAL_"),
     "aclrtMemMallocPolicy": ("ACL_MEM_",),
     "aclrtMemcpyKind": ("ACL_MEMCPY_",),
@@ -29,19 +44,53 @@ ENUMERATIONS = {
     "aclrtFloatOverflowMode": ("ACL_RT_OVERFLOW_MODE_",),
 }
 #: `acl/acl_rt.h`; the numbers are in the order of the names.
-MEMORY = ("ACL_DDR_MEM", "ACL_HBM_MEM", "ACL_DDR_MEM_HUGE", "ACL_DDR_MEM_NORMAL", "ACL_HBM_MEM_HUGE", "ACL_HBM_MEM_NORMAL",
-          "ACL_DDR_MEM_P2P_HUGE", "ACL_DDR_MEM_P2P_NORMAL", "ACL_HBM_MEM_P2P_HUGE", "ACL_HBM_MEM_P2P_NORMAL")
-HANDLES = ("aclTensor", "aclBoolArray", "aclIntArray", "aclFloatArray", "aclScalar", "aclOpExecutor")
-BY_HAND = ("aclrtMemcpy", "aclrtMemset", "aclCreateScalar")  # in client.cpp: they take memory of the host
-NUMBERS = {name: value for name, value in vars(codes).items() if name.startswith("ACL") and isinstance(value, int)}
+MEMORY = (
+    "ACL_DDR_MEM",
+    "ACL_HBM_MEM",
+    "ACL_DDR_MEM_HUGE",
+    "ACL_DDR_MEM_NORMAL",
+    "ACL_HBM_MEM_HUGE",
+    "ACL_HBM_MEM_NORMAL",
+    "ACL_DDR_MEM_P2P_HUGE",
+    "ACL_DDR_MEM_P2P_NORMAL",
+    "ACL_HBM_MEM_P2P_HUGE",
+    "ACL_HBM_MEM_P2P_NORMAL",
+)
+HANDLES = (
+    "aclTensor",
+    "aclBoolArray",
+    "aclIntArray",
+    "aclFloatArray",
+    "aclScalar",
+    "aclOpExecutor",
+)
+BY_HAND = (
+    "aclrtMemcpy",
+    "aclrtMemset",
+    "aclCreateScalar",
+)  # in client.cpp: they take memory of the host
+NUMBERS = {
+    name: value
+    for name, value in vars(codes).items()
+    if name.startswith("ACL") and isinstance(value, int)
+}
 
 
 def installation() -> Path:
     """Return the folder of headers and library, which is made where it is not yet there."""
     files = dict(headers())
     source = client()
-    command = [compiler(), "-std=c++17", "-O0", "-g1", "-fPIC", "-shared", "-pthread", f"-DACLNN_VIZ_PYTHON={_quoted(sys.executable)}",
-               f"-DACLNN_VIZ_ROOT={_quoted(str(PACKAGE.parent))}"]
+    command = [
+        compiler(),
+        "-std=c++17",
+        "-O0",
+        "-g1",
+        "-fPIC",
+        "-shared",
+        "-pthread",
+        f"-DACLNN_VIZ_PYTHON={_quoted(sys.executable)}",
+        f"-DACLNN_VIZ_ROOT={_quoted(str(PACKAGE.parent))}",
+    ]
     own = [path.read_text("utf-8") for path in (*sorted(INCLUDE.iterdir()), KERNELS / "debug.h")]
 
     def make(folder: Path):
@@ -50,9 +99,24 @@ def installation() -> Path:
             place.write_text(text, "utf-8")
         (folder / "lib64").mkdir()
         library = folder / "lib64" / "libaclnn_viz.so"
-        translate([*command, f"-I{folder / 'include'}", f"-I{INCLUDE}", f"-I{KERNELS}", "-x", "c++", "-", "-o", library], source, library)
+        translate(
+            [
+                *command,
+                f"-I{folder / 'include'}",
+                f"-I{INCLUDE}",
+                f"-I{KERNELS}",
+                "-x",
+                "c++",
+                "-",
+                "-o",
+                library,
+            ],
+            source,
+            library,
+        )
         for name in LIBRARIES:
             (folder / "lib64" / f"lib{name}.so").symlink_to(library.name)
+
     return kept((*command, source, *files, *files.values(), *own), "cann", make)
 
 
@@ -62,19 +126,41 @@ def _quoted(text: str) -> str:
 
 def flags(root: Path) -> dict[str, list[str]]:
     """What a compiler and a linker are given for a program that uses the emulated CANN."""
-    return {"compile": [f"-I{root / 'include'}", f"-I{root / 'include' / 'aclnnop'}"],
-            "link": [f"-L{root / 'lib64'}", f"-Wl,-rpath,{root / 'lib64'}", "-lopapi", "-lnnopbase", "-lascendcl"]}
+    return {
+        "compile": [f"-I{root / 'include'}", f"-I{root / 'include' / 'aclnnop'}"],
+        "link": [
+            f"-L{root / 'lib64'}",
+            f"-Wl,-rpath,{root / 'lib64'}",
+            "-lopapi",
+            "-lnnopbase",
+            "-lascendcl",
+        ],
+    }
 
 
 def headers() -> Iterable[tuple[str, str]]:
     """Each header: its place, and its text."""
-    status = "".join(f"#define {name} {value}\n" for name, value in NUMBERS.items()
-                     if name.startswith(("ACL_ERROR", "ACL_SUCCESS", "ACLNN_")))
-    enumerations = "".join(_enumeration(name, {one: value for one, value in NUMBERS.items()
-                                               if one.startswith(begins) and not one.startswith("ACL_MEMCPY_" if "ACL_MEM_" in begins else "-")})
-                           for name, begins in ENUMERATIONS.items())
+    status = "".join(
+        f"#define {name} {value}\n"
+        for name, value in NUMBERS.items()
+        if name.startswith(("ACL_ERROR", "ACL_SUCCESS", "ACLNN_"))
+    )
+    enumerations = "".join(
+        _enumeration(
+            name,
+            {
+                one: value
+                for one, value in NUMBERS.items()
+                if one.startswith(begins)
+                and not one.startswith("ACL_MEMCPY_" if "ACL_MEM_" in begins else "-")
+            },
+        )
+        for name, begins in ENUMERATIONS.items()
+    )
     memory = _enumeration("aclrtMemAttr", {name: value for value, name in enumerate(MEMORY)})
-    yield "acl/acl_base.h", _header(f"""#include <stdbool.h>
+    yield (
+        "acl/acl_base.h",
+        _header(f"""#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -89,13 +175,22 @@ typedef void *aclrtContext;
 
 #define ACL_ERROR_NONE 0
 {status}
-{enumerations}{memory}""")
+{enumerations}{memory}"""),
+    )
     runtime = [one for one in RUNTIME if not _of_operators(one)]
-    yield "acl/acl_rt.h", _header('#include "acl/acl_base.h"\n', runtime, (INCLUDE / "acl_more.h").read_text("utf-8"))
+    yield (
+        "acl/acl_rt.h",
+        _header(
+            '#include "acl/acl_base.h"\n', runtime, (INCLUDE / "acl_more.h").read_text("utf-8")
+        ),
+    )
     yield "acl/acl.h", _header('#include "acl/acl_base.h"\n#include "acl/acl_rt.h"\n')
     yield "aclnn/aclnn_base.h", _header('#include "acl/acl_base.h"\n')
     types = "".join(f"typedef struct {name} {name};\n" for name in HANDLES)
-    yield "aclnn/acl_meta.h", _header('#include "aclnn/aclnn_base.h"\n\n' + types, filter(_of_operators, RUNTIME))
+    yield (
+        "aclnn/acl_meta.h",
+        _header('#include "aclnn/aclnn_base.h"\n\n' + types, filter(_of_operators, RUNTIME)),
+    )
     for name in dict.fromkeys(op.header for op in operators()):  # some declare two operators
         declared = [one for op in operators() if op.header == name for one in phases(contract(op))]
         yield f"aclnnop/{name}", _header('#include "aclnn/acl_meta.h"\n', declared)
@@ -123,7 +218,9 @@ def _header(before: str, functions: Iterable[Function] = (), more: str = "") -> 
 
 def prototype(function: Function) -> str:
     """A function as its header declares it, with the names that the vendor's header gives the parameters."""
-    declared = ", ".join(f"{p.c_type} {p.c_name or p.name}".replace("* ", "*") for p in function.parameters)
+    declared = ", ".join(
+        f"{p.c_type} {p.c_name or p.name}".replace("* ", "*") for p in function.parameters
+    )
     return f"{function.return_type} {function.name}({declared or 'void'})".replace("* ", "*")
 
 
@@ -143,9 +240,15 @@ def _stub(function: Function) -> str:
         if p.role == "in":
             count = after.name if counted else count  # strides are as many as the dims before them
             kind = p.c_type.removeprefix("const ").removesuffix(" *")
-            given.append(f"Array<{kind}>{{{name}, {count}}}" if kind in ("int64_t", "bool", "float") and p.c_type.endswith("*") else name)
+            given.append(
+                f"Array<{kind}>{{{name}, {count}}}"
+                if kind in ("int64_t", "bool", "float") and p.c_type.endswith("*")
+                else name
+            )
         elif p.role == "out":
-            out.append(f"List<{p.c_type.rstrip(' *')}>{{{name}, {after.name}}}" if counted else name)
+            out.append(
+                f"List<{p.c_type.rstrip(' *')}>{{{name}, {after.name}}}" if counted else name
+            )
     match function.return_type:
         case "aclError" | "aclnnStatus" as kind:
             null = "ACL_ERROR_INVALID_PARAM" if kind == "aclError" else "ACLNN_ERR_PARAM_NULLPTR"

@@ -25,7 +25,16 @@ from aclnn_viz.operators import operators
 from aclnn_viz.operators.codes import ACL_ERROR_REPEAT_INITIALIZE
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.operators.plans import predicting
-from aclnn_viz.operators.products import CANN, PRODUCTS, SOC, Product, Version, product_of, soc_of, version_of
+from aclnn_viz.operators.products import (
+    CANN,
+    PRODUCTS,
+    SOC,
+    Product,
+    Version,
+    product_of,
+    soc_of,
+    version_of,
+)
 from aclnn_viz.words.messages import enumerated, message, tr
 
 MARK = "aclnn-viz found: "  # what libraries print may stand between
@@ -49,16 +58,27 @@ def inspect(root: str, custom: str) -> None:
     except DeviceUnavailable as error:
         report(problem=str(error))
         return
-    report(libraries=acl.libraries.paths(), failures=acl.libraries.failures, stand_in=acl.stand_in, cann=str(acl.cann),
-         cann_source=acl.cann_source, operators=_operators(acl, None), stage="calling aclInit")
+    report(
+        libraries=acl.libraries.paths(),
+        failures=acl.libraries.failures,
+        stand_in=acl.stand_in,
+        cann=str(acl.cann),
+        cann_source=acl.cann_source,
+        operators=_operators(acl, None),
+        stage="calling aclInit",
+    )
     status = acl.aclInit(None)
     if status not in (0, ACL_ERROR_REPEAT_INITIALIZE):
         report(problem=_failure(acl, "aclInit", status))
         return
     status, count = acl.aclrtGetDeviceCount()
     if status or not count:
-        report(problem=_failure(acl, "aclrtGetDeviceCount", status) if status else "the runtime counts no device: the "
-             "driver must be loaded and `npu-smi info` must list one")
+        report(
+            problem=_failure(acl, "aclrtGetDeviceCount", status)
+            if status
+            else "the runtime counts no device: the "
+            "driver must be loaded and `npu-smi info` must list one"
+        )
     for number in range(count or 0):
         report(stage=f"reading device {number}")
         report(device=_device(acl, number))
@@ -66,8 +86,16 @@ def inspect(root: str, custom: str) -> None:
 
 
 def _device(acl: CannAcl, number: int) -> dict:
-    found = {"id": number, "name": f"atlas:{number}", "soc": None, "product": None, "memory_free": None,
-             "memory_total": None, "operators": None, "problem": None}
+    found = {
+        "id": number,
+        "name": f"atlas:{number}",
+        "soc": None,
+        "product": None,
+        "memory_free": None,
+        "memory_total": None,
+        "operators": None,
+        "problem": None,
+    }
     status = acl.aclrtSetDevice(number)
     if status:
         return found | {"problem": _failure(acl, "aclrtSetDevice", status)}
@@ -88,9 +116,16 @@ def _device(acl: CannAcl, number: int) -> dict:
 
 def _operators(acl: CannAcl, product: Product | None) -> dict:
     """Of each operator: whether it is usable, why not, where it comes from, and what declares it."""
-    return {name: {"usable": (reason := _obstacle(acl, name, product)) is None, "reason": reason,
-                   "library": str(acl.operator_libraries.get(name, "")) or None,
-                   "custom": name in acl.custom_operators, "prototype": acl.prototypes.get(name)} for name in (op.name for op in operators())}
+    return {
+        name: {
+            "usable": (reason := _obstacle(acl, name, product)) is None,
+            "reason": reason,
+            "library": str(acl.operator_libraries.get(name, "")) or None,
+            "custom": name in acl.custom_operators,
+            "prototype": acl.prototypes.get(name),
+        }
+        for name in (op.name for op in operators())
+    }
 
 
 def _obstacle(acl: CannAcl, name: str, product: Product | None) -> str | None:
@@ -106,8 +141,10 @@ def _failure(acl: CannAcl, call: str, status: int) -> str:
     return str(AclError(call, status, acl.aclGetRecentErrMsg()))
 
 
-_PROGRAM = "import sys; from aclnn_viz.devices.opening import end_with_parent, inspect; end_with_parent(); " \
-           "inspect(*sys.argv[1:3])"
+_PROGRAM = (
+    "import sys; from aclnn_viz.devices.opening import end_with_parent, inspect; end_with_parent(); "
+    "inspect(*sys.argv[1:3])"
+)
 CUSTOM, BUILT_IN = message("usable, custom from {library}"), message("usable, from {library}")
 
 
@@ -124,20 +161,41 @@ def list_devices(root=None, custom=None, timeout: float = 30.0) -> dict:
     []
     """
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout <= 1e6:
-        raise ValueError(problem("timeout is a number of seconds", shown(timeout), "pass such as 30.0"))
+        raise ValueError(
+            problem("timeout is a number of seconds", shown(timeout), "pass such as 30.0")
+        )
     for place in (root, custom):
         place is None or place_of(place)
-    found = {"host": emulated(), "peers": installed(), "problem": None, "tried": [], "root": None, "origin": None,
-             "runtime": None, "libraries": [],
-             "failures": [], "stand_in": None, "cann": None, "cann_source": None, "driver": driver_version(),
-             "custom_installed": [], "custom": None if custom is None else str(custom), "operators": {}, "devices": []}
+    found = {
+        "host": emulated(),
+        "peers": installed(),
+        "problem": None,
+        "tried": [],
+        "root": None,
+        "origin": None,
+        "runtime": None,
+        "libraries": [],
+        "failures": [],
+        "stand_in": None,
+        "cann": None,
+        "cann_source": None,
+        "driver": driver_version(),
+        "custom_installed": [],
+        "custom": None if custom is None else str(custom),
+        "operators": {},
+        "devices": [],
+    }
     try:
         installation = find(root)
     except DeviceUnavailable as error:
         return found | {"problem": str(error)}
-    found |= {"tried": list(installation.tried), "root": str(installation.root), "origin": installation.origin,
-              "runtime": str(installation.runtime),
-              "custom_installed": [str(path) for path in custom_libraries(installation)]}
+    found |= {
+        "tried": list(installation.tried),
+        "root": str(installation.root),
+        "origin": installation.origin,
+        "runtime": str(installation.runtime),
+        "custom_installed": [str(path) for path in custom_libraries(installation)],
+    }
     return found | _asked(str(installation.root), str(custom or ""), timeout)
 
 
@@ -147,17 +205,37 @@ def emulated() -> dict:
     >>> emulated()["operators"]["hardswish"]["socs"][:2]
     ['Ascend910A', 'Ascend910B2']
     """
-    return {"name": "host", "cann": CANN, "operators": {
-        op.name: {"usable": True, "aclnn_name": op.aclnn_name,
-                  "socs": [product.example_soc for product in PRODUCTS if contract(op.name).offers(product, Version.parse(CANN))]} for op in operators()}}
+    return {
+        "name": "host",
+        "cann": CANN,
+        "operators": {
+            op.name: {
+                "usable": True,
+                "aclnn_name": op.aclnn_name,
+                "socs": [
+                    product.example_soc
+                    for product in PRODUCTS
+                    if contract(op.name).offers(product, Version.parse(CANN))
+                ],
+            }
+            for op in operators()
+        },
+    }
 
 
 def _asked(root: str, custom: str, timeout: float) -> dict:
     """What a child process found, and what ended it."""
     alive, held = os.pipe()  # its end is the end of this process, whatever ends it
-    child = subprocess.Popen([sys.executable, "-c", _PROGRAM, root, custom], encoding="utf-8", errors="replace",
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
-                             stdin=alive, start_new_session=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM, root, custom],
+        encoding="utf-8",
+        errors="replace",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        stdin=alive,
+        start_new_session=True,
+    )
     os.close(alive)
     ended = None
     try:
@@ -182,8 +260,10 @@ def _asked(root: str, custom: str, timeout: float) -> dict:
             found |= text
     stage = found.pop("stage", "starting Python")
     if ended:
-        found["problem"] = f"the process that asked {ended}, while {stage}: the driver or a library is broken; " \
-                           "restart the driver, or ask again with more time"
+        found["problem"] = (
+            f"the process that asked {ended}, while {stage}: the driver or a library is broken; "
+            "restart the driver, or ask again with more time"
+        )
     return found
 
 
@@ -199,27 +279,55 @@ def _killed(child: subprocess.Popen) -> str:
 def device_text(found: dict) -> str:
     """Return what `list_devices` found as lines for people."""
     lines = [tr("host: the emulator, always there; it runs")]
-    lines += [tr("  {name}: as {socs}", name=name, socs=enumerated(about["socs"])) for name, about in found["host"]["operators"].items()]
-    lines += [tr("{name}: {version}, a peer: open_device(\"{name}\")", name=name, version=version)
-              for name, version in found["peers"].items()]
+    lines += [
+        tr("  {name}: as {socs}", name=name, socs=enumerated(about["socs"]))
+        for name, about in found["host"]["operators"].items()
+    ]
+    lines += [
+        tr('{name}: {version}, a peer: open_device("{name}")', name=name, version=version)
+        for name, version in found["peers"].items()
+    ]
     if found["problem"]:
         lines.append(f"atlas: {found['problem']}")
     if found["root"]:
-        lines += [tr("CANN {version} in {root} ({origin}; version from {source})", version=found["cann"] or message("(version unknown)"),
-                     root=found["root"], origin=found["origin"], source=found["cann_source"] or message("nowhere")),
-                  tr("  driver: {version}", version=found["driver"] or message("no version file"))]
+        lines += [
+            tr(
+                "CANN {version} in {root} ({origin}; version from {source})",
+                version=found["cann"] or message("(version unknown)"),
+                root=found["root"],
+                origin=found["origin"],
+                source=found["cann_source"] or message("nowhere"),
+            ),
+            tr("  driver: {version}", version=found["driver"] or message("no version file")),
+        ]
         if found["stand_in"]:
             lines.append(tr("  NOT CANN: {what}", what=found["stand_in"]))
-        lines += [tr("  library: {path}", path=path) for path in found["libraries"] or [found["runtime"]]]
+        lines += [
+            tr("  library: {path}", path=path) for path in found["libraries"] or [found["runtime"]]
+        ]
         lines += [tr("  cannot load: {text}", text=text) for text in found["failures"]]
-        lines += [tr("  custom operators installed: {path} (use with custom=)", path=path) for path in found["custom_installed"]]
+        lines += [
+            tr("  custom operators installed: {path} (use with custom=)", path=path)
+            for path in found["custom_installed"]
+        ]
     for device in found["devices"]:
         memory = message("memory unknown")
         if device["memory_total"]:
-            memory = message("{free:.1f} of {total:.1f} GiB free", free=device["memory_free"] / 2**30, total=device["memory_total"] / 2**30)
-        lines.append(tr("{name}: {soc} ({product}), {memory}", name=device["name"], soc=device["soc"] or message("unknown SoC"),
-                        product=device["product"] or message("unknown product"), memory=memory)
-                     + (f"; {device['problem']}" if device["problem"] else ""))
+            memory = message(
+                "{free:.1f} of {total:.1f} GiB free",
+                free=device["memory_free"] / 2**30,
+                total=device["memory_total"] / 2**30,
+            )
+        lines.append(
+            tr(
+                "{name}: {soc} ({product}), {memory}",
+                name=device["name"],
+                soc=device["soc"] or message("unknown SoC"),
+                product=device["product"] or message("unknown product"),
+                memory=memory,
+            )
+            + (f"; {device['problem']}" if device["problem"] else "")
+        )
         lines += _operator_lines(device["operators"] or {})
     if not found["devices"]:
         lines += _operator_lines(found["operators"])
@@ -237,8 +345,16 @@ def _state(operator: dict) -> str:
     return tr(usable, library=operator["library"])
 
 
-def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str | None = None, plan: str | None = None,
-                root=None, custom=None, workarounds: bool = False) -> Device | Capsule | Peer:
+def open_device(
+    name: str | Path = "host",
+    *,
+    soc: str | None = None,
+    cann: str | None = None,
+    plan: str | None = None,
+    root=None,
+    custom=None,
+    workarounds: bool = False,
+) -> Device | Capsule | Peer:
     """Open a device: "host" emulates an Atlas, "atlas" or "atlas:1" drives one, the path of a capsule replays one.
 
     "torch" (also "torch:cuda", "torch:npu") runs PyTorch's own operators, "jax" (also "jax:gpu") the kit's pages compiled
@@ -255,7 +371,12 @@ def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str 
     Raises ValueError for an unknown name, SoC or version and for options of the other kind of device, DeviceUnavailable
     when there is no Atlas or library, AclError when its runtime reports another failure.
     """
-    need(name, str | PathLike, "a device is named by a text or a path", 'open "host", or the path of a capsule')
+    need(
+        name,
+        str | PathLike,
+        "a device is named by a text or a path",
+        'open "host", or the path of a capsule',
+    )
     workarounds = flag("workarounds", workarounds)
     if name == "host":
         _only("host", root=root, custom=custom)
@@ -264,7 +385,13 @@ def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str 
         if plan is None:
             return Device("host", HostAcl(soc=soc, cann=cann), workarounds=workarounds)
         if not isinstance(plan, str) or plan != "device":
-            raise ValueError(problem('plan must be "device" or None', shown(plan), "leave it out for the kit's values"))
+            raise ValueError(
+                problem(
+                    'plan must be "device" or None',
+                    shown(plan),
+                    "leave it out for the kit's values",
+                )
+            )
         acl = HostAcl(soc=soc, cann=cann, backward=predicting(soc, cann))
         return Device("host (prediction)", acl, workarounds=workarounds, predicts=True)
     if is_peer(name):
@@ -275,21 +402,32 @@ def open_device(name: str | Path = "host", *, soc: str | None = None, cann: str 
         _only("a capsule", soc=soc, cann=cann, plan=plan, root=root, custom=custom)
         return Capsule(name)
     if not atlas:
-        raise ValueError(problem("no such device", repr(name),
-                                 'open "host", "atlas", such as "atlas:1", "torch", "jax", "numba", or the path of a capsule'))
+        raise ValueError(
+            problem(
+                "no such device",
+                repr(name),
+                'open "host", "atlas", such as "atlas:1", "torch", "jax", "numba", or the path of a capsule',
+            )
+        )
     _only("atlas", soc=soc, cann=cann, plan=plan)
     acl, device_id = CannAcl(root, custom), int(atlas[1] or 0)
     remarks = ["stand-in"] * bool(acl.stand_in)
-    remarks += [f"custom {', '.join(acl.custom_operators) or 'library without known operators'}"] * (custom is not None)
+    remarks += [
+        f"custom {', '.join(acl.custom_operators) or 'library without known operators'}"
+    ] * (custom is not None)
     called = f"atlas:{device_id}" + (f" ({'; '.join(remarks)})" if remarks else "")
     return Device(called, acl, device_id, workarounds=workarounds)
 
 
 def _only(kind: str, **options) -> None:
-    other = {"host": "the emulator has no installation: leave them out",
-             "atlas": "the device says itself what it is: leave them out",
-             "a peer": "it is no Atlas: leave them out",
-             "a capsule": "it says where it was recorded: leave them out"}[kind]
+    other = {
+        "host": "the emulator has no installation: leave them out",
+        "atlas": "the device says itself what it is: leave them out",
+        "a peer": "it is no Atlas: leave them out",
+        "a capsule": "it says where it was recorded: leave them out",
+    }[kind]
     given = [option for option, value in options.items() if value is not None]
     if given:
-        raise ValueError(problem(f"{' and '.join(options)} are no options of {kind}", ", ".join(given), other))
+        raise ValueError(
+            problem(f"{' and '.join(options)} are no options of {kind}", ", ".join(given), other)
+        )

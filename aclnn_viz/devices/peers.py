@@ -29,7 +29,16 @@ from aclnn_viz.storage.own import as_array
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import message, said, tr
 
-ABOUT = {name: name for name in (message("library"), message("place"), message("threads"), message("deterministic"), message("flags"))}
+ABOUT = {
+    name: name
+    for name in (
+        message("library"),
+        message("place"),
+        message("threads"),
+        message("deterministic"),
+        message("flags"),
+    )
+}
 
 
 @contextmanager
@@ -74,7 +83,10 @@ class Peer(Closing, ABC):
     @staticmethod
     def _zeros(arranged) -> dict[str, np.ndarray]:
         """The outputs of a call without elements, on which no page or loop is run."""
-        return {name: np.zeros(result.shape, result.format.numpy) for name, result in arranged.results.items()}
+        return {
+            name: np.zeros(result.shape, result.format.numpy)
+            for name, result in arranged.results.items()
+        }
 
     @abstractmethod
     def _compute(self, op, bound: dict, arranged) -> dict[str, np.ndarray]:
@@ -89,9 +101,14 @@ class Peer(Closing, ABC):
         """Its version, place, threads and flags."""
 
     def _repr_html_(self) -> str:
-        about = [(said(ABOUT.get(name, name)), str(value)) for name, value in self._library().items()]
-        return as_html(tr("Device {name!r}: a peer on this machine, no Atlas", name=self.name), (), [
-            (tr("state"), tr(STATES[self.closed])), *about])
+        about = [
+            (said(ABOUT.get(name, name)), str(value)) for name, value in self._library().items()
+        ]
+        return as_html(
+            tr("Device {name!r}: a peer on this machine, no Atlas", name=self.name),
+            (),
+            [(tr("state"), tr(STATES[self.closed])), *about],
+        )
 
     def __repr__(self) -> str:
         return f"Peer({self.name!r}{', closed' * self.closed})"
@@ -99,7 +116,10 @@ class Peer(Closing, ABC):
 
 def _documented(array: np.ndarray, result) -> np.ndarray:
     """An output in its documented shape; one that the library gives in a wider format is rounded to the documented one."""
-    wider = array.dtype is not result.format.numpy and array.dtype.itemsize > result.format.numpy.itemsize
+    wider = (
+        array.dtype is not result.format.numpy
+        and array.dtype.itemsize > result.format.numpy.itemsize
+    )
     return (round_to(array, result.format) if wider else array).reshape(result.documented_shape)
 
 
@@ -123,45 +143,84 @@ class TorchPeer(Peer):
             import torch_npu  # noqa: F401 - makes the place known
 
         if place != "cpu" and not getattr(torch, place).is_available():
-            raise DeviceUnavailable(problem(f'"torch:{place}" needs PyTorch with a device of that kind',
-                                            f"PyTorch {torch.__version__}, which sees none", 'open "torch" for the CPU'))
-        self._torch, self._place = torch, torch.device(place if number is None else f"{place}:{number}")
-        super().__init__(f"torch{'' if place == 'cpu' else f':{self._place}'} ({torch.__version__})")
+            raise DeviceUnavailable(
+                problem(
+                    f'"torch:{place}" needs PyTorch with a device of that kind',
+                    f"PyTorch {torch.__version__}, which sees none",
+                    'open "torch" for the CPU',
+                )
+            )
+        self._torch, self._place = (
+            torch,
+            torch.device(place if number is None else f"{place}:{number}"),
+        )
+        super().__init__(
+            f"torch{'' if place == 'cpu' else f':{self._place}'} ({torch.__version__})"
+        )
 
     @quiet()
     def _compute(self, op, bound, arranged):
         function = registry.own("peer", op.name, "in_torch")
         if function is None:
-            raise NotSupported(problem("PyTorch is called by the operator's own file", f"{op.name}, which has none",
-                                       'open "jax", which runs the page, or add the file'))
+            raise NotSupported(
+                problem(
+                    "PyTorch is called by the operator's own file",
+                    f"{op.name}, which has none",
+                    'open "jax", which runs the page, or add the file',
+                )
+            )
         try:
-            with self._torch.inference_mode(False), self._torch.enable_grad():  # whatever the caller has set
-                found = function(self._torch, **{name: self._tensor(value) if isinstance(value, np.ndarray) else value
-                                                 for name, value in bound.items()})
+            with (
+                self._torch.inference_mode(False),
+                self._torch.enable_grad(),
+            ):  # whatever the caller has set
+                found = function(
+                    self._torch,
+                    **{
+                        name: self._tensor(value) if isinstance(value, np.ndarray) else value
+                        for name, value in bound.items()
+                    },
+                )
         except NotSupported:
             raise
         except (NotImplementedError, RuntimeError) as error:
             if not isinstance(error, NotImplementedError) and not MISSING.search(str(error)):
                 raise
-            raise NotSupported(problem(f"PyTorch {self._torch.__version__} computes this call of {op.name}",
-                                       str(error).partition("\n")[0][:200], "give another format or mode")) from error
+            raise NotSupported(
+                problem(
+                    f"PyTorch {self._torch.__version__} computes this call of {op.name}",
+                    str(error).partition("\n")[0][:200],
+                    "give another format or mode",
+                )
+            ) from error
         return {name: as_array(value) for name, value in found.items()}
 
     def _tensor(self, array: np.ndarray):
         """A copy of an array, bit by bit."""
         own = np.array(array, array.dtype.newbyteorder("="), order="C")
         if own.dtype == BFLOAT16.numpy:
-            return self._torch.from_numpy(own.view(np.int16)).view(self._torch.bfloat16).to(self._place)
+            return (
+                self._torch.from_numpy(own.view(np.int16))
+                .view(self._torch.bfloat16)
+                .to(self._place)
+            )
         return self._torch.from_numpy(own).to(self._place)
 
     def _library(self) -> dict:
         torch = self._torch
-        named = torch.backends.cpu.get_cpu_capability() if self._place.type == "cpu" else \
-            getattr(torch, self._place.type).get_device_name(self._place)
-        return {"library": f"torch {torch.__version__}", "place": f"{self._place} ({named})",
-                "threads": torch.get_num_threads(),
-                "deterministic": self._place.type == "cpu" or torch.are_deterministic_algorithms_enabled(),
-                "flags": {"float32_matmul_precision": torch.get_float32_matmul_precision()}}
+        named = (
+            torch.backends.cpu.get_cpu_capability()
+            if self._place.type == "cpu"
+            else getattr(torch, self._place.type).get_device_name(self._place)
+        )
+        return {
+            "library": f"torch {torch.__version__}",
+            "place": f"{self._place} ({named})",
+            "threads": torch.get_num_threads(),
+            "deterministic": self._place.type == "cpu"
+            or torch.are_deterministic_algorithms_enabled(),
+            "flags": {"float32_matmul_precision": torch.get_float32_matmul_precision()},
+        }
 
 
 PAGES = 256  # compiled ones, before all are given up
@@ -178,37 +237,60 @@ class JaxPeer(Peer):
         try:
             self._device = jax.devices(place)[number or 0]
         except (RuntimeError, IndexError) as error:
-            raise DeviceUnavailable(problem(f'"jax:{place}" needs JAX with a device of that kind', str(error).partition(
-                "\n")[0], 'open "jax" for the CPU, or install such as jax[cuda13]')) from None
+            raise DeviceUnavailable(
+                problem(
+                    f'"jax:{place}" needs JAX with a device of that kind',
+                    str(error).partition("\n")[0],
+                    'open "jax" for the CPU, or install such as jax[cuda13]',
+                )
+            ) from None
         self._pages: dict = {}
-        super().__init__(f"jax{'' if place == 'cpu' else f':{place}:{number or 0}'} ({jax.__version__})")
+        super().__init__(
+            f"jax{'' if place == 'cpu' else f':{place}:{number or 0}'} ({jax.__version__})"
+        )
 
     @quiet()
     def _compute(self, op, bound, arranged):
         results = arranged.results
         if not results or arranged.empty:
             return self._zeros(arranged)
-        key = op.page.backward, *(f"{name}={value!r}" for name, value in (bound | arranged.attributes).items()
-                                  if not isinstance(value, np.ndarray))
-        key += arranged.compute,
+        key = (
+            op.page.backward,
+            *(
+                f"{name}={value!r}"
+                for name, value in (bound | arranged.attributes).items()
+                if not isinstance(value, np.ndarray)
+            ),
+        )
+        key += (arranged.compute,)
         with precise():
             if key not in self._pages:
                 if len(self._pages) == PAGES:
                     self._pages.clear()
-                self._pages[key] = compiled(op.page.backward, arranged.prelude, arranged.attributes, arranged.compute,
-                                            tuple(results))
-            arrays = {name: None if array is None else given(array, self._device)
-                      for name, array in arranged.arrays.items()}
+                self._pages[key] = compiled(
+                    op.page.backward,
+                    arranged.prelude,
+                    arranged.attributes,
+                    arranged.compute,
+                    tuple(results),
+                )
+            arrays = {
+                name: None if array is None else given(array, self._device)
+                for name, array in arranged.arrays.items()
+            }
             return {name: np.asarray(value) for name, value in self._pages[key](arrays).items()}
 
     def _library(self) -> dict:
         import jax
         import jaxlib
 
-        return {"library": f"jax {jax.__version__}, jaxlib {jaxlib.__version__}",
-                "place": f"{self._device.platform}:{self._device.id} ({self._named()})", "threads": os.cpu_count(),
-                "deterministic": self._device.platform == "cpu",
-                "flags": {"XLA_FLAGS": os.environ.get("XLA_FLAGS", ""), "jit": True}}
+        return {
+            "library": f"jax {jax.__version__}, jaxlib {jaxlib.__version__}",
+            "place": f"{self._device.platform}:{self._device.id} ({self._named()})",
+            "threads": os.cpu_count(),
+            "deterministic": self._device.platform == "cpu",
+            "flags": {"XLA_FLAGS": os.environ.get("XLA_FLAGS", ""), "jit": True},
+        }
 
     def _named(self) -> str:
         return processor() if self._device.platform == "cpu" else self._device.device_kind
@@ -246,11 +328,23 @@ class NumbaPeer(Peer):
             with np.errstate(all="ignore"):
                 arrays = arrays | arranged.prelude(NumPyArrays(), arrays)
         arrays = {name: array if array is None else _given(array) for name, array in arrays.items()}
-        outputs = {name: np.empty(result.shape, result.format.numpy) for name, result in arranged.results.items()}
+        outputs = {
+            name: np.empty(result.shape, result.format.numpy)
+            for name, result in arranged.results.items()
+        }
         if function is None:
             parts, loop, numbers, shapes = _one_loop(op, arranged)
-            loops.over(parts, loop, *numbers, *[(outputs[name] if name in outputs else np.broadcast_to(arrays[name], shape)).reshape(-1)
-                                                for name, shape in shapes.items()])
+            loops.over(
+                parts,
+                loop,
+                *numbers,
+                *[
+                    (
+                        outputs[name] if name in outputs else np.broadcast_to(arrays[name], shape)
+                    ).reshape(-1)
+                    for name, shape in shapes.items()
+                ],
+            )
         else:
             function(outputs, **arrays, **arranged.attributes)
         return outputs
@@ -259,8 +353,13 @@ class NumbaPeer(Peer):
         import llvmlite
         import numba
 
-        return {"library": f"numba {numba.__version__}, llvmlite {llvmlite.__version__}", "place": f"cpu ({processor()})",
-                "threads": loops.threads(), "deterministic": True, "flags": {"fastmath": False, "nogil": True}}
+        return {
+            "library": f"numba {numba.__version__}, llvmlite {llvmlite.__version__}",
+            "place": f"cpu ({processor()})",
+            "threads": loops.threads(),
+            "deterministic": True,
+            "flags": {"fastmath": False, "nogil": True},
+        }
 
 
 def _one_loop(op, arranged) -> tuple:
@@ -268,7 +367,12 @@ def _one_loop(op, arranged) -> tuple:
     if (loop := registry.own("loops", op.name, "elements")) is None:
         return written_loops.written(op, arranged)
     whole = arranged.results[op.main].shape
-    return loops.cuts(*[math.prod(whole)] * 2), loop, (), dict.fromkeys(loop.__code__.co_varnames[3:loop.__code__.co_argcount], whole)
+    return (
+        loops.cuts(*[math.prod(whole)] * 2),
+        loop,
+        (),
+        dict.fromkeys(loop.__code__.co_varnames[3 : loop.__code__.co_argcount], whole),
+    )
 
 
 def _ready(op, inputs: dict, key: tuple) -> Callable | None:
@@ -277,18 +381,32 @@ def _ready(op, inputs: dict, key: tuple) -> Callable | None:
     if any(one is False for one in key) or op.ranges or vars(op.page).get("PRELUDE") and not whole:
         return None
     bound, fitted = op.fitted(inputs)
-    if fitted.empty or fitted.others or not all(one.dtype.isnative for one in inputs.values() if isinstance(one, np.ndarray)):
+    if (
+        fitted.empty
+        or fitted.others
+        or not all(one.dtype.isnative for one in inputs.values() if isinstance(one, np.ndarray))
+    ):
         return None
     plain = {name: one for name, one in bound.items() if not isinstance(one, np.ndarray)}
     taken = {name: fitted.shapes.get(name) for name in fitted.tensors if bound[name] is not None}
     attributes = fitted.attributes | {name: None for name in fitted.tensors if name not in taken}
-    results = [(name, one.shape, one.documented_shape, one.format.numpy) for name, one in fitted.results.items()]
+    results = [
+        (name, one.shape, one.documented_shape, one.format.numpy)
+        for name, one in fitted.results.items()
+    ]
 
     def several(inputs):  # loops, which take arrays in the shapes of the page
         for rule in op.rules:
             rule(plain | inputs)
         outputs = {name: np.empty(shape, dtype) for name, shape, _, dtype in results}
-        function(outputs, **{name: inputs[name] if shape is None else inputs[name].reshape(shape) for name, shape in taken.items()}, **attributes)
+        function(
+            outputs,
+            **{
+                name: inputs[name] if shape is None else inputs[name].reshape(shape)
+                for name, shape in taken.items()
+            },
+            **attributes,
+        )
         return {name: outputs[name].reshape(shape) for name, _, shape, _ in results}
 
     def one(inputs):  # a single loop, which takes them as they are
@@ -300,7 +418,11 @@ def _ready(op, inputs: dict, key: tuple) -> Callable | None:
         return several
     parts, loop, numbers, shapes = _one_loop(op, op.arranged(inputs)[1])
     arrays = inputs | {name: np.empty(shape, dtype) for name, _, shape, dtype in results}
-    if op.rules or loops.compiled(loop) is loop or any(arrays[name].size != math.prod(shape) for name, shape in shapes.items()):
+    if (
+        op.rules
+        or loops.compiled(loop) is loop
+        or any(arrays[name].size != math.prod(shape) for name, shape in shapes.items())
+    ):
         return None
     run = loops.prepared(parts, loop, (*numbers, *[arrays[name] for name in shapes]))
     return one
@@ -309,19 +431,26 @@ def _ready(op, inputs: dict, key: tuple) -> Callable | None:
 def _given(array: np.ndarray) -> np.ndarray:
     """An array as loops are compiled for: in order, in the byte order of the machine."""
     flags = array.flags
-    return array if flags.c_contiguous and flags.aligned and array.dtype.isnative else np.require(array, array.dtype.newbyteorder("="), "CA")
+    return (
+        array
+        if flags.c_contiguous and flags.aligned and array.dtype.isnative
+        else np.require(array, array.dtype.newbyteorder("="), "CA")
+    )
 
 
 #: Library: its class, the kinds of devices that it is opened on, the first by default, and what it needs of an operator.
-PEERS = {"torch": (TorchPeer, ("cpu", "cuda", "npu"), "peer"),
-         "jax": (JaxPeer, ("cpu", "gpu"), "page"),
-         "numba": (NumbaPeer, ("cpu",), "loops")}
+PEERS = {
+    "torch": (TorchPeer, ("cpu", "cuda", "npu"), "peer"),
+    "jax": (JaxPeer, ("cpu", "gpu"), "page"),
+    "numba": (NumbaPeer, ("cpu",), "loops"),
+}
 NAMES = re.compile(rf"({'|'.join(PEERS)})(?::([a-z]+)(?::(\d+))?)?")
 
 
 def installed() -> dict[str, str]:
     """The versions of the peers that are installed, by name; nothing is imported."""
     from importlib import metadata
+
     found = {}
     for name in PEERS:
         try:
@@ -351,10 +480,21 @@ def open_peer(name: str) -> Peer:
     kind, places, _ = PEERS[library]
     place = place or places[0]
     if place not in places:
-        raise ValueError(problem(f"{library} is opened on {', '.join(places)}", repr(name), f'open such as "{library}"'))
+        raise ValueError(
+            problem(
+                f"{library} is opened on {', '.join(places)}",
+                repr(name),
+                f'open such as "{library}"',
+            )
+        )
     try:
         return kind(place, None if number is None else int(number))
     except ImportError as error:
         needed = error.name if error.name not in (None, library) else f"aclnn-viz[{library}]"
-        raise DeviceUnavailable(problem(f'the device "{name}" needs {library} in this environment', str(error),
-                                        f"pip install '{needed}', or open \"host\"")) from error
+        raise DeviceUnavailable(
+            problem(
+                f'the device "{name}" needs {library} in this environment',
+                str(error),
+                f"pip install '{needed}', or open \"host\"",
+            )
+        ) from error

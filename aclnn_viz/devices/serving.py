@@ -39,7 +39,9 @@ from aclnn_viz.words.messages import message, tr
 DEVICE, DEVICE_END = 0x12C0_0000_0000, (0x12C0_0000_0000) + (1 << 44)  # as in client.h
 HANDLES = 0x5AC1_0000_0000  # what the program sees of a handle: no memory is there
 BY_NAME = {function.name: function for function in FUNCTIONS}
-HANDLE_TYPES = {f"{name} *" for name in OPAQUE}  # what C tells apart; any pointer compiles where the others stand
+HANDLE_TYPES = {
+    f"{name} *" for name in OPAQUE
+}  # what C tells apart; any pointer compiles where the others stand
 POINTERS = {*HANDLE_TYPES, "void *", "aclrtStream", "aclrtContext"}
 ELEMENTS = {"int64_t *": "<i8", "bool *": "?", "float *": "<f4"}
 
@@ -70,7 +72,10 @@ class Emulator:
     base: int = 0
 
     def __post_init__(self):
-        self.acl = HostAcl(self.soc or os.environ.get("ACLNN_VIZ_SOC", SOC), self.cann or os.environ.get("ACLNN_VIZ_CANN", CANN))
+        self.acl = HostAcl(
+            self.soc or os.environ.get("ACLNN_VIZ_SOC", SOC),
+            self.cann or os.environ.get("ACLNN_VIZ_CANN", CANN),
+        )
         schedule_of(self.schedule)
         self.handles: dict[int, Handle] = {}
         self._line = cache(self._line)  # each place is looked up by another program
@@ -90,10 +95,23 @@ class Emulator:
                 self.base, self.program = int(rest[0], 16), Path(rest[1])
             elif word == "crash":
                 name, line = signal_named(int(rest[0])), self.at(int(rest[1], 16) + 1, "{line}")
-                self.crashed = (message("a program ends by itself: got {signal} at {line}; mend that line", signal=name, line=line) if line else
-                                message("a program ends by itself: got {signal}; find where with --gdb", signal=name))
+                self.crashed = (
+                    message(
+                        "a program ends by itself: got {signal} at {line}; mend that line",
+                        signal=name,
+                        line=line,
+                    )
+                    if line
+                    else message(
+                        "a program ends by itself: got {signal}; find where with --gdb", signal=name
+                    )
+                )
             elif passed:  # else it is no message of ours
-                threads.append(threading.Thread(target=self._lines, args=(socket.socket(fileno=passed[0]),), daemon=True))
+                threads.append(
+                    threading.Thread(
+                        target=self._lines, args=(socket.socket(fileno=passed[0]),), daemon=True
+                    )
+                )
                 threads[-1].start()
         for thread in threads:
             thread.join()
@@ -127,12 +145,22 @@ class Emulator:
             return self.copy(text, calls)
         if name == "aclCreateScalar":
             code, count = text.number(), text.number()
-            return self.packed(self.acl.aclCreateScalar(np.frombuffer(bytearray(calls.read(count)), np.uint8) if count else None, code))
-        if name == "aclrtSetDevice" and not self.acl.initialised:  # the vendor's examples begin with it (asc-devkit, examples/)
+            return self.packed(
+                self.acl.aclCreateScalar(
+                    np.frombuffer(bytearray(calls.read(count)), np.uint8) if count else None, code
+                )
+            )
+        if (
+            name == "aclrtSetDevice" and not self.acl.initialised
+        ):  # the vendor's examples begin with it (asc-devkit, examples/)
             self.acl.aclInit(None)
-        if (function := BY_NAME.get(name)) is None:  # the program wrote into a socket that is not its own
+        if (
+            function := BY_NAME.get(name)
+        ) is None:  # the program wrote into a socket that is not its own
             raise EOFError
-        result = getattr(self.acl, name)(*(self.taken(text, one.c_type, f"{name}: {one.name}") for one in function.inputs))
+        result = getattr(self.acl, name)(
+            *(self.taken(text, one.c_type, f"{name}: {one.name}") for one in function.inputs)
+        )
         status, *out = result if isinstance(result, tuple) else (result,)
         return self.packed(status, *(out if not status else ()))
 
@@ -150,8 +178,13 @@ class Emulator:
         if value in self.handles and plain in POINTERS:
             return self.handles[value]
         if value and plain in HANDLE_TYPES:
-            raise Fault(problem(f"{what} ({c_type}) must be a handle that the library gave", f"{value & (1 << 64) - 1:#x}",
-                                "pass what aclCreate... or phase 1 returned; an uninitialised variable holds anything"))
+            raise Fault(
+                problem(
+                    f"{what} ({c_type}) must be a handle that the library gave",
+                    f"{value & (1 << 64) - 1:#x}",
+                    "pass what aclCreate... or phase 1 returned; an uninitialised variable holds anything",
+                )
+            )
         return value
 
     def packed(self, result, *out) -> bytes:
@@ -159,7 +192,12 @@ class Emulator:
         if isinstance(result, str):
             text = result.encode()
             return struct.pack("<qq", 1, len(text)) + text
-        content = b"".join(struct.pack(f"<q{len(one)}q", len(one), *one) if isinstance(one, tuple) else self.word(one) for one in out)
+        content = b"".join(
+            struct.pack(f"<q{len(one)}q", len(one), *one)
+            if isinstance(one, tuple)
+            else self.word(one)
+            for one in out
+        )
         return self.word(result) + struct.pack("<q", len(content)) + content
 
     def word(self, value) -> bytes:
@@ -195,10 +233,17 @@ class Emulator:
             try:
                 self.acl.need_stream(stream)
             except Failed as failed:
-                raise Fault(problem(f"{name}<<<...>>> needs a device and a stream", f"status {failed.status}: {failed.text}",
-                                    "call aclInit, aclrtSetDevice and aclrtCreateStream before")) from None
+                raise Fault(
+                    problem(
+                        f"{name}<<<...>>> needs a device and a stream",
+                        f"status {failed.status}: {failed.text}",
+                        "call aclInit, aclrtSetDevice and aclrtCreateStream before",
+                    )
+                ) from None
         platform = Platform.of(self.acl.soc, blocks)
-        kernel = DeviceKernel(self, name, addresses, (file, line), values, names.split(",") if names else [])
+        kernel = DeviceKernel(
+            self, name, addresses, (file, line), values, names.split(",") if names else []
+        )
         kernel.key = key
         with self.acl.lock:
             self.acl.default_stream_or(stream).queue.append(Task(self, kernel, platform))
@@ -212,7 +257,11 @@ class Emulator:
         reader = shutil.which("addr2line")
         if reader is None or self.program is None:
             return None
-        text = subprocess.run([reader, "-e", self.program, hex(place - self.base)], capture_output=True, encoding="utf-8").stdout
+        text = subprocess.run(
+            [reader, "-e", self.program, hex(place - self.base)],
+            capture_output=True,
+            encoding="utf-8",
+        ).stdout
         file, _, number = text.split(" (")[0].strip().rpartition(":")
         return f"{Path(file).name}:{number}" if number.isdigit() and "?" not in file else None
 
@@ -223,7 +272,11 @@ class Emulator:
 
     def sentences(self) -> list[str]:
         """What is to be said at the end of the program, for stderr."""
-        said = [*self.faults, *([str(self.crashed)] if self.crashed else []), *map(str, self.hazards)]
+        said = [
+            *self.faults,
+            *([str(self.crashed)] if self.crashed else []),
+            *map(str, self.hazards),
+        ]
         return said + [tr("CANN would not have noticed: {what}", what=one) for one in self.misuse]
 
 
@@ -245,7 +298,7 @@ class Text:
         if size < 0:
             return None
         self.at += size
-        return self.content[self.at - size:self.at]
+        return self.content[self.at - size : self.at]
 
     def string(self) -> str | None:
         found = self.bytes()
@@ -262,12 +315,24 @@ class Task:
 
     def touching(self, pointer, count: int, written_only: bool) -> list[str]:
         """The arguments whose memory a copy reaches; nobody has written what a kernel only writes."""
-        return [name for name, block, fresh in self.regions if isinstance(pointer, int)
-                and block.start < pointer + count and pointer < block.start + block.size and (fresh or not written_only)]
+        return [
+            name
+            for name, block, fresh in self.regions
+            if isinstance(pointer, int)
+            and block.start < pointer + count
+            and pointer < block.start + block.size
+            and (fresh or not written_only)
+        ]
 
     def run(self) -> None:
         emulator = self.emulator
-        machine = Machine(self.platform, self.platform.cores, schedule_of(emulator.schedule), "auto", emulator.traced)
+        machine = Machine(
+            self.platform,
+            self.platform.cores,
+            schedule_of(emulator.schedule),
+            "auto",
+            emulator.traced,
+        )
         machine.run(self.kernel, self.kernel.values)
         stopped = any(core.ended_at is None for core in machine.cores)
         emulator.hazards += machine.hazards
@@ -282,12 +347,29 @@ class Task:
 class DeviceKernel(CppKernel):
     """A kernel of the program that launched it, with its arguments."""
 
-    def __init__(self, emulator: Emulator, name: str, addresses, place: tuple[str, int], values: list[bytes], names: list[str]):
+    def __init__(
+        self,
+        emulator: Emulator,
+        name: str,
+        addresses,
+        place: tuple[str, int],
+        values: list[bytes],
+        names: list[str],
+    ):
         self.emulator, self.values = emulator, values
-        names = names if len(names) == len(self.values) else [f"argument_{k}" for k in range(len(self.values))]
+        names = (
+            names
+            if len(names) == len(self.values)
+            else [f"argument_{k}" for k in range(len(self.values))]
+        )
         program = emulator.program
-        super().__init__(Path(place[0]), program.parent / f"{program.name}.kernel", "%x:%x" % addresses, place[1],
-                         tuple((one, "i8") for one in names))
+        super().__init__(
+            Path(place[0]),
+            program.parent / f"{program.name}.kernel",
+            "%x:%x" % addresses,
+            place[1],
+            tuple((one, "i8") for one in names),
+        )
         self.__name__ = name
 
     def pointed(self):
@@ -318,7 +400,9 @@ class DeviceLaunch(Launched):
             memory = GlobalMemory(names.get(block, str(block)), block.data, written)
             memory.read_only, memory.grain = False, None
             regions.append((block.start - DEVICE, memory))
-        return regions, max([start + memory.size for start, memory in regions], default=0) + (1 << 16)
+        return regions, max([start + memory.size for start, memory in regions], default=0) + (
+            1 << 16
+        )
 
     def memory_at(self, offset: int, form: np.dtype) -> Address | None:
         """The memory at an address; one record is kept for each element of the smallest format that the kernel takes it for."""
@@ -342,7 +426,10 @@ def regrain(memory: GlobalMemory, form: np.dtype) -> None:
     else:
         times, memory.unit = memory.unit // size, size
         memory.state = None if memory.state is None else np.repeat(memory.state, times)
-        memory.records = {verb: tuple(np.repeat(one, times) for one in each) for verb, each in memory.records.items()}
+        memory.records = {
+            verb: tuple(np.repeat(one, times) for one in each)
+            for verb, each in memory.records.items()
+        }
     memory.grain = size
 
 

@@ -30,10 +30,24 @@ from aclnn_viz.words.messages import tr
 SECONDS = 60.0
 WRITTEN = 4 << 30  # bytes of one file that a program may write
 TIME = 124  # the exit status of what took too long, as of timeout(1)
-FLAGS = ("-std=c++17", "-O0", "-g1", "-w", "-pthread", "-fno-pie")  # fixed addresses: a kernel is started at one
-LINK = ("-no-pie", "-pthread", "-Wl,--wrap=main,--no-as-needed", "-ldl")  # the library, even where a program calls nothing of it
+FLAGS = (
+    "-std=c++17",
+    "-O0",
+    "-g1",
+    "-w",
+    "-pthread",
+    "-fno-pie",
+)  # fixed addresses: a kernel is started at one
+LINK = (
+    "-no-pie",
+    "-pthread",
+    "-Wl,--wrap=main,--no-as-needed",
+    "-ldl",
+)  # the library, even where a program calls nothing of it
 MARK = re.compile(r"<<\s*<")
-CALLEE = re.compile(r"(?:[A-Za-z_]\w*\s*::\s*)*\b([A-Za-z_]\w*)(?:\s*<(?:[^<>;{}]|<[^<>;{}]*>)*>)?\s*$")
+CALLEE = re.compile(
+    r"(?:[A-Za-z_]\w*\s*::\s*)*\b([A-Za-z_]\w*)(?:\s*<(?:[^<>;{}]|<[^<>;{}]*>)*>)?\s*$"
+)
 TEXTS = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])'")
 
 
@@ -45,30 +59,84 @@ def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) 
     """
     files = [need_text(place_of(one).resolve()) for one in files]
     root = installation()
-    folders = [*included(include), *{f"-I{one.parent}": None for one in files}, f"-I{launchers(files)}",
-               *flags(root)["compile"], f"-I{INCLUDE}", f"-I{KERNELS}"]
+    folders = [
+        *included(include),
+        *{f"-I{one.parent}": None for one in files},
+        f"-I{launchers(files)}",
+        *flags(root)["compile"],
+        f"-I{INCLUDE}",
+        f"-I{KERNELS}",
+    ]
     command = [compiler(), *FLAGS, *debugged()]
     source = INCLUDE / "start_whole.cpp"
-    start = kept((*command, *folders[-2:], *(one.read_text("utf-8") for one in (*sorted(KERNELS.rglob("*.h")), source))), "start",
-                 lambda folder: translate([*command, *folders[-2:], "-c", source, "-o", folder / "start.o"], None, source))
-    seen = [translate([*command, *folders, *(f"-D{one}" for one in defines), "-include", INCLUDE / "launch.h", "-E", "-x", "c++", one],
-                     None, one) for one in files]
+    start = kept(
+        (
+            *command,
+            *folders[-2:],
+            *(one.read_text("utf-8") for one in (*sorted(KERNELS.rglob("*.h")), source)),
+        ),
+        "start",
+        lambda folder: translate(
+            [*command, *folders[-2:], "-c", source, "-o", folder / "start.o"], None, source
+        ),
+    )
+    seen = [
+        translate(
+            [
+                *command,
+                *folders,
+                *(f"-D{one}" for one in defines),
+                "-include",
+                INCLUDE / "launch.h",
+                "-E",
+                "-x",
+                "c++",
+                one,
+            ],
+            None,
+            one,
+        )
+        for one in files
+    ]
     texts = [rewritten(text) for text in seen]
 
     def make(folder: Path):
         for k, (file, text) in enumerate(zip(files, texts)):
-            translate([*command, "-c", "-x", "c++-cpp-output", "-", "-o", folder / f"{k}.o"], text, file, str(KERNELS))
+            translate(
+                [*command, "-c", "-x", "c++-cpp-output", "-", "-o", folder / f"{k}.o"],
+                text,
+                file,
+                str(KERNELS),
+            )
         objects = [folder / f"{k}.o" for k in range(len(files))]
         try:
-            translate([compiler(), *objects, start / "start.o", *LINK, *flags(root)["link"], "-o", folder / "program"], None, files[0])
+            translate(
+                [
+                    compiler(),
+                    *objects,
+                    start / "start.o",
+                    *LINK,
+                    *flags(root)["link"],
+                    "-o",
+                    folder / "program",
+                ],
+                None,
+                files[0],
+            )
         except CompileError as error:
             if re.search(r"undefined reference to .(__real_)?main\W", str(error)):
-                raise ValueError(problem("a whole program has a function main", f"none in {', '.join(one.name for one in files)}",
-                                         "`aclnn-viz cpp check` judges a kernel without one")) from None
+                raise ValueError(
+                    problem(
+                        "a whole program has a function main",
+                        f"none in {', '.join(one.name for one in files)}",
+                        "`aclnn-viz cpp check` judges a kernel without one",
+                    )
+                ) from None
             raise
         (folder / "program.kernel").symlink_to("program")
         for one in objects:
             one.unlink()
+
     return kept((*command, *LINK, root, start, *map(str, files), *texts), "whole", make) / "program"
 
 
@@ -76,14 +144,22 @@ def launchers(files: Sequence[Path]) -> Path:
     """The folder of the headers that the vendor's build makes: aclrtlaunch_NAME.h, which declares and launches an entry of the files."""
     texts = {}
     for name, (_, written) in (entry for one in files for entry in entries_of(one).items()):
-        kinds = ["void *" if "*" in one or "GM_ADDR" in one else one.strip().rpartition(" ")[0] for one in written.split(",") if one.strip()]
+        kinds = [
+            "void *" if "*" in one or "GM_ADDR" in one else one.strip().rpartition(" ")[0]
+            for one in written.split(",")
+            if one.strip()
+        ]
         texts[f"aclrtlaunch_{name}.h"] = f"""#pragma once
 #include "acl/acl.h"
 extern "C" void {name}({", ".join(kinds)});
 #define ACLRT_LAUNCH_KERNEL(kernel) aclrtlaunch_##kernel
 #define aclrtlaunch_{name}(blocks, stream, ...) ({name}<<<blocks, aclnn_viz::Addressed(), stream>>>(__VA_ARGS__), 0u)
 """
-    return kept(("launchers", *texts.items()), "launchers", lambda folder: [(folder / name).write_text(text, "utf-8") for name, text in texts.items()])
+    return kept(
+        ("launchers", *texts.items()),
+        "launchers",
+        lambda folder: [(folder / name).write_text(text, "utf-8") for name, text in texts.items()],
+    )
 
 
 def rewritten(text: str) -> str:
@@ -101,8 +177,12 @@ def rewritten(text: str) -> str:
         entry = re.search(rf"\b{callee[1]}\s*\(([^;{{}}]*?)\)\s*\{{", plain)
         names = [NAME.search(one.strip()) for one in entry[1].split(",")] if entry else []
         names = ",".join(one[1] for one in names) if all(names) else ""
-        made += [text[done:callee.start()], f'aclnn_viz::launched({callee[0].rstrip()}, "{callee[1]}", "{names}", ',
-                 text[mark.end():end.start()], ")"]
+        made += [
+            text[done : callee.start()],
+            f'aclnn_viz::launched({callee[0].rstrip()}, "{callee[1]}", "{names}", ',
+            text[mark.end() : end.start()],
+            ")",
+        ]
         done = end.end()
     return "".join(made) + text[done:]
 
@@ -122,28 +202,60 @@ class Outcome:
     sentences: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict:
-        return {"status": self.status, "seconds": round(self.seconds, 3), "output": self.output, "errors": self.errors,
-                "hazards": [{"kind": one.kind, "file": one.file, "line": one.line, "core": one.core, "text": str(one)}
-                            for one in self.emulator.hazards], "misuse": self.emulator.misuse, "said": self.sentences}
+        return {
+            "status": self.status,
+            "seconds": round(self.seconds, 3),
+            "output": self.output,
+            "errors": self.errors,
+            "hazards": [
+                {
+                    "kind": one.kind,
+                    "file": one.file,
+                    "line": one.line,
+                    "core": one.core,
+                    "text": str(one),
+                }
+                for one in self.emulator.hazards
+            ],
+            "misuse": self.emulator.misuse,
+            "said": self.sentences,
+        }
 
 
-def run(program: Path, words: Sequence[str] = (), emulator: Emulator | None = None, seconds: float = SECONDS, streams=(None, None),
-        allowed: Sequence[str] = ()) -> Outcome:
+def run(
+    program: Path,
+    words: Sequence[str] = (),
+    emulator: Emulator | None = None,
+    seconds: float = SECONDS,
+    streams=(None, None),
+    allowed: Sequence[str] = (),
+) -> Outcome:
     """Run a program that `build` made in the current folder, to its end or for so many seconds; no process of it is left.
 
     Hazards of the kinds that are `allowed` do not count to the status. `streams` are files for its output and its errors, those of this process unless given.
     """
     if not seconds > 0:
-        raise ValueError(problem("a program may take a number of seconds above 0", shown(seconds), "leave --seconds out"))
+        raise ValueError(
+            problem(
+                "a program may take a number of seconds above 0",
+                shown(seconds),
+                "leave --seconds out",
+            )
+        )
     emulator = emulator or Emulator()
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     begun = time.monotonic()
     emulator.until = begun + seconds
     with ours:
         with theirs:
-            process = Child([program, *words], os.environ | {"ACLNN_VIZ_CONTROL": str(theirs.fileno())},
-                            {resource.RLIMIT_AS: machine_memory(), resource.RLIMIT_FSIZE: WRITTEN},
-                            pass_fds=[theirs.fileno()], stdout=streams[0], stderr=streams[1])
+            process = Child(
+                [program, *words],
+                os.environ | {"ACLNN_VIZ_CONTROL": str(theirs.fileno())},
+                {resource.RLIMIT_AS: machine_memory(), resource.RLIMIT_FSIZE: WRITTEN},
+                pass_fds=[theirs.fileno()],
+                stdout=streams[0],
+                stderr=streams[1],
+            )
         server = threading.Thread(target=emulator.serve, args=(ours,), daemon=True)
         server.start()
         late = False
@@ -157,11 +269,29 @@ def run(program: Path, words: Sequence[str] = (), emulator: Emulator | None = No
         finally:
             process.end()
         server.join()
-    status = TIME if late else process.returncode if process.returncode >= 0 else 128 - process.returncode
+    status = (
+        TIME
+        if late
+        else process.returncode
+        if process.returncode >= 0
+        else 128 - process.returncode
+    )
     sentences = emulator.sentences()
     if late:
-        sentences.insert(0, tr("a program ends within {n} s: got no end; look for a loop, or give it more --seconds", n=f"{seconds:g}"))
+        sentences.insert(
+            0,
+            tr(
+                "a program ends within {n} s: got no end; look for a loop, or give it more --seconds",
+                n=f"{seconds:g}",
+            ),
+        )
     elif process.returncode < 0 and not emulator.crashed and not emulator.faults:
-        sentences.insert(0, tr("a program ends by itself: got {signal}; find where with --gdb", signal=signal_named(-process.returncode)))
+        sentences.insert(
+            0,
+            tr(
+                "a program ends by itself: got {signal}; find where with --gdb",
+                signal=signal_named(-process.returncode),
+            ),
+        )
     wrong = any(one.kind not in allowed for one in emulator.hazards)
     return Outcome(status or int(wrong), time.monotonic() - begun, emulator, sentences=sentences)

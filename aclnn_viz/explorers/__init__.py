@@ -25,7 +25,11 @@ def explorers() -> tuple[str, ...]:
 def _subjects() -> list[str]:
     """The modules of this package that say themselves that they are a subject."""
     modules = sorted(Path(__file__).parent.glob("*.py"))
-    return [path.stem for path in modules if re.search(r"^def subject\(\)", path.read_text("utf-8"), re.MULTILINE)]
+    return [
+        path.stem
+        for path in modules
+        if re.search(r"^def subject\(\)", path.read_text("utf-8"), re.MULTILINE)
+    ]
 
 
 def subject_of(name):
@@ -34,13 +38,16 @@ def subject_of(name):
     Raises ValueError for a name that is neither.
     """
     from aclnn_viz.explorers import default  # draws cases, which an import of the kit need not
+
     try:
         op = operator(name)
     except ValueError as error:
         if isinstance(name, str) and name in explorers():
             return import_module(f"aclnn_viz.explorers.{name}").subject()
         if str(name).isidentifier():  # else it is a folder, of which the error tells more
-            error = ValueError(problem("no such explorer", repr(name), f"open one of {', '.join(explorers())}"))
+            error = ValueError(
+                problem("no such explorer", repr(name), f"open one of {', '.join(explorers())}")
+            )
         raise error from None
     own = registry.module("explorer", op.name)
     return own.subject() if own else default.of(op)
@@ -62,7 +69,14 @@ def explore(name, /, state: str = "", **values) -> "Explorer":
     try:
         from aclnn_viz.explorers.widget import Explorer
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(problem("explorers need the lab packages", f"no module {error.name!r}",
-                                          'pip install "aclnn-viz[lab]"'), name=error.name) from None
+        raise ModuleNotFoundError(
+            problem(
+                "explorers need the lab packages",
+                f"no module {error.name!r}",
+                'pip install "aclnn-viz[lab]"',
+            ),
+            name=error.name,
+        ) from None
     from aclnn_viz.explorers.state import read_state
+
     return Explorer(subject_of(name), **read_state(state) | values)

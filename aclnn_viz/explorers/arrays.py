@@ -16,7 +16,11 @@ from aclnn_viz.pictures.text import STILL, choose
 class ExplorerArrays(NumPyArrays):
     """The namespace of pages with the three steps that count in numbers of a format, as `aclnn_viz.dtypes` has them."""
 
-    round_to, ulp, ordinal_distance = staticmethod(round_to), staticmethod(ulp), staticmethod(ordinal_distance)
+    round_to, ulp, ordinal_distance = (
+        staticmethod(round_to),
+        staticmethod(ulp),
+        staticmethod(ordinal_distance),
+    )
     where = staticmethod(np.where)  # plain numbers among its arguments, too
 
 
@@ -42,5 +46,13 @@ def only(xp, there, mark) -> tuple:
     if isinstance(there, STILL):
         return (mark,) if there else ()
     names = {entry.name for entry in fields(mark)}
-    hidden = {name: xp.where(there, getattr(mark, name) + 0.0, np.nan) for name in ("x", "y", "at", "x0", "y0", "x1", "y1") if name in names}
-    return (replace(mark, **hidden, **({"label": choose(there, "", mark.label)} if "label" in names else {})),)
+    hidden = {
+        name: xp.where(there, getattr(mark, name) + 0.0, np.nan)
+        for name in ("x", "y", "at", "x0", "y0", "x1", "y1")
+        if name in names
+    }
+    return (
+        replace(
+            mark, **hidden, **({"label": choose(there, "", mark.label)} if "label" in names else {})
+        ),
+    )

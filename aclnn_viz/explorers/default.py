@@ -35,8 +35,10 @@ TALL, LOW = 125, 115  # pixels of the panels of inputs and outputs, and of error
 SCREEN = 560  # pixels of all rows together
 TIE = 1e-7  # ulps that a truth in float64 may be beside a tie: each of its steps rounds by up to 2e-9 ulps of float32
 EXACT = message("{output}: {exact} of {all} elements are as near to the truth as {dtype} allows.")
-WORST = message("{output}: {exact} of {all} elements are as near to the truth as {dtype} allows; the largest error is {error} ulp "
-                "at {place}: {value}, truth {truth}.")
+WORST = message(
+    "{output}: {exact} of {all} elements are as near to the truth as {dtype} allows; the largest error is {error} ulp "
+    "at {place}: {value}, truth {truth}."
+)
 BOTH = message(", first {n} rows and {n} columns")
 ROWS, COLUMNS = message(", first {n} rows"), message(", first {n} columns")
 
@@ -63,41 +65,96 @@ def of(op) -> Subject:
     >>> of(av.operator("hardswish")).state().axis_0
     8
     """
-    return Subject(op.name, lambda state: op, state_of(op), lambda state: drawn(op, state).inputs,
-                   lambda state, backward=None: compute(op, state, backward), panels, headline, lambda data: text(op, data),
-                   lambda subject, state: lift.pytest_of_case(op, options(op, state)),
-                   live=(lambda state, backward, xp, traced: gathered(op, state, backward, xp, traced), data),
-                   drawn_of=lambda state: {name: value for name, value in drawn(op, state).inputs.items()
-                                           if name in op.tensors and name not in op.saved and value is not None})
+    return Subject(
+        op.name,
+        lambda state: op,
+        state_of(op),
+        lambda state: drawn(op, state).inputs,
+        lambda state, backward=None: compute(op, state, backward),
+        panels,
+        headline,
+        lambda data: text(op, data),
+        lambda subject, state: lift.pytest_of_case(op, options(op, state)),
+        live=(lambda state, backward, xp, traced: gathered(op, state, backward, xp, traced), data),
+        drawn_of=lambda state: {
+            name: value
+            for name, value in drawn(op, state).inputs.items()
+            if name in op.tensors and name not in op.saved and value is not None
+        },
+    )
 
 
 # What may be moved
+
 
 @cache
 def state_of(op) -> type:
     """Return the class of states: attributes, lengths, dtype, seed, device; each starts where `av.case` does."""
     start = case(op).inputs
-    moved = [(name, vendors(made)) for name, made in ((p.name, _control(op, p, start)) for p in _parameters(op)) if made]
-    moved += [(f"axis_{k}", whole(length, 1, max(LONGEST, length), label, message("Shape")))
-              for k, (length, label) in enumerate(zip(_shape(op), _labels(op)))]
+    moved = [
+        (name, vendors(made))
+        for name, made in ((p.name, _control(op, p, start)) for p in _parameters(op))
+        if made
+    ]
+    moved += [
+        (f"axis_{k}", whole(length, 1, max(LONGEST, length), label, message("Shape")))
+        for k, (length, label) in enumerate(zip(_shape(op), _labels(op)))
+    ]
     shapes = getattr(op, "shapes", ())
     if shapes:
-        texts = {k: _in_words(each) for k, each in enumerate(shapes) if tuple(each["shape"]) != _shape(op)}
-        moved.append(("shapes", choice(-1, {-1: message("these lengths")} | texts, message("shape"), message("Shape"),
-                                       message("a shape worth trying"))))
+        texts = {
+            k: _in_words(each)
+            for k, each in enumerate(shapes)
+            if tuple(each["shape"]) != _shape(op)
+        }
+        moved.append(
+            (
+                "shapes",
+                choice(
+                    -1,
+                    {-1: message("these lengths")} | texts,
+                    message("shape"),
+                    message("Shape"),
+                    message("a shape worth trying"),
+                ),
+            )
+        )
     if len(_shape(op)) > 1 and "." in op.page.AXES[op.main] or len(_shape(op)) > 2:
-        moved.append(("plane", whole(0, 0, 63, message("show"), message("Tensors"),
-                                     message("which row, and which matrix of tensors with more than two axes"))))
-    moved += [("dtype", fields.dtype("Tensors")), ("seed", fields.seed()), ("device", fields.device()),
-              ("soc", fields.soc()), ("cann", fields.cann()), ("plan", fields.plan())]
-    return make_dataclass("State", [(name, type(made.default), made) for name, made in moved], frozen=True)
+        moved.append(
+            (
+                "plane",
+                whole(
+                    0,
+                    0,
+                    63,
+                    message("show"),
+                    message("Tensors"),
+                    message("which row, and which matrix of tensors with more than two axes"),
+                ),
+            )
+        )
+    moved += [
+        ("dtype", fields.dtype("Tensors")),
+        ("seed", fields.seed()),
+        ("device", fields.device()),
+        ("soc", fields.soc()),
+        ("cann", fields.cann()),
+        ("plan", fields.plan()),
+    ]
+    return make_dataclass(
+        "State", [(name, type(made.default), made) for name, made in moved], frozen=True
+    )
 
 
 def _in_words(shape: dict) -> str:
     """A shape worth trying, short enough for its control: `2×3×5, normalizedShape 5`."""
-    short = {name: "×".join(map(str, value)) or "scalar" if isinstance(value, tuple) else value
-             for name, value in shape.items()}
-    return ", ".join(str(value) if name == "shape" else f"{name} {value}" for name, value in short.items())
+    short = {
+        name: "×".join(map(str, value)) or "scalar" if isinstance(value, tuple) else value
+        for name, value in shape.items()
+    }
+    return ", ".join(
+        str(value) if name == "shape" else f"{name} {value}" for name, value in short.items()
+    )
 
 
 def _parameters(op) -> dict:
@@ -112,23 +169,43 @@ def _control(op, parameter, start: dict):
     if name in op.attributes and op.attributes[name].follows:
         return None
     if kind == "tensor":
-        return flag(True, name, group, message("or a null pointer")) if parameter.optional and known is not None else None
+        return (
+            flag(True, name, group, message("or a null pointer"))
+            if parameter.optional and known is not None
+            else None
+        )
     tried = [mode[name] for mode in getattr(op, "modes", ()) if name in mode]
     values = list(dict.fromkeys([known, *getattr(parameter, "values", ()), *tried]))
     if kind == "bool":
         return flag(known, name, group)
     if kind == "bools":
-        masks = [_signs(each) for each in product((True, False), repeat=len(known))]  # as text, for JSON has no tuples
+        masks = [
+            _signs(each) for each in product((True, False), repeat=len(known))
+        ]  # as text, for JSON has no tuples
         return choice(_signs(known), dict(zip(masks, masks)), name, group)
     if kind == "float":
         return _real(parameter, float(known))
     if kind == "int" and len(values) == 1:
         return whole(known, min(known, 0 if known < 1 else 1), max(64, known), name, group)
     if kind.endswith("s"):  # an array, as text
-        return choice(repr(known), {repr(value): repr(value) for value in values}, name, group, names=True) if len(values) > 1 \
+        return (
+            choice(
+                repr(known), {repr(value): repr(value) for value in values}, name, group, names=True
+            )
+            if len(values) > 1
             else None
-    return choice(known, {value: parameter.shown(value) if parameter.names else str(value) for value in values}, name, group,
-                  names=True) if len(values) > 1 else None
+        )
+    return (
+        choice(
+            known,
+            {value: parameter.shown(value) if parameter.names else str(value) for value in values},
+            name,
+            group,
+            names=True,
+        )
+        if len(values) > 1
+        else None
+    )
 
 
 def _signs(mask) -> str:
@@ -137,11 +214,22 @@ def _signs(mask) -> str:
 
 def _real(parameter, known: float):
     low, high = getattr(parameter, "low", None), getattr(parameter, "high", None)
-    if 0 < known < 0.01 and (low or 0.0) <= 0.0 and (high is None or high > 100.0):  # such as epsilon
-        return real(round(log10(known), 6), -12.0, 2.0, 0.1, f"{parameter.name} 10^", message("Operator"),
-                    message("a power of ten"))
+    if (
+        0 < known < 0.01 and (low or 0.0) <= 0.0 and (high is None or high > 100.0)
+    ):  # such as epsilon
+        return real(
+            round(log10(known), 6),
+            -12.0,
+            2.0,
+            0.1,
+            f"{parameter.name} 10^",
+            message("Operator"),
+            message("a power of ten"),
+        )
     low, high = known - 4.0 if low is None else low, known + 4.0 if high is None else high
-    return real(known, low, high, 0.05 if high - low > 1 else 0.01, parameter.name, message("Operator"))
+    return real(
+        known, low, high, 0.05 if high - low > 1 else 0.01, parameter.name, message("Operator")
+    )
 
 
 def _shape(op) -> tuple[int, ...]:
@@ -159,31 +247,50 @@ def options(op, state) -> dict:
     """Return what `av.case` is asked for a state."""
     tried = getattr(state, "shapes", -1)
     found = {"dtype": state.dtype, "seed": state.seed}
-    found |= op.shapes[tried] if tried >= 0 else {"shape": tuple(
-        getattr(state, f"axis_{k}") for k in range(len(_shape(op))))}
+    found |= (
+        op.shapes[tried]
+        if tried >= 0
+        else {"shape": tuple(getattr(state, f"axis_{k}") for k in range(len(_shape(op))))}
+    )
     for parameter in _parameters(op):
         name, value = parameter.name, getattr(state, parameter.name, None)
         if parameter.kind == "tensor":
             found |= {name: None} if value is False else {}
         elif value is not None and value != getattr(type(state)(), name) and name not in found:
             power = _is_power(op, parameter)
-            signs, array = parameter.kind == "bools", isinstance(value, str) and parameter.kind.endswith("s")
-            found[name] = 10.0**value if power else tuple(one == "+" for one in value.split()) if signs else literal_eval(
-                value) if array else value
+            signs, array = (
+                parameter.kind == "bools",
+                isinstance(value, str) and parameter.kind.endswith("s"),
+            )
+            found[name] = (
+                10.0**value
+                if power
+                else tuple(one == "+" for one in value.split())
+                if signs
+                else literal_eval(value)
+                if array
+                else value
+            )
     return default.fitted(op, found)
 
 
 def _is_power(op, parameter) -> bool:
     """Whether the state holds a power of ten of an attribute."""
-    return parameter.kind == "float" and _control(op, parameter, {}).metadata["control"]["label"].endswith("^")
+    return parameter.kind == "float" and _control(op, parameter, {}).metadata["control"][
+        "label"
+    ].endswith("^")
 
 
 def drawn(op, state):
     """Return the case of a state; StateError beside the control that does not fit."""
     asked = options(op, state)
     if prod(asked["shape"]) > LARGEST:
-        raise StateError("axis_0", message("a picture has at most {most:,} elements", most=LARGEST), message("shape {shape}", shape=asked["shape"]),
-                         message("choose smaller lengths"))
+        raise StateError(
+            "axis_0",
+            message("a picture has at most {most:,} elements", most=LARGEST),
+            message("shape {shape}", shape=asked["shape"]),
+            message("choose smaller lengths"),
+        )
     try:
         return case(op, **asked)
     except ValueError as error:
@@ -192,6 +299,7 @@ def drawn(op, state):
 
 
 # What is computed
+
 
 def compute(op, state, backward=None) -> Data:
     """Return what is drawn for a state; `backward(state, inputs)` returns the outputs of op.backward, and notices.
@@ -205,23 +313,59 @@ def compute(op, state, backward=None) -> Data:
 
 def gathered(op, moved, backward=None, xp=XP, traced=None) -> dict:
     """Return what kernels make of a state, and their truth: the arguments of `data`."""
-    state = moved if xp is XP else replace(moved, **{name: value.held.item() for name, value in vars(moved).items() if not _stays(value)})
+    state = (
+        moved
+        if xp is XP
+        else replace(
+            moved,
+            **{name: value.held.item() for name, value in vars(moved).items() if not _stays(value)},
+        )
+    )
     given, notices, author = drawn(op, state).inputs, (), computed_by(state)
     given, attributes = (given, {}) if xp is XP else _moving(op, state, moved, given, traced)
     try:
-        outputs, notices = backward(state, given | attributes) if backward else (op.backward(**given), ())
+        outputs, notices = (
+            backward(state, given | attributes) if backward else (op.backward(**given), ())
+        )
     except StateError as error:
         if state.device != "host" or state.plan == "device":
             raise
-        outputs, notices = op.backward(**given), (
-            message("Refused by {soc}, CANN {cann}: {error}", soc=state.soc, cann=state.cann, error=error),)
+        outputs, notices = (
+            op.backward(**given),
+            (
+                message(
+                    "Refused by {soc}, CANN {cann}: {error}",
+                    soc=state.soc,
+                    cann=state.cann,
+                    error=error,
+                ),
+            ),
+        )
         author = message("this kit's own kernel, as the product refuses it")
     lengths = tuple(getattr(state, f"axis_{k}") for k in range(len(_shape(op))))
     if getattr(state, "shapes", -1) < 0 and lengths != (shape := options(op, state)["shape"]):
-        notices = (*notices, message("The lengths {lengths} do not fit; these are {shape}.", lengths=lengths, shape=shape))
+        notices = (
+            *notices,
+            message(
+                "The lengths {lengths} do not fit; these are {shape}.", lengths=lengths, shape=shape
+            ),
+        )
     right = (traced or op).truth(**given | attributes)
-    answer = response.response(xp, traced or op, given | attributes, getattr(state, "plane", 0), getattr(traced, "both", None))
-    return {"given": given, "outputs": outputs, "truth": right, "author": author, "answer": answer, "notices": tuple(notices)}
+    answer = response.response(
+        xp,
+        traced or op,
+        given | attributes,
+        getattr(state, "plane", 0),
+        getattr(traced, "both", None),
+    )
+    return {
+        "given": given,
+        "outputs": outputs,
+        "truth": right,
+        "author": author,
+        "answer": answer,
+        "notices": tuple(notices),
+    }
 
 
 def _stays(value) -> bool:
@@ -230,39 +374,67 @@ def _stays(value) -> bool:
 
 def _moving(op, state, moved, given: dict, traced) -> tuple[dict, dict]:
     """The inputs of a state whose real attributes move, with what forward saves of them, and those attributes of backward."""
-    moving = {p.name: 10.0**value if _is_power(op, p) else value for p in _parameters(op)
-              if not _stays(value := getattr(moved, p.name, 0))}
+    moving = {
+        p.name: 10.0**value if _is_power(op, p) else value
+        for p in _parameters(op)
+        if not _stays(value := getattr(moved, p.name, 0))
+    }
     if op.saved and any(p.name in moving for p in op.forward_parameters):
         asked, known = options(op, state), given
-        if not registry.own("cases", op.name, "draw"):  # drawn again, what forward alone takes is there, too
-            known = default.draw_forward(op, default.Draw(float_format(state.dtype), state.seed, asked), asked["shape"])[0] | given
-        made = traced.forward(**{name: value for name, value in (known | moving).items() if name in op.takes})
+        if not registry.own(
+            "cases", op.name, "draw"
+        ):  # drawn again, what forward alone takes is there, too
+            known = (
+                default.draw_forward(
+                    op, default.Draw(float_format(state.dtype), state.seed, asked), asked["shape"]
+                )[0]
+                | given
+            )
+        made = traced.forward(
+            **{name: value for name, value in (known | moving).items() if name in op.takes}
+        )
         given = given | {name: made[output] for name, output in op.saved.items()}
     return given, {p.name: moving[p.name] for p in op.parameters if p.name in moving}
 
 
-def data(xp, state, given: dict, outputs: dict, truth: dict, author: str, answer=None, notices=()) -> Data:
+def data(
+    xp, state, given: dict, outputs: dict, truth: dict, author: str, answer=None, notices=()
+) -> Data:
     """Return what is drawn of a state, of `given` inputs, their outputs and the truth, all arrays of `xp`."""
     errors = {}
     for name, values in outputs.items():
         wrong = xp.abs(double(xp, values) - truth[name])
-        errors[name] = xp.where(wrong == 0, 0.0, double(xp, wrong / xp.ulp(double(xp, truth[name]), values.dtype)))
+        errors[name] = xp.where(
+            wrong == 0, 0.0, double(xp, wrong / xp.ulp(double(xp, truth[name]), values.dtype))
+        )
     return Data(xp, state, given, outputs, truth, errors, author, answer, notices)
 
 
 # What is seen
 
+
 def panels(data: Data) -> list[Panel]:
     """Return how one element answers, a panel for each tensor, and below each output one of its errors."""
-    tensors = {name: value for name, value in data.inputs.items() if hasattr(value, "dtype") and _stays(getattr(data.state, name, ""))}
+    tensors = {
+        name: value
+        for name, value in data.inputs.items()
+        if hasattr(value, "dtype") and _stays(getattr(data.state, name, ""))
+    }
     spans = _spans(len(tensors)) + 2 * _spans(len(data.outputs))
     answered = response.panels(data.xp, data.answer)
     height = (SCREEN - max((p.height for p in answered), default=0)) // max(sum(spans) // 20, 1)
     made = [_tensor(data, name, value, GIVEN, min(TALL, height)) for name, value in tensors.items()]
-    made += [_tensor(data, name, value, OUT, min(TALL, height)) for name, value in data.outputs.items()]
+    made += [
+        _tensor(data, name, value, OUT, min(TALL, height)) for name, value in data.outputs.items()
+    ]
     made += [_error(data, name, value, min(LOW, height)) for name, value in data.errors.items()]
-    return [*answered, *(
-        Panel(p.name, p.title, p.marks, p.x, p.y, span, p.height) for p, span in zip(made, spans))]
+    return [
+        *answered,
+        *(
+            Panel(p.name, p.title, p.marks, p.x, p.y, span, p.height)
+            for p, span in zip(made, spans)
+        ),
+    ]
 
 
 def _spans(count: int) -> list[int]:
@@ -282,7 +454,10 @@ def _matrix(xp, values, state) -> tuple:
     if values.ndim > 2:
         planes = xp.reshape(values, (-1, *values.shape[-2:]))
         shown = min(getattr(state, "plane", 0), len(planes) - 1)
-        part, values = f" {[int(k) for k in np.unravel_index(shown, values.shape[:-2])]}", planes[shown]
+        part, values = (
+            f" {[int(k) for k in np.unravel_index(shown, values.shape[:-2])]}",
+            planes[shown],
+        )
     if values.ndim < 2 or min(values.shape) < 2:  # no map
         return values, part
     rows, columns = (size > LONGEST for size in values.shape)
@@ -299,9 +474,14 @@ def _error(data: Data, name: str, errors, height: int) -> Panel:
     xp, (values, part) = data.xp, _matrix(data.xp, errors, data.state)
     there = errors if errors.size else xp.zeros(1)
     top = xp.max(xp.where(xp.isfinite(there), there, 0.0))
-    title = tr("{output}: ulps off the truth, at most {largest}", output=name + part * (errors.ndim > 1),
-               largest=number(xp.max(there)))
-    return _drawn(xp, f"{name} error", title, values, ERROR, height, ("sequential", 0.0, xp.maximum(top, 0.5)))
+    title = tr(
+        "{output}: ulps off the truth, at most {largest}",
+        output=name + part * (errors.ndim > 1),
+        largest=number(xp.max(there)),
+    )
+    return _drawn(
+        xp, f"{name} error", title, values, ERROR, height, ("sequential", 0.0, xp.maximum(top, 0.5))
+    )
 
 
 def _drawn(xp, name, title, values, kind, height, colours) -> Panel:
@@ -310,18 +490,33 @@ def _drawn(xp, name, title, values, kind, height, colours) -> Panel:
         bare = Axis("", 0, 1, ticks=())
         return Panel(name, title, (Note(0.5, 0.5, words),), bare, bare, 10, height)
     if values.ndim == 2 and min(values.shape) > 1:
-        return Panel(name, title, (Heat(values, *colours, digits=True),), Axis(), Axis(), 10, height)
+        return Panel(
+            name, title, (Heat(values, *colours, digits=True),), Axis(), Axis(), 10, height
+        )
     row = xp.reshape(values, (-1,))
     at = np.arange(row.size, dtype=np.float64)
     bars = Bars(at, row, kind) if row.size <= LONGEST else Dots(at, row, kind)
-    return Panel(name, title, (Rule("y", 0.0, kind=GUIDE), bars), Axis("", -0.6, row.size - 0.4), Axis(), 10, height)
+    return Panel(
+        name,
+        title,
+        (Rule("y", 0.0, kind=GUIDE), bars),
+        Axis("", -0.6, row.size - 0.4),
+        Axis(),
+        10,
+        height,
+    )
 
 
 # In words
 
+
 def headline(data: Data) -> list[str]:
     """How one element answers, one sentence an output, and who computed it."""
-    return [*response.headline(data.xp, data.answer), *(_sentence(data, name) for name in list(data.errors)[:4]), tr("Computed by {who}.", who=tr(data.computed_by))]
+    return [
+        *response.headline(data.xp, data.answer),
+        *(_sentence(data, name) for name in list(data.errors)[:4]),
+        tr("Computed by {who}.", who=tr(data.computed_by)),
+    ]
 
 
 def _sentence(data: Data, name: str) -> str:
@@ -332,10 +527,17 @@ def _sentence(data: Data, name: str) -> str:
         return tr(EXACT, exact=count(size), **found)
     exact = xp.sum(double(xp, errors <= 0.5 + TIE))
     at = xp.argmax(xp.where(xp.isnan(errors), np.inf, errors))
-    error, value, truth = (element(xp, xp.reshape(double(xp, values), (-1,)), at) for values in (
-        errors, data.outputs[name], data.truth[name]))
-    found |= {"exact": count(exact), "error": number(error), "place": _place(at, errors.shape), "value": number(value),
-             "truth": number(truth)}
+    error, value, truth = (
+        element(xp, xp.reshape(double(xp, values), (-1,)), at)
+        for values in (errors, data.outputs[name], data.truth[name])
+    )
+    found |= {
+        "exact": count(exact),
+        "error": number(error),
+        "place": _place(at, errors.shape),
+        "value": number(value),
+        "truth": number(truth),
+    }
     return choose(exact == size, tr(WORST, **found), tr(EXACT, **found))
 
 
@@ -350,6 +552,17 @@ def _place(at, shape) -> str:
 
 def text(op, data: Data) -> str:
     """Return the whole picture in words and numbers."""
-    asked = ", ".join(f"{name} {value}" for name, value in data.inputs.items() if not isinstance(value, np.ndarray))
+    asked = ", ".join(
+        f"{name} {value}"
+        for name, value in data.inputs.items()
+        if not isinstance(value, np.ndarray)
+    )
     first = tr("{name} in {dtype}", name=op.aclnn_name, dtype=data.state.dtype)
-    return "\n".join([tr("{output}: {text}", output=first, text=asked) if asked else first, *headline(data), *in_words(panels(data)), *map(tr, data.notices)])
+    return "\n".join(
+        [
+            tr("{output}: {text}", output=first, text=asked) if asked else first,
+            *headline(data),
+            *in_words(panels(data)),
+            *map(tr, data.notices),
+        ]
+    )

@@ -65,7 +65,9 @@ class DeviceOfState:
         predicts = state.plan == "device"
         signature = (op.name, state.soc, state.cann, predicts, *map(_as_judged, inputs.values()))
         if signature != self._judged:
-            self._notices = answer(op, inputs, product_of(state.soc), Version.parse(state.cann), predicts)
+            self._notices = answer(
+                op, inputs, product_of(state.soc), Version.parse(state.cann), predicts
+            )
             self._judged = signature
         return self._notices
 
@@ -105,9 +107,18 @@ def gradients(op, state, inputs: dict, backward) -> tuple[dict, tuple[str, ...]]
     if state.dtype != "float64":
         return backward(state, inputs)
     if state.device != "host" or state.plan == "device":
-        raise StateError("dtype", message("{name} takes float16, bfloat16 and float32", name=op.aclnn_name), "float64",
-                         message("choose one of them, or device host and precision documented"))
-    return op.backward(**inputs), (message("No product takes float64 for {name}: shown is this kit's own kernel.", name=op.aclnn_name),)
+        raise StateError(
+            "dtype",
+            message("{name} takes float16, bfloat16 and float32", name=op.aclnn_name),
+            "float64",
+            message("choose one of them, or device host and precision documented"),
+        )
+    return op.backward(**inputs), (
+        message(
+            "No product takes float64 for {name}: shown is this kit's own kernel.",
+            name=op.aclnn_name,
+        ),
+    )
 
 
 def further(op, state, inputs: dict, backward) -> dict:
@@ -127,5 +138,13 @@ def computed_by(state) -> str:
     if state.device != "host":
         return message("the {device} device", device=state.device)
     if state.plan == "documented":
-        return message("the host as {soc}, CANN {cann}, precision as documented", soc=state.soc, cann=state.cann)
-    return message("the host as {soc}, CANN {cann}, precision predicted for the product", soc=state.soc, cann=state.cann)
+        return message(
+            "the host as {soc}, CANN {cann}, precision as documented",
+            soc=state.soc,
+            cann=state.cann,
+        )
+    return message(
+        "the host as {soc}, CANN {cann}, precision predicted for the product",
+        soc=state.soc,
+        cann=state.cann,
+    )

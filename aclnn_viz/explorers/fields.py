@@ -24,15 +24,26 @@ def devices() -> dict[str, str]:
 
 
 def soc():
-    return choice(SOC, {p.example_soc: p.example_soc for p in PRODUCTS}, "soc", "Device",
-                  "the product that the host emulates")
+    return choice(
+        SOC,
+        {p.example_soc: p.example_soc for p in PRODUCTS},
+        "soc",
+        "Device",
+        "the product that the host emulates",
+    )
 
 
 def cann():
-    return choice(CANN, {v: v for v in VERSIONS}, "cann", "Device",
-                  "the CANN version that the host emulates")
+    return choice(
+        CANN, {v: v for v in VERSIONS}, "cann", "Device", "the CANN version that the host emulates"
+    )
 
 
 def plan():
-    return choice("documented", {"documented": "documented", "device": "device"}, "precision", "Device",
-                  "as documented, or the rounding predicted for the product")
+    return choice(
+        "documented",
+        {"documented": "documented", "device": "device"},
+        "precision",
+        "Device",
+        "as documented, or the rounding predicted for the product",
+    )

@@ -61,7 +61,9 @@ def case(subject, state) -> Case:
 def pytest_case(subject, state) -> str:
     """Return a test module that runs a kernel on the inputs of this state."""
     imports = f"\nfrom {subject.inputs.__module__} import State, inputs"
-    return _test(subject.operator(state), state.dtype, imports, f"inputs(State({arguments(state)}))")
+    return _test(
+        subject.operator(state), state.dtype, imports, f"inputs(State({arguments(state)}))"
+    )
 
 
 def pytest_of_case(op, options: dict) -> str:
@@ -72,8 +74,14 @@ def pytest_of_case(op, options: dict) -> str:
 
 def _test(op, dtype: str, imports: str, given: str) -> str:
     roundoff = float_format(dtype).unit_roundoff
-    return TEST.format(aclnn_name=op.aclnn_name, name=opened(op), imports=imports, given=given, roundoff=roundoff,
-                       inside=min(roundoff, FLOAT32.unit_roundoff))
+    return TEST.format(
+        aclnn_name=op.aclnn_name,
+        name=opened(op),
+        imports=imports,
+        given=given,
+        roundoff=roundoff,
+        inside=min(roundoff, FLOAT32.unit_roundoff),
+    )
 
 
 def cpp(subject, state) -> str:
@@ -86,5 +94,9 @@ def link(subject, state) -> str:
     return "#" + state_text(state)
 
 
-TEXTS = {"link": link, "cell": cell, "test": lambda subject, state: subject.test(subject, state),
-         "cpp": lambda subject, state: subject.cpp(subject, state)}
+TEXTS = {
+    "link": link,
+    "cell": cell,
+    "test": lambda subject, state: subject.test(subject, state),
+    "cpp": lambda subject, state: subject.cpp(subject, state),
+}

@@ -26,7 +26,17 @@ from aclnn_viz.operators.parameters import bind
 from aclnn_viz.pictures.marks import Handles
 from aclnn_viz.pictures.palette import DRAWING, MAPS
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.words.messages import LANGUAGES, Choice, Number, Text, enumerated, in_language, language_here, message, tr
+from aclnn_viz.words.messages import (
+    LANGUAGES,
+    Choice,
+    Number,
+    Text,
+    enumerated,
+    in_language,
+    language_here,
+    message,
+    tr,
+)
 
 LIVE = ("steps.js", "live.js", "twin.js")  # what a page has beside the front end
 PLAIN = {str, int, bool, type(None)}  # what JSON takes as it is
@@ -34,11 +44,21 @@ MOST = 24  # combinations of choices that a page holds
 STOPS = 9  # pictures of a slider that cannot be traced
 PAIRS = 100  # combinations of such sliders
 LARGEST = 3_000_000  # bytes of a page
-KEPT = ("seed", "device", "soc", "cann", "plan")  # what the kit's own kernel, and the host, must not be asked again for
-NOTICE = message("This page computes its picture without Python, as the kit's own kernel does; the truth is computed in float64. "
-                 "It moves {alive}; everything else needs Python.")
-HELD = message("This page shows pictures that Python computed, {n} of them. It moves {alive}; where it has no picture of a value beside the "
-               "others, these go back. Everything else needs Python.")
+KEPT = (
+    "seed",
+    "device",
+    "soc",
+    "cann",
+    "plan",
+)  # what the kit's own kernel, and the host, must not be asked again for
+NOTICE = message(
+    "This page computes its picture without Python, as the kit's own kernel does; the truth is computed in float64. "
+    "It moves {alive}; everything else needs Python."
+)
+HELD = message(
+    "This page shows pictures that Python computed, {n} of them. It moves {alive}; where it has no picture of a value beside the "
+    "others, these go back. Everything else needs Python."
+)
 STILL = message("This page shows one state: what moves this picture needs Python.")
 NEEDS = message("{field} stays as it was saved: open the explorer in Python to change it")
 
@@ -54,16 +74,37 @@ class TracedOperator:
 
     def forward(self, /, **given):
         op = self._op
-        return self._run(op.page.forward, op.arrange_forward, lambda found: bind(op.name, op.forward_parameters, found), given)
+        return self._run(
+            op.page.forward,
+            op.arrange_forward,
+            lambda found: bind(op.name, op.forward_parameters, found),
+            given,
+        )
 
     def backward(self, /, **given):
         return self._run(self._op.page.backward, self._op.arrange_backward, self._op.bind, given)
 
     def truth(self, /, **given):
         moves = any(isinstance(value, Traced) for value in given.values())
-        if moves and any(getattr(value, "dtype", None) == np.float64 for name, value in given.items() if name in self._op.tensors):
-            raise TypeError(problem("the truth of float64 takes more digits than a page has", "inputs of float64", "choose another dtype"))
-        return self._run(self._op.page.backward, self._op.arrange_backward, self._op.bind, given, np.dtype(np.float64))
+        if moves and any(
+            getattr(value, "dtype", None) == np.float64
+            for name, value in given.items()
+            if name in self._op.tensors
+        ):
+            raise TypeError(
+                problem(
+                    "the truth of float64 takes more digits than a page has",
+                    "inputs of float64",
+                    "choose another dtype",
+                )
+            )
+        return self._run(
+            self._op.page.backward,
+            self._op.arrange_backward,
+            self._op.bind,
+            given,
+            np.dtype(np.float64),
+        )
 
     def arrange_backward(self, /, **given):
         return self._arranged(self._op.arrange_backward, self._op.bind, given)
@@ -73,37 +114,75 @@ class TracedOperator:
         xp, examples = self._xp, {}
         for name, value in given.items():
             held = value.held if isinstance(value, Traced) else value
-            examples[name] = held.item() if isinstance(value, Traced) and name not in self._op.tensors else held
+            examples[name] = (
+                held.item() if isinstance(value, Traced) and name not in self._op.tensors else held
+            )
         examples = bound(examples)
         given, arranged = examples | given, arrange(**examples)
         return arranged._replace(
-            arrays={name: xp.reshape(given[name], array.shape) if isinstance(given.get(name), Traced) else array for name, array in arranged.arrays.items()},
-            attributes={name: Traced(xp, moved.name, moved.held, True) if isinstance(moved := given.get(name), Traced) else value
-                        for name, value in arranged.attributes.items()})
+            arrays={
+                name: xp.reshape(given[name], array.shape)
+                if isinstance(given.get(name), Traced)
+                else array
+                for name, array in arranged.arrays.items()
+            },
+            attributes={
+                name: Traced(xp, moved.name, moved.held, True)
+                if isinstance(moved := given.get(name), Traced)
+                else value
+                for name, value in arranged.attributes.items()
+            },
+        )
 
     def _run(self, page, arrange, bound, given, wide=None):
         xp = self._xp
-        if not any(isinstance(value, Traced) for value in given.values()):  # nothing moves: as exact as ever
-            return (self._op.truth if wide else self._op.backward if bound == self._op.bind else self._op.forward)(**given)
+        if not any(
+            isinstance(value, Traced) for value in given.values()
+        ):  # nothing moves: as exact as ever
+            return (
+                self._op.truth
+                if wide
+                else self._op.backward
+                if bound == self._op.bind
+                else self._op.forward
+            )(**given)
         arranged = self._arranged(arrange, bound, given)
         arrays, compute = arranged.arrays, wide or arranged.compute
         if arranged.prelude is not None:
             arrays = arrays | arranged.prelude(xp, arrays)
-        arrays = {name: array if array is None or array.dtype.kind in "iub" else xp.astype(array, compute) for name, array in arrays.items()}
+        arrays = {
+            name: array if array is None or array.dtype.kind in "iub" else xp.astype(array, compute)
+            for name, array in arrays.items()
+        }
         found = self.both(page, arrays | arranged.attributes)
-        return {name: xp.reshape(xp.astype(found[name], wide) if wide else xp.round_to(found[name], result.format), result.documented_shape)
-                for name, result in arranged.results.items()}
+        return {
+            name: xp.reshape(
+                xp.astype(found[name], wide) if wide else xp.round_to(found[name], result.format),
+                result.documented_shape,
+            )
+            for name, result in arranged.results.items()
+        }
 
     def both(self, page, given: dict) -> dict:
         """What a page returns; of one that asks whether a real attribute is 0, both answers, of which the attribute chooses."""
-        xp, moving = self._xp, [name for name, value in given.items() if isinstance(value, Traced) and name not in self._op.tensors]
+        xp, moving = (
+            self._xp,
+            [
+                name
+                for name, value in given.items()
+                if isinstance(value, Traced) and name not in self._op.tensors
+            ],
+        )
         try:
             return page(xp, **given)
         except TypeError:
             if len(moving) != 1:
                 raise
         value = given[moving[0]]
-        some, none = (page(xp, **given | {moving[0]: each}) for each in (_NotZero(xp, value.name, value.held, True), 0.0))
+        some, none = (
+            page(xp, **given | {moving[0]: each})
+            for each in (_NotZero(xp, value.name, value.held, True), 0.0)
+        )
         return {name: xp.where(value != 0.0, some[name], none[name]) for name in some}
 
 
@@ -125,7 +204,9 @@ def saved(subject, state, data) -> str:
     groups = page.groups()
     while True:
         page.compute(groups)
-        if (groups or page.moving) and not page.shows(state):  # it looks at a number that moves: then that has stops
+        if (groups or page.moving) and not page.shows(
+            state
+        ):  # it looks at a number that moves: then that has stops
             page, moved = _Page(subject, state, data, moving=False), page.moving
             groups = page.groups() if moved else []
             continue
@@ -154,9 +235,18 @@ def traced(subject, state, data) -> dict:
     """
     page = _Page(subject, state, data, languages=(language_here(),))
     moving = [*page.moving, *(page.handles or ())[:1]]
-    if moving and getattr(state, "device", "host") == "host" and getattr(state, "plan", "documented") == "documented":
+    if (
+        moving
+        and getattr(state, "device", "host") == "host"
+        and getattr(state, "plan", "documented") == "documented"
+    ):
         page.compute([{}])
-    return {"values": asdict(state), "moving": moving, "content": page.content(), "functions": ",".join(page.functions)}
+    return {
+        "values": asdict(state),
+        "moving": moving,
+        "content": page.content(),
+        "functions": ",".join(page.functions),
+    }
 
 
 class _Page:
@@ -166,17 +256,36 @@ class _Page:
         self.subject, self.state, self.data, self.languages = subject, state, data, languages
         self.tables, self.pool, self.drawn, self.functions = {}, {}, {}, {}
         self.controls = controls(subject.state)
-        handles = [mark for panel in subject.panels(data) for mark in panel.marks if isinstance(mark, Handles)]
+        handles = [
+            mark
+            for panel in subject.panels(data)
+            for mark in panel.marks
+            if isinstance(mark, Handles)
+        ]
         self.handles = [handles[0].move, *handles[0].x.shape] if handles else None
-        self.options, self.variants = {}, {}  # values by field, and pictures by the places of values among them
-        self.moving = [c["field"] for c in self.controls if moving and subject.live and c["field"] not in subject.kept
-                       and (c.get("below") or c.get("moves") or c["kind"] == "real" and self._same_inputs(c))]
+        self.options, self.variants = (
+            {},
+            {},
+        )  # values by field, and pictures by the places of values among them
+        self.moving = [
+            c["field"]
+            for c in self.controls
+            if moving
+            and subject.live
+            and c["field"] not in subject.kept
+            and (c.get("below") or c.get("moves") or c["kind"] == "real" and self._same_inputs(c))
+        ]
 
     def _same_inputs(self, control) -> bool:
         """Whether the inputs that a trace takes as they are stay so from one end of a slider to the other."""
         with suppress(StateError):
-            low, high = (self.subject.drawn_of(replace(self.state, **{control["field"]: control[end]})) for end in ("low", "high"))
-            return low.keys() == high.keys() and all(np.array_equal(value, high[name]) for name, value in low.items())
+            low, high = (
+                self.subject.drawn_of(replace(self.state, **{control["field"]: control[end]}))
+                for end in ("low", "high")
+            )
+            return low.keys() == high.keys() and all(
+                np.array_equal(value, high[name]) for name, value in low.items()
+            )
         return False
 
     def groups(self) -> list[dict]:
@@ -184,20 +293,39 @@ class _Page:
         subject, chosen, many = self.subject, {}, 1
         if not subject.live:
             recorded = subject.recorded if getattr(self.state, "device", "host") == "host" else ()
-            return [{name: self.values_of(name, given) for name, given in group.items()} for group in recorded]
+            return [
+                {name: self.values_of(name, given) for name, given in group.items()}
+                for group in recorded
+            ]
         still = [c for c in self.controls if c["field"] not in (*KEPT, *subject.kept, *self.moving)]
         for name in [c["field"] for c in still if c["kind"] in ("choice", "flag")]:
             options = self.values_of(name)
             if many * len(options) <= MOST:
                 chosen, many = chosen | {name: options}, many * len(options)
-        stops = {c["field"]: self.values_of(c["field"], np.round(np.linspace(c["low"], c["high"], STOPS), 9).tolist())
-                 for c in still if c["kind"] == "real"}
-        return [chosen, *([stops] if prod(map(len, stops.values())) <= PAIRS else ({name: values} for name, values in stops.items()))]
+        stops = {
+            c["field"]: self.values_of(
+                c["field"], np.round(np.linspace(c["low"], c["high"], STOPS), 9).tolist()
+            )
+            for c in still
+            if c["kind"] == "real"
+        }
+        return [
+            chosen,
+            *(
+                [stops]
+                if prod(map(len, stops.values())) <= PAIRS
+                else ({name: values} for name, values in stops.items())
+            ),
+        ]
 
     def values_of(self, name: str, given=()) -> list:
         """The values of a field that a page has, that of its own state among them."""
         control = next(c for c in self.controls if c["field"] == name)
-        values = [*given] or ([True, False] if control["kind"] == "flag" else [value for value, _ in control["options"]])
+        values = [*given] or (
+            [True, False]
+            if control["kind"] == "flag"
+            else [value for value, _ in control["options"]]
+        )
         return values if (own := getattr(self.state, name)) in values else [own, *values]
 
     def shows(self, state) -> bool:
@@ -205,7 +333,9 @@ class _Page:
         return self._place(state) in self.variants
 
     def _place(self, state) -> str:
-        return ",".join(str(values.index(getattr(state, name))) for name, values in self.options.items())
+        return ",".join(
+            str(values.index(getattr(state, name))) for name, values in self.options.items()
+        )
 
     def compute(self, groups: list[dict]) -> None:
         """Make the pictures of all combinations of the values of each group, beside the saved state."""
@@ -221,7 +351,11 @@ class _Page:
                         state = replace(self.state, **dict(zip(group, values)))
                         if (place := self._place(state)) not in variants:
                             variants[place] = shown(state)
-                    except (TypeError, ValueError, AttributeError):  # it looks at a number, or does not exist
+                    except (
+                        TypeError,
+                        ValueError,
+                        AttributeError,
+                    ):  # it looks at a number, or does not exist
                         pass
 
     def written(self) -> str:
@@ -236,23 +370,58 @@ class _Page:
         for name in LANGUAGES:
             with in_language(name):
                 controls = self.subject.controls()
-                labels = {c["field"]: re.sub(r" \d+\^$", "", c["label"]) for c in controls}  # of "epsilon 10^" the name
+                labels = {
+                    c["field"]: re.sub(r" \d+\^$", "", c["label"]) for c in controls
+                }  # of "epsilon 10^" the name
                 notice = HELD if self.subject.recorded else NOTICE
-                notice = tr(notice, alive=enumerated(map(labels.get, alive)), n=len(variants)) if alive else tr(STILL)
-                texts[name] = {"controls": controls, "wording": wording((*SCRIPTS, *LIVE)), "notice": notice, "notices": list(self.subject.notices(self.data)),
-                              "needs": {field: tr(NEEDS, field=label) for field, label in labels.items() if field not in alive}}
+                notice = (
+                    tr(notice, alive=enumerated(map(labels.get, alive)), n=len(variants))
+                    if alive
+                    else tr(STILL)
+                )
+                texts[name] = {
+                    "controls": controls,
+                    "wording": wording((*SCRIPTS, *LIVE)),
+                    "notice": notice,
+                    "notices": list(self.subject.notices(self.data)),
+                    "needs": {
+                        field: tr(NEEDS, field=label)
+                        for field, label in labels.items()
+                        if field not in alive
+                    },
+                }
         content = self.content(
-            name=self.subject.name, initial=asdict(self.subject.state()), alive=alive, texts=texts,
-            colours=DRAWING | {"maps": {name: _coded("|u1", table.tobytes()) for name, table in MAPS.items()}})
-        parts = {"name": html.escape(self.subject.name), "style": style(), "scripts": script((*SCRIPTS, *LIVE)), "functions": ",\n".join(self.functions),
-                 "content": content.replace("<", "\\u003c")}
-        return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], (FRONT / "page.html").read_text("utf-8"))
+            name=self.subject.name,
+            initial=asdict(self.subject.state()),
+            alive=alive,
+            texts=texts,
+            colours=DRAWING
+            | {"maps": {name: _coded("|u1", table.tobytes()) for name, table in MAPS.items()}},
+        )
+        parts = {
+            "name": html.escape(self.subject.name),
+            "style": style(),
+            "scripts": script((*SCRIPTS, *LIVE)),
+            "functions": ",\n".join(self.functions),
+            "content": content.replace("<", "\\u003c"),
+        }
+        return re.sub(
+            r"\{\{(\w+)\}\}",
+            lambda place: parts[place[1]],
+            (FRONT / "page.html").read_text("utf-8"),
+        )
 
     def content(self, **more) -> str:
         """What the functions and the pictures refer to, as JSON."""
-        held = more | {"values": asdict(self.state), "options": self.options, "variants": self.variants,
-                       "tables": {name: _coded(*array) for array, name in self.tables.items()},
-                       "drawn": {name: [_coded("<f4", raw), shape] for (shape, raw), name in self.drawn.items()}}
+        held = more | {
+            "values": asdict(self.state),
+            "options": self.options,
+            "variants": self.variants,
+            "tables": {name: _coded(*array) for array, name in self.tables.items()},
+            "drawn": {
+                name: [_coded("<f4", raw), shape] for (shape, raw), name in self.drawn.items()
+            },
+        }
         return _json(held | {"pool": []})[:-2] + ",".join(self.pool) + "]}"
 
     def _recorded(self, state) -> dict:
@@ -262,20 +431,28 @@ class _Page:
         xp, moved = TracedArrays(self.tables), object.__new__(type(state))
         for entry in fields(state):
             value = getattr(state, entry.name)
-            object.__setattr__(moved, entry.name, xp.input(entry.name, value) if entry.name in self.moving else value)
+            object.__setattr__(
+                moved,
+                entry.name,
+                xp.input(entry.name, value) if entry.name in self.moving else value,
+            )
         op = TracedOperator(self.subject.operator(state), xp)
         if self.handles:  # points that are dragged: their places, nan where none is
             name, *shape = self.handles
             object.__setattr__(moved, name, xp.input(name, np.full((*shape, 2), np.nan)))
         gathered, data = self.subject.live
-        return self._described(xp, data(xp, moved, **gathered(moved, host(op), xp, op))) | ({"dragged": self.handles} if self.handles else {})
+        return self._described(xp, data(xp, moved, **gathered(moved, host(op), xp, op))) | (
+            {"dragged": self.handles} if self.handles else {}
+        )
 
     def _described(self, xp, data) -> dict:
         """A picture with places for what moves, in each language, and the function that computes it."""
         outputs, shapes = {}, {}
 
         def place(value):
-            key = "_".join(["o" + xp._named(value).replace("$.", "_"), *map(str, value.shape)])  # one variable may have several shapes
+            key = "_".join(
+                ["o" + xp._named(value).replace("$.", "_"), *map(str, value.shape)]
+            )  # one variable may have several shapes
             outputs[key], shapes[key] = value, list(value.shape)
             return key
 
@@ -287,7 +464,10 @@ class _Page:
             if isinstance(value, Number):
                 return {"#": plain(value.value), "form": value.form}
             if isinstance(value, Text):
-                return {"%": value.text, "values": {name: plain(one) for name, one in value.values.items()}}
+                return {
+                    "%": value.text,
+                    "values": {name: plain(one) for name, one in value.values.items()},
+                }
             if isinstance(value, Choice):
                 return {"?": plain(value.which), "options": [plain(one) for one in value.options]}
             if isinstance(value, (tuple, list)):
@@ -310,7 +490,9 @@ class _Page:
                     made[entry] = place(value)
                 elif drawn:
                     array = np.ascontiguousarray(value, np.float32)
-                    made[entry] = self.drawn.setdefault((array.shape, array.tobytes()), f"a{len(self.drawn)}")
+                    made[entry] = self.drawn.setdefault(
+                        (array.shape, array.tobytes()), f"a{len(self.drawn)}"
+                    )
                 else:
                     made[entry] = plain(value)
             return made
@@ -318,16 +500,33 @@ class _Page:
         def panel(one: Panel | Choice):
             if isinstance(one, Choice):
                 return plain(one)
-            return {"name": one.name, "title": plain(one.title), "span": one.span, "height": one.height, "pick": list(one.pick),
-                    "square": one.square, "rows": one.rows, "least": one.least, "marks": [self._pooled(mark(each)) for each in one.marks],
-                    "x": plain(one.x), "y": plain(one.y)}
+            return {
+                "name": one.name,
+                "title": plain(one.title),
+                "span": one.span,
+                "height": one.height,
+                "pick": list(one.pick),
+                "square": one.square,
+                "rows": one.rows,
+                "least": one.least,
+                "marks": [self._pooled(mark(each)) for each in one.marks],
+                "x": plain(one.x),
+                "y": plain(one.y),
+            }
+
         pictures = {}
         for name in self.languages:
             with in_language(name):
-                pictures[name] = {"panels": [self._pooled(panel(one)) for one in self.subject.panels(data)],
-                                  "headline": [self._pooled(plain(one)) for one in self.subject.headline(data)]}
+                pictures[name] = {
+                    "panels": [self._pooled(panel(one)) for one in self.subject.panels(data)],
+                    "headline": [self._pooled(plain(one)) for one in self.subject.headline(data)],
+                }
         function = xp.script(outputs)
-        return {"pictures": pictures, "shapes": shapes, "compute": self.functions.setdefault(function, len(self.functions))}
+        return {
+            "pictures": pictures,
+            "shapes": shapes,
+            "compute": self.functions.setdefault(function, len(self.functions)),
+        }
 
     def _pooled(self, part) -> int:
         return self.pool.setdefault(_json(part), len(self.pool))

@@ -6,8 +6,18 @@ from aclnn_viz.accuracy.measures import ULP_CLASSES
 from aclnn_viz.accuracy.report import disagreements
 from aclnn_viz.accuracy.standards import FAIL, NOT_APPLICABLE, PASS
 from aclnn_viz.explorers import lift
-from aclnn_viz.explorers.numeric_error_data import (CAUSES, FORMAT, INPUT, MISSED, OPEN, Data, State, compute, inputs,
-                                                    operator_of)
+from aclnn_viz.explorers.numeric_error_data import (
+    CAUSES,
+    FORMAT,
+    INPUT,
+    MISSED,
+    OPEN,
+    Data,
+    State,
+    compute,
+    inputs,
+    operator_of,
+)
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.error_plot import GREY, named
 from aclnn_viz.pictures.marks import Box, Dots, Note, Rule
@@ -18,25 +28,47 @@ from aclnn_viz.tables import wrapped
 from aclnn_viz.words.messages import message, ntr, tr
 
 SHORT = (message("format"), message("inputs"), message("plan"), message("open"), message("bug?"))
-PIECES = {"compute": message("products {how}"), "accumulate": message("sums {how}"), "order": message("order {how}"),
-          "rounding": message("ties {how}")}
+PIECES = {
+    "compute": message("products {how}"),
+    "accumulate": message("sums {how}"),
+    "order": message("order {how}"),
+    "rounding": message("ties {how}"),
+}
 OUTCOMES = {PASS: PASS, FAIL: message("FAIL")}
 TIES = {"even": message("to even"), "away": message("away from zero")}
 KINDS = (0, 2, 3, 4, 1)  # of the marks of each cause
 REACH = 3.0  # powers of ten that the standards' axis shows on either side of the limit
 WORDS = 3.4  # where on the axis the text to its right begins
 END, REASON = 28.0, 56  # of the axis; columns of the words
-TALL, LOW, WORDED = 216, 310, 640  # pixels of the two rows, and across of the standards with their words
-MISSING = message("{missed} of {all} elements lie outside the envelope: no correct arithmetic of this plan gives them. A bug. Of "
-                  "the others {format} are the format's, {inputs} the inputs', {plan} the plan's.")
-UNDECIDED = message("No element lies outside the envelope: rounding explains every error, no bug is seen. Of the errors {format} are "
-                    "the format's, {inputs} the inputs', {plan} the plan's; {undecided} undecided.")
-EXPLAINED = message("No element lies outside the envelope: rounding explains every error, no bug is seen. Of the errors {format} are "
-                    "the format's, {inputs} the inputs', {plan} the plan's.")
+TALL, LOW, WORDED = (
+    216,
+    310,
+    640,
+)  # pixels of the two rows, and across of the standards with their words
+MISSING = message(
+    "{missed} of {all} elements lie outside the envelope: no correct arithmetic of this plan gives them. A bug. Of "
+    "the others {format} are the format's, {inputs} the inputs', {plan} the plan's."
+)
+UNDECIDED = message(
+    "No element lies outside the envelope: rounding explains every error, no bug is seen. Of the errors {format} are "
+    "the format's, {inputs} the inputs', {plan} the plan's; {undecided} undecided."
+)
+EXPLAINED = message(
+    "No element lies outside the envelope: rounding explains every error, no bug is seen. Of the errors {format} are "
+    "the format's, {inputs} the inputs', {plan} the plan's."
+)
 DISAGREE = message("Accepted by {passed}, refused by {failed}: they disagree.")
 AGREE = message("Accepted by {passed}, refused by {failed}.")
-RECORDED = ({"fault": (), "dtype": ()}, {"values": range(-4, 5)}, {"gradient": range(-8, 9, 2)}, {"plan": (), "dtype": ()},
-            {"compute": (), "accumulate": ()}, {"order": (), "rounding": ()}, {"operator": ()}, {"output": (1, 2, 3)})
+RECORDED = (
+    {"fault": (), "dtype": ()},
+    {"values": range(-4, 5)},
+    {"gradient": range(-8, 9, 2)},
+    {"plan": (), "dtype": ()},
+    {"compute": (), "accumulate": ()},
+    {"order": (), "rounding": ()},
+    {"operator": ()},
+    {"output": (1, 2, 3)},
+)
 NO_AXIS = Axis("", 0, 1, ticks=())
 LEAST = 1e-3  # ulps that the axis of yardsticks still shows
 
@@ -51,9 +83,17 @@ def errors_panel(data: Data) -> Panel:
     if plot is None:
         note = Note(0.5, 0.5, "\n".join(wrapped(e.nothing(), 60)))
         return Panel("errors", tr("Error against value"), (note,), NO_AXIS, NO_AXIS, 12, TALL)
-    groups = [(KINDS[k], tr(cause), 3.5 if k in (OPEN, MISSED) else 2.0) for k, cause in enumerate(CAUSES)]
-    focus = [] if data.focus is None else named(e, data.focus, tr("element {place}", place=list(e.index(data.focus))), plot.axis)
-    title = tr("{output}: error of {n} elements against their value", output=data.output, n=f"{e.size:,}")
+    groups = [
+        (KINDS[k], tr(cause), 3.5 if k in (OPEN, MISSED) else 2.0) for k, cause in enumerate(CAUSES)
+    ]
+    focus = (
+        []
+        if data.focus is None
+        else named(e, data.focus, tr("element {place}", place=list(e.index(data.focus))), plot.axis)
+    )
+    title = tr(
+        "{output}: error of {n} elements against their value", output=data.output, n=f"{e.size:,}"
+    )
     return plot.panel("errors", title, groups, data.cause[plot.shown], focus, 12, TALL)
 
 
@@ -71,10 +111,23 @@ def causes(data: Data) -> Panel:
 def _bars(name, title, kinds, labels, shares) -> Panel:
     """Bars from left to right, so that their labels have room."""
     ends = np.nan_to_num(shares).tolist()
-    marks = [mark for row, (kind, end) in enumerate(zip(kinds, ends)) for mark in (
-        Box(0.0, row - 0.35, end, row + 0.35, "", kind, filled=True), Note(end + 3, row, _percent(shares[row]), "left"))]
-    return Panel(name, title, tuple(marks), Axis("", 0.0, 130.0, ticks=()),
-                 Axis("", len(labels) - 0.4, -0.6, ticks=tuple(enumerate(map(tr, labels)))), 4, TALL)
+    marks = [
+        mark
+        for row, (kind, end) in enumerate(zip(kinds, ends))
+        for mark in (
+            Box(0.0, row - 0.35, end, row + 0.35, "", kind, filled=True),
+            Note(end + 3, row, _percent(shares[row]), "left"),
+        )
+    ]
+    return Panel(
+        name,
+        title,
+        tuple(marks),
+        Axis("", 0.0, 130.0, ticks=()),
+        Axis("", len(labels) - 0.4, -0.6, ticks=tuple(enumerate(map(tr, labels)))),
+        4,
+        TALL,
+    )
 
 
 def _percent(share: float) -> str:
@@ -110,14 +163,26 @@ def standards(data: Data) -> Panel:
             with np.errstate(divide="ignore"):
                 at = float(np.clip(np.log10(share), -REACH, REACH))
             kind = 1 if verdict == FAIL else 0
-            marks += [Box(-REACH, row - 0.28, max(at, -REACH + 0.05), row + 0.28, "", kind, filled=True),
-                      Dots(np.array([at]), np.array([float(row)]), kind, "", 3.5)]
+            marks += [
+                Box(-REACH, row - 0.28, max(at, -REACH + 0.05), row + 0.28, "", kind, filled=True),
+                Dots(np.array([at]), np.array([float(row)]), kind, "", 3.5),
+            ]
         word = tr(OUTCOMES.get(verdict.outcome, "—"))
-        marks += [Note(WORDS, row, word, "left"), Note(WORDS + 3.0, row, _short(tr(verdict.reason)), "left")]
+        marks += [
+            Note(WORDS, row, word, "left"),
+            Note(WORDS + 3.0, row, _short(tr(verdict.reason)), "left"),
+        ]
     ticks = ((-3, "1/1000"), (0, tr("limit")), (3, "1000"))
-    return Panel("standards", tr("What the standards say: the part used of what each allows"), tuple(marks),
-                 Axis("", -REACH, END, ticks=ticks),
-                 Axis("", len(verdicts) - 0.4, -0.6, ticks=tuple(enumerate(map(tr, verdicts)))), 12, LOW, least=WORDED)
+    return Panel(
+        "standards",
+        tr("What the standards say: the part used of what each allows"),
+        tuple(marks),
+        Axis("", -REACH, END, ticks=ticks),
+        Axis("", len(verdicts) - 0.4, -0.6, ticks=tuple(enumerate(map(tr, verdicts)))),
+        12,
+        LOW,
+        least=WORDED,
+    )
 
 
 def _short(reason: str) -> str:
@@ -135,46 +200,115 @@ def yardsticks(data: Data) -> Panel:
     low, high = np.log10(LEAST), np.log10(top) + 0.3
     marks = []
     for row, (_, value, kind) in enumerate(rows):
-        at = float(np.clip(np.log10(max(value, LEAST)), low + 0.02, high)) if not np.isnan(value) else low + 0.02
-        marks += [Box(low, row - 0.3, at, row + 0.3, "", kind, filled=True),
-                  Note(low + 0.02 * (high - low), row, number(value), "left")]
+        at = (
+            float(np.clip(np.log10(max(value, LEAST)), low + 0.02, high))
+            if not np.isnan(value)
+            else low + 0.02
+        )
+        marks += [
+            Box(low, row - 0.3, at, row + 0.3, "", kind, filled=True),
+            Note(low + 0.02 * (high - low), row, number(value), "left"),
+        ]
     step = max(1, int((high - low) // 5))
-    ticks = tuple((float(p), f"{10.0**p:g}" if abs(p) < 5 else f"1e{p}") for p in range(int(low), int(high) + 1, step))
-    title = message("Farthest outside: element {place}") if data.cause[data.focus] == MISSED else message("Largest error: element {place}")
-    there = tr(", ").join(f"{name} {number(value)}" for name, value in e.inputs_at(data.focus).items())
-    return Panel("element", tr(title, place=list(e.index(data.focus))), tuple(marks),
-                 Axis(tr("ulp; here {inputs}", inputs=there) if there else tr("ulp"), low, high, ticks=ticks),
-                 Axis("", len(rows) - 0.4, -0.6, ticks=tuple((k, name) for k, (name, *_) in enumerate(rows))), 8, LOW)
+    ticks = tuple(
+        (float(p), f"{10.0**p:g}" if abs(p) < 5 else f"1e{p}")
+        for p in range(int(low), int(high) + 1, step)
+    )
+    title = (
+        message("Farthest outside: element {place}")
+        if data.cause[data.focus] == MISSED
+        else message("Largest error: element {place}")
+    )
+    there = tr(", ").join(
+        f"{name} {number(value)}" for name, value in e.inputs_at(data.focus).items()
+    )
+    return Panel(
+        "element",
+        tr(title, place=list(e.index(data.focus))),
+        tuple(marks),
+        Axis(
+            tr("ulp; here {inputs}", inputs=there) if there else tr("ulp"), low, high, ticks=ticks
+        ),
+        Axis(
+            "", len(rows) - 0.4, -0.6, ticks=tuple((k, name) for k, (name, *_) in enumerate(rows))
+        ),
+        8,
+        LOW,
+    )
 
 
 def ladder(data: Data) -> list[tuple[str, float, int]]:
     """(name, ulps, kind of mark) of the focused element's error and of its yardsticks."""
     e, at = data.errors, data.focus
-    return [(tr("this error"), float(e.ulps[at]), KINDS[int(data.cause[at])]),
-            (tr("rounded truth"), float(data.rounding[at]), KINDS[FORMAT]),
-            (tr("inputs ± 1 ulp"), float(data.spread[at]), KINDS[INPUT]),
-            (tr("expected, 6σ"), float(e.expected[at]), GREY), (tr("hard bound"), float(e.bound[at]), GREY)]
+    return [
+        (tr("this error"), float(e.ulps[at]), KINDS[int(data.cause[at])]),
+        (tr("rounded truth"), float(data.rounding[at]), KINDS[FORMAT]),
+        (tr("inputs ± 1 ulp"), float(data.spread[at]), KINDS[INPUT]),
+        (tr("expected, 6σ"), float(e.expected[at]), GREY),
+        (tr("hard bound"), float(e.bound[at]), GREY),
+    ]
 
 
 def headline(data: Data) -> list[str]:
     e, counts, split = data.errors, data.counts, disagreements(data.report)
     if data.plot is None:
-        return [tr("{output} of {operator}: {why}", output=data.output, operator=data.state.operator, why=data.errors.nothing())]
+        return [
+            tr(
+                "{output} of {operator}: {why}",
+                output=data.output,
+                operator=data.state.operator,
+                why=data.errors.nothing(),
+            )
+        ]
     missed, undecided = counts[CAUSES[MISSED]], counts[CAUSES[OPEN]]
     plan, right = data.plan, 100 * data.report.ulp_shares["exact"]
-    lines = [tr("{output} of {operator}, {dtype} {shape}, products in {compute}, sums in {accumulate} ({order}), ties {ties}: at most "
-                "{worst} ulp off, median {median}, {right} % correctly rounded.",
-                output=data.output, operator=data.state.operator, dtype=e.format.name, shape=list(e.shape), compute=plan.compute,
-                accumulate=plan.accumulate, order=tr(plan.order), ties=_ties(data), worst=number(e.ulps[e.worst]),
-                median=number(e.median), right=f"{right:.4g}")]
+    lines = [
+        tr(
+            "{output} of {operator}, {dtype} {shape}, products in {compute}, sums in {accumulate} ({order}), ties {ties}: at most "
+            "{worst} ulp off, median {median}, {right} % correctly rounded.",
+            output=data.output,
+            operator=data.state.operator,
+            dtype=e.format.name,
+            shape=list(e.shape),
+            compute=plan.compute,
+            accumulate=plan.accumulate,
+            order=tr(plan.order),
+            ties=_ties(data),
+            worst=number(e.ulps[e.worst]),
+            median=number(e.median),
+            right=f"{right:.4g}",
+        )
+    ]
     text = MISSING if missed else UNDECIDED if undecided else EXPLAINED
-    lines.append(tr(text, missed=f"{missed:,}", all=f"{e.size:,}", undecided=f"{undecided:,}", format=f"{counts['format']:,}",
-                    inputs=f"{counts['inputs']:,}", plan=f"{counts['plan']:,}"))
-    lines.append(tr(DISAGREE if split else AGREE, passed=_standards(split.passed), failed=_standards(split.failed)))
+    lines.append(
+        tr(
+            text,
+            missed=f"{missed:,}",
+            all=f"{e.size:,}",
+            undecided=f"{undecided:,}",
+            format=f"{counts['format']:,}",
+            inputs=f"{counts['inputs']:,}",
+            plan=f"{counts['plan']:,}",
+        )
+    )
+    lines.append(
+        tr(
+            DISAGREE if split else AGREE,
+            passed=_standards(split.passed),
+            failed=_standards(split.failed),
+        )
+    )
     if data.fault:
-        fault = {"name": tr(data.fault.name), "story": tr(data.fault.story), "needs": tr(data.fault.exposed_by)}
-        lines.append(tr("Fault: {name}; {story}.", **fault) if missed else
-                     tr("Fault: {name}; {story}. Not seen here: it needs {needs}.", **fault))
+        fault = {
+            "name": tr(data.fault.name),
+            "story": tr(data.fault.story),
+            "needs": tr(data.fault.exposed_by),
+        }
+        lines.append(
+            tr("Fault: {name}; {story}.", **fault)
+            if missed
+            else tr("Fault: {name}; {story}. Not seen here: it needs {needs}.", **fault)
+        )
     return lines
 
 
@@ -186,23 +320,43 @@ def origin(data: Data) -> list[str]:
     """What a reader must know of where the numbers come from."""
     state = data.state
     if state.device != "host":
-        return [tr("computed by {device}; the envelope is that of the plan", device=tr(state.device))]
+        return [
+            tr("computed by {device}; the envelope is that of the plan", device=tr(state.device))
+        ]
     text = tr(", ").join(tr(PIECES[name], how=tr(value)) for name, value in state.pieces.items())
     if state.plan == "kit":
         return [tr("chosen by hand: {pieces}", pieces=text)] if text else []
-    said = (message("predicted for {soc}, CANN {cann}: not measured on hardware; chosen by hand instead: {pieces}") if text else
-            message("predicted for {soc}, CANN {cann}: not measured on hardware"))
+    said = (
+        message(
+            "predicted for {soc}, CANN {cann}: not measured on hardware; chosen by hand instead: {pieces}"
+        )
+        if text
+        else message("predicted for {soc}, CANN {cann}: not measured on hardware")
+    )
     return [tr(said, soc=state.soc, cann=state.cann, pieces=text)]
 
 
 def describe(data: Data) -> str:
     """The text twin: what the panels show, and the plan behind it."""
-    return "\n".join([*headline(data), tr("Inputs: {shapes}; seed {seed}.", shapes=_shapes(data.inputs), seed=data.state.seed),
-                      tr("Plan: {plan}.", plan=tr(data.plan.name)),
-                      tr("The other rule for ties would round {n} elements to another number.", n=f"{data.ties:,}"),
-                      *(f"  {note}" for note in data.plan.notes), *origin(data), *in_words(panels(data)), "",
-                      *(tr("{title}: {texts}", title=tr(name), texts=tr(verdict.reason))
-                        for name, verdict in data.report.verdicts.items())])
+    return "\n".join(
+        [
+            *headline(data),
+            tr("Inputs: {shapes}; seed {seed}.", shapes=_shapes(data.inputs), seed=data.state.seed),
+            tr("Plan: {plan}.", plan=tr(data.plan.name)),
+            tr(
+                "The other rule for ties would round {n} elements to another number.",
+                n=f"{data.ties:,}",
+            ),
+            *(f"  {note}" for note in data.plan.notes),
+            *origin(data),
+            *in_words(panels(data)),
+            "",
+            *(
+                tr("{title}: {texts}", title=tr(name), texts=tr(verdict.reason))
+                for name, verdict in data.report.verdicts.items()
+            ),
+        ]
+    )
 
 
 def _ties(data: Data) -> str:
@@ -211,8 +365,11 @@ def _ties(data: Data) -> str:
 
 
 def _shapes(inputs: dict) -> str:
-    return ", ".join(f"{name} {value.dtype}{list(value.shape)}" for name, value in inputs.items()
-                     if hasattr(value, "shape"))
+    return ", ".join(
+        f"{name} {value.dtype}{list(value.shape)}"
+        for name, value in inputs.items()
+        if hasattr(value, "shape")
+    )
 
 
 def notices(data: Data) -> list[str]:
@@ -248,5 +405,16 @@ def pytest_case(subject, state) -> str:
 
 
 def subject():
-    return Subject("numeric_error", operator_of, State, inputs, compute, panels, headline, describe, pytest_case, notices=notices,
-                   recorded=RECORDED)
+    return Subject(
+        "numeric_error",
+        operator_of,
+        State,
+        inputs,
+        compute,
+        panels,
+        headline,
+        describe,
+        pytest_case,
+        notices=notices,
+        recorded=RECORDED,
+    )

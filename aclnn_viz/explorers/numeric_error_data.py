@@ -35,62 +35,128 @@ from aclnn_viz.pictures.errors import Errors, errors
 from aclnn_viz.pictures.provenance import Provenance
 from aclnn_viz.words.messages import message
 
-CAUSES = (message("format"), message("inputs"), message("plan"), message("undecided"), message("not explained"))
+CAUSES = (
+    message("format"),
+    message("inputs"),
+    message("plan"),
+    message("undecided"),
+    message("not explained"),
+)
 FORMAT, INPUT, PLAN, OPEN, MISSED = range(5)
 AS_PLANNED = "plan"  # a piece that the base plan decides
 DRAWS = 4  # of inputs within one ulp
-INDICES = {"formula": 0, "slight": 1, "seldom": 2}  # of faults, where an operator names none of the kind
-PLANS = {"kit": message("the kit's"), f"{TRAINING.example_soc} {CANN}": message("predicted 910A"),
-         f"{INFERENCE.example_soc} {CANN}": message("predicted 310P"),
-         f"{SOC} 9.0": message("predicted A2, CANN 9.0"), f"{SOC} {CANN}": message("predicted A2, CANN 9.1"),
-         f"{ASCEND_950.example_soc} {CANN}": message("predicted 950")}
+INDICES = {
+    "formula": 0,
+    "slight": 1,
+    "seldom": 2,
+}  # of faults, where an operator names none of the kind
+PLANS = {
+    "kit": message("the kit's"),
+    f"{TRAINING.example_soc} {CANN}": message("predicted 910A"),
+    f"{INFERENCE.example_soc} {CANN}": message("predicted 310P"),
+    f"{SOC} 9.0": message("predicted A2, CANN 9.0"),
+    f"{SOC} {CANN}": message("predicted A2, CANN 9.1"),
+    f"{ASCEND_950.example_soc} {CANN}": message("predicted 950"),
+}
 
 
 def _piece(values, label, help):
-    return choice(AS_PLANNED, {AS_PLANNED: "as in the plan"} | {v: v for v in values}, label, "Precision", help)
+    return choice(
+        AS_PLANNED,
+        {AS_PLANNED: "as in the plan"} | {v: v for v in values},
+        label,
+        "Precision",
+        help,
+    )
 
 
 @dataclass(frozen=True)
 class State:
     """What can be moved. The pieces of the precision override the plan."""
 
-    operator: str = choice(operators()[1].name, {op.name: op.name for op in operators()}, "operator", "Kernel")
+    operator: str = choice(
+        operators()[1].name, {op.name: op.name for op in operators()}, "operator", "Kernel"
+    )
     output: int = whole(1, 1, 3, "output", "Kernel", "which of its outputs is judged")
     dtype: str = choice("float32", {f.name: f.name for f in FORMATS}, "dtype", "Kernel")
-    fault: str = choice("none", {"none": "none", "formula": "wrong formula", "slight": "slightly wrong",
-                                 "seldom": "seldom seen", "truncated": "16 bits truncated"}, "fault", "Kernel")
+    fault: str = choice(
+        "none",
+        {
+            "none": "none",
+            "formula": "wrong formula",
+            "slight": "slightly wrong",
+            "seldom": "seldom seen",
+            "truncated": "16 bits truncated",
+        },
+        "fault",
+        "Kernel",
+    )
     plan: str = choice(f"{SOC} {CANN}", PLANS, "plan", "Precision", "predictions are not measured")
-    compute: str = _piece(("float32", "float16", "bfloat16"), "products", message("the format after every operation"))
-    accumulate: str = _piece(("float64", "float32", "float16", "bfloat16"), "sums", message("the format of sums"))
+    compute: str = _piece(
+        ("float32", "float16", "bfloat16"), "products", message("the format after every operation")
+    )
+    accumulate: str = _piece(
+        ("float64", "float32", "float16", "bfloat16"), "sums", message("the format of sums")
+    )
     order: str = _piece(ORDERS, "order", message("how the terms of a sum add up"))
-    rounding: str = _piece((EVEN, AWAY), "ties", message("where an output between two numbers goes"))
+    rounding: str = _piece(
+        (EVEN, AWAY), "ties", message("where an output between two numbers goes")
+    )
     rows: int = whole(24, 1, 48, "rows", "Tensors")
     n: int = whole(64, 2, 128, "n", "Tensors", "elements of a row; terms of a sum")
-    gradient: float = real(0.0, -8.0, 8.0, 0.25, "gradient 10^", "Tensors", "scale of the incoming gradient")
-    values: float = real(0.0, -4.0, 4.0, 0.25, "values 10^", "Tensors", "scale of self, x, input or the logits")
+    gradient: float = real(
+        0.0, -8.0, 8.0, 0.25, "gradient 10^", "Tensors", "scale of the incoming gradient"
+    )
+    values: float = real(
+        0.0, -4.0, 4.0, 0.25, "values 10^", "Tensors", "scale of self, x, input or the logits"
+    )
     seed: int = fields.seed()
     device: str = choice("host", fields.devices(), "device", "Tensors", "what runs the kernel")
 
     def __post_init__(self):
         outputs = operator(self.operator).outputs
         if self.output > len(outputs):
-            raise StateError("output", message("the outputs of {operator} are {names}", operator=self.operator, names=", ".join(outputs)),
-                             str(self.output), message("choose {values}", values=f"{'1 to ' * (len(outputs) > 1)}{len(outputs)}"))
+            raise StateError(
+                "output",
+                message(
+                    "the outputs of {operator} are {names}",
+                    operator=self.operator,
+                    names=", ".join(outputs),
+                ),
+                str(self.output),
+                message("choose {values}", values=f"{'1 to ' * (len(outputs) > 1)}{len(outputs)}"),
+            )
         if self.fault == "truncated" and float_format(self.dtype).bits != 16:
-            raise StateError("fault", message("only an output of 16 bits can lose its lower half"), self.dtype,
-                             message("choose float16 or bfloat16, or another fault"))
+            raise StateError(
+                "fault",
+                message("only an output of 16 bits can lose its lower half"),
+                self.dtype,
+                message("choose float16 or bfloat16, or another fault"),
+            )
         for piece in ("compute", "accumulate"):
             if self.dtype == "float64" and getattr(self, piece) not in (AS_PLANNED, "float64"):
-                raise StateError(piece, message("float64 inputs are computed in float64"), getattr(self, piece),
-                                 message("choose as in the plan, or another dtype"))
+                raise StateError(
+                    piece,
+                    message("float64 inputs are computed in float64"),
+                    getattr(self, piece),
+                    message("choose as in the plan, or another dtype"),
+                )
         if self.device != "host" and self.fault != "none":
-            raise StateError("fault", message("an Atlas runs its own kernel, without a fault"), self.fault, message("choose none"))
+            raise StateError(
+                "fault",
+                message("an Atlas runs its own kernel, without a fault"),
+                self.fault,
+                message("choose none"),
+            )
 
     @property
     def pieces(self) -> dict[str, str]:
         """What of the plan was chosen by hand."""
-        return {name: value for name in ("compute", "accumulate", "order", "rounding")
-                if (value := getattr(self, name)) != AS_PLANNED}
+        return {
+            name: value
+            for name in ("compute", "accumulate", "order", "rounding")
+            if (value := getattr(self, name)) != AS_PLANNED
+        }
 
     @property
     def soc(self) -> str:
@@ -116,7 +182,9 @@ class Data:
     rounding: np.ndarray  # the error of the correctly rounded truth
     spread: np.ndarray  # how far inputs within one ulp move the truth
     cause: np.ndarray  # one of CAUSES, by position
-    focus: int | None  # the element shown: farthest beyond its bound, or else with the largest error
+    focus: (
+        int | None
+    )  # the element shown: farthest beyond its bound, or else with the largest error
     ties: int  # elements that the other rule for ties would round to another number
     notices: tuple[str, ...] = field(default=())
 
@@ -134,7 +202,12 @@ def plan_of(state: State) -> Plan:
     base = HOST if state.plan == "kit" else plans.preset(state.operator, state.soc, state.cann)
     pieces = dict(state.pieces)
     if state.dtype == "float64":  # computed in its own format, whatever the plan is for the others
-        pieces |= {"compute": "float64", "accumulate": "float64", "coordinates": None, "atomics": None}
+        pieces |= {
+            "compute": "float64",
+            "accumulate": "float64",
+            "coordinates": None,
+            "atomics": None,
+        }
     if "order" in pieces:  # of all sums; few terms need small tiles to show their order
         pieces |= {"leading": None, "tile": 8, "cores": 4, "seed": state.seed}
     return replace(base, **pieces)
@@ -147,7 +220,9 @@ def fault_of(state: State) -> Fault | None:
         return TRUNCATED
     known = faults(state.operator)
     name = own("faults", state.operator, "KINDS", {}).get(state.fault)
-    return next((fault for fault in known if fault.name == name), known[INDICES[state.fault] % len(known)])
+    return next(
+        (fault for fault in known if fault.name == name), known[INDICES[state.fault] % len(known)]
+    )
 
 
 def inputs(state: State) -> dict:
@@ -160,12 +235,16 @@ def inputs(state: State) -> dict:
         shape = given["shape"] if values == op.first and "shape" in given else drawn[op.like].shape
         drawn |= {values: 2 * np.random.default_rng(state.seed).standard_normal(shape)}
     with np.errstate(over="ignore"):  # an infinity is what the format makes of it
-        scaled = {key: round_to(drawn[key].astype(np.float64) * 10.0**power, state.dtype)
-                  for key, power in ((upstream, state.gradient), (values, state.values))}
+        scaled = {
+            key: round_to(drawn[key].astype(np.float64) * 10.0**power, state.dtype)
+            for key, power in ((upstream, state.gradient), (values, state.values))
+        }
         return case(op, state.dtype, state.seed, **given, **scaled).inputs
 
 
-def compute(state: State, backward=lambda state, given: (operator_of(state).backward(**given), ())) -> Data:
+def compute(
+    state: State, backward=lambda state, given: (operator_of(state).backward(**given), ())
+) -> Data:
     """Return what is drawn for a state; `backward(state, inputs)` is asked only where an Atlas runs the kernel."""
     op, given, plan, fault = operator_of(state), inputs(state), plan_of(state), fault_of(state)
     if fault:  # a change to the textbook page, whatever the device evaluates
@@ -179,28 +258,57 @@ def compute(state: State, backward=lambda state, given: (operator_of(state).back
     baseline = op.backward(**given)[output]
     report = compare(actual, truth, baseline=baseline)
     band = envelope(op, plan, **given)[output]
-    label = message("prediction") if state.plan != "kit" and state.device == "host" else state.device
+    label = (
+        message("prediction") if state.plan != "kit" and state.device == "host" else state.device
+    )
     # An input of the same shape by chance, whose axes mean something else, says nothing about an element.
-    beside = {name: value for name, value in given.items() if name not in op.tensors or np.shape(value) != actual.shape
-              or op.tensors[name].shape == op.tensors[output].shape}
-    found = errors(actual, truth, Provenance(output, label, seed=state.seed), envelope=band, inputs=beside)
-    moved = attribute_errors(actual, lambda **near: op.truth(**near)[output], given, samples=DRAWS, seed=state.seed)
+    beside = {
+        name: value
+        for name, value in given.items()
+        if name not in op.tensors
+        or np.shape(value) != actual.shape
+        or op.tensors[name].shape == op.tensors[output].shape
+    }
+    found = errors(
+        actual, truth, Provenance(output, label, seed=state.seed), envelope=band, inputs=beside
+    )
+    moved = attribute_errors(
+        actual, lambda **near: op.truth(**near)[output], given, samples=DRAWS, seed=state.seed
+    )
     ties = 0
     if found.format.bits == 16:  # wider outputs have the format of the arithmetic already
-        settled, other = (plans.run(op, replace(plan, rounding=rule), **given)[output] for rule in (EVEN, AWAY))
+        settled, other = (
+            plans.run(op, replace(plan, rounding=rule), **given)[output] for rule in (EVEN, AWAY)
+        )
         ties = int(np.count_nonzero(~same(settled, other)))
     with np.errstate(all="ignore"):
         spacing = ulp(truth.astype(np.float64), actual.dtype)
         rounded = np.abs(rounded_truth(truth, found.format).astype(np.float64) - truth) / spacing
         spread = (moved.spread / spacing).reshape(-1).astype(np.float64)
-    return Data(state, given, output, plan, fault, found, plotted(found), report, rounded.reshape(-1).astype(np.float64),
-                spread, _causes(found, moved), _focus(found), ties, tuple(notices))
+    return Data(
+        state,
+        given,
+        output,
+        plan,
+        fault,
+        found,
+        plotted(found),
+        report,
+        rounded.reshape(-1).astype(np.float64),
+        spread,
+        _causes(found, moved),
+        _focus(found),
+        ties,
+        tuple(notices),
+    )
 
 
 def _computed(op, plan, fault, given) -> dict:
     if fault is None:
         return plans.run(op, plan, **given)
-    if fault.plan or fault.cast or fault.alters:  # what is wrong is the precision, the cast or the reading
+    if (
+        fault.plan or fault.cast or fault.alters
+    ):  # what is wrong is the precision, the cast or the reading
         return faulty_kernel(op, fault)(**given)
     wrong = replace(op, page=fault.page(op.page))
     return plans.run(wrong, replace(plan, page=wrong.page.backward), **given)
@@ -208,8 +316,16 @@ def _computed(op, plan, fault, given) -> dict:
 
 def _causes(found, moved) -> np.ndarray:
     """The first of: outside the envelope, undecided, as near as the format allows, within what inputs leave open."""
-    kind = np.select([found.verdict == NOT_EXPLAINED, found.verdict == UNDECIDED, moved.cause.reshape(-1) == "format",
-                      moved.cause.reshape(-1) == "input"], [MISSED, OPEN, FORMAT, INPUT], PLAN)
+    kind = np.select(
+        [
+            found.verdict == NOT_EXPLAINED,
+            found.verdict == UNDECIDED,
+            moved.cause.reshape(-1) == "format",
+            moved.cause.reshape(-1) == "input",
+        ],
+        [MISSED, OPEN, FORMAT, INPUT],
+        PLAN,
+    )
     return kind.astype(np.intp)
 
 

@@ -27,4 +27,7 @@ def pack(arrays: dict[str, np.ndarray]) -> tuple[dict, bytes]:
 def unpack(index: dict, buffer: bytes) -> dict[str, np.ndarray]:
     """Return the arrays of `pack` as the browser sees them."""
     numbers = np.frombuffer(buffer, "<f4")
-    return {name: numbers[at:at + int(np.prod(shape))].reshape(shape) for name, (at, shape) in index.items()}
+    return {
+        name: numbers[at : at + int(np.prod(shape))].reshape(shape)
+        for name, (at, shape) in index.items()
+    }

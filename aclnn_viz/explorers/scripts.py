@@ -20,14 +20,24 @@ def script(names=LAB) -> str:
 
 def style() -> str:
     """The style sheet, below the colours and sizes that it names, for both themes."""
+
     def rule(where, values):
-        return f"{where}.aclnn-explorer {{ " + " ".join(f"--ae-own-{name}: {value};" for name, value in values.items()) + " }\n"
+        return (
+            f"{where}.aclnn-explorer {{ "
+            + " ".join(f"--ae-own-{name}: {value};" for name, value in values.items())
+            + " }\n"
+        )
+
     sizes = {name: DRAWING[name] for name in ("columns", "width")}
-    themes = rule("", DRAWING["light"] | sizes) + rule('[data-jp-theme-light="false"] ', DRAWING["dark"])
+    themes = rule("", DRAWING["light"] | sizes) + rule(
+        '[data-jp-theme-light="false"] ', DRAWING["dark"]
+    )
     return themes + (FRONT / "style.css").read_text("utf-8")
 
 
 def wording(names=SCRIPTS) -> dict:
     """The messages in the scripts by their English text, and the language they are translated into; nothing where that is English."""
-    said = {message: tr(message) for message in MESSAGE.findall(script(names)) if tr(message) != message}
+    said = {
+        message: tr(message) for message in MESSAGE.findall(script(names)) if tr(message) != message
+    }
     return {"lang": language_here(), "texts": said} if said else {}

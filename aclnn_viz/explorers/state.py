@@ -18,7 +18,10 @@ class StateError(ValueError):
 
     def __init__(self, field_name: str, asked: str, got: str, fix: str):
         super().__init__(problem(asked, got, fix))
-        self.field, self.said = field_name, message("{asked}: got {got}; {fix}", asked=asked, got=got, fix=fix)
+        self.field, self.said = (
+            field_name,
+            message("{asked}: got {got}; {fix}", asked=asked, got=got, fix=fix),
+        )
 
     @classmethod
     def of(cls, field_name: str, error: Exception) -> "StateError":
@@ -28,28 +31,62 @@ class StateError(ValueError):
         return made
 
 
-def choice(default, options: dict, label: str, group: str, help: str = "", of: str = "", owners: dict | None = None,
-           names: bool = False, moves: bool = False):
+def choice(
+    default,
+    options: dict,
+    label: str,
+    group: str,
+    help: str = "",
+    of: str = "",
+    owners: dict | None = None,
+    names: bool = False,
+    moves: bool = False,
+):
     """One of a few values, shown by the texts of `options`, which are the same in all languages where they are `names`.
 
     One that `moves` is the number of an option, which a page without Python looks up as it does an index.
     Where `owners` names a value of the field `of` for an option, that option is there for this value alone.
     """
     only = ({"of": of, "owners": owners} if owners else {}) | ({"moves": True} if moves else {})
-    return _field(default, kind="choice", options=options, label=label, group=group, help=help, names=names, **only)
+    return _field(
+        default,
+        kind="choice",
+        options=options,
+        label=label,
+        group=group,
+        help=help,
+        names=names,
+        **only,
+    )
 
 
 def flag(default: bool, label: str, group: str, help: str = ""):
     return _field(default, kind="flag", label=label, group=group, help=help)
 
 
-def whole(default: int, low: int, high: int, label: str, group: str, help: str = "", below: str = ""):
+def whole(
+    default: int, low: int, high: int, label: str, group: str, help: str = "", below: str = ""
+):
     """A whole number; an index is `below` the field that holds its size, and follows it when that shrinks."""
-    return _field(default, kind="whole", low=low, high=high, step=1, label=label, group=group, help=help, below=below)
+    return _field(
+        default,
+        kind="whole",
+        low=low,
+        high=high,
+        step=1,
+        label=label,
+        group=group,
+        help=help,
+        below=below,
+    )
 
 
-def real(default: float, low: float, high: float, step: float, label: str, group: str, help: str = ""):
-    return _field(default, kind="real", low=low, high=high, step=step, label=label, group=group, help=help)
+def real(
+    default: float, low: float, high: float, step: float, label: str, group: str, help: str = ""
+):
+    return _field(
+        default, kind="real", low=low, high=high, step=step, label=label, group=group, help=help
+    )
 
 
 def vendors(made):
@@ -72,23 +109,48 @@ def controls(state_class) -> list[dict]:
     for entry in fields(state_class):
         if control := entry.metadata.get("control"):
             options = [[value, text] for value, text in control.get("options", {}).items()]
-            owners = [control["owners"].get(value) for value, _ in options] if "owners" in control else []
-            described.append(control | {"field": entry.name, "options": options, "initial": entry.default,
-                                        "owners": owners})
+            owners = (
+                [control["owners"].get(value) for value, _ in options]
+                if "owners" in control
+                else []
+            )
+            described.append(
+                control
+                | {
+                    "field": entry.name,
+                    "options": options,
+                    "initial": entry.default,
+                    "owners": owners,
+                }
+            )
     return described
 
 
 def worded(described: list[dict]) -> list[dict]:
     """Return controls with all that is read of them in the chosen language."""
-    return [control | {name: tr(control[name]) for name in ("label", "group", "help") if control[name] and name not in control.get("kept", ())}
-            | {"options": [[value, text if control.get("names") else tr(text)] for value, text in control["options"]]}
-            for control in described]
+    return [
+        control
+        | {
+            name: tr(control[name])
+            for name in ("label", "group", "help")
+            if control[name] and name not in control.get("kept", ())
+        }
+        | {
+            "options": [
+                [value, text if control.get("names") else tr(text)]
+                for value, text in control["options"]
+            ]
+        }
+        for control in described
+    ]
 
 
 def chosen(state, name: str) -> str:
     """Return the option that a state has chosen as a program writes it, which another language says as the control does."""
     value = getattr(state, name)
-    option = next(field for field in fields(state) if field.name == name).metadata["control"]["options"][value]
+    option = next(field for field in fields(state) if field.name == name).metadata["control"][
+        "options"
+    ][value]
     return meant(value, kept(option).key)
 
 
@@ -96,10 +158,20 @@ def check_indices(state) -> None:
     """Raise StateError for the first index of a state that is not below its size."""
     described = {control["field"]: control for control in controls(type(state))}
     for name, control in described.items():
-        if (size := control.get("below")) and getattr(state, name) >= (count := getattr(state, size)):
-            raise StateError(name, message("{name} must be one of the {count} along {axis}", name=name, count=count,
-                                           axis=described[size]["label"]),
-                             f"{getattr(state, name)}", message("choose {values}", values=f"{'0 to ' * (count > 1)}{count - 1}"))
+        if (size := control.get("below")) and getattr(state, name) >= (
+            count := getattr(state, size)
+        ):
+            raise StateError(
+                name,
+                message(
+                    "{name} must be one of the {count} along {axis}",
+                    name=name,
+                    count=count,
+                    axis=described[size]["label"],
+                ),
+                f"{getattr(state, name)}",
+                message("choose {values}", values=f"{'0 to ' * (count > 1)}{count - 1}"),
+            )
 
 
 def check_choices(state) -> None:
@@ -107,10 +179,23 @@ def check_choices(state) -> None:
     for control in controls(type(state)):
         if control["owners"]:
             name, of, owners = control["field"], getattr(state, control["of"]), control["owners"]
-            there = [value for (value, _), owner in zip(control["options"], owners) if owner in (None, of)]
+            there = [
+                value
+                for (value, _), owner in zip(control["options"], owners)
+                if owner in (None, of)
+            ]
             if getattr(state, name) not in there:
-                raise StateError(name, message("{name} of {of} must be one of {values}", name=name, of=of, values=", ".join(map(repr, there))),
-                                 shown(getattr(state, name)), message("choose one"))
+                raise StateError(
+                    name,
+                    message(
+                        "{name} of {of} must be one of {values}",
+                        name=name,
+                        of=of,
+                        values=", ".join(map(repr, there)),
+                    ),
+                    shown(getattr(state, name)),
+                    message("choose one"),
+                )
 
 
 def check_names(state_class, values: dict) -> None:
@@ -118,7 +203,13 @@ def check_names(state_class, values: dict) -> None:
     known = [entry.name for entry in fields(state_class)]
     for name in values:
         if name not in known:
-            raise TypeError(problem(f"{state_class.__name__} takes {', '.join(known)}", shown(name), "use one of these"))
+            raise TypeError(
+                problem(
+                    f"{state_class.__name__} takes {', '.join(known)}",
+                    shown(name),
+                    "use one of these",
+                )
+            )
 
 
 def build(state_class, values: dict):
@@ -128,18 +219,27 @@ def build(state_class, values: dict):
     """
     check_names(state_class, values)
     known = {entry.name: entry for entry in fields(state_class)}
-    fitted = {name: _fitted(name, value, known[name].metadata.get("control")) for name, value in values.items()}
+    fitted = {
+        name: _fitted(name, value, known[name].metadata.get("control"))
+        for name, value in values.items()
+    }
     return state_class(**fitted)
 
 
 def changed(state) -> dict:
     """Return the values of a state that differ from the defaults, as `av.explore` takes them back."""
-    return {entry.name: value for entry in fields(state) if (value := getattr(state, entry.name)) != entry.default}
+    return {
+        entry.name: value
+        for entry in fields(state)
+        if (value := getattr(state, entry.name)) != entry.default
+    }
 
 
 def state_text(state) -> str:
     """Return the values of a state that differ from the defaults as the text of a link; `read_state` reads it."""
-    return urlencode({name: json.dumps(value, separators=(",", ":")) for name, value in changed(state).items()})
+    return urlencode(
+        {name: json.dumps(value, separators=(",", ":")) for name, value in changed(state).items()}
+    )
 
 
 def read_state(text: str) -> dict:
@@ -149,11 +249,20 @@ def read_state(text: str) -> dict:
     {'rotate': 30.0, 'paddingMode': 1}
     """
     try:
-        pairs = parse_qsl(text.removeprefix("#"), keep_blank_values=True, strict_parsing=bool(text.removeprefix("#")))
+        pairs = parse_qsl(
+            text.removeprefix("#"),
+            keep_blank_values=True,
+            strict_parsing=bool(text.removeprefix("#")),
+        )
         return {name: json.loads(value) for name, value in pairs if name != "lang"}
     except (AttributeError, TypeError, ValueError, RecursionError):
-        raise ValueError(problem("a state is what a link has after its #, such as rotate=30.0&paddingMode=1", shown(text),
-                                 'copy it by "Copy link"')) from None
+        raise ValueError(
+            problem(
+                "a state is what a link has after its #, such as rotate=30.0&paddingMode=1",
+                shown(text),
+                'copy it by "Copy link"',
+            )
+        ) from None
 
 
 def shown(value) -> str:
@@ -169,34 +278,65 @@ def shown(value) -> str:
 def _fitted(name: str, value, control: dict | None):
     if control is None:
         return value
-    check = {"choice": _option, "flag": _boolean, "whole": _number, "real": _number}[control["kind"]]
+    check = {"choice": _option, "flag": _boolean, "whole": _number, "real": _number}[
+        control["kind"]
+    ]
     return check(name, value, control)
 
 
 def _option(name, value, control):
     for option in control["options"]:
-        same = type(option) is type(value) or type(option) is float and type(value) is int  # a browser writes 3.0 as 3
+        same = (
+            type(option) is type(value) or type(option) is float and type(value) is int
+        )  # a browser writes 3.0 as 3
         if same and option == value:
             return option
-    raise StateError(name, message("{name} must be one of {values}", name=name, values=", ".join(map(repr, control["options"]))),
-                     shown(value), message("choose one"))
+    raise StateError(
+        name,
+        message(
+            "{name} must be one of {values}",
+            name=name,
+            values=", ".join(map(repr, control["options"])),
+        ),
+        shown(value),
+        message("choose one"),
+    )
 
 
 def _boolean(name, value, control):
     if isinstance(value, bool):
         return value
-    raise StateError(name, message("{name} must be True or False", name=name), shown(value), message("tick or clear the box"))
+    raise StateError(
+        name,
+        message("{name} must be True or False", name=name),
+        shown(value),
+        message("tick or clear the box"),
+    )
 
 
 def _number(name, value, control):
     low, high, is_whole = control["low"], control["high"], control["kind"] == "whole"
     ends = {"name": name, "low": low, "high": high}
-    asked = message("{name} must be a whole number from {low} to {high}", **ends) if is_whole else message(
-        "{name} must be a number from {low} to {high}", **ends)
+    asked = (
+        message("{name} must be a whole number from {low} to {high}", **ends)
+        if is_whole
+        else message("{name} must be a number from {low} to {high}", **ends)
+    )
     number = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < inf
     if not number or is_whole and value != int(value):
-        raise StateError(name, asked, message("nothing") if value is None else shown(value), message("type such a number"))
+        raise StateError(
+            name,
+            asked,
+            message("nothing") if value is None else shown(value),
+            message("type such a number"),
+        )
     if not low <= value <= high:
-        raise StateError(name, asked, shown(value), message("raise it to {end}", end=low) if value < low
-                         else message("lower it to {end}", end=high))
+        raise StateError(
+            name,
+            asked,
+            shown(value),
+            message("raise it to {end}", end=low)
+            if value < low
+            else message("lower it to {end}", end=high),
+        )
     return int(value) if is_whole else float(value)

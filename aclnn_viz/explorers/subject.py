@@ -38,9 +38,13 @@ class Subject:
     cpp: Callable = lift.cpp  # (subject, state) -> C++ of that state
     notices: Callable = lambda data: map(tr, data.notices)  # data -> small print
     live: tuple = ()  # (gathered, data) that can be traced: then a page computes the picture without Python
-    drawn_of: Callable = lambda state: {}  # state -> inputs by name that a traced picture takes as they are
+    drawn_of: Callable = (
+        lambda state: {}
+    )  # state -> inputs by name that a traced picture takes as they are
     kept: tuple[str, ...] = ()  # fields that a page leaves as they are
-    recorded: tuple[dict, ...] = ()  # where nothing can be traced: {field: values, or () for all}, of whose products a page holds the pictures
+    recorded: tuple[
+        dict, ...
+    ] = ()  # where nothing can be traced: {field: values, or () for all}, of whose products a page holds the pictures
 
     def drawn(self, data) -> tuple[dict, list[dict]]:
         """Return what the browser draws: the arrays by name, and the panels."""
@@ -48,11 +52,20 @@ class Subject:
 
     def words(self, data) -> dict:
         """Return what the browser says."""
-        return {"headline": list(self.headline(data)), "text": self.text(data), "notices": list(self.notices(data))}
+        return {
+            "headline": list(self.headline(data)),
+            "text": self.text(data),
+            "notices": list(self.notices(data)),
+        }
 
     def show(self, data) -> Picture:
         """Return panels and words as one picture."""
-        return Picture(tuple(self.headline(data)), tuple(self.panels(data)), self.text(data), tuple(self.notices(data)))
+        return Picture(
+            tuple(self.headline(data)),
+            tuple(self.panels(data)),
+            self.text(data),
+            tuple(self.notices(data)),
+        )
 
     def controls(self) -> list[dict]:
         """Return the controls of the state, in the language of the kit."""

@@ -34,8 +34,12 @@ from aclnn_viz.tiles.timing import Times
 from aclnn_viz.words.messages import message
 
 PROGRAMS = {program.name: program for op in operators() for program in tiles.programs(op)}
-FAULTS = {f"{name}: {fault.name}": fault for name, program in PROGRAMS.items() for fault in tiles.faults(program.operator)
-          if (fault.program or program.operator) == name}
+FAULTS = {
+    f"{name}: {fault.name}": fault
+    for name, program in PROGRAMS.items()
+    for fault in tiles.faults(program.operator)
+    if (fault.program or program.operator) == name
+}
 SOCS = [soc for product in PRODUCTS if product.npu_arch in ARCHS for soc in product.cores]
 ONE_BUFFER = ("BUFFERS = 2", "BUFFERS = 1")
 MOST = 1 << 15  # elements, so that an answer comes at once
@@ -45,21 +49,42 @@ MOST = 1 << 15  # elements, so that an answer comes at once
 class Machine:
     """The choices that decide which program runs, and on what; explorers add those of what is drawn."""
 
-    program: str = choice(next(iter(PROGRAMS)), {name: name for name in PROGRAMS}, "program", "Program")
-    fault: str = choice("none", {"none": "none"} | {name: fault.name for name, fault in FAULTS.items()}, "fault",
-                        "Program", "a named mistake in the program", of="program",
-                        owners={name: name.partition(":")[0] for name in FAULTS})
-    dtype: str = choice("float32", {name: name for name in ("float32", "float16", "bfloat16")}, "dtype", "Program")
+    program: str = choice(
+        next(iter(PROGRAMS)), {name: name for name in PROGRAMS}, "program", "Program"
+    )
+    fault: str = choice(
+        "none",
+        {"none": "none"} | {name: fault.name for name, fault in FAULTS.items()},
+        "fault",
+        "Program",
+        "a named mistake in the program",
+        of="program",
+        owners={name: name.partition(":")[0] for name in FAULTS},
+    )
+    dtype: str = choice(
+        "float32", {name: name for name in ("float32", "float16", "bfloat16")}, "dtype", "Program"
+    )
     rows: int = whole(10, 1, 32, "rows", "Tensors")
     columns: int = whole(1901, 1, 4096, "columns", "Tensors")
-    soc: str = choice(SOC, {soc: soc for soc in SOCS}, "soc", "Machine", "the product that is emulated")
+    soc: str = choice(
+        SOC, {soc: soc for soc in SOCS}, "soc", "Machine", "the product that is emulated"
+    )
     cores: int = whole(3, 1, 48, "cores", "Machine", "vector cores offered to the tiling")
-    unified_buffer: int = choice(98304, {32768: "32 KiB", 65536: "64 KiB", 98304: "96 KiB", 196608: "192 KiB, all"},
-                                 "UB", "Machine", "less than the product has makes tiles small enough to be seen")
+    unified_buffer: int = choice(
+        98304,
+        {32768: "32 KiB", 65536: "64 KiB", 98304: "96 KiB", 196608: "192 KiB, all"},
+        "UB",
+        "Machine",
+        "less than the product has makes tiles small enough to be seen",
+    )
     buffers: int = choice(2, {1: "one", 2: "two"}, "buffers", "Machine", "blocks of each queue")
-    schedule: str | int = choice("eager", {"eager": "as issued", "late": "late", 0: "drawn: 0", 1: "drawn: 1",
-                                           2: "drawn: 2"}, "takes effect", "Machine", "when what a pipe does takes effect; late: "
-                                                                               "not before something waits for it")
+    schedule: str | int = choice(
+        "eager",
+        {"eager": "as issued", "late": "late", 0: "drawn: 0", 1: "drawn: 1", 2: "drawn: 2"},
+        "takes effect",
+        "Machine",
+        "when what a pipe does takes effect; late: not before something waits for it",
+    )
 
     seed = 0  # of the numbers, which do not matter here
 
@@ -67,18 +92,31 @@ class Machine:
         check_choices(self)
         check_indices(self)
         if self.rows * self.columns > MOST:
-            raise StateError("columns", message("rows x columns must be at most {most:,}", most=MOST), f"{self.rows * self.columns:,}",
-                             message("lower one of them"))
+            raise StateError(
+                "columns",
+                message("rows x columns must be at most {most:,}", most=MOST),
+                f"{self.rows * self.columns:,}",
+                message("lower one of them"),
+            )
 
 
 @dataclass(frozen=True)
 class State(Machine):
     """What can be moved."""
 
-    core: int = whole(0, 0, 47, "core", "Look at", "the core whose pipes and buffers are drawn", below="cores")
-    step: int = whole(12, 0, 9999, "step", "Look at", "or drag over the timeline; beyond the last it is the last")
-    time: str = choice("steps", {"steps": "steps", "A2": "us, stated (A2)"}, "time", "Look at",
-                       "steps are an order; us are stated from published numbers of Atlas A2, not measured")
+    core: int = whole(
+        0, 0, 47, "core", "Look at", "the core whose pipes and buffers are drawn", below="cores"
+    )
+    step: int = whole(
+        12, 0, 9999, "step", "Look at", "or drag over the timeline; beyond the last it is the last"
+    )
+    time: str = choice(
+        "steps",
+        {"steps": "steps", "A2": "us, stated (A2)"},
+        "time",
+        "Look at",
+        "steps are an order; us are stated from published numbers of Atlas A2, not measured",
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,8 +205,12 @@ def program_of(state: State) -> tiles.Program:
     changes = fault.changes if fault else ()
     if state.buffers == 1:
         if not hasattr(import_module(right.kernel.__module__), "BUFFERS"):
-            raise StateError("buffers", message("one buffer needs a program that says how many there are"),
-                             message("{program}, whose queues are those of another", program=state.program), message("choose two"))
+            raise StateError(
+                "buffers",
+                message("one buffer needs a program that says how many there are"),
+                message("{program}, whose queues are those of another", program=state.program),
+                message("choose two"),
+            )
         changes += (ONE_BUFFER,)
     return editing.edited(right.operator, right.name, changes) if changes else right
 
@@ -182,7 +224,9 @@ def options(state: State) -> dict:
     else:
         given = rows_of(op, state.rows, state.columns, state.seed, state.dtype)
     fault = FAULTS.get(state.fault)
-    needed = {name: value for name, value in fault.case.items() if not _sizes(value)} if fault else {}
+    needed = (
+        {name: value for name, value in fault.case.items() if not _sizes(value)} if fault else {}
+    )
     return {name: value for name, value in needed.items() if name != "dtype"} | given
 
 
@@ -195,7 +239,10 @@ def inputs(state: State) -> dict:
     """Return the inputs of op.backward that a state stands for."""
     given = _given(operator_of(state).name, state.dtype, state.seed, tuple(options(state).items()))
     # Copies, for a wrong program may write to its inputs.
-    return {name: np.array(value) if isinstance(value, np.ndarray) else value for name, value in given.items()}
+    return {
+        name: np.array(value) if isinstance(value, np.ndarray) else value
+        for name, value in given.items()
+    }
 
 
 @lru_cache(8)  # whatever of the machine is changed, the inputs stay
@@ -230,14 +277,33 @@ def _work(*values) -> Work:
         schedule, wrote = _watched(state.schedule)
         run = tiles.launch(program, **how(state), schedule=schedule, **given)
     except (ValueError, NotImplementedError) as error:
-        field = "cores" if str(error).startswith("cores") else "fault" if state.fault != "none" else "program"
+        field = (
+            "cores"
+            if str(error).startswith("cores")
+            else "fault"
+            if state.fault != "none"
+            else "program"
+        )
         raise StateError.of(field, error) from error
     ordered, jobs = jobs_of(run, wrote)
     for core in {one.core for one in ordered}:
         core.ub.give_back()  # what is kept of a run is its order
-    stores = [(one.core.index, memory, span, one.atomic) for one in ordered if one.pipe != MTE2
-              for memory, span in one.writes if memory is not one.core.ub]
-    return Work(program, run, owned(program, state, run, stores), jobs, _steps(jobs), _least(run), _overtaken(run))
+    stores = [
+        (one.core.index, memory, span, one.atomic)
+        for one in ordered
+        if one.pipe != MTE2
+        for memory, span in one.writes
+        if memory is not one.core.ub
+    ]
+    return Work(
+        program,
+        run,
+        owned(program, state, run, stores),
+        jobs,
+        _steps(jobs),
+        _least(run),
+        _overtaken(run),
+    )
 
 
 @lru_cache(4)
@@ -248,11 +314,17 @@ def _times(work: Work, product: str) -> Times:
 def work_of(run: tiles.Run) -> Work:
     """What a run that has its trace did, where nobody says which outputs are right."""
     if not run.trace:
-        raise ValueError(problem("a picture of a run needs its trace", "a run without one", "launch with traced=True"))
+        raise ValueError(
+            problem(
+                "a picture of a run needs its trace", "a run without one", "launch with traced=True"
+            )
+        )
     jobs = jobs_of(run)[1]
     file = next((one.file for one in run.hazards if one.file), run.trace[0].where[0])
     kernel = SimpleNamespace(__code__=SimpleNamespace(co_filename=file))
-    return Work(SimpleNamespace(kernel=kernel), run, [], jobs, _steps(jobs), _least(run), _overtaken(run))
+    return Work(
+        SimpleNamespace(kernel=kernel), run, [], jobs, _steps(jobs), _least(run), _overtaken(run)
+    )
 
 
 def _steps(jobs: dict[int, list[Job]]) -> int:
@@ -269,9 +341,13 @@ def _watched(name) -> tuple:
 
         def land():
             run()
-            wrote[one] = [np.array(span.view(memory.bytes)).reshape(-1) for memory, span in one.writes]
+            wrote[one] = [
+                np.array(span.view(memory.bytes)).reshape(-1) for memory, span in one.writes
+            ]
+
         one.run = land
         issue(one)
+
     schedule.issue = noted
     return schedule, wrote
 
@@ -282,8 +358,18 @@ def jobs_of(run: tiles.Run, wrote=MappingProxyType({})) -> tuple[list, dict[int,
     made, jobs = {}, defaultdict(list)
     for one, slot in zip(ordered, tiles.timeline(run)):
         place = slot.core, len(jobs[slot.core]), one.where
-        made[one] = Job(slot.step, one.pipe, one.name, *one.where, one.epoch, one.writes, one.reads, made.get(slot.after),
-                        place in run.hazardous, wrote.get(one, ()))
+        made[one] = Job(
+            slot.step,
+            one.pipe,
+            one.name,
+            *one.where,
+            one.epoch,
+            one.writes,
+            one.reads,
+            made.get(slot.after),
+            place in run.hazardous,
+            wrote.get(one, ()),
+        )
         jobs[slot.core].append(made[one])
     return ordered, dict(jobs)
 
@@ -294,7 +380,10 @@ def _least(run) -> int:
     for one in run.trace:
         for memory, span in (*one.reads, *one.writes) if one.pipe in (MTE2, MTE3) else ():
             if memory is not one.core.ub and memory.name != "workspace":
-                span.view(reached.setdefault(memory, np.zeros(memory.size // memory.unit, bool)), memory.unit)[...] = True
+                span.view(
+                    reached.setdefault(memory, np.zeros(memory.size // memory.unit, bool)),
+                    memory.unit,
+                )[...] = True
     return sum(int(elements.sum()) * memory.unit for memory, elements in reached.items())
 
 
@@ -307,22 +396,41 @@ def _right(op: str, plan, dtype: str, seed: int, given: tuple):
 def owned(program, state: State, run, stores) -> list[Owned]:
     """Return who writes each element of the outputs, by the stores (core, memory, span, atomic) in their order."""
     found = []
-    truth, bounds = _right(program.operator, program.plan, state.dtype, state.seed, tuple(options(state).items()))
+    truth, bounds = _right(
+        program.operator, program.plan, state.dtype, state.seed, tuple(options(state).items())
+    )
     for name, actual in run.outputs.items():
         n = actual.size
-        core, tile, tail, counts = np.full((2, n), -1), np.full((2, n), -1), np.zeros(n, bool), defaultdict(int)
+        core, tile, tail, counts = (
+            np.full((2, n), -1),
+            np.full((2, n), -1),
+            np.zeros(n, bool),
+            defaultdict(int),
+        )
         writers = np.zeros((2, run.cores, n), bool)
         for index, memory, span, atomic in (store for store in stores if store[1].name == name):
             kind = int(atomic)
-            for part, value in ((core[kind], index), (tile[kind], counts[index]), (writers[kind, index], True)):
+            for part, value in (
+                (core[kind], index),
+                (tile[kind], counts[index]),
+                (writers[kind, index], True),
+            ):
                 span.view(part, memory.unit)[...] = value
             if rest := span.length % BLOCK:
-                span.view(tail, memory.unit)[..., -(rest // memory.unit):] = True
+                span.view(tail, memory.unit)[..., -(rest // memory.unit) :] = True
             counts[index] += 1
-        core, tile, many = (np.where(core[1] < 0, *part) for part in (core, tile, writers.sum(axis=1)))
+        core, tile, many = (
+            np.where(core[1] < 0, *part) for part in (core, tile, writers.sum(axis=1))
+        )
         wrong = verdicts(actual, truth[name], bounds[name]) == NOT_EXPLAINED
         shape = _matrix(actual.shape)
-        found.append(Owned(name, actual.shape, *(part.reshape(shape) for part in (core, many, tile, tail, np.asarray(wrong)))))
+        found.append(
+            Owned(
+                name,
+                actual.shape,
+                *(part.reshape(shape) for part in (core, many, tile, tail, np.asarray(wrong))),
+            )
+        )
     return found
 
 

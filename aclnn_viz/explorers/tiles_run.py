@@ -31,14 +31,31 @@ def picture(run: Run | Times, core: int | None = None, step: int | None = None) 
     if core is None:
         core = first.core if first else 0
     if step is None:
-        there = [job.step for job in work.jobs.get(core, ()) if first and (job.hazardous or job.line == first.line)]
+        there = [
+            job.step
+            for job in work.jobs.get(core, ())
+            if first and (job.hazardous or job.line == first.line)
+        ]
         step = there[0] if there else 0
     data = Data(SimpleNamespace(core=core, step=step), work, times)
     said = tuple(map(str, run.hazards)) or (tr(NO_HAZARD),)
     order = tiles_time.pipes(data)
-    shown = tiles_stated.panels(data) if times else [replace(order, x=replace(order.x, label=tr("step")))]
-    twin = [*said, *(f"  {hazard.source}" for hazard in run.hazards), *tiles_stated.describe(data), *tiles_time.describe(data)]
+    shown = (
+        tiles_stated.panels(data)
+        if times
+        else [replace(order, x=replace(order.x, label=tr("step")))]
+    )
+    twin = [
+        *said,
+        *(f"  {hazard.source}" for hazard in run.hazards),
+        *tiles_stated.describe(data),
+        *tiles_time.describe(data),
+    ]
     kinds = dict.fromkeys(tr(hazard.kind) for hazard in run.hazards)
     headline = tr("Hazards: {kinds}", kinds=enumerated(kinds)) if kinds else tr("No hazard")
-    return Picture((headline, *([times.sentence] if times else ())), (program(data), hazards(data), *shown), "\n".join(twin),
-                   tuple(notices(data)))
+    return Picture(
+        (headline, *([times.sentence] if times else ())),
+        (program(data), hazards(data), *shown),
+        "\n".join(twin),
+        tuple(notices(data)),
+    )

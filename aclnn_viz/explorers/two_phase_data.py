@@ -26,26 +26,50 @@ from aclnn_viz.operators.contract import contiguous_strides
 from aclnn_viz.operators.registry import own
 
 MISTAKES = {
-    "none": "none", "no init": "aclInit forgotten", "no device": "aclrtSetDevice forgotten",
-    "null": "null pointer for a tensor", "dtype": "wrong dtype of a tensor", "shape": "wrong shape of a tensor",
-    "ignored": "wrong shape, statuses ignored", "skip": "phase 1 skipped", "no workspace": "workspace is null",
-    "small": "workspace half as large", "overrun": "output memory too small",
-    "destroyed": "tensor destroyed before phase 2", "reused": "executor used twice",
-    "freed": "input freed before synchronise", "early": "copied before synchronise", "leak": "tensor not destroyed",
-    "memory": "memory not freed", "finalize": "aclFinalize before the rest"}
+    "none": "none",
+    "no init": "aclInit forgotten",
+    "no device": "aclrtSetDevice forgotten",
+    "null": "null pointer for a tensor",
+    "dtype": "wrong dtype of a tensor",
+    "shape": "wrong shape of a tensor",
+    "ignored": "wrong shape, statuses ignored",
+    "skip": "phase 1 skipped",
+    "no workspace": "workspace is null",
+    "small": "workspace half as large",
+    "overrun": "output memory too small",
+    "destroyed": "tensor destroyed before phase 2",
+    "reused": "executor used twice",
+    "freed": "input freed before synchronise",
+    "early": "copied before synchronise",
+    "leak": "tensor not destroyed",
+    "memory": "memory not freed",
+    "finalize": "aclFinalize before the rest",
+}
 
 
 @dataclass(frozen=True)
 class State:
     """What can be moved."""
 
-    operator: str = choice(operators()[0].name, {op.name: op.name for op in operators()}, "operator", "Program")
+    operator: str = choice(
+        operators()[0].name, {op.name: op.name for op in operators()}, "operator", "Program"
+    )
     mistake: str = choice("early", MISTAKES, "mistake", "Program", "what the program does wrong")
     dtype: str = fields.dtype("Program")
     soc: str = fields.soc()
     cann: str = fields.cann()
-    layout: str = choice("columns", {"dense": "contiguous", "transposed": "transposed", "columns": "every other column",
-                                     "window": "window", "row": "one row for all"}, "layout", "Memory")
+    layout: str = choice(
+        "columns",
+        {
+            "dense": "contiguous",
+            "transposed": "transposed",
+            "columns": "every other column",
+            "window": "window",
+            "row": "one row for all",
+        },
+        "layout",
+        "Memory",
+    )
     tensor: str = choice("input", {"input": "an input", "output": "an output"}, "of", "Memory")
     rows: int = whole(4, 1, 6, "rows", "Memory")
     columns: int = whole(6, 2, 8, "columns", "Memory")
@@ -66,7 +90,9 @@ class Data:
     name: str  # of the main output
     fetched: np.ndarray | None  # its elements as copied back; None when no copy was made
     expected: np.ndarray  # what op.backward returns
-    right: dict[str, bool] = field(default_factory=dict)  # by output, of those that were copied back
+    right: dict[str, bool] = field(
+        default_factory=dict
+    )  # by output, of those that were copied back
 
     @property
     def failing(self) -> int | None:
@@ -82,17 +108,23 @@ def layout_of(shape: tuple[int, ...], kind: str) -> Layout:
     """Return a view of `shape` whose last two axes lie in the storage as `kind` says."""
     *leading, rows, columns = shape
     row, column, offset, storage = {
-        "dense": (columns, 1, 0, (rows, columns)), "transposed": (1, rows, 0, (columns, rows)),
+        "dense": (columns, 1, 0, (rows, columns)),
+        "transposed": (1, rows, 0, (columns, rows)),
         "columns": (2 * columns, 2, 0, (rows, 2 * columns)),
-        "window": (columns + 2, 1, columns + 3, (rows + 2, columns + 2)), "row": (0, 1, 0, (1, columns)),
+        "window": (columns + 2, 1, columns + 3, (rows + 2, columns + 2)),
+        "row": (0, 1, 0, (1, columns)),
     }[kind]
-    return Layout(shape, (prod(storage),) * len(leading) + (row, column), offset, (*leading, *storage))
+    return Layout(
+        shape, (prod(storage),) * len(leading) + (row, column), offset, (*leading, *storage)
+    )
 
 
 def inputs(state: State) -> dict:
     """Return the inputs of op.backward that a state stands for."""
     op = operator_of(state)
-    given = {"shape": matrix_shape(op, state.rows, state.columns)} | own("cases", op.name, "FEW", {})
+    given = {"shape": matrix_shape(op, state.rows, state.columns)} | own(
+        "cases", op.name, "FEW", {}
+    )
     drawn = case(state.operator, state.dtype, state.seed, **given).inputs
     if state.layout == "row" and state.tensor == "input":
         main = op.like
@@ -107,19 +139,29 @@ def program(state: State, acl) -> Program:
     bound = op.bind(given)
     results = op.arrange_backward(**bound | op.all_outputs).results
     arrays = {name: value for name, value in bound.items() if isinstance(value, np.ndarray)}
-    arrays |= {name: np.empty(result.documented_shape, result.format.numpy) for name, result in results.items()}
+    arrays |= {
+        name: np.empty(result.documented_shape, result.format.numpy)
+        for name, result in results.items()
+    }
     chosen = op.main if state.tensor == "output" else op.like
     tensors, host = [], {}
     for name, array in arrays.items():
         kind = state.layout if name == chosen else None
-        layout = layout_of(array.shape, kind) if kind else Layout(
-            array.shape, contiguous_strides(array.shape), 0, array.shape)
+        layout = (
+            layout_of(array.shape, kind)
+            if kind
+            else Layout(array.shape, contiguous_strides(array.shape), 0, array.shape)
+        )
         tensors.append(Tensor(name, layout, array.dtype, name in results))
         host[name] = _unwritten(prod(layout.storage), array.dtype)
         if name not in results:
             layout.view(host[name])[...] = array
     attributes = {name: value for name, value in bound.items() if name not in arrays}
-    host |= {name: np.array(value, np.float64) for name, value in attributes.items() if isinstance(value, float)}  # of scalars
+    host |= {
+        name: np.array(value, np.float64)
+        for name, value in attributes.items()
+        if isinstance(value, float)
+    }  # of scalars
     return Program(acl, op, tensors, op.like, attributes, host, state.mistake)
 
 
@@ -134,15 +176,34 @@ def compute(state: State, backward=None) -> Data:
     run = program(state, acl)
     calls, given, op = run.run(), inputs(state), operator_of(state)
     expected = op.backward(**given | op.all_outputs)
-    copied = {call.arguments[0] for call in calls if call.function == "aclrtMemcpy" and call.status == 0}
-    fetched = {tensor.name: tensor.layout.view(run.host[tensor.name]) for tensor in run.tensors
-               if tensor.output and f'host["{tensor.name}"]' in copied}
+    copied = {
+        call.arguments[0] for call in calls if call.function == "aclrtMemcpy" and call.status == 0
+    }
+    fetched = {
+        tensor.name: tensor.layout.view(run.host[tensor.name])
+        for tensor in run.tensors
+        if tensor.output and f'host["{tensor.name}"]' in copied
+    }
     main, output = op.like, op.main
-    planned = [call for call in calls if call.function.endswith("GetWorkspaceSize") and call.status == 0]
-    right = {name: bool(np.array_equal(expected[name], array, equal_nan=True)) for name, array in fetched.items()}
-    return Data(state, given, calls, list(acl.misuse), run.values["size"] if planned else None,
-                next(t for t in run.tensors if t.name == (output if state.tensor == "output" else main)),
-                output, fetched.get(output), expected[output], right)
+    planned = [
+        call for call in calls if call.function.endswith("GetWorkspaceSize") and call.status == 0
+    ]
+    right = {
+        name: bool(np.array_equal(expected[name], array, equal_nan=True))
+        for name, array in fetched.items()
+    }
+    return Data(
+        state,
+        given,
+        calls,
+        list(acl.misuse),
+        run.values["size"] if planned else None,
+        next(t for t in run.tensors if t.name == (output if state.tensor == "output" else main)),
+        output,
+        fetched.get(output),
+        expected[output],
+        right,
+    )
 
 
 TEST = '''"""{aclnn_name} call by call in one state of the explorer of the two-phase call, with the codes."""
@@ -169,11 +230,20 @@ def pytest_case(subject, state) -> str:
         if call.status is None:
             lines.append(f"{names} = {call.code}")
         elif names:
-            lines += [f"status, {names} = {call.code}", f"assert status == {call.status}{_comment(call)}"]
+            lines += [
+                f"status, {names} = {call.code}",
+                f"assert status == {call.status}{_comment(call)}",
+            ]
         else:
             lines.append(f"assert {call.code} == {call.status}{_comment(call)}")
-    return TEST.format(aclnn_name=operator_of(state).aclnn_name, arguments=lift.arguments(state), soc=state.soc,
-                       cann=state.cann, calls="\n".join(f"    {line}" for line in lines), misuse=len(data.misuse))
+    return TEST.format(
+        aclnn_name=operator_of(state).aclnn_name,
+        arguments=lift.arguments(state),
+        soc=state.soc,
+        cann=state.cann,
+        calls="\n".join(f"    {line}" for line in lines),
+        misuse=len(data.misuse),
+    )
 
 
 def _comment(call: Call) -> str:

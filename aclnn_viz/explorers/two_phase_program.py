@@ -16,9 +16,19 @@ from aclnn_viz.operators.contract import contract
 from aclnn_viz.words.messages import message
 
 START, MEMORY, TENSORS, PHASE_1, PHASE_2, STREAM, RELEASE = (
-    message("start"), message("memory"), message("tensors"), message("phase 1"), message("phase 2"), message("stream"),
-    message("release"))
-WITHOUT_STATUS = ("aclCreateTensor", "aclCreateScalar", *(f"aclCreate{kind.__name__}" for kind in ARRAYS))  # they return the handle
+    message("start"),
+    message("memory"),
+    message("tensors"),
+    message("phase 1"),
+    message("phase 2"),
+    message("stream"),
+    message("release"),
+)
+WITHOUT_STATUS = (
+    "aclCreateTensor",
+    "aclCreateScalar",
+    *(f"aclCreate{kind.__name__}" for kind in ARRAYS),
+)  # they return the handle
 
 
 class Name(str):
@@ -39,9 +49,13 @@ class Constant(int):
         return f"av.acl.{self.name}"
 
 
-FLOATS = {f.name: Constant(f.c_name) for f in FORMATS} | {name: Constant(f"ACL_{name.upper()}") for name in PLAIN}
-HUGE_FIRST, TO_DEVICE, TO_HOST = map(Constant, (
-    "ACL_MEM_MALLOC_HUGE_FIRST", "ACL_MEMCPY_HOST_TO_DEVICE", "ACL_MEMCPY_DEVICE_TO_HOST"))
+FLOATS = {f.name: Constant(f.c_name) for f in FORMATS} | {
+    name: Constant(f"ACL_{name.upper()}") for name in PLAIN
+}
+HUGE_FIRST, TO_DEVICE, TO_HOST = map(
+    Constant,
+    ("ACL_MEM_MALLOC_HUGE_FIRST", "ACL_MEMCPY_HOST_TO_DEVICE", "ACL_MEMCPY_DEVICE_TO_HOST"),
+)
 
 
 @dataclass(frozen=True)
@@ -56,7 +70,9 @@ class Layout:
     def view(self, storage: np.ndarray) -> np.ndarray:
         """The elements of the view on a flat storage, sharing its memory."""
         strides = [stride * storage.itemsize for stride in self.strides]
-        return np.ndarray(self.shape, storage.dtype, storage, self.offset * storage.itemsize, strides)
+        return np.ndarray(
+            self.shape, storage.dtype, storage, self.offset * storage.itemsize, strides
+        )
 
 
 @dataclass(frozen=True)
@@ -101,7 +117,9 @@ class Stopped(Exception):
 class Program:
     """Runs the operator on an implementation of the C API and keeps every call in `calls`."""
 
-    def __init__(self, acl, op, tensors: list[Tensor], main: str, attributes: dict, host: dict, mistake: str):
+    def __init__(
+        self, acl, op, tensors: list[Tensor], main: str, attributes: dict, host: dict, mistake: str
+    ):
         self.acl, self.op, self.main, self.mistake = acl, op, main, mistake
         self.tensors, self.attributes = tensors, attributes
         self.host = host
@@ -121,13 +139,18 @@ class Program:
         return self.calls
 
     def call(self, stage: str, function: str, *arguments, gives=()) -> None:
-        given = [self.values.get(value) if isinstance(value, Name) else value for value in arguments]
+        given = [
+            self.values.get(value) if isinstance(value, Name) else value for value in arguments
+        ]
         known = len(self.acl.misuse)
         answer = getattr(self.acl, function)(*given)
         answer = answer if isinstance(answer, tuple) else (answer,)
         status, results = (None, answer) if function in WITHOUT_STATUS else (answer[0], answer[1:])
         self.values |= zip(gives, results)
-        message, misuse = self.acl.aclGetRecentErrMsg() if status else None, tuple(self.acl.misuse[known:])
+        message, misuse = (
+            self.acl.aclGetRecentErrMsg() if status else None,
+            tuple(self.acl.misuse[known:]),
+        )
         self.calls.append(Call(stage, function, arguments, tuple(gives), status, message, misuse))
         if status and self.stops:
             raise Stopped
@@ -146,12 +169,26 @@ class Program:
             self.call(MEMORY, "aclrtMalloc", size, HUGE_FIRST, gives=(f"{tensor.name}_address",))
         for tensor in self.tensors:
             if not tensor.output:
-                self.call(MEMORY, "aclrtMemcpy", _address(tensor), tensor.bytes, _host(tensor), tensor.bytes, TO_DEVICE)
+                self.call(
+                    MEMORY,
+                    "aclrtMemcpy",
+                    _address(tensor),
+                    tensor.bytes,
+                    _host(tensor),
+                    tensor.bytes,
+                    TO_DEVICE,
+                )
         for tensor in self.tensors:
             self._create(tensor)
         for name, value in self.attributes.items():
             if self._array(name) == "Scalar" and value is not None:
-                self.call(TENSORS, "aclCreateScalar", Name(f'host["{name}"]'), Constant("ACL_DOUBLE"), gives=(name,))
+                self.call(
+                    TENSORS,
+                    "aclCreateScalar",
+                    Name(f'host["{name}"]'),
+                    Constant("ACL_DOUBLE"),
+                    gives=(name,),
+                )
             elif isinstance(value, tuple):
                 self.call(TENSORS, f"aclCreate{self._array(name)}", list(value), gives=(name,))
 
@@ -168,14 +205,26 @@ class Program:
         if tensor.name == self.main and self.mistake == "dtype":
             code = FLOATS["float16" if tensor.dtype.name != "float16" else "float32"]
         form = Constant(f"ACL_FORMAT_{self.op.tensors[tensor.name].layout}")
-        self.call(TENSORS, "aclCreateTensor", shape, code, strides, layout.offset, form, storage, _address(tensor),
-                  gives=(tensor.name,))
+        self.call(
+            TENSORS,
+            "aclCreateTensor",
+            shape,
+            code,
+            strides,
+            layout.offset,
+            form,
+            storage,
+            _address(tensor),
+            gives=(tensor.name,),
+        )
 
     def _both_phases(self):
         name = self.op.aclnn_name
         self.values |= {"size": 0, "executor": None, "workspace": None}
         if self.mistake != "skip":
-            self.call(PHASE_1, f"{name}GetWorkspaceSize", *self._arguments(), gives=("size", "executor"))
+            self.call(
+                PHASE_1, f"{name}GetWorkspaceSize", *self._arguments(), gives=("size", "executor")
+            )
         size = Name("size")
         if self.values["size"] and self.mistake == "small":
             size = self.values["size"] // 2
@@ -198,21 +247,48 @@ class Program:
         nothing = self.main if self.mistake == "null" else None
         for parameter in contract(self.op.name).parameters:
             value = self.attributes.get(parameter.name)
-            made = any(tensor.name == parameter.name for tensor in self.tensors) or value is not None and self._array(parameter.name)
-            yield Name(parameter.name) if made and parameter.name != nothing else None if made else value
+            made = (
+                any(tensor.name == parameter.name for tensor in self.tensors)
+                or value is not None
+                and self._array(parameter.name)
+            )
+            yield (
+                Name(parameter.name)
+                if made and parameter.name != nothing
+                else None
+                if made
+                else value
+            )
 
     def _fetch(self):
         for tensor in self.tensors:
             if tensor.output:
-                self.call(MEMORY, "aclrtMemcpy", _host(tensor), tensor.bytes, _address(tensor), tensor.bytes, TO_HOST)
+                self.call(
+                    MEMORY,
+                    "aclrtMemcpy",
+                    _host(tensor),
+                    tensor.bytes,
+                    _address(tensor),
+                    tensor.bytes,
+                    TO_HOST,
+                )
 
     def _release(self):
         """Wait for what is queued, then give back what there is, in the opposite order."""
-        queued = any(call.function == self.op.aclnn_name and call.status == 0 for call in self.calls)
+        queued = any(
+            call.function == self.op.aclnn_name and call.status == 0 for call in self.calls
+        )
         if queued and not any(call.stage == STREAM for call in self.calls):
             self.call(RELEASE, "aclrtSynchronizeStream", Name("stream"))
-        ends = [lambda: self.call(RELEASE, "aclrtDestroyStream", Name("stream")) if "stream" in self.values else None,
-                lambda: self.call(RELEASE, "aclrtResetDevice", 0), lambda: self.call(RELEASE, "aclFinalize")]
+        ends = [
+            lambda: (
+                self.call(RELEASE, "aclrtDestroyStream", Name("stream"))
+                if "stream" in self.values
+                else None
+            ),
+            lambda: self.call(RELEASE, "aclrtResetDevice", 0),
+            lambda: self.call(RELEASE, "aclFinalize"),
+        ]
         early = self.mistake == "finalize"
         for end in ends if early else ():
             end()

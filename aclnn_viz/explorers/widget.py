@@ -31,13 +31,15 @@ LONGEST = 1000  # characters of a message
 
 def _brief(text: str) -> str:
     """What is shown of a message: a value of somebody else may make it long."""
-    return text if len(text) <= LONGEST else f"{text[:LONGEST - 3]}..."
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 class Explorer(anywidget.AnyWidget):
     """An explorer of one subject; `values` holds the whole state, `data` what the last good picture shows."""
 
-    values = traitlets.Dict().tag(sync=True, echo_update=False)  # the picture says which values it is for
+    values = traitlets.Dict().tag(
+        sync=True, echo_update=False
+    )  # the picture says which values it is for
     picture = traitlets.Dict().tag(sync=True)
     words = traitlets.Dict().tag(sync=True)
     problem = traitlets.Dict().tag(sync=True)
@@ -45,7 +47,9 @@ class Explorer(anywidget.AnyWidget):
     initial = traitlets.Dict().tag(sync=True)  # the state in which it was opened, for Reset
     wording = traitlets.Dict().tag(sync=True)
     colours = traitlets.Dict().tag(sync=True)
-    traces = traitlets.Bool().tag(sync=True)  # whether the browser may ask for what it needs to move the picture by itself
+    traces = traitlets.Bool().tag(
+        sync=True
+    )  # whether the browser may ask for what it needs to move the picture by itself
 
     def __init__(self, subject: Subject, /, **values):
         self._esm, self._css = script(LAB), style()
@@ -53,8 +57,13 @@ class Explorer(anywidget.AnyWidget):
         self._device = DeviceOfState(subject.operator)
         state = build(subject.state, values)
         super().__init__(
-            values=asdict(state), controls=subject.controls(), initial=asdict(state), wording=wording(), traces=bool(subject.live),
-            colours=DRAWING | {"maps": {name: table.tobytes() for name, table in MAPS.items()}})
+            values=asdict(state),
+            controls=subject.controls(),
+            initial=asdict(state),
+            wording=wording(),
+            traces=bool(subject.live),
+            colours=DRAWING | {"maps": {name: table.tobytes() for name, table in MAPS.items()}},
+        )
         self._show(self.values)
         self.observe(self._moved, "values")
         self.on_msg(self._asked)
@@ -78,8 +87,12 @@ class Explorer(anywidget.AnyWidget):
         else:
             before = self.values
             super().set_state({"values": values})
-            if self.values == before and [*map(type, self.values.values())] != [*map(type, before.values())]:
-                self._moved({"new": self.values})  # traitlets takes 1 and True for equal and calls no observer
+            if self.values == before and [*map(type, self.values.values())] != [
+                *map(type, before.values())
+            ]:
+                self._moved(
+                    {"new": self.values}
+                )  # traitlets takes 1 and True for equal and calls no observer
 
     @traitlets.validate("values")
     def _whole(self, proposal):
@@ -106,7 +119,9 @@ class Explorer(anywidget.AnyWidget):
             self._send_words(values, data)
         except StateError as error:
             self.problem = {error.field: _brief(tr(error.said))}
-        except Exception as error:  # shown beside the controls: a traceback in the log of the kernel helps nobody
+        except (
+            Exception
+        ) as error:  # shown beside the controls: a traceback in the log of the kernel helps nobody
             self.problem = {"": _brief(f"{type(error).__name__}: {error}")}
 
     def _nearest(self, values) -> tuple[object, dict[str, str]]:
@@ -119,8 +134,14 @@ class Explorer(anywidget.AnyWidget):
         while True:
             try:
                 data = self.subject.compute(build(self.subject.state, taken), self._device.backward)
-                return data, {name: tr("{problem}. The picture shows {value}.", problem=text, value=shown(taken[name]))
-                              for name, text in wrong.items()}
+                return data, {
+                    name: tr(
+                        "{problem}. The picture shows {value}.",
+                        problem=text,
+                        value=shown(taken[name]),
+                    )
+                    for name, text in wrong.items()
+                }
             except StateError as error:
                 wrong.setdefault(error.field, _brief(tr(error.said)))
                 left = [one for one in others.pop(error.field, ()) if one != taken[error.field]]
@@ -129,8 +150,12 @@ class Explorer(anywidget.AnyWidget):
                 elif not self.data:
                     raise
                 else:
-                    return self.data, {name: tr("{problem}. The picture shows the last state that fits.", problem=text)
-                                       for name, text in wrong.items()}
+                    return self.data, {
+                        name: tr(
+                            "{problem}. The picture shows the last state that fits.", problem=text
+                        )
+                        for name, text in wrong.items()
+                    }
 
     def _send_words(self, values, data):
         """Send the words of a picture; interrupted, none at all rather than those of another state."""
@@ -147,7 +172,13 @@ class Explorer(anywidget.AnyWidget):
         Raises ValueError for another kind, StateError while no state has been good.
         """
         if not isinstance(kind, str) or kind not in (*lift.TEXTS, "png", "svg"):
-            raise ValueError(problem("a state is exported as link, cell, test, cpp, png or svg", shown(kind), "choose one"))
+            raise ValueError(
+                problem(
+                    "a state is exported as link, cell, test, cpp, png or svg",
+                    shown(kind),
+                    "choose one",
+                )
+            )
         self._drawn()
         if kind in lift.TEXTS:
             return lift.TEXTS[kind](self.subject, self.data.state)
@@ -166,19 +197,31 @@ class Explorer(anywidget.AnyWidget):
         >>> explorer.save("hardswish.html")  # doctest: +SKIP
         >>> explorer.close()
         """
-        from aclnn_viz.explorers.live import saved  # and with it a trace, which no other redraw needs
+        from aclnn_viz.explorers.live import (
+            saved,
+        )  # and with it a trace, which no other redraw needs
+
         self._drawn()
-        with new_file(path, force=True, ours=lambda old: b'name="generator" content="aclnn-viz"' in old.read_bytes()[:500]) as file:
+        with new_file(
+            path,
+            force=True,
+            ours=lambda old: b'name="generator" content="aclnn-viz"' in old.read_bytes()[:500],
+        ) as file:
             file.write(saved(self.subject, self.data.state, self.data).encode())
 
     def _drawn(self) -> None:
         if self.data is None:
-            raise StateError("", "what is exported must have a picture", "a state without one",
-                             "open the explorer, in a state that it can show")
+            raise StateError(
+                "",
+                "what is exported must have a picture",
+                "a state without one",
+                "open the explorer, in a state that it can show",
+            )
 
     def _asked(self, widget, content, buffers):
         if isinstance(content, dict) and "trace" in content and self.data:
             from aclnn_viz.explorers.live import traced  # when nobody moves anything
+
             with self._lock:
                 self.send({"traced": traced(self.subject, self.data.state, self.data)})
             return
@@ -186,7 +229,12 @@ class Explorer(anywidget.AnyWidget):
         try:
             made = self.lifted(kind)
         except ValueError as error:  # of the kit's own, in words
-            self.send({"lift": kind if isinstance(kind, str) and len(kind) < 20 else "", "problem": str(error)})
+            self.send(
+                {
+                    "lift": kind if isinstance(kind, str) and len(kind) < 20 else "",
+                    "problem": str(error),
+                }
+            )
             return
         except Exception as error:
             self.send({"lift": kind, "problem": f"{type(error).__name__}: {error}"})
@@ -196,13 +244,23 @@ class Explorer(anywidget.AnyWidget):
 
     def __repr__(self):
         """The call that opens this picture again."""
-        return f'av.explore("{self.subject.name}")' if self.data is None else lift.call(self.subject, self.data.state)
+        return (
+            f'av.explore("{self.subject.name}")'
+            if self.data is None
+            else lift.call(self.subject, self.data.state)
+        )
 
     def _repr_mimebundle_(self, **kwargs):
         """The words are for a viewer of the saved notebook that has no widgets."""
         data, metadata = super()._repr_mimebundle_(**kwargs)
-        text = self.words if self.words.get("for") is self.picture.get("for") else self.subject.words(self.data)
-        return data | {"text/plain": f"{self!r}\n\n{text.get('text', ' '.join(self.problem.values()))}"}, metadata
+        text = (
+            self.words
+            if self.words.get("for") is self.picture.get("for")
+            else self.subject.words(self.data)
+        )
+        return data | {
+            "text/plain": f"{self!r}\n\n{text.get('text', ' '.join(self.problem.values()))}"
+        }, metadata
 
     def close(self):
         """Remove the widget, close its device and drop its data; closing again does nothing."""

@@ -25,7 +25,10 @@ from aclnn_viz.words.messages import message
 
 MANY = 10**6  # tiles of a core
 REPEAT = 256  # bytes: a vector instruction may go on behind a tail, to the end of its last repeat
-NEAR = {4: 1e-5, 2: 2.0**-8}  # how far numbers of so many bytes may lie from those of the term that they are, in parts of its largest
+NEAR = {
+    4: 1e-5,
+    2: 2.0**-8,
+}  # how far numbers of so many bytes may lie from those of the term that they are, in parts of its largest
 SMALL = {"rows": 4, "columns": 16, "cores": 2}  # so that the numbers of a tensor can be read
 
 
@@ -64,7 +67,11 @@ class Shown(NamedTuple):
     def clicks(self) -> list[tuple]:
         """For each element of the term, which row and column of the first output a click on it chooses."""
         rows, columns = self.size
-        return [(("row", int(r)),) * (rows > 1) + (("column", int(c)),) * (columns > 1) for r in self.firsts[0] for c in self.firsts[1]]
+        return [
+            (("row", int(r)),) * (rows > 1) + (("column", int(c)),) * (columns > 1)
+            for r in self.firsts[0]
+            for c in self.firsts[1]
+        ]
 
 
 class Zoomed(NamedTuple):
@@ -117,14 +124,30 @@ def data(xp, state, zoomed: Zoomed) -> Data:
     term = element(xp, zoomed.chosen, state.term + 1)
     if isinstance(state.term, int) and term < 0:
         label = TERMS[state.term][1]
-        raise StateError("term", message("this call of {program} has no {term}", program=state.program, term=label), label, message("choose another one"))
-    return Data(xp, state, zoomed, term, xp.minimum(state.row, rows - 1), xp.minimum(state.column, columns - 1))
+        raise StateError(
+            "term",
+            message("this call of {program} has no {term}", program=state.program, term=label),
+            label,
+            message("choose another one"),
+        )
+    return Data(
+        xp,
+        state,
+        zoomed,
+        term,
+        xp.minimum(state.row, rows - 1),
+        xp.minimum(state.column, columns - 1),
+    )
 
 
 def laid(term: Term, depth: int = 0) -> tuple[int, list]:
     """Return how many letters a term takes across, and (term, depth, start, end) of it and of what it is made of, which stands below it."""
     text = term.label if depth else f"{term.name} = {term.formula}"
-    below = [laid(link.part, depth + 1) for link in term.links if not (link.looked or depth and term.name)]
+    below = [
+        laid(link.part, depth + 1)
+        for link in term.links
+        if not (link.looked or depth and term.name)
+    ]
     wide, total, found = max(len(text) + 1, 8), sum(each for each, _ in below), []
     wide = max(wide, total)
     start = (wide - total) / 2
@@ -152,7 +175,12 @@ def read(op, given: dict) -> Read:
     inputs = {one.term: one for one in inputs.values() if one is not None}
     (name, first), whole = next(iter(outputs.items())), next(iter(arranged.results.values()))
     axes, shape = arranged.axes[name], whole.shape
-    rows = np.prod([n for letter, n in zip(axes, shape) if letter != "."] if "." in axes else whole.documented_shape[:-1], dtype=int)
+    rows = np.prod(
+        [n for letter, n in zip(axes, shape) if letter != "."]
+        if "." in axes
+        else whole.documented_shape[:-1],
+        dtype=int,
+    )
     laid_out = {one for root in steps if root.term.name for one, *_ in laid(root.term)[1]}
     found = [one for one in (*inputs, *(step.term for step in steps)) if one in laid_out]
     try:
@@ -162,21 +190,41 @@ def read(op, given: dict) -> Read:
         if any((one.at.reshape(-1) != np.arange(one.size)).any() for one in outputs.values()):
             raise ValueError("an output whose elements are moved")
         elements = {one: at.reshape(rows, -1) for one, at in elements.items()}
-        shapes = {one.term.name: one.shape for one in (*steps, *inputs.values())} | {name: np.shape(value) for name, value in given.items()}
+        shapes = {one.term.name: one.shape for one in (*steps, *inputs.values())} | {
+            name: np.shape(value) for name, value in given.items()
+        }
         shapes |= {name: result.documented_shape for name, result in arranged.results.items()}
-        shown = [_matrix(one, shapes[one.name] if one.name else steps[one.place].shape, elements[one]) for one in found]
+        shown = [
+            _matrix(one, shapes[one.name] if one.name else steps[one.place].shape, elements[one])
+            for one in found
+        ]
     except ValueError as error:
-        raise NotSupported(problem("a zoom takes pages of which each term has one element for one of the first output", str(error), "zoom into another operator")) from error
+        raise NotSupported(
+            problem(
+                "a zoom takes pages of which each term has one element for one of the first output",
+                str(error),
+                "zoom into another operator",
+            )
+        ) from error
     return Read(arranged, steps, outputs, inputs, shown, elements)
 
 
 def _matrix(term: Term, shape: tuple, at: np.ndarray) -> Shown:
     """A term as a matrix; raises ValueError where its elements are none."""
-    (_, down, rows), (_, across, columns) = (np.unique(lines, axis=0, return_index=True, return_inverse=True) for lines in (at, at.T))
+    (_, down, rows), (_, across, columns) = (
+        np.unique(lines, axis=0, return_index=True, return_inverse=True) for lines in (at, at.T)
+    )
     if len({*at.flat}) != len(down) * len(across):
         raise ValueError(f"elements of {term.label} that are no rows and columns")
     index = np.unravel_index(at, shape) if shape else []
-    return Shown(term, shape, rows.reshape(-1), columns.reshape(-1), (down, across), np.array(index, int).reshape(-1, *at.shape))
+    return Shown(
+        term,
+        shape,
+        rows.reshape(-1),
+        columns.reshape(-1),
+        (down, across),
+        np.array(index, int).reshape(-1, *at.shape),
+    )
 
 
 @lru_cache(8)
@@ -185,22 +233,52 @@ def zoomed(*machine) -> Zoomed:
     state = Machine(*machine)
     op, given = tiles_data.operator_of(state), tiles_data.inputs(state)
     arranged, steps, outputs, inputs, shown, elements = read(op, given)
-    runs = [[one.values for one in stepped(op, arranged, np.dtype(float), [one.values for one in steps[:k]])[1]] for k in range(len(steps) + 1)]
+    runs = [
+        [
+            one.values
+            for one in stepped(op, arranged, np.dtype(float), [one.values for one in steps[:k]])[1]
+        ]
+        for k in range(len(steps) + 1)
+    ]
     final, found, parts, terms = op.backward(**given), [], [], [one.term for one in shown]
     for one in terms:
         at, result = elements[one], arranged.results.get(one.name)
-        each = [np.asarray(run[one.place] if one.takes else inputs[one].values, float).reshape(-1)[at] for run in runs]
+        each = [
+            np.asarray(run[one.place] if one.takes else inputs[one].values, float).reshape(-1)[at]
+            for run in runs
+        ]
         each.append(final[one.name].astype(float).reshape(-1)[at] if result else each[-1])
         found.append(each)
-        parts.append(np.diff(each, axis=0) / ulp(each[0], result.format if result else float_format(arranged.compute)))
+        parts.append(
+            np.diff(each, axis=0)
+            / ulp(each[0], result.format if result else float_format(arranged.compute))
+        )
     found, work = np.array(found), tiles_data.ran(state)
     places = {name: elements[one.term] for name, one in outputs.items()}
     tiles, owner = tiles_of(work, found[:, 0], places)
-    goes = [next((name for name in outputs if one in _below(outputs[name].term)), next(iter(outputs))) for one in terms]
+    goes = [
+        next((name for name in outputs if one in _below(outputs[name].term)), next(iter(outputs)))
+        for one in terms
+    ]
     labels = [(state.program, one.label) for one in terms]
-    chosen = [labels.index(each) if each in labels else -1 for each in ((state.program, next(iter(outputs))), *TERMS)]
-    return Zoomed(terms, shown, found[:, -1], found[:, 0], np.nan_to_num(parts), [message("{formula}", formula=one.term.label) for one in steps], work, tiles,
-                  np.array([owner[name][places[name]] for name in goes]), np.array([places[name] for name in goes]), goes, np.array(chosen))
+    chosen = [
+        labels.index(each) if each in labels else -1
+        for each in ((state.program, next(iter(outputs))), *TERMS)
+    ]
+    return Zoomed(
+        terms,
+        shown,
+        found[:, -1],
+        found[:, 0],
+        np.nan_to_num(parts),
+        [message("{formula}", formula=one.term.label) for one in steps],
+        work,
+        tiles,
+        np.array([owner[name][places[name]] for name in goes]),
+        np.array([places[name] for name in goes]),
+        goes,
+        np.array(chosen),
+    )
 
 
 def _below(term: Term) -> list[Term]:
@@ -212,32 +290,61 @@ def tiles_of(work, truth, places: dict) -> tuple[list[Tile], dict]:
     tiles, owner = [], {}
     for part in work.owned:
         flat = part.core.reshape(-1) * MANY + part.tile.reshape(-1)
-        home = np.zeros(flat.size, int)  # the first element of the first output that belongs to one of this output
+        home = np.zeros(
+            flat.size, int
+        )  # the first element of the first output that belongs to one of this output
         home[places[part.name].reshape(-1)[::-1]] = np.arange(truth[0].size)[::-1]
         for key in np.unique(flat):
             own, (core, number) = np.flatnonzero(flat == key), divmod(int(key), MANY)
             jobs = work.jobs.get(core, [])
-            ends = [0, *(k + 1 for k, job in enumerate(jobs) if job.pipe != MTE2 and any(getattr(m, "name", "") == part.name for m, _ in job.writes))]
-            mine = jobs[ends[number]:ends[number + 1]] if key >= 0 else []
+            ends = [
+                0,
+                *(
+                    k + 1
+                    for k, job in enumerate(jobs)
+                    if job.pipe != MTE2
+                    and any(getattr(m, "name", "") == part.name for m, _ in job.writes)
+                ),
+            ]
+            mine = jobs[ends[number] : ends[number + 1]] if key >= 0 else []
             owner.setdefault(part.name, np.empty(flat.size, int))[own] = len(tiles)
-            tiles.append(Tile(part.name, core, number, mine, int(own[0]), [(job, *one) for job in mine for raw in job.wrote for one in known(
-                raw, truth, home[own], work.run.outputs[part.name].dtype)]))
+            tiles.append(
+                Tile(
+                    part.name,
+                    core,
+                    number,
+                    mine,
+                    int(own[0]),
+                    [
+                        (job, *one)
+                        for job in mine
+                        for raw in job.wrote
+                        for one in known(raw, truth, home[own], work.run.outputs[part.name].dtype)
+                    ],
+                )
+            )
     return tiles, owner
 
 
 def known(raw, truth, places, dtype):
     """Yield (numbers, exact numbers, term, rows below) of bytes that are as many numbers as `places` among those of a term of `truth`, (terms, rows, columns)."""
     across, size = truth.shape[2], truth[0].size
-    rows = [n for n in range(-int(places.min()) // across, (size - 1 - int(places.max())) // across + 1)]
+    rows = [
+        n for n in range(-int(places.min()) // across, (size - 1 - int(places.max())) // across + 1)
+    ]
     those = np.stack([truth.reshape(len(truth), -1)[:, places + n * across] for n in rows], axis=1)
     for kind in dict.fromkeys((np.dtype(np.float32), dtype)):
         needed = len(places) * kind.itemsize
         if needed <= raw.size < needed + REPEAT:
             with np.errstate(all="ignore"):
                 values = raw[:needed].view(kind).astype(float)
-                far = np.nan_to_num(np.abs(those - values).max(axis=2) / np.abs(those).max(axis=2), nan=np.inf)
+                far = np.nan_to_num(
+                    np.abs(those - values).max(axis=2) / np.abs(those).max(axis=2), nan=np.inf
+                )
             fits = far <= NEAR[kind.itemsize]
-            far = np.where(fits, np.abs(rows), np.inf)  # of equal terms the first, of rows the nearest
+            far = np.where(
+                fits, np.abs(rows), np.inf
+            )  # of equal terms the first, of rows the nearest
             term, row = np.unravel_index(far.argmin(), far.shape)
             yield values, those[term, row], int(term) if fits.any() else -1, rows[row]
 
@@ -247,8 +354,20 @@ def _labels(op: str) -> tuple[str, ...]:
     """The terms of an operator, with those that the calls of its faults have; none where a zoom cannot show its page."""
     program, found = next(name for name, each in PROGRAMS.items() if each.operator == op), {}
     try:
-        for fault in ("none", *(name for name, fault in FAULTS.items() if name.startswith(f"{program}:") and fault.case)):
-            found |= dict.fromkeys(one.term.label for one in read(operator(op), tiles_data.inputs(Machine(program, fault, **SMALL))).shown)
+        for fault in (
+            "none",
+            *(
+                name
+                for name, fault in FAULTS.items()
+                if name.startswith(f"{program}:") and fault.case
+            ),
+        ):
+            found |= dict.fromkeys(
+                one.term.label
+                for one in read(
+                    operator(op), tiles_data.inputs(Machine(program, fault, **SMALL))
+                ).shown
+            )
     except NotSupported:
         return ()
     return tuple(found)

@@ -16,7 +16,12 @@ __all__ = ["Attribute", "Operator", "Tensor", "Truth", "operator", "operators"]
 def operators() -> tuple[Operator, ...]:
     """Return all operators: those of the kit that have a lesson in its order, then the others by name."""
     found = [registry.own("declaration", name, "OPERATOR") for name in registry.names()]
-    return tuple(sorted((one for one in found if one is not None), key=lambda one: (one.chapter is None, one.chapter or 0, one.name)))
+    return tuple(
+        sorted(
+            (one for one in found if one is not None),
+            key=lambda one: (one.chapter is None, one.chapter or 0, one.name),
+        )
+    )
 
 
 class _Package(ModuleType):
@@ -40,7 +45,10 @@ def operator(name: "str | Path | Operator") -> Operator:
     if isinstance(name, Path) or isinstance(name, str) and ("/" in name or "\\" in name):
         found = registry.open_folder(name)
         try:
-            check(op := registry.own("declaration", found, "OPERATOR"), registry.file("declaration", found))
+            check(
+                op := registry.own("declaration", found, "OPERATOR"),
+                registry.file("declaration", found),
+            )
         except ValueError:
             registry.forget(found)
             raise
@@ -57,27 +65,46 @@ def known(name: str | Operator) -> Operator:
         return name
     if isinstance(name, str) and name not in registry.names() and name in registry.announced():
         registry.open_announced(name)
-    if isinstance(name, str) and name in registry.names() and (one := registry.own("declaration", name, "OPERATOR")) is not None:
+    if (
+        isinstance(name, str)
+        and name in registry.names()
+        and (one := registry.own("declaration", name, "OPERATOR")) is not None
+    ):
         return one  # the others stay closed
     found = operators()
     for one in found:
         if isinstance(name, str) and name in (one.name, one.aclnn_name):
             return one
     from difflib import get_close_matches
+
     every = {text: one for one in found for text in (one.name, one.aclnn_name)}
     near = {every[text].name for text in get_close_matches(str(name), every, n=6, cutoff=0.5)}
     named = [one for one in found if one.name in near or one.chapter and not near]
-    names = ", ".join(f"{one.name} ({one.aclnn_name})" for one in named) + f" or another of the {len(found)} that aclnn-viz operators lists"
+    names = (
+        ", ".join(f"{one.name} ({one.aclnn_name})" for one in named)
+        + f" or another of the {len(found)} that aclnn-viz operators lists"
+    )
     here = isinstance(name, str) and not {"/", "\\"} & {*name} and registry.holds_operator(name)
     folder = f"write ./{name} for the folder; or " if here else ""
-    raise ValueError(problem("no such operator", shown(name), f"{folder}use one of {names}, or open its folder first: --operator "
-                             "FOLDER, or av.operator(FOLDER)"))
+    raise ValueError(
+        problem(
+            "no such operator",
+            shown(name),
+            f"{folder}use one of {names}, or open its folder first: --operator "
+            "FOLDER, or av.operator(FOLDER)",
+        )
+    )
 
 
 def recorded(entry: Mapping) -> Operator:
     """Return the operator of a stored case; ValueError where it is not known, or its sources are not those of the record."""
     op, text = known(entry["operator"]), entry.get("sources")
     if text is not None and text != (now := registry.sources(op.name)):
-        raise ValueError(problem(f"the case was recorded with {op.name} of the sources {shown(text)}", f"those of {shown(now)}",
-                                 f"open the folder {op.name} with these sources: --operator FOLDER, or av.operator(FOLDER)"))
+        raise ValueError(
+            problem(
+                f"the case was recorded with {op.name} of the sources {shown(text)}",
+                f"those of {shown(now)}",
+                f"open the folder {op.name} with these sources: --operator FOLDER, or av.operator(FOLDER)",
+            )
+        )
     return op

@@ -14,7 +14,16 @@ from aclnn_viz.errors import problem
 from aclnn_viz.operators.patterns import Pattern, Sizes, branch, choices, chosen, resolved, value
 from aclnn_viz.operators.codes import ACLNN_ERR_PARAM_INVALID
 from aclnn_viz.operators.shapes import (
-    BITS, as_truths, formats_of, is_plain, need_dtype, need_float, need_integers, need_rank, need_shape)
+    BITS,
+    as_truths,
+    formats_of,
+    is_plain,
+    need_dtype,
+    need_float,
+    need_integers,
+    need_rank,
+    need_shape,
+)
 
 
 KEPT = 1024  # calls of other attributes, shapes or dtypes
@@ -58,7 +67,9 @@ class Fitted(NamedTuple):
     sizes: Sizes
     tensors: tuple[str, ...]
     shapes: dict[str, tuple]  # of tensors that only have another shape on the page
-    others: dict[str, tuple]  # of those that it sees otherwise: the shape to which it is broadcast first, and that of the page
+    others: dict[
+        str, tuple
+    ]  # of those that it sees otherwise: the shape to which it is broadcast first, and that of the page
     attributes: dict  # what the page takes beside the tensors
     axes: dict[str, str]
     results: dict[str, Result]
@@ -81,8 +92,12 @@ class Arrangement:
     rules: tuple[Callable[[dict], None], ...] = ()
     unseen: frozenset[str] = frozenset()
     ranges: dict[str, tuple] = field(default_factory=dict)
-    counts: dict[str, str] = field(default_factory=dict)  # what the page takes beside: the number of elements of a tensor, or a length
-    kept: dict[str, str] = field(default_factory=dict)  # outputs of the shape of a tensor that the page broadcasts
+    counts: dict[str, str] = field(
+        default_factory=dict
+    )  # what the page takes beside: the number of elements of a tensor, or a length
+    kept: dict[str, str] = field(
+        default_factory=dict
+    )  # outputs of the shape of a tensor that the page broadcasts
 
     def __call__(self, page, bound: dict) -> Arranged:
         """Return `bound` as the page takes it; raises TypeError or ValueError for what does not fit."""
@@ -93,8 +108,16 @@ class Arrangement:
         arrays, attributes = {}, {}
         for name, one in bound.items():
             (arrays if name in self.tensors else attributes)[name] = one
-        return self._fitted(tuple(page.AXES.items()), tuple(attributes.items()), tuple(
-            [(name, None if array is None else (array.shape, array.dtype)) for name, array in arrays.items()]))
+        return self._fitted(
+            tuple(page.AXES.items()),
+            tuple(attributes.items()),
+            tuple(
+                [
+                    (name, None if array is None else (array.shape, array.dtype))
+                    for name, array in arrays.items()
+                ]
+            ),
+        )
 
     def given(self, page, bound: dict, fitted: Fitted) -> Arranged:
         """Check the numbers of what fits, and return all as the page takes it."""
@@ -107,26 +130,66 @@ class Arrangement:
             shaped[name] = shaped[name].reshape(shape)
         for name, (whole, shape) in fitted.others.items():
             array = shaped[name]
-            shaped[name] = None if shape is None else as_truths(
-                self.tensors[name].dtype, array if array.shape == whole else np.broadcast_to(array, whole), shape)
-        return Arranged(shaped, fitted.attributes, fitted.results, fitted.compute, fitted.axes,
-                        (prelude := vars(page).get("PRELUDE")) and prelude_of(prelude, bound), fitted.empty)
+            shaped[name] = (
+                None
+                if shape is None
+                else as_truths(
+                    self.tensors[name].dtype,
+                    array if array.shape == whole else np.broadcast_to(array, whole),
+                    shape,
+                )
+            )
+        return Arranged(
+            shaped,
+            fitted.attributes,
+            fitted.results,
+            fitted.compute,
+            fitted.axes,
+            (prelude := vars(page).get("PRELUDE")) and prelude_of(prelude, bound),
+            fitted.empty,
+        )
 
     @lru_cache(maxsize=KEPT)
     def _fitted(self, axes: tuple, attributes: tuple, tensors: tuple) -> Fitted:
         attributes = dict(attributes)
-        arrays = {name: None if one is None else np.broadcast_to(np.empty((), one[1]), one[0]) for name, one in tensors}
+        arrays = {
+            name: None if one is None else np.broadcast_to(np.empty((), one[1]), one[0])
+            for name, one in tensors
+        }
         fmt, sizes, patterns = self.checked(arrays, attributes)
-        alone = {name for name, array in arrays.items() if array is None} | {*self.kept.values()}  # as they are
-        wholes = {name: None if array is None else array.shape if name in alone or not (pattern := patterns[name]).stretched or pattern.scalar
-                  else pattern.shape(sizes) for name, array in arrays.items()}
-        axes, results, shapes, others, empty = {name: branch(text, attributes) for name, text in axes}, {}, {}, {}, False
+        alone = {name for name, array in arrays.items() if array is None} | {
+            *self.kept.values()
+        }  # as they are
+        wholes = {
+            name: None
+            if array is None
+            else array.shape
+            if name in alone or not (pattern := patterns[name]).stretched or pattern.scalar
+            else pattern.shape(sizes)
+            for name, array in arrays.items()
+        }
+        axes, results, shapes, others, empty = (
+            {name: branch(text, attributes) for name, text in axes},
+            {},
+            {},
+            {},
+            False,
+        )
         for name, whole in wholes.items():
-            shape = None if whole is None or not axes[name] and whole else _padded(
-                patterns[name].page_shape(sizes | patterns[name].narrowed(whole)), axes[name])
+            shape = (
+                None
+                if whole is None or not axes[name] and whole
+                else _padded(
+                    patterns[name].page_shape(sizes | patterns[name].narrowed(whole)), axes[name]
+                )
+            )
             if whole is not None:
                 empty |= 0 in (shape or ())
-                if whole != arrays[name].shape or shape is None or self.tensors[name].dtype.startswith(("bool", BITS)):
+                if (
+                    whole != arrays[name].shape
+                    or shape is None
+                    or self.tensors[name].dtype.startswith(("bool", BITS))
+                ):
                     others[name] = whole, shape
                 elif shape != whole:
                     shapes[name] = shape
@@ -134,51 +197,107 @@ class Arrangement:
             if tensor.asked is None or asked(tensor.asked, arrays | attributes):
                 pattern = chosen(tensor.shape, attributes)
                 if unknown := [letter for letter in pattern.names if letter not in sizes]:
-                    raise ValueError(problem(f"the lengths of {name}, ({pattern.text}), follow from inputs and formulas",
-                                             f"none for {', '.join(unknown)}", "declare a formula in sizes, or a letter of an input"))
+                    raise ValueError(
+                        problem(
+                            f"the lengths of {name}, ({pattern.text}), follow from inputs and formulas",
+                            f"none for {', '.join(unknown)}",
+                            "declare a formula in sizes, or a letter of an input",
+                        )
+                    )
                 format = formats_of(tensor.dtype, self.like, fmt, arrays)[0][0]
                 own = pattern.narrowed(arrays[self.kept[name]].shape) if name in self.kept else {}
-                results[name] = Result(_padded(pattern.page_shape(sizes | own), axes[name]), format, pattern.shape(sizes | own))
+                results[name] = Result(
+                    _padded(pattern.page_shape(sizes | own), axes[name]),
+                    format,
+                    pattern.shape(sizes | own),
+                )
                 summed = {letter for letter, n in own.items() if n != sizes[letter]}
-                axes[name] = "".join("." if summed.intersection(part) else letter for letter, part in
-                                     zip_longest(axes[name], pattern.page_axes, fillvalue=()))
+                axes[name] = "".join(
+                    "." if summed.intersection(part) else letter
+                    for letter, part in zip_longest(axes[name], pattern.page_axes, fillvalue=())
+                )
                 if pattern.scalar:  # one number, a sum over the rows
                     axes[name] = "." * len(axes[name])
         taken = {name: one for name, one in attributes.items() if name not in self.unseen}
         for name, of in self.counts.items():
             taken[name] = arrays[of].size if of in arrays else int(np.prod(sizes[of], dtype=object))
-        return Fitted(sizes, (*arrays,), shapes, others, taken, axes, results, np.dtype(np.float64 if fmt is FLOAT64 else np.float32), empty)
+        return Fitted(
+            sizes,
+            (*arrays,),
+            shapes,
+            others,
+            taken,
+            axes,
+            results,
+            np.dtype(np.float64 if fmt is FLOAT64 else np.float32),
+            empty,
+        )
 
-    def checked(self, arrays: dict, attributes: dict) -> tuple[FloatFormat, Sizes, dict[str, Pattern]]:
+    def checked(
+        self, arrays: dict, attributes: dict
+    ) -> tuple[FloatFormat, Sizes, dict[str, Pattern]]:
         """Return the format, the sizes and the patterns; raises TypeError or ValueError for a tensor that misfits."""
         self._in_range(attributes, attributes)
         first, like = self.tensors[self.like], arrays[self.like]
-        patterns = {name: _taken(tensor, arrays.get(name), attributes) for name, tensor in self.tensors.items()}
+        patterns = {
+            name: _taken(tensor, arrays.get(name), attributes)
+            for name, tensor in self.tensors.items()
+        }
         pattern = patterns[self.like]
         need_rank(self.like, like, *(first.ranks or pattern.ranks))
         fmt = need_float(self.like, like)
         for name in self.sizes.values():
             if attributes.get(name) == ():
-                raise ValueError(problem(f"{name} must name at least one axis of {self.like}", "()",
-                                         "pass the lengths of the trailing axes"))
+                raise ValueError(
+                    problem(
+                        f"{name} must name at least one axis of {self.like}",
+                        "()",
+                        "pass the lengths of the trailing axes",
+                    )
+                )
         sizes = resolved(pattern.before(self.like, like.shape, attributes), self.sizes, attributes)
         self._split(arrays, patterns, sizes)
-        sizes |= stretched({name: array.shape for name, array in arrays.items() if array is not None}, patterns, pattern)
-        if not pattern.stretched and like.ndim < pattern.rank({name: () for name in pattern.starred} | sizes):
-            raise ValueError(problem(f"{self.like} must be ({pattern.text})", f"{self.like} {like.shape} and "
-                                     f"{_given(self.sizes, attributes)}", "make them agree"))
+        sizes |= stretched(
+            {name: array.shape for name, array in arrays.items() if array is not None},
+            patterns,
+            pattern,
+        )
+        if not pattern.stretched and like.ndim < pattern.rank(
+            {name: () for name in pattern.starred} | sizes
+        ):
+            raise ValueError(
+                problem(
+                    f"{self.like} must be ({pattern.text})",
+                    f"{self.like} {like.shape} and {_given(self.sizes, attributes)}",
+                    "make them agree",
+                )
+            )
         try:
             sizes = pattern.bind(like.shape, sizes)
         except ValueError as error:
             name, (at, axis) = next(iter(self.sizes.values()), None), error.args
             if axis[0].isdigit():
-                raise ValueError(problem(f"axis {at} of {self.like} must be {axis}", f"{self.like} {like.shape}",
-                                         "choose such a length")) from None
-            raise ValueError(problem(
-                f"{name} must be positive and divide axis {at} of {self.like}, which must not be 0",
-                f"{name} {attributes[name]}, {self.like} {like.shape}", "choose a divisor of that axis")) from None
+                raise ValueError(
+                    problem(
+                        f"axis {at} of {self.like} must be {axis}",
+                        f"{self.like} {like.shape}",
+                        "choose such a length",
+                    )
+                ) from None
+            raise ValueError(
+                problem(
+                    f"{name} must be positive and divide axis {at} of {self.like}, which must not be 0",
+                    f"{name} {attributes[name]}, {self.like} {like.shape}",
+                    "choose a divisor of that axis",
+                )
+            ) from None
         if not pattern.stretched:
-            need_shape(self.like, like, pattern.shape(sizes), _given(self.sizes, attributes) or f"({pattern.text})")
+            need_shape(
+                self.like,
+                like,
+                pattern.shape(sizes),
+                _given(self.sizes, attributes) or f"({pattern.text})",
+            )
         sizes = resolved(sizes, self.sizes, attributes)
         for name, tensor in self.tensors.items():
             if arrays.get(name) is not None and name != self.like:
@@ -198,11 +317,24 @@ class Arrangement:
             wrong = wrong if high is None else wrong | (numbers > high)
             if wrong.any():
                 first = tuple(int(k) for k in np.argwhere(wrong)[0])
-                shown = [f"{end} = {at}" if isinstance(end, str) and " if " not in end else far if end is None else at
-                         for end, at, far in zip(ends, (low, high), ("-inf", "inf"))]
-                raise ValueError(problem("{} must lie in [{}, {}]".format(name, *shown) if ends[0] != ends[1] else f"{name} must be {shown[0]}",
-                                         f"{np.broadcast_to(numbers, wrong.shape)[first]}" + f" at {list(first)} ({wrong.sum()} such)" * bool(first),
-                                         "pass values in that range"))
+                shown = [
+                    f"{end} = {at}"
+                    if isinstance(end, str) and " if " not in end
+                    else far
+                    if end is None
+                    else at
+                    for end, at, far in zip(ends, (low, high), ("-inf", "inf"))
+                ]
+                raise ValueError(
+                    problem(
+                        "{} must lie in [{}, {}]".format(name, *shown)
+                        if ends[0] != ends[1]
+                        else f"{name} must be {shown[0]}",
+                        f"{np.broadcast_to(numbers, wrong.shape)[first]}"
+                        + f" at {list(first)} ({wrong.sum()} such)" * bool(first),
+                        "pass values in that range",
+                    )
+                )
 
     def _split(self, arrays, patterns, sizes) -> None:
         """Where the leading and the trailing axes of `like` both are any number, another tensor fixes how many trail."""
@@ -211,10 +343,13 @@ class Arrangement:
         if len(unknown) < 2:
             return
         last = unknown[-1]
-        teller = next(name for name, array in arrays.items()
-                      if array is not None and patterns[name].text == f"*{last}")
+        teller = next(
+            name
+            for name, array in arrays.items()
+            if array is not None and patterns[name].text == f"*{last}"
+        )
         need_rank(teller, arrays[teller], 1, like.ndim)
-        sizes[last] = like.shape[like.ndim - arrays[teller].ndim:]
+        sizes[last] = like.shape[like.ndim - arrays[teller].ndim :]
 
     def _compared(self, name, tensor, pattern, arrays, attributes, fmt, sizes) -> Sizes:
         array, condition = arrays[name], tensor.shape.partition(" if ")[2]
@@ -224,30 +359,55 @@ class Arrangement:
             try:
                 sizes = pattern.bind(array.shape, sizes)
             except ValueError as error:
-                raise ValueError(problem(f"axis {error.args[0]} of {name} must be {error.args[1]}", f"{name} {array.shape}, {self.like} "
-                                         f"{arrays[self.like].shape}", "make them agree")) from None
+                raise ValueError(
+                    problem(
+                        f"axis {error.args[0]} of {name} must be {error.args[1]}",
+                        f"{name} {array.shape}, {self.like} {arrays[self.like].shape}",
+                        "make them agree",
+                    )
+                ) from None
         attribute, _, rest = condition.partition(" = ")
         why = tensor.why.format(like=self.like) or (
-            f"that of {self.like}" if pattern.text == self.tensors[self.like].shape else f"({pattern.text})")
+            f"that of {self.like}"
+            if pattern.text == self.tensors[self.like].shape
+            else f"({pattern.text})"
+        )
         if condition:
             why += f' for {attribute} "{attributes[attribute]}"'
         if pattern.scalar:
             if array.shape not in ((), (1,)):
-                raise ValueError(problem(f'{name} must be one number for {attribute} "{attributes[attribute]}"',
-                                         f"shape {array.shape}", f'pass shape (), or use {attribute} '
-                                         f'"{rest.partition(" else ")[0]}"'))
+                raise ValueError(
+                    problem(
+                        f'{name} must be one number for {attribute} "{attributes[attribute]}"',
+                        f"shape {array.shape}",
+                        f'pass shape (), or use {attribute} "{rest.partition(" else ")[0]}"',
+                    )
+                )
         elif tensor.dtype == BITS:
             bits = int(np.prod(pattern.shape(sizes), dtype=object))
             if array.ndim != 1 or 8 * array.size < bits:
-                raise ValueError(problem(f"{name} must have one axis of at least {-(-bits // 8)} bytes, a bit for each of {bits} elements",
-                                         f"shape {array.shape}", "pack 8 to a byte"))
-        elif not tensor.by_count and not (pattern.stretched and pattern.fits(array.shape, sizes, tensor.ranks is not None)):
+                raise ValueError(
+                    problem(
+                        f"{name} must have one axis of at least {-(-bits // 8)} bytes, a bit for each of {bits} elements",
+                        f"shape {array.shape}",
+                        "pack 8 to a byte",
+                    )
+                )
+        elif not tensor.by_count and not (
+            pattern.stretched and pattern.fits(array.shape, sizes, tensor.ranks is not None)
+        ):
             why += ", or one that broadcasts to it" * bool(pattern.stretched)
             need_shape(name, array, pattern.shape(sizes), why)
-        elif tensor.by_count and array.size != (count := int(np.prod(pattern.shape(sizes), dtype=object))):
-            raise ValueError(problem(f"{name} must have {count} elements, {why}",
-                                     f"{name} {array.shape}, {self.like} {arrays[self.like].shape}",
-                                     "pass what the forward operator saved"))
+        elif tensor.by_count and array.size != (
+            count := int(np.prod(pattern.shape(sizes), dtype=object))
+        ):
+            raise ValueError(
+                problem(
+                    f"{name} must have {count} elements, {why}",
+                    f"{name} {array.shape}, {self.like} {arrays[self.like].shape}",
+                    "pass what the forward operator saved",
+                )
+            )
         if is_plain(tensor.dtype):
             need_integers(name, array, tensor.dtype)
         else:
@@ -277,8 +437,13 @@ def stretched(shapes: dict[str, tuple], patterns: dict[str, Pattern], like: Patt
         try:
             found[token[1:]] = np.broadcast_shapes(*alike.values())
         except ValueError:
-            raise ValueError(problem(f"{', '.join(alike)} must broadcast to one shape",
-                                     ", ".join(f"{name} {shape}" for name, shape in alike.items()), "make the lengths agree, or 1")) from None
+            raise ValueError(
+                problem(
+                    f"{', '.join(alike)} must broadcast to one shape",
+                    ", ".join(f"{name} {shape}" for name, shape in alike.items()),
+                    "make the lengths agree, or 1",
+                )
+            ) from None
     return found
 
 
@@ -293,5 +458,5 @@ def _padded(shape: tuple[int, ...], axes: str) -> tuple[int, ...]:
 
 def prelude_of(whole: Callable, bound: dict) -> Callable:
     """What a page computes from whole inputs before they are cut into blocks: (xp, arrays) -> more arrays."""
-    names = whole.__code__.co_varnames[1:whole.__code__.co_argcount]
+    names = whole.__code__.co_varnames[1 : whole.__code__.co_argcount]
     return lambda xp, arrays: whole(xp, **{name: (bound | arrays)[name] for name in names})

@@ -24,80 +24,209 @@ NAMES = {fmt.name for fmt in FORMATS}
 def check(op: Operator, path: Path) -> None:
     """Raise ValueError for the first thing that does not hold, with the line of the file that says it."""
     for field, key, asked, got in _faults(op):
-        raise ValueError(problem(f"{path}, line {_line(path, field, key)}: {asked}", got, "mend it there"))
+        raise ValueError(
+            problem(f"{path}, line {_line(path, field, key)}: {asked}", got, "mend it there")
+        )
 
 
 def _faults(op: Operator) -> Iterator[tuple[str, str, str, str]]:
     """(field of the declaration, key there, what must hold, what is there) for all that does not hold."""
-    for one, kinds in chain([(op, fields(op))], ((tensor, fields(Tensor)) for tensor in op.tensors.values() if isinstance(tensor, Tensor))):
+    for one, kinds in chain(
+        [(op, fields(op))],
+        ((tensor, fields(Tensor)) for tensor in op.tensors.values() if isinstance(tensor, Tensor)),
+    ):
         for name, kind in ((part.name, get_origin(part.type) or part.type) for part in kinds):
             if kind in (dict, tuple, str) and not isinstance(getattr(one, name), kind):
-                yield (name if one is op else "tensors"), "", f"{name} is a {kind.__name__}", shown(getattr(one, name))
+                yield (
+                    (name if one is op else "tensors"),
+                    "",
+                    f"{name} is a {kind.__name__}",
+                    shown(getattr(one, name)),
+                )
                 return
     declared = parse(op.prototype)
     if [one.name.endswith("GetWorkspaceSize") for one in declared] != [True]:
-        yield "prototype", "", "the prototype declares one function aclnn...GetWorkspaceSize", ", ".join(one.name for one in declared) or "none"
+        yield (
+            "prototype",
+            "",
+            "the prototype declares one function aclnn...GetWorkspaceSize",
+            ", ".join(one.name for one in declared) or "none",
+        )
         return
     names = [p.name for p in declared[0].parameters]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        yield "prototype", "", "the prototype names each parameter once", f"{', '.join(twice)} twice"
+        yield (
+            "prototype",
+            "",
+            "the prototype names each parameter once",
+            f"{', '.join(twice)} twice",
+        )
         return
-    types = {p.name: p.c_type.removeprefix("const ") for p in declared[0].parameters if p.role == "in"}
+    types = {
+        p.name: p.c_type.removeprefix("const ") for p in declared[0].parameters if p.role == "in"
+    }
     tensors = [name for name in types if name in op.tensors]
     for name, c_type in types.items():
         attribute, kind = op.attributes.get(name), KINDS.get(c_type)
         there = op.tensors if kind == "tensor" else op.attributes
         if kind is None or name not in there:
-            yield ("attributes" if there is op.attributes else "tensors"), "", f"{name} of the prototype is declared, as {c_type}", ", ".join(there)
+            yield (
+                ("attributes" if there is op.attributes else "tensors"),
+                "",
+                f"{name} of the prototype is declared, as {c_type}",
+                ", ".join(there),
+            )
         elif attribute and attribute.c_type.removeprefix("const ") != c_type:
-            yield "attributes", name, f"{name} has the type of the prototype, {c_type}", attribute.c_type
+            yield (
+                "attributes",
+                name,
+                f"{name} has the type of the prototype, {c_type}",
+                attribute.c_type,
+            )
     for field, some, allowed in (
-            ("takes", op.takes, [*op.tensors, *op.attributes]), ("gives", op.gives, op.tensors), ("upstream", op.upstream, tensors),
-            ("upstream", op.upstream.values(), op.gives), ("saved", op.saved, tensors), ("saved", op.saved.values(), op.gives),
-            ("gradient_of", op.gradient_of, tensors), ("gradient_of", op.gradient_of.values(), op.takes),
-            ("like", [op.like], [name for name in tensors if name not in op.gradient_of])):
-        yield from ((field, name, f"{field} names one of {', '.join(allowed)}", repr(name)) for name in some if name not in allowed)
-    letters = {name for tensor in op.tensors.values() for pattern in choices(tensor.shape) for name in pattern.names}
+        ("takes", op.takes, [*op.tensors, *op.attributes]),
+        ("gives", op.gives, op.tensors),
+        ("upstream", op.upstream, tensors),
+        ("upstream", op.upstream.values(), op.gives),
+        ("saved", op.saved, tensors),
+        ("saved", op.saved.values(), op.gives),
+        ("gradient_of", op.gradient_of, tensors),
+        ("gradient_of", op.gradient_of.values(), op.takes),
+        ("like", [op.like], [name for name in tensors if name not in op.gradient_of]),
+    ):
+        yield from (
+            (field, name, f"{field} names one of {', '.join(allowed)}", repr(name))
+            for name in some
+            if name not in allowed
+        )
+    letters = {
+        name
+        for tensor in op.tensors.values()
+        for pattern in choices(tensor.shape)
+        for name in pattern.names
+    }
     texts = [("sizes", *item) for item in op.sizes.items()]
-    texts += [(field, name, end) for field in ("tensors", "attributes") for name, one in getattr(op, field).items()
-              for end in (one.low, one.high, *getattr(one, "kinks", ())) if isinstance(end, str)]
-    tensors = {kink: op.takes for tensor in op.tensors.values() for kink in tensor.kinks}  # a kink may lie at another tensor
+    texts += [
+        (field, name, end)
+        for field in ("tensors", "attributes")
+        for name, one in getattr(op, field).items()
+        for end in (one.low, one.high, *getattr(one, "kinks", ()))
+        if isinstance(end, str)
+    ]
+    tensors = {
+        kink: op.takes for tensor in op.tensors.values() for kink in tensor.kinks
+    }  # a kink may lie at another tensor
     for field, name, text in texts:
         try:
-            wrong = {*formula(text).co_names} - {*letters, *op.sizes, *op.attributes, *FUNCTIONS, *tensors.get(text, ())}
+            wrong = {*formula(text).co_names} - {
+                *letters,
+                *op.sizes,
+                *op.attributes,
+                *FUNCTIONS,
+                *tensors.get(text, ()),
+            }
         except SyntaxError as error:
             wrong = [error.msg]
         if wrong:
-            yield field, name, f"the formula for {name} names lengths and attributes", f"{', '.join(wrong)} in {text!r}"
+            yield (
+                field,
+                name,
+                f"the formula for {name} names lengths and attributes",
+                f"{', '.join(wrong)} in {text!r}",
+            )
     patterns = [pattern for tensor in op.tensors.values() for pattern in choices(tensor.shape)]
-    if both := {name for pattern in patterns for name in pattern.starred} & {axis for pattern in patterns for axis in pattern.axes}:
-        yield "tensors", "", "a name with a star is several axes, in each tensor", f"{', '.join(sorted(both))} without one, too"
+    if both := {name for pattern in patterns for name in pattern.starred} & {
+        axis for pattern in patterns for axis in pattern.axes
+    }:
+        yield (
+            "tensors",
+            "",
+            "a name with a star is several axes, in each tensor",
+            f"{', '.join(sorted(both))} without one, too",
+        )
     for name, tensor in op.tensors.items():
-        if not (is_plain(tensor.dtype) or tensor.reserved or tensor.dtype in DTYPES or {*tensor.dtype.split(" or ")} <= NAMES or tensor.dtype.removeprefix("as ") in op.tensors):
-            yield "tensors", name, f"the dtype of {name} is {', '.join(DTYPES)}, such as int64 or int32, or as another tensor", repr(tensor.dtype)
+        if not (
+            is_plain(tensor.dtype)
+            or tensor.reserved
+            or tensor.dtype in DTYPES
+            or {*tensor.dtype.split(" or ")} <= NAMES
+            or tensor.dtype.removeprefix("as ") in op.tensors
+        ):
+            yield (
+                "tensors",
+                name,
+                f"the dtype of {name} is {', '.join(DTYPES)}, such as int64 or int32, or as another tensor",
+                repr(tensor.dtype),
+            )
         if tensor.asked and tensor.asked.partition("[")[0] not in {**op.tensors, **op.attributes}:
             yield "tensors", name, f"what asks for {name} is a parameter", repr(tensor.asked)
         axes = str(getattr(op.page, "AXES", {}).get(name, ""))
         for pattern in choices(tensor.shape):
             if not all(AXIS.fullmatch(axis) for axis in pattern.axes):
-                yield "tensors", name, f"an axis of {name} is a name, *NAME, 1..NAME or a product of names and numbers", repr(pattern.text)
-            elif pattern.placed and (pattern.placed not in op.attributes or [axis[0] for axis in pattern.axes][::2] != ["*", "*"]):
-                yield "tensors", name, f"an axis by attribute is written *A D@dim *B, in {name}", repr(pattern.text)
+                yield (
+                    "tensors",
+                    name,
+                    f"an axis of {name} is a name, *NAME, 1..NAME or a product of names and numbers",
+                    repr(pattern.text),
+                )
+            elif pattern.placed and (
+                pattern.placed not in op.attributes
+                or [axis[0] for axis in pattern.axes][::2] != ["*", "*"]
+            ):
+                yield (
+                    "tensors",
+                    name,
+                    f"an axis by attribute is written *A D@dim *B, in {name}",
+                    repr(pattern.text),
+                )
             elif len(axes) < len(pattern.page_axes) and not tensor.reserved:
-                yield ("tensors", name, f"AXES of the page has {len(pattern.page_axes)} characters for {name} ({pattern.text}), one for each axis "
-                       "and each factor", repr(axes))
-    for function, passed in (("forward", op.takes), ("backward", [name for name in types if name not in op.gradient_of])):
+                yield (
+                    "tensors",
+                    name,
+                    f"AXES of the page has {len(pattern.page_axes)} characters for {name} ({pattern.text}), one for each axis "
+                    "and each factor",
+                    repr(axes),
+                )
+    for function, passed in (
+        ("forward", op.takes),
+        ("backward", [name for name in types if name not in op.gradient_of]),
+    ):
         code = getattr(getattr(op.page, function, None), "__code__", None)
-        wanted = [name for name in passed if (not op.tensors[name].reserved if name in op.tensors else op.attributes[name].seen)]
-        taken = code.co_varnames[1:code.co_argcount] if code else ()
-        if {*wanted} - {*taken} or ({*taken} - {*wanted, *op.counts} and not hasattr(op.page, "PRELUDE")):
-            yield "page", "", f"{function} of the page takes xp, {', '.join(wanted)}; what it need not know is seen=False", ", ".join(taken) or "none"
+        wanted = [
+            name
+            for name in passed
+            if (not op.tensors[name].reserved if name in op.tensors else op.attributes[name].seen)
+        ]
+        taken = code.co_varnames[1 : code.co_argcount] if code else ()
+        if {*wanted} - {*taken} or (
+            {*taken} - {*wanted, *op.counts} and not hasattr(op.page, "PRELUDE")
+        ):
+            yield (
+                "page",
+                "",
+                f"{function} of the page takes xp, {', '.join(wanted)}; what it need not know is seen=False",
+                ", ".join(taken) or "none",
+            )
 
 
 def _line(path: Path, field: str, key: str) -> int:
     """The line of a key in a field of the declaration, else of the field, else of the declaration."""
-    at = next((node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)
-               and getattr(node.func, "id", "") == "Operator"), None)
+    at = next(
+        (
+            node
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Operator"
+        ),
+        None,
+    )
     at = next((one for one in at.keywords if one.arg == field), at) if at else None
-    lines = [node.lineno for node in ast.walk(at) if key and isinstance(node, ast.Constant) and node.value == key] if at else []
+    lines = (
+        [
+            node.lineno
+            for node in ast.walk(at)
+            if key and isinstance(node, ast.Constant) and node.value == key
+        ]
+        if at
+        else []
+    )
     return min(lines, default=getattr(at, "lineno", 1))

@@ -200,18 +200,51 @@ ACL_RT_OVERFLOW_MODE_UNDEF = 2
 
 #: Bytes of one element, by aclDataType; formats below one byte are left out.
 DATA_TYPE_SIZES = {
-    ACL_FLOAT: 4, ACL_FLOAT16: 2, ACL_INT8: 1, ACL_INT32: 4, ACL_UINT8: 1, ACL_INT16: 2, ACL_UINT16: 2, ACL_UINT32: 4,
-    ACL_INT64: 8, ACL_UINT64: 8, ACL_DOUBLE: 8, ACL_BOOL: 1, ACL_COMPLEX64: 8, ACL_COMPLEX128: 16, ACL_BF16: 2,
+    ACL_FLOAT: 4,
+    ACL_FLOAT16: 2,
+    ACL_INT8: 1,
+    ACL_INT32: 4,
+    ACL_UINT8: 1,
+    ACL_INT16: 2,
+    ACL_UINT16: 2,
+    ACL_UINT32: 4,
+    ACL_INT64: 8,
+    ACL_UINT64: 8,
+    ACL_DOUBLE: 8,
+    ACL_BOOL: 1,
+    ACL_COMPLEX64: 8,
+    ACL_COMPLEX128: 16,
+    ACL_BF16: 2,
     ACL_COMPLEX32: 4,
 }
 
-_STATUS_NAMES = {value: name for name, value in globals().copy().items()
-                 if name.startswith(("ACLNN_ERR", "ACL_ERROR", "ACL_SUCCESS"))}
-_DATA_TYPE_NAMES = {ACL_FLOAT: "FLOAT", ACL_FLOAT16: "FLOAT16", ACL_INT8: "INT8", ACL_INT32: "INT32",
-                    ACL_UINT8: "UINT8", ACL_INT16: "INT16", ACL_UINT16: "UINT16", ACL_UINT32: "UINT32",
-                    ACL_INT64: "INT64", ACL_UINT64: "UINT64", ACL_DOUBLE: "DOUBLE", ACL_BOOL: "BOOL",
-                    ACL_STRING: "STRING", ACL_COMPLEX64: "COMPLEX64", ACL_COMPLEX128: "COMPLEX128", ACL_BF16: "BF16",
-                    ACL_INT4: "INT4", ACL_UINT1: "UINT1", ACL_COMPLEX32: "COMPLEX32", ACL_DT_UNDEFINED: "UNDEFINED"}
+_STATUS_NAMES = {
+    value: name
+    for name, value in globals().copy().items()
+    if name.startswith(("ACLNN_ERR", "ACL_ERROR", "ACL_SUCCESS"))
+}
+_DATA_TYPE_NAMES = {
+    ACL_FLOAT: "FLOAT",
+    ACL_FLOAT16: "FLOAT16",
+    ACL_INT8: "INT8",
+    ACL_INT32: "INT32",
+    ACL_UINT8: "UINT8",
+    ACL_INT16: "INT16",
+    ACL_UINT16: "UINT16",
+    ACL_UINT32: "UINT32",
+    ACL_INT64: "INT64",
+    ACL_UINT64: "UINT64",
+    ACL_DOUBLE: "DOUBLE",
+    ACL_BOOL: "BOOL",
+    ACL_STRING: "STRING",
+    ACL_COMPLEX64: "COMPLEX64",
+    ACL_COMPLEX128: "COMPLEX128",
+    ACL_BF16: "BF16",
+    ACL_INT4: "INT4",
+    ACL_UINT1: "UINT1",
+    ACL_COMPLEX32: "COMPLEX32",
+    ACL_DT_UNDEFINED: "UNDEFINED",
+}
 
 
 def status_name(code: int) -> str:

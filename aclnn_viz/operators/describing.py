@@ -9,7 +9,13 @@ from aclnn_viz.operators.parameters import Parameter
 from aclnn_viz.tables import as_text, columns
 from aclnn_viz.words.messages import enumerated, linked, message, said, tr
 
-HEADER = (message("parameter"), message("what"), message("shape"), message("dtype or values"), message("default"))
+HEADER = (
+    message("parameter"),
+    message("what"),
+    message("shape"),
+    message("dtype or values"),
+    message("default"),
+)
 TENSOR = message("tensor")  # the kinds of attributes are names of types
 
 
@@ -28,58 +34,121 @@ class Description:
     def __str__(self) -> str:
         header, *rows = ([*map(said, row)] for row in (HEADER, *self.rows))
         dashes = ["-" * max(map(columns, column)) for column in zip(header, *rows)]
-        return "\n".join([self.title, "", self.about, "", *as_text(header, [dashes, *rows]), "", *map(said, self.products)])
+        return "\n".join(
+            [
+                self.title,
+                "",
+                self.about,
+                "",
+                *as_text(header, [dashes, *rows]),
+                "",
+                *map(said, self.products),
+            ]
+        )
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         def cells(row, tag):
-            return "<tr>" + "".join(f'<{tag} style="text-align:left">{html.escape(said(cell))}</{tag}>' for cell in row)
+            return "<tr>" + "".join(
+                f'<{tag} style="text-align:left">{html.escape(said(cell))}</{tag}>' for cell in row
+            )
+
         table = "".join([cells(HEADER, "th"), *(cells(row, "td") for row in self.rows)])
         lines = "".join(f"<br>{html.escape(said(line))}" for line in self.products)
-        return (f"<b>{html.escape(self.title)}</b><pre>{html.escape(self.about)}</pre><table>{table}</table>"
-                f"<small>{lines}</small>")
+        return (
+            f"<b>{html.escape(self.title)}</b><pre>{html.escape(self.about)}</pre><table>{table}</table>"
+            f"<small>{lines}</small>"
+        )
 
 
 def describe(op) -> Description:
     """Return what is declared of an operator, in words."""
     rows = [_row(op, p) for p in op.c_parameters]
-    rows += [_row(op, p, message("forward")) for p in op.forward_parameters if p.name not in {q.name for q in op.parameters}]
-    products = [tr("{title}: {texts}", title=enumerated(product.title for product in products), texts=enumerated(formats.split()))
-                for products, formats in op.formats.items()]
-    products += [tr("{title}: {texts}", title=enumerated(product.title for product in some), texts=f"{name} = {' or '.join(map(str, values))}")
-                 for name, attribute in op.attributes.items() for some, values in attribute.only.items()]
-    products.append(message("shapes: *R is any number of axes, G*D one axis of G times D, 1..K an axis of length 1 for each "
-                            "of *K, () one number"))
+    rows += [
+        _row(op, p, message("forward"))
+        for p in op.forward_parameters
+        if p.name not in {q.name for q in op.parameters}
+    ]
+    products = [
+        tr(
+            "{title}: {texts}",
+            title=enumerated(product.title for product in products),
+            texts=enumerated(formats.split()),
+        )
+        for products, formats in op.formats.items()
+    ]
+    products += [
+        tr(
+            "{title}: {texts}",
+            title=enumerated(product.title for product in some),
+            texts=f"{name} = {' or '.join(map(str, values))}",
+        )
+        for name, attribute in op.attributes.items()
+        for some, values in attribute.only.items()
+    ]
+    products.append(
+        message(
+            "shapes: *R is any number of axes, G*D one axis of G times D, 1..K an axis of length 1 for each "
+            "of *K, () one number"
+        )
+    )
     products += [f"{letter} = {text}" for letter, text in op.sizes.items() if letter != text]
-    return Description(f"{op.name}, {op.aclnn_name} (aclnnop/{op.header}, {op.library})",
-                       inspect.getdoc(op.page).strip(), tuple(rows), tuple(products))
+    return Description(
+        f"{op.name}, {op.aclnn_name} (aclnnop/{op.header}, {op.library})",
+        inspect.getdoc(op.page).strip(),
+        tuple(rows),
+        tuple(products),
+    )
 
 
 def _row(op, p: Parameter, where: str = "") -> tuple[str, ...]:
     kind = TENSOR if p.kind == TENSOR else p.kind
-    what = linked("{some} {more}", filter(None, (where, message("output") if p.output else role(op, p.name), kind)))
+    what = linked(
+        "{some} {more}",
+        filter(None, (where, message("output") if p.output else role(op, p.name), kind)),
+    )
     tensor = op.tensors.get(p.name)
     if tensor is not None:
-        allowed = message("16 to 64 bits") if p.name == op.like else linked("{some} or {more}", (
-            _format(op, one) for one in p.dtype.split(" or ")))
+        allowed = (
+            message("16 to 64 bits")
+            if p.name == op.like
+            else linked("{some} or {more}", (_format(op, one) for one in p.dtype.split(" or ")))
+        )
     elif p.values:
         allowed = linked("{some}, {more}", map(p.shown, p.values))
     else:
-        low, high = ("" if end is None else end if isinstance(end, str) else f"{end:g}"
-                     for end in (op.attributes[p.name].low, op.attributes[p.name].high))
+        low, high = (
+            "" if end is None else end if isinstance(end, str) else f"{end:g}"
+            for end in (op.attributes[p.name].low, op.attributes[p.name].high)
+        )
         allowed = message("{low} to {high}", low=low, high=high) if (low, high) != ("", "") else ""
     default = repr(p.default) if p.optional else "" if p.output else message("required")
     known = set()  # attributes that a shape depends on, named once
-    shape = re.sub(r" if (\w+) = ([\w|]+) else ", lambda found: f" ({found[2]}), " if found[1] in known or known.add(found[1]) else
-                   f" ({found[1]} {found[2]}), ", p.shape or "")
+    shape = re.sub(
+        r" if (\w+) = ([\w|]+) else ",
+        lambda found: (
+            f" ({found[2]}), "
+            if found[1] in known or known.add(found[1])
+            else f" ({found[1]} {found[2]}), "
+        ),
+        p.shape or "",
+    )
     return p.name, what, shape, allowed, default
 
 
 def _format(op, dtype: str) -> str:
     """One of the formats that a tensor may have."""
-    of = op.like if dtype == "same" else dtype.removeprefix("as ") if dtype.startswith("as ") else ""
-    return message("that of {name}", name=of) if of else message("float32 at least") if dtype == "wide" else dtype
+    of = (
+        op.like if dtype == "same" else dtype.removeprefix("as ") if dtype.startswith("as ") else ""
+    )
+    return (
+        message("that of {name}", name=of)
+        if of
+        else message("float32 at least")
+        if dtype == "wide"
+        else dtype
+    )
 
 
 def role(op, name: str) -> str:

@@ -72,31 +72,77 @@ def read(text: str) -> Document:
     ValueError: a document declares one function aclnn...GetWorkspaceSize: got # aclnnX; pass the vendor's docs/aclnn....md
     """
     if len(declared := {*PROTOTYPE.findall(text)}) != 1:
-        raise ValueError(problem("a document declares one function aclnn...GetWorkspaceSize",
-                                 ", ".join(sorted(declared)) or text[:60].strip() or "an empty file",
-                                 "pass the vendor's docs/aclnn....md"))
+        raise ValueError(
+            problem(
+                "a document declares one function aclnn...GetWorkspaceSize",
+                ", ".join(sorted(declared)) or text[:60].strip() or "an empty file",
+                "pass the vendor's docs/aclnn....md",
+            )
+        )
     found, (name,) = PROTOTYPE.search(text), declared
-    about = re.split(rf"^#+\s*{name}GetWorkspaceSize\s*$", text, maxsplit=1, flags=re.MULTILINE)[-1].partition("\n## ")[0]
+    about = re.split(rf"^#+\s*{name}GetWorkspaceSize\s*$", text, maxsplit=1, flags=re.MULTILINE)[
+        -1
+    ].partition("\n## ")[0]
     names = re.findall(r"(\w+)\s*[,)]", found[0])
-    cells = [[_plain(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)]
-             for row in re.findall(r"<tr[^>]*>(.*?)</tr>", about, re.DOTALL)]
-    cells += [[_plain(part) for part in line] for line in re.findall(r"^\s*[-*]\s*(\w+)\s*[(（][^,，]*[,，]([^)）]*)[)）][:：](.*)", about, re.MULTILINE)]
-    rows = {first: _row(first, row[1], row[2:], names) for row in cells
-            if len(row) > 2 and (first := re.split(r"\W", row[0].strip("`"))[0]) in names}
+    cells = [
+        [_plain(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)]
+        for row in re.findall(r"<tr[^>]*>(.*?)</tr>", about, re.DOTALL)
+    ]
+    cells += [
+        [_plain(part) for part in line]
+        for line in re.findall(
+            r"^\s*[-*]\s*(\w+)\s*[(（][^,，]*[,，]([^)）]*)[)）][:：](.*)", about, re.MULTILINE
+        )
+    ]
+    rows = {
+        first: _row(first, row[1], row[2:], names)
+        for row in cells
+        if len(row) > 2 and (first := re.split(r"\W", row[0].strip("`"))[0]) in names
+    }
     if not rows:
-        raise ValueError(problem(f"the document of {name} has a table of its parameters", "none", "pass --prototype with its declaration"))
-    main = max((row.dtypes for row in rows.values()), key=lambda some: sum(one in NAMES for one in some))
-    usual = tuple(dict.fromkeys(NAMES[one] for one in main or re.findall(DTYPE, about) if one in NAMES))
-    include, library = re.search(r"aclnnop/(?:level2/)?(\w+\.h)", text), re.search(r"cann/(ops-\w+)", text)
+        raise ValueError(
+            problem(
+                f"the document of {name} has a table of its parameters",
+                "none",
+                "pass --prototype with its declaration",
+            )
+        )
+    main = max(
+        (row.dtypes for row in rows.values()), key=lambda some: sum(one in NAMES for one in some)
+    )
+    usual = tuple(
+        dict.fromkeys(NAMES[one] for one in main or re.findall(DTYPE, about) if one in NAMES)
+    )
+    include, library = (
+        re.search(r"aclnnop/(?:level2/)?(\w+\.h)", text),
+        re.search(r"cann/(ops-\w+)", text),
+    )
     support = text.partition("产品支持情况")[2].partition("\n## ")[0]
-    return Document(name, found[0], rows, {product: _narrowed(product, usual, about) for product in _supported(support)},
-                    tuple(_codes(cells, about)), next((one for one in re.findall(r"```[Cc](?:pp|\+\+)\n(.*?)```", text, re.DOTALL) if " main(" in one), ""),
-                    include[1] if include else "", library[1] if library else "")
+    return Document(
+        name,
+        found[0],
+        rows,
+        {product: _narrowed(product, usual, about) for product in _supported(support)},
+        tuple(_codes(cells, about)),
+        next(
+            (
+                one
+                for one in re.findall(r"```[Cc](?:pp|\+\+)\n(.*?)```", text, re.DOTALL)
+                if " main(" in one
+            ),
+            "",
+        ),
+        include[1] if include else "",
+        library[1] if library else "",
+    )
 
 
 def _codes(cells: list[list[str]], text: str) -> Iterator[tuple[str, str, str]]:
     """The status codes of phase 1 with what leads to each, each with a row of the table."""
-    yield from ((code, name, when) for code, name, when in re.findall(r"(\d{6})\s*[(（](ACLNN_ERR\w+)[)）][:：]\s*(.*)", text))
+    yield from (
+        (code, name, when)
+        for code, name, when in re.findall(r"(\d{6})\s*[(（](ACLNN_ERR\w+)[)）][:：]\s*(.*)", text)
+    )
     found: tuple = ()
     for row in filter(None, cells):
         found = (row[1], row[0]) if len(row) > 2 and row[0].startswith("ACLNN_ERR") else found
@@ -106,31 +152,51 @@ def _codes(cells: list[list[str]], text: str) -> Iterator[tuple[str, str, str]]:
 
 def _plain(html: str) -> str:
     """Text without tags, comments and links, its items apart."""
-    text = re.sub(r"<!--(?:(?!<!--).)*?-->|\[([^][]*)\]\([^)]{0,500}\)", r"\1", re.sub(r"<li>|<br\s*/?>", "；", html), flags=re.DOTALL)
+    text = re.sub(
+        r"<!--(?:(?!<!--).)*?-->|\[([^][]*)\]\([^)]{0,500}\)",
+        r"\1",
+        re.sub(r"<li>|<br\s*/?>", "；", html),
+        flags=re.DOTALL,
+    )
     return " ".join(re.sub(r"<[^<>]+>", "", text).split()).strip("； ")
 
 
 def _row(name: str, role: str, cells: list[str], names: list[str]) -> Row:
     text, axes = "；".join(cells), cells[4] if len(cells) > 4 else ""
     others = "|".join(sorted((one for one in names if one != name), key=len, reverse=True))
-    alike = re.search(rf"shape[^；。]{{0,12}}?[与和同][^；。\w]*({others})[^；。]{{0,6}}?(?:一致|相同|broadcast)", text) or re.search(
-        rf"[与和]({others})(?:保持)?一致", axes)
+    alike = re.search(
+        rf"shape[^；。]{{0,12}}?[与和同][^；。\w]*({others})[^；。]{{0,6}}?(?:一致|相同|broadcast)",
+        text,
+    ) or re.search(rf"[与和]({others})(?:保持)?一致", axes)
     rank = re.fullmatch(r"(\d)(?:维.*)?", axes)
     letters = re.fullmatch(r"[(\[（]([\w, ，]*)[)\]）].*", axes)
     values = re.findall(r"(\d)\s*[（(:：]\s*['‘“\"]?([A-Za-z][A-Za-z0-9_]*)", text)
     named = len(values) > 1 and [int(number) for number, _ in values] == list(range(len(values)))
-    return Row(name, "输出" in role and "输入" not in role, "可选" in role or name.endswith("Optional"),
-               tuple(dict.fromkeys(re.findall(DTYPE, cells[2] if len(cells) > 3 else text))),
-               tuple(one for one in cells[:2] if one.strip("-")), alike and alike[1],
-               int(rank[1]) if rank else len(re.findall(r"\w+", letters[1])) if letters else None,
-               {int(number): word for number, word in values} if named else {})
+    return Row(
+        name,
+        "输出" in role and "输入" not in role,
+        "可选" in role or name.endswith("Optional"),
+        tuple(dict.fromkeys(re.findall(DTYPE, cells[2] if len(cells) > 3 else text))),
+        tuple(one for one in cells[:2] if one.strip("-")),
+        alike and alike[1],
+        int(rank[1]) if rank else len(re.findall(r"\w+", letters[1])) if letters else None,
+        {int(number): word for number, word in values} if named else {},
+    )
 
 
 def _supported(text: str) -> list[str]:
     """The names in the kit of the products that the document lists as supported."""
-    lines = [line for line in text.splitlines() if "不支持" not in line and "×" not in line and ("支持" in line or "√" in line)]
-    return [name for name, one in vars(products).items() if isinstance(one, products.Product)
-            and any(one.chinese_name.split("/")[0] in line for line in lines)]
+    lines = [
+        line
+        for line in text.splitlines()
+        if "不支持" not in line and "×" not in line and ("支持" in line or "√" in line)
+    ]
+    return [
+        name
+        for name, one in vars(products).items()
+        if isinstance(one, products.Product)
+        and any(one.chinese_name.split("/")[0] in line for line in lines)
+    ]
 
 
 def _narrowed(product: str, usual: tuple[str, ...], text: str) -> tuple[str, ...]:
@@ -138,6 +204,12 @@ def _narrowed(product: str, usual: tuple[str, ...], text: str) -> tuple[str, ...
     for line in re.sub(r"[:：]\s*\n\s*", "：", text).splitlines():
         remark = re.search(r"数据类型(仅|不)?支持([^。]*)", line)
         if remark and getattr(products, product).chinese_name.split("/")[0] in line:
-            listed = tuple(dict.fromkeys(NAMES[one] for one in re.findall(DTYPE, remark[2]) if one in NAMES))
-            return tuple(one for one in usual if one not in listed) if remark[1] == "不" else listed or usual
+            listed = tuple(
+                dict.fromkeys(NAMES[one] for one in re.findall(DTYPE, remark[2]) if one in NAMES)
+            )
+            return (
+                tuple(one for one in usual if one not in listed)
+                if remark[1] == "不"
+                else listed or usual
+            )
     return usual

@@ -120,7 +120,9 @@ class Operator:
     @cached_property
     def c_parameters(self) -> tuple[Parameter, ...]:
         """The parameters of phase 1 in C order, outputs too, without workspaceSize and executor."""
-        return tuple(self._parameter(p.name, p.c_type) for p in self._declared.parameters if p.role == "in")
+        return tuple(
+            self._parameter(p.name, p.c_type) for p in self._declared.parameters if p.role == "in"
+        )
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -158,9 +160,13 @@ class Operator:
     @cached_property
     def modes(self) -> tuple[dict, ...]:
         """The attributes worth trying, in all combinations: what they allow, and what the declaration tries beside."""
-        choices = {name: tuple(dict.fromkeys((a.default, *a.values, *a.tries))) if a.default is not REQUIRED else a.tries
-                   for name, a in self.attributes.items()
-                   if name in {p.name for p in self.parameters} and (a.values or a.tries)}
+        choices = {
+            name: tuple(dict.fromkeys((a.default, *a.values, *a.tries)))
+            if a.default is not REQUIRED
+            else a.tries
+            for name, a in self.attributes.items()
+            if name in {p.name for p in self.parameters} and (a.values or a.tries)
+        }
         return tuple(dict(zip(choices, one)) for one in combined(choices, self.apart))
 
     def asks_for(self, output: str, bound: dict) -> bool:
@@ -169,29 +175,56 @@ class Operator:
 
     def status_of(self, name: str) -> int:
         """The code with which the library refuses a value of a parameter, or a shape or dtype of a tensor."""
-        return getattr((self.attributes | self.tensors).get(name), "status", codes.ACLNN_ERR_PARAM_INVALID)
+        return getattr(
+            (self.attributes | self.tensors).get(name), "status", codes.ACLNN_ERR_PARAM_INVALID
+        )
 
     def page_axes(self, name: str, attributes: dict) -> list[str]:
         """What each axis that the page sees of a tensor is called in its pattern; a factor by its number."""
-        return ["".join(part.lstrip("*") for part in parts) for parts in chosen(self.tensors[name].shape, attributes).page_axes]
+        return [
+            "".join(part.lstrip("*") for part in parts)
+            for parts in chosen(self.tensors[name].shape, attributes).page_axes
+        ]
 
     def layout(self, name: str) -> int:
         """Return the aclFormat with which the vendor's samples create a tensor; ValueError for another name."""
         if not isinstance(name, str) or name not in self.tensors:
-            raise ValueError(problem(f"a tensor of {self.name} is one of {', '.join(self.tensors)}", shown(name),
-                                     "use the vendor's names"))
+            raise ValueError(
+                problem(
+                    f"a tensor of {self.name} is one of {', '.join(self.tensors)}",
+                    shown(name),
+                    "use the vendor's names",
+                )
+            )
         return vars(codes)[f"ACL_FORMAT_{self.tensors[name].layout}"]
 
     def _parameter(self, name: str, c_type: str = "const aclTensor *") -> Parameter:
         if name in self.tensors:
             tensor = self.tensors[name]
             default = None if tensor.optional or tensor.reserved else REQUIRED
-            return Parameter(name, c_type, reserved=tensor.reserved, output=name in self.gradient_of, c_name=self.c_names.get(name),
-                             default=default, shape=tensor.shape, dtype=tensor.dtype)
+            return Parameter(
+                name,
+                c_type,
+                reserved=tensor.reserved,
+                output=name in self.gradient_of,
+                c_name=self.c_names.get(name),
+                default=default,
+                shape=tensor.shape,
+                dtype=tensor.dtype,
+            )
         a = self.attributes[name]
         low, high = (end if not isinstance(end, str) else None for end in (a.low, a.high))
-        return Parameter(name, a.c_type, c_name=self.c_names.get(name), default=a.default, values=tuple(a.values), low=low,
-                         high=high, length=a.length, names=a.values if isinstance(a.values, dict) else {})
+        return Parameter(
+            name,
+            a.c_type,
+            c_name=self.c_names.get(name),
+            default=a.default,
+            values=tuple(a.values),
+            low=low,
+            high=high,
+            length=a.length,
+            names=a.values if isinstance(a.values, dict) else {},
+        )
 
     @vendor_named("parameters")
     def backward(self, /, **inputs) -> dict[str, np.ndarray]:
@@ -232,8 +265,14 @@ class Operator:
         (0.8333333333333334, True)
         """
         _, arranged = self.arranged(inputs)
-        return Certifier(self.page.backward, arranged.axes, arranged.arrays, arranged.attributes, arranged.results,
-                         arranged.prelude).truth()
+        return Certifier(
+            self.page.backward,
+            arranged.axes,
+            arranged.arrays,
+            arranged.attributes,
+            arranged.results,
+            arranged.prelude,
+        ).truth()
 
     def usual(self, name: str, known: dict, sizes: dict) -> np.ndarray | None:
         """Return a tensor as the page's function makes it of the tensors, attributes and lengths that are known; None where none does."""
@@ -241,11 +280,17 @@ class Operator:
         if not tensor.usual or not (function := branch(tensor.usual, known)):
             return None
         make, known = getattr(self.page, function), known | sizes
-        takes = make.__code__.co_varnames[1:make.__code__.co_argcount]
+        takes = make.__code__.co_varnames[1 : make.__code__.co_argcount]
         if not known.keys() >= {*takes}:
             return None
-        given = {of: known[of].astype(np.float64).reshape(chosen(self.tensors[of].shape, known).page_shape(sizes))
-                 if of in self.tensors else known[of] for of in takes}
+        given = {
+            of: known[of]
+            .astype(np.float64)
+            .reshape(chosen(self.tensors[of].shape, known).page_shape(sizes))
+            if of in self.tensors
+            else known[of]
+            for of in takes
+        }
         shape = chosen(tensor.shape, known).shape(sizes)
         return make(NumPyArrays(), **given).reshape(shape).astype(tensor.dtype.split(" or ")[0])
 
@@ -260,7 +305,11 @@ class Operator:
 
     def bind(self, inputs: dict) -> dict:
         """Return every parameter by name with defaults filled in; TypeError for names and kinds that do not fit."""
-        return bind(self.name, self.parameters, by_name(f"the inputs of {self.name}", inputs, "pass a dict such as case.inputs"))
+        return bind(
+            self.name,
+            self.parameters,
+            by_name(f"the inputs of {self.name}", inputs, "pass a dict such as case.inputs"),
+        )
 
     def arrange_backward(self, /, **bound) -> Arranged:
         """Check bound parameters against the declaration and return them as the page sees them."""
@@ -273,15 +322,25 @@ class Operator:
 
     def fitted(self, inputs: dict) -> tuple[dict, Fitted]:
         """Bind the inputs of backward, and return what their shapes, formats and plain values decide: found once for many calls."""
-        known, arrays = self._calls.get(key := kinds_of(inputs)), {name: one for name, one in inputs.items() if type(one) is np.ndarray}
+        known, arrays = (
+            self._calls.get(key := kinds_of(inputs)),
+            {name: one for name, one in inputs.items() if type(one) is np.ndarray},
+        )
         if known is not None and known[2] is self.page.AXES:
             return known[0] | arrays, known[1]
         bound = self.bind(inputs)
         fitted = self._backward.fitted(self.page, bound)
-        if all(bound[name] is one if name in arrays else type(one) in PLAIN for name, one in inputs.items()):
+        if all(
+            bound[name] is one if name in arrays else type(one) in PLAIN
+            for name, one in inputs.items()
+        ):
             if len(self._calls) == KEPT:
                 self._calls.clear()
-            self._calls[key] = {name: None if name in arrays else one for name, one in bound.items()}, fitted, self.page.AXES
+            self._calls[key] = (
+                {name: None if name in arrays else one for name, one in bound.items()},
+                fitted,
+                self.page.AXES,
+            )
         return bound, fitted
 
     @cached_property
@@ -308,26 +367,47 @@ class Operator:
 
     @cached_property
     def _forward(self) -> Arrangement:
-        return self._arrangement(self.forward_parameters, self.first, self.gives, self.forward_rules)
+        return self._arrangement(
+            self.forward_parameters, self.first, self.gives, self.forward_rules
+        )
 
     def _arrangement(self, parameters, like, outputs, rules) -> Arrangement:
         taken = {p.name for p in parameters}
-        tensors = {name: tensor for name, tensor in self.tensors.items() if name in taken and not tensor.reserved}
+        tensors = {
+            name: tensor
+            for name, tensor in self.tensors.items()
+            if name in taken and not tensor.reserved
+        }
         made = {name: self.tensors[name] for name in outputs}
-        unseen = frozenset(name for name, one in (self.attributes | self.tensors).items() if getattr(one, "reserved", not getattr(one, "seen", True)))
-        return Arrangement(tensors, made, like, self.sizes, rules, unseen, self.ranges, self.counts, self.kept)
+        unseen = frozenset(
+            name
+            for name, one in (self.attributes | self.tensors).items()
+            if getattr(one, "reserved", not getattr(one, "seen", True))
+        )
+        return Arrangement(
+            tensors, made, like, self.sizes, rules, unseen, self.ranges, self.counts, self.kept
+        )
 
     @cached_property
     def kept(self) -> dict[str, str]:
         """The gradients of tensors that are broadcast along single axes: the page gets these tensors as they are, and sums itself."""
-        return {out: of for out, of in self.gradient_of.items()
-                if any(one.stretched and not one.starred for one in choices(self.tensors[out].shape))}
+        return {
+            out: of
+            for out, of in self.gradient_of.items()
+            if any(one.stretched and not one.starred for one in choices(self.tensors[out].shape))
+        }
 
     @cached_property
     def ranges(self) -> dict[str, tuple]:
         ends = {name: (one.low, one.high) for name, one in (self.attributes | self.tensors).items()}
-        return {name: pair for name, pair in ends.items() if any(isinstance(end, str) for end in pair)
-                or name in self.tensors and is_plain(self.tensors[name].dtype) and pair != (None, None)}
+        return {
+            name: pair
+            for name, pair in ends.items()
+            if any(isinstance(end, str) for end in pair)
+            or name in self.tensors
+            and is_plain(self.tensors[name].dtype)
+            and pair != (None, None)
+        }
 
     def _repr_html_(self) -> str:
         return self.describe()._repr_html_()
@@ -343,7 +423,11 @@ def kinds_of(inputs: dict) -> tuple:
     """What is the same in two calls that differ in their numbers alone; False stands for what is not known of one."""
     found = []
     for name, one in inputs.items():
-        found += (name, one.shape, one.dtype, one.flags.carray) if type(one) is np.ndarray else (name, type(one) in PLAIN and repr(one))
+        found += (
+            (name, one.shape, one.dtype, one.flags.carray)
+            if type(one) is np.ndarray
+            else (name, type(one) in PLAIN and repr(one))
+        )
     return tuple(found)
 
 
@@ -352,4 +436,11 @@ def combined(choices: dict[str, tuple], apart: bool):
     if not apart:
         return product(*choices.values())
     first = tuple(values[0] for values in choices.values())
-    return (first, *((*first[:at], value, *first[at + 1:]) for at, values in enumerate(choices.values()) for value in values[1:]))
+    return (
+        first,
+        *(
+            (*first[:at], value, *first[at + 1 :])
+            for at, values in enumerate(choices.values())
+            for value in values[1:]
+        ),
+    )

@@ -18,17 +18,39 @@ REQUIRED = object()
 
 #: What a C type is to whoever calls from Python.
 KINDS = {
-    "aclTensor *": "tensor", "int64_t": "int", "bool": "bool", "double": "float", "float": "float", "char *": "str",
-    "uint64_t": "int", "int32_t": "int", "int8_t": "int", "int": "int", "aclDataType": "int", "aclScalar *": "float",
-    "aclBoolArray *": "bools", "aclIntArray *": "ints", "aclFloatArray *": "floats",
+    "aclTensor *": "tensor",
+    "int64_t": "int",
+    "bool": "bool",
+    "double": "float",
+    "float": "float",
+    "char *": "str",
+    "uint64_t": "int",
+    "int32_t": "int",
+    "int8_t": "int",
+    "int": "int",
+    "aclDataType": "int",
+    "aclScalar *": "float",
+    "aclBoolArray *": "bools",
+    "aclIntArray *": "ints",
+    "aclFloatArray *": "floats",
 }
 #: The arrays of plain values, by the kind of their elements.
 ARRAYS = {"bools": "bool", "ints": "int", "floats": "float"}
 
 _ACCEPTED = {
-    "int": (int, np.integer), "bool": (bool, np.bool_), "float": (int, float, np.integer, np.floating), "str": (str,),
+    "int": (int, np.integer),
+    "bool": (bool, np.bool_),
+    "float": (int, float, np.integer, np.floating),
+    "str": (str,),
 }
-_NUMBERS = {np.float32, np.float64, np.float16, BFLOAT16.numpy.type, np.int64, np.int32}  # an array of these is taken as it is
+_NUMBERS = {
+    np.float32,
+    np.float64,
+    np.float16,
+    BFLOAT16.numpy.type,
+    np.int64,
+    np.int32,
+}  # an array of these is taken as it is
 _PLAIN = {"int": int, "bool": bool, "float": float, "str": str}
 
 
@@ -60,7 +82,7 @@ class Parameter:
 
     @cached_property
     def kind(self) -> str:
-        """"tensor", "int", "bool", "float", "str", or an array: "bools", "ints", "floats"."""
+        """ "tensor", "int", "bool", "float", "str", or an array: "bools", "ints", "floats"."""
         return KINDS[self.c_type.removeprefix("const ")]
 
     @cached_property
@@ -85,15 +107,28 @@ class Parameter:
         if self.kind in ARRAYS:
             return self._array(value)
         value = self.named(value)
-        value = self._one(self.kind, value, f"pass one {self.kind}") if not (self.names and isinstance(value, str)) else value
+        value = (
+            self._one(self.kind, value, f"pass one {self.kind}")
+            if not (self.names and isinstance(value, str))
+            else value
+        )
         if self.values and value not in self.values:
-            raise ValueError(problem(f"{self.name} must be one of {', '.join(map(self.shown, self.values))}", repr(value),
-                                     "choose one"))
+            raise ValueError(
+                problem(
+                    f"{self.name} must be one of {', '.join(map(self.shown, self.values))}",
+                    repr(value),
+                    "choose one",
+                )
+            )
         return self._in_range(value)
 
     def named(self, value):
         """Return the value that a name stands for, any other as it is."""
-        return next((one for one, name in self.names.items() if name == value), value) if isinstance(value, str) else value
+        return (
+            next((one for one, name in self.names.items() if name == value), value)
+            if isinstance(value, str)
+            else value
+        )
 
     def shown(self, value) -> str:
         """Return one of the values as text, with its name.
@@ -104,47 +139,81 @@ class Parameter:
         return f"{value!r} ({self.names[value]})" if value in self.names else repr(value)
 
     def _in_range(self, value):
-        low, high = (-np.inf if self.low is None else self.low), (np.inf if self.high is None else self.high)
+        low, high = (
+            (-np.inf if self.low is None else self.low),
+            (np.inf if self.high is None else self.high),
+        )
         if (low, high) != (-np.inf, np.inf) and not low <= value <= high:
-            raise ValueError(problem(f"{self.name} must lie in [{low:g}, {high:g}]", repr(value),
-                                     "pass a value in that range"))
+            raise ValueError(
+                problem(
+                    f"{self.name} must lie in [{low:g}, {high:g}]",
+                    repr(value),
+                    "pass a value in that range",
+                )
+            )
         return value
 
     def _tensor(self, value):
-        if type(value) is np.ndarray and value.dtype.type in _NUMBERS and value.dtype.isnative and not self.reserved:
+        if (
+            type(value) is np.ndarray
+            and value.dtype.type in _NUMBERS
+            and value.dtype.isnative
+            and not self.reserved
+        ):
             return value
         if value is None and self.optional:
             return None
         if self.reserved:
-            raise ValueError(problem(f"{self.name} is reserved: it must be None", _described(value), "leave it out"))
+            raise ValueError(
+                problem(
+                    f"{self.name} is reserved: it must be None", _described(value), "leave it out"
+                )
+            )
         value = as_array(value, self.name, floating=self.floating)
         if isinstance(value, (np.ndarray, np.generic)):
             value = np.asarray(value)
             return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
-        raise TypeError(problem(f"{self.name} is a tensor", _described(value), "pass a NumPy array"))
+        raise TypeError(
+            problem(f"{self.name} is a tensor", _described(value), "pass a NumPy array")
+        )
 
     def _array(self, value) -> tuple:
         kind = ARRAYS[self.kind]
-        if not isinstance(value, (tuple, list, np.ndarray)) or np.ndim(value) != 1 or self.length not in (
-                None, len(value)) or not all(isinstance(v, _ACCEPTED[kind]) for v in value):
+        if (
+            not isinstance(value, (tuple, list, np.ndarray))
+            or np.ndim(value) != 1
+            or self.length not in (None, len(value))
+            or not all(isinstance(v, _ACCEPTED[kind]) for v in value)
+        ):
             count = {None: "a list of", 2: "a pair of"}.get(self.length, f"a list of {self.length}")
             example = (True, False, True) if kind == "bool" else (4, 16, 2)
-            example = example[:self.length] if self.length else example
-            raise TypeError(problem(f"{self.name} is {count} {kind}s", _described(value), f"pass such as {example}"))
+            example = example[: self.length] if self.length else example
+            raise TypeError(
+                problem(
+                    f"{self.name} is {count} {kind}s", _described(value), f"pass such as {example}"
+                )
+            )
         return tuple(self._in_range(self._one(kind, v, f"pass {kind}s")) for v in value)
 
     def _one(self, kind: str, value, fix: str):
         wrong_bool = kind in ("int", "float") and isinstance(value, _ACCEPTED["bool"])
         if wrong_bool or not isinstance(value, _ACCEPTED[kind]):
             raise TypeError(problem(f"{self.name} is of type {kind}", _described(value), fix))
-        value = value.item() if isinstance(value, np.generic) else value  # which compares without its own rounding
+        value = (
+            value.item() if isinstance(value, np.generic) else value
+        )  # which compares without its own rounding
         if kind == "int" and self.c_type == "uint64_t" and 2**63 <= value < 2**64:
             value -= 2**64  # as C keeps a negative number
-        too_large = kind == "int" and not -2**63 <= value < 2**63
+        too_large = kind == "int" and not -(2**63) <= value < 2**63
         too_large |= kind == "float" and sys.float_info.max < abs(value) != float("inf")
         if too_large:
-            raise ValueError(problem(f"{self.name} must fit the C type, int64_t or double", _described(value),
-                                     "pass a smaller number"))
+            raise ValueError(
+                problem(
+                    f"{self.name} must fit the C type, int64_t or double",
+                    _described(value),
+                    "pass a smaller number",
+                )
+            )
         if kind == "float" and self.c_type == "float":
             return float(np.float32(value))  # what C keeps of it
         return _PLAIN[kind](value)
@@ -188,10 +257,16 @@ class vendor_named:
         def call(**inputs):
             return self.method(one, **inputs)
 
-        call.__signature__ = inspect.Signature([
-            inspect.Parameter(p.name, inspect.Parameter.KEYWORD_ONLY,
-                              default=p.default if p.optional else inspect.Parameter.empty)
-            for p in getattr(one, self.attribute)])
+        call.__signature__ = inspect.Signature(
+            [
+                inspect.Parameter(
+                    p.name,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    default=p.default if p.optional else inspect.Parameter.empty,
+                )
+                for p in getattr(one, self.attribute)
+            ]
+        )
         one.__dict__[key] = call
         return call
 
@@ -204,9 +279,15 @@ def bind(what: str, parameters: Sequence[Parameter], inputs: dict) -> dict:
     """
     if unknown := inputs.keys() - (names := [p.name for p in parameters]):
         name = next(name for name in inputs if name in unknown)
-        raise TypeError(problem(f"{what} takes {', '.join(names)}", f"{name!r}", "use the vendor's names"))
+        raise TypeError(
+            problem(f"{what} takes {', '.join(names)}", f"{name!r}", "use the vendor's names")
+        )
     missing = [p.name for p in parameters if not p.optional and p.name not in inputs]
     if missing:
         given = ", ".join(inputs) or "nothing"
-        raise TypeError(problem(f"{what} needs {', '.join(missing)}", f"only {given}", "pass them by keyword"))
-    return {p.name: p.checked(inputs[p.name]) if p.name in inputs else p.default for p in parameters}
+        raise TypeError(
+            problem(f"{what} needs {', '.join(missing)}", f"only {given}", "pass them by keyword")
+        )
+    return {
+        p.name: p.checked(inputs[p.name]) if p.name in inputs else p.default for p in parameters
+    }

@@ -21,7 +21,9 @@ from types import CodeType
 
 from aclnn_viz.errors import problem
 
-Sizes = dict[str, int | tuple[int, ...]]  # a length for a name, a tuple of lengths for a starred one
+Sizes = dict[
+    str, int | tuple[int, ...]
+]  # a length for a name, a tuple of lengths for a starred one
 
 
 def windows(length, extent, step, padding, up):
@@ -33,8 +35,15 @@ def windows(length, extent, step, padding, up):
     return steps + (steps * step < length + padding)
 
 
-FUNCTIONS = {"max": max, "min": min, "len": len, "sum": sum, "prod": prod,
-             "half": lambda numbers: tuple(n // 2 for n in numbers), "windows": windows}  # what a formula may call
+FUNCTIONS = {
+    "max": max,
+    "min": min,
+    "len": len,
+    "sum": sum,
+    "prod": prod,
+    "half": lambda numbers: tuple(n // 2 for n in numbers),
+    "windows": windows,
+}  # what a formula may call
 
 
 @dataclass(frozen=True)
@@ -52,7 +61,9 @@ class Pattern:
 
     @cached_property
     def _tokens(self) -> list[str]:
-        return [] if self.scalar else re.findall(r"\(|\)|[^\s()]+", re.sub(r"@\w+|~", "", self.text))
+        return (
+            [] if self.scalar else re.findall(r"\(|\)|[^\s()]+", re.sub(r"@\w+|~", "", self.text))
+        )
 
     @cached_property
     def placed(self) -> str | None:
@@ -109,9 +120,14 @@ class Pattern:
             return {}
         at, rank = attributes[self.placed], max(len(shape), 1)
         if not -rank <= at < rank:
-            raise ValueError(problem(f"{self.placed} must lie in [{-rank}, {rank}), the axes of {name}", f"{at}, {name} {shape}",
-                                     "choose one of its axes"))
-        return {self.starred[0]: shape[:at % rank]} | ({} if shape else {self.axes[1]: ()})
+            raise ValueError(
+                problem(
+                    f"{self.placed} must lie in [{-rank}, {rank}), the axes of {name}",
+                    f"{at}, {name} {shape}",
+                    "choose one of its axes",
+                )
+            )
+        return {self.starred[0]: shape[: at % rank]} | ({} if shape else {self.axes[1]: ()})
 
     def bind(self, shape: tuple[int, ...], sizes: Sizes) -> Sizes:
         """Return the sizes with those that this shape adds; ValueError(axis, its text) at the first that does not fit.
@@ -123,13 +139,15 @@ class Pattern:
         fixed = sum(self._rank(axis, sizes) for axis in self.axes if axis[1:] not in new)
         for axis in self.axes:
             rank = len(shape) - fixed if axis[1:] in new else self._rank(axis, sizes)
-            part, at = shape[at:at + rank], at + rank
+            part, at = shape[at : at + rank], at + rank
             if axis[0] == "*":
                 sizes.setdefault(axis[1:], tuple(part))
             elif "*" in axis and axis not in sizes:
                 factors = _factors(axis, sizes)
                 known = [name for name in factors if name in sizes]
-                rest, *others = {name for name in factors if name[0].isalpha()} - set(known) or {None}
+                rest, *others = {name for name in factors if name[0].isalpha()} - set(known) or {
+                    None
+                }
                 if others:  # which another tensor tells
                     continue
                 divisor = prod(_factor(name, sizes) for name in factors if name != rest)
@@ -143,14 +161,25 @@ class Pattern:
 
     def fits(self, shape: tuple[int, ...], sizes: Sizes, shorter: bool = False) -> bool:
         """Whether a shape is that of the pattern, or is broadcast to it along the axes that allow it; a `shorter` one lacks the first."""
-        wide = [(n, axis in self.stretched) for axis in self.axes for n in self._lengths(axis, sizes)]
-        missing = wide[:max(len(wide) - len(shape), 0)]
-        return len(shape) <= len(wide) and all(free and (self.starred or shorter) for _, free in missing) and all(
-            n == own or free and own == 1 for own, (n, free) in zip(shape, wide[len(missing):]))
+        wide = [
+            (n, axis in self.stretched) for axis in self.axes for n in self._lengths(axis, sizes)
+        ]
+        missing = wide[: max(len(wide) - len(shape), 0)]
+        return (
+            len(shape) <= len(wide)
+            and all(free and (self.starred or shorter) for _, free in missing)
+            and all(
+                n == own or free and own == 1 for own, (n, free) in zip(shape, wide[len(missing) :])
+            )
+        )
 
     def narrowed(self, shape: tuple[int, ...]) -> Sizes:
         """The lengths that a tensor of this shape has along the axes on which it is broadcast, each by its letter."""
-        return {} if self.starred else {axis: n for axis, n in zip(self.axes, shape) if axis in self.stretched}
+        return (
+            {}
+            if self.starred
+            else {axis: n for axis, n in zip(self.axes, shape) if axis in self.stretched}
+        )
 
     def rank(self, sizes: Sizes) -> int:
         return sum(self._rank(axis, sizes) for axis in self.axes)
@@ -174,13 +203,16 @@ class Pattern:
 
     def page_shape(self, sizes: Sizes) -> tuple[int, ...]:
         """The shape under which a page sees the tensor."""
-        return tuple(prod(n for part in parts for n in self._lengths(part, sizes)) for parts in self.page_axes)
+        return tuple(
+            prod(n for part in parts for n in self._lengths(part, sizes))
+            for parts in self.page_axes
+        )
 
 
 def _factors(axis: str, sizes: Sizes) -> list[str]:
     """The factors of an axis, several of which the product is known as one."""
     known = next((many for many in sizes if "*" in many and axis.startswith(f"{many}*")), "")
-    return [known, *axis[len(known) + 1:].split("*")] if known else axis.split("*")
+    return [known, *axis[len(known) + 1 :].split("*")] if known else axis.split("*")
 
 
 def _factor(text: str, sizes: Sizes) -> int:
@@ -200,14 +232,21 @@ def value(text: str, known: Mapping):
     (4, None)
     """
     code = formula(text)
-    given = {name: known.get(name) for name in code.co_names if name in known or name not in FUNCTIONS}
+    given = {
+        name: known.get(name) for name in code.co_names if name in known or name not in FUNCTIONS
+    }
     if any(one is None for one in given.values()):
         return None
     try:
         return eval(code, {"__builtins__": FUNCTIONS}, given)
     except (ArithmeticError, IndexError, TypeError) as error:
-        raise ValueError(problem(f"{text} must give a length", ", ".join(f"{name} {one}" for name, one in given.items()),
-                                 f"change them: {error}")) from None
+        raise ValueError(
+            problem(
+                f"{text} must give a length",
+                ", ".join(f"{name} {one}" for name, one in given.items()),
+                f"change them: {error}",
+            )
+        ) from None
 
 
 def resolved(sizes: Sizes, formulas: Mapping[str, str], attributes: Mapping) -> Sizes:
@@ -215,16 +254,31 @@ def resolved(sizes: Sizes, formulas: Mapping[str, str], attributes: Mapping) -> 
     for letter, text in formulas.items():
         if letter not in sizes and (found := value(text, attributes | sizes)) is not None:
             if isinstance(found, int) and found < 0 and not text.isidentifier():
-                named = ", ".join(f"{name} {(attributes | sizes)[name]}" for name in formula(text).co_names if name not in FUNCTIONS)
-                raise ValueError(problem(f"{letter} = {text} must be at least 0", f"{found} for {named}", "change one of them"))
+                named = ", ".join(
+                    f"{name} {(attributes | sizes)[name]}"
+                    for name in formula(text).co_names
+                    if name not in FUNCTIONS
+                )
+                raise ValueError(
+                    problem(
+                        f"{letter} = {text} must be at least 0",
+                        f"{found} for {named}",
+                        "change one of them",
+                    )
+                )
             sizes = sizes | {letter: found}
         factors = letter.split("*") if letter in sizes else ()
         unknown = [name for name in factors if name not in sizes]
         if len(unknown) == 1:
             rest = prod(sizes[name] for name in factors if name in sizes)
             if rest < 1 or sizes[letter] % rest:
-                raise ValueError(problem(f"{text} must be a multiple of {', '.join(name for name in factors if name in sizes)}",
-                                         f"{sizes[letter]} and {rest}", "change one of them"))
+                raise ValueError(
+                    problem(
+                        f"{text} must be a multiple of {', '.join(name for name in factors if name in sizes)}",
+                        f"{sizes[letter]} and {rest}",
+                        "change one of them",
+                    )
+                )
             sizes = sizes | {unknown[0]: sizes[letter] // rest}
     return sizes
 
@@ -248,7 +302,11 @@ def chosen(text: str, attributes: dict) -> Pattern:
 def branch(text: str, attributes: dict) -> str:
     """Return what holds for these attributes, of a text as in `chosen`."""
     yes, name, value, no = _parts(text)
-    return yes if name is None or str(attributes.get(name)) in value.split("|") else branch(no, attributes)
+    return (
+        yes
+        if name is None or str(attributes.get(name)) in value.split("|")
+        else branch(no, attributes)
+    )
 
 
 def choices(text: str) -> list[Pattern]:

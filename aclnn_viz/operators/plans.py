@@ -16,7 +16,16 @@ from aclnn_viz.arrays.planned import PlannedArrays
 from aclnn_viz.dtypes import FloatFormat, float_format
 from aclnn_viz.errors import need, problem
 from aclnn_viz.operators import operator, registry
-from aclnn_viz.operators.products import CANN, READ, WITH_ARCH35, Product, Version, product_of, soc_of, version_of
+from aclnn_viz.operators.products import (
+    CANN,
+    READ,
+    WITH_ARCH35,
+    Product,
+    Version,
+    product_of,
+    soc_of,
+    version_of,
+)
 from aclnn_viz.words.messages import message
 
 
@@ -40,35 +49,54 @@ def run(op, plan: Plan, /, **inputs) -> dict[str, np.ndarray]:
     plan = plan_of(op, plan)
     values, results, xp = trace(op, plan, PlannedArrays, plan.page, inputs)
     with np.errstate(all="ignore"):
-        return {name: xp.plan.output(name, values[name].data, fmt).reshape(shape)
-                for name, (fmt, shape) in results.items()}
+        return {
+            name: xp.plan.output(name, values[name].data, fmt).reshape(shape)
+            for name, (fmt, shape) in results.items()
+        }
 
 
 def trace(op, plan: Plan, namespace: type, page, inputs: dict) -> Traced:
     """Evaluate `page` (None: the textbook page) over `namespace(plan, format of the inputs)`: on whole arrays, or in
     the blocks of the kit's driver if the plan says so."""
     arranged = op.arrange_backward(**op.bind(inputs))
-    main = next((result.format for result in arranged.results.values()), float_format(arranged.compute))
+    main = next(
+        (result.format for result in arranged.results.values()), float_format(arranged.compute)
+    )
     if arranged.compute == np.float64 and plan.storage is None:
-        plan = replace(plan, compute="float64", accumulate="float64", coordinates=None, atomics=None)
+        plan = replace(
+            plan, compute="float64", accumulate="float64", coordinates=None, atomics=None
+        )
     xp = namespace(plan, main)
     if not arranged.results:  # a mask asks for nothing
         return Traced({}, {}, xp)
     with np.errstate(all="ignore"):
-        arrays = {name: None if array is None else xp.given(array) for name, array in arranged.arrays.items()}
+        arrays = {
+            name: None if array is None else xp.given(array)
+            for name, array in arranged.arrays.items()
+        }
         if arranged.prelude is not None:
             more = arranged.prelude(xp, arrays)
             arrays |= {name: xp.astype(array, xp.compute) for name, array in more.items()}
         page, attributes = page or op.page.backward, arranged.attributes
         if arranged.empty:
-            values = {name: xp.zeros(result.shape, xp.compute) for name, result in arranged.results.items()}
+            values = {
+                name: xp.zeros(result.shape, xp.compute)
+                for name, result in arranged.results.items()
+            }
         elif plan.blocks and not plan.storage:
-            values = in_blocks(partial(page, **attributes), arranged.axes, arrays, arranged.results,
-                               partial(namespace, plan, main))
+            values = in_blocks(
+                partial(page, **attributes),
+                arranged.axes,
+                arrays,
+                arranged.results,
+                partial(namespace, plan, main),
+            )
         else:
             values = page(xp, **arrays, **attributes)
-    results = {name: (xp.storage if result.format is main else result.format, result.documented_shape)
-               for name, result in arranged.results.items()}
+    results = {
+        name: (xp.storage if result.format is main else result.format, result.documented_shape)
+        for name, result in arranged.results.items()
+    }
     return Traced(values, results, xp)
 
 
@@ -87,16 +115,42 @@ def preset(op, product: Product | str, cann: str | Version = CANN) -> Plan:
     op, soc, version = operator(op), soc_of(product), version_of(cann)
     product = product_of(soc)
     if product not in READ:
-        raise ValueError(problem("a plan predicts kernels that were read", f"{soc}, NPU architecture {product.npu_arch}",
-                                 "use a product of an older architecture, or a Plan of your own"))
+        raise ValueError(
+            problem(
+                "a plan predicts kernels that were read",
+                f"{soc}, NPU architecture {product.npu_arch}",
+                "use a product of an older architecture, or a Plan of your own",
+            )
+        )
     cores = max(product.cores.get(soc, (0, 0))) or _CORES
     saturate = product.overflow_modes[0] == "saturate"
-    base = Plan(message("{operator} on {soc}, CANN {cann}", operator=op.name, soc=soc, cann=version), cores=cores, saturate=saturate, division_ulps=1.0, notes=(
-        Note(message("float32 inside; sums of a core as a binary tree"), message("AscendC vector API reference, on sums")),
-        Note(message("exp and division to 1 ulp"), message("AscendC precision tables of Ascend 950"), inferred=product not in WITH_ARCH35),
-        *([Note(message("infinite results saturate, nan becomes 0"), message("aclrtFloatOverflowMode, CANN runtime reference"))]
-          if saturate else []),
-    ))
+    base = Plan(
+        message("{operator} on {soc}, CANN {cann}", operator=op.name, soc=soc, cann=version),
+        cores=cores,
+        saturate=saturate,
+        division_ulps=1.0,
+        notes=(
+            Note(
+                message("float32 inside; sums of a core as a binary tree"),
+                message("AscendC vector API reference, on sums"),
+            ),
+            Note(
+                message("exp and division to 1 ulp"),
+                message("AscendC precision tables of Ascend 950"),
+                inferred=product not in WITH_ARCH35,
+            ),
+            *(
+                [
+                    Note(
+                        message("infinite results saturate, nan becomes 0"),
+                        message("aclrtFloatOverflowMode, CANN runtime reference"),
+                    )
+                ]
+                if saturate
+                else []
+            ),
+        ),
+    )
     settings, notes = registry.own("plans", op.name, "preset", _unknown)(product, version)
     return replace(base, **settings, notes=base.notes + notes)
 
@@ -109,7 +163,10 @@ def plan_of(op, plan: "Plan | Product | str | None") -> Plan:
     >>> plan_of("hardswish", "A2, CANN 9.0").name
     'hardswish on Ascend910B2, CANN 9.0.0'
     """
-    asked, fix = "plan is a Plan, the name of a product, or None", 'pass Plan(...), "A2" or "A2, CANN 9.0"'
+    asked, fix = (
+        "plan is a Plan, the name of a product, or None",
+        'pass Plan(...), "A2" or "A2, CANN 9.0"',
+    )
     need(plan, (Plan, Product, str, type(None)), asked, fix)
     if isinstance(plan, Plan):
         return plan
@@ -125,7 +182,9 @@ def plan_of(op, plan: "Plan | Product | str | None") -> Plan:
     return preset(op, product.strip(), cann.strip().removeprefix("CANN").strip() if comma else CANN)
 
 
-def predicting(product: Product | str, cann: str | Version = CANN) -> Callable[[str, dict], dict[str, np.ndarray]]:
+def predicting(
+    product: Product | str, cann: str | Version = CANN
+) -> Callable[[str, dict], dict[str, np.ndarray]]:
     """Return the `backward(name, inputs)` with which an emulated device predicts what the product prints.
 
     >>> from aclnn_viz.acl import HostAcl
@@ -137,7 +196,13 @@ def predicting(product: Product | str, cann: str | Version = CANN) -> Callable[[
 
 def _unknown(product, version):
     """Of a kernel that nobody has described: the textbook page in float32, sums as trees."""
-    return {"tile": 1}, (Note(message("the order of operations is that of the textbook page"), message("no source"), inferred=True),)
+    return {"tile": 1}, (
+        Note(
+            message("the order of operations is that of the textbook page"),
+            message("no source"),
+            inferred=True,
+        ),
+    )
 
 
 _CORES = 40  # of an SoC whose number of cores is not known

@@ -49,37 +49,106 @@ class Product:
 
 
 TRAINING = Product(
-    "910", "Atlas training series", "Atlas 训练系列产品", r"Ascend910(A|B|ProA|ProB|PremiumA)",
-    "Ascend910A", DAV_1001, ("saturate",), 32, {"Ascend910A": (32, 0)}, 262144, ("Atlas training", "training"))
+    "910",
+    "Atlas training series",
+    "Atlas 训练系列产品",
+    r"Ascend910(A|B|ProA|ProB|PremiumA)",
+    "Ascend910A",
+    DAV_1001,
+    ("saturate",),
+    32,
+    {"Ascend910A": (32, 0)},
+    262144,
+    ("Atlas training", "training"),
+)
 A2 = Product(
-    "910b", "Atlas A2 training and inference", "Atlas A2 训练系列产品/Atlas 800I A2 推理产品",
-    r"Ascend910B\d[\w-]*", "Ascend910B2", DAV_2201, ("inf_nan", "saturate"), 32,
-    {"Ascend910B1": (24, 48), "Ascend910B2": (24, 48), "Ascend910B3": (20, 40), "Ascend910B4": (20, 40)}, 196608,
-    ("A2", "Atlas A2", "Atlas 800I A2"))
+    "910b",
+    "Atlas A2 training and inference",
+    "Atlas A2 训练系列产品/Atlas 800I A2 推理产品",
+    r"Ascend910B\d[\w-]*",
+    "Ascend910B2",
+    DAV_2201,
+    ("inf_nan", "saturate"),
+    32,
+    {
+        "Ascend910B1": (24, 48),
+        "Ascend910B2": (24, 48),
+        "Ascend910B3": (20, 40),
+        "Ascend910B4": (20, 40),
+    },
+    196608,
+    ("A2", "Atlas A2", "Atlas 800I A2"),
+)
 A3 = Product(
-    "A3", "Atlas A3 training and inference", "Atlas A3 训练系列产品/Atlas A3 推理系列产品",
-    r"Ascend910_93\d\d", "Ascend910_9391", DAV_2201, ("inf_nan", "saturate"), 32, {"Ascend910_9391": (24, 48)}, 196608,
-    ("Atlas A3",))
+    "A3",
+    "Atlas A3 training and inference",
+    "Atlas A3 训练系列产品/Atlas A3 推理系列产品",
+    r"Ascend910_93\d\d",
+    "Ascend910_9391",
+    DAV_2201,
+    ("inf_nan", "saturate"),
+    32,
+    {"Ascend910_9391": (24, 48)},
+    196608,
+    ("Atlas A3",),
+)
 INFERENCE = Product(
-    "310p", "Atlas inference series", "Atlas 推理系列产品", r"Ascend310P\d", "Ascend310P3", DAV_2002,
-    ("saturate",), 32, {"Ascend310P3": (8, 7)}, 262144, ("Atlas inference",))
+    "310p",
+    "Atlas inference series",
+    "Atlas 推理系列产品",
+    r"Ascend310P\d",
+    "Ascend310P3",
+    DAV_2002,
+    ("saturate",),
+    32,
+    {"Ascend310P3": (8, 7)},
+    262144,
+    ("Atlas inference",),
+)
 INFERENCE_A2 = Product(
-    "310b", "Atlas 200I/500 A2 inference", "Atlas 200I/500 A2 推理产品", r"Ascend310B\d", "Ascend310B1",
-    DAV_3002, ("saturate",), 32, aliases=("Atlas 200I A2", "Atlas 500 A2"))
+    "310b",
+    "Atlas 200I/500 A2 inference",
+    "Atlas 200I/500 A2 推理产品",
+    r"Ascend310B\d",
+    "Ascend310B1",
+    DAV_3002,
+    ("saturate",),
+    32,
+    aliases=("Atlas 200I A2", "Atlas 500 A2"),
+)
 ASCEND_950 = Product(
-    "950", "Ascend 950PR and 950DT", "Ascend 950PR/Ascend 950DT", r"Ascend950\w*|Ascend910_95\w*",
-    "Ascend950PR_9579", DAV_3510, ("inf_nan",), 0, {}, 253952,
-    ("950PR", "950DT", "Ascend 950PR", "Ascend 950DT"))
+    "950",
+    "Ascend 950PR and 950DT",
+    "Ascend 950PR/Ascend 950DT",
+    r"Ascend950\w*|Ascend910_95\w*",
+    "Ascend950PR_9579",
+    DAV_3510,
+    ("inf_nan",),
+    0,
+    {},
+    253952,
+    ("950PR", "950DT", "Ascend 950PR", "Ascend 950DT"),
+)
 
 # Sets of products by what they share. A product that is added joins those that hold of it, and no other place has to change.
-READ = (TRAINING, A2, A3, INFERENCE, INFERENCE_A2, ASCEND_950)  # whose libraries and kernels were read
+READ = (
+    TRAINING,
+    A2,
+    A3,
+    INFERENCE,
+    INFERENCE_A2,
+    ASCEND_950,
+)  # whose libraries and kernels were read
 PRODUCTS = (*READ,)
 ATLAS_A2_A3 = (A2, A3)  # one architecture, the same kernels
 ATLAS_INFERENCE_TRAINING = (INFERENCE, TRAINING)  # the first Atlas, that documents name together
 WITH_ARCH35 = (ASCEND_950,)  # whose kernels are in the vendor's folders arch35
 WITHOUT_ARCH35 = tuple(product for product in READ if product not in WITH_ARCH35)
 WITH_BFLOAT16 = (*ATLAS_A2_A3, *WITH_ARCH35)
-DOCUMENTED = (*WITH_BFLOAT16, *ATLAS_INFERENCE_TRAINING)  # on which a document of the kit's operators lists support
+DOCUMENTED = (
+    *WITH_BFLOAT16,
+    *ATLAS_INFERENCE_TRAINING,
+)  # on which a document of the kit's operators lists support
 
 SOC = A2.example_soc  # where nobody names a product
 
@@ -108,8 +177,13 @@ def soc_of(name: "str | Product") -> str:
         if text[:6].lower() == "ascend" and re.fullmatch(product.soc_pattern, text, re.IGNORECASE):
             known = {soc.lower(): soc for soc in (*product.cores, *_OLD)}
             return known.get(text.lower(), upper)
-    raise ValueError(problem("soc must be the SoC name of an Atlas product", f"{name!r:.60}",
-                             f"use a name such as {', '.join(p.example_soc for p in PRODUCTS)}, or such as 'A2'"))
+    raise ValueError(
+        problem(
+            "soc must be the SoC name of an Atlas product",
+            f"{name!r:.60}",
+            f"use a name such as {', '.join(p.example_soc for p in PRODUCTS)}, or such as 'A2'",
+        )
+    )
 
 
 def product_of(name: "str | Product") -> Product:
@@ -131,11 +205,17 @@ def _plain(name: str) -> str:
     return re.sub(r"[\s_-]", "", name).lower()
 
 
-_OLD = ("Ascend910ProA", "Ascend910ProB", "Ascend910PremiumA")  # the SoC names that are not in capitals
+_OLD = (
+    "Ascend910ProA",
+    "Ascend910ProB",
+    "Ascend910PremiumA",
+)  # the SoC names that are not in capitals
 
 
 _BETA, _RELEASE = "beta", "release"
-_VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?(?:[.-](beta|rc)\.?(\d+))?([.-]pre)?", re.IGNORECASE)
+_VERSION = re.compile(
+    r"v?(\d+)\.(\d+)(?:\.(\d+))?(?:[.-](beta|rc)\.?(\d+))?([.-]pre)?", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, order=True)
@@ -161,11 +241,22 @@ class Version:
         """
         match = _VERSION.fullmatch(text) if isinstance(text, str) else None
         if match is None:
-            raise ValueError(problem("cann must be a CANN version", repr(text),
-                                     "write it as 8.1, 8.1.RC1, 9.0.1, 9.1.0-beta.2 or 9.1.0.pre"))
+            raise ValueError(
+                problem(
+                    "cann must be a CANN version",
+                    repr(text),
+                    "write it as 8.1, 8.1.RC1, 9.0.1, 9.1.0-beta.2 or 9.1.0.pre",
+                )
+            )
         major, minor, patch, stage, number, pre = match.groups()
-        return cls(int(major), int(minor), int(patch or 0), stage.lower() if stage else _RELEASE,
-                   int(number) if number else inf, not pre)
+        return cls(
+            int(major),
+            int(minor),
+            int(patch or 0),
+            stage.lower() if stage else _RELEASE,
+            int(number) if number else inf,
+            not pre,
+        )
 
     def __str__(self) -> str:
         text = f"{self.major}.{self.minor}.{self.patch}"
@@ -176,4 +267,6 @@ class Version:
 
 VERSIONS = ("8.1", "9.0", "9.1")  # of CANN, whose sources were read
 CANN = VERSIONS[-1]  # where nobody names a version
-FIRST_ARCH35 = Version.parse("8.5.0")  # the registry of CANN 8.1 knows no product with arch35; the first version that does is inferred
+FIRST_ARCH35 = Version.parse(
+    "8.5.0"
+)  # the registry of CANN 8.1 knows no product with arch35; the first version that does is inferred

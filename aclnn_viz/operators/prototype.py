@@ -6,11 +6,23 @@ from dataclasses import dataclass
 from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators.parameters import Parameter
 
-_ENUMS = ("aclDataType", "aclFormat", "aclrtMemMallocPolicy", "aclrtMemcpyKind", "aclSysParamOpt", "aclCannAttr",
-          "aclrtMemAttr")
+_ENUMS = (
+    "aclDataType",
+    "aclFormat",
+    "aclrtMemMallocPolicy",
+    "aclrtMemcpyKind",
+    "aclSysParamOpt",
+    "aclCannAttr",
+    "aclrtMemAttr",
+)
 #: Bits and signedness of the integer types.
-INTEGERS = {"int32_t": (32, True), "uint32_t": (32, False), "int64_t": (64, True), "uint64_t": (64, False),
-            "size_t": (64, False)} | {name: (32, True) for name in _ENUMS}
+INTEGERS = {
+    "int32_t": (32, True),
+    "uint32_t": (32, False),
+    "int64_t": (64, True),
+    "uint64_t": (64, False),
+    "size_t": (64, False),
+} | {name: (32, True) for name in _ENUMS}
 #: Types that a function hands out through a pointer to them.
 VALUE_TYPES = {*INTEGERS, "aclrtStream", "aclrtContext"}
 
@@ -31,15 +43,28 @@ def parse(text: str) -> tuple[Prototype, ...]:
     [('address', 'out'), ('size', 'in')]
     """
     found = re.findall(r"([\w ]+?[\s*]+)(\w+)\s*\(([^)]*)\)\s*(?:;|\Z)", text)
-    return tuple(Prototype(name, result.strip(), tuple(_parameter(one) for one in parameters.split(",")
-                                                       if one.strip() not in ("", "void")))
-                 for result, name, parameters in found)
+    return tuple(
+        Prototype(
+            name,
+            result.strip(),
+            tuple(
+                _parameter(one) for one in parameters.split(",") if one.strip() not in ("", "void")
+            ),
+        )
+        for result, name, parameters in found
+    )
 
 
 def _parameter(declaration: str) -> Parameter:
     found = re.fullmatch(r"(.*?[\s*])([A-Za-z_]\w*)", declaration.strip(), re.DOTALL)
     if not found:
-        raise ValueError(problem("a parameter of a C function has a type and a name", shown(declaration.strip()), "write such as const aclTensor *self"))
+        raise ValueError(
+            problem(
+                "a parameter of a C function has a type and a name",
+                shown(declaration.strip()),
+                "write such as const aclTensor *self",
+            )
+        )
     c_type, name = found.groups()
     c_type = " ".join(c_type.split())
     base = c_type.rstrip("* ")

@@ -19,10 +19,24 @@ from aclnn_viz.errors import loaded, problem, shown
 
 #: The files that an operator's folder may hold, and the package that opens each: what the one may import, the other may.
 KINDS = {
-    "page": "operators", "declaration": "operators", "contract": "operators", "plans": "operators", "peer": "operators",
-    "loops": "operators", "faults": "operators", "sample": "acl", "tiles": "tiles", "tile_faults": "tiles",
-    "cases": "cases", "puzzles": "checking", "puzzle_solutions": "checking", "errata": "verification", "conventions": "verification",
-    "explorer": "explorers", "derivation": "derivations", "reference": "tests",
+    "page": "operators",
+    "declaration": "operators",
+    "contract": "operators",
+    "plans": "operators",
+    "peer": "operators",
+    "loops": "operators",
+    "faults": "operators",
+    "sample": "acl",
+    "tiles": "tiles",
+    "tile_faults": "tiles",
+    "cases": "cases",
+    "puzzles": "checking",
+    "puzzle_solutions": "checking",
+    "errata": "verification",
+    "conventions": "verification",
+    "explorer": "explorers",
+    "derivation": "derivations",
+    "reference": "tests",
 }
 #: Files of the kit's own operators that lie outside of their folders: chapters of a book, and judges.
 BESIDE = {"derivation": "derivations", "reference": "tests.reference"}
@@ -31,7 +45,9 @@ OUTSIDE = "aclnn_viz_outside_"  # begins the package that a folder is imported a
 GAP = "GAP"  # marks what a skeleton leaves to fill
 ROOT = Path(__file__).parents[2]  # of the packages aclnn_viz, derivations and, in a clone, tests
 
-_outside: dict[str, Path] = {}  # by name: folders that a person opened, and installed ones that were asked for
+_outside: dict[
+    str, Path
+] = {}  # by name: folders that a person opened, and installed ones that were asked for
 
 
 def names() -> tuple[str, ...]:
@@ -48,7 +64,12 @@ def _own() -> tuple[str, ...]:
 def announced() -> dict[str, str]:
     """Return the packages that are announced under the entry point `aclnn_viz.operators`, by operator; none is imported."""
     from importlib.metadata import entry_points  # a tenth of the kit's import
-    return {one.name: one.value for one in entry_points(group="aclnn_viz.operators") if one.name not in _own()}
+
+    return {
+        one.name: one.value
+        for one in entry_points(group="aclnn_viz.operators")
+        if one.name not in _own()
+    }
 
 
 def open_announced(name: str) -> None:
@@ -56,8 +77,13 @@ def open_announced(name: str) -> None:
     try:
         _outside[name] = Path(find_spec(announced()[name]).submodule_search_locations[0])
     except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise ValueError(problem(f"the package that announces {name} is installed", f"no package {announced()[name]!r}",
-                                 "install it again")) from error
+        raise ValueError(
+            problem(
+                f"the package that announces {name} is installed",
+                f"no package {announced()[name]!r}",
+                "install it again",
+            )
+        ) from error
 
 
 def open_folder(folder: str | Path) -> str:
@@ -68,20 +94,50 @@ def open_folder(folder: str | Path) -> str:
     folder = Path(folder).resolve()
     missing = [f"{kind}.py" for kind in REQUIRED if not os.path.isfile(folder / f"{kind}.py")]
     if missing:
-        there = ", ".join(sorted(path.name for path in (folder.glob("*.py") if os.path.isdir(folder) else ()))) or "no Python file"
-        raise ValueError(problem(f"an operator's folder holds {', '.join(f'{kind}.py' for kind in REQUIRED)}",
-                                 f"{folder} with {there}", f"add {', '.join(missing)}, or let `aclnn-viz new` make them"))
-    unfilled = {f"{kind}.py": count for kind in REQUIRED if (count := (folder / f"{kind}.py").read_bytes().count(GAP.encode()))}
+        there = (
+            ", ".join(
+                sorted(path.name for path in (folder.glob("*.py") if os.path.isdir(folder) else ()))
+            )
+            or "no Python file"
+        )
+        raise ValueError(
+            problem(
+                f"an operator's folder holds {', '.join(f'{kind}.py' for kind in REQUIRED)}",
+                f"{folder} with {there}",
+                f"add {', '.join(missing)}, or let `aclnn-viz new` make them",
+            )
+        )
+    unfilled = {
+        f"{kind}.py": count
+        for kind in REQUIRED
+        if (count := (folder / f"{kind}.py").read_bytes().count(GAP.encode()))
+    }
     if unfilled:
-        raise ValueError(problem(f"the files in {folder} must be filled in", ", ".join(
-            f"{count} gaps in {name}" for name, count in unfilled.items()), "run pytest there: it lists them"))
+        raise ValueError(
+            problem(
+                f"the files in {folder} must be filled in",
+                ", ".join(f"{count} gaps in {name}" for name, count in unfilled.items()),
+                "run pytest there: it lists them",
+            )
+        )
     if folder.name in {*names(), *announced()} and _outside.get(folder.name) != folder:
-        raise ValueError(problem(f"{folder} needs a name of its own", f"{folder.name!r}, which is taken",
-                                 "rename the folder"))
+        raise ValueError(
+            problem(
+                f"{folder} needs a name of its own",
+                f"{folder.name!r}, which is taken",
+                "rename the folder",
+            )
+        )
     _outside[folder.name] = folder
     try:
         if not hasattr(type(found := own("declaration", folder.name, "OPERATOR")), "aclnn_name"):
-            raise ValueError(problem(f"{folder / 'declaration.py'} defines OPERATOR, an Operator", shown(found), "mend that file"))
+            raise ValueError(
+                problem(
+                    f"{folder / 'declaration.py'} defines OPERATOR, an Operator",
+                    shown(found),
+                    "mend that file",
+                )
+            )
     except ValueError:
         forget(folder.name)
         raise
@@ -101,7 +157,9 @@ def name_of(op) -> str:
     name = getattr(op, "name", op)
     if isinstance(name, str) and name in names():
         return name
-    raise ValueError(problem(f"an operator is one of {', '.join(names())}", shown(op), "use one of these names"))
+    raise ValueError(
+        problem(f"an operator is one of {', '.join(names())}", shown(op), "use one of these names")
+    )
 
 
 def holds_operator(folder: str | Path) -> bool:
@@ -121,7 +179,11 @@ def folders() -> tuple[Path | str, ...]:
 
 def sources(name: str) -> str | None:
     """Return the identity of the sources of an operator from outside, None for one of the kit."""
-    return hashed(folder, (path for path in folder.rglob("*") if path.suffix in (".py", ".toml"))) if (folder := _outside.get(name)) else None
+    return (
+        hashed(folder, (path for path in folder.rglob("*") if path.suffix in (".py", ".toml")))
+        if (folder := _outside.get(name))
+        else None
+    )
 
 
 def hashed(root: Path, paths: Iterable[Path]) -> str:
@@ -136,7 +198,11 @@ def hashed(root: Path, paths: Iterable[Path]) -> str:
 def file(kind: str, name: str) -> Path | None:
     """Return the path of an operator's own file of a kind, of its table where there is no other, None when it has neither."""
     folder = _outside.get(name)
-    path = folder / f"{kind}.py" if folder else ROOT / f"{_module_name(kind, name).replace('.', '/')}.py"
+    path = (
+        folder / f"{kind}.py"
+        if folder
+        else ROOT / f"{_module_name(kind, name).replace('.', '/')}.py"
+    )
     return next((one for one in (path, path.with_suffix(".toml")) if one.is_file()), None)
 
 
@@ -149,7 +215,9 @@ def module(kind: str, name: str) -> ModuleType | None:
     if name in _own():
         return import_module(_module_name(kind, name))
     package = f"{OUTSIDE}{name}"
-    if package not in sys.modules:  # the folder as a package, so that its files can import each other
+    if (
+        package not in sys.modules
+    ):  # the folder as a package, so that its files can import each other
         sys.modules[package] = ModuleType(package)
         sys.modules[package].__path__ = [str(path.parent)]
     return loaded(path, lambda: import_module(f"{package}.{kind}"))
@@ -177,10 +245,16 @@ def table(kind: str, name: str, made: Callable = dict):
     'kinks open'
     """
     path = Path(module("page", name).__file__).with_name(f"{kind}.toml")
-    return loaded(path, lambda: made(tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}))
+    return loaded(
+        path, lambda: made(tomllib.loads(path.read_text("utf-8")) if path.is_file() else {})
+    )
 
 
 def missing() -> list[str]:
     """Name every required file that an operator lacks, in words."""
-    return [f"{name} needs its {kind}: {_module_name(kind, name).replace('.', '/')}.py" for name in names()
-            for kind in REQUIRED if file(kind, name) is None]
+    return [
+        f"{name} needs its {kind}: {_module_name(kind, name).replace('.', '/')}.py"
+        for name in names()
+        for kind in REQUIRED
+        if file(kind, name) is None
+    ]

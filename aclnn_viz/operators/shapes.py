@@ -17,14 +17,20 @@ def is_plain(rule: str) -> bool:
 def as_truths(rule: str, array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Return a tensor of a page's shape; one of bits, or of what may be bool, as truths."""
     if rule == BITS:
-        return np.unpackbits(np.ascontiguousarray(array), count=int(np.prod(shape)), bitorder="little").astype(bool).reshape(shape)
+        return (
+            np.unpackbits(np.ascontiguousarray(array), count=int(np.prod(shape)), bitorder="little")
+            .astype(bool)
+            .reshape(shape)
+        )
     return (array.astype(bool, copy=False) if rule.startswith("bool") else array).reshape(shape)
 
 
 def need_rank(name: str, tensor: np.ndarray, low: int, high: int) -> None:
     if not low <= tensor.ndim <= high:
         ranks = f"rank {low}" if low == high else f"rank {low} to {high}"
-        raise ValueError(problem(f"{name} must have {ranks}", f"shape {tensor.shape}", "reshape it"))
+        raise ValueError(
+            problem(f"{name} must have {ranks}", f"shape {tensor.shape}", "reshape it")
+        )
 
 
 def need_shape(name: str, tensor: np.ndarray, shape: tuple[int, ...], why: str) -> None:
@@ -35,7 +41,9 @@ def need_shape(name: str, tensor: np.ndarray, shape: tuple[int, ...], why: str) 
     if tensor.ndim == len(shape):
         axis = next(k for k, (a, b) in enumerate(zip(tensor.shape, shape)) if a != b)
         got += f", which differs in axis {axis} ({tensor.shape[axis]} against {shape[axis]})"
-    raise ValueError(problem(f"{name} must have shape {tuple(shape)}, {why}", got, "make the shapes agree"))
+    raise ValueError(
+        problem(f"{name} must have shape {tuple(shape)}, {why}", got, "make the shapes agree")
+    )
 
 
 def need_float(name: str, tensor: np.ndarray) -> FloatFormat:
@@ -45,7 +53,9 @@ def need_float(name: str, tensor: np.ndarray) -> FloatFormat:
         raise ValueError
     except ValueError:
         formats = ", ".join(f.name for f in FORMATS)
-        raise TypeError(problem(f"{name} must be of dtype {formats}", f"{tensor.dtype}", "convert it")) from None
+        raise TypeError(
+            problem(f"{name} must be of dtype {formats}", f"{tensor.dtype}", "convert it")
+        ) from None
 
 
 def need_dtype(name: str, tensor: np.ndarray, allowed: list[FloatFormat], why: str) -> FloatFormat:
@@ -53,17 +63,25 @@ def need_dtype(name: str, tensor: np.ndarray, allowed: list[FloatFormat], why: s
     fmt = need_float(name, tensor)
     if fmt not in allowed:
         expected = " or ".join(dict.fromkeys(f.name for f in allowed))
-        raise TypeError(problem(f"{name} must be {expected}, {why}", f"{tensor.dtype}", "convert it with astype"))
+        raise TypeError(
+            problem(
+                f"{name} must be {expected}, {why}", f"{tensor.dtype}", "convert it with astype"
+            )
+        )
     return fmt
 
 
 def need_integers(name: str, tensor: np.ndarray, rule: str) -> None:
     rule = "uint8" if rule == BITS else rule
     if tensor.dtype.name not in rule.split(" or "):
-        raise TypeError(problem(f"{name} must be {rule}", f"{tensor.dtype}", "convert it with astype"))
+        raise TypeError(
+            problem(f"{name} must be {rule}", f"{tensor.dtype}", "convert it with astype")
+        )
 
 
-def formats_of(rule: str, like: str, fmt: FloatFormat, tensors: dict) -> tuple[list[FloatFormat], str]:
+def formats_of(
+    rule: str, like: str, fmt: FloatFormat, tensors: dict
+) -> tuple[list[FloatFormat], str]:
     """Return the formats that a dtype rule allows, the one of an output first, and the rule in words.
 
     `like` is the tensor that sets the format `fmt`; `tensors` are those given, by name. The rules: "same", "same or
@@ -80,6 +98,10 @@ def formats_of(rule: str, like: str, fmt: FloatFormat, tensors: dict) -> tuple[l
         return ([FLOAT32, FLOAT64] if fmt is FLOAT64 else [FLOAT32]), f"whatever {like} is"
     if not rule.startswith("as "):
         named = [one for one in FORMATS if one.name in rule.split(" or ")]
-        return sorted({*named, fmt}, key=lambda one: (one is not fmt, named.index(one) if one in named else 0)), rule
+        return sorted(
+            {*named, fmt}, key=lambda one: (one is not fmt, named.index(one) if one in named else 0)
+        ), rule
     other = rule.removeprefix("as ")
-    return [fmt if tensors.get(other) is None else need_float(other, tensors[other])], f"that of {other}"
+    return [
+        fmt if tensors.get(other) is None else need_float(other, tensors[other])
+    ], f"that of {other}"

@@ -137,14 +137,24 @@ def new_operator(name: str, text: str, folder: str | Path, in_repo: bool = False
     plain = _plain(document.prototype if document else text)
     declared = [one for each in PROTOTYPE.finditer(plain) for one in parse(f"{each[0]};")]
     if len(declared) != 1:
-        raise ValueError(problem("the prototype declares one function aclnn...GetWorkspaceSize",
-                                 ", ".join(one.name for one in declared) or "none", "pass its declaration alone"))
-    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", declared[0].name.removesuffix("GetWorkspaceSize")).lower()
+        raise ValueError(
+            problem(
+                "the prototype declares one function aclnn...GetWorkspaceSize",
+                ", ".join(one.name for one in declared) or "none",
+                "pass its declaration alone",
+            )
+        )
+    snake = re.sub(
+        r"(?<=[a-z0-9])(?=[A-Z])", "_", declared[0].name.removesuffix("GetWorkspaceSize")
+    ).lower()
     name = name or re.sub("^aclnn_|_(backward|grad)(?=$|_v)", "", snake)
     target = fresh(name, folder)
     words = _words(name, snake, declared[0], document)
     with new_folder(target) as own:
-        for file, template in ({"page.py": _PAGE, "declaration.py": _DECLARATION} | ({} if in_repo else {f"test_{name}.py": TEST})).items():
+        for file, template in (
+            {"page.py": _PAGE, "declaration.py": _DECLARATION}
+            | ({} if in_repo else {f"test_{name}.py": TEST})
+        ).items():
             add(own / file, template.format(**words).encode(errors="replace"))
         if document:
             add(own / "sample.cpp", document.sample.encode(errors="replace"))
@@ -153,12 +163,26 @@ def new_operator(name: str, text: str, folder: str | Path, in_repo: bool = False
 
 def fresh(name: str, folder: str | Path) -> Path:
     """Where a new operator is made; ValueError for a name that is no Python name or taken, and where something is."""
-    if not name.isidentifier() or iskeyword(name) or len(name) > LONGEST or name in registry.names():
-        raise ValueError(problem(f"an operator needs a name of at most {LONGEST} letters that Python takes and no operator has", shown(name),
-                                 "choose one such as my_op"))
+    if (
+        not name.isidentifier()
+        or iskeyword(name)
+        or len(name) > LONGEST
+        or name in registry.names()
+    ):
+        raise ValueError(
+            problem(
+                f"an operator needs a name of at most {LONGEST} letters that Python takes and no operator has",
+                shown(name),
+                "choose one such as my_op",
+            )
+        )
     target = Path(folder) / name
     if target.exists():
-        raise ValueError(problem(f"{target} must not exist", "a file or folder of that name", "choose another place"))
+        raise ValueError(
+            problem(
+                f"{target} must not exist", "a file or folder of that name", "choose another place"
+            )
+        )
     return target
 
 
@@ -167,37 +191,85 @@ def gaps(folder: str | Path) -> list[str]:
     found = []
     for kind in registry.REQUIRED:
         path = Path(folder) / f"{kind}.py"
-        lines = path.read_text("utf-8", "replace").splitlines() if path.exists() else [f"{registry.GAP}: the whole file"]
-        found += [f"{path.name}:{number}: {line.partition(registry.GAP)[2].strip(' :')}"
-                  for number, line in enumerate(lines, 1) if registry.GAP in line]
+        lines = (
+            path.read_text("utf-8", "replace").splitlines()
+            if path.exists()
+            else [f"{registry.GAP}: the whole file"]
+        )
+        found += [
+            f"{path.name}:{number}: {line.partition(registry.GAP)[2].strip(' :')}"
+            for number, line in enumerate(lines, 1)
+            if registry.GAP in line
+        ]
     return found
 
 
 def _plain(text: str) -> str:
     """C text without comments, macros and white space that says nothing."""
-    text = re.sub(r"/\*.*?\*/|//[^\n]*|^\s*#[^\n]*|\bACLNN_API\b|\bextern\b", " ", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(
+        r"/\*.*?\*/|//[^\n]*|^\s*#[^\n]*|\bACLNN_API\b|\bextern\b",
+        " ",
+        text,
+        flags=re.DOTALL | re.MULTILINE,
+    )
     return re.sub(r"\s*\*\s*", " *", re.sub(r"\s+", " ", text)).replace("* *", "**").strip()
 
 
 def _words(name: str, snake: str, declared: Prototype, document: Document | None) -> dict[str, str]:
     """What the templates hold: by the document where there is one, else gaps."""
-    parameters = [replace(p, name=f"{p.name}_", c_name=p.name) if iskeyword(p.name) else p for p in declared.parameters if p.role == "in"]
+    parameters = [
+        replace(p, name=f"{p.name}_", c_name=p.name) if iskeyword(p.name) else p
+        for p in declared.parameters
+        if p.role == "in"
+    ]
     if len({"xp", *(p.name for p in parameters)}) <= len(parameters):
-        raise ValueError(problem("a prototype names each parameter once, and none xp", ", ".join(p.name for p in parameters), "rename one"))
+        raise ValueError(
+            problem(
+                "a prototype names each parameter once, and none xp",
+                ", ".join(p.name for p in parameters),
+                "rename one",
+            )
+        )
     for p in parameters:
         if p.c_type.removeprefix("const ") not in KINDS:
-            raise ValueError(problem(f"the type of {p.name} is one of {', '.join(KINDS)}", repr(p.c_type), "such operators cannot be declared"))
+            raise ValueError(
+                problem(
+                    f"the type of {p.name} is one of {', '.join(KINDS)}",
+                    repr(p.c_type),
+                    "such operators cannot be declared",
+                )
+            )
     rows = document.rows if document else {}
     tensors = [p.name for p in parameters if p.kind == "tensor"]
-    outputs = [p.name for p in parameters if p.name in tensors and (rows[p.name].output if p.name in rows else p.c_type[:5] != "const")] or tensors[-1:]
+    outputs = [
+        p.name
+        for p in parameters
+        if p.name in tensors
+        and (rows[p.name].output if p.name in rows else p.c_type[:5] != "const")
+    ] or tensors[-1:]
     inputs = [p.name for p in parameters if p.name not in outputs]
     if not (given := [one for one in inputs if one in tensors]):
-        raise ValueError(problem("a backward operator takes a tensor", "outputs alone", "mend which parameters are inputs; in C they are const"))
-    upstream = next((one for one in given if re.match(r"d[a-z]\d?$|.*grad", one, re.IGNORECASE)), given[0])
+        raise ValueError(
+            problem(
+                "a backward operator takes a tensor",
+                "outputs alone",
+                "mend which parameters are inputs; in C they are const",
+            )
+        )
+    upstream = next(
+        (one for one in given if re.match(r"d[a-z]\d?$|.*grad", one, re.IGNORECASE)), given[0]
+    )
     saved = [one for one in given if one != upstream and re.match(SAVED, one, re.IGNORECASE)]
-    taken = [one for one in given if one not in (upstream, *saved)] or ["x" if "x" not in tensors else "forwardInput"]
+    taken = [one for one in given if one not in (upstream, *saved)] or [
+        "x" if "x" not in tensors else "forwardInput"
+    ]
     result = next(one for one in ("out", "y", "forwardOutput") if one not in (*tensors, *taken))
-    of = {one: next((other for other in taken if _bare(one) == _bare(other)), taken[min(at, len(taken) - 1)]) for at, one in enumerate(outputs)}
+    of = {
+        one: next(
+            (other for other in taken if _bare(one) == _bare(other)), taken[min(at, len(taken) - 1)]
+        )
+        for at, one in enumerate(outputs)
+    }
     attributes = [p for p in parameters if p.name not in tensors]
     mask = next((p.name for p in attributes if p.kind == "bools"), None)
     patterns: dict[str, str] = {}
@@ -209,13 +281,22 @@ def _words(name: str, snake: str, declared: Prototype, document: Document | None
         if one not in patterns and like in (*tensors, *taken) and like not in seen:
             patterns[one] = shaped(like, (*seen, one))
         number = len(set(patterns.values())) or ""
-        return patterns.setdefault(one, " ".join(f"{letter}{number}" for letter in "NCDHWXYZ"[:row.rank]) if row and row.rank else f"*R{number}")
+        return patterns.setdefault(
+            one,
+            " ".join(f"{letter}{number}" for letter in "NCDHWXYZ"[: row.rank])
+            if row and row.rank
+            else f"*R{number}",
+        )
 
     def tensor(one: str) -> str:
         row, more = rows.get(one), [f'"{shaped(one)}"']
         floats = {NAMES[d] for d in row.dtypes if d in NAMES} if row else ()
         plain = [d.lower() for d in row.dtypes if d.lower() in PLAIN and not floats] if row else ()
-        more += [f'"{" or ".join(plain)}"'] if plain else ['"float32"'] * (floats == {"float32"} and one != like)
+        more += (
+            [f'"{" or ".join(plain)}"']
+            if plain
+            else ['"float32"'] * (floats == {"float32"} and one != like)
+        )
         more += ["optional=True"] * bool(row and row.optional and one in given)
         more += [f'asked="{mask}[{outputs.index(one)}]"'] if mask and one in outputs else []
         return _remarks(row) + f'        "{one}": Tensor({", ".join(more)}),'
@@ -230,43 +311,77 @@ def _words(name: str, snake: str, declared: Prototype, document: Document | None
 
     like = next((one for one in taken if one in given), upstream)
     forward = [*taken, *(p.name for p in attributes if p.name != mask)]
-    c_text = ", ".join(f"{p.c_type} {p.name}".replace("* ", "*") for p in (*parameters, *(q for q in declared.parameters if q.role != "in")))
+    c_text = ", ".join(
+        f"{p.c_type} {p.name}".replace("* ", "*")
+        for p in (*parameters, *(q for q in declared.parameters if q.role != "in"))
+    )
     groups: dict[tuple, list] = {}
     for product, formats in (document.formats if document else {}).items():
         groups.setdefault(formats, []).append(product)
-    sets = {formats: _products(some) for formats, some in groups.items()} or {FORMATS: "WITH_BFLOAT16"}
+    sets = {formats: _products(some) for formats, some in groups.items()} or {
+        FORMATS: "WITH_BFLOAT16"
+    }
     every = dict.fromkeys([*tensors, *taken, result])
     return {
-        "gap": registry.GAP, "mark": "guessed" if document else registry.GAP, "name": name, "function": declared.name,
-        "aclnn_name": declared.name.removesuffix("GetWorkspaceSize"), "like": like,
+        "gap": registry.GAP,
+        "mark": "guessed" if document else registry.GAP,
+        "name": name,
+        "function": declared.name,
+        "aclnn_name": declared.name.removesuffix("GetWorkspaceSize"),
+        "like": like,
         "products": ", ".join(sorted(set(re.findall(r"\w+", " ".join(sets.values()))))),
-        "header": document and document.header or f"{snake}.h", "library": document and document.library or "ops-nn",
+        "header": document and document.header or f"{snake}.h",
+        "library": document and document.library or "ops-nn",
         "prototype": "\n        ".join(wrap(c_text, 100)),
-        "c_names": f" c_names={renamed}," if (renamed := {p.name: p.c_name for p in parameters if p.c_name}) else "",
-        "formats": "\n".join(f'        {some}: "{" ".join(formats)}",' for formats, some in sets.items()),
-        "tensors": "\n".join(map(tensor, every)), "attributes": "\n".join(map(attribute, attributes)),
-        "takes": _listed(forward), "gives": _listed([result, *saved]), "upstream": f'"{upstream}": "{result}"',
-        "saved": ", ".join(f'"{one}": "{one}"' for one in saved), "gradients": ", ".join(f'"{one}": "{other}"' for one, other in of.items()),
-        "codes": "".join(f"\n# {code} {error}: {when}" for code, error, when in (document.codes if document else ())),
-        "axes": ", ".join(f'"{one}": "{"." * len(pattern(shaped(one)).page_axes)}"' for one in every),
-        "forward": ", ".join(forward), "backward": ", ".join(inputs),
-        "results": ", ".join(f'"{one}": ...' for one in (result, *saved)), "outputs": ", ".join(f'"{one}": ...' for one in outputs),
+        "c_names": f" c_names={renamed},"
+        if (renamed := {p.name: p.c_name for p in parameters if p.c_name})
+        else "",
+        "formats": "\n".join(
+            f'        {some}: "{" ".join(formats)}",' for formats, some in sets.items()
+        ),
+        "tensors": "\n".join(map(tensor, every)),
+        "attributes": "\n".join(map(attribute, attributes)),
+        "takes": _listed(forward),
+        "gives": _listed([result, *saved]),
+        "upstream": f'"{upstream}": "{result}"',
+        "saved": ", ".join(f'"{one}": "{one}"' for one in saved),
+        "gradients": ", ".join(f'"{one}": "{other}"' for one, other in of.items()),
+        "codes": "".join(
+            f"\n# {code} {error}: {when}"
+            for code, error, when in (document.codes if document else ())
+        ),
+        "axes": ", ".join(
+            f'"{one}": "{"." * len(pattern(shaped(one)).page_axes)}"' for one in every
+        ),
+        "forward": ", ".join(forward),
+        "backward": ", ".join(inputs),
+        "results": ", ".join(f'"{one}": ...' for one in (result, *saved)),
+        "outputs": ", ".join(f'"{one}": ...' for one in outputs),
     }
 
 
 def _bare(name: str) -> str:
     """What a gradient and its tensor are both called."""
-    return re.sub(r"^(d|grad)(?=[A-Z_a-z])|_?grad|Grad|Out(put)?$|Ref$|Optional$|In(put)?$", "", name).lower()
+    return re.sub(
+        r"^(d|grad)(?=[A-Z_a-z])|_?grad|Grad|Out(put)?$|Ref$|Optional$|In(put)?$", "", name
+    ).lower()
 
 
 def _products(names: list[str]) -> str:
     """A set of products as a declaration spells it: by its name where it has one."""
     alike = tuple(getattr(products, name) for name in names)
-    return next((name for name, one in vars(products).items() if one == alike), f'({", ".join(names)}{"," * (len(names) < 2)})')
+    return next(
+        (name for name, one in vars(products).items() if one == alike),
+        f"({', '.join(names)}{',' * (len(names) < 2)})",
+    )
 
 
 def _remarks(row: Row | None) -> str:
-    return "".join(f"        # {line}\n" for remark in (row.remarks if row else ()) for line in wrap(remark, 110))
+    return "".join(
+        f"        # {line}\n"
+        for remark in (row.remarks if row else ())
+        for line in wrap(remark, 110)
+    )
 
 
 def _listed(names: list[str]) -> str:

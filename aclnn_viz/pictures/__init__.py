@@ -8,4 +8,14 @@ from aclnn_viz.pictures.judgement import Judged, Judgement, judge
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.provenance import Provenance
 
-__all__ = ["Judged", "Judgement", "Picture", "Provenance", "error_plot", "error_runs", "errors", "judge", "ulp_histogram"]
+__all__ = [
+    "Judged",
+    "Judgement",
+    "Picture",
+    "Provenance",
+    "error_plot",
+    "error_runs",
+    "errors",
+    "judge",
+    "ulp_histogram",
+]

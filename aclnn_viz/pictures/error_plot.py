@@ -48,7 +48,9 @@ class ErrorPlot:
 
     @cached_property
     def limits(self) -> tuple[float, float, float]:
-        return limits(self.errors.ulps, self.windows.expected)  # what lies between the two needs no height
+        return limits(
+            self.errors.ulps, self.windows.expected
+        )  # what lies between the two needs no height
 
     def axes(self) -> tuple[Axis, Axis]:
         low, _, high = self.limits
@@ -63,12 +65,18 @@ class ErrorPlot:
 
     def bands(self) -> list[Band]:
         low = self.limits[0] / 1.6
-        return [Band(at, np.full(at.size, low), top, GREY, tr(label)) for label, (at, top) in self.curves.items() if label]
+        return [
+            Band(at, np.full(at.size, low), top, GREY, tr(label))
+            for label, (at, top) in self.curves.items()
+            if label
+        ]
 
     def median(self) -> Line:
         return Line(*self.curves[None], GREY, tr("running median"), 2.6)
 
-    def panel(self, name: str, title: str, groups, kind_of, more=(), span: int = 20, height: int = TALL) -> Panel:
+    def panel(
+        self, name: str, title: str, groups, kind_of, more=(), span: int = 20, height: int = TALL
+    ) -> Panel:
         """Envelopes, dots and running median; `kind_of` gives the position of each shown element in `groups`.
 
         A group is (kind of mark, label, size); `more` marks come last.
@@ -86,12 +94,37 @@ class ErrorPlot:
         e, w = self.errors, self.windows
         columns = [w.count.tolist(), w.first, w.last, w.median, w.maximum]
         columns += [] if w.bound is None else [w.bound, w.expected]
-        header = [tr("elements"), tr("truth from"), tr("to"), tr("median ulp"), tr("maximum ulp"), tr("hard bound"), tr("expected")]
-        return [tr("maximum {error} ulp at {place}: output {output}, truth {truth}", error=number(e.ulps[e.worst]),
-                   place=e.where(e.worst), output=number(e.actual[e.worst]), truth=number(e.truth[e.worst])),
-                *([tr(", ").join(tr("{count} {verdict}", count=f"{count:,}", verdict=tr(name))
-                                 for name, count in e.counts().items())] if e.counts() else []),
-                *table(header[:len(columns)], [[number(value) for value in row] for row in zip(*columns)])]
+        header = [
+            tr("elements"),
+            tr("truth from"),
+            tr("to"),
+            tr("median ulp"),
+            tr("maximum ulp"),
+            tr("hard bound"),
+            tr("expected"),
+        ]
+        return [
+            tr(
+                "maximum {error} ulp at {place}: output {output}, truth {truth}",
+                error=number(e.ulps[e.worst]),
+                place=e.where(e.worst),
+                output=number(e.actual[e.worst]),
+                truth=number(e.truth[e.worst]),
+            ),
+            *(
+                [
+                    tr(", ").join(
+                        tr("{count} {verdict}", count=f"{count:,}", verdict=tr(name))
+                        for name, count in e.counts().items()
+                    )
+                ]
+                if e.counts()
+                else []
+            ),
+            *table(
+                header[: len(columns)], [[number(value) for value in row] for row in zip(*columns)]
+            ),
+        ]
 
 
 def plotted(errors: Errors) -> ErrorPlot | None:
@@ -99,15 +132,28 @@ def plotted(errors: Errors) -> ErrorPlot | None:
     if errors.nothing():
         return None
     ranks, moving = errors.ranks, windows(errors)
-    shown = [ranks.positions(thinned(ranks.size, DOTS)), [errors.worst] if errors.placed[errors.worst] else []]
+    shown = [
+        ranks.positions(thinned(ranks.size, DOTS)),
+        [errors.worst] if errors.placed[errors.worst] else [],
+    ]
     if errors.differing:
         apart = np.flatnonzero(np.isinf(errors.ulps) & errors.placed)
         shown.append(apart[thinned(apart.size, MARKS)])
     if errors.verdict is not None:
-        found = (np.flatnonzero((errors.verdict == kind) & errors.finite) for kind in (NOT_EXPLAINED, UNDECIDED))
-        shown += [some[np.argsort(errors.place[some], kind="stable")][thinned(some.size, MARKS)] for some in found]
-    return ErrorPlot(errors, moving, ordinal_axis(np.append(moving.start, moving.end), errors.format),
-                     np.unique(np.concatenate(shown)).astype(np.intp))
+        found = (
+            np.flatnonzero((errors.verdict == kind) & errors.finite)
+            for kind in (NOT_EXPLAINED, UNDECIDED)
+        )
+        shown += [
+            some[np.argsort(errors.place[some], kind="stable")][thinned(some.size, MARKS)]
+            for some in found
+        ]
+    return ErrorPlot(
+        errors,
+        moving,
+        ordinal_axis(np.append(moving.start, moving.end), errors.format),
+        np.unique(np.concatenate(shown)).astype(np.intp),
+    )
 
 
 @legible
@@ -120,7 +166,12 @@ def error_plot(errors: Errors) -> Picture:
     >>> error_plot(e).title
     'out: maximum 0.512 ulp, median 0.256 ulp'
     """
-    need(errors, Errors, "an error plot shows Errors", "pass what errors(actual, truth, provenance) returns")
+    need(
+        errors,
+        Errors,
+        "an error plot shows Errors",
+        "pass what errors(actual, truth, provenance) returns",
+    )
     return pictured(errors, plotted(errors))
 
 
@@ -134,22 +185,49 @@ def pictured(errors: Errors, plot: ErrorPlot | None) -> Picture:
         groups, kind_of = [(0, tr("one element"), 2.0)], 0
     else:
         order = (EXPLAINED, UNDECIDED, NOT_EXPLAINED)
-        groups = [(0, tr("explained"), 2.0), (3, tr("undecided"), 3.5), (1, tr("not explained"), 3.5)]
+        groups = [
+            (0, tr("explained"), 2.0),
+            (3, tr("undecided"), 3.5),
+            (1, tr("not explained"), 3.5),
+        ]
         kind_of = np.argsort(order)[e.verdict[plot.shown]]
-    groups, kind_of = [*groups, (2, tr("infinite error"), 4.5)], np.where(beyond, len(groups), kind_of)
-    panel = plot.panel("errors", "", groups, kind_of, [half(), *named(e, e.worst, e.peak(), plot.axis)])
+    groups, kind_of = (
+        [*groups, (2, tr("infinite error"), 4.5)],
+        np.where(beyond, len(groups), kind_of),
+    )
+    panel = plot.panel(
+        "errors", "", groups, kind_of, [half(), *named(e, e.worst, e.peak(), plot.axis)]
+    )
     there = e.beside(e.worst)
-    medians = (message("medians of {n} elements at a time") if e.bound is None else
-               message("medians of {n} elements at a time, and the largest of their envelopes"))
+    medians = (
+        message("medians of {n} elements at a time")
+        if e.bound is None
+        else message("medians of {n} elements at a time, and the largest of their envelopes")
+    )
     statistic = [tr(STATISTIC), tr(medians, n=f"{plot.windows.size:,}")]
     if e.differing:
-        statistic.append(tr("{n} infinite errors (only one side finite, or another infinity)", n=f"{e.differing:,}"))
+        statistic.append(
+            tr(
+                "{n} infinite errors (only one side finite, or another infinity)",
+                n=f"{e.differing:,}",
+            )
+        )
     if plot.shown.size < np.count_nonzero(e.placed):
         statistic.append(tr("{n} elements drawn", n=f"{plot.shown.size:,}"))
-    title = tr("{output}: maximum {largest} ulp, median {median} ulp", output=tr(e.provenance.output),
-               largest=number(e.ulps[e.worst]), median=number(e.median)) + judged(e)
-    return framed(title, about, tr("; ").join(statistic), (panel,), plot.lines(),
-                  (tr("Largest error where {inputs}.", inputs=there),) if there else ())
+    title = tr(
+        "{output}: maximum {largest} ulp, median {median} ulp",
+        output=tr(e.provenance.output),
+        largest=number(e.ulps[e.worst]),
+        median=number(e.median),
+    ) + judged(e)
+    return framed(
+        title,
+        about,
+        tr("; ").join(statistic),
+        (panel,),
+        plot.lines(),
+        (tr("Largest error where {inputs}.", inputs=there),) if there else (),
+    )
 
 
 def half() -> Rule:
@@ -158,7 +236,9 @@ def half() -> Rule:
 
 def named(errors: Errors, flat: int, label: str, axis: OrdinalAxis) -> list[Rule]:
     """The rule that names an element; none where its truth is nan."""
-    return [Rule("x", float(axis.x(errors.place[flat])), label, GREY)] if errors.placed[flat] else []
+    return (
+        [Rule("x", float(axis.x(errors.place[flat])), label, GREY)] if errors.placed[flat] else []
+    )
 
 
 def judged(errors: Errors) -> str:
@@ -171,8 +251,11 @@ def judged(errors: Errors) -> str:
         return tr("; all explained by rounding")
     if not missed:
         return tr("; none unexplained, {undecided} undecided", undecided=f"{undecided:,}")
-    text = (message("; {missed} of {all} not explained by rounding, {undecided} undecided") if undecided else
-            message("; {missed} of {all} not explained by rounding"))
+    text = (
+        message("; {missed} of {all} not explained by rounding, {undecided} undecided")
+        if undecided
+        else message("; {missed} of {all} not explained by rounding")
+    )
     return tr(text, missed=f"{missed:,}", all=f"{errors.size:,}", undecided=f"{undecided:,}")
 
 
@@ -180,8 +263,17 @@ def value_axes(axis: OrdinalAxis, fmt: FloatFormat, low: float, high: float) -> 
     """The axes of a plot of errors against values, from `low` to `high` ulps."""
     left, right = axis.x(np.array([axis.low, axis.high]))
     margin = 0.03 * (right - left) or 0.5
-    return (Axis(tr("truth; every number of {dtype} has equal space", dtype=fmt.name), left - margin, right + margin, ticks=tuple(zip(*axis.ticks()))),
-            Axis(tr("error in ulp ({least}: that or less)", least=f"{FLOOR:g}"), low / 1.6, high, "log"))
+    return (
+        Axis(
+            tr("truth; every number of {dtype} has equal space", dtype=fmt.name),
+            left - margin,
+            right + margin,
+            ticks=tuple(zip(*axis.ticks())),
+        ),
+        Axis(
+            tr("error in ulp ({least}: that or less)", least=f"{FLOOR:g}"), low / 1.6, high, "log"
+        ),
+    )
 
 
 def limits(*ulps) -> tuple[float, float, float]:

@@ -38,13 +38,20 @@ def error_runs(runs: dict[str, Errors]) -> Picture:
     first = next(iter(runs.values()))
     for name, other in runs.items():
         if not np.array_equal(first.truth, other.truth, equal_nan=True):
-            raise ValueError(problem("runs on one axis must share one truth", f"another truth for {name}",
-                                     "run the same case everywhere"))
+            raise ValueError(
+                problem(
+                    "runs on one axis must share one truth",
+                    f"another truth for {name}",
+                    "run the same case everywhere",
+                )
+            )
     output = tr(first.provenance.output)
     if any(e.nothing() for e in runs.values()):
         return framed(tr(NOTHING, output=output), runs, tr(STATISTIC))
     moving = {name: windows(e) for name, e in runs.items()}
-    axis = ordinal_axis(np.concatenate([at for w in moving.values() for at in (w.start, w.end)]), first.format)
+    axis = ordinal_axis(
+        np.concatenate([at for w in moving.values() for at in (w.start, w.end)]), first.format
+    )
     low, peak, high = limits(*(e.ulps for e in runs.values()))
     labels = {name: _label(name, e) for name, e in runs.items()}
     marks = []
@@ -54,33 +61,76 @@ def error_runs(runs: dict[str, Errors]) -> Picture:
         marks += [Line(x, median, kind, labels[name], 2.6), Line(x, most, kind, "", 1.2)]
     for kind, e in enumerate(runs.values()):
         if e.placed[e.worst]:
-            marks.append(Dots(axis.x(e.place[[e.worst]]), np.clip(e.ulps[[e.worst]], low, peak), kind, "", 5.0))
+            marks.append(
+                Dots(
+                    axis.x(e.place[[e.worst]]), np.clip(e.ulps[[e.worst]], low, peak), kind, "", 5.0
+                )
+            )
     worst = max(runs, key=lambda name: runs[name].ulps.max())
     e = runs[worst]
     marks += [half(), *named(e, e.worst, e.peak(), axis)]
     panel = Panel("runs", "", tuple(marks), *value_axes(axis, first.format, low, high), 20, TALL)
     count = max(w.size for w in moving.values())
-    title = tr("{output}: the largest error is {error} ulp, by {run}", output=output, error=number(e.ulps.max()), run=worst)
-    statistic = tr("{statistic}; thick: median, thin: maximum of windows of {n} elements; n of each run",
-                   statistic=tr(STATISTIC), n=f"{count:,}")
+    title = tr(
+        "{output}: the largest error is {error} ulp, by {run}",
+        output=output,
+        error=number(e.ulps.max()),
+        run=worst,
+    )
+    statistic = tr(
+        "{statistic}; thick: median, thin: maximum of windows of {n} elements; n of each run",
+        statistic=tr(STATISTIC),
+        n=f"{count:,}",
+    )
     return framed(title, runs, statistic, (panel,), _lines(runs, moving, labels))
 
 
 def _label(name: str, e: Errors) -> str:
     missed = e.counts().get(VERDICTS[NOT_EXPLAINED])
-    text = (message("{run}: median {median} ulp, maximum {largest} ulp at {place}, {missed} not explained by rounding") if missed else
-            message("{run}: median {median} ulp, maximum {largest} ulp at {place}"))
-    return tr(text, run=name, median=number(e.median), largest=number(e.ulps[e.worst]), place=list(e.index(e.worst)),
-              missed=f"{missed or 0:,}")
+    text = (
+        message(
+            "{run}: median {median} ulp, maximum {largest} ulp at {place}, {missed} not explained by rounding"
+        )
+        if missed
+        else message("{run}: median {median} ulp, maximum {largest} ulp at {place}")
+    )
+    return tr(
+        text,
+        run=name,
+        median=number(e.median),
+        largest=number(e.ulps[e.worst]),
+        place=list(e.index(e.worst)),
+        missed=f"{missed or 0:,}",
+    )
 
 
 def _lines(runs, moving, labels) -> list[str]:
-    lines = [tr("{run}; inputs there: {inputs}", run=labels[name], inputs=e.beside(e.worst) or tr(NO_INPUTS)) for name, e in runs.items()]
+    lines = [
+        tr(
+            "{run}; inputs there: {inputs}",
+            run=labels[name],
+            inputs=e.beside(e.worst) or tr(NO_INPUTS),
+        )
+        for name, e in runs.items()
+    ]
     first = next(iter(moving.values()))
-    header = [tr("truth from"), tr("to"), *(tr("{name}: {what}", name=name, what=what)
-                                               for name in runs for what in (tr("median"), tr("maximum")))]
-    rows = [[number(first.first[k]), number(first.last[k]),
-             *(number(v[k]) for w in moving.values() for v in (w.median, w.maximum))] for k in range(first.count.size)]
+    header = [
+        tr("truth from"),
+        tr("to"),
+        *(
+            tr("{name}: {what}", name=name, what=what)
+            for name in runs
+            for what in (tr("median"), tr("maximum"))
+        ),
+    ]
+    rows = [
+        [
+            number(first.first[k]),
+            number(first.last[k]),
+            *(number(v[k]) for w in moving.values() for v in (w.median, w.maximum)),
+        ]
+        for k in range(first.count.size)
+    ]
     return [*lines, *as_text(header, rows)]
 
 
@@ -92,8 +142,17 @@ def check_runs(runs: dict[str, Errors]) -> None:
     for name in runs:
         need(name, str, asked, fix)
     if not 1 <= len(runs) <= len(SERIES):
-        raise ValueError(problem(f"one axis shows 1 to {len(SERIES)} runs", str(len(runs)), "choose some of them"))
+        raise ValueError(
+            problem(
+                f"one axis shows 1 to {len(SERIES)} runs", str(len(runs)), "choose some of them"
+            )
+        )
     kinds = {f"{e.format.name} {list(e.shape)}" for e in runs.values()}
     if len(kinds) > 1:
-        raise ValueError(problem("runs on one axis must share format and shape", " and ".join(sorted(kinds)),
-                                 "compare outputs of the same case"))
+        raise ValueError(
+            problem(
+                "runs on one axis must share format and shape",
+                " and ".join(sorted(kinds)),
+                "compare outputs of the same case",
+            )
+        )

@@ -59,7 +59,9 @@ class Errors:
     def steps(self) -> np.ndarray:
         """How many numbers of the format lie between the rounded truth and the output, with sign; infinite for nan against a number."""
         apart = ordinals(self.actual).astype(np.float64) - self.place
-        return np.where(np.isnan(self.actual) == self.placed, np.inf, np.where(self.placed, apart, 0.0))
+        return np.where(
+            np.isnan(self.actual) == self.placed, np.inf, np.where(self.placed, apart, 0.0)
+        )
 
     @cached_property
     def ranks(self) -> Ranks:
@@ -67,7 +69,11 @@ class Errors:
 
     @cached_property
     def differing(self) -> int:
-        return int(np.count_nonzero(np.isinf(self.ulps))) if self.size and np.isinf(self.ulps[self.worst]) else 0
+        return (
+            int(np.count_nonzero(np.isinf(self.ulps)))
+            if self.size and np.isinf(self.ulps[self.worst])
+            else 0
+        )
 
     @cached_property
     def worst(self) -> int:
@@ -92,37 +98,63 @@ class Errors:
         index, found = self.index(flat), {}
         for name, value in self.inputs.items():
             lengths = np.shape(value)
-            if len(lengths) == len(self.shape) and all(a in (1, b) for a, b in zip(lengths, self.shape)):
-                found[name] = float(np.asarray(value)[tuple(0 if n == 1 else k for n, k in zip(lengths, index))])
+            if len(lengths) == len(self.shape) and all(
+                a in (1, b) for a, b in zip(lengths, self.shape)
+            ):
+                found[name] = float(
+                    np.asarray(value)[tuple(0 if n == 1 else k for n, k in zip(lengths, index))]
+                )
         return found
 
     def beside(self, flat: int) -> str:
         """`inputs_at` in words; empty when there are none."""
-        return tr(", ").join(f"{name} = {number(value)}" for name, value in self.inputs_at(flat).items())
+        return tr(", ").join(
+            f"{name} = {number(value)}" for name, value in self.inputs_at(flat).items()
+        )
 
     def where(self, flat: int) -> str:
         there = self.beside(flat)
-        return tr("{run} ({device})", run=list(self.index(flat)), device=there) if there else f"{list(self.index(flat))}"
+        return (
+            tr("{run} ({device})", run=list(self.index(flat)), device=there)
+            if there
+            else f"{list(self.index(flat))}"
+        )
 
     def peak(self) -> str:
         """The largest error and its place, in words."""
-        return tr("max {error} ulp at {place}", error=number(self.ulps[self.worst]), place=list(self.index(self.worst)))
+        return tr(
+            "max {error} ulp at {place}",
+            error=number(self.ulps[self.worst]),
+            place=list(self.index(self.worst)),
+        )
 
     def nothing(self) -> str:
         """Say why there is nothing to draw, or return an empty string."""
         if self.size == 0:
-            return tr("There are no elements: the output has shape {shape}.", shape=list(self.shape))
+            return tr(
+                "There are no elements: the output has shape {shape}.", shape=list(self.shape)
+            )
         if not self.finite.any():
-            text = (message("No element is finite in both output and truth: {n} of {all} differ.") if self.differing == self.size else
-                    message("No element is finite in both output and truth: {n} of {all} differ, the others agree (nan with nan, "
-                            "an infinity with the same)."))
+            text = (
+                message("No element is finite in both output and truth: {n} of {all} differ.")
+                if self.differing == self.size
+                else message(
+                    "No element is finite in both output and truth: {n} of {all} differ, the others agree (nan with nan, "
+                    "an infinity with the same)."
+                )
+            )
             return tr(text, n=f"{self.differing:,}", all=f"{self.size:,}")
         if not self.actual.any() and not self.truth.any():
-            return tr("Output and truth are zero everywhere ({n} elements): this data can show no error.", n=f"{self.size:,}")
+            return tr(
+                "Output and truth are zero everywhere ({n} elements): this data can show no error.",
+                n=f"{self.size:,}",
+            )
         return ""
 
 
-def errors(actual, truth, provenance: Provenance | str, *, envelope: Envelope | None = None, inputs=None) -> Errors:
+def errors(
+    actual, truth, provenance: Provenance | str, *, envelope: Envelope | None = None, inputs=None
+) -> Errors:
     """Return the errors of an output (any of the four formats) against a float64 truth of the same shape.
 
     `provenance` is a Provenance, or a name for what computed the output. `envelope` belongs to the same output;
@@ -135,8 +167,12 @@ def errors(actual, truth, provenance: Provenance | str, *, envelope: Envelope | 
     """
     if isinstance(provenance, str):
         provenance = Provenance("output", provenance)
-    need(provenance, Provenance, "provenance says where the output is from",
-         'pass Provenance.of(case, "dxOut", device), or such as "mine"')
+    need(
+        provenance,
+        Provenance,
+        "provenance says where the output is from",
+        'pass Provenance.of(case, "dxOut", device), or such as "mine"',
+    )
     check_inputs(inputs)
     pairing = pair(actual, truth)
     fmt, size = pairing.fmt, pairing.size
@@ -144,7 +180,11 @@ def errors(actual, truth, provenance: Provenance | str, *, envelope: Envelope | 
     ulps, place, finite = np.empty(size), np.empty(size, f"i{fmt.bits // 8}"), np.empty(size, bool)
 
     def fill(at):
-        truth, low, wide = right[at], None if pairing.low is None else pairing.low[at], pairing.actual[at].astype(np.float64)
+        truth, low, wide = (
+            right[at],
+            None if pairing.low is None else pairing.low[at],
+            pairing.actual[at].astype(np.float64),
+        )
         rounded, distance = rounded_sum(truth, low, fmt), wide - truth
         if low is not None and low.any():
             distance -= low
@@ -159,18 +199,38 @@ def errors(actual, truth, provenance: Provenance | str, *, envelope: Envelope | 
     in_stretches(fill, size)
     parts = {}
     if envelope is not None:
-        parts = {"bound": np.empty(size), "expected": np.empty(size), "verdict": verdicts(actual, truth, envelope).reshape(size)}
+        parts = {
+            "bound": np.empty(size),
+            "expected": np.empty(size),
+            "verdict": verdicts(actual, truth, envelope).reshape(size),
+        }
         bound, expected = envelope.bound.reshape(size), envelope.expected.reshape(size)
 
         def widths(at):
             spacing = ulp(right[at], fmt)
-            parts["bound"][at], parts["expected"][at] = bound[at] / spacing, np.fmin(expected[at], bound[at]) / spacing
+            parts["bound"][at], parts["expected"][at] = (
+                bound[at] / spacing,
+                np.fmin(expected[at], bound[at]) / spacing,
+            )
 
         in_stretches(widths, size)
-    return Errors(provenance, fmt, pairing.shape, pairing.actual.copy(), right, ulps, place, finite, **parts, inputs=dict(inputs or {}))
+    return Errors(
+        provenance,
+        fmt,
+        pairing.shape,
+        pairing.actual.copy(),
+        right,
+        ulps,
+        place,
+        finite,
+        **parts,
+        inputs=dict(inputs or {}),
+    )
 
 
-def framed(title: str, runs: dict[str, Errors], statistic: str, panels=(), lines=(), headline=()) -> Picture:
+def framed(
+    title: str, runs: dict[str, Errors], statistic: str, panels=(), lines=(), headline=()
+) -> Picture:
     """Return panels of runs, by name, as a Picture that says where its numbers come from; `lines` say them in words.
 
     Without panels it says why there is nothing to show.
@@ -179,6 +239,8 @@ def framed(title: str, runs: dict[str, Errors], statistic: str, panels=(), lines
     if not panels:
         lines = headline = tuple(filter(None, (e.nothing() for e in runs.values())))[:1]
     warned = warning({name: e.provenance for name, e in runs.items()})
-    small = caption(statistic, first.format.name, first.shape, first.size, [e.provenance for e in runs.values()])
+    small = caption(
+        statistic, first.format.name, first.shape, first.size, [e.provenance for e in runs.values()]
+    )
     text = "\n".join([title, *lines, *filter(None, (warned, small))])
     return Picture(headline, panels, text, (small,), title, warned, WIDTH)

@@ -4,7 +4,20 @@ import numpy as np
 
 from aclnn_viz.errors import problem, shown
 from aclnn_viz.pictures import fonts
-from aclnn_viz.pictures.marks import Arrows, Band, Bars, Box, Dots, Handles, Heat, Image, Line, Note, Rule, Spots
+from aclnn_viz.pictures.marks import (
+    Arrows,
+    Band,
+    Bars,
+    Box,
+    Dots,
+    Handles,
+    Heat,
+    Image,
+    Line,
+    Note,
+    Rule,
+    Spots,
+)
 from aclnn_viz.pictures.palette import DRAWING, HANDLE, MAPS, coloured
 from aclnn_viz.pictures.panels import Panel, all_ticks, has_cells, limits
 from aclnn_viz.pictures.style import SERIES, THEMES, Theme
@@ -14,7 +27,11 @@ from aclnn_viz.tables import columns, wrapped
 COLUMNS, DPI = DRAWING["columns"], 100
 POINT = 72 / DPI  # of Matplotlib, in a pixel
 OPACITY, WIDTH, CELL = DRAWING["opacity"], DRAWING["line"], DRAWING["cell"]
-LINE, HEADLINE, GAP = 15, 17, 10  # pixels: a line of words, one above the panels, what stays free between panels
+LINE, HEADLINE, GAP = (
+    15,
+    17,
+    10,
+)  # pixels: a line of words, one above the panels, what stays free between panels
 DIGIT, LETTER, BOLD = 7.1, 6.2, 7.4  # pixels across, of small words and of titles
 SMALL = 8
 ACROSS = {"normal": 1.28, "bold": 1.12}  # letters of one point in a pixel of width
@@ -27,6 +44,7 @@ def figure(picture, theme: str = "light"):
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
+
     if not isinstance(theme, str) or theme not in THEMES:
         raise ValueError(problem("theme must be light or dark", shown(theme), "choose one"))
     look, wide = THEMES[theme], picture.width
@@ -34,19 +52,39 @@ def figure(picture, theme: str = "light"):
     heights = {}
     for panel, row, _ in placed:
         if panel.rows == 1:
-            heights[row] = max(heights.get(row, 0), panel.height + LINE * len(_title(panel, wide)) + GAP)
-    words = [(picture.title, 12, "bold", look.ink), (picture.warning, 9, "bold", look.alarm),
-             *((text, 9, "normal", look.ink) for text in picture.headline)]
-    above = [("\n".join(wrapped(text, int(wide / size * ACROSS[weight]))), size, weight, colour)
-             for text, size, weight, colour in words if text]
-    below = "\n".join("\n".join(wrapped(text, int(wide / SMALL * ACROSS["normal"]))) for text in picture.notices)
-    head = sum(HEADLINE * size / 9 * (text.count("\n") + 1) for text, size, *_ in above) + 4 * bool(above)
+            heights[row] = max(
+                heights.get(row, 0), panel.height + LINE * len(_title(panel, wide)) + GAP
+            )
+    words = [
+        (picture.title, 12, "bold", look.ink),
+        (picture.warning, 9, "bold", look.alarm),
+        *((text, 9, "normal", look.ink) for text in picture.headline),
+    ]
+    above = [
+        ("\n".join(wrapped(text, int(wide / size * ACROSS[weight]))), size, weight, colour)
+        for text, size, weight, colour in words
+        if text
+    ]
+    below = "\n".join(
+        "\n".join(wrapped(text, int(wide / SMALL * ACROSS["normal"]))) for text in picture.notices
+    )
+    head = sum(HEADLINE * size / 9 * (text.count("\n") + 1) for text, size, *_ in above) + 4 * bool(
+        above
+    )
     tall = head + sum(heights.values()) + GAP + (13 * below.count("\n") + 19) * bool(below)
     with rc_context(look.rc(fonts.wanted(picture)) | {"font.size": 9, "text.parse_math": False}):
         drawn = Figure(figsize=(wide / DPI, tall / DPI), dpi=DPI)
         top = tall - 5
         for text, size, weight, colour in above:
-            drawn.text(GAP / wide, top / tall, text, va="top", fontsize=size, fontweight=weight, color=colour)
+            drawn.text(
+                GAP / wide,
+                top / tall,
+                text,
+                va="top",
+                fontsize=size,
+                fontweight=weight,
+                color=colour,
+            )
             top -= HEADLINE * size / 9 * (text.count("\n") + 1)
         drawn.text(GAP / wide, 6 / tall, below, va="bottom", fontsize=SMALL, color=look.quiet)
         for panel, row, column in placed:
@@ -60,7 +98,9 @@ def laid_out(panels) -> list[tuple[Panel, int, int]]:
     """Return (panel, row, first column), filled from the left as the browser's grid fills them."""
     found, row, column, taken = [], 0, 0, set()
     for panel in panels:
-        while column + panel.span > COLUMNS or any((row, column + k) in taken for k in range(panel.span)):
+        while column + panel.span > COLUMNS or any(
+            (row, column + k) in taken for k in range(panel.span)
+        ):
             row, column = (row, column + 1) if column + panel.span < COLUMNS else (row + 1, 0)
         taken |= {(row + down, column + k) for down in range(panel.rows) for k in range(panel.span)}
         found.append((panel, row, column))
@@ -77,20 +117,34 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
     whole = drawn.get_figwidth() * DPI
     wide, cells, titles = panel.span * whole / COLUMNS, has_cells(panel), _title(panel, whole)
     heat = any(isinstance(mark, Heat) for mark in panel.marks)
-    places = [[place for place in given if min(ends) <= place[0] <= max(ends)]
-              for given, ends in zip(all_ticks(panel), limits(panel))]
+    places = [
+        [place for place in given if min(ends) <= place[0] <= max(ends)]
+        for given, ends in zip(all_ticks(panel), limits(panel))
+    ]
     named = Line, Dots, Bars, Band, Arrows
     labels = [mark.label for mark in panel.marks if isinstance(mark, named) and mark.label]
     across = max(1, int(wide / (45 + LETTER * max(map(columns, labels), default=1))))
     rows = -(-len(set(labels)) // across) + heat
-    inner = GAP + LETTER + DIGIT * max((columns(text) for _, text in places[1]), default=0) + LINE * bool(panel.y.label)
+    inner = (
+        GAP
+        + LETTER
+        + DIGIT * max((columns(text) for _, text in places[1]), default=0)
+        + LINE * bool(panel.y.label)
+    )
     under = LINE * (bool(places[0]) + bool(panel.x.label)) + 4
     above = LINE * (len(titles) + rows) + GAP
     space = wide - inner - GAP - DIGIT, height - above - under  # of the axes
     size = whole, drawn.get_figheight() * DPI
     start, space = _squared(panel, left + inner, space) if panel.square else (left + inner, space)
-    axes = drawn.add_axes([start / size[0], (top - above - space[1]) / size[1], space[0] / size[0],
-                           space[1] / size[1]], label=panel.name)
+    axes = drawn.add_axes(
+        [
+            start / size[0],
+            (top - above - space[1]) / size[1],
+            space[0] / size[0],
+            space[1] / size[1],
+        ],
+        label=panel.name,
+    )
     for name, axis, ends, own in zip("xy", (panel.x, panel.y), limits(panel), places):
         axes.set(**{f"{name}scale": axis.scale, f"{name}label": axis.label, f"{name}lim": ends})
         ticked = axes.xaxis if name == "x" else axes.yaxis
@@ -107,13 +161,39 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
     if labels:
         named = {text: handle for handle, text in zip(*axes.get_legend_handles_labels())}
         order = [text for text in dict.fromkeys(labels) if text in named]
-        bands = [mark.label for mark in panel.marks if isinstance(mark, Band) and mark.label]  # each lies over those before it
-        handles = [tuple(named[one] for one in bands[:bands.index(text) + 1]) if text in bands else named[text] for text in order]
-        axes.legend(handles, order, loc="lower left", bbox_to_anchor=(edge, 1.0), ncols=across,
-                    fontsize=SMALL, handlelength=2.4, columnspacing=1.2, borderpad=0.1, borderaxespad=0.1,
-                    labelspacing=0.15)
-    axes.annotate("\n".join(titles), (edge, 1), (0, 0.72 * (LINE * rows + 4)), xycoords="axes fraction",
-                  textcoords="offset points", va="bottom", fontsize=9, fontweight="bold", gid="title")
+        bands = [
+            mark.label for mark in panel.marks if isinstance(mark, Band) and mark.label
+        ]  # each lies over those before it
+        handles = [
+            tuple(named[one] for one in bands[: bands.index(text) + 1])
+            if text in bands
+            else named[text]
+            for text in order
+        ]
+        axes.legend(
+            handles,
+            order,
+            loc="lower left",
+            bbox_to_anchor=(edge, 1.0),
+            ncols=across,
+            fontsize=SMALL,
+            handlelength=2.4,
+            columnspacing=1.2,
+            borderpad=0.1,
+            borderaxespad=0.1,
+            labelspacing=0.15,
+        )
+    axes.annotate(
+        "\n".join(titles),
+        (edge, 1),
+        (0, 0.72 * (LINE * rows + 4)),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        va="bottom",
+        fontsize=9,
+        fontweight="bold",
+        gid="title",
+    )
     if heat:
         image = next(image for image in axes.images if image.get_label() == "heat")
         _key(axes, image, edge, 0.72 * LINE * (rows - 1))
@@ -129,11 +209,24 @@ def _squared(panel: Panel, left: float, space) -> tuple[float, tuple[float, floa
 def _key(axes, image, left, above) -> None:
     """The colours of a heat map from its low to its high end, above the axes."""
     from matplotlib.offsetbox import AnnotationBbox, HPacker, OffsetImage, TextArea
+
     low, high = (TextArea(number(end), textprops={"fontsize": SMALL}) for end in image.get_clim())
-    colours = OffsetImage(np.linspace(0, 1, 70)[None].repeat(8, 0), zoom=0.72, cmap=image.get_cmap())
+    colours = OffsetImage(
+        np.linspace(0, 1, 70)[None].repeat(8, 0), zoom=0.72, cmap=image.get_cmap()
+    )
     row = HPacker(children=[low, colours, high], pad=0, sep=4, align="center")
-    axes.add_artist(AnnotationBbox(row, (left, 1), (0, 3 + above), xycoords="axes fraction", boxcoords="offset points",
-                                   box_alignment=(0, 0), frameon=False, pad=0))
+    axes.add_artist(
+        AnnotationBbox(
+            row,
+            (left, 1),
+            (0, 3 + above),
+            xycoords="axes fraction",
+            boxcoords="offset points",
+            box_alignment=(0, 0),
+            frameon=False,
+            pad=0,
+        )
+    )
 
 
 def _colour(mark, look: Theme) -> dict:
@@ -146,46 +239,111 @@ def _dash(mark):
 
 
 def _line(axes, mark, look):
-    axes.plot(mark.x, mark.y, linestyle=_dash(mark), linewidth=POINT * mark.width, label=mark.label,
-              **_colour(mark, look))
+    axes.plot(
+        mark.x,
+        mark.y,
+        linestyle=_dash(mark),
+        linewidth=POINT * mark.width,
+        label=mark.label,
+        **_colour(mark, look),
+    )
 
 
 def _dots(axes, mark, look):
-    axes.plot(mark.x, mark.y, linestyle="", marker=SERIES[mark.kind % len(SERIES)][3], markersize=1.5 * mark.size,
-              markeredgewidth=0, label=mark.label, rasterized=len(mark.x) > 5000, **_colour(mark, look))
+    axes.plot(
+        mark.x,
+        mark.y,
+        linestyle="",
+        marker=SERIES[mark.kind % len(SERIES)][3],
+        markersize=1.5 * mark.size,
+        markeredgewidth=0,
+        label=mark.label,
+        rasterized=len(mark.x) > 5000,
+        **_colour(mark, look),
+    )
 
 
 def _bars(axes, mark, look):
-    axes.bar(mark.x, mark.y, mark.width, label=mark.label, hatch=SERIES[mark.kind % len(SERIES)][4],
-             edgecolor=look.background, linewidth=0, facecolor=_colour(mark, look)["color"])
+    axes.bar(
+        mark.x,
+        mark.y,
+        mark.width,
+        label=mark.label,
+        hatch=SERIES[mark.kind % len(SERIES)][4],
+        edgecolor=look.background,
+        linewidth=0,
+        facecolor=_colour(mark, look)["color"],
+    )
 
 
 def _band(axes, mark, look):
-    axes.fill_between(mark.x, mark.low, mark.high, alpha=OPACITY["band"], linewidth=0, label=mark.label, **_colour(mark, look))
+    axes.fill_between(
+        mark.x,
+        mark.low,
+        mark.high,
+        alpha=OPACITY["band"],
+        linewidth=0,
+        label=mark.label,
+        **_colour(mark, look),
+    )
 
 
 def _arrows(axes, mark, look):
-    axes.quiver(mark.x, mark.y, mark.dx, mark.dy, angles="xy", scale_units="xy", scale=1, width=WIDTH["arrow"] / POINT, units="dots",
-                headwidth=5, headlength=6, headaxislength=5, label=mark.label, **_colour(mark, look))
+    axes.quiver(
+        mark.x,
+        mark.y,
+        mark.dx,
+        mark.dy,
+        angles="xy",
+        scale_units="xy",
+        scale=1,
+        width=WIDTH["arrow"] / POINT,
+        units="dots",
+        headwidth=5,
+        headlength=6,
+        headaxislength=5,
+        label=mark.label,
+        **_colour(mark, look),
+    )
 
 
 def _heat(axes, mark, look):
     from matplotlib.colors import ListedColormap, Normalize
+
     values = np.asarray(mark.values, np.float64)
     rows, columns = values.shape
-    axes.imshow(np.ma.masked_invalid(values), ListedColormap(MAPS[mark.map] / 255), Normalize(mark.low, mark.high),
-                aspect="auto", interpolation="nearest", extent=(-0.5, columns - 0.5, rows - 0.5, -0.5), zorder=0,
-                label="heat")
+    axes.imshow(
+        np.ma.masked_invalid(values),
+        ListedColormap(MAPS[mark.map] / 255),
+        Normalize(mark.low, mark.high),
+        aspect="auto",
+        interpolation="nearest",
+        extent=(-0.5, columns - 0.5, rows - 0.5, -0.5),
+        zorder=0,
+        label="heat",
+    )
     wide, tall = axes.bbox.width / columns, axes.bbox.height / rows
     texts = np.reshape(mark.words, values.shape) if mark.words else None
     texts = _digits(values, wide) if mark.digits and tall > 11 else texts
     if texts is None:
-        texts = np.where((values < mark.low / 128) & (mark.map == "diverging"), "−", "") if min(wide, tall) >= 8 else []
+        texts = (
+            np.where((values < mark.low / 128) & (mark.map == "diverging"), "−", "")
+            if min(wide, tall) >= 8
+            else []
+        )
     light = coloured(values, mark.map, mark.low, mark.high) @ (0.3, 0.6, 0.1) > 128
     inks = np.where(np.isnan(values), look.ink, np.where(light, CELL["dark"], CELL["light"]))
     for row, column in np.ndindex(np.shape(texts)):
-        axes.text(column, row, texts[row][column], ha="center", va="center", fontsize=7, clip_on=True,
-                  color=str(inks[row, column]))
+        axes.text(
+            column,
+            row,
+            texts[row][column],
+            ha="center",
+            va="center",
+            fontsize=7,
+            clip_on=True,
+            color=str(inks[row, column]),
+        )
 
 
 def _image(axes, mark, look):
@@ -194,21 +352,43 @@ def _image(axes, mark, look):
     colours[..., :3] = coloured(values, mark.map, mark.low, mark.high)
     colours[..., 3] = np.where(np.isnan(values), 0, 255)
     (rows, columns), left, top = values.shape, mark.x - 0.5, mark.y - 0.5
-    axes.imshow(colours, aspect="auto", interpolation="nearest", alpha=mark.opacity, zorder=0,
-                extent=(left, left + columns, top + rows, top))
+    axes.imshow(
+        colours,
+        aspect="auto",
+        interpolation="nearest",
+        alpha=mark.opacity,
+        zorder=0,
+        extent=(left, left + columns, top + rows, top),
+    )
 
 
 def _handles(axes, mark, look):
-    axes.plot(np.ravel(mark.x), np.ravel(mark.y), "s", markersize=2.4, color=HANDLE, markeredgecolor=CELL["dark"],
-              markeredgewidth=WIDTH["handle"])
-    axes.plot(mark.x[mark.row, mark.column], mark.y[mark.row, mark.column], "o", markersize=11, markerfacecolor="none",
-              markeredgecolor=look.accent, markeredgewidth=2)
+    axes.plot(
+        np.ravel(mark.x),
+        np.ravel(mark.y),
+        "s",
+        markersize=2.4,
+        color=HANDLE,
+        markeredgecolor=CELL["dark"],
+        markeredgewidth=WIDTH["handle"],
+    )
+    axes.plot(
+        mark.x[mark.row, mark.column],
+        mark.y[mark.row, mark.column],
+        "o",
+        markersize=11,
+        markerfacecolor="none",
+        markeredgecolor=look.accent,
+        markeredgewidth=2,
+    )
 
 
 def _digits(values, wide):
     """The numbers of all cells with as many digits as fit into a width in pixels, or None."""
     for digits in ("4", "3", "2"):
-        texts = [["" if np.isnan(value) else f"{value:.{digits}g}" for value in row] for row in values]
+        texts = [
+            ["" if np.isnan(value) else f"{value:.{digits}g}" for value in row] for row in values
+        ]
         if max(len(text) for row in texts for text in row) * 6 + 3 <= wide:
             return texts
     return None
@@ -223,31 +403,91 @@ def _rule(axes, mark, look):
         share = [axes.transScale.transform((x, 1.0))[0] for x in (*axes.get_xlim(), mark.at)]
         late = (share[2] - share[0]) / (share[1] - share[0]) > 0.75
         line = 10 * len(axes.texts)  # below the labels of earlier rules
-        place, moved, transform = (mark.at, 1.0), (-4 if late else 4, -10 - line), axes.get_xaxis_transform()
+        place, moved, transform = (
+            (mark.at, 1.0),
+            (-4 if late else 4, -10 - line),
+            axes.get_xaxis_transform(),
+        )
         align = "right" if late else "left"
     else:
         axes.axhline(mark.at, **style)
-        place, moved, transform, align = (1.0, mark.at), (-4, 3), axes.get_yaxis_transform(), "right"
-    axes.annotate(mark.label, place, moved, xycoords=transform, textcoords="offset points", ha=align, fontsize=SMALL,
-                  bbox={"facecolor": look.background, "edgecolor": "none", "alpha": OPACITY["ground"], "pad": 1})
+        place, moved, transform, align = (
+            (1.0, mark.at),
+            (-4, 3),
+            axes.get_yaxis_transform(),
+            "right",
+        )
+    axes.annotate(
+        mark.label,
+        place,
+        moved,
+        xycoords=transform,
+        textcoords="offset points",
+        ha=align,
+        fontsize=SMALL,
+        bbox={
+            "facecolor": look.background,
+            "edgecolor": "none",
+            "alpha": OPACITY["ground"],
+            "pad": 1,
+        },
+    )
 
 
 def _box(axes, mark, look):
     from matplotlib.patches import Rectangle
+
     colour = _colour(mark, look)["color"]
     corner, wide, tall = (mark.x0, mark.y0), mark.x1 - mark.x0, mark.y1 - mark.y0
-    axes.add_patch(Rectangle(corner, wide, tall, fill=False, edgecolor=colour, linewidth=WIDTH["box"], linestyle=_dash(mark)))
+    axes.add_patch(
+        Rectangle(
+            corner,
+            wide,
+            tall,
+            fill=False,
+            edgecolor=colour,
+            linewidth=WIDTH["box"],
+            linestyle=_dash(mark),
+        )
+    )
     if mark.filled:
-        axes.add_patch(Rectangle(corner, wide, tall, facecolor=colour, alpha=OPACITY["box"], linewidth=0))
+        axes.add_patch(
+            Rectangle(corner, wide, tall, facecolor=colour, alpha=OPACITY["box"], linewidth=0)
+        )
     down = axes.yaxis_inverted()
-    axes.annotate(mark.label, (min(mark.x0, mark.x1), (min if down else max)(mark.y0, mark.y1)), (4, -4),
-                  textcoords="offset points", va="top", fontsize=SMALL,
-                  bbox=None if mark.filled else {"facecolor": look.background, "edgecolor": "none", "alpha": OPACITY["ground"], "pad": 1})
+    axes.annotate(
+        mark.label,
+        (min(mark.x0, mark.x1), (min if down else max)(mark.y0, mark.y1)),
+        (4, -4),
+        textcoords="offset points",
+        va="top",
+        fontsize=SMALL,
+        bbox=None
+        if mark.filled
+        else {
+            "facecolor": look.background,
+            "edgecolor": "none",
+            "alpha": OPACITY["ground"],
+            "pad": 1,
+        },
+    )
 
 
 def _note(axes, mark, look):
     axes.text(mark.x, mark.y, mark.text, ha=mark.align, va="center", fontsize=SMALL)
 
 
-DRAW = {Line: _line, Dots: _dots, Bars: _bars, Band: _band, Arrows: _arrows, Heat: _heat, Image: _image,
-        Handles: _handles, Rule: _rule, Box: _box, Note: _note, Spots: lambda axes, mark, look: None}
+DRAW = {
+    Line: _line,
+    Dots: _dots,
+    Bars: _bars,
+    Band: _band,
+    Arrows: _arrows,
+    Heat: _heat,
+    Image: _image,
+    Handles: _handles,
+    Rule: _rule,
+    Box: _box,
+    Note: _note,
+    Spots: lambda axes, mark, look: None,
+}

@@ -8,24 +8,45 @@ from functools import cache, wraps
 from aclnn_viz.tables import WIDE
 from aclnn_viz.words.messages import english
 
-FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "Source Han Sans CN", "Noto Sans SC",
-         "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "Microsoft YaHei", "PingFang SC", "Hiragino Sans GB", "SimHei",
-         "Droid Sans Fallback", "Arial Unicode MS")
-FILES = re.compile(r"(?i)cjk|sourcehan|notosanssc|wqy|msyh|pingfang|hiragino|simhei|droidsansfallback|arialuni")
-HINT = ("No font with Chinese glyphs was found here, so this figure is in English: "
-        "install one, such as the package fonts-noto-cjk.")
+FONTS = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Source Han Sans SC",
+    "Source Han Sans CN",
+    "Noto Sans SC",
+    "WenQuanYi Micro Hei",
+    "WenQuanYi Zen Hei",
+    "Microsoft YaHei",
+    "PingFang SC",
+    "Hiragino Sans GB",
+    "SimHei",
+    "Droid Sans Fallback",
+    "Arial Unicode MS",
+)
+FILES = re.compile(
+    r"(?i)cjk|sourcehan|notosanssc|wqy|msyh|pingfang|hiragino|simhei|droidsansfallback|arialuni"
+)
+HINT = (
+    "No font with Chinese glyphs was found here, so this figure is in English: "
+    "install one, such as the package fonts-noto-cjk."
+)
 
 
 @cache
 def chinese() -> str:
     """Return the first font of this machine that has Chinese glyphs, or an empty text."""
     from matplotlib.font_manager import findSystemFonts, fontManager
-    if not (known := _known(fontManager)):  # Matplotlib keeps a list from when it first ran: a font may be newer
+
+    if not (
+        known := _known(fontManager)
+    ):  # Matplotlib keeps a list from when it first ran: a font may be newer
         for path in filter(FILES.search, findSystemFonts()):
             fontManager.addfont(path)
         known = _known(fontManager)
     if known:  # a font without a bold face serves for titles, too, and Matplotlib need not say so at every picture
-        logging.getLogger("matplotlib.font_manager").addFilter(lambda record: "font weight" not in record.getMessage())
+        logging.getLogger("matplotlib.font_manager").addFilter(
+            lambda record: "font weight" not in record.getMessage()
+        )
     return known[0] if known else ""
 
 
@@ -46,6 +67,7 @@ def drawn(picture) -> bool:
 
 def legible(make):
     """Have a function make its picture in English, with a hint, where no font has the glyphs of another language."""
+
     @wraps(make)
     def made(*args, **given):
         picture = make(*args, **given)
@@ -54,9 +76,16 @@ def legible(make):
                 picture = make(*args, **given)
             picture = replace(picture, notices=(*picture.notices, HINT))
         return picture
+
     return made
 
 
 def _wide(picture) -> bool:
-    said = (picture.title, picture.warning, *picture.headline, *picture.notices, *(panel.title for panel in picture.panels))
+    said = (
+        picture.title,
+        picture.warning,
+        *picture.headline,
+        *picture.notices,
+        *(panel.title for panel in picture.panels),
+    )
     return any(map(WIDE.search, said))

@@ -14,8 +14,12 @@ from aclnn_viz.words.messages import message, said, tr
 
 CLASSES = ("< −3", "−3", "−2", "−1", message("exact"), "+1", "+2", "+3", "> +3", "nan")
 EXACT = CLASSES.index("exact")
-STEPS = message("Steps of the format from the rounded truth to the output; nan: only one of the two is")
-STEPS_OF_EACH = message("Steps of the format from the rounded truth to the output; nan: only one of the two is; n of each run")
+STEPS = message(
+    "Steps of the format from the rounded truth to the output; nan: only one of the two is"
+)
+STEPS_OF_EACH = message(
+    "Steps of the format from the rounded truth to the output; nan: only one of the two is; n of each run"
+)
 ALONE, STRIP = 260, 105  # pixels of the panel of one run, and of each of several
 
 
@@ -41,12 +45,23 @@ def ulp_histogram(runs: dict[str, Errors]) -> Picture:
     if len(runs) == 1:
         title = tr("{title}: {texts}", title=output, texts=_summary(*counts.values()))
     else:
-        least, most = (choose(counts, key=lambda name: counts[name][EXACT]) for choose in (min, max))
-        title = tr("{output}: {low} ({least}) to {high} ({most}) correctly rounded", output=output, least=least, most=most,
-                   low=_percent(counts[least][EXACT], size), high=_percent(counts[most][EXACT], size))
+        least, most = (
+            choose(counts, key=lambda name: counts[name][EXACT]) for choose in (min, max)
+        )
+        title = tr(
+            "{output}: {low} ({least}) to {high} ({most}) correctly rounded",
+            output=output,
+            least=least,
+            most=most,
+            low=_percent(counts[least][EXACT], size),
+            high=_percent(counts[most][EXACT], size),
+        )
     rows = [[said(name), *(f"{count:,}" for count in each)] for name, each in counts.items()]
     most = max(each.max() for each in counts.values())
-    panels = tuple(_strip(said(name) if len(runs) > 1 else "", each, most, k) for k, (name, each) in enumerate(counts.items()))
+    panels = tuple(
+        _strip(said(name) if len(runs) > 1 else "", each, most, k)
+        for k, (name, each) in enumerate(counts.items())
+    )
     return framed(title, runs, statistic, panels, as_text([tr("ulps"), *map(tr, CLASSES)], rows))
 
 
@@ -66,24 +81,52 @@ def _strip(name: str, counts: np.ndarray, most: int, kind: int) -> Panel:
     height = np.log10(2.0 * np.maximum(counts, 0.5))
     top, size = np.log10(2.0 * most), counts.sum()
     alone = not name
-    notes = [Note(float(x), height[x] + top * (0.09 if alone else 0.17),
-                  f"{count:,}" + (f"\n{_percent(count, size)}" if count and alone else ""))
-             for x, count in enumerate(counts.tolist())]
+    notes = [
+        Note(
+            float(x),
+            height[x] + top * (0.09 if alone else 0.17),
+            f"{count:,}" + (f"\n{_percent(count, size)}" if count and alone else ""),
+        )
+        for x, count in enumerate(counts.tolist())
+    ]
     decades = int(np.log10(most))
-    ticks = [(np.log10(2.0) + k, f"{10**k:,}" if k < 6 else power_of_ten(k))
-             for k in range(0, decades + 1, 1 if alone or decades < 3 else 2 if decades < 6 else 3)]
-    return Panel(f"ulps {kind}", tr("{title}: {texts}", title=name, texts=_summary(counts)) if name else "",
-                 (Bars(np.arange(len(CLASSES), dtype=np.float64), np.where(counts, height, np.nan), kind), *notes),
-                 Axis(tr("ulps from the rounded truth") if alone else "", -0.6, len(CLASSES) - 0.4,
-                      ticks=tuple(enumerate(map(tr, CLASSES)))),
-                 Axis(tr("elements"), 0.0, top * (1.22 if alone else 1.4), ticks=tuple(ticks)), 20, ALONE if alone else STRIP)
+    ticks = [
+        (np.log10(2.0) + k, f"{10**k:,}" if k < 6 else power_of_ten(k))
+        for k in range(0, decades + 1, 1 if alone or decades < 3 else 2 if decades < 6 else 3)
+    ]
+    return Panel(
+        f"ulps {kind}",
+        tr("{title}: {texts}", title=name, texts=_summary(counts)) if name else "",
+        (
+            Bars(np.arange(len(CLASSES), dtype=np.float64), np.where(counts, height, np.nan), kind),
+            *notes,
+        ),
+        Axis(
+            tr("ulps from the rounded truth") if alone else "",
+            -0.6,
+            len(CLASSES) - 0.4,
+            ticks=tuple(enumerate(map(tr, CLASSES))),
+        ),
+        Axis(tr("elements"), 0.0, top * (1.22 if alone else 1.4), ticks=tuple(ticks)),
+        20,
+        ALONE if alone else STRIP,
+    )
 
 
 def _summary(counts: np.ndarray) -> str:
-    low, high, nans = counts[:EXACT].sum(), counts[EXACT + 1:-1].sum(), counts[-1]
-    text = (message("{share} correctly rounded, {low} too low, {high} too high, {nans} nan on one side") if nans else
-            message("{share} correctly rounded, {low} too low, {high} too high"))
-    return tr(text, share=_percent(counts[EXACT], counts.sum()), low=f"{low:,}", high=f"{high:,}", nans=f"{nans:,}")
+    low, high, nans = counts[:EXACT].sum(), counts[EXACT + 1 : -1].sum(), counts[-1]
+    text = (
+        message("{share} correctly rounded, {low} too low, {high} too high, {nans} nan on one side")
+        if nans
+        else message("{share} correctly rounded, {low} too low, {high} too high")
+    )
+    return tr(
+        text,
+        share=_percent(counts[EXACT], counts.sum()),
+        low=f"{low:,}",
+        high=f"{high:,}",
+        nans=f"{nans:,}",
+    )
 
 
 def _percent(count: int, size: int) -> str:

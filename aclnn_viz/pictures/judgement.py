@@ -26,8 +26,15 @@ from aclnn_viz.storage.own import is_own
 from aclnn_viz.tables import as_html, as_text
 from aclnn_viz.words.messages import message, tr
 
-HEADER = [message("output"), message("by"), message("largest error in ulp"), message("median"), message("not explained"),
-          message("undecided"), message("standards")]
+HEADER = [
+    message("output"),
+    message("by"),
+    message("largest error in ulp"),
+    message("median"),
+    message("not explained"),
+    message("undecided"),
+    message("standards"),
+]
 UNEXPLAINED = HEADER[4]
 
 
@@ -43,7 +50,9 @@ class Judged:
     @property
     def picture(self):
         """The errors against the values on one picture: of one implementation all elements, of several the medians."""
-        return error_runs(self.errors) if len(self.errors) > 1 else error_plot(*self.errors.values())
+        return (
+            error_runs(self.errors) if len(self.errors) > 1 else error_plot(*self.errors.values())
+        )
 
     @property
     def histogram(self):
@@ -79,10 +88,20 @@ class Judgement(dict):
         for name, one in self.items():
             for who, e in one.errors.items():
                 counts, verdicts = e.counts(), one.reports[who].verdicts.values()
-                passed, failed = ([v.outcome for v in verdicts].count(outcome) for outcome in (PASS, FAIL))
-                found.append([name, who, number(e.ulps.max()) if e.size else tr("no elements"),
-                              number(e.median) if e.size else "", tr("{n:,} of {all:,}", n=counts[UNEXPLAINED], all=e.size),
-                              f"{counts['undecided']:,}", tr("{passed} pass, {failed} fail", passed=passed, failed=failed)])
+                passed, failed = (
+                    [v.outcome for v in verdicts].count(outcome) for outcome in (PASS, FAIL)
+                )
+                found.append(
+                    [
+                        name,
+                        who,
+                        number(e.ulps.max()) if e.size else tr("no elements"),
+                        number(e.median) if e.size else "",
+                        tr("{n:,} of {all:,}", n=counts[UNEXPLAINED], all=e.size),
+                        f"{counts['undecided']:,}",
+                        tr("{passed} pass, {failed} fail", passed=passed, failed=failed),
+                    ]
+                )
         return found
 
     def __str__(self) -> str:
@@ -91,9 +110,14 @@ class Judgement(dict):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        reports = "\n\n".join(tr("{output} by {run}: {report}", output=name, run=who, report=report) for name, one in self.items()
-                              for who, report in one.reports.items())
-        return as_html(tr(self.title), map(tr, HEADER), self.rows, more=reports, opens=tr("all of it"))
+        reports = "\n\n".join(
+            tr("{output} by {run}: {report}", output=name, run=who, report=report)
+            for name, one in self.items()
+            for who, report in one.reports.items()
+        )
+        return as_html(
+            tr(self.title), map(tr, HEADER), self.rows, more=reports, opens=tr("all of it")
+        )
 
 
 def judge(op, case, outputs, plan=None) -> Judgement:
@@ -115,28 +139,63 @@ def judge(op, case, outputs, plan=None) -> Judgement:
     inputs, plan = inputs_of(op, case), plan_of(op, plan)
     by_name("outputs", outputs, 'pass such as {"mine": my_outputs}')
     if not outputs:
-        raise ValueError(problem("outputs are those of one implementation at least", "none", 'pass such as {"mine": out}'))
+        raise ValueError(
+            problem(
+                "outputs are those of one implementation at least",
+                "none",
+                'pass such as {"mine": out}',
+            )
+        )
     results = op.arrange_backward(**inputs).results
     if not results:
-        raise ValueError(problem("a case is judged by its outputs", "none: the case asks for no output",
-                                 "let its mask ask for one"))
+        raise ValueError(
+            problem(
+                "a case is judged by its outputs",
+                "none: the case asks for no output",
+                "let its mask ask for one",
+            )
+        )
     with ExitStack() as opened:
-        outputs = {who: opened.enter_context(open_device(given)) if isinstance(given, str) and not is_own(given) else given
-                   for who, given in outputs.items()}
-        computed = {who: _computed(op, inputs, results, who, given) for who, given in outputs.items()}
+        outputs = {
+            who: opened.enter_context(open_device(given))
+            if isinstance(given, str) and not is_own(given)
+            else given
+            for who, given in outputs.items()
+        }
+        computed = {
+            who: _computed(op, inputs, results, who, given) for who, given in outputs.items()
+        }
     truth, envelopes = op.truth(**inputs), envelope(op, plan, **inputs)
-    tensors, found = {name: value for name, value in inputs.items() if isinstance(value, np.ndarray)}, {}
+    tensors, found = (
+        {name: value for name, value in inputs.items() if isinstance(value, np.ndarray)},
+        {},
+    )
     seed = case.seed if isinstance(case, Case) else None
     for name in truth:
         runs, reports = {}, {}
         for who, given in computed.items():
             source = outputs[who]
-            device = (source.name, source.soc, str(source.cann)) if is_device(source) else (who, "", "")
-            about = Provenance(message("{output} of {operator}", output=name, operator=op.aclnn_name), *device, seed)
-            runs[who] = errors(given[name], truth[name], about, envelope=envelopes[name], inputs=tensors)
+            device = (
+                (source.name, source.soc, str(source.cann)) if is_device(source) else (who, "", "")
+            )
+            about = Provenance(
+                message("{output} of {operator}", output=name, operator=op.aclnn_name),
+                *device,
+                seed,
+            )
+            runs[who] = errors(
+                given[name], truth[name], about, envelope=envelopes[name], inputs=tensors
+            )
             reports[who] = compare(given[name], truth[name], inputs=tensors)
         found[name] = Judged(truth[name], envelopes[name], runs, reports)
-    return Judgement(message("{operator}: errors against the truth, envelope of the plan {plan!r}", operator=op.name, plan=plan.name), found)
+    return Judgement(
+        message(
+            "{operator}: errors against the truth, envelope of the plan {plan!r}",
+            operator=op.name,
+            plan=plan.name,
+        ),
+        found,
+    )
 
 
 def _computed(op, inputs: dict, results: dict, who: str, given) -> dict[str, np.ndarray]:
@@ -148,12 +207,28 @@ def _computed(op, inputs: dict, results: dict, who: str, given) -> dict[str, np.
     try:
         found = named(given, list(results), op.outputs)
     except (TypeError, ValueError) as error:
-        raise type(error)(problem(f"{who!r} has the outputs {', '.join(results)}", str(error),
-                                  "pass a dict by these names")) from None
+        raise type(error)(
+            problem(
+                f"{who!r} has the outputs {', '.join(results)}",
+                str(error),
+                "pass a dict by these names",
+            )
+        ) from None
     for name, result in results.items():
         if name not in found:
-            raise ValueError(problem(f"{who!r} has the outputs {', '.join(results)}", ", ".join(found) or "none", "add the others"))
+            raise ValueError(
+                problem(
+                    f"{who!r} has the outputs {', '.join(results)}",
+                    ", ".join(found) or "none",
+                    "add the others",
+                )
+            )
         if found[name].shape != result.documented_shape or found[name].dtype != result.format.numpy:
-            raise ValueError(problem(f"{name} by {who!r} is {result.format.name}{list(result.documented_shape)}",
-                                     shown(found[name]), "return the documented shape and format"))
+            raise ValueError(
+                problem(
+                    f"{name} by {who!r} is {result.format.name}{list(result.documented_shape)}",
+                    shown(found[name]),
+                    "return the documented shape and format",
+                )
+            )
     return found

@@ -29,14 +29,20 @@ class OrdinalAxis:
     def x(self, places: np.ndarray) -> np.ndarray:
         """Return the positions of ordinals, as float64: 0 lies at 0, what is beyond the axis at its ends."""
         places = np.clip(places, self.low, self.high)
-        return np.sign(places) * np.maximum(np.abs(places).astype(np.float64) - self.cut + self.gap, 0)
+        return np.sign(places) * np.maximum(
+            np.abs(places).astype(np.float64) - self.cut + self.gap, 0
+        )
 
     def ticks(self) -> tuple[list[float], list[str]]:
         """Return positions and labels: powers of ten, or round numbers where less than three lie in the range."""
         chosen = [(v, label) for v, label in _candidates(self.format) if self._shows(v)]
         if len(chosen) < 3:
             chosen = self._linear()
-        at = self.x(ordinals(np.array([v for v, _ in chosen], np.float64).astype(self.format.numpy), self.format))
+        at = self.x(
+            ordinals(
+                np.array([v for v, _ in chosen], np.float64).astype(self.format.numpy), self.format
+            )
+        )
         kept, last = [], -np.inf
         apart = (self.x(np.array([self.high])) - self.x(np.array([self.low]))).item() / MOST_TICKS
         centre = [k for k, (v, _) in enumerate(chosen) if v == 0]
@@ -53,8 +59,13 @@ class OrdinalAxis:
 
     def _linear(self):
         from matplotlib.ticker import MaxNLocator
+
         low, high = (float(value_at(np.array([p]), self.format)[0]) for p in (self.low, self.high))
-        return [(v, f"{v:g}".replace("-", "−")) for v in MaxNLocator(6).tick_values(low, high) if self._shows(v)]
+        return [
+            (v, f"{v:g}".replace("-", "−"))
+            for v in MaxNLocator(6).tick_values(low, high)
+            if self._shows(v)
+        ]
 
 
 def ordinal_axis(places: np.ndarray, fmt: FloatFormat) -> OrdinalAxis:
@@ -85,5 +96,8 @@ def value_at(places: np.ndarray, fmt: FloatFormat) -> np.ndarray:
 def _candidates(fmt: FloatFormat):
     least = int(np.ceil(np.log10(fmt.smallest_subnormal)))
     powers = range(least, int(np.floor(np.log10(fmt.largest))) + 1)
-    return [*((-(10.0**k), "−" + power_of_ten(k)) for k in reversed(powers)), (0.0, "0"),
-            *((10.0**k, power_of_ten(k)) for k in powers)]
+    return [
+        *((-(10.0**k), "−" + power_of_ten(k)) for k in reversed(powers)),
+        (0.0, "0"),
+        *((10.0**k, power_of_ten(k)) for k in powers),
+    ]

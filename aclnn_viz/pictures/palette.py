@@ -15,9 +15,13 @@ KINDS = tuple(tuple(kind.values()) for kind in DRAWING["kinds"])
 
 def table(points: str, levels: int = 256) -> np.ndarray:
     """Return `levels` colours (levels, 3), uint8, on the straight lines between the hexadecimal `points`."""
-    knots = np.array([[int(point[k:k + 2], 16) for k in (0, 2, 4)] for point in points.split()], np.float64)
+    knots = np.array(
+        [[int(point[k : k + 2], 16) for k in (0, 2, 4)] for point in points.split()], np.float64
+    )
     at = np.linspace(0, len(knots) - 1, levels)
-    return np.stack([np.rint(np.interp(at, np.arange(len(knots)), knots[:, k])) for k in range(3)], axis=1).astype(np.uint8)
+    return np.stack(
+        [np.rint(np.interp(at, np.arange(len(knots)), knots[:, k])) for k in range(3)], axis=1
+    ).astype(np.uint8)
 
 
 MAPS = {name: table(points) for name, points in DRAWING["maps"].items()}
@@ -30,11 +34,15 @@ def scale(values, xp=np) -> tuple[str, float, float]:
     there = xp.isfinite(values)
     low = xp.minimum(xp.min(xp.where(there, values, np.inf)), 0.0)
     high = xp.max(xp.where(there, values, -np.inf))
-    reach = xp.where(low < 0.0, xp.maximum(-low, high), xp.where((high == 0.0) | ~xp.any(there), 1.0, high))
+    reach = xp.where(
+        low < 0.0, xp.maximum(-low, high), xp.where((high == 0.0) | ~xp.any(there), 1.0, high)
+    )
     return choose(low < 0.0, "sequential", "diverging"), xp.where(low < 0.0, -reach, 0.0), reach
 
 
 def coloured(values: np.ndarray, name: str, low: float, high: float) -> np.ndarray:
     """Return `values` as colours of the map (..., 3), uint8; a value beyond the ends has their colour, nan the lowest."""
-    share = np.clip((np.nan_to_num(np.asarray(values, np.float64)) - low) / ((high - low) or 1.0), 0.0, 1.0)
+    share = np.clip(
+        (np.nan_to_num(np.asarray(values, np.float64)) - low) / ((high - low) or 1.0), 0.0, 1.0
+    )
     return MAPS[name][np.rint(share * 255).astype(np.intp)]

@@ -56,7 +56,10 @@ def limits(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
     Cells have no margin, and their rows run downwards.
     """
     cells = has_cells(panel)
-    x, y = (_ends(panel, axis, name, 0.0 if cells else 0.05) for axis, name in ((panel.x, "x"), (panel.y, "y")))
+    x, y = (
+        _ends(panel, axis, name, 0.0 if cells else 0.05)
+        for axis, name in ((panel.x, "x"), (panel.y, "y"))
+    )
     return x, y[::-1] if cells and panel.y.low is None and panel.y.high is None else y
 
 
@@ -94,7 +97,9 @@ def _ends(panel: Panel, axis: Axis, name: str, share: float) -> tuple[float, flo
     low, high = low - margin, high + margin
     if axis.scale == "log":
         low, high = 10.0**low, 10.0**high
-    return float(low if axis.low is None else axis.low), float(high if axis.high is None else axis.high)
+    return float(low if axis.low is None else axis.low), float(
+        high if axis.high is None else axis.high
+    )
 
 
 def ticks(axis: Axis, low: float, high: float, whole: bool = False) -> list[tuple[float, str]]:
@@ -111,7 +116,7 @@ def ticks(axis: Axis, low: float, high: float, whole: bool = False) -> list[tupl
     if not high > low:
         return [(low, f"{low:.6g}")]
     rough = (high - low) / 6
-    power = 10.0**np.floor(np.log10(rough))
+    power = 10.0 ** np.floor(np.log10(rough))
     step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= rough * (1 - 1e-9))
     step = max(1.0, np.ceil(step)) if whole else step
     steps = np.arange(np.ceil(low / step - 1e-6), np.floor(high / step + 1e-6) + 1)
@@ -125,7 +130,9 @@ def all_ticks(panel: Panel) -> tuple[list, list]:
 
 
 def _all_ticks(panel: Panel, ends):
-    return tuple(ticks(axis, *both, has_cells(panel)) for axis, both in zip((panel.x, panel.y), ends))
+    return tuple(
+        ticks(axis, *both, has_cells(panel)) for axis, both in zip((panel.x, panel.y), ends)
+    )
 
 
 def _power(exponent: int) -> tuple[float, str]:
@@ -137,8 +144,18 @@ def described(panels) -> tuple[dict[str, np.ndarray], list[dict]]:
     arrays, text = {}, []
     for panel in panels:
         ends = limits(panel)
-        axes = {name: {"label": axis.label, "low": low, "high": high, "scale": axis.scale, "ticks": places}
-                for name, axis, (low, high), places in zip("xy", (panel.x, panel.y), ends, _all_ticks(panel, ends))}
+        axes = {
+            name: {
+                "label": axis.label,
+                "low": low,
+                "high": high,
+                "scale": axis.scale,
+                "ticks": places,
+            }
+            for name, axis, (low, high), places in zip(
+                "xy", (panel.x, panel.y), ends, _all_ticks(panel, ends)
+            )
+        }
         marks = []
         for at, mark in enumerate(panel.marks):
             one = {"mark": type(mark).__name__}
@@ -150,8 +167,20 @@ def described(panels) -> tuple[dict[str, np.ndarray], list[dict]]:
                 else:
                     one[field] = value if type(value) is str else _plain(kind(value))
             marks.append(one)
-        text.append({"name": panel.name, "title": panel.title, "span": panel.span, "height": panel.height,
-                     "pick": list(panel.pick), "square": panel.square, "rows": panel.rows, "least": panel.least, "marks": marks, **axes})
+        text.append(
+            {
+                "name": panel.name,
+                "title": panel.title,
+                "span": panel.span,
+                "height": panel.height,
+                "pick": list(panel.pick),
+                "square": panel.square,
+                "rows": panel.rows,
+                "least": panel.least,
+                "marks": marks,
+                **axes,
+            }
+        )
     return arrays, text
 
 

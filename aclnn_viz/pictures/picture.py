@@ -34,6 +34,7 @@ class Picture:
     def figure(self, theme: str = "light"):
         """Return the picture as a Matplotlib Figure in the theme "light" or "dark"; ValueError for another theme."""
         from aclnn_viz.pictures.figure import figure
+
         return figure(self, theme)
 
     def png(self, theme: str = "light") -> bytes:

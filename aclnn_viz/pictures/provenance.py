@@ -38,19 +38,35 @@ class Provenance:
         """
         need(case, Case, "case is a Case", "draw it with av.case(op, ...)")
         if not isinstance(output, str) or output not in case.operator.outputs:
-            raise ValueError(problem(f"an output of {case.operator.name} is one of {', '.join(case.operator.outputs)}",
-                                     shown(output), "choose one"))
+            raise ValueError(
+                problem(
+                    f"an output of {case.operator.name} is one of {', '.join(case.operator.outputs)}",
+                    shown(output),
+                    "choose one",
+                )
+            )
         if isinstance(device, str):
-            return cls(message("{output} of {operator}", output=output, operator=case.operator.aclnn_name), device, seed=case.seed)
+            return cls(
+                message("{output} of {operator}", output=output, operator=case.operator.aclnn_name),
+                device,
+                seed=case.seed,
+            )
         if not is_device(device):
-            raise TypeError(problem("device is an opened device, or says who computed it", shown(device),
-                                    'pass av.open_device("host"), or such as "mine"'))
+            raise TypeError(
+                problem(
+                    "device is an opened device, or says who computed it",
+                    shown(device),
+                    'pass av.open_device("host"), or such as "mine"',
+                )
+            )
         named = message("{output} of {operator}", output=output, operator=case.operator.aclnn_name)
         return cls(named, device.name, device.soc, str(device.cann), case.seed)
 
     @property
     def origin(self) -> str:
-        return tr(", ").join(filter(None, (tr(self.device), self.soc, f"CANN {self.cann}" if self.cann else "")))
+        return tr(", ").join(
+            filter(None, (tr(self.device), self.soc, f"CANN {self.cann}" if self.cann else ""))
+        )
 
     @property
     def measured(self) -> bool:
@@ -59,7 +75,11 @@ class Provenance:
 
     @property
     def drawn(self) -> str:
-        return tr("inputs not drawn by seed") if self.seed is None else tr("seed {seed}", seed=self.seed)
+        return (
+            tr("inputs not drawn by seed")
+            if self.seed is None
+            else tr("seed {seed}", seed=self.seed)
+        )
 
 
 def warning(sources: dict[str, Provenance]) -> str:
@@ -68,8 +88,11 @@ def warning(sources: dict[str, Provenance]) -> str:
     >>> warning({"A2": Provenance("out", "atlas:0"), "plan": Provenance("out", "prediction")})
     'not measured on hardware here: plan (prediction)'
     """
-    named = [tr("{run} ({device})", run=name, device=tr(source.device)) if name else tr(source.device)
-             for name, source in sources.items() if not source.measured]
+    named = [
+        tr("{run} ({device})", run=name, device=tr(source.device)) if name else tr(source.device)
+        for name, source in sources.items()
+        if not source.measured
+    ]
     return tr("not measured on hardware here: {runs}", runs=enumerated(named)) if named else ""
 
 
@@ -78,5 +101,12 @@ def caption(statistic: str, dtype: str, shape: tuple[int, ...], size: int, sourc
     sources = list(sources)
     origins = tr("; ").join(dict.fromkeys(source.origin for source in sources))
     seeds = tr(", ").join(dict.fromkeys(source.drawn for source in sources))
-    return tr("{statistic}. n = {n}, {dtype} {shape}; {origins}; {seeds}.", statistic=statistic, n=f"{size:,}", dtype=dtype,
-              shape=list(shape), origins=origins, seeds=seeds)
+    return tr(
+        "{statistic}. n = {n}, {dtype} {shape}; {origins}; {seeds}.",
+        statistic=statistic,
+        n=f"{size:,}",
+        dtype=dtype,
+        shape=list(shape),
+        origins=origins,
+        seeds=seeds,
+    )

@@ -30,12 +30,28 @@ class Theme:
 
         The fonts `besides` are for letters that it has not.
         """
-        return {"font.family": ["DejaVu Sans", *besides], "font.size": 10, "text.color": self.ink, "axes.edgecolor": self.quiet,
-                "axes.labelcolor": self.ink, "axes.facecolor": self.background, "figure.facecolor": self.background,
-                "xtick.color": self.quiet, "ytick.color": self.quiet, "xtick.labelcolor": self.ink,
-                "ytick.labelcolor": self.ink, "grid.color": self.grid, "axes.grid": False, "hatch.color": self.background,
-                "hatch.linewidth": DRAWING["line"]["hatch"], "axes.spines.top": False, "axes.spines.right": False,
-                "legend.frameon": False, "axes.axisbelow": True, "axes.unicode_minus": True}
+        return {
+            "font.family": ["DejaVu Sans", *besides],
+            "font.size": 10,
+            "text.color": self.ink,
+            "axes.edgecolor": self.quiet,
+            "axes.labelcolor": self.ink,
+            "axes.facecolor": self.background,
+            "figure.facecolor": self.background,
+            "xtick.color": self.quiet,
+            "ytick.color": self.quiet,
+            "xtick.labelcolor": self.ink,
+            "ytick.labelcolor": self.ink,
+            "grid.color": self.grid,
+            "axes.grid": False,
+            "hatch.color": self.background,
+            "hatch.linewidth": DRAWING["line"]["hatch"],
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "legend.frameon": False,
+            "axes.axisbelow": True,
+            "axes.unicode_minus": True,
+        }
 
 
 THEMES = {name: Theme(index, **DRAWING[name]) for index, name in enumerate(("light", "dark"))}

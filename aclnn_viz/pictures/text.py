@@ -58,5 +58,9 @@ def extent(values, xp=np) -> str:
     >>> extent(np.array([1.0, 3.0]))
     'from 1 to 3, mean 2'
     """
-    return tr("from {low} to {high}, mean {mean}", low=number(xp.min(values)), high=number(xp.max(values)),
-              mean=number(xp.mean(values)))
+    return tr(
+        "from {low} to {high}, mean {mean}",
+        low=number(xp.min(values)),
+        high=number(xp.max(values)),
+        mean=number(xp.mean(values)),
+    )

@@ -4,7 +4,19 @@ import re
 
 import numpy as np
 
-from aclnn_viz.pictures.marks import Arrows, Band, Bars, Box, Dots, Handles, Heat, Image, Line, Note, Rule
+from aclnn_viz.pictures.marks import (
+    Arrows,
+    Band,
+    Bars,
+    Box,
+    Dots,
+    Handles,
+    Heat,
+    Image,
+    Line,
+    Note,
+    Rule,
+)
 from aclnn_viz.pictures.panels import Panel, limits
 from aclnn_viz.pictures.text import extent, number
 from aclnn_viz.tables import as_text
@@ -22,7 +34,9 @@ def in_words(panels) -> list[str]:
 def _marks(panel: Panel) -> list[str]:
     named = [text for _, text in panel.y.ticks or () if _is_word(text)]
     lines = ["  " + _named(panel.y.label, tr(", ").join(named))] if named else []
-    for marks in _together([mark for mark in panel.marks if isinstance(mark, (Line, Dots, Bars, Band))]):
+    for marks in _together(
+        [mark for mark in panel.marks if isinstance(mark, (Line, Dots, Bars, Band))]
+    ):
         lines += _series(panel, marks)
     for mark in panel.marks:
         lines += [f"  {line}" for line in _SAID.get(type(mark), lambda mark: [])(mark)]
@@ -36,9 +50,14 @@ def _is_word(text: str) -> bool:
 def _points(mark) -> tuple[np.ndarray, dict]:
     """Where the points of a mark are, and their values; bars that stand beside others belong to the whole number between them."""
     x = np.asarray(mark.x, np.float64)
-    parts = {name: np.asarray(getattr(mark, name), np.float64) for name in (("low", "high") if isinstance(mark, Band) else ("y",))}
+    parts = {
+        name: np.asarray(getattr(mark, name), np.float64)
+        for name in (("low", "high") if isinstance(mark, Band) else ("y",))
+    }
     there = np.isfinite(x) & ~np.all([np.isnan(values) for values in parts.values()], axis=0)
-    return (np.rint(x) + 0.0 if isinstance(mark, Bars) else x)[there], {name: values[there] for name, values in parts.items()}
+    return (np.rint(x) + 0.0 if isinstance(mark, Bars) else x)[there], {
+        name: values[there] for name, values in parts.items()
+    }
 
 
 def _together(marks) -> list[list[tuple]]:
@@ -49,8 +68,17 @@ def _together(marks) -> list[list[tuple]]:
     groups, known = [], set()
     for mark in sorted(marks, key=lambda mark: -len(_points(mark)[0])):
         x, parts = _points(mark)
-        home = next((group for group in groups if np.array_equal(group[0][1], x) or len({*x}) == x.size <= MOST
-                     and len({*group[0][1]}) == group[0][1].size and {*x} <= {*group[0][1]}), None)
+        home = next(
+            (
+                group
+                for group in groups
+                if np.array_equal(group[0][1], x)
+                or len({*x}) == x.size <= MOST
+                and len({*group[0][1]}) == group[0][1].size
+                and {*x} <= {*group[0][1]}
+            ),
+            None,
+        )
         pairs = {*zip(x, *parts.values())}
         if not mark.label and pairs <= known:
             continue
@@ -71,15 +99,30 @@ def _series(panel: Panel, marks: list[tuple]) -> list[str]:
             if x.size < at.size:
                 known = dict(zip(x, values))
                 values = np.array([known.get(place, np.nan) for place in at])
-            if mark.label or not any((np.isnan(values) | (values == known)).all() for known in columns.values()):
+            if mark.label or not any(
+                (np.isnan(values) | (values == known)).all() for known in columns.values()
+            ):
                 columns[tr(BANDS[part], name=name) if part in BANDS else name] = values
     names, values = list(columns), list(columns.values())
     if at.size > MOST:
-        return ["  " + _named(name, tr("{n} places", n=at.size) + _extent(each)) for name, each in zip(names, values)]
+        return [
+            "  " + _named(name, tr("{n} places", n=at.size) + _extent(each))
+            for name, each in zip(names, values)
+        ]
     across, down = (dict(axis.ticks or ()) for axis in (panel.x, panel.y))
     down = {place: text for place, text in down.items() if _is_word(text)}
-    rows = [[across.get(float(place), number(place)), *("" if np.isnan(each[k]) and len(names) > 1 else down.get(
-        float(each[k]), number(each[k])) for each in values)] for k, place in enumerate(at)]
+    rows = [
+        [
+            across.get(float(place), number(place)),
+            *(
+                ""
+                if np.isnan(each[k]) and len(names) > 1
+                else down.get(float(each[k]), number(each[k]))
+                for each in values
+            ),
+        ]
+        for k, place in enumerate(at)
+    ]
     return [f"  {line}".rstrip() for line in as_text([panel.x.label or "x", *names], rows)]
 
 
@@ -92,10 +135,17 @@ def _notes(panel: Panel) -> list[str]:
     across, down = (dict(axis.ticks or ()) for axis in (panel.x, panel.y))
     lines = []
     for y in sorted(rows, reverse=high > low):
-        said = [" ".join(mark.text.split("\n")).rstrip() for mark in sorted(rows[y], key=lambda mark: mark.x)]
+        said = [
+            " ".join(mark.text.split("\n")).rstrip()
+            for mark in sorted(rows[y], key=lambda mark: mark.x)
+        ]
         if panel.x.label or across:  # places along the axis mean something
-            said = [_named(across.get(mark.x, number(mark.x)), text) if panel.x.label or mark.x in across else text
-                    for mark, text in zip(sorted(rows[y], key=lambda mark: mark.x), said)]
+            said = [
+                _named(across.get(mark.x, number(mark.x)), text)
+                if panel.x.label or mark.x in across
+                else text
+                for mark, text in zip(sorted(rows[y], key=lambda mark: mark.x), said)
+            ]
         lines.append("  " + _named(down.get(y), "  ".join(said)))
     return lines
 
@@ -123,10 +173,19 @@ def _arrows(mark) -> list[str]:
     parts = [np.ravel(np.asarray(each, np.float64)) for each in (mark.x, mark.y, mark.dx, mark.dy)]
     if parts[0].size > 4:
         return [tr("{n} places", n=parts[0].size) + "".join(map(_extent, parts[2:]))]
-    return [f"{mark.label} ({number(x)}, {number(y)}) → ({number(x + dx)}, {number(y + dy)})".strip() for x, y, dx, dy in zip(*parts)]
+    return [
+        f"{mark.label} ({number(x)}, {number(y)}) → ({number(x + dx)}, {number(y + dy)})".strip()
+        for x, y, dx, dy in zip(*parts)
+    ]
 
 
-_SAID = {Heat: _matrix, Image: _matrix, Arrows: _arrows,
-         Handles: lambda mark: [_named(mark.label, "×".join(map(str, np.shape(mark.x))))],
-         Rule: lambda mark: [_named(mark.label, f"{mark.axis} = {number(mark.at)}")] if mark.label else [],
-         Box: lambda mark: [mark.label] if mark.label else []}
+_SAID = {
+    Heat: _matrix,
+    Image: _matrix,
+    Arrows: _arrows,
+    Handles: lambda mark: [_named(mark.label, "×".join(map(str, np.shape(mark.x))))],
+    Rule: lambda mark: (
+        [_named(mark.label, f"{mark.axis} = {number(mark.at)}")] if mark.label else []
+    ),
+    Box: lambda mark: [mark.label] if mark.label else [],
+}

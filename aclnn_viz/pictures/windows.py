@@ -44,7 +44,10 @@ class Windows:
             if there.size:
                 x = axis.x(np.r_[self.start[there[0]], self.place[there], self.end[there[-1]]])
                 least = (0.2 if sign else 0.4) * axis.gap
-                xs += [x if np.ptp(x) > least else x.mean() + np.linspace(-least, least, x.size), [np.nan]]
+                xs += [
+                    x if np.ptp(x) > least else x.mean() + np.linspace(-least, least, x.size),
+                    [np.nan],
+                ]
                 ys += [values[np.r_[there[0], there, there[-1]]], [np.nan]]
         return np.concatenate(xs), np.concatenate(ys)
 
@@ -55,7 +58,9 @@ def windows(errors: Errors) -> Windows:
     size = min(ranks.size, max(LEAST, 2 * ranks.size // WINDOWS))
     zeros = [np.count_nonzero((place < least) & errors.finite) for least in (0, 1)]
     parts = []
-    for sign, (begin, end) in zip((-1, 0, 1), ((0, zeros[0]), (zeros[0], zeros[1]), (zeros[1], ranks.size))):
+    for sign, (begin, end) in zip(
+        (-1, 0, 1), ((0, zeros[0]), (zeros[0], zeros[1]), (zeros[1], ranks.size))
+    ):
         if begin < end:
             last = max(end - size, begin) if sign else begin
             starts = range(begin, last + 1, max(1, size // 2)) if sign else [begin]
@@ -73,13 +78,27 @@ def windows(errors: Errors) -> Windows:
             places = [slice(part.start - cuts[0], part.stop - cuts[0]) for part in some]
             return run_all(lambda at: [f(lined[at]) for f in functions], places, ranks.size)
 
-        return np.array([found for at in range(0, len(parts), FEW) for found in of(parts[at:at + FEW])]).T
+        return np.array(
+            [found for at in range(0, len(parts), FEW) for found in of(parts[at : at + FEW])]
+        ).T
 
     count = np.array([part.stop - part.start for part in parts])
     first = np.array([part.start for part in parts])
-    start, centre, end = (ranks.positions(at) for at in (first, first + count // 2, first + count - 1))
-    return Windows(size, count, errors.truth[start], errors.truth[end], place[start], place[centre], place[end],
-                   *each(errors.ulps, lambda part: middle(part.copy()), np.max), *each(errors.bound, np.max), *each(errors.expected, np.max))
+    start, centre, end = (
+        ranks.positions(at) for at in (first, first + count // 2, first + count - 1)
+    )
+    return Windows(
+        size,
+        count,
+        errors.truth[start],
+        errors.truth[end],
+        place[start],
+        place[centre],
+        place[end],
+        *each(errors.ulps, lambda part: middle(part.copy()), np.max),
+        *each(errors.bound, np.max),
+        *each(errors.expected, np.max),
+    )
 
 
 def thinned(count: int, most: int) -> np.ndarray:

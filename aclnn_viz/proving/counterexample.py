@@ -10,7 +10,9 @@ import numpy as np
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.words.messages import tr
 
-STEP = 2.0**-16  # of the differences: their error is about its fourth power, and that of rounding 2**-36
+STEP = (
+    2.0**-16
+)  # of the differences: their error is about its fourth power, and that of rounding 2**-36
 CLOSE, SMOOTH = 1e-7, 1e-3  # what two numbers, and the slopes on both sides, may differ by
 SIZES = (1, 2, 3)
 TRIED, FEWEST = 120, 120  # sizes, and draws, of one combination of options
@@ -18,7 +20,17 @@ FEW = 24  # draws of all options that try what is proved
 ENTRIES = 24  # of one input, by which the derivative is looked at
 AGAIN = 10**6  # the first seed of other draws
 WHOLE, REAL, POSITIVE = (1, -100, 0, 2), (0.75, 0.0, 1.0, 0.25), (0.5, 1.0, 2.0)  # attributes
-SIMPLE = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, -3.0)  # where branches of pages turn, and what a reader likes
+SIMPLE = (
+    0.0,
+    1.0,
+    -1.0,
+    2.0,
+    -2.0,
+    0.5,
+    -0.5,
+    3.0,
+    -3.0,
+)  # where branches of pages turn, and what a reader likes
 
 
 @dataclass(frozen=True)
@@ -34,23 +46,42 @@ class Counterexample:
     derivative: float | None
 
     def __str__(self) -> str:
-        inputs = "\n".join(f"  {name} = {np.array2string(np.asarray(value), separator=', ')}" for name, value in self.inputs.items())
-        text = tr("counterexample: {output} is {got}", output=self.output, got=self.got) if self.derivative is None else \
-            tr("counterexample: {output}{index} is {got}, the derivative {derivative}", output=self.output, index=list(self.index),
-               got=f"{self.got:.9g}", derivative=f"{self.derivative:.9g}")
+        inputs = "\n".join(
+            f"  {name} = {np.array2string(np.asarray(value), separator=', ')}"
+            for name, value in self.inputs.items()
+        )
+        text = (
+            tr("counterexample: {output} is {got}", output=self.output, got=self.got)
+            if self.derivative is None
+            else tr(
+                "counterexample: {output}{index} is {got}, the derivative {derivative}",
+                output=self.output,
+                index=list(self.index),
+                got=f"{self.got:.9g}",
+                derivative=f"{self.derivative:.9g}",
+            )
+        )
         return "\n".join([text, *([f"  {self.options}"] if self.options else []), inputs])
 
     def content(self) -> dict:
-        return {**vars(self), "inputs": {name: np.asarray(v).tolist() for name, v in self.inputs.items()}, "index": list(self.index),
-                "got": str(self.got)}
+        return {
+            **vars(self),
+            "inputs": {name: np.asarray(v).tolist() for name, v in self.inputs.items()},
+            "index": list(self.index),
+            "got": str(self.got),
+        }
 
 
 def search(subjects) -> Counterexample | None:
     """The smallest counterexample found among the options: of the smallest sizes, then of the simplest numbers; or None."""
-    for total, _, subject, sizes, seed in merge(*(_draws(n, subject) for n, subject in enumerate(subjects)), key=lambda draw: draw[:2]):
+    for total, _, subject, sizes, seed in merge(
+        *(_draws(n, subject) for n, subject in enumerate(subjects)), key=lambda draw: draw[:2]
+    ):
         known = _drawn(subject, sizes, seed)
         if _wrong(subject, sizes, known):
-            for less, lengths in islice(_sizes(subject), ENTRIES):  # more draws: special numbers may show it in smaller sizes
+            for less, lengths in islice(
+                _sizes(subject), ENTRIES
+            ):  # more draws: special numbers may show it in smaller sizes
                 for again in range(AGAIN, AGAIN + 2 * ENTRIES) if less < total else ():
                     smaller = _drawn(subject, lengths, again)
                     if _wrong(subject, lengths, smaller):
@@ -65,17 +96,36 @@ def tried(subjects) -> Counterexample | None:
     Of numbers of which none is special: where one is compared, or divided by, a proof says what it assumes. A page that cancels is
     right to a few digits.
     """
-    draws = [draw for subject in enumerate(subjects) for draw in _draws(*subject) if draw[-1] % 6 == 0]
-    return next(filter(None, (_wrong(subject, sizes, _drawn(subject, sizes, seed), SMOOTH)
-                              for _, _, subject, sizes, seed in draws[::len(draws) // FEW or 1])), None)
+    draws = [
+        draw for subject in enumerate(subjects) for draw in _draws(*subject) if draw[-1] % 6 == 0
+    ]
+    return next(
+        filter(
+            None,
+            (
+                _wrong(subject, sizes, _drawn(subject, sizes, seed), SMOOTH)
+                for _, _, subject, sizes, seed in draws[:: len(draws) // FEW or 1]
+            ),
+        ),
+        None,
+    )
 
 
 def _sizes(subject):
     """(what lengths are above 1 in all, {letter: length}), from small to large."""
-    letters = sorted({s for given in subject.inputs.values() if given for n in given[0] for s in getattr(n, "free_symbols", ())}, key=str)
+    letters = sorted(
+        {
+            s
+            for given in subject.inputs.values()
+            if given
+            for n in given[0]
+            for s in getattr(n, "free_symbols", ())
+        },
+        key=str,
+    )
     sizes = sorted(product(SIZES, repeat=len(letters)), key=lambda s: (sum(s), s))
     if len(sizes) > TRIED:
-        sizes = sizes[:TRIED // 2] + sizes[TRIED // 2::len(sizes) // (TRIED // 2)]
+        sizes = sizes[: TRIED // 2] + sizes[TRIED // 2 :: len(sizes) // (TRIED // 2)]
     return [(sum(lengths) - len(lengths), dict(zip(letters, lengths))) for lengths in sizes]
 
 
@@ -93,7 +143,15 @@ def _drawn(subject, sizes, seed):
     rng, known = np.random.default_rng(seed), {}
     for name, value in subject.attributes.items():
         value = _of_sizes(value, sizes)
-        values = () if not hasattr(value, "free_symbols") else WHOLE if value.is_integer else POSITIVE if value.is_positive else REAL
+        values = (
+            ()
+            if not hasattr(value, "free_symbols")
+            else WHOLE
+            if value.is_integer
+            else POSITIVE
+            if value.is_positive
+            else REAL
+        )
         known[name] = values[0 if seed % 3 == 0 else rng.integers(len(values))] if values else value
     for name, given in subject.inputs.items():
         if given is None:
@@ -106,13 +164,22 @@ def _drawn(subject, sizes, seed):
             length, beside = subject.labels[name]
             known[name] = rng.integers(0, int(length.subs(sizes)), shape)
             if beside is not None:
-                known[name] = np.where(rng.random(shape) < (0, 0.3, 0.6)[seed % 3], known[str(beside)], known[name])
+                known[name] = np.where(
+                    rng.random(shape) < (0, 0.3, 0.6)[seed % 3], known[str(beside)], known[name]
+                )
             continue
         width = (2, 8)[seed % 4 > 1]
         numbers = np.round(rng.uniform(-width, width, shape) * 64 + 0.37) / 64 + 1 / 512
         kind = rng.integers(4) if seed % 2 else 0
-        known[name] = np.full(shape, numbers.flat[0]) if kind == 1 and numbers.size else \
-            rng.choice(SIMPLE, shape) if kind == 2 else np.where(rng.random(shape) < 0.4, 0.0, numbers) if kind == 3 else numbers
+        known[name] = (
+            np.full(shape, numbers.flat[0])
+            if kind == 1 and numbers.size
+            else rng.choice(SIMPLE, shape)
+            if kind == 2
+            else np.where(rng.random(shape) < 0.4, 0.0, numbers)
+            if kind == 3
+            else numbers
+        )
     return known
 
 
@@ -127,7 +194,12 @@ def _of_sizes(value, sizes):
 def _simplest(subject, sizes, known):
     """The counterexample with each number in turn made as simple as it stays one."""
     for name, value in known.items():
-        if name in subject.labels or name not in subject.inputs or name in subject.saved or value is None:
+        if (
+            name in subject.labels
+            or name not in subject.inputs
+            or name in subject.saved
+            or value is None
+        ):
             continue
         for place in np.ndindex(value.shape):
             for simple in (*SIMPLE, round(float(value[place]), 1)):
@@ -143,29 +215,51 @@ def _simplest(subject, sizes, known):
 
 def _wrong(subject, sizes, known, close=CLOSE):
     """The Counterexample that these numbers are, or None."""
+
     def loss(change):
         outputs = _run(subject.forward, subject.preludes[0], known | change)
-        return outputs, sum(float(np.sum(known[d] * outputs[y])) for d, y in subject.upstream.items())
+        return outputs, sum(
+            float(np.sum(known[d] * outputs[y])) for d, y in subject.upstream.items()
+        )
 
     def found(output, index, got, derivative):
         inputs = {n: v for n, v in (known | saved).items() if v is not None}
-        return Counterexample(str(subject), {str(n): v for n, v in sizes.items()}, inputs, output, index, got, derivative)
+        return Counterexample(
+            str(subject),
+            {str(n): v for n, v in sizes.items()},
+            inputs,
+            output,
+            index,
+            got,
+            derivative,
+        )
+
     with np.errstate(all="ignore"):
         try:
             outputs, middle = loss({})
         except Exception:  # sizes that forward does not take
             return None
-        saved = {name: outputs[of] for name, of in subject.saved.items() if known.get(name, 0) is not None}
+        saved = {
+            name: outputs[of]
+            for name, of in subject.saved.items()
+            if known.get(name, 0) is not None
+        }
         try:
             made = _run(subject.backward, subject.preludes[1], known | saved)
             made = {output: np.asarray(made[output], float) for output in subject.gradient_of}
         except Exception as error:
-            return found("backward", (), f"{type(error).__name__}: {error}", None) if np.isfinite(middle) else None
+            return (
+                found("backward", (), f"{type(error).__name__}: {error}", None)
+                if np.isfinite(middle)
+                else None
+            )
         for output, of in subject.gradient_of.items():
             if made[output].shape != known[of].shape:
                 return found(output, (), f"of shape {made[output].shape}", None)
             for index in islice(np.ndindex(known[of].shape), ENTRIES):
-                derivative, scale = _derivative(lambda change: loss(change)[1], of, known[of], index, middle)
+                derivative, scale = _derivative(
+                    lambda change: loss(change)[1], of, known[of], index, middle
+                )
                 got = float(made[output][index])
                 if derivative is not None and not abs(got - derivative) < close * scale:
                     return found(output, index, got, derivative)
@@ -182,7 +276,9 @@ def _derivative(loss, of, value, index, middle):
     near, far = (sides[0] + sides[1]) / 2, (sides[2] + sides[3]) / 2
     derivative = (4 * near - far) / 3
     scale = max(1.0, abs(derivative), abs(middle))
-    smooth = np.isfinite(derivative) and all(abs(sides[a] - sides[b]) < SMOOTH * scale for a, b in ((0, 1), (2, 0), (3, 1)))
+    smooth = np.isfinite(derivative) and all(
+        abs(sides[a] - sides[b]) < SMOOTH * scale for a, b in ((0, 1), (2, 0), (3, 1))
+    )
     # With twice the step the sides of a smooth function differ twice as much, those of a kink as much as before, and
     # where the slope itself has a kink the derivative changes with the step.
     jump = abs(2 * (sides[0] - sides[1]) - (sides[2] - sides[3])) + abs(near - far)
@@ -201,5 +297,7 @@ class _Places(NumPyArrays):
 def _run(function, prelude, known):
     xp = _Places()
     if prelude:
-        known = known | prelude(xp, **{n: known[n] for n in list(signature(prelude).parameters)[1:]})
+        known = known | prelude(
+            xp, **{n: known[n] for n in list(signature(prelude).parameters)[1:]}
+        )
     return function(xp, **{n: known[n] for n in list(signature(function).parameters)[1:]})

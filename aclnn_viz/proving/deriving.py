@@ -24,7 +24,9 @@ from derivations.prover.wording import SAID
 
 WHY = {
     "define": message("As in the forward pass."),
-    "adjoint": message("The chain rule: the sum over all that is made of it, each gradient times the derivative."),
+    "adjoint": message(
+        "The chain rule: the sum over all that is made of it, each gradient times the derivative."
+    ),
     "gone": message("The chain rule gives 0 for every input: the outputs do not depend on it."),
 }
 
@@ -44,7 +46,11 @@ class Derivation:
     @property
     def latex(self) -> str:
         """The equations of all steps, one below the other."""
-        return "\\begin{aligned}\n" + " \\\\\n".join(step.latex.replace(" = ", " &= ", 1) for step in self.steps) + "\n\\end{aligned}"
+        return (
+            "\\begin{aligned}\n"
+            + " \\\\\n".join(step.latex.replace(" = ", " &= ", 1) for step in self.steps)
+            + "\n\\end{aligned}"
+        )
 
     @cached_property
     def backward(self):
@@ -56,7 +62,10 @@ class Derivation:
     @cached_property
     def proof(self) -> Result:
         """That `backward` is the derivative of `forward`, for all sizes."""
-        return proved(self.forward.__name__, of_functions(self.forward, self.backward, self.shapes, self.labels, self.wrt))
+        return proved(
+            self.forward.__name__,
+            of_functions(self.forward, self.backward, self.shapes, self.labels, self.wrt),
+        )
 
     def __str__(self) -> str:
         return self.source
@@ -71,16 +80,35 @@ def derive(forward, wrt, saved=(), shapes=None, labels=None) -> Derivation:
     taken = _checked(forward, wrt, saved, shapes, labels)
     paths, todo = [], [()]
     while todo:
-        path = _Path(forward, tuple(wrt), tuple(saved), {x: tuple(map(size, shape)) for x, shape in shapes.items()}, labels, todo.pop())
+        path = _Path(
+            forward,
+            tuple(wrt),
+            tuple(saved),
+            {x: tuple(map(size, shape)) for x, shape in shapes.items()},
+            labels,
+            todo.pop(),
+        )
         paths.append(path)
         todo += [(*path.answers[:k], False) for k in range(len(path.given), len(path.answers))]
     used = set().union(*(path.used for path in paths))
-    order = [*paths[0].upstream, *(n for n in taken if n in used), *(n for n in paths[0].outputs if n in saved and n in used and n not in taken)]
+    order = [
+        *paths[0].upstream,
+        *(n for n in taken if n in used),
+        *(n for n in paths[0].outputs if n in saved and n in used and n not in taken),
+    ]
     values = [f"{name}={value!r}" for name, value in fixed(forward).items()]
     about = f'    """The gradients of {forward.__name__}{", where " + ", ".join(values) if values else ""}."""\n'
     source = f"def backward(xp, {', '.join(order)}):\n{about}{indent(_tree(paths, 0), '    ')}"
     steps = tuple(dict.fromkeys(step for path in paths for step in path.steps))
-    return Derivation(forward, source, steps, dict(shapes), labels, tuple(wrt), {y: a.lengths for y, a in paths[0].outputs.items()})
+    return Derivation(
+        forward,
+        source,
+        steps,
+        dict(shapes),
+        labels,
+        tuple(wrt),
+        {y: a.lengths for y, a in paths[0].outputs.items()},
+    )
 
 
 def _checked(forward, wrt, saved, shapes, labels):
@@ -89,23 +117,62 @@ def _checked(forward, wrt, saved, shapes, labels):
     except (TypeError, ValueError):
         taken = []
     if not taken:
-        raise TypeError(problem("derive takes a forward function", shown(forward), "pass such as def forward(xp, x, epsilon)"))
-    if not isinstance(shapes, dict) or not all(isinstance(shape, tuple) and all(
-            isinstance(n, str | int) and not isinstance(n, bool) for n in shape) for shape in shapes.values()):
-        raise TypeError(problem("derive needs shapes= of the tensors", shown(shapes), 'pass such as {"x": ("r", "n"), "gamma": ("n",)}'))
-    if not isinstance(labels, dict) or not all(isinstance(n, str | int) and not isinstance(n, bool) for n in labels.values()):
-        raise TypeError(problem("labels maps tensors of whole numbers to a length", shown(labels), 'pass such as {"target": "n"}'))
+        raise TypeError(
+            problem(
+                "derive takes a forward function",
+                shown(forward),
+                "pass such as def forward(xp, x, epsilon)",
+            )
+        )
+    if not isinstance(shapes, dict) or not all(
+        isinstance(shape, tuple)
+        and all(isinstance(n, str | int) and not isinstance(n, bool) for n in shape)
+        for shape in shapes.values()
+    ):
+        raise TypeError(
+            problem(
+                "derive needs shapes= of the tensors",
+                shown(shapes),
+                'pass such as {"x": ("r", "n"), "gamma": ("n",)}',
+            )
+        )
+    if not isinstance(labels, dict) or not all(
+        isinstance(n, str | int) and not isinstance(n, bool) for n in labels.values()
+    ):
+        raise TypeError(
+            problem(
+                "labels maps tensors of whole numbers to a length",
+                shown(labels),
+                'pass such as {"target": "n"}',
+            )
+        )
     for name, given in (("wrt", wrt), ("saved", saved)):
         if not isinstance(given, tuple | list) or not all(isinstance(one, str) for one in given):
-            raise TypeError(problem(f"{name} is a tuple of names", shown(given), 'pass such as ("x", "gamma")'))
+            raise TypeError(
+                problem(f"{name} is a tuple of names", shown(given), 'pass such as ("x", "gamma")')
+            )
     for asked, given, among in (
-            ("shapes names the tensors that forward takes", shapes, taken), ("labels names tensors with a shape", labels, shapes),
-            ("wrt names inputs of real numbers with a shape", wrt, [name for name in shapes if name not in labels])):
+        ("shapes names the tensors that forward takes", shapes, taken),
+        ("labels names tensors with a shape", labels, shapes),
+        (
+            "wrt names inputs of real numbers with a shape",
+            wrt,
+            [name for name in shapes if name not in labels],
+        ),
+    ):
         wrong = [name for name in given if name not in among]
         if wrong:
-            raise ValueError(problem(asked, ", ".join(map(str, wrong)), f"choose among {', '.join(among)}"))
+            raise ValueError(
+                problem(asked, ", ".join(map(str, wrong)), f"choose among {', '.join(among)}")
+            )
     if not wrt:
-        raise ValueError(problem("wrt names the inputs whose gradients are wanted", "none", f"choose among {', '.join(shapes)}"))
+        raise ValueError(
+            problem(
+                "wrt names the inputs whose gradients are wanted",
+                "none",
+                f"choose among {', '.join(shapes)}",
+            )
+        )
     return taken
 
 
@@ -129,6 +196,7 @@ class _Path:
                 if len(self.answers) < len(asked):
                     self.answers.append(True)
             return self.answers[[a.place for a in asked].index(array.place)]
+
         self.xp = xp = NotedArrays(decide)
         self.leaves = {}
         for name in list(signature(forward).parameters)[1:]:
@@ -137,22 +205,44 @@ class _Path:
             elif name in fixed(forward):
                 self.leaves[name] = fixed(forward)[name]
             else:
-                self.leaves[name] = xp.input(name, (), **({"positive": True} if parameter(name).is_positive else {}))
+                self.leaves[name] = xp.input(
+                    name, (), **({"positive": True} if parameter(name).is_positive else {})
+                )
         self.names = {"xp", *self.leaves}
         self.shapes, self.labels = shapes, labels
         made = self._traced()
-        if not isinstance(made, dict) or not made or not all(str(name).isidentifier() for name in made):
-            raise TypeError(problem("forward returns a dict of its outputs", shown(made), 'return such as {"y": y}'))
+        if (
+            not isinstance(made, dict)
+            or not made
+            or not all(str(name).isidentifier() for name in made)
+        ):
+            raise TypeError(
+                problem(
+                    "forward returns a dict of its outputs", shown(made), 'return such as {"y": y}'
+                )
+            )
         wrong = [name for name in saved if name not in made]
         if wrong:
-            raise ValueError(problem("saved names outputs of forward", ", ".join(wrong), f"choose among {', '.join(made)}"))
+            raise ValueError(
+                problem(
+                    "saved names outputs of forward",
+                    ", ".join(wrong),
+                    f"choose among {', '.join(made)}",
+                )
+            )
         self.outputs = {name: xp.lift(value) for name, value in made.items()}
         self._outputs_kept(saved)
         differentiated = [name for k, name in enumerate(made) if not k or name not in saved]
         self.upstream = {f"d{name}": name for name in differentiated}
         clash = [d for d in (*self.upstream, *(f"d{x}" for x in wrt)) if d in self.names]
         if clash:
-            raise ValueError(problem("the names of gradients are free", f"{', '.join(clash)} in forward", "name it otherwise"))
+            raise ValueError(
+                problem(
+                    "the names of gradients are free",
+                    f"{', '.join(clash)} in forward",
+                    "name it otherwise",
+                )
+            )
         self.names |= set(self.upstream)
         ups = {name: xp.input(d, self.outputs[name].lengths) for d, name in self.upstream.items()}
         self._locals(forward)
@@ -161,10 +251,18 @@ class _Path:
             self.reverse = Reverse(xp, self.outputs, ups, wrt, self._vanishes, self.fresh)
             self._write(list(ups.values()), wrt, asked)
         except Refused as error:
-            raise ValueError(problem("derive knows what the page does", str(error), "write it otherwise, or its backward by hand")) from None
+            raise ValueError(
+                problem(
+                    "derive knows what the page does",
+                    str(error),
+                    "write it otherwise, or its backward by hand",
+                )
+            ) from None
 
     def fresh(self, name):
-        found = next(n for n in (name, *(f"{name}{k}" for k in range(2, 999))) if n not in self.names)
+        found = next(
+            n for n in (name, *(f"{name}{k}" for k in range(2, 999))) if n not in self.names
+        )
         self.names.add(found)
         return found
 
@@ -174,16 +272,29 @@ class _Path:
         """What forward returns; its local names are kept with what they are called last."""
         function = rebound(self.forward, self.xp.float, {})
         try:
-            made, self.seen = watched(lambda: function(self.xp, **self.leaves), lambda frame: getattr(frame.f_globals.get("float"), "__self__", None) is self.xp)
+            made, self.seen = watched(
+                lambda: function(self.xp, **self.leaves),
+                lambda frame: getattr(frame.f_globals.get("float"), "__self__", None) is self.xp,
+            )
         except Exception as error:
-            raise ValueError(problem("derive knows what the page does", refusal(error), "write it otherwise, or its backward by hand")) from error
+            raise ValueError(
+                problem(
+                    "derive knows what the page does",
+                    refusal(error),
+                    "write it otherwise, or its backward by hand",
+                )
+            ) from error
         return made
 
     def _outputs_kept(self, saved):
         known = {}
         for name, a in self.outputs.items():
-            if a.op in ("input", "number") or a.name in known:  # it stands for itself: the output gets an array of its own
-                a = self.xp.made("adjoint", (a.symbol,), a.lengths, a.kind, ("output", name), a.symbol)
+            if (
+                a.op in ("input", "number") or a.name in known
+            ):  # it stands for itself: the output gets an array of its own
+                a = self.xp.made(
+                    "adjoint", (a.symbol,), a.lengths, a.kind, ("output", name), a.symbol
+                )
             known[name] = a
             a.name, a.given = name, name in saved
             self.names.add(name)
@@ -191,9 +302,17 @@ class _Path:
 
     def _locals(self, forward):
         def name(array, text):
-            if isinstance(array, Noted) and not array.name and array.op not in PLAIN and text.isidentifier() and not text.startswith("_") \
-                    and len(array.lengths) + (array.kind == REAL) and (text not in self.names or text in self.leaves):
+            if (
+                isinstance(array, Noted)
+                and not array.name
+                and array.op not in PLAIN
+                and text.isidentifier()
+                and not text.startswith("_")
+                and len(array.lengths) + (array.kind == REAL)
+                and (text not in self.names or text in self.leaves)
+            ):
                 array.name = self.fresh(text)
+
         for last, (called, known, _) in enumerate(reversed(self.seen)):
             for text, array in known.items():
                 if not last or text not in self.leaves:
@@ -209,28 +328,62 @@ class _Path:
             leaf, e = self.leaves[x], self.reverse.gradients.get(x)
             if e is None or e == 0:
                 zero[x] = f"xp.zeros_like({x})"
-            gradients.append(self.reverse.exactly(e, leaf.lengths) if e is not None and e != 0 else self.xp.lift(0).symbol)
-        writer = Writer(self.reverse, upstream, [a for a in (*self.outputs.values(), *self.leaves.values()) if isinstance(a, Noted) and a.given],
-                        self.fresh)
+            gradients.append(
+                self.reverse.exactly(e, leaf.lengths)
+                if e is not None and e != 0
+                else self.xp.lift(0).symbol
+            )
+        writer = Writer(
+            self.reverse,
+            upstream,
+            [
+                a
+                for a in (*self.outputs.values(), *self.leaves.values())
+                if isinstance(a, Noted) and a.given
+            ],
+            self.fresh,
+        )
         questions = [a.symbol for a in asked]
         lines, texts = writer.body([*gradients, *questions])
-        self.questions = texts[len(gradients):]
+        self.questions = texts[len(gradients) :]
         texts = [zero.get(x, text) for x, text in zip(wrt, texts)]
         self.used = {*writer.used, *zero}
         pairs = [f'"d{x}": {text}' for x, text in zip(wrt, texts)]
         one = f"return {{{', '.join(pairs)}}}\n"
-        body = one if len(one) < 110 else "return {\n" + "".join(f"    {pair},\n" for pair in pairs) + "}\n"
-        self.body = "".join(wrapped(f"{name} = {text}") + "\n" for _, name, text in lines) + "".join(wrapped(one) + "\n" for one in body.splitlines())
-        rows = [(a, name, text, "adjoint" if a.op == "adjoint" and a.options[0] != "output" else "define") for a, name, text in lines]
+        body = (
+            one
+            if len(one) < 110
+            else "return {\n" + "".join(f"    {pair},\n" for pair in pairs) + "}\n"
+        )
+        self.body = "".join(
+            wrapped(f"{name} = {text}") + "\n" for _, name, text in lines
+        ) + "".join(wrapped(one) + "\n" for one in body.splitlines())
+        rows = [
+            (
+                a,
+                name,
+                text,
+                "adjoint" if a.op == "adjoint" and a.options[0] != "output" else "define",
+            )
+            for a, name, text in lines
+        ]
         rows += [(self.leaves[x], f"d{x}", text, "adjoint") for x, text in zip(wrt, texts)]
         self.steps = [self._gone(u) for u, _ in self.reverse.gone]
-        self.steps += [self._step(a, name, text, how) for a, name, text, how in rows if a.kind == REAL or a.op != "number"]
+        self.steps += [
+            self._step(a, name, text, how)
+            for a, name, text, how in rows
+            if a.kind == REAL or a.op != "number"
+        ]
 
     def _symbolic(self):
         """Symbolic arrays of the same inputs and outputs, by name."""
         xp = SymbolicArrays(lambda e: True)
-        known = {"xp": xp} | {name: xp.input(name, a.lengths, a.kind) if a.lengths else xp.number(Symbol(name, **a.symbol.assumptions0))
-                              for name, a in ((a.name, a) for a in self.xp.arrays if a.name.isidentifier())}
+        known = {"xp": xp} | {
+            name: xp.input(name, a.lengths, a.kind)
+            if a.lengths
+            else xp.number(Symbol(name, **a.symbol.assumptions0))
+            for name, a in ((a.name, a) for a in self.xp.arrays if a.name.isidentifier())
+        }
         return xp, known
 
     def _step(self, a, name, text, how):
@@ -241,20 +394,40 @@ class _Path:
             known.setdefault(other, line)
         try:
             made = eval(text, {"float": float}, known)
-            index = tuple(() if axis == () else tuple(Symbol("ijklmn"[k] if len(axis) == 1 else f"i{k}{m}", integer=True) for m in range(len(axis)))
-                          for k, axis in enumerate(made.axes))
+            index = tuple(
+                ()
+                if axis == ()
+                else tuple(
+                    Symbol("ijklmn"[k] if len(axis) == 1 else f"i{k}{m}", integer=True)
+                    for m in range(len(axis))
+                )
+                for k, axis in enumerate(made.axes)
+            )
             right = readable(made.at(made.axes, index))
             left = xp.named(name, [i for axis in index for i in axis], made.dtype)
             equation, printed = Eq(left, right, evaluate=False), ""
-            self.made = getattr(self, "made", {}) | {name: xp.input(name, tuple(a.lengths), made.dtype)}
+            self.made = getattr(self, "made", {}) | {
+                name: xp.input(name, tuple(a.lengths), made.dtype)
+            }
         except Exception:  # what has no formula of entries is shown as it is computed
-            equation, printed = None, r"\mathtt{%s} = \texttt{%s}" % (name, text.replace("_", r"\_"))
-        return Step(pattern.format(name=about), equation, WHY[how], printed, pattern=pattern, about=about)
+            equation, printed = (
+                None,
+                r"\mathtt{%s} = \texttt{%s}" % (name, text.replace("_", r"\_")),
+            )
+        return Step(
+            pattern.format(name=about), equation, WHY[how], printed, pattern=pattern, about=about
+        )
 
     def _gone(self, u):
         name = u.name or u.op
         equation = Eq(Symbol(f"{name}bar"), 0, evaluate=False)
-        return Step(SAID["adjoint"].format(name=name), equation, WHY["gone"], pattern=SAID["adjoint"], about=name)
+        return Step(
+            SAID["adjoint"].format(name=name),
+            equation,
+            WHY["gone"],
+            pattern=SAID["adjoint"],
+            about=name,
+        )
 
     def _vanishes(self, reverse, e):
         """Whether an expression is 0 for all inputs, as the prover finds."""
@@ -263,11 +436,17 @@ class _Path:
         text, _ = writer.text(e)
         xp, known = SymbolicArrays(lambda e: True), {}
         for a in taken:
-            known[a.name] = xp.input(a.name, a.lengths, a.kind) if a.lengths else xp.number(Symbol(a.name, **a.symbol.assumptions0))
+            known[a.name] = (
+                xp.input(a.name, a.lengths, a.kind)
+                if a.lengths
+                else xp.number(Symbol(a.name, **a.symbol.assumptions0))
+            )
         try:
             made = eval(text, {"xp": xp}, known)
             index = generic(made.axes)
-            ranges = {i: (0, n - 1) for axis, own in zip(index, made.axes) for i, n in zip(axis, own)}
+            ranges = {
+                i: (0, n - 1) for axis, own in zip(index, made.axes) for i, n in zip(axis, own)
+            }
             return bool(proves_equal(made.at(made.axes, index), 0, in_range=ranges | xp.granted))
         except Exception:  # then it is written out
             return False

@@ -5,7 +5,16 @@ from itertools import chain, combinations_with_replacement, product
 from sympy import Integer, S, Symbol, cancel, expand
 
 from aclnn_viz.arrays.steps import TRUTHS, plain
-from aclnn_viz.proving.theorems import BY_VALUE, Impossible, OneOrMore, Path, Still, loss_of, pieces, place_in
+from aclnn_viz.proving.theorems import (
+    BY_VALUE,
+    Impossible,
+    OneOrMore,
+    Path,
+    Still,
+    loss_of,
+    pieces,
+    place_in,
+)
 
 REGIONS = 6  # of a theorem: where more meet, as those of the samplers, the points between them would take minutes
 TRIED = 2  # regions in which a kink is looked for beside the first
@@ -15,8 +24,13 @@ MOST = 5  # truths of a value at a kink that are tried as 0 and as 1
 
 def kinks(traced, output, of):
     """(number, side) for each compared number that moves: at 0 the output is what it is above, below, or something else."""
-    return sorted({str(d): "above" if zero == above else "below" if zero == below else str(zero)[:80]
-                   for found, *_ in turns(traced, output, of) for d, zero, above, below in found}.items())
+    return sorted(
+        {
+            str(d): "above" if zero == above else "below" if zero == below else str(zero)[:80]
+            for found, *_ in turns(traced, output, of)
+            for d, zero, above, below in found
+        }.items()
+    )
 
 
 def turns(traced, output, of):
@@ -26,9 +40,20 @@ def turns(traced, output, of):
     """
     leaf, made = traced.leaves[of], traced.backward[output]
     for offsets, piece in pieces(made):
-        for places in product(*(range(int(axis[0])) if len(axis) == 1 and axis[0].is_Integer else (None,) for axis in piece.axes)):
-            index = [(Integer(place),) if place is not None else tuple(Symbol(f"i{k}_{m}" if m else f"i{k}", integer=True) for m in range(len(axis)))
-                     for k, (axis, place) in enumerate(zip(piece.axes, places))]
+        for places in product(
+            *(
+                range(int(axis[0])) if len(axis) == 1 and axis[0].is_Integer else (None,)
+                for axis in piece.axes
+            )
+        ):
+            index = [
+                (Integer(place),)
+                if place is not None
+                else tuple(
+                    Symbol(f"i{k}_{m}" if m else f"i{k}", integer=True) for m in range(len(axis))
+                )
+                for k, (axis, place) in enumerate(zip(piece.axes, places))
+            ]
             at = place_in(index, piece.axes, offsets, leaf)
             entry, todo, tries, found, regions = leaf.at(leaf.axes, at), [()], {}, [], []
             while todo:
@@ -43,7 +68,10 @@ def turns(traced, output, of):
                     if tries.setdefault(turned, 0) > TRIED:
                         continue
                     tries[turned] += 1
-                    zero, above, below = (_right(traced, of, entry, piece, index, (*path.taken[:k], s))[0] for s in (0, 1, -1))
+                    zero, above, below = (
+                        _right(traced, of, entry, piece, index, (*path.taken[:k], s))[0]
+                        for s in (0, 1, -1)
+                    )
                     if None in (above, below):  # it lies elsewhere
                         continue
                     tries[turned] = TRIED + 1
@@ -64,12 +92,18 @@ def beside(traced, of, d, zero, above, below, regions, entry):
     if slope == 0 or slope.has(entry) or expand(slope * entry + rest - d) != 0:
         return None
     at = {entry: -rest / slope}
-    meeting = [value for value, signs in regions if not any(plain(e.xreplace(at)).is_negative for e in signs)]
+    meeting = [
+        value
+        for value, signs in regions
+        if not any(plain(e.xreplace(at)).is_negative for e in signs)
+    ]
     here = [_each_way(e.xreplace(at)) for e in (zero, *meeting)]
     if None in here:
         return None
     zeros, others = here[0], list(dict.fromkeys(chain(*here[1:])))
-    answers = [{_between(z, a, b) for a, b in combinations_with_replacement(others, 2)} for z in zeros]
+    answers = [
+        {_between(z, a, b) for a, b in combinations_with_replacement(others, 2)} for z in zeros
+    ]
     if all(True in found for found in answers):
         return True
     if all({True, None} & found for found in answers):
@@ -81,7 +115,14 @@ def _is_compared(traced, of, d, entry):
     """Whether forward itself turns at d = 0."""
     todo = [()]
     while todo:
-        path = Path(of, entry, Still(traced, frozenset(traced.equal.items()), BY_VALUE), todo.pop(), traced.known, dict(traced.equal))
+        path = Path(
+            of,
+            entry,
+            Still(traced, frozenset(traced.equal.items()), BY_VALUE),
+            todo.pop(),
+            traced.known,
+            dict(traced.equal),
+        )
         try:
             with traced.xp.seen_by(path):
                 loss_of(traced, of, entry, path)
@@ -99,8 +140,16 @@ def _each_way(e):
     for _ in range(MOST):
         if not any(one.has(*TRUTHS) for one in found):
             return found
-        found = [plain(new) for one in found for truth in sorted(one.atoms(*TRUTHS), key=str)[:1] or [one]
-                 for new in ((one,) if truth is one else (one.xreplace({truth: S.One}), one.xreplace({truth: S.Zero})))]
+        found = [
+            plain(new)
+            for one in found
+            for truth in sorted(one.atoms(*TRUTHS), key=str)[:1] or [one]
+            for new in (
+                (one,)
+                if truth is one
+                else (one.xreplace({truth: S.One}), one.xreplace({truth: S.Zero}))
+            )
+        ]
     return None
 
 
@@ -114,7 +163,14 @@ def _between(z, a, b):
 
 
 def _right(traced, of, entry, piece, index, given):
-    path = Path(of, entry, Still(traced, frozenset(traced.equal.items()), BY_VALUE), given, traced.known, dict(traced.equal))
+    path = Path(
+        of,
+        entry,
+        Still(traced, frozenset(traced.equal.items()), BY_VALUE),
+        given,
+        traced.known,
+        dict(traced.equal),
+    )
     path.loose = True
     try:
         with traced.xp.seen_by(path):

@@ -44,7 +44,9 @@ def _run(file: str | Path) -> tuple[str, dict]:
     return text, space
 
 
-def from_forward(name: str, file: str | Path, folder: str | Path, in_repo: bool = False) -> tuple[Path, Derivation]:
+def from_forward(
+    name: str, file: str | Path, folder: str | Path, in_repo: bool = False
+) -> tuple[Path, Derivation]:
     """Write the operator `folder`/`name` whose forward page is `file`, and return its folder and the derivation of its backward page.
 
     The file defines forward(xp, ...) and SHAPES = {"x": ("r", "n")}, and where there are any SAVED = ("rstd",), LABELS =
@@ -55,12 +57,26 @@ def from_forward(name: str, file: str | Path, folder: str | Path, in_repo: bool 
     name = name or Path(file).stem
     target = fresh(name, folder)
     if "forward" not in space or not isinstance(space.get("SHAPES"), dict) or "backward" in space:
-        raise ValueError(problem(f"{file} defines forward(xp, ...) and SHAPES, no backward", ", ".join(n for n in space if n[0] != "_") or "nothing",
-                                 'add such as SHAPES = {"x": ("r", "n"), "gamma": ("n",)}'))
+        raise ValueError(
+            problem(
+                f"{file} defines forward(xp, ...) and SHAPES, no backward",
+                ", ".join(n for n in space if n[0] != "_") or "nothing",
+                'add such as SHAPES = {"x": ("r", "n"), "gamma": ("n",)}',
+            )
+        )
     shapes, labels, saved = space["SHAPES"], space.get("LABELS", {}), space.get("SAVED", ())
-    found = derive(space["forward"], space.get("WRT", tuple(x for x in shapes if x not in labels)), saved, shapes, labels)
+    found = derive(
+        space["forward"],
+        space.get("WRT", tuple(x for x in shapes if x not in labels)),
+        saved,
+        shapes,
+        labels,
+    )
     lengths = {x: tuple(map(size, shape)) for x, shape in shapes.items()} | found.outputs
-    files = {"page.py": _page(text, found, lengths), "declaration.py": _declaration(name, found, lengths, labels, tuple(saved))}
+    files = {
+        "page.py": _page(text, found, lengths),
+        "declaration.py": _declaration(name, found, lengths, labels, tuple(saved)),
+    }
     if not in_repo:
         files[f"test_{name}.py"] = TEST.format(name=name)
     with new_folder(target) as own:
@@ -73,25 +89,37 @@ def _page(text: str, found: Derivation, lengths: dict) -> str:
     """The file as it is, without what is said for the derivation; the axes of its tensors, which no block cuts; and backward."""
     tree, lines = ast.parse(text), text.splitlines()
     for node in reversed(tree.body):
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id in SAID for t in node.targets):
-            del lines[node.lineno - 1:node.end_lineno]
+        if isinstance(node, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id in SAID for t in node.targets
+        ):
+            del lines[node.lineno - 1 : node.end_lineno]
     about = ast.get_docstring(tree, clean=False)
     if about is not None:
-        del lines[tree.body[0].lineno - 1:tree.body[0].end_lineno]
+        del lines[tree.body[0].lineno - 1 : tree.body[0].end_lineno]
     axes = {x: "." * len(shape) for x, shape in _with_gradients(found, lengths).items()}
-    return f'"""{about or "A forward page, and the backward page that was derived from it."}"""\n' + "\n".join(
-        ["", f"AXES = {axes}", "", "", "\n".join(lines).strip(), "", "", found.source])
+    return (
+        f'"""{about or "A forward page, and the backward page that was derived from it."}"""\n'
+        + "\n".join(["", f"AXES = {axes}", "", "", "\n".join(lines).strip(), "", "", found.source])
+    )
 
 
 def _with_gradients(found: Derivation, lengths: dict) -> dict:
     taken = list(signature(found.backward).parameters)[1:]
-    return lengths | {d: lengths[d[1:]] for d in taken if d[1:] in found.outputs and d not in lengths} | {f"d{x}": lengths[x] for x in found.wrt}
+    return (
+        lengths
+        | {d: lengths[d[1:]] for d in taken if d[1:] in found.outputs and d not in lengths}
+        | {f"d{x}": lengths[x] for x in found.wrt}
+    )
 
 
 def _declaration(name: str, found: Derivation, lengths: dict, labels: dict, saved: tuple) -> str:
     tensors, formulas = _with_gradients(found, lengths), {}
     taken = list(signature(found.backward).parameters)[1:]
-    numbers = {n: p.default for n, p in list(signature(found.forward).parameters.items())[1:] if n not in lengths and n not in fixed(found.forward)}
+    numbers = {
+        n: p.default
+        for n, p in list(signature(found.forward).parameters.items())[1:]
+        if n not in lengths and n not in fixed(found.forward)
+    }
 
     def letter(n):
         if n.is_Symbol or n.is_Integer:
@@ -101,7 +129,11 @@ def _declaration(name: str, found: Derivation, lengths: dict, labels: dict, save
         return formulas.setdefault(str(n).upper(), f"L{len(formulas)}")
 
     def tensor(x):
-        more = f', "int64 or int32", low=0, high="{letter(size(labels[x]))} - 1"' if x in labels else ""
+        more = (
+            f', "int64 or int32", low=0, high="{letter(size(labels[x]))} - 1"'
+            if x in labels
+            else ""
+        )
         return f'        "{x}": Tensor("{" ".join(map(letter, tensors[x])) or "()"}"{more}),'
 
     def attribute(n):
@@ -109,13 +141,29 @@ def _declaration(name: str, found: Derivation, lengths: dict, labels: dict, save
         if n in ("eps", "epsilon"):
             return f'\n        "{n}": Attribute.epsilon({default if isinstance(default, float) else 1e-5}),'
         return f'\n        "{n}": Attribute("{"bool" if isinstance(default, bool) else "double"}", {default if isinstance(default, bool | float) else 1.0}),'
-    parameters = [f"const aclTensor *{n}" if n in tensors else f"{'bool' if isinstance(numbers[n], bool) else 'double'} {n}" for n in taken]
+
+    parameters = [
+        f"const aclTensor *{n}"
+        if n in tensors
+        else f"{'bool' if isinstance(numbers[n], bool) else 'double'} {n}"
+        for n in taken
+    ]
     parameters += [f"const aclTensor *d{x}" for x in found.wrt]
     rows = "\n".join(map(tensor, tensors))
     return _DECLARATION.format(
-        name=name, aclnn_name=f"aclnn{name.title().replace('_', '')}Grad", forward=name, prototype=",\n        ".join(parameters), tensors=rows,
-        attributes="".join(map(attribute, numbers)) + "\n    " * bool(numbers), sizes={one: text for text, one in formulas.items()},
-        takes=(*(x for x in signature(found.forward).parameters if x in lengths or x in numbers),), gives=tuple(found.outputs),
-        upstream={d: d[1:] for d in taken if d[1:] in found.outputs and d[0] == "d" and d not in lengths},
-        saved={y: y for y in taken if y in saved}, gradients={f"d{x}": x for x in found.wrt},
-        like=next((x for x in (*found.wrt, *taken) if x in taken and x in tensors), taken[0]))
+        name=name,
+        aclnn_name=f"aclnn{name.title().replace('_', '')}Grad",
+        forward=name,
+        prototype=",\n        ".join(parameters),
+        tensors=rows,
+        attributes="".join(map(attribute, numbers)) + "\n    " * bool(numbers),
+        sizes={one: text for text, one in formulas.items()},
+        takes=(*(x for x in signature(found.forward).parameters if x in lengths or x in numbers),),
+        gives=tuple(found.outputs),
+        upstream={
+            d: d[1:] for d in taken if d[1:] in found.outputs and d[0] == "d" and d not in lengths
+        },
+        saved={y: y for y in taken if y in saved},
+        gradients={f"d{x}": x for x in found.wrt},
+        like=next((x for x in (*found.wrt, *taken) if x in taken and x in tensors), taken[0]),
+    )

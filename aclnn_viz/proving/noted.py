@@ -13,10 +13,19 @@ from aclnn_viz.arrays.lettered import COMPARED, KINDS, RANK, LetteredArray, Lett
 from aclnn_viz.arrays.steps import BOOL, INT, REAL, Refused, exact
 
 #: Arithmetic that is written out where its result has no name.
-ARITHMETIC = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "truediv": lambda a, b: a / b,
-              "sqrt": sqrt, "exp": exp, "log": log}
+ARITHMETIC = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "truediv": lambda a, b: a / b,
+    "sqrt": sqrt,
+    "exp": exp,
+    "log": log,
+}
 INFIX = COMPARED | {"and": "&", "or": "|", "floordiv": "//"}
-WRITTEN = 8  # digits of a number that is multiplied out with others; longer ones stay as they are written
+WRITTEN = (
+    8  # digits of a number that is multiplied out with others; longer ones stay as they are written
+)
 STEPS = ("floor", "ceil", "round", "trunc", "sign")
 
 
@@ -52,7 +61,9 @@ def broadcast(*shapes):
     for together in zip(*((S.One,) * (rank - len(shape)) + tuple(shape) for shape in shapes)):
         longest = next((n for n in together if n != 1), S.One)
         if any(n != 1 and expand(n - longest) != 0 for n in together):
-            raise Refused("axes of the lengths " + " and ".join(dict.fromkeys(map(str, together))) + " meet")
+            raise Refused(
+                "axes of the lengths " + " and ".join(dict.fromkeys(map(str, together))) + " meet"
+            )
         found.append(longest)
     return tuple(found)
 
@@ -71,16 +82,29 @@ class NotedArrays(LetteredArrays):
         if key not in self.known:
             place = len(self.arrays)
             if symbol is None:
-                sign = {"positive": True} if op in ("exp", "sqrt") or formula is not None and formula.is_positive else {"real": True}
+                sign = (
+                    {"positive": True}
+                    if op in ("exp", "sqrt") or formula is not None and formula.is_positive
+                    else {"real": True}
+                )
                 symbol = Symbol(f"v{place}", **({"integer": True} if kind != REAL else sign))
-            array = self.known[key] = Noted(self, op, takes, shape, kind, options, formula, symbol, place)
+            array = self.known[key] = Noted(
+                self, op, takes, shape, kind, options, formula, symbol, place
+            )
             self.arrays.append(array)
             if symbol.is_Symbol:
                 self.nodes[symbol] = array
         return self.known[key]
 
     def input(self, name, shape, kind=REAL, **sign):
-        array = self.made("input", (), shape, kind, (name,), symbol=Symbol(name, **({"integer": True} if kind == INT else sign or {"real": True})))
+        array = self.made(
+            "input",
+            (),
+            shape,
+            kind,
+            (name,),
+            symbol=Symbol(name, **({"integer": True} if kind == INT else sign or {"real": True})),
+        )
         array.name, array.given = name, True
         return array
 
@@ -93,10 +117,18 @@ class NotedArrays(LetteredArrays):
         if isinstance(x, (list, tuple)) or not isinstance(x, (Number, Expr)):
             raise Refused(f"{type(x).__name__} as an array")
         e = exact(x)
-        if isinstance(x, float) and len(str(e.p * 10 ** 20 // e.q).strip("-0")) > WRITTEN:
-            constant = self.made("constant", (abs(e),), (), REAL, symbol=Symbol(repr(abs(x)), positive=True))
+        if isinstance(x, float) and len(str(e.p * 10**20 // e.q).strip("-0")) > WRITTEN:
+            constant = self.made(
+                "constant", (abs(e),), (), REAL, symbol=Symbol(repr(abs(x)), positive=True)
+            )
             return constant if x > 0 else -constant
-        return self.made("number", (e,), (), BOOL if isinstance(x, bool) else INT if isinstance(x, int) else REAL, symbol=e)
+        return self.made(
+            "number",
+            (e,),
+            (),
+            BOOL if isinstance(x, bool) else INT if isinstance(x, int) else REAL,
+            symbol=e,
+        )
 
     def shape_of(self, e):
         """The shape of an expression in which symbols stand for arrays."""
@@ -107,7 +139,11 @@ class NotedArrays(LetteredArrays):
         if op == "truediv" and arrays[0].op != "number" and self._grows(arrays[1]):
             arrays, op = [arrays[0], self.each(op, kind, 1, arrays[1])], "mul"
         es = [a.symbol for a in arrays]
-        if op == "floordiv" and all(a.op == "number" for a in arrays) and (es[0] / es[1]).is_integer:
+        if (
+            op == "floordiv"
+            and all(a.op == "number" for a in arrays)
+            and (es[0] / es[1]).is_integer
+        ):
             return self.number(es[0] / es[1])
         if op in ARITHMETIC:
             formula = ARITHMETIC[op](*es)
@@ -123,10 +159,18 @@ class NotedArrays(LetteredArrays):
 
     def _grows(self, a):
         """Whether an array is written with exp: then 1 divided by it, such as a sigmoid, is what gradients are best written with."""
-        return a.op == "exp" or a.op in ("add", "sub", "mul") and any(self._grows(self.nodes[s]) for s in a.takes if s in self.nodes)
+        return (
+            a.op == "exp"
+            or a.op in ("add", "sub", "mul")
+            and any(self._grows(self.nodes[s]) for s in a.takes if s in self.nodes)
+        )
 
-    sqrt, exp, log = (lambda self, x, op=op: self.each(op, REAL, x) for op in ("sqrt", "exp", "log"))
-    floor, ceil, round, trunc, sign = (lambda self, x, op=op: self.each(op, None, x) for op in STEPS)
+    sqrt, exp, log = (
+        lambda self, x, op=op: self.each(op, REAL, x) for op in ("sqrt", "exp", "log")
+    )
+    floor, ceil, round, trunc, sign = (
+        lambda self, x, op=op: self.each(op, None, x) for op in STEPS
+    )
     logical_not = lambda self, a: self.each("not", BOOL, a)
     square = lambda self, x: self.each("mul", None, x, x)
     negative = lambda self, x: x * -1
@@ -134,12 +178,16 @@ class NotedArrays(LetteredArrays):
 
     def _formula(self, op, f, *arrays):
         arrays = [self.lift(a) for a in arrays]
-        return self.each(op, None if op != "tanh" else REAL, *arrays, formula=f(*(a.symbol for a in arrays)))
+        return self.each(
+            op, None if op != "tanh" else REAL, *arrays, formula=f(*(a.symbol for a in arrays))
+        )
 
     tanh = lambda self, x: self._formula("tanh", tanh, x)
     expm1 = lambda self, x: self._formula("expm1", lambda e: exp(e) - 1, x)
     log1p = lambda self, x: self._formula("log1p", lambda e: log(1 + e), x)
-    guard = lambda self, x, *ends, **named: self._guarded(self.lift(x), ends, tuple(sorted(named.items())))
+    guard = lambda self, x, *ends, **named: self._guarded(
+        self.lift(x), ends, tuple(sorted(named.items()))
+    )
 
     def _guarded(self, x, ends, named):
         return self.made("guard", (x.symbol,), x.lengths, x.kind, (ends, named), x.symbol)
@@ -163,29 +211,56 @@ class NotedArrays(LetteredArrays):
         if condition.kind != BOOL:
             raise Refused("a condition that is not true or false")
         x, y = self.lift(x), self.lift(y)
-        return self.each("where", max((x.kind, y.kind), key=RANK.get), condition, x, y,
-                         formula=condition.symbol * x.symbol + (1 - condition.symbol) * y.symbol)
+        return self.each(
+            "where",
+            max((x.kind, y.kind), key=RANK.get),
+            condition,
+            x,
+            y,
+            formula=condition.symbol * x.symbol + (1 - condition.symbol) * y.symbol,
+        )
 
     def remainder(self, x, n):
         x, n = self.lift(x), self.lift(n)
-        return self.each("remainder", None, x, n, formula=x.symbol - n.symbol * self.floor(x / n).symbol)
+        return self.each(
+            "remainder", None, x, n, formula=x.symbol - n.symbol * self.floor(x / n).symbol
+        )
 
     def pow(self, x, power):
         power = self.lift(power).symbol
         if not power.is_Rational:
             raise Refused("a power that is no number")
-        return self.made("pow", (x.symbol,), x.lengths, x.kind if power.is_Integer and power >= 0 else REAL, (power,), x.symbol ** power)
+        return self.made(
+            "pow",
+            (x.symbol,),
+            x.lengths,
+            x.kind if power.is_Integer and power >= 0 else REAL,
+            (power,),
+            x.symbol**power,
+        )
 
     def astype(self, x, dtype):
         if dtype not in RANK:
             raise Refused(f"the format {dtype!r}")
         x = self.lift(x)
-        return x if x.kind == dtype else self.made("astype", (x.symbol,), x.lengths, dtype, formula=x.symbol if (x.kind, dtype) == (INT, REAL) else None)
+        return (
+            x
+            if x.kind == dtype
+            else self.made(
+                "astype",
+                (x.symbol,),
+                x.lengths,
+                dtype,
+                formula=x.symbol if (x.kind, dtype) == (INT, REAL) else None,
+            )
+        )
 
     # Functions that make and move entries.
 
     def full(self, shape, value, dtype=REAL):
-        lengths = tuple(self.lift(n).symbol for n in (shape if isinstance(shape, tuple) else (shape,)))
+        lengths = tuple(
+            self.lift(n).symbol for n in (shape if isinstance(shape, tuple) else (shape,))
+        )
         return self.made("full", (exact(value), *lengths), lengths, dtype)
 
     full_like = lambda self, x, value: self.full(x.shape, value, x.kind)
@@ -212,31 +287,63 @@ class NotedArrays(LetteredArrays):
         axis = 0
         for i in index:
             if i is None:
-                x = self.made("new axis", (x.symbol,), (*x.lengths[:axis], S.One, *x.lengths[axis:]), x.kind, (axis,))
+                x = self.made(
+                    "new axis",
+                    (x.symbol,),
+                    (*x.lengths[:axis], S.One, *x.lengths[axis:]),
+                    x.kind,
+                    (axis,),
+                )
                 axis += 1
             elif isinstance(i, slice):
                 n = x.lengths[axis]
                 first, last = self.ends(i, n)
                 if first != 0 or expand(last - n) != 0:
-                    x = self.made("slice", (x.symbol,), (*x.lengths[:axis], expand(last - first), *x.lengths[axis + 1:]), x.kind, (axis, first, last))
+                    x = self.made(
+                        "slice",
+                        (x.symbol,),
+                        (*x.lengths[:axis], expand(last - first), *x.lengths[axis + 1 :]),
+                        x.kind,
+                        (axis, first, last),
+                    )
                 axis += 1
             else:
-                x = self.made("place", (x.symbol,), (*x.lengths[:axis], *x.lengths[axis + 1:]), x.kind, (axis, self.place_in(i, x.lengths[axis])))
+                x = self.made(
+                    "place",
+                    (x.symbol,),
+                    (*x.lengths[:axis], *x.lengths[axis + 1 :]),
+                    x.kind,
+                    (axis, self.place_in(i, x.lengths[axis])),
+                )
         return x
 
     def take(self, x, index, axis=0):
         if index.kind != INT:
             raise Refused("a lookup at numbers that are not whole")
         axis %= x.ndim
-        return self.made("take", (x.symbol, index.symbol), x.lengths[:axis] + index.lengths + x.lengths[axis + 1:], x.kind, (axis,))
+        return self.made(
+            "take",
+            (x.symbol, index.symbol),
+            x.lengths[:axis] + index.lengths + x.lengths[axis + 1 :],
+            x.kind,
+            (axis,),
+        )
 
     def scatter_add(self, target, index, values):
-        return self.made("scatter_add", (target.symbol, index.symbol, values.symbol), target.lengths, REAL)
+        return self.made(
+            "scatter_add", (target.symbol, index.symbol, values.symbol), target.lengths, REAL
+        )
 
     def stack(self, arrays, axis=0):
         shape = list(broadcast(*(a.lengths for a in arrays)))
         axis %= len(shape) + 1
-        return self.made("stack", (a.symbol for a in arrays), (*shape[:axis], Integer(len(arrays)), *shape[axis:]), REAL, (axis,))
+        return self.made(
+            "stack",
+            (a.symbol for a in arrays),
+            (*shape[:axis], Integer(len(arrays)), *shape[axis:]),
+            REAL,
+            (axis,),
+        )
 
     def concat(self, arrays, axis=0):
         axis %= arrays[0].ndim
@@ -250,8 +357,14 @@ class NotedArrays(LetteredArrays):
         chosen = self.axes_of(x, axis)
         if not chosen:
             return x
-        shape = [S.One if a in chosen else n for a, n in enumerate(x.lengths) if keepdims or a not in chosen]
-        return self.made(op, (x.symbol,), shape, INT if x.kind == BOOL else x.kind, (chosen, keepdims, x.lengths))
+        shape = [
+            S.One if a in chosen else n
+            for a, n in enumerate(x.lengths)
+            if keepdims or a not in chosen
+        ]
+        return self.made(
+            op, (x.symbol,), shape, INT if x.kind == BOOL else x.kind, (chosen, keepdims, x.lengths)
+        )
 
     def sum(self, x, /, *, axis=None, keepdims=False):
         return self.along("sum", self.lift(x), axis, keepdims)
@@ -264,4 +377,8 @@ class NotedArrays(LetteredArrays):
 
     def mean(self, x, /, *, axis=None, keepdims=False):
         total = self.sum(x, axis=axis, keepdims=keepdims)
-        return total / self.number(Mul(*(x.lengths[a] for a in total.options[0]))) if total.op == "sum" else total
+        return (
+            total / self.number(Mul(*(x.lengths[a] for a in total.options[0])))
+            if total.op == "sum"
+            else total
+        )

@@ -51,7 +51,9 @@ class Theorem:
             return ""
 
     def content(self) -> dict:
-        return {name: value for name, value in vars(self).items() if name not in ("traced", "kinks")} | {"latex": self.latex}
+        return {
+            name: value for name, value in vars(self).items() if name not in ("traced", "kinks")
+        } | {"latex": self.latex}
 
 
 @dataclass(frozen=True)
@@ -72,54 +74,115 @@ class Result:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(text for theorem in self.theorems for text in theorem.assumptions))
+        return tuple(
+            dict.fromkeys(text for theorem in self.theorems for text in theorem.assumptions)
+        )
 
     @property
     def reason(self) -> str:
-        return next((theorem.reason for theorem in self.theorems if not theorem.holds), "" if self.theorems else "nothing to prove")
+        return next(
+            (theorem.reason for theorem in self.theorems if not theorem.holds),
+            "" if self.theorems else "nothing to prove",
+        )
 
     @cached_property
     def counterexample(self) -> Counterexample | None:
         return None if self.holds else search(self.subjects)
 
     def __str__(self) -> str:
-        lines = [tr(message("{name}: proved for all sizes") if self.holds else message("{name}: not proved"), name=self.name)]
+        lines = [
+            tr(
+                message("{name}: proved for all sizes")
+                if self.holds
+                else message("{name}: not proved"),
+                name=self.name,
+            )
+        ]
         for output, by in dict.fromkeys((theorem.output, theorem.by) for theorem in self.theorems):
             own = [theorem for theorem in self.theorems if theorem.output == output]
             failed = [theorem for theorem in own if not theorem.holds]
-            lines.append("  " + tr("{output} is the derivative by {input}: combinations of options {held} of {n}, cases {cases}", output=output,
-                                   input=by, held=len(own) - len(failed), n=len(own), cases=sum(t.cases for t in own)))
-            lines += [f"    {theorem.options}: {theorem.reason}".replace("    : ", "    ") for theorem in failed[:3]]
+            lines.append(
+                "  "
+                + tr(
+                    "{output} is the derivative by {input}: combinations of options {held} of {n}, cases {cases}",
+                    output=output,
+                    input=by,
+                    held=len(own) - len(failed),
+                    n=len(own),
+                    cases=sum(t.cases for t in own),
+                )
+            )
+            lines += [
+                f"    {theorem.options}: {theorem.reason}".replace("    : ", "    ")
+                for theorem in failed[:3]
+            ]
         if not self.holds and self.counterexample:
             lines.append(str(self.counterexample))
-        return "\n".join([*lines, *("  " + tr("assumed: {text}", text=text) for text in self.assumptions if self.holds)])
+        return "\n".join(
+            [
+                *lines,
+                *(
+                    "  " + tr("assumed: {text}", text=text)
+                    for text in self.assumptions
+                    if self.holds
+                ),
+            ]
+        )
 
     def _repr_markdown_(self) -> str:
-        outputs = {t.output: t for t in reversed(self.theorems)} | {t.output: t for t in self.theorems if not t.holds}
-        formulas = "\n\n".join(("" if t.holds else tr("not the derivative, as far as is known:") + "\n\n") + f"$${t.latex}$$"
-                               for t in outputs.values() if t.latex)
+        outputs = {t.output: t for t in reversed(self.theorems)} | {
+            t.output: t for t in self.theorems if not t.holds
+        }
+        formulas = "\n\n".join(
+            ("" if t.holds else tr("not the derivative, as far as is known:") + "\n\n")
+            + f"$${t.latex}$$"
+            for t in outputs.values()
+            if t.latex
+        )
         first, *rest = str(self).splitlines()
-        listed = [line for line in rest if line.startswith("  ") and not line.startswith("    ")] if self.holds else []
-        text = "\n".join(f"- {line.strip()}" for line in listed) or "\n".join(["```text", *rest, "```"])  # as it stands: * is no emphasis
+        listed = (
+            [line for line in rest if line.startswith("  ") and not line.startswith("    ")]
+            if self.holds
+            else []
+        )
+        text = "\n".join(f"- {line.strip()}" for line in listed) or "\n".join(
+            ["```text", *rest, "```"]
+        )  # as it stands: * is no emphasis
         return f"**{first}**\n\n{formulas}\n\n{text}"
 
     def content(self) -> dict:
         """The result for JSON."""
-        return {"name": self.name, "holds": self.holds, "reason": self.reason, "assumptions": list(self.assumptions),
-                "theorems": [t.content() for t in self.theorems],
-                "counterexample": None if self.holds or not self.counterexample else self.counterexample.content()}
+        return {
+            "name": self.name,
+            "holds": self.holds,
+            "reason": self.reason,
+            "assumptions": list(self.assumptions),
+            "theorems": [t.content() for t in self.theorems],
+            "counterexample": None
+            if self.holds or not self.counterexample
+            else self.counterexample.content(),
+        }
 
 
 def prove(what, *, shapes=None, labels=None, page=None) -> Result:
     """Prove a backward pass; `prove` of the package describes arguments and result."""
     if isinstance(what, tuple) and len(what) == 2 and all(map(callable, what)):
         need(shapes, dict, "two functions need shapes=", 'pass such as {"x": ("r", "n")}')
-        name, found = " and ".join(f.__name__ for f in what), of_functions(*what, shapes, labels or {})
+        name, found = (
+            " and ".join(f.__name__ for f in what),
+            of_functions(*what, shapes, labels or {}),
+        )
     elif isinstance(what, (str, os.PathLike, Operator)):
         op = what if isinstance(what, Operator) else operator(what)
         name, found = op.name, of_operator(op, page)
     else:
-        raise TypeError(problem("prove takes an operator, a name, a folder or two functions", shown(what), "pass one of these"))
+        raise TypeError(
+            problem(
+                "prove takes an operator, a name, a folder or two functions",
+                shown(what),
+                "pass one of these",
+            )
+        )
     return proved(name, found)
 
 
@@ -128,7 +191,11 @@ def proved(name, subjects) -> Result:
     found = [theorem for subject in subjects for theorem in _theorems(subject)]
     if all(theorem.holds for theorem in found) and (wrong := tried(subjects)):
         by = subjects[0].gradient_of.get(wrong.output, "forward")
-        found.append(Theorem(wrong.output, by, wrong.options, False, "numbers show that it is not the derivative"))
+        found.append(
+            Theorem(
+                wrong.output, by, wrong.options, False, "numbers show that it is not the derivative"
+            )
+        )
     return Result(name, tuple(found), tuple(subjects))
 
 
@@ -148,24 +215,58 @@ def _attempted(subject, held):
         for traced in subject.traced(held):
             if traced.xp.held and not theorems.independent(traced):
                 return None
-            options = ", ".join([str(subject), *(f"{s} = {value}" for s, value in traced.equal.items())]).strip(", ")
+            options = ", ".join(
+                [str(subject), *(f"{s} = {value}" for s, value in traced.equal.items())]
+            ).strip(", ")
             problems = theorems.unsound(traced)
-            if all(out == f"d{of}" for out, of in subject.gradient_of.items()):  # of two functions; options may leave gradients of an operator out
-                problems += [f"backward gives {out}, the gradient of no input" for out in traced.backward if out not in subject.gradient_of]
+            if all(
+                out == f"d{of}" for out, of in subject.gradient_of.items()
+            ):  # of two functions; options may leave gradients of an operator out
+                problems += [
+                    f"backward gives {out}, the gradient of no input"
+                    for out in traced.backward
+                    if out not in subject.gradient_of
+                ]
             missing = [out for out in subject.gradient_of if out not in traced.backward]
             for output, of in subject.gradient_of.items():
                 if problems or missing:
-                    found.append(Theorem(output, of, options, False, (problems or [f"backward gives no output {missing[0]}"])[0]))
+                    found.append(
+                        Theorem(
+                            output,
+                            of,
+                            options,
+                            False,
+                            (problems or [f"backward gives no output {missing[0]}"])[0],
+                        )
+                    )
                 else:
                     found.append(_theorem(traced, output, of, options))
-    except Exception as error:  # the page's own Python may fail in any way over arrays that are no numbers
-        found.append(Theorem("backward", "forward", str(subject), False, refusal(error), seconds=perf_counter() - start))
+    except (
+        Exception
+    ) as error:  # the page's own Python may fail in any way over arrays that are no numbers
+        found.append(
+            Theorem(
+                "backward",
+                "forward",
+                str(subject),
+                False,
+                refusal(error),
+                seconds=perf_counter() - start,
+            )
+        )
     return found
 
 
 def _theorem(traced, output, of, options):
     """With names for what does not depend on the input; where that does not do, once more with fewer."""
-    start, count, assumptions, reason, steps, compared = perf_counter(), 0, {}, "nothing to prove", False, False
+    start, count, assumptions, reason, steps, compared = (
+        perf_counter(),
+        0,
+        {},
+        "nothing to prove",
+        False,
+        False,
+    )
     try:
         for naming in theorems.NAMINGS:
             if naming == theorems.NONE and steps:
@@ -174,7 +275,10 @@ def _theorem(traced, output, of, options):
             for claim in theorems.claims(traced, output, of, naming):
                 answer, count = theorems.proved(claim, traced.subject.labels), count + 1
                 compared = compared or claim.compares
-                reason, steps = "" if answer else _unproved(traced, output, answer, claim), claim.right.has(Step)
+                reason, steps = (
+                    "" if answer else _unproved(traced, output, answer, claim),
+                    claim.right.has(Step),
+                )
                 if reason:
                     break
                 assumptions |= dict.fromkeys(theorems.assumptions(claim, answer))
@@ -182,24 +286,46 @@ def _theorem(traced, output, of, options):
                 break
         if many := not reason and count > kinks.REGIONS:
             assumptions["no number that is compared is 0"] = None
-        for found, *elsewhere in () if reason or many or not compared else kinks.turns(traced, output, of):
+        for found, *elsewhere in (
+            () if reason or many or not compared else kinks.turns(traced, output, of)
+        ):
             for d, zero, *sides in found:
                 right = kinks.beside(traced, of, d, zero, *sides, *elsewhere)
                 if right is None:
                     assumptions[f"{d} is not 0"] = None
                 elif not right:
-                    reason = reason or f"{output} is {str(zero)[:80]} where {d} = 0, which is neither of its values beside nor between them"
+                    reason = (
+                        reason
+                        or f"{output} is {str(zero)[:80]} where {d} = 0, which is neither of its values beside nor between them"
+                    )
     except (Refused, NotUnderstood) as error:
-        return Theorem(output, of, options, False, refusal(error, _place(traced, output)), count, seconds=perf_counter() - start)
+        return Theorem(
+            output,
+            of,
+            options,
+            False,
+            refusal(error, _place(traced, output)),
+            count,
+            seconds=perf_counter() - start,
+        )
     assumed = () if reason else (*assumptions, *traced.xp.assumed, *theorems.granted(traced))
-    return Theorem(output, of, options, not reason, reason, count, assumed, perf_counter() - start, traced)
+    return Theorem(
+        output, of, options, not reason, reason, count, assumed, perf_counter() - start, traced
+    )
 
 
 def _unproved(traced, output, answer, claim):
     """In which line an output stands that is not known to be the derivative, and what of it is left over."""
     place = _place(traced, output)
-    why = answer.reason.replace("no rule makes the difference 0:", "no rule makes the derivative less this output 0:")
-    return output + (f" ({place})" if place else "") + f": {why}" + (f" where {', '.join(claim.words)}" if claim.words else "")
+    why = answer.reason.replace(
+        "no rule makes the difference 0:", "no rule makes the derivative less this output 0:"
+    )
+    return (
+        output
+        + (f" ({place})" if place else "")
+        + f": {why}"
+        + (f" where {', '.join(claim.words)}" if claim.words else "")
+    )
 
 
 def _place(traced, output):
@@ -228,8 +354,12 @@ def _readable(array, e, index):
 
 def refusal(error, otherwise=""):
     """Why something is not understood, and the line of the page where it stands."""
-    frames = [(frame, SymbolicArrays.of_page(frame.tb_frame)) for frame in _frames(error.__traceback__)]
-    places = [place.format(frame.tb_lineno) for frame, place in frames if place] or [getattr(error, "place", "") or otherwise]
+    frames = [
+        (frame, SymbolicArrays.of_page(frame.tb_frame)) for frame in _frames(error.__traceback__)
+    ]
+    places = [place.format(frame.tb_lineno) for frame, place in frames if place] or [
+        getattr(error, "place", "") or otherwise
+    ]
     kind = "" if isinstance(error, (Refused, NotUnderstood)) else f"{type(error).__name__}: "
     return f"{kind}{error}" + (f" ({places[-1]})" if places[-1] else "")
 

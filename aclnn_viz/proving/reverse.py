@@ -10,8 +10,12 @@ from aclnn_viz.proving.noted import STEPS
 
 INLINED = ("add", "sub", "mul", "truediv", "pow")
 OUTER = {  # the derivative of a function by what it takes, in its value u and that z
-    "exp": lambda u, z: u, "sqrt": lambda u, z: 1 / (2 * u), "log": lambda u, z: 1 / z,
-    "tanh": lambda u, z: 1 - u * u, "expm1": lambda u, z: u + 1, "log1p": lambda u, z: 1 / (1 + z),
+    "exp": lambda u, z: u,
+    "sqrt": lambda u, z: 1 / (2 * u),
+    "log": lambda u, z: 1 / z,
+    "tanh": lambda u, z: 1 - u * u,
+    "expm1": lambda u, z: u + 1,
+    "log1p": lambda u, z: 1 / (1 + z),
 }
 LARGE = 90  # operations of what is not factored
 
@@ -24,18 +28,43 @@ class Reverse:
     """
 
     def __init__(self, xp, outputs, upstream, wrt, vanishes, fresh):
-        self.xp, self.wrt, self.vanishes, self.fresh, self.values, self.gone = xp, wrt, vanishes, fresh, {}, []
+        self.xp, self.wrt, self.vanishes, self.fresh, self.values, self.gone = (
+            xp,
+            wrt,
+            vanishes,
+            fresh,
+            {},
+            [],
+        )
         self.forward = list(xp.arrays)
         self.outputs = set(outputs.values())
         self.moving = set()
         for array in self.forward:
-            if array.op == "input" and array.name in wrt or array.kind == REAL and array.op not in STEPS and any(
-                    xp.nodes.get(s) in self.moving for e in self._entries(array) for s in e.free_symbols):
+            if (
+                array.op == "input"
+                and array.name in wrt
+                or array.kind == REAL
+                and array.op not in STEPS
+                and any(
+                    xp.nodes.get(s) in self.moving
+                    for e in self._entries(array)
+                    for s in e.free_symbols
+                )
+            ):
                 self.moving.add(array)
-        self.known = [(found, array.given) for array in self.forward if array.given and array.op != "input" or self._reciprocal(array)
-                      if (found := self._solved(array))]
-        self.known += [(found, True) for y in self.forward if y.given and y.formula is not None for e in self.forward
-                       if e.op == "exp" and (found := self._exponential(e, y))]
+        self.known = [
+            (found, array.given)
+            for array in self.forward
+            if array.given and array.op != "input" or self._reciprocal(array)
+            if (found := self._solved(array))
+        ]
+        self.known += [
+            (found, True)
+            for y in self.forward
+            if y.given and y.formula is not None
+            for e in self.forward
+            if e.op == "exp" and (found := self._exponential(e, y))
+        ]
         self.adjoints, self.pieces, self.gradients = defaultdict(list), defaultdict(list), {}
         for name, d in upstream.items():
             self.adjoints[outputs[name]].append(d.symbol)
@@ -51,11 +80,23 @@ class Reverse:
 
     def _reciprocal(self, array):
         """Of what grows like exp, such as a sigmoid: its own value is the better one to restate by."""
-        return array.op == "truediv" and array.takes[0].is_number and any(
-            self.xp.nodes[s].op == "exp" for s in self.definition(array).free_symbols if s in self.xp.nodes)
+        return (
+            array.op == "truediv"
+            and array.takes[0].is_number
+            and any(
+                self.xp.nodes[s].op == "exp"
+                for s in self.definition(array).free_symbols
+                if s in self.xp.nodes
+            )
+        )
 
     def kept(self, array):
-        return array.op not in INLINED or bool(array.name) or array in self.outputs or self._reciprocal(array)
+        return (
+            array.op not in INLINED
+            or bool(array.name)
+            or array in self.outputs
+            or self._reciprocal(array)
+        )
 
     def value(self, array):
         """The expression of an array in those that are kept."""
@@ -70,7 +111,9 @@ class Reverse:
         return self.values[array]
 
     def spread(self, e):
-        return e.xreplace({s: self.value(self.xp.nodes[s]) for s in e.free_symbols if s in self.xp.nodes})
+        return e.xreplace(
+            {s: self.value(self.xp.nodes[s]) for s in e.free_symbols if s in self.xp.nodes}
+        )
 
     def _solved(self, u):
         """(symbol of an array that is not given, its value by u), where u is a formula of it that can be turned round without a division by 0."""
@@ -79,12 +122,21 @@ class Reverse:
         g, value = self.definition(u), u.symbol
         while not g.is_Symbol:
             parts = g.args if g.is_Mul or g.is_Add else ()
-            inner = [p for p in parts if not p.is_number and not (p.is_Symbol and (p not in self.xp.nodes or self._is_scalar(p)))]
+            inner = [
+                p
+                for p in parts
+                if not p.is_number
+                and not (p.is_Symbol and (p not in self.xp.nodes or self._is_scalar(p)))
+            ]
             if g.is_Pow and g.exp == -1:
                 g, value = g.base, 1 / value
             elif g.is_Add and len(inner) == 1:
                 g, value = inner[0], value - (g - inner[0])
-            elif g.is_Mul and (inner := [p for p in inner if not (p.is_Pow and p.exp.is_negative)]) and len(inner) == 1:
+            elif (
+                g.is_Mul
+                and (inner := [p for p in inner if not (p.is_Pow and p.exp.is_negative)])
+                and len(inner) == 1
+            ):
                 g, value = inner[0], value / (g / inner[0])
             else:
                 return None
@@ -127,7 +179,13 @@ class Reverse:
                 self.gone.append((u, a))
                 return
         restated = any(always and u.symbol == symbol for (symbol, _), always in self.known)
-        if u.name and u not in self.outputs and not restated or u in self.outputs and not a.is_Symbol:
+        if (
+            u.name
+            and u not in self.outputs
+            and not restated
+            or u in self.outputs
+            and not a.is_Symbol
+        ):
             name = self.fresh(f"d{u.name}")
             a = self.xp.made("adjoint", (a,), self.xp.shape_of(a), REAL, (name,), a)
             a.name, a = name, a.symbol
@@ -136,13 +194,15 @@ class Reverse:
             self._chain(u, a * OUTER[u.op](u.symbol, z), z)
         elif u.formula is not None:
             self._chain(u, a, self.definition(u))
-        elif (rule := getattr(self, f"_{u.op.replace(' ', '_')}", None)):
+        elif rule := getattr(self, f"_{u.op.replace(' ', '_')}", None):
             rule(u, a, *(self.xp.nodes[s] for s in u.takes if s in self.xp.nodes))
         else:
             raise Refused(f"the derivative of {u.op}")
 
     def _chain(self, u, a, g):
-        for s in sorted(g.free_symbols, key=lambda s: self.xp.nodes[s].place if s in self.xp.nodes else -1):
+        for s in sorted(
+            g.free_symbols, key=lambda s: self.xp.nodes[s].place if s in self.xp.nodes else -1
+        ):
             v = self.xp.nodes.get(s)
             if v in self.moving:
                 self._add(v, self.unspread(self.restated(a * diff(g, s)), u.lengths, v.lengths))
@@ -159,7 +219,10 @@ class Reverse:
         inner = [k for k in range(front, len(have)) if want[k - front] == 1 and have[k] != 1]
         if not front or not inner or e == 0:
             return self.total(self.total(e, have, inner, True), have, range(front), False)
-        e, shape = self.total(e, have, [*range(front), *inner], False), [n for k, n in enumerate(have) if k >= front and k not in inner]
+        e, shape = (
+            self.total(e, have, [*range(front), *inner], False),
+            [n for k, n in enumerate(have) if k >= front and k not in inner],
+        )
         return self.widened(e, shape, [k - front for k in inner])
 
     def widened(self, e, shape, places):
@@ -186,12 +249,18 @@ class Reverse:
         for f in Mul.make_args(e):
             s = self.xp.shape_of(f)
             same = all(-k > len(s) or s[k] == 1 for k in here)
-            outside.append(f) if same and (keepdims or not s or leading and len(s) <= len(have) - len(axes)) else summed.append(f)
+            outside.append(f) if same and (
+                keepdims or not s or leading and len(s) <= len(have) - len(axes)
+            ) else summed.append(f)
         if here:
             inner = Mul(*summed)
             shape = self.xp.shape_of(inner)
             chosen = tuple(k + len(shape) for k in here)
-            after = [S.One if k in chosen else n for k, n in enumerate(shape) if keepdims or k not in chosen]
+            after = [
+                S.One if k in chosen else n
+                for k, n in enumerate(shape)
+                if keepdims or k not in chosen
+            ]
             inner = self.xp.made("sum", (inner,), after, REAL, (chosen, keepdims, shape)).symbol
         else:
             inner = Mul(*summed)
@@ -217,10 +286,16 @@ class Reverse:
 
     def exactly(self, e, shape):
         shape = tuple(shape)
-        return e if self.xp.shape_of(e) == shape else self.xp.made("broadcast_to", (e,), shape, REAL).symbol
+        return (
+            e
+            if self.xp.shape_of(e) == shape
+            else self.xp.made("broadcast_to", (e,), shape, REAL).symbol
+        )
 
     def _moved(self, op, u, a, x, *options):
-        self._add(x, self.xp.made(op, (self.exactly(a, u.lengths),), x.lengths, REAL, options).symbol)
+        self._add(
+            x, self.xp.made(op, (self.exactly(a, u.lengths),), x.lengths, REAL, options).symbol
+        )
 
     def _reshape(self, u, a, x):
         self._moved("reshape", u, a, x)
@@ -250,17 +325,30 @@ class Reverse:
         self.pieces[x].append((axis, at, None, a))
 
     def _stack(self, u, a, *arrays):
-        axis, = u.options
+        (axis,) = u.options
         for k, x in enumerate(arrays):
-            part = self.xp.made("place", (self.exactly(a, u.lengths),), (*u.lengths[:axis], *u.lengths[axis + 1:]), REAL, (axis, S(k))).symbol
-            self._add(x, self.unspread(part, (*u.lengths[:axis], *u.lengths[axis + 1:]), x.lengths))
+            part = self.xp.made(
+                "place",
+                (self.exactly(a, u.lengths),),
+                (*u.lengths[:axis], *u.lengths[axis + 1 :]),
+                REAL,
+                (axis, S(k)),
+            ).symbol
+            self._add(
+                x, self.unspread(part, (*u.lengths[:axis], *u.lengths[axis + 1 :]), x.lengths)
+            )
 
     def _concat(self, u, a, *arrays):
-        axis, = u.options
+        (axis,) = u.options
         before = S.Zero
         for x in arrays:
             after = expand(before + x.lengths[axis])
-            self._add(x, self.xp.made("slice", (self.exactly(a, u.lengths),), x.lengths, REAL, (axis, before, after)).symbol)
+            self._add(
+                x,
+                self.xp.made(
+                    "slice", (self.exactly(a, u.lengths),), x.lengths, REAL, (axis, before, after)
+                ).symbol,
+            )
             before = after
 
     def _joined(self, x, pieces):
@@ -273,13 +361,31 @@ class Reverse:
             by_place[first, last].append(e)
         literal = length.is_Integer and all(last is None for _, last in by_place)
         if literal:
-            parts, shape = [by_place.get((S(k), None)) for k in range(int(length))], (*x.lengths[:axis], *x.lengths[axis + 1:])
-            return self.xp.made("stack", [Add(*part) if part else self._zeros(shape) for part in parts], x.lengths, REAL, (axis,)).symbol
+            parts, shape = (
+                [by_place.get((S(k), None)) for k in range(int(length))],
+                (*x.lengths[:axis], *x.lengths[axis + 1 :]),
+            )
+            return self.xp.made(
+                "stack",
+                [Add(*part) if part else self._zeros(shape) for part in parts],
+                x.lengths,
+                REAL,
+                (axis,),
+            ).symbol
         ends, parts, at = {}, [], S.Zero
         for (first, last), es in by_place.items():
             e = Add(*es)
             if last is None:
-                e, last = self.xp.made("new axis", (e,), (*x.lengths[:axis], S.One, *x.lengths[axis + 1:]), REAL, (axis,)).symbol, first + 1
+                e, last = (
+                    self.xp.made(
+                        "new axis",
+                        (e,),
+                        (*x.lengths[:axis], S.One, *x.lengths[axis + 1 :]),
+                        REAL,
+                        (axis,),
+                    ).symbol,
+                    first + 1,
+                )
             ends[expand(first)] = expand(last), e
         while expand(at - length) != 0:
             if at in ends:
@@ -290,7 +396,9 @@ class Reverse:
                 last = min(after, key=lambda f: cost(f - at)) if after else length
                 if not expand(last - at).is_positive and last != length:
                     break
-                parts.append(self._zeros((*x.lengths[:axis], expand(last - at), *x.lengths[axis + 1:])))
+                parts.append(
+                    self._zeros((*x.lengths[:axis], expand(last - at), *x.lengths[axis + 1 :]))
+                )
             at = last
         if ends:
             raise Refused("parts of one array that may overlap")
@@ -302,23 +410,52 @@ class Reverse:
     # Lookups.
 
     def _take(self, u, a, x, index):
-        axis, = u.options
+        (axis,) = u.options
         if index.ndim != 1:
             raise Refused("a lookup at indices of other than one axis: flatten them first")
-        (m, p), rest = (x.lengths[axis], index.lengths[0]), (*x.lengths[:axis], *x.lengths[axis + 1:])
-        a, rows, order = self.exactly(a, u.lengths), Mul(*rest), [k for k in range(x.ndim) if k != axis] + [axis]
+        (m, p), rest = (
+            (x.lengths[axis], index.lengths[0]),
+            (*x.lengths[:axis], *x.lengths[axis + 1 :]),
+        )
+        a, rows, order = (
+            self.exactly(a, u.lengths),
+            Mul(*rest),
+            [k for k in range(x.ndim) if k != axis] + [axis],
+        )
 
         def made(op, e, shape, *options):
-            return e if op == "permute_dims" and options == tuple(range(len(options))) or op == "reshape" and self.xp.shape_of(e) == shape \
+            return (
+                e
+                if op == "permute_dims"
+                and options == tuple(range(len(options)))
+                or op == "reshape"
+                and self.xp.shape_of(e) == shape
                 else self.xp.made(op, (e,), shape, REAL, options).symbol
+            )
+
         a = made("reshape", made("permute_dims", a, (*rest, p), *order), (rows, p))
-        found = self.xp.made("scatter_add", (self._zeros((rows, m)), index.symbol, a), (rows, m), REAL).symbol
-        self._add(x, made("permute_dims", made("reshape", found, (*rest, m)), x.lengths, *(order.index(k) for k in range(x.ndim))))
+        found = self.xp.made(
+            "scatter_add", (self._zeros((rows, m)), index.symbol, a), (rows, m), REAL
+        ).symbol
+        self._add(
+            x,
+            made(
+                "permute_dims",
+                made("reshape", found, (*rest, m)),
+                x.lengths,
+                *(order.index(k) for k in range(x.ndim)),
+            ),
+        )
 
     def _scatter_add(self, u, a, target, index, values):
         self._add(target, a) if target in self.moving else None
         if values in self.moving:
-            self._add(values, self.xp.made("take", (self.exactly(a, u.lengths), index.symbol), values.lengths, REAL, (1,)).symbol)
+            self._add(
+                values,
+                self.xp.made(
+                    "take", (self.exactly(a, u.lengths), index.symbol), values.lengths, REAL, (1,)
+                ).symbol,
+            )
 
 
 def tidy(e):
@@ -332,5 +469,11 @@ def tidy(e):
 
 def cost(e):
     """How many operations an expression takes; a change of sign is none."""
-    own = len([arg for arg in e.args if arg != -1]) - 1 if e.is_Add or e.is_Mul else abs(int(e.exp)) if e.is_Pow and e.exp.is_Integer else 1
+    own = (
+        len([arg for arg in e.args if arg != -1]) - 1
+        if e.is_Add or e.is_Mul
+        else abs(int(e.exp))
+        if e.is_Pow and e.exp.is_Integer
+        else 1
+    )
     return max(own, 0) + sum(map(cost, e.args)) if e.args and not e.is_Number else 0

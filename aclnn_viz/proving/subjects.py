@@ -63,6 +63,7 @@ class Subject:
                     asked.append(e)
                     made.append(True) if len(made) < len(asked) else None
                 return made[asked.index(e)]
+
             traced = Traced(self, decide, {} if held else None)
             yield replace_questions(traced, dict(zip(asked, made)))
             todo += [(*made[:k], False) for k in range(len(given), len(asked))]
@@ -76,15 +77,27 @@ class Traced:
 
     def __init__(self, subject, decide, held=None):
         self.subject, self.xp = subject, SymbolicArrays(decide, held)
-        self.leaves = {name: given and self.xp.input(name, *given) for name, given in subject.inputs.items()}
-        attributes = {name: self.xp.number(value) if hasattr(value, "free_symbols") else value for name, value in subject.attributes.items()}
+        self.leaves = {
+            name: given and self.xp.input(name, *given) for name, given in subject.inputs.items()
+        }
+        attributes = {
+            name: self.xp.number(value) if hasattr(value, "free_symbols") else value
+            for name, value in subject.attributes.items()
+        }
         self.given = self.leaves | attributes
         self.known, self.equal, self.several, self.places = {}, {}, set(), {}
         self.forward = self._called(subject.forward, subject.preludes[0], {})
         self.lookups = list(self.xp.lookups)
         self.xp.lookups.clear()
-        self.backward = self._called(subject.backward, subject.preludes[1], {
-            name: self.forward[of] for name, of in subject.saved.items() if subject.inputs.get(name, True) is not None})
+        self.backward = self._called(
+            subject.backward,
+            subject.preludes[1],
+            {
+                name: self.forward[of]
+                for name, of in subject.saved.items()
+                if subject.inputs.get(name, True) is not None
+            },
+        )
         self.leaves |= held or {}
 
     def _called(self, function, prelude, saved):
@@ -115,7 +128,13 @@ def replace_questions(traced, answers):
 
 def _solved(e):
     """{symbol: value} of an equality of a symbol, or None."""
-    args = e.args if isinstance(e, KroneckerDelta) else [d.args[0] for d in e.args] if e.is_Mul and len(e.args) == 2 else ()
+    args = (
+        e.args
+        if isinstance(e, KroneckerDelta)
+        else [d.args[0] for d in e.args]
+        if e.is_Mul and len(e.args) == 2
+        else ()
+    )
     if isinstance(e, KroneckerDelta):
         difference = args[0] - args[1]
     elif args and (args[0] + args[1]).expand() == 0:
@@ -123,7 +142,11 @@ def _solved(e):
     else:
         return None
     for s in difference.free_symbols:
-        if isinstance(s, Symbol) and difference.coeff(s, 1) in (1, -1) and not (difference - s * difference.coeff(s, 1)).has(s):
+        if (
+            isinstance(s, Symbol)
+            and difference.coeff(s, 1) in (1, -1)
+            and not (difference - s * difference.coeff(s, 1)).has(s)
+        ):
             return {s: -(difference - s * difference.coeff(s, 1)) / difference.coeff(s, 1)}
     return None
 
@@ -133,8 +156,18 @@ def rebound(function, number, copies):
     own = function.__globals__
     if id(own) not in copies:
         copies[id(own)] = made = dict(own, float=number)
-        made |= {name: rebound(value, number, copies) for name, value in own.items() if type(value) is FunctionType}
-    made = FunctionType(function.__code__, copies[id(own)], function.__name__, function.__defaults__, function.__closure__)
+        made |= {
+            name: rebound(value, number, copies)
+            for name, value in own.items()
+            if type(value) is FunctionType
+        }
+    made = FunctionType(
+        function.__code__,
+        copies[id(own)],
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
     made.__kwdefaults__ = function.__kwdefaults__
     return made
 
@@ -147,52 +180,134 @@ def of_functions(forward, backward, shapes, labels, wrt=None) -> list[Subject]:
     try:
         taken = [list(signature(f).parameters)[1:] for f in (forward, backward)]
     except ValueError as error:  # of a class or a builtin
-        raise TypeError(problem("two functions have parameters", str(error), "pass such as def forward(xp, x, epsilon)")) from error
+        raise TypeError(
+            problem(
+                "two functions have parameters",
+                str(error),
+                "pass such as def forward(xp, x, epsilon)",
+            )
+        ) from error
     missing = [name for name in {**shapes, **labels} if name not in taken[0] or name not in shapes]
     if missing:
-        raise ValueError(problem("shapes names the tensors that forward takes", ", ".join(missing), f"choose among {', '.join(taken[0])}"))
-    inputs = {name: (tuple(map(size, shape)), INT if name in labels else REAL) for name, shape in shapes.items()}
+        raise ValueError(
+            problem(
+                "shapes names the tensors that forward takes",
+                ", ".join(missing),
+                f"choose among {', '.join(taken[0])}",
+            )
+        )
+    inputs = {
+        name: (tuple(map(size, shape)), INT if name in labels else REAL)
+        for name, shape in shapes.items()
+    }
     attributes = {name: parameter(name) for name in taken[0] if name not in shapes} | fixed(forward)
     try:
-        probe = Traced(Subject("", forward, lambda xp: {}, (None, None), inputs, attributes, {}, {}, {}), lambda e: True).forward
-    except Exception as error:  # the page's own Python may fail in any way over arrays that are no numbers
-        raise ValueError(problem("forward does what is known of arrays of any size", f"{type(error).__name__}: {error}", "write it otherwise")) from error
-    for made in (need(probe, dict, "forward returns a dict of its outputs", 'return such as {"y": y}')).values():
+        probe = Traced(
+            Subject("", forward, lambda xp: {}, (None, None), inputs, attributes, {}, {}, {}),
+            lambda e: True,
+        ).forward
+    except (
+        Exception
+    ) as error:  # the page's own Python may fail in any way over arrays that are no numbers
+        raise ValueError(
+            problem(
+                "forward does what is known of arrays of any size",
+                f"{type(error).__name__}: {error}",
+                "write it otherwise",
+            )
+        ) from error
+    for made in (
+        need(probe, dict, "forward returns a dict of its outputs", 'return such as {"y": y}')
+    ).values():
         need(made, SymbolicArray, "an output of forward is an array", "make it of the inputs")
     upstream = {f"d{y}": y for y in probe if f"d{y}" in taken[1]}
     saved = {y: y for y in probe if y in taken[1] and y not in taken[0]}
     unknown = [name for name in taken[1] if name not in {*taken[0], *upstream, *saved}]
     if unknown or not upstream:
-        raise ValueError(problem("backward takes d and the name of each output, saved outputs and parameters of forward",
-                                 ", ".join(taken[1]), "name them so"))
+        raise ValueError(
+            problem(
+                "backward takes d and the name of each output, saved outputs and parameters of forward",
+                ", ".join(taken[1]),
+                "name them so",
+            )
+        )
     inputs |= {d: (tuple(n.value for n in probe[y].shape), REAL) for d, y in upstream.items()}
     options = {name: value for name, value in fixed(forward).items()}
-    return [Subject(f"{forward.__name__}, {backward.__name__}", forward, backward, (None, None), inputs, attributes, saved, upstream,
-                    {f"d{x}": x for x in wrt or shapes if x not in labels}, {x: (size(n), None) for x, n in labels.items()}, options)]
+    return [
+        Subject(
+            f"{forward.__name__}, {backward.__name__}",
+            forward,
+            backward,
+            (None, None),
+            inputs,
+            attributes,
+            saved,
+            upstream,
+            {f"d{x}": x for x in wrt or shapes if x not in labels},
+            {x: (size(n), None) for x, n in labels.items()},
+            options,
+        )
+    ]
 
 
 def fixed(forward):
     """The parameters of a function whose default is no number with a point and no truth value: they keep it."""
-    return {name: p.default for name, p in signature(forward).parameters.items() if p.default is not p.empty and not isinstance(p.default, bool | float)}
+    return {
+        name: p.default
+        for name, p in signature(forward).parameters.items()
+        if p.default is not p.empty and not isinstance(p.default, bool | float)
+    }
 
 
 def size(text):
     """A length: a number, a letter, or a formula of both such as 2*h."""
     if isinstance(text, int):
         return Integer(text)
-    if not isinstance(text, str) or any(map(iskeyword, re.findall(r"\w+", text))) or not re.fullmatch(r"[A-Za-z_]\w*( *[-+*] *\w+)*|\d+( *[-+*] *\w+)*", text):
-        raise ValueError(problem("a length is a number, a letter or a formula of both", repr(text), 'write such as "n" or "2*n"'))
-    return S(eval(text, {letter: Symbol(letter, integer=True, positive=True) for letter in re.findall(r"[A-Za-z_]\w*", text)}))
+    if (
+        not isinstance(text, str)
+        or any(map(iskeyword, re.findall(r"\w+", text)))
+        or not re.fullmatch(r"[A-Za-z_]\w*( *[-+*] *\w+)*|\d+( *[-+*] *\w+)*", text)
+    ):
+        raise ValueError(
+            problem(
+                "a length is a number, a letter or a formula of both",
+                repr(text),
+                'write such as "n" or "2*n"',
+            )
+        )
+    return S(
+        eval(
+            text,
+            {
+                letter: Symbol(letter, integer=True, positive=True)
+                for letter in re.findall(r"[A-Za-z_]\w*", text)
+            },
+        )
+    )
 
 
 def parameter(name, c_type="double"):
-    return Symbol(name, **({"positive": True} if name in ("eps", "epsilon") else {"integer": True} if "int" in c_type else {"real": True}))
+    return Symbol(
+        name,
+        **(
+            {"positive": True}
+            if name in ("eps", "epsilon")
+            else {"integer": True}
+            if "int" in c_type
+            else {"real": True}
+        ),
+    )
 
 
 def of_operator(op: Operator, page=None) -> list[Subject]:
     """The subjects of an operator, or of another page in the place of its own backward pass: one a combination of options."""
     page = page or op.page
-    seen = {name for f in (op.page.forward, page.backward, getattr(page, "PRELUDE", None)) if f for name in signature(f).parameters}
+    seen = {
+        name
+        for f in (op.page.forward, page.backward, getattr(page, "PRELUDE", None))
+        if f
+        for name in signature(f).parameters
+    }
     seen |= {name for text in op.sizes.values() for name in formula(text).co_names}
     fixed, choices = {}, {}
     for name, a in op.attributes.items():
@@ -200,7 +315,11 @@ def of_operator(op: Operator, page=None) -> list[Subject]:
             continue
         if (lengths := _lengths(op, name, size)) is not None:
             fixed[name] = lengths
-        elif any(pattern.placed == name for tensor in op.tensors.values() for pattern in patterns_of(tensor.shape)):
+        elif any(
+            pattern.placed == name
+            for tensor in op.tensors.values()
+            for pattern in patterns_of(tensor.shape)
+        ):
             fixed[name] = 1  # of axes with one before
         elif name not in seen:
             fixed[name] = True if isinstance(a.default, bool) and not a.values else a.default
@@ -223,41 +342,97 @@ def of_operator(op: Operator, page=None) -> list[Subject]:
                 absent, mode = some + reserved, dict(zip(choices, values))
                 for attributes in _allowed(op, fixed | mode, absent):
                     zero = {name: 0 for name, value in attributes.items() if value is S.Zero}
-                    alone = not set(op.kept.values()) <= set(absent) and not (op.apart and (some or values != first))
-                    found += [_subject(op, page, attributes, absent, mode | zero, each) for each in (False, True)[:1 + alone]]
+                    alone = not set(op.kept.values()) <= set(absent) and not (
+                        op.apart and (some or values != first)
+                    )
+                    found += [
+                        _subject(op, page, attributes, absent, mode | zero, each)
+                        for each in (False, True)[: 1 + alone]
+                    ]
     return found
 
 
 def _subject(op, page, attributes, absent, mode, alone):
     """One subject. In that which is `alone`, tensors that the page broadcasts have length 1 along the axes of several elements."""
-    stretched = {letter for of in op.kept.values() for letter in chosen(op.tensors[of].shape, attributes).stretched}
+    stretched = {
+        letter
+        for of in op.kept.values()
+        for letter in chosen(op.tensors[of].shape, attributes).stretched
+    }
     sizes, inputs, xp = _sizes(op, attributes, size), {}, SymbolicArrays(lambda e: True)
     for letter, text in op.sizes.items():
-        known = {name: v if isinstance(v, tuple) else xp.lift(v) for name, v in (attributes | sizes).items() if not isinstance(v, str | None)}
+        known = {
+            name: v if isinstance(v, tuple) else xp.lift(v)
+            for name, v in (attributes | sizes).items()
+            if not isinstance(v, str | None)
+        }
         if not text.isidentifier():
             sizes[letter] = xp.lift(value(text, known)).value
     for name, tensor in op.tensors.items():
-        if tensor.reserved or name in op.gradient_of or name in op.gives and name not in op.takes and name not in op.saved:
+        if (
+            tensor.reserved
+            or name in op.gradient_of
+            or name in op.gives
+            and name not in op.takes
+            and name not in op.saved
+        ):
             continue
         pattern = chosen(tensor.shape, attributes)
-        own = pattern.narrowed((S.One,) * len(pattern.axes)) if alone and name in op.kept.values() else {}
+        own = (
+            pattern.narrowed((S.One,) * len(pattern.axes))
+            if alone and name in op.kept.values()
+            else {}
+        )
         shape = pattern.page_shape(sizes | own)
         shape += (1,) * (len(branch(page.AXES[name], attributes)) - len(shape))
         inputs[name] = None if name in absent else (shape, _kind(tensor)[0])
-    attributes = attributes | {name: prod(inputs[of][0]) if of in inputs else prod(sizes[of]) if isinstance(sizes[of], tuple) else sizes[of] for name, of in op.counts.items()}
-    labels = {name: (sizes[found[0]], found[1]) for name, given in inputs.items()
-              if given and given[1] == INT and (found := _labels(op, attributes, absent, name))}
-    options = mode | {name: None for name in absent if not op.tensors[name].reserved} | (dict.fromkeys(op.kept.values(), "broadcast") if alone else {})
-    return Subject(op.name, op.page.forward, page.backward, tuple(getattr(p, "PRELUDE", None) for p in (op.page, page)), inputs, attributes, op.saved,
-                   {d: y for d, y in op.upstream.items() if d not in absent},
-                   {out: x for out, x in op.gradient_of.items() if x not in absent and op.tensors[out].asked not in absent}, labels, options,
-                   tuple(sizes[letter] for letter in stretched) if alone else ())
+    attributes = attributes | {
+        name: prod(inputs[of][0])
+        if of in inputs
+        else prod(sizes[of])
+        if isinstance(sizes[of], tuple)
+        else sizes[of]
+        for name, of in op.counts.items()
+    }
+    labels = {
+        name: (sizes[found[0]], found[1])
+        for name, given in inputs.items()
+        if given and given[1] == INT and (found := _labels(op, attributes, absent, name))
+    }
+    options = (
+        mode
+        | {name: None for name in absent if not op.tensors[name].reserved}
+        | (dict.fromkeys(op.kept.values(), "broadcast") if alone else {})
+    )
+    return Subject(
+        op.name,
+        op.page.forward,
+        page.backward,
+        tuple(getattr(p, "PRELUDE", None) for p in (op.page, page)),
+        inputs,
+        attributes,
+        op.saved,
+        {d: y for d, y in op.upstream.items() if d not in absent},
+        {
+            out: x
+            for out, x in op.gradient_of.items()
+            if x not in absent and op.tensors[out].asked not in absent
+        },
+        labels,
+        options,
+        tuple(sizes[letter] for letter in stretched) if alone else (),
+    )
 
 
 def _kind(tensor):
     """What the numbers of a tensor are here and in NumPy."""
-    return (BOOL, np.uint8 if tensor.dtype == BITS else bool) if tensor.dtype.startswith("bool") or tensor.dtype == BITS else \
-        (INT, np.int64) if is_plain(tensor.dtype) else (REAL, np.float32)
+    return (
+        (BOOL, np.uint8 if tensor.dtype == BITS else bool)
+        if tensor.dtype.startswith("bool") or tensor.dtype == BITS
+        else (INT, np.int64)
+        if is_plain(tensor.dtype)
+        else (REAL, np.float32)
+    )
 
 
 def _sizes(op, attributes, of):
@@ -270,15 +445,25 @@ def _sizes(op, attributes, of):
 def _lengths(op, name, of):
     """What the attribute is that a length is given by, or an array of which each entry is one; None for any other attribute."""
     entries = [of(letter) for letter, by in op.sizes.items() if re.fullmatch(rf"{name}\[\d+\]", by)]
-    return tuple(entries) or next((of(letter) for letter, by in op.sizes.items() if by == name), None)
+    return tuple(entries) or next(
+        (of(letter) for letter, by in op.sizes.items() if by == name), None
+    )
 
 
 def _numbers(op, attributes, primes):
     """Lengths for each letter, those with a formula by theirs."""
     sizes = _sizes(op, attributes, defaultdict(iter(primes).__next__).__getitem__)
-    formulas = {letter: text for letter, text in op.sizes.items() if not re.fullmatch(r"\w+(\[\d+\])?", text)}
-    found = resolved({letter: n for letter, n in sizes.items() if letter not in formulas}, formulas, attributes)
-    return found | {many: prod(found[name] for name in many.split("*")) for many in op.sizes if "*" in many}
+    formulas = {
+        letter: text
+        for letter, text in op.sizes.items()
+        if not re.fullmatch(r"\w+(\[\d+\])?", text)
+    }
+    found = resolved(
+        {letter: n for letter, n in sizes.items() if letter not in formulas}, formulas, attributes
+    )
+    return found | {
+        many: prod(found[name] for name in many.split("*")) for many in op.sizes if "*" in many
+    }
 
 
 def _concrete(op, attributes, absent, sizes):
@@ -291,7 +476,9 @@ def _concrete(op, attributes, absent, sizes):
             shape = chosen(tensor.shape, attributes).shape(sizes)
             shape = (-(-prod(shape) // 8),) if tensor.dtype == BITS else shape
             made = None if name in absent else op.usual(name, attributes, sizes)
-            inputs[name] = made if made is not None or name in absent else np.zeros(shape, _kind(tensor)[1])
+            inputs[name] = (
+                made if made is not None or name in absent else np.zeros(shape, _kind(tensor)[1])
+            )
         elif name in attributes and not hasattr(attributes[name], "free_symbols"):
             inputs[name] = attributes[name]
         elif op.attributes[name].follows:
@@ -318,7 +505,11 @@ def _allowed(op, attributes, absent):
     inputs = _concrete(op, attributes, absent, sizes)
     found, ends = dict(attributes), []
     for name, value in attributes.items():
-        if name in {p.name for p in op.parameters} and hasattr(value, "free_symbols") and not value.is_integer:
+        if (
+            name in {p.name for p in op.parameters}
+            and hasattr(value, "free_symbols")
+            and not value.is_integer
+        ):
             if not _accepts(op, inputs | {name: 0.3}):
                 if op.attributes[name].default is None:
                     return []
@@ -326,10 +517,18 @@ def _allowed(op, attributes, absent):
             elif not _accepts(op, inputs | {name: -0.3}):
                 found[name] = Symbol(name, positive=True)
                 ends += [name] * _accepts(op, inputs | {name: 0.0})
-    defaults = {name: value for name, value in found.items() if name in {p.name for p in op.parameters} and not hasattr(value, "free_symbols")}
+    defaults = {
+        name: value
+        for name, value in found.items()
+        if name in {p.name for p in op.parameters} and not hasattr(value, "free_symbols")
+    }
     if not _accepts(op, inputs | {n: v for n, v in defaults.items() if n not in inputs}):
         return []
-    return [found | dict.fromkeys(zeros, S.Zero) for count in range(len(ends) + 1) for zeros in combinations(ends, count)]
+    return [
+        found | dict.fromkeys(zeros, S.Zero)
+        for count in range(len(ends) + 1)
+        for zeros in combinations(ends, count)
+    ]
 
 
 def _labels(op, attributes, absent, name):
@@ -339,11 +538,26 @@ def _labels(op, attributes, absent, name):
         sizes = _numbers(op, attributes, primes)
         inputs = _concrete(op, attributes, absent, sizes)
         most = max(n for n in sizes.values() if isinstance(n, int))
-        takes = [v for v in range(-2, most + 2) if _accepts(op, inputs | {name: np.full_like(inputs[name], v)})]
-        found.append({letter for letter, n in sizes.items() if isinstance(n, int) and takes == list(range(n))})
+        takes = [
+            v
+            for v in range(-2, most + 2)
+            if _accepts(op, inputs | {name: np.full_like(inputs[name], v)})
+        ]
+        found.append(
+            {
+                letter
+                for letter, n in sizes.items()
+                if isinstance(n, int) and takes == list(range(n))
+            }
+        )
     letters = found[0] & found[1]
     if not letters:
         return None
-    beside = [a for a, value in attributes.items() if getattr(value, "is_integer", False) and hasattr(value, "free_symbols")
-              and _accepts(op, inputs | {name: np.full_like(inputs[name], 77), a: 77})]
+    beside = [
+        a
+        for a, value in attributes.items()
+        if getattr(value, "is_integer", False)
+        and hasattr(value, "free_symbols")
+        and _accepts(op, inputs | {name: np.full_like(inputs[name], 77), a: 77})
+    ]
     return letters.pop(), attributes[beside[0]] if beside else None

@@ -6,7 +6,22 @@ from itertools import product
 
 from sympy import Add, Dummy, Expr, Indexed, Integer, KroneckerDelta, Mul, S, Sum, Symbol, expand
 
-from aclnn_viz.arrays.steps import TRUTHS, Above, AtLeast, Erf, Magnitude, Part, Refused, Step, Whether, flat, generic, plain, same_length, tidy
+from aclnn_viz.arrays.steps import (
+    TRUTHS,
+    Above,
+    AtLeast,
+    Erf,
+    Magnitude,
+    Part,
+    Refused,
+    Step,
+    Whether,
+    flat,
+    generic,
+    plain,
+    same_length,
+    tidy,
+)
 from aclnn_viz.arrays.symbolic import BOOL, Pieces
 from aclnn_viz.arrays.views import by_key, of_source, truth_named
 from derivations.prover.canonical import is_total
@@ -19,8 +34,21 @@ from derivations.prover.ranges import Ranges, is_nonnegative
 ONE = Symbol("#1", real=True)
 MOVED = "broadcast", "permuted", "reshape", "part"  # what makes no new entries
 ARITHMETIC = "add", "sub", "mul", "truediv", "square"  # compares nothing
-SMOOTH = {"input", *ARITHMETIC, "exp", "log", "sqrt", "negative", "reciprocal", "sum", "where", *MOVED}  # nor does this
-NAMINGS = BY_WORK, BY_VALUE, NONE = range(3)  # equal work has equal names, equal expressions have, nothing has one; the cheapest first
+SMOOTH = {
+    "input",
+    *ARITHMETIC,
+    "exp",
+    "log",
+    "sqrt",
+    "negative",
+    "reciprocal",
+    "sum",
+    "where",
+    *MOVED,
+}  # nor does this
+NAMINGS = BY_WORK, BY_VALUE, NONE = range(
+    3
+)  # equal work has equal names, equal expressions have, nothing has one; the cheapest first
 DIVIDED = "what is divided by is not 0"
 MAX_CASES = 400  # of the signs of compared numbers, in one equation
 
@@ -43,8 +71,15 @@ class Claim:
     def xreplace(self, mapping):
         def new(e):
             return e.xreplace(mapping)
-        return replace(self, loss=new(self.loss), right=new(self.right), left=None if self.left is None else new(self.left), leaves=tuple(map(new, self.leaves)),
-                       ranges={new(i): tuple(map(new, map(S, ends))) for i, ends in self.ranges.items()})
+
+        return replace(
+            self,
+            loss=new(self.loss),
+            right=new(self.right),
+            left=None if self.left is None else new(self.left),
+            leaves=tuple(map(new, self.leaves)),
+            ranges={new(i): tuple(map(new, map(S, ends))) for i, ends in self.ranges.items()},
+        )
 
 
 def independent(traced):
@@ -55,8 +90,15 @@ def independent(traced):
     """
     held = set(traced.xp.held)
     try:
-        return all(array.made_by in SMOOTH for array in traced.xp.arrays.values() if held & {name for name, _ in array.deps}) and all(
-            proved(claim, traced.subject.labels) for name in held for claim in claims(traced, None, name, BY_WORK))
+        return all(
+            array.made_by in SMOOTH
+            for array in traced.xp.arrays.values()
+            if held & {name for name, _ in array.deps}
+        ) and all(
+            proved(claim, traced.subject.labels)
+            for name in held
+            for claim in claims(traced, None, name, BY_WORK)
+        )
     except (Refused, NotUnderstood):
         return False
 
@@ -66,15 +108,25 @@ def claims(traced, output, of, naming):
 
     in which numbers compare. `naming` says what has a name that does not move with the entry.
     """
-    leaf, made = traced.leaves[of], traced.backward[output] if output else traced.xp.zeros_like(traced.leaves[of])
+    leaf, made = (
+        traced.leaves[of],
+        traced.backward[output] if output else traced.xp.zeros_like(traced.leaves[of]),
+    )
     for offsets, piece in pieces(made):
         axes = piece.axes
         literal = [k for k, axis in enumerate(axes) if len(axis) == 1 and axis[0].is_Integer]
         if piece is made and (len(axes) != leaf.ndim or not all(map(same_length, axes, leaf.axes))):
-            raise Refused(f"{output} has the shape {_shape(axes)}, {of} the shape {_shape(leaf.axes)}")
+            raise Refused(
+                f"{output} has the shape {_shape(axes)}, {of} the shape {_shape(leaf.axes)}"
+            )
         for places in product(*(range(int(axes[k][0])) for k in literal)):
-            index = [tuple(Symbol(f"i{k}" if len(axis) == 1 else f"i{k}_{m}", integer=True) for m in range(len(axis)))
-                     for k, axis in enumerate(axes)]
+            index = [
+                tuple(
+                    Symbol(f"i{k}" if len(axis) == 1 else f"i{k}_{m}", integer=True)
+                    for m in range(len(axis))
+                )
+                for k, axis in enumerate(axes)
+            ]
             for k, place in zip(literal, places):
                 index[k] = (Integer(place),)
             at = place_in(index, axes, offsets, leaf)
@@ -86,28 +138,48 @@ def _paths(traced, output, of, piece, index, at, naming):
     whole, entry = {}, traced.leaves[of].at(traced.leaves[of].axes, at)
     if naming != NONE and isinstance(entry, Indexed) and any(i.is_Integer for i in entry.indices):
         try:
-            found = list(_walked(traced, of, at, naming, lambda path: _of_parts(traced, output, of, piece, index, at, path, whole)))
+            found = list(
+                _walked(
+                    traced,
+                    of,
+                    at,
+                    naming,
+                    lambda path: _of_parts(traced, output, of, piece, index, at, path, whole),
+                )
+            )
             if found:
                 return found
         except (Apart, NotUnderstood):
             pass
-    return _walked(traced, of, at, naming, lambda path: _claim(traced, output, of, piece, index, at, path))
+    return _walked(
+        traced, of, at, naming, lambda path: _claim(traced, output, of, piece, index, at, path)
+    )
 
 
 def _walked(traced, of, at, naming, claim):
     """The claim of each path."""
-    todo, tried, entry = [((), dict(traced.equal))], 0, traced.leaves[of].at(traced.leaves[of].axes, at)
+    todo, tried, entry = (
+        [((), dict(traced.equal))],
+        0,
+        traced.leaves[of].at(traced.leaves[of].axes, at),
+    )
     while todo:
         given, sizes = todo.pop()
         tried += 1
         if tried > MAX_CASES:
             raise Refused(f"more than {MAX_CASES} combinations of signs of the compared numbers")
-        path = Path(of, entry, Still(traced, frozenset(sizes.items()), naming), given, traced.known, sizes)
+        path = Path(
+            of, entry, Still(traced, frozenset(sizes.items()), naming), given, traced.known, sizes
+        )
         try:
             found = claim(path)
         except OneOrMore as case:
             more = Symbol(f"{case.size}'", integer=True, positive=True) + 1
-            todo += [(given, {**sizes, case.size: value}) for value in (S.One, more) if value == more or case.size not in traced.several]
+            todo += [
+                (given, {**sizes, case.size: value})
+                for value in (S.One, more)
+                if value == more or case.size not in traced.several
+            ]
             continue
         except Impossible:
             continue
@@ -119,11 +191,23 @@ def _claim(traced, output, of, piece, index, at, path):
     with traced.xp.seen_by(path):
         right = path.settled(piece.at(piece.axes, tuple(index)))
         loss = loss_of(traced, of, path.entry, path)
-    ranges = {i: (S.Zero, n - 1) for axis, own in zip(index, piece.axes) for i, n in zip(axis, own) if not i.is_Integer}
+    ranges = {
+        i: (S.Zero, n - 1)
+        for axis, own in zip(index, piece.axes)
+        for i, n in zip(axis, own)
+        if not i.is_Integer
+    }
     views = _views(traced.xp, of, [i for axis in at for i in axis])
     lines = tuple((line, known, slope) for line, (known, slope) in path.lines.items())
-    claim = replace(Claim(output, (path.entry, *views), loss, right, ranges | traced.xp.granted).xreplace(path.sizes), lines=lines)
-    if path.parts is None:  # what forward compares within a sum is of the entry once the derivative is taken
+    claim = replace(
+        Claim(output, (path.entry, *views), loss, right, ranges | traced.xp.granted).xreplace(
+            path.sizes
+        ),
+        lines=lines,
+    )
+    if (
+        path.parts is None
+    ):  # what forward compares within a sum is of the entry once the derivative is taken
         left, _ = _derived(claim)
         if any(total.has(*TRUTHS) for total in left.atoms(Sum)):
             claim = replace(claim, left=path.settled(normal_form(left, Ranges(claim.ranges))))
@@ -147,7 +231,12 @@ def _of_parts(traced, output, of, piece, index, at, path, whole):
 
     def name(e):
         content, rest = tidy(path.written_out(e))
-        return content * rest if rest.is_Rational else content * names.setdefault(rest, Symbol(f"#s{len(names)}", real=True))
+        return (
+            content * rest
+            if rest.is_Rational
+            else content * names.setdefault(rest, Symbol(f"#s{len(names)}", real=True))
+        )
+
     with traced.xp.seen_by(path):
         for array, at_row in parts.values():
             if array.source.at(array.axes, at_row) != path.entry:
@@ -159,11 +248,21 @@ def _of_parts(traced, output, of, piece, index, at, path, whole):
             elif value.is_Rational:
                 values[Whether(part)] = value
     sides = [side.xreplace(values) for side in (left, right)]
-    rest = {part: Symbol(f"#p{part.args[1]}", real=True) for side in sides for part in side.atoms(Part)}
+    rest = {
+        part: Symbol(f"#p{part.args[1]}", real=True) for side in sides for part in side.atoms(Part)
+    }
     if any(part.args[0] != path.entry.xreplace(path.sizes) or part.args[2] != 0 for part in rest):
         raise Apart
     loss, right = (side.xreplace(rest) for side in sides)
-    found = replace(claim, leaves=(ONE,), loss=ONE * loss, right=right, words=path.words, compares=bool(path.signs), lines=())
+    found = replace(
+        claim,
+        leaves=(ONE,),
+        loss=ONE * loss,
+        right=right,
+        words=path.words,
+        compares=bool(path.signs),
+        lines=(),
+    )
     if answer := proved(found, traced.subject.labels):
         return replace(found, answer=answer)
     full = Path(of, path.entry, path.unmoved, path.given, traced.known, path.sizes)
@@ -195,7 +294,14 @@ class Path:
 
     def __init__(self, of, entry, unmoved, given, known, sizes):
         self.of, self.entry, self.unmoved, self.known, self.sizes = of, entry, unmoved, known, sizes
-        self.given, self.signs, self.others, self.rows, self.open, self.lines = given, [], [], {}, set(), {}
+        self.given, self.signs, self.others, self.rows, self.open, self.lines = (
+            given,
+            [],
+            [],
+            {},
+            set(),
+            {},
+        )
         self.reached = {}
 
     def shared(self, array, index):
@@ -204,15 +310,34 @@ class Path:
             return self.unmoved.shared(array)
         if self.parts is not None and not array.cases and array.made_by not in MOVED:
             if array.source is not None and (array.dtype == BOOL or self._reached(array.slopes)):
-                self.parts[array.key] = array, tuple(tuple(i.xreplace(self.rows) for i in axis) for axis in index)
+                self.parts[array.key] = (
+                    array,
+                    tuple(tuple(i.xreplace(self.rows) for i in axis) for axis in index),
+                )
                 return of_source
-            return by_key if array.dtype != BOOL and not self._reached(array.slopes) and self.unmoved.hides(array) else None
-        apart = self.open and not self.rows and any(i.free_symbols & self.open for axis in index for i in axis)
-        return by_key if apart and not self._reached(array.slopes) and self.unmoved.hides(array) else None
+            return (
+                by_key
+                if array.dtype != BOOL
+                and not self._reached(array.slopes)
+                and self.unmoved.hides(array)
+                else None
+            )
+        apart = (
+            self.open
+            and not self.rows
+            and any(i.free_symbols & self.open for axis in index for i in axis)
+        )
+        return (
+            by_key
+            if apart and not self._reached(array.slopes) and self.unmoved.hides(array)
+            else None
+        )
 
     def _reached(self, deps):
         if deps not in self.reached:
-            self.reached[deps] = any(name == self.of and not _elsewhere(place, self.entry) for name, place in deps)
+            self.reached[deps] = any(
+                name == self.of and not _elsewhere(place, self.entry) for name, place in deps
+            )
         return self.reached[deps]
 
     def __call__(self, array, e, index):
@@ -221,7 +346,11 @@ class Path:
         e = e if array.made_by in ARITHMETIC else self.settled(e)
         if self.unmoved.keeps(array, e) or e.has(Part):
             return e
-        return self._line(e) if moves(e, self.entry, array.xp.views, self.lines) else truth_named(array, e, index)
+        return (
+            self._line(e)
+            if moves(e, self.entry, array.xp.views, self.lines)
+            else truth_named(array, e, index)
+        )
 
     def _line(self, e):
         """A name for what is linear in the entry, the first of its kind: its derivative is kept in its place."""
@@ -231,7 +360,9 @@ class Path:
         entry = self.entry.xreplace(self.sizes)
         if not here.has(entry) or here.free_symbols & self.open or here.atoms(Dummy):
             return e
-        line, (known, slope) = next(iter(self.lines.items()), (Symbol("#t", real=True), (here, gradient(here, entry))))
+        line, (known, slope) = next(
+            iter(self.lines.items()), (Symbol("#t", real=True), (here, gradient(here, entry)))
+        )
         if known != here or slope.has(entry) or slope.is_number:
             return e
         self.lines[line] = here, slope
@@ -240,7 +371,9 @@ class Path:
     def slope(self, e):
         """The derivative of an expression by the entry."""
         entry = self.entry.xreplace(self.sizes)
-        return gradient(e, entry) + Add(*(gradient(e, line) * slope for line, (_, slope) in self.lines.items() if e.has(line)))
+        return gradient(e, entry) + Add(
+            *(gradient(e, line) * slope for line, (_, slope) in self.lines.items() if e.has(line))
+        )
 
     def written_out(self, e):
         while e.has(*self.lines) if self.lines else False:
@@ -249,7 +382,10 @@ class Path:
 
     @property
     def words(self):
-        return (*(f"{n} = {value}" for n, value in self.sizes.items()), *(f"{d} > 0" for d in self.signs))
+        return (
+            *(f"{n} = {value}" for n, value in self.sizes.items()),
+            *(f"{d} > 0" for d in self.signs),
+        )
 
     def settled(self, e):
         e = e.xreplace(self.known).xreplace(self.sizes) if self.known or self.sizes else e
@@ -262,28 +398,40 @@ class Path:
                     side = self._side(here)
                     if side is not None:
                         holds = side >= 0 if isinstance(atom, AtLeast) else side > 0
-                        found[atom] = side * d if isinstance(atom, Magnitude) else Integer(int(holds))
+                        found[atom] = (
+                            side * d if isinstance(atom, Magnitude) else Integer(int(holds))
+                        )
             if not found:
                 return e
             e = e.xreplace(found)
 
     def _side(self, d):
         entry, d = self.entry.xreplace(self.sizes), plain(self.written_out(d))
-        if not d.has(entry) or d.atoms(Dummy) or d.free_symbols & self.open:  # then it differs from entry to entry
+        if (
+            not d.has(entry) or d.atoms(Dummy) or d.free_symbols & self.open
+        ):  # then it differs from entry to entry
             return None
         for known, side in zip(self.signs, self.taken):
             if d == known or expand(d + known) == 0:
                 return 0 if side == 0 else 1 if d == known else -1
         slope = gradient(d, entry)
-        if slope == 0 or slope.has(entry) and any(s.has(entry) for s in d.atoms(Step, KroneckerDelta)):
+        if (
+            slope == 0
+            or slope.has(entry)
+            and any(s.has(entry) for s in d.atoms(Step, KroneckerDelta))
+        ):
             return None
         if not slope.is_nonzero and not self.loose:
-            for n in sorted((s for s in slope.free_symbols if s.is_integer and s.is_positive), key=str):
+            for n in sorted(
+                (s for s in slope.free_symbols if s.is_integer and s.is_positive), key=str
+            ):
                 if expand(slope.subs(n, 1)) == 0:
                     raise OneOrMore(n)
         side = self.given[len(self.signs)] if len(self.signs) < len(self.given) else 1
         fresh = len(self.signs) >= len(self.given)
-        possible = [s for s in (1, -1) if not any(_contradict(s * d, other) for other in self.signs)] + [0] * self.loose
+        possible = [
+            s for s in (1, -1) if not any(_contradict(s * d, other) for other in self.signs)
+        ] + [0] * self.loose
         if fresh and side not in possible:
             side = -1
         if side not in possible:
@@ -307,16 +455,28 @@ class Still:
 
     def keeps(self, array, e):
         subject = self.traced.subject
-        return self.naming == NONE or any(of in subject.upstream or of in subject.labels and not e.has(Sum) for of, _ in array.deps)
+        return self.naming == NONE or any(
+            of in subject.upstream or of in subject.labels and not e.has(Sum)
+            for of, _ in array.deps
+        )
 
     def hides(self, array):
         subject = self.traced.subject
-        return not (self.naming == NONE or array.leaf or array.cases or array.made_by in MOVED
-                    or any(of in subject.upstream or of in subject.labels for of, _ in array.deps))
+        return not (
+            self.naming == NONE
+            or array.leaf
+            or array.cases
+            or array.made_by in MOVED
+            or any(of in subject.upstream or of in subject.labels for of, _ in array.deps)
+        )
 
     def shared(self, array):
         """This view, but what is made by steps, or all, has a name without a look at it."""
-        return by_key if array.deps and (self.naming == BY_WORK or not array.slopes) and self.hides(array) else self
+        return (
+            by_key
+            if array.deps and (self.naming == BY_WORK or not array.slopes) and self.hides(array)
+            else self
+        )
 
     def __call__(self, array, e, index):
         known = self.traced.known | dict(self.sizes)
@@ -352,13 +512,18 @@ def _of(e, name, views):
 
 def _apart(a, b):
     """Two entries of one input whose places along an axis are different numbers."""
-    return a.base == b.base and any(i.is_Integer and k.is_Integer and i != k for i, k in zip(a.indices, b.indices))
+    return a.base == b.base and any(
+        i.is_Integer and k.is_Integer and i != k for i, k in zip(a.indices, b.indices)
+    )
 
 
 def _contradict(a, b):
     """a > 0 and b > 0 cannot both be: a positive multiple of one and the other add up to a number that is not positive."""
     sums = (expand(a + factor * b) for factor in (S.One, S(2), S.Half))
-    return any(not total.atoms(Indexed) and (total.is_nonpositive or is_nonnegative(-total)) for total in sums)
+    return any(
+        not total.atoms(Indexed) and (total.is_nonpositive or is_nonnegative(-total))
+        for total in sums
+    )
 
 
 def _shape(axes):
@@ -377,7 +542,10 @@ def pieces(made):
 
 def place_in(index, axes, offsets, whole):
     """The index of a piece as one of the whole array that it is a piece of."""
-    return tuple((flat(i, axis) + offset,) if own else () for i, axis, offset, own in zip(index, axes, offsets, whole.axes))
+    return tuple(
+        (flat(i, axis) + offset,) if own else ()
+        for i, axis, offset, own in zip(index, axes, offsets, whole.axes)
+    )
 
 
 def _views(xp, of, at):
@@ -393,8 +561,12 @@ def loss_of(traced, of, entry, path):
     for d, y in traced.subject.upstream.items():
         made, up = traced.forward[y], traced.leaves[d]
         for offsets, piece in pieces(made):
-            if piece is made and (piece.ndim != up.ndim or not all(map(same_length, piece.axes, up.axes))):
-                raise Refused(f"{d} has the shape {_shape(up.axes)}, {y} the shape {_shape(piece.axes)}")
+            if piece is made and (
+                piece.ndim != up.ndim or not all(map(same_length, piece.axes, up.axes))
+            ):
+                raise Refused(
+                    f"{d} has the shape {_shape(up.axes)}, {y} the shape {_shape(piece.axes)}"
+                )
             index = generic(piece.axes, "q")
             at = place_in(index, piece.axes, offsets, up)
             key = piece.key, entry, path.unmoved
@@ -407,8 +579,15 @@ def loss_of(traced, of, entry, path):
             path.open = {q for i in index for q in i} - set(places)
             e = path.settled(piece.at(piece.axes, index))
             if any(_places(e, entry, traced.xp.views).get(q, k) != k for q, k in places.items()):
-                raise Refused("whether two rows share an entry depends on a comparison whose outcome is not known")
-            limits = [(q, S.Zero, n - 1) for i, axis in zip(index, piece.axes) for q, n in zip(i, axis) if q not in places]
+                raise Refused(
+                    "whether two rows share an entry depends on a comparison whose outcome is not known"
+                )
+            limits = [
+                (q, S.Zero, n - 1)
+                for i, axis in zip(index, piece.axes)
+                for q, n in zip(i, axis)
+                if q not in places
+            ]
             term = substitute(up.at(up.axes, at) * e, path.rows)
             terms.append(Sum(term, *limits) if limits else term)
             path.rows, path.open = {}, set()
@@ -417,10 +596,18 @@ def loss_of(traced, of, entry, path):
 
 def _places(e, entry, views):
     """{index: place} of the indices that stand in the same place of every entry that may be this one, {} where it is looked up otherwise."""
-    own = [a for a in e.atoms(Indexed) if isinstance(entry, Indexed) and _of(a, entry.base.name, views) and not _apart(a, entry)]
+    own = [
+        a
+        for a in e.atoms(Indexed)
+        if isinstance(entry, Indexed) and _of(a, entry.base.name, views) and not _apart(a, entry)
+    ]
     if not own or any(a.base != entry.base for a in own):
         return {}
-    return {i: k for k, i in enumerate(own[0].indices) if i.is_Symbol and all(a.indices[k] == i for a in own)}
+    return {
+        i: k
+        for k, i in enumerate(own[0].indices)
+        if i.is_Symbol and all(a.indices[k] == i for a in own)
+    }
 
 
 class Probe:
@@ -430,12 +617,17 @@ class Probe:
         self.entry, self.shared = path.entry, path.shared
 
     def __call__(self, array, e, index):
-        e = e.replace(lambda a: isinstance(a, (*TRUTHS, Magnitude)) and moves(a.args[0], self.entry, array.xp.views),
-                      lambda a: a.args[0] if isinstance(a, Magnitude) else S.One)
+        e = e.replace(
+            lambda a: (
+                isinstance(a, (*TRUTHS, Magnitude)) and moves(a.args[0], self.entry, array.xp.views)
+            ),
+            lambda a: a.args[0] if isinstance(a, Magnitude) else S.One,
+        )
         return e if moves(e, self.entry, array.xp.views) else truth_named(array, e, index)
 
 
 # One equation.
+
 
 def equation(claim):
     """(left, right) of a claim in which nothing that moves is compared any more."""
@@ -445,8 +637,14 @@ def equation(claim):
 def _derived(claim):
     if claim.left is not None:
         return claim.left, claim.right
-    loss = claim.loss.replace(lambda e: isinstance(e, Magnitude), lambda e: e.args[0] * (Above(e.args[0]) - Above(-e.args[0])))
-    left = Add(*(gradient(loss, leaf) for leaf in claim.leaves), *(gradient(loss, line) * slope for line, _, slope in claim.lines))
+    loss = claim.loss.replace(
+        lambda e: isinstance(e, Magnitude),
+        lambda e: e.args[0] * (Above(e.args[0]) - Above(-e.args[0])),
+    )
+    left = Add(
+        *(gradient(loss, leaf) for leaf in claim.leaves),
+        *(gradient(loss, line) * slope for line, _, slope in claim.lines),
+    )
     return left, claim.right
 
 
@@ -470,14 +668,21 @@ def _named(left, right, ranges):
         if isinstance(e, Indexed):
             return Indexed(e.base, *map(walked, e.indices))
         return e.func(*map(walked, e.args))
+
     return walked(left), walked(right)
 
 
 def _cleared(e, ranges):
     """Without deltas of numbers that cannot meet: a place behind the last one."""
     ends = {i: limits for i, limits in ranges.items() if isinstance(i, Symbol)}
-    bound = [limit for total in e.atoms(Sum) for limit in total.limits if isinstance(limit[0], Dummy)]
-    ends |= {i: (first, last) for i, first, last in bound if all(limit == (i, first, last) for limit in bound if limit[0] == i)}
+    bound = [
+        limit for total in e.atoms(Sum) for limit in total.limits if isinstance(limit[0], Dummy)
+    ]
+    ends |= {
+        i: (first, last)
+        for i, first, last in bound
+        if all(limit == (i, first, last) for limit in bound if limit[0] == i)
+    }
 
     def never(delta):
         """Whether the greatest difference is below 0, or the least one above."""
@@ -487,10 +692,14 @@ def _cleared(e, ranges):
             return False
         for side in (1, -1):
             far = {i: Dummy(i.name, integer=True, nonnegative=True) for i in known}
-            least = {i: ends[i][0] + d if (side * difference).coeff(i).is_positive else ends[i][1] - d for i, d in far.items()}
+            least = {
+                i: ends[i][0] + d if (side * difference).coeff(i).is_positive else ends[i][1] - d
+                for i, d in far.items()
+            }
             if is_nonnegative(expand((side * difference).xreplace(least)) - 1):
                 return True
         return False
+
     gone = {delta: S.Zero for delta in e.atoms(KroneckerDelta) if never(delta)}
     return e.xreplace(gone) if gone else e
 
@@ -509,7 +718,11 @@ def _proved(claim, labels):
     left, right = equation(claim)
     if labels:
         left, right = normal_form(left - right, Ranges(claim.ranges)), S.Zero
-    for entry in {a for a in left.atoms(Indexed) if str(a.base) in labels and all(i in claim.ranges for i in a.indices)}:
+    for entry in {
+        a
+        for a in left.atoms(Indexed)
+        if str(a.base) in labels and all(i in claim.ranges for i in a.indices)
+    }:
         length, beside = labels[str(entry.base)]
         label = Symbol(f"#label{entry.indices}", integer=True)
         if beside is not None:
@@ -517,24 +730,45 @@ def _proved(claim, labels):
             if not answer:
                 return answer
         claim = replace(claim, ranges=claim.ranges | {label: (S.Zero, length - 1)})
-        apart = () if beside is None else (KroneckerDelta(label, beside), KroneckerDelta(beside, label))
-        left = normal_form(left.xreplace({entry: label}), Ranges(claim.ranges)).xreplace(dict.fromkeys(apart, S.Zero))
+        apart = (
+            () if beside is None else (KroneckerDelta(label, beside), KroneckerDelta(beside, label))
+        )
+        left = normal_form(left.xreplace({entry: label}), Ranges(claim.ranges)).xreplace(
+            dict.fromkeys(apart, S.Zero)
+        )
     return proves_equal(left, right, in_range=claim.ranges)
 
 
 # What goes with a proof.
+
 
 def unsound(traced):
     """What forward does not say of the places that backward looks up: one that may lie outside of its axis."""
     found = []
     for lookups, sure in ((traced.lookups, ()), (traced.xp.lookups, traced.lookups)):
         for c, number, length, place in lookups:
-            of_sizes = not number.atoms(Indexed, Step) and all(s.is_positive for s in number.free_symbols)
-            if of_sizes and not (is_nonnegative(number) and is_nonnegative(expand(length - 1 - number))):
-                found.append(f"place {number} is looked up, and an axis of length {length} may not have it ({place})")
-            elif not of_sizes and lookups is traced.xp.lookups and not any(
-                    number == other and is_nonnegative(expand(length - least)) and _implies(c, before) for before, other, least, _ in sure):
-                found.append(f"backward looks up place {number}, which may lie outside of an axis of length {length} ({place})")
+            of_sizes = not number.atoms(Indexed, Step) and all(
+                s.is_positive for s in number.free_symbols
+            )
+            if of_sizes and not (
+                is_nonnegative(number) and is_nonnegative(expand(length - 1 - number))
+            ):
+                found.append(
+                    f"place {number} is looked up, and an axis of length {length} may not have it ({place})"
+                )
+            elif (
+                not of_sizes
+                and lookups is traced.xp.lookups
+                and not any(
+                    number == other
+                    and is_nonnegative(expand(length - least))
+                    and _implies(c, before)
+                    for before, other, least, _ in sure
+                )
+            ):
+                found.append(
+                    f"backward looks up place {number}, which may lie outside of an axis of length {length} ({place})"
+                )
     return found
 
 
@@ -543,9 +777,18 @@ def _implies(c, before):
 
 
 def assumptions(claim, answer):
-    sizes = {s for e in (claim.loss, claim.right) for s in e.free_symbols if s.is_Symbol and s.is_integer and s.is_positive}
+    sizes = {
+        s
+        for e in (claim.loss, claim.right)
+        for s in e.free_symbols
+        if s.is_Symbol and s.is_integer and s.is_positive
+    }
     yield from (f"{n} >= 1" for n in sorted(map(str, sizes)) if "'" not in n)
-    yield from (f"{s} > 0" for s in sorted(claim.right.free_symbols, key=str) if s.is_Symbol and s.is_positive and not s.is_integer and "eps" not in str(s))
+    yield from (
+        f"{s} > 0"
+        for s in sorted(claim.right.free_symbols, key=str)
+        if s.is_Symbol and s.is_positive and not s.is_integer and "eps" not in str(s)
+    )
     if claim.right.has(Erf):
         yield f"{float(Erf.FACTOR)!r} = 2 / sqrt(pi)"
     if answer.denominators:

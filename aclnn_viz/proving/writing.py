@@ -11,9 +11,27 @@ from aclnn_viz.proving.reverse import INLINED, tidy
 
 SUM, PRODUCT, ATOM = 2, 3, 4  # how tightly a text holds together; comparisons do not
 PLAIN = ("number", "constant", "new axis", "place", "input")  # what may stand twice
-CALLED = {"sqrt": "root", "sum": "total", "max": "top", "min": "least", "truediv": "ratio", "take": "picked", "scatter_add": "found", "gt": "above",
-          "ge": "above", "lt": "below", "le": "below", "maximum": "larger", "minimum": "smaller", "and": "both", "arange": "places", "abs": "size",
-          "full": "zeros", "astype": "whole", "where": "chosen"}
+CALLED = {
+    "sqrt": "root",
+    "sum": "total",
+    "max": "top",
+    "min": "least",
+    "truediv": "ratio",
+    "take": "picked",
+    "scatter_add": "found",
+    "gt": "above",
+    "ge": "above",
+    "lt": "below",
+    "le": "below",
+    "maximum": "larger",
+    "minimum": "smaller",
+    "and": "both",
+    "arange": "places",
+    "abs": "size",
+    "full": "zeros",
+    "astype": "whole",
+    "where": "chosen",
+}
 WIDE = 112  # characters of a line
 
 
@@ -21,7 +39,13 @@ class Writer:
     """What stands in one body of `backward`: `lines` maps arrays to their names, `used` holds the parameters that it takes."""
 
     def __init__(self, reverse, upstream, inputs, fresh):
-        self.reverse, self.xp, self.upstream, self.inputs, self.fresh = reverse, reverse.xp, upstream, inputs, fresh
+        self.reverse, self.xp, self.upstream, self.inputs, self.fresh = (
+            reverse,
+            reverse.xp,
+            upstream,
+            inputs,
+            fresh,
+        )
         self.lines, self.used, self.seen = {}, {}, Counter()
 
     def body(self, roots):
@@ -34,13 +58,26 @@ class Writer:
                 todo = [a for a in self.needed if a not in found]
                 for a in todo:
                     found[a] = self.made(a)[0]
-            twice = [a for a, n in self.seen.items() if n > 1 and a.op not in PLAIN and not (a.op == "astype" and a.kind == REAL)]
-            wide = [a for a in self.seen if a.op in ("sum", "scatter_add", "take") and
-                    any(len(t) > WIDE and self.inline(a) in t for t in (*texts, *found.values()))]
+            twice = [
+                a
+                for a, n in self.seen.items()
+                if n > 1 and a.op not in PLAIN and not (a.op == "astype" and a.kind == REAL)
+            ]
+            wide = [
+                a
+                for a in self.seen
+                if a.op in ("sum", "scatter_add", "take")
+                and any(len(t) > WIDE and self.inline(a) in t for t in (*texts, *found.values()))
+            ]
             if not twice and not wide:
-                return [(a, self.lines.get(a) or a.name, found[a]) for a in sorted(found, key=lambda a: a.place)], texts
+                return [
+                    (a, self.lines.get(a) or a.name, found[a])
+                    for a in sorted(found, key=lambda a: a.place)
+                ], texts
             for a in (max(twice or wide, key=lambda a: a.place),):
-                self.lines[a] = self.fresh(CALLED.get(a.op, a.op if a.op.isidentifier() else "part"))
+                self.lines[a] = self.fresh(
+                    CALLED.get(a.op, a.op if a.op.isidentifier() else "part")
+                )
 
     def inline(self, a):
         before = self.seen, self.used, self.needed
@@ -81,7 +118,10 @@ class Writer:
         if a.op in INLINED or a.op == "adjoint":
             return self.text(a.formula if a.op == "adjoint" else self.reverse.definition(a), whole)
         if a.op in INFIX:
-            sides = [self.tight(e, SUM if a.op not in ("and", "or") else ATOM, self._counts(a)) for e in a.takes]
+            sides = [
+                self.tight(e, SUM if a.op not in ("and", "or") else ATOM, self._counts(a))
+                for e in a.takes
+            ]
             return f"{sides[0]} {INFIX[a.op]} {sides[1]}", PRODUCT if a.op == "floordiv" else 1
         if a.op == "not":
             return f"~{self.tight(a.takes[0])}", ATOM
@@ -89,11 +129,17 @@ class Writer:
 
     def _counts(self, a):
         return all(e.is_integer and not e.is_number for e in a.takes) or any(
-            s in self.xp.nodes and self.xp.nodes[s].kind == INT for e in a.takes for s in e.free_symbols)
+            s in self.xp.nodes and self.xp.nodes[s].kind == INT
+            for e in a.takes
+            for s in e.free_symbols
+        )
 
     def _guard(self, a):
         ends, named = a.options
-        return f"xp.guard({', '.join([self.one(a.takes[0]), *map(repr, ends), *(f'{n}={v!r}' for n, v in named)])})", ATOM
+        return (
+            f"xp.guard({', '.join([self.one(a.takes[0]), *map(repr, ends), *(f'{n}={v!r}' for n, v in named)])})",
+            ATOM,
+        )
 
     def _dtype(self, kind):
         self.used[self.upstream[0].name] = self.upstream[0]
@@ -113,7 +159,10 @@ class Writer:
         return f"xp.full({shape}, {self.number(value, a.kind == INT)[0]}, dtype={dtype})", ATOM
 
     def _broadcast_to(self, a):
-        return f"{self.tight(a.takes[0], SUM)} + xp.zeros({self._shape(a.lengths)}, dtype={self._dtype(REAL)})", SUM
+        return (
+            f"{self.tight(a.takes[0], SUM)} + xp.zeros({self._shape(a.lengths)}, dtype={self._dtype(REAL)})",
+            SUM,
+        )
 
     def _arange(self, a):
         return f"xp.arange({self.length(a.takes[0])}, dtype={self._dtype(a.kind)})", ATOM
@@ -133,9 +182,14 @@ class Writer:
 
     def _part(self, a, axis, what):
         text, parts = self.tight(a.takes[0]), [":"] * axis + [what]
-        before = text[text.rfind("[") + 1:-1].split(", ")
-        if a.op == "new axis" and text.endswith("]") and set(before) <= {":", "None"} and len(before) <= axis:
-            return f"{text[:text.rfind('[')]}[{', '.join(before + parts[len(before):])}]", ATOM
+        before = text[text.rfind("[") + 1 : -1].split(", ")
+        if (
+            a.op == "new axis"
+            and text.endswith("]")
+            and set(before) <= {":", "None"}
+            and len(before) <= axis
+        ):
+            return f"{text[: text.rfind('[')]}[{', '.join(before + parts[len(before) :])}]", ATOM
         return f"{text}[{', '.join(parts)}]", ATOM
 
     def _new_axis(self, a):
@@ -143,7 +197,9 @@ class Writer:
 
     def _slice(self, a):
         axis, first, last = a.options
-        return self._part(a, axis, f"{'' if first == 0 else self.length(first)}:{self.length(last)}")
+        return self._part(
+            a, axis, f"{'' if first == 0 else self.length(first)}:{self.length(last)}"
+        )
 
     def _place(self, a):
         return self._part(a, a.options[0], self.length(a.options[1]))
@@ -154,7 +210,10 @@ class Writer:
 
     def _scatter_add(self, a):
         target, index, values = a.takes
-        return f"xp.scatter_add({self.one(target)}, {self.one(index, True)}, {self.one(values)})", ATOM
+        return (
+            f"xp.scatter_add({self.one(target)}, {self.one(index, True)}, {self.one(values)})",
+            ATOM,
+        )
 
     def _stack(self, a):
         return f"xp.{a.op}([{', '.join(map(self.one, a.takes))}], axis={a.options[0]})", ATOM
@@ -163,8 +222,17 @@ class Writer:
 
     def _sum(self, a):
         axes, keepdims, shape = a.options
-        axis = axes[0] - (len(shape) if keepdims else 0) if len(axes) == 1 else tuple(k - len(shape) for k in axes) if keepdims else axes
-        return f"xp.{a.op}({self.one(a.takes[0])}, axis={axis}{', keepdims=True' if keepdims else ''})", ATOM
+        axis = (
+            axes[0] - (len(shape) if keepdims else 0)
+            if len(axes) == 1
+            else tuple(k - len(shape) for k in axes)
+            if keepdims
+            else axes
+        )
+        return (
+            f"xp.{a.op}({self.one(a.takes[0])}, axis={axis}{', keepdims=True' if keepdims else ''})",
+            ATOM,
+        )
 
     _max = _min = _sum
 
@@ -175,7 +243,11 @@ class Writer:
             return (str(e) if whole else f"{e}.0"), ATOM if e >= 0 else SUM
         if e.is_Rational:
             exact = Rational(repr(float(e))) == e or e.q & (e.q - 1) == 0
-            return (repr(float(e)), ATOM if e >= 0 else SUM) if exact else (f"{e.p}.0 / {e.q}.0", PRODUCT if e >= 0 else SUM)
+            return (
+                (repr(float(e)), ATOM if e >= 0 else SUM)
+                if exact
+                else (f"{e.p}.0 / {e.q}.0", PRODUCT if e >= 0 else SUM)
+            )
         if e.is_number:
             return repr(float(e)), ATOM if e >= 0 else SUM
         return self.text(e, whole)
@@ -205,7 +277,14 @@ class Writer:
 
     def text(self, e, whole=False):
         e = S(e)
-        asked = sorted((a for s in e.free_symbols if (a := self.xp.nodes.get(s)) is not None and a.kind == BOOL), key=lambda a: a.place)
+        asked = sorted(
+            (
+                a
+                for s in e.free_symbols
+                if (a := self.xp.nodes.get(s)) is not None and a.kind == BOOL
+            ),
+            key=lambda a: a.place,
+        )
         if asked and not e.is_Symbol:
             apart = self._apart(e, asked)
             if apart:
@@ -240,13 +319,21 @@ class Writer:
 
     def _order(self, e):
         """Gradients first, then what was made first."""
-        places = [(a.name[:1] != "d" or a.op not in ("input", "adjoint"), a.place) for s in e.free_symbols if (a := self.xp.nodes.get(s)) is not None and a.op != "number"]
+        places = [
+            (a.name[:1] != "d" or a.op not in ("input", "adjoint"), a.place)
+            for s in e.free_symbols
+            if (a := self.xp.nodes.get(s)) is not None and a.op != "number"
+        ]
         return (0, min(places)) if places else (1, (True, 0))
 
     def _product(self, e, whole):
         if self._flips(e):
             number, rest = e.as_coeff_Mul()
-            turned = next(f for f in Mul.make_args(rest) if f.is_Add and any(t.could_extract_minus_sign() for t in f.args))
+            turned = next(
+                f
+                for f in Mul.make_args(rest)
+                if f.is_Add and any(t.could_extract_minus_sign() for t in f.args)
+            )
             e = Mul(-number, -turned, rest / turned)
             if not e.is_Mul:
                 return self.text(e, whole)
@@ -261,7 +348,10 @@ class Writer:
             under.append(self.number(Integer(number.q), whole)[0])
         elif number != 1 or not above and not mean:
             texts.append(self.number(number, whole)[0])
-        texts += [self.tight(f, PRODUCT, whole) if not f.is_Pow else self._power(f, whole)[0] for f in above] + mean
+        texts += [
+            self.tight(f, PRODUCT, whole) if not f.is_Pow else self._power(f, whole)[0]
+            for f in above
+        ] + mean
         under += [self.tight(Pow(f.base, -f.exp), ATOM, whole) for f in below]
         held = SUM if sign else ATOM if len(texts) == 1 and not under and mean else PRODUCT
         return sign + " * ".join(texts) + "".join(f" / {text}" for text in under), held
@@ -269,7 +359,10 @@ class Writer:
     @staticmethod
     def _flips(e):
         number, rest = e.as_coeff_Mul()
-        return number < 0 and any(f.is_Add and any(t.could_extract_minus_sign() for t in f.args) for f in Mul.make_args(rest))
+        return number < 0 and any(
+            f.is_Add and any(t.could_extract_minus_sign() for t in f.args)
+            for f in Mul.make_args(rest)
+        )
 
     def _mean(self, e):
         """A product without a sum that is divided by how many it adds up, and the text of that mean."""
@@ -280,7 +373,11 @@ class Writer:
             chosen, _, shape = a.options
             count = Mul(*(shape[k] for k in chosen))
             below = Mul(*(1 / f for f in Mul.make_args(e) if f.is_Pow and f.exp.is_negative))
-            if not count.is_number and all(below.has(n) for n in count.free_symbols) and not (below / count).as_numer_denom()[1].free_symbols:
+            if (
+                not count.is_number
+                and all(below.has(n) for n in count.free_symbols)
+                and not (below / count).as_numer_denom()[1].free_symbols
+            ):
                 self.seen[a] += 1
                 return e * count / s, ["xp.mean" + self._sum(a)[0].removeprefix("xp.sum")]
         return e, []
@@ -291,27 +388,43 @@ class Writer:
             return f"1.0 / {self.tight(Pow(base, -power), ATOM, whole)}", PRODUCT
         times, half = divmod(power, 1)
         if half == 0 and times <= 6:
-            return " * ".join([self.tight(base, PRODUCT if times == 1 else ATOM, whole)] * int(times)), PRODUCT
+            return " * ".join(
+                [self.tight(base, PRODUCT if times == 1 else ATOM, whole)] * int(times)
+            ), PRODUCT
         if half == S.Half and times <= 6:
-            return " * ".join([*[self.tight(base)] * int(times), f"xp.sqrt({self.one(base)})"]), PRODUCT if times else ATOM
+            return " * ".join(
+                [*[self.tight(base)] * int(times), f"xp.sqrt({self.one(base)})"]
+            ), PRODUCT if times else ATOM
         return f"{self.tight(base)} ** {float(power)!r}", PRODUCT
 
     def _apart(self, e, asked):
         """The terms of a sum by the conditions that they hang on, where no term hangs on all."""
         masks, groups = [a.symbol for a in asked], []
-        terms = expand(self._in_conditions(e, set(masks))).args if len(masks) > 1 and e.is_Add else ()
+        terms = (
+            expand(self._in_conditions(e, set(masks))).args if len(masks) > 1 and e.is_Add else ()
+        )
         for term in terms:
             own = {m for m in masks if term.has(m)}
             if own:
                 together = [g for g in groups if g[0] & own]
-                groups = [g for g in groups if not g[0] & own] + [(own.union(*(g[0] for g in together)), sum((g[1] for g in together), [term]))]
+                groups = [g for g in groups if not g[0] & own] + [
+                    (own.union(*(g[0] for g in together)), sum((g[1] for g in together), [term]))
+                ]
         rest = [term for term in terms if not any(term.has(m) for m in masks)]
-        return [tidy(S(sum(rest))), *(sum(terms) for _, terms in groups)][not rest:] if len(groups) > 1 else []
+        return (
+            [tidy(S(sum(rest))), *(sum(terms) for _, terms in groups)][not rest :]
+            if len(groups) > 1
+            else []
+        )
 
     def _in_conditions(self, e, masks):
         for s in list(e.free_symbols):
             a = self.xp.nodes.get(s)
-            if a is not None and a.op in ("abs", "maximum", "minimum", "where") and a.formula.free_symbols & masks:
+            if (
+                a is not None
+                and a.op in ("abs", "maximum", "minimum", "where")
+                and a.formula.free_symbols & masks
+            ):
                 e = e.xreplace({s: self.reverse.definition(a)})
         return e
 
@@ -327,9 +440,18 @@ class Writer:
     def _zeros(self, e):
         """Zeros of the shape of an expression, like an array that has a name where one has that shape."""
         shape = self.xp.shape_of(e)
-        known = [a for s in sorted(e.free_symbols, key=str) if (a := self.xp.nodes.get(s)) is not None and a.kind == REAL and (
-            a.given or a.name or a in self.lines)]
-        found = [a for a in (*known, *self.upstream, *self.inputs) if a.lengths == shape and a.kind == REAL]
+        known = [
+            a
+            for s in sorted(e.free_symbols, key=str)
+            if (a := self.xp.nodes.get(s)) is not None
+            and a.kind == REAL
+            and (a.given or a.name or a in self.lines)
+        ]
+        found = [
+            a
+            for a in (*known, *self.upstream, *self.inputs)
+            if a.lengths == shape and a.kind == REAL
+        ]
         if found:
             return f"xp.zeros_like({self.array(found[0])[0]})"
         return f"xp.zeros({self._shape(shape)}, dtype={self._dtype(REAL)})"
@@ -349,4 +471,4 @@ def wrapped(line):
         return line
     least = min(d for d, _ in fit)
     at = max(-k for d, k in fit if d <= least + 1)
-    return line[:at] + "\n" + wrapped("    " * (1 + (line[:4] == "    ")) + line[at + 1:])
+    return line[:at] + "\n" + wrapped("    " * (1 + (line[:4] == "    ")) + line[at + 1 :])

@@ -1,10 +1,10 @@
 """The one form of cases on disk: in a folder for programs that are not Python, zipped in a capsule.
 
-    cases.json            who made it; per case its operator, attributes, the shape and dtype of every tensor, and of
-                          every file that was written its size and SHA-256
-    cases.json.sha256     the checksum of that, as sha256sum writes and checks it
-    FOLDER/in/x.npy       each input of a case; beside it x.bin where programs without NumPy are to read it
-    FOLDER/out/y.npy      each output that was known. In a folder, programs leave theirs here, which have no checksums
+cases.json            who made it; per case its operator, attributes, the shape and dtype of every tensor, and of
+                      every file that was written its size and SHA-256
+cases.json.sha256     the checksum of that, as sha256sum writes and checks it
+FOLDER/in/x.npy       each input of a case; beside it x.bin where programs without NumPy are to read it
+FOLDER/out/y.npy      each output that was known. In a folder, programs leave theirs here, which have no checksums
 """
 
 import hashlib
@@ -18,8 +18,18 @@ import numpy as np
 
 from aclnn_viz.errors import place_of
 from aclnn_viz.storage.reading import (
-    HEADER_ROOM, AlteredError, Archive, Folder, ForeignError, Source, StoredError, TooLargeError, bin_bytes,
-    dtype_named, from_npy, npy_bytes,
+    HEADER_ROOM,
+    AlteredError,
+    Archive,
+    Folder,
+    ForeignError,
+    Source,
+    StoredError,
+    TooLargeError,
+    bin_bytes,
+    dtype_named,
+    from_npy,
+    npy_bytes,
 )
 
 FORMAT = "aclnn-viz cases 2"
@@ -27,12 +37,28 @@ INDEX, CHECKSUM = "cases.json", "cases.json.sha256"
 LARGEST = 8 << 30  # bytes of all files together
 LONGEST_INDEX = 64 << 20
 _NAME = re.compile(r"\w{1,100}", re.ASCII)
-_KINDS = {"operator": str, "folder": str, "dtype": str, "seed": int, "attributes": dict, "inputs": dict,
-          "outputs": dict, "files": dict}
+_KINDS = {
+    "operator": str,
+    "folder": str,
+    "dtype": str,
+    "seed": int,
+    "attributes": dict,
+    "inputs": dict,
+    "outputs": dict,
+    "files": dict,
+}
 
 
-def entry_of(folder: str, operator, inputs: dict, outputs: dict, *, bare: bool, described: dict | None = None,
-             **about) -> tuple[dict, dict[str, bytes]]:
+def entry_of(
+    folder: str,
+    operator,
+    inputs: dict,
+    outputs: dict,
+    *,
+    bare: bool,
+    described: dict | None = None,
+    **about,
+) -> tuple[dict, dict[str, bytes]]:
     """Return a case as the index lists it, and the content of its files by their place below its folder.
 
     `outputs` are those that are known, `described` the shape and dtype of all; with `bare` there are .bin files, too.
@@ -45,12 +71,17 @@ def entry_of(folder: str, operator, inputs: dict, outputs: dict, *, bare: bool, 
             files[f"{part}/{name}.npy"] = npy_bytes(value)
             if bare:
                 files[f"{part}/{name}.bin"] = bin_bytes(value)
-    entry = {"folder": folder, "operator": operator.name, "aclnn_name": operator.aclnn_name, **about,
-             **({"sources": operator.sources} if operator.sources else {}),
-             "attributes": {name: value for name, value in inputs.items() if name not in tensors},
-             "inputs": {name: _described(value.shape, value.dtype) for name, value in tensors.items()},
-             "outputs": {name: _described(*what) for name, what in described.items()},
-             "files": {name: checksums(content) for name, content in files.items()}}
+    entry = {
+        "folder": folder,
+        "operator": operator.name,
+        "aclnn_name": operator.aclnn_name,
+        **about,
+        **({"sources": operator.sources} if operator.sources else {}),
+        "attributes": {name: value for name, value in inputs.items() if name not in tensors},
+        "inputs": {name: _described(value.shape, value.dtype) for name, value in tensors.items()},
+        "outputs": {name: _described(*what) for name, what in described.items()},
+        "files": {name: checksums(content) for name, content in files.items()},
+    }
     return entry, files
 
 
@@ -61,7 +92,9 @@ def checksums(content: bytes) -> dict:
 
 def index_files(entries: list[dict], **about) -> dict[str, bytes]:
     """Return the index of cases, and its checksum, as files by name."""
-    content = json.dumps({"format": FORMAT, "byte order": "little", **about, "cases": entries}, indent=1).encode()
+    content = json.dumps(
+        {"format": FORMAT, "byte order": "little", **about, "cases": entries}, indent=1
+    ).encode()
     return {INDEX: content, CHECKSUM: f"{hashlib.sha256(content).hexdigest()}  {INDEX}\n".encode()}
 
 
@@ -91,14 +124,24 @@ class CaseFiles:
         for part, tensors in (("in", entry["inputs"]), ("out", entry["outputs"])):
             for name, what in tensors.items():
                 shape, dtype = described(what)
-                if not _NAME.fullmatch(name) or not all(type(n) is int and 0 <= n < 1 << 62 for n in shape):
+                if not _NAME.fullmatch(name) or not all(
+                    type(n) is int and 0 <= n < 1 << 62 for n in shape
+                ):
                     raise ValueError(f"{name} of shape {list(shape)}")
                 size = prod(shape) * dtype.itemsize
-                sizes |= {f"{part}/{name}.npy": range(size + 1, size + HEADER_ROOM), f"{part}/{name}.bin": (size,)}
+                sizes |= {
+                    f"{part}/{name}.npy": range(size + 1, size + HEADER_ROOM),
+                    f"{part}/{name}.bin": (size,),
+                }
         for name, file in entry["files"].items():
-            if type(file["bytes"]) is not int or file["bytes"] not in sizes.get(name, ()) or not isinstance(
-                    file["sha256"], str):
-                raise ValueError(f"{entry['folder']}/{name} has a size that does not belong to its shape")
+            if (
+                type(file["bytes"]) is not int
+                or file["bytes"] not in sizes.get(name, ())
+                or not isinstance(file["sha256"], str)
+            ):
+                raise ValueError(
+                    f"{entry['folder']}/{name} has a size that does not belong to its shape"
+                )
         missing = [name for name in entry["inputs"] if f"in/{name}.npy" not in entry["files"]]
         if missing:
             raise ValueError(f"{entry['folder']} lacks the input {missing[0]}")
@@ -112,13 +155,23 @@ class CaseFiles:
     def values(self, entry: dict, part: str) -> dict:
         """Return what a case holds: "inputs" with the attributes, or those "outputs" that have checksums."""
         where = {"inputs": "in", "outputs": "out"}[part]
-        files = {name: self._file(entry, name, file) for name, file in entry["files"].items()
-                 if name.startswith(f"{where}/")}
-        found = {name: self._array(f"{entry['folder']}/{where}/{name}.npy", files[f"{where}/{name}.npy"], what)
-                 for name, what in entry[part].items() if f"{where}/{name}.npy" in files}
+        files = {
+            name: self._file(entry, name, file)
+            for name, file in entry["files"].items()
+            if name.startswith(f"{where}/")
+        }
+        found = {
+            name: self._array(
+                f"{entry['folder']}/{where}/{name}.npy", files[f"{where}/{name}.npy"], what
+            )
+            for name, what in entry[part].items()
+            if f"{where}/{name}.npy" in files
+        }
         if part == "inputs":
-            found |= {name: tuple(value) if isinstance(value, list) else value
-                      for name, value in entry["attributes"].items()}
+            found |= {
+                name: tuple(value) if isinstance(value, list) else value
+                for name, value in entry["attributes"].items()
+            }
         return found
 
     def _array(self, place: str, content: bytes, what: dict) -> np.ndarray:
@@ -128,8 +181,10 @@ class CaseFiles:
         except AlteredError as error:
             raise self.source.broken(AlteredError, str(error)) from None
         if array.dtype != dtype or array.shape != shape:
-            raise self.source.broken(AlteredError, f"{place} is {array.dtype} {list(array.shape)}, which {INDEX} does "
-                                     "not say")
+            raise self.source.broken(
+                AlteredError,
+                f"{place} is {array.dtype} {list(array.shape)}, which {INDEX} does not say",
+            )
         return array
 
     def _file(self, entry: dict, name: str, file: dict) -> bytes:
@@ -165,12 +220,21 @@ class StoredCases(CaseFiles):
             self.entries = [self.checked(entry) for entry in self.about["cases"]]
             if len({entry["folder"] for entry in self.entries}) != len(self.entries):
                 raise ValueError("two cases in one folder")
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, MemoryError) as error:
+        except (
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+            MemoryError,
+        ) as error:
             text = f"{INDEX} lacks {error}" if isinstance(error, KeyError) else f"{INDEX}: {error}"
             raise source.broken(ForeignError, text) from None
         claimed = sum(file["bytes"] for entry in self.entries for file in entry["files"].values())
         if claimed > LARGEST:
-            raise source.broken(TooLargeError, f"its arrays claim {claimed} bytes, more than {LARGEST}")
+            raise source.broken(
+                TooLargeError, f"its arrays claim {claimed} bytes, more than {LARGEST}"
+            )
 
 
 def opened(path) -> StoredCases:
@@ -185,7 +249,15 @@ def is_folder_of_cases(path: Path) -> bool:
         stored = StoredCases(Folder(path))
     except StoredError:
         return False
-    known = {INDEX, CHECKSUM} | {f"{entry['folder']}/{name}" for entry in stored.entries for name in (
-        *entry["files"], *(f"out/{output}.{form}" for output in entry["outputs"] for form in ("npy", "bin")))}
-    return all(one.is_dir() and not one.is_symlink() or one.relative_to(path).as_posix() in known
-               for one in path.rglob("*"))
+    known = {INDEX, CHECKSUM} | {
+        f"{entry['folder']}/{name}"
+        for entry in stored.entries
+        for name in (
+            *entry["files"],
+            *(f"out/{output}.{form}" for output in entry["outputs"] for form in ("npy", "bin")),
+        )
+    }
+    return all(
+        one.is_dir() and not one.is_symlink() or one.relative_to(path).as_posix() in known
+        for one in path.rglob("*")
+    )

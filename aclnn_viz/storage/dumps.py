@@ -20,16 +20,37 @@ from pathlib import Path
 import numpy as np
 
 from aclnn_viz.errors import place_of, printable, problem
-from aclnn_viz.storage.reading import AlteredError, Archive, ForeignError, StoredError, TooLargeError, dtype_named, from_npy, read_file
+from aclnn_viz.storage.reading import (
+    AlteredError,
+    Archive,
+    ForeignError,
+    StoredError,
+    TooLargeError,
+    dtype_named,
+    from_npy,
+    read_file,
+)
 
 INDEX, TENSORS, STACK = "dump.json", "dump_tensor_data", "stack.json"
 LARGEST = 1 << 30  # bytes of one tensor, and of an index
 LONGEST_PICKLE = 1 << 16
 DEPTH = 6  # folders below which no index is looked for
 MORE = "dump the run again, or copy it again from where it was written"
-STORAGES = {f"torch {name}Storage": dtype for name, dtype in {
-    "Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16", "Long": "int64", "Int": "int32", "Short": "int16",
-    "Char": "int8", "Byte": "uint8", "Bool": "bool"}.items()}
+STORAGES = {
+    f"torch {name}Storage": dtype
+    for name, dtype in {
+        "Float": "float32",
+        "Double": "float64",
+        "Half": "float16",
+        "BFloat16": "bfloat16",
+        "Long": "int64",
+        "Int": "int32",
+        "Short": "int16",
+        "Char": "int8",
+        "Byte": "uint8",
+        "Bool": "bool",
+    }.items()
+}
 REBUILD = "torch._utils _rebuild_tensor_v2"
 
 
@@ -50,31 +71,77 @@ class Dump:
         """The numbers of a tensor that an entry describes; a StoredError where they are not there, damaged or of another kind."""
         name, shape = described.get("data_name"), described.get("shape")
         if name is None:
-            raise NoNumbersError(problem("a call is judged by its numbers", "statistics or checksums alone", 'dump with "task": "tensor"'))
+            raise NoNumbersError(
+                problem(
+                    "a call is judged by its numbers",
+                    "statistics or checksums alone",
+                    'dump with "task": "tensor"',
+                )
+            )
         if not isinstance(name, str) or Path(name).name != name or "\\" in name:
             raise AlteredError(problem(f"a tensor is a file in {TENSORS}", f"{name!r:.80}", MORE))
         if not os.path.lexists(path := self.folder / TENSORS / name):
-            raise AlteredError(problem(f"{INDEX} names the files in {TENSORS}", f"no {printable(name)}", MORE))
+            raise AlteredError(
+                problem(f"{INDEX} names the files in {TENSORS}", f"no {printable(name)}", MORE)
+            )
         try:
-            found = from_npy(read_file(path, LARGEST), name) if path.suffix == ".npy" else from_pt(path)
+            found = (
+                from_npy(read_file(path, LARGEST), name) if path.suffix == ".npy" else from_pt(path)
+            )
         except StoredError as error:
-            raise type(error)(printable(str(error) if path.suffix != ".npy" else problem(f"{name} is one tensor as NumPy writes it", str(error), MORE))) from None
-        if list(found.shape) != shape or found.dtype.name != str(described.get("dtype")).rpartition(".")[2].lower():
-            raise AlteredError(problem(printable(f"{name} is what {INDEX} says, {described.get('dtype')} {shape}"), f"{found.dtype}{list(found.shape)}", MORE))
+            raise type(error)(
+                printable(
+                    str(error)
+                    if path.suffix != ".npy"
+                    else problem(f"{name} is one tensor as NumPy writes it", str(error), MORE)
+                )
+            ) from None
+        if (
+            list(found.shape) != shape
+            or found.dtype.name != str(described.get("dtype")).rpartition(".")[2].lower()
+        ):
+            raise AlteredError(
+                problem(
+                    printable(f"{name} is what {INDEX} says, {described.get('dtype')} {shape}"),
+                    f"{found.dtype}{list(found.shape)}",
+                    MORE,
+                )
+            )
         crc = described.get("md5")  # so msProbe calls a CRC-32
-        if isinstance(crc, str) and len(crc) == 8 and crc.lower() != f"{zlib.crc32(found.tobytes()):08x}":
-            raise AlteredError(problem(f"{name} has the checksum that {INDEX} says", "another", MORE))
+        if (
+            isinstance(crc, str)
+            and len(crc) == 8
+            and crc.lower() != f"{zlib.crc32(found.tobytes()):08x}"
+        ):
+            raise AlteredError(
+                problem(f"{name} has the checksum that {INDEX} says", "another", MORE)
+            )
         for key, extreme in (("Max", np.max), ("Min", np.min)) if found.size else ():
             wanted = described.get(key)
-            if isinstance(wanted, (int, float)) and abs(wanted) < np.inf and float(extreme(found)) != wanted:  # an int may have any size
-                raise AlteredError(problem(f"{name} has the {key} that {INDEX} says, {wanted}", f"{extreme(found)}", MORE))
+            if (
+                isinstance(wanted, (int, float))
+                and abs(wanted) < np.inf
+                and float(extreme(found)) != wanted
+            ):  # an int may have any size
+                raise AlteredError(
+                    problem(
+                        f"{name} has the {key} that {INDEX} says, {wanted}",
+                        f"{extreme(found)}",
+                        MORE,
+                    )
+                )
         return found
 
     def lines(self) -> dict[str, str]:
         """Of each entry the line of the program that made the call, as stack.json has it; private."""
         try:
             held = json.loads(read_file(self.folder / STACK, LARGEST))
-            return {name: printable(" ".join(str(frames[0]).split())) for names, frames in held.values() for name in names if frames}
+            return {
+                name: printable(" ".join(str(frames[0]).split()))
+                for names, frames in held.values()
+                for name in names
+                if frames
+            }
         except (OSError, ValueError, RecursionError, TypeError, AttributeError, LookupError):
             return {}
 
@@ -87,21 +154,35 @@ def read_dumps(folder) -> list[Dump]:
     """
     folder = place_of(folder)
     if not folder.is_dir():
-        raise FileNotFoundError(problem("a dump is a folder", f"{folder}, which is none", "name the dump_path of the run"))
+        raise FileNotFoundError(
+            problem(
+                "a dump is a folder", f"{folder}, which is none", "name the dump_path of the run"
+            )
+        )
     found = []
     for place, inner, files in os.walk(folder):
         below = Path(place).relative_to(folder)
-        inner[:] = sorted((name for name in inner if name != TENSORS and len(below.parts) < DEPTH), key=_natural)
+        inner[:] = sorted(
+            (name for name in inner if name != TENSORS and len(below.parts) < DEPTH), key=_natural
+        )
         if INDEX in files:
             found.append(_dump(Path(place), below.as_posix()))
     if not found:
-        raise ForeignError(problem(f"a dump of msProbe holds {INDEX}, such as step0/rank0/{INDEX}", f"none below {folder}",
-                                   "name the dump_path of the run; of a run that was killed before stop(), there is none"))
+        raise ForeignError(
+            problem(
+                f"a dump of msProbe holds {INDEX}, such as step0/rank0/{INDEX}",
+                f"none below {folder}",
+                "name the dump_path of the run; of a run that was killed before stop(), there is none",
+            )
+        )
     return found
 
 
 def _natural(name: str) -> list:
-    return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in re.split(r"(\d+)", name)]
+    return [
+        (part.isdecimal(), int(part) if part.isdecimal() else 0, part)
+        for part in re.split(r"(\d+)", name)
+    ]
 
 
 def _dump(folder: Path, place: str) -> Dump:
@@ -110,17 +191,50 @@ def _dump(folder: Path, place: str) -> Dump:
         entries, whole = _parsed(text)
     except StoredError as error:
         return Dump(folder, place, {}, [problem(f"{INDEX} can be read", str(error), MORE)])
-    kinds = {"input_args": list, "input_kwargs": dict, "parameters": dict, "output": list, "input": list}
-    kept = {printable(name): entry for name, entry in entries.items() if isinstance(entry, dict) and all(
-        isinstance(entry.get(part, kind()), kind) for part, kind in kinds.items())}
-    notes = [] if whole else [problem(f"{INDEX} is whole", f"one that breaks off behind {len(entries)} entries", "what follows is not judged; " + MORE)]
+    kinds = {
+        "input_args": list,
+        "input_kwargs": dict,
+        "parameters": dict,
+        "output": list,
+        "input": list,
+    }
+    kept = {
+        printable(name): entry
+        for name, entry in entries.items()
+        if isinstance(entry, dict)
+        and all(isinstance(entry.get(part, kind()), kind) for part, kind in kinds.items())
+    }
+    notes = (
+        []
+        if whole
+        else [
+            problem(
+                f"{INDEX} is whole",
+                f"one that breaks off behind {len(entries)} entries",
+                "what follows is not judged; " + MORE,
+            )
+        ]
+    )
     if len(kept) < len(entries):
-        notes.append(problem("an entry holds lists of what went in and came out", f"{len(entries) - len(kept)} that do not", "they are left out; " + MORE))
-    named = {str(described.get("data_name")) for entry in kept.values() for described in tensors(entry)}
+        notes.append(
+            problem(
+                "an entry holds lists of what went in and came out",
+                f"{len(entries) - len(kept)} that do not",
+                "they are left out; " + MORE,
+            )
+        )
+    named = {
+        str(described.get("data_name")) for entry in kept.values() for described in tensors(entry)
+    }
     files = sorted(os.listdir(folder / TENSORS)) if (folder / TENSORS).is_dir() else []
     if loose := [name for name in files if name not in named]:
-        notes.append(problem(f"every file in {TENSORS} belongs to an entry", f"{len(loose)} that belong to none, such as {printable(loose[0])}",
-                             "a run that was killed leaves such; they are not judged"))
+        notes.append(
+            problem(
+                f"every file in {TENSORS} belongs to an entry",
+                f"{len(loose)} that belong to none, such as {printable(loose[0])}",
+                "a run that was killed leaves such; they are not judged",
+            )
+        )
     return Dump(folder, place, kept, notes)
 
 
@@ -162,22 +276,48 @@ def from_pt(path: Path) -> np.ndarray:
         function, ((_, storage, key, _, count), offset, shape, strides, *_) = _described(content)
         if function != REBUILD or storage not in STORAGES:
             raise ValueError(f"{function}, {storage}")
-        if f"{stem}byteorder" in archive.members and archive.read(f"{stem}byteorder", 8) != b"little":
+        if (
+            f"{stem}byteorder" in archive.members
+            and archive.read(f"{stem}byteorder", 8) != b"little"
+        ):
             raise ValueError("numbers that are not little-endian")
-        dtype, last = dtype_named(STORAGES[storage]), offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
-        if not all(type(n) is int and n >= 0 for n in (count, offset, *shape, *strides)) or 0 not in shape and last >= count:
-            raise ValueError(f"shape {shape}, strides {strides} and offset {offset} in {count} numbers")
+        dtype, last = (
+            dtype_named(STORAGES[storage]),
+            offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True)),
+        )
+        if (
+            not all(type(n) is int and n >= 0 for n in (count, offset, *shape, *strides))
+            or 0 not in shape
+            and last >= count
+        ):
+            raise ValueError(
+                f"shape {shape}, strides {strides} and offset {offset} in {count} numbers"
+            )
     except Exception as error:  # what is damaged or made to harm may raise anything
         raise archive.broken(AlteredError, f"data.pkl: {error}"[:300]) from None
     if max(count, prod(shape)) * dtype.itemsize > LARGEST:
-        raise archive.broken(TooLargeError, f"{max(count, prod(shape)) * dtype.itemsize} bytes, where at most {LARGEST} are read")
+        raise archive.broken(
+            TooLargeError,
+            f"{max(count, prod(shape)) * dtype.itemsize} bytes, where at most {LARGEST} are read",
+        )
     numbers = archive.read(f"{stem}data/{key}", LARGEST)
     if len(numbers) != count * dtype.itemsize:
-        raise archive.broken(AlteredError, f"{len(numbers)} bytes of numbers instead of {count * dtype.itemsize}")
-    flat = np.frombuffer(numbers, np.uint8).astype(bool) if dtype == bool else np.frombuffer(numbers, dtype)
+        raise archive.broken(
+            AlteredError, f"{len(numbers)} bytes of numbers instead of {count * dtype.itemsize}"
+        )
+    flat = (
+        np.frombuffer(numbers, np.uint8).astype(bool)
+        if dtype == bool
+        else np.frombuffer(numbers, dtype)
+    )
     try:
-        return np.zeros(shape, dtype) if 0 in shape else np.lib.stride_tricks.as_strided(
-            flat[offset:], shape, [step * dtype.itemsize for step in strides]).copy()
+        return (
+            np.zeros(shape, dtype)
+            if 0 in shape
+            else np.lib.stride_tricks.as_strided(
+                flat[offset:], shape, [step * dtype.itemsize for step in strides]
+            ).copy()
+        )
     except ValueError as error:  # more axes than an array may have, or longer ones
         raise archive.broken(AlteredError, f"shape {shape}: {error}"[:300]) from None
 
@@ -192,7 +332,11 @@ def _described(content: bytes):
             case "MARK":
                 marks.append(len(stack))
             case "GLOBAL" | "BINUNICODE" | "BININT" | "BININT1" | "BININT2" | "LONG1":
-                if code.name == "GLOBAL" and value not in (REBUILD, "collections OrderedDict", *STORAGES):
+                if code.name == "GLOBAL" and value not in (
+                    REBUILD,
+                    "collections OrderedDict",
+                    *STORAGES,
+                ):
                     raise ValueError(f"{value}, which no dumped tensor needs")
                 stack.append(value)
             case "NEWTRUE" | "NEWFALSE":
@@ -204,7 +348,9 @@ def _described(content: bytes):
                 stack[at:] = [tuple(stack[at:])]
             case "BINPUT" | "LONG_BINPUT":
                 memo[value] = stack[-1]
-            case "BINGET" | "LONG_BINGET" if not isinstance(memo[value], tuple):  # tuples of tuples, each there twice, have no end
+            case "BINGET" | "LONG_BINGET" if not isinstance(
+                memo[value], tuple
+            ):  # tuples of tuples, each there twice, have no end
                 stack.append(memo[value])
             case "REDUCE":
                 stack[-2:] = [tuple(stack[-2:])]

@@ -15,7 +15,14 @@ import numpy as np
 
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import lengths, place_of, problem, shown
-from aclnn_viz.storage.reading import StoredError, dtype_named, from_bin, from_npy, read_file, regular
+from aclnn_viz.storage.reading import (
+    StoredError,
+    dtype_named,
+    from_bin,
+    from_npy,
+    read_file,
+    regular,
+)
 
 LARGEST = 8 << 30  # bytes of one file
 _FORMS = "a .npy file, a .npz file and the name of an array in it, or a .bin file with its dtype"
@@ -36,14 +43,24 @@ def load(path, dtype=None, shape=None, name: str | None = None) -> np.ndarray:
     """
     path, shape = place_of(path), None if shape is None else lengths("shape", shape)
     if name is not None and path.suffix != ".npz":
-        raise ValueError(problem("arrays have names in a .npz file", f"{path.name} and the name {shown(name)}",
-                                 "leave name out"))
+        raise ValueError(
+            problem(
+                "arrays have names in a .npz file",
+                f"{path.name} and the name {shown(name)}",
+                "leave name out",
+            )
+        )
     wanted = None if dtype is None else _dtype(dtype)
     try:
         if path.suffix == ".bin":
             if wanted is None:
-                raise ValueError(problem("bare numbers need a dtype", path.name,
-                                         'pass such as dtype="bfloat16", shape=(4, 16)'))
+                raise ValueError(
+                    problem(
+                        "bare numbers need a dtype",
+                        path.name,
+                        'pass such as dtype="bfloat16", shape=(4, 16)',
+                    )
+                )
             content = read_file(path, LARGEST)
             shape = (len(content) // wanted.itemsize,) if shape is None else tuple(shape)
             return from_bin(content, path.name, shape, wanted)
@@ -53,12 +70,27 @@ def load(path, dtype=None, shape=None, name: str | None = None) -> np.ndarray:
         found = from_npy(content, path.name, wanted)
     except StoredError as error:
         raise _refused(error) from None
-    found = found.view(BFLOAT16.numpy) if _is_bits(found, wanted is not None and wanted == BFLOAT16.numpy) else found
+    found = (
+        found.view(BFLOAT16.numpy)
+        if _is_bits(found, wanted is not None and wanted == BFLOAT16.numpy)
+        else found
+    )
     if wanted is not None and found.dtype != wanted:
-        raise ValueError(problem(f"{path.name} must hold {wanted}", str(found.dtype), "leave dtype out, or name its own"))
+        raise ValueError(
+            problem(
+                f"{path.name} must hold {wanted}",
+                str(found.dtype),
+                "leave dtype out, or name its own",
+            )
+        )
     if shape is not None and prod(found.shape) != prod(shape):
-        raise ValueError(problem(f"{path.name} must fill the shape {tuple(shape)}", f"shape {found.shape}",
-                                 "leave shape out, or give one of as many elements"))
+        raise ValueError(
+            problem(
+                f"{path.name} must fill the shape {tuple(shape)}",
+                f"shape {found.shape}",
+                "leave shape out, or give one of as many elements",
+            )
+        )
     return found if shape is None else found.reshape(shape)
 
 
@@ -66,17 +98,29 @@ def _dtype(dtype) -> np.dtype:
     try:
         return dtype_named(dtype if isinstance(dtype, str) else np.dtype(dtype).name)
     except (TypeError, ValueError):
-        raise ValueError(problem("dtype is that of a tensor", f"{dtype!r:.60}", "use such as bfloat16 or int64")) from None
+        raise ValueError(
+            problem("dtype is that of a tensor", f"{dtype!r:.60}", "use such as bfloat16 or int64")
+        ) from None
 
 
 def _member(path: Path, name: str | None) -> bytes:
     held = _held(path)
     if name is not None and name not in held:
-        raise ValueError(problem(f"{path.name} must hold {name}", f"arrays {', '.join(held) or 'none'}",
-                                 "name one: av.load(path, name=...)"))
+        raise ValueError(
+            problem(
+                f"{path.name} must hold {name}",
+                f"arrays {', '.join(held) or 'none'}",
+                "name one: av.load(path, name=...)",
+            )
+        )
     if name is None and len(held) != 1:
-        raise ValueError(problem("one array of a .npz file is taken", f"arrays {', '.join(held) or 'none'}",
-                                 "name one: av.load(path, name=...)"))
+        raise ValueError(
+            problem(
+                "one array of a .npz file is taken",
+                f"arrays {', '.join(held) or 'none'}",
+                "name one: av.load(path, name=...)",
+            )
+        )
     info = held[next(iter(held)) if name is None else name]
     if info.file_size > LARGEST:
         raise StoredError(f"{info.filename} of {path.name} with {info.file_size} bytes")
@@ -98,18 +142,25 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
     except FileNotFoundError:
         raise
     except Exception as error:  # what is damaged may make the reader of archives raise anything
-        text = error if isinstance(error, StoredError) else (
-            f"{path.name}, which is no whole archive ({type(error).__name__}: {error})")
+        text = (
+            error
+            if isinstance(error, StoredError)
+            else (f"{path.name}, which is no whole archive ({type(error).__name__}: {error})")
+        )
         raise _refused(text) from None
 
 
 def _refused(found) -> ValueError:
-    return ValueError(problem(f"an array is taken from {_FORMS}", str(found), "write the file again"))
+    return ValueError(
+        problem(f"an array is taken from {_FORMS}", str(found), "write the file again")
+    )
 
 
 def _is_bits(array: np.ndarray, unsigned: bool) -> bool:
     """Whether 16 bits are those of bfloat16; unsigned integers only where they can be nothing else."""
-    return array.dtype.itemsize == 2 and (array.dtype.type is np.void or unsigned and array.dtype.kind == "u")
+    return array.dtype.itemsize == 2 and (
+        array.dtype.type is np.void or unsigned and array.dtype.kind == "u"
+    )
 
 
 def is_number(dtype: np.dtype) -> bool:
@@ -124,8 +175,13 @@ def is_number(dtype: np.dtype) -> bool:
 def is_own(value) -> bool:
     """Whether a value is an array of another library, or the path of a file, rather than a NumPy array or a number."""
     return not isinstance(value, (np.ndarray, np.generic)) and (
-        isinstance(value, Path) or isinstance(value, str) and value.endswith((".npy", ".npz", ".bin"))
-        or hasattr(value, "__dlpack__") or hasattr(value, "__array__") or hasattr(value, "detach"))
+        isinstance(value, Path)
+        or isinstance(value, str)
+        and value.endswith((".npy", ".npz", ".bin"))
+        or hasattr(value, "__dlpack__")
+        or hasattr(value, "__array__")
+        or hasattr(value, "detach")
+    )
 
 
 def as_array(value, name: str | None = None, floating: bool = False):
@@ -145,8 +201,13 @@ def as_array(value, name: str | None = None, floating: bool = False):
         try:
             value = _converted(value)
         except Exception as error:  # of any library
-            raise TypeError(problem("a tensor of another library is taken as NumPy sees it",
-                                    f"{type(value).__name__}: {error}", "convert it to a NumPy array")) from error
+            raise TypeError(
+                problem(
+                    "a tensor of another library is taken as NumPy sees it",
+                    f"{type(value).__name__}: {error}",
+                    "convert it to a NumPy array",
+                )
+            ) from error
     if isinstance(value, np.ndarray) and _is_bits(value, floating):
         if not value.dtype.isnative:
             value = value.astype(value.dtype.newbyteorder("="))
@@ -162,7 +223,9 @@ def _converted(value) -> np.ndarray:
         return value.numpy()
     try:
         return np.from_dlpack(value)
-    except Exception:  # formats that DLPack or NumPy lacks; what the array interface gives is as good
+    except (
+        Exception
+    ):  # formats that DLPack or NumPy lacks; what the array interface gives is as good
         if not hasattr(value, "__array__"):
             raise
         return np.asarray(value)

@@ -45,12 +45,16 @@ def regular(path: Path, follow: bool = True) -> BinaryIO:
 
     Raises FileNotFoundError, and FileKindError for all else that may lie there, without waiting for it.
     """
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | (0 if follow else getattr(os, "O_NOFOLLOW", 0))
+    flags = (
+        os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | (0 if follow else getattr(os, "O_NOFOLLOW", 0))
+    )
     try:
         handle = os.open(path, flags)
     except FileNotFoundError:
         raise
-    except OSError as error:  # a link where none may be, a socket, a file where a folder is expected
+    except (
+        OSError
+    ) as error:  # a link where none may be, a socket, a file where a folder is expected
         raise FileKindError(f"{path.name}, which is no readable file ({error.strerror})") from None
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -63,7 +67,9 @@ def need_text(path: Path, most: int = 1 << 30) -> Path:
     try:
         with regular(path) as file:
             if (size := os.fstat(file.fileno()).st_size) > most:
-                raise TooLargeError(f"{path.name} with {size} bytes, where at most {most} are expected")
+                raise TooLargeError(
+                    f"{path.name} with {size} bytes, where at most {most} are expected"
+                )
     except StoredError as error:
         raise ValueError(problem("a text is in a file", str(error), "name another file")) from None
     return path
@@ -74,7 +80,9 @@ def read_file(path: Path, limit: int, follow: bool = True) -> bytes:
     with regular(path, follow) as file:
         size = os.fstat(file.fileno()).st_size
         if size > limit:
-            raise TooLargeError(f"{path.name} with {size} bytes, where at most {limit} are expected")
+            raise TooLargeError(
+                f"{path.name} with {size} bytes, where at most {limit} are expected"
+            )
         return file.read(size)  # not the limit, for which memory would be taken
 
 
@@ -126,7 +134,9 @@ class Folder(Source):
 class Archive(Source):
     """Members of one zip file without compression, such as the cases of a capsule."""
 
-    def __init__(self, path: Path, asked: str = "", fix: str = "copy it again from where it was recorded"):
+    def __init__(
+        self, path: Path, asked: str = "", fix: str = "copy it again from where it was recorded"
+    ):
         self.path, self.name, self.fix = path, path.name, fix
         self.asked = asked or f"{path.name} must be a whole, unaltered capsule"
         try:
@@ -147,10 +157,14 @@ class Archive(Source):
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & _ENCRYPTED:
             raise AlteredError(f"{member} is compressed or encrypted")
         if info.file_size > limit:
-            raise TooLargeError(f"{member} with {info.file_size} bytes, where at most {limit} are expected")
+            raise TooLargeError(
+                f"{member} with {info.file_size} bytes, where at most {limit} are expected"
+            )
         with regular(self.path) as file:
             file.seek(info.header_offset)
-            file.seek(sum(struct.unpack("<26x2H", file.read(30))), os.SEEK_CUR)  # behind the name and the extra field
+            file.seek(
+                sum(struct.unpack("<26x2H", file.read(30))), os.SEEK_CUR
+            )  # behind the name and the extra field
             return file.read(info.file_size)
 
 
@@ -170,7 +184,11 @@ def dtype_named(name: str) -> np.dtype:
 def npy_bytes(array: np.ndarray) -> bytes:
     """Return an array as the bytes of a .npy file."""
     stream = io.BytesIO()
-    stored = np.ascontiguousarray(array).view(_STORAGE.get(array.dtype, array.dtype)).reshape(array.shape)
+    stored = (
+        np.ascontiguousarray(array)
+        .view(_STORAGE.get(array.dtype, array.dtype))
+        .reshape(array.shape)
+    )
     np.lib.format.write_array(stream, stored, version=(1, 0), allow_pickle=False)
     return stream.getvalue()
 
@@ -188,16 +206,23 @@ def from_npy(content: bytes, name: str, dtype: np.dtype | None = None) -> np.nda
     stream = io.BytesIO(content)
     try:
         version = np.lib.format.read_magic(stream)
-        read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
+        read = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[version]
         shape, fortran, stored = read(stream, max_header_size=HEADER_ROOM)
         rest = len(content) - stream.tell()
         if stored.hasobject or not stored.itemsize or min(shape, default=0) < 0:
             raise ValueError(f"dtype {stored} and shape {list(shape)}")
         if prod(shape) * stored.itemsize != rest:
             raise ValueError(f"{rest} bytes of numbers instead of {prod(shape) * stored.itemsize}")
-        value = np.frombuffer(content, stored, offset=len(content) - rest).reshape(shape, order="CF"[fortran])
+        value = np.frombuffer(content, stored, offset=len(content) - rest).reshape(
+            shape, order="CF"[fortran]
+        )
     except Exception as error:  # what is damaged may make the header's parser raise anything
-        raise AlteredError(f"{name}, which NumPy cannot read ({type(error).__name__}: {error})") from None
+        raise AlteredError(
+            f"{name}, which NumPy cannot read ({type(error).__name__}: {error})"
+        ) from None
     value = value.astype(value.dtype.newbyteorder("="))
     narrow = dtype is not None and _STORAGE.get(dtype, dtype) != dtype
     if narrow and value.dtype.itemsize == dtype.itemsize and value.dtype.kind in "uiV":
@@ -209,5 +234,7 @@ def from_bin(content: bytes, name: str, shape: tuple[int, ...], dtype: np.dtype)
     """Return the array that bare numbers fill; AlteredError where they do not."""
     expected = prod(shape) * dtype.itemsize
     if len(content) != expected:
-        raise AlteredError(f"{name} with {len(content)} bytes instead of {expected} for {dtype}{list(shape)}")
+        raise AlteredError(
+            f"{name} with {len(content)} bytes instead of {expected} for {dtype}{list(shape)}"
+        )
     return np.frombuffer(content, dtype).reshape(shape).copy()

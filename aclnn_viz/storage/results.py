@@ -18,7 +18,9 @@ from aclnn_viz.errors import flag, place_of, problem
 UNFINISHED = ".aclnn-viz-unfinished"
 
 
-def need_place(path, force: bool = False, ours: Callable[[Path], bool] = lambda path: False) -> None:
+def need_place(
+    path, force: bool = False, ours: Callable[[Path], bool] = lambda path: False
+) -> None:
     """Raise FileExistsError unless something may be written at a path: nothing is there, or what may be replaced.
 
     With `force` a file may be replaced for which `ours(path)` says that the kit made it. An empty folder is nothing.
@@ -27,25 +29,44 @@ def need_place(path, force: bool = False, ours: Callable[[Path], bool] = lambda 
     path = place_of(path)
     flag("force", force)
     sweep(path)
-    if not os.path.lexists(path) or path.is_dir() and not path.is_symlink() and not any(path.iterdir()):
+    if (
+        not os.path.lexists(path)
+        or path.is_dir()
+        and not path.is_symlink()
+        and not any(path.iterdir())
+    ):
         return
     if path.is_symlink() or not (path.is_file() or path.is_dir()) or not ours(path):
-        raise FileExistsError(problem("a result needs a place of its own", f"{path}, which this kit did not make",
-                                      "name another place, or move what is there"))
+        raise FileExistsError(
+            problem(
+                "a result needs a place of its own",
+                f"{path}, which this kit did not make",
+                "name another place, or move what is there",
+            )
+        )
     if not force:
-        raise FileExistsError(problem("a result needs a place of its own", f"{path}, which exists",
-                                      "name another place, or ask for its replacement (--force, force=True)"))
+        raise FileExistsError(
+            problem(
+                "a result needs a place of its own",
+                f"{path}, which exists",
+                "name another place, or ask for its replacement (--force, force=True)",
+            )
+        )
 
 
 @contextmanager
-def new_file(path, force: bool = False, ours: Callable[[Path], bool] = lambda path: False) -> Iterator[BinaryIO]:
+def new_file(
+    path, force: bool = False, ours: Callable[[Path], bool] = lambda path: False
+) -> Iterator[BinaryIO]:
     """Give a file to write; when the block ends well it is at `path`, all of it on the disk, else nothing is.
 
     Raises FileExistsError as `need_place` does, also when something comes there meanwhile.
     """
     path = place_of(path)
     if path.is_dir():
-        raise FileExistsError(problem("this result is a file", f"{path}, a folder", "name a file in it"))
+        raise FileExistsError(
+            problem("this result is a file", f"{path}, a folder", "name a file in it")
+        )
     need_place(path, force, ours)
     path.parent.mkdir(parents=True, exist_ok=True)
     with _named(path), _unfinished(path, _open_new_file) as (own, handle):
@@ -76,7 +97,9 @@ def _named(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def new_folder(path, force: bool = False, ours: Callable[[Path], bool] = lambda path: False) -> Iterator[Path]:
+def new_folder(
+    path, force: bool = False, ours: Callable[[Path], bool] = lambda path: False
+) -> Iterator[Path]:
     """Give a folder to fill with `add`; when the block ends well it is at `path`, else what was there still is.
 
     Raises FileExistsError as `need_place` does.
@@ -133,8 +156,13 @@ def alone(folder: Path) -> Iterator[None]:
     handle = os.open(folder, os.O_RDONLY)
     try:
         if not _locked(handle):
-            raise BlockingIOError(problem("one process at a time records to a place", f"{folder}, in use by another",
-                                          "wait for it, or name another place"))
+            raise BlockingIOError(
+                problem(
+                    "one process at a time records to a place",
+                    f"{folder}, in use by another",
+                    "wait for it, or name another place",
+                )
+            )
         yield
     finally:
         os.close(handle)
@@ -161,8 +189,13 @@ def _take(own: Path, path: Path) -> None:
     try:
         os.link(own, path)
     except FileExistsError:
-        raise FileExistsError(problem("a result needs a place of its own", f"{path}, which somebody made meanwhile",
-                                      "name another place")) from None
+        raise FileExistsError(
+            problem(
+                "a result needs a place of its own",
+                f"{path}, which somebody made meanwhile",
+                "name another place",
+            )
+        ) from None
     except OSError:  # no links on this file system
         os.replace(own, path)
 
@@ -173,7 +206,11 @@ def sweep(path: Path) -> None:
     if not path.parent.is_dir():
         return
     for left in path.parent.iterdir():
-        if not unfinished.fullmatch(left.name) or left.is_symlink() or not (left.is_file() or left.is_dir()):
+        if (
+            not unfinished.fullmatch(left.name)
+            or left.is_symlink()
+            or not (left.is_file() or left.is_dir())
+        ):
             continue
         handle = os.open(left, os.O_RDONLY)
         try:
@@ -187,6 +224,7 @@ def _locked(handle: int) -> bool:
     """Whether this process now holds the lock of an open file; False where another does, or nothing can be locked."""
     try:
         import fcntl
+
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (ImportError, OSError):
         return False

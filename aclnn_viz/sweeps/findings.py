@@ -37,7 +37,9 @@ class Where(NamedTuple):
     def text(self) -> str:
         """The same, kept."""
         mode = self.mode or message("its only mode")
-        return linked("{some}, {more}", filter(None, (f"{self.operator} {self.output}", self.dtype, mode)))
+        return linked(
+            "{some}, {more}", filter(None, (f"{self.operator} {self.output}", self.dtype, mode))
+        )
 
 
 @dataclass(eq=False)
@@ -48,7 +50,9 @@ class Found:
     wrong: int = 0
     undecided: int = 0
     elements: int = 0
-    used: float = 0.0  # the largest part of what the judge allows; infinite where an output did not fit
+    used: float = (
+        0.0  # the largest part of what the judge allows; infinite where an output did not fit
+    )
     max_ulp: float = 0.0
     mere: float = 0.0
     failed: Counter = field(default_factory=Counter)
@@ -77,7 +81,13 @@ class Change:
 
     @property
     def growth(self) -> float:
-        return (self.after + 0.5) / (self.before + 0.5) if self.after < inf else inf if self.before < inf else 1.0
+        return (
+            (self.after + 0.5) / (self.before + 0.5)
+            if self.after < inf
+            else inf
+            if self.before < inf
+            else 1.0
+        )
 
     def add(self, recipe: str, verdicts: tuple[str, str], ulps: tuple, same_bits: bool) -> None:
         after, before = ((inf if value is None else value) for value in ulps)
@@ -105,7 +115,9 @@ class Findings:
     software: tuple[str, ...]
     against: "Findings | None" = None
     changes: dict[Where, Change] = field(default_factory=dict)
-    outcome_changes: Counter = field(default_factory=Counter)  # (operator, outcome before, outcome now)
+    outcome_changes: Counter = field(
+        default_factory=Counter
+    )  # (operator, outcome before, outcome now)
 
     @property
     def total(self) -> Counter:
@@ -132,14 +144,25 @@ def findings(store, against=None) -> Findings:
         ledger.attach(against)
         with ledger.unaltered():
             changes, moved = _changes(ledger, found.run, before.run)
-        return Findings(**vars(found) | {"against": before, "changes": changes, "outcome_changes": moved})
+        return Findings(
+            **vars(found) | {"against": before, "changes": changes, "outcome_changes": moved}
+        )
 
 
 def _last(ledger: Ledger, store, back: int) -> Run:
-    runs = [run for run in ledger.runs() if next(ledger.rows("SELECT 1 FROM cases WHERE run = ? LIMIT 1", [run.number]), 0)]
+    runs = [
+        run
+        for run in ledger.runs()
+        if next(ledger.rows("SELECT 1 FROM cases WHERE run = ? LIMIT 1", [run.number]), 0)
+    ]
     if len(runs) < back:
-        raise ValueError(problem("a report is made of a run, and compared with another one", f"{len(runs)} in {store}",
-                                 "sweep first, with another device or kit to compare" if back > 1 else "sweep first"))
+        raise ValueError(
+            problem(
+                "a report is made of a run, and compared with another one",
+                f"{len(runs)} in {store}",
+                "sweep first, with another device or kit to compare" if back > 1 else "sweep first",
+            )
+        )
     return runs[-back]
 
 
@@ -149,8 +172,10 @@ def _read(ledger: Ledger, run: Run) -> Findings:
     outcomes: dict[str, Counter] = {}
     reasons: dict[str, Counter] = {}
     for name, outcome, note, count in ledger.rows(
-            "SELECT operator, outcome, CASE WHEN outcome IN ('left out', 'unsupported') THEN note ELSE '' END AS why, "
-            "count(*) FROM cases WHERE run = ? GROUP BY operator, outcome, why", [run.number]):
+        "SELECT operator, outcome, CASE WHEN outcome IN ('left out', 'unsupported') THEN note ELSE '' END AS why, "
+        "count(*) FROM cases WHERE run = ? GROUP BY operator, outcome, why",
+        [run.number],
+    ):
         outcomes.setdefault(name, Counter())[outcome] += count
         if note:
             reasons.setdefault(name, Counter())[ledger.note(note)] += count
@@ -160,20 +185,55 @@ def _read(ledger: Ledger, run: Run) -> Findings:
     for where, found in places.items():
         wrong, used, recipe, note = found.worst
         found.worst = wrong, used, _own(recipe, where.operator), ledger.note(note)
-    seconds, = next(ledger.rows("SELECT total(seconds) FROM provenance JOIN cases USING (key) WHERE run = ?", [run.number]))
-    software = tuple(one for one, in ledger.rows(
-        "SELECT DISTINCT software FROM provenance JOIN cases USING (key) WHERE run = ? ORDER BY 1", [run.number]))
+    (seconds,) = next(
+        ledger.rows(
+            "SELECT total(seconds) FROM provenance JOIN cases USING (key) WHERE run = ?",
+            [run.number],
+        )
+    )
+    software = tuple(
+        one
+        for (one,) in ledger.rows(
+            "SELECT DISTINCT software FROM provenance JOIN cases USING (key) WHERE run = ? ORDER BY 1",
+            [run.number],
+        )
+    )
+
     def place(where: Where):
         return order.get(where.operator, len(order)), where
-    return Findings(str(ledger.path), run, dict(sorted(outcomes.items(), key=lambda item: order.get(item[0], 99))), reasons,
-                    {where: places[where] for where in sorted(places, key=place)}, seconds, software)
+
+    return Findings(
+        str(ledger.path),
+        run,
+        dict(sorted(outcomes.items(), key=lambda item: order.get(item[0], 99))),
+        reasons,
+        {where: places[where] for where in sorted(places, key=place)},
+        seconds,
+        software,
+    )
 
 
 def _outputs(ledger: Ledger, run: Run) -> Iterator[tuple[Where, tuple]]:
-    for *where, verdict, elements, undecided, used, ulp, mere, standards, recipe, note in ledger.rows(
-            "SELECT operator, output, dtype, mode, verdict, elements, undecided, used, max_ulp, mere, standards, recipe, note "
-            "FROM cases JOIN outputs USING (key) WHERE run = ? ORDER BY key", [run.number]):
-        yield Where(*where), (verdict, elements, undecided, used, ulp, mere, standards, recipe, note)
+    for (
+        *where,
+        verdict,
+        elements,
+        undecided,
+        used,
+        ulp,
+        mere,
+        standards,
+        recipe,
+        note,
+    ) in ledger.rows(
+        "SELECT operator, output, dtype, mode, verdict, elements, undecided, used, max_ulp, mere, standards, recipe, note "
+        "FROM cases JOIN outputs USING (key) WHERE run = ? ORDER BY key",
+        [run.number],
+    ):
+        yield (
+            Where(*where),
+            (verdict, elements, undecided, used, ulp, mere, standards, recipe, note),
+        )
 
 
 def _own(recipe: str, operator: str) -> str:
@@ -183,7 +243,9 @@ def _own(recipe: str, operator: str) -> str:
     return recipe
 
 
-def _add(found: Found, verdict, elements, undecided, used, ulp, mere, standards, recipe, note) -> None:
+def _add(
+    found: Found, verdict, elements, undecided, used, ulp, mere, standards, recipe, note
+) -> None:
     wrong = verdict == WRONG
     used, ulp = (inf if value is None and elements else value or 0.0 for value in (used, ulp))
     found.cases += 1
@@ -202,29 +264,68 @@ def _add(found: Found, verdict, elements, undecided, used, ulp, mere, standards,
 
 def _changes(ledger: Ledger, run: Run, before: Run) -> tuple[dict[Where, Change], Counter]:
     changes: dict[Where, Change] = {}
-    both = ("cases AS c JOIN other.cases AS d ON d.run = ? AND d.same = c.same {} WHERE c.run = ? ORDER BY c.key")
+    both = "cases AS c JOIN other.cases AS d ON d.run = ? AND d.same = c.same {} WHERE c.run = ? ORDER BY c.key"
     for *where, recipe, now, then, after, earlier, same in ledger.rows(
-            "SELECT c.operator, o.output, c.dtype, c.mode, c.recipe, o.verdict, p.verdict, o.max_ulp, p.max_ulp, "
-            "o.bits = p.bits FROM " + both.format("JOIN outputs AS o ON o.key = c.key JOIN other.outputs AS p "
-                                                  "ON p.key = d.key AND p.output = o.output"),
-            [before.number, run.number]):
-        changes.setdefault(Where(*where), Change()).add(_own(recipe, where[0]), (now, then), (after, earlier), bool(same))
-    moved = Counter((name, then, now) for name, then, now in ledger.rows(
-        "SELECT c.operator, d.outcome, c.outcome FROM " + both.format(""), [before.number, run.number]) if then != now)
+        "SELECT c.operator, o.output, c.dtype, c.mode, c.recipe, o.verdict, p.verdict, o.max_ulp, p.max_ulp, "
+        "o.bits = p.bits FROM "
+        + both.format(
+            "JOIN outputs AS o ON o.key = c.key JOIN other.outputs AS p "
+            "ON p.key = d.key AND p.output = o.output"
+        ),
+        [before.number, run.number],
+    ):
+        changes.setdefault(Where(*where), Change()).add(
+            _own(recipe, where[0]), (now, then), (after, earlier), bool(same)
+        )
+    moved = Counter(
+        (name, then, now)
+        for name, then, now in ledger.rows(
+            "SELECT c.operator, d.outcome, c.outcome FROM " + both.format(""),
+            [before.number, run.number],
+        )
+        if then != now
+    )
     return dict(sorted(changes.items(), key=lambda item: item[1].rank, reverse=True)), moved
 
 
-COUNTED = {RIGHT: message("{n:,} right"), WRONG: message("{n:,} wrong"), LEFT_OUT: message("{n:,} left out"),
-           UNSUPPORTED: message("{n:,} unsupported"), DIED: message("{n:,} died")}
+COUNTED = {
+    RIGHT: message("{n:,} right"),
+    WRONG: message("{n:,} wrong"),
+    LEFT_OUT: message("{n:,} left out"),
+    UNSUPPORTED: message("{n:,} unsupported"),
+    DIED: message("{n:,} died"),
+}
 KERNEL = "FILE.py:FUNCTION"
 CHANGES = 12  # places that are named of a comparison
 MODE, WORST_MODE = message("mode"), message("worst mode")
-HEADER = [message("operator"), message("output"), message("format"), WORST_MODE, message("cases"), message("wrong"),
-          message("part used"), message("worst ulp"), message("worst MERE"), message("standards that fail")]
-CHANGED = [message("operator"), message("output"), message("format"), MODE, message("cases"), message("other bits"),
-           message("newly wrong"), message("newly right"), message("ulp before"), message("ulp now")]
-CANCELLING = message("cases are judged by what rounding may do, of which the worst uses a part; where terms cancel, many ulps are "
-                     "right")
+HEADER = [
+    message("operator"),
+    message("output"),
+    message("format"),
+    WORST_MODE,
+    message("cases"),
+    message("wrong"),
+    message("part used"),
+    message("worst ulp"),
+    message("worst MERE"),
+    message("standards that fail"),
+]
+CHANGED = [
+    message("operator"),
+    message("output"),
+    message("format"),
+    MODE,
+    message("cases"),
+    message("other bits"),
+    message("newly wrong"),
+    message("newly right"),
+    message("ulp before"),
+    message("ulp now"),
+]
+CANCELLING = message(
+    "cases are judged by what rounding may do, of which the worst uses a part; where terms cancel, many ulps are "
+    "right"
+)
 
 
 def ulps(value: float) -> str:
@@ -247,13 +348,26 @@ def part(used: float) -> str:
 
 def counted(total) -> str:
     """How many cases ended how."""
-    return linked("{some}, {more}", [message(COUNTED[name], n=total[name]) for name in OUTCOMES if total[name]])
+    return linked(
+        "{some}, {more}",
+        [message(COUNTED[name], n=total[name]) for name in OUTCOMES if total[name]],
+    )
 
 
 def rows(found: Findings) -> list[list[str]]:
     """The table of a run, one row a place."""
-    return [[*where, str(one.cases), str(one.wrong) if one.wrong else "", part(one.used), ulps(one.max_ulp), f"{one.mere:.1e}",
-             _failed(one.failed)] for where, one in found.places.items()]
+    return [
+        [
+            *where,
+            str(one.cases),
+            str(one.wrong) if one.wrong else "",
+            part(one.used),
+            ulps(one.max_ulp),
+            f"{one.mere:.1e}",
+            _failed(one.failed),
+        ]
+        for where, one in found.places.items()
+    ]
 
 
 def merged_rows(found: Findings) -> list[list[str]]:
@@ -267,9 +381,18 @@ def merged_rows(found: Findings) -> list[list[str]]:
         most = max(own, key=lambda where: (found.places[where].wrong, found.places[where].used))
         failed = sum((one.failed for one in all_), Counter())
         wrong = sum(one.wrong for one in all_)
-        lines.append([*key, most.mode, str(sum(one.cases for one in all_)),
-                      str(wrong) if wrong else "", part(max(one.used for one in all_)),
-                      ulps(max(one.max_ulp for one in all_)), f"{max(one.mere for one in all_):.1e}", _failed(failed)])
+        lines.append(
+            [
+                *key,
+                most.mode,
+                str(sum(one.cases for one in all_)),
+                str(wrong) if wrong else "",
+                part(max(one.used for one in all_)),
+                ulps(max(one.max_ulp for one in all_)),
+                f"{max(one.mere for one in all_):.1e}",
+                _failed(failed),
+            ]
+        )
     return lines
 
 
@@ -279,34 +402,93 @@ def _failed(failed: Counter) -> str:
 
 def changed_rows(found: Findings, most: int | None = None) -> list[list[str]]:
     """The table of what changed, worst first."""
+
     def row(where: Where, one: Change) -> list[str]:
         counts = (one.other_bits, one.newly_wrong, one.newly_right)
-        return [*where, str(one.cases), *(str(count) if count else "" for count in counts), ulps(one.before), ulps(one.after)]
-    return [row(*item) for item in found.changes.items() if item[1].other_bits or item[1].newly_wrong][:most]
+        return [
+            *where,
+            str(one.cases),
+            *(str(count) if count else "" for count in counts),
+            ulps(one.before),
+            ulps(one.after),
+        ]
+
+    return [
+        row(*item) for item in found.changes.items() if item[1].other_bits or item[1].newly_wrong
+    ][:most]
 
 
 def outcome_lines(found: Findings) -> list[str]:
-    return [ntr("{name}: {n} case {then} before, {now} now", "{name}: {n} cases {then} before, {now} now", count, name=name,
-                then=tr(then), now=tr(now)) for (name, then, now), count in sorted(found.outcome_changes.items())]
+    return [
+        ntr(
+            "{name}: {n} case {then} before, {now} now",
+            "{name}: {n} cases {then} before, {now} now",
+            count,
+            name=name,
+            then=tr(then),
+            now=tr(now),
+        )
+        for (name, then, now), count in sorted(found.outcome_changes.items())
+    ]
 
 
 def left_lines(found: Findings, operator: str = "") -> list[str]:
     """Why cases were not judged, of an operator or of all."""
-    return [ntr("{name}: {n} case not judged: {why}", "{name}: {n} cases not judged: {why}", count, name=name, why=tr(why))
-            for name, whys in found.reasons.items() if operator in ("", name) for why, count in whys.most_common(4)]
+    return [
+        ntr(
+            "{name}: {n} case not judged: {why}",
+            "{name}: {n} cases not judged: {why}",
+            count,
+            name=name,
+            why=tr(why),
+        )
+        for name, whys in found.reasons.items()
+        if operator in ("", name)
+        for why, count in whys.most_common(4)
+    ]
 
 
 def worst(found: Findings) -> list[tuple[str, str]]:
     """The worst cases of each operator, those that got worse first, each with the command that runs it again."""
-    lines = [(message("{place}: {what}", place=where.text, what=message("newly wrong") if change.newly_wrong else message("worse")),
-                change.recipe)
-               for where, change in list(found.changes.items())[:WORST] if change.recipe and (change.newly_wrong or change.worse)]
-    ranked = [sorted(((one.worst[:2], where, one.worst) for where, one in found.places.items() if where.operator == name),
-                     key=lambda item: item[0], reverse=True) for name in found.outcomes]
-    for own in sorted(filter(None, ranked), key=lambda own: not own[0][0][0]):  # operators with wrong cases first
-        lines += [(message("{place}: {what}", place=where.text, what=note) if wrong else
-                     message("{place}: right, {part} of what is allowed", place=where.text, part=part(used)), recipe)
-                    for number, (_, where, (wrong, used, recipe, note)) in enumerate(own[:WORST]) if wrong or not number]
+    lines = [
+        (
+            message(
+                "{place}: {what}",
+                place=where.text,
+                what=message("newly wrong") if change.newly_wrong else message("worse"),
+            ),
+            change.recipe,
+        )
+        for where, change in list(found.changes.items())[:WORST]
+        if change.recipe and (change.newly_wrong or change.worse)
+    ]
+    ranked = [
+        sorted(
+            (
+                (one.worst[:2], where, one.worst)
+                for where, one in found.places.items()
+                if where.operator == name
+            ),
+            key=lambda item: item[0],
+            reverse=True,
+        )
+        for name in found.outcomes
+    ]
+    for own in sorted(
+        filter(None, ranked), key=lambda own: not own[0][0][0]
+    ):  # operators with wrong cases first
+        lines += [
+            (
+                message("{place}: {what}", place=where.text, what=note)
+                if wrong
+                else message(
+                    "{place}: right, {part} of what is allowed", place=where.text, part=part(used)
+                ),
+                recipe,
+            )
+            for number, (_, where, (wrong, used, recipe, note)) in enumerate(own[:WORST])
+            if wrong or not number
+        ]
     seen: dict[str, str] = {}
     for title, recipe in lines:
         seen.setdefault(recipe, title)
@@ -317,9 +499,21 @@ def command(found: Findings, recipe: str) -> str:
     """The line for a shell that runs one case again; files of code are named in it only as a person named them here."""
     said = about(found.run.device)
     name, kernel = said["open"], ".py:" in said["open"]
-    words = ["aclnn-viz", "sweep", "--cases", f"[{recipe}]", "--device", kernels.get(name, KERNEL) if kernel else name]
+    words = [
+        "aclnn-viz",
+        "sweep",
+        "--cases",
+        f"[{recipe}]",
+        "--device",
+        kernels.get(name, KERNEL) if kernel else name,
+    ]
     if kernel or name == "host":
-        words += [word for option in ("soc", "cann", "plan") if option in said for word in (f"--{option}", said[option])]
+        words += [
+            word
+            for option in ("soc", "cann", "plan")
+            if option in said
+            for word in (f"--{option}", said[option])
+        ]
     if (folder := registry.outside().get(named(recipe))) in registry.folders():
         words += ["--operator", str(folder)]
     return shlex.join(words)

@@ -64,8 +64,13 @@ class Ledger:
     def __init__(self, path, reading: bool = False):
         self.path, self._reading = MEMORY if str(path) == MEMORY else place_of(path), reading
         if reading and not Path(self.path).is_file():
-            raise FileNotFoundError(problem("a report is made of a store", f"{path}, where none is",
-                                            "sweep with --store, or name another file"))
+            raise FileNotFoundError(
+                problem(
+                    "a report is made of a store",
+                    f"{path}, where none is",
+                    "sweep with --store, or name another file",
+                )
+            )
         with self._with_advice():
             self._base = self._connected()
         try:
@@ -78,25 +83,50 @@ class Ledger:
     def _connected(self) -> sqlite3.Connection:
         if not self._reading:
             return sqlite3.connect(self.path, timeout=WAIT, isolation_level=None)
-        return sqlite3.connect(f"{Path(self.path).absolute().as_uri()}?mode=ro", uri=True, timeout=WAIT,
-                               isolation_level=None)
+        return sqlite3.connect(
+            f"{Path(self.path).absolute().as_uri()}?mode=ro",
+            uri=True,
+            timeout=WAIT,
+            isolation_level=None,
+        )
 
     def _need_own(self) -> None:
         one = self._one
-        if not one("SELECT count(*) FROM sqlite_master") and not one("PRAGMA application_id") and not self._reading:
-            self._base.execute("BEGIN IMMEDIATE")  # of two who make it at once the second waits, and finds it made
+        if (
+            not one("SELECT count(*) FROM sqlite_master")
+            and not one("PRAGMA application_id")
+            and not self._reading
+        ):
+            self._base.execute(
+                "BEGIN IMMEDIATE"
+            )  # of two who make it at once the second waits, and finds it made
             if not one("SELECT count(*) FROM sqlite_master"):
                 for statement in filter(str.strip, TABLES.split(";")):
                     self._base.execute(statement)
             self._base.execute("COMMIT")
         if one("PRAGMA application_id") != MARK:
-            raise ForeignError(problem(ASKED, f"{self.path}, an SQLite file of another program", "name another file"))
+            raise ForeignError(
+                problem(
+                    ASKED, f"{self.path}, an SQLite file of another program", "name another file"
+                )
+            )
         if (version := one("PRAGMA user_version")) != VERSION:
-            raise ForeignError(problem(ASKED, f"{self.path} of version {version}, where {VERSION} is known",
-                                       "use the kit that wrote it, or name another file"))
-        added = one("SELECT count(*) FROM sqlite_master WHERE type IN ('view', 'trigger')")  # which may run without end, or delete
+            raise ForeignError(
+                problem(
+                    ASKED,
+                    f"{self.path} of version {version}, where {VERSION} is known",
+                    "use the kit that wrote it, or name another file",
+                )
+            )
+        added = one(
+            "SELECT count(*) FROM sqlite_master WHERE type IN ('view', 'trigger')"
+        )  # which may run without end, or delete
         if (text := "a view or a trigger in it" if added else one("PRAGMA quick_check(1)")) != "ok":
-            raise AlteredError(problem(ASKED, f"{self.path}: {text}", "take a copy of it, or sweep into another file"))
+            raise AlteredError(
+                problem(
+                    ASKED, f"{self.path}: {text}", "take a copy of it, or sweep into another file"
+                )
+            )
         if not self._reading:
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute("PRAGMA synchronous = NORMAL")
@@ -110,30 +140,50 @@ class Ledger:
         try:
             yield
         except sqlite3.OperationalError as error:
-            raise OSError(problem(f"the store {self.path} must be readable, and writable to sweep into it", str(error),
-                                  "mend the folder, its rights or the room on its disk, and start again: what is done "
-                                  "stays done")) from error
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter where the message of the former holds bytes of the file
+            raise OSError(
+                problem(
+                    f"the store {self.path} must be readable, and writable to sweep into it",
+                    str(error),
+                    "mend the folder, its rights or the room on its disk, and start again: what is done "
+                    "stays done",
+                )
+            ) from error
+        except (
+            sqlite3.DatabaseError,
+            UnicodeDecodeError,
+        ) as error:  # the latter where the message of the former holds bytes of the file
             kind = ForeignError if "not a database" in str(error) else AlteredError
-            raise kind(problem(ASKED, f"{self.path}: {error}", "name another file, or take a copy of it")) from error
+            raise kind(
+                problem(ASKED, f"{self.path}: {error}", "name another file, or take a copy of it")
+            ) from error
 
     def run(self, kit: str, device: str) -> Run:
         """The run of a kit on a device, made when it is asked for the first time."""
         with self._with_advice():
-            self._base.execute("INSERT OR IGNORE INTO runs (kit, device, started) VALUES (?, ?, ?)",
-                               (kit, device, datetime.now(UTC).isoformat(timespec="seconds")))
+            self._base.execute(
+                "INSERT OR IGNORE INTO runs (kit, device, started) VALUES (?, ?, ?)",
+                (kit, device, datetime.now(UTC).isoformat(timespec="seconds")),
+            )
         return next(one for one in self.runs() if (one.kit, one.device) == (kit, device))
 
     def runs(self) -> list[Run]:
         """All runs, the one that was begun last at the end."""
-        return [Run(*row) for row in self.rows("SELECT run, kit, device, started FROM runs ORDER BY run")]
+        return [
+            Run(*row)
+            for row in self.rows("SELECT run, kit, device, started FROM runs ORDER BY run")
+        ]
 
     def known(self, keys: Iterable[str]) -> set[str]:
         """Which of some keys are done."""
         keys, found = list(keys), set()
         for start in range(0, len(keys), 500):
-            some = keys[start:start + 500]
-            found |= {key for key, in self.rows(f"SELECT key FROM cases WHERE key IN ({','.join('?' * len(some))})", some)}
+            some = keys[start : start + 500]
+            found |= {
+                key
+                for (key,) in self.rows(
+                    f"SELECT key FROM cases WHERE key IN ({','.join('?' * len(some))})", some
+                )
+            }
         return found
 
     def add(self, run: Run, rows: Iterable[Row]) -> None:
@@ -153,21 +203,52 @@ class Ledger:
         key = run.key(row.recipe)
         added = self._base.execute(
             "INSERT OR IGNORE INTO cases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (key, run.number, row.recipe, hashed(row.recipe), row.operator, row.dtype, row.mode, row.seed, row.outcome,
-             stored(row.note)))
+            (
+                key,
+                run.number,
+                row.recipe,
+                hashed(row.recipe),
+                row.operator,
+                row.dtype,
+                row.mode,
+                row.seed,
+                row.outcome,
+                stored(row.note),
+            ),
+        )
         if not added.rowcount:
             return
         self._base.executemany(
             f"INSERT INTO outputs VALUES ({', '.join('?' * (8 + len(MEASURES)))})",
-            [(key, one.output, one.verdict, one.elements, one.wrong, one.undecided, *one.measures, one.standards, one.bits)
-             for one in row.outputs])
-        self._base.execute("INSERT INTO provenance VALUES (?, ?, ?, ?, ?)",
-                           (key, row.at, row.seconds, row.worker, row.software))
+            [
+                (
+                    key,
+                    one.output,
+                    one.verdict,
+                    one.elements,
+                    one.wrong,
+                    one.undecided,
+                    *one.measures,
+                    one.standards,
+                    one.bits,
+                )
+                for one in row.outputs
+            ],
+        )
+        self._base.execute(
+            "INSERT INTO provenance VALUES (?, ?, ?, ?, ?)",
+            (key, row.at, row.seconds, row.worker, row.software),
+        )
 
     def rows(self, statement: str, values=()) -> Iterator[tuple]:
         with self._with_advice():
-            for row in self._base.execute(statement, values):  # of texts only what can be printed gets out
-                yield tuple(one if isinstance(one, (int, float, NoneType)) else printable(str(one)) for one in row)
+            for row in self._base.execute(
+                statement, values
+            ):  # of texts only what can be printed gets out
+                yield tuple(
+                    one if isinstance(one, (int, float, NoneType)) else printable(str(one))
+                    for one in row
+                )
 
     @contextmanager
     def unaltered(self) -> Iterator[None]:
@@ -176,8 +257,21 @@ class Ledger:
             yield
         except StoredError:
             raise
-        except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
-            raise AlteredError(problem(ASKED, f"{self.path}: {error!r:.200}", "take a copy of it, or sweep into another file")) from error
+        except (
+            TypeError,
+            ValueError,
+            LookupError,
+            AttributeError,
+            ArithmeticError,
+            RecursionError,
+        ) as error:
+            raise AlteredError(
+                problem(
+                    ASKED,
+                    f"{self.path}: {error!r:.200}",
+                    "take a copy of it, or sweep into another file",
+                )
+            ) from error
 
     def note(self, kept: str) -> str:
         """The message that a row keeps as its note; AlteredError for what no ledger has written."""
@@ -187,7 +281,9 @@ class Ledger:
     def attach(self, path) -> None:
         """Make another ledger readable beside this one, under the name "other"."""
         with self._with_advice():
-            self._base.execute("ATTACH DATABASE ? AS other", [f"{Path(path).absolute().as_uri()}?mode=ro"])
+            self._base.execute(
+                "ATTACH DATABASE ? AS other", [f"{Path(path).absolute().as_uri()}?mode=ro"]
+            )
 
     def close(self) -> None:
         self._base.close()

@@ -26,7 +26,13 @@ from aclnn_viz.operators.codes import ACL_ERROR_RT_INVALID_DEVICEID
 from aclnn_viz.operators.products import CANN, SOC, soc_of, version_of
 from aclnn_viz.words.messages import linked, message
 
-UNSEEN = {"cli", "explorers", "lessons", "pictures", "verification"}  # packages that no result of a sweep depends on: an edit there keeps results valid
+UNSEEN = {
+    "cli",
+    "explorers",
+    "lessons",
+    "pictures",
+    "verification",
+}  # packages that no result of a sweep depends on: an edit there keeps results valid
 
 
 def kit() -> str:
@@ -35,6 +41,7 @@ def kit() -> str:
     The same sources give the same text on every platform.
     """
     from importlib.metadata import version
+
     state = hashlib.sha256(_kit().encode())
     for name in registry.outside():  # these may be edited while a session goes on
         state.update(registry.sources(name).encode())
@@ -44,9 +51,15 @@ def kit() -> str:
 @cache
 def _kit() -> str:
     package = registry.ROOT / "aclnn_viz"
-    return registry.hashed(package, (path for path in package.rglob("*.py")
-                                     if path.relative_to(package).parts[0] not in UNSEEN
-                                     and registry.KINDS.get(path.stem) not in UNSEEN))
+    return registry.hashed(
+        package,
+        (
+            path
+            for path in package.rglob("*.py")
+            if path.relative_to(package).parts[0] not in UNSEEN
+            and registry.KINDS.get(path.stem) not in UNSEEN
+        ),
+    )
 
 
 FOLDER = Path(tempfile.gettempdir()) / "aclnn-viz-cards"
@@ -55,8 +68,11 @@ FOLDER = Path(tempfile.gettempdir()) / "aclnn-viz-cards"
 def claimed(number: int) -> BinaryIO | None:
     """Return the open claim of the card that the runtime calls `number`, None where another process holds it."""
     import fcntl  # drivers for an Atlas are there on Linux alone
+
     listed = os.environ.get("ASCEND_RT_VISIBLE_DEVICES", "").split(",")
-    card = listed[number].strip() if number < len(listed) and listed[number].strip() else str(number)
+    card = (
+        listed[number].strip() if number < len(listed) and listed[number].strip() else str(number)
+    )
     FOLDER.mkdir(exist_ok=True)
     if FOLDER.stat().st_uid == os.getuid():
         FOLDER.chmod(0o777)  # whoever else sweeps on this machine claims here, too
@@ -79,23 +95,38 @@ def open_card(name: str, **options) -> tuple:
     while True:
         held = claimed(int(asked) if asked else number)
         if held is None and asked:
-            raise RuntimeError(problem("a card is used by one process at a time", f"{name}, which another one uses",
-                                       "name another card, or wait for that sweep"))
+            raise RuntimeError(
+                problem(
+                    "a card is used by one process at a time",
+                    f"{name}, which another one uses",
+                    "name another card, or wait for that sweep",
+                )
+            )
         if held is not None:
             try:
                 return open_device(name if asked else f"atlas:{number}", **options), held
             except BaseException as error:
                 held.close()
-                if asked or not number or getattr(error, "code", None) != ACL_ERROR_RT_INVALID_DEVICEID:
+                if (
+                    asked
+                    or not number
+                    or getattr(error, "code", None) != ACL_ERROR_RT_INVALID_DEVICEID
+                ):
                     raise
-                raise RuntimeError(problem("each card is used by one process at a time",
-                                           f"one worker more than the free ones of {number} cards",
-                                           f"start at most {number} workers, or wait for who uses them")) from error
+                raise RuntimeError(
+                    problem(
+                        "each card is used by one process at a time",
+                        f"one worker more than the free ones of {number} cards",
+                        f"start at most {number} workers, or wait for who uses them",
+                    )
+                ) from error
         number += 1
 
 
 CALL = 60.0  # seconds, after which a kernel of somebody else is given up; a device is waited for
-kernels: dict[str, str] = {}  # that a person named in this process, by their names without the folder
+kernels: dict[
+    str, str
+] = {}  # that a person named in this process, by their names without the folder
 _here = threading.local()  # a device belongs to the thread that opened it
 
 
@@ -119,8 +150,12 @@ class Place:
     @classmethod
     def of(cls, device, **options) -> "Place":
         """Check what can be checked before anything is opened; TypeError for what is no name."""
-        need(device, (str, Path), "a sweep names its device: workers open it on their own",
-             'pass "host", "atlas", the path of a capsule or FILE.py:FUNCTION')
+        need(
+            device,
+            (str, Path),
+            "a sweep names its device: workers open it on their own",
+            'pass "host", "atlas", the path of a capsule or FILE.py:FUNCTION',
+        )
         text = {name: None if value is None else str(value) for name, value in options.items()}
         if text.get("soc"):
             text["soc"] = soc_of(text["soc"])
@@ -144,8 +179,13 @@ class Place:
                 if folder not in registry.folders():
                     operator(folder)
             if kit() != self.kit:
-                raise RuntimeError(problem("every worker needs the kit of the process that sweeps, " + self.kit,
-                                           f"{kit()} in {registry.ROOT}", "install the same version there"))
+                raise RuntimeError(
+                    problem(
+                        "every worker needs the kit of the process that sweeps, " + self.kit,
+                        f"{kit()} in {registry.ROOT}",
+                        "install the same version there",
+                    )
+                )
             here = Opened(self)
             _here.opened = {self: here}
         return here
@@ -169,12 +209,18 @@ class Opened:
 
     def __post_init__(self):
         place, self._device, self._claim = self.place, None, None
-        options = {name: value for name, value in asdict(place).items()
-                   if name in ("soc", "cann", "plan", "root", "custom") and value is not None}
+        options = {
+            name: value
+            for name, value in asdict(place).items()
+            if name in ("soc", "cann", "plan", "root", "custom") and value is not None
+        }
         text = {"device": place.name, "plan": place.plan, "open": Path(place.name).name}
         if place.is_kernel:
             self._kernel = load_kernel(place.name)
-            text |= {"device": Path(place.name).name, "content": _content(Path(place.name.rpartition(":")[0]))}
+            text |= {
+                "device": Path(place.name).name,
+                "content": _content(Path(place.name.rpartition(":")[0])),
+            }
             self.name, self.limit = place.name, CALL
             self.soc, self.cann = place.soc or SOC, place.cann or str(version_of(CANN))
         else:
@@ -182,7 +228,10 @@ class Opened:
             if place.name.partition(":")[0] == "atlas":
                 self._device, self._claim = open_card(place.name, **options)
                 number = self._device.name.partition(" ")[0]
-                text |= {"device": "atlas" + self._device.name.removeprefix(number), "open": "atlas"}
+                text |= {
+                    "device": "atlas" + self._device.name.removeprefix(number),
+                    "open": "atlas",
+                }
                 text["content"] = None if place.custom is None else _content(Path(place.custom))
             else:
                 self._device = open_device(place.name, **options)
@@ -190,9 +239,16 @@ class Opened:
             self.name, self.soc, self.cann = self._device.name, self._device.soc, self._device.cann
             if isinstance(self._device, Capsule):
                 self.recorded = _cases(self._device)
-        text |= {"soc": self.soc, "cann": str(self.cann),
-                 "operators": ", ".join(f"{name} {registry.sources(name)[:12]}" for name in registry.outside())}
-        self.identity = json.dumps({name: value for name, value in text.items() if value}, sort_keys=True)
+        text |= {
+            "soc": self.soc,
+            "cann": str(self.cann),
+            "operators": ", ".join(
+                f"{name} {registry.sources(name)[:12]}" for name in registry.outside()
+            ),
+        }
+        self.identity = json.dumps(
+            {name: value for name, value in text.items() if value}, sort_keys=True
+        )
         self._scopes: dict[str, Scope] = {}
 
     @property
@@ -200,13 +256,18 @@ class Opened:
         return self._device is not None and self._device.closed
 
     def kernel(self, op: Operator) -> Callable:
-        return self._kernel if self._device is None else lambda **inputs: self._device.run(op, **inputs)
+        return (
+            self._kernel
+            if self._device is None
+            else lambda **inputs: self._device.run(op, **inputs)
+        )
 
     def scope(self, op: Operator) -> Scope:
         """What counts for an operator: what the product takes, in the precision that is predicted."""
         if op.name not in self._scopes:
-            self._scopes[op.name] = Scope.of(op, soc=self.soc or None, cann=str(self.cann) or None,
-                                             plan=self.place.plan)
+            self._scopes[op.name] = Scope.of(
+                op, soc=self.soc or None, cann=str(self.cann) or None, plan=self.place.plan
+            )
         return self._scopes[op.name]
 
     def close(self) -> None:
@@ -259,9 +320,18 @@ def device_text(identity: str) -> str:
     'host, Ascend910B2, CANN 9.1.0 (emulated, not measured on hardware)'
     """
     said = about(identity)
-    words = [said["device"], said.get("soc"), f"CANN {said['cann']}" if said.get("cann") else "",
-             message("content {bits}", bits=said["content"][:8]) if "content" in said else "", said.get("operators")]
+    words = [
+        said["device"],
+        said.get("soc"),
+        f"CANN {said['cann']}" if said.get("cann") else "",
+        message("content {bits}", bits=said["content"][:8]) if "content" in said else "",
+        said.get("operators"),
+    ]
     listed = linked("{some}, {more}", filter(None, words))
     if said["device"] == "host":
         return message("{device} (emulated, not measured on hardware)", device=listed)
-    return message("{device} (predicted, not measured on hardware)", device=listed) if said["device"] == "host (prediction)" else listed
+    return (
+        message("{device} (predicted, not measured on hardware)", device=listed)
+        if said["device"] == "host (prediction)"
+        else listed
+    )

@@ -21,7 +21,16 @@ import numpy as np
 
 from aclnn_viz.cases import Case, suites
 from aclnn_viz.cases.case import checked_shape, stated
-from aclnn_viz.cases.lists import KINDS as LISTS, CaseList, Listed, Values, drawn, entries, range_of, shape_of
+from aclnn_viz.cases.lists import (
+    KINDS as LISTS,
+    CaseList,
+    Listed,
+    Values,
+    drawn,
+    entries,
+    range_of,
+    shape_of,
+)
 from aclnn_viz.cases.suites import deep, recipes
 from aclnn_viz.devices.capsule import Capsule, digest
 from aclnn_viz.dtypes import float_format
@@ -43,17 +52,26 @@ def recipe(given: Mapping | suites.Recipe, seed: int | None = None) -> str:
     '{"operator":"rms_norm","seed":3,"shape":[4,16]}'
     """
     if isinstance(given, suites.Recipe):
-        given = {"operator": given.operator, **given.options} | ({"strided": True} if given.strided else {})
+        given = {"operator": given.operator, **given.options} | (
+            {"strided": True} if given.strided else {}
+        )
     need(given, Mapping, ASKED, FIX)
     if not isinstance(given.get("operator"), (str, Operator)):
         raise TypeError(problem(ASKED, shown(dict(given)), FIX))
     plain = {name: _plain(value) for name, value in given.items() if name != "operator"}
-    plain |= {"operator": known(given["operator"]).name, "seed": plain.get("seed", 0) if seed is None else seed}
+    plain |= {
+        "operator": known(given["operator"]).name,
+        "seed": plain.get("seed", 0) if seed is None else seed,
+    }
     for name, kind in KINDS.items():
         if type(value := plain.get(name, kind())) is not kind:
-            raise TypeError(problem(f"{name} of a recipe is of type {kind.__name__}", shown(value), FIX))
+            raise TypeError(
+                problem(f"{name} of a recipe is of type {kind.__name__}", shown(value), FIX)
+            )
     if not 0 <= plain["seed"] < 1 << 63:
-        raise ValueError(problem("a seed is a number from 0 on, below 2^63", shown(plain["seed"]), FIX))
+        raise ValueError(
+            problem("a seed is a number from 0 on, below 2^63", shown(plain["seed"]), FIX)
+        )
     return json.dumps(plain, sort_keys=True, separators=(",", ":"))
 
 
@@ -85,15 +103,27 @@ def draw(text: str, recorded: Mapping[str, Case] = {}) -> tuple[suites.Recipe, C
             case [str(name), [*tensors], {**attributes}, int(number)] if number >= 0:
                 one = Listed(name, op.name, tuple(map(_tensor, tensors)), attributes)
                 return suites.Recipe(op.name, {"listed": name}), drawn(op, one, seed, number, [])
-        raise TypeError(problem("a listed case is [name, tensors, attributes, number]", shown(found["listed"]), FIX))
+        raise TypeError(
+            problem(
+                "a listed case is [name, tensors, attributes, number]", shown(found["listed"]), FIX
+            )
+        )
     if "recorded" in found:
         if found["recorded"] not in recorded:
-            raise ValueError(problem("a recorded case is drawn from the capsule that holds it",
-                                     f"{found['recorded'][:12]}, which is not in the device",
-                                     "sweep with that capsule as the device"))
-        return suites.Recipe(op.name, {"recorded": found["recorded"][:12]}), recorded[found["recorded"]]
+            raise ValueError(
+                problem(
+                    "a recorded case is drawn from the capsule that holds it",
+                    f"{found['recorded'][:12]}, which is not in the device",
+                    "sweep with that capsule as the device",
+                )
+            )
+        return suites.Recipe(op.name, {"recorded": found["recorded"][:12]}), recorded[
+            found["recorded"]
+        ]
     if every is not None:
-        return suites.Recipe(op.name, {"every": every} | options), _every(op, every, seed, **options)
+        return suites.Recipe(op.name, {"every": every} | options), _every(
+            op, every, seed, **options
+        )
     made = suites.Recipe(op.name, options, strided)
     drawn_case = stated(op, seed=seed, **options)
     return made, suites.transposed(drawn_case) if strided else drawn_case
@@ -109,8 +139,13 @@ def _every(op: Operator, name: str, seed: int, dtype: str = "float32", **options
     """All numbers of a 16-bit format in one tensor; with seed 0 the upstream gradients are one, else drawn."""
     fmt = float_format(dtype)
     if fmt.bits != 16 or name not in op.tensors:
-        raise ValueError(problem("every number is that of a tensor in a 16-bit format", f"{name} in {fmt.name}",
-                                 "use float16 or bfloat16"))
+        raise ValueError(
+            problem(
+                "every number is that of a tensor in a 16-bit format",
+                f"{name} in {fmt.name}",
+                "use float16 or bfloat16",
+            )
+        )
     values = {name: np.arange(EVERY, dtype=np.uint16).view(fmt.numpy)}
     ones = {} if seed else {up: 1.0 for up in op.upstream if up != name}
     return stated(op, dtype=dtype, seed=seed, shape=(EVERY,), **ones | values | options)
@@ -122,12 +157,18 @@ def elementwise(op: Operator) -> bool:
     >>> elementwise(known("hardswish")), elementwise(known("rms_norm"))
     (True, False)
     """
-    return set(op.page.AXES.values()) == {"e"} and set(p.kind for p in op.parameters) == {"tensor"} and bool(op.first)
+    return (
+        set(op.page.AXES.values()) == {"e"}
+        and set(p.kind for p in op.parameters) == {"tensor"}
+        and bool(op.first)
+    )
 
 
 def listed(entry: Listed, op: Operator, number: int, seed: int) -> str:
     """The recipe of an entry of a test list."""
-    return recipe({"operator": op.name, "listed": [entry.name, entry.tensors, entry.attributes, number]}, seed)
+    return recipe(
+        {"operator": op.name, "listed": [entry.name, entry.tensors, entry.attributes, number]}, seed
+    )
 
 
 def canonical(many: Iterable) -> Iterator[str]:
@@ -144,16 +185,27 @@ def canonical(many: Iterable) -> Iterator[str]:
 def _plain(value):
     """A value as JSON has it, the same whatever library or kind of number it came as."""
     if isinstance(value, np.ndarray):
-        little = np.ascontiguousarray(value).astype(value.dtype.newbyteorder("<")) if value.dtype.kind != "V" else value
-        return {"array": value.dtype.name, "shape": list(value.shape),
-                "base64": base64.b64encode(little.tobytes()).decode()}
+        little = (
+            np.ascontiguousarray(value).astype(value.dtype.newbyteorder("<"))
+            if value.dtype.kind != "V"
+            else value
+        )
+        return {
+            "array": value.dtype.name,
+            "shape": list(value.shape),
+            "base64": base64.b64encode(little.tobytes()).decode(),
+        }
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, (str, type(None))):
         return value
     if isinstance(value, Integral):
         return int(value)
-    if isinstance(value, Real) and not isinstance(value, np.floating) or isinstance(value, (np.floating, np.generic)):
+    if (
+        isinstance(value, Real)
+        and not isinstance(value, np.floating)
+        or isinstance(value, (np.floating, np.generic))
+    ):
         return float(value)
     if isinstance(value, (list, tuple)):
         return [_plain(one) for one in value]
@@ -166,23 +218,40 @@ def _tensor(value) -> Values:
     """What a test list says of a tensor, as `listed` wrote it."""
     match value:
         case [str(name), shape, str(dtype), low, high, *normal]:
-            return Values(name, shape_of(name, shape), dtype, *range_of(name, (low, high)), any(normal))
-    raise TypeError(problem("a listed tensor is [name, shape, dtype, low, high]", shown(value), FIX))
+            return Values(
+                name, shape_of(name, shape), dtype, *range_of(name, (low, high)), any(normal)
+            )
+    raise TypeError(
+        problem("a listed tensor is [name, shape, dtype, low, high]", shown(value), FIX)
+    )
 
 
 def _value(value):
     if isinstance(value, dict) and "base64" in value:
         if value.keys() != {"array", "shape", "base64"}:
-            raise ValueError(problem("an array of a recipe has array, shape and base64", shown(value), FIX))
+            raise ValueError(
+                problem("an array of a recipe has array, shape and base64", shown(value), FIX)
+            )
         shape, dtype = checked_shape(value["shape"]), dtype_named(value["array"])
         try:
             held = base64.b64decode(value["base64"])
         except (ValueError, TypeError) as error:
-            raise ValueError(problem("base64 of an array is a text of that code", str(error), "write it again")) from None
+            raise ValueError(
+                problem("base64 of an array is a text of that code", str(error), "write it again")
+            ) from None
         if len(held) != prod(shape) * dtype.itemsize:
-            raise ValueError(problem("an array of a recipe is whole", f"{len(held)} bytes for {dtype.name}{list(shape)}",
-                                     "write it again"))
-        return np.frombuffer(held, dtype.newbyteorder("<") if dtype.kind != "V" else dtype).astype(dtype).reshape(shape)
+            raise ValueError(
+                problem(
+                    "an array of a recipe is whole",
+                    f"{len(held)} bytes for {dtype.name}{list(shape)}",
+                    "write it again",
+                )
+            )
+        return (
+            np.frombuffer(held, dtype.newbyteorder("<") if dtype.kind != "V" else dtype)
+            .astype(dtype)
+            .reshape(shape)
+        )
     return tuple(map(_value, value)) if isinstance(value, list) else value
 
 
@@ -237,8 +306,10 @@ def _asked(ops) -> Callable[[str], bool]:
 def given(many: Iterable, ops) -> Source:
     """The recipes of an iterable that are of some operators."""
     asked = _asked(ops)
-    return Source(lambda: (one for one in canonical(many) if asked(named(one))), len(many) if isinstance(many, Sized)
-                  and not isinstance(many, np.ndarray) else None)
+    return Source(
+        lambda: (one for one in canonical(many) if asked(named(one))),
+        len(many) if isinstance(many, Sized) and not isinstance(many, np.ndarray) else None,
+    )
 
 
 def _suite(ops, seeds: int) -> Source:
@@ -249,6 +320,7 @@ def _suite(ops, seeds: int) -> Source:
             for its in suites.values():
                 for number, one in enumerate(its):
                     yield recipe(one, 1000 * seed + number)
+
     return Source(make, seeds * sum(map(len, suites.values())))
 
 
@@ -261,6 +333,7 @@ def _deep(ops, seeds: int) -> Source:
                         yield recipe(step.recipe(op, 1000 * seed + number), 1000 * seed + number)
                     except (ValueError, TypeError, ZeroDivisionError):
                         continue  # no such case of this operator
+
     return Source(make)
 
 
@@ -268,10 +341,22 @@ def _exhaustive(ops, seeds: int) -> Source:
     ops = [op for op in ops if elementwise(op)] if len(ops) == len(operators()) else ops
     if other := [op.name for op in ops if not elementwise(op)]:
         text = ", ".join(op.name for op in operators() if elementwise(op))
-        raise ValueError(problem("all numbers of a format are tried with an elementwise operator", ", ".join(other),
-                                 f"name {text}, or leave the operators out"))
-    many = [{"operator": op.name, "every": p.name, "dtype": dtype} for op in ops for p in op.parameters for dtype in HALVES]
-    return Source(lambda: (recipe(one, seed) for one in many for seed in range(seeds)), len(many) * seeds)
+        raise ValueError(
+            problem(
+                "all numbers of a format are tried with an elementwise operator",
+                ", ".join(other),
+                f"name {text}, or leave the operators out",
+            )
+        )
+    many = [
+        {"operator": op.name, "every": p.name, "dtype": dtype}
+        for op in ops
+        for p in op.parameters
+        for dtype in HALVES
+    ]
+    return Source(
+        lambda: (recipe(one, seed) for one in many for seed in range(seeds)), len(many) * seeds
+    )
 
 
 def _file(path: Path, ops, seeds: int) -> Source:
@@ -279,17 +364,34 @@ def _file(path: Path, ops, seeds: int) -> Source:
         text = read_file(path, LONGEST_INDEX).decode("utf-8-sig")
     except (OSError, StoredError, UnicodeDecodeError) as error:
         shown = f"{path}: {error.strerror if isinstance(error, OSError) else error}"
-        raise ValueError(problem(f"cases are {', '.join(NAMED)}, recorded:CAPSULE, a JSON list of recipes, or {LISTS}",
-                                 shown, "choose one, or mend the file")) from None
+        raise ValueError(
+            problem(
+                f"cases are {', '.join(NAMED)}, recorded:CAPSULE, a JSON list of recipes, or {LISTS}",
+                shown,
+                "choose one, or mend the file",
+            )
+        ) from None
     if path.suffix == ".json" and _is_ours(text):
         return _objects(text, ops)
     names, left = {op.name for op in chosen(ops)}, CaseList()
-    found = [(one, its, number) for number, its, one in entries(path, None, left)
-             if its.name in names and listed(one, its, number, 0)]  # what cannot be a recipe is refused now
+    found = [
+        (one, its, number)
+        for number, its, one in entries(path, None, left)
+        if its.name in names and listed(one, its, number, 0)
+    ]  # what cannot be a recipe is refused now
     if not found:
-        shown = "; ".join(f"{count} with {why}" for why, count in left.left_out.items()) or "none of these operators"
-        raise ValueError(problem(f"{path.name} must hold cases of {', '.join(sorted(names))}", shown, "name others"))
-    return Source(lambda: (listed(*one, seed) for one in found for seed in range(seeds)), len(found) * seeds)
+        shown = (
+            "; ".join(f"{count} with {why}" for why, count in left.left_out.items())
+            or "none of these operators"
+        )
+        raise ValueError(
+            problem(
+                f"{path.name} must hold cases of {', '.join(sorted(names))}", shown, "name others"
+            )
+        )
+    return Source(
+        lambda: (listed(*one, seed) for one in found for seed in range(seeds)), len(found) * seeds
+    )
 
 
 def _is_ours(text: str) -> bool:
@@ -297,14 +399,18 @@ def _is_ours(text: str) -> bool:
         held = json.loads(text)
     except (ValueError, RecursionError):
         return False
-    return isinstance(held, list) and all(isinstance(one, dict) and "operator" in one for one in held)
+    return isinstance(held, list) and all(
+        isinstance(one, dict) and "operator" in one for one in held
+    )
 
 
 def _objects(text: str, ops) -> Source:
     try:
         held = listed_of("recipes", json.loads(text), dict)
     except (ValueError, RecursionError) as error:
-        raise ValueError(problem("a list of recipes is JSON", str(error), "write it again")) from None
+        raise ValueError(
+            problem("a list of recipes is JSON", str(error), "write it again")
+        ) from None
     asked = _asked(ops)
     found = [one for one in canonical(held) if asked(named(one))]
     return Source(lambda: iter(found), len(found))
@@ -313,8 +419,11 @@ def _objects(text: str, ops) -> Source:
 def _recorded(path: Path, ops) -> Source:
     asked = _asked(ops)
     with Capsule(path) as capsule:
-        found = [recipe({"operator": op.name, "recorded": digest(op, op.bind(inputs))}) for op, inputs in capsule.cases()
-                 if asked(op.name)]
+        found = [
+            recipe({"operator": op.name, "recorded": digest(op, op.bind(inputs))})
+            for op, inputs in capsule.cases()
+            if asked(op.name)
+        ]
     return Source(lambda: iter(found), len(found))
 
 

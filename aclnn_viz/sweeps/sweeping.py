@@ -37,7 +37,13 @@ class Drive:
     """One sweep under way; `known` counts the recipes that were done before."""
 
     def __init__(self, place: Place, crew: Crew, ledger: Ledger, run: Run, recorded: Mapping):
-        self.place, self.crew, self.ledger, self.run, self.recorded = place, crew, ledger, run, recorded
+        self.place, self.crew, self.ledger, self.run, self.recorded = (
+            place,
+            crew,
+            ledger,
+            run,
+            recorded,
+        )
         self.known = 0
         self._out: dict[Future, list[str]] = {}
         self._per_case = SECONDS / FIRST
@@ -47,7 +53,9 @@ class Drive:
         todo = self._todo(recipes)
         try:
             while True:
-                while len(self._out) < self.crew.window() and (unit := list(islice(todo, self._size()))):
+                while len(self._out) < self.crew.window() and (
+                    unit := list(islice(todo, self._size()))
+                ):
                     self._out[self._submit(unit)] = unit
                 if not self._out:
                     return
@@ -87,8 +95,13 @@ class Drive:
             self._out.clear()
             yield from self._one_by_one([recipe for one in units for recipe in one], error)
         except (CancelledError, OSError) as error:
-            raise RuntimeError(problem("the workers must stay until the sweep ends", f"{type(error).__name__} {error}",
-                                       "sweep again: it goes on where it stopped")) from error
+            raise RuntimeError(
+                problem(
+                    "the workers must stay until the sweep ends",
+                    f"{type(error).__name__} {error}",
+                    "sweep again: it goes on where it stopped",
+                )
+            ) from error
         except Exception as error:
             if not _killed_worker(error):
                 raise
@@ -100,8 +113,13 @@ class Drive:
         """Run cases alone that were out when a worker died: one that ends its worker again is the one that did."""
         broken = isinstance(error, BrokenExecutor)
         if broken and self.crew.renew is None:
-            raise RuntimeError(problem("the workers must stay until the sweep ends", f"{type(error).__name__} {error}",
-                                       "sweep again with another executor: it goes on where it stopped")) from error
+            raise RuntimeError(
+                problem(
+                    "the workers must stay until the sweep ends",
+                    f"{type(error).__name__} {error}",
+                    "sweep again with another executor: it goes on where it stopped",
+                )
+            ) from error
         if broken:
             self.crew.renewed()
         for recipe in recipes:
@@ -150,10 +168,22 @@ class Swept:
         return bool(self.outcomes["right"]) and not self.outcomes[WRONG] and not self.outcomes[DIED]
 
     def __str__(self) -> str:
-        about = {"counts": counted(self.outcomes) or message("no case"), "device": device_text(self.run.device)}
-        lines = [tr("{counts} on {device}", **about) if self.store == MEMORY else
-                 tr("{store}: {counts} on {device}", store=self.store, **about),
-                 tr("{ran:,} cases ran, {known:,} were known; kit {kit}", ran=self.ran, known=self.known, kit=self.run.kit), *map(tr, self.wrong)]
+        about = {
+            "counts": counted(self.outcomes) or message("no case"),
+            "device": device_text(self.run.device),
+        }
+        lines = [
+            tr("{counts} on {device}", **about)
+            if self.store == MEMORY
+            else tr("{store}: {counts} on {device}", store=self.store, **about),
+            tr(
+                "{ran:,} cases ran, {known:,} were known; kit {kit}",
+                ran=self.ran,
+                known=self.known,
+                kit=self.run.kit,
+            ),
+            *map(tr, self.wrong),
+        ]
         lines += [tr("dumps of wrong cases: {folder}", folder=self.dumps)] * bool(self.dumps)
         return "\n".join(lines)
 
@@ -162,12 +192,32 @@ class Swept:
         return as_html(title, (), [], [about, *more], mark=GREEN if self.passed else RED)
 
     def to_json(self) -> dict:
-        return {"passed": self.passed, "store": self.store, "kit": self.run.kit, "device": self.run.device,
-                "ran": self.ran, "known": self.known, "outcomes": dict(self.outcomes)}
+        return {
+            "passed": self.passed,
+            "store": self.store,
+            "kit": self.run.kit,
+            "device": self.run.device,
+            "ran": self.ran,
+            "known": self.known,
+            "outcomes": dict(self.outcomes),
+        }
 
 
-def sweep(cases, device="host", executor=None, store="runs.sqlite", *, ops=None, seeds: int = 1, soc=None, cann=None,
-          plan=None, root=None, custom=None, progress: Callable | None = None) -> Swept:
+def sweep(
+    cases,
+    device="host",
+    executor=None,
+    store="runs.sqlite",
+    *,
+    ops=None,
+    seeds: int = 1,
+    soc=None,
+    cann=None,
+    plan=None,
+    root=None,
+    custom=None,
+    progress: Callable | None = None,
+) -> Swept:
     """Run and judge many cases, and record each once in a store; an interrupted sweep goes on when it is called again.
 
     `cases` are "suite", "deep", "exhaustive" (all numbers of the 16-bit formats, for elementwise operators),
@@ -207,23 +257,45 @@ def sweep(cases, device="host", executor=None, store="runs.sqlite", *, ops=None,
         finally:
             who.close()
         result.known, result.dumps = drive.known, dumps.folder
-        result.outcomes = Counter(dict(ledger.rows(
-            "SELECT outcome, count(*) FROM cases WHERE run = ? GROUP BY outcome", (run.number,))))
-        result.wrong = [message("{outcome}: {case}: {note}", outcome=kept(outcome), case=linked("{some}, {more}", filter(None, (name, dtype, mode))),
-                                note=ledger.note(note))
-                        for name, dtype, mode, outcome, note
-                        in ledger.rows("SELECT operator, dtype, mode, outcome, note FROM cases WHERE run = ? AND outcome "
-                                       "IN (?, ?) ORDER BY key LIMIT ?", (run.number, WRONG, DIED, LISTED))]
+        result.outcomes = Counter(
+            dict(
+                ledger.rows(
+                    "SELECT outcome, count(*) FROM cases WHERE run = ? GROUP BY outcome",
+                    (run.number,),
+                )
+            )
+        )
+        result.wrong = [
+            message(
+                "{outcome}: {case}: {note}",
+                outcome=kept(outcome),
+                case=linked("{some}, {more}", filter(None, (name, dtype, mode))),
+                note=ledger.note(note),
+            )
+            for name, dtype, mode, outcome, note in ledger.rows(
+                "SELECT operator, dtype, mode, outcome, note FROM cases WHERE run = ? AND outcome "
+                "IN (?, ?) ORDER BY key LIMIT ?",
+                (run.number, WRONG, DIED, LISTED),
+            )
+        ]
     return result
 
 
 def _source(cases, ops, seeds: int) -> Source:
     if isinstance(cases, (str, Path)):
         return source(cases, ops, seeds)
-    if isinstance(cases, (Mapping, suites.Recipe)) or not isinstance(cases, Iterable) or getattr(
-            cases, "ndim", 1) == 0:
-        raise TypeError(problem('cases are "suite", "deep", "exhaustive", a file, or an iterable of recipes',
-                                shown(cases), 'pass such as [{"operator": NAME, "shape": (4, 16), "seed": 3}]'))
+    if (
+        isinstance(cases, (Mapping, suites.Recipe))
+        or not isinstance(cases, Iterable)
+        or getattr(cases, "ndim", 1) == 0
+    ):
+        raise TypeError(
+            problem(
+                'cases are "suite", "deep", "exhaustive", a file, or an iterable of recipes',
+                shown(cases),
+                'pass such as [{"operator": NAME, "shape": (4, 16), "seed": 3}]',
+            )
+        )
     return given(cases, ops)
 
 
@@ -239,7 +311,12 @@ class _Dumps:
             return
         self._written[row.operator] += 1
         ready = prepared(*draw(row.recipe, self._recorded))
-        write_cases(dump_of(self._under, run.key(row.recipe)), ready.case.operator, [dumped(ready, row.actual)], force=True)
+        write_cases(
+            dump_of(self._under, run.key(row.recipe)),
+            ready.case.operator,
+            [dumped(ready, row.actual)],
+            force=True,
+        )
         self.folder = self._under
 
 

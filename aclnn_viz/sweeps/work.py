@@ -25,10 +25,25 @@ from aclnn_viz.sweeps.recipes import draw, mode
 from aclnn_viz.words.messages import linked, message
 
 RIGHT, WRONG, LEFT_OUT, UNSUPPORTED, DIED = (
-    message("right"), message("wrong"), message("left out"), message("unsupported"), message("died"))
+    message("right"),
+    message("wrong"),
+    message("left out"),
+    message("unsupported"),
+    message("died"),
+)
 OUTCOMES = (RIGHT, WRONG, LEFT_OUT, UNSUPPORTED, DIED)
-MEASURES = ("used", "max_ulp", "mere", "mare", "rmse", "max_abs", "cosine")  # the first: of what the judge allows
-_one_at_a_time = threading.Lock()  # of the threads of a process: warnings and modules belong to all of them
+MEASURES = (
+    "used",
+    "max_ulp",
+    "mere",
+    "mare",
+    "rmse",
+    "max_abs",
+    "cosine",
+)  # the first: of what the judge allows
+_one_at_a_time = (
+    threading.Lock()
+)  # of the threads of a process: warnings and modules belong to all of them
 DUMPED = 1 << 16  # elements of the outputs of a wrong case that are sent back
 
 
@@ -79,20 +94,42 @@ def work(place: Place, recipes: Sequence[str]) -> list[Row]:
         with _one_at_a_time, warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore", ConstraintWarning)
             row = _row(here, text)
-        here = place.opened() if here.closed else here  # a device that died of a case is opened anew
-        rows.append(Row(**vars(row) | {
-            "at": datetime.now(UTC).isoformat(timespec="milliseconds"), "seconds": time.perf_counter() - start,
-            "worker": f"{platform.node()}:{os.getpid()}, {here.name}".encode("utf-8", "replace").decode(),  # a path may be none
-            "software": f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}"}))
+        here = (
+            place.opened() if here.closed else here
+        )  # a device that died of a case is opened anew
+        rows.append(
+            Row(
+                **vars(row)
+                | {
+                    "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                    "seconds": time.perf_counter() - start,
+                    "worker": f"{platform.node()}:{os.getpid()}, {here.name}".encode(
+                        "utf-8", "replace"
+                    ).decode(),  # a path may be none
+                    "software": f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}",
+                }
+            )
+        )
     return rows
 
 
 def died(recipe: str, recorded, why: str) -> Row:
     """The row of a case that ended its worker."""
     _, made = draw(recipe, recorded)
-    return Row(recipe, made.operator.name, made.dtype, mode(made), made.seed, DIED, why,
-               tuple(Judged(name, WRONG, 0) for name in made.operator.outputs
-                     if made.operator.asks_for(name, made.operator.bind(made.inputs))))
+    return Row(
+        recipe,
+        made.operator.name,
+        made.dtype,
+        mode(made),
+        made.seed,
+        DIED,
+        why,
+        tuple(
+            Judged(name, WRONG, 0)
+            for name in made.operator.outputs
+            if made.operator.asks_for(name, made.operator.bind(made.inputs))
+        ),
+    )
 
 
 def _row(here: Opened, text: str) -> Row:
@@ -100,7 +137,15 @@ def _row(here: Opened, text: str) -> Row:
         recipe, made = draw(text, here.recorded)
     except (ValueError, TypeError, ArithmeticError) as error:
         found = json.loads(text)
-        return Row(text, found["operator"], found.get("dtype", "float32"), "", found["seed"], LEFT_OUT, _line(error))
+        return Row(
+            text,
+            found["operator"],
+            found.get("dtype", "float32"),
+            "",
+            found["seed"],
+            LEFT_OUT,
+            _line(error),
+        )
     op = made.operator
     scope = here.scope(op)
     about = text, op.name, made.dtype, mode(made), made.seed
@@ -109,18 +154,33 @@ def _row(here: Opened, text: str) -> Row:
     ready = prepared(recipe, made, scope.judged_by)
     outcome = run(here.kernel(op), made, list(ready.expected), here.limit)
     if outcome.refused:
-        return Row(*about, UNSUPPORTED, message("the device has no answer to this case") if here.limit is None else
-                   message("the kernel does not support this case"))
+        return Row(
+            *about,
+            UNSUPPORTED,
+            message("the device has no answer to this case")
+            if here.limit is None
+            else message("the kernel does not support this case"),
+        )
     misses = judge(ready, outcome.outputs) if outcome.outputs is not None else []
     failed = bool(misses) or bool(outcome.misbehaviour)
     did = [message("the kernel {did}", did=outcome.misbehaviour)] * bool(outcome.misbehaviour)
     note = linked("{some}; {more}", did + [_described(one) for one in misses])
-    outputs = tuple(_judged(name, ready, outcome.outputs or {}, misses, outcome.misbehaviour) for name in ready.expected)
-    return Row(*about, WRONG if failed else RIGHT, note, outputs,
-               actual=_sent(made, outcome.outputs) if failed and outcome.outputs else None)
+    outputs = tuple(
+        _judged(name, ready, outcome.outputs or {}, misses, outcome.misbehaviour)
+        for name in ready.expected
+    )
+    return Row(
+        *about,
+        WRONG if failed else RIGHT,
+        note,
+        outputs,
+        actual=_sent(made, outcome.outputs) if failed and outcome.outputs else None,
+    )
 
 
-def _judged(name: str, ready: Prepared, outputs: dict, misses: list[Miss], misbehaviour: str) -> Judged:
+def _judged(
+    name: str, ready: Prepared, outputs: dict, misses: list[Miss], misbehaviour: str
+) -> Judged:
     expected, actual = ready.expected[name], outputs.get(name)
     own = [miss for miss in misses if miss.output == name]
     stray = any(miss.output not in ready.expected for miss in misses)
@@ -131,9 +191,20 @@ def _judged(name: str, ready: Prepared, outputs: dict, misses: list[Miss], misbe
     report = compare(actual, expected.truth)
     found = expected.used(actual), *(getattr(report, one) for one in MEASURES[1:])
     measures = tuple(None if value != value else float(value) for value in found)
-    standards = {one: str(said) for one, said in report.verdicts.items() if said.outcome != NOT_APPLICABLE}
+    standards = {
+        one: str(said) for one, said in report.verdicts.items() if said.outcome != NOT_APPLICABLE
+    }
     wrong = sum(int(miss.wrong.sum()) for miss in own if miss.wrong is not None)
-    return Judged(name, verdict, size, wrong, undecided, measures, json.dumps(standards, sort_keys=True), _bits(actual))
+    return Judged(
+        name,
+        verdict,
+        size,
+        wrong,
+        undecided,
+        measures,
+        json.dumps(standards, sort_keys=True),
+        _bits(actual),
+    )
 
 
 def _bits(array: np.ndarray) -> str:
@@ -150,8 +221,13 @@ def _sent(made: Case, outputs: dict) -> dict | None:
 def _described(miss: Miss) -> str:
     if not miss.index:
         return miss.problem
-    return message("{problem}: {element} is {actual:.9g} instead of {truth:.9g}", problem=miss.problem,
-                   element=f"{miss.output}{list(miss.index)}", actual=miss.actual, truth=miss.truth)
+    return message(
+        "{problem}: {element} is {actual:.9g} instead of {truth:.9g}",
+        problem=miss.problem,
+        element=f"{miss.output}{list(miss.index)}",
+        actual=miss.actual,
+        truth=miss.truth,
+    )
 
 
 def _line(error: BaseException) -> str:

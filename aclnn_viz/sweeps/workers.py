@@ -59,10 +59,19 @@ def crew(executor=None) -> Crew:
         count = whole("executor", executor, 1, MOST)
         return Crew(processes(count), lambda: AHEAD * count, lambda: processes(count), owned=True)
     if hasattr(executor, "get_executor") and hasattr(executor, "nthreads"):
-        return Crew(executor.get_executor(pure=False), lambda: AHEAD * max(1, sum(executor.nthreads().values())))
-    need(executor, Executor, "an executor is None, a number of processes, an Executor or a dask Client",
-         "pass such as 4, or concurrent.futures.ProcessPoolExecutor()")
-    if client := getattr(executor, "_client", None):  # dask's executor does not say how many workers it has
+        return Crew(
+            executor.get_executor(pure=False),
+            lambda: AHEAD * max(1, sum(executor.nthreads().values())),
+        )
+    need(
+        executor,
+        Executor,
+        "an executor is None, a number of processes, an Executor or a dask Client",
+        "pass such as 4, or concurrent.futures.ProcessPoolExecutor()",
+    )
+    if client := getattr(
+        executor, "_client", None
+    ):  # dask's executor does not say how many workers it has
         return Crew(executor, lambda: AHEAD * max(1, sum(client.nthreads().values())))
     workers = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
     return Crew(executor, lambda: AHEAD * workers)
@@ -76,6 +85,7 @@ def processes(count: int) -> Executor:
         def submit(self, function, /, *arguments, **named):
             with uninterrupted():
                 return super().submit(function, *arguments, **named)
+
     resource_tracker.ensure_running()  # else it starts with the first process, and lets interrupts through
     return Started(count, get_context("spawn"), initializer=_begin)
 
@@ -88,18 +98,32 @@ def cluster(address: str, resources: dict | None = None) -> tuple[Executor, Call
     try:
         from distributed import Client
     except ImportError as error:
-        raise RuntimeError(problem("a sweep on many machines needs dask.distributed", str(error),
-                                   "pip install 'aclnn-viz[sweep]'")) from error
+        raise RuntimeError(
+            problem(
+                "a sweep on many machines needs dask.distributed",
+                str(error),
+                "pip install 'aclnn-viz[sweep]'",
+            )
+        ) from error
     try:
         client = Client(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError) as error:
-        raise RuntimeError(problem("a dask scheduler must answer", f"{address}: {error}",
-                                   "start `dask scheduler`, and name the address that it prints")) from error
-    return client.get_executor(pure=False, **({"resources": resources} if resources else {})), client.close
+        raise RuntimeError(
+            problem(
+                "a dask scheduler must answer",
+                f"{address}: {error}",
+                "start `dask scheduler`, and name the address that it prints",
+            )
+        ) from error
+    return client.get_executor(
+        pure=False, **({"resources": resources} if resources else {})
+    ), client.close
 
 
 def _begin() -> None:
     """A worker ends with the process that sweeps, and closes its device before."""
     util.Finalize(None, close_all, exitpriority=10)
     parent = parent_process()
-    threading.Thread(target=lambda: connection.wait([parent.sentinel]) and os._exit(1), daemon=True).start()
+    threading.Thread(
+        target=lambda: connection.wait([parent.sentinel]) and os._exit(1), daemon=True
+    ).start()

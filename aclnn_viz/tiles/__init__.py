@@ -18,8 +18,31 @@ from aclnn_viz.tiles.schedules import Orders
 from aclnn_viz.tiles.sketch import sketch
 from aclnn_viz.tiles.timing import Times, timeline
 
-__all__ = ["KINDS", "CompileError", "Costs", "CppKernel", "Hazard", "HazardError", "Orders", "Platform", "Program", "Project", "Run", "Source", "TileFault", "Tiling", "Times",
-           "cpp", "explore", "faults", "launch", "programs", "run", "sketch", "timeline"]
+__all__ = [
+    "KINDS",
+    "CompileError",
+    "Costs",
+    "CppKernel",
+    "Hazard",
+    "HazardError",
+    "Orders",
+    "Platform",
+    "Program",
+    "Project",
+    "Run",
+    "Source",
+    "TileFault",
+    "Tiling",
+    "Times",
+    "cpp",
+    "explore",
+    "faults",
+    "launch",
+    "programs",
+    "run",
+    "sketch",
+    "timeline",
+]
 
 
 def programs(op) -> tuple[Program, ...]:

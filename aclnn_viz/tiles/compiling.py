@@ -27,21 +27,44 @@ class CompileError(ValueError):
 
 def compiler() -> str:
     """The C++ compiler of this machine; ValueError where there is none, and on systems other than Linux."""
-    if sys.platform != "linux":  # processes share memory by memfd_create, and talk over SOCK_SEQPACKET
-        raise ValueError(problem("C++ runs on Linux", sys.platform, "use WSL on Windows, a Linux container on macOS"))
+    if (
+        sys.platform != "linux"
+    ):  # processes share memory by memfd_create, and talk over SOCK_SEQPACKET
+        raise ValueError(
+            problem(
+                "C++ runs on Linux", sys.platform, "use WSL on Windows, a Linux container on macOS"
+            )
+        )
     found = next(filter(None, map(shutil.which, COMPILERS)), None)
     if found is None:
-        raise ValueError(problem("C++ needs a compiler", "neither g++ nor clang++",
-                                 "install one (Debian and Ubuntu: apt-get install g++)"))
+        raise ValueError(
+            problem(
+                "C++ needs a compiler",
+                "neither g++ nor clang++",
+                "install one (Debian and Ubuntu: apt-get install g++)",
+            )
+        )
     return found
 
 
 def debugger(seconds: float) -> None:
     """Let C++ that crashes, or computes for so many seconds, open gdb in this terminal; ValueError where one of them is not there."""
     if shutil.which("gdb") is None:
-        raise ValueError(problem("--gdb opens gdb", "none on this machine", "install it (Debian and Ubuntu: apt-get install gdb)"))
+        raise ValueError(
+            problem(
+                "--gdb opens gdb",
+                "none on this machine",
+                "install it (Debian and Ubuntu: apt-get install gdb)",
+            )
+        )
     if not sys.stdin.isatty():
-        raise ValueError(problem("--gdb opens gdb in a terminal", "an input that is none", "run the command in a terminal"))
+        raise ValueError(
+            problem(
+                "--gdb opens gdb in a terminal",
+                "an input that is none",
+                "run the command in a terminal",
+            )
+        )
     os.environ["ACLNN_VIZ_GDB"] = f"{seconds:g} {os.ttyname(sys.stdin.fileno())}"
 
 
@@ -49,7 +72,9 @@ def included(folders: Sequence) -> list[str]:
     """The options that name folders of headers; NotADirectoryError for what is none, which a compiler would pass over."""
     for one in folders:
         if not place_of(one).is_dir():
-            raise NotADirectoryError(problem("headers are in a folder", f"{one}, which is none", "mend the name"))
+            raise NotADirectoryError(
+                problem("headers are in a folder", f"{one}, which is none", "mend the name")
+            )
     return [f"-I{one}" for one in folders]
 
 
@@ -61,7 +86,12 @@ def debugged() -> list[str]:
 def kept(key: Iterable, name: str, make: Callable[[Path], object]) -> Path:
     """Return the folder of the cache that `make(folder)` filled for this key: whole, or not at all."""
     digest = hashlib.sha256("\0".join(map(str, key)).encode()).hexdigest()[:32]
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "aclnn-viz", "cpp", f"{name}-{digest}")
+    folder = Path(
+        os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache",
+        "aclnn-viz",
+        "cpp",
+        f"{name}-{digest}",
+    )
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as made:
@@ -74,13 +104,24 @@ def kept(key: Iterable, name: str, make: Callable[[Path], object]) -> Path:
 
 def translate(command: list, text: str | None, file: Path, hidden: str = "") -> str:
     """Run a compiler, with a text as its input; return what it prints, and raise CompileError where it refuses `file`."""
-    with Child([*LIMITED, *map(str, command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-               encoding="utf-8", errors="replace") as process:  # a compiler is several processes
+    with Child(
+        [*LIMITED, *map(str, command)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+    ) as process:  # a compiler is several processes
         try:
             made, complaint = process.communicate(text, SECONDS)
         except subprocess.TimeoutExpired:
-            raise CompileError(problem(f"{file.name} must compile", f"no end within {SECONDS} s",
-                                       "look for templates or constants that never end")) from None
+            raise CompileError(
+                problem(
+                    f"{file.name} must compile",
+                    f"no end within {SECONDS} s",
+                    "look for templates or constants that never end",
+                )
+            ) from None
     if process.returncode:
         raise CompileError(refusal(complaint, file, hidden))
     return made
@@ -95,13 +136,23 @@ def ready(header: Path, *command: str) -> list[str]:
     if not command[0].endswith("g++"):
         return []
     of = ["-x", "c++-header", header]
-    folder = kept((*command, translate([*command, "-E", *of], None, header)), "header",
-                  lambda made: translate([*command, *of, "-o", made / f"{header.name}.gch"], None, header))
+    folder = kept(
+        (*command, translate([*command, "-E", *of], None, header)),
+        "header",
+        lambda made: translate([*command, *of, "-o", made / f"{header.name}.gch"], None, header),
+    )
     return [f"-I{folder}", "-fpch-preprocess"]
 
 
 def refusal(text: str, file: Path, hidden: str = "") -> str:
     """The compiler's words, from the first that name the source on; notes about headers in the hidden folder are left out."""
-    kept = [part for part in re.split(r"\n(?=\S+:\d+:\d+: )", text)
-            if not hidden or not part.startswith(hidden) or "error" in part.split("\n")[0]]
-    return problem(f"{file.name} must compile", "the compiler's errors below", "mend the first") + "\n" + "\n".join(map(printable, "\n".join(kept)[:4000].expandtabs().split("\n")))
+    kept = [
+        part
+        for part in re.split(r"\n(?=\S+:\d+:\d+: )", text)
+        if not hidden or not part.startswith(hidden) or "error" in part.split("\n")[0]
+    ]
+    return (
+        problem(f"{file.name} must compile", "the compiler's errors below", "mend the first")
+        + "\n"
+        + "\n".join(map(printable, "\n".join(kept)[:4000].expandtabs().split("\n")))
+    )

@@ -50,15 +50,35 @@ def DataCopy(dst, src, params: int | DataCopyParams):
     if not isinstance(params, DataCopyParams):
         length = int(params) * size
         if length % BLOCK:
-            core.hazard("shortened copy", message("DataCopy of {n} elements, {length} bytes, leaves out the last {rest} bytes",
-                                                  n=params, length=length, rest=length % BLOCK))
+            core.hazard(
+                "shortened copy",
+                message(
+                    "DataCopy of {n} elements, {length} bytes, leaves out the last {rest} bytes",
+                    n=params,
+                    length=length,
+                    rest=length % BLOCK,
+                ),
+            )
         params = DataCopyParams(1, length // BLOCK)
-    _need(core, "DataCopy", blockCount=(params.blockCount, 4095), blockLen=(params.blockLen, 65535),
-          srcGap=(params.srcGap, 65535), dstGap=(params.dstGap, 65535))
+    _need(
+        core,
+        "DataCopy",
+        blockCount=(params.blockCount, 4095),
+        blockLen=(params.blockLen, 65535),
+        srcGap=(params.srcGap, 65535),
+        dstGap=(params.dstGap, 65535),
+    )
     length = params.blockLen * BLOCK
     if params.blockCount and length:
-        _copy("DataCopy", dst, src, params.blockCount, length, length + params.srcGap * BLOCK,
-              length + params.dstGap * BLOCK)
+        _copy(
+            "DataCopy",
+            dst,
+            src,
+            params.blockCount,
+            length,
+            length + params.srcGap * BLOCK,
+            length + params.dstGap * BLOCK,
+        )
 
 
 def DataCopyPad(dst, src, params: DataCopyExtParams, pad: DataCopyPadExtParams | None = None):
@@ -69,43 +89,102 @@ def DataCopyPad(dst, src, params: DataCopyExtParams, pad: DataCopyPadExtParams |
     core, size, most = current(), dst.dtype.itemsize, (2097151, 2**32 - 1)
     if isinstance(params, DataCopyParams):  # the older form: the same units, fields of 16 bits
         params, most = DataCopyExtParams(*params), (65535, 65535)
-    need(params, DataCopyExtParams, "DataCopyPad takes DataCopyExtParams", "pass DataCopyExtParams(1, bytes, 0, 0, 0)")
+    need(
+        params,
+        DataCopyExtParams,
+        "DataCopyPad takes DataCopyExtParams",
+        "pass DataCopyExtParams(1, bytes, 0, 0, 0)",
+    )
     count, length = params.blockCount, params.blockLen
-    _need(core, "DataCopyPad", blockCount=(count, 4095), blockLen=(length, most[0]),
-          srcStride=(params.srcStride, most[1]), dstStride=(params.dstStride, most[1]))
+    _need(
+        core,
+        "DataCopyPad",
+        blockCount=(count, 4095),
+        blockLen=(length, most[0]),
+        srcStride=(params.srcStride, most[1]),
+        dstStride=(params.dstStride, most[1]),
+    )
     if length % size:
-        core.stop("copy parameters", message("DataCopyPad moves {length} bytes, no multiple of the {size} of an element: blockLen "
-                                             "counts bytes", length=length, size=size))
+        core.stop(
+            "copy parameters",
+            message(
+                "DataCopyPad moves {length} bytes, no multiple of the {size} of an element: blockLen "
+                "counts bytes",
+                length=length,
+                size=size,
+            ),
+        )
     if not count or not length:
         return
     if isinstance(src, LocalTensor):
         row = -(-length // BLOCK) * BLOCK
-        _copy("DataCopyPad", dst, src, count, length, row + params.srcStride * BLOCK, length + params.dstStride)
+        _copy(
+            "DataCopyPad",
+            dst,
+            src,
+            count,
+            length,
+            row + params.srcStride * BLOCK,
+            length + params.dstStride,
+        )
         return
     pad = pad or DataCopyPadExtParams()
     left, right = pad.leftPadding * size, pad.rightPadding * size
     for side, bytes_of in (("leftPadding", left), ("rightPadding", right)):
         if not 0 <= bytes_of <= BLOCK:
-            core.stop("copy parameters", message(
-                "DataCopyPad has a {side} of {n} elements, {length} bytes, which must lie in 0 to {most}", side=side,
-                n=bytes_of // size, length=bytes_of, most=BLOCK))
+            core.stop(
+                "copy parameters",
+                message(
+                    "DataCopyPad has a {side} of {n} elements, {length} bytes, which must lie in 0 to {most}",
+                    side=side,
+                    n=bytes_of // size,
+                    length=bytes_of,
+                    most=BLOCK,
+                ),
+            )
     row = -(-(left + length + right) // BLOCK) * BLOCK
-    _copy("DataCopyPad", dst, src, count, length, length + params.srcStride, row + params.dstStride * BLOCK, left, row,
-          pad)
+    _copy(
+        "DataCopyPad",
+        dst,
+        src,
+        count,
+        length,
+        length + params.srcStride,
+        row + params.dstStride * BLOCK,
+        left,
+        row,
+        pad,
+    )
 
 
 def _need(core, name: str, **fields):
     for field, (value, largest) in fields.items():
         if not 0 <= value <= largest:
-            core.stop("copy parameters", message("{name} has {field} {value}, which must lie in 0 to {most}", name=name,
-                                                 field=field, value=value, most=largest))
+            core.stop(
+                "copy parameters",
+                message(
+                    "{name} has {field} {value}, which must lie in 0 to {most}",
+                    name=name,
+                    field=field,
+                    value=value,
+                    most=largest,
+                ),
+            )
 
 
 def _copy(name, dst, src, count, length, src_step, dst_step, left=0, row=None, pad=None):
     """Move `count` blocks of `length` bytes; in the Unified Buffer a padded block takes `row` bytes from `left` on."""
     core = current()
     if dst.dtype != src.dtype:
-        core.stop("format", message("{name} copies {old} to {new}", name=name, old=c_name(src.dtype), new=c_name(dst.dtype)))
+        core.stop(
+            "format",
+            message(
+                "{name} copies {old} to {new}",
+                name=name,
+                old=c_name(src.dtype),
+                new=c_name(dst.dtype),
+            ),
+        )
     if isinstance(dst, GlobalTensor) and isinstance(src, GlobalTensor):
         core.stop("format", message("{name} copies from global memory to global memory", name=name))
     pipe = MTE2 if isinstance(src, GlobalTensor) else MTE3 if isinstance(dst, GlobalTensor) else V
@@ -114,21 +193,45 @@ def _copy(name, dst, src, count, length, src_step, dst_step, left=0, row=None, p
         blocks = ((), ()), ((), ())
     read = src.span(name, False, length, *blocks[0])
     write = dst.span(name, True, row or length, *blocks[1])
-    data = write if write.length == length else write._replace(start=write.start + left, length=length)
-    source, target = read.values(src.memory.bytes, src.dtype), data.values(dst.memory.bytes, dst.dtype)
-    fillers = [] if data is write else [
-        write._replace(start=start, length=end - start) for start, end in
-        ((write.start, data.start), (data.start + length, write.start + write.length)) if end > start]
+    data = (
+        write if write.length == length else write._replace(start=write.start + left, length=length)
+    )
+    source, target = (
+        read.values(src.memory.bytes, src.dtype),
+        data.values(dst.memory.bytes, dst.dtype),
+    )
+    fillers = (
+        []
+        if data is write
+        else [
+            write._replace(start=start, length=end - start)
+            for start, end in (
+                (write.start, data.start),
+                (data.start + length, write.start + write.length),
+            )
+            if end > start
+        ]
+    )
     if pipe == MTE3 and core.atomic is not None:
         if core.atomic != dst.dtype:
-            core.stop("format", message("{name} adds {dtype} while SetAtomicAdd is on for {other}", name=name,
-                                        dtype=c_name(dst.dtype), other=c_name(core.atomic)))
+            core.stop(
+                "format",
+                message(
+                    "{name} adds {dtype} while SetAtomicAdd is on for {other}",
+                    name=name,
+                    dtype=c_name(dst.dtype),
+                    other=c_name(core.atomic),
+                ),
+            )
 
         combine = core.combine
 
         def run():
             combine(target, source, out=target)
-        core.issue(pipe, name + " (atomic)", run, [(src.memory, read)], [(dst.memory, data)], atomic=True)
+
+        core.issue(
+            pipe, name + " (atomic)", run, [(src.memory, read)], [(dst.memory, data)], atomic=True
+        )
         return
     # Left alone, the lanes behind a block repeat its first element; given a value, they take it.
     given = pad is not None and pad.isPad and pad.leftPadding + pad.rightPadding
@@ -139,8 +242,15 @@ def _copy(name, dst, src, count, length, src_step, dst_step, left=0, row=None, p
         np.copyto(target, source)
         for lane in lanes:
             lane[...] = source[..., :1] if value is None else value
-    core.issue(pipe, name, run, [(src.memory, read)], [(dst.memory, write)],
-               padding=[(dst.memory, filler) for filler in fillers] if value is None else ())
+
+    core.issue(
+        pipe,
+        name,
+        run,
+        [(src.memory, read)],
+        [(dst.memory, write)],
+        padding=[(dst.memory, filler) for filler in fillers] if value is None else (),
+    )
 
 
 PIPE_S, PIPE_V, PIPE_MTE2, PIPE_MTE3, PIPE_ALL = S, V, MTE2, MTE3, None
@@ -150,7 +260,12 @@ def PipeBarrier(pipe: int | None):
     """Let all so far on a pipe, or on all (PIPE_ALL), finish before what follows. C++: `PipeBarrier<PIPE_V>()`."""
     core = current()
     if pipe == S:
-        core.stop("event", message("PipeBarrier does not take {pipe}, which is in order by itself", pipe=PIPE_NAMES[S]))
+        core.stop(
+            "event",
+            message(
+                "PipeBarrier does not take {pipe}, which is in order by itself", pipe=PIPE_NAMES[S]
+            ),
+        )
     if not core.skipped():
         core.barrier(pipe)
 

@@ -14,11 +14,20 @@ from aclnn_viz.tiles.simulation import jobs_of, simulated
 from aclnn_viz.words.messages import message, tr
 
 _DK = "asc-devkit 82b89a15f262, "
-PROFILE = _DK + "examples/01_simd_cpp_api/05_best_practices/00_vector_compute/add_high_performance/README.md"
+PROFILE = (
+    _DK
+    + "examples/01_simd_cpp_api/05_best_practices/00_vector_compute/add_high_performance/README.md"
+)
 _BANKS = _DK + "docs/zh/guide/算子实践参考/SIMD算子性能优化/内存访问/避免UB的bank冲突"
 _L2 = _DK + "docs/zh/guide/算子实践参考/SIMD算子性能优化/内存访问/L2-Cache切分.md"
-_PYPTO = "pypto 883e7dfb, framework/src/platform/parser/simulation_platform/platform_config/A2A3.ini"
-DOCUMENTED, INFERRED, GIVEN = message("documented"), message("inferred"), message("given by the reader")
+_PYPTO = (
+    "pypto 883e7dfb, framework/src/platform/parser/simulation_platform/platform_config/A2A3.ini"
+)
+DOCUMENTED, INFERRED, GIVEN = (
+    message("documented"),
+    message("inferred"),
+    message("given by the reader"),
+)
 
 
 @dataclass(frozen=True)
@@ -39,14 +48,28 @@ _A2 = {
     "read latency": Cost(189.07, "cycles a copy in", INFERRED, PROFILE + ", row 1"),
     "write head": Cost(39.06, "cycles a copy out", INFERRED, PROFILE + ", row 1"),
     "issue": Cost(6.525, "scalar cycles an instruction", INFERRED, PROFILE + ", row 1"),
-    "element": Cost(34, "scalar cycles an element: two GetValue, a sum, a SetValue", INFERRED, PROFILE + ", row 0"),
-    "port": Cost(32, "bytes/cycle between a core and memory, each way", INFERRED, _PYPTO + " (ddr; its unit is not stated)"),
+    "element": Cost(
+        34,
+        "scalar cycles an element: two GetValue, a sum, a SetValue",
+        INFERRED,
+        PROFILE + ", row 0",
+    ),
+    "port": Cost(
+        32,
+        "bytes/cycle between a core and memory, each way",
+        INFERRED,
+        _PYPTO + " (ddr; its unit is not stated)",
+    ),
     "memory": Cost(1518, "GB/s for all cores", INFERRED, PROFILE + ", row 5"),
     "start": Cost(8.65, "us in a kernel before its first copy", INFERRED, PROFILE + ", row 5"),
-    "skew": Cost(2.4, "us from the first core's start to the last's", INFERRED, PROFILE + ", row 5"),
+    "skew": Cost(
+        2.4, "us from the first core's start to the last's", INFERRED, PROFILE + ", row 5"
+    ),
     "dispatch": Cost(0.46, "us of a task outside of its cores", INFERRED, PROFILE + ", row 1"),
     "L2": Cost(192, "MB", DOCUMENTED, _L2),
-    "jitter": Cost(0.5, "of a latency, either way", INFERRED, "else the cores would fall into step"),
+    "jitter": Cost(
+        0.5, "of a latency, either way", INFERRED, "else the cores would fall into step"
+    ),
 }
 
 
@@ -68,7 +91,13 @@ class Costs:
     def published(cls, product: str) -> "Costs":
         """Return what is published of a product: "A2", the only one so far. Raises ValueError for another."""
         if product != "A2":
-            raise ValueError(problem("a published table of costs exists for 'A2'", repr(product), "use 'A2', or a table of your own"))
+            raise ValueError(
+                problem(
+                    "a published table of costs exists for 'A2'",
+                    repr(product),
+                    "use 'A2', or a table of your own",
+                )
+            )
         return cls("A2", MappingProxyType(_A2))
 
     def __getitem__(self, name: str) -> Cost:
@@ -78,8 +107,17 @@ class Costs:
         """Return a table with numbers of your own; `_` stands for a blank in a name. Raises ValueError for unknown names."""
         own = {name.replace("_", " "): value for name, value in values.items()}
         if unknown := sorted(set(own) - set(self.entries)):
-            raise ValueError(problem("a cost has one of these names: " + ", ".join(self.entries), ", ".join(unknown), "choose one"))
-        made = {name: replace(self[name], value=float(value), mark=GIVEN, source="") for name, value in own.items()}
+            raise ValueError(
+                problem(
+                    "a cost has one of these names: " + ", ".join(self.entries),
+                    ", ".join(unknown),
+                    "choose one",
+                )
+            )
+        made = {
+            name: replace(self[name], value=float(value), mark=GIVEN, source="")
+            for name, value in own.items()
+        }
         return Costs(self.name, MappingProxyType({**self.entries, **made}))
 
     def fit(self, alone: tuple, together: tuple, turns: int = 5) -> "Costs":
@@ -89,23 +127,37 @@ class Costs:
         alone), as a profile of means over the cores does. No other row may be used: they are what shows whether it predicts.
         """
         (one, row), (all_of, goal), clock = alone, together, self["clock"].value
-        one, all_of = (jobs_of(given) if hasattr(given, "trace") else given for given in (one, all_of))
+        one, all_of = (
+            jobs_of(given) if hasattr(given, "trace") else given for given in (one, all_of)
+        )
         _, vector, into, out = pipes = one[0]
         spent = {name: value * clock for name, value in row.items()}
         sizes = [sum(job.size for job in pipe) for pipe in pipes]
-        bursts = 1 + sum(job.horizon != before.horizon for before, job in zip(into, into[1:]))  # one latency each
+        bursts = 1 + sum(
+            job.horizon != before.horizon for before, job in zip(into, into[1:])
+        )  # one latency each
         made = self.but(
-            vector_head=(spent["V"] - sizes[1]) / len(vector), issue=spent["S"] / sum(map(len, pipes[1:])),
+            vector_head=(spent["V"] - sizes[1]) / len(vector),
+            issue=spent["S"] / sum(map(len, pipes[1:])),
             read_latency=max(0.0, (spent["MTE2"] - sizes[2] / self["port"].value) / bursts),
-            write_head=max(0.0, (spent["MTE3"] - sizes[3] / self["port"].value) / len(out)), dispatch=row["task"] - row["core"])
+            write_head=max(0.0, (spent["MTE3"] - sizes[3] / self["port"].value) / len(out)),
+            dispatch=row["task"] - row["core"],
+        )
         for _ in range(turns):
             got = simulated(all_of, made)
-            made = made.but(memory=made["memory"].value * got.busy["MTE2"] / goal["MTE2"],
-                            start=max(0, made["start"].value + goal["core"] - got.core),
-                            skew=max(0, made["skew"].value + goal["task"] - goal["core"] - got.task + got.core))
+            made = made.but(
+                memory=made["memory"].value * got.busy["MTE2"] / goal["MTE2"],
+                start=max(0, made["start"].value + goal["core"] - got.core),
+                skew=max(0, made["skew"].value + goal["task"] - goal["core"] - got.task + got.core),
+            )
         return made
 
     def __repr__(self) -> str:
-        rows = [[name, f"{cost.value:g}", cost.unit, tr(cost.mark), cost.source] for name, cost in self.entries.items()]
+        rows = [
+            [name, f"{cost.value:g}", cost.unit, tr(cost.mark), cost.source]
+            for name, cost in self.entries.items()
+        ]
         head = [tr("cost"), tr("value"), tr("unit"), tr("mark"), tr("source")]
-        return "\n".join([tr("Costs of {name}: stated, not measured", name=self.name), *as_text(head, rows)])
+        return "\n".join(
+            [tr("Costs of {name}: stated, not measured", name=self.name), *as_text(head, rows)]
+        )

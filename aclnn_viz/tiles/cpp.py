@@ -33,12 +33,30 @@ from aclnn_viz.errors import listed, need, place_of, problem, shown, signal_name
 from aclnn_viz.operators import operator
 from aclnn_viz.storage.reading import need_text
 from aclnn_viz.tiles import copies, events, library, reductions, tensors, vector
-from aclnn_viz.tiles.compiling import CompileError, compiler, debugged, included, kept, ready, translate
+from aclnn_viz.tiles.compiling import (
+    CompileError,
+    compiler,
+    debugged,
+    included,
+    kept,
+    ready,
+    translate,
+)
 from aclnn_viz.tiles.launching import Program, Tiling
 from aclnn_viz.tiles.machine import Core, Machine, current
 from aclnn_viz.tiles.memory import Address, GlobalMemory
 from aclnn_viz.tiles.platforms import (
-    bfloat16_t, float32, half, int16_t, int32_t, int64_t, int8_t, uint16_t, uint32_t, uint64_t, uint8_t,
+    bfloat16_t,
+    float32,
+    half,
+    int16_t,
+    int32_t,
+    int64_t,
+    int8_t,
+    uint16_t,
+    uint32_t,
+    uint64_t,
+    uint8_t,
 )
 from aclnn_viz.tiles.tensors import GlobalTensor, LocalTensor
 from aclnn_viz.words.messages import Message, message, tr
@@ -46,29 +64,76 @@ from aclnn_viz.words.messages import Message, message, tr
 INCLUDE = Path(__file__).parent / "include"
 SOURCES = (".cpp", ".cc", ".cxx", ".asc")
 # With these macros, which say that a CPU runs it, a source leaves out what only the device has, such as launches.
-FLAGS = ("-std=c++17", "-O0", "-w", "-Wno-narrowing", "-DASCENDC_CPU_DEBUG=1", "-D__CCE_KT_TEST__=1")
+FLAGS = (
+    "-std=c++17",
+    "-O0",
+    "-w",
+    "-Wno-narrowing",
+    "-DASCENDC_CPU_DEBUG=1",
+    "-D__CCE_KT_TEST__=1",
+)
 SECONDS, BYTES = 60.0, 4 << 30  # a launch may take so long, and a core so much memory
 STARTS = 10.0  # seconds until the first entry can be called
 PRINTED = 1 << 16  # bytes that are shown of what a kernel prints
-APART = 1 << 16  # bytes between tensors in global memory, so that an address beyond one lies in none
+APART = (
+    1 << 16
+)  # bytes between tensors in global memory, so that an address beyond one lies in none
 CALLS = 1 << 16  # bytes in which a core notes its calls, behind global memory
 # Names of C's library that entries have as well: such an entry is renamed.
-OF_C = {*dir(math), *("abs div drem fdim fmax fmin index j0 j1 jn ldiv link logb nearbyint pipe read remainder remove rename rint round "
-                      "scalb select significand sync tgamma time write y0 y1 yn").split()}
+OF_C = {
+    *dir(math),
+    *(
+        "abs div drem fdim fmax fmin index j0 j1 jn ldiv link logb nearbyint pipe read remainder remove rename rint round "
+        "scalb select significand sync tgamma time write y0 y1 yn"
+    ).split(),
+}
 # What start.h and kernel_operator.h number: formats, enumerations, parameters.
-FORMATS = tuple(np.dtype(one) for one in (int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t, half,
-                                          bfloat16_t, float32))
+FORMATS = tuple(
+    np.dtype(one)
+    for one in (
+        int8_t,
+        uint8_t,
+        int16_t,
+        uint16_t,
+        int32_t,
+        uint32_t,
+        int64_t,
+        uint64_t,
+        half,
+        bfloat16_t,
+        float32,
+    )
+)
 PIPES = copies.PIPE_S, copies.PIPE_V, copies.PIPE_MTE2, copies.PIPE_MTE3, copies.PIPE_ALL
-CHOICES = tuple(map(tuple, (events.HardEvent, tensors.TPosition, vector.RoundMode, reductions.CMPMODE, reductions.SELMODE,
-                            PIPES, copies.CacheLine)))
-PARAMETERS = (copies.DataCopyParams, copies.DataCopyExtParams, copies.DataCopyPadExtParams, vector.UnaryRepeatParams,
-              vector.BinaryRepeatParams)
+CHOICES = tuple(
+    map(
+        tuple,
+        (
+            events.HardEvent,
+            tensors.TPosition,
+            vector.RoundMode,
+            reductions.CMPMODE,
+            reductions.SELMODE,
+            PIPES,
+            copies.CacheLine,
+        ),
+    )
+)
+PARAMETERS = (
+    copies.DataCopyParams,
+    copies.DataCopyExtParams,
+    copies.DataCopyPadExtParams,
+    vector.UnaryRepeatParams,
+    vector.BinaryRepeatParams,
+)
 ENTRY = re.compile(r"__global__[^;{}()]*?\b(\w+)\s*\(([^{;]*?)\)\s*\{", re.DOTALL)
 NAME = re.compile(r"(\w+)\s*(?:\[.*\])?\s*(?:=.*)?$", re.DOTALL)  # of a parameter
 REGISTERED = re.compile(r"REGISTER_TILING_DATA_CLASS\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 # What a tiling struct is made of: its own macros, constants that its arrays need, and what leaves some out.
-DEFINED = re.compile(r"BEGIN_TILING_DATA_DEF.*?END_TILING_DATA_DEF;?|^#(?:if|el|endif)[^\n]*|^#define \w+ [^\\\n]*$|^\s*(?:static |inline )*const(?:expr)? [^;{(]*;",
-                     re.DOTALL | re.MULTILINE)
+DEFINED = re.compile(
+    r"BEGIN_TILING_DATA_DEF.*?END_TILING_DATA_DEF;?|^#(?:if|el|endif)[^\n]*|^#define \w+ [^\\\n]*$|^\s*(?:static |inline )*const(?:expr)? [^;{(]*;",
+    re.DOTALL | re.MULTILINE,
+)
 NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
 
 
@@ -99,32 +164,56 @@ def cpp(file, defines: Mapping[str, str] | None = None, include: Sequence = ()) 
     file = need_text(place_of(file).resolve())
     entries = entries_of(file)
     if not entries:
-        raise ValueError(problem("a kernel has an entry marked __global__", f"none in {file.name}",
-                                 'write such as extern "C" __global__ __aicore__ void name(GM_ADDR x) {...}'))
-    defines = need({} if defines is None else defines, Mapping, "defines are macros with their values",
-                   'pass such as {"N": "1"}')
-    options = [*(f"-D{name}={value}" for name, value in defines.items()),
-               *included((file.parent, *listed("include", include, (str, Path), "folders")))]
+        raise ValueError(
+            problem(
+                "a kernel has an entry marked __global__",
+                f"none in {file.name}",
+                'write such as extern "C" __global__ __aicore__ void name(GM_ADDR x) {...}',
+            )
+        )
+    defines = need(
+        {} if defines is None else defines,
+        Mapping,
+        "defines are macros with their values",
+        'pass such as {"N": "1"}',
+    )
+    options = [
+        *(f"-D{name}={value}" for name, value in defines.items()),
+        *included((file.parent, *listed("include", include, (str, Path), "folders"))),
+    ]
     return Source(file, _program_of(file, tuple(entries), options), entries)
 
 
 def entries_of(file: Path) -> dict[str, tuple[int, str]]:
     """The line and the parameters of each entry of a source."""
-    plain = NOISE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), file.read_text("utf-8", "replace"))
-    return {found[1]: (plain.count("\n", 0, found.start()) + 1, found[2]) for found in ENTRY.finditer(plain)}
+    plain = NOISE.sub(
+        lambda found: re.sub(r"[^\n]", " ", found[0]), file.read_text("utf-8", "replace")
+    )
+    return {
+        found[1]: (plain.count("\n", 0, found.start()) + 1, found[2])
+        for found in ENTRY.finditer(plain)
+    }
 
 
 def _program_of(file: Path, names: tuple[str, ...], options: list[str]) -> Path:
     """The program that starts the entries of a source."""
     renamed = "\n".join(f"#define {name} {name}_entry" for name in names if name in OF_C)
-    table = ", ".join(f'{{"{name}", aclnn_viz::Of<{name}>::print, aclnn_viz::Of<{name}>::start}}' for name in names)
-    return compiled(file, "start.h", f"""{_tiling_of(file, names)}{renamed}
+    table = ", ".join(
+        f'{{"{name}", aclnn_viz::Of<{name}>::print, aclnn_viz::Of<{name}>::start}}'
+        for name in names
+    )
+    return compiled(
+        file,
+        "start.h",
+        f"""{_tiling_of(file, names)}{renamed}
 #include "{file}"
 int main(int count, char **words) {{
     static const aclnn_viz::Entry entries[] = {{{table}}};
     return aclnn_viz::start(entries, {len(names)}, count, words);
 }}
-""", options)
+""",
+        options,
+    )
 
 
 def _tiling_of(file: Path, names: tuple[str, ...]) -> str:
@@ -134,8 +223,14 @@ def _tiling_of(file: Path, names: tuple[str, ...]) -> str:
     if own or folder is None:
         return f"#define RegisteredTiling Registered{own[1]}\n" if own else ""
     found = {}
-    for host in sorted(one for one in folder.rglob("*.*") if one.suffix in (".h", ".cpp") and one.parent.name[0] != "."):
-        text = NOISE.sub(lambda one: one[0] if one[0][0] == '"' else "", host.read_text("utf-8", "replace"))
+    for host in sorted(
+        one
+        for one in folder.rglob("*.*")
+        if one.suffix in (".h", ".cpp") and one.parent.name[0] != "."
+    ):
+        text = NOISE.sub(
+            lambda one: one[0] if one[0][0] == '"' else "", host.read_text("utf-8", "replace")
+        )
         for op, name in REGISTERED.findall(text):
             found[op] = host, text
     fitting = [op for op in found if snake(op)[0] in (*names, file.stem)] or list(found)
@@ -143,8 +238,13 @@ def _tiling_of(file: Path, names: tuple[str, ...]) -> str:
         return ""
     host, text = found[op := fitting[0]]
     given = '#include "kernel_tiling/kernel_tiling.h"\n'
-    if host.name not in (Path(one).name for one in re.findall(r'#\s*include\s*"(.*?)"', file.read_text("utf-8", "replace"))):
-        parts = "\n".join(one[0] for one in DEFINED.finditer(text))  # without the host's code beside it, which the kernel cannot compile
+    if host.name not in (
+        Path(one).name
+        for one in re.findall(r'#\s*include\s*"(.*?)"', file.read_text("utf-8", "replace"))
+    ):
+        parts = "\n".join(
+            one[0] for one in DEFINED.finditer(text)
+        )  # without the host's code beside it, which the kernel cannot compile
         name = next(name for registered, name in REGISTERED.findall(text) if registered == op)
         given += f"namespace optiling {{\n{parts}\nREGISTER_TILING_DATA_CLASS({op}, {name})\n}}\n"
     return f"{given}namespace optiling {{}}\nusing namespace optiling;\n#define RegisteredTiling Registered{op}\n"
@@ -156,19 +256,46 @@ def snake(name: str) -> tuple[str, str]:
     >>> snake("AddCustom"), snake("ReplicationPad2D")
     (('add_custom', 'add_custom'), ('replication_pad2_d', 'replication_pad2d'))
     """
-    return (re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower(),
-            re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", name).lower())
+    return (
+        re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower(),
+        re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])", "_", name).lower(),
+    )
 
 
 def compiled(file: Path, header: str, rest: str, options: list[str]) -> Path:
     """The program of a header of ours and a text around a source, from the cache where the same text has been compiled before."""
     if {*'"\n'} & {*str(file)}:
-        raise ValueError(problem('the path of a C++ file has no " and no line break, which #include cannot name', shown(str(file)), "rename it"))
-    command, whole = [compiler(), *FLAGS, *debugged(), f"-I{INCLUDE}"], f'#include "{header}"\n{rest}'
-    command = [command[0], *ready(INCLUDE / header, *command), *command[1:], *options, "-x", "c++", "-"]
+        raise ValueError(
+            problem(
+                'the path of a C++ file has no " and no line break, which #include cannot name',
+                shown(str(file)),
+                "rename it",
+            )
+        )
+    command, whole = (
+        [compiler(), *FLAGS, *debugged(), f"-I{INCLUDE}"],
+        f'#include "{header}"\n{rest}',
+    )
+    command = [
+        command[0],
+        *ready(INCLUDE / header, *command),
+        *command[1:],
+        *options,
+        "-x",
+        "c++",
+        "-",
+    ]
     seen = translate([*command, "-E"], whole, file, str(INCLUDE))
-    return kept((*command, seen), "kernel", lambda folder: translate(
-        [*command, "-o", folder / "program"], whole, file, str(INCLUDE))) / "program"
+    return (
+        kept(
+            (*command, seen),
+            "kernel",
+            lambda folder: translate(
+                [*command, "-o", folder / "program"], whole, file, str(INCLUDE)
+            ),
+        )
+        / "program"
+    )
 
 
 class Source:
@@ -183,10 +310,21 @@ class Source:
         # Objects outside of functions are made here for the first time: they may crash, exit, print, or never end.
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
             try:
-                started = Child([self.binary, "list"], limits={resource.RLIMIT_FSIZE: PRINTED, resource.RLIMIT_AS: BYTES}, stdin=subprocess.DEVNULL,
-                                stdout=printed, stderr=subprocess.DEVNULL)
+                started = Child(
+                    [self.binary, "list"],
+                    limits={resource.RLIMIT_FSIZE: PRINTED, resource.RLIMIT_AS: BYTES},
+                    stdin=subprocess.DEVNULL,
+                    stdout=printed,
+                    stderr=subprocess.DEVNULL,
+                )
             except OSError as error:  # of a machine that lost its power
-                raise ValueError(problem("a program in the cache is whole", str(error), f"delete {self.binary.parent}")) from None
+                raise ValueError(
+                    problem(
+                        "a program in the cache is whole",
+                        str(error),
+                        f"delete {self.binary.parent}",
+                    )
+                ) from None
             with started as process:
                 try:
                     status = process.wait(STARTS)
@@ -197,14 +335,24 @@ class Source:
             text = printed.read()
         listed = {words[0]: words[1:] for words in map(str.split, text.splitlines()) if words}
         if not set(self.names) <= set(listed):
-            raise ValueError(problem(f"{self.file.name} starts, so that its entries can be called", f"{why} before the first",
-                                     "look at its objects outside of functions"))
+            raise ValueError(
+                problem(
+                    f"{self.file.name} starts, so that its entries can be called",
+                    f"{why} before the first",
+                    "look at its objects outside of functions",
+                )
+            )
         return listed
 
     def __getitem__(self, name: str) -> "CppKernel":
         if name not in self._entries:
-            raise KeyError(problem(f"{self.file.name} has the entries {', '.join(self.names)}", shown(name),
-                                   "use one of these"))
+            raise KeyError(
+                problem(
+                    f"{self.file.name} has the entries {', '.join(self.names)}",
+                    shown(name),
+                    "use one of these",
+                )
+            )
         line, written = self._entries[name]
         kinds = self._kinds[name]
         found = [NAME.search(one.strip()) for one in written.split(",")]
@@ -225,19 +373,35 @@ class CppKernel:
 
     seconds, key = SECONDS, 0
 
-    def __init__(self, file: Path, binary: Path, name: str, line: int, parameters: tuple[tuple[str, str], ...]):
+    def __init__(
+        self,
+        file: Path,
+        binary: Path,
+        name: str,
+        line: int,
+        parameters: tuple[tuple[str, str], ...],
+    ):
         self.file, self.binary, self.name, self.parameters = file, binary, name, parameters
         self.__name__ = self.__qualname__ = name
         self.__code__ = SimpleNamespace(co_filename=str(file), co_firstlineno=line)
-        self.__signature__ = Signature([Parameter(one, Parameter.POSITIONAL_ONLY) for one, _ in parameters])
+        self.__signature__ = Signature(
+            [Parameter(one, Parameter.POSITIONAL_ONLY) for one, _ in parameters]
+        )
 
     def __call__(self, *arguments):
         """Run on one core of a launch; `av.tiles.run` calls it."""
         core = current()
         core.machine.launched.serve(core)
 
-    def program(self, op, tiling: Callable | None = None, *, cores: int = 8, plan: Plan = Plan(),
-                sync: str = "auto") -> Program:
+    def program(
+        self,
+        op,
+        tiling: Callable | None = None,
+        *,
+        cores: int = 8,
+        plan: Plan = Plan(),
+        sync: str = "auto",
+    ) -> Program:
         """Return the kernel as a tile program of an operator, for `av.check` and `av.tiles.launch`.
 
         Pointers are taken in the vendor's order: tensors, outputs, workspace. Other parameters are named as numbers of the
@@ -247,9 +411,22 @@ class CppKernel:
         op = operator(op)
 
         def numbers(platform, **inputs) -> Tiling:
-            attributes = {name: value for name, value in inputs.items() if isinstance(value, int | float)}
-            return Tiling(min(cores, platform.GetCoreNumAiv()), n=inputs[op.like].size, **attributes)
-        return Program(op.name, self.name, tiling or numbers, _Arranged(self), plan, sync=sync, text=str(self.file.name))
+            attributes = {
+                name: value for name, value in inputs.items() if isinstance(value, int | float)
+            }
+            return Tiling(
+                min(cores, platform.GetCoreNumAiv()), n=inputs[op.like].size, **attributes
+            )
+
+        return Program(
+            op.name,
+            self.name,
+            tiling or numbers,
+            _Arranged(self),
+            plan,
+            sync=sync,
+            text=str(self.file.name),
+        )
 
     @contextmanager
     def opened(self, machine: Machine, arguments, kind: type | None = None) -> Iterator[None]:
@@ -263,34 +440,60 @@ class CppKernel:
             launched.close()
 
     def __repr__(self) -> str:
-        return f"<{self.name}({', '.join(name for name, _ in self.parameters)}) of {self.file.name}>"
+        return (
+            f"<{self.name}({', '.join(name for name, _ in self.parameters)}) of {self.file.name}>"
+        )
 
 
 class _Arranged(CppKernel):
     """An entry as the kernel of a program, which is given tensors, outputs, a workspace and a Tiling."""
 
     def __init__(self, kernel: CppKernel):
-        super().__init__(kernel.file, kernel.binary, kernel.name, kernel.__code__.co_firstlineno, kernel.parameters)
+        super().__init__(
+            kernel.file,
+            kernel.binary,
+            kernel.name,
+            kernel.__code__.co_firstlineno,
+            kernel.parameters,
+        )
 
     def opened(self, machine: Machine, arguments):
         *pointers, tiling = arguments
         taken = iter(pointers)
         try:
-            found = [tiling.numbers[name] if name in tiling.numbers else next(taken if kind[0] == "p" else iter(()))
-                     for name, kind in self.parameters]
+            found = [
+                tiling.numbers[name]
+                if name in tiling.numbers
+                else next(taken if kind[0] == "p" else iter(()))
+                for name, kind in self.parameters
+            ]
         except StopIteration:
-            raise TypeError(problem(f"each parameter of {self.name} is a tensor, an output, the workspace, or named in its Tiling",
-                                    ", ".join(name for name, _ in self.parameters), "pass tiling= with those numbers")) from None
+            raise TypeError(
+                problem(
+                    f"each parameter of {self.name} is a tensor, an output, the workspace, or named in its Tiling",
+                    ", ".join(name for name, _ in self.parameters),
+                    "pass tiling= with those numbers",
+                )
+            ) from None
         left = len(list(taken))
         if left > 1:  # the workspace may be left out
-            raise TypeError(problem(f"{self.name} takes each tensor and output", f"{left - 1} too many",
-                                    "add the missing parameters"))
+            raise TypeError(
+                problem(
+                    f"{self.name} takes each tensor and output",
+                    f"{left - 1} too many",
+                    "add the missing parameters",
+                )
+            )
         return super().opened(machine, found)
 
 
 # What start.h says of a crash.
-CRASHES = {"buffer": message("the kernel reads or writes through a pointer into the Unified Buffer (GetPhyAddr), after this call"),
-           "stack": message("the kernel needs more stack than there is, after this call")}
+CRASHES = {
+    "buffer": message(
+        "the kernel reads or writes through a pointer into the Unified Buffer (GetPhyAddr), after this call"
+    ),
+    "stack": message("the kernel needs more stack than there is, after this call"),
+}
 
 
 class Launched:
@@ -298,11 +501,24 @@ class Launched:
 
     def __init__(self, kernel: CppKernel, machine: Machine, arguments):
         if len(arguments) != len(kernel.parameters):
-            raise TypeError(problem(f"{kernel.name} takes {', '.join(name for name, _ in kernel.parameters) or 'nothing'}",
-                                    f"{len(arguments)} arguments", "pass each"))
-        self.kernel, self.machine, self.until = kernel, machine, math.inf if debugged() else time.monotonic() + kernel.seconds
-        self.memories: list[tuple[int, GlobalMemory, np.ndarray]] = []  # where it begins, the memory, its own array
-        self.values: list[bytes | int] = []  # bytes of each argument, or the offset of what a pointer points to
+            raise TypeError(
+                problem(
+                    f"{kernel.name} takes {', '.join(name for name, _ in kernel.parameters) or 'nothing'}",
+                    f"{len(arguments)} arguments",
+                    "pass each",
+                )
+            )
+        self.kernel, self.machine, self.until = (
+            kernel,
+            machine,
+            math.inf if debugged() else time.monotonic() + kernel.seconds,
+        )
+        self.memories: list[
+            tuple[int, GlobalMemory, np.ndarray]
+        ] = []  # where it begins, the memory, its own array
+        self.values: list[
+            bytes | int
+        ] = []  # bytes of each argument, or the offset of what a pointer points to
         regions, top = self.laid_out(arguments)
         self.top = top = -(-top // APART) * APART
         self.file = os.memfd_create("aclnn-viz")
@@ -311,11 +527,11 @@ class Launched:
         for start, content in regions:
             if isinstance(content, GlobalMemory):
                 self.memories.append((start, content, content.array))
-                self.shared[start:start + content.size] = content.bytes
-                content.bytes = self.shared[start:start + content.size]
+                self.shared[start : start + content.size] = content.bytes
+                content.bytes = self.shared[start : start + content.size]
                 content.array = content.bytes.view(content.array.dtype).reshape(content.array.shape)
             else:
-                self.shared[start:start + len(content)] = np.frombuffer(content, np.uint8)
+                self.shared[start : start + len(content)] = np.frombuffer(content, np.uint8)
         pairs = [socketpair(AF_UNIX, SOCK_SEQPACKET) for _ in machine.cores]
         self.sockets, theirs = [mine for mine, _ in pairs], [other for _, other in pairs]
         self.report, reporting = os.pipe()
@@ -324,9 +540,22 @@ class Launched:
         self.printed = tempfile.TemporaryFile("w+b")
         passed = [self.file, reporting, *(one.fileno() for one in theirs)]
         self.process = Child(
-            [kernel.binary, "run", kernel.name, str(self.file), str(top), str(top + BYTES), str(reporting),
-             *(str(one.fileno()) for one in theirs)],
-            env={**os.environ, "ACLNN_VIZ_TILING_KEY": str(kernel.key)}, pass_fds=passed, stdin=subprocess.DEVNULL, stdout=self.printed, stderr=self.printed)
+            [
+                kernel.binary,
+                "run",
+                kernel.name,
+                str(self.file),
+                str(top),
+                str(top + BYTES),
+                str(reporting),
+                *(str(one.fileno()) for one in theirs),
+            ],
+            env={**os.environ, "ACLNN_VIZ_TILING_KEY": str(kernel.key)},
+            pass_fds=passed,
+            stdin=subprocess.DEVNULL,
+            stdout=self.printed,
+            stderr=self.printed,
+        )
         os.close(reporting)
         for one in theirs:
             one.close()
@@ -350,7 +579,9 @@ class Launched:
 
     def memory_at(self, offset: int, form: np.dtype) -> Address | None:
         """The memory that a tensor of a format at an offset in shared memory lies in, or just before."""
-        held = [(start, memory) for start, memory, _ in self.memories if start - APART // 2 <= offset]
+        held = [
+            (start, memory) for start, memory, _ in self.memories if start - APART // 2 <= offset
+        ]
         return Address(held[-1][1], offset - held[-1][0]) if held else None
 
     def serve(self, core: Core):
@@ -361,8 +592,13 @@ class Launched:
             address, why = self.received(core, mine)
             if why:
                 core.stop("program ended", why)
-            base, = struct.unpack("=q", address)
-            mine.send(b"".join(struct.pack("=q", base + one) if isinstance(one, int) else one for one in self.values))
+            (base,) = struct.unpack("=q", address)
+            mine.send(
+                b"".join(
+                    struct.pack("=q", base + one) if isinstance(one, int) else one
+                    for one in self.values
+                )
+            )
             Calls(self, core, mine, base).serve()
         finally:
             mine.close()
@@ -378,7 +614,9 @@ class Launched:
         except ConnectionError:
             text = b""
         if text is None:
-            return b"", message("the kernel takes longer than {n} s: it may never end", n=self.kernel.seconds)
+            return b"", message(
+                "the kernel takes longer than {n} s: it may never end", n=self.kernel.seconds
+            )
         return text, None if text else self._end(core.index)
 
     def _end(self, index: int):
@@ -386,8 +624,12 @@ class Launched:
         text = b""
         while index not in self.ends and (more := os.read(self.report, 4096)):
             text += more
-            for one, word in map(str.split, text.decode().splitlines()):  # why it crashed may come first
-                (self.ends if word.lstrip("-").isdigit() else self.whys)[int(one)] = int(word) if word.lstrip("-").isdigit() else word
+            for one, word in map(
+                str.split, text.decode().splitlines()
+            ):  # why it crashed may come first
+                (self.ends if word.lstrip("-").isdigit() else self.whys)[int(one)] = (
+                    int(word) if word.lstrip("-").isdigit() else word
+                )
         status = self.ends.get(index)
         if status is None:
             return message("the kernel ended before it could begin")
@@ -396,8 +638,13 @@ class Launched:
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXFSZ:
             return message("the kernel prints more than 4 MiB")
         if os.WIFSIGNALED(status):
-            return message("the kernel was ended by {signal} after this call", signal=signal_named(os.WTERMSIG(status)))
-        return message("the kernel called exit({status}) after this call", status=os.WEXITSTATUS(status))
+            return message(
+                "the kernel was ended by {signal} after this call",
+                signal=signal_named(os.WTERMSIG(status)),
+            )
+        return message(
+            "the kernel called exit({status}) after this call", status=os.WEXITSTATUS(status)
+        )
 
     def close(self):
         for one in self.sockets:
@@ -413,7 +660,13 @@ class Launched:
         if text := self.printed.read(PRINTED).decode("utf-8", "replace"):
             print(text, end="", flush=True)
         if size > PRINTED:
-            print("\n" + tr("(the kernel printed {n} more bytes, which are not shown)", n=f"{size - PRINTED:,}"))
+            print(
+                "\n"
+                + tr(
+                    "(the kernel printed {n} more bytes, which are not shown)",
+                    n=f"{size - PRINTED:,}",
+                )
+            )
         self.printed.close()
 
 
@@ -422,8 +675,13 @@ def _bytes(value, name: str) -> bytes:
     try:
         return bytes(memoryview(value).cast("B"))
     except TypeError:
-        raise TypeError(problem(f"{name} is a pointer: an array, bytes, a ctypes.Structure or None", shown(value),
-                                "pass one of these")) from None
+        raise TypeError(
+            problem(
+                f"{name} is a pointer: an array, bytes, a ctypes.Structure or None",
+                shown(value),
+                "pass one of these",
+            )
+        ) from None
 
 
 def _number(value, name: str, kind: str) -> bytes:
@@ -442,8 +700,15 @@ def _number(value, name: str, kind: str) -> bytes:
         content = _bytes(value, name)
         if len(content) == size:
             return content.ljust(-(-size // 8) * 8, b"\0")
-    wanted = {"i": "a whole number", "u": "a whole number from 0 on", "f": "a number", "s": "a struct"}[form]
-    raise TypeError(problem(f"{name} is {wanted} of {size} bytes", shown(value), "pass such a value"))
+    wanted = {
+        "i": "a whole number",
+        "u": "a whole number from 0 on",
+        "f": "a number",
+        "s": "a struct",
+    }[form]
+    raise TypeError(
+        problem(f"{name} is {wanted} of {size} bytes", shown(value), "pass such a value")
+    )
 
 
 class Calls:
@@ -451,7 +716,7 @@ class Calls:
 
     def __init__(self, launched: Launched, core: Core, mine: socket, base: int):
         self.launched, self.core, self.mine, self.base = launched, core, mine, base
-        self.noted = memoryview(launched.shared)[launched.top + core.index * CALLS:]
+        self.noted = memoryview(launched.shared)[launched.top + core.index * CALLS :]
         self.made: list = []  # what a number of the kernel stands for: pipes, queues, buffers, tensors
         self.tensors: dict[tuple, LocalTensor | GlobalTensor] = {}
         self.heads: dict[bytes, tuple] = {}
@@ -462,37 +727,55 @@ class Calls:
             answer, at, end = 0, 8, 8 + int.from_bytes(self.noted[:8], "little")
             while at < end:
                 head, size = struct.unpack_from("=ii", self.noted, at)
-                text = bytes(self.noted[at + 8:at + 8 + head])
+                text = bytes(self.noted[at + 8 : at + 8 + head])
                 kind, place, function, form, kinds = self.heads.get(text) or self.head(text)
                 if kind == "e":
                     return
                 if function is not None:
                     self.core.at = place
                     numbers = iter(form.unpack_from(self.noted, at + 8 + head))
-                    answer = function(*[convert(*islice(numbers, count)) for count, convert in kinds])
+                    answer = function(
+                        *[convert(*islice(numbers, count)) for count, convert in kinds]
+                    )
                     if kind == "m":
                         self.made.append(answer)
                 at += 8 + head + size
             if why:
                 self.core.stop("program ended", why)
-            self.mine.send(struct.pack("=Q", int(answer) % 2**64) if isinstance(answer, int | np.integer) else
-                           struct.pack("=d", answer) if isinstance(answer, float | np.generic) else bytes(8))
+            self.mine.send(
+                struct.pack("=Q", int(answer) % 2**64)
+                if isinstance(answer, int | np.integer)
+                else struct.pack("=d", answer)
+                if isinstance(answer, float | np.generic)
+                else bytes(8)
+            )
 
     def head(self, text: bytes) -> tuple:
         """What one line calls: its kind, its place, the function, the form of its numbers, and for each argument how many and what of."""
         line, kind = struct.unpack_from("=ic", text)
         name, file, letters = text[5:].split(b"\0", 2)
         owner, _, method = name.decode().rpartition(".")
-        function = (lambda first, *rest: getattr(first, method)(*rest)) if owner else FUNCTIONS.get(method)
-        forms = {"i": ("q", int), "f": ("d", float), "h": ("q", self.made.__getitem__), "m": ("QQ", lambda *bits: bits)}
+        function = (
+            (lambda first, *rest: getattr(first, method)(*rest)) if owner else FUNCTIONS.get(method)
+        )
+        forms = {
+            "i": ("q", int),
+            "f": ("d", float),
+            "h": ("q", self.made.__getitem__),
+            "m": ("QQ", lambda *bits: bits),
+        }
         whole, kinds, each = "=", [], iter(letters)
 
         def code():
             return next(each) - ord("0")
+
         for letter in map(chr, each):
             form, convert = forms.get(letter, ("", None))
             if letter in "lg":
-                form, convert = "qq", partial(self.tensor, LocalTensor if letter == "l" else GlobalTensor, code())
+                form, convert = (
+                    "qq",
+                    partial(self.tensor, LocalTensor if letter == "l" else GlobalTensor, code()),
+                )
             elif letter == "p":
                 convert, form = partial(parameters, PARAMETERS[code()]), "d" * code()
             elif convert is None:  # the same in each call
@@ -505,12 +788,24 @@ class Calls:
                     choices, place = CHOICES[code()], code()
                     if place >= len(choices):
                         self.core.at = file.decode(), line
-                        self.core.stop("event", message("{name} names a part of a core that a vector core does not have", name=method))
+                        self.core.stop(
+                            "event",
+                            message(
+                                "{name} names a part of a core that a vector core does not have",
+                                name=method,
+                            ),
+                        )
                     value = choices[place]
                 convert = repeat(value).__next__
             whole += form
             kinds.append((len(form), convert))
-        made = self.heads[text] = kind.decode(), (file.decode(), line), function, struct.Struct(whole), kinds
+        made = self.heads[text] = (
+            kind.decode(),
+            (file.decode(), line),
+            function,
+            struct.Struct(whole),
+            kinds,
+        )
         return made
 
     def tensor(self, kind: type, code: int, first: int, last: int) -> LocalTensor | GlobalTensor:
@@ -524,7 +819,10 @@ class Calls:
                 made.SetGlobalBuffer(found, None if last < 0 else last)
         else:
             if first < 0:
-                self.core.stop("not initialised", message("a LocalTensor is used that no queue and no buffer gave"))
+                self.core.stop(
+                    "not initialised",
+                    message("a LocalTensor is used that no queue and no buffer gave"),
+                )
             base = self.made[first]
             made = LocalTensor(base.block, base.start + last, base.end, FORMATS[code])
             made.turn = base.turn
@@ -534,8 +832,17 @@ class Calls:
 
 def parameters(kind: type, *values: float):
     """The parameters of a copy or of repeats, whole numbers but for a value of padding."""
-    return kind(*(value if name == "paddingValue" else int(value) for name, value in zip(kind.__annotations__, values)))
+    return kind(
+        *(
+            value if name == "paddingValue" else int(value)
+            for name, value in zip(kind.__annotations__, values)
+        )
+    )
 
 
-FUNCTIONS = {name: value for module in (copies, events, library, reductions, tensors, vector) for name, value in vars(module).items()
-             if callable(value) and (name[0].isupper() or name == "static")}
+FUNCTIONS = {
+    name: value
+    for module in (copies, events, library, reductions, tensors, vector)
+    for name, value in vars(module).items()
+    if callable(value) and (name[0].isupper() or name == "static")
+}

@@ -25,19 +25,40 @@ from aclnn_viz.tiles.launching import Program, Tiling
 
 KEPT, QUEUED = 9216, 2  # bytes that Select works in, and a margin; buffers of a queue
 #: What a step on vectors is in Ascend C; {x} is the result, {a} and {b} are vectors, {n} a number where the second is one.
-STEPS = {"add": "Add({x}, {a}, {b}, lanes)", "subtract": "Sub({x}, {a}, {b}, lanes)", "multiply": "Mul({x}, {a}, {b}, lanes)",
-         "divide": "Div({x}, {a}, {b}, lanes)", "minimum": "Min({x}, {a}, {b}, lanes)", "maximum": "Max({x}, {a}, {b}, lanes)",
-         "abs": "Abs({x}, {a}, lanes)", "sqrt": "Sqrt({x}, {a}, lanes)", "exp": "Exp({x}, {a}, lanes)", "log": "Ln({x}, {a}, lanes)",
-         "negative": "Muls({x}, {a}, -1.0, lanes)", "where": "Select({x}, {a}, {b}, {c}, SELMODE.VSEL_TENSOR_TENSOR_MODE, lanes)",
-         "equal": "Compare({x}, {a}, {b}, CMPMODE.EQ, lanes)", "not_equal": "Compare({x}, {a}, {b}, CMPMODE.NE, lanes)",
-         "less": "Compare({x}, {a}, {b}, CMPMODE.LT, lanes)", "less_equal": "Compare({x}, {a}, {b}, CMPMODE.LE, lanes)",
-         "greater": "Compare({x}, {a}, {b}, CMPMODE.GT, lanes)", "greater_equal": "Compare({x}, {a}, {b}, CMPMODE.GE, lanes)",
-         "logical_and": "And({x}.ReinterpretCast(uint16_t), {a}.ReinterpretCast(uint16_t), {b}.ReinterpretCast(uint16_t), lanes // 16)",
-         "logical_or": "Or({x}.ReinterpretCast(uint16_t), {a}.ReinterpretCast(uint16_t), {b}.ReinterpretCast(uint16_t), lanes // 16)",
-         "logical_not": "Not({x}.ReinterpretCast(uint16_t), {a}.ReinterpretCast(uint16_t), lanes // 16)"}
-WITH_NUMBER = {"add": "Adds({x}, {a}, {n}, lanes)", "subtract": "Adds({x}, {a}, -({n}), lanes)", "multiply": "Muls({x}, {a}, {n}, lanes)",
-               "minimum": "Mins({x}, {a}, {n}, lanes)", "maximum": "Maxs({x}, {a}, {n}, lanes)"} | {
-    name: text.replace("Compare", "CompareScalar").replace("{b}", "{n}") for name, text in STEPS.items() if text.startswith("Compare")}
+STEPS = {
+    "add": "Add({x}, {a}, {b}, lanes)",
+    "subtract": "Sub({x}, {a}, {b}, lanes)",
+    "multiply": "Mul({x}, {a}, {b}, lanes)",
+    "divide": "Div({x}, {a}, {b}, lanes)",
+    "minimum": "Min({x}, {a}, {b}, lanes)",
+    "maximum": "Max({x}, {a}, {b}, lanes)",
+    "abs": "Abs({x}, {a}, lanes)",
+    "sqrt": "Sqrt({x}, {a}, lanes)",
+    "exp": "Exp({x}, {a}, lanes)",
+    "log": "Ln({x}, {a}, lanes)",
+    "negative": "Muls({x}, {a}, -1.0, lanes)",
+    "where": "Select({x}, {a}, {b}, {c}, SELMODE.VSEL_TENSOR_TENSOR_MODE, lanes)",
+    "equal": "Compare({x}, {a}, {b}, CMPMODE.EQ, lanes)",
+    "not_equal": "Compare({x}, {a}, {b}, CMPMODE.NE, lanes)",
+    "less": "Compare({x}, {a}, {b}, CMPMODE.LT, lanes)",
+    "less_equal": "Compare({x}, {a}, {b}, CMPMODE.LE, lanes)",
+    "greater": "Compare({x}, {a}, {b}, CMPMODE.GT, lanes)",
+    "greater_equal": "Compare({x}, {a}, {b}, CMPMODE.GE, lanes)",
+    "logical_and": "And({x}.ReinterpretCast(uint16_t), {a}.ReinterpretCast(uint16_t), {b}.ReinterpretCast(uint16_t), lanes // 16)",
+    "logical_or": "Or({x}.ReinterpretCast(uint16_t), {a}.ReinterpretCast(uint16_t), {b}.ReinterpretCast(uint16_t), lanes // 16)",
+    "logical_not": "Not({x}.ReinterpretCast(uint16_t), {a}.ReinterpretCast(uint16_t), lanes // 16)",
+}
+WITH_NUMBER = {
+    "add": "Adds({x}, {a}, {n}, lanes)",
+    "subtract": "Adds({x}, {a}, -({n}), lanes)",
+    "multiply": "Muls({x}, {a}, {n}, lanes)",
+    "minimum": "Mins({x}, {a}, {n}, lanes)",
+    "maximum": "Maxs({x}, {a}, {n}, lanes)",
+} | {
+    name: text.replace("Compare", "CompareScalar").replace("{b}", "{n}")
+    for name, text in STEPS.items()
+    if text.startswith("Compare")
+}
 EITHER = {"add", "multiply", "minimum", "maximum"}  # of which a number may come first
 SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}  # of two numbers
 PROGRAM = '''"""{aclnn} as tiles, written from its page."""
@@ -77,18 +98,34 @@ def kernel({pointers}, workspace, tiling):
     op.Init({passed}, tiling)
     op.Process()
 '''
-GLOBAL = "        self.{0}Gm = GlobalTensor(tiling.T_{0})\n        self.{0}Gm.SetGlobalBuffer({0}_)\n"
+GLOBAL = (
+    "        self.{0}Gm = GlobalTensor(tiling.T_{0})\n        self.{0}Gm.SetGlobalBuffer({0}_)\n"
+)
 QUEUE = "        self.{0}Que = TQue({1}, 1)\n        pipe.InitBuffer(self.{0}Que, BUFFERS, self.tile * tiling.T_{0}.itemsize)\n"
-BUFFER = "        self.{0}Buf = TBuf(VECCALC)\n        pipe.InitBuffer(self.{0}Buf, self.tile {1})\n"
+BUFFER = (
+    "        self.{0}Buf = TBuf(VECCALC)\n        pipe.InitBuffer(self.{0}Buf, self.tile {1})\n"
+)
 GOT = "        {0} = self.{0}Buf.Get({1})\n"
 ROW = "        {0}Row = DataCopyExtParams(1, count * self.t.T_{0}.itemsize, 0, 0, 0)\n"
-COPY_IN = "        {0}Tile = self.{0}Que.AllocTensor(self.t.T_{0})\n" + ROW + (
-    "        DataCopyPad({0}Tile, self.{0}Gm[{1}], {0}Row, NO_PAD)\n        self.{0}Que.EnQue({0}Tile)\n")
-COPY_OUT = "        {0}Tile = self.{0}Que.DeQue(self.t.T_{0})\n" + ROW + (
-    "        DataCopyPad(self.{0}Gm[start], {0}Tile, {0}Row)\n        self.{0}Que.FreeTensor({0}Tile)\n")
+COPY_IN = (
+    "        {0}Tile = self.{0}Que.AllocTensor(self.t.T_{0})\n"
+    + ROW
+    + (
+        "        DataCopyPad({0}Tile, self.{0}Gm[{1}], {0}Row, NO_PAD)\n        self.{0}Que.EnQue({0}Tile)\n"
+    )
+)
+COPY_OUT = (
+    "        {0}Tile = self.{0}Que.DeQue(self.t.T_{0})\n"
+    + ROW
+    + (
+        "        DataCopyPad(self.{0}Gm[start], {0}Tile, {0}Row)\n        self.{0}Que.FreeTensor({0}Tile)\n"
+    )
+)
 FILLED = "        Duplicate({0}, {1}, lanes)\n        PipeBarrier(PIPE_V)\n"
 NUMBER = "        {0}Number = F(self.{0}Gm.GetValue({1}))\n"
-TAKEN = "        {0}Given = self.{0}Que.DeQue(self.t.T_{0})\n" + FILLED.format("{1}", "0.0")  # lanes behind a tail must hold something
+TAKEN = "        {0}Given = self.{0}Que.DeQue(self.t.T_{0})\n" + FILLED.format(
+    "{1}", "0.0"
+)  # lanes behind a tail must hold something
 WIDENED = """        if self.t.T_{0} == float32:
             Muls({1}, {0}Given, 1.0, count)
         else:
@@ -120,8 +157,17 @@ def programs(op) -> tuple[Program, ...]:
         tiling(None, op.name, case(op).inputs)
     except NotStraight:
         return ()
-    return Program(op.name, op.name, lambda platform, /, **inputs: tiling(platform, op.name, inputs), kernel,
-                   Plan(f"{op.name} in tiles", order=BLOCKED, tile=64), sync="strict", text="written from the page; each row, or each element, by itself"),
+    return (
+        Program(
+            op.name,
+            op.name,
+            lambda platform, /, **inputs: tiling(platform, op.name, inputs),
+            kernel,
+            Plan(f"{op.name} in tiles", order=BLOCKED, tile=64),
+            sync="strict",
+            text="written from the page; each row, or each element, by itself",
+        ),
+    )
 
 
 def kernel(*arguments):
@@ -133,31 +179,58 @@ def tiling(platform, name: str, inputs: dict) -> Tiling:
     op = operator(name)
     arranged = op.arrange_backward(**inputs)
     lines, shape = straight(op, arranged), arranged.results[op.main].documented_shape
-    places = {key: _place(one, inputs[key].shape, shape, lines.length) for key, one in lines.inputs.items() if key in lines.last}
-    row = lines.length or min((inputs[key].size for key, place in places.items() if "%" in place), default=None)
+    places = {
+        key: _place(one, inputs[key].shape, shape, lines.length)
+        for key, one in lines.inputs.items()
+        if key in lines.last
+    }
+    row = lines.length or min(
+        (inputs[key].size for key, place in places.items() if "%" in place), default=None
+    )
     text = _written(op, lines, places)
     if platform is None:
         return None
-    types = {f"T_{key}": np.dtype(np.uint8) if lines.inputs[key].dtype == bool else inputs[key].dtype for key in places} | {
-        f"T_{key}": result.format.numpy for key, result in arranged.results.items()}
-    tile = (platform.GetCoreMemSize() - KEPT) // (sum(QUEUED * kind.itemsize for kind in types.values()) + 4 * text.count("Buf = TBuf(")) // 256 * 256
+    types = {
+        f"T_{key}": np.dtype(np.uint8) if lines.inputs[key].dtype == bool else inputs[key].dtype
+        for key in places
+    } | {f"T_{key}": result.format.numpy for key, result in arranged.results.items()}
+    tile = (
+        (platform.GetCoreMemSize() - KEPT)
+        // (sum(QUEUED * kind.itemsize for kind in types.values()) + 4 * text.count("Buf = TBuf("))
+        // 256
+        * 256
+    )
     if row and row > tile:
         raise NotStraight.of(f"a row of {row} elements, of which a tile holds {tile}")
     total, step = prod(shape), row or 256
     span = -(-max(-(-total // step), 1) // platform.GetCoreNumAiv()) * step
-    return Tiling(-(-total // span), **types, total=total, span=span, step=row or tile, tileLength=tile, written=_module(name, text))
+    return Tiling(
+        -(-total // span),
+        **types,
+        total=total,
+        span=span,
+        step=row or tile,
+        tileLength=tile,
+        written=_module(name, text),
+    )
 
 
 def _place(one, shape: tuple, whole: tuple, row: int | None) -> str:
     """Where a tile that begins at `start` finds its elements of an input of this shape."""
-    size, wide, own = prod(shape), one.size > 1, shape[next((k for k, n in enumerate(shape) if n != 1), len(shape)):]
+    size, wide, own = (
+        prod(shape),
+        one.size > 1,
+        shape[next((k for k, n in enumerate(shape) if n != 1), len(shape)) :],
+    )
     if size == 1 != prod(whole):
         return "0"
     if row and not wide and size == prod(whole) // row:
         return f"start // {row}"
-    if wide and own == whole[len(whole) - len(own):]:  # it may be broadcast along leading axes
+    if wide and own == whole[len(whole) - len(own) :]:  # it may be broadcast along leading axes
         return "start" if size == prod(whole) else f"start % {size}"
-    raise NotStraight.of(f"{one.name} {shape} beside {whole}, broadcast along other axes than the leading ones")
+    raise NotStraight.of(
+        f"{one.name} {shape} beside {whole}, broadcast along other axes than the leading ones"
+    )
 
 
 @cache
@@ -175,14 +248,26 @@ def _written(op, lines, places: dict) -> str:
     """The text of the program."""
     writing, passed = _Writing(lines, places), [*places, *lines.outputs]
     streamed = [key for key, place in places.items() if writing.streamed(key)]
-    buffers = [(name, "* 4", "float32") for name in writing.all[False]] + [(name, "// 8", "uint8_t") for name in writing.all[True]]
+    buffers = [(name, "* 4", "float32") for name in writing.all[False]] + [
+        (name, "// 8", "uint8_t") for name in writing.all[True]
+    ]
     return PROGRAM.format(
-        aclnn=op.aclnn_name, queued=QUEUED, passed=", ".join(f"{key}_" for key in passed),
+        aclnn=op.aclnn_name,
+        queued=QUEUED,
+        passed=", ".join(f"{key}_" for key in passed),
         pointers=", ".join(f"{p.name}_" for p in op.c_parameters if p.kind == "tensor"),
-        init="".join([*map(GLOBAL.format, passed), *(QUEUE.format(key, "VECIN") for key in streamed), *(
-            QUEUE.format(key, "VECOUT") for key in lines.outputs), *(BUFFER.format(*one) for one in buffers)]),
-        copy_in="".join(COPY_IN.format(key, places[key]) for key in streamed), copy_out="".join(map(COPY_OUT.format, lines.outputs)),
-        compute="".join([*(GOT.format(name, kind) for name, _, kind in buffers), *writing.text]))
+        init="".join(
+            [
+                *map(GLOBAL.format, passed),
+                *(QUEUE.format(key, "VECIN") for key in streamed),
+                *(QUEUE.format(key, "VECOUT") for key in lines.outputs),
+                *(BUFFER.format(*one) for one in buffers),
+            ]
+        ),
+        copy_in="".join(COPY_IN.format(key, places[key]) for key in streamed),
+        copy_out="".join(map(COPY_OUT.format, lines.outputs)),
+        compute="".join([*(GOT.format(name, kind) for name, _, kind in buffers), *writing.text]),
+    )
 
 
 class _Writing:
@@ -196,7 +281,11 @@ class _Writing:
         for at, (value, step, taken) in enumerate(lines.steps):
             if value.name in lines.last:
                 self.step(value, step, taken)
-            for one in {one.name: one for one in (value, *taken) if isinstance(one, Traced) and self.is_vector(one)}.values():
+            for one in {
+                one.name: one
+                for one in (value, *taken)
+                if isinstance(one, Traced) and self.is_vector(one)
+            }.values():
                 if lines.last.get(one.name, at) == at:
                     self.free[one.dtype == bool].append(self.named[one.name])
         self.text += [ROUNDED.format(key, self.vector(one)) for key, one in lines.outputs.items()]
@@ -229,7 +318,9 @@ class _Writing:
         return self.named[one.name] if isinstance(one, Traced) else repr(one)
 
     def is_vector(self, one) -> bool:
-        return isinstance(one, Traced) and self.named.get(one.name) in self.all[False] + self.all[True]
+        return (
+            isinstance(one, Traced) and self.named.get(one.name) in self.all[False] + self.all[True]
+        )
 
     def vector(self, one) -> str:
         """A value as a vector; a number is spread over a buffer, which is free again at once."""
@@ -251,7 +342,9 @@ class _Writing:
         elif value.size == 1 or not any(map(self.is_vector, taken)):
             if step not in SIGNS:
                 raise NotStraight.of(f"{step} of numbers that all elements of a tile share")
-            self.text.append(f"        {name} = F({self.number(taken[0])}) {SIGNS[step]} F({self.number(taken[1])})\n")
+            self.text.append(
+                f"        {name} = F({self.number(taken[0])}) {SIGNS[step]} F({self.number(taken[1])})\n"
+            )
             self.named[name] = name
         else:
             if step in EITHER and not self.is_vector(taken[0]):
@@ -261,7 +354,17 @@ class _Writing:
             if form is None:
                 raise NotStraight.of(f"{step}, for which there is no instruction")
             x = self.buffer(value.dtype == bool)
-            used = dict(zip("abc", (self.number(one) if number and k else self.vector(one) for k, one in enumerate(taken))))
-            self.text.append(f"        {form.format(x=x, n=used.get('b'), **used)}\n        PipeBarrier(PIPE_V)\n")
+            used = dict(
+                zip(
+                    "abc",
+                    (
+                        self.number(one) if number and k else self.vector(one)
+                        for k, one in enumerate(taken)
+                    ),
+                )
+            )
+            self.text.append(
+                f"        {form.format(x=x, n=used.get('b'), **used)}\n        PipeBarrier(PIPE_V)\n"
+            )
             self.named[name] = x
         self.free[False] += self.spread

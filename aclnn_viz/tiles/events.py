@@ -44,16 +44,34 @@ def free_id(core, event: HardEvent, call: str) -> int:
         if (event, number) not in core.ids:
             return number
     held = sorted({holder.line for (other, _), holder in core.ids.items() if other is event})
-    core.stop("no event id", message("{call} needs an id of {event}, all {n} of which are held by lines {lines}", call=call,
-                                     event=event.name, n=core.platform.arch.events, lines=", ".join(map(str, held))), True)
+    core.stop(
+        "no event id",
+        message(
+            "{call} needs an id of {event}, all {n} of which are held by lines {lines}",
+            call=call,
+            event=event.name,
+            n=core.platform.arch.events,
+            lines=", ".join(map(str, held)),
+        ),
+        True,
+    )
 
 
 def take(core, event: HardEvent, call: str, until: str) -> int:
     """Hold the lowest free id of an event, as AllocEventID does for queues and programs."""
     number = free_id(core, event, call)
     if (event, number) in core.flags:
-        core.hazard("event id in use", message("{call} takes id {id} of {event}, which SetFlag in line {line} has set", call=call,
-                                               id=number, event=event.name, line=core.flags[event, number][1]), True)
+        core.hazard(
+            "event id in use",
+            message(
+                "{call} takes id {id} of {event}, which SetFlag in line {line} has set",
+                call=call,
+                id=number,
+                event=event.name,
+                line=core.flags[event, number][1],
+            ),
+            True,
+        )
     core.ids[event, number] = Holder(call, core.where()[1], until)
     return number
 
@@ -61,17 +79,48 @@ def take(core, event: HardEvent, call: str, until: str) -> int:
 def _checked(core, call: str, event: HardEvent, number: int):
     """Whether a program may set or await this id now."""
     if not 0 <= number < core.platform.arch.events:
-        core.stop("event", message("id {id} is none of the {n} of an event", id=number, n=core.platform.arch.events))
+        core.stop(
+            "event",
+            message(
+                "id {id} is none of the {n} of an event", id=number, n=core.platform.arch.events
+            ),
+        )
     holder, queues = core.ids.get((event, number)), bool(core.pipes and core.pipes[-1].queues)
     if holder is None and queues and (event, number) not in core.fetched:
-        core.hazard("event id not allocated", message("{call} uses id {id} of {event}, which neither AllocEventID nor FetchEventID "
-                                                      "gave", call=call, id=number, event=event.name), True)
+        core.hazard(
+            "event id not allocated",
+            message(
+                "{call} uses id {id} of {event}, which neither AllocEventID nor FetchEventID gave",
+                call=call,
+                id=number,
+                event=event.name,
+            ),
+            True,
+        )
     elif holder is None and not queues and number >= OWN:
-        core.hazard("event", message("{call} uses id {id} of {event}, which is the system's", call=call, id=number, event=event.name))
+        core.hazard(
+            "event",
+            message(
+                "{call} uses id {id} of {event}, which is the system's",
+                call=call,
+                id=number,
+                event=event.name,
+            ),
+        )
     elif holder is not None and holder.call != "AllocEventID":
-        core.hazard("event id in use", message(
-            "{call} uses id {id} of {event}, which {holder} in line {line} holds until {until}", call=call, id=number,
-            event=event.name, holder=holder.call, line=holder.line, until=holder.until), True)
+        core.hazard(
+            "event id in use",
+            message(
+                "{call} uses id {id} of {event}, which {holder} in line {line} holds until {until}",
+                call=call,
+                id=number,
+                event=event.name,
+                holder=holder.call,
+                line=holder.line,
+                until=holder.until,
+            ),
+            True,
+        )
 
 
 def SetFlag(event: HardEvent, event_id: int):
@@ -79,8 +128,16 @@ def SetFlag(event: HardEvent, event_id: int):
     core = current()
     _checked(core, "SetFlag", event, event_id)
     if (event, event_id) in core.flags:
-        core.hazard("flag set twice", message("SetFlag of {event} sets id {id}, which nobody has waited for since line {line}",
-                                              event=event.name, id=event_id, line=core.flags[event, event_id][1]), True)
+        core.hazard(
+            "flag set twice",
+            message(
+                "SetFlag of {event} sets id {id}, which nobody has waited for since line {line}",
+                event=event.name,
+                id=event_id,
+                line=core.flags[event, event_id][1],
+            ),
+            True,
+        )
     core.flags[event, event_id] = core.snapshot(event.source), core.where()[1]
 
 
@@ -90,8 +147,14 @@ def WaitFlag(event: HardEvent, event_id: int):
     _checked(core, "WaitFlag", event, event_id)
     clock, _ = core.flags.pop((event, event_id), (None, 0))
     if clock is None:
-        core.stop("flag unpaired", message("WaitFlag waits for id {id} of {event}, which nobody has set: it would wait for ever",
-                                           id=event_id, event=event.name))
+        core.stop(
+            "flag unpaired",
+            message(
+                "WaitFlag waits for id {id} of {event}, which nobody has set: it would wait for ever",
+                id=event_id,
+                event=event.name,
+            ),
+        )
     if not core.skipped():
         core.wait(event.destination, clock)
 
@@ -100,7 +163,14 @@ def release(core, event: HardEvent, number: int):
     """Give back an id that AllocEventID gave."""
     holder = core.ids.get((event, number))
     if holder is None or holder.call != "AllocEventID":
-        core.hazard("event id not allocated", message("ReleaseEventID gives back id {id} of {event}, which AllocEventID did not give",
-                                                      id=number, event=event.name), True)
+        core.hazard(
+            "event id not allocated",
+            message(
+                "ReleaseEventID gives back id {id} of {event}, which AllocEventID did not give",
+                id=number,
+                event=event.name,
+            ),
+            True,
+        )
     else:
         del core.ids[event, number]

@@ -38,12 +38,18 @@ class TileFault:
     program: str | None = None
 
     def __post_init__(self):
-        for name, value in {"name": named(self.name), "story": kept(self.story), "shows": MEANT.get(self.shows, kept(self.shows)),
-                            "changes": tuple(dict(self.changes).items())}.items():
+        for name, value in {
+            "name": named(self.name),
+            "story": kept(self.story),
+            "shows": MEANT.get(self.shows, kept(self.shows)),
+            "changes": tuple(dict(self.changes).items()),
+        }.items():
             object.__setattr__(self, name, value)
 
     def __str__(self) -> str:
-        return tr("{name}: {story}; it shows as {what}", name=self.name, story=self.story, what=self.shows)
+        return tr(
+            "{name}: {story}; it shows as {what}", name=self.name, story=self.story, what=self.shows
+        )
 
     def broken(self, op) -> Program:
         """Return the wrong program; ValueError when the right one no longer says what is to be changed."""
@@ -77,5 +83,11 @@ def faults(op) -> tuple[TileFault, ...]:
 
 @cache
 def _faults(name: str) -> tuple[TileFault, ...]:
-    return registry.own("tile_faults", name, "FAULTS", ()) or registry.table("tile_faults", name, lambda table: tuple(
-        TileFault(**one | {"case": literal_eval(one.get("case", "{}"))}) for one in table.get("fault", ())))
+    return registry.own("tile_faults", name, "FAULTS", ()) or registry.table(
+        "tile_faults",
+        name,
+        lambda table: tuple(
+            TileFault(**one | {"case": literal_eval(one.get("case", "{}"))})
+            for one in table.get("fault", ())
+        ),
+    )

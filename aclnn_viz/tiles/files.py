@@ -20,66 +20,156 @@ class Files:
 
     def __init__(self, run, golden: list, rtol: float):
         self.hazards, self.rtol, self.outputs = run.hazards, rtol, []
-        for (name, made), right in zip(list(run.outputs.items())[-len(golden):], golden):
+        for (name, made), right in zip(list(run.outputs.items())[-len(golden) :], golden):
             with np.errstate(all="ignore"):
                 wide, wanted = (one.astype(np.float64) for one in (made, right))
                 wrong = ~np.isclose(wide, wanted, rtol, rtol, equal_nan=True)
             places = np.argwhere(wrong)
-            self.outputs.append((name, len(places), made.size, *((tuple(map(int, place := places[0])), made[tuple(place)].item(),
-                                                                 right[tuple(place)].item()) if len(places) else ())))
+            self.outputs.append(
+                (
+                    name,
+                    len(places),
+                    made.size,
+                    *(
+                        (
+                            tuple(map(int, place := places[0])),
+                            made[tuple(place)].item(),
+                            right[tuple(place)].item(),
+                        )
+                        if len(places)
+                        else ()
+                    ),
+                )
+            )
         self.passed = not self.hazards and all(not wrong for _, wrong, *_ in self.outputs)
 
     def to_json(self) -> str:
-        return json.dumps({"passed": self.passed, "hazards": [str(one) for one in self.hazards], "outputs": [
-            dict(zip(("name", "wrong", "of", "first", "got", "golden"), one)) for one in self.outputs]}, indent=1)
+        return json.dumps(
+            {
+                "passed": self.passed,
+                "hazards": [str(one) for one in self.hazards],
+                "outputs": [
+                    dict(zip(("name", "wrong", "of", "first", "got", "golden"), one))
+                    for one in self.outputs
+                ],
+            },
+            indent=1,
+        )
 
     def __str__(self) -> str:
         lines = [str(one) for one in self.hazards]
         for name, wrong, size, *first in self.outputs:
-            lines.append(tr("{name}: all {n} elements within rtol = atol = {rtol} of the golden file", name=name, n=size, rtol=self.rtol)
-                         if not wrong else
-                         tr("{name}: {wrong} of {n} elements beyond rtol = atol = {rtol} of the golden file, the first at {place}: {got} "
-                            "instead of {golden}", name=name, wrong=wrong, n=size, rtol=self.rtol, place=first[0], got=first[1], golden=first[2]))
+            lines.append(
+                tr(
+                    "{name}: all {n} elements within rtol = atol = {rtol} of the golden file",
+                    name=name,
+                    n=size,
+                    rtol=self.rtol,
+                )
+                if not wrong
+                else tr(
+                    "{name}: {wrong} of {n} elements beyond rtol = atol = {rtol} of the golden file, the first at {place}: {got} "
+                    "instead of {golden}",
+                    name=name,
+                    wrong=wrong,
+                    n=size,
+                    rtol=self.rtol,
+                    place=first[0],
+                    got=first[1],
+                    golden=first[2],
+                )
+            )
         return "\n".join([*lines, tr("ok") if self.passed else tr("FAILED")])
 
 
-def on_files(kernel: CppKernel | Project, inputs: Sequence[str], golden: Sequence[str], values: Sequence[str], rtol: float, *,
-             cores: int | None = None, schedule="eager") -> Files:
+def on_files(
+    kernel: CppKernel | Project,
+    inputs: Sequence[str],
+    golden: Sequence[str],
+    values: Sequence[str],
+    rtol: float,
+    *,
+    cores: int | None = None,
+    schedule="eager",
+) -> Files:
     """Run a kernel or a project on files, FILE.npy or FILE:DTYPE:SHAPE; `values` are NAME=VALUE.
 
     Raises ValueError for a file that does not hold what its shape says, and for more arguments than the kernel takes.
     """
     if not 0 <= rtol < np.inf:
-        raise ValueError(problem("a tolerance is a finite number from 0 on", f"{rtol}", "pass such as --rtol 0.001"))
+        raise ValueError(
+            problem(
+                "a tolerance is a finite number from 0 on", f"{rtol}", "pass such as --rtol 0.001"
+            )
+        )
     inputs, golden = ([array_of(one) for one in given] for given in (inputs, golden))
     numbers = {name: value_of(text) for name, text in (one.partition("=")[::2] for one in values)}
     if isinstance(kernel, Project):
-        left = kernel.launch(*inputs, shapes=[one.shape for one in golden], cores=cores, schedule=schedule, **numbers)
+        left = kernel.launch(
+            *inputs, shapes=[one.shape for one in golden], cores=cores, schedule=schedule, **numbers
+        )
         return Files(left, golden, rtol)
-    tensors = iter([*inputs, *(GlobalMemory(f"output {place}", poisoned(one.shape, one.dtype), False) for place, one in enumerate(golden))])
-    given = [numbers[name] if name in numbers else next(tensors, None) for name, _ in kernel.parameters]
-    if unused := sum(1 for _ in tensors) + len(numbers.keys() - {name for name, _ in kernel.parameters}):
-        raise ValueError(problem(f"{kernel.__name__} takes {', '.join(name for name, _ in kernel.parameters)}", f"{unused} more than it takes",
-                                 "pass inputs, then golden files, in their order, and numbers as --set NAME=VALUE"))
-    return Files(run(kernel, *given, cores=1 if cores is None else cores, schedule=schedule), golden, rtol)
+    tensors = iter(
+        [
+            *inputs,
+            *(
+                GlobalMemory(f"output {place}", poisoned(one.shape, one.dtype), False)
+                for place, one in enumerate(golden)
+            ),
+        ]
+    )
+    given = [
+        numbers[name] if name in numbers else next(tensors, None) for name, _ in kernel.parameters
+    ]
+    if unused := sum(1 for _ in tensors) + len(
+        numbers.keys() - {name for name, _ in kernel.parameters}
+    ):
+        raise ValueError(
+            problem(
+                f"{kernel.__name__} takes {', '.join(name for name, _ in kernel.parameters)}",
+                f"{unused} more than it takes",
+                "pass inputs, then golden files, in their order, and numbers as --set NAME=VALUE",
+            )
+        )
+    return Files(
+        run(kernel, *given, cores=1 if cores is None else cores, schedule=schedule), golden, rtol
+    )
 
 
 def array_of(text: str) -> np.ndarray:
     """The array of FILE.npy, or of FILE:DTYPE:SHAPE, such as x.bin:float16:8x2048."""
     if text.endswith(".npy"):
         if (array := load(text)).dtype.name not in {one.name for one in TYPES}:
-            raise ValueError(problem("a file holds one of " + ", ".join(one.name for one in TYPES), f"{array.dtype} in {text}", "convert it"))
+            raise ValueError(
+                problem(
+                    "a file holds one of " + ", ".join(one.name for one in TYPES),
+                    f"{array.dtype} in {text}",
+                    "convert it",
+                )
+            )
         return array
     try:
         name, dtype, shape = text.rsplit(":", 2)
         lengths = tuple(int(one) for one in shape.split("x")) if shape else ()
         dtype = next(one for one in TYPES if one.name == dtype and min(lengths, default=0) >= 0)
     except (ValueError, StopIteration):
-        raise ValueError(problem("a file is given as FILE.npy or FILE:DTYPE:SHAPE", text, "pass such as x.bin:float16:8x2048")) from None
+        raise ValueError(
+            problem(
+                "a file is given as FILE.npy or FILE:DTYPE:SHAPE",
+                text,
+                "pass such as x.bin:float16:8x2048",
+            )
+        ) from None
     try:
         return from_bin(read_file(place_of(name), LARGEST), name, lengths, dtype)
     except StoredError as error:
-        raise ValueError(problem(f"{name} holds {shape} elements of {dtype}", str(error), "mend the shape or the dtype")) from None
+        raise ValueError(
+            problem(
+                f"{name} holds {shape} elements of {dtype}",
+                str(error),
+                "mend the shape or the dtype",
+            )
+        ) from None
 
 
 def value_of(text: str):

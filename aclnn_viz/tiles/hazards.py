@@ -19,24 +19,53 @@ class Kind:
 
 
 KINDS = {
-    message("unwritten"): Kind(message("write them first: memory is never zero by itself"), "ErrorRead2"),
+    message("unwritten"): Kind(
+        message("write them first: memory is never zero by itself"), "ErrorRead2"
+    ),
     message("padding"): Kind(
-        message("count only the lanes that were copied, or give them a value with DataCopyPadExtParams(True, 0, lanes, value)"), "ErrorRead2"),
+        message(
+            "count only the lanes that were copied, or give them a value with DataCopyPadExtParams(True, 0, lanes, value)"
+        ),
+        "ErrorRead2",
+    ),
     message("beyond tensor"): Kind(
-        message("mend the offset, the count, or the length given to InitBuffer"), "ErrorRead3", "ErrorWrite2"),
-    message("beyond unified buffer"): Kind(message("mend the offset or the count"), "ErrorRead3", "ErrorWrite2"),
-    message("beyond global memory"): Kind(message("shorten the last tile"), "ErrorRead3", "ErrorWrite2"),
-    message("misaligned"): Kind(message("round offsets and lengths up to 32 bytes"), "ErrorRead4", "ErrorWrite4"),
+        message("mend the offset, the count, or the length given to InitBuffer"),
+        "ErrorRead3",
+        "ErrorWrite2",
+    ),
+    message("beyond unified buffer"): Kind(
+        message("mend the offset or the count"), "ErrorRead3", "ErrorWrite2"
+    ),
+    message("beyond global memory"): Kind(
+        message("shorten the last tile"), "ErrorRead3", "ErrorWrite2"
+    ),
+    message("misaligned"): Kind(
+        message("round offsets and lengths up to 32 bytes"), "ErrorRead4", "ErrorWrite4"
+    ),
     message("shortened copy"): Kind(message("use DataCopyPad, or copy a multiple of 32 bytes")),
     message("copy parameters"): Kind(message("keep each in its range and in its unit")),
     message("missing wait"): Kind(
-        message("hand the tensor over with EnQue and DeQue, or set and wait for a flag between the two"), "ErrorSync2", "ErrorSync1"),
-    message("missing barrier"): Kind(message("put a PipeBarrier between"), "ErrorSync2", "ErrorSync1"),
+        message(
+            "hand the tensor over with EnQue and DeQue, or set and wait for a flag between the two"
+        ),
+        "ErrorSync2",
+        "ErrorSync1",
+    ),
+    message("missing barrier"): Kind(
+        message("put a PipeBarrier between"), "ErrorSync2", "ErrorSync1"
+    ),
     message("missing scalar wait"): Kind(
-        message("set and wait for a flag between the two"), "ErrorSync2", "ErrorSync1"),
-    message("used after FreeTensor"): Kind(message("free it after its last use"), "ErrorRead1", "ErrorWrite1"),
-    message("used after EnQue"): Kind(message("take the tensor that DeQue returns"), "ErrorRead1", "ErrorWrite1"),
-    message("queue not freed"): Kind(message("call FreeTensor for each tensor that was dequeued"), "ErrorLeak"),
+        message("set and wait for a flag between the two"), "ErrorSync2", "ErrorSync1"
+    ),
+    message("used after FreeTensor"): Kind(
+        message("free it after its last use"), "ErrorRead1", "ErrorWrite1"
+    ),
+    message("used after EnQue"): Kind(
+        message("take the tensor that DeQue returns"), "ErrorRead1", "ErrorWrite1"
+    ),
+    message("queue not freed"): Kind(
+        message("call FreeTensor for each tensor that was dequeued"), "ErrorLeak"
+    ),
     message("never freed"): Kind(message("call FreeTensor once for each AllocTensor"), "ErrorLeak"),
     message("freed twice"): Kind(message("call FreeTensor once for each AllocTensor"), "ErrorFree"),
     message("not initialised"): Kind(message("call InitBuffer first"), "ErrorBuffer0"),
@@ -44,38 +73,57 @@ KINDS = {
     message("queue order"): Kind(message("follow that order for each block"), "ErrorBuffer2"),
     message("queue empty"): Kind(message("EnQue before DeQue")),
     message("queue depth"): Kind(message("DeQue before the next EnQue")),
-    message("no event id"): Kind(message("use fewer queues or blocks, or FreeAllEvent of a queue that is done")),
+    message("no event id"): Kind(
+        message("use fewer queues or blocks, or FreeAllEvent of a queue that is done")
+    ),
     message("event id in use"): Kind(
-        message("take an id from AllocEventID, or from FetchEventID just before the flag is set"), "ErrorSync4"),
+        message("take an id from AllocEventID, or from FetchEventID just before the flag is set"),
+        "ErrorSync4",
+    ),
     message("event id not allocated"): Kind(
-        message("in a program with queues, take ids from AllocEventID or FetchEventID of the TPipe")),
+        message("in a program with queues, take ids from AllocEventID or FetchEventID of the TPipe")
+    ),
     message("event id not released"): Kind(message("call ReleaseEventID after the last use")),
     message("too many buffers"): Kind(message("use fewer, larger buffers")),
     message("buffer of no bytes"): Kind(message("treat a tile length of zero apart")),
     message("unified buffer full"): Kind(message("use shorter tiles or fewer buffers")),
-    message("second pipe"): Kind(message("make one TPipe a kernel, or be done with its buffers before the next")),
+    message("second pipe"): Kind(
+        message("make one TPipe a kernel, or be done with its buffers before the next")
+    ),
     message("flag set twice"): Kind(message("wait for it before setting it again"), "ErrorSync4"),
     message("flag unpaired"): Kind(
-        message("pair each SetFlag with one WaitFlag of the same event and id"), "ErrorSync3"),
+        message("pair each SetFlag with one WaitFlag of the same event and id"), "ErrorSync3"
+    ),
     message("event"): Kind(message("use one of the HardEvents and ids 0 to 7")),
     message("race between cores"): Kind(
-        message("let each core own what it writes, add with SetAtomicAdd, or put SyncAll between")),
+        message("let each core own what it writes, add with SetAtomicAdd, or put SyncAll between")
+    ),
     message("dirty atomics"): Kind(message("write zeros first, then SyncAll")),
     message("atomic mode left on"): Kind(message("call SetAtomicNone after the last atomic copy")),
     message("repeat beyond 255"): Kind(message("split the call, or use the form with a count")),
     message("mask"): Kind(message("use 1 to 64 lanes of 32 bits, 1 to 128 of 16 bits")),
-    meant("format", "a format that is not offered"): Kind(message("cast to float, compute, cast back")),
+    meant("format", "a format that is not offered"): Kind(
+        message("cast to float, compute, cast back")
+    ),
     message("overlap"): Kind(message("use another buffer")),
     message("alignment of a comparison"): Kind(
-        message("round the count up to 256 bytes, and let every lane hold a value")),
+        message("round the count up to 256 bytes, and let every lane hold a value")
+    ),
     message("block stride"): Kind(message("use 1, or the repeat stride for a running sum")),
-    message("integer overflow"): Kind(message("compute in a wider format, or keep the numbers smaller")),
+    message("integer overflow"): Kind(
+        message("compute in a wider format, or keep the numbers smaller")
+    ),
     message("data cache"): Kind(
-        message("call DataCacheCleanAndInvalid after scalar writes, and before scalar reads of what others wrote")),
+        message(
+            "call DataCacheCleanAndInvalid after scalar writes, and before scalar reads of what others wrote"
+        )
+    ),
     message("input overwritten"): Kind(message("write to an output or the workspace")),
     message("deadlock"): Kind(message("let every core call SyncAll the same number of times")),
     message("output not written"): Kind(message("let the tiles cover the whole tensor")),
-    message("program ended"): Kind(message("mend the pointer or the loop behind the last call that is named")),
+    message("program ended"): Kind(
+        message("mend the pointer or the loop behind the last call that is named")
+    ),
 }
 MEANT = {kind: kind for kind in KINDS}  # a plain text as the message that says it
 
@@ -103,13 +151,23 @@ class Hazard:
     @property
     def sentence(self) -> Message:
         """The hazard with its place, as a message that is kept."""
-        return message(SENTENCES[bool(self.vendor)], kind=self.kind, vendor=self.vendor, core=self.core, line=self.line, text=self.text)
+        return message(
+            SENTENCES[bool(self.vendor)],
+            kind=self.kind,
+            vendor=self.vendor,
+            core=self.core,
+            line=self.line,
+            text=self.text,
+        )
 
     def __str__(self) -> str:
         return tr(self.sentence)
 
 
-SENTENCES = (message("{kind}, core {core}, line {line}: {text}"), message("{kind} ({vendor}), core {core}, line {line}: {text}"))
+SENTENCES = (
+    message("{kind}, core {core}, line {line}: {text}"),
+    message("{kind} ({vendor}), core {core}, line {line}: {text}"),
+)
 
 
 class Stop(BaseException):
@@ -122,14 +180,18 @@ class Hazards:
     def __init__(self):
         self._found: dict[tuple, Hazard] = {}
 
-    def add(self, kind: str, what: Message, core: int, where: tuple[str, int], writing: bool = False):
+    def add(
+        self, kind: str, what: Message, core: int, where: tuple[str, int], writing: bool = False
+    ):
         """Note that `what` showed a hazard: "<what>; <fix>"."""
         file, line = where
         kind = MEANT[kind]
         key = kind, file, line
         if key in self._found:
             old = self._found[key]
-            self._found[key] = Hazard(kind, old.text, old.core, line, file, old.vendor, old.times + 1)
+            self._found[key] = Hazard(
+                kind, old.text, old.core, line, file, old.vendor, old.times + 1
+            )
             return
         known = KINDS[kind]
         vendor = writing and known.on_write or known.on_read

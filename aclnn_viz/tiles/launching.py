@@ -1,5 +1,4 @@
-"""Programs and their launch: host tiling, cores, what a run leaves behind.
-"""
+"""Programs and their launch: host tiling, cores, what a run leaves behind."""
 
 import os
 from collections.abc import Callable
@@ -46,8 +45,19 @@ class HazardError(RuntimeError):
 
     def __init__(self, run):
         first, more = run.hazards[0], len(run.hazards) - 1
-        said = message("{hazard} [{file}: {source}]", hazard=first.sentence, file=Path(first.file).name, source=first.source)
-        super().__init__(message("{hazard}; {n:,} more: launch it on these inputs to see them", hazard=said, n=more) if more else said)
+        said = message(
+            "{hazard} [{file}: {source}]",
+            hazard=first.sentence,
+            file=Path(first.file).name,
+            source=first.source,
+        )
+        super().__init__(
+            message(
+                "{hazard}; {n:,} more: launch it on these inputs to see them", hazard=said, n=more
+            )
+            if more
+            else said
+        )
         self.run = run
 
     def __str__(self) -> str:
@@ -88,11 +98,13 @@ class Program:
 
     def under(self, /, **how) -> Callable:
         """The program as a kernel that runs under some of the keywords of `launch`: cores, schedule, unified_buffer."""
+
         def kernel(**inputs):
             run = launch(self, traced=False, **how, **inputs)
             if run.hazards:
                 raise HazardError(run)
             return run.outputs
+
         return kernel
 
     def __repr__(self) -> str:
@@ -126,15 +138,33 @@ class Run:
         return self.tiling.blockDim
 
     def __repr__(self) -> str:
-        lines = [tr("Run on {n} cores of {soc}: {outputs}; {bytes} bytes of a core, {moved} bytes moved, {hazards} hazards",
-                    n=self.cores, soc=self.platform.soc, outputs=", ".join(self.outputs), bytes=f"{self.ub_bytes:,}",
-                    moved=f"{self.gm_bytes:,}", hazards=len(self.hazards))]
+        lines = [
+            tr(
+                "Run on {n} cores of {soc}: {outputs}; {bytes} bytes of a core, {moved} bytes moved, {hazards} hazards",
+                n=self.cores,
+                soc=self.platform.soc,
+                outputs=", ".join(self.outputs),
+                bytes=f"{self.ub_bytes:,}",
+                moved=f"{self.gm_bytes:,}",
+                hazards=len(self.hazards),
+            )
+        ]
         return "\n  ".join([*lines, *map(str, self.hazards)])
 
 
-def launch(program: Program, /, soc: str = SOC, cores: int | None = None, schedule="eager",
-           sync: str | None = None, *, traced: bool = True, without=frozenset(), unified_buffer: int | None = None,
-           **inputs) -> Run:
+def launch(
+    program: Program,
+    /,
+    soc: str = SOC,
+    cores: int | None = None,
+    schedule="eager",
+    sync: str | None = None,
+    *,
+    traced: bool = True,
+    without=frozenset(),
+    unified_buffer: int | None = None,
+    **inputs,
+) -> Run:
     """Run a tile program on the emulated vector cores of a SoC.
 
     `cores` are those offered to the tiling (None: all of the SoC). `schedule` is "eager" (everything lands as issued),
@@ -150,7 +180,11 @@ def launch(program: Program, /, soc: str = SOC, cores: int | None = None, schedu
     >>> len(run.hazards), run.outputs["out"].shape
     (0, (100,))
     """
-    op = operator(need(program, Program, "a tile program is a Program", "pass av.tiles.programs(op)[0]").operator)
+    op = operator(
+        need(
+            program, Program, "a tile program is a Program", "pass av.tiles.programs(op)[0]"
+        ).operator
+    )
     platform = Platform.of(soc, cores, unified_buffer)
     sync = program.sync if sync is None else sync
     if not isinstance(sync, str) or sync not in SYNCS:
@@ -159,22 +193,46 @@ def launch(program: Program, /, soc: str = SOC, cores: int | None = None, schedu
     bound, results = fitting(op, inputs)
     tiling = program.tiling(platform, **bound)
     if not 0 <= tiling.blockDim <= platform.cores:
-        raise ValueError(problem(f"blockDim must lie in 0 to the {platform.cores} cores offered", f"{tiling.blockDim}",
-                                 "let the tiling take at most GetCoreNumAiv()"))
+        raise ValueError(
+            problem(
+                f"blockDim must lie in 0 to the {platform.cores} cores offered",
+                f"{tiling.blockDim}",
+                "let the tiling take at most GetCoreNumAiv()",
+            )
+        )
     tensors = [parameter.name for parameter in op.parameters if parameter.kind == "tensor"]
-    given = {name: None if bound[name] is None else GlobalMemory(name, np.ascontiguousarray(bound[name]), True)
-             for name in tensors}
-    outputs = {name: GlobalMemory(name, poisoned(result.documented_shape, result.format.numpy), False)
-               for name, result in results.items()}
-    workspace = GlobalMemory("workspace", poisoned((-(-tiling.workspace // 2),), np.dtype(np.uint16)), False)
+    given = {
+        name: None
+        if bound[name] is None
+        else GlobalMemory(name, np.ascontiguousarray(bound[name]), True)
+        for name in tensors
+    }
+    outputs = {
+        name: GlobalMemory(name, poisoned(result.documented_shape, result.format.numpy), False)
+        for name, result in results.items()
+    }
+    workspace = GlobalMemory(
+        "workspace", poisoned((-(-tiling.workspace // 2),), np.dtype(np.uint16)), False
+    )
     machine = Machine(platform, tiling.blockDim, timing, sync, traced, without)
     if tiling.blockDim:
-        machine.run(program.kernel, (*given.values(), *(outputs.get(name) for name in op.outputs), workspace, tiling))
+        machine.run(
+            program.kernel,
+            (*given.values(), *(outputs.get(name) for name in op.outputs), workspace, tiling),
+        )
     _look_back(machine, program.kernel, outputs)
     return left_by(machine, outputs, tiling)
 
 
-def run(kernel: Callable, /, *arguments, soc: str = SOC, cores: int = 1, schedule="eager", sync: str = "auto") -> Run:
+def run(
+    kernel: Callable,
+    /,
+    *arguments,
+    soc: str = SOC,
+    cores: int = 1,
+    schedule="eager",
+    sync: str = "auto",
+) -> Run:
     """Run a kernel that belongs to no operator: arrays stand for pointers to global memory, and are written in place.
 
     Other arguments (numbers, a Tiling) are passed as they are. The outputs of the run are all arrays, by the kernel's names for
@@ -201,7 +259,13 @@ def run(kernel: Callable, /, *arguments, soc: str = SOC, cores: int = 1, schedul
         if isinstance(value, np.ndarray):
             name = names[place] if place < len(names) else f"argument {place}"
             if not value.flags.c_contiguous:
-                raise ValueError(problem(f"{name} must be contiguous, as memory behind a pointer is", "strides", "pass a copy"))
+                raise ValueError(
+                    problem(
+                        f"{name} must be contiguous, as memory behind a pointer is",
+                        "strides",
+                        "pass a copy",
+                    )
+                )
             outputs[name] = value = GlobalMemory(name, value, True)
             value.read_only = False
         elif isinstance(value, GlobalMemory) and not value.read_only and value.name != "workspace":
@@ -209,17 +273,31 @@ def run(kernel: Callable, /, *arguments, soc: str = SOC, cores: int = 1, schedul
         given.append(value)
     machine = Machine(platform, cores, schedule_of(schedule), sync, True)
     machine.run(kernel, given)
-    _look_back(machine, kernel, {name: memory for name, memory in outputs.items() if memory.state is not None})
+    _look_back(
+        machine,
+        kernel,
+        {name: memory for name, memory in outputs.items() if memory.state is not None},
+    )
     return left_by(machine, outputs, Tiling(cores))
 
 
 def left_by(machine: Machine, outputs: dict[str, GlobalMemory], tiling: Tiling) -> Run:
     """What a machine leaves behind."""
-    made = Run({name: memory.array for name, memory in outputs.items()}, tuple(machine.hazards), machine.trace,
-               max((pipe.top for core in machine.cores for pipe in core.pipes), default=0),
-               sum(core.moved for core in machine.cores), tiling, machine.platform, tuple(sorted(machine.waits)), machine.landed,
-               tuple(tuple(block for pipe in core.pipes for block in pipe.buffers) for core in machine.cores),
-               frozenset(machine.hazardous))
+    made = Run(
+        {name: memory.array for name, memory in outputs.items()},
+        tuple(machine.hazards),
+        machine.trace,
+        max((pipe.top for core in machine.cores for pipe in core.pipes), default=0),
+        sum(core.moved for core in machine.cores),
+        tiling,
+        machine.platform,
+        tuple(sorted(machine.waits)),
+        machine.landed,
+        tuple(
+            tuple(block for pipe in core.pipes for block in pipe.buffers) for core in machine.cores
+        ),
+        frozenset(machine.hazardous),
+    )
     machine.part()
     return made
 
@@ -239,10 +317,18 @@ def explore(program, /, limit: int = LIMIT, **how) -> Orders:
 
 
 def poisoned(shape, dtype) -> np.ndarray:
-    wanted, most = prod(shape) * dtype.itemsize, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    wanted, most = (
+        prod(shape) * dtype.itemsize,
+        os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+    )
     if wanted > most:
-        raise ValueError(problem(f"outputs and workspace fit the {most / 1e9:.0f} GB of this machine", f"{wanted / 1e9:.0f} GB",
-                                 "mend what the tiling asks for"))
+        raise ValueError(
+            problem(
+                f"outputs and workspace fit the {most / 1e9:.0f} GB of this machine",
+                f"{wanted / 1e9:.0f} GB",
+                "mend what the tiling asks for",
+            )
+        )
     array = np.empty(shape, dtype)
     array.reshape(-1).view(np.uint8)[...] = POISON
     return array
@@ -255,6 +341,15 @@ def _look_back(machine: Machine, kernel, outputs):
     for name, memory in outputs.items():
         missing = np.flatnonzero(memory.state == UNWRITTEN)
         if missing.size:
-            machine.hazards.add("output not written", message(
-                "{n} of {all} elements of {tensor} are never written, the first at {first}", n=missing.size, all=memory.state.size,
-                tensor=name, first=missing[0]), 0, (code.co_filename, code.co_firstlineno))
+            machine.hazards.add(
+                "output not written",
+                message(
+                    "{n} of {all} elements of {tensor} are never written, the first at {first}",
+                    n=missing.size,
+                    all=memory.state.size,
+                    tensor=name,
+                    first=missing[0],
+                ),
+                0,
+                (code.co_filename, code.co_firstlineno),
+            )

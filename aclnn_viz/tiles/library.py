@@ -27,18 +27,57 @@ def _sigmoid(x):
 
 # Each by its name in C++; the arguments are elements in float64, scalars last.
 MATHEMATICS = {
-    "Sigmoid": _sigmoid, "Silu": lambda x: x * _sigmoid(x), "Swish": lambda x, beta: x * _sigmoid(beta * x),
-    "Gelu": lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))), "FasterGelu": lambda x: x * _sigmoid(1.702 * x),
-    "Tanh": np.tanh, "Sin": np.sin, "Cos": np.cos, "Tan": np.tan, "Sinh": np.sinh, "Cosh": np.cosh, "Asin": np.arcsin,
-    "Acos": np.arccos, "Atan": np.arctan, "Asinh": np.arcsinh, "Acosh": np.arccosh, "Atanh": np.arctanh, "Erf": _erf, "Erfc": _erfc,
-    "Floor": np.floor, "Ceil": np.ceil, "Rint": np.rint, "Round": np.rint, "Trunc": np.trunc, "Frac": lambda x: x - np.trunc(x), "Sign": np.sign,
-    "Log": np.log, "Log2": np.log2, "Log10": np.log10, "Power": np.power, "Fmod": np.fmod, "Hypot": np.hypot, "ClampMax": np.minimum,
-    "ClampMin": np.maximum, "Clamp": lambda x, low, high: np.minimum(np.maximum(x, low), high), "Fma": lambda a, b, c: a * b + c,
-    "SwiGLU": lambda a, b, beta: a * b * _sigmoid(beta * b), "GeGLU": lambda a, b: a * MATHEMATICS["Gelu"](b), "ReGlu": lambda a, b: a * np.maximum(b, 0),
-    "AddRelu": lambda a, b: np.maximum(a + b, 0), "SubRelu": lambda a, b: np.maximum(a - b, 0), "MulAddRelu": lambda a, b, c: np.maximum(a * c + b, 0),
+    "Sigmoid": _sigmoid,
+    "Silu": lambda x: x * _sigmoid(x),
+    "Swish": lambda x, beta: x * _sigmoid(beta * x),
+    "Gelu": lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+    "FasterGelu": lambda x: x * _sigmoid(1.702 * x),
+    "Tanh": np.tanh,
+    "Sin": np.sin,
+    "Cos": np.cos,
+    "Tan": np.tan,
+    "Sinh": np.sinh,
+    "Cosh": np.cosh,
+    "Asin": np.arcsin,
+    "Acos": np.arccos,
+    "Atan": np.arctan,
+    "Asinh": np.arcsinh,
+    "Acosh": np.arccosh,
+    "Atanh": np.arctanh,
+    "Erf": _erf,
+    "Erfc": _erfc,
+    "Floor": np.floor,
+    "Ceil": np.ceil,
+    "Rint": np.rint,
+    "Round": np.rint,
+    "Trunc": np.trunc,
+    "Frac": lambda x: x - np.trunc(x),
+    "Sign": np.sign,
+    "Log": np.log,
+    "Log2": np.log2,
+    "Log10": np.log10,
+    "Power": np.power,
+    "Fmod": np.fmod,
+    "Hypot": np.hypot,
+    "ClampMax": np.minimum,
+    "ClampMin": np.maximum,
+    "Clamp": lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    "Fma": lambda a, b, c: a * b + c,
+    "SwiGLU": lambda a, b, beta: a * b * _sigmoid(beta * b),
+    "GeGLU": lambda a, b: a * MATHEMATICS["Gelu"](b),
+    "ReGlu": lambda a, b: a * np.maximum(b, 0),
+    "AddRelu": lambda a, b: np.maximum(a + b, 0),
+    "SubRelu": lambda a, b: np.maximum(a - b, 0),
+    "MulAddRelu": lambda a, b, c: np.maximum(a * c + b, 0),
     "Xor": lambda a, b: np.bitwise_xor(a.astype(np.int64), b.astype(np.int64)),
-    "LogicalAnd": np.logical_and, "LogicalOr": np.logical_or, "LogicalXor": np.logical_xor, "LogicalNot": np.logical_not,
-    "IsNan": np.isnan, "IsInf": np.isinf, "IsFinite": np.isfinite, "Where": lambda a, b, c: np.where(c, a, b),
+    "LogicalAnd": np.logical_and,
+    "LogicalOr": np.logical_or,
+    "LogicalXor": np.logical_xor,
+    "LogicalNot": np.logical_not,
+    "IsNan": np.isnan,
+    "IsInf": np.isinf,
+    "IsFinite": np.isfinite,
+    "Where": lambda a, b, c: np.where(c, a, b),
 }
 
 
@@ -48,32 +87,52 @@ def Mathematics(name: str, dst, tmp, count: int, *sources):
 
     def compute(*given):
         tensors = iter(given)
-        return function(*(next(tensors).astype(np.float64) if hasattr(one, "block") else one for one in sources))
-    _issue(name, [(dst, count)], [(one, count) for one in sources if hasattr(one, "block")], lambda *given: (compute(*given),), tmp)
+        return function(
+            *(next(tensors).astype(np.float64) if hasattr(one, "block") else one for one in sources)
+        )
+
+    _issue(
+        name,
+        [(dst, count)],
+        [(one, count) for one in sources if hasattr(one, "block")],
+        lambda *given: (compute(*given),),
+        tmp,
+    )
 
 
 def _issue(name: str, results, sources, function, tmp=None):
     """Issue one instruction: `function` of the sources' elements gives those of each result; (tensor, elements) each."""
     core = current()
     reads = [one.part(name, False, count * one.dtype.itemsize) for one, count in sources]
-    writes = [one.part(name, True, count * one.dtype.itemsize, align=min(BLOCK, one.dtype.itemsize)) for one, count in results]
+    writes = [
+        one.part(name, True, count * one.dtype.itemsize, align=min(BLOCK, one.dtype.itemsize))
+        for one, count in results
+    ]
     works = [] if tmp is None else [tmp.span(name, True, (tmp.end - tmp.start) // BLOCK * BLOCK)]
 
     def run():
         for (_, out), made in zip(writes, function(*(given for _, given in reads))):
             out[...] = np.asarray(made).reshape(-1)
+
     core.vector(name, run, [span for span, _ in reads], [*works, *(span for span, _ in writes)])
     return core
 
 
 def Broadcast(dst, src, tmp, *shape: int):
     """dst = src spread to a shape: its dimensions, then those of src."""
-    to, of = shape[:len(shape) // 2], shape[len(shape) // 2:]
-    _issue("Broadcast", [(dst, math.prod(to))], [(src, math.prod(of))], lambda x: (np.broadcast_to(x.reshape(of), to),), tmp)
+    to, of = shape[: len(shape) // 2], shape[len(shape) // 2 :]
+    _issue(
+        "Broadcast",
+        [(dst, math.prod(to))],
+        [(src, math.prod(of))],
+        lambda x: (np.broadcast_to(x.reshape(of), to),),
+        tmp,
+    )
 
 
 def SoftMax(dst, total, largest, src, tmp, rows: int, columns: int, real: int):
     """Each row of src divided by the sum of its exponentials; `total` and `largest` hold those of each row, a block wide."""
+
     def compute(x):
         x = x.reshape(rows, columns)[:, :real].astype(np.float64)
         top = x.max(1, keepdims=True)
@@ -81,7 +140,12 @@ def SoftMax(dst, total, largest, src, tmp, rows: int, columns: int, real: int):
         whole = made.sum(1, keepdims=True)
         out = np.zeros((rows, columns))
         out[:, :real] = made / whole
-        return out, *(np.repeat(one, lanes, 1) for one, lanes in ((whole, wide), (top, wide)) if total is not None)
+        return out, *(
+            np.repeat(one, lanes, 1)
+            for one, lanes in ((whole, wide), (top, wide))
+            if total is not None
+        )
+
     wide = BLOCK // (total or src).dtype.itemsize
     more = [] if total is None else [(total, rows * wide), (largest, rows * wide)]
     _issue("SoftMax", [(dst, rows * columns), *more], [(src, rows * columns)], compute, tmp)
@@ -89,8 +153,13 @@ def SoftMax(dst, total, largest, src, tmp, rows: int, columns: int, real: int):
 
 def Sum(dst, src, tmp, rows: int, columns: int, real: int):
     """dst = the sum of the first `real` elements of each row."""
-    _issue("Sum", [(dst, rows)], [(src, rows * columns)],
-           lambda x: (x.reshape(rows, columns)[:, :real].astype(np.float64).sum(1),), tmp)
+    _issue(
+        "Sum",
+        [(dst, rows)],
+        [(src, rows * columns)],
+        lambda x: (x.reshape(rows, columns)[:, :real].astype(np.float64).sum(1),),
+        tmp,
+    )
 
 
 def ReduceIndex(name: str, dst, src, tmp, mask: int, repeats: int, step: int):
@@ -102,44 +171,75 @@ def ReduceIndex(name: str, dst, src, tmp, mask: int, repeats: int, step: int):
     def compute(x):
         rows = x[np.arange(repeats)[:, None] * (step * BLOCK // size) + np.arange(mask)]
         place = int(getattr(np, name)(rows))
-        return np.array([rows.reshape(-1)[place], np.array([place], f"u{size}").view(src.dtype)[0]]),
+        return (
+            np.array([rows.reshape(-1)[place], np.array([place], f"u{size}").view(src.dtype)[0]]),
+        )
+
     length = (repeats - 1) * step * BLOCK // size + mask
-    core = _issue("ReduceMax" if name == "argmax" else "ReduceMin", [(dst, 2)], [(src, length)], compute, tmp)
+    core = _issue(
+        "ReduceMax" if name == "argmax" else "ReduceMin", [(dst, 2)], [(src, length)], compute, tmp
+    )
     clock = core.snapshot(V)  # as ReduceMax without an index, whose result the scalar unit stores
     for pipe in range(len(clock)):
         core.wait(pipe, clock)
 
 
-def WholeReduceIndex(name: str, dst, src, mask: int, repeats: int, dst_step: int, block_step: int, step: int, order: int):
+def WholeReduceIndex(
+    name: str,
+    dst,
+    src,
+    mask: int,
+    repeats: int,
+    dst_step: int,
+    block_step: int,
+    step: int,
+    order: int,
+):
     """For each repeat the extreme element and its index (order 0), the reverse (1), or the index alone (3)."""
     size, lanes = src.dtype.itemsize, BLOCK // src.dtype.itemsize
     if mask * repeats <= 0:
         return
     lane = np.arange(mask)
-    at = np.arange(repeats)[:, None] * step * lanes + lane // lanes * block_step * lanes + lane % lanes
+    at = (
+        np.arange(repeats)[:, None] * step * lanes
+        + lane // lanes * block_step * lanes
+        + lane % lanes
+    )
     pair = 1 if order == 3 else 2
     eight_bits(current(), "WholeReduce" + name, repeats, "repeatTime")
 
     def compute(x):
         rows = x[at]
         place = getattr(np, "argmax" if name == "Max" else "argmin")(rows, 1)
-        index = place.astype(f"u{4 if order == 3 else size}").view(dst.dtype if order == 3 else src.dtype)
-        columns = {0: (rows[np.arange(repeats), place], index), 1: (index, rows[np.arange(repeats), place]), 3: (index,)}[order]
+        index = place.astype(f"u{4 if order == 3 else size}").view(
+            dst.dtype if order == 3 else src.dtype
+        )
+        columns = {
+            0: (rows[np.arange(repeats), place], index),
+            1: (index, rows[np.arange(repeats), place]),
+            3: (index,),
+        }[order]
         out = held.copy()
         for place, column in enumerate(columns):
             out[place + np.arange(repeats) * dst_step * pair] = column
-        return out,
+        return (out,)
 
     reach = (repeats - 1) * dst_step * pair + pair
-    held = dst.part("WholeReduce" + name, True, reach * dst.dtype.itemsize, align=dst.dtype.itemsize)[1]
+    held = dst.part(
+        "WholeReduce" + name, True, reach * dst.dtype.itemsize, align=dst.dtype.itemsize
+    )[1]
     _issue("WholeReduce" + name, [(dst, reach)], [(src, int(at.max()) + 1)], compute)
 
 
 def CompareBits(dst, src0, src1, mode: CMPMODE, count: int):
     """As Compare, of any count; src1 is a tensor or a number."""
     sources = [(one, count) for one in (src0, src1) if hasattr(one, "block")]
-    _issue("Compare", [(dst, -(-count // 8))], sources,
-           lambda a, b=src1: (np.packbits(mode(a, b), bitorder="little").view(dst.dtype),))
+    _issue(
+        "Compare",
+        [(dst, -(-count // 8))],
+        sources,
+        lambda a, b=src1: (np.packbits(mode(a, b), bitorder="little").view(dst.dtype),),
+    )
 
 
 def Gatherb(dst, src, offsets, repeats: int, block_step: int, step: int):
@@ -151,15 +251,27 @@ def Gatherb(dst, src, offsets, repeats: int, block_step: int, step: int):
     def compute(x, places):
         out = held.copy()
         out[to] = x[(places[:, None] // dst.dtype.itemsize + np.arange(lanes)).reshape(-1)]
-        return out,
+        return (out,)
+
     held = dst.part("Gatherb", True, (int(to.max()) + 1) * dst.dtype.itemsize)[1]
-    _issue("Gatherb", [(dst, int(to.max()) + 1)], [(src, (src.end - src.start) // src.dtype.itemsize), (offsets, repeats * 8)], compute)
+    _issue(
+        "Gatherb",
+        [(dst, int(to.max()) + 1)],
+        [(src, (src.end - src.start) // src.dtype.itemsize), (offsets, repeats * 8)],
+        compute,
+    )
 
 
 def Transposed(dst, src, tmp, planes: int, rows: int, columns: int):
     """Each plane of rows x columns, turned: Transpose of 16 x 16 elements, and of channels behind or before places."""
     count = planes * rows * columns
-    _issue("Transpose", [(dst, count)], [(src, count)], lambda x: (x.reshape(planes, rows, columns).transpose(0, 2, 1),), tmp)
+    _issue(
+        "Transpose",
+        [(dst, count)],
+        [(src, count)],
+        lambda x: (x.reshape(planes, rows, columns).transpose(0, 2, 1),),
+        tmp,
+    )
 
 
 def CompareRegister(src0, src1, mode: CMPMODE, count: int):
@@ -169,13 +281,19 @@ def CompareRegister(src0, src1, mode: CMPMODE, count: int):
     def compute(a, b):
         core.compared = np.packbits(mode(a, b), bitorder="little")
         return ()
+
     _issue("Compare", [], [(src0, count), (src1, count)], compute)
 
 
 def GetCmpMask(dst):
     """Copy the register of a comparison, 16 bytes."""
     core = current()
-    _issue("GetCmpMask", [(dst, 16)], [], lambda: (np.resize(np.append(core.compared, np.zeros(16, np.uint8)), 16),))
+    _issue(
+        "GetCmpMask",
+        [(dst, 16)],
+        [],
+        lambda: (np.resize(np.append(core.compared, np.zeros(16, np.uint8)), 16),),
+    )
 
 
 def SetCmpMask(src):
@@ -185,6 +303,7 @@ def SetCmpMask(src):
     def compute(bits):
         core.compared = bits.copy()
         return ()
+
     _issue("SetCmpMask", [], [(src, 16)], compute)
 
 
@@ -196,6 +315,7 @@ def Fill(tensor, count: int, value):
 
     def run():
         place[...] = number
+
     core.issue(copies.MTE3, "Fill", run, [], [(tensor.memory, span)])
 
 

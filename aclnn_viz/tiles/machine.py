@@ -16,7 +16,19 @@ import numpy as np
 
 from aclnn_viz.errors import problem
 from aclnn_viz.tiles.hazards import Hazards, Stop
-from aclnn_viz.tiles.memory import MTE2, MTE3, PADDING, PIPES, PIPE_NAMES, UNWRITTEN, WRITTEN, S, Span, UnifiedBuffer, V
+from aclnn_viz.tiles.memory import (
+    MTE2,
+    MTE3,
+    PADDING,
+    PIPES,
+    PIPE_NAMES,
+    UNWRITTEN,
+    WRITTEN,
+    S,
+    Span,
+    UnifiedBuffer,
+    V,
+)
 from aclnn_viz.tiles.platforms import Platform
 from aclnn_viz.words.messages import Message, message
 
@@ -25,35 +37,80 @@ _local = threading.local()
 
 DOES = message("reads"), message("writes")
 ADDS, ADDS_ONTO = message("adds to"), message("adds onto")
-ONE = {"reads": DOES[0], "writes": DOES[1], "adds to": ADDS}  # what one other core does, and what several do
+ONE = {
+    "reads": DOES[0],
+    "writes": DOES[1],
+    "adds to": ADDS,
+}  # what one other core does, and what several do
 MANY = {"reads": message("read"), "writes": message("write"), "adds to": ADDS}
 BYTES = message("{name} {does} {n} of {all} bytes that nobody wrote")
 ELEMENTS = message("{name} {does} {n} of {all} elements of {tensor} that nobody wrote")
-MET = {"dirty": message("{name} {does} bytes of {tensor} that a scalar unit has written to its cache alone"),
-       "old": message("{name} {does} bytes of {tensor} from the cache, which others have since written")}
-UNORDERED = message("{name} on {pipe} {does} what {earlier} in line {line} {did} on {other}, and nothing says in which order")
-UNORDERED_OF = message("{name} on {pipe} {does} what {earlier} in line {line} {did} on {other} of {tensor}, and nothing says in "
-                       "which order")
+MET = {
+    "dirty": message(
+        "{name} {does} bytes of {tensor} that a scalar unit has written to its cache alone"
+    ),
+    "old": message(
+        "{name} {does} bytes of {tensor} from the cache, which others have since written"
+    ),
+}
+UNORDERED = message(
+    "{name} on {pipe} {does} what {earlier} in line {line} {did} on {other}, and nothing says in which order"
+)
+UNORDERED_OF = message(
+    "{name} on {pipe} {does} what {earlier} in line {line} {did} on {other} of {tensor}, and nothing says in "
+    "which order"
+)
 
 
 def current() -> "Core":
     """The core that runs in this thread; RuntimeError outside of a launch."""
     core = getattr(_local, "core", None)
     if core is None:
-        raise RuntimeError(problem("Ascend C calls run inside a kernel", "a call outside",
-                                   "start the kernel with av.tiles.launch"))
+        raise RuntimeError(
+            problem(
+                "Ascend C calls run inside a kernel",
+                "a call outside",
+                "start the kernel with av.tiles.launch",
+            )
+        )
     return core
 
 
 class Instruction:
     """What a pipe has to do: `run()` does it at once; `horizon` says, for each pipe, what must be finished before."""
 
-    __slots__ = ("atomic", "core", "entry", "epoch", "horizon", "landed", "missing", "name", "pipe", "position",
-                 "reads", "run", "where", "writes")
+    __slots__ = (
+        "atomic",
+        "core",
+        "entry",
+        "epoch",
+        "horizon",
+        "landed",
+        "missing",
+        "name",
+        "pipe",
+        "position",
+        "reads",
+        "run",
+        "where",
+        "writes",
+    )
 
     def __init__(self, core, pipe, position, name, where, horizon, run, reads, writes, atomic):
-        self.core, self.pipe, self.position, self.name, self.where = core, pipe, position, name, where
-        self.horizon, self.run, self.reads, self.writes, self.atomic = horizon, run, reads, writes, atomic
+        self.core, self.pipe, self.position, self.name, self.where = (
+            core,
+            pipe,
+            position,
+            name,
+            where,
+        )
+        self.horizon, self.run, self.reads, self.writes, self.atomic = (
+            horizon,
+            run,
+            reads,
+            writes,
+            atomic,
+        )
         self.epoch, self.landed, self.missing, self.entry = core.epoch, False, 0, None
 
     def land(self):
@@ -77,7 +134,9 @@ class Core:
         self.count = [0] * 4
         self.seen = [[0] * 4 for _ in PIPES]
         self.issued: list[list[Instruction]] = [[] for _ in PIPES]
-        self.flags: dict[tuple, tuple[list[int], int]] = {}  # (event, id) -> the clock, and the line that set it
+        self.flags: dict[
+            tuple, tuple[list[int], int]
+        ] = {}  # (event, id) -> the clock, and the line that set it
         self.ids: dict[tuple, tuple] = {}  # (event, id) -> what holds it
         self.fetched: set[tuple] = set()  # (event, id) that FetchEventID named
         self.atomic = self.ended_at = self.reduced = None
@@ -109,7 +168,9 @@ class Core:
         frame = self.frame()
         return frame.f_code.co_filename, frame.f_lineno
 
-    def hazard(self, kind: str, what: Message, writing: bool = False, where: tuple[str, int] | None = None):
+    def hazard(
+        self, kind: str, what: Message, writing: bool = False, where: tuple[str, int] | None = None
+    ):
         """Note a hazard of the line that runs, or of `where` an instruction that runs late was issued."""
         where = where or self.where()
         self.machine.hazards.add(kind, what, self.index, where, writing)
@@ -137,8 +198,12 @@ class Core:
     def horizon(self, pipe: int) -> list[int]:
         """A pipe gets its next instruction after the scalar unit's own waits; but not after its stores."""
         (s, v, into, out), (_, v_seen, into_seen, out_seen) = self.seen[pipe], self.seen[S]
-        return [s, v if v > v_seen else v_seen, into if into > into_seen else into_seen,
-                out if out > out_seen else out_seen]
+        return [
+            s,
+            v if v > v_seen else v_seen,
+            into if into > into_seen else into_seen,
+            out if out > out_seen else out_seen,
+        ]
 
     def wait(self, pipe: int, clock: list[int]):
         self.seen[pipe] = list(map(max, self.seen[pipe], clock))
@@ -165,7 +230,11 @@ class Core:
         for memory, span in writes:
             memory.note(span, pipe, position, True, self, atomic)
         if pipe == MTE2 or pipe == MTE3:
-            self.moved += sum(span.length * prod(span.shape) for memory, span in (*reads, *writes) if memory is not self.ub)
+            self.moved += sum(
+                span.length * prod(span.shape)
+                for memory, span in (*reads, *writes)
+                if memory is not self.ub
+            )
         for memory, span in padding:
             span.view(memory.state)[...] = PADDING
         self.issued[pipe].append(one)
@@ -178,7 +247,9 @@ class Core:
 
     def vector(self, name: str, run, reads, writes):
         """An instruction of the vector unit, which reads and writes spans of the Unified Buffer."""
-        self.issue(V, name, run, [(self.ub, span) for span in reads], [(self.ub, span) for span in writes])
+        self.issue(
+            V, name, run, [(self.ub, span) for span in reads], [(self.ub, span) for span in writes]
+        )
 
     def scalar_read(self, name: str, memory, span: Span):
         """Read by the scalar unit, at once; the schedule lets land first what is ordered before."""
@@ -189,10 +260,14 @@ class Core:
     def wait_for(self, name: str, reads=()):
         """The scalar unit waits: all that is ordered before takes effect."""
         horizon = [self.count[S], *self.seen[S][1:]]  # its own stores are in order
-        one = Instruction(self, S, self.count[S], name, self.where(), horizon, None, reads, [], False)
+        one = Instruction(
+            self, S, self.count[S], name, self.where(), horizon, None, reads, [], False
+        )
         for memory, span in reads:
             self._check(one, memory, span, False)
-            if memory is not self.ub:  # for other cores; on its own, what is read at once has been read
+            if (
+                memory is not self.ub
+            ):  # for other cores; on its own, what is read at once has been read
                 memory.note(span, S, 0, False, self, False)
         self.machine.schedule.reach(self, one)
 
@@ -216,16 +291,34 @@ class Core:
         found = memory.unordered(span, one.horizon, writing, self, one.atomic)
         if memory is not self.ub:
             if met := memory.cache(span, self, one.pipe == S, writing):
-                self.hazard("data cache", message(MET[met], name=one.name, does=DOES[writing], tensor=memory.name), writing)
+                self.hazard(
+                    "data cache",
+                    message(MET[met], name=one.name, does=DOES[writing], tensor=memory.name),
+                    writing,
+                )
             if writing and memory.read_only:
-                self.hazard("input overwritten", message("{name} writes to {tensor}", name=one.name, tensor=memory.name), True)
+                self.hazard(
+                    "input overwritten",
+                    message("{name} writes to {tensor}", name=one.name, tensor=memory.name),
+                    True,
+                )
             if clash := memory.clash(span, self, writing, one.atomic):
                 core, verb, count = clash
-                self.hazard("race between cores", message(
-                    "{name} {does} {n} elements of {tensor} that {who} {verb} in the same phase", name=one.name,
-                    does=ADDS if one.atomic else DOES[writing], n=count, tensor=memory.name,
-                    who=message("other cores") if core is None else message("core {core}", core=core),
-                    verb=(MANY if core is None else ONE)[verb]), writing)
+                self.hazard(
+                    "race between cores",
+                    message(
+                        "{name} {does} {n} elements of {tensor} that {who} {verb} in the same phase",
+                        name=one.name,
+                        does=ADDS if one.atomic else DOES[writing],
+                        n=count,
+                        tensor=memory.name,
+                        who=message("other cores")
+                        if core is None
+                        else message("core {core}", core=core),
+                        verb=(MANY if core is None else ONE)[verb],
+                    ),
+                    writing,
+                )
         if found:
             self._unordered(one, found[0], writing, memory)
         elif not writing or one.atomic:
@@ -234,23 +327,53 @@ class Core:
                 return
             state = span.view(memory.state, memory.unit)
             if least == UNWRITTEN:
-                missing, whose = int((state == UNWRITTEN).sum()), getattr(memory, "name", None)  # a Unified Buffer has none
-                self.hazard("dirty atomics" if writing else "unwritten", message(
-                    BYTES if memory is self.ub else ELEMENTS, name=one.name, does=ADDS_ONTO if writing else DOES[0], n=missing,
-                    all=state.size, tensor=whose))
+                missing, whose = (
+                    int((state == UNWRITTEN).sum()),
+                    getattr(memory, "name", None),
+                )  # a Unified Buffer has none
+                self.hazard(
+                    "dirty atomics" if writing else "unwritten",
+                    message(
+                        BYTES if memory is self.ub else ELEMENTS,
+                        name=one.name,
+                        does=ADDS_ONTO if writing else DOES[0],
+                        n=missing,
+                        all=state.size,
+                        tensor=whose,
+                    ),
+                )
             else:
-                self.hazard("padding", message("{name} reads {n} bytes that only pad a copy", name=one.name,
-                                               n=int((state == PADDING).sum())))
+                self.hazard(
+                    "padding",
+                    message(
+                        "{name} reads {n} bytes that only pad a copy",
+                        name=one.name,
+                        n=int((state == PADDING).sum()),
+                    ),
+                )
 
     def _unordered(self, one, other, writing, memory):
         pipe, position = other
-        kind = "missing barrier" if pipe == one.pipe else "missing scalar wait" if S in (pipe, one.pipe) else \
-            "missing wait"
+        kind = (
+            "missing barrier"
+            if pipe == one.pipe
+            else "missing scalar wait"
+            if S in (pipe, one.pipe)
+            else "missing wait"
+        )
         earlier = self.issued[pipe][position - 1]
         wrote = any(memory is held for held, _ in earlier.writes)
-        what = message(UNORDERED if memory is self.ub else UNORDERED_OF, name=one.name, pipe=PIPE_NAMES[one.pipe],
-                       does=DOES[writing], earlier=earlier.name, line=earlier.where[1], did=DOES[wrote], other=PIPE_NAMES[pipe],
-                       tensor=getattr(memory, "name", None))
+        what = message(
+            UNORDERED if memory is self.ub else UNORDERED_OF,
+            name=one.name,
+            pipe=PIPE_NAMES[one.pipe],
+            does=DOES[writing],
+            earlier=earlier.name,
+            line=earlier.where[1],
+            did=DOES[wrote],
+            other=PIPE_NAMES[pipe],
+            tensor=getattr(memory, "name", None),
+        )
         if pipe != one.pipe:
             event = "_".join(PIPE_NAMES[each].removeprefix("PIPE_") for each in (pipe, one.pipe))
             what = message("{what} (that flag is HardEvent {event})", what=what, event=event)
@@ -260,8 +383,15 @@ class Core:
 class Machine:
     """Cores that run one kernel. `without` holds lines of the program whose waits are taken out."""
 
-    def __init__(self, platform: Platform, cores: int, schedule, sync: str = "auto", traced: bool = False,
-                 without=frozenset()):
+    def __init__(
+        self,
+        platform: Platform,
+        cores: int,
+        schedule,
+        sync: str = "auto",
+        traced: bool = False,
+        without=frozenset(),
+    ):
         self.platform, self.schedule, self.auto = platform, schedule, sync == "auto"
         self.hazards, self.trace, self.without = Hazards(), [] if traced else None, without
         self.landed: list[Instruction] | None = [] if traced else None
@@ -299,8 +429,11 @@ class Machine:
             waiting = [core for core in running if not self._threads[core].ended]
             if waiting and len(waiting) < len(self.cores):
                 core = waiting[0]
-                what = message("SyncAll waits for {n} of {all} cores that have ended", n=len(self.cores) - len(waiting),
-                               all=len(self.cores))
+                what = message(
+                    "SyncAll waits for {n} of {all} cores that have ended",
+                    n=len(self.cores) - len(waiting),
+                    all=len(self.cores),
+                )
                 self.hazards.add("deadlock", what, core.index, self._threads[core].where)
                 return
             self.schedule.drain(self.cores)
@@ -338,16 +471,31 @@ class Machine:
             self.hazards.add(kind, what, core.index, core.ended_at)
 
         for name in (name for pipe in core.pipes for name in pipe.held()):
-            hazard("never freed", message("the kernel ends while {queue} holds a tensor", queue=name))
+            hazard(
+                "never freed", message("the kernel ends while {queue} holds a tensor", queue=name)
+            )
         if core.atomic is not None:
             hazard("atomic mode left on", message("the kernel ends while SetAtomicAdd is on"))
         for (event, number), holder in core.ids.items():
             if holder.call == "AllocEventID":
-                hazard("event id not released", message("the kernel ends while id {id} of {event}, allocated in line {line}, is held",
-                                                        id=number, event=event.name, line=holder.line))
+                hazard(
+                    "event id not released",
+                    message(
+                        "the kernel ends while id {id} of {event}, allocated in line {line}, is held",
+                        id=number,
+                        event=event.name,
+                        line=holder.line,
+                    ),
+                )
         for event, number in core.flags:
-            hazard("flag unpaired", message("the kernel ends while id {id} of {event} is set: the next kernel on this core finds it",
-                                            id=number, event=event.name))
+            hazard(
+                "flag unpaired",
+                message(
+                    "the kernel ends while id {id} of {event} is set: the next kernel on this core finds it",
+                    id=number,
+                    event=event.name,
+                ),
+            )
 
 
 class _Worker:
@@ -394,7 +542,10 @@ class _Thread:
         with self.core, np.errstate(all="ignore"):
             try:
                 self.kernel(*self.arguments)
-                self.core.ended_at = self.kernel.__code__.co_filename, self.kernel.__code__.co_firstlineno
+                self.core.ended_at = (
+                    self.kernel.__code__.co_filename,
+                    self.kernel.__code__.co_firstlineno,
+                )
             except Stop:
                 self.stopped = True
 

@@ -15,7 +15,9 @@ import numpy as np
 S, V, MTE2, MTE3 = PIPES = range(4)
 PIPE_NAMES = ("PIPE_S", "PIPE_V", "PIPE_MTE2", "PIPE_MTE3")
 
-UNWRITTEN, PADDING, WRITTEN = range(3)  # so that the least of a span tells whether all of it is data
+UNWRITTEN, PADDING, WRITTEN = range(
+    3
+)  # so that the least of a span tells whether all of it is data
 POISON = 0xFF  # as bytes of any floating format: a nan
 _CORES = 1024  # stamps are epoch * _CORES + core + 1
 _MANY = _CORES - 1
@@ -32,8 +34,13 @@ class Span(NamedTuple):
 
     @property
     def end(self) -> int:
-        return self.start + self.length + sum((n - 1) * step for n, step in zip(self.shape, self.strides)) \
-            if self.shape else self.start + self.length
+        return (
+            self.start
+            + self.length
+            + sum((n - 1) * step for n, step in zip(self.shape, self.strides))
+            if self.shape
+            else self.start + self.length
+        )
 
     def view(self, array: np.ndarray, unit: int = 1) -> np.ndarray:
         """The part of an array that has one element for each `unit` bytes."""
@@ -41,20 +48,31 @@ class Span(NamedTuple):
         if not self.shape:
             return array[first:last]
         size = array.itemsize
-        return np.ndarray((*self.shape, last - first), array.dtype, array, first * size,
-                          (*(step // unit * size for step in self.strides), size))
+        return np.ndarray(
+            (*self.shape, last - first),
+            array.dtype,
+            array,
+            first * size,
+            (*(step // unit * size for step in self.strides), size),
+        )
 
     def values(self, memory: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """The elements that lie in bytes, as an array that shares them."""
         count = self.length // dtype.itemsize
         if not self.shape:
             return np.ndarray(count, dtype, memory, self.start)
-        return np.ndarray((*self.shape, count), dtype, memory, self.start, (*self.strides, dtype.itemsize))
+        return np.ndarray(
+            (*self.shape, count), dtype, memory, self.start, (*self.strides, dtype.itemsize)
+        )
 
 
 def meet(some: Span, other: Span) -> bool:
     """Whether two spans of a memory have a byte in common."""
-    return some.start < other.end and other.start < some.end and (not (some.shape or other.shape) or _meet(some, other))
+    return (
+        some.start < other.end
+        and other.start < some.end
+        and (not (some.shape or other.shape) or _meet(some, other))
+    )
 
 
 @lru_cache(1 << 12)  # tiles repeat their spans
@@ -87,13 +105,26 @@ class UnifiedBuffer:
         self.last_write, self.last_read = [0] * 4, [0] * 4
         self.operands: dict[tuple, tuple[Span, np.ndarray]] = {}  # of LocalTensor.operand
 
-    def unordered(self, span: Span, horizon, writing: bool, core=None, atomic: bool = False) -> list[tuple[int, int]]:
+    def unordered(
+        self, span: Span, horizon, writing: bool, core=None, atomic: bool = False
+    ) -> list[tuple[int, int]]:
         """Pipe and position of the last accesses in conflict that the horizon does not cover, those of writes first."""
         found = []
-        for held, last in ((self.writes, self.last_write), (self.reads, self.last_read))[:1 + writing]:
-            if last[0] > horizon[0] or last[1] > horizon[1] or last[2] > horizon[2] or last[3] > horizon[3]:
-                found += [(pipe, position) for pipe in PIPES if last[pipe] > horizon[pipe]
-                          and (position := self._last(held[pipe], span, horizon[pipe])) > horizon[pipe]]
+        for held, last in ((self.writes, self.last_write), (self.reads, self.last_read))[
+            : 1 + writing
+        ]:
+            if (
+                last[0] > horizon[0]
+                or last[1] > horizon[1]
+                or last[2] > horizon[2]
+                or last[3] > horizon[3]
+            ):
+                found += [
+                    (pipe, position)
+                    for pipe in PIPES
+                    if last[pipe] > horizon[pipe]
+                    and (position := self._last(held[pipe], span, horizon[pipe])) > horizon[pipe]
+                ]
         return found
 
     def _last(self, held: dict[Span, int], span: Span, least: int) -> int:
@@ -103,7 +134,9 @@ class UnifiedBuffer:
                 return position
         return 0
 
-    def note(self, span: Span, pipe: int, position: int, writing: bool, core=None, atomic: bool = False):
+    def note(
+        self, span: Span, pipe: int, position: int, writing: bool, core=None, atomic: bool = False
+    ):
         held, last = (self.writes, self.last_write) if writing else (self.reads, self.last_read)
         held[pipe].pop(span, None)
         held[pipe][span] = last[pipe] = position
@@ -186,14 +219,18 @@ class GlobalMemory:
         Atomic sums need no order among each other.
         """
         floor = core.epoch * _CORES
-        for verb in ("writes", "reads") if atomic else ("writes", "adds to", "reads")[:2 + writing]:
+        for verb in (
+            ("writes", "reads") if atomic else ("writes", "adds to", "reads")[: 2 + writing]
+        ):
             if verb in self.records:
                 stamps, at = self.records[verb]
                 held = span.view(stamps, self.unit)
                 if held.max() > floor:
                     yield verb, held, span.view(at, self.unit)
 
-    def unordered(self, span: Span, horizon, writing: bool, core, atomic: bool = False) -> list[tuple[int, int]]:
+    def unordered(
+        self, span: Span, horizon, writing: bool, core, atomic: bool = False
+    ) -> list[tuple[int, int]]:
         """As for the Unified Buffer, among the accesses of one core in this epoch; older ones SyncAll has ordered."""
         stamp, found = core.epoch * _CORES + core.index + 1, []
         for _, held, at in self._recent(span, core, writing, atomic):
@@ -204,7 +241,9 @@ class GlobalMemory:
                     found.append((pipe, position))
         return found
 
-    def clash(self, span: Span, core, writing: bool, atomic: bool) -> tuple[int | None, str, int] | None:
+    def clash(
+        self, span: Span, core, writing: bool, atomic: bool
+    ) -> tuple[int | None, str, int] | None:
         """Another core that reaches them in this epoch: its index (None: several), what it does, how many elements."""
         floor, mine = core.epoch * _CORES, core.epoch * _CORES + core.index + 1
         for verb, held, _ in self._recent(span, core, writing, atomic):
@@ -231,8 +270,14 @@ class GlobalMemory:
         else:
             mine = held == stamp
             held[...] = np.where((held > floor) & ~mine, floor + _MANY, stamp)
-            at[...] = 4 * position + pipe if position else np.where(mine, at, 0)  # a scalar read is over at once
+            at[...] = (
+                4 * position + pipe if position else np.where(mine, at, 0)
+            )  # a scalar read is over at once
 
     def least(self, span: Span) -> int:
         """The least state of the elements of a span."""
-        return WRITTEN if self.state is None else int(span.view(self.state, self.unit).min(initial=WRITTEN))
+        return (
+            WRITTEN
+            if self.state is None
+            else int(span.view(self.state, self.unit).min(initial=WRITTEN))
+        )

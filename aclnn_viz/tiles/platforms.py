@@ -21,7 +21,9 @@ int8_t, int16_t, int32_t, int64_t = (np.dtype(f"int{bits}") for bits in (8, 16, 
 uint8_t, uint16_t, uint32_t, uint64_t = (np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64))
 
 NAMES = {half: "half", bfloat16_t: "bfloat16_t", float32: "float", np.dtype(bool): "bool"} | {
-    kind: f"{kind.name}_t" for kind in (int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t)}
+    kind: f"{kind.name}_t"
+    for kind in (int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t)
+}
 
 
 def c_name(dtype: np.dtype) -> str:
@@ -39,8 +41,13 @@ def fitting(op, inputs: dict) -> tuple[dict, dict]:
     results = op.arrange_backward(**bound).results
     wide = [name for name, value in bound.items() if getattr(value, "dtype", None) == np.float64]
     if wide:
-        raise NotImplementedError(problem("a vector core takes float16, bfloat16 and float32",
-                                          f"float64 in {', '.join(wide)}", "pass a narrower format"))
+        raise NotImplementedError(
+            problem(
+                "a vector core takes float16, bfloat16 and float32",
+                f"float64 in {', '.join(wide)}",
+                "pass a narrower format",
+            )
+        )
     return bound, results
 
 
@@ -87,12 +94,20 @@ class Arch:
     @cached_property
     def formats(self) -> dict[str, frozenset[str]]:
         """The formats of each call."""
-        return {call: frozenset(formats.split()) for calls, formats in self.calls.items() for call in calls.split()}
+        return {
+            call: frozenset(formats.split())
+            for calls, formats in self.calls.items()
+            for call in calls.split()
+        }
 
     @cached_property
     def modes(self) -> dict[tuple[str, str], str]:
         """The round modes of Cast by (from, to)."""
-        return {tuple(pair.split(">")): modes for pairs, modes in self.casts.items() for pair in pairs.split()}
+        return {
+            tuple(pair.split(">")): modes
+            for pairs, modes in self.casts.items()
+            for pair in pairs.split()
+        }
 
 
 ARCHS = {DAV_2201: Arch(256, 64, 8, _CALLS, _CASTS)}
@@ -113,25 +128,45 @@ class Platform:
     unified_buffer: int  # bytes
 
     @classmethod
-    def of(cls, soc: str, cores: int | None = None, unified_buffer: int | None = None) -> "Platform":
+    def of(
+        cls, soc: str, cores: int | None = None, unified_buffer: int | None = None
+    ) -> "Platform":
         """Return the platform of a SoC name, with fewer cores or a smaller Unified Buffer if these are given.
 
         A smaller buffer makes many tiles of few elements, which can be looked at. Raises ValueError for an unknown SoC and for a product whose table of calls is not known.
         """
         soc, product = soc_of(soc), product_of(soc)
         if product.npu_arch not in ARCHS:
-            raise ValueError(problem("tile programs need the table of which vector call takes which format",
-                                     f"{soc}, NPU arch {product.npu_arch}, for which it is not known here",
-                                     "use an Atlas A2 or A3, such as Ascend910B2"))
+            raise ValueError(
+                problem(
+                    "tile programs need the table of which vector call takes which format",
+                    f"{soc}, NPU arch {product.npu_arch}, for which it is not known here",
+                    "use an Atlas A2 or A3, such as Ascend910B2",
+                )
+            )
         real = product.cores.get(soc) or product.cores.get(product.example_soc)
         cores = real[1] if cores is None else cores
         if not isinstance(cores, int) or isinstance(cores, bool) or not 1 <= cores <= real[1]:
-            raise ValueError(problem("cores must be a number of vector cores that the SoC has", f"{cores!r}",
-                                     f"use 1 to {real[1]} on {soc}"))
+            raise ValueError(
+                problem(
+                    "cores must be a number of vector cores that the SoC has",
+                    f"{cores!r}",
+                    f"use 1 to {real[1]} on {soc}",
+                )
+            )
         size = product.unified_buffer if unified_buffer is None else unified_buffer
-        if not isinstance(size, int) or isinstance(size, bool) or not 16384 <= size <= product.unified_buffer:
-            raise ValueError(problem("unified_buffer must be bytes that the SoC has, 16384 at least", f"{size!r}",
-                                     f"use 16384 to {product.unified_buffer} on {soc}"))
+        if (
+            not isinstance(size, int)
+            or isinstance(size, bool)
+            or not 16384 <= size <= product.unified_buffer
+        ):
+            raise ValueError(
+                problem(
+                    "unified_buffer must be bytes that the SoC has, 16384 at least",
+                    f"{size!r}",
+                    f"use 16384 to {product.unified_buffer} on {soc}",
+                )
+            )
         return cls(soc, product, ARCHS[product.npu_arch], cores, size)
 
     def GetCoreNumAiv(self) -> int:

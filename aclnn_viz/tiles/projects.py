@@ -30,14 +30,29 @@ from aclnn_viz.tiles.memory import GlobalMemory
 from aclnn_viz.tiles.platforms import Platform, bfloat16_t, c_name
 
 # ge::DataType of each format, and its name: graph/types.h of metadef.
-TYPES = {np.dtype(name): (code, f"DT_{said}") for name, code, said in (
-    ("float32", 0, "FLOAT"), ("float16", 1, "FLOAT16"), ("int8", 2, "INT8"), ("int32", 3, "INT32"), ("uint8", 4, "UINT8"),
-    ("int16", 6, "INT16"), ("uint16", 7, "UINT16"), ("uint32", 8, "UINT32"), ("int64", 9, "INT64"), ("uint64", 10, "UINT64"),
-    ("bool", 12, "BOOL"), (bfloat16_t, 27, "BF16"))}
+TYPES = {
+    np.dtype(name): (code, f"DT_{said}")
+    for name, code, said in (
+        ("float32", 0, "FLOAT"),
+        ("float16", 1, "FLOAT16"),
+        ("int8", 2, "INT8"),
+        ("int32", 3, "INT32"),
+        ("uint8", 4, "UINT8"),
+        ("int16", 6, "INT16"),
+        ("uint16", 7, "UINT16"),
+        ("uint32", 8, "UINT32"),
+        ("int64", 9, "INT64"),
+        ("uint64", 10, "UINT64"),
+        ("bool", 12, "BOOL"),
+        (bfloat16_t, 27, "BF16"),
+    )
+}
 CODES = {code: dtype for dtype, (code, _) in TYPES.items()}
 OPTIONAL = 1  # ParamType of OpDef
-ABSENT = {r"\bTCubeTiling\b|MultiCoreMatmulTiling|\bmatmul_tiling\b": "the matrix unit's tiling (matmul_tiling)",
-          r"\bMc2\w*Tiling\b|\bHCCL\b|\bhccl": "communication between devices (HCCL)"}
+ABSENT = {
+    r"\bTCubeTiling\b|MultiCoreMatmulTiling|\bmatmul_tiling\b": "the matrix unit's tiling (matmul_tiling)",
+    r"\bMc2\w*Tiling\b|\bHCCL\b|\bhccl": "communication between devices (HCCL)",
+}
 
 
 @dataclass(frozen=True)
@@ -61,23 +76,48 @@ class Project:
         folder = place_of(folder).resolve()
         hosts = [one for one in _own(folder, "op_host") if (one.parent / "op_kernel").is_dir()]
         if len(hosts) != 1:
-            raise ValueError(problem("a project has one folder with op_host and op_kernel", f"{len(hosts)} in {folder.name}",
-                                     "name such a folder"))
+            raise ValueError(
+                problem(
+                    "a project has one folder with op_host and op_kernel",
+                    f"{len(hosts)} in {folder.name}",
+                    "name such a folder",
+                )
+            )
         self.folder = hosts[0].parent
         sources = _own(hosts[0], "*.cpp")
         text = "\n".join(one.read_text("utf-8", "replace") for one in sources)
         plain = NOISE.sub(lambda one: one[0] if one[0][0] == '"' else "", text)
         for pattern, what in ABSENT.items():
             if re.search(pattern, plain):
-                raise NotImplementedError(problem("the kit runs tiling functions of vector kernels", what,
-                                                  "give the struct yourself: av.tiles.cpp(FILE)[ENTRY].program(op, tiling)"))
+                raise NotImplementedError(
+                    problem(
+                        "the kit runs tiling functions of vector kernels",
+                        what,
+                        "give the struct yourself: av.tiles.cpp(FILE)[ENTRY].program(op, tiling)",
+                    )
+                )
         included = "".join(f'#include "{one}"\n' for one in sources)
-        self.host = compiled(sources[0] if sources else hosts[0], "tile.h", included,
-                             [f"-I{hosts[0]}", f"-I{self.folder / 'op_kernel'}", "-DOP_TILING_LIB", "-DACLNN_VIZ_HOST"])
+        self.host = compiled(
+            sources[0] if sources else hosts[0],
+            "tile.h",
+            included,
+            [
+                f"-I{hosts[0]}",
+                f"-I{self.folder / 'op_kernel'}",
+                "-DOP_TILING_LIB",
+                "-DACLNN_VIZ_HOST",
+            ],
+        )
         described = self._asked()
         names = [words[1] for words in described if words[0] == "op"]
         if op not in names and (op is not None or len(names) != 1):
-            raise ValueError(problem(f"a project defines an operator (OP_ADD): {', '.join(names) or 'none'}", shown(op), "name one of these"))
+            raise ValueError(
+                problem(
+                    f"a project defines an operator (OP_ADD): {', '.join(names) or 'none'}",
+                    shown(op),
+                    "name one of these",
+                )
+            )
         self.name = op or names[0]
         self.inputs, self.outputs, self.attributes = [], [], []
         mine = False
@@ -87,8 +127,13 @@ class Project:
             elif mine and words[0] == "attribute":
                 self.attributes.append(Parameter(words[1], words[3] == "1", (), words[2]))
             elif mine:
-                getattr(self, words[0] + "s").append(Parameter(words[1], int(words[2]) == OPTIONAL, tuple(
-                    CODES.get(int(code)) for code in words[3:])))
+                getattr(self, words[0] + "s").append(
+                    Parameter(
+                        words[1],
+                        int(words[2]) == OPTIONAL,
+                        tuple(CODES.get(int(code)) for code in words[3:]),
+                    )
+                )
 
     @cached_property
     def kernel(self) -> tuple[Path, str]:
@@ -97,17 +142,29 @@ class Project:
         called = snake(self.name)
         for file in sorted(files, key=lambda one: one.stem not in called):
             entries = entries_of(file)
-            if fitting := [one for one in entries if one in called] or (list(entries) if file.stem in called else []):
+            if fitting := [one for one in entries if one in called] or (
+                list(entries) if file.stem in called else []
+            ):
                 return file, fitting[0]
-        raise ValueError(problem(f"op_kernel has an entry {called[0]}", f"none in {', '.join(one.name for one in files) or 'it'}",
-                                 "name the kernel as OpDef names the operator"))
+        raise ValueError(
+            problem(
+                f"op_kernel has an entry {called[0]}",
+                f"none in {', '.join(one.name for one in files) or 'it'}",
+                "name the kernel as OpDef names the operator",
+            )
+        )
 
-    def tiled(self, platform: Platform, inputs: Sequence, outputs: Sequence, attributes: Sequence) -> tuple[Tiling, list[tuple]]:
+    def tiled(
+        self, platform: Platform, inputs: Sequence, outputs: Sequence, attributes: Sequence
+    ) -> tuple[Tiling, list[tuple]]:
         """What the tiling function chooses for a call, and the shape of each output.
 
         `inputs` are arrays or None, `outputs` pairs of shape (None: to be inferred) and dtype, `attributes` values or None.
         """
-        words, content = [platform.GetCoreNumAiv(), platform.cores // 2 or 1, platform.GetCoreMemSize()], []
+        words, content = (
+            [platform.GetCoreNumAiv(), platform.cores // 2 or 1, platform.GetCoreMemSize()],
+            [],
+        )
         for array in inputs:
             if array is None:
                 words += [28, -1, 0]
@@ -119,14 +176,26 @@ class Project:
         for parameter, value in zip(self.attributes, attributes):
             words += self._attribute(parameter, value)
         shapes = []
-        for kind, *rest in self._asked(self.name, given=" ".join(map(str, words)).encode("utf-8") + b"\n" + b"".join(content)):
+        for kind, *rest in self._asked(
+            self.name, given=" ".join(map(str, words)).encode("utf-8") + b"\n" + b"".join(content)
+        ):
             if kind == "shape":
                 shapes.append(tuple(map(int, rest)))
             elif kind == "failed":
-                raise ValueError(problem(f"the host of {self.name} tiles this call", "a failure of " + " ".join(rest),
-                                         "give inputs that it takes"))
+                raise ValueError(
+                    problem(
+                        f"the host of {self.name} tiles this call",
+                        "a failure of " + " ".join(rest),
+                        "give inputs that it takes",
+                    )
+                )
             else:
-                cores, key, workspace, data = int(rest[0]), int(rest[1]), int(rest[2]), bytes.fromhex("".join(rest[3:]))
+                cores, key, workspace, data = (
+                    int(rest[0]),
+                    int(rest[1]),
+                    int(rest[2]),
+                    bytes.fromhex("".join(rest[3:])),
+                )
         return Tiling(cores, workspace, key=key, data=data), shapes
 
     def _attribute(self, parameter: Parameter, value) -> list:
@@ -143,24 +212,45 @@ class Project:
                 case letter:
                     return [letter, len(value), *map(int if letter == "I" else float, value)]
         except (TypeError, ValueError, AttributeError):
-            raise TypeError(problem(f"attribute {parameter.name} is of kind {parameter.letter} (OpDef)", shown(value),
-                                    "pass such a value")) from None
+            raise TypeError(
+                problem(
+                    f"attribute {parameter.name} is of kind {parameter.letter} (OpDef)",
+                    shown(value),
+                    "pass such a value",
+                )
+            ) from None
 
     def _asked(self, *words: str, given: bytes = b"") -> list[list[str]]:
         """The lines that the host's program answers with, each as words."""
         with tempfile.TemporaryFile("w+b") as report, tempfile.TemporaryFile("w+b") as complaints:
-            with Child([self.host, str(report.fileno()), *words], limits={resource.RLIMIT_FSIZE: 64 << 20}, stdin=subprocess.PIPE,
-                       stdout=subprocess.DEVNULL, stderr=complaints, pass_fds=[report.fileno()]) as host:
+            with Child(
+                [self.host, str(report.fileno()), *words],
+                limits={resource.RLIMIT_FSIZE: 64 << 20},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=complaints,
+                pass_fds=[report.fileno()],
+            ) as host:
                 try:
                     host.communicate(given, SECONDS)
                 except subprocess.TimeoutExpired:
-                    raise ValueError(problem(f"the host of {self.folder.name} answers within {SECONDS:g} s", "no answer: it may never end",
-                                             "look at its tiling function")) from None
+                    raise ValueError(
+                        problem(
+                            f"the host of {self.folder.name} answers within {SECONDS:g} s",
+                            "no answer: it may never end",
+                            "look at its tiling function",
+                        )
+                    ) from None
             report.seek(0), complaints.seek(max(complaints.seek(0, os.SEEK_END) - 300, 0))
             text, said = (one.read().decode("utf-8", "replace") for one in (report, complaints))
         if host.returncode:
-            raise ValueError(problem(f"the host of {self.folder.name} runs to its end", f"status {host.returncode} {said}",
-                                     "look at its tiling function; an optional input that is not given is a null pointer"))
+            raise ValueError(
+                problem(
+                    f"the host of {self.folder.name} runs to its end",
+                    f"status {host.returncode} {said}",
+                    "look at its tiling function; an optional input that is not given is a null pointer",
+                )
+            )
         return [line.split() for line in text.splitlines()]
 
     def compiled(self, inputs: Sequence, outputs: Sequence) -> CppKernel:
@@ -168,25 +258,55 @@ class Project:
         file, entry = self.kernel
         defines = {said: str(code) for code, said in TYPES.values()}
         taken = {parameter.name for parameter in self.inputs}
-        for place, (parameter, dtype) in enumerate(zip((*self.inputs, *self.outputs), (*inputs, *outputs))):
-            name = parameter.name.upper() + "_REF" * (place >= len(self.inputs) and parameter.name in taken)
+        for place, (parameter, dtype) in enumerate(
+            zip((*self.inputs, *self.outputs), (*inputs, *outputs))
+        ):
+            name = parameter.name.upper() + "_REF" * (
+                place >= len(self.inputs) and parameter.name in taken
+            )
             if dtype is not None:
-                defines |= {f"DTYPE_{name}": c_name(dtype), f"ORIG_DTYPE_{name}": TYPES[dtype][1], f"FORMAT_{name}": "FORMAT_ND"}
+                defines |= {
+                    f"DTYPE_{name}": c_name(dtype),
+                    f"ORIG_DTYPE_{name}": TYPES[dtype][1],
+                    f"FORMAT_{name}": "FORMAT_ND",
+                }
         return cpp(file, defines, [self.folder / "op_kernel", self.folder / "op_host"])[entry]
 
     def formats(self, inputs: Sequence) -> list[np.dtype]:
         """The formats of the outputs, from the combination of OpDef in which the inputs have theirs."""
         places = range(max((len(one.types) for one in (*self.inputs, *self.outputs)), default=0))
         for place in places:
-            if all(array is None or len(one.types) <= place or one.types[place] == array.dtype for one, array in zip(self.inputs, inputs)):
+            if all(
+                array is None or len(one.types) <= place or one.types[place] == array.dtype
+                for one, array in zip(self.inputs, inputs)
+            ):
                 return [one.types[min(place, len(one.types) - 1)] for one in self.outputs]
-        raise ValueError(problem(f"{self.name} takes a combination of formats of its OpDef",
-                                 ", ".join("none" if one is None else c_name(one.dtype) for one in inputs), "pass arrays of one of these: " + "; ".join(
-                                     ", ".join(c_name(one.types[place]) for one in self.inputs if place < len(one.types) and one.types[place])
-                                     for place in places)))
+        raise ValueError(
+            problem(
+                f"{self.name} takes a combination of formats of its OpDef",
+                ", ".join("none" if one is None else c_name(one.dtype) for one in inputs),
+                "pass arrays of one of these: "
+                + "; ".join(
+                    ", ".join(
+                        c_name(one.types[place])
+                        for one in self.inputs
+                        if place < len(one.types) and one.types[place]
+                    )
+                    for place in places
+                ),
+            )
+        )
 
-    def launch(self, *inputs, shapes: Sequence | None = None, soc: str = SOC, cores: int | None = 8, schedule="eager",
-               sync: str = "auto", **attributes) -> Run:
+    def launch(
+        self,
+        *inputs,
+        shapes: Sequence | None = None,
+        soc: str = SOC,
+        cores: int | None = 8,
+        schedule="eager",
+        sync: str = "auto",
+        **attributes,
+    ) -> Run:
         """Tile and run one call: arrays (or None) for the inputs of OpDef, attributes by name; outputs are in the Run.
 
         `shapes` are those of the outputs where the project infers none. Raises what `tiled` raises, and TypeError for
@@ -194,27 +314,67 @@ class Project:
         """
         unknown = attributes.keys() - {one.name for one in self.attributes}
         if len(inputs) != len(self.inputs) or unknown:
-            raise TypeError(problem(f"{self.name} takes {', '.join(one.name for one in (*self.inputs, *self.attributes))}",
-                                    f"{len(inputs)} inputs" + f" and {', '.join(unknown)}" * bool(unknown), "pass each input, None for one left out"))
+            raise TypeError(
+                problem(
+                    f"{self.name} takes {', '.join(one.name for one in (*self.inputs, *self.attributes))}",
+                    f"{len(inputs)} inputs" + f" and {', '.join(unknown)}" * bool(unknown),
+                    "pass each input, None for one left out",
+                )
+            )
         inputs = [None if one is None else np.ascontiguousarray(one) for one in inputs]
         platform, dtypes = Platform.of(soc, cores), self.formats(inputs)
         given = [None] * len(dtypes) if shapes is None else shapes
-        tiling, inferred = self.tiled(platform, inputs, [*zip(given, dtypes)], [attributes.get(one.name) for one in self.attributes])
+        tiling, inferred = self.tiled(
+            platform,
+            inputs,
+            [*zip(given, dtypes)],
+            [attributes.get(one.name) for one in self.attributes],
+        )
         made = shapes or inferred
         if len(made) != len(dtypes):
-            raise ValueError(problem(f"{self.name} has outputs {', '.join(one.name for one in self.outputs)}", "no shape function",
-                                     "pass shapes="))
-        again = {one.name for one in self.outputs}  # an output called like an input is the same memory
-        memories = [None if array is None else GlobalMemory(one.name, array.copy(), True) for one, array in zip(self.inputs, inputs)]
-        held = {memory.name: memory for memory in memories if memory is not None and memory.name in again}
+            raise ValueError(
+                problem(
+                    f"{self.name} has outputs {', '.join(one.name for one in self.outputs)}",
+                    "no shape function",
+                    "pass shapes=",
+                )
+            )
+        again = {
+            one.name for one in self.outputs
+        }  # an output called like an input is the same memory
+        memories = [
+            None if array is None else GlobalMemory(one.name, array.copy(), True)
+            for one, array in zip(self.inputs, inputs)
+        ]
+        held = {
+            memory.name: memory
+            for memory in memories
+            if memory is not None and memory.name in again
+        }
         for memory in held.values():
             memory.read_only = False
-        results = [held.get(one.name) or GlobalMemory(one.name, launching.poisoned(shape, dtype), False)
-                   for one, shape, dtype in zip(self.outputs, made, dtypes)]
+        results = [
+            held.get(one.name) or GlobalMemory(one.name, launching.poisoned(shape, dtype), False)
+            for one, shape, dtype in zip(self.outputs, made, dtypes)
+        ]
         kernel = self.compiled([None if one is None else one.dtype for one in inputs], dtypes)
         kernel.key = tiling.key
-        workspace = GlobalMemory("workspace", launching.poisoned((-(-tiling.workspace // 2),), np.dtype(np.uint16)), False)
-        return launching.run(kernel, *memories, *results, workspace, tiling.data, soc=soc, cores=tiling.blockDim, schedule=schedule, sync=sync)
+        workspace = GlobalMemory(
+            "workspace",
+            launching.poisoned((-(-tiling.workspace // 2),), np.dtype(np.uint16)),
+            False,
+        )
+        return launching.run(
+            kernel,
+            *memories,
+            *results,
+            workspace,
+            tiling.data,
+            soc=soc,
+            cores=tiling.blockDim,
+            schedule=schedule,
+            sync=sync,
+        )
 
     def program(self, op) -> Program:
         """The project as a tile program of an operator of the kit, for `av.check`.
@@ -222,23 +382,46 @@ class Project:
         Inputs, outputs and attributes of OpDef are those of the operator by their names, else in their order.
         """
         op = operator(op)
-        tensors, values = [one.name for one in op.parameters if one.kind == "tensor"], list(op.attributes)
-        inputs, outputs = _paired(self, self.inputs, tensors), _paired(self, self.outputs, list(op.outputs))
-        attributes = [plain(one.name, values) for one in self.attributes]  # one that the operator lacks keeps its default
+        tensors, values = (
+            [one.name for one in op.parameters if one.kind == "tensor"],
+            list(op.attributes),
+        )
+        inputs, outputs = (
+            _paired(self, self.inputs, tensors),
+            _paired(self, self.outputs, list(op.outputs)),
+        )
+        attributes = [
+            plain(one.name, values) for one in self.attributes
+        ]  # one that the operator lacks keeps its default
 
         def tiling(platform, **bound) -> Tiling:
             results = op.arrange_backward(**bound).results
-            made = [(results[one].documented_shape, results[one].format.numpy) if one in results else ((0,), np.dtype(np.float32))
-                    for one in outputs]
-            return self.tiled(platform, [bound[one] for one in inputs], made, [bound.get(one) for one in attributes])[0]
+            made = [
+                (results[one].documented_shape, results[one].format.numpy)
+                if one in results
+                else ((0,), np.dtype(np.float32))
+                for one in outputs
+            ]
+            return self.tiled(
+                platform,
+                [bound[one] for one in inputs],
+                made,
+                [bound.get(one) for one in attributes],
+            )[0]
+
         order = [(tensors + list(op.outputs)).index(one) for one in (*inputs, *outputs)]
-        return Program(op.name, self.name, tiling, _OfProject(self, order), Plan(), text=self.folder.name)
+        return Program(
+            op.name, self.name, tiling, _OfProject(self, order), Plan(), text=self.folder.name
+        )
 
 
 def _own(folder: Path, pattern: str) -> list[Path]:
     """What a person wrote in a folder: nothing hidden, and nothing that a build has copied."""
-    return [one for one in sorted(folder.rglob(pattern))
-            if not any(part[0] == "." or part == "build_out" for part in one.relative_to(folder).parts)]
+    return [
+        one
+        for one in sorted(folder.rglob(pattern))
+        if not any(part[0] == "." or part == "build_out" for part in one.relative_to(folder).parts)
+    ]
 
 
 def plain(name: str, names: list[str]) -> str | None:
@@ -257,9 +440,14 @@ def _paired(project: Project, mine: Sequence[Parameter], theirs: list[str]) -> l
     if None not in found and len(set(found)) == len(found):
         return found
     if len(mine) > len(theirs):
-        raise TypeError(problem(f"{project.name} has the parameters of the operator: {', '.join(theirs)}",
-                                ", ".join(one.name for one in mine), "name them as the operator does"))
-    return theirs[:len(mine)]
+        raise TypeError(
+            problem(
+                f"{project.name} has the parameters of the operator: {', '.join(theirs)}",
+                ", ".join(one.name for one in mine),
+                "name them as the operator does",
+            )
+        )
+    return theirs[: len(mine)]
 
 
 class _OfProject:
@@ -269,7 +457,9 @@ class _OfProject:
         self.project, self.order = project, order
         file, entry = project.kernel
         self.__name__, self.kernel = entry, None
-        self.__code__ = SimpleNamespace(co_filename=str(file), co_firstlineno=entries_of(file)[entry][0])
+        self.__code__ = SimpleNamespace(
+            co_filename=str(file), co_firstlineno=entries_of(file)[entry][0]
+        )
 
     def __call__(self, *arguments):
         self.kernel()

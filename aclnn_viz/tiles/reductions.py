@@ -31,7 +31,7 @@ def tree(values: np.ndarray, function=_ADD) -> np.ndarray:
     lanes = 1 << max(values.shape[-1] - 1, 0).bit_length()
     if lanes != values.shape[-1]:
         filled = np.full((*values.shape[:-1], lanes), _NEUTRAL[function], values.dtype)
-        filled[..., :values.shape[-1]] = values
+        filled[..., : values.shape[-1]] = values
         values = filled
     while values.shape[-1] > 1:
         values = function(values[..., ::2], values[..., 1::2])
@@ -43,7 +43,7 @@ def _repeats(values: np.ndarray, function) -> np.ndarray:
     lanes = REPEAT // values.itemsize
     count = -(-values.size // lanes)
     filled = np.full(count * lanes, _NEUTRAL[function], values.dtype)
-    filled[:values.size] = values
+    filled[: values.size] = values
     return tree(filled.reshape(count, lanes), function)
 
 
@@ -54,8 +54,17 @@ def _need_apart(core, name: str, write, reads):
     """
     for read in reads:
         if meet(write, read):
-            core.hazard("overlap", message("{name} writes bytes {a} to {b} and reads {c} to {d}", name=name, a=write.start,
-                                           b=write.end, c=read.start, d=read.end))
+            core.hazard(
+                "overlap",
+                message(
+                    "{name} writes bytes {a} to {b} and reads {c} to {d}",
+                    name=name,
+                    a=write.start,
+                    b=write.end,
+                    c=read.start,
+                    d=read.end,
+                ),
+            )
 
 
 def _reduce(name, function, dst, src, tmp, form):
@@ -69,11 +78,17 @@ def _reduce(name, function, dst, src, tmp, form):
     else:
         mask, repeats, step = form
         if not 0 <= mask <= REPEAT // size:
-            core.hazard("mask", message(MASK, name=name, mask=mask, n=REPEAT // size, dtype=c_name(src.dtype)))
+            core.hazard(
+                "mask",
+                message(MASK, name=name, mask=mask, n=REPEAT // size, dtype=c_name(src.dtype)),
+            )
             mask = max(min(mask, REPEAT // size), 0)
         if not mask or not counted(core, name, repeats):
             return
-        (read, given), order = src.part(name, False, int(mask) * size, (repeats,), (step * BLOCK,)), "tree"
+        (read, given), order = (
+            src.part(name, False, int(mask) * size, (repeats,), (step * BLOCK,)),
+            "tree",
+        )
     write, out = dst.part(name, True, size, align=size)
     writes = [write]
     if order == "tree" or function is not _ADD:  # for a sum of a count the work buffer is not used
@@ -81,16 +96,24 @@ def _reduce(name, function, dst, src, tmp, form):
         lanes = BLOCK // size
         work = tmp.span(name, True, -(-repeats * (1 if function is _ADD else 2) // lanes) * BLOCK)
         _need_apart(core, name, work, [read])
-        writes = [work._replace(start=work.start + BLOCK, length=work.length - BLOCK)] * (work.length > BLOCK) + writes \
-            if work.start == write.start else [work, write]
+        writes = (
+            [work._replace(start=work.start + BLOCK, length=work.length - BLOCK)]
+            * (work.length > BLOCK)
+            + writes
+            if work.start == write.start
+            else [work, write]
+        )
 
     def run():
         if order == "tree":
             out[0] = tree(tree(given, function), function)
         else:
             out[0] = core.reduced = function.accumulate(_repeats(given, function))[-1]
+
     core.vector(name, run, [read], writes)
-    if order == "ascending":  # the scalar unit takes the sum over and stores it: all later pipes are behind it
+    if (
+        order == "ascending"
+    ):  # the scalar unit takes the sum over and stores it: all later pipes are behind it
         clock = core.snapshot(V)
         for pipe in (S, V, MTE3):
             core.wait(pipe, clock)
@@ -99,8 +122,13 @@ def _reduce(name, function, dst, src, tmp, form):
 def _reducing(kind):
     def call(dst, src, tmp, *form):
         _reduce(f"Reduce{kind}", KINDS[kind], dst, src, tmp, form)
-    setattr(call, "__doc__", f"dst[0] = the {kind.lower()} of src: `(dst, src, tmp, count)` or `(dst, src, tmp, mask, repeatTime, srcRepStride)`.\n\n"
-                             "    With a count the repeats are taken one after the other, and dst of a sum may be read at once; else they form a tree.")
+
+    setattr(
+        call,
+        "__doc__",
+        f"dst[0] = the {kind.lower()} of src: `(dst, src, tmp, count)` or `(dst, src, tmp, mask, repeatTime, srcRepStride)`.\n\n"
+        "    With a count the repeats are taken one after the other, and dst of a sum may be read at once; else they form a tree.",
+    )
     return named(call, f"Reduce{kind}")
 
 
@@ -112,11 +140,16 @@ def GetReduceRepeatSumSpr() -> float:
     core = current()
     core.wait_for("GetReduceRepeatSumSpr")
     if core.reduced is None:
-        core.stop("unwritten", message("{name} is called before ReduceSum of a count", name="GetReduceRepeatSumSpr"))
+        core.stop(
+            "unwritten",
+            message("{name} is called before ReduceSum of a count", name="GetReduceRepeatSumSpr"),
+        )
     return float(core.reduced)
 
 
-def _whole(name, function, dst, src, mask, repeats, dst_step, src_block, src_step, shares=1, align=None):
+def _whole(
+    name, function, dst, src, mask, repeats, dst_step, src_block, src_step, shares=1, align=None
+):
     """`shares` results for each repeat, side by side; those of one repeat start dst_step * shares behind the last."""
     core, size = current(), src.dtype.itemsize
     need_format(core, name, src.dtype)
@@ -135,50 +168,123 @@ def _whole(name, function, dst, src, mask, repeats, dst_step, src_block, src_ste
     per_block = BLOCK // size
     reads = [one[0] for one in found]
     # Where in the repeat each run lies: its place in the tree.
-    boxes = [((span.start - src.start) // BLOCK // max(src_block, 1), span.shape[1], (span.start - src.start) % BLOCK
-              // size, span.length // size) for span in reads]
+    boxes = [
+        (
+            (span.start - src.start) // BLOCK // max(src_block, 1),
+            span.shape[1],
+            (span.start - src.start) % BLOCK // size,
+            span.length // size,
+        )
+        for span in reads
+    ]
     given = [span.values(core.ub.bytes, src.dtype) for span in reads]
 
     def run():
         filled = np.full((repeats, 8, per_block), _NEUTRAL[function], src.dtype)
         for (block, blocks, lane, width), part in zip(boxes, given):
-            filled[:, block:block + blocks, lane:lane + width] = part
+            filled[:, block : block + blocks, lane : lane + width] = part
         out[...] = tree(filled.reshape(repeats, shares, lanes // shares), function)[:, :written]
+
     core.vector(name, run, reads, [write])
 
 
 def _wholes(kind):
-    def call(dst, src, mask, repeatTime: int, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
-        _whole(f"WholeReduce{kind}", KINDS[kind], dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride)
-    setattr(call, "__doc__", f"The {kind.lower()} of each repeat of src, side by side when dstRepStride is 1 (order ORDER_ONLY_VALUE).")
+    def call(
+        dst, src, mask, repeatTime: int, dstRepStride: int, srcBlkStride: int, srcRepStride: int
+    ):
+        _whole(
+            f"WholeReduce{kind}",
+            KINDS[kind],
+            dst,
+            src,
+            mask,
+            repeatTime,
+            dstRepStride,
+            srcBlkStride,
+            srcRepStride,
+        )
+
+    setattr(
+        call,
+        "__doc__",
+        f"The {kind.lower()} of each repeat of src, side by side when dstRepStride is 1 (order ORDER_ONLY_VALUE).",
+    )
     return named(call, f"WholeReduce{kind}")
 
 
 WholeReduceSum, WholeReduceMax, WholeReduceMin = map(_wholes, KINDS)
 
 
-def RepeatReduceSum(dst, src, repeatTime: int, elemsInOneRepeat: int, dstBlkStride: int, srcBlkStride: int,
-                    dstRepStride: int, srcRepStride: int):
+def RepeatReduceSum(
+    dst,
+    src,
+    repeatTime: int,
+    elemsInOneRepeat: int,
+    dstBlkStride: int,
+    srcBlkStride: int,
+    dstRepStride: int,
+    srcRepStride: int,
+):
     """As WholeReduceSum, its arguments in the order of the older call."""
-    _whole("RepeatReduceSum", _ADD, dst, src, elemsInOneRepeat, repeatTime, dstRepStride, srcBlkStride, srcRepStride)
+    _whole(
+        "RepeatReduceSum",
+        _ADD,
+        dst,
+        src,
+        elemsInOneRepeat,
+        repeatTime,
+        dstRepStride,
+        srcBlkStride,
+        srcRepStride,
+    )
 
 
 def _blocks(kind):
-    def call(dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
-        _whole(f"BlockReduce{kind}", KINDS[kind], dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, 8, 8 * src.dtype.itemsize)
-    setattr(call, "__doc__", f"The {kind.lower()} of each block of 32 bytes: 8 for each repeat of src.")
+    def call(
+        dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int
+    ):
+        _whole(
+            f"BlockReduce{kind}",
+            KINDS[kind],
+            dst,
+            src,
+            mask,
+            repeatTime,
+            dstRepStride,
+            srcBlkStride,
+            srcRepStride,
+            8,
+            8 * src.dtype.itemsize,
+        )
+
+    setattr(
+        call, "__doc__", f"The {kind.lower()} of each block of 32 bytes: 8 for each repeat of src."
+    )
     return named(call, f"BlockReduce{kind}")
 
 
 BlockReduceSum, BlockReduceMax, BlockReduceMin = map(_blocks, KINDS)
 
 
-def PairReduceSum(dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int):
+def PairReduceSum(
+    dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int
+):
     """The sums of neighbours: half as many elements as src has in each repeat."""
     size = src.dtype.itemsize
     lanes = REPEAT // size
-    _whole("PairReduceSum", _ADD, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, lanes // 2,
-           BLOCK)
+    _whole(
+        "PairReduceSum",
+        _ADD,
+        dst,
+        src,
+        mask,
+        repeatTime,
+        dstRepStride,
+        srcBlkStride,
+        srcRepStride,
+        lanes // 2,
+        BLOCK,
+    )
 
 
 SCRATCH = 8192  # bytes at the end of the Unified Buffer that some forms of Select use themselves on Atlas A2
@@ -206,33 +312,65 @@ def _strided(name: str, tensor, lanes: int, repeats: int, block_step: int, step:
     if blocks:
         parts.append(tensor.part(name, False, BLOCK, (repeats, blocks), steps))
     if rest:
-        parts.append(tensor.part(name, False, rest, (repeats, 1), steps, offset=blocks * block_step * BLOCK))
-    return [span for span, _ in parts], lambda: np.concatenate([values.reshape(repeats, -1) for _, values in parts], 1)
+        parts.append(
+            tensor.part(name, False, rest, (repeats, 1), steps, offset=blocks * block_step * BLOCK)
+        )
+    return [span for span, _ in parts], lambda: np.concatenate(
+        [values.reshape(repeats, -1) for _, values in parts], 1
+    )
 
 
 def _compare(name, dst, src, mode, count, other=(), numbers=(), steps=()):
     core, size = current(), src.dtype.itemsize
     need_format(core, name, src.dtype)
     if src.dtype == int32_t and mode is not CMPMODE.EQ:
-        core.stop("format", message("{name} takes int32_t for EQ alone, not {mode}", name=name, mode=mode.name))
+        core.stop(
+            "format",
+            message("{name} takes int32_t for EQ alone, not {mode}", name=name, mode=mode.name),
+        )
     if dst.dtype != uint8_t:
-        core.stop("format", message("{name} writes bits into uint8_t, not {dtype}", name=name, dtype=c_name(dst.dtype)))
+        core.stop(
+            "format",
+            message(
+                "{name} writes bits into uint8_t, not {dtype}", name=name, dtype=c_name(dst.dtype)
+            ),
+        )
     count = counted(core, name, count)
     if count * size % REPEAT:
-        core.hazard("alignment of a comparison", message("{name} of {n} elements, {length} bytes, leaves out the last {rest}",
-                                                         name=name, n=count, length=count * size, rest=count * size % REPEAT))
+        core.hazard(
+            "alignment of a comparison",
+            message(
+                "{name} of {n} elements, {length} bytes, leaves out the last {rest}",
+                name=name,
+                n=count,
+                length=count * size,
+                rest=count * size % REPEAT,
+            ),
+        )
         count = count * size // REPEAT * REPEAT // size
     if count <= 0:
         return
     lanes = REPEAT // size
-    found = [_strided(name, tensor, lanes, count // lanes, *pair) for tensor, pair in zip((src, *other), steps)] if steps else [
-        ([span], values.view) for span, values in (tensor.part(name, False, count * size) for tensor in (src, *other))]
+    found = (
+        [
+            _strided(name, tensor, lanes, count // lanes, *pair)
+            for tensor, pair in zip((src, *other), steps)
+        ]
+        if steps
+        else [
+            ([span], values.view)
+            for span, values in (tensor.part(name, False, count * size) for tensor in (src, *other))
+        ]
+    )
     spans = [span for some, _ in found for span in some]
     write, out = dst.part(name, True, count // 8)
     _need_apart(core, name, write, spans)
 
     def run():
-        out[...] = np.packbits(mode(*(values() for _, values in found), *numbers), bitorder="little")
+        out[...] = np.packbits(
+            mode(*(values() for _, values in found), *numbers), bitorder="little"
+        )
+
     core.vector(name, run, spans, [write])
 
 
@@ -241,11 +379,22 @@ def CompareRepeats(dst, src0, src1, cmpMode: CMPMODE, repeats: int, *steps: int)
 
     Atlas A2 pays no heed to the mask of this form: all lanes of a repeat are compared, and their bits lie one after the other.
     """
-    pairs, count = (steps[:2], steps[2:]), eight_bits(current(), "Compare", repeats, "repeatTime") * REPEAT // src0.dtype.itemsize
+    pairs, count = (
+        (steps[:2], steps[2:]),
+        eight_bits(current(), "Compare", repeats, "repeatTime") * REPEAT // src0.dtype.itemsize,
+    )
     if hasattr(src1, "block"):
         _compare("Compare", dst, src0, cmpMode, count, (src1,), steps=pairs)
     else:
-        _compare("CompareScalar", dst, src0, cmpMode, count, numbers=(np.asarray(src1).astype(src0.dtype),), steps=pairs)
+        _compare(
+            "CompareScalar",
+            dst,
+            src0,
+            cmpMode,
+            count,
+            numbers=(np.asarray(src1).astype(src0.dtype),),
+            steps=pairs,
+        )
 
 
 def Compare(dst, src0, src1, cmpMode: CMPMODE, count: int):
@@ -255,7 +404,9 @@ def Compare(dst, src0, src1, cmpMode: CMPMODE, count: int):
 
 def CompareScalar(dst, src0, scalar, cmpMode: CMPMODE, count: int):
     """Bit i of dst is src0[i] `cmpMode` scalar; count elements must fill a multiple of 256 bytes."""
-    _compare("CompareScalar", dst, src0, cmpMode, count, numbers=(np.asarray(scalar).astype(src0.dtype),))
+    _compare(
+        "CompareScalar", dst, src0, cmpMode, count, numbers=(np.asarray(scalar).astype(src0.dtype),)
+    )
 
 
 def Select(dst, selMask, src0, src1, selMode: SELMODE, count: int):
@@ -267,10 +418,16 @@ def Select(dst, selMask, src0, src1, selMode: SELMODE, count: int):
     scalar = selMode is SELMODE.VSEL_TENSOR_SCALAR_MODE
     tensors = (src0,) if scalar else (src0, src1)
     scratch = core.platform.unified_buffer - SCRATCH
-    if selMode is not SELMODE.VSEL_CMPMASK_SPR and (any(pipe.top > scratch for pipe in core.pipes)
-                                                    or core.ub.state[scratch:].any()):
-        core.hazard("unified buffer full", message("Select works in the Unified Buffer from byte {start} on, which holds "
-                                                   "data", start=scratch))
+    if selMode is not SELMODE.VSEL_CMPMASK_SPR and (
+        any(pipe.top > scratch for pipe in core.pipes) or core.ub.state[scratch:].any()
+    ):
+        core.hazard(
+            "unified buffer full",
+            message(
+                "Select works in the Unified Buffer from byte {start} on, which holds data",
+                start=scratch,
+            ),
+        )
     spans = [tensor.span("Select", False, count * size) for tensor in tensors]
     lanes = min(count, REPEAT // size) if selMode is SELMODE.VSEL_CMPMASK_SPR else count
     bits = selMask.span("Select", False, -(-lanes // 8))
@@ -285,6 +442,7 @@ def Select(dst, selMask, src0, src1, selMode: SELMODE, count: int):
         if lanes < count:
             chosen = np.resize(chosen, count)
         out[...] = np.where(chosen, given[0], number if scalar else given[1])
+
     core.vector("Select", run, [bits, *spans], [write])
 
 
@@ -296,7 +454,10 @@ def Gather(dst, src, srcOffset, srcBaseAddr: int, count: int):
     core, size = current(), dst.dtype.itemsize
     need_format(core, "Gather", dst.dtype)
     if srcOffset.dtype != uint32_t:
-        core.stop("format", message("Gather takes offsets of uint32_t, not {dtype}", dtype=c_name(srcOffset.dtype)))
+        core.stop(
+            "format",
+            message("Gather takes offsets of uint32_t, not {dtype}", dtype=c_name(srcOffset.dtype)),
+        )
     if not counted(core, "Gather", count):
         return
     length = src.end - src.start - srcBaseAddr
@@ -311,14 +472,32 @@ def Gather(dst, src, srcOffset, srcBaseAddr: int, count: int):
         inside = index < elements.size
         wrong = places[~inside | (places % size != 0)]
         if wrong.size:
-            core.hazard("beyond tensor", message("Gather takes offset {offset} of {length} bytes of elements of {size}",
-                                                 offset=int(wrong[0]), length=length, size=size), where=where)
+            core.hazard(
+                "beyond tensor",
+                message(
+                    "Gather takes offset {offset} of {length} bytes of elements of {size}",
+                    offset=int(wrong[0]),
+                    length=length,
+                    size=size,
+                ),
+                where=where,
+            )
         out[...] = elements[np.where(inside, index, 0)]
+
     where = core.where()
     core.vector("Gather", run, [read, at], [write])
 
 
-def GatherMask(dst, src, pattern, count: int, repeats: int = 1, blkStride: int = 1, repStride: int = 8, patternStride: int = 0) -> int:
+def GatherMask(
+    dst,
+    src,
+    pattern,
+    count: int,
+    repeats: int = 1,
+    blkStride: int = 1,
+    repStride: int = 8,
+    patternStride: int = 0,
+) -> int:
     """Pack `count` elements of each repeat, those of a pattern, and return how many: 1 even lanes, 2 odd, 3 to 6 every fourth, 7 all.
 
     A pattern may be a tensor, whose bits choose and are read when the call is made. C++ spells it
@@ -332,13 +511,25 @@ def GatherMask(dst, src, pattern, count: int, repeats: int = 1, blkStride: int =
         length = -(-lanes.size // (8 * unit)) * unit
         span, bits = pattern.part("GatherMask", False, length, (repeats,), (patternStride * BLOCK,))
         seen = core.seen[S]
-        core.wait(S, core.snapshot(V))  # the vector unit reads them in its own order; the scalar unit learns only how many
+        core.wait(
+            S, core.snapshot(V)
+        )  # the vector unit reads them in its own order; the scalar unit learns only how many
         core.scalar_read("GatherMask", core.ub, span)
         core.seen[S] = seen
-        chosen, spans = np.unpackbits(np.ascontiguousarray(bits).view(uint8_t), 1, bitorder="little")[:, :lanes.size].astype(bool), [span]
+        chosen, spans = (
+            np.unpackbits(np.ascontiguousarray(bits).view(uint8_t), 1, bitorder="little")[
+                :, : lanes.size
+            ].astype(bool),
+            [span],
+        )
     else:
         if pattern not in range(1, 8):
-            core.stop("copy parameters", message("GatherMask has pattern {pattern}, which must lie in 1 to 7", pattern=pattern))
+            core.stop(
+                "copy parameters",
+                message(
+                    "GatherMask has pattern {pattern}, which must lie in 1 to 7", pattern=pattern
+                ),
+            )
         first, step = {1: (0, 2), 2: (1, 2), 7: (0, 1)}.get(pattern, (pattern - 3, 4))
         chosen, spans = np.tile(lanes % step == first, (repeats, 1)), []
     if not (kept := int(chosen.sum())):
@@ -347,10 +538,13 @@ def GatherMask(dst, src, pattern, count: int, repeats: int = 1, blkStride: int =
     write, out = dst.part("GatherMask", True, kept * src.dtype.itemsize)
     after = repeats == 1 or repStride >= -(-lanes.size * src.dtype.itemsize // BLOCK) * blkStride
     # Packed in place, as the vendor's example gather.asc does, no element is written before it is read.
-    _need_apart(core, "GatherMask", write, spans if after and write.start == src.start else [*spans, *reads])
+    _need_apart(
+        core, "GatherMask", write, spans if after and write.start == src.start else [*spans, *reads]
+    )
 
     def run():
         out[...] = given()[chosen]
+
     core.vector("GatherMask", run, [*spans, *reads], [write])
     return kept
 
@@ -368,4 +562,5 @@ def Brcb(dst, src, repeatTime: int, params=None):
 
     def run():
         out[...] = np.repeat(given, lanes)
+
     core.vector("Brcb", run, [read], [write])

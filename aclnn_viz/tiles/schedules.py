@@ -136,7 +136,9 @@ def schedule_of(name):
         return name
     seed = isinstance(name, int) and not isinstance(name, bool) and name >= 0
     if not seed and (not isinstance(name, str) or name not in ("eager", "late")):
-        raise ValueError(problem("schedule must be 'eager', 'late' or a seed", shown(name), "choose one"))
+        raise ValueError(
+            problem("schedule must be 'eager', 'late' or a seed", shown(name), "choose one")
+        )
     return Eager() if name == "eager" else Late() if name == "late" else Seeded(name)
 
 
@@ -195,15 +197,19 @@ class Chosen(Late):
         landed = self.landed.setdefault(core, [0] * 4)
         while True:
             free = all(have >= need for have, need in zip(landed, one.horizon))
-            chosen = self.search.choose([Step(entry[2], entry[1]) for entry in self.ready]
-                                        + [Step(one, self.number, self.reads)] * free)
+            chosen = self.search.choose(
+                [Step(entry[2], entry[1]) for entry in self.ready]
+                + [Step(one, self.number, self.reads)] * free
+            )
             if chosen.read:
                 return
             self._land(chosen.number)
 
     def drain(self, cores):
         while self.ready:
-            self._land(self.search.choose([Step(entry[2], entry[1]) for entry in self.ready]).number)
+            self._land(
+                self.search.choose([Step(entry[2], entry[1]) for entry in self.ready]).number
+            )
 
     def _land(self, number: int):
         entry = next(entry for entry in self.ready if entry[1] == number)
@@ -219,12 +225,23 @@ class Step:
         self.number, self.read, self.core = number, read, one.core.index
         self.pipe, self.position = one.pipe, one.position
         self.key = self.core, self.pipe, self.position, read
-        self.horizon, self.epoch, self.atomic = one.horizon, one.core.epoch if read else one.epoch, one.atomic
-        self.reads, self.writes = (tuple((getattr(memory, "name", self.core), span.start, span.end)
-                                         for memory, span in touched) for touched in (one.reads, one.writes))
+        self.horizon, self.epoch, self.atomic = (
+            one.horizon,
+            one.core.epoch if read else one.epoch,
+            one.atomic,
+        )
+        self.reads, self.writes = (
+            tuple(
+                (getattr(memory, "name", self.core), span.start, span.end)
+                for memory, span in touched
+            )
+            for touched in (one.reads, one.writes)
+        )
 
     def commutes(self, other: "Step") -> bool:
-        return not (_meet(self.writes, other.reads + other.writes) or _meet(self.reads, other.writes))
+        return not (
+            _meet(self.writes, other.reads + other.writes) or _meet(self.reads, other.writes)
+        )
 
     def ordered_before(self, other: "Step") -> bool:
         """Whether the waits of the program demand it, or the scalar unit has read before it issued the other."""
@@ -238,7 +255,11 @@ class Step:
 
 
 def _meet(some, others) -> bool:
-    return any(a == b and start < last and first < end for a, start, end in some for b, first, last in others)
+    return any(
+        a == b and start < last and first < end
+        for a, start, end in some
+        for b, first, last in others
+    )
 
 
 @dataclass
@@ -271,7 +292,9 @@ class Search:
         asleep = {}
         if self.nodes:
             before = self.nodes[-1]
-            asleep = {key: step for key, step in before.asleep.items() if step.commutes(before.chosen)}
+            asleep = {
+                key: step for key, step in before.asleep.items() if step.commutes(before.chosen)
+            }
         awake = [step for key, step in enabled.items() if key not in asleep]
         if not awake:
             raise Redundant

@@ -39,7 +39,7 @@ def jobs_of(run, groups: int = 16, bypass=()) -> list:
         elif one.pipe == V:
             size = cycles(one, groups)
         else:
-            (_, span), = one.reads if one.pipe == MTE2 else one.writes
+            ((_, span),) = one.reads if one.pipe == MTE2 else one.writes
             size = span.length * prod(span.shape)
         past = one.pipe == MTE2 and one.reads[0][0].name in bypass
         pipes[one.pipe].append(Job(tuple(one.horizon), len(pipes[S]), size, one.epoch, past, one))
@@ -50,8 +50,11 @@ def cycles(one: Instruction, groups: int = 16) -> int:
     """A vector instruction's repeats, times how many of its reads meet in one bank group in a cycle."""
     spans = [span for _, span in (*one.reads, *one.writes)]
     repeats = max(-(-span.length * prod(span.shape) // REPEAT) for span in spans)
-    met = Counter((span.start // BLOCK + block) % groups for _, span in one.reads for block in range(min(8, -(-span.length * prod(
-        span.shape) // BLOCK))))
+    met = Counter(
+        (span.start // BLOCK + block) % groups
+        for _, span in one.reads
+        for block in range(min(8, -(-span.length * prod(span.shape) // BLOCK)))
+    )
     return repeats * max(met.values(), default=1)
 
 
@@ -73,7 +76,9 @@ def simulated(cores: list, costs, l2: str = "warm") -> Simulated:
     into = sum(job.size for pipes in cores for job in pipes[MTE2] if not job.bypass)
     out = sum(job.size for pipes in cores for job in pipes[MTE3])
     capacity = cost["L2"] * 1e6
-    dirty = out / (into + out) if into + out > capacity else 0.0  # of what an allocation evicts, the share that must be written
+    dirty = (
+        out / (into + out) if into + out > capacity else 0.0
+    )  # of what an allocation evicts, the share that must be written
     left = Counter(job.epoch for pipes in cores for pipe in pipes for job in pipe)
     epochs = sorted(left)
     phase = 0
@@ -92,7 +97,9 @@ def simulated(cores: list, costs, l2: str = "warm") -> Simulated:
         evicted = dirty if l2 == "warm" else dirty * (filled > capacity)
         each = 1 + evicted  # of a byte read through the L2, in bytes of memory
         load = reads * each + past
-        rate = max(min(port, (memory - writes * port * evicted) / load), port / 64) if load else port
+        rate = (
+            max(min(port, (memory - writes * port * evicted) / load), port / 64) if load else port
+        )
         soon = now + (sharing[0][0] - work) / rate if sharing else float("inf")
         then, known = (timed[0][0], True) if timed and timed[0][0] <= soon else (soon, False)
         used += (then - now) * (load * rate + writes * port * evicted)
@@ -142,24 +149,48 @@ def simulated(cores: list, costs, l2: str = "warm") -> Simulated:
                 while going[p] < len(pipe):
                     job = pipe[going[p]]
                     (s, v, i, o), have = job.horizon, finished
-                    if p != MTE2 and going[p] > have[p] or have[S] < job.stores or have[S] < s or have[V] < v or have[MTE2] < i \
-                            or have[MTE3] < o or phase < len(epochs) and job.epoch > epochs[phase]:
+                    if (
+                        p != MTE2
+                        and going[p] > have[p]
+                        or have[S] < job.stores
+                        or have[S] < s
+                        or have[V] < v
+                        or have[MTE2] < i
+                        or have[MTE3] < o
+                        or phase < len(epochs)
+                        and job.epoch > epochs[phase]
+                    ):
                         break
                     k = going[p]
                     if k == have[p]:
                         since[c][p] = now
-                        far[c] = cost["read latency"] * chance.uniform(1 - cost["jitter"], 1 + cost["jitter"]) if n > 1 \
+                        far[c] = (
+                            cost["read latency"]
+                            * chance.uniform(1 - cost["jitter"], 1 + cost["jitter"])
+                            if n > 1
                             else cost["read latency"]
+                        )
                     going[p] += 1
                     writes += p == MTE3
-                    delay = (cost["element"], cost["vector head"] + job.size * cost["repeat"], far[c],
-                             cost["write head"] + job.size / port)[p]
+                    delay = (
+                        cost["element"],
+                        cost["vector head"] + job.size * cost["repeat"],
+                        far[c],
+                        cost["write head"] + job.size / port,
+                    )[p]
                     at[c, p, k] = [now, now, cause]
                     heapq.heappush(timed, (now + delay, c, 1 if p == MTE2 else 2, p, k))
     for c in range(n):
         busy[c][S] += cost["issue"] * sum(map(len, cores[c][1:]))
-    core = sum(max(0.0, end - first) for end, first in zip(ended, begin)) / max(n, 1) / clock + cost["start"]
+    core = (
+        sum(max(0.0, end - first) for end, first in zip(ended, begin)) / max(n, 1) / clock
+        + cost["start"]
+    )
     spans = [(*key, start / clock, end / clock, waited) for key, (start, end, waited) in at.items()]
-    return Simulated(max(ended, default=0.0) / clock + cost["dispatch"], core,
-                     {name: sum(row[p] for row in busy) / max(n, 1) / clock for p, name in enumerate(SHORT)}, spans,
-                     used / (memory * (now - min(begin))) if n and now > min(begin) else 0.0)
+    return Simulated(
+        max(ended, default=0.0) / clock + cost["dispatch"],
+        core,
+        {name: sum(row[p] for row in busy) / max(n, 1) / clock for p, name in enumerate(SHORT)},
+        spans,
+        used / (memory * (now - min(begin))) if n and now > min(begin) else 0.0,
+    )

@@ -17,13 +17,39 @@ from aclnn_viz.tiles.launching import Program
 from aclnn_viz.tiles.platforms import Platform, c_name, fitting
 
 _ENUMS = {"RoundMode", "CMPMODE", "SELMODE", "HardEvent"}
-_TYPED = {"AllocTensor", "AllocEventID", "DeQue", "Get", "ReinterpretCast"}  # methods whose type is a template argument
-_TEMPLATED = {"SetFlag", "WaitFlag", "PipeBarrier", "SetAtomicAdd"}  # functions whose first argument is
+_TYPED = {
+    "AllocTensor",
+    "AllocEventID",
+    "DeQue",
+    "Get",
+    "ReinterpretCast",
+}  # methods whose type is a template argument
+_TEMPLATED = {
+    "SetFlag",
+    "WaitFlag",
+    "PipeBarrier",
+    "SetAtomicAdd",
+}  # functions whose first argument is
 _BRACED = {"DataCopyExtParams", "DataCopyParams", "UnaryRepeatParams", "BinaryRepeatParams"}
 _FORMATS = {"float32": "float"}
-_OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "/", ast.Mod: "%", ast.Eq: "==",
-              ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Is: "==", ast.IsNot: "!=",
-              ast.And: "&&", ast.Or: "||"}
+_OPERATORS = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "/",
+    ast.Mod: "%",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Is: "==",
+    ast.IsNot: "!=",
+    ast.And: "&&",
+    ast.Or: "||",
+}
 
 
 class Unknown(Exception):
@@ -41,21 +67,31 @@ class Lines:
         self.members = {}
         methods = [self._method(part) for part in node.body if isinstance(part, ast.FunctionDef)]
         members = "\n".join(f"{kind} {name};" for name, kind in self.members.items())
-        return (f"class {node.name} {{\npublic:\n" + textwrap.indent("\n".join(methods), "    ")
-                + "\nprivate:\n" + textwrap.indent(members, "    ") + "\n};\n")
+        return (
+            f"class {node.name} {{\npublic:\n"
+            + textwrap.indent("\n".join(methods), "    ")
+            + "\nprivate:\n"
+            + textwrap.indent(members, "    ")
+            + "\n};\n"
+        )
 
     def _method(self, node: ast.FunctionDef) -> str:
         names = [argument.arg for argument in node.args.args if argument.arg != "self"]
         self.known = set(names)
         kinds = {"tiling": "const TilingData &tiling"}
-        given = [kinds.get(name, f"GM_ADDR {name}" if node.name == "Init" else f"auto {name}") for name in names]
+        given = [
+            kinds.get(name, f"GM_ADDR {name}" if node.name == "Init" else f"auto {name}")
+            for name in names
+        ]
         returns = any(isinstance(part, ast.Return) and part.value for part in ast.walk(node))
         head = f"__aicore__ inline {'auto' if returns else 'void'} {node.name}({', '.join(given)})"
         return f"{head} {{\n{self.block(node.body)}\n}}\n"
 
     def block(self, body) -> str:
         outside = set(self.known)  # what a block declares ends with it
-        text = textwrap.indent("\n".join(line for node in body for line in self.statement(node)), "    ")
+        text = textwrap.indent(
+            "\n".join(line for node in body for line in self.statement(node)), "    "
+        )
         self.known = outside
         return text
 
@@ -64,7 +100,9 @@ class Lines:
         try:
             return self._statement(node)
         except Unknown:
-            return [f"// Python: {line}" for line in ast.unparse(node).replace("self.", "").splitlines()]
+            return [
+                f"// Python: {line}" for line in ast.unparse(node).replace("self.", "").splitlines()
+            ]
 
     def _statement(self, node) -> list[str]:
         match node:
@@ -83,24 +121,49 @@ class Lines:
             case ast.Assign(targets=[target], value=value):
                 return self._assign(target, value)
             case ast.If(test=test, body=body, orelse=others):
-                condition = self.text(test)  # what the types decide is decided when the kernel is compiled
-                constant = " constexpr" if condition.removeprefix("!").startswith("std::is_same") else ""
+                condition = self.text(
+                    test
+                )  # what the types decide is decided when the kernel is compiled
+                constant = (
+                    " constexpr" if condition.removeprefix("!").startswith("std::is_same") else ""
+                )
                 lines = [f"if{constant} ({condition}) {{", self.block(body), "}"]
                 return lines if not others else [*lines[:-1], "} else {", self.block(others), "}"]
-            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=limits), body=body):
-                start, stop, step = {1: ["0", *limits, "1"], 2: [*limits, "1"], 3: limits}[len(limits)]
-                start, stop, step = (one if isinstance(one, str) else self.text(one) for one in (start, stop, step))
+            case ast.For(
+                target=ast.Name(id=name),
+                iter=ast.Call(func=ast.Name(id="range"), args=limits),
+                body=body,
+            ):
+                start, stop, step = {1: ["0", *limits, "1"], 2: [*limits, "1"], 3: limits}[
+                    len(limits)
+                ]
+                start, stop, step = (
+                    one if isinstance(one, str) else self.text(one) for one in (start, stop, step)
+                )
                 self.known.add(name)
-                return [f"for (int64_t {name} = {start}; {name} < {stop}; {name} += {step}) {{", self.block(body), "}"]
-            case ast.For(target=target, iter=ast.Tuple(elts=values), body=body):  # one copy of the body for each
-                return [line for value in values for one in body
-                        for line in self.statement(_replaced(one, target, value))]
+                return [
+                    f"for (int64_t {name} = {start}; {name} < {stop}; {name} += {step}) {{",
+                    self.block(body),
+                    "}",
+                ]
+            case ast.For(
+                target=target, iter=ast.Tuple(elts=values), body=body
+            ):  # one copy of the body for each
+                return [
+                    line
+                    for value in values
+                    for one in body
+                    for line in self.statement(_replaced(one, target, value))
+                ]
         raise Unknown
 
     def _assign(self, target, value) -> list[str]:
         match target:
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
-                if isinstance(value, ast.Attribute) and ast.unparse(value) in (f"tiling.{name}", "self.t"):
+                if isinstance(value, ast.Attribute) and ast.unparse(value) in (
+                    f"tiling.{name}",
+                    "self.t",
+                ):
                     return []  # a type of the launch
                 made = self._made(value)
                 self.members.setdefault(name, made or self._kind(value))
@@ -153,14 +216,18 @@ class Lines:
             case ast.Name(id=name):
                 return _FORMATS.get(name, name)
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
-                return f"this->{name}" if name in self.known else name  # beside a local of that name
+                return (
+                    f"this->{name}" if name in self.known else name
+                )  # beside a local of that name
             case ast.Attribute(value=value, attr="dtype"):
                 return f"typename decltype({self.text(value)})::PrimType"
             case ast.Attribute(value=ast.Name(id=enum), attr=name) if enum in _ENUMS:
                 return f"{enum}::{name}"
             case ast.Attribute(value=kind, attr="itemsize"):
                 return f"sizeof({self.text(kind)})"
-            case ast.Attribute(value=ast.Name(id="tiling") | ast.Attribute(attr="t"), attr=name) if len(name) == 1 or name[:2] == "T_":
+            case ast.Attribute(
+                value=ast.Name(id="tiling") | ast.Attribute(attr="t"), attr=name
+            ) if len(name) == 1 or name[:2] == "T_":
                 return name  # a type
             case ast.Attribute(value=ast.Call(func=ast.Name(id="GetTPipePtr")), attr=name):
                 return f"GetTPipePtr()->{name}"
@@ -168,8 +235,12 @@ class Lines:
                 return f"{self.text(value)}.{name}"
             case ast.Subscript(value=value, slice=index):
                 return f"{self.text(value)}[{self.text(index)}]"
-            case ast.UnaryOp(op=ast.USub(), operand=ast.BinOp(left=ast.UnaryOp(op=ast.USub(), operand=a),
-                                                            op=ast.FloorDiv(), right=b)):
+            case ast.UnaryOp(
+                op=ast.USub(),
+                operand=ast.BinOp(
+                    left=ast.UnaryOp(op=ast.USub(), operand=a), op=ast.FloorDiv(), right=b
+                ),
+            ):
                 return f"CeilDiv({self.text(a)}, {self.text(b)})"
             case ast.UnaryOp(op=op, operand=value):
                 return f"{'!' if isinstance(op, ast.Not) else '-'}{self.text(value)}"
@@ -200,8 +271,10 @@ class Lines:
         if ast.unparse(others[0]) == "float32" and isinstance(left, ast.Attribute):
             same = f"std::is_same<{self.text(left)}, float>::value"
             return same if isinstance(ops[0], ast.Eq) else f"!{same}"
-        return " && ".join(f"{self.text(a)} {_OPERATORS[type(op)]} {self.text(b)}"
-                           for a, op, b in zip(sides, ops, others))
+        return " && ".join(
+            f"{self.text(a)} {_OPERATORS[type(op)]} {self.text(b)}"
+            for a, op, b in zip(sides, ops, others)
+        )
 
     def _call(self, node: ast.Call) -> str:
         if any(isinstance(one, ast.Starred) for one in node.args) or node.keywords:
@@ -227,12 +300,16 @@ class Lines:
 
 def _replaced(node, target, value):
     """A copy of a statement with the loop's names replaced by one turn's expressions."""
-    names = {target.id: value} if isinstance(target, ast.Name) else \
-        {one.id: part for one, part in zip(target.elts, value.elts)}
+    names = (
+        {target.id: value}
+        if isinstance(target, ast.Name)
+        else {one.id: part for one, part in zip(target.elts, value.elts)}
+    )
 
     class Replace(ast.NodeTransformer):
         def visit_Name(self, name):
             return names.get(name.id, name)
+
     return Replace().visit(ast.parse(ast.unparse(node)).body[0])
 
 
@@ -245,8 +322,14 @@ using namespace AscendC;
 _CEIL = "__aicore__ inline int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }\n"
 
 
-def sketch(program: Program, /, soc: str = SOC, cores: int | None = None, unified_buffer: int | None = None,
-           **inputs) -> str:
+def sketch(
+    program: Program,
+    /,
+    soc: str = SOC,
+    cores: int | None = None,
+    unified_buffer: int | None = None,
+    **inputs,
+) -> str:
     """Return an Ascend C sketch of a program: tiling struct with its numbers, kernel class, entry function.
 
     >>> import aclnn_viz as av
@@ -260,13 +343,22 @@ def sketch(program: Program, /, soc: str = SOC, cores: int | None = None, unifie
     module = getattr(tiling, "written", None) or inspect.getmodule(program.kernel)
     tree = ast.parse(inspect.getsource(module))
     classes = [getattr(module, node.name) for node in tree.body if isinstance(node, ast.ClassDef)]
-    modules = dict.fromkeys(inspect.getmodule(one) for cls in classes for one in _above(cls)) or [module]
+    modules = dict.fromkeys(inspect.getmodule(one) for cls in classes for one in _above(cls)) or [
+        module
+    ]
     lines = Lines()
-    parts = [_HEAD.format(name=program.name, aclnn=op.aclnn_name, soc=soc), *_types(tiling), _struct(tiling),
-             f"// On the host: blockDim = {tiling.blockDim}, user workspace = {tiling.workspace} bytes.\n",
-             *(line for one in modules for line in _constants(ast.parse(inspect.getsource(one)), lines)), _CEIL,
-             *(lines.kernel_class(_as_one(cls)) for cls in classes)]
-    entry = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "kernel")
+    parts = [
+        _HEAD.format(name=program.name, aclnn=op.aclnn_name, soc=soc),
+        *_types(tiling),
+        _struct(tiling),
+        f"// On the host: blockDim = {tiling.blockDim}, user workspace = {tiling.workspace} bytes.\n",
+        *(line for one in modules for line in _constants(ast.parse(inspect.getsource(one)), lines)),
+        _CEIL,
+        *(lines.kernel_class(_as_one(cls)) for cls in classes),
+    ]
+    entry = next(
+        node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "kernel"
+    )
     return "\n".join([*parts, _entry(entry, program, lines)])
 
 
@@ -287,8 +379,11 @@ def _as_one(cls) -> ast.ClassDef:
 
 def _types(tiling) -> list[str]:
     """The formats of the launch; C++ has them as template arguments chosen by the tiling key."""
-    return [f"using {name} = {c_name(value)};" for name, value in tiling.numbers.items()
-            if isinstance(value, np.dtype)] + [""]
+    return [
+        f"using {name} = {c_name(value)};"
+        for name, value in tiling.numbers.items()
+        if isinstance(value, np.dtype)
+    ] + [""]
 
 
 def _struct(tiling) -> str:
@@ -305,11 +400,19 @@ def _struct(tiling) -> str:
 
 def _constants(tree: ast.Module, lines: Lines) -> list[str]:
     """Module-level numbers and padding."""
-    found = [f"constexpr int64_t {node.targets[0].id} = {node.value.value};" for node in tree.body
-             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-             and isinstance(node.value.value, int)]
-    found += [f"const DataCopyPadExtParams<T> {node.targets[0].id} = {lines.text(node.value)};" for node in tree.body
-              if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("DataCopyPadExtParams(")]
+    found = [
+        f"constexpr int64_t {node.targets[0].id} = {node.value.value};"
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, int)
+    ]
+    found += [
+        f"const DataCopyPadExtParams<T> {node.targets[0].id} = {lines.text(node.value)};"
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and ast.unparse(node.value).startswith("DataCopyPadExtParams(")
+    ]
     return found
 
 
@@ -319,6 +422,9 @@ def _entry(entry: ast.FunctionDef, program: Program, lines: Lines) -> str:
     made = next(node for node in entry.body if isinstance(node, ast.Assign))
     body = [f"{made.value.func.id} op;"]
     body += [lines.text(node.value) + ";" for node in entry.body[1:] if isinstance(node, ast.Expr)]
-    return (f'extern "C" __global__ __aicore__ void {program.name}({arguments}) {{\n'
-            "    GET_TILING_DATA(tilingData, tiling);\n"
-            + textwrap.indent("\n".join(body).replace("tiling)", "tilingData)"), "    ") + "\n}\n")
+    return (
+        f'extern "C" __global__ __aicore__ void {program.name}({arguments}) {{\n'
+        "    GET_TILING_DATA(tilingData, tiling);\n"
+        + textwrap.indent("\n".join(body).replace("tiling)", "tilingData)"), "    ")
+        + "\n}\n"
+    )

@@ -31,10 +31,14 @@ class Tensor:
     def SetValue(self, index: int, value):
         """Write one element by the scalar unit: in global memory into its cache, others see it after DataCacheCleanAndInvalid."""
         span = self[index].span("SetValue", True, self.dtype.itemsize, **self.alone)
-        place, number = span.values(self.memory.bytes, self.dtype), np.asarray(value).astype(self.dtype)
+        place, number = (
+            span.values(self.memory.bytes, self.dtype),
+            np.asarray(value).astype(self.dtype),
+        )
 
         def run():
             place[0] = number
+
         current().scalar_write("SetValue", self.memory, span, run)
 
 
@@ -62,20 +66,41 @@ class GlobalTensor(Tensor):
         """Return the bytes that an instruction reaches from the tensor's start on, checked against its memory."""
         core = current()
         if self.memory is None:
-            core.stop("beyond global memory", message("{name} reaches for a GlobalTensor without SetGlobalBuffer", name=name),
-                      writing)
+            core.stop(
+                "beyond global memory",
+                message("{name} reaches for a GlobalTensor without SetGlobalBuffer", name=name),
+                writing,
+            )
         span = Span(self.start, length, shape, strides)
         if self.start < 0 or span.end > self.memory.size:
             held = self.memory.array.dtype
-            what = message("{name} reaches for bytes {start} to {end} of {tensor}, which has {size}", name=name, start=self.start,
-                           end=span.end, tensor=self.memory.name, size=self.memory.size)
+            what = message(
+                "{name} reaches for bytes {start} to {end} of {tensor}, which has {size}",
+                name=name,
+                start=self.start,
+                end=span.end,
+                tensor=self.memory.name,
+                size=self.memory.size,
+            )
             if held != self.dtype and self.memory.name != "workspace":
-                what = message("{what} (it holds {held}, this GlobalTensor is of {dtype})", what=what, held=c_name(held),
-                               dtype=c_name(self.dtype))
+                what = message(
+                    "{what} (it holds {held}, this GlobalTensor is of {dtype})",
+                    what=what,
+                    held=c_name(held),
+                    dtype=c_name(self.dtype),
+                )
             core.stop("beyond global memory", what, writing)
         if self.size is not None and span.end - self.start > self.size * self.dtype.itemsize:
-            core.hazard("beyond tensor", message("{name} reaches {n} elements far into a GlobalTensor of {size}", name=name,
-                                                 n=(span.end - self.start) // self.dtype.itemsize, size=self.size), writing)
+            core.hazard(
+                "beyond tensor",
+                message(
+                    "{name} reaches {n} elements far into a GlobalTensor of {size}",
+                    name=name,
+                    n=(span.end - self.start) // self.dtype.itemsize,
+                    size=self.size,
+                ),
+                writing,
+            )
         return span
 
 
@@ -90,7 +115,9 @@ class LocalTensor(Tensor):
         self.memory = current().ub
 
     def __getitem__(self, offset: int) -> "LocalTensor":
-        return LocalTensor(self.block, self.start + int(offset) * self.dtype.itemsize, self.end, self.dtype)
+        return LocalTensor(
+            self.block, self.start + int(offset) * self.dtype.itemsize, self.end, self.dtype
+        )
 
     def __repr__(self):
         return f"LocalTensor<{c_name(self.dtype)}> in {self.block.name} at byte {self.start}"
@@ -103,30 +130,75 @@ class LocalTensor(Tensor):
         """The same bytes as a tensor of another type."""
         return LocalTensor(self.block, self.start, self.end, dtype)
 
-    def span(self, name: str, writing: bool, length: int, shape=(), strides=(), offset: int = 0,
-             align: int = BLOCK) -> Span:
+    def span(
+        self,
+        name: str,
+        writing: bool,
+        length: int,
+        shape=(),
+        strides=(),
+        offset: int = 0,
+        align: int = BLOCK,
+    ) -> Span:
         """Return the bytes that an instruction reaches, checked against block, alignment and the Unified Buffer."""
         core = current()
         self.block.check_use(core, name, writing, self.turn)
         if self.start % align:
-            core.hazard("misaligned", message(
-                "{name} {does} from byte {start} on, {past} past a multiple of {align}", name=name, does=DOES[writing],
-                start=self.start, past=self.start % align, align=align), writing)
+            core.hazard(
+                "misaligned",
+                message(
+                    "{name} {does} from byte {start} on, {past} past a multiple of {align}",
+                    name=name,
+                    does=DOES[writing],
+                    start=self.start,
+                    past=self.start % align,
+                    align=align,
+                ),
+                writing,
+            )
         span = Span(self.start + offset, length, shape, strides)
         if span.start < 0 or span.end > core.ub.size:
-            core.stop("beyond unified buffer", message("{name} reaches byte {end} of {size}", name=name, end=span.end,
-                                                       size=core.ub.size), writing)
+            core.stop(
+                "beyond unified buffer",
+                message(
+                    "{name} reaches byte {end} of {size}",
+                    name=name,
+                    end=span.end,
+                    size=core.ub.size,
+                ),
+                writing,
+            )
         if span.start < self.block.start:
             before = self.block.start - span.start
-            core.hazard("beyond tensor", message("{name} {does} from {before} bytes before {block} on", name=name,
-                                                 does=DOES[writing], before=before, block=self.block.name), writing)
+            core.hazard(
+                "beyond tensor",
+                message(
+                    "{name} {does} from {before} bytes before {block} on",
+                    name=name,
+                    does=DOES[writing],
+                    before=before,
+                    block=self.block.name,
+                ),
+                writing,
+            )
         if span.end > self.end:
-            core.hazard("beyond tensor", message(
-                "{name} {does} up to byte {end} of a tensor of {size} bytes in {block}", name=name, does=DOES[writing],
-                end=span.end - self.start, size=self.end - self.start, block=self.block.name), writing)
+            core.hazard(
+                "beyond tensor",
+                message(
+                    "{name} {does} up to byte {end} of a tensor of {size} bytes in {block}",
+                    name=name,
+                    does=DOES[writing],
+                    end=span.end - self.start,
+                    size=self.end - self.start,
+                    block=self.block.name,
+                ),
+                writing,
+            )
         return span
 
-    def part(self, name: str, writing: bool, length: int, *form, **options) -> tuple[Span, np.ndarray]:
+    def part(
+        self, name: str, writing: bool, length: int, *form, **options
+    ) -> tuple[Span, np.ndarray]:
         """Return a span, checked as above, and the elements in it."""
         span = self.span(name, writing, length, *form, **options)
         return span, span.values(self.memory.bytes, self.dtype)
@@ -157,8 +229,16 @@ class TPosition(Enum):
 
 
 VECIN, VECCALC, VECOUT = TPosition
-FREE, OCCUPIED, ENQUE, DEQUE = message("free"), message("allocated"), message("enqueued"), message("dequeued")
-OF, THAT_IS = message("{call} is given a tensor of {block}"), message("{call} is given a tensor that is {state}")
+FREE, OCCUPIED, ENQUE, DEQUE = (
+    message("free"),
+    message("allocated"),
+    message("enqueued"),
+    message("dequeued"),
+)
+OF, THAT_IS = (
+    message("{call} is given a tensor of {block}"),
+    message("{call} is given a tensor that is {state}"),
+)
 
 
 class Block:
@@ -170,24 +250,47 @@ class Block:
     def __init__(self, name: str, label: str, start: int, length: int, state: str = FREE):
         self.name, self.label, self.start, self.length = name, label, start, length
         self.state, self.turn = state, 0
-        self.clock, self.event = [0] * 4, None  # what EnQue or FreeTensor saw, and the (event, id) that waits with it
+        self.clock, self.event = (
+            [0] * 4,
+            None,
+        )  # what EnQue or FreeTensor saw, and the (event, id) that waits with it
 
     def tensor(self, dtype) -> LocalTensor:
         return LocalTensor(self, self.start, self.start + self.length, dtype)
 
     def check_use(self, core, name: str, writing: bool, turn: int):
         if self.state == FREE or turn != self.turn:
-            core.hazard("used after FreeTensor", message("{name} uses {block} after FreeTensor", name=name, block=self.name),
-                        writing)
+            core.hazard(
+                "used after FreeTensor",
+                message("{name} uses {block} after FreeTensor", name=name, block=self.name),
+                writing,
+            )
         elif self.state == ENQUE:
-            core.hazard("used after EnQue", message("{name} uses {block} after EnQue and before DeQue", name=name,
-                                                    block=self.name), writing)
+            core.hazard(
+                "used after EnQue",
+                message(
+                    "{name} uses {block} after EnQue and before DeQue", name=name, block=self.name
+                ),
+                writing,
+            )
 
 
 def _variable(value, frame) -> str:
     """What a frame calls a value: by an attribute of one of its objects, else by a variable."""
-    owners = [vars(owner) for owner in frame.f_locals.values() if hasattr(owner, "__dict__") and owner is not value]
-    return next((name for names in (*owners, frame.f_locals) for name, held in names.items() if held is value), "")
+    owners = [
+        vars(owner)
+        for owner in frame.f_locals.values()
+        if hasattr(owner, "__dict__") and owner is not value
+    ]
+    return next(
+        (
+            name
+            for names in (*owners, frame.f_locals)
+            for name, held in names.items()
+            if held is value
+        ),
+        "",
+    )
 
 
 class TPipe:
@@ -203,17 +306,37 @@ class TPipe:
         """Give a TQue `num` blocks of `len` bytes, or a TBuf one block; lengths are rounded up to 32 bytes."""
         num, length = numbers if isinstance(buffer, TQue) else (1, *numbers)
         if length <= 0 or num <= 0:
-            self.core.stop("buffer of no bytes", message("InitBuffer is asked for {n} blocks of {length} bytes", n=num,
-                                                         length=length), True)
+            self.core.stop(
+                "buffer of no bytes",
+                message(
+                    "InitBuffer is asked for {n} blocks of {length} bytes", n=num, length=length
+                ),
+                True,
+            )
         length = -(-length // BLOCK) * BLOCK
         if len(self.buffers) + num > self.core.platform.arch.buffers:
-            self.core.stop("too many buffers", message("InitBuffer makes {n} buffers of a TPipe that holds {most}",
-                                                       n=len(self.buffers) + num, most=self.core.platform.arch.buffers))
+            self.core.stop(
+                "too many buffers",
+                message(
+                    "InitBuffer makes {n} buffers of a TPipe that holds {most}",
+                    n=len(self.buffers) + num,
+                    most=self.core.platform.arch.buffers,
+                ),
+            )
         if self.top + num * length > self.core.ub.size:
             taken = " + ".join(f"{n} x {size}" for n, size in self._sizes()) or "0"
-            self.core.stop("unified buffer full", message(
-                "InitBuffer asks for {n} x {length} bytes beside {taken}: {end} of {size}", n=num, length=length, taken=taken,
-                end=self.top + num * length, size=self.core.ub.size), True)
+            self.core.stop(
+                "unified buffer full",
+                message(
+                    "InitBuffer asks for {n} x {length} bytes beside {taken}: {end} of {size}",
+                    n=num,
+                    length=length,
+                    taken=taken,
+                    end=self.top + num * length,
+                    size=self.core.ub.size,
+                ),
+                True,
+            )
         where = self.core.where()
         name = message("{kind} of line {line}", kind=type(buffer).__name__, line=where[1])
         label = _variable(buffer, self.core.frame()) if self.core.at is None else ""
@@ -254,12 +377,22 @@ class TPipe:
 
     def check_newest(self, name: str) -> None:
         if self is not self.core.pipes[-1]:
-            self.core.hazard("second pipe", message(
-                "{name} is called for a buffer of an earlier one of {n} TPipes", name=name, n=len(self.core.pipes)))
+            self.core.hazard(
+                "second pipe",
+                message(
+                    "{name} is called for a buffer of an earlier one of {n} TPipes",
+                    name=name,
+                    n=len(self.core.pipes),
+                ),
+            )
 
     def held(self) -> list[str]:
         """The queues that still hold a tensor."""
-        return [queue.blocks[0].name for queue in self.queues if any(block.state != FREE for block in queue.blocks)]
+        return [
+            queue.blocks[0].name
+            for queue in self.queues
+            if any(block.state != FREE for block in queue.blocks)
+        ]
 
 
 def GetTPipePtr() -> TPipe:
@@ -281,17 +414,34 @@ class TQue:
     def _ready(self, name: str):
         core = current()
         if self.blocks is None:
-            core.stop("not initialised", message("{name} is called for a queue without InitBuffer", name=name))
+            core.stop(
+                "not initialised",
+                message("{name} is called for a queue without InitBuffer", name=name),
+            )
         self.pipe.check_newest(name)
         return core
 
     def AllocTensor(self, dtype) -> LocalTensor:
         """Hand out a free block; what fills it waits until the block's last user is done."""
         core = self._ready("AllocTensor")
-        block = next((block for block in self.blocks[self.next:] + self.blocks[:self.next] if block.state == FREE), None)
+        block = next(
+            (
+                block
+                for block in self.blocks[self.next :] + self.blocks[: self.next]
+                if block.state == FREE
+            ),
+            None,
+        )
         if block is None:
-            core.stop("queue not freed", message("AllocTensor finds all {n} blocks of {queue} in use", n=len(self.blocks),
-                                                queue=self.blocks[0].name), True)
+            core.stop(
+                "queue not freed",
+                message(
+                    "AllocTensor finds all {n} blocks of {queue} in use",
+                    n=len(self.blocks),
+                    queue=self.blocks[0].name,
+                ),
+                True,
+            )
         self.next = (self.blocks.index(block) + 1) % len(self.blocks)
         if not core.skipped():
             core.wait(self.position.filler, block.clock)
@@ -309,8 +459,14 @@ class TQue:
         if block.state not in (OCCUPIED, DEQUE):
             core.stop("queue order", message(THAT_IS, call="EnQue", state=block.state))
         if len(self.waiting) >= (self.depth or len(self.blocks)):
-            core.hazard("queue depth", message("EnQue puts tensor {n} into a queue of depth {depth}", n=len(self.waiting) + 1,
-                                                depth=self.depth))
+            core.hazard(
+                "queue depth",
+                message(
+                    "EnQue puts tensor {n} into a queue of depth {depth}",
+                    n=len(self.waiting) + 1,
+                    depth=self.depth,
+                ),
+            )
         block.state, block.clock = ENQUE, core.snapshot(self.position.filler)
         block.event = self.position.filled, take(core, self.position.filled, "EnQue", "DeQue")
         self.waiting.append(block)
@@ -343,12 +499,19 @@ class TQue:
         if block not in self.blocks:
             core.stop("another queue", message(OF, call="FreeTensor", block=block.name))
         if block.state == FREE or tensor.turn != block.turn:
-            core.hazard("freed twice", message("FreeTensor is given a tensor of {block} that is free", block=block.name), True)
+            core.hazard(
+                "freed twice",
+                message("FreeTensor is given a tensor of {block} that is free", block=block.name),
+                True,
+            )
             return
         if block.state == ENQUE:
             core.stop("queue order", message(THAT_IS, call="FreeTensor", state=ENQUE))
         block.state, block.clock = FREE, core.snapshot(self.position.emptier)
-        block.event = self.position.freed, take(core, self.position.freed, "FreeTensor", "AllocTensor")
+        block.event = (
+            self.position.freed,
+            take(core, self.position.freed, "FreeTensor", "AllocTensor"),
+        )
 
     def FreeAllEvent(self):
         """Wait until the users of all free blocks are done, and give their ids back."""
@@ -371,7 +534,10 @@ class _Bound(NamedTuple):
 def TQueBind(src: TPosition, dst: TPosition, depth: int) -> TQue:
     """A queue filled as `src` is and emptied as `dst` is, for copies through the Unified Buffer. C++: `TQueBind<src, dst, depth>`."""
     into, out = src.filler, dst.emptier
-    return TQue(src if src is dst else _Bound(into, out, HardEvent((into, out)), HardEvent((out, into))), depth)
+    return TQue(
+        src if src is dst else _Bound(into, out, HardEvent((into, out)), HardEvent((out, into))),
+        depth,
+    )
 
 
 class TBuf:
@@ -387,21 +553,40 @@ class TBuf:
     def GetWithOffset(self, dtype, size: int | None, bufOffset: int) -> LocalTensor:
         """`size` elements of the buffer from a byte on, a multiple of 32. C++: `GetWithOffset<T>(size, bufOffset)`."""
         if self.blocks is None:
-            current().stop("not initialised", message("Get is called for a TBuf without InitBuffer"))
+            current().stop(
+                "not initialised", message("Get is called for a TBuf without InitBuffer")
+            )
         self.pipe.check_newest("Get")
         block = self.blocks[0]
         block.state, start = DEQUE, block.start + int(bufOffset)
-        end = block.start + block.length if size is None else start + int(size) * np.dtype(dtype).itemsize
+        end = (
+            block.start + block.length
+            if size is None
+            else start + int(size) * np.dtype(dtype).itemsize
+        )
         if end > block.start + block.length:
-            current().hazard("beyond tensor", message("GetWithOffset takes up to byte {end} of {block}, which has {size}",
-                                                      end=end - block.start, block=block.name, size=block.length))
+            current().hazard(
+                "beyond tensor",
+                message(
+                    "GetWithOffset takes up to byte {end} of {block}, which has {size}",
+                    end=end - block.start,
+                    block=block.name,
+                    size=block.length,
+                ),
+            )
         return LocalTensor(block, start, end, dtype)
 
 
 def static(dtype, address: int, size: int) -> LocalTensor:
     """A tensor at a byte of the Unified Buffer, in a program without TPipe. C++: `LocalTensor<T>(position, address, size)`."""
     length, line = int(size) * np.dtype(dtype).itemsize, current().where()[1]
-    return Block(message("{kind} of line {line}", kind="LocalTensor", line=line), "", int(address), length, DEQUE).tensor(dtype)
+    return Block(
+        message("{kind} of line {line}", kind="LocalTensor", line=line),
+        "",
+        int(address),
+        length,
+        DEQUE,
+    ).tensor(dtype)
 
 
 class LocalMemAllocator:
@@ -416,11 +601,24 @@ class LocalMemAllocator:
         if core.pipes:
             core.hazard("second pipe", message("LocalMemAllocator is used beside a TPipe"))
         if self.top + length > core.ub.size:
-            core.stop("unified buffer full", message("Alloc asks for {n} bytes beside {taken}: {end} of {size}", n=length,
-                                                     taken=self.top, end=self.top + length, size=core.ub.size), True)
-        block = Block(message("Alloc of line {line}", line=core.where()[1]), "", self.top, length, DEQUE)
+            core.stop(
+                "unified buffer full",
+                message(
+                    "Alloc asks for {n} bytes beside {taken}: {end} of {size}",
+                    n=length,
+                    taken=self.top,
+                    end=self.top + length,
+                    size=core.ub.size,
+                ),
+                True,
+            )
+        block = Block(
+            message("Alloc of line {line}", line=core.where()[1]), "", self.top, length, DEQUE
+        )
         self.top += length
-        return LocalTensor(block, block.start, block.start + int(tileSize) * np.dtype(dtype).itemsize, dtype)
+        return LocalTensor(
+            block, block.start, block.start + int(tileSize) * np.dtype(dtype).itemsize, dtype
+        )
 
     def GetCurAddr(self) -> int:
         """The first byte that is not handed out."""

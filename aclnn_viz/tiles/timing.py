@@ -50,17 +50,29 @@ def timeline(run: Run, costs=None, l2: str = "warm", bypass=()):
     """
     need(run, Run, "a timeline is that of a Run", "pass what launch returns")
     if run.trace is None:
-        raise ValueError(problem("a timeline needs the trace of a run", "a run without one", "launch with traced=True"))
+        raise ValueError(
+            problem(
+                "a timeline needs the trace of a run",
+                "a run without one",
+                "launch with traced=True",
+            )
+        )
     if costs is not None:
         return timed(run, costs, l2, bypass)
     slots: list[Slot] = []
     floor = ended = epoch = 0
     free: dict[tuple, int] = {}  # (core, pipe) -> the first step not taken
-    at: dict[tuple, tuple[int, Instruction]] = {}  # (core, pipe, position) -> step, the last of its pipe so far
+    at: dict[
+        tuple, tuple[int, Instruction]
+    ] = {}  # (core, pipe, position) -> step, the last of its pipe so far
     for one in sorted(run.trace, key=lambda one: one.epoch):
         if one.epoch != epoch:
             epoch, floor = one.epoch, ended
-        core, step, after = one.core.index, max(free.get((one.core.index, one.pipe), 0), floor), None
+        core, step, after = (
+            one.core.index,
+            max(free.get((one.core.index, one.pipe), 0), floor),
+            None,
+        )
         for pipe in PIPES:
             if one.horizon[pipe]:
                 done, other = at[core, pipe, one.horizon[pipe]]
@@ -88,16 +100,28 @@ class Span(NamedTuple):
 
 
 BOUND = message("Stated, not measured: bound by {pipe}, {busy} % busy; {waits}{help}")
-NO_BOUND = message("Stated, not measured: no pipe is busy more than {busy} % ({pipe}); {waits}{help}")
+NO_BOUND = message(
+    "Stated, not measured: no pipe is busy more than {busy} % ({pipe}); {waits}{help}"
+)
 WAITS = message("the vector unit waits {part} % for {what}; ")
-FOR = {"MTE2": message("data"), "MTE3": message("room to write to"), "S": message("the scalar unit"), None: message("the start")}
-HELP = {"copies": message("larger copies would help"), "bytes": message("fewer bytes, or a longer stay in the L2, would help"),
-        "cores": message("more cores would help"), "banks": message("other addresses in the Unified Buffer would help: operands meet "
-                                                                    "in bank groups"),
-        "vector": message("fewer vector instructions would help"), "scalar": message("vector instructions in place of GetValue and "
-                                                                                     "SetValue would help"),
-        "start": message("most of it is the start of a kernel, which no tile changes"),
-        "overlap": message("a second buffer in each queue would let the pipes overlap")}
+FOR = {
+    "MTE2": message("data"),
+    "MTE3": message("room to write to"),
+    "S": message("the scalar unit"),
+    None: message("the start"),
+}
+HELP = {
+    "copies": message("larger copies would help"),
+    "bytes": message("fewer bytes, or a longer stay in the L2, would help"),
+    "cores": message("more cores would help"),
+    "banks": message(
+        "other addresses in the Unified Buffer would help: operands meet in bank groups"
+    ),
+    "vector": message("fewer vector instructions would help"),
+    "scalar": message("vector instructions in place of GetValue and SetValue would help"),
+    "start": message("most of it is the start of a kernel, which no tile changes"),
+    "overlap": message("a second buffer in each queue would let the pipes overlap"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +142,9 @@ class Times:
     waits: dict[str, dict[str, float]]
     path: tuple[Span, ...]
     memory: float
-    sizes: dict[str, float]  # bytes into the cores and out of them, repeats, cycles of the vector unit
+    sizes: dict[
+        str, float
+    ]  # bytes into the cores and out of them, repeats, cycles of the vector unit
 
     @property
     def critical(self) -> dict[str, float]:
@@ -136,9 +162,16 @@ class Times:
         other = {name: spent for name, spent in self.waits["V"].items() if name != "V"}
         cause = max(other, key=other.get) if other else None
         part = round(100 * sum(other.values()) / self.core)
-        waits = tr(WAITS, part=part, what=FOR.get(cause, cause)) if other and part >= 100 * SAME else ""
-        return tr(BOUND if shares[most] >= 0.6 else NO_BOUND, pipe=most, busy=round(100 * shares[most]), waits=waits,
-                  help=HELP[self._help(most, shares[most])])
+        waits = (
+            tr(WAITS, part=part, what=FOR.get(cause, cause)) if other and part >= 100 * SAME else ""
+        )
+        return tr(
+            BOUND if shares[most] >= 0.6 else NO_BOUND,
+            pipe=most,
+            busy=round(100 * shares[most]),
+            waits=waits,
+            help=HELP[self._help(most, shares[most])],
+        )
 
     def _help(self, most: str, share: float) -> str:
         copies = [job.size for pipes in jobs_of(self.run) for job in pipes[MTE2]]
@@ -159,39 +192,92 @@ class Times:
         """Vector cycles' worth of bytes for each byte of global memory, the rate reached, and the two roofs, in GB/s."""
         clock, moved = self.costs["clock"].value, self.sizes["in"] + self.sizes["out"]
         work = self.sizes["repeats"] * REPEAT
-        return {"intensity": work / moved if moved else float("inf"), "reached": work / self.core / 1e3,
-                "vector roof": self.run.cores * REPEAT * clock / 1e3, "memory roof": self.costs["memory"].value}
+        return {
+            "intensity": work / moved if moved else float("inf"),
+            "reached": work / self.core / 1e3,
+            "vector roof": self.run.cores * REPEAT * clock / 1e3,
+            "memory roof": self.costs["memory"].value,
+        }
 
     def save(self, path: str | Path) -> Path:
         """Write the times as a trace.json, which Perfetto, MindStudio Insight and vizviewer open: a process a core."""
         path = Path(path)
-        events: list[dict] = [{"ph": "M", "name": "process_name", "pid": c, "args": {"name": tr("core {core}, stated, not measured", core=c)}}
-                              for c in range(self.run.cores)]
-        events += [{"ph": "M", "name": "thread_name", "pid": c, "tid": SHORT.index(name), "args": {"name": name}}
-                   for c in range(self.run.cores) for name in SHORT]
+        events: list[dict] = [
+            {
+                "ph": "M",
+                "name": "process_name",
+                "pid": c,
+                "args": {"name": tr("core {core}, stated, not measured", core=c)},
+            }
+            for c in range(self.run.cores)
+        ]
+        events += [
+            {
+                "ph": "M",
+                "name": "thread_name",
+                "pid": c,
+                "tid": SHORT.index(name),
+                "args": {"name": name},
+            }
+            for c in range(self.run.cores)
+            for name in SHORT
+        ]
         free: dict[tuple, float] = {}
         # Viewers take an overlap, of a rounding too, for calls within calls: a copy in begins behind the last, times are in 1/1024 us.
         for span in self.spans:
             key, end = (span.core, span.pipe), round(span.end * 1024) / 1024
             start = max(round(span.start * 1024) / 1024, free.get(key, 0.0))
             free[key] = max(end, start)
-            events.append({"ph": "X", "name": span.name, "cat": span.pipe, "pid": span.core, "tid": SHORT.index(span.pipe), "ts": start,
-                           "dur": free[key] - start, "args": {"line": span.line}})
+            events.append(
+                {
+                    "ph": "X",
+                    "name": span.name,
+                    "cat": span.pipe,
+                    "pid": span.core,
+                    "tid": SHORT.index(span.pipe),
+                    "ts": start,
+                    "dur": free[key] - start,
+                    "args": {"line": span.line},
+                }
+            )
         with new_file(path, force=True, ours=lambda old: old.read_bytes().startswith(MADE)) as file:
             file.write(json.dumps({"displayTimeUnit": "ns", "traceEvents": events}).encode())
         return path
 
     def __sub__(self, other: "Times") -> str:
         """What a change brings: differences below 5 % are not seen by this model."""
-        step = self.core / need(other, Times, "times are compared with times", "pass what timeline returns").core - 1
-        return tr("no difference seen") if abs(step) < SAME else tr("{step:+.0f} % of core time, stated", step=100 * step)
+        step = (
+            self.core
+            / need(other, Times, "times are compared with times", "pass what timeline returns").core
+            - 1
+        )
+        return (
+            tr("no difference seen")
+            if abs(step) < SAME
+            else tr("{step:+.0f} % of core time, stated", step=100 * step)
+        )
 
     def __repr__(self) -> str:
         def said(value):
             return tr("not predicted") if value is None else f"{value:.4g} us"
-        lines = [self.sentence, tr("task {task}, core {core} (within about 10 %)", task=said(self.task), core=said(self.core)),
-                 *(tr("{pipe}: busy {busy}, {critical} of the critical path", pipe=name, busy=said(self.busy[name]),
-                      critical=said(self.critical.get(name, 0.0))) for name in ("MTE2", "V", "MTE3", "S"))]
+
+        lines = [
+            self.sentence,
+            tr(
+                "task {task}, core {core} (within about 10 %)",
+                task=said(self.task),
+                core=said(self.core),
+            ),
+            *(
+                tr(
+                    "{pipe}: busy {busy}, {critical} of the critical path",
+                    pipe=name,
+                    busy=said(self.busy[name]),
+                    critical=said(self.critical.get(name, 0.0)),
+                )
+                for name in ("MTE2", "V", "MTE3", "S")
+            ),
+        ]
         return "\n  ".join(lines)
 
 
@@ -202,19 +288,42 @@ def timed(run: Run, costs: Costs, l2: str = "warm", bypass=()) -> Times:
         raise ValueError(problem(f"l2 must be one of {', '.join(L2)}", repr(l2), "choose one"))
     cores = jobs_of(run, int(costs["groups"].value), bypass)
     made = simulated(cores, costs, l2)
-    order = {key[:3]: k for k, key in enumerate(sorted(made.spans, key=lambda one: (one[3], one[4])))}
+    order = {
+        key[:3]: k for k, key in enumerate(sorted(made.spans, key=lambda one: (one[3], one[4])))
+    }
     spans: list = [None] * len(order)
     for c, p, k, start, end, waited in made.spans:
         one = cores[c][p][k].one
-        spans[order[c, p, k]] = Span(c, SHORT[p], start, end, one.name, one.where[1], order.get(waited))
-    return Times(run, costs, made.task, made.core, {name: value if run.cores == 1 or name in ("V", "MTE2") else None
-                                                        for name, value in made.busy.items()},
-                 tuple(spans), _waits(spans, run.cores), _path(spans), made.memory,
-                 {"in": sum(job.size for pipes in cores for job in pipes[MTE2]),
-                  "out": sum(job.size for pipes in cores for job in pipes[MTE3]),
-                  "cycles": sum(job.size for pipes in cores for job in pipes[V]),
-                  "repeats": sum(max(-(-span.length * prod(span.shape) // REPEAT) for _, span in (*job.one.reads, *job.one.writes))
-                                 for pipes in cores for job in pipes[V])})
+        spans[order[c, p, k]] = Span(
+            c, SHORT[p], start, end, one.name, one.where[1], order.get(waited)
+        )
+    return Times(
+        run,
+        costs,
+        made.task,
+        made.core,
+        {
+            name: value if run.cores == 1 or name in ("V", "MTE2") else None
+            for name, value in made.busy.items()
+        },
+        tuple(spans),
+        _waits(spans, run.cores),
+        _path(spans),
+        made.memory,
+        {
+            "in": sum(job.size for pipes in cores for job in pipes[MTE2]),
+            "out": sum(job.size for pipes in cores for job in pipes[MTE3]),
+            "cycles": sum(job.size for pipes in cores for job in pipes[V]),
+            "repeats": sum(
+                max(
+                    -(-span.length * prod(span.shape) // REPEAT)
+                    for _, span in (*job.one.reads, *job.one.writes)
+                )
+                for pipes in cores
+                for job in pipes[V]
+            ),
+        },
+    )
 
 
 def _waits(spans: list, cores: int) -> dict[str, dict[str, float]]:

@@ -49,15 +49,26 @@ class BinaryRepeatParams:
 
     @property
     def pairs(self):
-        return ((self.dstBlkStride, self.dstRepStride), (self.src0BlkStride, self.src0RepStride),
-                (self.src1BlkStride, self.src1RepStride))
+        return (
+            (self.dstBlkStride, self.dstRepStride),
+            (self.src0BlkStride, self.src0RepStride),
+            (self.src1BlkStride, self.src1RepStride),
+        )
 
 
 def eight_bits(core, name: str, number: int, what: str) -> int:
     """What the hardware makes of a repeat or stride: its last 8 bits."""
     if not 0 <= number <= LIMIT:
-        core.hazard("repeat beyond 255", message("{name} has {what} {n}, taken as {taken}", name=name, what=what, n=number,
-                                                  taken=number % (LIMIT + 1)))
+        core.hazard(
+            "repeat beyond 255",
+            message(
+                "{name} has {what} {n}, taken as {taken}",
+                name=name,
+                what=what,
+                n=number,
+                taken=number % (LIMIT + 1),
+            ),
+        )
     return number % (LIMIT + 1)
 
 
@@ -88,8 +99,15 @@ def runs(mask, lanes: int, per_block: int) -> tuple[tuple[int, int, int, int], .
 def counted(core, name: str, count: int) -> int:
     """A count of elements; C++ has no negative one."""
     if count < 0:
-        core.stop("beyond tensor", message("{name} is given {n} elements, which C++ takes as {taken}", name=name, n=count,
-                                           taken=count % 2**32))
+        core.stop(
+            "beyond tensor",
+            message(
+                "{name} is given {n} elements, which C++ takes as {taken}",
+                name=name,
+                n=count,
+                taken=count % 2**32,
+            ),
+        )
     return int(count)
 
 
@@ -99,11 +117,13 @@ def mask_spans(core, name: str, mask, repeats: int, pairs, operands) -> list[lis
     lanes = REPEAT // widest
     if isinstance(mask, (list, tuple)):
         mask = tuple(mask) + (0,) * (lanes // 64 - len(mask))
-        fits = any(mask[:lanes // 64]) and not any(mask[lanes // 64:])
+        fits = any(mask[: lanes // 64]) and not any(mask[lanes // 64 :])
     else:
         fits = 0 <= mask <= lanes
     if not fits:
-        core.hazard("mask", message(MASK, name=name, mask=mask, n=lanes, dtype=c_name(operands[0][0].dtype)))
+        core.hazard(
+            "mask", message(MASK, name=name, mask=mask, n=lanes, dtype=c_name(operands[0][0].dtype))
+        )
     repeats = eight_bits(core, name, repeats, "repeatTime")
     if not repeats:
         return []
@@ -113,15 +133,26 @@ def mask_spans(core, name: str, mask, repeats: int, pairs, operands) -> list[lis
     per_block = BLOCK // widest
     boxes = runs(mask, lanes, per_block)
     if operands[0][1] and strides[0][0] == 0 and boxes and boxes[-1][0] + boxes[-1][1] > 1:
-        core.hazard("block stride", message("{name} writes {n} blocks of each repeat to one place", name=name,
-                                            n=boxes[-1][0] + boxes[-1][1]), True)
+        core.hazard(
+            "block stride",
+            message(
+                "{name} writes {n} blocks of each repeat to one place",
+                name=name,
+                n=boxes[-1][0] + boxes[-1][1],
+            ),
+            True,
+        )
     for block, blocks, lane, width in boxes:
         spans = []
         for (tensor, writing), (block_step, repeat_step) in zip(operands, strides):
             size = tensor.dtype.itemsize
             share = widest // size  # blocks of the wide type that lie in one of this type
             if share == 1:
-                offset, shape, steps = block * block_step, (repeats, blocks), (repeat_step, block_step)
+                offset, shape, steps = (
+                    block * block_step,
+                    (repeats, blocks),
+                    (repeat_step, block_step),
+                )
                 start, length = offset + lane * size, width * size
             else:  # only unit block strides: the lanes are contiguous
                 start, length = (block * per_block + lane) * size, width * size
@@ -131,7 +162,9 @@ def mask_spans(core, name: str, mask, repeats: int, pairs, operands) -> list[lis
     return found
 
 
-def operands(core, name: str, form: tuple, dst, sources) -> tuple[list[list[tuple[Span, np.ndarray]]], bool]:
+def operands(
+    core, name: str, form: tuple, dst, sources
+) -> tuple[list[list[tuple[Span, np.ndarray]]], bool]:
     """The runs of either form, for each the span and the elements of dst and of the sources.
 
     And whether repeats must follow one another because the result stays in place.
@@ -140,16 +173,33 @@ def operands(core, name: str, form: tuple, dst, sources) -> tuple[list[list[tupl
         count = counted(core, name, form[0])
         if count <= 0:
             return [], False
-        return [[dst.operand(core, name, True, count),
-                 *[source.operand(core, name, False, count) for source in sources]]], False
+        return [
+            [
+                dst.operand(core, name, True, count),
+                *[source.operand(core, name, False, count) for source in sources],
+            ]
+        ], False
     mask, repeats, params = form
     pairs = params.pairs
-    found = mask_spans(core, name, mask, repeats, pairs, [(dst, True), *((source, False) for source in sources)])
-    return [[(span, span.values(core.ub.bytes, tensor.dtype)) for span, tensor in zip(one, (dst, *sources))]
-            for one in found], pairs[0][1] == 0 and repeats > 1
+    found = mask_spans(
+        core, name, mask, repeats, pairs, [(dst, True), *((source, False) for source in sources)]
+    )
+    return [
+        [
+            (span, span.values(core.ub.bytes, tensor.dtype))
+            for span, tensor in zip(one, (dst, *sources))
+        ]
+        for one in found
+    ], pairs[0][1] == 0 and repeats > 1
 
 
-SUMS = {"Add", "Sub", "Mul", "Max", "Min"}  # which may leave their result in place of src1, repeat after repeat
+SUMS = {
+    "Add",
+    "Sub",
+    "Mul",
+    "Max",
+    "Min",
+}  # which may leave their result in place of src1, repeat after repeat
 KEPT = {half, float32, int32_t}  # in these formats
 
 
@@ -160,11 +210,31 @@ def need_apart(core, name: str, dst, found: list[list[tuple[Span, np.ndarray]]])
     """
     for (write, _), *reads in found:
         for k, (span, _) in enumerate(reads):
-            running = k == len(reads) - 1 and name in SUMS and dst.dtype in KEPT and write == span and write.shape \
+            running = (
+                k == len(reads) - 1
+                and name in SUMS
+                and dst.dtype in KEPT
+                and write == span
+                and write.shape
                 and write.strides[0] == 0
-            if write.start < span.end and span.start < write.end and not running and _collide(write, span):
-                core.hazard("overlap", message("{name} writes bytes {a} to {b} and reads {c} to {d}", name=name, a=write.start,
-                                                b=write.end, c=span.start, d=span.end))
+            )
+            if (
+                write.start < span.end
+                and span.start < write.end
+                and not running
+                and _collide(write, span)
+            ):
+                core.hazard(
+                    "overlap",
+                    message(
+                        "{name} writes bytes {a} to {b} and reads {c} to {d}",
+                        name=name,
+                        a=write.start,
+                        b=write.end,
+                        c=span.start,
+                        d=span.end,
+                    ),
+                )
 
 
 @lru_cache(maxsize=512)
@@ -172,21 +242,38 @@ def _collide(write: Span, read: Span) -> bool:
     """Whether a repeat overlaps its own source in part, or reads what an earlier repeat wrote."""
     if not write.shape and not read.shape:
         return write != read
-    wrote, given = (span.start + np.add.outer(np.arange(span.shape[0]) * span.strides[0], np.add.outer(
-        np.arange(span.shape[1]) * span.strides[1], np.arange(0, span.length, 2)).ravel()) for span in (write, read))
+    wrote, given = (
+        span.start
+        + np.add.outer(
+            np.arange(span.shape[0]) * span.strides[0],
+            np.add.outer(
+                np.arange(span.shape[1]) * span.strides[1], np.arange(0, span.length, 2)
+            ).ravel(),
+        )
+        for span in (write, read)
+    )
     first: dict[int, tuple[int, int]] = {}
     for repeat, row in enumerate(wrote.tolist()):
         for place, address in enumerate(row):
             first.setdefault(address, (repeat, place))
-    return any(first[address][0] <= repeat and first[address] != (repeat, place)
-               for repeat, row in enumerate(given.tolist()) for place, address in enumerate(row) if address in first)
+    return any(
+        first[address][0] <= repeat and first[address] != (repeat, place)
+        for repeat, row in enumerate(given.tolist())
+        for place, address in enumerate(row)
+        if address in first
+    )
 
 
 def need_format(core, name: str, dtype):
     """Stop the core when a call does not take a format."""
     if c_name(dtype) not in core.platform.arch.formats[name]:
         taken = ", ".join(sorted(core.platform.arch.formats[name]))
-        core.stop("format", message("{name} takes {taken}, not {dtype}", name=name, taken=taken, dtype=c_name(dtype)))
+        core.stop(
+            "format",
+            message(
+                "{name} takes {taken}, not {dtype}", name=name, taken=taken, dtype=c_name(dtype)
+            ),
+        )
 
 
 WRAP = {"Add", "Sub", "Mul", "Adds", "Muls"}
@@ -199,52 +286,92 @@ def elementwise(name: str, function, dst, sources, form: tuple, formats=True):
     if formats:
         need_format(core, name, dst.dtype)
         for source in sources:
-            if source.dtype != dst.dtype and not (name in MIXED and source.dtype == half and dst.dtype == float32):
+            if source.dtype != dst.dtype and not (
+                name in MIXED and source.dtype == half and dst.dtype == float32
+            ):
                 need_format(core, name, source.dtype)
-                core.stop("format", message("{name} mixes {dtype} and {other}", name=name, dtype=c_name(dst.dtype),
-                                            other=c_name(source.dtype)))
+                core.stop(
+                    "format",
+                    message(
+                        "{name} mixes {dtype} and {other}",
+                        name=name,
+                        dtype=c_name(dst.dtype),
+                        other=c_name(source.dtype),
+                    ),
+                )
     found, in_turn = operands(core, name, form, dst, sources)
     if not found:
         return
     need_apart(core, name, dst, found)
     parts = [[view for _, view in one] for one in found]
     if in_turn:  # a running sum: each repeat reads what the one before has left
-        parts = [[view[repeat] for view in part] for part in parts for repeat in range(len(part[0]))]
+        parts = [
+            [view[repeat] for view in part] for part in parts for repeat in range(len(part[0]))
+        ]
 
     where = core.where() if dst.dtype.kind == "i" else None
 
     def run():
         for out, *given in parts:
             result = function(*given)
-            if where and name in WRAP and (result != function(*(part.astype(np.int64) for part in given))).any():
-                core.hazard("integer overflow", message("{name} gives a number beyond {dtype}", name=name,
-                                                        dtype=c_name(dst.dtype)), where=where)
+            if (
+                where
+                and name in WRAP
+                and (result != function(*(part.astype(np.int64) for part in given))).any()
+            ):
+                core.hazard(
+                    "integer overflow",
+                    message(
+                        "{name} gives a number beyond {dtype}", name=name, dtype=c_name(dst.dtype)
+                    ),
+                    where=where,
+                )
             out[...] = result
-    core.vector(name, run, [span for one in found for span, _ in one[1:]], [one[0][0] for one in found])
+
+    core.vector(
+        name, run, [span for one in found for span, _ in one[1:]], [one[0][0] for one in found]
+    )
 
 
 def _binary(name, function):
     def call(dst, src0, src1, *form):
         elementwise(name, function, dst, (src0, src1), form)
-    setattr(call, "__doc__", f"dst = {name} of src0 and src1: `(dst, src0, src1, count)` or "
-                             "`(dst, src0, src1, mask, repeatTime, BinaryRepeatParams)`.")
+
+    setattr(
+        call,
+        "__doc__",
+        f"dst = {name} of src0 and src1: `(dst, src0, src1, count)` or "
+        "`(dst, src0, src1, mask, repeatTime, BinaryRepeatParams)`.",
+    )
     return named(call, name)
 
 
 def _unary(name, function):
     def call(dst, src, *form):
         elementwise(name, function, dst, (src,), form)
-    setattr(call, "__doc__", f"dst = {name} of src: `(dst, src, count)` or `(dst, src, mask, repeatTime, UnaryRepeatParams)`.")
+
+    setattr(
+        call,
+        "__doc__",
+        f"dst = {name} of src: `(dst, src, count)` or `(dst, src, mask, repeatTime, UnaryRepeatParams)`.",
+    )
     return named(call, name)
 
 
 def _scalar(name, function):
     def call(dst, src, scalar, *form):
-        number = scalar if type(scalar) is dst.dtype.type else np.asarray(scalar).astype(dst.dtype)[()]
+        number = (
+            scalar if type(scalar) is dst.dtype.type else np.asarray(scalar).astype(dst.dtype)[()]
+        )
         elementwise(name, lambda x: function(x, number), dst, (src,), form)
-    setattr(call, "__doc__", f"dst = {name} of src and a scalar, rounded to the format first: "
-                             "`(dst, src, scalar, count)` or "
-                             "`(dst, src, scalar, mask, repeatTime, UnaryRepeatParams)`.")
+
+    setattr(
+        call,
+        "__doc__",
+        f"dst = {name} of src and a scalar, rounded to the format first: "
+        "`(dst, src, scalar, count)` or "
+        "`(dst, src, scalar, mask, repeatTime, UnaryRepeatParams)`.",
+    )
     return named(call, name)
 
 
@@ -254,11 +381,22 @@ def named(call, name):
     return call
 
 
-Add, Sub, Mul = (_binary(*one) for one in (("Add", np.add), ("Sub", np.subtract), ("Mul", np.multiply)))
-Div, Max, Min = (_binary(*one) for one in (("Div", np.divide), ("Max", np.maximum), ("Min", np.minimum)))
+Add, Sub, Mul = (
+    _binary(*one) for one in (("Add", np.add), ("Sub", np.subtract), ("Mul", np.multiply))
+)
+Div, Max, Min = (
+    _binary(*one) for one in (("Div", np.divide), ("Max", np.maximum), ("Min", np.minimum))
+)
 And, Or = _binary("And", np.bitwise_and), _binary("Or", np.bitwise_or)
-Abs, Exp, Ln, Sqrt = (_unary(*one) for one in (("Abs", np.abs), ("Exp", lambda x: np.exp(x.astype(np.float64))),
-                                                 ("Ln", lambda x: np.log(x.astype(np.float64))), ("Sqrt", np.sqrt)))
+Abs, Exp, Ln, Sqrt = (
+    _unary(*one)
+    for one in (
+        ("Abs", np.abs),
+        ("Exp", lambda x: np.exp(x.astype(np.float64))),
+        ("Ln", lambda x: np.log(x.astype(np.float64))),
+        ("Sqrt", np.sqrt),
+    )
+)
 Rsqrt = _unary("Rsqrt", lambda x: np.reciprocal(np.sqrt(x)))
 Reciprocal, Not = _unary("Reciprocal", np.reciprocal), _unary("Not", np.invert)
 Relu = _unary("Relu", lambda x: np.maximum(x, x.dtype.type(0)))
@@ -276,7 +414,13 @@ def Axpy(dst, src, scalar, *form):
 
 def MulAddDst(dst, src0, src1, *form):
     """dst = src0 * src1 + dst, rounded twice (inferred)."""
-    _accumulating("MulAddDst", lambda out, a, b: a.astype(out.dtype) * b.astype(out.dtype) + out, dst, (src0, src1), form)
+    _accumulating(
+        "MulAddDst",
+        lambda out, a, b: a.astype(out.dtype) * b.astype(out.dtype) + out,
+        dst,
+        (src0, src1),
+        form,
+    )
 
 
 def FusedMulAdd(dst, src0, src1, *form):
@@ -343,8 +487,16 @@ def Cast(dst, src, mode: RoundMode, *form):
     modes = core.platform.arch.modes.get(pair, "")
     if mode.value not in modes:
         taken = ", ".join(one.name for one in RoundMode if one.value in modes)
-        core.stop("format", message("Cast from {old} to {new} takes {modes}, not {mode}", old=pair[0], new=pair[1],
-                                    modes=taken or message("no mode"), mode=mode.name))
+        core.stop(
+            "format",
+            message(
+                "Cast from {old} to {new} takes {modes}, not {mode}",
+                old=pair[0],
+                new=pair[1],
+                modes=taken or message("no mode"),
+                mode=mode.name,
+            ),
+        )
     found, _ = operands(core, "Cast", form, dst, (src,))
     if not found:
         return
@@ -353,6 +505,7 @@ def Cast(dst, src, mode: RoundMode, *form):
     def run():
         for (_, out), (_, given) in found:
             out[...] = converted(given, dst.dtype, mode)
+
     core.vector("Cast", run, [given[0] for _, given in found], [out[0] for out, _ in found])
 
 
@@ -361,11 +514,27 @@ def _need_safe_overlap(core, dst, src, found):
     (wide, _), (narrow, _) = found[0]
     if wide.start < narrow.end and narrow.start < wide.end:
         ratio = dst.dtype.itemsize / src.dtype.itemsize
-        last = max(-(-wide.length // 256) - 1, 0) * 256  # where the last repeat of the result begins
-        if ratio > 1 and narrow.start - wide.start < last * (1 - 1 / ratio) \
-                or ratio == 1 and wide.start != narrow.start or ratio < 1 and narrow.start < wide.start:
-            core.hazard("overlap", message("Cast writes bytes {a} to {b} before it has read {c} to {d}", a=wide.start, b=wide.end,
-                                            c=narrow.start, d=narrow.end))
+        last = (
+            max(-(-wide.length // 256) - 1, 0) * 256
+        )  # where the last repeat of the result begins
+        if (
+            ratio > 1
+            and narrow.start - wide.start < last * (1 - 1 / ratio)
+            or ratio == 1
+            and wide.start != narrow.start
+            or ratio < 1
+            and narrow.start < wide.start
+        ):
+            core.hazard(
+                "overlap",
+                message(
+                    "Cast writes bytes {a} to {b} before it has read {c} to {d}",
+                    a=wide.start,
+                    b=wide.end,
+                    c=narrow.start,
+                    d=narrow.end,
+                ),
+            )
 
 
 def converted(values: np.ndarray, dtype: np.dtype, mode: RoundMode) -> np.ndarray:

@@ -41,10 +41,20 @@ class Check:
         start, cases, worst, failure = time.perf_counter(), 0, None, None
         for value, problem in self.run():
             cases += 1
-            worst = value if worst is None else worst if isinstance(worst, str) else max(worst, value)
+            worst = (
+                value if worst is None else worst if isinstance(worst, str) else max(worst, value)
+            )
             failure = failure or problem
         if cases == 0:
             failure = message("no case was seen")
-        shown = worst or "" if isinstance(worst, str | None) else message("{n} {unit}", n=f"{worst:.3g}", unit=self.unit) if self.unit else f"{worst:.3g}"
+        shown = (
+            worst or ""
+            if isinstance(worst, str | None)
+            else message("{n} {unit}", n=f"{worst:.3g}", unit=self.unit)
+            if self.unit
+            else f"{worst:.3g}"
+        )
         seconds = time.perf_counter() - start
-        return Row(self.operator, self.name, self.scope, failure is None, cases, shown, seconds, failure)
+        return Row(
+            self.operator, self.name, self.scope, failure is None, cases, shown, seconds, failure
+        )

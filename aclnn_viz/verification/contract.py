@@ -37,10 +37,14 @@ def status(name: str, soc: Product | str = SOC, cann: str = CANN, **replaced) ->
     161001
     """
     bench = Bench(name, soc, cann)
-    return getattr(bench.acl, f"{bench.op.aclnn_name}GetWorkspaceSize")(*bench.arguments(replaced))[0]
+    return getattr(bench.acl, f"{bench.op.aclnn_name}GetWorkspaceSize")(*bench.arguments(replaced))[
+        0
+    ]
 
 
-def run(name: str, soc: Product | str = SOC, cann: str = CANN, predict: bool = False, **arguments) -> Run:
+def run(
+    name: str, soc: Product | str = SOC, cann: str = CANN, predict: bool = False, **arguments
+) -> Run:
     """Both phases and a synchronise, for arrays; those of the outputs are what is in memory before the call.
 
     With `predict` the numbers are those of the product's kernel, otherwise those of the formula.
@@ -51,7 +55,9 @@ def run(name: str, soc: Product | str = SOC, cann: str = CANN, predict: bool = F
 class Bench:
     """One emulated process in which an operator is called with good arguments, some of them replaced."""
 
-    def __init__(self, name: str, soc: Product | str = SOC, cann: str = CANN, predict: bool = False):
+    def __init__(
+        self, name: str, soc: Product | str = SOC, cann: str = CANN, predict: bool = False
+    ):
         self.op = operator(name)
         kernels = {"backward": predicting(soc, cann)} if predict else {}
         self.acl = HostAcl(soc=soc, cann=cann, memory=MEMORY, **kernels)
@@ -64,7 +70,10 @@ class Bench:
     def arguments(self, replaced: dict) -> list:
         """The arguments of phase 1 in C order, good ones but for those replaced."""
         values = good(self.op) | replaced
-        return [self._argument(parameter.c_type, values[parameter.name]) for parameter in self.parameters]
+        return [
+            self._argument(parameter.c_type, values[parameter.name])
+            for parameter in self.parameters
+        ]
 
     def run(self, given: dict) -> Run:
         """Make all calls; what the outputs hold afterwards is read of those that are given as arrays."""
@@ -76,54 +85,100 @@ class Bench:
             before = [f"{name}GetWorkspaceSize", name, "aclrtSynchronizeStream"].index(error.call)
             return Run((*[0] * before, error.code), {})
         tensors = dict(zip((parameter.name for parameter in self.parameters), arguments))
-        return Run((0, 0, 0), {name: self.program.fetch(tensors[name]) for name in self.op.outputs
-                               if isinstance(given.get(name), np.ndarray)})
+        return Run(
+            (0, 0, 0),
+            {
+                name: self.program.fetch(tensors[name])
+                for name in self.op.outputs
+                if isinstance(given.get(name), np.ndarray)
+            },
+        )
 
     def _argument(self, c_type: str, value):
         if not isinstance(value, tuple):
             return self.program.argument(c_type, value)
-        shape, dtype, layout = (*value, *(ACL_FLOAT, ACL_FORMAT_ND)[len(value) - 1:])
-        return self.acl.aclCreateTensor(list(shape), dtype, None, 0, layout, list(shape), self.scratch)
+        shape, dtype, layout = (*value, *(ACL_FLOAT, ACL_FORMAT_ND)[len(value) - 1 :])
+        return self.acl.aclCreateTensor(
+            list(shape), dtype, None, 0, layout, list(shape), self.scratch
+        )
 
 
 def good(op: Operator) -> dict:
     """Arguments of phase 1 that pass, from a usual case: (shape, dtype) of tensors."""
     bound = op.bind(case(op, **(op.shapes or ({},))[0]).inputs)
-    described = {name: (value.shape, DTYPE_CODES[value.dtype]) if isinstance(value, np.ndarray) else
-                 list(value) if isinstance(value, tuple) else value for name, value in bound.items()}
+    described = {
+        name: (value.shape, DTYPE_CODES[value.dtype])
+        if isinstance(value, np.ndarray)
+        else list(value)
+        if isinstance(value, tuple)
+        else value
+        for name, value in bound.items()
+    }
     results = op.arrange_backward(**bound | op.all_outputs).results
-    return described | {name: (result.documented_shape, DTYPE_CODES[np.dtype(result.format.numpy)])
-                        for name, result in results.items()}
+    return described | {
+        name: (result.documented_shape, DTYPE_CODES[np.dtype(result.format.numpy)])
+        for name, result in results.items()
+    }
 
 
 def clauses(op: Operator) -> list[tuple[dict, int | str]]:
     """(what is spoiled, the status): required pointers null, a wrong data type, and the shapes that a check looks at."""
     passes = good(op)
     required = [p.name for p in op.c_parameters if p.required and p.kind == "tensor"]
-    longer = {name: (*shape[:-1], shape[-1] + 1) for name in _shape_checked(op) if (shape := passes[name][0])}
-    return [({}, 0), *(({name: None}, NULL) for name in required),
-            ({op.like: (passes[op.like][0], ACL_INT8)}, INVALID),
-            *(({name: (shape, passes[name][1])}, REFUSED) for name, shape in longer.items())]
+    longer = {
+        name: (*shape[:-1], shape[-1] + 1)
+        for name in _shape_checked(op)
+        if (shape := passes[name][0])
+    }
+    return [
+        ({}, 0),
+        *(({name: None}, NULL) for name in required),
+        ({op.like: (passes[op.like][0], ACL_INT8)}, INVALID),
+        *(({name: (shape, passes[name][1])}, REFUSED) for name, shape in longer.items()),
+    ]
 
 
 def _shape_checked(op: Operator) -> list[str]:
     """The tensors of which a check says that their shape matters, on every product: all outputs by the declaration."""
-    steps = [step for step in contract(op.name).steps
-             if isinstance(step, Step) and step.status and (step.since, step.until, step.products) == (None,) * 3]
+    steps = [
+        step
+        for step in contract(op.name).steps
+        if isinstance(step, Step)
+        and step.status
+        and (step.since, step.until, step.products) == (None,) * 3
+    ]
     if any(step.name == "declaration" for step in steps):
         return list(op.outputs)
-    return [p.name for p in op.c_parameters if p.kind == "tensor"
-            and any(step.name.startswith(p.name + " ") and "shape" in step.name.split()[1:5] for step in steps)]
+    return [
+        p.name
+        for p in op.c_parameters
+        if p.kind == "tensor"
+        and any(
+            step.name.startswith(p.name + " ") and "shape" in step.name.split()[1:5]
+            for step in steps
+        )
+    ]
 
 
 def status_check(op: Operator) -> Check:
     """Spoiled calls on an Atlas A2: every status that the vendor's documents list is in the tests of the contracts."""
+
     def run():
         for spoiled, expected in clauses(op):
             found = status(op.name, **spoiled)
             as_expected = found != 0 if expected == REFUSED else found == expected
-            yield 0.0, None if as_expected else message("status {found} instead of {expected} for {spoiled}", found=found, expected=expected,
-                                                        spoiled=spoiled)
+            yield (
+                0.0,
+                None
+                if as_expected
+                else message(
+                    "status {found} instead of {expected} for {spoiled}",
+                    found=found,
+                    expected=expected,
+                    spoiled=spoiled,
+                ),
+            )
+
     return Check(op.name, message("status codes"), "910b 9.1", "", run)
 
 
@@ -132,9 +187,14 @@ def expected_status(op: Operator, product, cann: str, inputs: dict) -> int | str
     bound, promise = op.bind(inputs), contract(op.name)
     results = op.arrange_backward(**bound | op.all_outputs).results
     arrays = {name: value for name, value in bound.items() if isinstance(value, np.ndarray)}
-    arrays |= {name: np.empty(result.documented_shape, result.format.numpy) for name, result in results.items()}
+    arrays |= {
+        name: np.empty(result.documented_shape, result.format.numpy)
+        for name, result in results.items()
+    }
     given = bound | {name: descriptor(array) for name, array in arrays.items()}
-    call = Call(product, Version.parse(cann), {p.name: given.get(p.name) for p in promise.parameters})
+    call = Call(
+        product, Version.parse(cann), {p.name: given.get(p.name) for p in promise.parameters}
+    )
     if any(found.enforced_by == "device.run" for found in promise.violations(call, arrays)):
         return REFUSED
     outcome = promise.evaluate(call)
@@ -143,6 +203,7 @@ def expected_status(op: Operator, product, cann: str, inputs: dict) -> int | str
 
 def device_check(op: Operator, product, cann: str) -> Check:
     """Through both phases on the emulator: the bits of the page, or the status that the contract has for the product."""
+
     def run():
         with open_device("host", soc=product.example_soc, cann=cann) as device:
             for number, fmt in enumerate(FORMATS):
@@ -154,13 +215,30 @@ def device_check(op: Operator, product, cann: str) -> Check:
                         warnings.simplefilter("ignore", ConstraintWarning)
                         out = device.run(op, **inputs)
                     page = op.backward(**inputs)
-                    same = all(np.array_equal(out[name], page[name], equal_nan=True) for name in page)
+                    same = all(
+                        np.array_equal(out[name], page[name], equal_nan=True) for name in page
+                    )
                 except AclError as error:
                     found = error.code
                 except RefusedError:
                     found = REFUSED
-                wrong = message("status {status} instead of {expected}", status=found, expected=expected) if found != expected else None
-                yield 0.0, wrong or (None if same else message("other values than the page for {format}", format=fmt.name))
+                wrong = (
+                    message(
+                        "status {status} instead of {expected}", status=found, expected=expected
+                    )
+                    if found != expected
+                    else None
+                )
+                yield (
+                    0.0,
+                    wrong
+                    or (
+                        None
+                        if same
+                        else message("other values than the page for {format}", format=fmt.name)
+                    ),
+                )
             if device.acl.misuse:
                 yield 1.0, device.acl.misuse[0]
+
     return Check(op.name, message("emulated device"), f"{product.tag} {cann}", "", run)

@@ -18,7 +18,9 @@ from aclnn_viz.verification.check import Check, Row
 def checks(parts: tuple[str, ...], names: tuple[str, ...] | None = None) -> tuple[Check, ...]:
     """The checks of the parts, which are `numeric` and `symbolic`, of all operators or of those named."""
     ops = names and tuple(map(operator, names))
-    return tuple(check for part in parts for check in import_module(f"{__package__}.{part}").checks(ops))
+    return tuple(
+        check for part in parts for check in import_module(f"{__package__}.{part}").checks(ops)
+    )
 
 
 _held = cache(checks)
@@ -34,8 +36,13 @@ def begin(folders: tuple) -> None:
     from sympy import Indexed, Sum
     from sympy.core.cache import cacheit
 
-    gc.set_threshold(500_000)  # what SymPy makes lives long: with Python's 700 a quarter of the time looks for garbage
-    for kind in (Indexed, Sum):  # SymPy makes them anew each time, and compares each with all that it remembers of others
+    gc.set_threshold(
+        500_000
+    )  # what SymPy makes lives long: with Python's 700 a quarter of the time looks for garbage
+    for kind in (
+        Indexed,
+        Sum,
+    ):  # SymPy makes them anew each time, and compares each with all that it remembers of others
         kind.__new__ = staticmethod(cacheit(kind.__new__))
     for folder in folders:
         operator(folder)
@@ -52,13 +59,17 @@ def rows(parts: tuple[str, ...], names: tuple[str, ...] | None = None) -> Iterat
 
     Processes, because SymPy computes in Python; started anew, because this process may have threads.
     """
-    os.environ.setdefault("SYMPY_CACHE_SIZE", "30000")  # of those processes; SymPy's own 1,000 costs them a twentieth of the time
+    os.environ.setdefault(
+        "SYMPY_CACHE_SIZE", "30000"
+    )  # of those processes; SymPy's own 1,000 costs them a twentieth of the time
     anew, others = multiprocessing.get_context("spawn"), multiprocessing.active_children()
     with ProcessPoolExecutor(os.cpu_count(), anew, begin, (registry.folders(),)) as pool:
         numbers = range(len(checks(parts, names)))
         try:
             with uninterrupted():  # the slowest come last in the list, and are started first
-                started = [pool.submit(run_check, number, parts, names) for number in reversed(numbers)]
+                started = [
+                    pool.submit(run_check, number, parts, names) for number in reversed(numbers)
+                ]
             yield [future.result for future in reversed(started)]
         except BaseException:  # what runs is not waited for
             for child in set(multiprocessing.active_children()) - set(others):

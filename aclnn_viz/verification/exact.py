@@ -8,12 +8,32 @@ import numpy as np
 from aclnn_viz.arrays.functions import Guards
 
 DIGITS = 60
-STEP = mpmath.mpf(2) ** -66  # about 1e-20: its square, and what rounding leaves of 60 digits divided by it, are below 1e-39
+STEP = (
+    mpmath.mpf(2) ** -66
+)  # about 1e-20: its square, and what rounding leaves of 60 digits divided by it, are below 1e-39
 FAR = 0.3721  # to another number, and no round one
 mp = mpmath.mp.clone()
 mp.dps = DIGITS
-for name in ("exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tan", "tanh", "sinh", "cosh", "floor", "ceil", "erf", "erfc"):
-    setattr(mp.mpf, name, lambda x, f=getattr(mp, name): f(x))  # NumPy's functions call it for each element
+for name in (
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "sqrt",
+    "sin",
+    "cos",
+    "tan",
+    "tanh",
+    "sinh",
+    "cosh",
+    "floor",
+    "ceil",
+    "erf",
+    "erfc",
+):
+    setattr(
+        mp.mpf, name, lambda x, f=getattr(mp, name): f(x)
+    )  # NumPy's functions call it for each element
 mp.mpf.rint = lambda x: mp.nint(x)  # ties to even
 exact = np.frompyfunc(mp.mpf, 1, 1)
 
@@ -54,10 +74,14 @@ def differences(terms: Callable, point: Mapping[str, np.ndarray]) -> dict[str, n
 
     Terms are a list of arrays. Entries that reach none of the same terms are moved at once.
     """
+
     def flat(given):
         return np.concatenate([part.reshape(-1) for part in terms(given)])
 
-    found, given = {name: np.empty(array.shape) for name, array in point.items()}, dict(zip(point, map(exact, point.values())))
+    found, given = (
+        {name: np.empty(array.shape) for name, array in point.items()},
+        dict(zip(point, map(exact, point.values()))),
+    )
     here = flat(given)
     for name, array in given.items():
         for together in apart(flat, point, name):
@@ -69,7 +93,11 @@ def differences(terms: Callable, point: Mapping[str, np.ndarray]) -> dict[str, n
                 change = (flat(given | {name: moved}) - here) / step
                 sides.append([change[reached].sum() for _, reached in together])
             for (at, _), right, left in zip(together, *sides):
-                found[name][at] = (right + left) / 2 if abs(right - left) <= 1e-12 * (abs(right) + abs(left) + 1) else np.nan
+                found[name][at] = (
+                    (right + left) / 2
+                    if abs(right - left) <= 1e-12 * (abs(right) + abs(left) + 1)
+                    else np.nan
+                )
     return found
 
 

@@ -60,18 +60,40 @@ def of(op: Operator) -> list[Row]:
 
 def text_table(table: list[Row]) -> str:
     """The rows as a text table, one mode after the other, with the sources of PyTorch's values below."""
-    heads = tr("at | left | right | document | kernel | pytorch | jump | the kernel returns").split(" | ")
+    heads = tr("at | left | right | document | kernel | pytorch | jump | the kernel returns").split(
+        " | "
+    )
     sources = list(dict.fromkeys(row.pytorch_source for row in table))
-    header, *lines = as_text(heads, [(*(f"{value:g}" for value in (row.at, row.left, row.right, row.documented, row.kernel)),
-              f"{row.pytorch:g} [{sources.index(row.pytorch_source) + 1}]", f"{row.jump:g}",
-              _named(row.convention)) for row in table])
+    header, *lines = as_text(
+        heads,
+        [
+            (
+                *(
+                    f"{value:g}"
+                    for value in (row.at, row.left, row.right, row.documented, row.kernel)
+                ),
+                f"{row.pytorch:g} [{sources.index(row.pytorch_source) + 1}]",
+                f"{row.jump:g}",
+                _named(row.convention),
+            )
+            for row in table
+        ],
+    )
     text, mode = [], None
     for row, line in zip(table, lines):
         if (row.operator, row.mode) != mode:
             mode = (row.operator, row.mode)
-            text += ["", tr("{name}: {what}", name=row.operator, what=row.mode) if row.mode else row.operator, f"  {header}"]
+            text += [
+                "",
+                tr("{name}: {what}", name=row.operator, what=row.mode)
+                if row.mode
+                else row.operator,
+                f"  {header}",
+            ]
         text.append(f"  {line}")
-    return "\n".join([*text[1:], "", *(f"[{number}] {tr(source)}" for number, source in enumerate(sources, 1))])
+    return "\n".join(
+        [*text[1:], "", *(f"[{number}] {tr(source)}" for number, source in enumerate(sources, 1))]
+    )
 
 
 def _named(convention: str) -> str:
@@ -100,7 +122,9 @@ def peer(loss: Callable, at: list, by: float = 1.0) -> tuple[float, str] | None:
         return None
     x = torch.tensor(at, dtype=torch.float64, requires_grad=True)
     loss(torch, x).backward()
-    return float(x.grad.flatten()[0]) / by, message("PyTorch {version}, run here", version=torch.__version__)
+    return float(x.grad.flatten()[0]) / by, message(
+        "PyTorch {version}, run here", version=torch.__version__
+    )
 
 
 @cache

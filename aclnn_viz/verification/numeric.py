@@ -26,16 +26,32 @@ def kink_check(op: Operator) -> Check:
 
     Which of them it is, is written down in the conventions.
     """
+
     def run():
         try:
             table = kinks.of(op)
         except ImportError:  # the table is derived by SymPy; what the conventions record needs none
             table = []
-        returned = [(f"{row.mode} {row.at:g}", row.kernel, (row.documented, row.pytorch)) for row in table]
-        returned += [(kept(one.where), one.kit, (one.recorded,)) for one in map(partial(recomputed, op.name), at_kinks(op))]
+        returned = [
+            (f"{row.mode} {row.at:g}", row.kernel, (row.documented, row.pytorch)) for row in table
+        ]
+        returned += [
+            (kept(one.where), one.kit, (one.recorded,))
+            for one in map(partial(recomputed, op.name), at_kinks(op))
+        ]
         for place, found, known in returned:
-            yield 0.0, None if found in known else message("{found} instead of {expected} at {place}", found=found, expected=known[0],
-                                                           place=place)
+            yield (
+                0.0,
+                None
+                if found in known
+                else message(
+                    "{found} instead of {expected} at {place}",
+                    found=found,
+                    expected=known[0],
+                    place=place,
+                ),
+            )
+
     return Check(op.name, message("one-sided at kinks"), message("conventions"), "", run)
 
 

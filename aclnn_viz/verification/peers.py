@@ -23,7 +23,9 @@ from aclnn_viz.words.messages import kept, linked, message
 def peer_checks(op: Operator) -> Iterator[Check]:
     """One check for each peer that is installed and computes the operator."""
     for library in filter(lambda library: computed_by(library, op), installed()):
-        yield Check(op.name, message("documented differences"), library, "", partial(found, op, library))
+        yield Check(
+            op.name, message("documented differences"), library, "", partial(found, op, library)
+        )
 
 
 def found(op: Operator, library: str, device=None) -> list[tuple[str, str | None]]:
@@ -32,16 +34,29 @@ def found(op: Operator, library: str, device=None) -> list[tuple[str, str | None
         rows = [_case(peer, op, one) for one in prepared_suite(op, 0)]
     refusals = registry.own("peer", op.name, "REFUSED", ()) if library == "torch" else ()
     recorded = [recomputed(op.name, one) for one in conventions(op)] if library == "torch" else []
-    wrong = [message("the conventions say {where}: {value}", where=kept(row.where), value=row.pytorch)
-             for row in recorded if ", but " in row.pytorch]
+    wrong = [
+        message("the conventions say {where}: {value}", where=kept(row.where), value=row.pytorch)
+        for row in recorded
+        if ", but " in row.pytorch
+    ]
     differing = {row.where for row in recorded if row.pytorch.partition(" (")[0] != row.kit}
     seen = [what for row in rows for what, _ in row]
-    seen += [one for one in peer.differences(op) if one.plan is one.values and one.convention in differing]
+    seen += [
+        one
+        for one in peer.differences(op)
+        if one.plan is one.values and one.convention in differing
+    ]
     text = linked("{some}; {more}", dict.fromkeys(map(_words, seen))) or message("none")
     failures = [next((failure for _, failure in row if failure), None) for row in rows]
     gone = [one for one in (*peer.differences(op), *refusals) if one not in seen]
-    failures += wrong + [message("{peer} is documented to do otherwise, and does not on any case: {what}", peer=library, what=_words(one))
-                         for one in gone]
+    failures += wrong + [
+        message(
+            "{peer} is documented to do otherwise, and does not on any case: {what}",
+            peer=library,
+            what=_words(one),
+        )
+        for one in gone
+    ]
     return [(text, failure) for failure in failures]
 
 
@@ -56,7 +71,19 @@ def _case(peer, op: Operator, one: Prepared) -> list[tuple[object, str | None]]:
     except UnsupportedError as refused:
         reason = str(refused).partition(": got ")[0]
         known = reason in registry.own("peer", op.name, "REFUSED", ())
-        return [(reason, None if known else message("{peer} refuses {case}: {why}", peer=peer.library, case=str(one.recipe), why=refused))]
+        return [
+            (
+                reason,
+                None
+                if known
+                else message(
+                    "{peer} refuses {case}: {why}",
+                    peer=peer.library,
+                    case=str(one.recipe),
+                    why=refused,
+                ),
+            )
+        ]
     seen = []
     for miss in judge(one, outputs):
         wrong = miss.wrong
@@ -67,9 +94,18 @@ def _case(peer, op: Operator, one: Prepared) -> list[tuple[object, str | None]]:
                     seen.append((difference, None))
                 wrong = rest
         if wrong is None or wrong.any():
-            seen.append((message("undocumented: {problem}", problem=miss.problem), message(
-                "{peer} on {case}: {problem}{element}, and no documented difference says so", peer=peer.library, case=str(one.recipe),
-                problem=miss.problem, element=_element(miss, wrong, outputs, one))))
+            seen.append(
+                (
+                    message("undocumented: {problem}", problem=miss.problem),
+                    message(
+                        "{peer} on {case}: {problem}{element}, and no documented difference says so",
+                        peer=peer.library,
+                        case=str(one.recipe),
+                        problem=miss.problem,
+                        element=_element(miss, wrong, outputs, one),
+                    ),
+                )
+            )
     return seen
 
 
@@ -77,5 +113,9 @@ def _element(miss, wrong, outputs, one) -> str:
     if wrong is None:
         return ""
     at = tuple(int(k) for k in np.argwhere(wrong)[0])
-    return message(", such as {found} for {truth} at {place}", found=outputs[miss.output][at],
-                   truth=one.expected[miss.output].truth[at], place=list(at))
+    return message(
+        ", such as {found} for {truth} at {place}",
+        found=outputs[miss.output][at],
+        truth=one.expected[miss.output].truth[at],
+        place=list(at),
+    )

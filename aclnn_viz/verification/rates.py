@@ -37,7 +37,9 @@ LEAST = 1e-34  # of 60 digits a difference of numbers up to 10,000, divided by a
 Point = Mapping[str, np.ndarray]
 
 
-def rate(loss: Callable[[dict], float], point: Point, gradient: Point, direction: Point, step: float) -> float:
+def rate(
+    loss: Callable[[dict], float], point: Point, gradient: Point, direction: Point, step: float
+) -> float:
     """Return the rate of the residual at the smallest step that rounding leaves; 2 where it is nothing but rounding.
 
     `loss` maps a point (arrays by name) to a number; `gradient` and `direction` have the names that vary.
@@ -45,8 +47,11 @@ def rate(loss: Callable[[dict], float], point: Point, gradient: Point, direction
     at = loss(dict(point))
     slope = sum(float(np.sum(gradient[name] * direction[name])) for name in direction)
     residuals = [abs(loss(moved(point, direction, h)) - at - h * slope) for h in steps(step)]
-    size = abs(at) + step * abs(slope) + step * sum(
-        float(np.sum(np.abs(gradient[name] * direction[name]))) for name in direction)
+    size = (
+        abs(at)
+        + step * abs(slope)
+        + step * sum(float(np.sum(np.abs(gradient[name] * direction[name]))) for name in direction)
+    )
     floor = 1e4 * np.finfo(np.float64).eps * size  # of the sums in the loss
     rates = [np.log2(a / b) for a, b in zip(residuals, residuals[1:]) if b > floor]
     if not rates:
@@ -62,7 +67,9 @@ def moved(point: Point, direction: Point, h: float) -> dict:
     return dict(point) | {name: point[name] + h * v for name, v in direction.items()}
 
 
-def bends_smoothly(loss: Callable[[dict], float], point: Point, direction: Point, step: float) -> bool:
+def bends_smoothly(
+    loss: Callable[[dict], float], point: Point, direction: Point, step: float
+) -> bool:
     """Tell whether the loss has no kink within the step: its second difference must fall like h^2 from the start.
 
     Behind a kink it falls like h, and not at all behind a jump.
@@ -83,7 +90,15 @@ def bends_smoothly(loss: Callable[[dict], float], point: Point, direction: Point
 
 def failure(found: float, where: str) -> str | None:
     """What is wrong with a rate, if anything: it must be nearer to 2 than to 1."""
-    return None if found >= 1.7 else message("the residual falls with rate {rate} instead of 2 {where}", rate=f"{found:.2f}", where=where)
+    return (
+        None
+        if found >= 1.7
+        else message(
+            "the residual falls with rate {rate} instead of 2 {where}",
+            rate=f"{found:.2f}",
+            where=where,
+        )
+    )
 
 
 def drawn(op: Operator, rng, mode: dict) -> tuple[dict, dict, dict]:
@@ -92,16 +107,35 @@ def drawn(op: Operator, rng, mode: dict) -> tuple[dict, dict, dict]:
     Integers and attributes are those of a case with all defaults stated, so that some rows are ignored; half of the
     other numbers are three times as wide as usual, so that some lie on each side of a kink.
     """
-    seed, mode = int(rng.integers(2**31)), default.fitted(op, mode | {"shape": default.default_shape(op)})
+    seed, mode = (
+        int(rng.integers(2**31)),
+        default.fitted(op, mode | {"shape": default.default_shape(op)}),
+    )
     shape = mode.pop("shape")
-    stated = {p.name: p.default for p in op.parameters if p.name in op.attributes and p.default is not REQUIRED} | mode
+    stated = {
+        p.name: p.default
+        for p in op.parameters
+        if p.name in op.attributes and p.default is not REQUIRED
+    } | mode
     usual = case(op, dtype="float64", shape=shape, seed=seed, **stated).inputs
-    fixed = {name: value for name, value in usual.items() if getattr(value, "dtype", None) != np.float64 and value is not None}
-    taken, _, attributes = default.draw_forward(op, Draw(FLOAT64, seed, fixed | mode, kinks=False), shape)
-    taken = {name: value * rng.choice([1.0, 3.0], value.shape) if getattr(value, "dtype", None) == np.float64
-             and op.tensors[name].low is None else value for name, value in taken.items()}
+    fixed = {
+        name: value
+        for name, value in usual.items()
+        if getattr(value, "dtype", None) != np.float64 and value is not None
+    }
+    taken, _, attributes = default.draw_forward(
+        op, Draw(FLOAT64, seed, fixed | mode, kinks=False), shape
+    )
+    taken = {
+        name: value * rng.choice([1.0, 3.0], value.shape)
+        if getattr(value, "dtype", None) == np.float64 and op.tensors[name].low is None
+        else value
+        for name, value in taken.items()
+    }
     outputs = op.forward(**taken)
-    upstream = {name: np.asarray(rng.standard_normal(outputs[of].shape)) for name, of in op.upstream.items()}
+    upstream = {
+        name: np.asarray(rng.standard_normal(outputs[of].shape)) for name, of in op.upstream.items()
+    }
     bound = {p.name: taken.get(p.name, attributes.get(p.name)) for p in op.parameters}
     saved = {name: outputs[of] for name, of in op.saved.items()}
     return taken, upstream, bound | upstream | saved | op.all_outputs
@@ -118,7 +152,9 @@ def smooth(op: Operator, rng, mode: dict, forward: Callable) -> tuple[dict, Call
 
         def loss(point, taken=taken, upstream=upstream):
             there = forward(**taken | point)
-            return float(sum(np.sum(upstream[name] * there[of]) for name, of in op.upstream.items()))
+            return float(
+                sum(np.sum(upstream[name] * there[of]) for name, of in op.upstream.items())
+            )
 
         wanted = {of: name for name, of in op.gradient_of.items() if taken[of] is not None}
         point = {of: taken[of] for of in wanted}
@@ -126,13 +162,24 @@ def smooth(op: Operator, rng, mode: dict, forward: Callable) -> tuple[dict, Call
         if bends_smoothly(loss, point, signs, STEP):
             found = op.backward(**given)
             return point, loss, {of: found[name] for of, name in wanted.items()}
-    raise ValueError(problem(f"a point of {op.name} without a kink nearby", f"none in {TRIES} draws",
-                             "declare a smaller first shape: it has fewer kinks"))
+    raise ValueError(
+        problem(
+            f"a point of {op.name} without a kink nearby",
+            f"none in {TRIES} draws",
+            "declare a smaller first shape: it has fewer kinks",
+        )
+    )
 
 
-def rate_check(op: Operator, name: str = message("truth against forward"), forward=None, tried=None,
-               directions=DIRECTIONS) -> Check:
+def rate_check(
+    op: Operator,
+    name: str = message("truth against forward"),
+    forward=None,
+    tried=None,
+    directions=DIRECTIONS,
+) -> Check:
     """The gradient of the page against a forward pass: its own, or the definition that the symbols start from."""
+
     def run():
         for number, mode in enumerate(tried or modes(op)):
             rng = np.random.default_rng(number)
@@ -142,20 +189,29 @@ def rate_check(op: Operator, name: str = message("truth against forward"), forwa
                 scale = max(np.max(np.abs(v)) for v in direction.values())
                 found = rate(loss, point, gradient, direction, STEP / scale)
                 yield abs(found - SMOOTH), failure(found, message("for {mode}", mode=mode))
+
     return Check(op.name, name, message("Taylor rate"), message("away from rate 2"), run)
 
 
 # By another derivative
 
+
 def derived_checks(op: Operator) -> Iterator[Check]:
     """A check by JAX, where it is installed, and one by differences."""
     unit = message("of 2^-{digits} S", digits=DIGITS)
     if "jax" in installed():
-        yield Check(op.name, message("jax.grad of forward"), "float64", unit, partial(differing, op))
+        yield Check(
+            op.name, message("jax.grad of forward"), "float64", unit, partial(differing, op)
+        )
     if not any(registry.file(kind, op.name) for kind in registry.BESIDE) and find_spec("mpmath"):
         for part in (slice(at, at + 4) for at in range(0, len(distinct(op)), 4)):  # a few a check
-            yield Check(op.name, message("differences of forward"), message("{n} digits", n=60), unit,
-                        partial(differing, op, by=by_differences, part=part))
+            yield Check(
+                op.name,
+                message("differences of forward"),
+                message("{n} digits", n=60),
+                unit,
+                partial(differing, op, by=by_differences, part=part),
+            )
 
 
 def distinct(op: Operator) -> list[dict]:
@@ -163,17 +219,37 @@ def distinct(op: Operator) -> list[dict]:
     found = {}
     for mode in modes(op):
         arranged = op.arrange_backward(**drawn(op, np.random.default_rng(0), mode)[2])
-        found.setdefault(repr((arranged.attributes, {name: getattr(array, "shape", None) for name, array in arranged.arrays.items()})), mode)
+        found.setdefault(
+            repr(
+                (
+                    arranged.attributes,
+                    {
+                        name: getattr(array, "shape", None)
+                        for name, array in arranged.arrays.items()
+                    },
+                )
+            ),
+            mode,
+        )
     return [*found.values()]
 
 
-def differing(op: Operator, backward=None, by=None, part=slice(None)) -> Iterator[tuple[float, str | None]]:
+def differing(
+    op: Operator, backward=None, by=None, part=slice(None)
+) -> Iterator[tuple[float, str | None]]:
     """Of each mode and output: the largest difference in units of what is allowed, and what is wrong, if anything."""
     for number, mode in list(enumerate(distinct(op)))[part]:
         taken, upstream, given = drawn(op, np.random.default_rng(number), mode)
         outputs, sizes = (backward or op.backward)(**given), magnitudes(op, given)
-        saved = {name: given[name] for name in op.saved if getattr(given.get(name), "dtype", None) == np.float64}
-        rounded = {name: value + 2.0**-52 * np.max(np.abs(value), initial=0.0) for name, value in saved.items()}
+        saved = {
+            name: given[name]
+            for name in op.saved
+            if getattr(given.get(name), "dtype", None) == np.float64
+        }
+        rounded = {
+            name: value + 2.0**-52 * np.max(np.abs(value), initial=0.0)
+            for name, value in saved.items()
+        }
         here, nearby = op.backward(**given), op.backward(**given | rounded)
         for of, gradient in (by or gradients)(op, taken, upstream).items():
             name = next(name for name, tensor in op.gradient_of.items() if tensor == of)
@@ -182,16 +258,34 @@ def differing(op: Operator, backward=None, by=None, part=slice(None)) -> Iterato
             with np.errstate(invalid="ignore"):
                 off = np.abs(outputs[name] - gradient) / allowed
             worst = float(np.max(off, initial=0.0, where=~np.isnan(gradient)))
-            yield worst, None if worst <= 1.0 else message("{name} is {error} off for {mode}", name=name, mode=mode,
-                                                           error=f"{np.max(np.abs(outputs[name] - gradient)):.3g}")
+            yield (
+                worst,
+                None
+                if worst <= 1.0
+                else message(
+                    "{name} is {error} off for {mode}",
+                    name=name,
+                    mode=mode,
+                    error=f"{np.max(np.abs(outputs[name] - gradient)):.3g}",
+                ),
+            )
 
 
 def gradients(op: Operator, taken: dict, upstream: dict) -> dict[str, np.ndarray]:
     """JAX's gradient, by each input of the forward operator that has one, of the sum of upstream times outputs."""
+
     def derivative(terms, point):
         return derived(lambda there: sum(part.sum() for part in terms(there)), point)
-    return _derived(op, taken, upstream, derivative, lambda arranged, arrays: evaluated(
-        op.page.forward, arranged.prelude, arrays, arranged.attributes, np.float64))
+
+    return _derived(
+        op,
+        taken,
+        upstream,
+        derivative,
+        lambda arranged, arrays: evaluated(
+            op.page.forward, arranged.prelude, arrays, arranged.attributes, np.float64
+        ),
+    )
 
 
 def by_differences(op: Operator, taken: dict, upstream: dict) -> dict[str, np.ndarray]:
@@ -201,17 +295,31 @@ def by_differences(op: Operator, taken: dict, upstream: dict) -> dict[str, np.nd
     def forward(arranged, arrays):
         xp = NumPyArrays()
         if any(array.dtype == object for array in arrays.values() if array is not None):
-            xp, arrays = exact.ExactArrays(), {name: array if array is None or array.dtype.kind in "iubO" else exact.exact(array)
-                                               for name, array in arrays.items()}
+            xp, arrays = (
+                exact.ExactArrays(),
+                {
+                    name: array
+                    if array is None or array.dtype.kind in "iubO"
+                    else exact.exact(array)
+                    for name, array in arrays.items()
+                },
+            )
         more = {} if arranged.prelude is None else arranged.prelude(xp, arrays)
         return op.page.forward(xp, **arrays, **more, **arranged.attributes)
+
     return _derived(op, taken, upstream, exact.differences, forward)
 
 
-def _derived(op: Operator, taken: dict, upstream: dict, derivative, forward) -> dict[str, np.ndarray]:
+def _derived(
+    op: Operator, taken: dict, upstream: dict, derivative, forward
+) -> dict[str, np.ndarray]:
     arranged = op.arrange_forward(**bind(f"{op.name} forward", op.forward_parameters, taken))
-    weights = {of: upstream[name].reshape(arranged.results[of].shape) for name, of in op.upstream.items()}
-    wanted = {of: arranged.arrays[of] for of in op.gradient_of.values() if taken.get(of) is not None}
+    weights = {
+        of: upstream[name].reshape(arranged.results[of].shape) for name, of in op.upstream.items()
+    }
+    wanted = {
+        of: arranged.arrays[of] for of in op.gradient_of.values() if taken.get(of) is not None
+    }
 
     def terms(point):
         there = forward(arranged, arranged.arrays | point)

@@ -24,7 +24,10 @@ from aclnn_viz.verification import symbolic
 
 ELEMENTS = 200_000
 #: The files of a report, and how each begins.
-BEGINNINGS = {"accuracy.md": b"# Accuracy report\n", "accuracy.json": b'{\n "report": "accuracy of aclnn-viz"'}
+BEGINNINGS = {
+    "accuracy.md": b"# Accuracy report\n",
+    "accuracy.json": b'{\n "report": "accuracy of aclnn-viz"',
+}
 HEAD = ("operator", "output", "format", "elements", *ULP_CLASSES, "max ulp", "MERE", "max abs")
 
 
@@ -36,9 +39,20 @@ def measured_rows() -> list[dict]:
         outputs, truth = op.backward(**inputs), op.truth(**inputs)
         for name, output in outputs.items():
             found = measure(output, truth[name])
-            rows.append({"operator": op.name, "output": name, "format": found.dtype, "elements": found.size,
-                         "undecided": found.undecided, "ulps": found.ulp_counts, "max_ulp": found.max_ulp, "mere": found.mere,
-                         "max_abs": found.max_abs, "worst_index": found.extremes["max_ulp"].index})
+            rows.append(
+                {
+                    "operator": op.name,
+                    "output": name,
+                    "format": found.dtype,
+                    "elements": found.size,
+                    "undecided": found.undecided,
+                    "ulps": found.ulp_counts,
+                    "max_ulp": found.max_ulp,
+                    "mere": found.mere,
+                    "max_abs": found.max_abs,
+                    "worst_index": found.extremes["max_ulp"].index,
+                }
+            )
     return rows
 
 
@@ -50,7 +64,11 @@ def large(op: Operator) -> dict:
 
 def swept() -> dict[str, Sweep]:
     """The sweeps of every elementwise factor that a page names, in both 16-bit formats."""
-    return {f"{factor} {fmt.name}": sweep_factor(factor, fmt) for fmt in FORMATS[:2] for factor in factors()}
+    return {
+        f"{factor} {fmt.name}": sweep_factor(factor, fmt)
+        for fmt in FORMATS[:2]
+        for factor in factors()
+    }
 
 
 def proof_times() -> dict[str, float]:
@@ -67,13 +85,19 @@ def proof_times() -> dict[str, float]:
     for theorem in claims:
         for mutant in theorem.mutants:
             mutant.prove()
-    return {"derivations": derived - start, "theorems": proved - derived, "mutants": time.perf_counter() - proved}
+    return {
+        "derivations": derived - start,
+        "theorems": proved - derived,
+        "mutants": time.perf_counter() - proved,
+    }
 
 
 def need_places(folder: str | Path, force: bool = False) -> None:
     """Raise FileExistsError unless the report may be written into a folder; with `force` an earlier one is replaced."""
     if Path(folder).exists() and not Path(folder).is_dir():
-        raise FileExistsError(problem("a report needs a folder", f"{folder}, which is none", "name another place"))
+        raise FileExistsError(
+            problem("a report needs a folder", f"{folder}, which is none", "name another place")
+        )
     for name in BEGINNINGS:
         need_place(Path(folder) / name, force, _ours)
 
@@ -90,18 +114,40 @@ def write(folder: str | Path, force: bool = False) -> list[Path]:
     folder = Path(folder)
     need_places(folder, force)
     rows, sweeps, seconds = measured_rows(), swept(), proof_times()
-    text = ["# Accuracy report", "",
-            "Every kernel in NumPy against its own page in a wider type: what is counted is rounding. ulp is the",
-            "distance in the output format from the correctly rounded truth; nothing here ran on Atlas hardware.", "",
-            _line(HEAD), _line(["---"] * len(HEAD))]
-    text += [_line((row["operator"], row["output"], row["format"], row["elements"], *(row["ulps"][name] for name in ULP_CLASSES),
-                    f"{row['max_ulp']:g}", f"{row['mere']:.3g}", f"{row['max_abs']:.3g}")) for row in rows]
+    text = [
+        "# Accuracy report",
+        "",
+        "Every kernel in NumPy against its own page in a wider type: what is counted is rounding. ulp is the",
+        "distance in the output format from the correctly rounded truth; nothing here ran on Atlas hardware.",
+        "",
+        _line(HEAD),
+        _line(["---"] * len(HEAD)),
+    ]
+    text += [
+        _line(
+            (
+                row["operator"],
+                row["output"],
+                row["format"],
+                row["elements"],
+                *(row["ulps"][name] for name in ULP_CLASSES),
+                f"{row['max_ulp']:g}",
+                f"{row['mere']:.3g}",
+                f"{row['max_abs']:.3g}",
+            )
+        )
+        for row in rows
+    ]
     text += ["", "## All 65,536 inputs of the 16-bit formats", ""]
     for name, found in sweeps.items():
         text += [f"### {name}", "", "```", str(found), "```", ""]
     text += ["## Proofs", "", *(f"- {name}: {value:.1f} s" for name, value in seconds.items()), ""]
-    content = {"report": "accuracy of aclnn-viz", "rows": rows,
-               "sweeps": {name: vars(found) for name, found in sweeps.items()}, "seconds": seconds}
+    content = {
+        "report": "accuracy of aclnn-viz",
+        "rows": rows,
+        "sweeps": {name: vars(found) for name, found in sweeps.items()},
+        "seconds": seconds,
+    }
     contents = "\n".join(text), json.dumps(content, indent=1, default=list)
     for name, written in zip(BEGINNINGS, contents):
         with new_file(folder / name, force, _ours) as file:

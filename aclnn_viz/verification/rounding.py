@@ -32,50 +32,93 @@ def unsaved(op: Operator) -> dict:
 
 def shapes(op: Operator) -> list[dict]:
     """The declared shapes and their variations, as options of `case`, as far as the operator takes them."""
+
     def taken(options):
         try:
             return case(op, **options) is not None
         except (TypeError, ValueError):
             return False
-    return [*filter(taken, (*op.shapes, *({"shape": shape} for shape in default.varied_shapes(op)), *default.broadcasts(op)))]
+
+    return [
+        *filter(
+            taken,
+            (
+                *op.shapes,
+                *({"shape": shape} for shape in default.varied_shapes(op)),
+                *default.broadcasts(op),
+            ),
+        )
+    ]
 
 
 def magnitudes(op: Operator, inputs: Mapping) -> dict[str, np.ndarray]:
     """S of each output element, such that 8 u S is its rounding bound; inf where that is undecided."""
     fmt = float_format(inputs[op.like])
     unit = (FLOAT64 if fmt is FLOAT64 else FLOAT32).unit_roundoff
-    return {name: np.where(found.undecided, np.inf, found.bound + np.abs(found.value.astype(np.float64)) * FLOAT64.unit_roundoff)
-            / (STEPS * unit) for name, found in envelope(op, HOST, **inputs).items()}  # truth is compared as float64
+    return {
+        name: np.where(
+            found.undecided,
+            np.inf,
+            found.bound + np.abs(found.value.astype(np.float64)) * FLOAT64.unit_roundoff,
+        )
+        / (STEPS * unit)
+        for name, found in envelope(op, HOST, **inputs).items()
+    }  # truth is compared as float64
 
 
-def excess(name: str, actual: np.ndarray, truth: np.ndarray, size: np.ndarray) -> tuple[float, str | None]:
+def excess(
+    name: str, actual: np.ndarray, truth: np.ndarray, size: np.ndarray
+) -> tuple[float, str | None]:
     """Return the worst error in units of u S (u of the type that was computed in), and what is wrong, if anything."""
     fmt = float_format(actual)
     compute = FLOAT64 if fmt is FLOAT64 else FLOAT32
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.abs(actual.astype(np.float64) - truth)
         unit = compute.unit_roundoff * size.reshape(actual.shape)
-        allowed = STEPS * unit + STEPS * 2.0**compute.min_exponent  # below the normal numbers a rounding is absolute
+        allowed = (
+            STEPS * unit + STEPS * 2.0**compute.min_exponent
+        )  # below the normal numbers a rounding is absolute
         # A weight of coordinates is a float64 polynomial: small, its error is that of the largest weight.
-        allowed = allowed + STEPS * FLOAT64.unit_roundoff * np.max(size, initial=0.0, where=np.isfinite(size))
+        allowed = allowed + STEPS * FLOAT64.unit_roundoff * np.max(
+            size, initial=0.0, where=np.isfinite(size)
+        )
         within = (error <= allowed) | (np.isnan(actual) & np.isnan(truth)) | (actual == truth)
         if fmt.bits == 16:
             within |= ordinal_distance(actual, round_to(truth, fmt)) <= 1
-        ratio = np.divide(error, unit, out=np.zeros_like(error), where=(unit > 0) & (error > 0) & np.isfinite(error))
-    worst = float(np.max(np.where(np.isfinite(ratio), ratio, 0), initial=0)) if fmt.bits > 16 else 0.0
+        ratio = np.divide(
+            error,
+            unit,
+            out=np.zeros_like(error),
+            where=(unit > 0) & (error > 0) & np.isfinite(error),
+        )
+    worst = (
+        float(np.max(np.where(np.isfinite(ratio), ratio, 0), initial=0)) if fmt.bits > 16 else 0.0
+    )
     if np.all(within):
         return worst, None
     at = np.unravel_index(np.argmin(within), within.shape)
     place = ", ".join(map(str, at))
-    return worst, message("{name}[{place}] is {found} instead of {truth}, allowed {allowed}", name=name, place=place, found=actual[at],
-                          truth=truth[at], allowed=f"{allowed[at]:.3g}")
+    return worst, message(
+        "{name}[{place}] is {found} instead of {truth}, allowed {allowed}",
+        name=name,
+        place=place,
+        found=actual[at],
+        truth=truth[at],
+        allowed=f"{allowed[at]:.3g}",
+    )
 
 
-def judge(op: Operator, inputs: Mapping, kernel: Callable | None = None) -> tuple[float, str | None]:
+def judge(
+    op: Operator, inputs: Mapping, kernel: Callable | None = None
+) -> tuple[float, str | None]:
     """Judge all outputs of one call: the worst ratio and the first failure. `kernel` defaults to `op.backward`."""
     actual, truth = (kernel or op.backward)(**inputs), op.truth(**inputs)
     if actual.keys() != truth.keys():
-        return np.inf, message("outputs are {found} instead of {expected}", found=sorted(actual), expected=sorted(truth))
+        return np.inf, message(
+            "outputs are {found} instead of {expected}",
+            found=sorted(actual),
+            expected=sorted(truth),
+        )
     with np.errstate(all="ignore"):
         sizes = magnitudes(op, inputs)
     return worst(excess(name, value, truth[name], sizes[name]) for name, value in actual.items())
@@ -88,7 +131,11 @@ def worst(results) -> tuple[float, str | None]:
 
 
 def strided(array):
-    return np.repeat(array[..., np.newaxis], 2, axis=-1)[..., 1] if isinstance(array, np.ndarray) and array.ndim else array
+    return (
+        np.repeat(array[..., np.newaxis], 2, axis=-1)[..., 1]
+        if isinstance(array, np.ndarray) and array.ndim
+        else array
+    )
 
 
 def rounding_check(op: Operator, dtype: str) -> Check:
@@ -98,9 +145,27 @@ def rounding_check(op: Operator, dtype: str) -> Check:
             # Every mode with two shapes, and every shape with some mode; one of the two is not contiguous.
             for turn in range(max(2, -(-len(shaped) // len(tried)))):
                 options = shaped[(number + turn * len(tried)) % len(shaped)]
-                inputs = case(op, dtype=dtype, seed=number + turn, **default.fitted(op, options | mode)).inputs
+                inputs = case(
+                    op, dtype=dtype, seed=number + turn, **default.fitted(op, options | mode)
+                ).inputs
                 if turn % 2:
                     inputs = {name: strided(value) for name, value in inputs.items()}
                 value, failure = judge(op, inputs)
-                yield value, failure and message("{failure}; shape {shape}, {mode}", failure=failure, shape=options["shape"], mode=mode)
-    return Check(op.name, message("kernel against truth"), dtype, message("times unit roundoff times scale"), run)
+                yield (
+                    value,
+                    failure
+                    and message(
+                        "{failure}; shape {shape}, {mode}",
+                        failure=failure,
+                        shape=options["shape"],
+                        mode=mode,
+                    ),
+                )
+
+    return Check(
+        op.name,
+        message("kernel against truth"),
+        dtype,
+        message("times unit roundoff times scale"),
+        run,
+    )

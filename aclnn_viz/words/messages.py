@@ -90,14 +90,25 @@ def language(name: str | None = None) -> str:
 def _known(name: str) -> str:
     """The language that a name means, such as that of a locale; nothing for one that is not there."""
     first = re.split("[-_.@:]", name.lower())[0]
-    return first if first in LANGUAGES else {"cn": "zh", "chinese": "zh", "中文": "zh", "english": "en"}.get(first, "")
+    return (
+        first
+        if first in LANGUAGES
+        else {"cn": "zh", "chinese": "zh", "中文": "zh", "english": "en"}.get(first, "")
+    )
 
 
 @cache  # asked for every message of a picture
 def _of_the_process() -> str:
     asked = os.environ.get(VARIABLE, "")
     if asked and not _known(asked):
-        warnings.warn(problem(f"{VARIABLE} names no language", shown(asked), f"set it to one of {', '.join(LANGUAGES)}"), stacklevel=2)
+        warnings.warn(
+            problem(
+                f"{VARIABLE} names no language",
+                shown(asked),
+                f"set it to one of {', '.join(LANGUAGES)}",
+            ),
+            stacklevel=2,
+        )
     text = (os.environ.get(name, "") for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))
     return _known(asked) or _known(next(filter(None, text), "")) or "en"
 
@@ -105,7 +116,10 @@ def _of_the_process() -> str:
 @cache
 def _catalogue(name: str) -> dict[str, str]:
     from json import loads  # a quoted text has the form of JSON
-    found = _ENTRY.findall((PLACE / f"{name}.po").read_text("utf-8").replace('"\n"', ""))  # a text may go on in the next line
+
+    found = _ENTRY.findall(
+        (PLACE / f"{name}.po").read_text("utf-8").replace('"\n"', "")
+    )  # a text may go on in the next line
     return dict(zip(*(loads(f"[{','.join(texts)}]") for texts in zip(*found))))
 
 
@@ -163,7 +177,11 @@ class Name(Message):
 
     def said(self, values: dict) -> str:
         meaning = tr(self.key)
-        return self.key if meaning == self.key else tr("{name} ({meaning})", name=self.key, meaning=meaning)
+        return (
+            self.key
+            if meaning == self.key
+            else tr("{name} ({meaning})", name=self.key, meaning=meaning)
+        )
 
 
 class Meant(Message):
@@ -226,7 +244,7 @@ def linked(link: str, parts) -> str:
     parts = [*parts] or [""]
     while len(parts) > 1:  # neighbours first: a chain of a thousand would be as deep
         pairs = [message(link, some=some, more=more) for some, more in zip(parts[::2], parts[1::2])]
-        parts = pairs + parts[2 * len(pairs):]
+        parts = pairs + parts[2 * len(pairs) :]
     return parts[0]
 
 
@@ -254,7 +272,11 @@ def tr(message: str, /, **values) -> str:
 def _filled(message: str, values: dict) -> str:
     """A message with its values, or with its places while any of them moves; those that are messages are said, too."""
     values = {name: said(one) for name, one in values.items()}
-    return Text(message, values) if any(isinstance(one, Moving) for one in values.values()) else message.format_map(values)
+    return (
+        Text(message, values)
+        if any(isinstance(one, Moving) for one in values.values())
+        else message.format_map(values)
+    )
 
 
 def said(value):
@@ -276,7 +298,9 @@ def ntr(one: str, many: str, n: int, /, **values) -> str:
 
 
 LONGEST = 1 << 20  # characters of a message from a file
-PLAIN = re.compile(r"([^{}]|{{|}}|{\w+(!r)?(:,?(\.\d)?[a-z]?)?})*")  # no attribute, no item; a width would demand memory
+PLAIN = re.compile(
+    r"([^{}]|{{|}}|{\w+(!r)?(:,?(\.\d)?[a-z]?)?})*"
+)  # no attribute, no item; a width would demand memory
 
 
 def stored(text: str) -> str:
@@ -318,7 +342,12 @@ def _from_plain(plain):
     text = printable(_text(text))
     if isinstance(rest, dict):
         values = {name: _from_plain(one) for name, one in rest.items()}
-        if not PLAIN.fullmatch(text) or len(text) + text.count("{") * max((len(str(one)) for one in values.values()), default=0) > LONGEST:
+        if (
+            not PLAIN.fullmatch(text)
+            or len(text)
+            + text.count("{") * max((len(str(one)) for one in values.values()), default=0)
+            > LONGEST
+        ):
             raise ValueError("no plain message")
         return message(text, **values)
     rest = printable(_text(rest))

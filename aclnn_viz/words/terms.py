@@ -36,16 +36,34 @@ class Glossary(tuple):
     """Terms in the order of the English alphabet; printed, and shown in a notebook, as a table."""
 
     def __str__(self) -> str:
-        return "\n\n".join("\n".join([
-            "  ".join(_first((one.term, one.chinese))), *(f"  {text}" for text in _first((one.meaning, one.chinese_meaning))),
-            f"  {one.source}: {one.quote}" if one.source else f"  {tr(OWN)}"]) for one in self)
+        return "\n\n".join(
+            "\n".join(
+                [
+                    "  ".join(_first((one.term, one.chinese))),
+                    *(f"  {text}" for text in _first((one.meaning, one.chinese_meaning))),
+                    f"  {one.source}: {one.quote}" if one.source else f"  {tr(OWN)}",
+                ]
+            )
+            for one in self
+        )
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         head = (*_first((tr("term"), "中文")), *_first((tr("meaning"), "释义")), tr("source"))
-        return as_html(tr("Glossary"), head, [
-            (*_first((one.term, one.chinese)), *_first((one.meaning, one.chinese_meaning)), one.source or tr(OWN)) for one in self], filters=tr("filter rows"))
+        return as_html(
+            tr("Glossary"),
+            head,
+            [
+                (
+                    *_first((one.term, one.chinese)),
+                    *_first((one.meaning, one.chinese_meaning)),
+                    one.source or tr(OWN),
+                )
+                for one in self
+            ],
+            filters=tr("filter rows"),
+        )
 
 
 def _first(both: tuple[str, str]) -> tuple[str, ...]:
@@ -56,8 +74,10 @@ def _first(both: tuple[str, str]) -> tuple[str, ...]:
 @cache
 def _all() -> Glossary:
     held = tomllib.loads((Path(__file__).parent / "terms.toml").read_text("utf-8"))
-    return Glossary(Term(**one | ({"source": held["sources"][one["source"]]} if "source" in one else {}))
-                    for one in held["terms"])
+    return Glossary(
+        Term(**one | ({"source": held["sources"][one["source"]]} if "source" in one else {}))
+        for one in held["terms"]
+    )
 
 
 def glossary(term: str = "") -> Glossary:
@@ -75,8 +95,21 @@ def glossary(term: str = "") -> Glossary:
     """
     asked = "a term is English or Chinese text"
     name = need(term, str, asked, 'pass such as "tail block", or nothing for all').casefold()
-    for texts in ((lambda one: (one.term, one.chinese)), (lambda one: (one.meaning, one.chinese_meaning, one.quote))):
-        if found := Glossary(one for one in _all() if any(name in text.casefold() for text in texts(one))):
+    for texts in (
+        (lambda one: (one.term, one.chinese)),
+        (lambda one: (one.meaning, one.chinese_meaning, one.quote)),
+    ):
+        if found := Glossary(
+            one for one in _all() if any(name in text.casefold() for text in texts(one))
+        ):
             return found
-    near = get_close_matches(name, [text for one in _all() for text in (one.term, one.chinese)], 3, 0.5)
-    raise ValueError(problem("a term is one of the glossary", repr(term), f"try a similar one: {', '.join(near)}" if near else "ask without a term for all"))
+    near = get_close_matches(
+        name, [text for one in _all() for text in (one.term, one.chinese)], 3, 0.5
+    )
+    raise ValueError(
+        problem(
+            "a term is one of the glossary",
+            repr(term),
+            f"try a similar one: {', '.join(near)}" if near else "ask without a term for all",
+        )
+    )

@@ -46,9 +46,15 @@ def taps(x, size, interpolationMode, paddingMode, alignCorners, decide=None):
     if interpolationMode == 2:
         # No cell decides which pixel it is; SymPy need not look for it, but where it is a number.
         unsettled = None if decide is None or first.is_number else lambda e: e
-        pixels = [padded(first + j, size, paddingMode, alignCorners, decide=unsettled)[0] for j in (-1, 0, 1, 2)]
-    return (pixels, [value.subs(t, u - first) for value in weights],
-            [factor * value.subs(t, u - first) for value in slopes(weights)])
+        pixels = [
+            padded(first + j, size, paddingMode, alignCorners, decide=unsettled)[0]
+            for j in (-1, 0, 1, 2)
+        ]
+    return (
+        pixels,
+        [value.subs(t, u - first) for value in weights],
+        [factor * value.subs(t, u - first) for value in slopes(weights)],
+    )
 
 
 def _rounded(rounding, u, decide):
@@ -74,7 +80,9 @@ class AxisCell:
     def where(self):
         interpolation, padding, align = self.mode
         size = ", ".join(f"{name} = {value}" for name, value in self.known)
-        return f"{PADDING[padding]}, alignCorners={align}, u = {self.u}, t > 0" + (size and f", {size}")
+        return f"{PADDING[padding]}, alignCorners={align}, u = {self.u}, t > 0" + (
+            size and f", {size}"
+        )
 
     @cache
     def taps(self, moving):
@@ -98,9 +106,14 @@ def derivatives_on_cells(mode, length, index, sampled, gathered, moving=lambda *
     for cell in axis_cells(*mode):
         pixels, weights, slopes = cell.taps(moving(*mode))
         if any(e.has(T) for e in pixels):
-            raise ValueError(f"pixels of a cell: got {pixels}, which move; give cells without jumps")
+            raise ValueError(
+                f"pixels of a cell: got {pixels}, which move; give cells without jumps"
+            )
         x, *slopes = (e.xreplace({width: length}) for e in (cell.x, *slopes))
-        anywhere, limits = PIXELS[:len(pixels)], (index, 0, cell.size.xreplace({width: length}) - 1)
+        anywhere, limits = (
+            PIXELS[: len(pixels)],
+            (index, 0, cell.size.xreplace({width: length}) - 1),
+        )
         left = gradient(sampled(spread(index, anywhere, weights), limits), T) / diff(x, T)
         yield Equation(left, gathered(spread(index, anywhere, slopes), limits), where=cell.where)
 
@@ -117,7 +130,9 @@ def axis_cells(interpolationMode, paddingMode, alignCorners):
     size, end = (last + 1, last) if alignCorners else (width, width - 1)
     inner = (last, before + after + 1) if alignCorners else (width, before + after + 2)
     outer = (last, after + 1) if alignCorners else (width, after + 1)
-    parts = [TAU / 2, HALF + TAU / 2] if interpolationMode == 1 else [TAU]  # nearest jumps in the middle
+    parts = (
+        [TAU / 2, HALF + TAU / 2] if interpolationMode == 1 else [TAU]
+    )  # nearest jumps in the middle
     if interpolationMode == 2 or paddingMode == 0:
         found = [(pixel + TAU - (HALF if interpolationMode == 1 else 0), ())]
     elif paddingMode == 1:
@@ -126,8 +141,22 @@ def axis_cells(interpolationMode, paddingMode, alignCorners):
         low, span = (S.Zero, last) if alignCorners else (-HALF, width)
         flat = [] if alignCorners else [(TAU / 2, outer), (width - HALF + TAU / 2, outer)]
         zones = [*flat, *[(before + part - low, inner) for part in parts]]
-        found = [(sign * ((2 * waves + odd) * span + zone) + low, known)
-                 for sign in (1, -1) for odd in (0, 1) for zone, known in zones]
-    cells = [AxisCell(mode, u, 2 * u / last - 1 if alignCorners else (2 * u + 1) / width - 1, size,
-                      known and (known,)) for u, known in found]
-    return cells + [AxisCell(mode, S.Zero, T, S.One)] * alignCorners  # one aligned pixel: the grid has no effect
+        found = [
+            (sign * ((2 * waves + odd) * span + zone) + low, known)
+            for sign in (1, -1)
+            for odd in (0, 1)
+            for zone, known in zones
+        ]
+    cells = [
+        AxisCell(
+            mode,
+            u,
+            2 * u / last - 1 if alignCorners else (2 * u + 1) / width - 1,
+            size,
+            known and (known,),
+        )
+        for u, known in found
+    ]
+    return (
+        cells + [AxisCell(mode, S.Zero, T, S.One)] * alignCorners
+    )  # one aligned pixel: the grid has no effect

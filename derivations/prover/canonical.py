@@ -24,15 +24,23 @@ def closed(factors, bounds, normalise):
     groups = _connected(factors, bounds)
     inside = [[f for f in factors if _indices(f, bounds) & group] for group in groups]
     outside = [f for f in factors if not _indices(f, bounds)]
-    sums = [_sum(Mul(*fs), {v: bounds[v] for v in bounds if v in group}, normalise)
-            for group, fs in zip(groups, inside)]
+    sums = [
+        _sum(Mul(*fs), {v: bounds[v] for v in bounds if v in group}, normalise)
+        for group, fs in zip(groups, inside)
+    ]
     return Mul(*outside, *sums)
 
 
 def common_monomial(e):
     """The product of powers that all terms of `e` share, the most negative power of each where they divide."""
-    powers = [{f.as_base_exp()[0]: f.as_base_exp()[1] for f in Mul.make_args(term)
-               if f.as_base_exp()[1].is_Integer and not f.is_Rational} for term in Add.make_args(e)]
+    powers = [
+        {
+            f.as_base_exp()[0]: f.as_base_exp()[1]
+            for f in Mul.make_args(term)
+            if f.as_base_exp()[1].is_Integer and not f.is_Rational
+        }
+        for term in Add.make_args(e)
+    ]
     bases = {base for term in powers for base in term}
     return Mul(*[base ** min(term.get(base, 0) for term in powers) for base in bases])
 
@@ -51,10 +59,14 @@ def positive_factor(e):
         for term in Add.make_args(e):
             coefficient, power = term.as_independent(s, as_Add=False)
             by_power[power] = by_power.get(power, 0) + coefficient
-        parts = {power: total.primitive() for power, total in by_power.items()}  # (positive number, rest)
+        parts = {
+            power: total.primitive() for power, total in by_power.items()
+        }  # (positive number, rest)
         rests = {rest for _, rest in parts.values()}
         if len(rests) == 1 < len(parts) and all(power.is_positive for power in parts):
-            return factor(Add(*[content * power for power, (content, _) in parts.items()])), rests.pop()
+            return factor(
+                Add(*[content * power for power, (content, _) in parts.items()])
+            ), rests.pop()
     return S.One, e
 
 
@@ -65,7 +77,11 @@ def exponential_parts(f):
 
 def is_total(e):
     """True when `e` is defined for all values of its symbols: no division, root or logarithm of what may be 0."""
-    if isinstance(e, Pow) and not (e.exp.is_Rational and e.exp.is_positive) and e.base.is_zero is not False:
+    if (
+        isinstance(e, Pow)
+        and not (e.exp.is_Rational and e.exp.is_positive)
+        and e.base.is_zero is not False
+    ):
         return e.base.is_positive is True or e.base is S.Exp1
     if isinstance(e, log) and e.args[0].is_zero is not False:
         return False
@@ -122,9 +138,14 @@ def _sum(body, bounds, normalise):
 def _named(body, limits):
     """The sum over (index, last), each from 0, with canonical indices in canonical order."""
     bounds = dict(limits)
-    taken = [s.dummy_index - CANONICAL for e in (body, *bounds.values()) for s in e.atoms(Dummy)]  # free or bound
+    taken = [
+        s.dummy_index - CANONICAL for e in (body, *bounds.values()) for s in e.atoms(Dummy)
+    ]  # free or bound
     level = 1 + max([k for k in taken if 0 <= k < CANONICAL], default=-1)
-    names = [Dummy(f"b{level + k}", dummy_index=CANONICAL + level + k, integer=True) for k in range(len(bounds))]
+    names = [
+        Dummy(f"b{level + k}", dummy_index=CANONICAL + level + k, integer=True)
+        for k in range(len(bounds))
+    ]
     candidates = []
     for order in _orders(body, bounds):
         rename = dict(zip(order, names))
@@ -137,9 +158,17 @@ def _written_out(body, limits, numeric, normalise):
     if not numeric:
         return normalise(freshen(Sum(body, *limits))) if limits else normalise(body)
     (v, last), *rest = numeric
-    return Add(*[_written_out(insert(body, {v: Integer(k)}),
-                              [(w, low, high.xreplace({v: Integer(k)})) for w, low, high in limits], rest, normalise)
-                 for k in range(int(last) + 1)])
+    return Add(
+        *[
+            _written_out(
+                insert(body, {v: Integer(k)}),
+                [(w, low, high.xreplace({v: Integer(k)})) for w, low, high in limits],
+                rest,
+                normalise,
+            )
+            for k in range(int(last) + 1)
+        ]
+    )
 
 
 def _orders(body, bounds):
@@ -152,8 +181,11 @@ def _orders(body, bounds):
     if any(last.has(*indices) for last in bounds.values()):
         if len(indices) > MAX_ORDERED:
             raise NotUnderstood("too many sums with limits that depend on each other")
-        return [order for order in permutations(indices)
-                if not any(bounds[order[k]].has(*order[:k + 1]) for k in range(len(order)))]
+        return [
+            order
+            for order in permutations(indices)
+            if not any(bounds[order[k]].has(*order[: k + 1]) for k in range(len(order)))
+        ]
     groups = {}
     for v in indices:
         groups.setdefault(bounds[v], []).append(v)
@@ -165,5 +197,9 @@ def _alternatives(body, indices):
     if len(indices) <= MAX_ORDERED:
         return list(permutations(indices))
     marker, other = (Dummy("mark", dummy_index=CANONICAL - k, integer=True) for k in (1, 2))
-    alike = {v: other for v in indices}  # too many to try: sorted by the place of each among nameless others
-    return [tuple(sorted(indices, key=lambda v: default_sort_key(body.xreplace({**alike, v: marker}))))]
+    alike = {
+        v: other for v in indices
+    }  # too many to try: sorted by the place of each among nameless others
+    return [
+        tuple(sorted(indices, key=lambda v: default_sort_key(body.xreplace({**alike, v: marker}))))
+    ]

@@ -3,7 +3,16 @@
 import math
 from collections.abc import Mapping
 from contextlib import nullcontext
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_FLOOR, Context, Decimal, DivisionByZero, getcontext, localcontext
+from decimal import (
+    MAX_EMAX,
+    MIN_EMIN,
+    ROUND_FLOOR,
+    Context,
+    Decimal,
+    DivisionByZero,
+    getcontext,
+    localcontext,
+)
 
 import mpmath
 import numpy as np
@@ -36,7 +45,14 @@ from sympy.core.relational import Eq, Ge, Gt, Le, Lt, Ne
 
 from derivations.prover.functions import round_half_even
 
-COMPARISONS = {Lt: np.less, Le: np.less_equal, Gt: np.greater, Ge: np.greater_equal, Eq: np.equal, Ne: np.not_equal}
+COMPARISONS = {
+    Lt: np.less,
+    Le: np.less_equal,
+    Gt: np.greater,
+    Ge: np.greater_equal,
+    Eq: np.equal,
+    Ne: np.not_equal,
+}
 
 
 def evaluate(e, values, indices=(), digits=None):
@@ -56,19 +72,33 @@ def evaluate(e, values, indices=(), digits=None):
     [0.25, 0.75]
     """
     _need(isinstance(e, Basic), "evaluate takes a SymPy expression", e, "pass one")
-    _need(isinstance(values, Mapping) and all(isinstance(name, str) for name in values),
-          "values is a dict of arrays and numbers by name", values, 'pass such as {"x": [1.0]}')
-    _need(indices == () or isinstance(indices, Mapping), "indices is a dict of lengths by index", indices,
-          "pass such as {i: 2}")
-    _need(digits is None or isinstance(digits, int) and 0 < digits < 10**6, "digits is a number of decimal digits, or None",
-          digits, "pass such as 50")
+    _need(
+        isinstance(values, Mapping) and all(isinstance(name, str) for name in values),
+        "values is a dict of arrays and numbers by name",
+        values,
+        'pass such as {"x": [1.0]}',
+    )
+    _need(
+        indices == () or isinstance(indices, Mapping),
+        "indices is a dict of lengths by index",
+        indices,
+        "pass such as {i: 2}",
+    )
+    _need(
+        digits is None or isinstance(digits, int) and 0 < digits < 10**6,
+        "digits is a number of decimal digits, or None",
+        digits,
+        "pass such as 50",
+    )
     indices = dict(indices)
     numbers = _Digits() if digits else _Float64()
     with numbers.context(digits) if digits else nullcontext():
         named = {symbol.name for symbol in e.atoms(Symbol)}
         arrays = {name: numbers.array(value) for name, value in values.items() if name in named}
         axes = tuple(indices)
-        result = _Evaluator(arrays, numbers).value(e, axes, {index: (0, length) for index, length in indices.items()})
+        result = _Evaluator(arrays, numbers).value(
+            e, axes, {index: (0, length) for index, length in indices.items()}
+        )
         if digits:
             with mpmath.workdps(digits):
                 result = np.frompyfunc(_of_mpmath, 1, 1)(result)
@@ -108,20 +138,28 @@ class _Digits:
 
     @staticmethod
     def context(digits):
-        return localcontext(Context(digits + 3, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[DivisionByZero]))
+        return localcontext(
+            Context(digits + 3, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[DivisionByZero])
+        )
 
     def array(self, value):
         value = np.asarray(value)
         if value.dtype.kind in "iu":
             return value
-        return np.frompyfunc(_decimal, 1, 1)(value if value.dtype.kind == "O" else value.astype(np.float64))
+        return np.frompyfunc(_decimal, 1, 1)(
+            value if value.dtype.kind == "O" else value.astype(np.float64)
+        )
 
     def number(self, e):
-        return Decimal(int(e.p)) / int(e.q) if e.is_Rational else Decimal(str(e.evalf(getcontext().prec + 5)))
+        return (
+            Decimal(int(e.p)) / int(e.q)
+            if e.is_Rational
+            else Decimal(str(e.evalf(getcontext().prec + 5)))
+        )
 
     def power(self, base, exponent):
         exponent = self.number(exponent)
-        return _each(lambda value: value ** exponent)(base)
+        return _each(lambda value: value**exponent)(base)
 
 
 def _decimal(value):
@@ -136,14 +174,22 @@ def _decimal(value):
 
 def _of_mpmath(value):
     """A decimal number as one of mpmath; others as they are."""
-    return mpmath.mpf(str(value).lower().replace("infinity", "inf")) if isinstance(value, Decimal) else value
+    return (
+        mpmath.mpf(str(value).lower().replace("infinity", "inf"))
+        if isinstance(value, Decimal)
+        else value
+    )
 
 
 def _is_number(e):
     """As `is_number`, but for sums, which are computed: SymPy builds all of a sum anew to see what is free in it."""
     if isinstance(e, Sum):
         return False
-    return all(map(_is_number, e.args)) if e.args and type(e).is_number is Expr.is_number else e.is_number
+    return (
+        all(map(_is_number, e.args))
+        if e.args and type(e).is_number is Expr.is_number
+        else e.is_number
+    )
 
 
 class _Evaluator:
@@ -193,8 +239,10 @@ class _Evaluator:
         indices = np.broadcast_arrays(*[np.asarray(index, dtype=np.int64) for index in indices])
         for axis, index in enumerate(indices):
             if index.size and (index.min() < 0 or index.max() >= array.shape[axis]):
-                raise IndexError(f"evaluate: got an index outside axis {axis} of {e.base.name}, whose length is "
-                                 f"{array.shape[axis]}; give an array of the size that the sums run over")
+                raise IndexError(
+                    f"evaluate: got an index outside axis {axis} of {e.base.name}, whose length is "
+                    f"{array.shape[axis]}; give an array of the size that the sums run over"
+                )
         return array[tuple(indices)]
 
     def _sum(self, e, axes, lengths):
@@ -205,7 +253,9 @@ class _Evaluator:
             hidden, v = v, Dummy(v.name, integer=True)
             body = body.xreplace({hidden: v})
         total = self.value(body, (*axes, v), {**lengths, v: (first, last - first + 1)})
-        total = np.broadcast_to(total, np.broadcast_shapes(np.shape(total), (1,) * len(axes) + (last - first + 1,)))
+        total = np.broadcast_to(
+            total, np.broadcast_shapes(np.shape(total), (1,) * len(axes) + (last - first + 1,))
+        )
         return total.sum(axis=-1)
 
     def _power(self, base, exponent, value):
@@ -229,12 +279,18 @@ class _Evaluator:
         if condition in (S.true, S.false):
             return bool(condition)
         if type(condition) in COMPARISONS:
-            return np.asarray(COMPARISONS[type(condition)](value(condition.lhs), value(condition.rhs)), dtype=bool)
+            return np.asarray(
+                COMPARISONS[type(condition)](value(condition.lhs), value(condition.rhs)), dtype=bool
+            )
         parts = [self._holds(arg, value) for arg in condition.args]
         if isinstance(condition, ITE):  # what SymPy makes of a comparison with a Piecewise
             return np.where(*parts)
-        combine = {And: np.logical_and.reduce, Or: np.logical_or.reduce, Not: lambda p: np.logical_not(p[0]),
-                   ITE: lambda p: np.where(*p)}
+        combine = {
+            And: np.logical_and.reduce,
+            Or: np.logical_or.reduce,
+            Not: lambda p: np.logical_not(p[0]),
+            ITE: lambda p: np.where(*p),
+        }
         return combine[type(condition)](np.broadcast_arrays(*parts))
 
     def _function(self, e, value):
@@ -261,7 +317,9 @@ class _Evaluator:
             half = self.numbers.number(S.Half)
             up = (rest > half) | ((rest == half) & (below % 2 != 0))
             return self._integers(below + up)
-        raise KeyError(f"evaluate: got the function {type(e).__name__}; give an expression of known functions")
+        raise KeyError(
+            f"evaluate: got the function {type(e).__name__}; give an expression of known functions"
+        )
 
     @staticmethod
     def _integers(value):

@@ -108,7 +108,9 @@ def substitute(e, mapping, names=None):
     False
     """
     if names is None:
-        names = Names(*(part for part in (e, *mapping, *mapping.values()) if isinstance(part, Basic)))
+        names = Names(
+            *(part for part in (e, *mapping, *mapping.values()) if isinstance(part, Basic))
+        )
     return _substitute(e, mapping, names, {})
 
 
@@ -124,10 +126,15 @@ def _substitute(e, mapping, names, memo):
         result = mapping.get(result, result)
     elif isinstance(e, (ExprWithLimits, Lambda, Subs, Derivative)):
         result = _substitute_under_binder(e, mapping, names)
-    elif not isinstance(e, _BINDS_NOTHING) and e.free_symbols != set().union(*[arg.free_symbols for arg in e.args]):
+    elif not isinstance(e, _BINDS_NOTHING) and e.free_symbols != set().union(
+        *[arg.free_symbols for arg in e.args]
+    ):
         raise NotUnderstood(f"{type(e).__name__} binds a symbol: {e}")
     else:
-        args = [_substitute(arg, mapping, names, memo) if isinstance(arg, Basic) else arg for arg in e.args]
+        args = [
+            _substitute(arg, mapping, names, memo) if isinstance(arg, Basic) else arg
+            for arg in e.args
+        ]
         result = e if all(new is old for new, old in zip(args, e.args)) else e.func(*args)
     memo[e] = result
     return result
@@ -150,9 +157,12 @@ def _substitute_in_derivative(e, mapping, names):
     """The variable of a derivative is also the place where it is taken: another symbol may take that part, no value."""
     inner, fresh = _rebound(mapping, tuple(dict.fromkeys(e.variables)), names)
     moved = substitute(e.expr, inner, names)
-    places = {new: substitute(v, mapping, names) for v, new in zip(dict.fromkeys(e.variables), fresh)}
+    places = {
+        new: substitute(v, mapping, names) for v, new in zip(dict.fromkeys(e.variables), fresh)
+    }
     if len(set(places.values())) < len(places) or not all(
-            isinstance(place, Symbol) and not moved.has(place) for place in places.values()):
+        isinstance(place, Symbol) and not moved.has(place) for place in places.values()
+    ):
         raise NotUnderstood(f"a derivative at a value: {e} at {mapping}")
     return Derivative(moved, *[(inner[v], count) for v, count in e.variable_count]).xreplace(places)
 
@@ -179,7 +189,11 @@ def _rebound(mapping, variables, names, whole=False):
 
 
 def _assumptions(v):
-    return () if isinstance(v, Idx) else tuple(pair for pair in v.assumptions0.items() if pair[0] != "commutative")
+    return (
+        ()
+        if isinstance(v, Idx)
+        else tuple(pair for pair in v.assumptions0.items() if pair[0] != "commutative")
+    )
 
 
 def insert(e, mapping, names=None):
@@ -192,7 +206,9 @@ def insert(e, mapping, names=None):
         base = node.base if isinstance(node, Pow) else node.args[-1]
         may_divide = not isinstance(node, Pow) or not node.exp.is_nonnegative
         if may_divide and base.has(*mapping) and expand(substitute(base, mapping)) == 0:
-            raise NotUnderstood(f"a pole: {node} at {', '.join(f'{v} = {value}' for v, value in mapping.items())}")
+            raise NotUnderstood(
+                f"a pole: {node} at {', '.join(f'{v} = {value}' for v, value in mapping.items())}"
+            )
     result = substitute(e, mapping, names)
     if result.has(nan, zoo, oo, -oo):
         raise NotUnderstood(f"not finite: {e} at {mapping}")
@@ -214,7 +230,12 @@ def expanded(e):
 
 def multiplied(e):
     """`e` with products of sums multiplied out, where its terms have no such product inside."""
-    return Add(*[expand_mul(term) if any(f.is_Add for f in Mul.make_args(term)) else term for term in Add.make_args(e)])
+    return Add(
+        *[
+            expand_mul(term) if any(f.is_Add for f in Mul.make_args(term)) else term
+            for term in Add.make_args(e)
+        ]
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -35,8 +35,15 @@ class Derivation:
     def _repr_markdown_(self):
         """The steps as a notebook shows them, and of which names the letters in them are."""
         names = {symbol.name for step in self.steps for symbol in step.equation.atoms(Symbol)}
-        letters = said(", ").join(f"${letter}$ = `{name}`" for name, letter in NAMES.items() if name in names)
-        return "\n\n".join([*(step.shown for step in self.steps), *[said(SAID["letters"], letters=letters)] * bool(letters)])
+        letters = said(", ").join(
+            f"${letter}$ = `{name}`" for name, letter in NAMES.items() if name in names
+        )
+        return "\n\n".join(
+            [
+                *(step.shown for step in self.steps),
+                *[said(SAID["letters"], letters=letters)] * bool(letters),
+            ]
+        )
 
     def __getitem__(self, titles):
         """
@@ -50,7 +57,9 @@ class Derivation:
         known = dict.fromkeys(step.title for step in self.steps)
         for title in titles:
             if title not in known:
-                raise KeyError(f"a step of this derivation: got {title!r}; choose among {', '.join(known)}")
+                raise KeyError(
+                    f"a step of this derivation: got {title!r}; choose among {', '.join(known)}"
+                )
         return replace(self, steps=tuple(step for step in self.steps if step.title in titles))
 
     def formulas(self):

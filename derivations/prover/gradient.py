@@ -4,7 +4,12 @@ from sympy import Add, Indexed, KroneckerDelta, Mul, Pow, S, Sum, erf, exp, log,
 
 from derivations.prover.expressions import NotUnderstood, freshen
 
-SLOPES = {exp: exp, log: lambda u: 1 / u, tanh: lambda u: 1 - tanh(u)**2, erf: lambda u: 2 * exp(-u**2) / sqrt(pi)}
+SLOPES = {
+    exp: exp,
+    log: lambda u: 1 / u,
+    tanh: lambda u: 1 - tanh(u) ** 2,
+    erf: lambda u: 2 * exp(-(u**2)) / sqrt(pi),
+}
 
 
 def gradient(e, leaf):
@@ -33,12 +38,21 @@ def _gradient(e, leaf):
         return S.Zero
     if not _depends(e, leaf):
         return S.Zero
-    if getattr(type(e), "step", False) or isinstance(e, KroneckerDelta) and all(arg.is_integer for arg in e.args):
+    if (
+        getattr(type(e), "step", False)
+        or isinstance(e, KroneckerDelta)
+        and all(arg.is_integer for arg in e.args)
+    ):
         return S.Zero  # constant but for jumps
     if isinstance(e, Add):
         return Add(*[_gradient(arg, leaf) for arg in e.args])
     if isinstance(e, Mul):
-        return Add(*[Mul(*e.args[:k], _gradient(arg, leaf), *e.args[k + 1:]) for k, arg in enumerate(e.args)])
+        return Add(
+            *[
+                Mul(*e.args[:k], _gradient(arg, leaf), *e.args[k + 1 :])
+                for k, arg in enumerate(e.args)
+            ]
+        )
     if isinstance(e, Sum):
         return Sum(_gradient(e.function, leaf), *e.limits)
     if type(e) in SLOPES:

@@ -27,7 +27,15 @@ from sympy import (
 
 from derivations.prover.canonical import closed, common_monomial, exponential_parts, positive_factor
 from derivations.prover.expressions import (
-    Names, NotUnderstood, TooLarge, expanded, freshen, insert, is_function, is_index, multiplied,
+    Names,
+    NotUnderstood,
+    TooLarge,
+    expanded,
+    freshen,
+    insert,
+    is_function,
+    is_index,
+    multiplied,
 )
 from derivations.prover.ranges import Ranges
 
@@ -61,7 +69,9 @@ class NormalForm:
             return e
         if e not in self.memo:
             terms = self._merged(self._terms(e))
-            self.memo[e] = multiplied(Add(*[closed(factors, bounds, self) for factors, bounds in terms]))
+            self.memo[e] = multiplied(
+                Add(*[closed(factors, bounds, self) for factors, bounds in terms])
+            )
         return self.memo[e]
 
     # Opening: an expression becomes a list of terms (factors, {index: last}); every index runs from 0.
@@ -128,9 +138,16 @@ class NormalForm:
         monomial = common_monomial(base)
         if not (exponent.is_Integer or monomial.is_positive):
             monomial = S.One
-        base = multiplied(Add(*[term / monomial for term in base.args]))  # by terms, so that the powers cancel
+        base = multiplied(
+            Add(*[term / monomial for term in base.args])
+        )  # by terms, so that the powers cancel
         factor, base = (S.One, base) if exponent.is_Integer else positive_factor(base)
-        return Pow(content, exponent) * Pow(factor, exponent) * Pow(base, exponent) * Pow(monomial, exponent)
+        return (
+            Pow(content, exponent)
+            * Pow(factor, exponent)
+            * Pow(base, exponent)
+            * Pow(monomial, exponent)
+        )
 
     # One term: equal bases merge, deltas act.
 
@@ -139,7 +156,9 @@ class NormalForm:
         while todo:
             factors, bounds = todo.pop()
             merged = _divided(Mul(*factors))
-            if merged.is_Add or any(isinstance(f, (Add, Sum)) or _is_expandable(f) for f in Mul.make_args(merged)):
+            if merged.is_Add or any(
+                isinstance(f, (Add, Sum)) or _is_expandable(f) for f in Mul.make_args(merged)
+            ):
                 todo += [(f, {**bounds, **b}) for f, b in self._terms(merged)]
             else:
                 done += self._with_deltas(Mul.make_args(merged), bounds, applied)
@@ -151,7 +170,10 @@ class NormalForm:
         factors = [_single_delta(f) for f in factors]
         if S.Zero in factors:
             return []
-        deltas, limits = [f for f in factors if isinstance(f, KroneckerDelta)], tuple(bounds.items())
+        deltas, limits = (
+            [f for f in factors if isinstance(f, KroneckerDelta)],
+            tuple(bounds.items()),
+        )
         for delta in deltas:
             index, value = _selected(delta, limits, self.ranges)
             if index is not None:
@@ -160,7 +182,11 @@ class NormalForm:
                 return self._merged(self._replaced(others, index, value, bounds), applied)
         for delta in deltas:
             index, value = _identified(delta, limits)
-            if delta not in applied and index is not None and any(f != delta and f.has(index) for f in factors):
+            if (
+                delta not in applied
+                and index is not None
+                and any(f != delta and f.has(index) for f in factors)
+            ):
                 if len(applied) > MAX_DELTAS:
                     raise NotUnderstood("too many deltas")
                 others = [f for f in factors if f != delta]
@@ -183,8 +209,12 @@ class NormalForm:
 
 
 def _is_expandable(e):
-    return (isinstance(e, Pow) and e.exp.is_Integer and 0 < e.exp <= MAX_POWER
-            and isinstance(e.base, (Add, Mul, Sum)))
+    return (
+        isinstance(e, Pow)
+        and e.exp.is_Integer
+        and 0 < e.exp <= MAX_POWER
+        and isinstance(e.base, (Add, Mul, Sum))
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -192,10 +222,24 @@ def _divided(term):
     """s/(s + rest) as 1 - rest/(s + rest): no term has, above a sum that it is divided by, the s of that sum."""
     factors = Mul.make_args(term)
     for divisor in factors:
-        if isinstance(divisor, Pow) and divisor.base.is_Add and divisor.exp.is_Rational and divisor.exp.is_negative:
+        if (
+            isinstance(divisor, Pow)
+            and divisor.base.is_Add
+            and divisor.exp.is_Rational
+            and divisor.exp.is_negative
+        ):
             s, rest = _leading(divisor.base)
-            if s and all(any(f == part or isinstance(f, Pow) and f.base == part and f.exp.is_Integer and f.exp > 0
-                             for f in factors) for part in Mul.make_args(s)):
+            if s and all(
+                any(
+                    f == part
+                    or isinstance(f, Pow)
+                    and f.base == part
+                    and f.exp.is_Integer
+                    and f.exp > 0
+                    for f in factors
+                )
+                for part in Mul.make_args(s)
+            ):
                 return Add(term / s * divisor.base, -term / s * rest, evaluate=False)
     return term
 
@@ -215,7 +259,12 @@ def _leading(total):
 @lru_cache(maxsize=4096)
 def _single_delta(f):
     """A delta is its own square; its arguments are kept apart so that equal deltas look equal."""
-    if isinstance(f, Pow) and isinstance(f.base, KroneckerDelta) and f.exp.is_Integer and f.exp.is_positive:
+    if (
+        isinstance(f, Pow)
+        and isinstance(f.base, KroneckerDelta)
+        and f.exp.is_Integer
+        and f.exp.is_positive
+    ):
         f = f.base
     return _delta(f.args[0] - f.args[1]) if isinstance(f, KroneckerDelta) else f
 
@@ -234,8 +283,11 @@ def _selected(delta, limits, ranges):
     bounds = dict(limits)
     from_zero = {v: (S.Zero, last) for v, last in limits}
     for index, value in _equations(delta, bounds):
-        if index in bounds and not bounds[index].has(*bounds) \
-                and ranges.contains(S.Zero, bounds[index], value, from_zero):
+        if (
+            index in bounds
+            and not bounds[index].has(*bounds)
+            and ranges.contains(S.Zero, bounds[index], value, from_zero)
+        ):
             return index, value
     return None, None
 
@@ -247,12 +299,19 @@ def _identified(delta, limits):
     candidates = _equations(delta, bounds)
     if not candidates:
         return None, None
-    return max(candidates, key=lambda c: (c[0] not in bounds, isinstance(c[0], Indexed), default_sort_key(c[0])))
+    return max(
+        candidates,
+        key=lambda c: (c[0] not in bounds, isinstance(c[0], Indexed), default_sort_key(c[0])),
+    )
 
 
 def _equations(delta, bounds):
     """All (index, value) that the delta equates, except indices on which a limit depends."""
-    return [(atom, value) for atom, value in _solved(delta) if not any(b.has(atom) for b in bounds.values())]
+    return [
+        (atom, value)
+        for atom, value in _solved(delta)
+        if not any(b.has(atom) for b in bounds.values())
+    ]
 
 
 @lru_cache(maxsize=4096)

@@ -6,12 +6,42 @@ from sympy.printing.latex import LatexPrinter
 from derivations.prover.expressions import substitute
 
 NAMES = {
-    "epsilon": r"\varepsilon", "eps": r"\varepsilon", "rstd": r"\rho", "mean": r"\mu", "gradOutput": "g", "self": "x",
-    "logProb": r"\ell", "target": "t", "weightOptional": "w", "gradLoss": "g", "gradZlossOptional": "g^{z}",
-    "lseForZlossOptional": r"\mathrm{lse}", "labelSmoothing": r"\alpha", "lseSquareScaleForZloss": r"\lambda",
-    "ignoreIndex": r"\mathrm{ignore}", "swishScale": "s", "dy": r"\mathit{dy}", "dz": r"\mathit{dz}", "input": "I",
+    "epsilon": r"\varepsilon",
+    "eps": r"\varepsilon",
+    "rstd": r"\rho",
+    "mean": r"\mu",
+    "gradOutput": "g",
+    "self": "x",
+    "logProb": r"\ell",
+    "target": "t",
+    "weightOptional": "w",
+    "gradLoss": "g",
+    "gradZlossOptional": "g^{z}",
+    "lseForZlossOptional": r"\mathrm{lse}",
+    "labelSmoothing": r"\alpha",
+    "lseSquareScaleForZloss": r"\lambda",
+    "ignoreIndex": r"\mathrm{ignore}",
+    "swishScale": "s",
+    "dy": r"\mathit{dy}",
+    "dz": r"\mathit{dz}",
+    "input": "I",
 }
-GREEK = {"alpha", "beta", "gamma", "delta", "mu", "nu", "rho", "sigma", "tau", "theta", "kappa", "lambda", "phi", "psi"}
+GREEK = {
+    "alpha",
+    "beta",
+    "gamma",
+    "delta",
+    "mu",
+    "nu",
+    "rho",
+    "sigma",
+    "tau",
+    "theta",
+    "kappa",
+    "lambda",
+    "phi",
+    "psi",
+}
 SPARE_LETTERS = "j k l q u v w a b c d e f g h i m n o p r s t".split()
 
 
@@ -26,13 +56,17 @@ def notated(name):
         return NAMES[name]
     for suffix, wide in (("bar", "overline"), ("hat", "widehat"), ("tilde", "widetilde")):
         if name.endswith(suffix) and len(name) > len(suffix):
-            base = notated(name[:-len(suffix)])
+            base = notated(name[: -len(suffix)])
             return rf"\{wide if 'math' in base else suffix}{{{base}}}"  # over the whole of a word
     if name in GREEK:
         return rf"\{name}"
     if "_" in name and not name.startswith("_"):
         head, _, tail = name.partition("_")
-        return rf"{notated(head)}_{{{tail}}}" if len(tail) < 2 else rf"{notated(head)}_{{\mathrm{{{tail}}}}}"
+        return (
+            rf"{notated(head)}_{{{tail}}}"
+            if len(tail) < 2
+            else rf"{notated(head)}_{{\mathrm{{{tail}}}}}"
+        )
     return name if len(name) == 1 or not name.isalpha() else rf"\mathrm{{{name}}}"
 
 
@@ -60,7 +94,13 @@ class _Letters:
             for v, low, high in reversed(e.limits):
                 letter = self._letter(v, high - low + 1, taken)
                 taken = taken | {letter.name}
-                limits.insert(0, (letter, *(substitute(self.renamed(limit, taken), mapping) for limit in (low, high))))
+                limits.insert(
+                    0,
+                    (
+                        letter,
+                        *(substitute(self.renamed(limit, taken), mapping) for limit in (low, high)),
+                    ),
+                )
                 mapping[v] = letter
             return Sum(self.renamed(substitute(e.function, mapping), taken), *limits)
         if not e.args or isinstance(e, IndexedBase) or not e.has(Sum):

@@ -17,7 +17,11 @@ def require_no_poles(e, ranges):
 
 
 def _require_no_poles(e, ranges, bounds):
-    if bounds and isinstance(e, (Pow, log, Mod)) and not (isinstance(e, Pow) and e.exp.is_nonnegative):
+    if (
+        bounds
+        and isinstance(e, (Pow, log, Mod))
+        and not (isinstance(e, Pow) and e.exp.is_nonnegative)
+    ):
         _require_nonzero(e, e.base if isinstance(e, Pow) else e.args[-1], ranges, bounds)
     if isinstance(e, Sum):
         inner = dict(bounds)
@@ -33,13 +37,21 @@ def _require_nonzero(e, base, ranges, bounds):
     if base.is_nonzero or not base.has(*bounds) or base.has(Indexed, Sum):
         return
     for factor in Mul.make_args(factor_terms(fraction(together(base))[0])):
-        of_indices = all(s in bounds or s.is_integer or s in ranges.granted for s in factor.free_symbols)
+        of_indices = all(
+            s in bounds or s.is_integer or s in ranges.granted for s in factor.free_symbols
+        )
         if of_indices and not factor.is_number and not _is_nonzero(factor, ranges, bounds):
             raise NotUnderstood(f"a possible pole: {e} for {', '.join(map(str, bounds))}")
 
 
 def _is_nonzero(base, ranges, bounds):
-    rising = {v: low + Dummy(v.name, integer=True, nonnegative=True) for v, (low, _) in bounds.items()}
+    rising = {
+        v: low + Dummy(v.name, integer=True, nonnegative=True) for v, (low, _) in bounds.items()
+    }
     base = base.base if isinstance(base, Pow) else base
-    return (base.is_nonzero or ranges.contains(1, None, base, bounds) or ranges.contains(None, -1, base, bounds)
-            or is_nonnegative(expand(base.xreplace(rising)) - 1))
+    return (
+        base.is_nonzero
+        or ranges.contains(1, None, base, bounds)
+        or ranges.contains(None, -1, base, bounds)
+        or is_nonnegative(expand(base.xreplace(rising)) - 1)
+    )

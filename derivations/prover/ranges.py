@@ -43,8 +43,9 @@ class Ranges:
         if enclosure is None:
             return False
         low, high = enclosure
-        return ((first is None or is_nonnegative(low - first))
-                and (last is None or is_nonnegative(last - high)))
+        return (first is None or is_nonnegative(low - first)) and (
+            last is None or is_nonnegative(last - high)
+        )
 
     def _enclosure(self, e, bounds):
         """An interval [low, high] that holds the integer `e`, or None."""
@@ -78,8 +79,10 @@ def _checked(granted):
 
 
 def _problem(got):
-    return ("in_range maps indices to their first and last value: "
-            f"got {got!r}; give {{symbol or IndexedBase: (first, last)}}")
+    return (
+        "in_range maps indices to their first and last value: "
+        f"got {got!r}; give {{symbol or IndexedBase: (first, last)}}"
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -87,12 +90,17 @@ def is_nonnegative(e):
     """True when `e` >= 0 follows from the assumptions of its symbols (positive integers are at least 1)."""
     if not isinstance(e, Expr):
         raise NotUnderstood(f"not an expression: {e!r}")
-    at_least_one = {s: Dummy(s.name, integer=True, nonnegative=True) + 1
-                    for s in e.free_symbols if s.is_Symbol and s.is_integer and s.is_positive}
+    at_least_one = {
+        s: Dummy(s.name, integer=True, nonnegative=True) + 1
+        for s in e.free_symbols
+        if s.is_Symbol and s.is_integer and s.is_positive
+    }
     shifted = expanded(e.xreplace(at_least_one)) if not e.atoms(Indexed) else e
     return all(_is_nonnegative_monomial(term) for term in Add.make_args(shifted))
 
 
 def _is_nonnegative_monomial(term):
     coefficient, rest = term.as_coeff_Mul()
-    return coefficient.is_nonnegative is True and all(f.is_nonnegative is True for f in Mul.make_args(rest))
+    return coefficient.is_nonnegative is True and all(
+        f.is_nonnegative is True for f in Mul.make_args(rest)
+    )

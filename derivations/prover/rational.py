@@ -4,7 +4,22 @@ from functools import lru_cache
 from math import lcm, prod
 
 from sympy import (
-    Add, Dummy, Indexed, Integer, Mul, Poly, Pow, Rational, Sum, Tuple, exp, expand, fraction, prime, together)
+    Add,
+    Dummy,
+    Indexed,
+    Integer,
+    Mul,
+    Poly,
+    Pow,
+    Rational,
+    Sum,
+    Tuple,
+    exp,
+    expand,
+    fraction,
+    prime,
+    together,
+)
 
 from derivations.prover.expressions import NotUnderstood
 from derivations.prover.ranges import is_nonnegative
@@ -74,7 +89,11 @@ def _is_zero_termwise(e):
         if all(is_nonnegative(length - 1) for length in lengths):
             groups[limits].append(Add(*loose) / Mul(*lengths))
             loose = []
-    return bool(groups) and not loose and all(_is_zero_fraction(Add(*bodies)) for bodies in groups.values())
+    return (
+        bool(groups)
+        and not loose
+        and all(_is_zero_fraction(Add(*bodies)) for bodies in groups.values())
+    )
 
 
 class _Atoms:
@@ -92,7 +111,9 @@ class _Atoms:
         if isinstance(e, (Add, Mul)):
             return e.func(*[self.rational(arg) for arg in e.args])
         if isinstance(e, exp):
-            return Mul(*[self._exponential(*_split(term)) for term in Add.make_args(expand(e.args[0]))])
+            return Mul(
+                *[self._exponential(*_split(term)) for term in Add.make_args(expand(e.args[0]))]
+            )
         if isinstance(e, Pow) and e.exp.is_Integer:
             return Pow(self.rational(e.base), e.exp)
         if isinstance(e, Pow) and e.exp.is_Rational:
@@ -103,7 +124,9 @@ class _Atoms:
         return self.symbols.setdefault(e, Dummy(f"a{len(self.symbols)}"))
 
     def _exponential(self, coefficient, rest):
-        unit = self.fractions[rest]  # exp(t/2) and exp(t/3) are powers of the one symbol for exp(t/6)
+        unit = self.fractions[
+            rest
+        ]  # exp(t/2) and exp(t/3) are powers of the one symbol for exp(t/6)
         return self._symbol(exp(rest / unit)) ** (coefficient * unit)
 
     def _root(self, base, degree):
@@ -131,7 +154,9 @@ class _Atoms:
     def vanishes(self, polynomial):
         for root, degree, radicand in reversed(self.roots):
             terms = Poly(polynomial, root).all_coeffs()[::-1]
-            reduced = [c * root ** (k % degree) * radicand ** (k // degree) for k, c in enumerate(terms)]
+            reduced = [
+                c * root ** (k % degree) * radicand ** (k // degree) for k, c in enumerate(terms)
+            ]
             polynomial = fraction(together(Add(*reduced)))[0]
         return expand(polynomial) == 0
 

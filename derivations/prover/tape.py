@@ -68,7 +68,11 @@ class Node:
     def adjoint(self):
         """The name for the derivative of the scalar loss with respect to this array."""
         name = self.name + "bar"
-        return Node(name, IndexedBase(name, real=True) if self.indices else Symbol(name, real=True), self.indices)
+        return Node(
+            name,
+            IndexedBase(name, real=True) if self.indices else Symbol(name, real=True),
+            self.indices,
+        )
 
 
 class Tape:
@@ -118,7 +122,9 @@ class Tape:
         equation = Eq(left, readable(right, self.letters), evaluate=False)
         pattern, name = ("", "") if isinstance(title, str) else title
         title = pattern.format(name=name) or title
-        self.steps.append(Step(title, equation, why, letters=self.letters, pattern=pattern, about=name))
+        self.steps.append(
+            Step(title, equation, why, letters=self.letters, pattern=pattern, about=name)
+        )
 
     def backward(self, output, given, wanted, reasons):
         """
@@ -128,7 +134,9 @@ class Tape:
         """
         relevant = set(wanted)
         for node in self.nodes.values():
-            if node.definition is not None and any(node.definition.has(self.nodes[r].base) for r in relevant):
+            if node.definition is not None and any(
+                node.definition.has(self.nodes[r].base) for r in relevant
+            ):
                 relevant.add(node.name)
         contributions = {output: [given]}
         for node in reversed(list(self.nodes.values())):
@@ -136,10 +144,14 @@ class Tape:
                 continue
             total = Add(*contributions[node.name])
             self.adjoints[node.name] = total
-            self._record((SAID["adjoint"], node.name), node.adjoint.entry, total, reasons[node.name])
+            self._record(
+                (SAID["adjoint"], node.name), node.adjoint.entry, total, reasons[node.name]
+            )
             for parent in map(self.nodes.get, relevant if node.definition is not None else ()):
                 if node.definition.has(parent.base):
-                    contributions.setdefault(parent.name, []).append(self._contribution(node, parent))
+                    contributions.setdefault(parent.name, []).append(
+                        self._contribution(node, parent)
+                    )
 
     def _contribution(self, node, parent):
         """Sum over the entries of `node` of its adjoint times its derivative with respect to an entry of `parent`."""
@@ -156,19 +168,32 @@ class Tape:
 
     def adjoint(self, name, keep=()):
         """The adjoint of a node in terms of inputs, intermediates, the given adjoint and the adjoints of `keep`."""
-        return self._replaced(self.adjoints.get(name, S.Zero), {
-            node.adjoint.base: (node.indices, self.adjoints[node.name])
-            for node in self.nodes.values() if node.name in self.adjoints and node.name not in keep})
+        return self._replaced(
+            self.adjoints.get(name, S.Zero),
+            {
+                node.adjoint.base: (node.indices, self.adjoints[node.name])
+                for node in self.nodes.values()
+                if node.name in self.adjoints and node.name not in keep
+            },
+        )
 
     def inline(self, e, keep=()):
         """Replace the intermediates in `e`, except those of `keep`, by their definitions."""
-        return self._replaced(e, {node.base: (node.indices, node.definition) for node in self.nodes.values()
-                                  if node.definition is not None and node.name not in keep})
+        return self._replaced(
+            e,
+            {
+                node.base: (node.indices, node.definition)
+                for node in self.nodes.values()
+                if node.definition is not None and node.name not in keep
+            },
+        )
 
     def conclude(self, name, indices, documented, node, why):
         """Record that the documented formula of the output `name` is the derived adjoint of `node`."""
         base = IndexedBase(name, real=True) if indices else Symbol(name, real=True)
-        self._record((SAID["documented"], name), base[tuple(indices)] if indices else base, documented, why)
+        self._record(
+            (SAID["documented"], name), base[tuple(indices)] if indices else base, documented, why
+        )
         self.conclusions[name] = self.nodes[node].adjoint.name
 
     @staticmethod

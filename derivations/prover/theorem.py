@@ -75,7 +75,11 @@ class Claim:
         equations = self.equations()
         answers = [proves_equal(e.left, e.right, in_range=e.in_range) for e in equations]
         missing = tuple(e for e, answer in zip(equations, answers) if not answer)
-        reasons = [answer.reason for answer in answers if not answer] if equations else ["no equation to prove"]
+        reasons = (
+            [answer.reason for answer in answers if not answer]
+            if equations
+            else ["no equation to prove"]
+        )
         assumptions = () if reasons else _assumptions(equations, answers)
         return Proof(not reasons, assumptions, perf_counter() - start, missing, *reasons[:1])
 
@@ -104,11 +108,18 @@ class Book:
 
         Its keyword defaults make the claim true; each mutant gives other values for some of them.
         """
+
         def register(build):
             name = build.__name__
             false_claims = tuple(
-                Claim(mutant, self.operator, f"{text} [{mutant}]", lambda change=change: build(**change))
-                for mutant, change in mutants.items())
+                Claim(
+                    mutant,
+                    self.operator,
+                    f"{text} [{mutant}]",
+                    lambda change=change: build(**change),
+                )
+                for mutant, change in mutants.items()
+            )
             self.theorems.append(Theorem(name, self.operator, text, build, false_claims))
             return build
 
@@ -116,7 +127,13 @@ class Book:
 
 
 def _assumptions(equations, answers):
-    symbols = {s for e in equations for side in (e.left, e.right) for s in side.free_symbols if isinstance(s, Symbol)}
+    symbols = {
+        s
+        for e in equations
+        for side in (e.left, e.right)
+        for s in side.free_symbols
+        if isinstance(s, Symbol)
+    }
     found = [_of_symbol(s) for s in sorted(symbols, key=lambda s: s.name)]
     for e, answer in zip(equations, answers):
         found += [f"{first} <= {index} <= {last}" for index, (first, last) in e.in_range.items()]

@@ -25,7 +25,13 @@ from sympy import (
 from sympy.core.relational import Relational
 from sympy.logic.boolalg import BooleanAtom
 
-from derivations.prover.expressions import CANONICAL, NotUnderstood, fresh_index, is_function, is_index
+from derivations.prover.expressions import (
+    CANONICAL,
+    NotUnderstood,
+    fresh_index,
+    is_function,
+    is_index,
+)
 
 _WHOLE, _NATURAL = fresh_index(), Dummy(integer=True, nonnegative=True)
 
@@ -41,7 +47,9 @@ def as_expression(value, integers=frozenset()):
         raise NotUnderstood(f"a truth value: {value}")
     try:
         e = sympify(value, strict=True)
-    except Exception as error:  # SymPy raises many kinds for foreign objects; none of them is an expression
+    except (
+        Exception
+    ) as error:  # SymPy raises many kinds for foreign objects; none of them is an expression
         raise NotUnderstood(f"not an expression: {value!r}") from error
     if not isinstance(e, Expr):
         raise NotUnderstood(f"not an expression: {value!r}")
@@ -50,14 +58,21 @@ def as_expression(value, integers=frozenset()):
 
 
 def _require_understood(e, integers):
-    kind = type(e)  # one that SymPy does not have may compare, or be evaluated, in ways that only its author knows
-    if not ((kind.__module__ or "sympy").startswith("sympy")
-            or getattr(kind, "pointwise", False) and kind.__eq__ is Expr.__eq__):
+    kind = type(
+        e
+    )  # one that SymPy does not have may compare, or be evaluated, in ways that only its author knows
+    if not (
+        (kind.__module__ or "sympy").startswith("sympy")
+        or getattr(kind, "pointwise", False)
+        and kind.__eq__ is Expr.__eq__
+    ):
         raise NotUnderstood(f"a kind of expression that SymPy does not have: {kind.__name__}")
     if not e.is_commutative:
         raise NotUnderstood(f"{kind.__name__} that does not commute: {e}")
     if isinstance(e, Dummy) and e.dummy_index >= CANONICAL and e not in integers:
-        raise NotUnderstood(f"a free symbol named as a bound index: {e}; take another symbol for it")
+        raise NotUnderstood(
+            f"a free symbol named as a bound index: {e}; take another symbol for it"
+        )
     if is_index(e) or isinstance(e, Symbol):
         return
     if isinstance(e, (Rational, NumberSymbol)) or e is I:
@@ -76,7 +91,9 @@ def _require_understood(e, integers):
         return
     if isinstance(e, Indexed):
         if not isinstance(e.base, IndexedBase) or e.base.label in integers:
-            raise NotUnderstood(f"an array that is not an IndexedBase, or is named as an index: {e}")
+            raise NotUnderstood(
+                f"an array that is not an IndexedBase, or is named as an index: {e}"
+            )
         children = e.base.label, *e.indices
     elif isinstance(e, (Add, Mul, Pow, KroneckerDelta)) or is_function(e):
         children = e.args
@@ -116,17 +133,24 @@ def _require_sum(e, integers):
 def require_granted(index, first, last):
     """Raise NotUnderstood if more is declared of `index` than its range grants: what SymPy evaluated may rest on it."""
     reach = _WHOLE, first + _NATURAL, last - _NATURAL
-    granted = all(any(getattr(one, f"is_{fact}", None) is value for one in reach)
-                  for fact, value in index.assumptions0.items())
+    granted = all(
+        any(getattr(one, f"is_{fact}", None) is value for one in reach)
+        for fact, value in index.assumptions0.items()
+    )
     low = getattr(index, "lower", None)  # an Idx may have a range of its own
     if not granted or low is not None and not Min(first - low, index.upper - last).is_nonnegative:
-        raise NotUnderstood(f"more is declared of {index} than that it is an integer from {first} to {last}")
+        raise NotUnderstood(
+            f"more is declared of {index} than that it is an integer from {first} to {last}"
+        )
 
 
 def is_integer(e, integers):
     """True when `e` is an integer because its atoms are; the atoms or arrays in `integers` are granted to be."""
     if not e.is_integer and integers:
-        granted = {a for a in e.atoms(Symbol, Indexed) | e.free_symbols
-                   if a in integers or isinstance(a, Indexed) and a.base in integers}
+        granted = {
+            a
+            for a in e.atoms(Symbol, Indexed) | e.free_symbols
+            if a in integers or isinstance(a, Indexed) and a.base in integers
+        }
         e = e.xreplace({a: fresh_index() for a in granted})
     return e.is_integer is True

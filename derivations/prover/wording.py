@@ -3,15 +3,32 @@
 import sys
 
 #: What is said of a step, of titles made of a name, and of theorems and their mutants.
-SAID = {"step": "**{title}.** {why}", "define": "Define {name}", "adjoint": "Adjoint of {name}",
-        "documented": "{name} as documented", "letters": "Letters for names: {letters}",
-        "proved": "proved: {claim}", "not proved": "NOT PROVED: {claim}",
-        "no rule": "no rule makes the difference 0: {difference}", "not understood": "not understood: {why}",
-        "refused": "    not proved, as it should be: {claims}", "through": "    PROVED, THOUGH FALSE: {claims}"}
+SAID = {
+    "step": "**{title}.** {why}",
+    "define": "Define {name}",
+    "adjoint": "Adjoint of {name}",
+    "documented": "{name} as documented",
+    "letters": "Letters for names: {letters}",
+    "proved": "proved: {claim}",
+    "not proved": "NOT PROVED: {claim}",
+    "no rule": "no rule makes the difference 0: {difference}",
+    "not understood": "not understood: {why}",
+    "refused": "    not proved, as it should be: {claims}",
+    "through": "    PROVED, THOUGH FALSE: {claims}",
+}
 #: What a refusal begins with, up to the colon behind which the expression stands.
-REASONS = ("a limit that is not known to be an integer", "a sum without lower and upper limit", "a sum inside cases", "a possible pole",
-           "a lower limit that depends on another index", "a sum that runs downwards or to a fraction", "not a finite number",
-           "an array that is not an IndexedBase, or is named as an index", "a free symbol named as a bound index", "not an expression")
+REASONS = (
+    "a limit that is not known to be an integer",
+    "a sum without lower and upper limit",
+    "a sum inside cases",
+    "a possible pole",
+    "a lower limit that depends on another index",
+    "a sum that runs downwards or to a fraction",
+    "not a finite number",
+    "an array that is not an IndexedBase, or is named as an index",
+    "a free symbol named as a bound index",
+    "not an expression",
+)
 
 
 class Sentence(str):

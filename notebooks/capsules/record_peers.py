@@ -15,8 +15,12 @@ LIBRARIES = "torch", "jax", "numba"
 
 def cases(name: str) -> list[av.cases.Case]:
     """Group norm + swish in two formats: in bfloat16 the two functions of PyTorch round between them. numba: a short loop."""
-    return [av.case("hardswish", dtype=dtype, shape=(16, 64)) if name == "numba" else
-            av.case("group_norm_swish", dtype=dtype, shape=(2, 8, 16, 16), numGroups=4) for dtype in ("bfloat16", "float32")]
+    return [
+        av.case("hardswish", dtype=dtype, shape=(16, 64))
+        if name == "numba"
+        else av.case("group_norm_swish", dtype=dtype, shape=(2, 8, 16, 16), numGroups=4)
+        for dtype in ("bfloat16", "float32")
+    ]
 
 
 if __name__ == "__main__":

@@ -28,33 +28,60 @@ IMPORTED, OWN = "words.messages import", PLACE / "messages.py"
 MODULES = {
     "aclnn_viz/sweeps": "findings page place recipes reporting sweeping workers",
     "aclnn_viz/tiles": "copies fault hazards machine reductions tensors vector",
-    "aclnn_viz/verification": "check contract kinks numeric peers rates rounding symbolic"}
+    "aclnn_viz/verification": "check contract kinks numeric peers rates rounding symbolic",
+}
 OWN_FILES = "explorer* faults plans conventions errata* puzzle*".split()  # of an operator's folder
-SHOWN = (*(f"aclnn_viz/{package}/**/*.py" for package in (
-    "accuracy", "checking", "cli", "explorers", "operators/faults", "pictures", "verification/conventions",
-    "verification/errata", "words")), "aclnn_viz/arrays/plan.py", "aclnn_viz/operators/plans.py", "notebooks/gallery/site.py",
+SHOWN = (
+    *(
+        f"aclnn_viz/{package}/**/*.py"
+        for package in (
+            "accuracy",
+            "checking",
+            "cli",
+            "explorers",
+            "operators/faults",
+            "pictures",
+            "verification/conventions",
+            "verification/errata",
+            "words",
+        )
+    ),
+    "aclnn_viz/arrays/plan.py",
+    "aclnn_viz/operators/plans.py",
+    "notebooks/gallery/site.py",
     *(f"aclnn_viz/operators/*/{name}.py" for name in OWN_FILES),
-    *(f"{folder}/{name}.py" for folder, names in MODULES.items() for name in names.split()))
+    *(f"{folder}/{name}.py" for folder, names in MODULES.items() for name in names.split()),
+)
 KEYWORDS = {"tr": None, "message": None, "linked": None, "meant": (2,), "ntr": (1, 2)}
 # The vendor's names of modes, as its documents write them.
 MODES = {"bilinear", "nearest", "bicubic", "zeros", "border", "reflection", "none", "mean", "sum"}
 WORD = re.compile(r"[^\W\d_]{2}")
 WORDS = re.compile(r"[^\W\d_]{2}\w*")
 NUMBERS = {"nan", "inf"}
-FILE = re.compile(r"(?:ops-\w+ )?[\w.-]+(?:/[\w.-]+){2,}(?:, commit \w{7})?")  # of a published repository, as it is cited
+FILE = re.compile(
+    r"(?:ops-\w+ )?[\w.-]+(?:/[\w.-]+){2,}(?:, commit \w{7})?"
+)  # of a published repository, as it is cited
 # What tools for catalogues ask for; Babel's own head would change with its version.
-HEAD = r'''# Translations use the terms of terms.toml, beside this file.
+HEAD = r"""# Translations use the terms of terms.toml, beside this file.
 msgid ""
 msgstr "Language: {}\nContent-Type: text/plain; charset=utf-8\nPlural-Forms: {}\n"
-'''
+"""
 
 
 def names() -> set[str]:
     """Return what has one name in all languages: formats, products, devices, modes, parameters and outputs."""
-    found = {"host", "atlas", *MODES, *PEERS, *(named.name for named in (*operators(), *FORMATS)),
-             *(soc for product in PRODUCTS for soc in (product.example_soc, *product.cores)),
-             *(program.name for op in operators() for program in programs(op.name))}
-    return found.union(*({parameter.name for parameter in op.parameters} | {*op.outputs} for op in operators()))
+    found = {
+        "host",
+        "atlas",
+        *MODES,
+        *PEERS,
+        *(named.name for named in (*operators(), *FORMATS)),
+        *(soc for product in PRODUCTS for soc in (product.example_soc, *product.cores)),
+        *(program.name for op in operators() for program in programs(op.name)),
+    }
+    return found.union(
+        *({parameter.name for parameter in op.parameters} | {*op.outputs} for op in operators())
+    )
 
 
 def shown() -> list[Path]:
@@ -64,8 +91,13 @@ def shown() -> list[Path]:
 
 def explorer_files() -> list[Path]:
     """Return the modules that hold what explorers show, those of operators last."""
-    return [path for place in ("explorers", "operators/*") for path in sorted((ROOT / "aclnn_viz").glob(
-        f"{place}/{'explorer*' if '*' in place else '*'}.py"))]
+    return [
+        path
+        for place in ("explorers", "operators/*")
+        for path in sorted(
+            (ROOT / "aclnn_viz").glob(f"{place}/{'explorer*' if '*' in place else '*'}.py")
+        )
+    ]
 
 
 def module_of(path: Path):
@@ -76,8 +108,12 @@ def module_of(path: Path):
 def messages() -> dict:
     """Return {message: file} of all modules that have any; a message with a plural is a pair."""
     found, kept = {}, names() - {"value"}  # which is a word, too
-    speaking = [path for folder in ("aclnn_viz", "notebooks/gallery") for path in sorted((ROOT / folder).rglob("*.py"))
-                if path == OWN or IMPORTED in path.read_text("utf-8")]
+    speaking = [
+        path
+        for folder in ("aclnn_viz", "notebooks/gallery")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if path == OWN or IMPORTED in path.read_text("utf-8")
+    ]
     for path in [*speaking, *sorted(FRONT.glob("*.js"))]:
         how = "javascript" if path.suffix == ".js" else "python"
         for _, message, _, _ in extract(how, BytesIO(path.read_bytes()), KEYWORDS):
@@ -94,8 +130,17 @@ def messages() -> dict:
 def texts_of_states(module) -> set[str]:
     """Return what the controls of the state that a module shows say in words: labels, groups, hints and options."""
     found = controls(module.State) if hasattr(module, "State") else []
-    return {text for each in found for text in (each["label"], each["group"], each["help"], *(getattr(text, "key", text) for _, text in each["options"]))
-            if WORD.search(text)}
+    return {
+        text
+        for each in found
+        for text in (
+            each["label"],
+            each["group"],
+            each["help"],
+            *(getattr(text, "key", text) for _, text in each["options"]),
+        )
+        if WORD.search(text)
+    }
 
 
 def catalogue(language: str) -> Catalog:
@@ -121,13 +166,27 @@ def text(made: Catalog) -> bytes:
     for message in made:
         message.flags.clear()
     file = BytesIO()
-    pofile.write_po(file, made, width=0, no_location=True, omit_header=True, sort_output=True, ignore_obsolete=True)
-    return HEAD.format(made.locale, made.plural_forms).encode() + file.getvalue().replace(b"\n\n", b"\n")
+    pofile.write_po(
+        file,
+        made,
+        width=0,
+        no_location=True,
+        omit_header=True,
+        sort_output=True,
+        ignore_obsolete=True,
+    )
+    return HEAD.format(made.locale, made.plural_forms).encode() + file.getvalue().replace(
+        b"\n\n", b"\n"
+    )
 
 
 if __name__ == "__main__":
     for language in LANGUAGES[1:]:
         made = updated(language)
         place(language).write_bytes(text(made))
-        waiting = [f"{messages()[one.id]}: {one.id}" for one in made if one.id and not "".join(one.string or "")]
+        waiting = [
+            f"{messages()[one.id]}: {one.id}"
+            for one in made
+            if one.id and not "".join(one.string or "")
+        ]
         print(f"{language}: {len(waiting)} messages wait for a translation", *waiting, sep="\n  ")

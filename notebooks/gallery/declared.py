@@ -37,19 +37,37 @@ def declared() -> dict[str, str]:
 
     add("derivations", "wording", {*SAID.values(), *REASONS})
     for theorem in theorems():
-        add("derivations", theorem.operator, {theorem.text, *(mutant.name for mutant in theorem.mutants)})
+        add(
+            "derivations",
+            theorem.operator,
+            {theorem.text, *(mutant.name for mutant in theorem.mutants)},
+        )
     add("aclnn_viz/verification/conventions", "model", {*TOPICS})
     add("aclnn_viz/verification/errata", "model", {*KINDS})
     for op in operators():
         folder = f"aclnn_viz/operators/{op.name}"
-        add(folder, "conventions", words((*conventions(op), *registry.own("conventions", op.name, "sources", tuple)())))
+        add(
+            folder,
+            "conventions",
+            words((*conventions(op), *registry.own("conventions", op.name, "sources", tuple)())),
+        )
         add(folder, "contract", {rule.text for rule in contract(op.name).constraints})
         differing = registry.own("peer", op.name, "DIFFERENCES", {}).values()
-        add(folder, "peer",
-             {one.text for some in differing for one in some} | {*registry.own("peer", op.name, "REFUSED", ())})
+        add(
+            folder,
+            "peer",
+            {one.text for some in differing for one in some}
+            | {*registry.own("peer", op.name, "REFUSED", ())},
+        )
     add("aclnn_viz", "cli", helps(COMMANDS))
     for one in errata():
-        add(f"aclnn_viz/operators/{one.operator}" if one.operator != "all" else "aclnn_viz/verification", "errata", words(one))
+        add(
+            f"aclnn_viz/operators/{one.operator}"
+            if one.operator != "all"
+            else "aclnn_viz/verification",
+            "errata",
+            words(one),
+        )
     return found
 
 
@@ -82,9 +100,17 @@ def words(entry) -> set[str]:
         return set() if isinstance(entry, Message) else {entry}
     if isinstance(entry, tuple):
         return set().union(*map(words, entry))
-    if not dataclasses.is_dataclass(entry) or isinstance(entry, Lemma):  # what a lemma claims is a theorem's
+    if not dataclasses.is_dataclass(entry) or isinstance(
+        entry, Lemma
+    ):  # what a lemma claims is a theorem's
         return set()
-    return set().union(*(words(getattr(entry, field.name)) for field in dataclasses.fields(entry) if field.name != "id"))
+    return set().union(
+        *(
+            words(getattr(entry, field.name))
+            for field in dataclasses.fields(entry)
+            if field.name != "id"
+        )
+    )
 
 
 @cache
@@ -92,11 +118,21 @@ def of_faults() -> dict[str, str]:
     """Return {text: file} of all that faults and puzzles say."""
     found = {}
     for op in operators():
-        named = faults(op) if registry.file("faults", op.name) else ()  # else mechanical edits, which say what the code does
-        puzzles = [one for attribute in PUZZLES for one in registry.own("puzzles", op.name, attribute, ())]
-        for kind, declared in {"faults": named, "tile_faults": tiles.faults(op), "puzzles": puzzles}.items():
+        named = (
+            faults(op) if registry.file("faults", op.name) else ()
+        )  # else mechanical edits, which say what the code does
+        puzzles = [
+            one for attribute in PUZZLES for one in registry.own("puzzles", op.name, attribute, ())
+        ]
+        for kind, declared in {
+            "faults": named,
+            "tile_faults": tiles.faults(op),
+            "puzzles": puzzles,
+        }.items():
             for one in declared:
-                for text in _kept([one, one.task, solution_of(one).mistakes] if isinstance(one, Puzzle) else one):
+                for text in _kept(
+                    [one, one.task, solution_of(one).mistakes] if isinstance(one, Puzzle) else one
+                ):
                     found.setdefault(text, f"aclnn_viz/operators/{op.name}/{kind}")
     for text in _kept(museum()):
         found.setdefault(text, "aclnn_viz/operators/faults/museum.toml")
@@ -122,6 +158,9 @@ def is_code(text: str) -> bool:
     (True, False, False)
     """
     try:
-        return any(isinstance(node, (ast.Assign, ast.Call, ast.Return)) for node in ast.walk(ast.parse(text)))
+        return any(
+            isinstance(node, (ast.Assign, ast.Call, ast.Return))
+            for node in ast.walk(ast.parse(text))
+        )
     except SyntaxError:
         return False

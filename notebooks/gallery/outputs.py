@@ -31,8 +31,13 @@ LESSONS = Path(__file__).resolve().parents[1]
 PRELUDE = (Path(__file__).parent / "prelude.py").read_text(encoding="utf-8")
 # What no two runs share: addresses, durations, moments, folders that are made for the occasion, and how many runs of a tile
 # program fit into the seconds of a check.
-PASSING = [(r"0x[0-9a-f]{6,}", "0x..."), (r"(?a:\b)\d+(\.\d+)? (s|ms|µs)(?a:\b)", "... s"), (r"/tmp/[\w./-]*/", "/tmp/.../"),
-           (r"(as tiles: |作为数据块程序：)(\d+ runs|运行\d+次).*", r"\1..."), (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", "...")]
+PASSING = [
+    (r"0x[0-9a-f]{6,}", "0x..."),
+    (r"(?a:\b)\d+(\.\d+)? (s|ms|µs)(?a:\b)", "... s"),
+    (r"/tmp/[\w./-]*/", "/tmp/.../"),
+    (r"(as tiles: |作为数据块程序：)(\d+ runs|运行\d+次).*", r"\1..."),
+    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", "..."),
+]
 MARK = re.compile(r"^<!-- (\S+ \w+) -->\n", re.MULTILINE)  # before each text of a translation
 NUMBER = re.compile(r"[-+]?\d+\.\d+(?:e[-+]?\d+)?|[-+]?\d+e[-+]?\d+")
 # NumPy's exp and log differ in a last bit between processors. A value hardly shows it; an error, written as 3.1e-08, may
@@ -42,13 +47,21 @@ NEAR = {"value": 1e-3, "error": 0.1}
 
 def lessons(language: str = LANGUAGES[0]) -> list[Path]:
     """Return the notebooks of an edition in learning order; a translation has one for each file of texts, made or to be made."""
-    return sorted(LESSONS.glob("*.ipynb") if language == LANGUAGES[0] else
-                  (path.with_suffix(".ipynb") for path in (LESSONS / language).glob("*.md")))
+    return sorted(
+        LESSONS.glob("*.ipynb")
+        if language == LANGUAGES[0]
+        else (path.with_suffix(".ipynb") for path in (LESSONS / language).glob("*.md"))
+    )
 
 
 def editions(path: Path) -> dict[str, Path]:
     """Return the languages in which the lesson of a notebook is there, English first."""
-    return {language: each for language in LANGUAGES for each in lessons(language) if each.name == path.name}
+    return {
+        language: each
+        for language in LANGUAGES
+        for each in lessons(language)
+        if each.name == path.name
+    }
 
 
 def language_of(path: Path) -> str:
@@ -91,8 +104,15 @@ def edition(path: Path):
     for cell, there, text in zip_longest(cells, parts[::2], parts[1::2]):
         wanted = cell and mark(cell)
         if there != wanted:
-            raise ValueError(problem("each text is marked with the English cell that it translates", f"{there or 'nothing more'} in {texts}",
-                                     f"translate that cell as it is today and mark it {wanted}" if wanted else "take it out"))
+            raise ValueError(
+                problem(
+                    "each text is marked with the English cell that it translates",
+                    f"{there or 'nothing more'} in {texts}",
+                    f"translate that cell as it is today and mark it {wanted}"
+                    if wanted
+                    else "take it out",
+                )
+            )
         cell.source = text.rstrip("\n")
     return notebook
 
@@ -105,13 +125,20 @@ def kernel(**environment) -> Iterator[AsyncKernelClient]:
     """
     with tempfile.TemporaryDirectory() as folder:
         manager, client = run_sync(start_new_async_kernel)(
-            cwd=str(LESSONS), env=os.environ | {"ACLNN_VIZ_DATA": folder, "COLUMNS": "120", "ACLNN_VIZ_LANG": "en"} | environment,
+            cwd=str(LESSONS),
+            env=os.environ
+            | {"ACLNN_VIZ_DATA": folder, "COLUMNS": "120", "ACLNN_VIZ_LANG": "en"}
+            | environment,
             # A kernel warns of its transport, which never leaves this machine; the history is the reader's.
             # Lessons cite PyTorch's values where it is not installed, and are committed so. Searches for garbage in what a
             # machine of tiles holds would be a tenth of the time.
-            extra_arguments=["--log-level=ERROR", "--HistoryManager.enabled=False",
-                             "--IPKernelApp.exec_lines=import gc; gc.set_threshold(50_000)",
-                             "--IPKernelApp.exec_lines=__import__('sys').modules['torch'] = None"])
+            extra_arguments=[
+                "--log-level=ERROR",
+                "--HistoryManager.enabled=False",
+                "--IPKernelApp.exec_lines=import gc; gc.set_threshold(50_000)",
+                "--IPKernelApp.exec_lines=__import__('sys').modules['torch'] = None",
+            ],
+        )
         try:
             yield client
         finally:
@@ -119,15 +146,25 @@ def kernel(**environment) -> Iterator[AsyncKernelClient]:
             run_sync(manager.shutdown_kernel)(now=True)
 
 
-def executed(notebook, client: AsyncKernelClient, language: str = LANGUAGES[0], pictures: bool = True):
+def executed(
+    notebook, client: AsyncKernelClient, language: str = LANGUAGES[0], pictures: bool = True
+):
     """Return a notebook with the outputs that it is committed with, in a language; raises CellExecutionError.
 
     What an earlier lesson has named in the kernel is forgotten, what it has imported is not. Without `pictures` they are
     empty, which is half of the work; what is said of them is there.
     """
-    notebook.cells.insert(0, nbformat.v4.new_code_cell(f"{PRELUDE}language({language!r})\ndraw({pictures})"))
+    notebook.cells.insert(
+        0, nbformat.v4.new_code_cell(f"{PRELUDE}language({language!r})\ndraw({pictures})")
+    )
     running = nbclient.NotebookClient(
-        notebook, client.parent, timeout=300, coalesce_streams=True, record_timing=False, store_widget_state=False)
+        notebook,
+        client.parent,
+        timeout=300,
+        coalesce_streams=True,
+        record_timing=False,
+        store_widget_state=False,
+    )
     running.kc = client
     running.execute()
     del notebook.cells[0]
@@ -140,7 +177,9 @@ def executed(notebook, client: AsyncKernelClient, language: str = LANGUAGES[0], 
             if "text" in output:
                 output.text = settled(output.text)
             if {"text/html", "text/markdown"} & output.get("data", {}).keys():
-                output.data.pop("text/plain", None)  # the fields of an object, which nobody is shown
+                output.data.pop(
+                    "text/plain", None
+                )  # the fields of an object, which nobody is shown
             for kind, value in output.get("data", {}).items():
                 if kind.startswith("text/"):
                     output.data[kind] = settled(value)
@@ -170,13 +209,19 @@ def stale(committed, fresh, pictures: bool = True) -> Iterator[str]:
 
 
 def _apart(old, new, pictures: bool) -> Iterator[str]:
-    kinds = [{"stream": output.text} if "text" in output else output.get("data", {}) for output in (old, new)]
+    kinds = [
+        {"stream": output.text} if "text" in output else output.get("data", {})
+        for output in (old, new)
+    ]
     if kinds[0].keys() != kinds[1].keys():
         yield f"{sorted(kinds[0])} is committed, today it is {sorted(kinds[1])}"
         return
     for kind, (one, other) in ((kind, (kinds[0][kind], kinds[1][kind])) for kind in kinds[0]):
         if kind == "image/png":
-            if pictures and (apart := distance(base64.b64decode(one), base64.b64decode(other))) > SAME:
+            if (
+                pictures
+                and (apart := distance(base64.b64decode(one), base64.b64decode(other))) > SAME
+            ):
                 yield f"a picture is {apart:.2f} apart"
         elif lines := differing(one, other):
             yield "{!r} is committed, today it is {!r}".format(*lines)
@@ -193,7 +238,9 @@ def differing(one: str, other: str) -> tuple[str, str] | None:
 
 
 def _near(one: str, other: str) -> bool:
-    return isclose(float(one), float(other), rel_tol=NEAR["error" if "e" in one else "value"])  # 1.8e+308 is infinite
+    return isclose(
+        float(one), float(other), rel_tol=NEAR["error" if "e" in one else "value"]
+    )  # 1.8e+308 is infinite
 
 
 def write(path: Path, client: AsyncKernelClient) -> None:
@@ -209,10 +256,24 @@ def write(path: Path, client: AsyncKernelClient) -> None:
 def main(asked: list[str]) -> None:
     """Write the lessons whose names begin so, all for no name; ends the process where none does."""
     begin = tuple(asked) or ""
-    wanted = [[path for path in editions(lesson).values() if any(
-        name.startswith(begin) for name in (path.relative_to(LESSONS).as_posix(), path.name))] for lesson in lessons()]
+    wanted = [
+        [
+            path
+            for path in editions(lesson).values()
+            if any(
+                name.startswith(begin) for name in (path.relative_to(LESSONS).as_posix(), path.name)
+            )
+        ]
+        for lesson in lessons()
+    ]
     if not any(wanted):
-        sys.exit(problem("a name is how a lesson begins", " ".join(asked), "pass such as 04 or zh/04, whose texts are zh/04_....md"))
+        sys.exit(
+            problem(
+                "a name is how a lesson begins",
+                " ".join(asked),
+                "pass such as 04 or zh/04, whose texts are zh/04_....md",
+            )
+        )
     for chosen in filter(None, wanted):
         with kernel() as client:
             for path in chosen:

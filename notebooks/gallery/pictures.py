@@ -30,7 +30,12 @@ def opened() -> Iterator[tuple]:
     """A JupyterLab in its light theme and a headless Chromium."""
     sys.path.insert(0, str(ROOT / "tests" / "browser"))
     from laboratory import chromium, laboratory
-    with tempfile.TemporaryDirectory() as folder, laboratory(Path(folder)) as server, chromium() as browser:
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        laboratory(Path(folder)) as server,
+        chromium() as browser,
+    ):
         yield browser, server
 
 
@@ -38,11 +43,14 @@ def opened() -> Iterator[tuple]:
 def shown(browser, server, name: str, cell: str = CELL) -> Iterator:
     """A notebook with a cell that opens the explorer `name`, and the explorer below it."""
     from laboratory import Notebook
+
     notebook = Notebook(browser, server, f"{name}.ipynb", cell.format(name=name))
     try:
         notebook.page.set_viewport_size(SIZE)
         notebook.page.wait_for_selector(".aclnn-explorer canvas", timeout=60_000)
-        notebook.page.wait_for_function("() => document.querySelector('.aclnn-explorer').dataset.revision > 0")
+        notebook.page.wait_for_function(
+            "() => document.querySelector('.aclnn-explorer').dataset.revision > 0"
+        )
         yield notebook
     finally:
         notebook.close()
@@ -76,8 +84,12 @@ def distance(one: bytes, other: bytes) -> float:
     Both are brought to 64 x 64 cells, so that another font or a page of another height hardly counts; the largest mean
     difference of a 4 x 4 block of cells does.
     """
-    first, second = (np.asarray(Image.open(io.BytesIO(png)).convert("L").resize((64, 64), Image.Resampling.BOX), float)
-                     for png in (one, other))
+    first, second = (
+        np.asarray(
+            Image.open(io.BytesIO(png)).convert("L").resize((64, 64), Image.Resampling.BOX), float
+        )
+        for png in (one, other)
+    )
     return float(abs(first - second).reshape(16, 4, 16, 4).mean(axis=(1, 3)).max() / 255)
 
 
@@ -91,7 +103,9 @@ def write() -> list[Path]:
                 with shown(browser, server, name, cell) as notebook:
                     made[name + suffix] = screenshot(notebook)
     else:
-        print("no chromium: the pictures of explorers stay as they are (Debian: apt-get install chromium)")
+        print(
+            "no chromium: the pictures of explorers stay as they are (Debian: apt-get install chromium)"
+        )
     for name, png in made.items():
         (PICTURES / f"{name}.png").write_bytes(png)
     return [PICTURES / f"{name}.png" for name in made]

@@ -28,11 +28,24 @@ NO_LABEL = meant("", "no label")
 
 def still(explorer, **_):
     """Return the picture of an explorer, with how it comes to life, and its words, in the place of the widget."""
+
     def shown(data):
         picture = explorer.subject.show(data)
-        return replace(picture, headline=(tr("A still picture: run this cell (Shift+Enter), and it moves."), *picture.headline))
-    return ({"image/png": fonts.legible(shown)(explorer.data).png() if DRAWN else b"", "text/plain": explorer.words["text"]},
-            {"still": explorer.subject.name, "state": explorer.lifted("link")})
+        return replace(
+            picture,
+            headline=(
+                tr("A still picture: run this cell (Shift+Enter), and it moves."),
+                *picture.headline,
+            ),
+        )
+
+    return (
+        {
+            "image/png": fonts.legible(shown)(explorer.data).png() if DRAWN else b"",
+            "text/plain": explorer.words["text"],
+        },
+        {"still": explorer.subject.name, "state": explorer.lifted("link")},
+    )
 
 
 def words(figure, printer, cycle):
@@ -40,16 +53,35 @@ def words(figure, printer, cycle):
     lines = []
     for axes in figure.axes:
         x, y = axes.get_xlabel(), axes.get_ylabel()
-        named = [axes.get_title(), tr("{y} against {x}", x=x or NO_LABEL, y=y or NO_LABEL) if x or y else ""]
-        lines.append(tr("; ").join(name.replace("\n", " ") for name in named if name) or tr("a panel"))
+        named = [
+            axes.get_title(),
+            tr("{y} against {x}", x=x or NO_LABEL, y=y or NO_LABEL) if x or y else "",
+        ]
+        lines.append(
+            tr("; ").join(name.replace("\n", " ") for name in named if name) or tr("a panel")
+        )
         for curve in axes.get_lines():
             label = curve.get_label()
             points = np.ma.masked_invalid(np.asarray(curve.get_xydata(), float))
             if len(points) and not label.startswith("_child"):
-                lines.append(tr("  {label}: {n} points, {x}, then {y}", label=label, n=len(points), x=spread(points[:, 0]),
-                                y=spread(points[:, 1])))
-        lines += [tr("  an image of {shape} within [{least:.3g}, {largest:.3g}]", shape=values.shape, least=values.min(), largest=values.max())
-                  for values in (image.get_array() for image in axes.get_images())]
+                lines.append(
+                    tr(
+                        "  {label}: {n} points, {x}, then {y}",
+                        label=label,
+                        n=len(points),
+                        x=spread(points[:, 0]),
+                        y=spread(points[:, 1]),
+                    )
+                )
+        lines += [
+            tr(
+                "  an image of {shape} within [{least:.3g}, {largest:.3g}]",
+                shape=values.shape,
+                least=values.min(),
+                largest=values.max(),
+            )
+            for values in (image.get_array() for image in axes.get_images())
+        ]
     printer.text("\n".join(lines))
 
 
@@ -57,7 +89,10 @@ def spread(values):
     """Say where values begin, where they end, and between what they lie."""
     values = np.ma.masked_invalid(np.asarray(values, float)).ravel()
     text = {"first": values[0], "last": values[-1], "least": values.min(), "largest": values.max()}
-    return tr("from {first} to {last} within [{least}, {largest}]", **{name: f"{value:.3g}" for name, value in text.items()})
+    return tr(
+        "from {first} to {last} within [{least}, {largest}]",
+        **{name: f"{value:.3g}" for name, value in text.items()},
+    )
 
 
 def draw(wanted):
@@ -67,7 +102,9 @@ def draw(wanted):
         kept = f"{name}_itself"
         if not hasattr(owner, kept):
             setattr(owner, kept, getattr(owner, name))
-        setattr(owner, name, getattr(owner, kept) if wanted else lambda *_, empty=empty, **given: empty)
+        setattr(
+            owner, name, getattr(owner, kept) if wanted else lambda *_, empty=empty, **given: empty
+        )
 
 
 Explorer._repr_mimebundle_ = still

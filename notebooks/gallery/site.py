@@ -23,13 +23,23 @@ from aclnn_viz.words.messages import language, message, tr
 FRAME = '<iframe class="explorer" title="{title}" src="{up}/live/{page}.html{language}" loading="lazy"></iframe>'
 FOLDED = "<details><summary>{title}</summary><pre>{words}</pre></details>"
 # What the theme says and Sphinx has no Chinese for.
-THEME = {message("Next"), message("Previous"), message("On this page"), message("Back to top"), message("Made with "), message("Home")}
+THEME = {
+    message("Next"),
+    message("Previous"),
+    message("On this page"),
+    message("Back to top"),
+    message("Made with "),
+    message("Home"),
+}
 SHOWN = message("Explorer of {name}, alive: move its controls")
 IN_WORDS = message("The picture in words")
 # The Chinese edition lies in zh/, and its pages in zh/docs/zh/ and zh/notebooks/zh/; all pages of one edition lie equally deep.
 UP = {"en": "..", "zh": "../../.."}
 OTHER = {"en": ("zh/", "docs/zh/index", "中文"), "zh": ("", "docs/index", "English")}
-LINK = {"en": re.compile(r"\[([^]]*)\]\(zh/(\w+)\.ipynb\)"), "zh": re.compile(r"\[([^]]*)\]\(\.\./(\w+)\.ipynb\)")}
+LINK = {
+    "en": re.compile(r"\[([^]]*)\]\(zh/(\w+)\.ipynb\)"),
+    "zh": re.compile(r"\[([^]]*)\]\(\.\./(\w+)\.ipynb\)"),
+}
 GUIDE = re.compile(r"\[([^]]*)\]\((?:\.\./)+docs/(\w+)\.md\)")
 
 
@@ -56,10 +66,15 @@ def lesson(text: str):
     """Return a notebook in which a still picture of an explorer is the explorer, and a figure has its words below it."""
     notebook, here = read(text), language()
     folder = "zh/notebooks/zh" if here == "en" else "notebooks"
-    notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}  # which knows calls of the shell
+    notebook.metadata["language_info"] = {
+        "name": "python",
+        "pygments_lexer": "ipython3",
+    }  # which knows calls of the shell
     for cell in notebook.cells:
         if cell.cell_type == "markdown":  # the other edition is another site
-            cell.source = LINK[here].sub(rf'<a href="{UP[here]}/{folder}/\2.html">\1</a>', cell.source)
+            cell.source = LINK[here].sub(
+                rf'<a href="{UP[here]}/{folder}/\2.html">\1</a>', cell.source
+            )
             if here == "zh":  # guides are in English alone
                 cell.source = GUIDE.sub(rf'<a href="{UP[here]}/docs/\2.html">\1</a>', cell.source)
         for hidden, tag in (("source_hidden", "hide-input"), ("outputs_hidden", "hide-output")):
@@ -68,12 +83,21 @@ def lesson(text: str):
         for output in list(cell.get("outputs", ())):
             words = output.get("data", {}).get("text/plain", "")
             if shown := explorer_of(output):
-                output.data = {"text/html": FRAME.format(
-                    title=escape(tr(SHOWN, name=shown[0])), up=UP[here], page=page_of(*shown), language="" if here == "en" else "#lang=zh")}
+                output.data = {
+                    "text/html": FRAME.format(
+                        title=escape(tr(SHOWN, name=shown[0])),
+                        up=UP[here],
+                        page=page_of(*shown),
+                        language="" if here == "en" else "#lang=zh",
+                    )
+                }
             elif "image/png" in output.get("data", {}) and not words.startswith("<"):
                 cell.metadata.setdefault("mystnb", {})["image"] = {"alt": words.splitlines()[0]}
                 folded = FOLDED.format(title=tr(IN_WORDS), words=escape(words))
-                cell.outputs.insert(cell.outputs.index(output) + 1, nbformat.v4.new_output("display_data", {"text/html": folded}))
+                cell.outputs.insert(
+                    cell.outputs.index(output) + 1,
+                    nbformat.v4.new_output("display_data", {"text/html": folded}),
+                )
     return notebook
 
 
@@ -82,9 +106,18 @@ def write_explorers(app) -> None:
     if language() == "en":
         folder = Path(app.outdir) / "live"
         folder.mkdir(parents=True, exist_ok=True)
-        lessons = [read(path.read_text("utf-8")) for path in Path(app.srcdir).glob("notebooks/*.ipynb")]
-        shown = {explorer_of(output) for lesson in lessons for cell in lesson.cells for output in cell.get("outputs", ())}
-        pages = sorted({(name, "") for name in explorers()} | shown - {None}, reverse=True)  # what takes longest, zoom, first
+        lessons = [
+            read(path.read_text("utf-8")) for path in Path(app.srcdir).glob("notebooks/*.ipynb")
+        ]
+        shown = {
+            explorer_of(output)
+            for lesson in lessons
+            for cell in lesson.cells
+            for output in cell.get("outputs", ())
+        }
+        pages = sorted(
+            {(name, "") for name in explorers()} | shown - {None}, reverse=True
+        )  # what takes longest, zoom, first
         with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
             list(pool.map(partial(write_explorer, folder), pages))
 
@@ -101,16 +134,25 @@ def link_other_edition(app, pagename, templatename, context, doctree) -> None:
     (folder, _, name), (root, first, label) = pagename.rpartition("/"), OTHER[language()]
     same = f"{folder}/zh/{name}" if root else f"{folder.removesuffix('/zh')}/{name}"
     there = any((Path(app.srcdir) / same).with_suffix(kind).exists() for kind in (".md", ".ipynb"))
-    context["_"] = context["gettext"] = lambda text: tr(text) if text in THEME else app.translator.gettext(text)
-    context["other_edition"] = label, relpath(f"{root}{same if there else first}.html", f"{'' if root else 'zh/'}{folder}" or ".")
+    context["_"] = context["gettext"] = lambda text: (
+        tr(text) if text in THEME else app.translator.gettext(text)
+    )
+    context["other_edition"] = (
+        label,
+        relpath(
+            f"{root}{same if there else first}.html", f"{'' if root else 'zh/'}{folder}" or "."
+        ),
+    )
 
 
 def setup(app):
     """Called by Sphinx."""
+
     def drawn(display):
         def visit(self, node):
             self.body.append(convert(node.astext(), display=display))
             raise nodes.SkipNode
+
         return visit, None
 
     app.add_html_math_renderer("mathml", drawn("inline"), drawn("block"))

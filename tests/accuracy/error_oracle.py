@@ -3,7 +3,12 @@
 import math
 from fractions import Fraction
 
-PRECISION = {"float16": (11, -14), "bfloat16": (8, -126), "float32": (24, -126), "float64": (53, -1022)}
+PRECISION = {
+    "float16": (11, -14),
+    "bfloat16": (8, -126),
+    "float32": (24, -126),
+    "float64": (53, -1022),
+}
 
 
 def place(value: Fraction, name: str) -> int:
@@ -22,7 +27,9 @@ def place(value: Fraction, name: str) -> int:
 
 def infinity(name: str) -> int:
     bits, low = PRECISION[name]
-    return (3 - 2 * low) * 2 ** (bits - 1)  # one step beyond 2 - 2 low binades of normal numbers and the subnormals
+    return (3 - 2 * low) * 2 ** (
+        bits - 1
+    )  # one step beyond 2 - 2 low binades of normal numbers and the subnormals
 
 
 def measures(actual, truth, name: str) -> dict[str, float]:
@@ -34,10 +41,15 @@ def measures(actual, truth, name: str) -> dict[str, float]:
     steps = [abs(place(x, name) - place(y, name)) for x, y in zip(a, g)]
     dot, aa, gg = (sum(x * y for x, y in pairs) for pairs in (zip(a, g), zip(a, a), zip(g, g)))
     return {
-        "max_ulp": max(steps), "max_abs": float(max(map(abs, errors))), "mare": float(max(relative)),
-        "max_relative": max(float(abs(e) / abs(y)) if y else math.inf * bool(e) if e else 0.0
-                            for e, y in zip(errors, g)),
-        "mere": float(sum(relative) / n), "mean_abs": float(sum(map(abs, errors)) / n),
+        "max_ulp": max(steps),
+        "max_abs": float(max(map(abs, errors))),
+        "mare": float(max(relative)),
+        "max_relative": max(
+            float(abs(e) / abs(y)) if y else math.inf * bool(e) if e else 0.0
+            for e, y in zip(errors, g)
+        ),
+        "mere": float(sum(relative) / n),
+        "mean_abs": float(sum(map(abs, errors)) / n),
         "rmse": root(sum(e * e for e in errors) / n),
         "cosine": root(dot * dot / (aa * gg)) * (1 if dot > 0 else -1) if aa and gg else math.nan,
         "error_balance": abs(sum((e > 0) - (e < 0) for e in errors)) / n,
@@ -52,4 +64,6 @@ def root(value: Fraction) -> float:
         return 0.0
     shift = 2 * (128 - (value.numerator.bit_length() - value.denominator.bit_length()) // 2)
     scaled = value * Fraction(2) ** shift
-    return float(Fraction(math.isqrt(scaled.numerator // scaled.denominator)) / Fraction(2) ** (shift // 2))
+    return float(
+        Fraction(math.isqrt(scaled.numerator // scaled.denominator)) / Fraction(2) ** (shift // 2)
+    )

@@ -14,14 +14,21 @@ UP, DOWN = np.inf, -np.inf
 def judge(name, dtype, pairs, base=None) -> str:
     """Judge (output, truth) pairs; outputs must be numbers of the format, so that no rounding hides."""
     outputs, truth = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
-    return BY_NAME[name].judge(exactly(outputs, dtype), truth,
-                               baseline=None if base is None else exactly(base, dtype)).outcome
+    return (
+        BY_NAME[name]
+        .judge(
+            exactly(outputs, dtype), truth, baseline=None if base is None else exactly(base, dtype)
+        )
+        .outcome
+    )
 
 
 def exactly(values, dtype):
     values = np.asarray(values, dtype=np.float64)
     rounded = round_to(values, dtype)
-    assert np.array_equal(rounded.astype(np.float64), values, equal_nan=True), "the example is not in the format"
+    assert np.array_equal(rounded.astype(np.float64), values, equal_nan=True), (
+        "the example is not in the format"
+    )
     return rounded
 
 

@@ -9,7 +9,9 @@ from aclnn_viz.dtypes import FORMATS, ordinal_distance, round_to
 from together import in_one
 
 ALL = pytest.mark.parametrize("fmt", FORMATS, ids=lambda f: f.name)
-THREE = pytest.mark.parametrize("fmt", FORMATS[:3], ids=lambda f: f.name)  # the truth is computed in float64
+THREE = pytest.mark.parametrize(
+    "fmt", FORMATS[:3], ids=lambda f: f.name
+)  # the truth is computed in float64
 NAN, INF = np.nan, np.inf
 
 
@@ -27,7 +29,10 @@ def cancelling(fmt):
 def test_exact_output_is_the_formats(fmt):
     inputs = cancelling(fmt)
     found = attribute_errors(round_to(difference(**inputs), fmt), difference, inputs)
-    assert found.counts == {"format": 4, "baseline": 0, "input": 0, "kernel": 0} and found.worst is None
+    assert (
+        found.counts == {"format": 4, "baseline": 0, "input": 0, "kernel": 0}
+        and found.worst is None
+    )
 
 
 @THREE
@@ -52,7 +57,12 @@ def test_a_wrong_kernel_is_the_kernels(fmt):
     wrong = round_to(truth(**inputs), fmt)
     wrong[1, 2] *= fmt.numpy.type(1.25)
     found = attribute_errors(wrong, truth, inputs)
-    assert found.counts == {"format": 11, "baseline": 0, "input": 0, "kernel": 1} and found.worst == (1, 2)
+    assert found.counts == {
+        "format": 11,
+        "baseline": 0,
+        "input": 0,
+        "kernel": 1,
+    } and found.worst == (1, 2)
     assert "worst of the kernel's at (1, 2)" in str(found) and "  kernel    1" in str(found)
 
 
@@ -68,17 +78,34 @@ def test_what_the_host_does_no_better_is_the_baselines(fmt):
 
 @in_one
 @THREE
-@pytest.mark.parametrize("output, truth, cause", [
-    (INF, INF, "format"), (NAN, NAN, "format"), (INF, 1e39, "format"), (-INF, INF, "kernel"), (NAN, 1.0, "kernel"),
-    (1.0, NAN, "kernel"), (INF, 1.0, "kernel"), (1.0, INF, "kernel")])
+@pytest.mark.parametrize(
+    "output, truth, cause",
+    [
+        (INF, INF, "format"),
+        (NAN, NAN, "format"),
+        (INF, 1e39, "format"),
+        (-INF, INF, "kernel"),
+        (NAN, 1.0, "kernel"),
+        (1.0, NAN, "kernel"),
+        (INF, 1.0, "kernel"),
+        (1.0, INF, "kernel"),
+    ],
+)
 def test_special_values(fmt, output, truth, cause):
-    found = attribute_errors(np.full(1, output, fmt.numpy), lambda x: np.array([truth]), {"x": np.ones(1, fmt.numpy)})
+    found = attribute_errors(
+        np.full(1, output, fmt.numpy), lambda x: np.array([truth]), {"x": np.ones(1, fmt.numpy)}
+    )
     assert found.cause.tolist() == [cause]
 
 
 @ALL
 def test_inputs_move_by_one_ulp_at_most_and_stay_finite(fmt):
-    values = round_to(np.array([0, 1, -1, fmt.largest, -fmt.largest, INF, -INF, NAN, fmt.smallest_subnormal] * 50), fmt)
+    values = round_to(
+        np.array(
+            [0, 1, -1, fmt.largest, -fmt.largest, INF, -INF, NAN, fmt.smallest_subnormal] * 50
+        ),
+        fmt,
+    )
     with np.errstate(all="ignore"):
         moved = _nudged(values, np.random.default_rng(0))
     steps = ordinal_distance(values, moved)
@@ -100,15 +127,31 @@ def test_integers_do_not_move():
 
 def test_the_seed_decides():
     inputs, output = cancelling(FORMATS[2]), np.zeros(4, np.float32)
-    first, again = (attribute_errors(output, difference, inputs, samples=1, seed=3).spread for _ in range(2))
+    first, again = (
+        attribute_errors(output, difference, inputs, samples=1, seed=3).spread for _ in range(2)
+    )
     assert np.array_equal(first, again)
-    assert any(not np.array_equal(first, attribute_errors(output, difference, inputs, samples=1, seed=s).spread)
-               for s in range(5))
+    assert any(
+        not np.array_equal(
+            first, attribute_errors(output, difference, inputs, samples=1, seed=s).spread
+        )
+        for s in range(5)
+    )
 
 
-@pytest.mark.parametrize("keywords, error, message", [
-    ({"samples": 0}, ValueError, "samples is a number from 1 on: got 0; pass"),
-    ({"baseline": np.zeros(3)}, TypeError, "baseline must have the dtype of actual, float32: got float64; compute")])
+@pytest.mark.parametrize(
+    "keywords, error, message",
+    [
+        ({"samples": 0}, ValueError, "samples is a number from 1 on: got 0; pass"),
+        (
+            {"baseline": np.zeros(3)},
+            TypeError,
+            "baseline must have the dtype of actual, float32: got float64; compute",
+        ),
+    ],
+)
 def test_what_does_not_fit_is_refused(keywords, error, message):
     with pytest.raises(error, match=message):
-        attribute_errors(np.zeros(3, np.float32), lambda x: np.zeros(3), {"x": np.zeros(3)}, **keywords)
+        attribute_errors(
+            np.zeros(3, np.float32), lambda x: np.zeros(3), {"x": np.zeros(3)}, **keywords
+        )

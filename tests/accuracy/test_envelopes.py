@@ -13,8 +13,12 @@ from aclnn_viz.dtypes import round_to, ulp
 from aclnn_viz.operators import plans
 from together import in_one
 
-BOUND = Envelope(np.zeros(4, np.float32), np.float64([0.0, 0.1, 0.1, np.inf]), np.zeros(4),
-                 np.array([False, False, True, False]))
+BOUND = Envelope(
+    np.zeros(4, np.float32),
+    np.float64([0.0, 0.1, 0.1, np.inf]),
+    np.zeros(4),
+    np.array([False, False, True, False]),
+)
 
 
 def counts(actual, truth, env=BOUND):
@@ -36,7 +40,12 @@ def test_an_undecided_element_is_never_explained():
 
 
 def test_the_worst_element_is_the_farthest_beyond_its_bound():
-    env = Envelope(np.zeros((2, 2), np.float32), np.float64([[1.0, 0.1], [2.0, 0.0]]), np.zeros((2, 2)), np.zeros((2, 2), bool))
+    env = Envelope(
+        np.zeros((2, 2), np.float32),
+        np.float64([[1.0, 0.1], [2.0, 0.0]]),
+        np.zeros((2, 2)),
+        np.zeros((2, 2), bool),
+    )
     verdict = explain(np.float32([[0.5, 1.5], [2.5, 0]]), np.zeros((2, 2)), env)
     assert (verdict.worst, verdict.excess) == ((0, 1), pytest.approx(15.0))
     assert verdict.region == ((0, 1), (0, 1))  # (0, 1) and (1, 0) are not explained
@@ -53,36 +62,71 @@ def test_shapes_must_agree():
         explain(np.zeros(3), np.zeros(4), BOUND)
 
 
-@pytest.mark.parametrize("actual,truth,said", [
-    (np.float16([1, 1, 1, 1]), np.ones(4), "actual must have the format of its envelope, float32: got float16"),
-    (np.ones(4), np.ones(4, np.float32), "got float64; exchange the first two arguments: actual comes before truth"),
-    (np.ones(4), np.ones(4), "got float64; pass the output as the kernel returned it"),
-    (np.ones(4, np.float32), np.ones(4, np.float32), "truth must be float64: got float32")], ids=range(4))
+@pytest.mark.parametrize(
+    "actual,truth,said",
+    [
+        (
+            np.float16([1, 1, 1, 1]),
+            np.ones(4),
+            "actual must have the format of its envelope, float32: got float16",
+        ),
+        (
+            np.ones(4),
+            np.ones(4, np.float32),
+            "got float64; exchange the first two arguments: actual comes before truth",
+        ),
+        (np.ones(4), np.ones(4), "got float64; pass the output as the kernel returned it"),
+        (np.ones(4, np.float32), np.ones(4, np.float32), "truth must be float64: got float32"),
+    ],
+    ids=range(4),
+)
 def test_formats_and_roles_must_agree(actual, truth, said):
     with pytest.raises(TypeError, match=said):
         explain(actual, truth, BOUND)
 
 
 def test_the_kit_is_explained_by_its_own_envelope():
-    for name in ("hardswish", "rms_norm", "grid_sampler_2d", "cross_entropy_loss", "group_norm_swish"):
+    for name in (
+        "hardswish",
+        "rms_norm",
+        "grid_sampler_2d",
+        "cross_entropy_loss",
+        "group_norm_swish",
+    ):
         for dtype in ("float16", "bfloat16", "float32", "float64"):
             op, inputs = operator(name), case(name, dtype=dtype, seed=4).inputs
-            out, truth, envelopes = op.backward(**inputs), op.truth(**inputs), envelope(op, **inputs)
+            out, truth, envelopes = (
+                op.backward(**inputs),
+                op.truth(**inputs),
+                envelope(op, **inputs),
+            )
             for output in out:
-                assert explain(out[output], truth[output], envelopes[output]).not_explained == 0, (name, dtype, output)
+                assert explain(out[output], truth[output], envelopes[output]).not_explained == 0, (
+                    name,
+                    dtype,
+                    output,
+                )
 
 
 def test_the_old_group_norm_leaves_the_envelope_of_its_own_plan():
     op, plan = operator("group_norm_swish"), plans.preset("group_norm_swish", "Ascend910B2", "9.0")
     for scale, explained in ((1.0, True), (2.0, False)):
-        inputs = case(op, dtype="float32", seed=1, shape=(2, 4, 64), numGroups=2, swishScale=scale).inputs
+        inputs = case(
+            op, dtype="float32", seed=1, shape=(2, 4, 64), numGroups=2, swishScale=scale
+        ).inputs
         out, truth = plans.run(op, plan, **inputs), op.truth(**inputs)
         verdict = explain(out["dxOut"], truth["dxOut"], envelope(op, plan, **inputs)["dxOut"])
-        assert (verdict.not_explained == 0) == explained and (explained or verdict.not_explained > 400)
+        assert (verdict.not_explained == 0) == explained and (
+            explained or verdict.not_explained > 400
+        )
 
 
-EMPTY = [("hardswish", {"shape": (0,)}), ("rms_norm", {"shape": (0, 4)}), ("cross_entropy_loss", {"shape": (0, 4)}),
-         ("grid_sampler_2d", {"shape": (1, 2, 3, 3), "grid_shape": (0, 3)})]
+EMPTY = [
+    ("hardswish", {"shape": (0,)}),
+    ("rms_norm", {"shape": (0, 4)}),
+    ("cross_entropy_loss", {"shape": (0, 4)}),
+    ("grid_sampler_2d", {"shape": (1, 2, 3, 3), "grid_shape": (0, 3)}),
+]
 
 
 @in_one
@@ -91,27 +135,41 @@ EMPTY = [("hardswish", {"shape": (0,)}), ("rms_norm", {"shape": (0, 4)}), ("cros
 def test_empty_inputs_have_an_envelope_of_nothing(name, shape, soc):
     op, inputs = operator(name), case(name, dtype="float32", seed=0, **shape).inputs
     plan = plans.preset(op, soc) if soc else Plan(order="blocked")
-    out, kit, envelopes = plans.run(op, plan, **inputs), op.backward(**inputs), envelope(op, plan, **inputs)
+    out, kit, envelopes = (
+        plans.run(op, plan, **inputs),
+        op.backward(**inputs),
+        envelope(op, plan, **inputs),
+    )
     for output in kit:
         assert out[output].shape == kit[output].shape == envelopes[output].bound.shape
         assert not out[output].any() and not envelopes[output].bound.any()
 
 
 @in_one
-@pytest.mark.parametrize("name", ["hardswish", "rms_norm", "cross_entropy_loss", "group_norm_swish"])
+@pytest.mark.parametrize(
+    "name", ["hardswish", "rms_norm", "cross_entropy_loss", "group_norm_swish"]
+)
 @pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
 def test_the_kit_is_explained_where_inputs_are_not_finite(name, special):
     op, inputs = operator(name), case(name, dtype="float32", seed=1).inputs
-    tensor = inputs["self" if name == "hardswish" else "logProb" if name == "cross_entropy_loss" else "dy"]
+    tensor = inputs[
+        "self" if name == "hardswish" else "logProb" if name == "cross_entropy_loss" else "dy"
+    ]
     tensor.reshape(-1)[::7] = special
     out, truth, envelopes = op.backward(**inputs), op.truth(**inputs), envelope(op, **inputs)
-    assert all(explain(out[output], truth[output], envelopes[output]).not_explained == 0 for output in out)
+    assert all(
+        explain(out[output], truth[output], envelopes[output]).not_explained == 0 for output in out
+    )
 
 
 def test_an_overflow_is_explained_when_the_truth_overflows_too():
     op = operator("hardswish")
     inputs = dict(gradOutput=np.float16([6e4, 6e4]), self=np.float16([3.0, 2.0]))  # 9e4 and 7e4
-    out, truth, env = op.backward(**inputs)["out"], op.truth(**inputs)["out"], envelope(op, **inputs)["out"]
+    out, truth, env = (
+        op.backward(**inputs)["out"],
+        op.truth(**inputs)["out"],
+        envelope(op, **inputs)["out"],
+    )
     assert np.isinf(out).all() and explain(out, truth, env).explained == 2
     assert explain(np.float16([1, 1]), truth, env).explained == 0
 
@@ -124,12 +182,16 @@ def test_a_saturated_result_is_open():
 
 
 def test_a_group_survives_an_exponential_that_overflows():
-    inputs = case("group_norm_swish", dtype="float32", seed=1, shape=(1, 2, 32), numGroups=2, swishScale=200.0).inputs
+    inputs = case(
+        "group_norm_swish", dtype="float32", seed=1, shape=(1, 2, 32), numGroups=2, swishScale=200.0
+    ).inputs
     plan = plans.preset("group_norm_swish", "Ascend910B2", "9.1")
     env = envelope(operator("group_norm_swish"), plan, **inputs)["dxOut"]
     assert np.isfinite(env.bound).all() and not env.undecided.any()
     out = plans.run(operator("group_norm_swish"), plan, **inputs)["dxOut"]
-    assert explain(out, operator("group_norm_swish").truth(**inputs)["dxOut"], env).not_explained == 0
+    assert (
+        explain(out, operator("group_norm_swish").truth(**inputs)["dxOut"], env).not_explained == 0
+    )
 
 
 def test_a_sigmoid_survives_it_too():
@@ -139,14 +201,28 @@ def test_a_sigmoid_survives_it_too():
     assert explain(op.backward(**inputs)["gradInput"], truth, env).explained == 2
     assert explain(np.float32([np.nan, 1e-30]), truth, env).not_explained == 2
     made = case("silu", self=inputs["self"])
-    assert check("silu", lambda **given: op.backward(**given)["gradInput"] * np.float32([np.nan, 1]), cases=[made]).failed
+    assert check(
+        "silu",
+        lambda **given: op.backward(**given)["gradInput"] * np.float32([np.nan, 1]),
+        cases=[made],
+    ).failed
 
 
-@pytest.mark.parametrize("name,output", [("rms_norm", "dxOut"), ("group_norm_swish", "dgammaOut"),
-                                         ("grid_sampler_2d", "gridGrad"), ("rms_norm", "dgammaOut")])
+@pytest.mark.parametrize(
+    "name,output",
+    [
+        ("rms_norm", "dxOut"),
+        ("group_norm_swish", "dgammaOut"),
+        ("grid_sampler_2d", "gridGrad"),
+        ("rms_norm", "dgammaOut"),
+    ],
+)
 def test_the_expected_width_holds_nearly_all_and_is_narrower_than_the_bound(name, output):
-    shape = {"rms_norm": {"shape": (256, 256)}, "group_norm_swish": {"shape": (4, 256, 64), "numGroups": 4},
-             "grid_sampler_2d": {"shape": (1, 16, 32, 32), "grid_shape": (64, 64)}}[name]
+    shape = {
+        "rms_norm": {"shape": (256, 256)},
+        "group_norm_swish": {"shape": (4, 256, 64), "numGroups": 4},
+        "grid_sampler_2d": {"shape": (1, 16, 32, 32), "grid_shape": (64, 64)},
+    }[name]
     op, plan, inputs = operator(name), Plan(), case(name, dtype="float32", seed=6, **shape).inputs
     env = envelope(op, plan, **inputs)[output]
     error = np.abs(plans.run(op, plan, **inputs)[output] - op.truth(**inputs)[output])
@@ -154,7 +230,9 @@ def test_the_expected_width_holds_nearly_all_and_is_narrower_than_the_bound(name
     # Six standard deviations, of errors that are uniform and not quite independent.
     assert inside.mean() > 0.999
     assert np.median(env.expected) < 0.7 * np.median(env.bound)
-    assert np.median(env.expected[error > 0] / error[error > 0]) < 40  # it would show a digit that is lost
+    assert (
+        np.median(env.expected[error > 0] / error[error > 0]) < 40
+    )  # it would show a digit that is lost
 
 
 def test_float64_envelope_is_that_of_float64():
@@ -176,7 +254,9 @@ def slope_at_50_digits(factor, x):
 def test_every_16_bit_input_of_the_factors(factor, dtype):
     result = sweep_factor(factor, dtype)
     assert result.size + result.special_size == 1 << 16
-    assert result.max_ulp <= 1 and result.ulp_counts["exact"] >= 0.999 * result.size  # float32 inside, rounded once
+    assert (
+        result.max_ulp <= 1 and result.ulp_counts["exact"] >= 0.999 * result.size
+    )  # float32 inside, rounded once
     rough = sweep_factor(factor, dtype, Plan(compute=dtype, accumulate=dtype))
     assert rough.max_ulp > 3  # 16 bits inside lose digits where the slope crosses zero
     right = slope_at_50_digits(factor, rough.worst_input)

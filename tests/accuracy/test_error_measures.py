@@ -18,7 +18,17 @@ from aclnn_viz.dtypes import FORMATS, float_format, round_to
 from together import in_one
 
 ALL = pytest.mark.parametrize("fmt", FORMATS, ids=lambda f: f.name)
-SCALARS = ("max_ulp", "max_abs", "max_relative", "mare", "mere", "mean_abs", "rmse", "cosine", "error_balance")
+SCALARS = (
+    "max_ulp",
+    "max_abs",
+    "max_relative",
+    "mare",
+    "mere",
+    "mean_abs",
+    "rmse",
+    "cosine",
+    "error_balance",
+)
 NAN, INF = math.nan, math.inf
 
 
@@ -35,8 +45,11 @@ def near(truth, fmt, rng):
 
 def ranges(fmt):
     tiny, top = fmt.smallest_subnormal, fmt.largest
-    return {"ordinary": (0.1, 10.0), "subnormal": (max(0.3 * tiny, 5e-324), 2.0**fmt.significand_bits * tiny),
-            "huge": (top / 64, top / 2)}
+    return {
+        "ordinary": (0.1, 10.0),
+        "subnormal": (max(0.3 * tiny, 5e-324), 2.0**fmt.significand_bits * tiny),
+        "huge": (top / 64, top / 2),
+    }
 
 
 @ALL
@@ -65,17 +78,21 @@ def test_statistics_do_not_depend_on_the_cut(fmt, monkeypatch):
     monkeypatch.setattr(measures, "LENGTH", 10)
     cut = measure(actual, truth)
     assert cut.extremes == whole.extremes and cut.ulp_counts == whole.ulp_counts
-    assert [getattr(cut, n) for n in SCALARS] == pytest.approx([getattr(whole, n) for n in SCALARS], rel=1e-13)
+    assert [getattr(cut, n) for n in SCALARS] == pytest.approx(
+        [getattr(whole, n) for n in SCALARS], rel=1e-13
+    )
 
 
 def certified(high, low, error=0.0):
     high = np.atleast_1d(np.float64(high))
-    return Certified(high, *(np.broadcast_to(np.float64(part), high.shape) for part in (low, error)))
+    return Certified(
+        high, *(np.broadcast_to(np.float64(part), high.shape) for part in (low, error))
+    )
 
 
 @ALL
 def test_a_truth_with_a_low_part_is_rounded_once(fmt):
-    half_ulp = 2.0 ** -fmt.significand_bits
+    half_ulp = 2.0**-fmt.significand_bits
     high = np.float64([1 + half_ulp, -1 - half_ulp, 1]) if fmt.bits < 64 else np.ones(3)
     above = np.float64([2.0**-62, -(2.0**-62), 0])
     right = array([1 + 2 * half_ulp, -1 - 2 * half_ulp, 1], fmt) if fmt.bits < 64 else np.ones(3)
@@ -99,20 +116,30 @@ def test_a_sum_to_16_bits_is_nearest_even(fmt, parts):
 
 @ALL
 def test_elements_that_the_certificate_cannot_judge_count_nowhere(fmt):
-    half_ulp, far = 2.0 ** -fmt.significand_bits, array([3, 3, 3], fmt)
-    truth = certified([1 + half_ulp if fmt.bits < 64 else 1, 2, 3], 0.0 if fmt.bits < 64 else [half_ulp, 0, 0],
-                      [1e-17, 1e-17, 0])
+    half_ulp, far = 2.0**-fmt.significand_bits, array([3, 3, 3], fmt)
+    truth = certified(
+        [1 + half_ulp if fmt.bits < 64 else 1, 2, 3],
+        0.0 if fmt.bits < 64 else [half_ulp, 0, 0],
+        [1e-17, 1e-17, 0],
+    )
     report = compare(far, truth)
     assert (report.undecided, report.finite_size, report.worst.index) == (1, 2, (1,))
     assert sum(report.ulp_counts.values()) == 2 and "1 elements are undecided" in str(report)
     nothing = compare(far[:1], truth[:1])
-    assert nothing.undecided == 1 and {v.outcome for v in nothing.verdicts.values()} == {"not applicable"}
+    assert nothing.undecided == 1 and {v.outcome for v in nothing.verdicts.values()} == {
+        "not applicable"
+    }
 
 
 def test_a_truth_in_the_place_of_the_output_is_refused():
-    with pytest.raises(TypeError, match="got a truth, with its certificate; exchange the first two arguments"):
+    with pytest.raises(
+        TypeError, match="got a truth, with its certificate; exchange the first two arguments"
+    ):
         compare(certified(1.0, 0.0), np.ones(1))
-    with pytest.raises(TypeError, match="got float32; compute the truth in float64; of the two arguments actual comes first"):
+    with pytest.raises(
+        TypeError,
+        match="got float32; compute the truth in float64; of the two arguments actual comes first",
+    ):
         compare(np.ones(1), np.ones(1, np.float32))
     with pytest.raises(TypeError, match="truth must be an array of a floating format"):
         compare(np.ones(1), np.ones(1, np.longdouble))
@@ -128,9 +155,16 @@ def test_truth_of_the_same_dtype_is_widened_exactly(fmt):
 
 # (output, truth) -> ulps, absolute error, pairs that differ, zeros of the other sign; one element each
 SPECIAL = [
-    (0.0, -0.0, 0, 0, 0, 1), (-0.0, 0.0, 0, 0, 0, 1), (-0.0, -0.0, 0, 0, 0, 0),
-    (INF, INF, 0, NAN, 0, 0), (-INF, -INF, 0, NAN, 0, 0), (NAN, NAN, 0, NAN, 0, 0),
-    (NAN, 1.0, INF, INF, 1, 0), (1.0, NAN, INF, INF, 1, 0), (NAN, INF, INF, INF, 1, 0), (INF, NAN, INF, INF, 1, 0),
+    (0.0, -0.0, 0, 0, 0, 1),
+    (-0.0, 0.0, 0, 0, 0, 1),
+    (-0.0, -0.0, 0, 0, 0, 0),
+    (INF, INF, 0, NAN, 0, 0),
+    (-INF, -INF, 0, NAN, 0, 0),
+    (NAN, NAN, 0, NAN, 0, 0),
+    (NAN, 1.0, INF, INF, 1, 0),
+    (1.0, NAN, INF, INF, 1, 0),
+    (NAN, INF, INF, INF, 1, 0),
+    (INF, NAN, INF, INF, 1, 0),
 ]
 
 
@@ -163,15 +197,18 @@ def test_a_truth_beyond_the_format_counts_as_infinity(fmt):
 @ALL
 def test_subnormals_have_places_of_their_own(fmt):
     tiny = fmt.smallest_subnormal
-    assert measure(np.array([0, 3], f"u{fmt.bits // 8}").view(fmt.numpy), np.array([tiny, tiny])).ulp_counts == {
-        "exact": 0, "1": 1, "2": 1, "3": 0, ">3": 0}
+    assert measure(
+        np.array([0, 3], f"u{fmt.bits // 8}").view(fmt.numpy), np.array([tiny, tiny])
+    ).ulp_counts == {"exact": 0, "1": 1, "2": 1, "3": 0, ">3": 0}
     assert measure(array([-tiny], fmt), np.array([tiny])).max_ulp == 2
 
 
 def test_zero_truth_has_a_relative_error_only_when_missed():
     assert measure(np.float32([0.0]), np.zeros(1)).max_relative == 0
     missed = measure(np.float32([1e-7]), np.zeros(1))
-    assert missed.max_relative == INF and missed.mare == pytest.approx(float(np.float32(1e-7)) / 1e-7, rel=1e-15)
+    assert missed.max_relative == INF and missed.mare == pytest.approx(
+        float(np.float32(1e-7)) / 1e-7, rel=1e-15
+    )
 
 
 @ALL
@@ -184,7 +221,9 @@ def test_empty_data_says_so(fmt):
 
 @in_one
 @ALL
-@pytest.mark.parametrize("a, g, cosine", [(0, 0, 1), (0, 1, NAN), (1, 0, NAN), (1, 1, 1), (-1, 1, -1)])
+@pytest.mark.parametrize(
+    "a, g, cosine", [(0, 0, 1), (0, 1, NAN), (1, 0, NAN), (1, 1, 1), (-1, 1, -1)]
+)
 def test_cosine_of_constant_data_is_stated(fmt, a, g, cosine):
     got = measure(np.full(5, a, fmt.numpy), np.full(5, float(g)))
     assert got.cosine == pytest.approx(cosine, nan_ok=True)
@@ -194,13 +233,20 @@ def test_cosine_of_constant_data_is_stated(fmt, a, g, cosine):
 def test_means_run_over_the_finite_pairs_and_maxima_over_all():
     got = measure(np.float32([1, NAN, INF, 3]), np.array([1.0, 1.0, INF, 2.0]))
     assert (got.finite_size, got.differing, got.mean_abs, got.error_balance) == (2, 1, 0.5, 0.5)
-    assert got.rmse == math.sqrt(0.5) and got.max_abs == INF and got.extremes["max_abs"].index == (1,)
+    assert (
+        got.rmse == math.sqrt(0.5) and got.max_abs == INF and got.extremes["max_abs"].index == (1,)
+    )
 
 
 def test_extremes_carry_index_numbers_and_inputs():
     actual, truth = np.float16([[1, 2], [3, 4]]), np.array([[1.0, 2.0], [3.0, 4.5]])
-    inputs = {"x": np.float32([[10, 20], [30, 40]]), "gamma": np.ones(2), "eps": 1e-6, "flags": None,
-              "b": np.arange(4).reshape(2, 2).astype(ml_dtypes.bfloat16)}
+    inputs = {
+        "x": np.float32([[10, 20], [30, 40]]),
+        "gamma": np.ones(2),
+        "eps": 1e-6,
+        "flags": None,
+        "b": np.arange(4).reshape(2, 2).astype(ml_dtypes.bfloat16),
+    }
     worst = measure(actual, truth, inputs=inputs).extremes["max_abs"]
     assert (worst.value, worst.index, worst.actual, worst.truth) == (0.5, (1, 1), 4.0, 4.5)
     assert worst.inputs == {"x": 40.0, "b": 3.0}
@@ -223,13 +269,17 @@ def test_means_and_ratios_hold_where_sums_and_differences_are_beyond_the_largest
     assert measure(np.full(2, 1e301), np.zeros(2)).mere == pytest.approx(1e308)
     apart = measure(np.array([top, 0, 0, 0, 101 * 5e-324]), np.array([-top, 0, 0, 0, 5e-324]))
     assert (apart.mare, apart.max_relative, apart.max_abs) == (2.0, 100.0, INF)
-    assert (apart.mere, apart.mean_abs, apart.rmse) == pytest.approx((0.4, 0.4 * top, top / 5**0.5 * 2))
+    assert (apart.mere, apart.mean_abs, apart.rmse) == pytest.approx(
+        (0.4, 0.4 * top, top / 5**0.5 * 2)
+    )
     low = measure(np.array([top, 1.0]), certified([-top, 1.0], [0.0, 2.0**-60]))
     assert (low.mare, low.below) == (2.0, 1)
 
 
 def test_scaled_sums_of_unlike_size_add():
-    big, small = (ScaledSum.of_products(np.array([v]), np.array([v])) for v in (2.0**600, 2.0**-600))
+    big, small = (
+        ScaledSum.of_products(np.array([v]), np.array([v])) for v in (2.0**600, 2.0**-600)
+    )
     assert (big + small).root() == (small + big).root() == 2.0**600
     assert (ScaledSum() + small).root() == (small + ScaledSum()).root() == 2.0**-600
     assert (big + big).root() == pytest.approx(2.0**600 * math.sqrt(2), rel=1e-15)
@@ -254,15 +304,48 @@ def test_non_contiguous_and_swapped_data():
 
 
 WRONG = [
-    (np.arange(3), np.zeros(3), TypeError, "actual must be an array of a floating format: got int64; use float16"),
-    (np.zeros(3), np.arange(3), TypeError, "truth must be an array of a floating format: got int64; use float16"),
-    (np.zeros(3), np.zeros(3, np.float32), TypeError,
-     "truth must hold every number of the output's format float64: got float32; compute the truth in float64"),
-    (np.zeros(3, np.float16), np.zeros(3, ml_dtypes.bfloat16), TypeError, "format float16: got bfloat16; compute"),
-    (np.zeros(3, ml_dtypes.bfloat16), np.zeros(3, np.float16), TypeError, "format bfloat16: got float16; compute"),
-    (np.zeros((2, 3)), np.zeros((2, 4)), ValueError,
-     r"truth must have the shape of actual, \(2, 3\): got \(2, 4\) \(axis 1 disagrees\); compare arrays element"),
-    (np.zeros((2, 3)), np.zeros(3), ValueError, r"got \(3,\) \(rank 1 against 2\); compare arrays element"),
+    (
+        np.arange(3),
+        np.zeros(3),
+        TypeError,
+        "actual must be an array of a floating format: got int64; use float16",
+    ),
+    (
+        np.zeros(3),
+        np.arange(3),
+        TypeError,
+        "truth must be an array of a floating format: got int64; use float16",
+    ),
+    (
+        np.zeros(3),
+        np.zeros(3, np.float32),
+        TypeError,
+        "truth must hold every number of the output's format float64: got float32; compute the truth in float64",
+    ),
+    (
+        np.zeros(3, np.float16),
+        np.zeros(3, ml_dtypes.bfloat16),
+        TypeError,
+        "format float16: got bfloat16; compute",
+    ),
+    (
+        np.zeros(3, ml_dtypes.bfloat16),
+        np.zeros(3, np.float16),
+        TypeError,
+        "format bfloat16: got float16; compute",
+    ),
+    (
+        np.zeros((2, 3)),
+        np.zeros((2, 4)),
+        ValueError,
+        r"truth must have the shape of actual, \(2, 3\): got \(2, 4\) \(axis 1 disagrees\); compare arrays element",
+    ),
+    (
+        np.zeros((2, 3)),
+        np.zeros(3),
+        ValueError,
+        r"got \(3,\) \(rank 1 against 2\); compare arrays element",
+    ),
 ]
 
 
@@ -274,13 +357,17 @@ def test_what_does_not_fit_is_refused_in_three_parts(actual, truth, error, messa
 
 def test_inputs_must_be_named():
     for inputs in ([np.zeros(1)], {1: np.zeros(1)}):
-        with pytest.raises(TypeError, match="inputs is a dict by name: got .*; pass the inputs of the operator"):
+        with pytest.raises(
+            TypeError, match="inputs is a dict by name: got .*; pass the inputs of the operator"
+        ):
             measure(np.zeros(1), np.zeros(1), inputs=inputs)
 
 
 def bits_of(name):
     width = float_format(name).bits
-    return hnp.arrays(f"u{width // 8}", hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=4))
+    return hnp.arrays(
+        f"u{width // 8}", hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=4)
+    )
 
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])

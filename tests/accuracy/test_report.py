@@ -50,7 +50,9 @@ def test_verdicts_do_not_depend_on_the_cut(dtype, monkeypatch):
 @pytest.mark.parametrize("dtype", THREE)
 def test_standards_that_need_a_baseline_never_pass_without(dtype):
     report = compare(*example(dtype)[:2])
-    assert {name for name, verdict in report.verdicts.items() if verdict == "not applicable"} == WITH_BASELINE
+    assert {
+        name for name, verdict in report.verdicts.items() if verdict == "not applicable"
+    } == WITH_BASELINE
     assert len(WITH_BASELINE) == 10
 
 
@@ -59,7 +61,9 @@ def test_correctly_rounded_output_passes_every_ascend_standard(dtype):
     _, truth, rounded = example(dtype)
     verdicts = compare(rounded, truth, baseline=rounded).verdicts
     # msprobe's limit for small values, 1e-16, and allclose's for all, are below what a 16-bit format can hold.
-    strict = {"allclose", "msprobe absolute threshold"} if dtype in ("float16", "bfloat16") else set()
+    strict = (
+        {"allclose", "msprobe absolute threshold"} if dtype in ("float16", "bfloat16") else set()
+    )
     assert {name for name, verdict in verdicts.items() if verdict == "fail"} <= strict
     assert not strict or verdicts["allclose"] == "fail"
 
@@ -68,7 +72,9 @@ def test_correctly_rounded_output_passes_every_ascend_standard(dtype):
 def test_output_of_zeros_fails_almost_everywhere(dtype):
     _, truth, rounded = example(dtype)
     verdicts = compare(np.zeros_like(rounded), truth, baseline=rounded).verdicts
-    assert not {name for name, verdict in verdicts.items() if verdict == "pass"} - {"cancellation gate"}
+    assert not {name for name, verdict in verdicts.items() if verdict == "pass"} - {
+        "cancellation gate"
+    }
 
 
 @DTYPES
@@ -81,30 +87,62 @@ def test_nothing_is_judged_on_empty_data(dtype):
 
 def test_verdict_equals_its_outcome_and_is_true_when_passed():
     verdict = compare(np.float32([1.0]), np.ones(1)).verdicts["mixed tolerance"]
-    assert verdict == "pass" and "pass" == verdict and verdict != "fail" and bool(verdict) and str(verdict) == "pass"
+    assert (
+        verdict == "pass"
+        and "pass" == verdict
+        and verdict != "fail"
+        and bool(verdict)
+        and str(verdict) == "pass"
+    )
     assert not Verdict("fail", 1.0, 0.0, "") and not Verdict("not applicable", NAN, NAN, "")
     assert {verdict: 1}["pass"] == 1 and verdict != 1
 
 
 def test_reason_tells_the_number_from_its_limit():
-    verdict = compare(np.zeros(101, np.float32), np.r_[np.nextafter(0.01, 1), np.zeros(100)]).verdicts
+    verdict = compare(
+        np.zeros(101, np.float32), np.r_[np.nextafter(0.01, 1), np.zeros(100)]
+    ).verdicts
     assert verdict["mixed tolerance"].reason == (
-        "largest error as a part of its cap (0.01 or 32 ulp) 1.0000000000000002 is not at most 1")
+        "largest error as a part of its cap (0.01 or 32 ulp) 1.0000000000000002 is not at most 1"
+    )
 
 
 def test_worst_is_the_element_most_ulps_away():
-    report = compare(np.float32([1.0, 2.0, 1024.5]), np.array([1.0, 2.1, 1024.0]), inputs={"x": np.arange(3)})
+    report = compare(
+        np.float32([1.0, 2.0, 1024.5]), np.array([1.0, 2.1, 1024.0]), inputs={"x": np.arange(3)}
+    )
     assert (report.worst.index, report.worst.inputs) == ((1,), {"x": 1})
     assert report.extremes["max_abs"].index == (2,)
 
 
 def test_report_prints_every_statistic_with_its_size_and_place():
-    text = str(compare(np.float16([[1.0, 2.0, NAN]]), np.array([[1.0, 2.01, 3.0]]), inputs={"x": np.ones((1, 3))}))
-    for part in ("float16 output of shape (1, 3) against the truth: 3 elements, 2 finite pairs", "at (0, 2): nan",
-                 "truth 3.0, x 1.0", "exact: 33.33 %", "note: 1 pairs are not finite, 1 of them differ from the truth",
-                 "msprobe compare", "not applicable"):
+    text = str(
+        compare(
+            np.float16([[1.0, 2.0, NAN]]),
+            np.array([[1.0, 2.01, 3.0]]),
+            inputs={"x": np.ones((1, 3))},
+        )
+    )
+    for part in (
+        "float16 output of shape (1, 3) against the truth: 3 elements, 2 finite pairs",
+        "at (0, 2): nan",
+        "truth 3.0, x 1.0",
+        "exact: 33.33 %",
+        "note: 1 pairs are not finite, 1 of them differ from the truth",
+        "msprobe compare",
+        "not applicable",
+    ):
         assert part in text
-    for name in ("max_ulp", "max_abs", "max_relative", "mare", "mere", "rmse", "cosine", "error_balance"):
+    for name in (
+        "max_ulp",
+        "max_abs",
+        "max_relative",
+        "mare",
+        "mere",
+        "rmse",
+        "cosine",
+        "error_balance",
+    ):
         assert f"  {name} " in text
 
 
@@ -117,9 +155,14 @@ def test_html_is_the_table_escaped():
 def test_json_is_strict_and_complete(output):
     actual = np.array([output, 1], ml_dtypes.bfloat16)
     report = compare(actual, np.array([1.0, 1.0]), inputs={"x": np.array(["a", "b"])})
-    content = json.loads(report.to_json(), parse_constant=lambda constant: pytest.fail(f"{constant} is no JSON"))
+    content = json.loads(
+        report.to_json(), parse_constant=lambda constant: pytest.fail(f"{constant} is no JSON")
+    )
     assert content["max_ulp"] == (report.max_ulp if math.isfinite(report.max_ulp) else "inf")
-    assert content["verdicts"]["mixed tolerance"]["outcome"] == report.verdicts["mixed tolerance"].outcome
+    assert (
+        content["verdicts"]["mixed tolerance"]["outcome"]
+        == report.verdicts["mixed tolerance"].outcome
+    )
     assert content["worst"]["index"] == [0] and content["worst"]["inputs"] == {"x": "a"}
     assert set(content) == set(vars(report)) | {"ulp_shares", "worst"}
 
@@ -128,12 +171,20 @@ def test_disagreements_name_both_sides():
     found = disagreements(compare(np.float32([1.0, 1.00002]), np.array([1.0, 1.0])))
     assert found and {"mixed tolerance", "single benchmark"} <= set(found.passed)
     assert {"allclose", "msprobe ULP"} <= set(found.failed)
-    assert str(found).startswith("4 standards accept what 3 refuse\n") and "<pre>" in found._repr_html_()
+    assert (
+        str(found).startswith("4 standards accept what 3 refuse\n")
+        and "<pre>" in found._repr_html_()
+    )
 
 
-@pytest.mark.parametrize("actual, truth, head", [
-    ([1.0], [1.0], "all standards that apply say pass"), ([NAN], [1.0], "all standards that apply say fail"),
-    ([], [], "no standard applies")])
+@pytest.mark.parametrize(
+    "actual, truth, head",
+    [
+        ([1.0], [1.0], "all standards that apply say pass"),
+        ([NAN], [1.0], "all standards that apply say fail"),
+        ([], [], "no standard applies"),
+    ],
+)
 def test_unanimous_standards_do_not_disagree(actual, truth, head):
     found = disagreements(compare(np.float32(actual), np.array(truth)))
     assert not found and str(found).startswith(head)
@@ -145,10 +196,16 @@ def test_zero_dimensional_data():
 
 
 WRONG = [
-    (np.zeros(3), ValueError,
-     r"baseline must have the shape of actual, \(4,\): got \(3,\) \(axis 0 disagrees\); compare"),
-    (np.zeros(4, np.float32), TypeError,
-     "baseline must have the dtype of actual, float64: got float32; compute the baseline in the same precision"),
+    (
+        np.zeros(3),
+        ValueError,
+        r"baseline must have the shape of actual, \(4,\): got \(3,\) \(axis 0 disagrees\); compare",
+    ),
+    (
+        np.zeros(4, np.float32),
+        TypeError,
+        "baseline must have the dtype of actual, float64: got float32; compute the baseline in the same precision",
+    ),
 ]
 
 
@@ -174,4 +231,5 @@ def test_any_bits_are_judged_without_a_warning(dtype, data):
     # nan or infinity where the truth has a number: no standard but a baseline's own may accept it
     if np.any(~np.isfinite(actual) & (np.abs(truth) < 1)):
         assert {n for n, v in report.verdicts.items() if v == "pass"} <= {
-            f"dual benchmark L{i}{kind}" for i in range(3) for kind in ("", ", guarded")}
+            f"dual benchmark L{i}{kind}" for i in range(3) for kind in ("", ", guarded")
+        }

@@ -14,7 +14,9 @@ FORMATS3 = pytest.mark.parametrize("dtype", THREE)
 LEVELS = pytest.mark.parametrize("level", ["L0", "L1", "L2"])
 
 # Errors in steps of one ulp, output against baseline, that bring one ratio to its limit and leave the others below.
-MAXIMUM = {level: ([limit, *[1] * 399], [1] * 400) for level, limit in (("L0", 10), ("L1", 5), ("L2", 2))}
+MAXIMUM = {
+    level: ([limit, *[1] * 399], [1] * 400) for level, limit in (("L0", 10), ("L1", 5), ("L2", 2))
+}
 MEAN = {  # the baseline's errors sum to 100: one of 20 and 80 of 1
     "L0": ([20, *[2] * 60, *[3] * 20], [20, *[1] * 80]),
     "L1": ([20, *[1] * 30, *[2] * 50], [20, *[1] * 80]),
@@ -25,7 +27,9 @@ SQUARES = {  # sums of squares 400 : 100, 225 : 100, 36 : 25
     "L1": ([*[3] * 10, *[2] * 15, *[1] * 75], [1] * 100),
     "L2": ([*[2] * 5, *[1] * 16, 0], [2, *[1] * 21]),
 }
-METRICS = pytest.mark.parametrize("metric, table", [("MARE", MAXIMUM), ("MERE", MEAN), ("RMSE", SQUARES)])
+METRICS = pytest.mark.parametrize(
+    "metric, table", [("MARE", MAXIMUM), ("MERE", MEAN), ("RMSE", SQUARES)]
+)
 SUITES = pytest.mark.parametrize("suite", ["dual benchmark", "msprobe benchmark"])
 
 
@@ -34,10 +38,16 @@ def steps(dtype, table, level, shift=0.0, pad=False):
 
     Exact elements change no ratio; 1024 = 4**5 elements make the roots of the mean squares rational.
     """
-    mine, theirs = (np.array(errors + pad * (1024 - len(errors)) * [0], dtype=float) for errors in table[level])
+    mine, theirs = (
+        np.array(errors + pad * (1024 - len(errors)) * [0], dtype=float) for errors in table[level]
+    )
     # At 2**40 the 1e-7 or the machine eps beside |truth| is below the last digit of a float64, so every quotient is a
     # number of the format and the limit is met exactly. float16 ends before that and meets its limits from both sides.
-    start, ulp = {"float16": (1.0, 2.0**-10), "bfloat16": (2.0**40, 2.0**33), "float32": (2.0**40, 2.0**17)}[dtype]
+    start, ulp = {
+        "float16": (1.0, 2.0**-10),
+        "bfloat16": (2.0**40, 2.0**33),
+        "float32": (2.0**40, 2.0**17),
+    }[dtype]
     return start + ulp * mine, np.full(mine.size, start - shift * ulp), start + ulp * theirs
 
 
@@ -70,7 +80,10 @@ def test_dual_benchmark_limits_are_included(dtype, level, metric, table):
 @METRICS
 def test_msprobe_benchmark_limits(dtype, level, metric, table):
     # Here the baseline's metric counts as at least 2^-11, 2^-8, 2^-14: errors are scaled to 64 ulps of a smaller start.
-    name, scale = f"msprobe benchmark {level}", {"float16": 1.0, "bfloat16": 1.0, "float32": 2.0**40}[dtype]
+    name, scale = (
+        f"msprobe benchmark {level}",
+        {"float16": 1.0, "bfloat16": 1.0, "float32": 2.0**40}[dtype],
+    )
     floor = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-14}[dtype]
     mine, theirs = (np.array(errors, dtype=float) for errors in table[level])
     start, unit = scale, scale * (2.0**-4 if dtype != "float32" else 2.0**-10)
@@ -83,9 +96,16 @@ def test_msprobe_benchmark_limits(dtype, level, metric, table):
 
 
 SMALL = {  # threshold and error limit in the small-value domain
-    "dual benchmark": {"float16": (2.0**-11, 2.0**-16), "bfloat16": (2.0**-8, 2.0**-16),
-                       "float32": (2.0**-14, 2.0**-30)},
-    "msprobe benchmark": {"float16": (2.0**-10, 1e-16), "bfloat16": (2.0**-10, 1e-16), "float32": (2.0**-20, 2.0**-30)},
+    "dual benchmark": {
+        "float16": (2.0**-11, 2.0**-16),
+        "bfloat16": (2.0**-8, 2.0**-16),
+        "float32": (2.0**-14, 2.0**-30),
+    },
+    "msprobe benchmark": {
+        "float16": (2.0**-10, 1e-16),
+        "bfloat16": (2.0**-10, 1e-16),
+        "float32": (2.0**-20, 2.0**-30),
+    },
 }
 
 
@@ -99,30 +119,57 @@ def small_data(bad, base_bad, truth, error, count=64):
 @in_one
 @FORMATS3
 @LEVELS
-@pytest.mark.parametrize("bad, base_bad, outcome", [
-    (1, 0, "pass"), (2, 0, "pass"), (3, 0, "fail"), (2, 1, "pass"), (3, 1, "fail"), (10, 5, "pass"), (11, 5, "fail")])
+@pytest.mark.parametrize(
+    "bad, base_bad, outcome",
+    [
+        (1, 0, "pass"),
+        (2, 0, "pass"),
+        (3, 0, "fail"),
+        (2, 1, "pass"),
+        (3, 1, "fail"),
+        (10, 5, "pass"),
+        (11, 5, "fail"),
+    ],
+)
 def test_dual_benchmark_counts_small_value_errors(dtype, level, bad, base_bad, outcome):
     small, error = SMALL["dual benchmark"][dtype]
-    assert judge(f"dual benchmark {level}", dtype, *small_data(bad, base_bad, small / 2, error)) == outcome
+    assert (
+        judge(f"dual benchmark {level}", dtype, *small_data(bad, base_bad, small / 2, error))
+        == outcome
+    )
 
 
 @in_one
 @FORMATS3
 @LEVELS
-@pytest.mark.parametrize("bad, base_bad, outcome", [(10, 5, "pass"), (11, 5, "fail"), (0, 0, "pass")])
+@pytest.mark.parametrize(
+    "bad, base_bad, outcome", [(10, 5, "pass"), (11, 5, "fail"), (0, 0, "pass")]
+)
 def test_msprobe_benchmark_counts_small_value_errors(dtype, level, bad, base_bad, outcome):
     small, _ = SMALL["msprobe benchmark"][dtype]
     error = 2.0**-20 if dtype == "float16" else small / 8
-    assert judge(f"msprobe benchmark {level}", dtype, *small_data(bad, base_bad, small / 2, error)) == outcome
+    assert (
+        judge(f"msprobe benchmark {level}", dtype, *small_data(bad, base_bad, small / 2, error))
+        == outcome
+    )
 
 
-@pytest.mark.parametrize("suite, dtype", [
-    *(("dual benchmark", dtype) for dtype in THREE), ("msprobe benchmark", "float32"),
-    ("msprobe benchmark", "bfloat16")])  # no two numbers of float16 are as near as its limit in msprobe, 1e-16
+@pytest.mark.parametrize(
+    "suite, dtype",
+    [
+        *(("dual benchmark", dtype) for dtype in THREE),
+        ("msprobe benchmark", "float32"),
+        ("msprobe benchmark", "bfloat16"),
+    ],
+)  # no two numbers of float16 are as near as its limit in msprobe, 1e-16
 def test_small_value_errors_are_strictly_above_their_limit(suite, dtype):
     error = SMALL[suite][dtype][1]
     base = [float(round_to(error, dtype))] * 8
-    for truth, outcome in ((nudged(error, DOWN, 1), "pass"), (error, "pass"), (nudged(error, UP, 1), "fail")):
+    for truth, outcome in (
+        (nudged(error, DOWN, 1), "pass"),
+        (error, "pass"),
+        (nudged(error, UP, 1), "fail"),
+    ):
         assert judge(f"{suite} L0", dtype, [(0.0, truth)] * 8, base) == outcome
 
 
@@ -131,11 +178,24 @@ def test_small_value_errors_are_strictly_above_their_limit(suite, dtype):
 def test_the_small_value_domain_ends_below_its_threshold(dtype, suite):
     # Two errors beside an exact baseline: allowed by count below the threshold, an infinite MARE ratio from there on.
     small, error = SMALL[suite][dtype]
-    size = 1 if suite == "dual benchmark" else 10**5  # msprobe compares shares with at least 2^-11, 2^-8, 2^-14
-    for truth, outcome in ((nudged(small, DOWN, 1), "pass"), (small, "fail"), (nudged(small, UP, 1), "fail")):
-        verdict = judged(f"{suite} L0", dtype, [small * 1.5] * 2 + [1.0] * size, [truth] * 2 + [1.0] * size,
-                         [small] * 2 + [1.0] * size)
-        assert verdict == outcome and (verdict == "pass" or verdict.reason.startswith("MARE")), verdict.reason
+    size = (
+        1 if suite == "dual benchmark" else 10**5
+    )  # msprobe compares shares with at least 2^-11, 2^-8, 2^-14
+    for truth, outcome in (
+        (nudged(small, DOWN, 1), "pass"),
+        (small, "fail"),
+        (nudged(small, UP, 1), "fail"),
+    ):
+        verdict = judged(
+            f"{suite} L0",
+            dtype,
+            [small * 1.5] * 2 + [1.0] * size,
+            [truth] * 2 + [1.0] * size,
+            [small] * 2 + [1.0] * size,
+        )
+        assert verdict == outcome and (verdict == "pass" or verdict.reason.startswith("MARE")), (
+            verdict.reason
+        )
 
 
 @in_one
@@ -151,8 +211,10 @@ def test_the_versions_of_the_dual_benchmark_disagree_beside_an_exact_baseline(le
     """One error of 6e-8: over 0 it is infinitely many times the baseline's, over 0 + 1e-7 it is 0.6 times."""
     truth, base = np.ones(4), [1.0] * 4
     outputs = [float(np.nextafter(np.float32(1), np.float32(0))), *truth[1:]]
-    tagged, guarded = (judged(f"dual benchmark {level}{kind}", "float32", outputs, truth, base)
-                       for kind in ("", ", guarded"))
+    tagged, guarded = (
+        judged(f"dual benchmark {level}{kind}", "float32", outputs, truth, base)
+        for kind in ("", ", guarded")
+    )
     assert tagged == "fail" and tagged.number == INF
     assert guarded == "pass" and guarded.number < 1
     many = [1 + 2.0**-23 * (limit + 2), *truth[1:]]  # an ulp is 1.2e-7
@@ -160,22 +222,48 @@ def test_the_versions_of_the_dual_benchmark_disagree_beside_an_exact_baseline(le
 
 
 def test_each_version_of_the_dual_benchmark_has_its_source():
-    sources = {BY_NAME[f"dual benchmark L0{kind}"].source.rpartition(", ")[2] for kind in ("", ", guarded")}
+    sources = {
+        BY_NAME[f"dual benchmark L0{kind}"].source.rpartition(", ")[2] for kind in ("", ", guarded")
+    }
     assert sources == {"v9.1.0-beta.1", "commit 3e62966"}
 
 
 # (output, truth, baseline) among exact elements; the last column is the start of the reason
 DUAL_SPECIAL = [
-    (INF, INF, INF, "pass", ""), (-INF, -INF, -INF, "pass", ""), (NAN, NAN, NAN, "pass", ""),
-    (INF, INF, 1.0, "pass", ""), (NAN, NAN, INF, "pass", ""),  # equals the truth
-    (-INF, INF, -INF, "pass", ""), (NAN, 1.0, NAN, "pass", ""), (1.0, NAN, 1.0, "pass", ""),  # equals the baseline
+    (INF, INF, INF, "pass", ""),
+    (-INF, -INF, -INF, "pass", ""),
+    (NAN, NAN, NAN, "pass", ""),
+    (INF, INF, 1.0, "pass", ""),
+    (NAN, NAN, INF, "pass", ""),  # equals the truth
+    (-INF, INF, -INF, "pass", ""),
+    (NAN, 1.0, NAN, "pass", ""),
+    (1.0, NAN, 1.0, "pass", ""),  # equals the baseline
     (-INF, INF, INF, "fail", "infinite or nan elements that the baseline has right"),
     (1.0, NAN, NAN, "fail", "infinite or nan elements that the baseline has right"),
     (NAN, INF, INF, "fail", "infinite or nan elements that the baseline has right"),
-    (2.0, INF, 3.0, "fail", "infinite or nan elements that the standard leaves to an investigation"),
-    (NAN, 1.0, 1.0, "fail", "infinite or nan elements that the standard leaves to an investigation"),
-    (INF, 1.0, -INF, "fail", "infinite or nan elements that the standard leaves to an investigation"),
-    (1.0, 1.0, NAN, "pass", ""), (1.5, 1.0, INF, "fail", "MARE"),  # a broken baseline excuses nothing
+    (
+        2.0,
+        INF,
+        3.0,
+        "fail",
+        "infinite or nan elements that the standard leaves to an investigation",
+    ),
+    (
+        NAN,
+        1.0,
+        1.0,
+        "fail",
+        "infinite or nan elements that the standard leaves to an investigation",
+    ),
+    (
+        INF,
+        1.0,
+        -INF,
+        "fail",
+        "infinite or nan elements that the standard leaves to an investigation",
+    ),
+    (1.0, 1.0, NAN, "pass", ""),
+    (1.5, 1.0, INF, "fail", "MARE"),  # a broken baseline excuses nothing
 ]
 
 
@@ -185,20 +273,36 @@ DUAL_SPECIAL = [
 @pytest.mark.parametrize("output, truth, base, outcome, reason", DUAL_SPECIAL)
 def test_dual_benchmark_special_elements(dtype, level, output, truth, base, outcome, reason):
     verdict = judged(f"dual benchmark {level}", dtype, [1.0, output], [1.0, truth], [1.0, base])
-    assert verdict == outcome and (outcome == "pass" or verdict.reason.startswith(reason)), verdict.reason
+    assert verdict == outcome and (outcome == "pass" or verdict.reason.startswith(reason)), (
+        verdict.reason
+    )
 
 
 @in_one
 @FORMATS3
-@pytest.mark.parametrize("output, truth, outcome", [
-    (INF, INF, "pass"), (-INF, INF, "pass"), (NAN, NAN, "pass"), (INF, NAN, "fail"), (1.0, INF, "fail"),
-    (NAN, 1.0, "fail"), (INF, 1e39, "pass")])
+@pytest.mark.parametrize(
+    "output, truth, outcome",
+    [
+        (INF, INF, "pass"),
+        (-INF, INF, "pass"),
+        (NAN, NAN, "pass"),
+        (INF, NAN, "fail"),
+        (1.0, INF, "fail"),
+        (NAN, 1.0, "fail"),
+        (INF, 1e39, "pass"),
+    ],
+)
 def test_msprobe_benchmark_special_elements_ignore_the_sign(dtype, output, truth, outcome):
-    assert judge("msprobe benchmark L2", dtype, [(1.0, 1.0), (output, truth)], [1.0, 1.0]) == outcome
+    assert (
+        judge("msprobe benchmark L2", dtype, [(1.0, 1.0), (output, truth)], [1.0, 1.0]) == outcome
+    )
 
 
-GATE = {"float16": (2.0**-11, 2.0**-5, 10 * 2.0**-10), "bfloat16": (2.0**-8, 2.0**-3, 10 * 2.0**-7),
-        "float32": (2.0**-14, 2.0**-8, 10 * 2.0**-13)}  # from, to, relative error
+GATE = {
+    "float16": (2.0**-11, 2.0**-5, 10 * 2.0**-10),
+    "bfloat16": (2.0**-8, 2.0**-3, 10 * 2.0**-7),
+    "float32": (2.0**-14, 2.0**-8, 10 * 2.0**-13),
+}  # from, to, relative error
 
 
 def gate(dtype, output, truth, bad, base_bad):
@@ -210,8 +314,18 @@ def gate(dtype, output, truth, bad, base_bad):
 
 @in_one
 @FORMATS3
-@pytest.mark.parametrize("bad, base_bad, outcome", [
-    (2, 0, "pass"), (3, 0, "fail"), (2, 1, "pass"), (3, 1, "fail"), (4, 2, "pass"), (5, 2, "fail"), (0, 0, "pass")])
+@pytest.mark.parametrize(
+    "bad, base_bad, outcome",
+    [
+        (2, 0, "pass"),
+        (3, 0, "fail"),
+        (2, 1, "pass"),
+        (3, 1, "fail"),
+        (4, 2, "pass"),
+        (5, 2, "fail"),
+        (0, 0, "pass"),
+    ],
+)
 def test_cancellation_gate_allows_twice_the_errors_of_the_baseline(dtype, bad, base_bad, outcome):
     start, _, _ = GATE[dtype]
     assert gate(dtype, 3 * start, 2 * start, bad, base_bad) == outcome
@@ -239,8 +353,16 @@ def test_cancellation_gate_counts_errors_above_the_mare_limit(dtype):
 
 @in_one
 @FORMATS3
-@pytest.mark.parametrize("output, truth, outcome", [
-    (INF, INF, "pass"), (NAN, NAN, "pass"), (-INF, INF, "fail"), (NAN, 1.0, "fail"), (1.0, INF, "fail")])
+@pytest.mark.parametrize(
+    "output, truth, outcome",
+    [
+        (INF, INF, "pass"),
+        (NAN, NAN, "pass"),
+        (-INF, INF, "fail"),
+        (NAN, 1.0, "fail"),
+        (1.0, INF, "fail"),
+    ],
+)
 def test_cancellation_gate_special_elements_must_agree(dtype, output, truth, outcome):
     assert judge("cancellation gate", dtype, [(1.0, 1.0), (output, truth)], [1.0, 1.0]) == outcome
 

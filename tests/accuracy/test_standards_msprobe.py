@@ -48,9 +48,13 @@ def test_compare_fails_below_a_cosine_of_99_hundredths_with_a_large_error(dtype,
 @in_one
 @FORMATS4
 @pytest.mark.parametrize("direction, outcome", [(DOWN, "pass"), (None, "pass"), (UP, "fail")])
-def test_compare_allows_an_error_of_a_thousandth_at_any_cosine_above_nine_tenths(dtype, direction, outcome):
+def test_compare_allows_an_error_of_a_thousandth_at_any_cosine_above_nine_tenths(
+    dtype, direction, outcome
+):
     error = 0.001 if direction is None else nudged(0.001, direction, 1)
-    assert judge("msprobe compare", dtype, [(2.0**-8, 2.0**-8), (0.0, error)]) == outcome  # cosine 0.969
+    assert (
+        judge("msprobe compare", dtype, [(2.0**-8, 2.0**-8), (0.0, error)]) == outcome
+    )  # cosine 0.969
 
 
 @in_one
@@ -58,17 +62,24 @@ def test_compare_allows_an_error_of_a_thousandth_at_any_cosine_above_nine_tenths
 @pytest.mark.parametrize("direction, outcome", [(DOWN, "pass"), (None, "pass"), (UP, "fail")])
 def test_compare_fails_above_an_error_of_one(dtype, direction, outcome):
     error = 1.0 if direction is None else nudged(1.0, direction, 1)
-    assert judge("msprobe compare", dtype, [(1024.0, 1024.0), (0.0, error)]) == outcome  # the cosine is almost 1
+    assert (
+        judge("msprobe compare", dtype, [(1024.0, 1024.0), (0.0, error)]) == outcome
+    )  # the cosine is almost 1
 
 
 @in_one
 @FORMATS4
-@pytest.mark.parametrize("pairs, outcome", [
-    ([(0.0, 0.0)] * 3, "pass"),  # both zero: cosine 1
-    ([(0.0, 0.5)] * 3, "pass"),  # one zero: the cosine is nan and fails no comparison
-    ([(0.5, 0.0)] * 3, "pass"),
-    ([(0.0, 2.0)] * 3, "fail"),  # but the error decides
-    ([(1.0, 1.0)], "not applicable"), ([(NAN, 1.0)], "fail")])
+@pytest.mark.parametrize(
+    "pairs, outcome",
+    [
+        ([(0.0, 0.0)] * 3, "pass"),  # both zero: cosine 1
+        ([(0.0, 0.5)] * 3, "pass"),  # one zero: the cosine is nan and fails no comparison
+        ([(0.5, 0.0)] * 3, "pass"),
+        ([(0.0, 2.0)] * 3, "fail"),  # but the error decides
+        ([(1.0, 1.0)], "not applicable"),
+        ([(NAN, 1.0)], "fail"),
+    ],
+)
 def test_compare_where_the_cosine_is_undefined(dtype, pairs, outcome):
     assert judge("msprobe compare", dtype, pairs) == outcome
 
@@ -91,22 +102,30 @@ def test_api_accepts_any_relative_error_below_an_error_of_a_thousandth(dtype, di
 
 WARNED, QUIET = True, False
 SHARES = [  # formats, exact elements beside one of large relative error, outcome, whether msprobe warns
-    (("float16", "bfloat16"), 98, "fail", QUIET), (("float16", "bfloat16"), 99, "fail", QUIET),
-    (("float16", "bfloat16"), 100, "pass", WARNED), (("float16", "bfloat16"), 999, "pass", WARNED),
+    (("float16", "bfloat16"), 98, "fail", QUIET),
+    (("float16", "bfloat16"), 99, "fail", QUIET),
+    (("float16", "bfloat16"), 100, "pass", WARNED),
+    (("float16", "bfloat16"), 999, "pass", WARNED),
     (("float16", "bfloat16"), 1000, "pass", QUIET),
-    (("float32", "float64"), 998, "fail", QUIET), (("float32", "float64"), 999, "fail", QUIET),
-    (("float32", "float64"), 1000, "pass", WARNED), (("float32", "float64"), 9999, "pass", WARNED),
+    (("float32", "float64"), 998, "fail", QUIET),
+    (("float32", "float64"), 999, "fail", QUIET),
+    (("float32", "float64"), 1000, "pass", WARNED),
+    (("float32", "float64"), 9999, "pass", WARNED),
     (("float32", "float64"), 10000, "pass", QUIET),
 ]
 
 
 @in_one
-@pytest.mark.parametrize("dtype, good, outcome, warned", [(d, *rest) for ds, *rest in SHARES for d in ds])
+@pytest.mark.parametrize(
+    "dtype, good, outcome, warned", [(d, *rest) for ds, *rest in SHARES for d in ds]
+)
 def test_api_shares_of_small_relative_errors(dtype, good, outcome, warned):
     pairs = [(1.5, 1.0), *exact_elements(good)]
     assert judge("msprobe API", dtype, pairs) == outcome
     outputs, truth = zip(*pairs)
-    assert ("msprobe warns" in BY_NAME["msprobe API"].judge(exactly(outputs, dtype), list(truth)).reason) == warned
+    assert (
+        "msprobe warns" in BY_NAME["msprobe API"].judge(exactly(outputs, dtype), list(truth)).reason
+    ) == warned
 
 
 RELATIVE_LIMITS = [("float16", 1e-2), ("bfloat16", 1e-2), ("float32", 1e-3), ("float64", 1e-3)]
@@ -122,9 +141,17 @@ def test_api_relative_error_has_machine_eps_in_its_denominator(dtype, limit, fac
 
 @in_one
 @FORMATS4
-@pytest.mark.parametrize("pairs, outcome", [
-    ([(0.0, 0.0)] * 3, "pass"), ([(0.0, 0.5)] * 3, "fail"), ([(0.5, 0.0)] * 3, "fail"),
-    ([(1.0, 1.0)], "pass"), ([(-1.0, 1.0)], "fail"), ([(0.0, 1e-4)], "pass")])
+@pytest.mark.parametrize(
+    "pairs, outcome",
+    [
+        ([(0.0, 0.0)] * 3, "pass"),
+        ([(0.0, 0.5)] * 3, "fail"),
+        ([(0.5, 0.0)] * 3, "fail"),
+        ([(1.0, 1.0)], "pass"),
+        ([(-1.0, 1.0)], "fail"),
+        ([(0.0, 1e-4)], "pass"),
+    ],
+)
 def test_api_where_the_cosine_is_undefined(dtype, pairs, outcome):
     assert judge("msprobe API", dtype, pairs) == outcome
 
@@ -146,8 +173,10 @@ def test_ulp_16_bit_share_must_be_below_a_thousandth(dtype, good, outcome):
 
 
 @HALVES
-@pytest.mark.parametrize("error, outcome", [
-    (LESS, "pass"), (1, "pass"), (MORE, "fail"), (-LESS, "pass"), (-MORE, "fail")])
+@pytest.mark.parametrize(
+    "error, outcome",
+    [(LESS, "pass"), (1, "pass"), (MORE, "fail"), (-LESS, "pass"), (-MORE, "fail")],
+)
 def test_ulp_16_bit_errors_count_above_one(dtype, error, outcome):
     assert judge("msprobe ULP", dtype, ulps(dtype, error) * 3) == outcome
 
@@ -165,16 +194,24 @@ def test_ulp_float32_share_must_be_below_five_hundredths(good, outcome):
 @pytest.mark.parametrize("error, outcome", [(32 * LESS, "pass"), (32, "pass"), (32 * MORE, "fail")])
 def test_ulp_float32_errors_count_above_32(error, outcome):
     # One huge error lifts the mean above 64; four more make the share 0.05.
-    assert judge("msprobe ULP", "float32", ulps("float32", 10000, *[error] * 4, *[0] * 95)) == outcome
+    assert (
+        judge("msprobe ULP", "float32", ulps("float32", 10000, *[error] * 4, *[0] * 95)) == outcome
+    )
 
 
 @FORMATS3
 @pytest.mark.parametrize("base_bad, outcome", [(49, "fail"), (50, "fail"), (51, "pass")])
 def test_ulp_share_below_the_baselines_passes(dtype, base_bad, outcome):
-    (start, truth), far = ulps(dtype, 0)[0], {"float16": 100, "bfloat16": 32, "float32": 10000}[dtype]
+    (start, truth), far = (
+        ulps(dtype, 0)[0],
+        {"float16": 100, "bfloat16": 32, "float32": 10000}[dtype],
+    )
     pairs = [(start + far, truth)] * 50 + [(start, truth)] * 50
     assert judge("msprobe ULP", dtype, pairs) == "fail"
-    assert judge("msprobe ULP", dtype, pairs, [start + far] * base_bad + [start] * (100 - base_bad)) == outcome
+    assert (
+        judge("msprobe ULP", dtype, pairs, [start + far] * base_bad + [start] * (100 - base_bad))
+        == outcome
+    )
 
 
 @HALVES
@@ -194,7 +231,10 @@ ATOL = {"float16": 2.0**-16, "bfloat16": 1e-16, "float32": 2.0**-30}
 @pytest.mark.parametrize("side, outcome", [(1, "pass"), (0, "pass"), (-1, "fail")])
 def test_absolute_threshold_relative_error_includes_its_limit(dtype, side, outcome):
     truth = 1 - EPS[dtype]  # truth + eps is 1, and the error exactly the limit
-    assert judge("msprobe absolute threshold", dtype, [(truth + RTOL[dtype], truth + side * 2.0**-50)]) == outcome
+    assert (
+        judge("msprobe absolute threshold", dtype, [(truth + RTOL[dtype], truth + side * 2.0**-50)])
+        == outcome
+    )
 
 
 @FORMATS3
@@ -206,27 +246,47 @@ def test_absolute_threshold_of_small_values_includes_its_limit(dtype, direction,
 
 # Errors between the limits of the two domains: eps below the fraction makes bfloat16 the looser one for normal values.
 # The documentation's thresholds, 2^-11, 2^-8, 2^-14, lie elsewhere.
-@pytest.mark.parametrize("dtype, error, small_outcome, normal_outcome", [
-    ("float16", 2.0**-17, "pass", "fail"), ("bfloat16", 2.0**-17, "fail", "pass"),
-    ("float32", 2.0**-35, "pass", "fail")])
-def test_absolute_threshold_small_values_end_where_the_code_says(dtype, error, small_outcome, normal_outcome):
+@pytest.mark.parametrize(
+    "dtype, error, small_outcome, normal_outcome",
+    [
+        ("float16", 2.0**-17, "pass", "fail"),
+        ("bfloat16", 2.0**-17, "fail", "pass"),
+        ("float32", 2.0**-35, "pass", "fail"),
+    ],
+)
+def test_absolute_threshold_small_values_end_where_the_code_says(
+    dtype, error, small_outcome, normal_outcome
+):
     small = SMALL[dtype]
-    for truth, outcome in ((nudged(small, DOWN, 1), small_outcome), (small, normal_outcome),
-                           (nudged(small, UP, 1), normal_outcome)):
+    for truth, outcome in (
+        (nudged(small, DOWN, 1), small_outcome),
+        (small, normal_outcome),
+        (nudged(small, UP, 1), normal_outcome),
+    ):
         assert judge("msprobe absolute threshold", dtype, [(small + error, truth)]) == outcome
 
 
 # (output, truth, verdict by position, verdict by clipped value)
 SPECIAL = [
-    (INF, INF, "pass", "pass"), (-INF, -INF, "pass", "pass"), (-INF, INF, "pass", "fail"), (INF, -INF, "pass", "fail"),
-    (NAN, NAN, "pass", "pass"), (NAN, INF, "fail", "fail"), (INF, NAN, "fail", "fail"), (NAN, 1.0, "fail", "fail"),
-    (1.0, NAN, "fail", "fail"), (INF, 1.0, "fail", "fail"), (1.0, -INF, "fail", "fail"),
+    (INF, INF, "pass", "pass"),
+    (-INF, -INF, "pass", "pass"),
+    (-INF, INF, "pass", "fail"),
+    (INF, -INF, "pass", "fail"),
+    (NAN, NAN, "pass", "pass"),
+    (NAN, INF, "fail", "fail"),
+    (INF, NAN, "fail", "fail"),
+    (NAN, 1.0, "fail", "fail"),
+    (1.0, NAN, "fail", "fail"),
+    (INF, 1.0, "fail", "fail"),
+    (1.0, -INF, "fail", "fail"),
 ]
 
 
 @in_one
 @FORMATS3
-@pytest.mark.parametrize("name", ["msprobe compare", "msprobe API", "msprobe ULP", "msprobe absolute threshold"])
+@pytest.mark.parametrize(
+    "name", ["msprobe compare", "msprobe API", "msprobe ULP", "msprobe absolute threshold"]
+)
 @pytest.mark.parametrize("output, truth, position, clipped", SPECIAL)
 def test_msprobe_special_elements(name, dtype, output, truth, position, clipped):
     outcome = clipped if name.endswith("threshold") else position
@@ -245,10 +305,19 @@ def test_float64_has_no_limits(name):
     assert judge(name, "float64", exact_elements(3)) == "not applicable"
 
 
-@pytest.mark.parametrize(("actual", "truth", "outcome", "reason"), [
-    ((1.0, 0.0), (0.0, 1.0), "fail", "cosine 0 is not above 0.9"),
-    ((0.0, 0.0), (0.0, 2.0**-12), "pass", "one vector is zero, the cosine undefined, but largest absolute error"),
-    ((1.0, 2.0), (1.0, 2.0), "pass", "largest absolute error")])
+@pytest.mark.parametrize(
+    ("actual", "truth", "outcome", "reason"),
+    [
+        ((1.0, 0.0), (0.0, 1.0), "fail", "cosine 0 is not above 0.9"),
+        (
+            (0.0, 0.0),
+            (0.0, 2.0**-12),
+            "pass",
+            "one vector is zero, the cosine undefined, but largest absolute error",
+        ),
+        ((1.0, 2.0), (1.0, 2.0), "pass", "largest absolute error"),
+    ],
+)
 def test_a_verdict_by_another_number_than_the_cosine_says_why(actual, truth, outcome, reason):
     verdict = compare(np.float32(actual), np.float64(truth)).verdicts["msprobe compare"]
     assert verdict.outcome == outcome and verdict.reason.startswith(reason)

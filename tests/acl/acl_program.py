@@ -10,21 +10,24 @@ from aclnn_viz.acl.program import Calls
 
 FLOAT, FLOAT16, INT32, INT64, DOUBLE, BF16, ND = 0, 1, 3, 9, 11, 27, 2
 TO_DEVICE, TO_HOST = 1, 2
-CODES = {np.dtype(np.float32): FLOAT, np.dtype(np.float16): FLOAT16, np.dtype(np.int32): INT32,
-         np.dtype(np.int64): INT64, np.dtype(np.float64): DOUBLE, np.dtype(ml_dtypes.bfloat16): BF16}
+CODES = {
+    np.dtype(np.float32): FLOAT,
+    np.dtype(np.float16): FLOAT16,
+    np.dtype(np.int32): INT32,
+    np.dtype(np.int64): INT64,
+    np.dtype(np.float64): DOUBLE,
+    np.dtype(ml_dtypes.bfloat16): BF16,
+}
 
 #: The C parameters of phase 1 in their order; those behind the bar are outputs.
 PARAMETERS = {
     "aclnnHardswishBackward": "gradOutput self | out",
     "aclnnRmsNormGrad": "dy x rstd gamma | dxOut dgammaOut",
-    "aclnnGridSampler2DBackward":
-        "gradOutput input grid interpolationMode paddingMode alignCorners outputMask | inputGrad gridGrad",
-    "aclnnCrossEntropyLossGrad":
-        "gradLoss logProb target weightOptional gradZlossOptional lseForZlossOptional reduction ignoreIndex "
-        "labelSmoothing lseSquareScaleForZloss | xGradOut",
-    "aclnnGroupNormSwishGrad":
-        "dy mean rstd x gamma beta numGroups dataFormatOptional swishScale dgammaIsRequire dbetaIsRequire "
-        "| dxOut dgammaOut dbetaOut",
+    "aclnnGridSampler2DBackward": "gradOutput input grid interpolationMode paddingMode alignCorners outputMask | inputGrad gridGrad",
+    "aclnnCrossEntropyLossGrad": "gradLoss logProb target weightOptional gradZlossOptional lseForZlossOptional reduction ignoreIndex "
+    "labelSmoothing lseSquareScaleForZloss | xGradOut",
+    "aclnnGroupNormSwishGrad": "dy mean rstd x gamma beta numGroups dataFormatOptional swishScale dgammaIsRequire dbetaIsRequire "
+    "| dxOut dgammaOut dbetaOut",
 }
 
 
@@ -36,28 +39,68 @@ def inputs_of(name, dtype=np.float32):
     """Small inputs of an operator, and the shapes and dtypes of its outputs."""
     f = np.dtype(dtype)
     if name == "aclnnHardswishBackward":
-        return ({"gradOutput": uniform(0, 2, 5, dtype=f), "self": uniform(1, 2, 5, low=-5, high=5, dtype=f)},
-                {"out": ((2, 5), f)})
+        return (
+            {
+                "gradOutput": uniform(0, 2, 5, dtype=f),
+                "self": uniform(1, 2, 5, low=-5, high=5, dtype=f),
+            },
+            {"out": ((2, 5), f)},
+        )
     if name == "aclnnRmsNormGrad":
-        return ({"dy": uniform(0, 3, 4, dtype=f), "x": uniform(1, 3, 4, dtype=f),
-                 "rstd": uniform(2, 3, low=0.5, high=2), "gamma": uniform(3, 4, dtype=f)},
-                {"dxOut": ((3, 4), f), "dgammaOut": ((4,), np.dtype(np.float32))})
+        return (
+            {
+                "dy": uniform(0, 3, 4, dtype=f),
+                "x": uniform(1, 3, 4, dtype=f),
+                "rstd": uniform(2, 3, low=0.5, high=2),
+                "gamma": uniform(3, 4, dtype=f),
+            },
+            {"dxOut": ((3, 4), f), "dgammaOut": ((4,), np.dtype(np.float32))},
+        )
     if name == "aclnnGridSampler2DBackward":
-        return ({"gradOutput": uniform(0, 1, 2, 2, 3, dtype=f), "input": uniform(1, 1, 2, 4, 5, dtype=f),
-                 "grid": uniform(2, 1, 2, 3, 2, dtype=f), "interpolationMode": 0, "paddingMode": 0,
-                 "alignCorners": False, "outputMask": (True, True)},
-                {"inputGrad": ((1, 2, 4, 5), f), "gridGrad": ((1, 2, 3, 2), f)})
+        return (
+            {
+                "gradOutput": uniform(0, 1, 2, 2, 3, dtype=f),
+                "input": uniform(1, 1, 2, 4, 5, dtype=f),
+                "grid": uniform(2, 1, 2, 3, 2, dtype=f),
+                "interpolationMode": 0,
+                "paddingMode": 0,
+                "alignCorners": False,
+                "outputMask": (True, True),
+            },
+            {"inputGrad": ((1, 2, 4, 5), f), "gridGrad": ((1, 2, 3, 2), f)},
+        )
     if name == "aclnnCrossEntropyLossGrad":
-        return ({"gradLoss": np.asarray(0.5, f), "logProb": uniform(0, 4, 3, low=-2, high=-0.1, dtype=f),
-                 "target": np.int64([0, 2, 1, 2]), "weightOptional": None, "gradZlossOptional": None,
-                 "lseForZlossOptional": None, "reduction": "mean", "ignoreIndex": -100, "labelSmoothing": 0.0,
-                 "lseSquareScaleForZloss": 0.0},
-                {"xGradOut": ((4, 3), f)})
-    return ({"dy": uniform(0, 2, 4, 3, dtype=f), "mean": uniform(1, 2, 2, dtype=f),
-             "rstd": uniform(2, 2, 2, low=0.5, high=2, dtype=f), "x": uniform(3, 2, 4, 3, dtype=f),
-             "gamma": uniform(4, 4, dtype=f), "beta": uniform(5, 4, dtype=f), "numGroups": 2,
-             "dataFormatOptional": None, "swishScale": 1.0, "dgammaIsRequire": True, "dbetaIsRequire": True},
-            {"dxOut": ((2, 4, 3), f), "dgammaOut": ((4,), f), "dbetaOut": ((4,), f)})
+        return (
+            {
+                "gradLoss": np.asarray(0.5, f),
+                "logProb": uniform(0, 4, 3, low=-2, high=-0.1, dtype=f),
+                "target": np.int64([0, 2, 1, 2]),
+                "weightOptional": None,
+                "gradZlossOptional": None,
+                "lseForZlossOptional": None,
+                "reduction": "mean",
+                "ignoreIndex": -100,
+                "labelSmoothing": 0.0,
+                "lseSquareScaleForZloss": 0.0,
+            },
+            {"xGradOut": ((4, 3), f)},
+        )
+    return (
+        {
+            "dy": uniform(0, 2, 4, 3, dtype=f),
+            "mean": uniform(1, 2, 2, dtype=f),
+            "rstd": uniform(2, 2, 2, low=0.5, high=2, dtype=f),
+            "x": uniform(3, 2, 4, 3, dtype=f),
+            "gamma": uniform(4, 4, dtype=f),
+            "beta": uniform(5, 4, dtype=f),
+            "numGroups": 2,
+            "dataFormatOptional": None,
+            "swishScale": 1.0,
+            "dgammaIsRequire": True,
+            "dbetaIsRequire": True,
+        },
+        {"dxOut": ((2, 4, 3), f), "dgammaOut": ((4,), f), "dbetaOut": ((4,), f)},
+    )
 
 
 def on_new_thread(work):
@@ -91,14 +134,20 @@ class Program(program.Program):
     def finish(self):
         acl = self.acl
         assert self.release() == []
-        assert (acl.aclrtDestroyStream(self.stream), acl.aclrtResetDevice(0), acl.aclFinalize()) == (0, 0, 0)
+        assert (
+            acl.aclrtDestroyStream(self.stream),
+            acl.aclrtResetDevice(0),
+            acl.aclFinalize(),
+        ) == (0, 0, 0)
 
     def empty(self, shape, dtype=np.float32):
         return self.view(self.malloc(int(np.prod(shape)) * np.dtype(dtype).itemsize), shape, dtype)
 
     def given(self, value):
         """An input as phase 1 takes it."""
-        return self.argument("aclTensor" if isinstance(value, np.ndarray) else "aclBoolArray", value)
+        return self.argument(
+            "aclTensor" if isinstance(value, np.ndarray) else "aclBoolArray", value
+        )
 
     def arguments(self, name, inputs, outputs):
         """Phase 1's arguments in C order, from values, and the output tensors by name."""

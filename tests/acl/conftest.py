@@ -14,8 +14,11 @@ from machine import SOAK, missing
 
 from aclnn_viz.acl import CannAcl, HostAcl
 
-IMPLEMENTATIONS = {"host": HostAcl, "stand-in 8.x": lambda: CannAcl(stand_in("8.x")),
-                   "stand-in 9.x": lambda: CannAcl(stand_in("9.x"))}
+IMPLEMENTATIONS = {
+    "host": HostAcl,
+    "stand-in 8.x": lambda: CannAcl(stand_in("8.x")),
+    "stand-in 9.x": lambda: CannAcl(stand_in("9.x")),
+}
 EVERY_CALL = "test_every_call_takes_nulls_and_returns_one_value_for_each_out_pointer"
 #: What an installation lacks: CANN 8.1 has no counted finalize, and counts no device.
 ABSENT = {"stand-in 8.x": {"test_finalize_reference_is_counted", EVERY_CALL}}
@@ -24,8 +27,12 @@ ABSENT = {"stand-in 8.x": {"test_finalize_reference_is_counted", EVERY_CALL}}
 REMARKED = {EVERY_CALL, "test_a_shape_that_the_tiling_ignores_fails_at_launch"}
 
 
-@pytest.fixture(params=[pytest.param(name, marks=() if name == "host" else pytest.mark.needs("g++"))
-                        for name in IMPLEMENTATIONS])
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=() if name == "host" else pytest.mark.needs("g++"))
+        for name in IMPLEMENTATIONS
+    ]
+)
 def acl(request):
     """One process, in which nothing was called yet; a test that ends in misuse fails."""
     implementation = IMPLEMENTATIONS[request.param]()
@@ -55,7 +62,11 @@ def pytest_collection_modifyitems(items):
         name, implementation = getattr(item, "originalname", ""), _implementation(item)
         if name in ABSENT.get(implementation, ()):
             return False
-        if SOAK or implementation not in ("stand-in 8.x", "stand-in 9.x") or len(item.callspec.params) == 1:
+        if (
+            SOAK
+            or implementation not in ("stand-in 8.x", "stand-in 9.x")
+            or len(item.callspec.params) == 1
+        ):
             return True
         seen[item.path, name, implementation] += 1
         return seen[item.path, name, implementation] % 2 == (implementation == "stand-in 9.x")
@@ -74,13 +85,23 @@ def pytest_runtest_protocol(item, nextitem):
     serialise = item.config.hook.pytest_report_to_serializable
     try:
         # What the session holds, such as a browser, is its parent's, and is not closed with each child.
-        found = in_child(lambda: pickle.dumps([serialise(config=item.config, report=report)
-                                               for report in runtestprotocol(item, log=False, nextitem=item.session)]))
-        reports = [item.config.hook.pytest_report_from_serializable(config=item.config, data=data)
-                   for data in pickle.loads(found)]
+        found = in_child(
+            lambda: pickle.dumps(
+                [
+                    serialise(config=item.config, report=report)
+                    for report in runtestprotocol(item, log=False, nextitem=item.session)
+                ]
+            )
+        )
+        reports = [
+            item.config.hook.pytest_report_from_serializable(config=item.config, data=data)
+            for data in pickle.loads(found)
+        ]
     except (Crashed, AssertionError) as error:
         reports = [pytest.TestReport(item.nodeid, item.location, {}, "failed", str(error), "call")]
-    item.session._setupstate.teardown_exact(nextitem)  # the child did; here the set-up of earlier tests may be left
+    item.session._setupstate.teardown_exact(
+        nextitem
+    )  # the child did; here the set-up of earlier tests may be left
     for report in reports:
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)

@@ -48,7 +48,10 @@ def negative_extents_launched(p):
 def address_of_a_spent_executor(p):
     status, size, executor = prepared(p)
     tensor = p.tensor(uniform(0, 2, 5))
-    assert [p.acl.aclDestroyAclOpExecutor(executor), p.acl.aclSetTensorAddr(executor, 0, tensor, 64)] == [0, 561000]
+    assert [
+        p.acl.aclDestroyAclOpExecutor(executor),
+        p.acl.aclSetTensorAddr(executor, 0, tensor, 64),
+    ] == [0, 561000]
 
 
 def too_few_strides(p):
@@ -93,27 +96,44 @@ def launched_on_a_destroyed_stream(p):
 
 
 def no_stream_at_all(p):
-    assert [p.acl.aclrtSynchronizeStream(p.malloc(8)), p.acl.aclrtSetCurrentContext(p.stream)] == [107003, 107002]
+    assert [p.acl.aclrtSynchronizeStream(p.malloc(8)), p.acl.aclrtSetCurrentContext(p.stream)] == [
+        107003,
+        107002,
+    ]
 
 
 def context_destroyed_twice(p):
     status, context = p.acl.aclrtCreateContext(0)
     assert [p.acl.aclrtDestroyContext(context) for _ in range(2)] == [0, 107002]
-    assert [p.acl.aclrtSetCurrentContext(context), p.acl.aclrtSetDevice(0), p.acl.aclrtResetDevice(0)] == [107002, 0, 0]
+    assert [
+        p.acl.aclrtSetCurrentContext(context),
+        p.acl.aclrtSetDevice(0),
+        p.acl.aclrtResetDevice(0),
+    ] == [107002, 0, 0]
 
 
 def context_destroyed_with_its_stream(p):
     status, context = p.acl.aclrtCreateContext(0)
     assert p.acl.aclrtCreateStream()[0] == 0
-    assert [p.acl.aclrtDestroyContext(context), p.acl.aclrtSetDevice(0), p.acl.aclrtResetDevice(0)] == [0, 0, 0]
+    assert [
+        p.acl.aclrtDestroyContext(context),
+        p.acl.aclrtSetDevice(0),
+        p.acl.aclrtResetDevice(0),
+    ] == [0, 0, 0]
 
 
 def context_destroyed_with_work(p):
     status, context = p.acl.aclrtCreateContext(0)
     arguments = hardswish(p)
     status, size, executor = p.phase_1(HARDSWISH, arguments.values())
-    assert p.acl.aclnnHardswishBackward(None, size, executor, None) == 0  # on the default stream of the context
-    assert [p.acl.aclrtDestroyContext(context), p.acl.aclrtSetDevice(0), p.acl.aclrtResetDevice(0)] == [0, 0, 0]
+    assert (
+        p.acl.aclnnHardswishBackward(None, size, executor, None) == 0
+    )  # on the default stream of the context
+    assert [
+        p.acl.aclrtDestroyContext(context),
+        p.acl.aclrtSetDevice(0),
+        p.acl.aclrtResetDevice(0),
+    ] == [0, 0, 0]
 
 
 def device_reset_without_set(p):
@@ -123,28 +143,73 @@ def device_reset_without_set(p):
 TABLE = [
     (tensor_destroyed_twice, ["aclDestroyTensor: <aclTensor #> was destroyed before"]),
     (array_destroyed_twice, ["aclDestroyBoolArray: <aclBoolArray #> was destroyed before"]),
-    (tensor_destroyed_before_phase_1, [f"{HARDSWISH}GetWorkspaceSize: <aclTensor #> was destroyed before"]),
-    (tensor_destroyed_between_the_phases, [f"{HARDSWISH}: <aclTensor #> was destroyed between the phases"]),
-    (tensor_of_another_process, [f"{HARDSWISH}GetWorkspaceSize: <aclTensor #> belongs to another process",
-                                 "aclDestroyTensor: <aclTensor #> belongs to another process"]),
-    (negative_extents, ["aclCreateTensor: dims (2, -1), strides (1, 1) and offset 0 must not be negative"]),
-    (negative_extents_launched,
-     ["aclCreateTensor: dims (-2, 2), strides (2, 1) and offset 0 must not be negative"] * 3),
+    (
+        tensor_destroyed_before_phase_1,
+        [f"{HARDSWISH}GetWorkspaceSize: <aclTensor #> was destroyed before"],
+    ),
+    (
+        tensor_destroyed_between_the_phases,
+        [f"{HARDSWISH}: <aclTensor #> was destroyed between the phases"],
+    ),
+    (
+        tensor_of_another_process,
+        [
+            f"{HARDSWISH}GetWorkspaceSize: <aclTensor #> belongs to another process",
+            "aclDestroyTensor: <aclTensor #> belongs to another process",
+        ],
+    ),
+    (
+        negative_extents,
+        ["aclCreateTensor: dims (2, -1), strides (1, 1) and offset 0 must not be negative"],
+    ),
+    (
+        negative_extents_launched,
+        ["aclCreateTensor: dims (-2, 2), strides (2, 1) and offset 0 must not be negative"] * 3,
+    ),
     (address_of_a_spent_executor, ["aclSetTensorAddr: <aclOpExecutor #> was destroyed before"]),
     (too_few_strides, ["aclCreateTensor: reads 2 strides from an array of 1"]),
-    (executor_served_twice, [f"{HARDSWISH}: <aclOpExecutor #> has served before; phase 1 makes a new one"]),
+    (
+        executor_served_twice,
+        [f"{HARDSWISH}: <aclOpExecutor #> has served before; phase 1 makes a new one"],
+    ),
     (executor_of_another_operator, [f"{RMS}: <aclOpExecutor #> was made for {HARDSWISH}"]),
-    (executor_destroyed_twice, ["aclDestroyAclOpExecutor: <aclOpExecutor #> was destroyed before",
-                                "aclSetAclOpExecutorRepeatable: <aclOpExecutor #> was destroyed before"]),
-    (stream_destroyed_with_work, [f"aclrtDestroyStream: {HARDSWISH} is still queued; synchronise before"]),
-    (stream_destroyed_twice, ["aclrtDestroyStream: <aclrtStream #> was destroyed before",
-                              "aclrtSynchronizeStream: <aclrtStream #> was destroyed before"]),
+    (
+        executor_destroyed_twice,
+        [
+            "aclDestroyAclOpExecutor: <aclOpExecutor #> was destroyed before",
+            "aclSetAclOpExecutorRepeatable: <aclOpExecutor #> was destroyed before",
+        ],
+    ),
+    (
+        stream_destroyed_with_work,
+        [f"aclrtDestroyStream: {HARDSWISH} is still queued; synchronise before"],
+    ),
+    (
+        stream_destroyed_twice,
+        [
+            "aclrtDestroyStream: <aclrtStream #> was destroyed before",
+            "aclrtSynchronizeStream: <aclrtStream #> was destroyed before",
+        ],
+    ),
     (launched_on_a_destroyed_stream, [f"{HARDSWISH}: <aclrtStream #> was destroyed before"]),
-    (no_stream_at_all, ["aclrtSynchronizeStream: 0x# is no stream",
-                        "aclrtSetCurrentContext: <aclrtStream #> is no context"]),
-    (context_destroyed_twice, ["aclrtDestroyContext: <aclrtContext #> was destroyed before",
-                               "aclrtSetCurrentContext: <aclrtContext #> was destroyed before"]),
+    (
+        no_stream_at_all,
+        [
+            "aclrtSynchronizeStream: 0x# is no stream",
+            "aclrtSetCurrentContext: <aclrtStream #> is no context",
+        ],
+    ),
+    (
+        context_destroyed_twice,
+        [
+            "aclrtDestroyContext: <aclrtContext #> was destroyed before",
+            "aclrtSetCurrentContext: <aclrtContext #> was destroyed before",
+        ],
+    ),
     (context_destroyed_with_its_stream, ["aclrtDestroyContext: <aclrtStream #> not destroyed"]),
-    (context_destroyed_with_work, [f"aclrtDestroyContext: {HARDSWISH} is still queued; synchronise before"]),
+    (
+        context_destroyed_with_work,
+        [f"aclrtDestroyContext: {HARDSWISH} is still queued; synchronise before"],
+    ),
     (device_reset_without_set, ["aclrtResetDevice: this thread did not set the device"]),
 ]

@@ -2,7 +2,18 @@
 
 import numpy as np
 from acl_program import TO_DEVICE, TO_HOST, uniform
-from misuse_steps import HARDSWISH, POISON, QUEUED, RMS, SAMPLER, free_block, hardswish, prepared, queued, synchronised
+from misuse_steps import (
+    HARDSWISH,
+    POISON,
+    QUEUED,
+    RMS,
+    SAMPLER,
+    free_block,
+    hardswish,
+    prepared,
+    queued,
+    synchronised,
+)
 
 
 def freed_twice(p):
@@ -72,7 +83,10 @@ def overwritten_input(p):
 def overwritten_beside_a_view(p):
     """Elements 2 to 11 of 14 are in use: only a write that touches them is reported."""
     address = p.put(uniform(1, 14))
-    p.queue(HARDSWISH, hardswish(p, self=p.view(address, (2, 5), np.float32, offset=2, storage=(14,))).values())
+    p.queue(
+        HARDSWISH,
+        hardswish(p, self=p.view(address, (2, 5), np.float32, offset=2, storage=(14,))).values(),
+    )
     assert [p.acl.aclrtMemset(address, 8, 0, 8), p.acl.aclrtMemset(address + 48, 8, 0, 8)] == [0, 0]
     assert p.acl.misuse == []
     assert [p.acl.aclrtMemset(address, 9, 0, 9), p.acl.aclrtMemset(address + 47, 8, 0, 8)] == [0, 0]
@@ -145,42 +159,82 @@ def tensor_without_address(p):
 
 def tensor_larger_than_the_device(p):
     huge = 1 << 40
-    views = [p.view(p.put(np.float32([1])), (huge,), np.float32, strides=(0,), storage=(1,)) for _ in range(3)]
+    views = [
+        p.view(p.put(np.float32([1])), (huge,), np.float32, strides=(0,), storage=(1,))
+        for _ in range(3)
+    ]
     status, size, executor = p.phase_1(HARDSWISH, views)
-    assert p.acl.aclnnHardswishBackward(None, 0, executor, p.stream) == 0  # so much workspace is not to be had either
+    assert (
+        p.acl.aclnnHardswishBackward(None, 0, executor, p.stream) == 0
+    )  # so much workspace is not to be had either
     assert p.acl.aclrtSynchronizeStream(p.stream) == 507015
 
 
 TABLE = [
     (freed_twice, ["aclrtFree: memory freed twice (64 bytes at 0x#)"]),
     (freed_inside, ["aclrtFree: 0x# did not come from aclrtMalloc"]),
-    (freed_host_memory, ["aclrtFree: host memory did not come from aclrtMalloc",
-                         "aclrtFree: 0x# did not come from aclrtMalloc"]),
+    (
+        freed_host_memory,
+        [
+            "aclrtFree: host memory did not come from aclrtMalloc",
+            "aclrtFree: 0x# did not come from aclrtMalloc",
+        ],
+    ),
     (freed_while_queued, [f"aclrtFree: frees self {QUEUED}"]),
     (freed_before_launch, [f"{HARDSWISH}: reads self: memory already freed (40 bytes at 0x#)"]),
-    (workspace_freed, [f"aclrtFree: frees workspace of {RMS}, which is still queued; synchronise before"]),
-    (workspace_too_short, [f"{RMS}: writes workspace: 8 bytes outside the allocation of 16777208 bytes at 0x#"]),
+    (
+        workspace_freed,
+        [f"aclrtFree: frees workspace of {RMS}, which is still queued; synchronise before"],
+    ),
+    (
+        workspace_too_short,
+        [f"{RMS}: writes workspace: 8 bytes outside the allocation of 16777208 bytes at 0x#"],
+    ),
     (workspace_size_too_small, [f"{SAMPLER}: workspaceSize is 1535, and phase 1 asked for 1536"]),
     (workspace_on_the_host, [f"{RMS}: writes workspace: host memory is no device address"]),
     (read_too_early, [f"aclrtMemcpy: reads out {QUEUED}"]),
-    (overwritten_input, [f"aclrtMemset: writes self {QUEUED}", f"aclrtMemcpy: writes gradOutput {QUEUED}"]),
+    (
+        overwritten_input,
+        [f"aclrtMemset: writes self {QUEUED}", f"aclrtMemcpy: writes gradOutput {QUEUED}"],
+    ),
     (overwritten_beside_a_view, [f"aclrtMemset: writes self {QUEUED}"] * 2),
-    (copied_outside, ["aclrtMemcpy: writes 8 bytes outside the allocation of 8 bytes at 0x#",
-                      "aclrtMemcpy: reads 8 bytes outside the allocation of 8 bytes at 0x#"]),
+    (
+        copied_outside,
+        [
+            "aclrtMemcpy: writes 8 bytes outside the allocation of 8 bytes at 0x#",
+            "aclrtMemcpy: reads 8 bytes outside the allocation of 8 bytes at 0x#",
+        ],
+    ),
     (copied_outside_the_host, ["aclrtMemcpy: reads 52 bytes outside a host array of 12"]),
     (filled_outside, ["aclrtMemset: writes 1 bytes outside the allocation of 8 bytes at 0x#"]),
     (copied_freed_memory, ["aclrtMemcpy: memory already freed (8 bytes at 0x#)"]),
     (copied_from_nowhere, ["aclrtMemcpy: 0x# is neither device memory nor a host array"]),
     (wrong_direction, ["aclrtMemcpy: kind 2 is not the direction of the pointers"]),
-    (view_outside, [f"{HARDSWISH}: reads self: 28 bytes outside the allocation of 12 bytes at 0x#"]),
-    (view_before, ["aclCreateTensor: dims (2, 5), strides (5, 1) and offset -1 must not be negative",
-                   f"{HARDSWISH}: reads self: 4 bytes outside the allocation of 40 bytes at 0x#"]),
-    (output_outside, [f"{HARDSWISH}: writes out: 4 bytes outside the allocation of 36 bytes at 0x#"]),
+    (
+        view_outside,
+        [f"{HARDSWISH}: reads self: 28 bytes outside the allocation of 12 bytes at 0x#"],
+    ),
+    (
+        view_before,
+        [
+            "aclCreateTensor: dims (2, 5), strides (5, 1) and offset -1 must not be negative",
+            f"{HARDSWISH}: reads self: 4 bytes outside the allocation of 40 bytes at 0x#",
+        ],
+    ),
+    (
+        output_outside,
+        [f"{HARDSWISH}: writes out: 4 bytes outside the allocation of 36 bytes at 0x#"],
+    ),
     (unaligned, [f"{HARDSWISH}: self starts at 0x#, which is not aligned to 32 bytes"]),
     (tensor_on_the_host, [f"{HARDSWISH}: reads self: host memory is no device address"]),
     (tensor_nowhere, [f"{HARDSWISH}: reads self: 0x# is no device address"]),
     (tensor_without_address, [f"{HARDSWISH}: reads self: null is no device address"]),
-    (tensor_larger_than_the_device, [f"{HARDSWISH}: {name} has 4398046511104 bytes, more than the device"
-                                     for name in ("gradOutput", "self", "out")]
-     + [f"{HARDSWISH}: workspaceSize is 0, and phase 1 asked for 13194139534848"]),
+    (
+        tensor_larger_than_the_device,
+        [
+            f"{HARDSWISH}: {name} has 4398046511104 bytes, more than the device"
+            for name in ("gradOutput", "self", "out")
+        ]
+        + [f"{HARDSWISH}: workspaceSize is 0, and phase 1 asked for 13194139534848"],
+    ),
 ]

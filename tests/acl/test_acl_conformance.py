@@ -5,7 +5,17 @@ import inspect
 import ml_dtypes
 import numpy as np
 import pytest
-from acl_program import BF16, FLOAT, INT64, ND, PARAMETERS, TO_DEVICE, TO_HOST, on_new_thread, uniform
+from acl_program import (
+    BF16,
+    FLOAT,
+    INT64,
+    ND,
+    PARAMETERS,
+    TO_DEVICE,
+    TO_HOST,
+    on_new_thread,
+    uniform,
+)
 
 from aclnn_viz.acl.protocol import FUNCTIONS, Handle
 from standin.generic import functions
@@ -13,9 +23,12 @@ from standin.generic import functions
 
 # The protocol
 
+
 def test_every_function_is_a_method_with_the_c_arguments(acl):
     for function in FUNCTIONS:
-        assert list(inspect.signature(getattr(acl, function.name)).parameters) == [p.name for p in function.inputs]
+        assert list(inspect.signature(getattr(acl, function.name)).parameters) == [
+            p.name for p in function.inputs
+        ]
 
 
 def test_the_operators_take_the_vendors_parameters_in_c_order(acl):
@@ -31,40 +44,89 @@ def test_every_call_takes_nulls_and_returns_one_value_for_each_out_pointer(acl):
         zeros = [0.0 if p.c_type == "double" else 0 for p in function.inputs]
         result = getattr(acl, function.name)(*zeros)
         if function.outputs:
-            assert isinstance(result, tuple) and len(result) == 1 + len(function.outputs), function.name
-        assert isinstance(result[0] if function.outputs else result, (int, str, Handle, type(None))), function.name
+            assert isinstance(result, tuple) and len(result) == 1 + len(function.outputs), (
+                function.name
+            )
+        assert isinstance(
+            result[0] if function.outputs else result, (int, str, Handle, type(None))
+        ), function.name
 
 
-@pytest.mark.parametrize(("call", "text"), [
-    (lambda acl: acl.aclInit(), "aclInit takes 1 arguments: got 0 positional; call aclInit(config_path)"),
-    (lambda acl: acl.aclrtMalloc(8), "aclrtMalloc takes 2 arguments: got 1 positional; call aclrtMalloc(size, policy)"),
-    (lambda acl: acl.aclrtMalloc(8, size=8), "aclrtMalloc takes 2 arguments: got 1 positional and size by keyword; "
-                                             "call aclrtMalloc(size, policy)"),
-    (lambda acl: acl.aclrtMalloc("8", 0), "aclrtMalloc: size (size_t) must be an integer: got '8' (str); pass an int"),
-    (lambda acl: acl.aclrtSetDevice(None), "aclrtSetDevice: device_id (int32_t) must be an integer: got None "
-                                           "(NoneType); pass an int"),
-    (lambda acl: acl.aclDestroyTensor(5), "aclDestroyTensor: tensor (const aclTensor *) must be an aclTensor or null: "
-                                          "got 5 (int); pass the handle that the C API returned, or None"),
-    (lambda acl: acl.aclInit(b"x"), "aclInit: config_path (const char *) must be a string or null: got b'x' (bytes); "
-                                    "pass a str, or None for the null pointer"),
-    (lambda acl: acl.aclCreateBoolArray(["a"]), "aclCreateBoolArray: values (const bool *) must be a boolean: "
-                                                "got ['a'] (list); pass True or False"),
-    (lambda acl: acl.aclCreateTensor(3, 0, None, 0, 2, (3,), None),
-     "aclCreateTensor: view_dims (const int64_t *) must be a sequence of integers or null: got 3 (int); "
-     "pass a tuple or a list, or None for the null pointer"),
-    (lambda acl: acl.aclrtFree(1.5), "aclrtFree: address (void *) must be a device address, a NumPy array or null: "
-                                     "got 1.5 (float); pass an int from aclrtMalloc, an array, or None")])
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (
+            lambda acl: acl.aclInit(),
+            "aclInit takes 1 arguments: got 0 positional; call aclInit(config_path)",
+        ),
+        (
+            lambda acl: acl.aclrtMalloc(8),
+            "aclrtMalloc takes 2 arguments: got 1 positional; call aclrtMalloc(size, policy)",
+        ),
+        (
+            lambda acl: acl.aclrtMalloc(8, size=8),
+            "aclrtMalloc takes 2 arguments: got 1 positional and size by keyword; "
+            "call aclrtMalloc(size, policy)",
+        ),
+        (
+            lambda acl: acl.aclrtMalloc("8", 0),
+            "aclrtMalloc: size (size_t) must be an integer: got '8' (str); pass an int",
+        ),
+        (
+            lambda acl: acl.aclrtSetDevice(None),
+            "aclrtSetDevice: device_id (int32_t) must be an integer: got None "
+            "(NoneType); pass an int",
+        ),
+        (
+            lambda acl: acl.aclDestroyTensor(5),
+            "aclDestroyTensor: tensor (const aclTensor *) must be an aclTensor or null: "
+            "got 5 (int); pass the handle that the C API returned, or None",
+        ),
+        (
+            lambda acl: acl.aclInit(b"x"),
+            "aclInit: config_path (const char *) must be a string or null: got b'x' (bytes); "
+            "pass a str, or None for the null pointer",
+        ),
+        (
+            lambda acl: acl.aclCreateBoolArray(["a"]),
+            "aclCreateBoolArray: values (const bool *) must be a boolean: "
+            "got ['a'] (list); pass True or False",
+        ),
+        (
+            lambda acl: acl.aclCreateTensor(3, 0, None, 0, 2, (3,), None),
+            "aclCreateTensor: view_dims (const int64_t *) must be a sequence of integers or null: got 3 (int); "
+            "pass a tuple or a list, or None for the null pointer",
+        ),
+        (
+            lambda acl: acl.aclrtFree(1.5),
+            "aclrtFree: address (void *) must be a device address, a NumPy array or null: "
+            "got 1.5 (float); pass an int from aclrtMalloc, an array, or None",
+        ),
+    ],
+)
 def test_what_c_would_not_compile_is_a_type_error(acl, call, text):
     with pytest.raises(TypeError) as caught:
         call(acl)
     assert str(caught.value) == text
 
 
-@pytest.mark.parametrize(("dst", "src", "text"), [
-    (np.zeros((4, 4), np.float32)[:, 1], np.zeros(4, np.float32), "must be one dense block of memory"),
-    (np.broadcast_to(np.float32(0), 1), np.zeros(4, np.float32), "must be memory that may be written"),
-    (np.zeros(4, np.float32), np.array([None]), "must be memory of numbers"),
-    (np.zeros(4, np.float32), [1, 2], "must be a device address, a NumPy array or null")])
+@pytest.mark.parametrize(
+    ("dst", "src", "text"),
+    [
+        (
+            np.zeros((4, 4), np.float32)[:, 1],
+            np.zeros(4, np.float32),
+            "must be one dense block of memory",
+        ),
+        (
+            np.broadcast_to(np.float32(0), 1),
+            np.zeros(4, np.float32),
+            "must be memory that may be written",
+        ),
+        (np.zeros(4, np.float32), np.array([None]), "must be memory of numbers"),
+        (np.zeros(4, np.float32), [1, 2], "must be a device address, a NumPy array or null"),
+    ],
+)
 def test_host_memory_is_a_dense_array(acl, dst, src, text):
     with pytest.raises(TypeError, match=text):
         acl.aclrtMemcpy(dst, 4, src, 4, TO_HOST)
@@ -73,20 +135,31 @@ def test_host_memory_is_a_dense_array(acl, dst, src, text):
 def test_attributes_are_typed(acl):
     handle = acl.aclCreateTensor((2,), FLOAT, None, 0, ND, (2,), None)
     with pytest.raises(TypeError, match=r"labelSmoothing \(double\) must be a number"):
-        acl.aclnnCrossEntropyLossGradGetWorkspaceSize(handle, handle, handle, None, None, None, "mean", 0, "0", 0.0,
-                                                      handle)
+        acl.aclnnCrossEntropyLossGradGetWorkspaceSize(
+            handle, handle, handle, None, None, None, "mean", 0, "0", 0.0, handle
+        )
     with pytest.raises(TypeError, match=r"alignCorners \(bool\) must be a boolean"):
-        acl.aclnnGridSampler2DBackwardGetWorkspaceSize(handle, handle, handle, 0, 0, 0.0, None, handle, handle)
-    with pytest.raises(TypeError, match=r"executor \(aclOpExecutor \*\) must be an aclOpExecutor or null"):
+        acl.aclnnGridSampler2DBackwardGetWorkspaceSize(
+            handle, handle, handle, 0, 0, 0.0, None, handle, handle
+        )
+    with pytest.raises(
+        TypeError, match=r"executor \(aclOpExecutor \*\) must be an aclOpExecutor or null"
+    ):
         acl.aclnnRmsNormGrad(None, 0, handle, None)
     assert acl.aclDestroyTensor(handle) == 0
 
 
 # Initialisation, devices, contexts, streams
 
+
 def test_init_is_counted_and_finalize_is_not(acl):
     assert [acl.aclInit(None), acl.aclInit(None)] == [0, 100002]
-    assert [acl.aclFinalize(), acl.aclFinalize(), acl.aclInit(None), acl.aclFinalize()] == [0, 100037, 0, 0]
+    assert [acl.aclFinalize(), acl.aclFinalize(), acl.aclInit(None), acl.aclFinalize()] == [
+        0,
+        100037,
+        0,
+        0,
+    ]
 
 
 def test_finalize_reference_is_counted(acl):
@@ -98,10 +171,20 @@ def test_a_device_is_set_before_it_is_used(acl):
     assert [acl.aclrtSetDevice(0), acl.aclrtCreateContext(0)] == [100001, (100001, None)]
     assert acl.aclInit(None) == 0
     assert [acl.aclrtSetDevice(-1), acl.aclrtSetDevice(1000)] == [107001, 107001]
-    assert [acl.aclrtGetDevice(), acl.aclrtMalloc(8, 0), acl.aclrtCreateStream()] == [(107002, None)] * 3
-    assert [acl.aclrtSynchronizeStream(None), acl.aclrtCtxGetSysParamOpt(0)] == [107002, (107002, None)]
-    assert [acl.aclrtGetMemInfo(1), acl.aclrtGetCurrentContext()] == [(107002, None, None), (107002, None)]
-    assert [acl.aclrtFree(64), acl.aclrtMemset(64, 8, 0, 8), acl.aclrtSynchronizeDevice()] == [107002] * 3
+    assert [acl.aclrtGetDevice(), acl.aclrtMalloc(8, 0), acl.aclrtCreateStream()] == [
+        (107002, None)
+    ] * 3
+    assert [acl.aclrtSynchronizeStream(None), acl.aclrtCtxGetSysParamOpt(0)] == [
+        107002,
+        (107002, None),
+    ]
+    assert [acl.aclrtGetMemInfo(1), acl.aclrtGetCurrentContext()] == [
+        (107002, None, None),
+        (107002, None),
+    ]
+    assert [acl.aclrtFree(64), acl.aclrtMemset(64, 8, 0, 8), acl.aclrtSynchronizeDevice()] == [
+        107002
+    ] * 3
     assert [acl.aclrtResetDevice(7), acl.aclrtCreateContext(-1)] == [107001, (107001, None)]
     assert [acl.aclrtSetDevice(0), acl.aclrtGetDevice(), acl.aclrtResetDevice(0)] == [0, (0, 0), 0]
     assert [acl.aclrtGetDevice(), acl.aclFinalize()] == [(107002, None), 0]
@@ -109,7 +192,11 @@ def test_a_device_is_set_before_it_is_used(acl):
 
 def test_setting_a_device_is_counted(acl):
     assert [acl.aclInit(None), acl.aclrtSetDevice(0), acl.aclrtSetDevice(0)] == [0] * 3
-    assert [acl.aclrtResetDevice(0), acl.aclrtGetDevice(), acl.aclrtResetDevice(0)] == [0, (0, 0), 0]
+    assert [acl.aclrtResetDevice(0), acl.aclrtGetDevice(), acl.aclrtResetDevice(0)] == [
+        0,
+        (0, 0),
+        0,
+    ]
     assert [acl.aclrtGetDevice(), acl.aclFinalize()] == [(107002, None), 0]
 
 
@@ -129,8 +216,13 @@ def test_a_thread_sets_the_device_for_itself(program):
     acl = program.acl
     assert on_new_thread(acl.aclrtGetDevice) == (107002, None)
     assert on_new_thread(lambda: acl.aclrtSynchronizeStream(program.stream)) == 107002
-    used = on_new_thread(lambda: (acl.aclrtSetDevice(0), acl.aclrtSynchronizeStream(program.stream),
-                                  acl.aclrtResetDevice(0)))
+    used = on_new_thread(
+        lambda: (
+            acl.aclrtSetDevice(0),
+            acl.aclrtSynchronizeStream(program.stream),
+            acl.aclrtResetDevice(0),
+        )
+    )
     assert used == (0, 0, 0)
     assert acl.aclrtGetDevice() == (0, 0)
 
@@ -142,7 +234,11 @@ def test_streams_belong_to_their_context(program):
     status, stream = acl.aclrtCreateStream()
     assert [status, acl.aclrtSynchronizeStream(stream), acl.aclrtDestroyStream(stream)] == [0, 0, 0]
     assert [acl.aclrtDestroyContext(other), acl.aclrtGetDevice()] == [0, (107002, None)]
-    assert [acl.aclrtSetDevice(0), acl.aclrtSynchronizeStream(program.stream), acl.aclrtResetDevice(0)] == [0] * 3
+    assert [
+        acl.aclrtSetDevice(0),
+        acl.aclrtSynchronizeStream(program.stream),
+        acl.aclrtResetDevice(0),
+    ] == [0] * 3
 
 
 def test_contexts_can_be_exchanged(program):
@@ -159,10 +255,15 @@ def test_null_is_the_default_stream_and_cannot_be_destroyed(program):
     acl = program.acl
     assert [acl.aclrtSynchronizeStream(None), acl.aclrtSynchronizeStream(0)] == [0, 0]
     assert [acl.aclrtDestroyStream(None), acl.aclrtDestroyStreamForce(None)] == [100000, 100000]
-    assert [acl.aclrtSynchronizeStreamWithTimeout(None, timeout) for timeout in (-1, 0, 100)] == [0, 0, 0]
+    assert [acl.aclrtSynchronizeStreamWithTimeout(None, timeout) for timeout in (-1, 0, 100)] == [
+        0,
+        0,
+        0,
+    ]
 
 
 # Options and error text
+
 
 def test_process_and_context_keep_options_apart(program):
     acl = program.acl
@@ -180,7 +281,11 @@ def test_options_belong_to_their_context(program):
     status, other = acl.aclrtCreateContext(0)
     assert (status, acl.aclrtCtxGetSysParamOpt(0)) == (0, (107021, None))
     assert [acl.aclrtDestroyContext(other), acl.aclrtCtxSetSysParamOpt(0, 1)] == [0, 107002]
-    assert [acl.aclrtSetDevice(0), acl.aclrtCtxGetSysParamOpt(0), acl.aclrtResetDevice(0)] == [0, (0, 1), 0]
+    assert [acl.aclrtSetDevice(0), acl.aclrtCtxGetSysParamOpt(0), acl.aclrtResetDevice(0)] == [
+        0,
+        (0, 1),
+        0,
+    ]
 
 
 def test_the_error_text_belongs_to_its_thread(program):
@@ -192,6 +297,7 @@ def test_the_error_text_belongs_to_its_thread(program):
 
 
 # Memory
+
 
 def test_addresses_are_aligned_and_never_used_twice(program):
     addresses = [program.malloc(size) for size in (1, 63, 64, 1000)]
@@ -213,23 +319,36 @@ def test_memory_info_follows_malloc_and_free(program):
     assert status == 0 and 0 < free <= total
     address = program.malloc(1 << 20)
     assert acl.aclrtGetMemInfo(1)[1] <= free - (1 << 20)
-    assert acl.aclrtFree(program.blocks.pop()) == 0 and address and acl.aclrtGetMemInfo(1) == (0, free, total)
+    assert (
+        acl.aclrtFree(program.blocks.pop()) == 0
+        and address
+        and acl.aclrtGetMemInfo(1) == (0, free, total)
+    )
 
 
 def test_copies_in_every_direction(program):
     acl, data = program.acl, uniform(0, 7)
-    first, second, back, host = program.put(data), program.malloc(28), np.zeros(7, np.float32), np.zeros(7, np.float32)
+    first, second, back, host = (
+        program.put(data),
+        program.malloc(28),
+        np.zeros(7, np.float32),
+        np.zeros(7, np.float32),
+    )
     assert acl.aclrtMemcpy(second, 28, first, 28, 3) == 0
     assert acl.aclrtMemcpy(back, 28, second, 28, TO_HOST) == 0
     assert acl.aclrtMemcpy(host, 28, back, 28, 0) == 0
     assert host.tolist() == data.tolist()
-    assert acl.aclrtMemcpy(second + 4, 24, data, 8, 4) == 0  # the default direction, into the middle
+    assert (
+        acl.aclrtMemcpy(second + 4, 24, data, 8, 4) == 0
+    )  # the default direction, into the middle
     expected = data.copy()
     expected[1:3] = data[:2]
     assert program.get(second, 7, np.float32).tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int64, np.bool_, ml_dtypes.bfloat16, np.complex64])
+@pytest.mark.parametrize(
+    "dtype", [np.float16, np.float64, np.int64, np.bool_, ml_dtypes.bfloat16, np.complex64]
+)
 def test_bytes_survive_the_device(program, dtype):
     data = np.arange(12).reshape(3, 4).astype(dtype)
     assert program.get(program.put(data), (3, 4), dtype).tobytes() == data.tobytes()
@@ -238,8 +357,14 @@ def test_bytes_survive_the_device(program, dtype):
 def test_copies_are_checked_in_the_vendors_order(program):
     acl, address, data = program.acl, program.malloc(8), np.zeros(8, np.uint8)
     assert acl.aclrtMemcpy(None, 0, None, 0, 99) == 0  # nothing to do
-    assert [acl.aclrtMemcpy(None, 8, data, 8, 1), acl.aclrtMemcpy(address, 8, None, 8, 1)] == [100000, 100000]
-    assert [acl.aclrtMemcpy(address, 8, data, 8, -1), acl.aclrtMemcpy(address, 8, data, 8, 8)] == [100000, 100000]
+    assert [acl.aclrtMemcpy(None, 8, data, 8, 1), acl.aclrtMemcpy(address, 8, None, 8, 1)] == [
+        100000,
+        100000,
+    ]
+    assert [acl.aclrtMemcpy(address, 8, data, 8, -1), acl.aclrtMemcpy(address, 8, data, 8, 8)] == [
+        100000,
+        100000,
+    ]
     assert acl.aclrtMemcpy(address, 4, data, 8, TO_DEVICE) == 107000
 
 
@@ -252,9 +377,12 @@ def test_memset(program):
 
 # Tensors, arrays, executors
 
+
 def test_tensors_tell_what_they_were_reported(program):
     acl = program.acl
-    view = program.view(program.malloc(256), (3, 2), np.float32, strides=(8, 2), offset=5, storage=(4, 16))
+    view = program.view(
+        program.malloc(256), (3, 2), np.float32, strides=(8, 2), offset=5, storage=(4, 16)
+    )
     assert acl.aclGetViewShape(view) == (0, (3, 2)) and acl.aclGetViewStrides(view) == (0, (8, 2))
     assert acl.aclGetViewOffset(view) == (0, 5) and acl.aclGetStorageShape(view) == (0, (4, 16))
     assert acl.aclGetFormat(view) == (0, ND) and acl.aclGetDataType(view) == (0, FLOAT)
@@ -262,7 +390,10 @@ def test_tensors_tell_what_they_were_reported(program):
     assert [acl.aclGetDataType(undefined), acl.aclGetFormat(undefined)] == [(0, -1), (0, -1)]
     assert acl.aclDestroyTensor(undefined) == 0
     dense = program.view(None, (3, 2, 5), np.int64)
-    assert acl.aclGetViewStrides(dense) == (0, (10, 5, 1)) and acl.aclGetDataType(dense) == (0, INT64)
+    assert acl.aclGetViewStrides(dense) == (0, (10, 5, 1)) and acl.aclGetDataType(dense) == (
+        0,
+        INT64,
+    )
 
 
 def test_the_caller_may_change_its_arrays_after_the_call(program):
@@ -270,7 +401,9 @@ def test_the_caller_may_change_its_arrays_after_the_call(program):
     tensor = program.acl.aclCreateTensor(dims, FLOAT, strides, 0, ND, dims, None)
     program.tensors[tensor] = None
     dims[0], strides[0] = 7, 9
-    assert program.acl.aclGetViewShape(tensor) == (0, (3, 2)) and program.acl.aclGetViewStrides(tensor) == (0, (2, 1))
+    assert program.acl.aclGetViewShape(tensor) == (0, (3, 2)) and program.acl.aclGetViewStrides(
+        tensor
+    ) == (0, (2, 1))
 
 
 def test_arrays_know_their_size(program):
@@ -280,7 +413,14 @@ def test_arrays_know_their_size(program):
 
 
 def test_null_is_destroyed_in_peace_and_nothing_else_takes_it(acl):
-    assert [acl.aclDestroyTensor(None), acl.aclDestroyBoolArray(0), acl.aclDestroyTensor(0)] == [0, 0, 0]
+    assert [acl.aclDestroyTensor(None), acl.aclDestroyBoolArray(0), acl.aclDestroyTensor(0)] == [
+        0,
+        0,
+        0,
+    ]
     assert [acl.aclGetViewShape(None)[0], acl.aclGetBoolArraySize(None)[0]] == [161001, 161001]
-    assert [acl.aclSetAclOpExecutorRepeatable(None), acl.aclDestroyAclOpExecutor(None)] == [561103, 561103]
+    assert [acl.aclSetAclOpExecutorRepeatable(None), acl.aclDestroyAclOpExecutor(None)] == [
+        561103,
+        561103,
+    ]
     assert acl.aclSetInputTensorAddr(None, 0, None, None) == 561103

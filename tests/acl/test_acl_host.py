@@ -13,10 +13,15 @@ from aclnn_viz.operators.products import A2, ASCEND_950
 HARDSWISH, RMS, SAMPLER = "aclnnHardswishBackward", "aclnnRmsNormGrad", "aclnnGridSampler2DBackward"
 
 
-@pytest.mark.parametrize(("arguments", "text"), [
-    ({"soc": "Ascend910B9x"}, None),
-    ({"soc": "Ascend1"}, "soc must be the SoC name of an Atlas product: got 'Ascend1'"),
-    ({"cann": "new"}, "cann must be a CANN version: got 'new'"), ({"cann": "9.1.0-beta.2"}, None)])
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"soc": "Ascend910B9x"}, None),
+        ({"soc": "Ascend1"}, "soc must be the SoC name of an Atlas product: got 'Ascend1'"),
+        ({"cann": "new"}, "cann must be a CANN version: got 'new'"),
+        ({"cann": "9.1.0-beta.2"}, None),
+    ],
+)
 def test_products_and_versions(arguments, text):
     if text is None:
         assert HostAcl(**arguments).misuse == []
@@ -29,16 +34,31 @@ def started(**arguments):
     return Program(HostAcl(**arguments)).start()
 
 
-@pytest.mark.parametrize(("soc", "values"), [
-    ("Ascend910B2", [1, 1, 0]), ("Ascend950PR_9579", [1, 1, 0]), ("Ascend910B", [0, 0, 1]),
-    ("Ascend310P3", [0, 0, 1])])
+@pytest.mark.parametrize(
+    ("soc", "values"),
+    [
+        ("Ascend910B2", [1, 1, 0]),
+        ("Ascend950PR_9579", [1, 1, 0]),
+        ("Ascend910B", [0, 0, 1]),
+        ("Ascend310P3", [0, 0, 1]),
+    ],
+)
 def test_attributes_follow_the_product(soc, values):
-    assert [HostAcl(soc=soc).aclGetCannAttribute(k) for k in (0, 1, 2)] == [(0, value) for value in values]
+    assert [HostAcl(soc=soc).aclGetCannAttribute(k) for k in (0, 1, 2)] == [
+        (0, value) for value in values
+    ]
 
 
-@pytest.mark.parametrize(("soc", "cann", "mode", "status"), [
-    ("Ascend910B2", "9.1", 2, 0), ("Ascend910B2", "9.0.1", 2, 161002), ("Ascend910B2", "9.1.0-beta.1", 2, 161002),
-    ("Ascend910B2", "9.1.0-beta.2", 2, 0), ("Ascend910B2", "9.1", 3, 161002)])
+@pytest.mark.parametrize(
+    ("soc", "cann", "mode", "status"),
+    [
+        ("Ascend910B2", "9.1", 2, 0),
+        ("Ascend910B2", "9.0.1", 2, 161002),
+        ("Ascend910B2", "9.1.0-beta.1", 2, 161002),
+        ("Ascend910B2", "9.1.0-beta.2", 2, 0),
+        ("Ascend910B2", "9.1", 3, 161002),
+    ],
+)
 def test_statuses_follow_the_version(soc, cann, mode, status):
     program = started(soc=soc, cann=cann)
     inputs, shapes = inputs_of(SAMPLER)
@@ -46,7 +66,9 @@ def test_statuses_follow_the_version(soc, cann, mode, status):
     assert program.phase_1(SAMPLER, arguments)[0] == status
 
 
-@pytest.mark.parametrize(("soc", "cann", "status"), [("Ascend310P3", "9.1", 161002), ("Ascend310P3", "8.1", 561003)])
+@pytest.mark.parametrize(
+    ("soc", "cann", "status"), [("Ascend310P3", "9.1", 161002), ("Ascend310P3", "8.1", 561003)]
+)
 def test_statuses_follow_the_product(soc, cann, status):
     program = started(soc=soc, cann=cann)
     name = "aclnnGroupNormSwishGrad"
@@ -57,13 +79,18 @@ def test_a_text_beside_success():
     """The tiling reports a failure that the library discards: phase 1 succeeds and an error text is there."""
     program = started()
     name = "aclnnGroupNormSwishGrad"
-    arguments, _ = program.arguments(name, inputs_of(name)[0] | {"numGroups": 3}, inputs_of(name)[1])
+    arguments, _ = program.arguments(
+        name, inputs_of(name)[0] | {"numGroups": 3}, inputs_of(name)[1]
+    )
     program.acl.aclGetRecentErrMsg()
     assert program.phase_1(name, arguments)[0] == 0
-    assert "numGroups" in program.acl.aclGetRecentErrMsg() and program.acl.aclGetRecentErrMsg() is None
+    assert (
+        "numGroups" in program.acl.aclGetRecentErrMsg() and program.acl.aclGetRecentErrMsg() is None
+    )
 
 
 # Refusals that no document words, so that other implementations may differ
+
 
 def test_inferred_refusals():
     program = started()
@@ -71,13 +98,17 @@ def test_inferred_refusals():
     assert acl.aclrtSynchronizeStreamWithTimeout(program.stream, -2) == 107000
     assert acl.aclrtDestroyContext(acl.aclrtGetCurrentContext()[1]) == 107000
     assert [acl.aclrtSetSysParamOpt(9, 0), acl.aclrtGetSysParamOpt(-1)] == [107000, (107000, None)]
-    assert [acl.aclrtCtxSetSysParamOpt(3, 0), acl.aclrtCtxGetSysParamOpt(3)] == [107000, (107000, None)]
+    assert [acl.aclrtCtxSetSysParamOpt(3, 0), acl.aclrtCtxGetSysParamOpt(3)] == [
+        107000,
+        (107000, None),
+    ]
     assert acl.aclrtGetMemInfo(12) == (107000, None, None)
     program.finish()
     assert acl.misuse == []
 
 
 # Configuration files
+
 
 def test_configuration_files(tmp_path):
     good, other, bad = (tmp_path / name for name in ("good.json", "other.json", "bad.json"))
@@ -87,11 +118,17 @@ def test_configuration_files(tmp_path):
     acl = HostAcl()
     assert [acl.aclInit(str(tmp_path / "absent.json")), acl.aclInit(str(bad))] == [100003, 100006]
     assert acl.aclInit(str(good)) == 0
-    assert [acl.aclFinalize(), acl.aclInit(str(other)), acl.aclInit(str(good)), acl.aclFinalize()] == [0, 100000, 0, 0]
+    assert [
+        acl.aclFinalize(),
+        acl.aclInit(str(other)),
+        acl.aclInit(str(good)),
+        acl.aclFinalize(),
+    ] == [0, 100000, 0, 0]
     assert acl.misuse == []
 
 
 # Memory
+
 
 @pytest.mark.parametrize(("soc", "charge"), [("Ascend910B2", 64), ("Ascend950PR_9579", 32)])
 def test_memory_is_what_the_device_takes_for_a_block(soc, charge):
@@ -141,6 +178,7 @@ def test_a_kernel_leaves_nothing_in_its_workspace():
 
 # Views, against a loop over single elements
 
+
 @st.composite
 def views(draw):
     shape = tuple(draw(st.lists(st.integers(1, 4), max_size=3)))
@@ -168,8 +206,10 @@ def test_gather_is_a_loop_over_elements_and_poison_outside(view, length):
     contents = np.arange(1, length + 1, dtype=np.float32)
     device, start = memory_of(contents)
     poison = np.full(4, POISON, np.uint8).view(np.float32)[0]
-    expected = [contents[(a - start) // 4] if start <= a < start + 4 * length else poison
-                for a in addresses_of(view, start)]
+    expected = [
+        contents[(a - start) // 4] if start <= a < start + 4 * length else poison
+        for a in addresses_of(view, start)
+    ]
     assert device.gather(start, view, np.dtype(np.float32)).ravel().tolist() == expected
 
 
@@ -195,7 +235,10 @@ def test_a_complaint_exactly_when_an_element_lies_outside(view, length):
 def test_a_view_half_outside_its_last_element():
     device, start = memory_of(np.float32([1, 2]))
     view = TensorDescriptor((1,), 11, (1,), 0, 2, (1,))
-    assert device.gather(start + 4, view, np.dtype(np.float64)).tobytes() == np.float32(2).tobytes() + b"\xa5" * 4
+    assert (
+        device.gather(start + 4, view, np.dtype(np.float64)).tobytes()
+        == np.float32(2).tobytes() + b"\xa5" * 4
+    )
     device.scatter(start + 4, view, np.float64([0]))
     assert device.read(start, 8).view(np.float32).tolist() == [1, 0]
 
@@ -207,6 +250,7 @@ def test_offsets_beyond_any_memory_are_poison():
 
 
 # The computation
+
 
 def test_the_computation_is_given_the_vendors_names():
     seen = []
@@ -248,6 +292,9 @@ def test_every_public_call_is_in_the_protocol():
 
 def test_help_shows_the_prototype_and_the_signature():
     assert HostAcl.aclrtMalloc.__doc__.startswith(
-        "aclError aclrtMalloc(void **address, size_t size, aclrtMemMallocPolicy policy)")
-    assert "const aclTensor *gradOutput, const aclTensor *self, aclTensor *out, uint64_t *workspaceSize, " \
-           "aclOpExecutor **executor" in HostAcl.aclnnHardswishBackwardGetWorkspaceSize.__doc__
+        "aclError aclrtMalloc(void **address, size_t size, aclrtMemMallocPolicy policy)"
+    )
+    assert (
+        "const aclTensor *gradOutput, const aclTensor *self, aclTensor *out, uint64_t *workspaceSize, "
+        "aclOpExecutor **executor" in HostAcl.aclnnHardswishBackwardGetWorkspaceSize.__doc__
+    )

@@ -8,8 +8,12 @@ from acl_program import Program, inputs_of, uniform
 
 from aclnn_viz.acl import HostAcl
 
-RMS, SAMPLER, LOSS, NORM = ("aclnnRmsNormGrad", "aclnnGridSampler2DBackward", "aclnnCrossEntropyLossGrad",
-                            "aclnnGroupNormSwishGrad")
+RMS, SAMPLER, LOSS, NORM = (
+    "aclnnRmsNormGrad",
+    "aclnnGridSampler2DBackward",
+    "aclnnCrossEntropyLossGrad",
+    "aclnnGroupNormSwishGrad",
+)
 A2, NEW = "Ascend910B2", "Ascend950PR_9579"
 POISON = b"\xa5"
 
@@ -21,8 +25,10 @@ def poisoned(array):
 def reference(operator, **inputs):
     """Float64 outputs of the formula at 50 digits."""
     given = {key: value for key, value in inputs.items() if value is not None}
-    return {key: np.asarray(value, np.float64)
-            for key, value in import_module(f"reference.{operator}").backward(**given).items()}
+    return {
+        key: np.asarray(value, np.float64)
+        for key, value in import_module(f"reference.{operator}").backward(**given).items()
+    }
 
 
 def run(name, *, soc=A2, cann="9.1", synchronise=0, outputs=None, **inputs):
@@ -102,8 +108,13 @@ def test_label_smoothing_works_on_950():
 
 @pytest.mark.parametrize("soc", [A2, NEW])
 def test_zloss_is_never_computed(soc):
-    found, misuse = run(LOSS, soc=soc, gradZlossOptional=np.asarray(1, np.float32), lseSquareScaleForZloss=0.5,
-                        lseForZlossOptional=uniform(1, 4))
+    found, misuse = run(
+        LOSS,
+        soc=soc,
+        gradZlossOptional=np.asarray(1, np.float32),
+        lseSquareScaleForZloss=0.5,
+        lseForZlossOptional=uniform(1, 4),
+    )
     assert close(found["xGradOut"], loss())
     assert len(misuse) == 1 and "lseSquareScaleForZloss must be 0" in misuse[0]
 
@@ -117,7 +128,9 @@ def test_a_target_outside_leaves_the_output_on_a2(target):
 
 @pytest.mark.parametrize(("target", "ignored"), [(-1, -100), (3, -100), (-100, -100)])
 def test_a_target_outside_stops_950(target, ignored):
-    found, misuse = run(LOSS, soc=NEW, synchronise=507035, target=np.int64([0, target, 1, 2]), ignoreIndex=ignored)
+    found, misuse = run(
+        LOSS, soc=NEW, synchronise=507035, target=np.int64([0, target, 1, 2]), ignoreIndex=ignored
+    )
     assert poisoned(found["xGradOut"]) and any("target" in text for text in misuse)
 
 
@@ -135,19 +148,28 @@ def test_int32_targets_are_taken_on_950():
 
 # RMS norm
 
+
 @pytest.mark.parametrize("shape", [(3,), (3, 1), (3, 1, 1, 1), (3, 1, 1)])
 def test_rstd_needs_one_number_a_row(shape):
     rstd = inputs_of(RMS)[0]["rstd"]
     found, misuse = run(RMS, rstd=rstd.reshape(shape))
-    assert close(found["dxOut"], reference("rms_norm", **inputs_of(RMS)[0])["dxOut"]) and misuse == []
+    assert (
+        close(found["dxOut"], reference("rms_norm", **inputs_of(RMS)[0])["dxOut"]) and misuse == []
+    )
 
 
 def test_rstd_may_lack_axes_of_length_1():
-    given = {"dy": uniform(0, 3, 1, 4), "x": uniform(1, 3, 1, 4), "rstd": uniform(2, 3, low=0.5, high=2),
-             "gamma": uniform(3, 4)}
+    given = {
+        "dy": uniform(0, 3, 1, 4),
+        "x": uniform(1, 3, 1, 4),
+        "rstd": uniform(2, 3, low=0.5, high=2),
+        "gamma": uniform(3, 4),
+    }
     found, misuse = run(RMS, **given, outputs={"dxOut": ((3, 1, 4), np.float32)})
     expected = reference("rms_norm", **given | {"rstd": given["rstd"].reshape(3, 1)})
-    assert close(found["dxOut"], expected["dxOut"]) and close(found["dgammaOut"], expected["dgammaOut"])
+    assert close(found["dxOut"], expected["dxOut"]) and close(
+        found["dgammaOut"], expected["dgammaOut"]
+    )
     assert misuse == []
 
 
@@ -166,6 +188,7 @@ def test_no_rows_give_nan_on_950():
 
 
 # Grid sampler
+
 
 @pytest.mark.parametrize("mask", [(True, False), (False, True)])
 def test_what_is_masked_out_is_not_written(mask):
@@ -186,23 +209,30 @@ def test_a_null_mask_passes_null_tensors():
     program = Program(HostAcl()).start()
     program.queue(SAMPLER, [None, None, None, 0, 0, False, None, None, None])
     program.finish()
-    assert program.acl.misuse == [f"{SAMPLER}: phase 1 was given null pointers, and nothing is computed"]
+    assert program.acl.misuse == [
+        f"{SAMPLER}: phase 1 was given null pointers, and nothing is computed"
+    ]
 
 
 def test_old_libraries_look_at_two_entries_of_a_mask():
     found, misuse = run(SAMPLER, cann="9.0", outputMask=(True, False, True))
-    assert close(found["inputGrad"], reference("grid_sampler_2d", **inputs_of(SAMPLER)[0])["inputGrad"])
+    assert close(
+        found["inputGrad"], reference("grid_sampler_2d", **inputs_of(SAMPLER)[0])["inputGrad"]
+    )
     assert poisoned(found["gridGrad"]) and misuse == []
 
 
 def test_double_is_computed_in_double():
     inputs, shapes = inputs_of(SAMPLER, np.float64)
     found, misuse = run(SAMPLER, **inputs, outputs=shapes)
-    assert np.allclose(found["inputGrad"], reference("grid_sampler_2d", **inputs)["inputGrad"], rtol=0, atol=2**-48)
+    assert np.allclose(
+        found["inputGrad"], reference("grid_sampler_2d", **inputs)["inputGrad"], rtol=0, atol=2**-48
+    )
     assert misuse == []
 
 
 # Group norm with swish
+
 
 @pytest.mark.parametrize(("dtype", "off"), [(np.float32, "zero"), (np.float16, "untouched")])
 def test_gradients_that_are_switched_off(dtype, off):
@@ -214,12 +244,18 @@ def test_gradients_that_are_switched_off(dtype, off):
 
 def test_the_data_format_is_not_read():
     found, misuse = run(NORM, dataFormatOptional="NHWC")
-    assert close(found["dxOut"], reference("group_norm_swish", **inputs_of(NORM)[0])["dxOut"]) and misuse == []
+    assert (
+        close(found["dxOut"], reference("group_norm_swish", **inputs_of(NORM)[0])["dxOut"])
+        and misuse == []
+    )
 
 
 def test_num_groups_is_narrowed():
     found, misuse = run(NORM, numGroups=2**32 + 2)
-    assert close(found["dxOut"], reference("group_norm_swish", **inputs_of(NORM)[0])["dxOut"]) and misuse == []
+    assert (
+        close(found["dxOut"], reference("group_norm_swish", **inputs_of(NORM)[0])["dxOut"])
+        and misuse == []
+    )
 
 
 def test_an_output_of_another_shape_is_written_densely():
@@ -237,12 +273,15 @@ def test_an_output_that_is_too_small_loses_its_end():
 
 # Strided outputs of generated operators
 
+
 def test_a_generated_operator_ignores_the_strides_of_an_output():
     """The strided view would leave its 16 elements; the dense result from its start does not."""
     program = Program(HostAcl()).start()
     arguments, _ = program.arguments(RMS, *inputs_of(RMS))
     address = program.put(np.full(16, 77, np.float32))
-    arguments[4] = program.view(address, (3, 4), np.float32, strides=(8, 2), offset=3, storage=(16,))
+    arguments[4] = program.view(
+        address, (3, 4), np.float32, strides=(8, 2), offset=3, storage=(16,)
+    )
     program.launch(RMS, arguments)
     expected = np.full(16, 77.0)
     expected[3:15] = reference("rms_norm", **inputs_of(RMS)[0])["dxOut"].ravel()

@@ -33,9 +33,12 @@ def leak(kind, p):
 
 
 COMPLAINTS = {
-    "memory": r"aclrtResetDevice: device memory not freed \(24 bytes at 0x\w+\)", "tensor": r"aclFinalize: <aclTensor \d+> not destroyed",
-    "array": r"aclFinalize: <aclBoolArray \d+> not destroyed", "stream": r"aclrtResetDevice: <aclrtStream \d+> not destroyed",
-    **dict.fromkeys(("executor", "repeatable"), r"aclFinalize: <aclOpExecutor \d+> not destroyed")}
+    "memory": r"aclrtResetDevice: device memory not freed \(24 bytes at 0x\w+\)",
+    "tensor": r"aclFinalize: <aclTensor \d+> not destroyed",
+    "array": r"aclFinalize: <aclBoolArray \d+> not destroyed",
+    "stream": r"aclrtResetDevice: <aclrtStream \d+> not destroyed",
+    **dict.fromkeys(("executor", "repeatable"), r"aclFinalize: <aclOpExecutor \d+> not destroyed"),
+}
 
 
 @pytest.mark.parametrize(("kind", "complaint"), COMPLAINTS.items())
@@ -52,8 +55,10 @@ def test_a_leak_without_a_reset_is_reported_at_finalise():
     assert [acl.aclInit(None), acl.aclrtSetDevice(0), acl.aclrtMalloc(8, 0)[0]] == [0, 0, 0]
     stream = acl.aclrtCreateStream()[1]
     assert acl.aclFinalize() == 0
-    assert acl.misuse == ["aclFinalize: device memory not freed (8 bytes at 0x12c000000000)",
-                          f"aclFinalize: {stream!r} not destroyed"]
+    assert acl.misuse == [
+        "aclFinalize: device memory not freed (8 bytes at 0x12c000000000)",
+        f"aclFinalize: {stream!r} not destroyed",
+    ]
 
 
 def test_a_second_life_starts_clean():
@@ -79,14 +84,25 @@ def test_work_left_at_reset_is_reported():
     program.queue(HARDSWISH, arguments(program))
     assert [acl.aclDestroyTensor(tensor) for tensor in program.tensors] == [0, 0, 0]
     assert acl.aclrtResetDeviceForce(0) == 0
-    blocks = [f"aclrtResetDeviceForce: device memory not freed (40 bytes at {a:#x})" for a in program.blocks]
-    assert acl.misuse == [f"aclrtResetDeviceForce: {HARDSWISH} is still queued; synchronise before", *blocks,
-                          f"aclrtResetDeviceForce: {program.stream!r} not destroyed"]
+    blocks = [
+        f"aclrtResetDeviceForce: device memory not freed (40 bytes at {a:#x})"
+        for a in program.blocks
+    ]
+    assert acl.misuse == [
+        f"aclrtResetDeviceForce: {HARDSWISH} is still queued; synchronise before",
+        *blocks,
+        f"aclrtResetDeviceForce: {program.stream!r} not destroyed",
+    ]
     assert [acl.aclrtGetDevice(), acl.aclFinalize()] == [(107002, None), 0]
 
 
 @pytest.mark.parametrize(("cann", "current"), [("8.1", (107002, None)), ("9.0", (0, 0))])
 def test_one_reset_undid_many_sets_before_9_0(cann, current):
     acl = HostAcl(cann=cann)
-    assert [acl.aclInit(None), acl.aclrtSetDevice(0), acl.aclrtSetDevice(0), acl.aclrtResetDevice(0)] == [0] * 4
+    assert [
+        acl.aclInit(None),
+        acl.aclrtSetDevice(0),
+        acl.aclrtSetDevice(0),
+        acl.aclrtResetDevice(0),
+    ] == [0] * 4
     assert acl.aclrtGetDevice() == current

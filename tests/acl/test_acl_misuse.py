@@ -26,7 +26,9 @@ def without_numbers(text):
 
 
 @in_one
-@pytest.mark.parametrize(("wrong", "complaints"), TABLE, ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(
+    ("wrong", "complaints"), TABLE, ids=lambda value: getattr(value, "__name__", "")
+)
 def test_misuse_is_reported_exactly_and_corrupts_nothing(wrong, complaints):
     acl = HostAcl()
     program = Program(acl).start()
@@ -53,13 +55,20 @@ def test_the_table_notices_a_missing_complaint(monkeypatch):
 
 def test_the_table_notices_corruption(monkeypatch):
     acl_run = HostAcl.run
-    monkeypatch.setattr(HostAcl, "run", lambda self, stream: acl_run(self, stream) if not self.misuse else 0)
+    monkeypatch.setattr(
+        HostAcl, "run", lambda self, stream: acl_run(self, stream) if not self.misuse else 0
+    )
     every_case_fails()
 
 
 #: What the stand-in cannot know: lengths of Python's arrays, handles of the emulator, the gaps between elements.
-UNNOTICED = {"overwritten_beside_a_view", "copied_outside_the_host", "tensor_of_another_process", "too_few_strides",
-             "device_reset_without_set"}
+UNNOTICED = {
+    "overwritten_beside_a_view",
+    "copied_outside_the_host",
+    "tensor_of_another_process",
+    "too_few_strides",
+    "device_reset_without_set",
+}
 
 
 @pytest.mark.needs("g++")
@@ -73,13 +82,17 @@ def test_the_stand_in_notices_wrong_programs_too():
             with suppress(AssertionError, TypeError):  # its statuses may be others
                 wrong(program)
             return bool(StandIn(root).misuse)
+
         return in_child(work)
 
     def leaks(kind):
         def left(program):
             leak(kind, program)
             program.finish()
+
         return left
 
     assert {wrong.__name__ for wrong, _ in TABLE if not noticed(wrong)} == UNNOTICED
-    assert all(noticed(leaks(kind)) for kind in COMPLAINTS) and not noticed(lambda program: program.run(HARDSWISH))
+    assert all(noticed(leaks(kind)) for kind in COMPLAINTS) and not noticed(
+        lambda program: program.run(HARDSWISH)
+    )

@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 from acl_program import PARAMETERS, Program, inputs_of, on_new_thread, uniform
 
-JUDGES = {"aclnnHardswishBackward": "hardswish", "aclnnRmsNormGrad": "rms_norm",
-          "aclnnGridSampler2DBackward": "grid_sampler_2d", "aclnnCrossEntropyLossGrad": "cross_entropy_loss",
-          "aclnnGroupNormSwishGrad": "group_norm_swish"}
+JUDGES = {
+    "aclnnHardswishBackward": "hardswish",
+    "aclnnRmsNormGrad": "rms_norm",
+    "aclnnGridSampler2DBackward": "grid_sampler_2d",
+    "aclnnCrossEntropyLossGrad": "cross_entropy_loss",
+    "aclnnGroupNormSwishGrad": "group_norm_swish",
+}
 HARDSWISH = "aclnnHardswishBackward"
 
 
@@ -23,13 +27,23 @@ def judged(name, inputs):
 
 def assert_close(found, expected):
     """Sums of a few terms of size 1, rounded to the outputs' format: a few units of its last place."""
-    units = {np.dtype(np.float32): 2**-24, np.dtype(np.float16): 2**-11, np.dtype(ml_dtypes.bfloat16): 2**-8}
+    units = {
+        np.dtype(np.float32): 2**-24,
+        np.dtype(np.float16): 2**-11,
+        np.dtype(ml_dtypes.bfloat16): 2**-8,
+    }
     for name, array in found.items():
-        np.testing.assert_allclose(array.astype(np.float64), expected[name], rtol=0, err_msg=name,
-                                   atol=32 * units[array.dtype] * max(1, np.abs(expected[name]).max()))
+        np.testing.assert_allclose(
+            array.astype(np.float64),
+            expected[name],
+            rtol=0,
+            err_msg=name,
+            atol=32 * units[array.dtype] * max(1, np.abs(expected[name]).max()),
+        )
 
 
 # The two phases
+
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
 @pytest.mark.parametrize("name", PARAMETERS)
@@ -46,12 +60,22 @@ def test_a_null_tensor_is_refused(program, name, status):
     assert program.phase_1(name, [None, *arguments[1:]]) == (status, 0, None)
 
 
-@pytest.mark.parametrize(("name", "status"), [
-    ("aclnnHardswishBackward", 161002), ("aclnnRmsNormGrad", 561002), ("aclnnGridSampler2DBackward", 161002),
-    ("aclnnCrossEntropyLossGrad", 561002)])
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        ("aclnnHardswishBackward", 161002),
+        ("aclnnRmsNormGrad", 561002),
+        ("aclnnGridSampler2DBackward", 161002),
+        ("aclnnCrossEntropyLossGrad", 561002),
+    ],
+)
 def test_a_wrong_shape_is_refused_with_the_operators_own_code(program, name, status):
-    key = {"aclnnHardswishBackward": "self", "aclnnRmsNormGrad": "gamma", "aclnnGridSampler2DBackward": "grid",
-           "aclnnCrossEntropyLossGrad": "target"}[name]
+    key = {
+        "aclnnHardswishBackward": "self",
+        "aclnnRmsNormGrad": "gamma",
+        "aclnnGridSampler2DBackward": "grid",
+        "aclnnCrossEntropyLossGrad": "target",
+    }[name]
     given, shapes = inputs_of(name)
     wrong = given | {key: np.zeros((7,) * given[key].ndim, given[key].dtype)}
     arguments, _ = program.arguments(name, wrong, shapes)
@@ -61,7 +85,9 @@ def test_a_wrong_shape_is_refused_with_the_operators_own_code(program, name, sta
 
 def test_a_shape_that_the_tiling_ignores_fails_at_launch(program):
     name = "aclnnGroupNormSwishGrad"
-    arguments, _ = program.arguments(name, inputs_of(name)[0] | {"gamma": uniform(0, 7)}, inputs_of(name)[1])
+    arguments, _ = program.arguments(
+        name, inputs_of(name)[0] | {"gamma": uniform(0, 7)}, inputs_of(name)[1]
+    )
     status, size, executor = program.phase_1(name, arguments)
     assert status == 0 and program.phase_2(name, size, executor) == 361001
 
@@ -82,21 +108,30 @@ def test_phase_2_refuses_null_pointers_and_spends_the_executor(program, name):
     assert (status, getattr(acl, name)(None, max(size, 1), executor, program.stream)) == (0, 161001)
 
 
-@pytest.mark.parametrize("name", ["aclnnRmsNormGrad", "aclnnCrossEntropyLossGrad", "aclnnGroupNormSwishGrad"])
+@pytest.mark.parametrize(
+    "name", ["aclnnRmsNormGrad", "aclnnCrossEntropyLossGrad", "aclnnGroupNormSwishGrad"]
+)
 def test_generated_operators_refuse_a_small_workspace(program, name):
     status, size, executor = program.phase_1(name, program.arguments(name, *inputs_of(name))[0])
     assert status == 0 and size > 0
-    assert getattr(program.acl, name)(program.malloc(size), size - 1, executor, program.stream) == 161002
+    assert (
+        getattr(program.acl, name)(program.malloc(size), size - 1, executor, program.stream)
+        == 161002
+    )
 
 
 def test_phase_2_needs_a_device_in_its_thread(program):
-    status, size, executor = program.phase_1(HARDSWISH, program.arguments(HARDSWISH, *inputs_of(HARDSWISH))[0])
+    status, size, executor = program.phase_1(
+        HARDSWISH, program.arguments(HARDSWISH, *inputs_of(HARDSWISH))[0]
+    )
     launch = getattr(program.acl, HARDSWISH)
     assert on_new_thread(lambda: launch(None, 0, executor, program.stream)) == 361001
 
 
 def test_an_unused_executor_can_be_destroyed(program):
-    status, _, executor = program.phase_1(HARDSWISH, program.arguments(HARDSWISH, *inputs_of(HARDSWISH))[0])
+    status, _, executor = program.phase_1(
+        HARDSWISH, program.arguments(HARDSWISH, *inputs_of(HARDSWISH))[0]
+    )
     assert (status, program.acl.aclDestroyAclOpExecutor(executor)) == (0, 0)
 
 
@@ -109,7 +144,9 @@ def test_a_repeatable_executor_serves_until_it_is_destroyed(program, name):
     for _ in range(3):
         assert program.phase_2(name, size, executor) == 0
         assert program.acl.aclrtSynchronizeStream(program.stream) == 0
-        assert_close({key: program.fetch(tensor) for key, tensor in made.items()}, judged(name, inputs))
+        assert_close(
+            {key: program.fetch(tensor) for key, tensor in made.items()}, judged(name, inputs)
+        )
     assert program.acl.aclDestroyAclOpExecutor(executor) == 0
 
 
@@ -122,10 +159,18 @@ def test_a_repeatable_executor_takes_new_addresses(program):
     out = program.malloc(40)
     assert acl.aclSetInputTensorAddr(executor, 1, arguments[1], program.put(other)) == 0
     assert acl.aclSetOutputTensorAddr(executor, 0, arguments[2], out) == 0
-    assert acl.aclSetTensorAddr(executor, 0, arguments[0], program.put(inputs["gradOutput"] * 2)) == 0
-    assert [acl.aclSetInputTensorAddr(executor, 2, arguments[1], out), acl.aclSetTensorAddr(executor, 0, None, out),
-            acl.aclSetTensorAddr(executor, 0, arguments[0], None)] == [161002, 561103, 561103]
-    assert (program.phase_2(HARDSWISH, size, executor), acl.aclrtSynchronizeStream(program.stream)) == (0, 0)
+    assert (
+        acl.aclSetTensorAddr(executor, 0, arguments[0], program.put(inputs["gradOutput"] * 2)) == 0
+    )
+    assert [
+        acl.aclSetInputTensorAddr(executor, 2, arguments[1], out),
+        acl.aclSetTensorAddr(executor, 0, None, out),
+        acl.aclSetTensorAddr(executor, 0, arguments[0], None),
+    ] == [161002, 561103, 561103]
+    assert (
+        program.phase_2(HARDSWISH, size, executor),
+        acl.aclrtSynchronizeStream(program.stream),
+    ) == (0, 0)
     expected = judged(HARDSWISH, {"gradOutput": inputs["gradOutput"] * 2, "self": other})
     assert_close({"out": program.get(out, (2, 5), np.float32)}, expected)
     assert acl.aclDestroyAclOpExecutor(executor) == 0
@@ -146,7 +191,10 @@ def test_descriptors_may_go_once_phase_2_returned(program):
 
 def test_a_null_string_is_the_default(program):
     name = "aclnnCrossEntropyLossGrad"
-    assert program.run(name, {"reduction": None})["xGradOut"].tolist() == program.run(name)["xGradOut"].tolist()
+    assert (
+        program.run(name, {"reduction": None})["xGradOut"].tolist()
+        == program.run(name)["xGradOut"].tolist()
+    )
 
 
 def test_work_runs_in_order(program):
@@ -163,10 +211,14 @@ def test_work_runs_in_order(program):
 
 # Streams and threads
 
+
 def test_every_way_to_synchronise_runs_the_work(program):
     acl = program.acl
-    for synchronise in (lambda: acl.aclrtSynchronizeStream(program.stream), acl.aclrtSynchronizeDevice,
-                        lambda: acl.aclrtSynchronizeStreamWithTimeout(program.stream, 1000)):
+    for synchronise in (
+        lambda: acl.aclrtSynchronizeStream(program.stream),
+        acl.aclrtSynchronizeDevice,
+        lambda: acl.aclrtSynchronizeStreamWithTimeout(program.stream, 1000),
+    ):
         inputs, shapes = inputs_of(HARDSWISH)
         arguments, made = program.arguments(HARDSWISH, inputs, shapes)
         program.queue(HARDSWISH, arguments)
@@ -196,8 +248,13 @@ def test_two_threads_at_once(acl):
         program = Program(acl)
         assert acl.aclrtSetDevice(0) == 0
         _, program.stream = acl.aclrtCreateStream()
-        inputs = {"gradOutput": uniform(seed, 2, 5), "self": uniform(seed + 9, 2, 5, low=-5, high=5)}
-        results[seed] = [(program.run(HARDSWISH, inputs), judged(HARDSWISH, inputs)) for _ in range(10)]
+        inputs = {
+            "gradOutput": uniform(seed, 2, 5),
+            "self": uniform(seed + 9, 2, 5, low=-5, high=5),
+        }
+        results[seed] = [
+            (program.run(HARDSWISH, inputs), judged(HARDSWISH, inputs)) for _ in range(10)
+        ]
         for tensor in program.tensors:
             acl.aclDestroyTensor(tensor)
         for block in program.blocks:
@@ -217,6 +274,7 @@ def test_two_threads_at_once(acl):
 
 # Views
 
+
 def strided_inputs(program, name):
     """Every input of an operator as a view with gaps, transposed and away from the start of its storage."""
     given, shapes = inputs_of(name)
@@ -228,9 +286,12 @@ def strided_inputs(program, name):
             inside = storage.T[tuple(slice(3, None, 2) for _ in array.shape)]
             inside[...] = array
             strides = [s // array.itemsize for s in inside.strides]
-            offset = (inside.__array_interface__["data"][0] - storage.__array_interface__["data"][0]) // array.itemsize
-            arguments[position] = program.view(program.put(storage), array.shape, array.dtype, strides, offset,
-                                               storage.shape)
+            offset = (
+                inside.__array_interface__["data"][0] - storage.__array_interface__["data"][0]
+            ) // array.itemsize
+            arguments[position] = program.view(
+                program.put(storage), array.shape, array.dtype, strides, offset, storage.shape
+            )
     return given, arguments, made
 
 
@@ -242,7 +303,9 @@ def test_strided_inputs_are_honoured(program, name):
 
 
 def test_broadcast_inputs_are_honoured(program):
-    grad = program.view(program.put(np.float32([3])), (2, 5), np.float32, strides=(0, 0), storage=(1,))
+    grad = program.view(
+        program.put(np.float32([3])), (2, 5), np.float32, strides=(0, 0), storage=(1,)
+    )
     inputs, shapes = inputs_of(HARDSWISH)
     arguments, made = program.arguments(HARDSWISH, inputs, shapes)
     program.launch(HARDSWISH, [grad, *arguments[1:]])
@@ -254,7 +317,9 @@ def test_a_hand_written_operator_writes_through_strides(program):
     inputs, _ = inputs_of(HARDSWISH)
     address = program.put(np.full((5, 4), 77, np.float32))
     out = program.view(address, (2, 5), np.float32, strides=(2, 4), offset=1, storage=(5, 4))
-    program.launch(HARDSWISH, [program.tensor(inputs["gradOutput"]), program.tensor(inputs["self"]), out])
+    program.launch(
+        HARDSWISH, [program.tensor(inputs["gradOutput"]), program.tensor(inputs["self"]), out]
+    )
     found = program.get(address, (5, 4), np.float32)
     assert_close({"out": found[:, 1::2].T.copy()}, judged(HARDSWISH, inputs))
     assert (found[:, ::2] == 77).all()

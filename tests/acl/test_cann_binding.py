@@ -43,9 +43,24 @@ def test_every_function_is_typed():
 
 
 def test_c_types_have_the_sizes_of_c():
-    sizes = {"int32_t": 4, "uint32_t": 4, "int64_t": 8, "uint64_t": 8, "size_t": 8, "double": 8, "float": 4, "bool": 1,
-             "aclDataType": 4, "aclError": 4, "aclnnStatus": 4, "const char *": 8, "void *": 8, "aclrtStream": 8,
-             "const aclTensor *": 8, "int64_t **": 8}
+    sizes = {
+        "int32_t": 4,
+        "uint32_t": 4,
+        "int64_t": 8,
+        "uint64_t": 8,
+        "size_t": 8,
+        "double": 8,
+        "float": 4,
+        "bool": 1,
+        "aclDataType": 4,
+        "aclError": 4,
+        "aclnnStatus": 4,
+        "const char *": 8,
+        "void *": 8,
+        "aclrtStream": 8,
+        "const aclTensor *": 8,
+        "int64_t **": 8,
+    }
     assert {name: ctypes.sizeof(c_type(name)) for name in sizes} == sizes
 
 
@@ -69,7 +84,13 @@ def test_handles_are_equal_by_kind_and_address():
         first, second = (acl.aclCreateTensor((2,), 0, None, 0, 2, (2,), None) for _ in range(2))
         again = type(first)(first.pointer)
         array = HANDLES["aclBoolArray *"](first.pointer)
-        return first == again, hash(first) == hash(again), first == second, first == array, repr(first) == repr(again)
+        return (
+            first == again,
+            hash(first) == hash(again),
+            first == second,
+            first == array,
+            repr(first) == repr(again),
+        )
 
     assert on_stand_in(work) == (True, True, False, False, True)
 
@@ -87,7 +108,9 @@ def test_handles_of_the_emulator_are_refused():
 
 def test_integers_of_every_kind_wrap_as_in_c():
     def work(acl):
-        dims = acl.aclCreateTensor([np.int64(3), True, 2**64 + 5], 2**32, np.array([5, 5, 1]), 0, 2, (15,), None)
+        dims = acl.aclCreateTensor(
+            [np.int64(3), True, 2**64 + 5], 2**32, np.array([5, 5, 1]), 0, 2, (15,), None
+        )
         seen = acl.aclGetViewShape(dims), acl.aclGetViewStrides(dims), acl.aclGetDataType(dims)
         acl.aclDestroyTensor(dims)
         with pytest.raises(TypeError, match="view_dims .* must be an integer: got "):
@@ -99,13 +122,16 @@ def test_integers_of_every_kind_wrap_as_in_c():
 
 def test_strings_live_until_the_operator_has_read_them():
     """Generated operators store the address of a string and read it when they run."""
+
     def work(acl):
         program = Program(acl).start()
         name = "aclnnCrossEntropyLossGrad"
         results = []
         for reduction in ("sum", "mean"):
             inputs, shapes = inputs_of(name)
-            arguments, made = program.arguments(name, inputs | {"reduction": "".join(list(reduction))}, shapes)
+            arguments, made = program.arguments(
+                name, inputs | {"reduction": "".join(list(reduction))}, shapes
+            )
             program.queue(name, arguments)
             del arguments, inputs
             gc.collect()
@@ -113,7 +139,9 @@ def test_strings_live_until_the_operator_has_read_them():
             assert acl.aclrtSynchronizeStream(program.stream) == 0 and rubbish
             results.append(program.fetch(made["xGradOut"]))
         program.finish()
-        return acl.bindings[f"{name}GetWorkspaceSize"]._strings, np.allclose(results[0], 4 * results[1])
+        return acl.bindings[f"{name}GetWorkspaceSize"]._strings, np.allclose(
+            results[0], 4 * results[1]
+        )
 
     assert on_stand_in(work) == ({"sum": b"sum", "mean": b"mean"}, True)
 
@@ -122,7 +150,12 @@ def test_arrays_live_as_long_as_the_handle_that_was_made_of_them():
     def work(acl):
         array = acl.aclCreateBoolArray((True, False))
         tensor = acl.aclCreateTensor((3, 2), 0, (2, 1), 0, 2, (6,), None)
-        kept = [list(part) for handle in (array, tensor) for part in handle.made_of if isinstance(part, ctypes.Array)]
+        kept = [
+            list(part)
+            for handle in (array, tensor)
+            for part in handle.made_of
+            if isinstance(part, ctypes.Array)
+        ]
         acl.aclDestroyBoolArray(array), acl.aclDestroyTensor(tensor)
         return kept
 
@@ -158,13 +191,26 @@ def test_the_description_names_root_and_version():
 
     root = stand_in()
     text = "stand-in for CANN 9.1.0, no device"
-    assert on_stand_in(work) == (f"CannAcl('{root}', cann='9.1.0')", text, "9.1.0", text, (0, "Ascend910B2"))
+    assert on_stand_in(work) == (
+        f"CannAcl('{root}', cann='9.1.0')",
+        text,
+        "9.1.0",
+        text,
+        (0, "Ascend910B2"),
+    )
 
 
 def test_nothing_is_loaded_before_it_is_asked_for():
-    program = ("import sys, aclnn_viz\nfrom aclnn_viz.acl import CannAcl\n"
-               "maps = lambda: open('/proc/self/maps').read()\nbefore = 'libacl_rt' in maps()\n"
-               "CannAcl(sys.argv[1])\nprint(before, 'libacl_rt' in maps())")
-    done = subprocess.run([sys.executable, "-c", program, stand_in()], cwd=ROOT, capture_output=True, text=True,
-                          check=True)
+    program = (
+        "import sys, aclnn_viz\nfrom aclnn_viz.acl import CannAcl\n"
+        "maps = lambda: open('/proc/self/maps').read()\nbefore = 'libacl_rt' in maps()\n"
+        "CannAcl(sys.argv[1])\nprint(before, 'libacl_rt' in maps())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, stand_in()],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout == "False True\n"

@@ -20,9 +20,16 @@ def made(folder, *files):
 @pytest.fixture(autouse=True)
 def bare(monkeypatch, tmp_path):
     """A machine on which nothing is set, with its default places inside of the test's folder."""
-    for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "ASCEND_OPP_PATH", "ASCEND_CUSTOM_OPP_PATH"):
+    for name in (
+        "ASCEND_HOME_PATH",
+        "ASCEND_TOOLKIT_HOME",
+        "ASCEND_OPP_PATH",
+        "ASCEND_CUSTOM_OPP_PATH",
+    ):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("aclnn_viz.acl.installation.DEFAULT_ROOTS", (str(tmp_path / "new"), str(tmp_path / "old")))
+    monkeypatch.setattr(
+        "aclnn_viz.acl.installation.DEFAULT_ROOTS", (str(tmp_path / "new"), str(tmp_path / "old"))
+    )
 
 
 def test_roots_are_taken_in_their_order(tmp_path, monkeypatch):
@@ -31,10 +38,19 @@ def test_roots_are_taken_in_their_order(tmp_path, monkeypatch):
         made(tmp_path / name, "lib64/libascendcl.so")
     monkeypatch.setenv("ASCEND_HOME_PATH", str(tmp_path / "home"))
     monkeypatch.setenv("ASCEND_TOOLKIT_HOME", str(tmp_path / "toolkit"))
-    assert (find(tmp_path / "given").root.name, find(tmp_path / "given").origin) == ("given", "root=")
-    for name, origin in zip(names[1:], ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "default place", "default place")):
+    assert (find(tmp_path / "given").root.name, find(tmp_path / "given").origin) == (
+        "given",
+        "root=",
+    )
+    for name, origin in zip(
+        names[1:], ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "default place", "default place")
+    ):
         found = find()
-        assert (found.root.name, found.origin, len(found.tried)) == (name, origin, names.index(name) - 1)
+        assert (found.root.name, found.origin, len(found.tried)) == (
+            name,
+            origin,
+            names.index(name) - 1,
+        )
         (found.runtime).unlink()
     with pytest.raises(DeviceUnavailable):
         find()
@@ -42,17 +58,25 @@ def test_roots_are_taken_in_their_order(tmp_path, monkeypatch):
 
 def test_a_given_root_is_the_only_one(tmp_path):
     made(tmp_path / "new", "lib64/libascendcl.so")
-    with pytest.raises(DeviceUnavailable, match=r"got \S*given \(root=\): no such directory; install"):
+    with pytest.raises(
+        DeviceUnavailable, match=r"got \S*given \(root=\): no such directory; install"
+    ):
         find(tmp_path / "given")
 
 
-@pytest.mark.parametrize(("files", "runtime", "operators"), [
-    (["libascendcl.so", "libopapi.so"], "libascendcl.so", ["libopapi.so"]),
-    (["libacl_rt.so", "libascendcl.so", "libopapi_nn.so", "libopapi_cv.so"], "libacl_rt.so",
-     ["libopapi_nn.so", "libopapi_cv.so"]),
-    (["libacl_rt.so", "libopapi.so", "libopapi_nn.so"], "libacl_rt.so", ["libopapi_nn.so"]),
-    (["libacl_rt.so"], "libacl_rt.so", []),
-])
+@pytest.mark.parametrize(
+    ("files", "runtime", "operators"),
+    [
+        (["libascendcl.so", "libopapi.so"], "libascendcl.so", ["libopapi.so"]),
+        (
+            ["libacl_rt.so", "libascendcl.so", "libopapi_nn.so", "libopapi_cv.so"],
+            "libacl_rt.so",
+            ["libopapi_nn.so", "libopapi_cv.so"],
+        ),
+        (["libacl_rt.so", "libopapi.so", "libopapi_nn.so"], "libacl_rt.so", ["libopapi_nn.so"]),
+        (["libacl_rt.so"], "libacl_rt.so", []),
+    ],
+)
 def test_the_libraries_of_each_generation(tmp_path, files, runtime, operators):
     found = find(made(tmp_path / "root", *(f"lib64/{file}" for file in files)))
     assert found.runtime.name == runtime and [path.name for path in found.operators] == operators
@@ -65,22 +89,41 @@ def test_the_folder_of_the_machine_serves_too(tmp_path):
     assert find(root).runtime == root / folder / "libacl_rt.so"
 
 
-@pytest.mark.parametrize("folder", ["include/aclnnop", "include/aclnnop/level2",
-                                    "opp/built-in/op_impl/ai_core/tbe/op_api/include/aclnnop"])
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "include/aclnnop",
+        "include/aclnnop/level2",
+        "opp/built-in/op_impl/ai_core/tbe/op_api/include/aclnnop",
+    ],
+)
 def test_headers_are_found_where_versions_have_them(tmp_path, folder):
     found = find(made(tmp_path / "root", "lib64/libacl_rt.so", f"{folder}/aclnn_x.h"))
-    assert found.header("aclnn_x.h") == tmp_path / "root" / folder / "aclnn_x.h" and found.header("aclnn_y.h") is None
+    assert (
+        found.header("aclnn_x.h") == tmp_path / "root" / folder / "aclnn_x.h"
+        and found.header("aclnn_y.h") is None
+    )
 
 
-@pytest.mark.parametrize(("file", "text", "version"), [
-    ("x86_64-linux/ascend_toolkit_install.info", "package_name=toolkit\nversion=8.1.RC1\ninnerversion=V1\n",
-     "8.1.0.RC1"),
-    ("opp/version.info", "Version=7.7.0.1.238\nversion_dir=8.0.0\n", "8.0.0"),
-    ("compiler/version.info", "Version=7.7.0.1.238:8.1.RC1\ntimestamp=1\n", "8.1.0.RC1"),
-    ("version.cfg", "# version: 1.0\nruntime_running_version=[7.7.0.1.238:8.2.RC1]\n", "8.2.0.RC1"),
-    ("share/info/runtime/version.info", "Version=9.1.0-beta.2\n", "9.1.0-beta.2"),
-    ("share/info/runtime/version.info", "version=9.0.1\n", "9.0.1"),
-])
+@pytest.mark.parametrize(
+    ("file", "text", "version"),
+    [
+        (
+            "x86_64-linux/ascend_toolkit_install.info",
+            "package_name=toolkit\nversion=8.1.RC1\ninnerversion=V1\n",
+            "8.1.0.RC1",
+        ),
+        ("opp/version.info", "Version=7.7.0.1.238\nversion_dir=8.0.0\n", "8.0.0"),
+        ("compiler/version.info", "Version=7.7.0.1.238:8.1.RC1\ntimestamp=1\n", "8.1.0.RC1"),
+        (
+            "version.cfg",
+            "# version: 1.0\nruntime_running_version=[7.7.0.1.238:8.2.RC1]\n",
+            "8.2.0.RC1",
+        ),
+        ("share/info/runtime/version.info", "Version=9.1.0-beta.2\n", "9.1.0-beta.2"),
+        ("share/info/runtime/version.info", "version=9.0.1\n", "9.0.1"),
+    ],
+)
 def test_version_files(tmp_path, file, text, version):
     root = made(tmp_path / "root", "lib64/libacl_rt.so", file)
     (root / file).write_text(text)
@@ -88,30 +131,58 @@ def test_version_files(tmp_path, file, text, version):
     assert (str(found), source) == (version, str(root / file))
 
 
-@pytest.mark.parametrize(("root", "runtime", "version", "source"), [
-    ("cann-9.1.0", "libacl_rt.so", "9.1.0", "the name of "),
-    ("8.1.RC1", "libascendcl.so", "8.1.0.RC1", "the name of "),
-    ("latest", "libascendcl.so", "8.1.0", "inferred: no version file, the runtime is libascendcl.so"),
-    ("latest", "libacl_rt.so", "9.0.0", "inferred: no version file, the runtime is libacl_rt.so"),
-])
+@pytest.mark.parametrize(
+    ("root", "runtime", "version", "source"),
+    [
+        ("cann-9.1.0", "libacl_rt.so", "9.1.0", "the name of "),
+        ("8.1.RC1", "libascendcl.so", "8.1.0.RC1", "the name of "),
+        (
+            "latest",
+            "libascendcl.so",
+            "8.1.0",
+            "inferred: no version file, the runtime is libascendcl.so",
+        ),
+        (
+            "latest",
+            "libacl_rt.so",
+            "9.0.0",
+            "inferred: no version file, the runtime is libacl_rt.so",
+        ),
+    ],
+)
 def test_without_version_files_it_is_said_what_tells(tmp_path, root, runtime, version, source):
     files = [f"lib64/{runtime}", "opp/version.info"]
     made(tmp_path / root, *files)
-    (tmp_path / root / "opp/version.info").write_text("Version=7.7.0.1.238\n")  # of the package, not of CANN
+    (tmp_path / root / "opp/version.info").write_text(
+        "Version=7.7.0.1.238\n"
+    )  # of the package, not of CANN
     found, text = find(tmp_path / root).version()
     assert str(found) == version and text.startswith(source)
 
 
 def test_custom_libraries_come_in_the_vendors_order(tmp_path, monkeypatch):
-    root = made(tmp_path / "root", "lib64/libacl_rt.so", f"opp/vendors/a/{CUSTOM}", f"opp/vendors/b/{CUSTOM}",
-                f"opp/vendors/c/{CUSTOM}")
+    root = made(
+        tmp_path / "root",
+        "lib64/libacl_rt.so",
+        f"opp/vendors/a/{CUSTOM}",
+        f"opp/vendors/b/{CUSTOM}",
+        f"opp/vendors/c/{CUSTOM}",
+    )
     assert custom_libraries(find(root)) == []  # without a list of priorities none is loaded
     (root / "opp/vendors/config.ini").write_text("load_priority=b,none,a\n")
     vendors = [root / f"opp/vendors/{name}/{CUSTOM}" for name in "ba"]
     assert custom_libraries(find(root)) == vendors
-    mine, other = made(tmp_path / "mine", CUSTOM), made(tmp_path / "other", f"x/{CUSTOM}", f"w/{CUSTOM}")
+    mine, other = (
+        made(tmp_path / "mine", CUSTOM),
+        made(tmp_path / "other", f"x/{CUSTOM}", f"w/{CUSTOM}"),
+    )
     monkeypatch.setenv("ASCEND_CUSTOM_OPP_PATH", f"{mine}:{tmp_path}/none:{other}")
-    assert custom_libraries(find(root)) == [mine / CUSTOM, other / "w" / CUSTOM, other / "x" / CUSTOM, *vendors]
+    assert custom_libraries(find(root)) == [
+        mine / CUSTOM,
+        other / "w" / CUSTOM,
+        other / "x" / CUSTOM,
+        *vendors,
+    ]
     opp = made(tmp_path / "opp", f"vendors/z/{CUSTOM}")
     (opp / "vendors/config.ini").write_text("# x\nload_priority = z\n")
     monkeypatch.setenv("ASCEND_OPP_PATH", str(opp))
@@ -120,9 +191,16 @@ def test_custom_libraries_come_in_the_vendors_order(tmp_path, monkeypatch):
 
 def test_a_custom_library_is_named_by_file_or_folder(tmp_path):
     package = made(tmp_path / "package", CUSTOM)
-    assert named_custom(package) == named_custom(package / CUSTOM) == named_custom(tmp_path) == [package / CUSTOM]
+    assert (
+        named_custom(package)
+        == named_custom(package / CUSTOM)
+        == named_custom(tmp_path)
+        == [package / CUSTOM]
+    )
     assert named_custom((package / CUSTOM).parent) == [package / CUSTOM]
-    with pytest.raises(DeviceUnavailable, match=r"custom= must name .*: got \S*none; name the library"):
+    with pytest.raises(
+        DeviceUnavailable, match=r"custom= must name .*: got \S*none; name the library"
+    ):
         named_custom(tmp_path / "none")
 
 

@@ -14,8 +14,11 @@ from aclnn_viz.acl import CannAcl
 
 pytestmark = pytest.mark.needs("g++")
 LAYOUTS = pytest.mark.parametrize("layout", ["8.x", "9.x"])
-ORIGINALS = {"hardswish": "aclnnHardswishBackward", "rms_norm": "aclnnRmsNormGrad",
-             "grid_sampler_2d": "aclnnGridSampler2DBackward"}
+ORIGINALS = {
+    "hardswish": "aclnnHardswishBackward",
+    "rms_norm": "aclnnRmsNormGrad",
+    "grid_sampler_2d": "aclnnGridSampler2DBackward",
+}
 
 
 def in_python(name, root):
@@ -51,7 +54,12 @@ def test_the_original_that_misreads_its_data_is_noticed(tmp_path):
     """The vendor's sample passes float32 bytes as ACL_BF16, and a target of which only half is allocated."""
     report, root = tmp_path / "report", stand_in()
     program = compile_program(SEEDS / "aclnnCrossEntropyLossGrad.cpp", root, tmp_path / "sample")
-    assert subprocess.run([program], capture_output=True, env=os.environ | {"STANDIN_REPORT": str(report)}).returncode == 0
+    assert (
+        subprocess.run(
+            [program], capture_output=True, env=os.environ | {"STANDIN_REPORT": str(report)}
+        ).returncode
+        == 0
+    )
     first, second = report.read_text().splitlines()
     assert "beyond its allocation of 8 bytes" in first + second and "target[1] =" in first + second
 

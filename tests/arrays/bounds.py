@@ -15,9 +15,15 @@ from aclnn_viz.operators import plans
 PLANS = {
     "host": lambda name: HOST,
     "float32": lambda name: Plan(),
-    "sequential": lambda name: Plan(order="sequential", leading="shuffled", cores=3, scatter="shuffled"),
-    "all float16": lambda name: Plan(compute="float16", accumulate="float16", order="blocked", tile=16, cores=2),
-    "all bfloat16": lambda name: Plan(storage="bfloat16", compute="bfloat16", accumulate="float32", atomics="bfloat16"),
+    "sequential": lambda name: Plan(
+        order="sequential", leading="shuffled", cores=3, scatter="shuffled"
+    ),
+    "all float16": lambda name: Plan(
+        compute="float16", accumulate="float16", order="blocked", tile=16, cores=2
+    ),
+    "all bfloat16": lambda name: Plan(
+        storage="bfloat16", compute="bfloat16", accumulate="float32", atomics="bfloat16"
+    ),
     "A2": lambda name: plans.preset(name, "Ascend910B2", "9.0"),
     "910": lambda name: plans.preset(name, "Ascend910A", "9.1"),
     "950": lambda name: plans.preset(name, "Ascend950PR_9579", "9.1"),
@@ -34,7 +40,9 @@ class Judged(NamedTuple):
     @property
     def missed(self):
         """Indices of the claimed elements that the bound does not cover."""
-        return np.argwhere(self.claims & ~(self.error <= self.envelope.bound + 2.0**-250))  # where the truth was cut
+        return np.argwhere(
+            self.claims & ~(self.error <= self.envelope.bound + 2.0**-250)
+        )  # where the truth was cut
 
     @property
     def ratio(self):
@@ -53,8 +61,14 @@ def against(actual, env, right):
     """An output beside its truth in whole numbers."""
     # An element that overflows has no finite bound: there the envelope claims nothing.
     finite = np.isfinite(actual)
-    apart = np.abs(fixed(np.where(finite, actual, 0.0), right.bits).n - right.n.reshape(actual.shape))
-    return Judged(np.where(finite, rounded(Fixed(apart, right.bits)), np.inf), env, ~env.undecided & (finite | np.isfinite(env.bound)))
+    apart = np.abs(
+        fixed(np.where(finite, actual, 0.0), right.bits).n - right.n.reshape(actual.shape)
+    )
+    return Judged(
+        np.where(finite, rounded(Fixed(apart, right.bits)), np.inf),
+        env,
+        ~env.undecided & (finite | np.isfinite(env.bound)),
+    )
 
 
 def judged(name, plan, inputs):

@@ -25,27 +25,46 @@ def hardswish(*, gradOutput, self):
 
 def rms_norm(*, dy, x, rstd, gamma):
     n = gamma.size
-    dy, x, rstd, gamma = taken(dy.reshape(-1, n), x.reshape(-1, n), rstd.reshape(-1, 1), gamma.reshape(1, n))
+    dy, x, rstd, gamma = taken(
+        dy.reshape(-1, n), x.reshape(-1, n), rstd.reshape(-1, 1), gamma.reshape(1, n)
+    )
     along = (dy * gamma * (x * rstd)).sum(1, True)
-    return {"dxOut": (dy * gamma - (x * rstd) * along / n) * rstd, "dgammaOut": (dy * (x * rstd)).sum(0)}
+    return {
+        "dxOut": (dy * gamma - (x * rstd) * along / n) * rstd,
+        "dgammaOut": (dy * (x * rstd)).sum(0),
+    }
 
 
 def layer_norm(*, gradOut, input, normalizedShape, mean, rstd, weightOptional=None, **other):
     n = int(np.prod(normalizedShape))
     weight = np.ones(n) if weightOptional is None else weightOptional
-    dy, x, mean, rstd, *more = taken(gradOut.reshape(-1, n), input.reshape(-1, n), mean.reshape(-1, 1),
-                                     rstd.reshape(-1, 1), *([] if weightOptional is None else [weight.reshape(1, n)]))
+    dy, x, mean, rstd, *more = taken(
+        gradOut.reshape(-1, n),
+        input.reshape(-1, n),
+        mean.reshape(-1, 1),
+        rstd.reshape(-1, 1),
+        *([] if weightOptional is None else [weight.reshape(1, n)]),
+    )
     xhat, scaled = (x - mean) * rstd, dy * more[0] if more else dy
     shift, along = scaled.sum(1, True), (scaled * xhat).sum(1, True)
-    return {"gradInputOut": (scaled - (shift + xhat * along) / n) * rstd, "gradWeightOut": (dy * xhat).sum(0),
-            "gradBiasOut": dy.sum(0)}
+    return {
+        "gradInputOut": (scaled - (shift + xhat * along) / n) * rstd,
+        "gradWeightOut": (dy * xhat).sum(0),
+        "gradBiasOut": dy.sum(0),
+    }
 
 
 def group_norm_swish(*, dy, mean, rstd, x, gamma, beta, numGroups, swishScale=1.0, **other):
     shape = x.shape[0], numGroups, x.shape[1] // numGroups, -1
     dy, x, mean, rstd, gamma, beta, s = taken(
-        dy.reshape(shape), x.reshape(shape), mean.reshape(*shape[:2], 1, 1), rstd.reshape(*shape[:2], 1, 1),
-        gamma.reshape(1, *shape[1:3], 1), beta.reshape(1, *shape[1:3], 1), np.float32(swishScale))
+        dy.reshape(shape),
+        x.reshape(shape),
+        mean.reshape(*shape[:2], 1, 1),
+        rstd.reshape(*shape[:2], 1, 1),
+        gamma.reshape(1, *shape[1:3], 1),
+        beta.reshape(1, *shape[1:3], 1),
+        np.float32(swishScale),
+    )
     if float(np.float32(swishScale)) != swishScale:
         s = fixed(np.float64(swishScale), x.bits)
     n = x.shape[2] * x.shape[3]
@@ -56,25 +75,47 @@ def group_norm_swish(*, dy, mean, rstd, x, gamma, beta, numGroups, swishScale=1.
     sigmoid, complement = where(t < 0, small, large), where(t < 0, large, small)
     dz = dy * (sigmoid * (1 + t * complement))
     along, shift = ((dz * gamma * other).sum((2, 3), True) / n for other in (xhat, xhat * 0 + 1))
-    return {"dxOut": (dz * gamma - xhat * along - shift) * rstd, "dgammaOut": (dz * xhat).sum((0, 3)),
-            "dbetaOut": dz.sum((0, 3))}
+    return {
+        "dxOut": (dz * gamma - xhat * along - shift) * rstd,
+        "dgammaOut": (dz * xhat).sum((0, 3)),
+        "dbetaOut": dz.sum((0, 3)),
+    }
 
 
-def cross_entropy_loss(*, gradLoss, logProb, target, weightOptional=None, gradZlossOptional=None,
-                       lseForZlossOptional=None, reduction="mean", ignoreIndex=-100, labelSmoothing=0.0,
-                       lseSquareScaleForZloss=0.0):
+def cross_entropy_loss(
+    *,
+    gradLoss,
+    logProb,
+    target,
+    weightOptional=None,
+    gradZlossOptional=None,
+    lseForZlossOptional=None,
+    reduction="mean",
+    ignoreIndex=-100,
+    labelSmoothing=0.0,
+    lseSquareScaleForZloss=0.0,
+):
     rows, classes = logProb.shape
-    log_prob, grad = taken(logProb, np.asarray(gradLoss).reshape(-1), below=64.0)  # exp of -64 is no small number yet
+    log_prob, grad = taken(
+        logProb, np.asarray(gradLoss).reshape(-1), below=64.0
+    )  # exp of -64 is no small number yet
     bits = log_prob.bits
     weight = fixed(np.ones(classes) if weightOptional is None else weightOptional, bits)
     kept = target != ignoreIndex
     w = where(kept, weight[np.where(kept, target, 0)], 0)
     counted = kept.astype(int)
     row_grad = where(kept, grad + fixed(np.zeros(rows), bits), 0)
-    z_grad = grad if gradZlossOptional is None else grad + fixed(np.asarray(gradZlossOptional).reshape(-1), bits)
+    z_grad = (
+        grad
+        if gradZlossOptional is None
+        else grad + fixed(np.asarray(gradZlossOptional).reshape(-1), bits)
+    )
     if reduction == "mean":
         row_grad, z_grad = row_grad / w.sum(0), z_grad / int(counted.sum())
-    smoothing, scale = fixed(np.float64(labelSmoothing), bits), fixed(np.float64(lseSquareScaleForZloss), bits)
+    smoothing, scale = (
+        fixed(np.float64(labelSmoothing), bits),
+        fixed(np.float64(lseSquareScaleForZloss), bits),
+    )
     nll, smooth = row_grad * (1 - smoothing) * w, row_grad * smoothing / classes
     total = nll + smooth * weight.sum(0)
     if lseForZlossOptional is not None:
@@ -84,7 +125,9 @@ def cross_entropy_loss(*, gradLoss, logProb, target, weightOptional=None, gradZl
     return {"xGradOut": grads - smooth[:, None] * weight[None, :]}
 
 
-def sampler(*, gradOutput, input, grid, interpolationMode=0, paddingMode=0, alignCorners=False, **other):
+def sampler(
+    *, gradOutput, input, grid, interpolationMode=0, paddingMode=0, alignCorners=False, **other
+):
     """Of any number of axes; the last coordinate of a point is that of the first axis of the image."""
     n, c, *sizes = input.shape
     axes = len(sizes)
@@ -93,8 +136,12 @@ def sampler(*, gradOutput, input, grid, interpolationMode=0, paddingMode=0, alig
     input_grad, grid_grad = np.full((n, *sizes, c), 0, object), np.full(points.shape, 0, object)
     grad, pixels = np.moveaxis(grad.n, 1, 2), np.moveaxis(image.n, 1, -1)
     modes = interpolationMode, paddingMode, alignCorners
-    for chosen in product(*(list(taps(points[..., axes - 1 - k], size, *modes)) for k, size in enumerate(sizes))):
-        inside = np.logical_and.reduce([(index >= 0) & (index < size) for (index, *_), size in zip(chosen, sizes)])
+    for chosen in product(
+        *(list(taps(points[..., axes - 1 - k], size, *modes)) for k, size in enumerate(sizes))
+    ):
+        inside = np.logical_and.reduce(
+            [(index >= 0) & (index < size) for (index, *_), size in zip(chosen, sizes)]
+        )
         at = sample, *(np.where(inside, index, 0) for index, *_ in chosen)
         weight = where(inside, prod(w for _, w, _ in chosen), 0).n[..., None]
         np.add.at(input_grad, at, grad * weight >> bits)
@@ -104,7 +151,10 @@ def sampler(*, gradOutput, input, grid, interpolationMode=0, paddingMode=0, alig
         for k in range(axes):
             slope = prod(d if own == k else w for own, (_, w, d) in enumerate(chosen))
             grid_grad[..., axes - 1 - k] += np.where(inside, dot * slope.n >> bits, 0)
-    return {"inputGrad": Fixed(np.moveaxis(input_grad, -1, 1), bits), "gridGrad": Fixed(grid_grad, bits)}
+    return {
+        "inputGrad": Fixed(np.moveaxis(input_grad, -1, 1), bits),
+        "gridGrad": Fixed(grid_grad, bits),
+    }
 
 
 def taps(x, size, mode, padding, align):
@@ -151,5 +201,7 @@ def mirrored(u, size, align):
     return (where(forth, period, 2 * span - period) + low) / 2, u * 0 + sign
 
 
-TRUTHS = {f.__name__: f for f in (hardswish, rms_norm, layer_norm, cross_entropy_loss, group_norm_swish)}
+TRUTHS = {
+    f.__name__: f for f in (hardswish, rms_norm, layer_norm, cross_entropy_loss, group_norm_swish)
+}
 TRUTHS |= dict.fromkeys(("grid_sampler_2d", "grid_sampler_3d"), sampler)

@@ -10,7 +10,11 @@ import numpy as np
 
 # Bits behind the point for inputs of moderate size, of at most 32 bits, and of 64.
 FEW, SHORT, LONG = 400, 1000, 3400
-GRANTED = {FEW: 300, SHORT: 700, LONG: 1200}  # minus the exponents of what cut bits may add up to, far below every bound
+GRANTED = {
+    FEW: 300,
+    SHORT: 700,
+    LONG: 1200,
+}  # minus the exponents of what cut bits may add up to, far below every bound
 STEPS = 8  # bytes of a remainder whose exponentials are looked up
 
 
@@ -25,7 +29,11 @@ class Fixed:
     shape = property(lambda self: self.n.shape)
 
     def _of(self, other):
-        return other if isinstance(other, Fixed) else Fixed(np.asarray(other, object) << self.bits, self.bits)
+        return (
+            other
+            if isinstance(other, Fixed)
+            else Fixed(np.asarray(other, object) << self.bits, self.bits)
+        )
 
     def __add__(self, other):
         return Fixed(self.n + self._of(other).n, self.bits)
@@ -92,7 +100,10 @@ class Fixed:
         r = self.n - k * ln2
         total = tables[0][(r >> (bits - 8)).astype(np.int64)]
         for step in range(1, STEPS):
-            total = total * tables[step][((r >> (bits - 8 * (step + 1))) & 255).astype(np.int64)] >> bits
+            total = (
+                total * tables[step][((r >> (bits - 8 * (step + 1))) & 255).astype(np.int64)]
+                >> bits
+            )
         r = r & ((1 << (bits - 8 * STEPS)) - 1)
         term, n = total, 0
         while np.any(term > 0):
@@ -128,8 +139,12 @@ def fixed(array, bits) -> Fixed:
     shift = (exponent.astype(np.int64) - 53 + bits).astype(object)
     if exponent.min(initial=0) + bits >= 53:
         return Fixed((whole << shift).reshape(shape), bits)
-    return Fixed(np.where(shift >= 0, whole << np.maximum(shift, 0), whole >> np.maximum(-shift, 0)).reshape(shape),
-                 bits)
+    return Fixed(
+        np.where(shift >= 0, whole << np.maximum(shift, 0), whole >> np.maximum(-shift, 0)).reshape(
+            shape
+        ),
+        bits,
+    )
 
 
 def where(condition, a: Fixed, b) -> Fixed:
@@ -141,8 +156,10 @@ def beyond(values, bounds, right: Fixed, granted=None) -> np.ndarray:
     granted = granted or GRANTED[right.bits]
     with np.errstate(invalid="ignore"):
         finite = np.isfinite(bounds)
-    total = sum((fixed(np.where(finite, part, 0.0), right.bits) for part in values[1:]),
-                fixed(np.where(finite, values[0], 0.0), right.bits))
+    total = sum(
+        (fixed(np.where(finite, part, 0.0), right.bits) for part in values[1:]),
+        fixed(np.where(finite, values[0], 0.0), right.bits),
+    )
     apart = np.abs(total.n - right.n.reshape(total.shape))
     allowed = fixed(np.where(finite, bounds, 0.0), right.bits).n + (1 << (right.bits - granted))
     return finite & (apart > allowed).astype(bool)

@@ -17,18 +17,34 @@ def given(*values):
     return XP.given(np.float32(values))
 
 
-@pytest.mark.parametrize("result", [
-    lambda: given(3.0, 5e-3) * 0.25, lambda: given(7.0) + given(9.0), lambda: given(1.5, 1.75) - given(1.25, 1.0),
-    lambda: XP.sum(given(*range(1000))), lambda: given(6.0) / given(3.0), lambda: -XP.abs(given(-0.1)),
-    lambda: XP.clip(given(-5.0) * 0.1, 0.0, 1.0), lambda: XP.floor(given(2.5) / 3.0)], ids=range(8))
+@pytest.mark.parametrize(
+    "result",
+    [
+        lambda: given(3.0, 5e-3) * 0.25,
+        lambda: given(7.0) + given(9.0),
+        lambda: given(1.5, 1.75) - given(1.25, 1.0),
+        lambda: XP.sum(given(*range(1000))),
+        lambda: given(6.0) / given(3.0),
+        lambda: -XP.abs(given(-0.1)),
+        lambda: XP.clip(given(-5.0) * 0.1, 0.0, 1.0),
+        lambda: XP.floor(given(2.5) / 3.0),
+    ],
+    ids=range(8),
+)
 def test_exact_operations_add_nothing(result):
     assert result().error is None or not result().error.any()
     assert result().decisions is None
 
 
-@pytest.mark.parametrize("result,half_ulp", [
-    (lambda: given(1.0) / 3.0, 2.0**-26), (lambda: given(1.0) + given(2.0**-30), 2.0**-24),
-    (lambda: given(0.1) * given(0.1), 2.0**-31), (lambda: given(1e-30) * given(1e-15), 2.0**-150)])
+@pytest.mark.parametrize(
+    "result,half_ulp",
+    [
+        (lambda: given(1.0) / 3.0, 2.0**-26),
+        (lambda: given(1.0) + given(2.0**-30), 2.0**-24),
+        (lambda: given(0.1) * given(0.1), 2.0**-31),
+        (lambda: given(1e-30) * given(1e-15), 2.0**-150),
+    ],
+)
 def test_an_inexact_operation_adds_half_a_step(result, half_ulp):
     assert result().error.item() == half_ulp
 
@@ -76,7 +92,9 @@ def test_nothing_is_known_behind_a_partial_sum_that_overflowed():
 
 
 def test_nothing_is_known_behind_a_partial_sum_that_saturated():
-    xp = BoundedArrays(Plan(compute="float16", accumulate="float16", order="sequential", saturate=True), "float16")
+    xp = BoundedArrays(
+        Plan(compute="float16", accumulate="float16", order="sequential", saturate=True), "float16"
+    )
     with np.errstate(over="ignore"):
         total = xp.sum(xp.given(np.float16([60000, 60000, -60000])))
     assert float(total.data) == 5504.0 and np.isinf(total.error)
@@ -89,7 +107,9 @@ def test_nothing_is_known_of_a_floor_that_may_be_many_numbers():
 def test_nothing_is_known_of_a_floor_behind_an_undecided_number():
     third = given(1.0) / 3.0
     sign = XP.where(third * 3.0 - 1.0 < 0.0, -XP.ones_like(third), XP.ones_like(third))
-    assert XP.floor(sign * third).decisions.item() == -1  # 0 or -1, although the bound of the product is small
+    assert (
+        XP.floor(sign * third).decisions.item() == -1
+    )  # 0 or -1, although the bound of the product is small
 
 
 def test_undecided_sides_that_agree_stay_decided():
@@ -101,7 +121,9 @@ def test_undecided_sides_that_agree_stay_decided():
 
 
 def test_a_scattered_sum_marks_both_landings_and_no_other():
-    index = XP.astype(XP.floor(given(1.0, 6.0) / 3.0 * given(3.0, 1.0)), XP.int64)  # 0 or 1; 2 surely
+    index = XP.astype(
+        XP.floor(given(1.0, 6.0) / 3.0 * given(3.0, 1.0)), XP.int64
+    )  # 0 or 1; 2 surely
     image = XP.scatter_add(XP.zeros((1, 4), np.float32), index, XP.ones((1, 2), np.float32))
     assert (image.decisions != 0).tolist() == [[True, True, False, False]]
 
@@ -109,15 +131,20 @@ def test_a_scattered_sum_marks_both_landings_and_no_other():
 def test_two_undecided_axes_mark_all_four_landings_and_no_other():
     near = given(1.0) / 3.0 * 3.0  # 1 or just below
     row, column = XP.floor(near), XP.floor(near + 1.0)  # 0 or 1; 1 or 2
-    image = XP.scatter_add(XP.zeros((1, 16), np.float32), XP.astype(row * 4.0 + column, XP.int64),
-                           XP.ones((1, 1), np.float32))
+    image = XP.scatter_add(
+        XP.zeros((1, 16), np.float32),
+        XP.astype(row * 4.0 + column, XP.int64),
+        XP.ones((1, 1), np.float32),
+    )
     assert np.flatnonzero(image.decisions).tolist() == [1, 2, 5, 6]
 
 
 def test_three_undecided_decisions_mark_everything():
     near = given(1.0) / 3.0 * 3.0
     index = XP.floor(near) + XP.floor(near) + XP.floor(near)
-    image = XP.scatter_add(XP.zeros((1, 9), np.float32), XP.astype(index, XP.int64), XP.ones((1, 1), np.float32))
+    image = XP.scatter_add(
+        XP.zeros((1, 9), np.float32), XP.astype(index, XP.int64), XP.ones((1, 1), np.float32)
+    )
     assert (image.decisions != 0).all()
 
 
@@ -128,5 +155,7 @@ def test_the_worked_example_of_worlds_is_right():
 
 def test_a_sum_scattered_onto_numbers_keeps_their_errors():
     third, at = XP.ones((1, 2), np.float32) / np.float32(3.0), np.array([0, 1])
-    image = XP.scatter_add(XP.scatter_add(XP.zeros((1, 2), np.float32), at, third), at[:1], third[:, :1])
+    image = XP.scatter_add(
+        XP.scatter_add(XP.zeros((1, 2), np.float32), at, third), at[:1], third[:, :1]
+    )
     assert image.error[0, 1] > 0 and image.error[0, 0] > image.error[0, 1]

@@ -12,8 +12,15 @@ from aclnn_viz.arrays.planned import PlannedArrays
 from aclnn_viz.arrays.precise import PreciseArrays
 from aclnn_viz.arrays.sized import SizedArrays
 
-UFUNCS = {"sqrt": np.sqrt, "log": np.log, "expm1": np.expm1, "log1p": np.log1p, "tanh": np.tanh, "erf": elementary.ERF,
-          "erfc": elementary.ERFC}
+UFUNCS = {
+    "sqrt": np.sqrt,
+    "log": np.log,
+    "expm1": np.expm1,
+    "log1p": np.log1p,
+    "tanh": np.tanh,
+    "erf": elementary.ERF,
+    "erfc": elementary.ERFC,
+}
 ODD = ("expm1", "log1p", "tanh", "erf")  # those that are 0 at 0, with its sign
 
 
@@ -21,14 +28,36 @@ def right(name, x):
     """The exact number; mpmath asks erfc of nothing that is far beyond the smallest numbers."""
     if name == "erfc" and x > 1e3:
         return mp.mpf(0)
-    return getattr(mp, name)(max(x, mp.mpf(-10**6)) if name in ("erfc", "expm1") else x)
+    return getattr(mp, name)(max(x, mp.mpf(-(10**6))) if name in ("erfc", "expm1") else x)
 
 
 def points(name, count=400):
     """Numbers of all sizes, next to 0, to -1 and to where series meet."""
     rng = np.random.default_rng(7)
-    x = np.concatenate([rng.normal(size=count), rng.uniform(-28.5, 28.5, count), rng.normal(size=count) * 2.0 ** rng.integers(-300, 9, count),
-                        [0.5, -0.5, 0.49999, 2.0**-26, -2.0**-26, 40.0, 40.1, -40.1, 26.9, 27.3, -27.9, 700.0, 5e-324, 1 / 16, -3 / 16]])
+    x = np.concatenate(
+        [
+            rng.normal(size=count),
+            rng.uniform(-28.5, 28.5, count),
+            rng.normal(size=count) * 2.0 ** rng.integers(-300, 9, count),
+            [
+                0.5,
+                -0.5,
+                0.49999,
+                2.0**-26,
+                -(2.0**-26),
+                40.0,
+                40.1,
+                -40.1,
+                26.9,
+                27.3,
+                -27.9,
+                700.0,
+                5e-324,
+                1 / 16,
+                -3 / 16,
+            ],
+        ]
+    )
     if name in ("sqrt", "log"):
         return np.maximum(np.abs(x), 1e-280)
     return np.where(x > -1.0, x, -1.0 + 2.0**-40 * (1 + np.abs(x))) if name == "log1p" else x
@@ -39,14 +68,25 @@ def points(name, count=400):
 @pytest.mark.sampled(7)
 def test_a_function_is_within_its_bound(name, low):
     x = points(name)
-    part = np.where(np.abs(x) > 1e-280, x * 2.0**-54 * np.random.default_rng(8).uniform(-0.9, 0.9, x.size), 0.0) if low else None
+    part = (
+        np.where(
+            np.abs(x) > 1e-280,
+            x * 2.0**-54 * np.random.default_rng(8).uniform(-0.9, 0.9, x.size),
+            0.0,
+        )
+        if low
+        else None
+    )
     with mp.workdps(100), np.errstate(all="ignore"):
         (high, rest), error = elementary.PRECISE[UFUNCS[name]]((x, part))
         for at in np.flatnonzero(np.isfinite(high)):
             exact = right(name, mp.mpf(float(x[at])) + (mp.mpf(float(part[at])) if low else 0))
             gap = abs(mp.mpf(float(high[at])) + mp.mpf(float(rest[at])) - exact)
             assert gap <= error[at], (x[at], gap, error[at])
-            assert error[at] <= abs(exact) * 2.0**-53 + 2.0**-1070, (x[at], error[at])  # a bound that says something
+            assert error[at] <= abs(exact) * 2.0**-53 + 2.0**-1070, (
+                x[at],
+                error[at],
+            )  # a bound that says something
 
 
 @pytest.mark.parametrize("name", UFUNCS)
@@ -54,7 +94,10 @@ def test_ends_and_no_number(name):
     x = np.float64([0.0, -0.0, np.inf, -np.inf, np.nan])
     with np.errstate(all="ignore"):
         (high, _), error = elementary.PRECISE[UFUNCS[name]]((x, None))
-        wanted = [float(getattr(mp, name)(float(v))) if name in ("erf", "erfc") else getattr(np, name)(v) for v in x]
+        wanted = [
+            float(getattr(mp, name)(float(v))) if name in ("erf", "erfc") else getattr(np, name)(v)
+            for v in x
+        ]
     assert np.array_equal(high, wanted, equal_nan=True)
     assert not error[[0, 1]].any() or name in ("erfc",)
     if name in ODD:
@@ -71,11 +114,16 @@ def test_numpy_gets_the_number_next_to_it(name, units, dtype):
         exact = [right(name, mp.mpf(float(v))) for v in x]
         slack = units * 2.0**-53 + (0.5000001 * np.finfo(dtype).eps if dtype != "float64" else 0.0)
         least = float(np.finfo(dtype).smallest_subnormal) if dtype != "float64" else 2.0**-1018
-        assert all(abs(mp.mpf(float(f)) - e) <= slack * abs(e) + least for f, e in zip(found, exact))
+        assert all(
+            abs(mp.mpf(float(f)) - e) <= slack * abs(e) + least for f, e in zip(found, exact)
+        )
 
 
-@pytest.mark.parametrize("system", [PreciseArrays, SizedArrays, lambda: BoundedArrays(Plan(), "float32")],
-                         ids=["precise", "sized", "bounded"])
+@pytest.mark.parametrize(
+    "system",
+    [PreciseArrays, SizedArrays, lambda: BoundedArrays(Plan(), "float32")],
+    ids=["precise", "sized", "bounded"],
+)
 @pytest.mark.parametrize("name", UFUNCS)
 @pytest.mark.sampled(9)
 def test_an_error_is_carried(name, system):
@@ -87,14 +135,30 @@ def test_an_error_is_carried(name, system):
     xp = system()
     with np.errstate(all="ignore"):
         result = getattr(xp, name)(xp.given(x) / 3.0 * 7.0)
-    values = [getattr(result, part, None) for part in ("high", "low")] if isinstance(xp, PreciseArrays) else [result.data, None]
+    values = (
+        [getattr(result, part, None) for part in ("high", "low")]
+        if isinstance(xp, PreciseArrays)
+        else [result.data, None]
+    )
     error = np.broadcast_to(result.error, x.shape)
     with mp.workdps(60):
         exact = [right(name, mp.mpf(float(v)) / 3 * 7) for v in x]
-        gaps = np.array([float(abs(mp.mpf(float(v)) + (mp.mpf(float(low)) if low is not None else 0) - e)) for v, e, low in zip(
-            values[0], exact, np.broadcast_to(values[1], x.shape) if values[1] is not None else [None] * x.size)])
+        gaps = np.array(
+            [
+                float(abs(mp.mpf(float(v)) + (mp.mpf(float(low)) if low is not None else 0) - e))
+                for v, e, low in zip(
+                    values[0],
+                    exact,
+                    np.broadcast_to(values[1], x.shape)
+                    if values[1] is not None
+                    else [None] * x.size,
+                )
+            ]
+        )
     assert (gaps <= error).all()
-    assert (error <= 2.0**-20 * np.float64([abs(e) for e in exact]) + 2.0**-100).mean() > 0.6  # and says something
+    assert (
+        error <= 2.0**-20 * np.float64([abs(e) for e in exact]) + 2.0**-100
+    ).mean() > 0.6  # and says something
 
 
 def test_a_plan_rounds_to_its_format():

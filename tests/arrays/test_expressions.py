@@ -25,8 +25,13 @@ COUNT, STEPS = 16, 8
 LONGEST = 40_000  # bits of a fraction that is followed
 DTYPES = [f.name for f in FORMATS]
 NARROW = [name for name in DTYPES if name != "float64"]
-PLANS = (Plan(), HOST, Plan(division_ulps=1.0, saturate=True), Plan(order="sequential", leading="sequential"),
-         Plan(compute="float16", accumulate="float16"))
+PLANS = (
+    Plan(),
+    HOST,
+    Plan(division_ulps=1.0, saturate=True),
+    Plan(order="sequential", leading="sequential"),
+    Plan(compute="float16", accumulate="float16"),
+)
 
 
 def wild(rng, dtype):
@@ -37,8 +42,15 @@ def wild(rng, dtype):
         lambda: rng.standard_normal(COUNT),
         lambda: sign * 2.0 ** rng.uniform(low, high, COUNT),
         lambda: sign * 2.0 ** (rng.uniform(low, high) + rng.uniform(0, 1, COUNT)),
-        lambda: np.where(rng.random(COUNT) < 0.3, 0.0, sign * np.where(rng.random(COUNT) < 0.1, fmt.largest / 8, 1.0)),
-        lambda: rng.standard_normal() * (1 + rng.choice([0, 1, -1], COUNT) * 2.0 ** (2 - fmt.significand_bits)),
+        lambda: np.where(
+            rng.random(COUNT) < 0.3,
+            0.0,
+            sign * np.where(rng.random(COUNT) < 0.1, fmt.largest / 8, 1.0),
+        ),
+        lambda: (
+            rng.standard_normal()
+            * (1 + rng.choice([0, 1, -1], COUNT) * 2.0 ** (2 - fmt.significand_bits))
+        ),
         lambda: sign * 2.0 ** rng.integers(low, low + 8, COUNT) * rng.integers(0, 4, COUNT),
         lambda: sign * rng.integers(0, 4, COUNT),
     ][rng.integers(7)]()
@@ -63,7 +75,9 @@ def sized(rng):
 def bounded(rng):
     plan, dtype = PLANS[rng.integers(len(PLANS))], str(rng.choice(DTYPES))
     if dtype == "float64":
-        plan = replace(plan, compute="float64", accumulate="float64", coordinates=None, atomics=None)
+        plan = replace(
+            plan, compute="float64", accumulate="float64", coordinates=None, atomics=None
+        )
     return BoundedArrays(plan, dtype), dtype
 
 
@@ -73,11 +87,16 @@ def of_one(function):
 
 # (operation on arrays, the same on fractions); what takes one number leaves the second.
 OPERATIONS = [
-    *(((function, function)) for function in (add, sub, mul, truediv, add, mul)), *map(of_one, (abs, neg)),
-    of_one(lambda x: x / 2), of_one(lambda x: x / 3.0 if not isinstance(x, Fraction) else x / 3),
+    *(((function, function)) for function in (add, sub, mul, truediv, add, mul)),
+    *map(of_one, (abs, neg)),
+    of_one(lambda x: x / 2),
+    of_one(lambda x: x / 3.0 if not isinstance(x, Fraction) else x / 3),
     of_one(lambda x: 1.0 - x if not isinstance(x, Fraction) else 1 - x),
-    (np.maximum, max), (np.minimum, min), (lambda a, b: np.floor(a), lambda x, y: Fraction(floor(x))),
-    (lambda a, b: np.rint(a), lambda x, y: Fraction(round(x))), (lambda a, b: np.remainder(a, 6.0), lambda x, y: x % 6),
+    (np.maximum, max),
+    (np.minimum, min),
+    (lambda a, b: np.floor(a), lambda x, y: Fraction(floor(x))),
+    (lambda a, b: np.rint(a), lambda x, y: Fraction(round(x))),
+    (lambda a, b: np.remainder(a, 6.0), lambda x, y: x % 6),
     (lambda a, b: a.xp.where(a < b, a, b * 2.0), lambda x, y: x if x < y else 2 * y),
     (lambda a, b: summed(a.xp, a), None),
 ]
@@ -93,13 +112,17 @@ def parts(array):
         numbers = array.data if isinstance(array.xp, SizedArrays) else array.wide, None
     found = [np.zeros(array.shape) if part is None else part for part in (*numbers, array.error)]
     undecided = getattr(array, "decisions", None)
-    return found if undecided is None else [np.where(undecided != 0, np.nan, part) for part in found]
+    return (
+        found if undecided is None else [np.where(undecided != 0, np.nan, part) for part in found]
+    )
 
 
 def beyond(array, exact, slack=Fraction(1)):
     """Which elements are farther from the exact numbers (None: not followed) than their errors; and how many were judged."""
     found, judged = [], 0
-    for place, (right, *numbers) in enumerate(zip(exact, *(np.broadcast_to(part, COUNT).tolist() for part in parts(array)))):
+    for place, (right, *numbers) in enumerate(
+        zip(exact, *(np.broadcast_to(part, COUNT).tolist() for part in parts(array)))
+    ):
         if right is not None and np.isfinite(numbers).all():
             high, low, error = map(Fraction, numbers)
             found += [place] * (abs(high + low - right) > error * slack)
@@ -111,8 +134,16 @@ def exactly(operation, a, b):
     """The operation on fractions (None: the sum of the first); None where it has no result, or one too long to follow."""
     if operation is None:
         return COUNT * [None if None in a else sum(a)]
-    results = [None if x is None or y is None or operation is truediv and not y else operation(x, y) for x, y in zip(a, b)]
-    return [x if x is not None and x.numerator.bit_length() + x.denominator.bit_length() < LONGEST else None for x in results]
+    results = [
+        None if x is None or y is None or operation is truediv and not y else operation(x, y)
+        for x, y in zip(a, b)
+    ]
+    return [
+        x
+        if x is not None and x.numerator.bit_length() + x.denominator.bit_length() < LONGEST
+        else None
+        for x in results
+    ]
 
 
 def summed(xp, array):
@@ -132,7 +163,9 @@ def judged(system, seed):
         given = xp.astype(xp.given(wild(rng, dtype)), getattr(xp, "compute", np.float64))
         if system is bounded:  # bounds start behind this rounding
             given = xp.given(np.asarray(given.data))
-        pool.append((given, [Fraction(x) if np.isfinite(x) else None for x in parts(given)[0].tolist()]))
+        pool.append(
+            (given, [Fraction(x) if np.isfinite(x) else None for x in parts(given)[0].tolist()])
+        )
     for _ in range(STEPS):
         left, right = rng.integers(len(pool), size=2)
         (a, x), (b, y) = pool[left], pool[right]
@@ -165,7 +198,10 @@ def test_the_judge_refuses_an_error_that_is_too_small():
 
 def test_what_an_overflow_divides_is_not_known():
     """1e308 / 2**-10 is no float64 number; 1 divided by it is 1e-311."""
-    for xp in (PreciseArrays(), BoundedArrays(Plan(compute="float64", accumulate="float64"), "float64")):
+    for xp in (
+        PreciseArrays(),
+        BoundedArrays(Plan(compute="float64", accumulate="float64"), "float64"),
+    ):
         with np.errstate(all="ignore"):
             quotient = xp.given(np.float64([1e308])) / 2.0**-10
             inverse = 1.0 / quotient

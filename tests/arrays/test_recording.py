@@ -13,9 +13,13 @@ from aclnn_viz.cases.default import matrix_shape
 from machine import sampled
 from together import in_one
 
-SMALL = {"hardswish": {"shape": (2, 3)}, "rms_norm": {"shape": (2, 3)}, "group_norm_swish": {"shape": (2, 4, 2)},
-         "cross_entropy_loss": {"shape": (3, 2), "labelSmoothing": 0.2},
-         "grid_sampler_2d": {"shape": (1, 2, 3, 3), "grid_shape": (1, 2)}}
+SMALL = {
+    "hardswish": {"shape": (2, 3)},
+    "rms_norm": {"shape": (2, 3)},
+    "group_norm_swish": {"shape": (2, 4, 2)},
+    "cross_entropy_loss": {"shape": (3, 2), "labelSmoothing": 0.2},
+    "grid_sampler_2d": {"shape": (1, 2, 3, 3), "grid_shape": (1, 2)},
+}
 
 
 class RecordingArrays(Guards):
@@ -43,13 +47,17 @@ def lands(seen, name, index, output):
     """The elements of an output that one element of an input went into."""
     first, shape = seen.places[name]
     bit = first + int(np.ravel_multi_index(index, shape)) if shape else first
-    return np.array([record >> bit & 1 for record in seen.records[output].ravel()], bool).reshape(seen.records[output].shape)
+    return np.array([record >> bit & 1 for record in seen.records[output].ravel()], bool).reshape(
+        seen.records[output].shape
+    )
 
 
 def over_recording_arrays(op):
     """The page of an operator as a kernel of its canonical arrays."""
+
     def kernel(**arrays):
         return op.page.backward(RecordingArrays(), **arrays)
+
     return kernel
 
 
@@ -57,13 +65,18 @@ def recorded(op, **options):
     inputs = case(op, dtype="float64", seed=5, **options).inputs
     arranged = op.arrange_backward(**op.bind(inputs))
     arrays = arranged.arrays | (arranged.prelude(np, arranged.arrays) if arranged.prelude else {})
-    arrays = {name: np.asarray(a) if a is not None else None for name, a in arrays.items()} | arranged.attributes
+    arrays = {
+        name: np.asarray(a) if a is not None else None for name, a in arrays.items()
+    } | arranged.attributes
     return record(over_recording_arrays(op), arrays, op.outputs), arrays, op
 
 
 def differences(op, arrays, name, index):
     """The outputs, changed elements marked, when one element of one input changes."""
-    changed = {key: value.copy() if isinstance(value, np.ndarray) else value for key, value in arrays.items()}
+    changed = {
+        key: value.copy() if isinstance(value, np.ndarray) else value
+        for key, value in arrays.items()
+    }
     changed[name][index] += 1e-3
     with np.errstate(all="ignore"):
         before, after = (op.page.backward(NumPyArrays(), **some) for some in (arrays, changed))
@@ -73,25 +86,37 @@ def differences(op, arrays, name, index):
 @in_one
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 def test_pages_compute_the_same_over_recording_arrays(op):
-    seen, arrays, _ = recorded(op, **SMALL.get(op.name, default.fitted(op, {"shape": matrix_shape(op, 2, 3)})))
+    seen, arrays, _ = recorded(
+        op, **SMALL.get(op.name, default.fitted(op, {"shape": matrix_shape(op, 2, 3)}))
+    )
     for name, value in op.page.backward(NumPyArrays(), **arrays).items():
-        np.testing.assert_allclose(seen.outputs[name], value, rtol=1e-12, atol=1e-12)  # another order of summation
+        np.testing.assert_allclose(
+            seen.outputs[name], value, rtol=1e-12, atol=1e-12
+        )  # another order of summation
 
 
 @in_one
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 def test_whatever_changes_an_output_was_recorded(op):
-    seen, arrays, _ = recorded(op, **SMALL.get(op.name, default.fitted(op, {"shape": matrix_shape(op, 2, 3)})))
+    seen, arrays, _ = recorded(
+        op, **SMALL.get(op.name, default.fitted(op, {"shape": matrix_shape(op, 2, 3)}))
+    )
     for name, (_, shape) in seen.places.items():
         for index in list(np.ndindex(shape))[:6]:
             for output, changed in differences(op, arrays, name, index).items():
-                assert not (changed & ~lands(seen, name, index, output)).any(), (name, index, output)
+                assert not (changed & ~lands(seen, name, index, output)).any(), (
+                    name,
+                    index,
+                    output,
+                )
 
 
 def test_reads_are_not_more_than_they_are():
     seen, *_ = recorded(sampled(__name__)[1], **SMALL["rms_norm"])
     assert seen.reads("dxOut", (0, 1), "x").tolist() == [[True] * 3, [False] * 3]  # its own row
-    assert seen.reads("dgammaOut", (2,), "x").tolist() == [[False, False, True]] * 2  # its own column
+    assert (
+        seen.reads("dgammaOut", (2,), "x").tolist() == [[False, False, True]] * 2
+    )  # its own column
     assert seen.counts("dxOut", "dy").tolist() == [[3] * 3] * 2
 
 
@@ -100,6 +125,7 @@ def test_a_scattered_gradient_lands_at_its_taps():
         image = np.zeros_like(values)
         np.add.at(image, np.array([2, 0, 2]), values)
         return image
+
     seen = record(kernel, {"values": np.arange(3.0)}, ["image"])
     assert lands(seen, "values", (0,), "image").tolist() == [False, False, True]
     assert seen.counts("image", "values").tolist() == [1, 0, 2]
@@ -110,14 +136,17 @@ def test_a_plain_numpy_kernel_is_recorded():
         xhat = x * rstd
         dx = (dy * gamma - xhat * (dy * gamma * xhat).mean(axis=-1, keepdims=True)) * rstd
         return dx, np.sum(dy * xhat, axis=0)
+
     inputs = case("rms_norm", shape=(2, 4)).inputs
     seen = record(kernel, inputs, ["dxOut", "dgammaOut"])
     assert seen.counts("dxOut", "x").tolist() == [[4] * 4] * 2
     assert seen.counts("dgammaOut", "x").tolist() == [2] * 4
 
 
-@pytest.mark.parametrize("store", [lambda out, a: out.__setitem__(slice(0, 2), a),
-                                   lambda out, a: np.add.at(out, [0], a[:1])])
+@pytest.mark.parametrize(
+    "store",
+    [lambda out, a: out.__setitem__(slice(0, 2), a), lambda out, a: np.add.at(out, [0], a[:1])],
+)
 def test_a_plain_target_is_refused(store):
     with pytest.raises(TypeError, match="zeros_like"):
         record(lambda a: store(np.zeros(2), a), {"a": np.ones(2)}, ["c"])

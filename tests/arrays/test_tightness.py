@@ -14,20 +14,29 @@ from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.dtypes import float_format, round_to
 
 SAMPLER = {"shape": (1, 2, 16, 16), "grid_shape": (20, 20)}
-TIGHT = {"hardswish": (["out"], {"shape": (4_000,)}), "rms_norm": (["dxOut"], {"shape": (4, 1024)}),
-         "layer_norm": (["gradInputOut"], {"shape": (4, 1024), "normalizedShape": (1024,)}),
-         "grid_sampler_3d": (["inputGrad", "gridGrad"], {"shape": (1, 2, 8, 8, 8), "grid_shape": (8, 8, 8)}),
-         "group_norm_swish": (["dxOut"], {"shape": (2, 8, 8, 8), "numGroups": 2}),
-         "cross_entropy_loss": (["xGradOut"], {"shape": (16, 256)}),
-         "grid_sampler_2d": (["inputGrad", "gridGrad"], SAMPLER)}
+TIGHT = {
+    "hardswish": (["out"], {"shape": (4_000,)}),
+    "rms_norm": (["dxOut"], {"shape": (4, 1024)}),
+    "layer_norm": (["gradInputOut"], {"shape": (4, 1024), "normalizedShape": (1024,)}),
+    "grid_sampler_3d": (
+        ["inputGrad", "gridGrad"],
+        {"shape": (1, 2, 8, 8, 8), "grid_shape": (8, 8, 8)},
+    ),
+    "group_norm_swish": (["dxOut"], {"shape": (2, 8, 8, 8), "numGroups": 2}),
+    "cross_entropy_loss": (["xGradOut"], {"shape": (16, 256)}),
+    "grid_sampler_2d": (["inputGrad", "gridGrad"], SAMPLER),
+}
 DEVICES = ("host", "float32", "A2", "910", "950")
 SIXTEEN = ("float16", "bfloat16")
 
 
 def ratios(name, plan, inputs):
     """{output: the median of bound / error over the elements with an error}."""
-    return {output: np.median(found.ratio) for output, found in judged(name, PLANS[plan](name), inputs).items()
-            if found.ratio.size}
+    return {
+        output: np.median(found.ratio)
+        for output, found in judged(name, PLANS[plan](name), inputs).items()
+        if found.ratio.size
+    }
 
 
 @pytest.mark.parametrize("name,plan,dtype", [*product(TIGHT, DEVICES, SIXTEEN)])
@@ -49,29 +58,48 @@ def test_bound_is_tight_for_bicubic_weights(plan, dtype):
         assert 1 <= found[output] <= 5, output  # 25 terms a pixel, which the 950 adds up in 16 bits
 
 
-@pytest.mark.parametrize("plan,mode,dtype", [
-    *product(("host", "float32", "A2", "950"), (0, 1, 2), ("float32",)), *product(("950",), (0, 1, 2), SIXTEEN)])
+@pytest.mark.parametrize(
+    "plan,mode,dtype",
+    [
+        *product(("host", "float32", "A2", "950"), (0, 1, 2), ("float32",)),
+        *product(("950",), (0, 1, 2), SIXTEEN),
+    ],
+)
 @pytest.mark.sampled(6)
 def test_few_random_points_are_undecided(plan, mode, dtype):
     rng, side = np.random.default_rng(5), 256 if SOAK else 128
-    draw = {"gradOutput": rng.standard_normal((1, 1, side, side)), "input": rng.standard_normal((1, 1, 128, 128)),
-            "grid": rng.uniform(-1.1, 1.1, (1, side, side, 2))}
-    inputs = case("grid_sampler_2d", dtype=dtype, interpolationMode=mode, shape=(1, 1, 128, 128), grid_shape=(side, side),
-                  **draw).inputs
+    draw = {
+        "gradOutput": rng.standard_normal((1, 1, side, side)),
+        "input": rng.standard_normal((1, 1, 128, 128)),
+        "grid": rng.uniform(-1.1, 1.1, (1, side, side, 2)),
+    }
+    inputs = case(
+        "grid_sampler_2d",
+        dtype=dtype,
+        interpolationMode=mode,
+        shape=(1, 1, 128, 128),
+        grid_shape=(side, side),
+        **draw,
+    ).inputs
     envelopes = envelope(operator("grid_sampler_2d"), PLANS[plan]("grid_sampler_2d"), **inputs)
     assert envelopes["gridGrad"].undecided.any(axis=-1).mean() < 1e-3
 
 
 def test_a_point_that_a_rounded_coordinate_moves_to_another_pixel_is_explained_by_the_bound():
     """1.75 pixels are 1.75 in bfloat16, 65.75 are 66: the gradient by the grid jumps, and the bound covers the jump."""
-    inputs = dict(gradOutput=np.ones((1, 1, 1, 2), np.float32), grid=np.zeros((1, 1, 2, 2), np.float32),
-                  input=(np.arange(128) % 2).reshape(1, 1, 1, 128).astype(np.float32))
+    inputs = dict(
+        gradOutput=np.ones((1, 1, 1, 2), np.float32),
+        grid=np.zeros((1, 1, 2, 2), np.float32),
+        input=(np.arange(128) % 2).reshape(1, 1, 1, 128).astype(np.float32),
+    )
     inputs["grid"][..., 0] = (2 * np.float32([1.75, 65.75]) + 1) / 128 - 1
     inputs = {name: value.astype(np.dtype("bfloat16")) for name, value in inputs.items()}
     found = judged("grid_sampler_2d", PLANS["950"]("grid_sampler_2d"), inputs)["gridGrad"]
     assert not found.envelope.undecided.any()
     error, bound = found.error[0, 0, :, 0], found.envelope.bound[0, 0, :, 0]
-    assert error.tolist() == [0, 128] and 128 <= bound[1] < 129  # slopes of 64 a pixel: one up, one down
+    assert (
+        error.tolist() == [0, 128] and 128 <= bound[1] < 129
+    )  # slopes of 64 a pixel: one up, one down
 
 
 def worst_order(terms, dtype):
@@ -97,10 +125,15 @@ def test_the_bound_of_a_sum_in_any_order_cannot_be_near_the_usual_error(dtype, c
     rng, over, needed = np.random.default_rng(count), [], []
     for seed in range(20 if SOAK else 10):
         terms = round_to(rng.standard_normal(count) * rng.uniform(0, 1, count) ** 2, dtype)
-        xp = BoundedArrays(Plan(compute=dtype, accumulate=dtype, scatter="shuffled", seed=seed), dtype)
+        xp = BoundedArrays(
+            Plan(compute=dtype, accumulate=dtype, scatter="shuffled", seed=seed), dtype
+        )
         image = xp.zeros((1, 1), float_format(dtype).numpy)
         total = xp.scatter_add(image, np.zeros(count, np.int64), xp.given(terms[np.newaxis]))
-        usual, worst = abs(total.wide.item() - terms.astype(np.float64).sum()), worst_order(terms, dtype)
+        usual, worst = (
+            abs(total.wide.item() - terms.astype(np.float64).sum()),
+            worst_order(terms, dtype),
+        )
         assert worst <= total.error.item()
         over.append(total.error.item() / worst)
         needed.append(worst / max(usual, np.finfo(np.float64).tiny))

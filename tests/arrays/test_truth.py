@@ -37,12 +37,20 @@ def test_truth_is_within_its_certificate(name, dtype, record_property):
             size = BLOCK if dtype != "float64" else BLOCK // 8
             inputs = CASES[name](rng, dtype, size, kind, **next(more), **SMALL.get(name, {}))
             right, ref = TRUTHS[name](**inputs), op.truth(**inputs)
-            formats = {output: float_format(value) for output, value in op.backward(**inputs).items()}
+            formats = {
+                output: float_format(value) for output, value in op.backward(**inputs).items()
+            }
             for output, value in ref.items():
-                assert not beyond((np.asarray(value), value.low), value.error, right[output]).any(), (kind, output)
+                assert not beyond(
+                    (np.asarray(value), value.low), value.error, right[output]
+                ).any(), (kind, output)
                 within = good(value, formats[output])
                 # What bicubic weights leave of a border is 0, and 0 has no spacing that is small enough.
-                counts += [value.size, within.sum(), (within | vanished(value, right[output])).sum()]
+                counts += [
+                    value.size,
+                    within.sum(),
+                    (within | vanished(value, right[output])).sum(),
+                ]
                 elements += value.size
     record_property("group", name)
     record_property("elements", elements)
@@ -55,7 +63,9 @@ def good(truth, fmt):
     values = np.asarray(truth)
     if fmt.bits == 64:
         return ~undecided(values, truth.low, truth.error, fmt)
-    rounded = np.clip(round_to(values, fmt), -fmt.largest, fmt.largest)  # an infinity has no spacing
+    rounded = np.clip(
+        round_to(values, fmt), -fmt.largest, fmt.largest
+    )  # an infinity has no spacing
     return truth.error <= 1e-3 * ulp(rounded, fmt)
 
 
@@ -65,7 +75,10 @@ def vanished(truth, right: Fixed):
 
 def test_the_judge_refuses_a_certificate_that_is_too_small():
     inputs = CASES["rms_norm"](np.random.default_rng(0), "float32", 1000, PLAIN)
-    value, right = operator("rms_norm").truth(**inputs)["dxOut"], TRUTHS["rms_norm"](**inputs)["dxOut"]
+    value, right = (
+        operator("rms_norm").truth(**inputs)["dxOut"],
+        TRUTHS["rms_norm"](**inputs)["dxOut"],
+    )
     assert beyond((np.asarray(value), value.low), value.error / 1000, right).any()
     assert beyond((np.asarray(value) * (1 + 2.0**-40), value.low), value.error, right).any()
 
@@ -74,11 +87,17 @@ def test_a_tall_sum_that_cancels_is_right():
     """A float64 run that adds row by row finds twice the sum; the right answer was far beyond the bound."""
     column = np.float32([1.0, *[2.0**-53 * 1.0001] * 16382, -1.0])
     ones = np.ones((16384, 1), np.float32)
-    inputs = dict(dy=np.stack([column, column], axis=1), x=np.ones((16384, 2), np.float32), rstd=ones,
-                  gamma=np.ones(2, np.float32))
+    inputs = dict(
+        dy=np.stack([column, column], axis=1),
+        x=np.ones((16384, 2), np.float32),
+        rstd=ones,
+        gamma=np.ones(2, np.float32),
+    )
     op, exact = operator("rms_norm"), fsum(column.tolist())
     ref = op.truth(**inputs)["dgammaOut"]
-    assert np.all(np.abs(np.asarray(ref) - exact) <= ref.error) and np.all(ref.error < 1e-3 * ulp(exact, "float32"))
+    assert np.all(np.abs(np.asarray(ref) - exact) <= ref.error) and np.all(
+        ref.error < 1e-3 * ulp(exact, "float32")
+    )
     right = round_to(np.full(2, exact), "float32")
     assert compare(right, ref).max_ulp == 0 and compare(2 * right, ref).max_ulp > 1e6
     assert explain(right, ref, envelope(op, **inputs)["dgammaOut"]).explained == 2
@@ -95,7 +114,9 @@ def test_ties_behind_a_division_by_three_are_right(dtype):
     assert not undecided(np.asarray(ref), ref.low, ref.error, fmt).any()
     rounded = rounded_sum(np.asarray(ref), ref.low, fmt).astype(float)
     spacing = ulp(rounded, fmt)
-    apart = np.array([float(2 * abs(e - Fraction(r)) / Fraction(s)) for e, r, s in zip(exact, rounded, spacing)])
+    apart = np.array(
+        [float(2 * abs(e - Fraction(r)) / Fraction(s)) for e, r, s in zip(exact, rounded, spacing)]
+    )
     assert np.all(apart <= 1) and (apart == 1).sum() > 50
     even = np.rint(rounded / spacing) % 2 == 0
     assert even[apart == 1].all()
@@ -114,13 +135,17 @@ def test_zeros_of_the_right_sign_are_not_said_to_have_the_other():
     inputs = {"gradOutput": np.float32([1, -1, 1]), "self": np.float32([-4, -5, 1])}
     op = operator("hardswish")
     right, truth = op.backward(**inputs)["out"], op.truth(**inputs)["out"]
-    assert compare(right, truth).signed_zeros == 0 and compare(np.abs(right), truth).signed_zeros == 1
+    assert (
+        compare(right, truth).signed_zeros == 0 and compare(np.abs(right), truth).signed_zeros == 1
+    )
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 7, 15, 31, 64, 100])
 def test_no_term_meets_more_additions_than_are_counted(count, monkeypatch):
     """The sum itself runs over numbers that count additions: each is one more than the larger of what it adds."""
-    monkeypatch.setattr(sized.dd, "two_sum", lambda a, b: (np.maximum(a, b) + 1.0, np.zeros(np.shape(a))))
+    monkeypatch.setattr(
+        sized.dd, "two_sum", lambda a, b: (np.maximum(a, b) + 1.0, np.zeros(np.shape(a)))
+    )
     met, _ = sized._compensated(np.zeros(count), None, (0,))
     assert met.item() == sized.additions(count)
 
@@ -129,25 +154,41 @@ def test_float64_truth_is_the_correctly_rounded_number():
     x, g = (np.random.default_rng(seed).uniform(-3, 3, 2000) for seed in (1, 2))
     ref = operator("hardswish").truth(gradOutput=g, self=x)["out"]
     exact = [(2 * Fraction(a) + 3) * Fraction(b) / 6 for a, b in zip(x.tolist(), g.tolist())]
-    assert np.array_equal(np.asarray(ref), [float(e) for e in exact])  # which rounds to nearest even
-    assert all(abs(Fraction(h) + Fraction(low) - e) <= Fraction(error) for h, low, e, error in zip(
-        ref.tolist(), ref.low.tolist(), exact, ref.error.tolist()))
+    assert np.array_equal(
+        np.asarray(ref), [float(e) for e in exact]
+    )  # which rounds to nearest even
+    assert all(
+        abs(Fraction(h) + Fraction(low) - e) <= Fraction(error)
+        for h, low, e, error in zip(ref.tolist(), ref.low.tolist(), exact, ref.error.tolist())
+    )
 
 
 def test_attributes_are_exact():
     """1 - 1e-20 is 1 in float64, and is not in truth."""
-    inputs = dict(gradLoss=np.float64(1.0), logProb=np.float64([[-800.0, 0.0]]), target=np.array([0]),
-                  reduction="sum", labelSmoothing=1e-20)
+    inputs = dict(
+        gradLoss=np.float64(1.0),
+        logProb=np.float64([[-800.0, 0.0]]),
+        target=np.array([0]),
+        reduction="sum",
+        labelSmoothing=1e-20,
+    )
     ref = operator("cross_entropy_loss").truth(**inputs)["xGradOut"]
     assert float(ref[0, 0]) == -1.0 and abs(float(ref.low[0, 0]) - 0.5e-20) < 1e-30
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name,options", [
-    ("hardswish", {"shape": (30, 90)}), ("rms_norm", {"shape": (30, 90)}),
-    ("layer_norm", {"shape": (30, 90), "normalizedShape": (90,)}), ("grid_sampler_2d", {"shape": (3, 5, 12, 12)}),
-    ("grid_sampler_3d", {"shape": (3, 3, 3, 4, 5), "grid_shape": (3, 4, 5)}), ("cross_entropy_loss", {"shape": (30, 90)}),
-    ("group_norm_swish", {"shape": (6, 6, 8, 8)})])
+@pytest.mark.parametrize(
+    "name,options",
+    [
+        ("hardswish", {"shape": (30, 90)}),
+        ("rms_norm", {"shape": (30, 90)}),
+        ("layer_norm", {"shape": (30, 90), "normalizedShape": (90,)}),
+        ("grid_sampler_2d", {"shape": (3, 5, 12, 12)}),
+        ("grid_sampler_3d", {"shape": (3, 3, 3, 4, 5), "grid_shape": (3, 4, 5)}),
+        ("cross_entropy_loss", {"shape": (30, 90)}),
+        ("group_norm_swish", {"shape": (6, 6, 8, 8)}),
+    ],
+)
 @pytest.mark.sampled(4)
 def test_blocks_and_threads_change_no_certified_digit(name, options, dtype, monkeypatch):
     inputs, op = case(name, dtype=dtype, seed=2, **options).inputs, operator(name)
@@ -155,31 +196,51 @@ def test_blocks_and_threads_change_no_certified_digit(name, options, dtype, monk
     monkeypatch.setattr(module, "ELEMENTS", 300)
     cut = op.truth(**inputs)
     for output, value in whole.items():
-        apart = np.abs((np.asarray(value) - np.asarray(cut[output])) + (value.low - cut[output].low))
+        apart = np.abs(
+            (np.asarray(value) - np.asarray(cut[output])) + (value.low - cut[output].low)
+        )
         assert np.all(apart <= (value.error + cut[output].error) * (1 + 1e-10))
 
 
 @pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_what_is_not_finite_is_certain_where_the_inputs_are_not(special, dtype):
-    for name, tensor in (("hardswish", "self"), ("rms_norm", "dy"), ("layer_norm", "gradOut"),
-                         ("group_norm_swish", "dy"), ("cross_entropy_loss", "logProb")):
+    for name, tensor in (
+        ("hardswish", "self"),
+        ("rms_norm", "dy"),
+        ("layer_norm", "gradOut"),
+        ("group_norm_swish", "dy"),
+        ("cross_entropy_loss", "logProb"),
+    ):
         inputs = case(name, dtype=dtype, seed=1).inputs
         inputs[tensor].reshape(-1)[::7] = special
         ref, out = operator(name).truth(**inputs), operator(name).backward(**inputs)
         for output, value in ref.items():
             same = ~np.isfinite(value)
             assert np.array_equal(np.isnan(out[output]), np.isnan(value)), (name, output)
-            assert not value.error[same].any() and compare(out[output], value).undecided <= 0.01 * value.size
+            assert (
+                not value.error[same].any()
+                and compare(out[output], value).undecided <= 0.01 * value.size
+            )
 
 
 def test_nothing_is_known_behind_an_overflow():
-    inputs = dict(dy=np.float64([[1e200, 1.0]]), x=np.float64([[1e200, 1.0]]), rstd=np.float64([[1e-150]]),
-                  gamma=np.float64([1e200, 1.0]))
+    inputs = dict(
+        dy=np.float64([[1e200, 1.0]]),
+        x=np.float64([[1e200, 1.0]]),
+        rstd=np.float64([[1e-150]]),
+        gamma=np.float64([1e200, 1.0]),
+    )
     ref = operator("rms_norm").truth(**inputs)["dxOut"]
-    assert np.isinf(ref.error).any() and explain(
-        operator("rms_norm").backward(**inputs)["dxOut"], ref,
-        envelope(operator("rms_norm"), **inputs)["dxOut"]).not_explained == 0
+    assert (
+        np.isinf(ref.error).any()
+        and explain(
+            operator("rms_norm").backward(**inputs)["dxOut"],
+            ref,
+            envelope(operator("rms_norm"), **inputs)["dxOut"],
+        ).not_explained
+        == 0
+    )
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -190,42 +251,66 @@ def test_below_what_double_doubles_hold_the_certificate_says_so(name):
     for reach in (-1000, 300):  # the upper end of what tensors are scaled by, as a power of two
         inputs = CASES[name](rng, "float64", 200, PLAIN, **SMALL.get(name, {}))
         for key, array in inputs.items():
-            if isinstance(array, np.ndarray) and array.dtype == np.float64 and key not in ("grid", "logProb"):
+            if (
+                isinstance(array, np.ndarray)
+                and array.dtype == np.float64
+                and key not in ("grid", "logProb")
+            ):
                 inputs[key] = array * 2.0 ** rng.uniform(-1080, reach, array.shape)
         with np.errstate(all="ignore"):
             ref, rights = operator(name).truth(**inputs), TRUTHS[name](**inputs)
         for output, value in ref.items():
             plain, right = np.asarray(value), rights[output]
             assert not beyond((plain, value.low), value.error, right, granted=3000).any(), output
-            decided = np.isfinite(plain) & ~undecided(plain, value.low, value.error, float_format("float64"))
-            spacing = np.where(decided, np.spacing(np.abs(plain)), np.inf)  # half of it; twice the numbers
+            decided = np.isfinite(plain) & ~undecided(
+                plain, value.low, value.error, float_format("float64")
+            )
+            spacing = np.where(
+                decided, np.spacing(np.abs(plain)), np.inf
+            )  # half of it; twice the numbers
             assert not beyond((plain, plain), spacing, right + right, granted=3000).any(), output
             seen.append(decided.mean())
     assert 0.02 < np.mean(seen) < 0.98
 
 
-@pytest.mark.parametrize("result", [lambda e, small, large: e * small, lambda e, small, large: small * e,
-                                    lambda e, small, large: e * (e * small), lambda e, small, large: (e * small) * small,
-                                    lambda e, small, large: e / large, lambda e, small, large: -(e * large) / (large * large)])
+@pytest.mark.parametrize(
+    "result",
+    [
+        lambda e, small, large: e * small,
+        lambda e, small, large: small * e,
+        lambda e, small, large: e * (e * small),
+        lambda e, small, large: (e * small) * small,
+        lambda e, small, large: e / large,
+        lambda e, small, large: -(e * large) / (large * large),
+    ],
+)
 def test_what_underflowed_is_never_called_exact(result):
     """The exponential of -800 is 0 in float64, within 2**-1074; what it is multiplied with, its bound is multiplied with."""
     xp = sized.SizedArrays()
     e, small, large = (xp.given(np.float32([x, x])) for x in (-800.0, 1e-38, 1e38))
     found = result(xp.exp(e), small, large)
     assert (found.data == 0.0).all() and (found.error >= 2.0**-1074).all()
-    assert not (xp.given(np.float32([0, 0])) * xp.exp(e)).error.any()  # but a zero that was given is one
+    assert not (
+        xp.given(np.float32([0, 0])) * xp.exp(e)
+    ).error.any()  # but a zero that was given is one
 
 
 def test_an_exact_zero_stays_exact_beside_another():
     """The slope of hardswish is (2x + 3) / 6 = 0 at -1.5, and 0 below -3."""
-    truth = operator("hardswish").truth(self=np.float32([-1.5, -5.0]), gradOutput=np.float32([1.0, 1.0]))
+    truth = operator("hardswish").truth(
+        self=np.float32([-1.5, -5.0]), gradOutput=np.float32([1.0, 1.0])
+    )
     assert truth["out"].tolist() == truth.error["out"].tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("error", [2.0**-1074, 1e-300, 1e-40])
 def test_a_tie_is_undecided_however_small_its_error(error):
     """Of a low part of half a spacing a sum in float64 drops an error that decides."""
-    high, low, both = np.float64([55.5, -1.0, 3.0]), np.spacing([55.5, -1.0, 3.0]) / 2, np.full(3, error)
+    high, low, both = (
+        np.float64([55.5, -1.0, 3.0]),
+        np.spacing([55.5, -1.0, 3.0]) / 2,
+        np.full(3, error),
+    )
     assert undecided(high, low, both, float_format("float64")).all()
     assert not undecided(high, low, np.zeros(3), float_format("float64")).any()
     assert not undecided(high, low * 0.999, both, float_format("float64")).any()
@@ -234,7 +319,9 @@ def test_a_tie_is_undecided_however_small_its_error(error):
 def test_coordinates_next_to_a_pixel_are_right_or_not_certified():
     grid = np.zeros((1, 1, 2, 2))
     grid[..., 0] = [[1e-40, 0.1]]  # (x + 1) * 3 - 1 is 2 and a little more, or less than nothing
-    inputs = dict(gradOutput=np.ones((1, 1, 1, 2)), input=np.arange(12.0).reshape(1, 1, 4, 3), grid=grid)
+    inputs = dict(
+        gradOutput=np.ones((1, 1, 1, 2)), input=np.arange(12.0).reshape(1, 1, 4, 3), grid=grid
+    )
     ref, right = operator("grid_sampler_2d").truth(**inputs), TRUTHS["grid_sampler_2d"](**inputs)
     for output, value in ref.items():
         assert not beyond((np.asarray(value), value.low), value.error, right[output]).any()
@@ -244,14 +331,22 @@ def test_of_a_sum_over_channels_only_the_samples_that_need_it_are_computed_again
     """gridGrad adds channels; some of its elements are ties, which float64 with bounds does not tell from what is next to them."""
     rng, again = np.random.default_rng(5), []
     whole = module.Certifier._in_double_double
-    monkeypatch.setattr(module.Certifier, "_in_double_double", lambda self, names, letter, rows: (
-        again.append((set(names), letter, rows)), whole(self, names, letter, rows)))
-    inputs = dict(gradOutput=round_to(rng.standard_normal((40, 2, 60, 1)), "float16"),
-                  input=round_to(rng.standard_normal((40, 2, 5, 4)), "float16"),
-                  grid=round_to(rng.uniform(-1.3, 1.3, (40, 60, 1, 2)), "float16"))
+    monkeypatch.setattr(
+        module.Certifier,
+        "_in_double_double",
+        lambda self, names, letter, rows: (
+            again.append((set(names), letter, rows)),
+            whole(self, names, letter, rows),
+        ),
+    )
+    inputs = dict(
+        gradOutput=round_to(rng.standard_normal((40, 2, 60, 1)), "float16"),
+        input=round_to(rng.standard_normal((40, 2, 5, 4)), "float16"),
+        grid=round_to(rng.uniform(-1.3, 1.3, (40, 60, 1, 2)), "float16"),
+    )
     inputs["input"][7:20:4] = 1.0  # a picture without slopes, but for what it ends with
     ref, right = operator("grid_sampler_2d").truth(**inputs), TRUTHS["grid_sampler_2d"](**inputs)
-    (names, letter, rows), = again
+    ((names, letter, rows),) = again
     assert names == {"gridGrad"} and letter == "n" and 0 < len(rows) < 20
     for output, value in ref.items():
         assert not beyond((np.asarray(value), value.low), value.error, right[output]).any(), output
@@ -263,7 +358,9 @@ def test_of_a_sum_over_channels_only_the_samples_that_need_it_are_computed_again
 def test_a_certificate_follows_its_elements():
     value = Certified(np.arange(6.0), np.zeros(6), np.arange(6) * 2.0**-80)
     assert (value.reshape(2, 3)[1].error * 2.0**80).tolist() == [3, 4, 5]
-    assert type(value + 1) is type(np.abs(value)) is type(value.astype(np.float32) * 1) is np.ndarray
+    assert (
+        type(value + 1) is type(np.abs(value)) is type(value.astype(np.float32) * 1) is np.ndarray
+    )
     assert np.concatenate([value, value]).shape == (12,) and float(value[2]) == 2.0
 
 
@@ -272,10 +369,14 @@ def test_undecided_is_what_two_roundings_disagree_on(fmt):
     """Next to ties, powers of two, the smallest and the largest numbers, with certificates of every width."""
     rng = np.random.default_rng(3)
     scale = 2.0 ** rng.integers(fmt.min_exponent - fmt.significand_bits, 3, 20000)
-    values = round_to(rng.choice([1.0, 1.5, rng.uniform(1, 2)], 20000) * scale, fmt).astype(np.float64)
+    values = round_to(rng.choice([1.0, 1.5, rng.uniform(1, 2)], 20000) * scale, fmt).astype(
+        np.float64
+    )
     values[::50] = fmt.largest / 2 if fmt.bits == 64 else fmt.largest
     spacings = ulp(values, fmt)
-    high = values + rng.choice([0, 0.25, 0.5, -0.25, -0.5], 20000) * spacings * (1 + rng.choice([0, 1e-9], 20000))
+    high = values + rng.choice([0, 0.25, 0.5, -0.25, -0.5], 20000) * spacings * (
+        1 + rng.choice([0, 1e-9], 20000)
+    )
     error = spacings * 2.0 ** -rng.uniform(0, 40, 20000)
     low = np.zeros(20000)
     found = undecided(high, low, error, fmt)
@@ -283,8 +384,17 @@ def test_undecided_is_what_two_roundings_disagree_on(fmt):
         apart = rounded_sum(high, low - error, fmt) != rounded_sum(high, low + error, fmt)
     assert found[apart].all() and 0.02 < apart.mean() < 0.9
     assert (found & ~apart).mean() < 0.05  # within a hundredth of the width more
-    alone = [undecided(*(part[k] for part in (high, low, error)), fmt).item() for k in range(200)]  # arrays of no axes
+    alone = [
+        undecided(*(part[k] for part in (high, low, error)), fmt).item() for k in range(200)
+    ]  # arrays of no axes
     assert alone == found[:200].tolist()
     if fmt.bits < 64:  # a narrower search first, which misses none of them
-        may, loose = doubtful(high, low, error, fmt), error > module.ENOUGH * spacing(np.abs(high), fmt)
-        assert may[apart].all() and may[loose].all() and not doubtful(values, low, 2.0**-20 * spacings, fmt).all()
+        may, loose = (
+            doubtful(high, low, error, fmt),
+            error > module.ENOUGH * spacing(np.abs(high), fmt),
+        )
+        assert (
+            may[apart].all()
+            and may[loose].all()
+            and not doubtful(values, low, 2.0**-20 * spacings, fmt).all()
+        )

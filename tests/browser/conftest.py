@@ -24,6 +24,7 @@ def lab(tmp_path_factory):
 def opened(browser, lab):
     """Returns the explorer of a name, in one notebook for all of them: opening one and starting a kernel costs seconds."""
     from opened import Opened
+
     held = []
 
     def take(name):

@@ -10,8 +10,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = "/usr/bin/chromium"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 SIZE = {"width": 1280, "height": 800}
 # JupyterLab without the grammar of web addresses that jsonschema builds for a second and a half and nothing here needs.
@@ -45,22 +52,48 @@ class Server:
         home = folder / "home"
         settings = home / "settings" / "@jupyterlab" / "apputils-extension"
         settings.mkdir(parents=True)
-        (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false", "checkForUpdates": false}')
+        (settings / "notification.jupyterlab-settings").write_text(
+            '{"fetchNews": "false", "checkForUpdates": false}'
+        )
         (settings / "themes.jupyterlab-settings").write_text(json.dumps({"theme": theme}))
         runtime = home / "runtime"
         environment = os.environ | {
-            "JUPYTER_CONFIG_DIR": str(home / "config"), "JUPYTER_DATA_DIR": str(home / "data"),
-            "JUPYTER_RUNTIME_DIR": str(runtime), "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
-            "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"), "IPYTHONDIR": str(home / "ipython"),
-            "PYTHONPATH": str(ROOT), "JUPYTER_PLATFORM_DIRS": "1", "ACLNN_VIZ_LANG": "en"}
+            "JUPYTER_CONFIG_DIR": str(home / "config"),
+            "JUPYTER_DATA_DIR": str(home / "data"),
+            "JUPYTER_RUNTIME_DIR": str(runtime),
+            "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
+            "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
+            "IPYTHONDIR": str(home / "ipython"),
+            "PYTHONPATH": str(ROOT),
+            "JUPYTER_PLATFORM_DIRS": "1",
+            "ACLNN_VIZ_LANG": "en",
+        }
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", START, "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1",
-                 "--ServerApp.port=0", "--IdentityProvider.token=", "--ServerApp.password=",
-                 f"--ServerApp.root_dir={folder}", "--LabApp.expose_app_in_browser=True"],
-                stdout=log, stderr=subprocess.STDOUT, env=environment, cwd=folder)
+                [
+                    sys.executable,
+                    "-c",
+                    START,
+                    "--no-browser",
+                    "--allow-root",
+                    "--ServerApp.ip=127.0.0.1",
+                    "--ServerApp.port=0",
+                    "--IdentityProvider.token=",
+                    "--ServerApp.password=",
+                    f"--ServerApp.root_dir={folder}",
+                    "--LabApp.expose_app_in_browser=True",
+                ],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                cwd=folder,
+            )
         deadline = time.monotonic() + 60
-        while not (found := [text for path in runtime.glob("jpserver-*.json") if (text := path.read_text())]):
+        while not (
+            found := [
+                text for path in runtime.glob("jpserver-*.json") if (text := path.read_text())
+            ]
+        ):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.stop()
                 raise RuntimeError(f"JupyterLab did not start:\n{self.log.read_text()}")
@@ -69,11 +102,28 @@ class Server:
 
     def notebook(self, name: str, *cells: str) -> str:
         """Write a notebook and return the address that opens it."""
-        made = [{"cell_type": "code", "id": str(k), "source": cell, "metadata": {}, "outputs": [], "execution_count": None}
-                for k, cell in enumerate(cells)]
+        made = [
+            {
+                "cell_type": "code",
+                "id": str(k),
+                "source": cell,
+                "metadata": {},
+                "outputs": [],
+                "execution_count": None,
+            }
+            for k, cell in enumerate(cells)
+        ]
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-        (self.folder / name).write_text(json.dumps(
-            {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}))
+        (self.folder / name).write_text(
+            json.dumps(
+                {
+                    "cells": made,
+                    "metadata": {"kernelspec": kernel},
+                    "nbformat": 4,
+                    "nbformat_minor": 5,
+                }
+            )
+        )
         return f"{self.url}lab/tree/{name}?reset"
 
     def stop(self):
@@ -98,6 +148,7 @@ def laboratory(folder: Path, theme: str = "JupyterLab Light"):
 def chromium():
     """A headless browser."""
     from playwright.sync_api import sync_playwright
+
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         try:
@@ -130,7 +181,7 @@ class Notebook:
             self.faults.append(f"console: {message.text[:2000]}")
 
     def all_faults(self) -> list[str]:
-        printed = self.server.log.read_bytes()[self._logged:].decode(errors="replace")
+        printed = self.server.log.read_bytes()[self._logged :].decode(errors="replace")
         _, sign, trace = printed.partition("Traceback")
         return self.faults + ([f"server: {trace[:2000]}"] if sign else [])
 

@@ -81,16 +81,24 @@ class Opened(Notebook):
             self.run("explorer.close()")
             self.page.wait_for_function(f"!document.querySelector('{ROOT} canvas')")
         self.name, self.subject = name, subject_of(name)
-        self.device = DeviceOfState(self.subject.operator)  # not the kernel's, but what the state says of precision
+        self.device = DeviceOfState(
+            self.subject.operator
+        )  # not the kernel's, but what the state says of precision
         self.controls = [c for c in controls(self.subject.state) if c["field"] != "device"]
         self.open_again()
 
     def open_again(self, cell=None):
         """Run the cell, or another in its place: a new explorer in the place of the old one."""
-        self.page.evaluate(f"() => document.querySelectorAll('{ROOT}').forEach((old) => old.classList.remove('aclnn-explorer'))")
+        self.page.evaluate(
+            f"() => document.querySelectorAll('{ROOT}').forEach((old) => old.classList.remove('aclnn-explorer'))"
+        )
         self.page.evaluate(RUN_CELL, cell or CELL.format(name=self.name))
-        self.page.locator(f"{ROOT} canvas").first.wait_for(timeout=60_000)  # holds no element, as a selector would
-        self.page.evaluate(f"document.querySelector('{ROOT} .ae-twin').open = true")  # closed, it is written later
+        self.page.locator(f"{ROOT} canvas").first.wait_for(
+            timeout=60_000
+        )  # holds no element, as a selector would
+        self.page.evaluate(
+            f"document.querySelector('{ROOT} .ae-twin').open = true"
+        )  # closed, it is written later
         self.settle()
 
     def set(self, *changes):
@@ -102,7 +110,9 @@ class Opened(Notebook):
         self.settle()
 
     def press(self, button):
-        self.page.evaluate("kind => document.querySelector(`.aclnn-explorer [data-lift=${kind}]`).click()", button)
+        self.page.evaluate(
+            "kind => document.querySelector(`.aclnn-explorer [data-lift=${kind}]`).click()", button
+        )
 
     def revision(self):
         return int(self.page.get_attribute(ROOT, "data-revision"))
@@ -120,9 +130,13 @@ class Opened(Notebook):
         assert self.page.evaluate(RUN, code) == "ok"
 
     def theme(self, name):
-        self.page.evaluate("theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", name)
+        self.page.evaluate(
+            "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", name
+        )
         self.page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=name)
-        self.page.wait_for_function("!document.querySelector('#jupyterlab-splash')")  # two at once disturb each other
+        self.page.wait_for_function(
+            "!document.querySelector('#jupyterlab-splash')"
+        )  # two at once disturb each other
         self.settle()
 
     def choose_language(self, language):
@@ -150,10 +164,16 @@ class Opened(Notebook):
         return self.subject.compute(state, self.device.backward)
 
     def problem(self):
-        return self.page.evaluate("[...document.querySelectorAll('.ae-problem')].map((p) => p.textContent).join('')")
+        return self.page.evaluate(
+            "[...document.querySelectorAll('.ae-problem')].map((p) => p.textContent).join('')"
+        )
 
     def shown(self):
         """The values that the controls show, by field."""
         shown = self.page.evaluate(SHOWN)
-        return {c["field"]: c["options"][shown[c["field"]]][0] if c["kind"] == "choice" else shown[c["field"]]
-                for c in self.controls}
+        return {
+            c["field"]: c["options"][shown[c["field"]]][0]
+            if c["kind"] == "choice"
+            else shown[c["field"]]
+            for c in self.controls
+        }

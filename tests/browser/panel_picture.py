@@ -36,7 +36,9 @@ def check(opened, state):
     data = opened.data(state)
     (arrays, panels), found = opened.subject.drawn(data), opened.subject.words(data)
     shown = opened.page.evaluate(DESCRIBED)
-    assert [(name, title) for name, title, _ in shown] == [(panel["name"], panel["title"]) for panel in panels]
+    assert [(name, title) for name, title, _ in shown] == [
+        (panel["name"], panel["title"]) for panel in panels
+    ]
     axes = {name: json.loads(said) for name, _, said in shown}
     for panel in panels:
         for name in "xy":
@@ -44,16 +46,22 @@ def check(opened, state):
             assert scale == panel[name]["scale"], (panel["name"], name)
             assert near(ends, [panel[name]["low"], panel[name]["high"]]), (panel["name"], name)
     words = [*found["headline"], *found["notices"], found["text"]]
-    said = opened.page.locator(".aclnn-explorer .ae-headline li, .aclnn-explorer .ae-twin pre").all_text_contents()
+    said = opened.page.locator(
+        ".aclnn-explorer .ae-headline li, .aclnn-explorer .ae-twin pre"
+    ).all_text_contents()
     assert [NUMBER.sub("#", text) for text in said] == [NUMBER.sub("#", text) for text in words]
-    assert all(near(NUMBER.findall(here), NUMBER.findall(there)) for here, there in zip(said, words))
+    assert all(
+        near(NUMBER.findall(here), NUMBER.findall(there)) for here, there in zip(said, words)
+    )
     assert misplaced(opened, axes, panels, arrays) == []
 
 
 def near(numbers, others):
     """Whether lists of numbers agree but for float32 sums in another order, as another process may add them."""
     numbers, others = np.array(numbers, float), np.array(others, float)
-    return numbers.shape == others.shape and np.allclose(numbers, others, 2e-3, 1e-6 * np.abs(others).max(initial=0.0))
+    return numbers.shape == others.shape and np.allclose(
+        numbers, others, 2e-3, 1e-6 * np.abs(others).max(initial=0.0)
+    )
 
 
 def misplaced(opened, axes, panels, arrays):
@@ -67,16 +75,32 @@ def misplaced(opened, axes, panels, arrays):
         chosen = np.linspace(0, len(places) - 1, min(len(places), MOST)).astype(int)
 
         def share(aside, radius, far):
-            asked = [text["name"], (places + aside)[chosen].tolist(), colours[chosen].tolist(), radius, far]
+            asked = [
+                text["name"],
+                (places + aside)[chosen].tolist(),
+                colours[chosen].tolist(),
+                radius,
+                far,
+            ]
             return np.mean(opened.page.evaluate(FOUND, asked))
 
         if not len(places):
             continue
-        found = share(0, bool(mark.get("digits")), 4) if "values" in mark else share(0, 2, 70)  # digits have soft edges
-        narrow = mark["mark"] == "Bars" and not frame.wide(mark)  # less than a pixel of one may have its whole colour
-        if ((NARROW if narrow else ENOUGH[mark["mark"]]) - found) * len(chosen) >= 1:  # one more may lie under a word, also of three
+        found = (
+            share(0, bool(mark.get("digits")), 4) if "values" in mark else share(0, 2, 70)
+        )  # digits have soft edges
+        narrow = mark["mark"] == "Bars" and not frame.wide(
+            mark
+        )  # less than a pixel of one may have its whole colour
+        if ((NARROW if narrow else ENOUGH[mark["mark"]]) - found) * len(
+            chosen
+        ) >= 1:  # one more may lie under a word, also of three
             wrong.append(f"{text['name']}: {found:.0%} of the {mark['mark']}")
-        elif mark["mark"] == "Bars" and frame.wide(mark) and (beyond := share(_outwards(mark, arrays, frame)[free], 1, 70)) > 0.3:
+        elif (
+            mark["mark"] == "Bars"
+            and frame.wide(mark)
+            and (beyond := share(_outwards(mark, arrays, frame)[free], 1, 70)) > 0.3
+        ):
             wrong.append(f"{text['name']}: {beyond:.0%} of the Bars are longer")
     return wrong
 
@@ -86,7 +110,11 @@ def _uppermost(marks, arrays, frame):
     drawn = [k for k, mark in enumerate(marks) if mark["mark"] in ENOUGH]
     for at, below in zip(drawn[::-1], [*drawn[-2::-1], None]):
         places, colours = PLACES[marks[at]["mark"]](marks[at], arrays, frame)
-        if len(places) > 1 or below is None or {marks[at]["mark"], marks[below]["mark"]} != {"Dots"}:
+        if (
+            len(places) > 1
+            or below is None
+            or {marks[at]["mark"], marks[below]["mark"]} != {"Dots"}
+        ):
             free = frame.clear_of(marks[at:], places, arrays)
             return marks[at], places[free], colours[free], free
     return None
@@ -134,14 +162,16 @@ class Frame:
 
 def _series(mark, count):
     colour = SERIES[mark["kind"] % len(SERIES)][0]
-    return np.tile([int(colour[k:k + 2], 16) for k in (1, 3, 5)], (count, 1))
+    return np.tile([int(colour[k : k + 2], 16) for k in (1, 3, 5)], (count, 1))
 
 
 def _points(mark, arrays, frame):
     places = frame.place(arrays[mark["x"]], arrays[mark["y"]])
     if mark["mark"] == "Line":  # all along it; a point alone between gaps draws nothing
         with np.errstate(invalid="ignore"):
-            places = np.concatenate([places[:-1] + part * np.diff(places, axis=0) for part in np.linspace(0, 1, 9)])
+            places = np.concatenate(
+                [places[:-1] + part * np.diff(places, axis=0) for part in np.linspace(0, 1, 9)]
+            )
     places = places[frame.inside(places)]
     return places, _series(mark, len(places))
 
@@ -150,7 +180,9 @@ def _ends(mark, arrays, frame):
     """The end of each bar that can be seen, and 1 where it points downwards, -1 upwards."""
     x, y = arrays[mark["x"]], arrays[mark["y"]]
     ends, feet = frame.place(x, y), frame.place(x, np.zeros(len(x)))
-    feet[:, 1] = np.clip(np.nan_to_num(feet[:, 1], posinf=np.inf), frame.box["top"], frame.box["bottom"])
+    feet[:, 1] = np.clip(
+        np.nan_to_num(feet[:, 1], posinf=np.inf), frame.box["top"], frame.box["bottom"]
+    )
     long = (np.abs(ends - feet)[:, 1] > 8) & frame.inside(ends, 6.0)
     return ends[long], np.sign(ends - feet)[long, 1]
 

@@ -14,7 +14,13 @@ from opened import WAITING
 pytestmark = pytest.mark.needs("chromium")
 EVERY = pytest.mark.parametrize("explorer", sampled_explorers(__name__), indirect=True)
 # What the front end does alike for every explorer is asked of one of three in a sample: of each test another one.
-THREE = EVERY if SOAK else pytest.mark.parametrize("explorer", ["grid_sampler_2d", "layer_norm", "tiles"], indirect=True)
+THREE = (
+    EVERY
+    if SOAK
+    else pytest.mark.parametrize(
+        "explorer", ["grid_sampler_2d", "layer_norm", "tiles"], indirect=True
+    )
+)
 
 
 def SOME(test):
@@ -30,7 +36,9 @@ def check(explorer, state=None):
     kept = explorer.state()
     panel_picture.check(explorer, kept if state is None else state)
     if not explorer.problem():
-        assert explorer.shown() == {c["field"]: getattr(kept, c["field"]) for c in explorer.controls}
+        assert explorer.shown() == {
+            c["field"]: getattr(kept, c["field"]) for c in explorer.controls
+        }
 
 
 # While the kernel sleeps, moves a slider as far as it goes and returns what is said then, and for which values the kernel has drawn.
@@ -47,11 +55,19 @@ ASLEEP = f"""async ([field, value]) => {{{WAITING}
 }}"""
 
 
-@pytest.mark.parametrize("explorer", ["grid_sampler_2d", "layer_norm"] + ["rms_norm", "cross_entropy_loss", "hardswish"] * SOAK, indirect=True)
+@pytest.mark.parametrize(
+    "explorer",
+    ["grid_sampler_2d", "layer_norm"] + ["rms_norm", "cross_entropy_loss", "hardswish"] * SOAK,
+    indirect=True,
+)
 @pytest.mark.sampled(1)
-def test_a_slider_of_a_traced_picture_moves_while_the_kernel_sleeps_and_the_kernel_draws_the_same(explorer):
+def test_a_slider_of_a_traced_picture_moves_while_the_kernel_sleeps_and_the_kernel_draws_the_same(
+    explorer,
+):
     control = next(c for c in explorer.controls if c["kind"] == "real")
-    explorer.page.wait_for_function("document.querySelector('.aclnn-explorer').hasAttribute('data-traced')")
+    explorer.page.wait_for_function(
+        "document.querySelector('.aclnn-explorer').hasAttribute('data-traced')"
+    )
     before, moved, of = explorer.page.evaluate(ASLEEP, [control["field"], control["high"]])
     assert before != moved and of != control["high"]
     explorer.settle()
@@ -64,8 +80,13 @@ def ends_of(control, others):
     match control["kind"]:
         case "choice":
             values = [value for value, _ in control["options"]]
-            offered = [owner in (None, others[control["of"]]) for owner in control["owners"]] or [True] * len(values)
-            initial, ends = values.index(control["initial"]), [k for k, is_one in enumerate(offered) if is_one]
+            offered = [owner in (None, others[control["of"]]) for owner in control["owners"]] or [
+                True
+            ] * len(values)
+            initial, ends = (
+                values.index(control["initial"]),
+                [k for k, is_one in enumerate(offered) if is_one],
+            )
         case "flag":
             initial, ends = control["initial"], [False, True]
         case _:
@@ -102,12 +123,19 @@ def test_the_picture_of_another_state_is_rejected(explorer):
 @SOME
 def test_every_control_redraws_and_comes_back(explorer):
     defaults = {c["field"]: c["initial"] for c in explorer.controls}
-    moves = [(c["field"], end, initial) for c in explorer.controls
-             for initial, ends in [ends_of(c, defaults)] for end in ends]
+    moves = [
+        (c["field"], end, initial)
+        for c in explorer.controls
+        for initial, ends in [ends_of(c, defaults)]
+        for end in ends
+    ]
     # A sample of every sixth, from another place in each explorer: they share many controls, and the next test moves most.
-    for field, *values in moves if SOAK else moves[explorers().index(explorer.name) % 6::6]:
+    for field, *values in moves if SOAK else moves[explorers().index(explorer.name) % 6 :: 6]:
         before = explorer.revision()
-        assert explorer.through(field, values) == "" and explorer.revision() > before, (field, values)
+        assert explorer.through(field, values) == "" and explorer.revision() > before, (
+            field,
+            values,
+        )
     explorer.settle()
     check(explorer)
 
@@ -119,7 +147,9 @@ def test_a_fast_random_sequence_ends_in_the_right_picture(explorer):
     reset = explorer.subject.state()
     for count in (300 if SOAK else 60, *[3] * 40):
         for _ in range(count // 3):
-            explorer.set(*[(c["field"], anywhere(c, random)) for c in random.choice(explorer.controls, 3)])
+            explorer.set(
+                *[(c["field"], anywhere(c, random)) for c in random.choice(explorer.controls, 3)]
+            )
         explorer.settle()
         if not explorer.problem():
             break
@@ -131,19 +161,29 @@ def test_a_fast_random_sequence_ends_in_the_right_picture(explorer):
 @SOME
 def test_a_value_out_of_range_is_said_in_words_and_the_rest_goes_on(explorer):
     wholes = [c for c in explorer.controls if c["kind"] == "whole"]
-    control = next((c for c in wholes if c["field"] == "seed"), wholes[0])  # a chosen point is kept inside anyway
+    control = next(
+        (c for c in wholes if c["field"] == "seed"), wholes[0]
+    )  # a chosen point is kept inside anyway
     field, high = control["field"], control["high"]
     explorer.set((field, high + 1))
     explorer.settle()
-    said = (f"{field} must be a whole number from {control['low']} to {high}: got {high + 1}; "
-            f"lower it to {high}. The picture shows {control['initial']}.")
+    said = (
+        f"{field} must be a whole number from {control['low']} to {high}: got {high + 1}; "
+        f"lower it to {high}. The picture shows {control['initial']}."
+    )
     group = explorer.page.locator(".ae-group", has=explorer.page.locator(f"[data-field={field}]"))
     assert explorer.problem() == group.locator(".ae-problem:not(:empty)").text_content() == said
     check(explorer, explorer.subject.state())
     explorer.set(("dtype", 1))
     explorer.settle()
     assert explorer.problem() == said
-    check(explorer, replace(explorer.subject.state(), dtype=next(c for c in explorer.controls if c["field"] == "dtype")["options"][1][0]))
+    check(
+        explorer,
+        replace(
+            explorer.subject.state(),
+            dtype=next(c for c in explorer.controls if c["field"] == "dtype")["options"][1][0],
+        ),
+    )
 
 
 @SOME
@@ -156,7 +196,9 @@ def test_an_index_follows_its_size_and_is_refused_beyond_it(explorer):
         explorer.reset()
         explorer.set((index["field"], size["initial"]))
         explorer.settle()
-        assert explorer.problem().startswith(f"{index['field']} must be one of the {size['initial']} along ")
+        assert explorer.problem().startswith(
+            f"{index['field']} must be one of the {size['initial']} along "
+        )
         explorer.reset()
 
 
@@ -168,7 +210,8 @@ def test_options_of_another_value_are_not_offered_and_go_with_it(explorer):
         last = next(k for k, owner in enumerate(control["owners"]) if owner == of["initial"])
         offered = "field => [...document.querySelectorAll(`[data-field=${field}] option`)].map((each) => !each.hidden)"
         assert explorer.page.evaluate(offered, control["field"]) == [
-            owner in (None, of["initial"]) for owner in control["owners"]]
+            owner in (None, of["initial"]) for owner in control["owners"]
+        ]
         explorer.set((control["field"], last))
         explorer.settle()
         assert explorer.problem() == "" and explorer.shown()[control["field"]] != control["initial"]
@@ -190,7 +233,9 @@ def test_code_in_a_cell_moves_the_controls(explorer):
 
 @SOME
 def test_texts_are_lifted_out(explorer):
-    assert "def test_" in explorer.lifted("test") and compile(explorer.lifted("test"), "lifted", "exec")
+    assert "def test_" in explorer.lifted("test") and compile(
+        explorer.lifted("test"), "lifted", "exec"
+    )
     cpp = explorer.lifted("cpp")
     assert "GetWorkspaceSize(" in cpp or "__aicore__" in cpp  # a program on the host, or a kernel
 
@@ -254,7 +299,11 @@ def test_it_fits_the_width_and_can_be_read_in_both_languages(explorer):
             explorer.choose_language("en")
         assert fits(explorer)
         # The panel of standards shortens long reasons in English, and the picture in words has them whole.
-        assert [fault for fault in legible.faults(explorer.page) if not fault.startswith("standards: shortened")] == []
+        assert [
+            fault
+            for fault in legible.faults(explorer.page)
+            if not fault.startswith("standards: shortened")
+        ] == []
 
 
 @pytest.mark.parametrize("explorer", ["group_norm_swish"], indirect=True)
@@ -262,7 +311,9 @@ def test_a_state_that_is_set_again_keeps_the_numbers_of_python(explorer):
     """The browser adds up in another order, which the last digits of an error show."""
     explorer.set(("seed", 9999))
     explorer.settle()
-    explorer.page.wait_for_function("document.querySelector('.aclnn-explorer').hasAttribute('data-traced')")
+    explorer.page.wait_for_function(
+        "document.querySelector('.aclnn-explorer').hasAttribute('data-traced')"
+    )
     explorer.page.wait_for_timeout(300)
     said = explorer.page.locator(".ae-headline").inner_text()
     explorer.set(("seed", 9999))
@@ -279,7 +330,9 @@ def test_titles_are_read_whole_when_the_window_becomes_narrower(explorer):
             explorer.settle()
             explorer.page.set_viewport_size(SIZE | {"width": 820})
             explorer.settle()
-            assert [fault for fault in legible.faults(explorer.page) if fault.startswith("cut off")] == []
+            assert [
+                fault for fault in legible.faults(explorer.page) if fault.startswith("cut off")
+            ] == []
         finally:
             explorer.page.set_viewport_size(SIZE)
 
@@ -288,8 +341,10 @@ def test_titles_are_read_whole_when_the_window_becomes_narrower(explorer):
 def test_a_label_that_is_too_long_or_lies_on_another_is_noticed(explorer):
     with legible.listening(explorer.page):
         try:
-            explorer.run("from aclnn_viz.words.messages import _catalogue; said = _catalogue('zh'); "
-                         "kept = said.copy(); said['the image'] = '图像范围' * 20")
+            explorer.run(
+                "from aclnn_viz.words.messages import _catalogue; said = _catalogue('zh'); "
+                "kept = said.copy(); said['the image'] = '图像范围' * 20"
+            )
             explorer.choose_language("zh")
             assert legible.faults(explorer.page) == ["map: cut off: " + "图像范围" * 20]
         finally:
@@ -299,7 +354,10 @@ def test_a_label_that_is_too_long_or_lies_on_another_is_noticed(explorer):
             const context = document.querySelector(".aclnn-explorer [data-panel=map] canvas").getContext("2d");
             for (const text of ["标签", "标签", "名称被截…"]) context.fillText(text, 160, text.length * 25);
         }""")
-        assert legible.faults(explorer.page) == ["map: shortened: 名称被截…", "map: one upon another: 标签: 标签"]
+        assert legible.faults(explorer.page) == [
+            "map: shortened: 名称被截…",
+            "map: one upon another: 标签: 标签",
+        ]
         explorer.reset()
 
 
@@ -308,14 +366,21 @@ def test_another_language_is_followed_at_once_fits_and_is_left_again(explorer):
     """Fonts are the machine's own: what is asked is where the words stand, not how their letters look."""
     root = explorer.page.locator(".aclnn-explorer")
     # What was saved before is told until the language changes.
-    root.locator("[role=status]").evaluate_all("found => found.forEach(one => { one.textContent = ''; })")
+    root.locator("[role=status]").evaluate_all(
+        "found => found.forEach(one => { one.textContent = ''; })"
+    )
     english = root.inner_text()
     explorer.run("import aclnn_viz as av; before = av.language(); av.language('zh')")
     try:
         explorer.page.wait_for_function("document.querySelector('.aclnn-explorer').lang === 'zh'")
         explorer.settle()
         chinese = root.inner_text()
-        assert "重置" in chinese and "斜率" in chinese and "Reset" not in chinese and "slope" not in chinese
+        assert (
+            "重置" in chinese
+            and "斜率" in chinese
+            and "Reset" not in chinese
+            and "slope" not in chinese
+        )
         assert fits(explorer)
         explorer.set(("rotate", 40))
         explorer.settle()
@@ -334,7 +399,10 @@ def memory(explorer):
     session.send("Performance.enable")
     for _ in range(2):
         session.send("HeapProfiler.collectGarbage")
-    found = {metric["name"]: metric["value"] for metric in session.send("Performance.getMetrics")["metrics"]}
+    found = {
+        metric["name"]: metric["value"]
+        for metric in session.send("Performance.getMetrics")["metrics"]
+    }
     session.detach()
     return np.array([found["JSHeapUsedSize"], found["Nodes"], found["JSEventListeners"]])
 
@@ -342,12 +410,17 @@ def memory(explorer):
 @ONE
 def test_a_thousand_changes_leave_memory_flat(explorer):
     """In `make test` 100, of which a node that is left by each is as far beyond the limit."""
-    control, count = next(c for c in explorer.controls if c["kind"] in ("whole", "real")), 1000 if SOAK else 100
+    control, count = (
+        next(c for c in explorer.controls if c["kind"] in ("whole", "real")),
+        1000 if SOAK else 100,
+    )
+
     def changes(count):
         for _ in range(count // 10):
             explorer.set(*[(control["field"], control[end]) for end in ("low", "high") * 5])
         explorer.settle()
         return memory(explorer)
+
     before, after = changes(count // 10 * 3), changes(count)
     heap, nodes, listeners = after - before
     assert heap < 2e6 and nodes < 0.3 * count and listeners < 0.05 * count, f"{before} -> {after}"

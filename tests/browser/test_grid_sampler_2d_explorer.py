@@ -6,7 +6,10 @@ import panel_picture
 import pytest
 from aclnn_viz.operators.grid_sampler_2d.explorer_data import State, compute
 
-pytestmark = [pytest.mark.needs("chromium"), pytest.mark.parametrize("explorer", ["grid_sampler_2d"], indirect=True)]
+pytestmark = [
+    pytest.mark.needs("chromium"),
+    pytest.mark.parametrize("explorer", ["grid_sampler_2d"], indirect=True),
+]
 
 
 def checked(explorer):
@@ -19,7 +22,10 @@ def checked(explorer):
 def test_a_point_is_dragged_and_the_last_position_wins(explorer):
     canvas = explorer.page.locator("[data-panel=image] canvas")
     box, area = canvas.bounding_box(), json.loads(canvas.get_attribute("data-axes"))["box"]
-    x, y = (box[axis] + (area[low] + area[high]) / 2 for axis, low, high in (("x", "left", "right"), ("y", "top", "bottom")))
+    x, y = (
+        box[axis] + (area[low] + area[high]) / 2
+        for axis, low, high in (("x", "left", "right"), ("y", "top", "bottom"))
+    )
     explorer.page.mouse.move(x, y)
     explorer.page.mouse.down()
     for k in range(60):
@@ -27,13 +33,15 @@ def test_a_point_is_dragged_and_the_last_position_wins(explorer):
     hint = explorer.page.locator("[data-panel=image] .ae-hint").inner_text()
     explorer.page.mouse.up()
     state = checked(explorer)
-    (row, column, gx, gy), = state.moved
+    ((row, column, gx, gy),) = state.moved
     assert (row, column) == (state.row, state.column)
     size = (area["right"] - area["left"]) / 52  # 32 pixels and a margin of 10 on both sides
     u, v = 59 / size, -29.5 / size
     # Pointers stand on whole screen pixels, a fifth of a cell.
     assert (gx * 16, gy * 16) == pytest.approx((u, v), abs=0.3)
-    assert hint == f"row {row}, column {column}: x {gx:.4g}, y {gy:.4g}"  # of the point that is held, where it is now
+    assert (
+        hint == f"row {row}, column {column}: x {gx:.4g}, y {gy:.4g}"
+    )  # of the point that is held, where it is now
 
 
 def test_a_text_that_was_copied_goes_when_the_state_does(explorer):

@@ -54,8 +54,17 @@ def test_colours_follow_a_theme_that_is_switched_again_and_again(explorer):
     for theme in THEMES[::-1] * (8 if SOAK else 1):
         explorer.theme(theme)
         light, dark = explorer.page.evaluate(COUNT, [word(SERIES[0][0]), word(SERIES[0][1])])
-        assert (light > 100, dark > 100) == (theme == THEMES[0], theme == THEMES[1]), (theme, light, dark)
-        assert explorer.page.locator(".aclnn-explorer").evaluate("el => getComputedStyle(el).colorScheme") == theme.split()[1].lower()
+        assert (light > 100, dark > 100) == (theme == THEMES[0], theme == THEMES[1]), (
+            theme,
+            light,
+            dark,
+        )
+        assert (
+            explorer.page.locator(".aclnn-explorer").evaluate(
+                "el => getComputedStyle(el).colorScheme"
+            )
+            == theme.split()[1].lower()
+        )
 
 
 @by_name(*sampled_explorers(__name__))
@@ -132,7 +141,9 @@ VIEWS = """() => [...document.querySelectorAll(".aclnn-explorer")].map((root) =>
 def two_views(explorer):
     """An explorer that its cell shows twice, until the test is over."""
     explorer.open_again("display(explorer)\nexplorer")
-    explorer.page.wait_for_function("document.querySelectorAll('.aclnn-explorer canvas').length === 20")
+    explorer.page.wait_for_function(
+        "document.querySelectorAll('.aclnn-explorer canvas').length === 20"
+    )
     explorer.settle()
     yield explorer
     explorer.open_again()
@@ -143,7 +154,9 @@ def test_two_views_of_an_explorer_agree_whichever_is_moved(two_views):
     explorer = two_views
     start = explorer.page.evaluate(VIEWS)
     for k in range(count := 100 if SOAK else 20):
-        explorer.page.evaluate(MOVE, [k % 2, ("rotate", "scale")[k % 2], 1 + (k + 100 - count) / 100])
+        explorer.page.evaluate(
+            MOVE, [k % 2, ("rotate", "scale")[k % 2], 1 + (k + 100 - count) / 100]
+        )
     explorer.settle()
     first, second = explorer.page.evaluate(VIEWS)
     assert first == second != start[0] and "rotate 2,scale 1.99" in first[0]
@@ -153,7 +166,9 @@ def test_two_views_of_an_explorer_agree_whichever_is_moved(two_views):
 def test_an_interrupted_kernel_goes_on_with_the_next_movement(explorer):
     for k in range(5):
         explorer.set(("epsilon", -k), ("scale", k / 10))
-        explorer.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.interrupt()")
+        explorer.page.evaluate(
+            "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.interrupt()"
+        )
     explorer.settle()
     explorer.set(("epsilon", -7))
     explorer.settle()
@@ -162,10 +177,12 @@ def test_an_interrupted_kernel_goes_on_with_the_next_movement(explorer):
 
 @by_name("hardswish")
 def test_keys_move_controls_and_nothing_else_in_the_notebook(explorer):
-    count = "(() => { const book = window.jupyterapp.shell.currentWidget.content; return [book.activeCellIndex, " \
-            "book.mode, book.widgets.length]; })()"
+    count = (
+        "(() => { const book = window.jupyterapp.shell.currentWidget.content; return [book.activeCellIndex, "
+        "book.mode, book.widgets.length]; })()"
+    )
     before = explorer.page.evaluate(count)
-    for control in explorer.controls[::1 if SOAK else 3]:
+    for control in explorer.controls[:: 1 if SOAK else 3]:
         explorer.page.locator(f".aclnn-explorer [data-field={control['field']}]").focus()
         for key in ("ArrowDown", "ArrowUp", "ArrowUp", "Enter", "Shift+Enter", "b", "Escape"):
             explorer.page.keyboard.press(key)
@@ -175,7 +192,9 @@ def test_keys_move_controls_and_nothing_else_in_the_notebook(explorer):
 
 @by_name("hardswish")
 def test_settling_waits_for_a_slow_kernel_and_for_what_was_moved_meanwhile(explorer):
-    explorer.run("import time; show = explorer._show; explorer._show = lambda values: (time.sleep(0.4), show(values))")
+    explorer.run(
+        "import time; show = explorer._show; explorer._show = lambda values: (time.sleep(0.4), show(values))"
+    )
     for value in (1, 2, 3):
         explorer.set(("seed", value))
     explorer.settle()
@@ -188,10 +207,15 @@ def test_that_python_computes_is_said_until_its_answer_comes(explorer):
     def said():
         return explorer.page.locator(".ae-lifts [role=status]").text_content()
 
-    explorer.run("import time; show = explorer._show; explorer._show = lambda values: (time.sleep(4), show(values))")
+    explorer.run(
+        "import time; show = explorer._show; explorer._show = lambda values: (time.sleep(4), show(values))"
+    )
     assert said() != "Python computes …"
     explorer.set(("seed", 7))
-    explorer.page.wait_for_function("document.querySelector('.ae-lifts [role=status]').textContent === 'Python computes …'", timeout=60_000)
+    explorer.page.wait_for_function(
+        "document.querySelector('.ae-lifts [role=status]').textContent === 'Python computes …'",
+        timeout=60_000,
+    )
     explorer.settle()
     explorer.run("del explorer._show")
     assert said() != "Python computes …" and explorer.state().seed == 7

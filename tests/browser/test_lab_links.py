@@ -72,15 +72,29 @@ def printed(request, tmp_path):
     home, log = tmp_path / "home", tmp_path / "log"
     (home / ".jupyter").mkdir(parents=True)
     (home / ".jupyter" / "jupyter_server_config.json").write_text(
-        json.dumps({"ServerApp": {"port": 0, "open_browser": False}, "LabApp": {"expose_app_in_browser": True}}))
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "XDG"))}
+        json.dumps(
+            {
+                "ServerApp": {"port": 0, "open_browser": False},
+                "LabApp": {"expose_app_in_browser": True},
+            }
+        )
+    )
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "XDG"))
+    }
     with log.open("wb") as out:
-        process = subprocess.Popen([sys.executable, "-m", "aclnn_viz.cli", "lab", str(folder)], cwd=tmp_path, stdout=out,
-                                   stderr=subprocess.STDOUT, env=environment | {
-                                       "HOME": str(home), "PYTHONPATH": str(ROOT)})
+        process = subprocess.Popen(
+            [sys.executable, "-m", "aclnn_viz.cli", "lab", str(folder)],
+            cwd=tmp_path,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env=environment | {"HOME": str(home), "PYTHONPATH": str(ROOT)},
+        )
     try:
         deadline = time.monotonic() + 60
-        while not (links := re.findall(r"http://\S+", log.read_text().partition("access the server")[2])):
+        while not (
+            links := re.findall(r"http://\S+", log.read_text().partition("access the server")[2])
+        ):
             assert process.poll() is None and time.monotonic() < deadline, log.read_text()
             time.sleep(0.2)
         yield folder, links
@@ -104,11 +118,19 @@ def test_every_printed_link_leads_to_the_start_page_and_nothing_is_asked(browser
         assert page.evaluate(FILTER) == "none"
         assert page.evaluate(GAP) > 8
         assert page.evaluate(LETTERS) == 2
-        assert [page.evaluate(WIDE, width) for width in (500, 900, 1240)] == [[500, False], [900, True], [1120, True]]
-        page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
+        assert [page.evaluate(WIDE, width) for width in (500, 900, 1240)] == [
+            [500, False],
+            [900, True],
+            [1120, True],
+        ]
+        page.evaluate(
+            "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })"
+        )
         page.wait_for_function("document.body.dataset.jpThemeLight === 'false'")
         assert "invert" in page.evaluate(FILTER)
         page.locator(".jp-BreadCrumbs-home").click()
-        page.wait_for_selector(f'.jp-DirListing-itemText:has-text("{"README.md" if folder == ROOT else "samples"}")')
+        page.wait_for_selector(
+            f'.jp-DirListing-itemText:has-text("{"README.md" if folder == ROOT else "samples"}")'
+        )
     finally:
         page.close()

@@ -46,10 +46,15 @@ class Page:
         self.asked, self.faults = [], []
         self.page.on("request", lambda request: self.asked.append(request.url.partition("#")[0]))
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
-        self.page.on("console", lambda message: self.faults.append(message.text) if message.type == "error" else None)
+        self.page.on(
+            "console",
+            lambda message: self.faults.append(message.text) if message.type == "error" else None,
+        )
         self.page.goto(address)
         self.page.wait_for_function(READY)
-        self.page.locator(".ae-twin summary").click()  # an open text is written with the headline, a closed one some time later
+        self.page.locator(
+            ".ae-twin summary"
+        ).click()  # an open text is written with the headline, a closed one some time later
         self.becomes("said.at(-1).startsWith(said[0])")
 
     def said(self):
@@ -58,7 +63,9 @@ class Page:
 
     def becomes(self, what, given=None):
         """Wait until this holds of what is `said` and of what is `given`."""
-        self.page.wait_for_function(f"(given) => {{ const said = ({SAID})(); return {what}; }}", arg=given)
+        self.page.wait_for_function(
+            f"(given) => {{ const said = ({SAID})(); return {what}; }}", arg=given
+        )
 
     def address(self):
         """The address, once it is that of the state: it follows the hand some time later."""
@@ -68,15 +75,23 @@ class Page:
         return self.page.url
 
 
-@pytest.mark.parametrize("name", explorers() if SOAK else ["rms_norm"])  # which moves by steps and by recorded pictures
-def test_a_saved_page_is_alive_without_a_request_and_its_address_opens_the_same(name, browser, tmp_path):
+@pytest.mark.parametrize(
+    "name", explorers() if SOAK else ["rms_norm"]
+)  # which moves by steps and by recorded pictures
+def test_a_saved_page_is_alive_without_a_request_and_its_address_opens_the_same(
+    name, browser, tmp_path
+):
     subject = subject_of(name)
     state, path = build(subject.state, {}), tmp_path / "page.html"
-    data = subject.compute(state, lambda state, given: (subject.operator(state).backward(**given), ()))
+    data = subject.compute(
+        state, lambda state, given: (subject.operator(state).backward(**given), ())
+    )
     path.write_text(live.saved(subject, state, data), "utf-8")
     one = Page(browser, path.as_uri())
     before = one.said()
-    for field in one.page.evaluate(FIELDS):  # one alone may change nothing, such as a scale that counts beside another
+    for field in one.page.evaluate(
+        FIELDS
+    ):  # one alone may change nothing, such as a scale that counts beside another
         times = one.page.evaluate(MOVE, [field, 200 if SOAK else 10])
         one.page.wait_for_timeout(200)
         if one.said() != before:
@@ -90,7 +105,10 @@ def test_a_saved_page_is_alive_without_a_request_and_its_address_opens_the_same(
     other = Page(browser, address)
     assert other.said() == after
     other.page.locator("[data-lift=language]").click()
-    assert other.page.locator(".aclnn-explorer").get_attribute("lang") == "zh" and other.said()[0] != after[0]
+    assert (
+        other.page.locator(".aclnn-explorer").get_attribute("lang") == "zh"
+        and other.said()[0] != after[0]
+    )
     one.page.locator("[data-lift=cell]").click()
     cell = one.page.locator(".ae-foot textarea").input_value()
     again = eval(cell.partition("\n\n")[2], {"av": av})
@@ -98,12 +116,22 @@ def test_a_saved_page_is_alive_without_a_request_and_its_address_opens_the_same(
     again.save(path)  # of the state that Python was given by the page
     again.close()
     saved = Page(browser, path.as_uri())
-    assert f'av.explore("{name}", state="' in cell and saved.said() == after and read_state(asked) == read_state(urlsplit(address).fragment)
+    assert (
+        f'av.explore("{name}", state="' in cell
+        and saved.said() == after
+        and read_state(asked) == read_state(urlsplit(address).fragment)
+    )
     one.page.locator("[data-lift=reset]").click()
     one.becomes("said.join() === given.join()", before)
     needs = one.page.locator(".ae-controls :disabled[data-field]")
-    assert all("needs Python" in said or "open the explorer in Python" in said for said in needs.evaluate_all("all => all.map((one) => one.title)"))
-    assert {*one.asked, *other.asked} <= {path.as_uri(), "data:,"} and one.faults == other.faults == []
+    assert all(
+        "needs Python" in said or "open the explorer in Python" in said
+        for said in needs.evaluate_all("all => all.map((one) => one.title)")
+    )
+    assert {*one.asked, *other.asked} <= {
+        path.as_uri(),
+        "data:,",
+    } and one.faults == other.faults == []
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +179,10 @@ def test_a_number_out_of_range_is_said_beside_its_field_and_the_rest_goes_on(bro
     row.fill("99")
     problem = page.page.locator(".ae-group", has=row).locator(".ae-problem:not(:empty)")
     problem.wait_for()
-    assert problem.text_content() == "row must be a number from 0 to 15. The picture shows 5." and page.said()[1] == before
+    assert (
+        problem.text_content() == "row must be a number from 0 to 15. The picture shows 5."
+        and page.said()[1] == before
+    )
     page.page.locator("[data-field=rotate]").fill("40")
     page.becomes("said[1] !== given", before)
     assert problem.text_content() and page.faults == []
@@ -159,10 +190,14 @@ def test_a_number_out_of_range_is_said_beside_its_field_and_the_rest_goes_on(bro
     page.becomes("!document.querySelector('.ae-problem:not(:empty)')")
 
 
-def test_what_an_address_asks_for_and_the_page_cannot_move_is_said_beside_its_field(browser, sampler):
+def test_what_an_address_asks_for_and_the_page_cannot_move_is_said_beside_its_field(
+    browser, sampler
+):
     page = Page(browser, sampler + "#seed=7&row=6&N=1")
     problems = page.page.locator(".ae-problem:not(:empty)")
-    assert [one.partition(":")[0] for one in problems.all_text_contents()] == ["seed stays as it was saved"] and page.page.locator("[data-field=row]").input_value() == "6"
+    assert [one.partition(":")[0] for one in problems.all_text_contents()] == [
+        "seed stays as it was saved"
+    ] and page.page.locator("[data-field=row]").input_value() == "6"
     page.page.locator("[data-field=row]").fill("7")
     page.becomes("!document.querySelector('.ae-problem:not(:empty)')")
     assert page.faults == []
@@ -190,12 +225,21 @@ def test_words_that_are_not_there_in_a_state_are_not_drawn(browser, tmp_path):
     page.add_init_script(f"({legible.LISTEN})()")
     page.goto((tmp_path / "page.html").as_uri())
     page.wait_for_function(READY)
-    drawn = page.evaluate("[...document.querySelectorAll('canvas')].flatMap(({ words }) => words.map(([text]) => text))")
-    assert "class" in drawn and [text for text in drawn if "NaN" in text or "an ignored" in text] == []
+    drawn = page.evaluate(
+        "[...document.querySelectorAll('canvas')].flatMap(({ words }) => words.map(([text]) => text))"
+    )
+    assert (
+        "class" in drawn and [text for text in drawn if "NaN" in text or "an ignored" in text] == []
+    )
 
 
-@pytest.mark.parametrize("program", ["rms_norm", "cross_entropy_loss", "group_norm_swish", "softmax"][-4 if SOAK else -1:])
-def test_a_click_leads_from_the_formula_to_the_tensor_to_the_tile_to_the_pipes_and_back(program, browser, tmp_path):
+@pytest.mark.parametrize(
+    "program",
+    ["rms_norm", "cross_entropy_loss", "group_norm_swish", "softmax"][-4 if SOAK else -1 :],
+)
+def test_a_click_leads_from_the_formula_to_the_tensor_to_the_tile_to_the_pipes_and_back(
+    program, browser, tmp_path
+):
     subject, path = subject_of("zoom"), tmp_path / "page.html"
     state = subject.state(program=program)
     data = subject.compute(state)
@@ -206,21 +250,33 @@ def test_a_click_leads_from_the_formula_to_the_tensor_to_the_tile_to_the_pipes_a
     def click(panel, x, y, hint, then):
         """Point at a place in units of the axes, read that hint, and click."""
         canvas = page.page.locator(f"[data-panel={panel}] canvas")
-        box, (x0, x1), (y0, y1) = (json.loads(canvas.get_attribute("data-axes"))[name] if name == "box" else json.loads(
-            canvas.get_attribute("data-axes"))[name][:2] for name in ("box", "x", "y"))
-        place = {"x": box["left"] + (x - x0) / (x1 - x0) * (box["right"] - box["left"]),
-                 "y": box["bottom"] + (y - y0) / (y1 - y0) * (box["top"] - box["bottom"])}
+        box, (x0, x1), (y0, y1) = (
+            json.loads(canvas.get_attribute("data-axes"))[name]
+            if name == "box"
+            else json.loads(canvas.get_attribute("data-axes"))[name][:2]
+            for name in ("box", "x", "y")
+        )
+        place = {
+            "x": box["left"] + (x - x0) / (x1 - x0) * (box["right"] - box["left"]),
+            "y": box["bottom"] + (y - y0) / (y1 - y0) * (box["top"] - box["bottom"]),
+        }
         canvas.hover(position=place)
         assert hint in page.page.locator(f"[data-panel={panel}] .ae-hint").text_content()
         canvas.click(position=place)
         assert level.evaluate("one => one.selectedOptions[0].textContent") == then
 
     z, output = data.zoomed, subject.operator(state).outputs[0]
-    k = next(k for k, one in enumerate(z.shown) if one.size == z.tile.shape[1:] and one.term.label != output)
+    k = next(
+        k
+        for k, one in enumerate(z.shown)
+        if one.size == z.tile.shape[1:] and one.term.label != output
+    )
     name, place = z.terms[k].label, "[" + ", ".join(map(str, z.shown[k].index[:, 2, 5])) + "]"
     spots = next(mark for mark in subject.panels(data)[1].marks if hasattr(mark, "texts"))
     n = spots.texts.index(name)
-    click("formula", (spots.x0[n] + spots.x1[n]) / 2, (spots.y0[n] + spots.y1[n]) / 2, name, "tensor")
+    click(
+        "formula", (spots.x0[n] + spots.x1[n]) / 2, (spots.y0[n] + spots.y1[n]) / 2, name, "tensor"
+    )
     assert page.said()[0].startswith(f"{name} [")
     click("tensor", 5, 2, f"{name} {place} is {number(z.values[k, 2, 5])}.\n", "tiles")
     assert page.said()[0].startswith(f"{name} {place} is ")
@@ -250,7 +306,17 @@ def test_a_click_leads_from_the_formula_to_the_tensor_to_the_tile_to_the_pipes_a
 def test_what_is_no_state_in_an_address_is_left_out(browser, sampler):
     page = Page(browser, sampler)
     before = page.said()
-    for text in ("moved=null", "moved=5", 'moved="x"', "moved=[[99999,0,1,1]]", "moved=[[-1,0,1,1]]", "moved=[[0,0,null,1]]", "moved=[[1]]", 'rotate="x"', "row=null"):
+    for text in (
+        "moved=null",
+        "moved=5",
+        'moved="x"',
+        "moved=[[99999,0,1,1]]",
+        "moved=[[-1,0,1,1]]",
+        "moved=[[0,0,null,1]]",
+        "moved=[[1]]",
+        'rotate="x"',
+        "row=null",
+    ):
         page.page.evaluate("text => { location.hash = text; }", text)
         page.becomes("location.hash === ''")  # the state's own, which is that of the page
         assert (page.said(), page.faults) == (before, []), text

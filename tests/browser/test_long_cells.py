@@ -13,12 +13,26 @@ from aclnn_viz.tables import as_html
 HTML(as_html("t", ("n",), [(f"row {n}",) for n in range(30)]))"""
 
 
-def test_a_long_cell_says_how_far_it_is_and_is_stopped_by_its_button_and_a_table_is_filtered(browser, lab):
-    book = Notebook(browser, lab, "long.ipynb", "import aclnn_viz, time\nfrom aclnn_viz.notebook import noted", TABLE, "time.sleep(1)", LONG)
+def test_a_long_cell_says_how_far_it_is_and_is_stopped_by_its_button_and_a_table_is_filtered(
+    browser, lab
+):
+    book = Notebook(
+        browser,
+        lab,
+        "long.ipynb",
+        "import aclnn_viz, time\nfrom aclnn_viz.notebook import noted",
+        TABLE,
+        "time.sleep(1)",
+        LONG,
+    )
     stop = book.page.locator(".jp-OutputArea button")
     stop.wait_for(timeout=60_000)
-    seconds, rounds = map(int, re.search(r"(\d+) s: (\d+) of 200", stop.locator("..").inner_text()).groups())
-    assert seconds >= 2 and 1 <= rounds <= 10 * (seconds + 1)  # one takes a tenth of a second, on a busy machine more
+    seconds, rounds = map(
+        int, re.search(r"(\d+) s: (\d+) of 200", stop.locator("..").inner_text()).groups()
+    )
+    assert seconds >= 2 and 1 <= rounds <= 10 * (
+        seconds + 1
+    )  # one takes a tenth of a second, on a busy machine more
     assert stop.count() == 1  # the cell of one second has none
     stop.click()
     book.page.get_by_text("KeyboardInterrupt").first.wait_for()

@@ -6,7 +6,10 @@ import panel_picture
 import pytest
 from aclnn_viz.operators.group_norm_swish.explorer import State
 
-pytestmark = [pytest.mark.needs("chromium"), pytest.mark.parametrize("explorer", ["group_norm_swish"], indirect=True)]
+pytestmark = [
+    pytest.mark.needs("chromium"),
+    pytest.mark.parametrize("explorer", ["group_norm_swish"], indirect=True),
+]
 
 
 def canvas(explorer, panel):
@@ -27,7 +30,9 @@ def hint(explorer, panel, x, y):
 
 def shown(explorer, state):
     arrays, panels = explorer.subject.drawn(explorer.data(state))
-    axes = {name: json.loads(said) for name, _, said in explorer.page.evaluate(panel_picture.DESCRIBED)}
+    axes = {
+        name: json.loads(said) for name, _, said in explorer.page.evaluate(panel_picture.DESCRIBED)
+    }
     return axes, panels, arrays
 
 
@@ -67,7 +72,12 @@ def test_a_cell_tells_its_value(explorer):
 
 def test_series_tell_their_names_and_values(explorer):
     _, panels, arrays = shown(explorer, State())
-    marks = {mark.get("label"): mark for text in panels if text["name"] == "parameters" for mark in text["marks"]}
+    marks = {
+        mark.get("label"): mark
+        for text in panels
+        if text["name"] == "parameters"
+        for mark in text["marks"]
+    }
     words = hint(explorer, "parameters", float(arrays[marks["dgammaOut"]["x"]][5]), 10.0)
     assert words.startswith("channel")
     text = dict(line.split(": ") for line in words.split("\n")[1:])
@@ -96,9 +106,13 @@ def test_numbers_that_are_not_drawn_are_noticed(explorer, panel):
     wrong = {}
     for mark in text["marks"]:
         if mark["mark"] == "Heat":
-            wrong[mark["values"]] = mirrored(arrays[mark["values"]], (mark["low"], mark["high"]), "linear")
+            wrong[mark["values"]] = mirrored(
+                arrays[mark["values"]], (mark["low"], mark["high"]), "linear"
+            )
         elif "x" in mark:
-            wrong[mark["y"]] = mirrored(arrays[mark["y"]], (text["y"]["low"], text["y"]["high"]), text["y"]["scale"])
+            wrong[mark["y"]] = mirrored(
+                arrays[mark["y"]], (text["y"]["low"], text["y"]["high"]), text["y"]["scale"]
+            )
     found = panel_picture.misplaced(explorer, axes, [text], {**arrays, **wrong})
     assert [words.split(":")[0] for words in found] == [panel]
 
@@ -106,5 +120,7 @@ def test_numbers_that_are_not_drawn_are_noticed(explorer, panel):
 def test_bars_that_are_drawn_too_long_are_noticed(explorer):
     axes, panels, arrays = shown(explorer, State())
     text = next(one for one in panels if one["name"] == "parameters")
-    shorter = {name: 0.7 * array if name.endswith(".y") else array for name, array in arrays.items()}
+    shorter = {
+        name: 0.7 * array if name.endswith(".y") else array for name, array in arrays.items()
+    }
     assert "longer" in panel_picture.misplaced(explorer, axes, [text], shorter)[0]

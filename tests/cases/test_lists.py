@@ -17,33 +17,119 @@ OPERATORS = pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.n
 FORMS = pytest.mark.parametrize("form", ["json", "csv"])
 # Made by hand from the described formats, as whoever writes such lists would.
 ATK = [
-    {"id": 900, "name": "RmsNormGrad", "aclnn_name": "RmsNormGrad", "api_type": "aclnn_rms_norm_grad",
-     "standard": {"acc": "single_bm", "perf": "not_key"}, "inputs": [
-         {"name": "dy", "type": "tensor", "required": True, "dtype": "bf16", "shape": [6, 75], "range_values": [-1, 1]},
-         {"name": "input", "type": "tensor", "required": True, "dtype": "bf16", "shape": [6, 75],
-          "range_values": {"name": "nd", "mean": [-1, 1], "std": [1, 3]}, "align_32B": True},
-         {"name": "rstd", "type": "tensor", "required": True, "dtype": "fp32", "shape": [6, 1], "range_values": [0.5, 2]},
-         {"name": "gamma", "type": "tensor", "required": True, "dtype": "fp32", "shape": [75], "range_values": [-1, 1]}]},
-    {"id": 901, "name": "GridSampler2DBackward", "aclnn_name": "GridSampler2DBackward", "inputs": [
-        {"name": "gradOutput", "type": "tensor", "dtype": "fp32", "shape": [1, 2, 3, 4], "range_values": [-1, 1]},
-        {"name": "input", "type": "tensor", "dtype": "fp32", "shape": [1, 2, 5, 6], "range_values": [-1, 1]},
-        {"name": "grid", "type": "tensor", "dtype": "fp32", "shape": [1, 3, 4, 2], "range_values": [-1, 1]},
-        {"name": "interpolation_mode", "type": "attr", "dtype": "int", "shape": None, "range_values": 1},
-        {"name": "padding_mode", "type": "attr", "dtype": "int", "shape": None, "range_values": 2},
-        {"name": "align_corners", "type": "attr", "dtype": "bool", "shape": None, "range_values": True},
-        {"name": "output_mask", "type": "attr_tuple", "dtype": "bool", "shape": None, "range_values": [True, False]}]}]
-TTK = ("testcase_name,network_name,op_name,input_shapes,input_dtypes,input_formats,output_shapes,output_dtypes,"
-       "output_formats,input_ori_shapes,input_ori_formats,output_ori_shapes,output_ori_formats,attributes,"
-       "input_data_ranges,precision_tolerances,absolute_precision,output_inplace_indexes,"
-       "output_shape_unknown_indexes,is_enabled,remark,soc_series,priority,dump_file_prefix,manual_input_binaries,"
-       "manual_golden_binaries\n"
-       'my_rms_bf16_6_75,UNKNOWN,rms_norm_grad,"((6,75),(6,75),(6,),(75,))","(\'bfloat16\',\'bfloat16\',\'float32\','
-       '\'float32\')","(\'ND\',\'ND\',\'ND\',\'ND\')","((6,75),(75,))","(\'bfloat16\',\'float32\')","(\'ND\',\'ND\')",'
-       '"((6,75),(6,75),(6,),(75,))","(\'ND\',\'ND\',\'ND\',\'ND\')",,,{\'epsilon\': 1e-05},"[[-1,1],[-1,1],[0,1],[0,1]]",'
-       '"((0.005,0.005),)",,(),(),1,,,,,(),()\n'
-       'off,UNKNOWN,rms_norm_grad,"((1,2),(1,2),(1,),(2,))","(\'float32\',)*4",,,,,,,,,,,,,,,0,,,,,,\n'
-       'ce,UNKNOWN,cross_entropy_loss_grad,"((),(3,5),(3,),None,None,None)","(\'float32\',\'float32\',\'int64\',None,None,'
-       'None)",,,,,,,,,"{\'reduction\': \'sum\', \'ignore_index\': -1}","[[1,1],[-5,-1],[0,4],None,None,None]",,,,,1,,,,,,\n')
+    {
+        "id": 900,
+        "name": "RmsNormGrad",
+        "aclnn_name": "RmsNormGrad",
+        "api_type": "aclnn_rms_norm_grad",
+        "standard": {"acc": "single_bm", "perf": "not_key"},
+        "inputs": [
+            {
+                "name": "dy",
+                "type": "tensor",
+                "required": True,
+                "dtype": "bf16",
+                "shape": [6, 75],
+                "range_values": [-1, 1],
+            },
+            {
+                "name": "input",
+                "type": "tensor",
+                "required": True,
+                "dtype": "bf16",
+                "shape": [6, 75],
+                "range_values": {"name": "nd", "mean": [-1, 1], "std": [1, 3]},
+                "align_32B": True,
+            },
+            {
+                "name": "rstd",
+                "type": "tensor",
+                "required": True,
+                "dtype": "fp32",
+                "shape": [6, 1],
+                "range_values": [0.5, 2],
+            },
+            {
+                "name": "gamma",
+                "type": "tensor",
+                "required": True,
+                "dtype": "fp32",
+                "shape": [75],
+                "range_values": [-1, 1],
+            },
+        ],
+    },
+    {
+        "id": 901,
+        "name": "GridSampler2DBackward",
+        "aclnn_name": "GridSampler2DBackward",
+        "inputs": [
+            {
+                "name": "gradOutput",
+                "type": "tensor",
+                "dtype": "fp32",
+                "shape": [1, 2, 3, 4],
+                "range_values": [-1, 1],
+            },
+            {
+                "name": "input",
+                "type": "tensor",
+                "dtype": "fp32",
+                "shape": [1, 2, 5, 6],
+                "range_values": [-1, 1],
+            },
+            {
+                "name": "grid",
+                "type": "tensor",
+                "dtype": "fp32",
+                "shape": [1, 3, 4, 2],
+                "range_values": [-1, 1],
+            },
+            {
+                "name": "interpolation_mode",
+                "type": "attr",
+                "dtype": "int",
+                "shape": None,
+                "range_values": 1,
+            },
+            {
+                "name": "padding_mode",
+                "type": "attr",
+                "dtype": "int",
+                "shape": None,
+                "range_values": 2,
+            },
+            {
+                "name": "align_corners",
+                "type": "attr",
+                "dtype": "bool",
+                "shape": None,
+                "range_values": True,
+            },
+            {
+                "name": "output_mask",
+                "type": "attr_tuple",
+                "dtype": "bool",
+                "shape": None,
+                "range_values": [True, False],
+            },
+        ],
+    },
+]
+TTK = (
+    "testcase_name,network_name,op_name,input_shapes,input_dtypes,input_formats,output_shapes,output_dtypes,"
+    "output_formats,input_ori_shapes,input_ori_formats,output_ori_shapes,output_ori_formats,attributes,"
+    "input_data_ranges,precision_tolerances,absolute_precision,output_inplace_indexes,"
+    "output_shape_unknown_indexes,is_enabled,remark,soc_series,priority,dump_file_prefix,manual_input_binaries,"
+    "manual_golden_binaries\n"
+    "my_rms_bf16_6_75,UNKNOWN,rms_norm_grad,\"((6,75),(6,75),(6,),(75,))\",\"('bfloat16','bfloat16','float32',"
+    "'float32')\",\"('ND','ND','ND','ND')\",\"((6,75),(75,))\",\"('bfloat16','float32')\",\"('ND','ND')\","
+    "\"((6,75),(6,75),(6,),(75,))\",\"('ND','ND','ND','ND')\",,,{'epsilon': 1e-05},\"[[-1,1],[-1,1],[0,1],[0,1]]\","
+    '"((0.005,0.005),)",,(),(),1,,,,,(),()\n'
+    'off,UNKNOWN,rms_norm_grad,"((1,2),(1,2),(1,),(2,))","(\'float32\',)*4",,,,,,,,,,,,,,,0,,,,,,\n'
+    "ce,UNKNOWN,cross_entropy_loss_grad,\"((),(3,5),(3,),None,None,None)\",\"('float32','float32','int64',None,None,"
+    "None)\",,,,,,,,,\"{'reduction': 'sum', 'ignore_index': -1}\",\"[[1,1],[-5,-1],[0,4],None,None,None]\",,,,,1,,,,,,\n"
+)
 
 
 def atk(folder, content=ATK):
@@ -59,32 +145,70 @@ def ttk(folder, content=TTK):
 def test_a_list_of_atk_is_read(tmp_path):
     found = av.cases.read(atk(tmp_path))
     rms, grid = found
-    assert [one.operator.name for one in found] == ["rms_norm", "grid_sampler_2d"] and found.names[0] == "RmsNormGrad 900"
-    assert rms.dtype == "bfloat16" and rms.inputs["x"].shape == (6, 75) and rms.inputs["gamma"].dtype == np.float32
-    assert 0.5 <= rms.inputs["rstd"].min() and rms.inputs["rstd"].max() <= 2 and np.unique(rms.inputs["rstd"]).size == 6
-    assert np.abs(rms.inputs["dy"].astype(float)).max() <= 1 < np.abs(rms.inputs["x"].astype(float)).max()  # normal
-    assert {name: value for name, value in grid.inputs.items() if not isinstance(value, np.ndarray)} == {
-        "interpolationMode": 1, "paddingMode": 2, "alignCorners": True, "outputMask": (True, False)}
+    assert [one.operator.name for one in found] == ["rms_norm", "grid_sampler_2d"] and found.names[
+        0
+    ] == "RmsNormGrad 900"
+    assert (
+        rms.dtype == "bfloat16"
+        and rms.inputs["x"].shape == (6, 75)
+        and rms.inputs["gamma"].dtype == np.float32
+    )
+    assert (
+        0.5 <= rms.inputs["rstd"].min()
+        and rms.inputs["rstd"].max() <= 2
+        and np.unique(rms.inputs["rstd"]).size == 6
+    )
+    assert (
+        np.abs(rms.inputs["dy"].astype(float)).max()
+        <= 1
+        < np.abs(rms.inputs["x"].astype(float)).max()
+    )  # normal
+    assert {
+        name: value for name, value in grid.inputs.items() if not isinstance(value, np.ndarray)
+    } == {
+        "interpolationMode": 1,
+        "paddingMode": 2,
+        "alignCorners": True,
+        "outputMask": (True, False),
+    }
     text = "; ".join(found.notes)
-    assert "rstd is drawn on its own" in text and "standard of accuracy is not used" in text and "align_32B" in text
+    assert (
+        "rstd is drawn on its own" in text
+        and "standard of accuracy is not used" in text
+        and "align_32B" in text
+    )
     again = av.cases.read(atk(tmp_path), "rms_norm")
     assert len(again) == 1 and again[0].inputs["dy"].tobytes() == rms.inputs["dy"].tobytes()
     assert again.left_out == {"operator grid_sampler_2d": 1}
 
 
 def test_a_list_that_is_not_there_is_reported(tmp_path):
-    with pytest.raises(FileNotFoundError, match="cases are read from .*: got .*none.json, where no file is; name one"):
+    with pytest.raises(
+        FileNotFoundError,
+        match="cases are read from .*: got .*none.json, where no file is; name one",
+    ):
         av.cases.read(tmp_path / "none.json")
 
 
 def test_a_list_of_ttk_is_read(tmp_path):
     found = av.cases.read(ttk(tmp_path))
     rms, loss = found
-    assert rms.inputs["rstd"].shape == (6,) and rms.dtype == "bfloat16" and found.names == ["my_rms_bf16_6_75", "ce"]
-    assert loss.inputs["weightOptional"] is None and loss.inputs["reduction"] == "sum" and loss.inputs["ignoreIndex"] == -1
+    assert (
+        rms.inputs["rstd"].shape == (6,)
+        and rms.dtype == "bfloat16"
+        and found.names == ["my_rms_bf16_6_75", "ce"]
+    )
+    assert (
+        loss.inputs["weightOptional"] is None
+        and loss.inputs["reduction"] == "sum"
+        and loss.inputs["ignoreIndex"] == -1
+    )
     assert loss.inputs["target"].dtype == np.int64 and set(loss.inputs["target"]) <= set(range(5))
     text = "; ".join(found.notes)
-    assert "attribute epsilon is none of rms_norm" in text and "precision_tolerances is not used" in text
+    assert (
+        "attribute epsilon is none of rms_norm" in text
+        and "precision_tolerances is not used" in text
+    )
     assert "not enabled" in text
 
 
@@ -107,7 +231,9 @@ def test_the_suite_goes_there_and_back(tmp_path, op, form):
             assert read[name].shape == value.shape and read[name].dtype == value.dtype
             wide, its = (part.astype(float) for part in (read[name], value))
             if its[np.isfinite(its)].size:
-                assert (its[np.isfinite(its)].min() <= wide).all() and (wide <= its[np.isfinite(its)].max()).all()
+                assert (its[np.isfinite(its)].min() <= wide).all() and (
+                    wide <= its[np.isfinite(its)].max()
+                ).all()
     if form == "csv":
         rows = list(csv.reader(io.StringIO(path.read_text())))
         assert {len(row) for row in rows} == {26}
@@ -122,7 +248,9 @@ def test_a_list_is_not_written_over_what_is_there(tmp_path):
     path.unlink()
     av.cases.write(path, "hardswish")
     av.cases.write(path, "hardswish", force=True)
-    with pytest.raises(ValueError, match="a list of cases is a .json file.*: got a.txt; name such a file"):
+    with pytest.raises(
+        ValueError, match="a list of cases is a .json file.*: got a.txt; name such a file"
+    ):
         av.cases.write(tmp_path / "a.txt", "hardswish")
 
 
@@ -131,19 +259,31 @@ def test_a_kernel_is_judged_on_a_list(tmp_path):
     result = av.check(op, op.backward, cases=atk(tmp_path))
     assert result.passed and result.cases == 1 and "rstd is drawn on its own" in str(result)
     assert result.left_out == {"operator grid_sampler_2d": 1}
-    wrong = av.check(op, lambda **inputs: {name: value * 2 for name, value in op.backward(**inputs).items()},
-                     cases=ttk(tmp_path))
-    assert not wrong.passed and wrong.failed == 1 and "case='my_rms_bf16_6_75'" in wrong.counterexample.recipe
+    wrong = av.check(
+        op,
+        lambda **inputs: {name: value * 2 for name, value in op.backward(**inputs).items()},
+        cases=ttk(tmp_path),
+    )
+    assert (
+        not wrong.passed
+        and wrong.failed == 1
+        and "case='my_rms_bf16_6_75'" in wrong.counterexample.recipe
+    )
     assert av.check(op, op.backward, cases=[av.case(op), av.case(op, shape=(3, 3))]).cases == 2
     with pytest.raises(TypeError, match="cases are those of rms_norm: got Case"):
         av.check(op, op.backward, cases=[av.case("hardswish")])
-    with pytest.raises(ValueError, match="some case must remain to be judged: got all left out: 1 \\("):
+    with pytest.raises(
+        ValueError, match="some case must remain to be judged: got all left out: 1 \\("
+    ):
         av.check(op, op.backward, cases=[av.case(op, dtype="float64")])
 
 
 def test_the_command_line_takes_and_writes_lists(tmp_path, capsys):
     path = str(tmp_path / "list.csv")
-    assert main(["check", "hardswish", "--write", path]) == 0 and "ranges alone" in capsys.readouterr().out
+    assert (
+        main(["check", "hardswish", "--write", path]) == 0
+        and "ranges alone" in capsys.readouterr().out
+    )
     assert main(["check", "hardswish", "host", "--cases", path]) == 0
     assert "19 cases" in capsys.readouterr().out
     assert main(["check", "hardswish", "host", "--cases", str(atk(tmp_path))]) == 2
@@ -160,43 +300,80 @@ def changed(path, value):
     return content
 
 
-@pytest.mark.parametrize(("content", "words"), [
-    ("", "a list of ATK is JSON"), ("{", "a list of ATK is JSON.*: got 'Expecting property name"), ("[" * 100_000, "cases are read from|is JSON"), ("{}", "a list of cases: got {}"),
-    ("[1]", "case 0: an object with a list of inputs: got 1"), ("[]", "must hold cases of a known operator: got no case"),
-    (changed([0, "inputs"], None), "case 0: an object with a list of inputs"),
-    (changed([0, "aclnn_name"], 7), "case 900: aclnn_name is a text: got 7"),
-    (changed([0, "inputs", 0, "type"], "thing"), "an input has a name and the type tensor"),
-    (changed([0, "inputs", 0, "shape"], "6, 75"), "case 900, dy: a shape is a list of lengths: got '6, 75'"),
-    (changed([0, "inputs", 0, "shape"], [6.5, 75]), "a shape is a list of lengths"),
-    (changed([0, "inputs", 0, "dtype"], 3), "a dtype is a name such as fp32: got 3"),
-    (changed([0, "inputs", 0, "range_values"], [1, "2", 3]), r"a range is \[low, high\], or one value: got \[1, '2', 3\]"),
-    (changed([0, "inputs", 2], {"name": "a", "type": "attr", "range_values": {"name": "xx"}}), "an attribute is a value, a list, or a distribution"),
-    (changed([0, "inputs", 0, "range_values"], {"name": "xx"}), "a distribution is"),
-    (changed([0, "inputs", 0, "range_values"], [10**400, 1]), "a range is")])
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "a list of ATK is JSON"),
+        ("{", "a list of ATK is JSON.*: got 'Expecting property name"),
+        ("[" * 100_000, "cases are read from|is JSON"),
+        ("{}", "a list of cases: got {}"),
+        ("[1]", "case 0: an object with a list of inputs: got 1"),
+        ("[]", "must hold cases of a known operator: got no case"),
+        (changed([0, "inputs"], None), "case 0: an object with a list of inputs"),
+        (changed([0, "aclnn_name"], 7), "case 900: aclnn_name is a text: got 7"),
+        (changed([0, "inputs", 0, "type"], "thing"), "an input has a name and the type tensor"),
+        (
+            changed([0, "inputs", 0, "shape"], "6, 75"),
+            "case 900, dy: a shape is a list of lengths: got '6, 75'",
+        ),
+        (changed([0, "inputs", 0, "shape"], [6.5, 75]), "a shape is a list of lengths"),
+        (changed([0, "inputs", 0, "dtype"], 3), "a dtype is a name such as fp32: got 3"),
+        (
+            changed([0, "inputs", 0, "range_values"], [1, "2", 3]),
+            r"a range is \[low, high\], or one value: got \[1, '2', 3\]",
+        ),
+        (
+            changed(
+                [0, "inputs", 2], {"name": "a", "type": "attr", "range_values": {"name": "xx"}}
+            ),
+            "an attribute is a value, a list, or a distribution",
+        ),
+        (changed([0, "inputs", 0, "range_values"], {"name": "xx"}), "a distribution is"),
+        (changed([0, "inputs", 0, "range_values"], [10**400, 1]), "a range is"),
+    ],
+)
 def test_damaged_lists_of_atk_are_refused_in_three_parts(tmp_path, content, words):
     with pytest.raises(ValueError, match=words) as text:
         av.cases.read(atk(tmp_path, content))
     assert ": got " in str(text.value) and "; " in str(text.value)
 
 
-@pytest.mark.parametrize(("old", "new", "words"), [
-    (TTK, "", "a list of TTK: a row of names"), ("input_shapes", "shapes", "a row of names with"),
-    ("((6,75),(6,75),(6,),(75,))", "((6,75)", "line 2: input_shapes is a literal of Python"),
-    ("((6,75),(6,75),(6,),(75,))", "5", "line 2: input_shapes is a tuple: got 5"),
-    ("((6,75),(6,75),(6,),(75,))", "((6,75),(6,75))", "as many shapes as dtypes and ranges: got '2, 4, 4'"),
-    ("{'epsilon': 1e-05}", "open('x')", "attributes is a literal of Python"),
-    ("{'epsilon': 1e-05}", "{1: 2}", "attributes are named by texts"), ("[-1,1],[-1,1],[0,1]", "[-1],[-1,1],[0,1]", "a range is"),
-    ("my_rms_bf16_6_75,", '"my_rms_bf16_6_75,', "CSV|cells"), (",(),()\n", ",(),(),9\n", "as many cells as names, 26: got")])
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (TTK, "", "a list of TTK: a row of names"),
+        ("input_shapes", "shapes", "a row of names with"),
+        ("((6,75),(6,75),(6,),(75,))", "((6,75)", "line 2: input_shapes is a literal of Python"),
+        ("((6,75),(6,75),(6,),(75,))", "5", "line 2: input_shapes is a tuple: got 5"),
+        (
+            "((6,75),(6,75),(6,),(75,))",
+            "((6,75),(6,75))",
+            "as many shapes as dtypes and ranges: got '2, 4, 4'",
+        ),
+        ("{'epsilon': 1e-05}", "open('x')", "attributes is a literal of Python"),
+        ("{'epsilon': 1e-05}", "{1: 2}", "attributes are named by texts"),
+        ("[-1,1],[-1,1],[0,1]", "[-1],[-1,1],[0,1]", "a range is"),
+        ("my_rms_bf16_6_75,", '"my_rms_bf16_6_75,', "CSV|cells"),
+        (",(),()\n", ",(),(),9\n", "as many cells as names, 26: got"),
+    ],
+)
 def test_damaged_lists_of_ttk_are_refused_in_three_parts(tmp_path, old, new, words):
     with pytest.raises(ValueError, match=words) as text:
         av.cases.read(ttk(tmp_path, TTK.replace(old, new, 1)))
     assert ": got " in str(text.value) and "; " in str(text.value)
 
 
-@pytest.mark.parametrize("change", [
-    ([0, "inputs", 0, "shape"], [10**9, 10**9]), ([0, "inputs", 0, "shape"], [-1, 75]),
-    ([0, "inputs", 0, "shape"], [6, 74]), ([0, "inputs", 0, "dtype"], "complex64"),
-    ([0, "inputs", 0, "range_values"], [2, 1]), ([0, "aclnn_name"], "FooGrad")])
+@pytest.mark.parametrize(
+    "change",
+    [
+        ([0, "inputs", 0, "shape"], [10**9, 10**9]),
+        ([0, "inputs", 0, "shape"], [-1, 75]),
+        ([0, "inputs", 0, "shape"], [6, 74]),
+        ([0, "inputs", 0, "dtype"], "complex64"),
+        ([0, "inputs", 0, "range_values"], [2, 1]),
+        ([0, "aclnn_name"], "FooGrad"),
+    ],
+)
 def test_cases_that_do_not_fit_are_left_out_and_counted(tmp_path, change):
     found = av.cases.read(atk(tmp_path, changed(*change)))
     assert len(found) == 1 and sum(found.left_out.values()) == 1
@@ -211,7 +388,9 @@ def test_random_damage_is_read_or_reported(tmp_path, form):
     for _ in range(150):
         at = rng.randrange(len(text))
         piece = rng.choice(["", "9" * 400, "[", '"', "None", "-", "1e999", "\x00", "nan", "{", ","])
-        damaged = text[:at] if rng.random() < 0.3 else text[:at] + piece + text[at + rng.randrange(4):]
+        damaged = (
+            text[:at] if rng.random() < 0.3 else text[:at] + piece + text[at + rng.randrange(4) :]
+        )
         path = (atk if form == "json" else ttk)(tmp_path, damaged)
         try:
             assert len(av.cases.read(path)) > 0
@@ -221,41 +400,129 @@ def test_random_damage_is_read_or_reported(tmp_path, form):
 
 def test_a_list_of_atk_as_the_vendor_writes_it(tmp_path):
     """Arrays as lists of entries, one value in the place of a range, infinities as texts, attributes with a range."""
+
     def tensor(name, shape, values, dtype="fp32"):
-        return {"name": name, "type": "tensor", "dtype": dtype, "shape": shape, "range_values": values}
+        return {
+            "name": name,
+            "type": "tensor",
+            "dtype": dtype,
+            "shape": shape,
+            "range_values": values,
+        }
 
     def several(name, *values):
-        return [{"name": name, "type": "attrs", "dtype": "int", "range_values": value} for value in values]
+        return [
+            {"name": name, "type": "attrs", "dtype": "int", "range_values": value}
+            for value in values
+        ]
 
-    (path := tmp_path / "pool.json").write_text(json.dumps([{"aclnn_name": "AvgPool2dBackward", "inputs": [
-        tensor("gradOutput", [2, 3, 4], "-inf"), tensor("self", [2, 4, 6], 3), several("kernel_size", 2, [3]), several("stride", 1, 1),
-        several("padding", 0, 0), {"name": "divisor_override", "type": "attr", "dtype": "int", "range_values": [2, 5]},
-        {"name": "ceil_mode", "type": "attr", "dtype": "bool", "range_values": ["nan"]}]}] * 3))
+    (path := tmp_path / "pool.json").write_text(
+        json.dumps(
+            [
+                {
+                    "aclnn_name": "AvgPool2dBackward",
+                    "inputs": [
+                        tensor("gradOutput", [2, 3, 4], "-inf"),
+                        tensor("self", [2, 4, 6], 3),
+                        several("kernel_size", 2, [3]),
+                        several("stride", 1, 1),
+                        several("padding", 0, 0),
+                        {
+                            "name": "divisor_override",
+                            "type": "attr",
+                            "dtype": "int",
+                            "range_values": [2, 5],
+                        },
+                        {
+                            "name": "ceil_mode",
+                            "type": "attr",
+                            "dtype": "bool",
+                            "range_values": ["nan"],
+                        },
+                    ],
+                }
+            ]
+            * 3
+        )
+    )
     made = av.cases.read(path)
-    assert [one.inputs["divisorOverride"] for one in made] == [2, 3, 4] and "a whole number each in turn" in "".join(made.notes)
+    assert [one.inputs["divisorOverride"] for one in made] == [
+        2,
+        3,
+        4,
+    ] and "a whole number each in turn" in "".join(made.notes)
     assert made[0].inputs["kernelSize"] == (2, 3) and made[0].inputs["ceilMode"] is True
     assert (made[0].inputs["self"] == 3).all() and (made[0].inputs["gradOutput"] == -np.inf).all()
 
 
 def test_a_tensor_of_the_forward_operator_alone_is_passed_over(tmp_path):
-    (path := tmp_path / "norm.json").write_text(json.dumps([{"aclnn_name": "DeepNormGrad", "inputs": [
-        {"name": name, "type": "tensor", "dtype": "fp32", "shape": shape, "range_values": [0, 1]} for name, shape in (
-            ("dy", [3, 4]), ("x", [3, 4]), ("gx", [3, 4]), ("beta", [4]), ("gamma", [4]), ("mean", [3, 1]), ("rstd", [3, 1]))]}]))
-    made, = av.cases.read(path)
+    (path := tmp_path / "norm.json").write_text(
+        json.dumps(
+            [
+                {
+                    "aclnn_name": "DeepNormGrad",
+                    "inputs": [
+                        {
+                            "name": name,
+                            "type": "tensor",
+                            "dtype": "fp32",
+                            "shape": shape,
+                            "range_values": [0, 1],
+                        }
+                        for name, shape in (
+                            ("dy", [3, 4]),
+                            ("x", [3, 4]),
+                            ("gx", [3, 4]),
+                            ("beta", [4]),
+                            ("gamma", [4]),
+                            ("mean", [3, 1]),
+                            ("rstd", [3, 1]),
+                        )
+                    ],
+                }
+            ]
+        )
+    )
+    (made,) = av.cases.read(path)
     assert "beta" not in made.inputs and made.inputs["gamma"].shape == (4,)
 
 
 def test_scalars_tuples_entry_by_entry_and_values_that_are_listed(tmp_path):
     """Softplus and reflection as the vendor's lists have them: scalars with a distribution, a padding of four entries, listed values."""
-    tensors = [{"name": name, "type": "tensor", "dtype": "fp32", "shape": [2, 3], "range_values": [1, 2, 3]} for name in ("gradOutput", "self")]
-    scalar = {"name": "beta", "type": "scalar", "dtype": "fp32", "range_values": {"name": "nd", "mean": [1, 3], "std": [1, 25]}}
+    tensors = [
+        {
+            "name": name,
+            "type": "tensor",
+            "dtype": "fp32",
+            "shape": [2, 3],
+            "range_values": [1, 2, 3],
+        }
+        for name in ("gradOutput", "self")
+    ]
+    scalar = {
+        "name": "beta",
+        "type": "scalar",
+        "dtype": "fp32",
+        "range_values": {"name": "nd", "mean": [1, 3], "std": [1, 25]},
+    }
     threshold = {"name": "threshold", "type": "scalar", "dtype": "fp32", "range_values": 20.0}
-    (path := tmp_path / "list.json").write_text(json.dumps([{"aclnn_name": "SoftplusBackward", "inputs": [*tensors, scalar, threshold]}]))
-    made, = av.cases.read(path)
-    assert (made.inputs["beta"], made.inputs["threshold"]) == (2.0, 20.0) and 1 <= made.inputs["self"].min() <= made.inputs["self"].max() <= 3
-    grad, image = ({"name": name, "type": "tensor", "dtype": "fp32", "shape": shape, "range_values": [0, 1]}
-                   for name, shape in (("gradOutput", [1, 4, 6]), ("self", [1, 3, 4])))
-    padding = [{"name": "padding", "type": "attr_tuple", "dtype": "int", "range_values": value} for value in (1, 1, 0, 1)]
-    path.write_text(json.dumps([{"aclnn_name": "ReflectionPad2dBackward", "inputs": [grad, image, padding]}]))
-    made, = av.cases.read(path)
+    (path := tmp_path / "list.json").write_text(
+        json.dumps([{"aclnn_name": "SoftplusBackward", "inputs": [*tensors, scalar, threshold]}])
+    )
+    (made,) = av.cases.read(path)
+    assert (made.inputs["beta"], made.inputs["threshold"]) == (2.0, 20.0) and 1 <= made.inputs[
+        "self"
+    ].min() <= made.inputs["self"].max() <= 3
+    grad, image = (
+        {"name": name, "type": "tensor", "dtype": "fp32", "shape": shape, "range_values": [0, 1]}
+        for name, shape in (("gradOutput", [1, 4, 6]), ("self", [1, 3, 4]))
+    )
+    padding = [
+        {"name": "padding", "type": "attr_tuple", "dtype": "int", "range_values": value}
+        for value in (1, 1, 0, 1)
+    ]
+    path.write_text(
+        json.dumps([{"aclnn_name": "ReflectionPad2dBackward", "inputs": [grad, image, padding]}])
+    )
+    (made,) = av.cases.read(path)
     assert made.inputs["padding"] == (1, 1, 0, 1)

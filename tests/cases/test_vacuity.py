@@ -22,8 +22,18 @@ BLIND = [  # operator, case, what the meter says, a fault that then passes
     ("grid_sampler_2d", {"paddingMode": 0}, "mirrored points", "reflection sign lost"),
     ("grid_sampler_2d", {"shape": (1, 2, 4, 5)}, "samples", "first sample for all"),
     ("grid_sampler_2d", {"shape": (1, 1, 4, 5)}, "channels", "channels averaged"),
-    ("grid_sampler_2d", {"shape": (2, 2, 4, 4)}, "height that is not the width", "row stride is the height"),
-    ("grid_sampler_2d", {"paddingMode": 1, "grid": 0.3}, "points outside", "clipped points keep their gradient"),
+    (
+        "grid_sampler_2d",
+        {"shape": (2, 2, 4, 4)},
+        "height that is not the width",
+        "row stride is the height",
+    ),
+    (
+        "grid_sampler_2d",
+        {"paddingMode": 1, "grid": 0.3},
+        "points outside",
+        "clipped points keep their gradient",
+    ),
     ("cross_entropy_loss", {"target": 1}, "ignored rows", "ignored rows not zeroed"),
     ("cross_entropy_loss", {"weightOptional": None}, "weights", "weights forgotten"),
     ("cross_entropy_loss", {}, "label smoothing", "smoothing ignored"),
@@ -44,7 +54,9 @@ def test_what_the_meter_calls_blind_lets_the_fault_through(name, options, term, 
     right = operator(name).backward(**one.inputs)
     for output, value in wrong(**one.inputs).items():
         # Rounding of another order is all that may differ.
-        np.testing.assert_allclose(value, right[output], rtol=1e-5, atol=1e-5 * np.abs(right[output]).max())
+        np.testing.assert_allclose(
+            value, right[output], rtol=1e-5, atol=1e-5 * np.abs(right[output]).max()
+        )
 
 
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
@@ -54,8 +66,14 @@ def test_the_suite_is_blind_for_nothing(op):
 
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 def test_no_two_cases_of_a_suite_repeat_their_numbers(op):
-    drawn = [tuple(value.tobytes() for value in made.inputs.values() if isinstance(value, np.ndarray) and value.size > 8
-                   and value.dtype.kind == "f") for _, made in suite(op)]
+    drawn = [
+        tuple(
+            value.tobytes()
+            for value in made.inputs.values()
+            if isinstance(value, np.ndarray) and value.size > 8 and value.dtype.kind == "f"
+        )
+        for _, made in suite(op)
+    ]
     drawn = [one for one in drawn if one]
     assert len(set(drawn)) == len(drawn)
 
@@ -68,7 +86,9 @@ def test_the_suite_depends_on_its_seed():
 def test_a_transposed_case_holds_the_same_numbers():
     one = case("rms_norm", shape=(3, 4))
     other = transposed(one)
-    assert not other.inputs["x"].flags.c_contiguous and np.array_equal(other.inputs["x"], one.inputs["x"])
+    assert not other.inputs["x"].flags.c_contiguous and np.array_equal(
+        other.inputs["x"], one.inputs["x"]
+    )
     assert "strides" in vacuity([one]).blind and "strides" not in vacuity([other]).blind
 
 

@@ -52,7 +52,7 @@ def sigmoid_less_square(gradOutput, output):
 
 def sigmoid_less_power(gradOutput, output):
     y, dy = output.astype(np.float32), gradOutput.astype(np.float32)
-    return (dy * (y - y ** 2)).astype(output.dtype)
+    return (dy * (y - y**2)).astype(output.dtype)
 
 
 def elu_there_and_back(gradOutput, alpha, scale, inputScale, isResult, selfOrResult):
@@ -60,10 +60,14 @@ def elu_there_and_back(gradOutput, alpha, scale, inputScale, isResult, selfOrRes
         raise NotImplementedError
     x, dy = selfOrResult.astype(np.float32), gradOutput.astype(np.float32)
     e = np.exp(x * inputScale) - 1
-    return (dy * np.where(x <= 0, inputScale * alpha * scale * (e + 1), scale)).astype(gradOutput.dtype)
+    return (dy * np.where(x <= 0, inputScale * alpha * scale * (e + 1), scale)).astype(
+        gradOutput.dtype
+    )
 
 
-def binary_cross_entropy_with_logits_naive(gradOutput, self, target, weightOptional, posWeightOptional, reduction):
+def binary_cross_entropy_with_logits_naive(
+    gradOutput, self, target, weightOptional, posWeightOptional, reduction
+):
     x, t, g = self.astype(np.float32), target.astype(np.float32), gradOutput.astype(np.float32)
     w = 1 if weightOptional is None else weightOptional.astype(np.float32)
     p = 1 if posWeightOptional is None else posWeightOptional.astype(np.float32)
@@ -75,14 +79,34 @@ def binary_cross_entropy_with_logits_naive(gradOutput, self, target, weightOptio
 def bad():
     """Yield (operator, kernel, cases, the text that cancels)."""
     for name, kernel, given, text in (
-            ("silu", silu_one_less_gate, {"self": FAR}, "1 - s"), ("silu", silu_exp_over_exp, {"self": FAR}, "np.exp(x) / (1 + np.exp(x))"),
-            ("silu", silu_as_a_difference, {"self": FAR}, "1 - 1 / (1 + np.exp(-x))"),
-            ("swish", swish_by_its_output, {"self": FAR}, "betaOptional * f + s * (1 - betaOptional * f)"),
-            ("log_sigmoid", log_sigmoid_one_less, {"self": FAR}, "1 - s"),
-            ("log_sigmoid", log_sigmoid_one_less_quotient, {"self": FAR}, "1 - e / (1 + e)"),
-            ("sigmoid", sigmoid_less_square, {"output": NEAR_ONE}, "y - y * y"),
-            ("sigmoid", sigmoid_less_power, {"output": NEAR_ONE}, "y - y ** 2"),
-            ("elu", elu_there_and_back, {"selfOrResult": FAR}, "e + 1"),
-            ("binary_cross_entropy_with_logits", binary_cross_entropy_with_logits_naive, {"self": FAR}, "np.exp(x) / (1 + np.exp(x))")):
-        (tensor, values), = given.items()
-        yield name, kernel, [case(name, seed=1, **given), *([case(name, seed=2, **{tensor: values * np.float32(0.3)})] * (values is FAR))], text
+        ("silu", silu_one_less_gate, {"self": FAR}, "1 - s"),
+        ("silu", silu_exp_over_exp, {"self": FAR}, "np.exp(x) / (1 + np.exp(x))"),
+        ("silu", silu_as_a_difference, {"self": FAR}, "1 - 1 / (1 + np.exp(-x))"),
+        (
+            "swish",
+            swish_by_its_output,
+            {"self": FAR},
+            "betaOptional * f + s * (1 - betaOptional * f)",
+        ),
+        ("log_sigmoid", log_sigmoid_one_less, {"self": FAR}, "1 - s"),
+        ("log_sigmoid", log_sigmoid_one_less_quotient, {"self": FAR}, "1 - e / (1 + e)"),
+        ("sigmoid", sigmoid_less_square, {"output": NEAR_ONE}, "y - y * y"),
+        ("sigmoid", sigmoid_less_power, {"output": NEAR_ONE}, "y - y ** 2"),
+        ("elu", elu_there_and_back, {"selfOrResult": FAR}, "e + 1"),
+        (
+            "binary_cross_entropy_with_logits",
+            binary_cross_entropy_with_logits_naive,
+            {"self": FAR},
+            "np.exp(x) / (1 + np.exp(x))",
+        ),
+    ):
+        ((tensor, values),) = given.items()
+        yield (
+            name,
+            kernel,
+            [
+                case(name, seed=1, **given),
+                *([case(name, seed=2, **{tensor: values * np.float32(0.3)})] * (values is FAR)),
+            ],
+            text,
+        )

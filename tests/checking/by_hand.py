@@ -13,8 +13,18 @@ from aclnn_viz.arrays.plan import BLOCKED, SEQUENTIAL, SHUFFLED, Plan
 from checking.rewritings import planned
 
 erf, TILE = in_numpy_arrays(ERF), 16
-PLANS = (Plan("one after another", order=SEQUENTIAL),
-         Plan("tiles on three cores", order=BLOCKED, tile=8, cores=3, leading=SHUFFLED, scatter=SHUFFLED, reciprocal_mean=True))
+PLANS = (
+    Plan("one after another", order=SEQUENTIAL),
+    Plan(
+        "tiles on three cores",
+        order=BLOCKED,
+        tile=8,
+        cores=3,
+        leading=SHUFFLED,
+        scatter=SHUFFLED,
+        reciprocal_mean=True,
+    ),
+)
 
 
 def wide(array):
@@ -36,12 +46,12 @@ def by_tiles(slip, slope, grad, x, *others):
     parts = np.broadcast_arrays(grad, x, *others)
     out, flat, x = np.zeros(parts[0].size, x.dtype), [part.ravel() for part in parts], parts[1]
     for start in range(0, tails(slip, x), TILE):
-        g, *parts = (part[start:start + TILE] for part in flat)
+        g, *parts = (part[start : start + TILE] for part in flat)
         if slip == "upstream of the first tile":
-            g = flat[0][:len(parts[0])]
+            g = flat[0][: len(parts[0])]
         if slip == "upstream forgotten":
             g = np.ones_like(g)
-        out[start:start + TILE] = g * slope(*parts)
+        out[start : start + TILE] = g * slope(*parts)
     return out.reshape(x.shape)
 
 
@@ -50,16 +60,24 @@ def silu(slip, gradOutput, self):
         s = sigmoid(x)
         if slip == "output for input":
             x = x * s
-        return s if slip == "second term forgotten" else s * (1 + x * (1 - s if slip != "sigmoid not subtracted" else s))
+        return (
+            s
+            if slip == "second term forgotten"
+            else s * (1 + x * (1 - s if slip != "sigmoid not subtracted" else s))
+        )
+
     return by_tiles(slip, slope, wide(gradOutput), wide(self)).astype(self.dtype)
 
 
 def gelu(slip, gradOutput, self):
     def slope(x):
         one = x.dtype.type
-        density = np.exp(-x * x * (one(1) if slip == "half forgotten" else one(0.5))) * one(0.3989422804014327)
+        density = np.exp(-x * x * (one(1) if slip == "half forgotten" else one(0.5))) * one(
+            0.3989422804014327
+        )
         cdf = (1 + erf(x * one(0.7071067811865476 if slip != "no square root" else 0.5))) * one(0.5)
         return cdf if slip == "density forgotten" else cdf + x * density
+
     return by_tiles(slip, slope, wide(gradOutput), wide(self)).astype(self.dtype)
 
 
@@ -81,11 +99,19 @@ def prelu(slip, gradOutput, self, weight):
         total = np.sum(terms[1:], axis=axes)
     else:
         total = np.sum(terms, axis=axes)
-    return {"gradInput": grad.astype(self.dtype), "gradWeight": np.broadcast_to(total, (weight.size,)).reshape(weight.shape).astype(weight.dtype)}
+    return {
+        "gradInput": grad.astype(self.dtype),
+        "gradWeight": np.broadcast_to(total, (weight.size,))
+        .reshape(weight.shape)
+        .astype(weight.dtype),
+    }
 
 
 def softmax(slip, gradOutput, output, dim):
-    g, y = (np.moveaxis(wide(part), dim, -1) if part.ndim else wide(part).reshape(1) for part in (gradOutput, output))
+    g, y = (
+        np.moveaxis(wide(part), dim, -1) if part.ndim else wide(part).reshape(1)
+        for part in (gradOutput, output)
+    )
     terms = g * y
     if slip == "last block of a row alone" and y.shape[-1] > TILE:
         terms = terms[..., -TILE:]
@@ -119,15 +145,30 @@ def nll_loss(slip, gradOutput, self, target, weight, reduction, ignoreIndex, tot
             continue
         each = g.reshape(-1)[row if g.size > 1 and slip != "first gradient for all" else 0]
         if reduction == 1:
-            each = each / (x.shape[0] if slip == "divided by rows" else wide(totalWeight).reshape(-1)[0])
-        out[row, label] = -each * (1 if slip == "weight forgotten" else w[label] ** 2 if slip == "weight twice" else w[label])
+            each = each / (
+                x.shape[0] if slip == "divided by rows" else wide(totalWeight).reshape(-1)[0]
+            )
+        out[row, label] = -each * (
+            1
+            if slip == "weight forgotten"
+            else w[label] ** 2
+            if slip == "weight twice"
+            else w[label]
+        )
     return out.reshape(self.shape).astype(self.dtype)
 
 
 def group_norm(slip, gradOut, input, mean, rstd, gamma, N, C, HxW, group, outputMask):
-    g, x, w = wide(gradOut).reshape(N, C, HxW), wide(input).reshape(N, C, HxW), np.ones(C, np.float32) if gamma is None else wide(gamma)
+    g, x, w = (
+        wide(gradOut).reshape(N, C, HxW),
+        wide(input).reshape(N, C, HxW),
+        np.ones(C, np.float32) if gamma is None else wide(gamma),
+    )
     shape = (N, group, C // group * HxW)
-    r, m = (np.repeat(wide(part).reshape(N, group), C // group, axis=1)[:, :, None] for part in (rstd, mean))
+    r, m = (
+        np.repeat(wide(part).reshape(N, group), C // group, axis=1)[:, :, None]
+        for part in (rstd, mean)
+    )
     xh = x if slip == "raw input" else (x - m) * r
     gw = (g if slip == "gamma forgotten" else g * w[None, :, None]).reshape(shape)
     means = [np.mean(part, axis=-1, keepdims=True) for part in (gw, gw * xh.reshape(shape))]
@@ -137,10 +178,17 @@ def group_norm(slip, gradOut, input, mean, rstd, gamma, N, C, HxW, group, output
         means[1] = means[1] * 0
     dx = r * (gw - means[0] - xh.reshape(shape) * means[1]).reshape(N, C, HxW)
     terms = g * xh
-    found = {"gradInput": dx.reshape(input.shape).astype(input.dtype),
-             "gradGammaOut": np.sum(terms[-1:] if slip == "last sample alone" else terms, axis=(0, 2)), "gradBetaOut": np.sum(g, axis=(0, 2))}
+    found = {
+        "gradInput": dx.reshape(input.shape).astype(input.dtype),
+        "gradGammaOut": np.sum(terms[-1:] if slip == "last sample alone" else terms, axis=(0, 2)),
+        "gradBetaOut": np.sum(g, axis=(0, 2)),
+    }
     dtype = (input if gamma is None else gamma).dtype
-    return {name: value.astype(dtype) for (name, value), asked in zip(found.items(), outputMask) if asked}
+    return {
+        name: value.astype(dtype)
+        for (name, value), asked in zip(found.items(), outputMask)
+        if asked
+    }
 
 
 def swi_glu(slip, yGrad, x, dim):
@@ -148,14 +196,24 @@ def swi_glu(slip, yGrad, x, dim):
     if slip == "halves exchanged":
         a, b = b, a
     s = sigmoid(a)
-    slope = s if slip == "slope of the gate alone" else s * (1 + a * (s if slip == "sigmoid not subtracted" else 1 - s))
-    one, other = g * (1 if slip == "other half forgotten" else b) * slope, g * (s if slip == "sigmoid for silu" else a * s)
+    slope = (
+        s
+        if slip == "slope of the gate alone"
+        else s * (1 + a * (s if slip == "sigmoid not subtracted" else 1 - s))
+    )
+    one, other = (
+        g * (1 if slip == "other half forgotten" else b) * slope,
+        g * (s if slip == "sigmoid for silu" else a * s),
+    )
     return np.concatenate([one, other], axis=dim).astype(x.dtype)
 
 
 def embedding(slip, grad, indices, numWeights, paddingIdx, scaleGradByFreq):
     rows, flat = wide(grad).reshape(-1, grad.shape[-1]), indices.reshape(-1)
-    out, counts = np.zeros((numWeights, grad.shape[-1]), rows.dtype), np.bincount(flat[flat >= 0], minlength=numWeights)
+    out, counts = (
+        np.zeros((numWeights, grad.shape[-1]), rows.dtype),
+        np.bincount(flat[flat >= 0], minlength=numWeights),
+    )
     for row, index in zip(rows, flat):
         if index == paddingIdx and slip != "padding index counts":
             continue
@@ -173,32 +231,109 @@ def embedding(slip, grad, indices, numWeights, paddingIdx, scaleGradByFreq):
 def deep_norm(slip, dy, x, gx, gamma, mean, rstd, alpha):
     rows, n = mean.size, gamma.size
     g, w = wide(dy).reshape(rows, n), wide(gamma).reshape(1, n)
-    xs, gs, m, r = (wide(part).reshape(rows, width) for part, width in ((x, n), (gx, n), (mean, 1), (rstd, 1)))
+    xs, gs, m, r = (
+        wide(part).reshape(rows, width) for part, width in ((x, n), (gx, n), (mean, 1), (rstd, 1))
+    )
     xh = ((xs if slip == "alpha forgotten in the sum" else np.float32(alpha) * xs) + gs - m) * r
     gw = g if slip == "gamma forgotten" else g * w
-    grad = r * (gw - np.mean(gw, axis=1, keepdims=True) - xh * (0 if slip == "projection forgotten" else np.mean(gw * xh, axis=1, keepdims=True)))
-    return {"dxOut": (grad if slip == "alpha forgotten in dx" else np.float32(alpha) * grad).reshape(x.shape).astype(x.dtype),
-            "dgxOut": grad.reshape(x.shape).astype(x.dtype), "dbetaOut": np.sum(g, axis=0).reshape(gamma.shape).astype(np.float32),
-            "dgammaOut": np.sum((g * xh)[-1:] if slip == "last row alone" else g * xh, axis=0).reshape(gamma.shape).astype(np.float32)}
+    grad = r * (
+        gw
+        - np.mean(gw, axis=1, keepdims=True)
+        - xh * (0 if slip == "projection forgotten" else np.mean(gw * xh, axis=1, keepdims=True))
+    )
+    return {
+        "dxOut": (grad if slip == "alpha forgotten in dx" else np.float32(alpha) * grad)
+        .reshape(x.shape)
+        .astype(x.dtype),
+        "dgxOut": grad.reshape(x.shape).astype(x.dtype),
+        "dbetaOut": np.sum(g, axis=0).reshape(gamma.shape).astype(np.float32),
+        "dgammaOut": np.sum((g * xh)[-1:] if slip == "last row alone" else g * xh, axis=0)
+        .reshape(gamma.shape)
+        .astype(np.float32),
+    }
 
 
 SLIPS = {
-    silu: ("second term forgotten", "sigmoid not subtracted", "output for input", "whole tiles only", "upstream of the first tile"),
-    gelu: ("half forgotten", "no square root", "density forgotten", "whole tiles only", "upstream forgotten"),
-    prelu: ("one weight for all channels", "slope by the gradient", "weight without the gradient", "last sample alone", "first sample forgotten"),
-    softmax: ("last block of a row alone", "output forgotten in the sum", "accumulator not cleared", "sum forgotten", "sum without output"),
-    smooth_l1_loss: ("beta taken for 1", "not divided by beta", "absolute value beyond", "always the mean", "divided by rows"),
-    nll_loss: ("ignored index counts", "first gradient for all", "divided by rows", "weight forgotten", "weight twice"),
-    group_norm: ("raw input", "gamma forgotten", "mean subtracted twice", "projection forgotten", "last sample alone"),
-    swi_glu: ("halves exchanged", "slope of the gate alone", "sigmoid not subtracted", "other half forgotten", "sigmoid for silu"),
-    embedding: ("padding index counts", "frequency forgotten", "frequency twice", "last duplicate wins", "row zero for padding"),
-    deep_norm: ("alpha forgotten in the sum", "gamma forgotten", "projection forgotten", "alpha forgotten in dx", "last row alone"),
+    silu: (
+        "second term forgotten",
+        "sigmoid not subtracted",
+        "output for input",
+        "whole tiles only",
+        "upstream of the first tile",
+    ),
+    gelu: (
+        "half forgotten",
+        "no square root",
+        "density forgotten",
+        "whole tiles only",
+        "upstream forgotten",
+    ),
+    prelu: (
+        "one weight for all channels",
+        "slope by the gradient",
+        "weight without the gradient",
+        "last sample alone",
+        "first sample forgotten",
+    ),
+    softmax: (
+        "last block of a row alone",
+        "output forgotten in the sum",
+        "accumulator not cleared",
+        "sum forgotten",
+        "sum without output",
+    ),
+    smooth_l1_loss: (
+        "beta taken for 1",
+        "not divided by beta",
+        "absolute value beyond",
+        "always the mean",
+        "divided by rows",
+    ),
+    nll_loss: (
+        "ignored index counts",
+        "first gradient for all",
+        "divided by rows",
+        "weight forgotten",
+        "weight twice",
+    ),
+    group_norm: (
+        "raw input",
+        "gamma forgotten",
+        "mean subtracted twice",
+        "projection forgotten",
+        "last sample alone",
+    ),
+    swi_glu: (
+        "halves exchanged",
+        "slope of the gate alone",
+        "sigmoid not subtracted",
+        "other half forgotten",
+        "sigmoid for silu",
+    ),
+    embedding: (
+        "padding index counts",
+        "frequency forgotten",
+        "frequency twice",
+        "last duplicate wins",
+        "row zero for padding",
+    ),
+    deep_norm: (
+        "alpha forgotten in the sum",
+        "gamma forgotten",
+        "projection forgotten",
+        "alpha forgotten in dx",
+        "last row alone",
+    ),
 }
 
 
 def wrong():
     """(operator, slip, kernel) of every mistake."""
-    return [(kernel.__name__, slip, partial(kernel, slip)) for kernel, slips in SLIPS.items() for slip in slips]
+    return [
+        (kernel.__name__, slip, partial(kernel, slip))
+        for kernel, slips in SLIPS.items()
+        for slip in slips
+    ]
 
 
 def right():

@@ -7,10 +7,31 @@ from types import ModuleType
 
 from aclnn_viz.operators.faults.fault import page_from
 
-COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
-ARITHMETIC = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.BitAnd: ast.BitOr}
-FUNCTIONS = {"sum": "mean", "mean": "sum", "floor": "ceil", "round": "floor", "ones_like": "zeros_like",
-             "zeros_like": "ones_like", "abs": "negative", "ones": "zeros"}
+COMPARISONS = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+}
+ARITHMETIC = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+}
+FUNCTIONS = {
+    "sum": "mean",
+    "mean": "sum",
+    "floor": "ceil",
+    "round": "floor",
+    "ones_like": "zeros_like",
+    "zeros_like": "ones_like",
+    "abs": "negative",
+    "ones": "zeros",
+}
 SKIPPED = {"forward"}  # the checker is about backward
 
 
@@ -40,12 +61,22 @@ def mutants(page):
         # NumPy infers a length from any negative number, and text is not code.
         negated = {id(node.operand) for node in body if isinstance(node, ast.UnaryOp)}
         for node in body:
-            if not hasattr(node, "lineno") or id(node) in negated and isinstance(node, ast.Constant):
+            if (
+                not hasattr(node, "lineno")
+                or id(node) in negated
+                and isinstance(node, ast.Constant)
+            ):
                 continue
             for kind, change, edit in edits(node):
                 with _edited(node, edit):
-                    text = "\n".join([*parts[:at], ast.unparse(function), *parts[at + 1:]])
-                yield Mutant(kind, function.name, lines[node.lineno - 1].strip(), change, page_from(text, page))
+                    text = "\n".join([*parts[:at], ast.unparse(function), *parts[at + 1 :]])
+                yield Mutant(
+                    kind,
+                    function.name,
+                    lines[node.lineno - 1].strip(),
+                    change,
+                    page_from(text, page),
+                )
 
 
 def place(node):
@@ -66,7 +97,11 @@ def edits(node):
             yield "sign", f"minus at {place(node)} to plus", {"op": ast.UAdd()}
         case ast.Compare(ops=[op]) if type(op) in COMPARISONS:
             new = COMPARISONS[type(op)]
-            yield "comparison", f"{type(op).__name__} at {place(node)} to {new.__name__}", {"ops": [new()]}
+            yield (
+                "comparison",
+                f"{type(op).__name__} at {place(node)} to {new.__name__}",
+                {"ops": [new()]},
+            )
         case ast.Constant(value=float(value)):
             yield "factor", f"{value} at {place(node)} to {value + 1}", {"value": value + 1}
         case ast.Constant(value=bool()):

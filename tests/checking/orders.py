@@ -21,16 +21,26 @@ from aclnn_viz.operators import plans
 
 # Orders in which the terms of a sum (count, ...) may come, and how those that are given add up.
 COMES = {
-    "as they are": lambda terms, rng: terms, "reversed": lambda terms, rng: terms[::-1], "shuffled": lambda terms, rng: rng.permutation(terms),
-    "small first": lambda terms, rng: by_key(terms, np.abs(terms)), "large first": lambda terms, rng: by_key(terms, -np.abs(terms)),
-    "negative first": lambda terms, rng: by_key(terms, terms), "signs in turn": lambda terms, rng: by_key(terms, in_turn(terms)),
-    "worst first": lambda terms, rng: worst(terms, 1.0), "worst first, downwards": lambda terms, rng: worst(terms, -1.0)}
+    "as they are": lambda terms, rng: terms,
+    "reversed": lambda terms, rng: terms[::-1],
+    "shuffled": lambda terms, rng: rng.permutation(terms),
+    "small first": lambda terms, rng: by_key(terms, np.abs(terms)),
+    "large first": lambda terms, rng: by_key(terms, -np.abs(terms)),
+    "negative first": lambda terms, rng: by_key(terms, terms),
+    "signs in turn": lambda terms, rng: by_key(terms, in_turn(terms)),
+    "worst first": lambda terms, rng: worst(terms, 1.0),
+    "worst first, downwards": lambda terms, rng: worst(terms, -1.0),
+}
 ADDS = {
     "one by one": lambda terms, rng: np.add.accumulate(terms, axis=0)[-1],
-    "by neighbours": lambda terms, rng: tree(terms), "by halves": lambda terms, rng: halves(terms),
-    "in blocks": lambda terms, rng: blocks(terms, int(rng.integers(2, 9))), "in odd blocks": lambda terms, rng: blocks(terms, 2 * int(rng.integers(1, 20)) + 1),
-    "with strides": lambda terms, rng: strides(terms, int(rng.integers(2, 9))), "by any pairs": lambda terms, rng: any_pairs(terms, rng),
-    "compensated": lambda terms, rng: compensated(terms)}
+    "by neighbours": lambda terms, rng: tree(terms),
+    "by halves": lambda terms, rng: halves(terms),
+    "in blocks": lambda terms, rng: blocks(terms, int(rng.integers(2, 9))),
+    "in odd blocks": lambda terms, rng: blocks(terms, 2 * int(rng.integers(1, 20)) + 1),
+    "with strides": lambda terms, rng: strides(terms, int(rng.integers(2, 9))),
+    "by any pairs": lambda terms, rng: any_pairs(terms, rng),
+    "compensated": lambda terms, rng: compensated(terms),
+}
 
 
 def by_key(terms, key):
@@ -59,14 +69,16 @@ def worst(terms, sign):
     columns, total = np.arange(flat.shape[1]), np.zeros_like(flat[0])
     for k in range(len(flat)):
         taken = first if not k else k + np.argmax(sign * lost(flat[k:], total), axis=0)
-        flat[[np.full_like(taken, k), taken], columns] = flat[[taken, np.full_like(taken, k)], columns]
+        flat[[np.full_like(taken, k), taken], columns] = flat[
+            [taken, np.full_like(taken, k)], columns
+        ]
         total = total + flat[k]
     return flat.reshape(terms.shape)
 
 
 def tree(terms):
     while len(terms) > 1:
-        added = terms[:len(terms) // 2 * 2:2] + terms[1::2]
+        added = terms[: len(terms) // 2 * 2 : 2] + terms[1::2]
         terms = np.concatenate([added, terms[-1:]]) if len(terms) % 2 else added
     return terms[0]
 
@@ -74,17 +86,26 @@ def tree(terms):
 def halves(terms):
     while len(terms) > 1:
         half = (len(terms) + 1) // 2
-        added = terms[:len(terms) - half] + terms[half:]
-        terms = np.concatenate([added, terms[len(terms) - half:half]])
+        added = terms[: len(terms) - half] + terms[half:]
+        terms = np.concatenate([added, terms[len(terms) - half : half]])
     return terms[0]
 
 
 def blocks(terms, size):
-    return np.add.accumulate(np.stack([tree(terms[at:at + size]) for at in range(0, len(terms), size)]), axis=0)[-1]
+    return np.add.accumulate(
+        np.stack([tree(terms[at : at + size]) for at in range(0, len(terms), size)]), axis=0
+    )[-1]
 
 
 def strides(terms, lanes):
-    return tree(np.stack([np.add.accumulate(terms[lane::lanes], axis=0)[-1] for lane in range(min(lanes, len(terms)))]))
+    return tree(
+        np.stack(
+            [
+                np.add.accumulate(terms[lane::lanes], axis=0)[-1]
+                for lane in range(min(lanes, len(terms)))
+            ]
+        )
+    )
 
 
 def any_pairs(terms, rng):
@@ -115,7 +136,14 @@ class Product(PlannedArray):
         if isinstance(found, PlannedArray):
             found = Product(found.data, found.plan)
             if ufunc is np.multiply and found.dtype.itemsize <= 4:
-                found.exact = np.multiply(*(one.wide if isinstance(one, PlannedArray) else np.float64(found.dtype.type(one)) for one in inputs))
+                found.exact = np.multiply(
+                    *(
+                        one.wide
+                        if isinstance(one, PlannedArray)
+                        else np.float64(found.dtype.type(one))
+                        for one in inputs
+                    )
+                )
         return found
 
 
@@ -145,7 +173,11 @@ def kernel(op, comes, adds, seed=0, page=None, plan=Plan(coordinates="float32"),
             exact, inner = getattr(x, "exact", None), sum_axes(x.ndim, axis)[0]
             if adds != "fused" or exact is None or not inner or self.accumulate != x.dtype:
                 return super()._total(x, axis, keepdims)
-            one = along(np.broadcast_to(exact, x.shape), inner, lambda terms: fused(COMES[comes](terms, rng), x.dtype))
+            one = along(
+                np.broadcast_to(exact, x.shape),
+                inner,
+                lambda terms: fused(COMES[comes](terms, rng), x.dtype),
+            )
             return super()._total(self._wrap(one), axis, keepdims)
 
         def _added(self, terms, order):
@@ -158,8 +190,14 @@ def kernel(op, comes, adds, seed=0, page=None, plan=Plan(coordinates="float32"),
 
     def run(**inputs):
         with np.errstate(all="ignore"):
-            values, results, xp = plans.trace(op, replace(plan, scatter="shuffled", seed=seed), Ordered, page, inputs)
-            return {name: xp.plan.output(name, values[name].data, fmt).reshape(shape) for name, (fmt, shape) in results.items()}
+            values, results, xp = plans.trace(
+                op, replace(plan, scatter="shuffled", seed=seed), Ordered, page, inputs
+            )
+            return {
+                name: xp.plan.output(name, values[name].data, fmt).reshape(shape)
+                for name, (fmt, shape) in results.items()
+            }
+
     return run
 
 
@@ -187,23 +225,61 @@ def held(found, cases, outputs, overflows=False):
 def hard_cases(first, seed):
     """Inputs on which sums err: a case as drawn, tiny, huge, of one sign, terms that cancel or differ much in size, one large and many small."""
     op = first.operator
-    rng, upstream = np.random.default_rng(seed), [one for one in op.upstream if isinstance(first.inputs.get(one), np.ndarray)]
+    rng, upstream = (
+        np.random.default_rng(seed),
+        [one for one in op.upstream if isinstance(first.inputs.get(one), np.ndarray)],
+    )
     yield first
 
     def one_large(dy):
-        return np.where(np.arange(dy.size).reshape(dy.shape) % max(dy.size // 3, 2) == 1, 2.0**10, 2.0**-3 * (1.0 + 2.0**-5 * dy))
-    changes = [lambda dy: dy * 2.0**-12, lambda dy: dy * 2.0**10, np.abs, lambda dy: dy * 10.0 ** rng.integers(-3, 3, dy.shape),
-               lambda dy: np.where(np.arange(dy.size).reshape(dy.shape) % 2, -1.0, 1.0) * (1.0 + 2.0**-6 * dy), one_large]
+        return np.where(
+            np.arange(dy.size).reshape(dy.shape) % max(dy.size // 3, 2) == 1,
+            2.0**10,
+            2.0**-3 * (1.0 + 2.0**-5 * dy),
+        )
+
+    changes = [
+        lambda dy: dy * 2.0**-12,
+        lambda dy: dy * 2.0**10,
+        np.abs,
+        lambda dy: dy * 10.0 ** rng.integers(-3, 3, dy.shape),
+        lambda dy: (
+            np.where(np.arange(dy.size).reshape(dy.shape) % 2, -1.0, 1.0) * (1.0 + 2.0**-6 * dy)
+        ),
+        one_large,
+    ]
     for change in changes:
-        given = {one: np.asarray(change(first.inputs[one].astype(np.float64))).astype(first.inputs[one].dtype) for one in upstream}
+        given = {
+            one: np.asarray(change(first.inputs[one].astype(np.float64))).astype(
+                first.inputs[one].dtype
+            )
+            for one in upstream
+        }
         yield replace(first, inputs=first.inputs | given)
 
 
 # How right kernels may compute: as `av.tolerance` takes it, and a plan that says the same.
-PLANS = {"any float32": (None, Plan(coordinates="float32")),
-         "float16 sums": (Plan("float16 sums", accumulate="float16", order="sequential", coordinates="float32"),) * 2,
-         "float16 throughout": (Plan("float16 throughout", compute="float16", accumulate="float16", order="sequential", coordinates="float32"),) * 2,
-         "bfloat16 sums": (Plan("bfloat16 sums", accumulate="bfloat16", order="sequential", coordinates="float32"),) * 2}
+PLANS = {
+    "any float32": (None, Plan(coordinates="float32")),
+    "float16 sums": (
+        Plan("float16 sums", accumulate="float16", order="sequential", coordinates="float32"),
+    )
+    * 2,
+    "float16 throughout": (
+        Plan(
+            "float16 throughout",
+            compute="float16",
+            accumulate="float16",
+            order="sequential",
+            coordinates="float32",
+        ),
+    )
+    * 2,
+    "bfloat16 sums": (
+        Plan("bfloat16 sums", accumulate="bfloat16", order="sequential", coordinates="float32"),
+    )
+    * 2,
+}
 
 
 def attack(first, seed, plan="any float32", tally=None):
@@ -227,7 +303,9 @@ def attack(first, seed, plan="any float32", tally=None):
             if counted[0] < 3:  # no sum has an order
                 break
         if tally is not None:
-            tally.update(cases=1, **{"cases with sums": counted[0] > 2, f"sums of {op.name}": counted[0] > 2})
+            tally.update(
+                cases=1, **{"cases with sums": counted[0] > 2, f"sums of {op.name}": counted[0] > 2}
+            )
         yield max(tried.items(), key=lambda one: one[1])
 
 
@@ -235,13 +313,19 @@ def drawn(rng, names):
     """A case of the suite, or one with a long axis, of one of the operators, and a plan."""
     name, seed = str(rng.choice(names)), int(rng.integers(2**31))
     dtype = str(rng.choice(["float32", "float32", "float16", "bfloat16", "float64"]))
-    plan = str(rng.choice(list(PLANS))) if dtype == "float16" or dtype != "float64" and rng.random() < 0.3 else "any float32"
+    plan = (
+        str(rng.choice(list(PLANS)))
+        if dtype == "float16" or dtype != "float64" and rng.random() < 0.3
+        else "any float32"
+    )
     if rng.random() < 0.4:
         made = rng.choice(suite_recipes(name)).case(seed)
     else:
         shape = list(default_shape(av.operator(name)))
         shape[rng.integers(len(shape))] = int(rng.choice([7, 33, 65, 301, 1000, 2049]))
-        made = av.case(name, dtype=dtype, shape=tuple(shape) if np.prod(shape) <= 40_000 else None, seed=seed)
+        made = av.case(
+            name, dtype=dtype, shape=tuple(shape) if np.prod(shape) <= 40_000 else None, seed=seed
+        )
     return made, plan
 
 
@@ -251,7 +335,10 @@ def main(seconds: str = "60", seed: str = "1") -> int:
     while time.monotonic() < start + float(seconds):
         try:
             case, plan = drawn(rng, names)
-        except (ValueError, TypeError) as refused:  # a format or a shape that the operator does not have
+        except (
+            ValueError,
+            TypeError,
+        ) as refused:  # a format or a shape that the operator does not have
             assert "got" in str(refused), refused
             continue
         if any(np.size(value) > 40_000 for value in case.inputs.values()):
@@ -263,10 +350,15 @@ def main(seconds: str = "60", seed: str = "1") -> int:
             if not used <= 1.0:
                 print("BROKEN", used, plan, order, number, repr(case), flush=True)
                 tally["broken"] += 1
-        if tally[f"draws of {case.operator.name}"] > 5 and not tally[f"sums of {case.operator.name}"]:  # nothing to order
+        if (
+            tally[f"draws of {case.operator.name}"] > 5
+            and not tally[f"sums of {case.operator.name}"]
+        ):  # nothing to order
             names = [name for name in names if name != case.operator.name]
-    print(f"{time.monotonic() - start:.0f} s by the clock, {time.process_time():.0f} s of processor time; {len(names)} operators; "
-          f"{ {key: count for key, count in tally.items() if ' of ' not in key} }")
+    print(
+        f"{time.monotonic() - start:.0f} s by the clock, {time.process_time():.0f} s of processor time; {len(names)} operators; "
+        f"{ {key: count for key, count in tally.items() if ' of ' not in key} }"
+    )
     for plan, one in most.items():
         print(f"{plan}: at most {one[0]:.4f} of what is allowed, {one[1]}")
     return int(tally["broken"] > 0)

@@ -32,9 +32,16 @@ def test_a_right_kernel_passes_and_what_was_not_tried_is_named():
 
 
 def test_the_fault_is_named_with_its_evidence(missing):
-    assert not missing.passed and missing.diagnosis.name == "missing 1/n" and missing.diagnosis.confident
+    assert (
+        not missing.passed
+        and missing.diagnosis.name == "missing 1/n"
+        and missing.diagnosis.confident
+    )
     assert f"on {missing.cases} of {missing.cases} cases" in str(missing)
-    assert "equals the truth when n = 1" in str(missing) and "xp.sum(dy * gamma" in missing.diagnosis.diff
+    assert (
+        "equals the truth when n = 1" in str(missing)
+        and "xp.sum(dy * gamma" in missing.diagnosis.diff
+    )
 
 
 def test_the_counterexample_fits_on_a_slide(missing):
@@ -47,32 +54,62 @@ def test_the_counterexample_fits_on_a_slide(missing):
 
 @pytest.mark.usefixtures("unshrunken")
 def test_the_region_and_the_mode_are_named():
-    result = check("grid_sampler_2d", fault("grid_sampler_2d", "reflection sign lost"), dtypes="float32",
-                   where={"interpolationMode": 0}, depth="quick")
+    result = check(
+        "grid_sampler_2d",
+        fault("grid_sampler_2d", "reflection sign lost"),
+        dtypes="float32",
+        where={"interpolationMode": 0},
+        depth="quick",
+    )
     assert result.outputs.keys() == {"gridGrad"}
-    assert any(line.startswith("paddingMode=2") and "never otherwise" in line for line in result.conditions)
+    assert any(
+        line.startswith("paddingMode=2") and "never otherwise" in line for line in result.conditions
+    )
     wrong, every = result.regions["gridGrad"]["reflected points"]
     assert wrong > 0 and result.regions["gridGrad"]["interior points"][0] == 0 and every > wrong
     shown = result.counterexample.inputs
-    assert not SOAK or shown["grid"].size == 2 and shown["gradOutput"].size == 1 and shown["input"].shape[:2] == (1, 1)
+    assert (
+        not SOAK
+        or shown["grid"].size == 2
+        and shown["gradOutput"].size == 1
+        and shown["input"].shape[:2] == (1, 1)
+    )
     assert not SOAK or "array of shape" not in str(result.counterexample)
 
 
 def test_axes_that_an_attribute_lists_are_cut_with_it():
     """Of layer norm the axes of normalizedShape."""
     op = case("layer_norm").operator
-    result = check(op, lambda **inputs: op.backward(**inputs) | ({} if len(inputs["normalizedShape"]) < 2 else {
-        "gradInputOut": np.full_like(inputs["input"], 9.0)}), depth="quick")
-    assert [result.counterexample.inputs[name].size for name in ("input", "weightOptional")] == [1, 1]
+    result = check(
+        op,
+        lambda **inputs: (
+            op.backward(**inputs)
+            | (
+                {}
+                if len(inputs["normalizedShape"]) < 2
+                else {"gradInputOut": np.full_like(inputs["input"], 9.0)}
+            )
+        ),
+        depth="quick",
+    )
+    assert [result.counterexample.inputs[name].size for name in ("input", "weightOptional")] == [
+        1,
+        1,
+    ]
 
 
 def test_what_is_wrong_behind_whole_blocks_is_cut_by_blocks():
     kernel = swish(lambda out: out + (out.shape[-1] % 8 == 1 < out.shape[-1]))
-    assert check("hardswish", kernel, shapes=[(2, 17)]).counterexample.inputs["self"].shape == (1, 9)
+    assert check("hardswish", kernel, shapes=[(2, 17)]).counterexample.inputs["self"].shape == (
+        1,
+        9,
+    )
 
 
 def test_shrinking_names_no_parameter_of_an_operator():
-    names = {p.name for op in sampled(__name__) for p in (*op.parameters, *op.forward_parameters)} - {"self", "input", "x", "mean"}
+    names = {
+        p.name for op in sampled(__name__) for p in (*op.parameters, *op.forward_parameters)
+    } - {"self", "input", "x", "mean"}
     source = Path(counterexample.__file__).read_text()
     assert [name for name in sorted(names) if re.search(rf'["\']{name}[_"\']', source)] == []
 
@@ -83,20 +120,35 @@ def test_arrays_of_many_axes_are_printed_without_runs_of_blanks():
 
 def test_the_format_is_named():
     result = check("hardswish", fault("hardswish", "computed in 16 bits"))
-    assert {line.split(":")[0] for line in result.conditions} >= {"dtype='float16'", "dtype='bfloat16'"}
+    assert {line.split(":")[0] for line in result.conditions} >= {
+        "dtype='float16'",
+        "dtype='bfloat16'",
+    }
 
 
-@pytest.mark.parametrize(("kernel", "words"), [
-    (swish(lambda out: out[:-1] if out.ndim else out), "has shape"),
-    (swish(lambda out: out.astype(np.float32)), "instead of float16"),
-    (lambda **inputs: {}, "out is missing"),
-    (swish(lambda out: np.full(out.shape, 0x7F800001, np.uint32).view(np.float32)), "is nan instead of"),
-    (lambda **inputs: {"out": SWISH.backward(**inputs)["out"], "more": np.ones(1)}, "not asked for"),
-    (lambda **inputs: {f"n{n}": np.ones(1) for n in range(1200)}, "not asked for"),
-], ids=["shape", "dtype", "missing", "a nan that signals", "surplus", "a thousand"])
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        (swish(lambda out: out[:-1] if out.ndim else out), "has shape"),
+        (swish(lambda out: out.astype(np.float32)), "instead of float16"),
+        (lambda **inputs: {}, "out is missing"),
+        (
+            swish(lambda out: np.full(out.shape, 0x7F800001, np.uint32).view(np.float32)),
+            "is nan instead of",
+        ),
+        (
+            lambda **inputs: {"out": SWISH.backward(**inputs)["out"], "more": np.ones(1)},
+            "not asked for",
+        ),
+        (lambda **inputs: {f"n{n}": np.ones(1) for n in range(1200)}, "not asked for"),
+    ],
+    ids=["shape", "dtype", "missing", "a nan that signals", "surplus", "a thousand"],
+)
 def test_wrong_outputs_are_reported(kernel, words):
     result = check("hardswish", kernel, depth="quick")
-    assert not result.passed and (words in str(result) or any(words in text for text in result.counterexample.problems))
+    assert not result.passed and (
+        words in str(result) or any(words in text for text in result.counterexample.problems)
+    )
 
 
 def raising(**inputs):
@@ -125,16 +177,24 @@ def modifying(gradOutput, self):
     return out
 
 
-@pytest.mark.parametrize(("kernel", "words"), [
-    (raising, "raises ZeroDivisionError: no such tile"), (forgetful, "returns None"),
-    (modifying, "modifies its input gradOutput"), (lambda **inputs: (np.ones(1), np.ones(1)), "returns 2 outputs"),
-    (lambda **inputs: "text", "returns str"),
-    (lambda **inputs: Unreadable(out=1), "returns what cannot be read: RuntimeError: no names"),
-    (steering, r"raises OSError: no such file: \x1b[2J\udcff"),
-], ids=["raises", "none", "modifies", "too many", "text", "unreadable", "steering"])
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        (raising, "raises ZeroDivisionError: no such tile"),
+        (forgetful, "returns None"),
+        (modifying, "modifies its input gradOutput"),
+        (lambda **inputs: (np.ones(1), np.ones(1)), "returns 2 outputs"),
+        (lambda **inputs: "text", "returns str"),
+        (lambda **inputs: Unreadable(out=1), "returns what cannot be read: RuntimeError: no names"),
+        (steering, r"raises OSError: no such file: \x1b[2J\udcff"),
+    ],
+    ids=["raises", "none", "modifies", "too many", "text", "unreadable", "steering"],
+)
 def test_misbehaviour_is_reported(kernel, words):
     result = check("hardswish", kernel, depth="quick")
-    assert not result.passed and any(words in what for what in result.misbehaviour), result.misbehaviour
+    assert not result.passed and any(words in what for what in result.misbehaviour), (
+        result.misbehaviour
+    )
     assert words.encode() in str(result).encode()
 
 
@@ -143,7 +203,12 @@ def test_a_kernel_that_is_not_deterministic_is_reported():
 
     def kernel(**inputs):
         out = SWISH.backward(**inputs)["out"]
-        return np.nextafter(out, np.inf).astype(out.dtype) if next(calls) % 2 and out.dtype == np.float32 else out
+        return (
+            np.nextafter(out, np.inf).astype(out.dtype)
+            if next(calls) % 2 and out.dtype == np.float32
+            else out
+        )
+
     result = check("hardswish", kernel)
     assert any("not deterministic" in what for what in result.misbehaviour)
 
@@ -162,6 +227,7 @@ def test_a_kernel_may_return_the_same_array_again_and_again():
             found[name] = kept.setdefault((name, value.shape, value.dtype), value)
             found[name][...] = value
         return found
+
     wrong = fault("rms_norm", "missing 1/n")
     assert check("rms_norm", kernel).diagnosis.name == "missing 1/n"
 
@@ -169,6 +235,7 @@ def test_a_kernel_may_return_the_same_array_again_and_again():
 def test_an_interrupt_stops_the_check_of_a_device(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
+
     monkeypatch.setattr("aclnn_viz.devices.device.Device.run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         check("hardswish", "host")
@@ -181,24 +248,36 @@ def test_a_kernel_that_hangs_is_given_up():
 
 
 def test_the_time_limit_stops_the_suite():
-    result = check("hardswish", lambda **inputs: time.sleep(0.02) or SWISH.backward(**inputs), time_limit=0.05)
+    result = check(
+        "hardswish", lambda **inputs: time.sleep(0.02) or SWISH.backward(**inputs), time_limit=0.05
+    )
     assert result.stopped and result.cases < 10 and "time limit" in str(result)
-    assert result._repr_html_().partition("<details")[0].count("time limit") == 1  # beside the verdict, not folded away
+    assert (
+        result._repr_html_().partition("<details")[0].count("time limit") == 1
+    )  # beside the verdict, not folded away
 
 
 @pytest.mark.usefixtures("unshrunken")
 def test_results_render_as_text_html_and_json(missing):
     assert str(missing).startswith("rms_norm: WRONG in")
-    assert all(part in missing._repr_html_() for part in ("✘", "<pre>", "looks like", "smallest case"))
+    assert all(
+        part in missing._repr_html_() for part in ("✘", "<pre>", "looks like", "smallest case")
+    )
     content = json.loads(missing.to_json())
-    assert content["diagnosis"]["name"] == "missing 1/n" and content["counterexample"]["inputs"]["x"]
+    assert (
+        content["diagnosis"]["name"] == "missing 1/n" and content["counterexample"]["inputs"]["x"]
+    )
     with_nans = check("group_norm_swish", fault("group_norm_swish", "exp overflows"))
     assert json.loads(with_nans.to_json())["passed"] is False
 
 
 def test_progress_sees_every_case():
     seen = []
-    check("hardswish", SWISH.backward, progress=lambda cases, total: (seen.append(one) or one for one in cases))
+    check(
+        "hardswish",
+        SWISH.backward,
+        progress=lambda cases, total: (seen.append(one) or one for one in cases),
+    )
     assert len(seen) == check("hardswish", SWISH.backward).cases
 
 
@@ -211,8 +290,14 @@ def test_a_device_is_checked_by_name():
     assert result.passed and result.refused > 0 and "label smoothing" in result.vacuity.blind
 
 
-@pytest.mark.parametrize(("op", "kernel", "error"), [
-    ("no such", SWISH.backward, ValueError), ("hardswish", 3, TypeError), ("hardswish", "no such device", ValueError)])
+@pytest.mark.parametrize(
+    ("op", "kernel", "error"),
+    [
+        ("no such", SWISH.backward, ValueError),
+        ("hardswish", 3, TypeError),
+        ("hardswish", "no such device", ValueError),
+    ],
+)
 def test_what_cannot_be_checked_is_refused(op, kernel, error):
     with pytest.raises(error):
         check(op, kernel)
@@ -229,10 +314,29 @@ class OnlyDlpack:
         return self.array.__dlpack_device__()
 
 
-@pytest.mark.parametrize("wrap", [
-    lambda a: a, lambda a: [a], lambda a: {"out": a}, OnlyDlpack, lambda a: list(a), lambda a: a.tolist(),
-    lambda a: a.astype(">f4"), lambda a: [a.astype(">f4")]], ids=[
-    "array", "list", "dict", "dlpack", "list of numbers", "list of Python's numbers", "big-endian", "big-endian list"])
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda a: a,
+        lambda a: [a],
+        lambda a: {"out": a},
+        OnlyDlpack,
+        lambda a: list(a),
+        lambda a: a.tolist(),
+        lambda a: a.astype(">f4"),
+        lambda a: [a.astype(">f4")],
+    ],
+    ids=[
+        "array",
+        "list",
+        "dict",
+        "dlpack",
+        "list of numbers",
+        "list of Python's numbers",
+        "big-endian",
+        "big-endian list",
+    ],
+)
 def test_arrays_of_any_kind_are_taken(wrap):
     array = np.arange(3, dtype=np.float32)
     found = named(wrap(array), ["out"])["out"]
@@ -251,7 +355,10 @@ def test_torch_tensors_are_taken():
     import torch
 
     for dtype in (torch.float16, torch.bfloat16, torch.float32):
-        assert to_numpy(torch.tensor([1.5, -2.0], dtype=dtype)).astype(np.float32).tolist() == [1.5, -2.0]
+        assert to_numpy(torch.tensor([1.5, -2.0], dtype=dtype)).astype(np.float32).tolist() == [
+            1.5,
+            -2.0,
+        ]
 
 
 def test_a_check_may_be_profiled():
@@ -264,8 +371,16 @@ def test_a_check_may_be_profiled():
     assert called_afterwards.__code__ in [entry.code for entry in profile.getstats()]
 
 
-def test_a_slow_kernel_that_is_wrong_is_not_run_on_all_cases_and_a_right_one_is(monkeypatch, unexplained, unshrunken):
+def test_a_slow_kernel_that_is_wrong_is_not_run_on_all_cases_and_a_right_one_is(
+    monkeypatch, unexplained, unshrunken
+):
     monkeypatch.setitem(scope.DEPTHS, "normal", replace(scope.DEPTHS["normal"], enough=0.0))
-    wrong, right = check("rms_norm", lambda **inputs: {name: 2 * value for name, value in RMS.backward(**inputs).items()}), check("rms_norm", RMS.backward)
+    wrong, right = (
+        check(
+            "rms_norm",
+            lambda **inputs: {name: 2 * value for name, value in RMS.backward(**inputs).items()},
+        ),
+        check("rms_norm", RMS.backward),
+    )
     assert right.passed and right.cases > wrong.cases and not wrong.passed
     assert f"{right.cases - wrong.cases} of {right.cases} cases were not run" in str(wrong)

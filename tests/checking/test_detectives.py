@@ -19,7 +19,11 @@ def fault(one, name):
 
 
 def test_there_are_enough_of_three_kinds():
-    assert len(detectives()) >= 6 and {one.symptom.kind for one in detectives()} == {"table", "map", "standards"}
+    assert len(detectives()) >= 6 and {one.symptom.kind for one in detectives()} == {
+        "table",
+        "map",
+        "standards",
+    }
     names = [one.name for one in (*puzzles(), *detectives())]
     assert len(set(names)) == len(names)
 
@@ -27,8 +31,10 @@ def test_there_are_enough_of_three_kinds():
 @ALL
 def test_exactly_one_suspect_makes_the_symptom(name):
     one = detective(name)
-    seen = {suspect: str(one.show(one.prepared, faulty_kernel(one.operator, fault(one, suspect))))
-            for suspect in one.suspects}
+    seen = {
+        suspect: str(one.show(one.prepared, faulty_kernel(one.operator, fault(one, suspect))))
+        for suspect in one.suspects
+    }
     assert len(one.suspects) >= 4
     assert [suspect for suspect, text in seen.items() if text == str(one.symptom)] == [one.culprit]
 
@@ -47,30 +53,41 @@ def test_the_right_name_is_explained(name):
     assert "✔" in answer._repr_html_()
 
 
-@pytest.mark.parametrize("name", [one.name for one in detectives()
-                                  if SOAK or not one.operator.startswith("grid")])  # whose cases are dear
+@pytest.mark.parametrize(
+    "name", [one.name for one in detectives() if SOAK or not one.operator.startswith("grid")]
+)  # whose cases are dear
 @pytest.mark.sampled(3)
 def test_a_wrong_name_gets_a_reason(name):
     one = detective(name)
     for suspect in set(one.suspects) - {one.culprit}:
         answer = one.accuse(suspect)
         assert not answer.right and answer.text.startswith(f"not {suspect!r}: ")
-        assert re.search(r"would be (wrong|right) with .*, where this kernel is (right|wrong)|would be .*; this kernel",
-                         answer.text)
+        assert re.search(
+            r"would be (wrong|right) with .*, where this kernel is (right|wrong)|would be .*; this kernel",
+            answer.text,
+        )
         assert one.culprit not in answer.text
 
 
 def test_the_reasons_are_true():
     """Where a reason names one of the experiments, a plain comparison with the truth says the same."""
-    for one in (one for one in detectives() if one.symptom.kind == "table" and (SOAK or not one.operator.startswith("grid"))):
+    for one in (
+        one
+        for one in detectives()
+        if one.symptom.kind == "table" and (SOAK or not one.operator.startswith("grid"))
+    ):
         tried = 0
         for suspect in set(one.suspects) - {one.culprit}:
-            said = re.match(r"not .*: (\w+) would be (wrong|right) with (.*), where", one.accuse(suspect).text)
+            said = re.match(
+                r"not .*: (\w+) would be (wrong|right) with (.*), where", one.accuse(suspect).text
+            )
             if said and said[3] in dict(one.experiments):
                 inputs = case(one.operator, **dict(one.experiments)[said[3]]).inputs
                 truth = operator(one.operator).truth(**inputs)[said[1]]
-                off = [np.allclose(kernel(**inputs)[said[1]], truth, rtol=1e-5, atol=1e-6)
-                       for kernel in (one.kernel, faulty_kernel(one.operator, fault(one, suspect)))]
+                off = [
+                    np.allclose(kernel(**inputs)[said[1]], truth, rtol=1e-5, atol=1e-6)
+                    for kernel in (one.kernel, faulty_kernel(one.operator, fault(one, suspect)))
+                ]
                 assert off == [said[2] == "wrong", said[2] == "right"]
                 tried += 1
         assert tried, one.name
@@ -81,7 +98,11 @@ def test_what_is_shown_does_not_name_the_culprit(name):
     one = detective(name)
     before_the_suspects = str(one).partition("suspects:")[0]
     assert one.culprit not in before_the_suspects and fault(one, one.culprit).story not in str(one)
-    assert one.culprit not in repr(one.kernel) and one.story in one._repr_html_() and len(one.hints) >= 3
+    assert (
+        one.culprit not in repr(one.kernel)
+        and one.story in one._repr_html_()
+        and len(one.hints) >= 3
+    )
     assert one.hint(1) == one.hints[0] and "culprit" not in repr(one)
 
 
@@ -94,15 +115,24 @@ def test_all_suspects_are_listed_for_nobody_accused(name):
 def test_the_kernel_can_be_run():
     one = detective("long_rows")
     inputs = case("rms_norm", shape=(2, 16)).inputs
-    assert np.allclose(one.kernel(**inputs)["dxOut"], operator("rms_norm").backward(**inputs)["dxOut"], rtol=1e-5)
+    assert np.allclose(
+        one.kernel(**inputs)["dxOut"], operator("rms_norm").backward(**inputs)["dxOut"], rtol=1e-5
+    )
     inputs = case("rms_norm", shape=(2, 20)).inputs
-    assert not np.allclose(one.kernel(**inputs)["dxOut"], operator("rms_norm").backward(**inputs)["dxOut"], rtol=1e-3)
+    assert not np.allclose(
+        one.kernel(**inputs)["dxOut"], operator("rms_norm").backward(**inputs)["dxOut"], rtol=1e-3
+    )
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(ValueError, match="^no such detective case: got 'nobody'; name one of those that progress.. lists$"):
+    with pytest.raises(
+        ValueError,
+        match="^no such detective case: got 'nobody'; name one of those that progress.. lists$",
+    ):
         detective("nobody")
-    with pytest.raises(ValueError, match="a suspect is one of .*: got 'the butler'; accuse one of them"):
+    with pytest.raises(
+        ValueError, match="a suspect is one of .*: got 'the butler'; accuse one of them"
+    ):
         detective("long_rows").accuse("the butler")
     with pytest.raises(ValueError, match="long_rows has 3 hints: got 4"):
         detective("long_rows").hint(4)

@@ -27,11 +27,19 @@ def test_what_chance_would_show_is_no_condition(title):
 
 @pytest.mark.soak
 def test_what_chance_would_seldom_show_is_a_condition():
-    one = check("grid_sampler_2d", fault("grid_sampler_2d", "nearest ties up"), where={"paddingMode": 0}, dtypes="float32")
-    assert len(one.conditions) == 1 and one.conditions[0].startswith("interpolationMode=1: wrong in")
+    one = check(
+        "grid_sampler_2d",
+        fault("grid_sampler_2d", "nearest ties up"),
+        where={"paddingMode": 0},
+        dtypes="float32",
+    )
+    assert len(one.conditions) == 1 and one.conditions[0].startswith(
+        "interpolationMode=1: wrong in"
+    )
 
 
 # A name is given only where everything agrees with it.
+
 
 def two_faults(name, first, second):
     op = operator(name)
@@ -39,11 +47,18 @@ def two_faults(name, first, second):
     return replace(op, page=changed(op.page, chosen[0].changes + chosen[1].changes)).backward
 
 
-@pytest.mark.parametrize(("name", "first", "second"), [
-    ("rms_norm", "missing 1/n", "dgamma averaged"), ("rms_norm", "sigma for rstd", "dgamma with x"),
-    ("group_norm_swish", "missing 1/n", "swish scale ignored"),
-    pytest.param("grid_sampler_2d", "reflection sign lost", "channels averaged", marks=pytest.mark.soak),
-    ("cross_entropy_loss", "one-hot off by one", "smoothing not divided by C")])
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("rms_norm", "missing 1/n", "dgamma averaged"),
+        ("rms_norm", "sigma for rstd", "dgamma with x"),
+        ("group_norm_swish", "missing 1/n", "swish scale ignored"),
+        pytest.param(
+            "grid_sampler_2d", "reflection sign lost", "channels averaged", marks=pytest.mark.soak
+        ),
+        ("cross_entropy_loss", "one-hot off by one", "smoothing not divided by C"),
+    ],
+)
 @pytest.mark.sampled(1)
 def test_two_faults_at_once_are_not_called_by_one_name(name, first, second):
     result = check(name, two_faults(name, first, second), beyond=True)
@@ -58,14 +73,21 @@ def test_a_fault_does_not_explain_an_error():
         if inputs["x"].shape[-1] == 17:
             raise IndexError("tile of 17")
         return wrong(**inputs)
+
     result = check("rms_norm", kernel)
     assert result.diagnosis.name is None and "'missing 1/n'" in result.diagnosis.text
     assert "returned nothing on 1 others" in result.diagnosis.text
 
 
-@pytest.mark.parametrize(("change", "words"), [
-    (lambda out: out * out.dtype.type(2), "is 2 times the truth"), (lambda out: out * 0, "is 0 everywhere"),
-    (lambda out: np.flip(out), "right values in another order"), (lambda out: out * np.nan, "is not finite")])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda out: out * out.dtype.type(2), "is 2 times the truth"),
+        (lambda out: out * 0, "is 0 everywhere"),
+        (lambda out: np.flip(out), "right values in another order"),
+        (lambda out: out * np.nan, "is not finite"),
+    ],
+)
 @pytest.mark.sampled(2)
 def test_an_unknown_fault_is_described(change, words):
     result = check("hardswish", swish(lambda out: change(out).astype(out.dtype)))
@@ -77,28 +99,40 @@ def test_few_wrong_values_among_many_right_ones_are_in_no_other_order():
     assert likeness("out", np.where(truth == truth[500], 1.6, truth), {"out": truth}, {}) == []
     swapped = truth.copy()
     swapped[[3, 700]] = truth[[700, 3]]
-    assert likeness("out", swapped, {"out": truth}, {}) == ["holds the right values in another order"]
+    assert likeness("out", swapped, {"out": truth}, {}) == [
+        "holds the right values in another order"
+    ]
 
 
 def narrow(kernel):
     """The kernel in float32, also where it is given float64."""
+
     def run(**inputs):
         if inputs["x"].dtype != np.float64:
             return kernel(**inputs)
         outputs = kernel(**{name: value.astype(np.float32) for name, value in inputs.items()})
         return {name: value.astype(np.float64) for name, value in outputs.items()}
+
     return run
 
 
 def test_a_fault_is_named_although_the_kernel_computes_in_float32():
     result = check("rms_norm", narrow(fault("rms_norm", "missing 1/n")), beyond=True)
-    assert result.diagnosis.name == "missing 1/n" and "dgammaOut is wrong in 1 case\n" in str(result)
+    assert result.diagnosis.name == "missing 1/n" and "dgammaOut is wrong in 1 case\n" in str(
+        result
+    )
 
 
 def test_a_kernel_that_computes_in_float32_is_named_as_one():
     text = check("rms_norm", narrow(RMS.backward), beyond=True).diagnosis.text
-    assert all(f"{name} is right to the digits of float32 on 1 of 1 wrong cases" in text for name in RMS.outputs)
-    half = check("rms_norm", lambda **inputs: RMS.backward(**inputs | {"rstd": inputs["rstd"] * np.float32(1 + 1e-5)}))
+    assert all(
+        f"{name} is right to the digits of float32 on 1 of 1 wrong cases" in text
+        for name in RMS.outputs
+    )
+    half = check(
+        "rms_norm",
+        lambda **inputs: RMS.backward(**inputs | {"rstd": inputs["rstd"] * np.float32(1 + 1e-5)}),
+    )
     assert "digits of float32" not in half.diagnosis.text
 
 
@@ -106,36 +140,67 @@ def test_a_kernel_that_computes_in_float32_is_named_as_one():
 def test_what_rounding_to_float32_moves_does_not_hide_the_fault(title):
     """In float32 some points of this case lie on the other side of a floor than in float64, and some terms of a tie."""
     grid = operator("grid_sampler_2d")
-    one = next(suite_where(grid, lambda made: made.dtype == "float64" and made.inputs["interpolationMode"] == 0
-                           and made.inputs["paddingMode"] == 0 and made.inputs["input"].shape == (2, 2, 6, 5)))
+    one = next(
+        suite_where(
+            grid,
+            lambda made: (
+                made.dtype == "float64"
+                and made.inputs["interpolationMode"] == 0
+                and made.inputs["paddingMode"] == 0
+                and made.inputs["input"].shape == (2, 2, 6, 5)
+            ),
+        )
+    )
 
     def kernel(**inputs):
-        outputs = fault("grid_sampler_2d", title)(**{
-            name: value.astype(np.float32) if isinstance(value, np.ndarray) else value for name, value in inputs.items()})
+        outputs = fault("grid_sampler_2d", title)(
+            **{
+                name: value.astype(np.float32) if isinstance(value, np.ndarray) else value
+                for name, value in inputs.items()
+            }
+        )
         return {name: value.astype(np.float64) for name, value in outputs.items()}
+
     outputs = kernel(**one.case.inputs)
     assert title in diagnose(grid, [CaseRun(one, outputs, judge(one, outputs))]).candidates
 
 
 def test_sums_in_16_bits_are_suspected_whatever_their_order():
     """Sums one after another differ from those of the named fault, which adds up in a tree."""
+
     def kernel(dy, x, rstd, gamma):
         outputs = RMS.backward(dy=dy, x=x, rstd=rstd, gamma=gamma)
         if x.dtype == np.float16:
             terms = np.float16(np.float32(dy) * np.float32(gamma) * np.float32(x) * rstd)
             mean = np.cumsum(terms, axis=-1, dtype=np.float16)[:, -1:] / np.float32(x.shape[-1])
-            outputs["dxOut"] = np.float16((np.float32(dy) * np.float32(gamma) - np.float32(x) * rstd * mean) * rstd)
+            outputs["dxOut"] = np.float16(
+                (np.float32(dy) * np.float32(gamma) - np.float32(x) * rstd * mean) * rstd
+            )
         return outputs
 
     text = check("rms_norm", kernel).diagnosis
-    assert text.name is None and "dxOut is right to three digits (a sum or a step in 16 bits" in text.text
+    assert (
+        text.name is None
+        and "dxOut is right to three digits (a sum or a step in 16 bits" in text.text
+    )
 
 
 def test_a_single_value_is_no_interval():
     def kernel(gradOutput, self):
-        return np.where(self == 0.5, np.sin(7 * gradOutput), SWISH.backward(gradOutput=gradOutput, self=self)["out"])
-    made = [case("hardswish", self=np.float32([0.5, 1, 0.5, -2, 0.5, 0.5, 2, -4] * k), seed=k) for k in (1, 2)]
-    assert "out is wrong only where self = 0.5, of" in check("hardswish", kernel, cases=made).diagnosis.text
+        return np.where(
+            self == 0.5,
+            np.sin(7 * gradOutput),
+            SWISH.backward(gradOutput=gradOutput, self=self)["out"],
+        )
+
+    made = [
+        case("hardswish", self=np.float32([0.5, 1, 0.5, -2, 0.5, 0.5, 2, -4] * k), seed=k)
+        for k in (1, 2)
+    ]
+    assert (
+        "out is wrong only where self = 0.5, of"
+        in check("hardswish", kernel, cases=made).diagnosis.text
+    )
 
 
 def test_a_place_is_said_if_chance_would_seldom_put_there_all_that_is_wrong_and_no_case_contradicts():
@@ -150,6 +215,7 @@ def test_an_intermediate_is_recognised():
         right = RMS.backward(dy=dy, x=x, rstd=rstd, gamma=gamma)
         xhat = x.astype(np.float64) * rstd.reshape(rstd.shape + (1,) * (x.ndim - rstd.ndim))
         return right | {"dxOut": xhat.astype(x.dtype)}
+
     assert "equals the intermediate 'xhat' of the page" in check("rms_norm", kernel).diagnosis.text
 
 

@@ -38,7 +38,11 @@ def test_compare_reports_each_output_against_the_truth(dumped):
     path, found = dumped
     reports = av.compare(path)
     assert list(reports) == ["dxOut", "dgammaOut"]
-    assert reports["dxOut"].max_abs == np.abs(found.actual["dxOut"] - found.truth["dxOut"]).max() > 0.01
+    assert (
+        reports["dxOut"].max_abs
+        == np.abs(found.actual["dxOut"] - found.truth["dxOut"]).max()
+        > 0.01
+    )
     assert reports["dgammaOut"].max_ulp <= 1 and "dy" in reports["dxOut"].worst.inputs
     assert "dxOut: float32 output" in str(reports) and str(reports).count("decided by") == 2
 
@@ -55,7 +59,11 @@ def test_bfloat16_outputs_are_read_as_such(tmp_path):
 
 def test_check_judges_the_outputs_of_a_dump(dumped):
     result = av.check(dumped[0])
-    assert result.operator == "rms_norm" and result.cases == result.failed == 1 and list(result.outputs) == ["dxOut"]
+    assert (
+        result.operator == "rms_norm"
+        and result.cases == result.failed == 1
+        and list(result.outputs) == ["dxOut"]
+    )
 
 
 def test_check_runs_a_kernel_on_the_case_of_a_dump(dumped):
@@ -70,14 +78,19 @@ def test_a_device_is_checked_on_the_case_of_a_dump(dumped):
 
 def header(descr, shape):
     """The beginning of a .npy file."""
-    text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape}, }}".encode().ljust(117) + b"\n"
+    text = (
+        f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape}, }}".encode().ljust(117)
+        + b"\n"
+    )
     return b"\x93NUMPY\1\0" + len(text).to_bytes(2, "little") + text
 
 
 def reindex(path, text):
     """Put another index in the place of that of a dump, with its checksum."""
     (path / "cases.json").write_text(text)
-    (path / "cases.json.sha256").write_text(f"{hashlib.sha256(text.encode()).hexdigest()}  cases.json\n")
+    (path / "cases.json.sha256").write_text(
+        f"{hashlib.sha256(text.encode()).hexdigest()}  cases.json\n"
+    )
 
 
 def rewrite(path, change, vouch=True):
@@ -107,26 +120,32 @@ def flipped(name):
         spoiled = bytearray((path / "000" / "in" / name).read_bytes())
         spoiled[-1] ^= 1
         (path / "000" / "in" / name).write_bytes(spoiled)
+
     return harm
 
 
 def changed(name, change):
-    return lambda path: (path / "000" / "in" / name).write_bytes(change((path / "000" / "in" / name).read_bytes()))
+    return lambda path: (path / "000" / "in" / name).write_bytes(
+        change((path / "000" / "in" / name).read_bytes())
+    )
 
 
 def in_place(name, make):
     def harm(path):
         (path / "000" / "in" / name).unlink()
         make(path / "000" / "in" / name)
+
     return harm
 
 
 def vouched_for(name, content):
     """Change an input and vouch for it, as who forges a dump would."""
+
     def harm(path):
         (path / "000" / "in" / name).write_bytes(content)
         described = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
         rewrite(path, lambda c: first(c)["files"].update({f"in/{name}": described}))
+
     return harm
 
 
@@ -134,55 +153,132 @@ CUT = "does not have its checksum"
 DAMAGE = {
     "no folder": (shutil.rmtree, "no cases.json", ForeignError),
     "no index": (lambda path: (path / "cases.json").unlink(), "no cases.json", ForeignError),
-    "no checksum": (lambda path: (path / "cases.json.sha256").unlink(), "no cases.json.sha256", AlteredError),
+    "no checksum": (
+        lambda path: (path / "cases.json.sha256").unlink(),
+        "no cases.json.sha256",
+        AlteredError,
+    ),
     "half an index": (lambda path: reindex(path, '{"format": "acl'), "column", ForeignError),
     "a list for an index": (lambda path: reindex(path, "[]"), "indices", ForeignError),
     "brackets without end": (lambda path: reindex(path, "[" * 10**5), "recursion", ForeignError),
     "no cases in the index": (edit(lambda c: c.pop("cases")), "lacks 'cases'", ForeignError),
     "a list without cases": (edit(lambda c: c.update(cases=[])), "no cases", ForeignError),
     "a dropped case": (edit(lambda c: c.update(cases=[]), vouch=False), CUT, AlteredError),
-    "another byte order": (edit(lambda c: c.update({"byte order": "big"}), vouch=False), CUT, AlteredError),
-    "another name": (edit(lambda c: first(c).update(aclnn_name="x"), vouch=False), CUT, AlteredError),
-    "another version": (edit(lambda c: c.update(format="aclnn-viz cases 9")), "its format is .*9", ForeignError),
-    "an unknown operator": (edit(lambda c: first(c).update(operator="no_operator")), "no_operator", ForeignError),
+    "another byte order": (
+        edit(lambda c: c.update({"byte order": "big"}), vouch=False),
+        CUT,
+        AlteredError,
+    ),
+    "another name": (
+        edit(lambda c: first(c).update(aclnn_name="x"), vouch=False),
+        CUT,
+        AlteredError,
+    ),
+    "another version": (
+        edit(lambda c: c.update(format="aclnn-viz cases 9")),
+        "its format is .*9",
+        ForeignError,
+    ),
+    "an unknown operator": (
+        edit(lambda c: first(c).update(operator="no_operator")),
+        "no_operator",
+        ForeignError,
+    ),
     "a case that is no case": (edit(lambda c: c.update(cases=["x"])), "indices", ForeignError),
-    "a folder elsewhere": (edit(lambda c: first(c).update(folder="../copy/000")), "is called", ForeignError),
+    "a folder elsewhere": (
+        edit(lambda c: first(c).update(folder="../copy/000")),
+        "is called",
+        ForeignError,
+    ),
     "an unknown format": (edit(lambda c: first(c).update(dtype="float7")), "float7", ForeignError),
-    "outputs that are no outputs": (edit(lambda c: first(c).update(outputs=[])), "list", ForeignError),
-    "an output of an unknown format": (edit(lambda c: first(c)["outputs"]["dxOut"].update(dtype="float7")), "float7",
-                                       ForeignError),
-    "a shape beyond all": (edit(lambda c: first(c)["inputs"]["x"].update(shape=[1 << 62])), "x of shape", ForeignError),
-    "a shape too large for its file": (edit(lambda c: first(c)["inputs"]["x"].update(shape=[1 << 40])),
-                                       "does not belong to its shape", ForeignError),
-    "a missing input": (lambda path: (path / "000/in/rstd.npy").unlink(), "no 000/in/rstd.npy", AlteredError),
-    "a missing bare input": (lambda path: (path / "000/in/x.bin").unlink(), "no 000/in/x.bin", AlteredError),
+    "outputs that are no outputs": (
+        edit(lambda c: first(c).update(outputs=[])),
+        "list",
+        ForeignError,
+    ),
+    "an output of an unknown format": (
+        edit(lambda c: first(c)["outputs"]["dxOut"].update(dtype="float7")),
+        "float7",
+        ForeignError,
+    ),
+    "a shape beyond all": (
+        edit(lambda c: first(c)["inputs"]["x"].update(shape=[1 << 62])),
+        "x of shape",
+        ForeignError,
+    ),
+    "a shape too large for its file": (
+        edit(lambda c: first(c)["inputs"]["x"].update(shape=[1 << 40])),
+        "does not belong to its shape",
+        ForeignError,
+    ),
+    "a missing input": (
+        lambda path: (path / "000/in/rstd.npy").unlink(),
+        "no 000/in/rstd.npy",
+        AlteredError,
+    ),
+    "a missing bare input": (
+        lambda path: (path / "000/in/x.bin").unlink(),
+        "no 000/in/x.bin",
+        AlteredError,
+    ),
     "a cut input": (changed("x.npy", lambda content: content[:-1]), CUT, AlteredError),
     "a cut bare input": (changed("x.bin", lambda content: content[:-1]), CUT, AlteredError),
-    "an input with more": (changed("x.npy", lambda content: content + b"1"), "at most", AlteredError),
-    "a bare input with more": (changed("x.bin", lambda content: content + b"1"), "at most", AlteredError),
+    "an input with more": (
+        changed("x.npy", lambda content: content + b"1"),
+        "at most",
+        AlteredError,
+    ),
+    "a bare input with more": (
+        changed("x.bin", lambda content: content + b"1"),
+        "at most",
+        AlteredError,
+    ),
     "a flipped input": (flipped("x.npy"), CUT, AlteredError),
     "a flipped bare input": (flipped("x.bin"), CUT, AlteredError),
     "an empty input": (changed("x.npy", lambda content: b""), CUT, AlteredError),
     "a pipe for an input": (in_place("x.npy", os.mkfifo), "no regular file", FileKindError),
-    "a link for an input": (in_place("x.npy", lambda path: path.symlink_to("/dev/zero")), "no readable file",
-                            FileKindError),
+    "a link for an input": (
+        in_place("x.npy", lambda path: path.symlink_to("/dev/zero")),
+        "no readable file",
+        FileKindError,
+    ),
     "a folder for an input": (in_place("x.npy", Path.mkdir), "no regular file", FileKindError),
-    "a header that claims more": (vouched_for("x.npy", header("<f4", (3, 1 << 30)) + b"1234"), "numbers instead of",
-                                  AlteredError),
-    "elements of nothing": (vouched_for("x.npy", header("|V0", (10**12,))), "dtype .V0", AlteredError),
-    "objects": (vouched_for("x.npy", header("|O", (1,)) + pickle.dumps([1])), "dtype object", AlteredError),
-    "a header that is no Python": (vouched_for("x.npy", header("(", ())), "cannot read", AlteredError),
+    "a header that claims more": (
+        vouched_for("x.npy", header("<f4", (3, 1 << 30)) + b"1234"),
+        "numbers instead of",
+        AlteredError,
+    ),
+    "elements of nothing": (
+        vouched_for("x.npy", header("|V0", (10**12,))),
+        "dtype .V0",
+        AlteredError,
+    ),
+    "objects": (
+        vouched_for("x.npy", header("|O", (1,)) + pickle.dumps([1])),
+        "dtype object",
+        AlteredError,
+    ),
+    "a header that is no Python": (
+        vouched_for("x.npy", header("(", ())),
+        "cannot read",
+        AlteredError,
+    ),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-@pytest.mark.parametrize("reader", [av.compare, av.check, lambda path: av.check(path, lambda **inputs: None)],
-                         ids=["compare", "check", "check with a kernel"])
+@pytest.mark.parametrize(
+    "reader",
+    [av.compare, av.check, lambda path: av.check(path, lambda **inputs: None)],
+    ids=["compare", "check", "check with a kernel"],
+)
 @pytest.mark.sampled(20)
 def test_damage_is_refused_in_three_parts(copy, damage, reader):
     harm, text, kind = DAMAGE[damage]
     harm(copy)
-    with pytest.raises(kind, match=rf"(?s)(dump|cases.json).*: got .*{text}.*; write the cases again"):
+    with pytest.raises(
+        kind, match=rf"(?s)(dump|cases.json).*: got .*{text}.*; write the cases again"
+    ):
         reader(copy)
 
 
@@ -191,7 +287,9 @@ HOSTILE = {
     "endless zeros": lambda path: path.symlink_to("/dev/zero"),
     "a hole of 40 GiB": lambda path: sparse(path, 40 << 30),
     "elements of nothing": lambda path: path.write_bytes(header("|V0", (10**12,))),
-    "a header without end": lambda path: path.write_bytes(b"\x93NUMPY\2\0\xff\xff\xff\x0f" + b"(" * 70000),
+    "a header without end": lambda path: path.write_bytes(
+        b"\x93NUMPY\2\0\xff\xff\xff\x0f" + b"(" * 70000
+    ),
 }
 
 
@@ -217,7 +315,9 @@ def test_a_hostile_output_is_reported_at_once(copy, harm, form):
 
 def test_a_missing_and_a_damaged_output_are_reported(copy):
     (copy / "000" / "out" / "dxOut.npy").write_bytes(b"not an array")
-    with pytest.raises(ValueError, match="dxOut, dgammaOut in 000/out: got dxOut.npy, which NumPy cannot.*; write"):
+    with pytest.raises(
+        ValueError, match="dxOut, dgammaOut in 000/out: got dxOut.npy, which NumPy cannot.*; write"
+    ):
         av.compare(copy)
     assert "wrote dxOut.npy" in str(av.check(copy))
     for one in (copy / "000" / "out").glob("dxOut.*"):
@@ -232,10 +332,18 @@ def too_large(path):
     path.write_bytes(path.read_bytes().replace(b"(1,), }" + 15 * b" ", b"(9999999999999999,), }"))
 
 
-@pytest.mark.parametrize("harm", [
-    archive, too_large, lambda path: path.write_bytes(b"PK\3\4"), lambda path: np.save(path, np.array(["a"])),
-    lambda path: np.save(path, np.ones(1, complex)), lambda path: np.save(path, np.zeros(1, "f4, f4"))],
-    ids=["archive", "too large", "half an archive", "words", "complex", "records"])
+@pytest.mark.parametrize(
+    "harm",
+    [
+        archive,
+        too_large,
+        lambda path: path.write_bytes(b"PK\3\4"),
+        lambda path: np.save(path, np.array(["a"])),
+        lambda path: np.save(path, np.ones(1, complex)),
+        lambda path: np.save(path, np.zeros(1, "f4, f4")),
+    ],
+    ids=["archive", "too large", "half an archive", "words", "complex", "records"],
+)
 def test_an_output_that_holds_no_numbers_is_reported(copy, harm):
     harm(copy / "000" / "out" / "dxOut.npy")
     with pytest.raises(ValueError, match="got dxOut.npy.* (NumPy cannot read|no number)"):
@@ -244,7 +352,7 @@ def test_an_output_that_holds_no_numbers_is_reported(copy, harm):
 
 
 def repaired(path):
-    entry, = files.read_cases(path)[2]
+    (entry,) = files.read_cases(path)[2]
     return av.operator("rms_norm").backward(**entry.case.inputs)
 
 
@@ -257,8 +365,12 @@ def test_right_outputs_pass_in_the_byte_order_of_another_machine(copy):
 
 def test_of_two_files_that_differ_none_is_taken(copy):
     for name, value in repaired(copy).items():
-        (copy / "000" / "out" / f"{name}.bin").write_bytes(value.tobytes())  # beside the .npy of the wrong kernel
-    with pytest.raises(ValueError, match="dxOut.npy and dxOut.bin, which hold different numbers: delete the older"):
+        (copy / "000" / "out" / f"{name}.bin").write_bytes(
+            value.tobytes()
+        )  # beside the .npy of the wrong kernel
+    with pytest.raises(
+        ValueError, match="dxOut.npy and dxOut.bin, which hold different numbers: delete the older"
+    ):
         av.compare(copy)
     assert "dxOut.bin, which hold different numbers" in str(av.check(copy))
     (copy / "000" / "out" / "dxOut.npy").unlink()
@@ -270,19 +382,37 @@ def test_outputs_that_a_kernel_invented_are_not_written(tmp_path):
     result = av.check("hardswish", lambda **inputs: invented | {"out": inputs["self"]})
     folder = result.counterexample.write(tmp_path / "dump")
     assert sorted(path.name for path in tmp_path.rglob("*.*")) == sorted(
-        ["cases.json", "cases.json.sha256", "gradOutput.bin", "gradOutput.npy", "self.bin", "self.npy", "out.bin", "out.npy"])
-    assert np.load(folder / "000" / "out" / "out.npy").shape == result.counterexample.actual["out"].shape
+        [
+            "cases.json",
+            "cases.json.sha256",
+            "gradOutput.bin",
+            "gradOutput.npy",
+            "self.bin",
+            "self.npy",
+            "out.bin",
+            "out.npy",
+        ]
+    )
+    assert (
+        np.load(folder / "000" / "out" / "out.npy").shape
+        == result.counterexample.actual["out"].shape
+    )
 
 
 def test_a_folder_of_many_cases_is_left_to_check(tmp_path):
     from aclnn_viz.checking import write_suite
+
     with pytest.raises(ValueError, match="dump of one case: got 19 cases.*use check"):
         av.compare(write_suite("hardswish", tmp_path))
 
 
-@pytest.mark.parametrize("arguments", [(np.ones(2),), ("x", None, np.ones(2))], ids=["array", "path and baseline"])
+@pytest.mark.parametrize(
+    "arguments", [(np.ones(2),), ("x", None, np.ones(2))], ids=["array", "path and baseline"]
+)
 def test_a_comparison_without_truth_is_refused(arguments):
-    with pytest.raises(TypeError, match="an output and its truth, or the path of a dump alone: got"):
+    with pytest.raises(
+        TypeError, match="an output and its truth, or the path of a dump alone: got"
+    ):
         av.compare(arguments[0], baseline=arguments[2] if len(arguments) > 2 else None)
 
 

@@ -25,7 +25,10 @@ def test_there_are_enough_of_them():
 
 @cache
 def found():
-    return [(name, slip, kernel, check(name, kernel, depth=DEPTH, **options)) for name, slip, kernel, options in SOME]
+    return [
+        (name, slip, kernel, check(name, kernel, depth=DEPTH, **options))
+        for name, slip, kernel, options in SOME
+    ]
 
 
 def test_all_are_caught_and_most_explained(record_property):
@@ -41,8 +44,16 @@ def test_none_is_explained_wrongly():
     for name, slip, kernel, result in found():
         if result.explanation:
             scope = Scope.of(name)
-            others = [one for one in examine(KernelUnderTest(kernel, scope), scope.cases(seed=11), 60.0).seen if one.usable]
-            assert [(slip, str(one.prepared.recipe)) for one in others if not result.explanation.holds(one)] == []
+            others = [
+                one
+                for one in examine(KernelUnderTest(kernel, scope), scope.cases(seed=11), 60.0).seen
+                if one.usable
+            ]
+            assert [
+                (slip, str(one.prepared.recipe))
+                for one in others
+                if not result.explanation.holds(one)
+            ] == []
 
 
 def test_a_wrong_explanation_would_be_noticed():
@@ -50,5 +61,9 @@ def test_a_wrong_explanation_would_be_noticed():
     explanation = check(name, kernel, depth=DEPTH).explanation
     other = next(kernel for _, slip, kernel, _ in ALL if slip == "dgamma without rstd")
     scope = Scope.of(name)
-    seen = [one for one in examine(KernelUnderTest(other, scope), scope.cases(seed=11), 60.0).seen if one.misses and one.usable]
+    seen = [
+        one
+        for one in examine(KernelUnderTest(other, scope), scope.cases(seed=11), 60.0).seen
+        if one.misses and one.usable
+    ]
     assert seen and not all(explanation.holds(one) for one in seen)

@@ -22,17 +22,27 @@ pytestmark = pytest.mark.usefixtures("unexplained", "unshrunken")
 
 def tensors(place, described):
     """The tensors of a folder from their raw bytes and cases.json alone."""
+
     def dtype(name):
         return np.dtype(name) if name.startswith("int") else float_format(name).numpy
-    return {name: np.frombuffer((place / f"{name}.bin").read_bytes(), dtype(one["dtype"])).reshape(one["shape"])
-            for name, one in described.items()}
+
+    return {
+        name: np.frombuffer((place / f"{name}.bin").read_bytes(), dtype(one["dtype"])).reshape(
+            one["shape"]
+        )
+        for name, one in described.items()
+    }
 
 
 def run_outside(folder, kernel, suffix=".bin", only=None):
     """A stand-in for a program that reads and writes files."""
     for entry in json.loads((folder / "cases.json").read_text())["cases"][:only]:
-        attributes = {k: tuple(v) if isinstance(v, list) else v for k, v in entry["attributes"].items()}
-        for name, value in kernel(**attributes, **tensors(folder / entry["folder"] / "in", entry["inputs"])).items():
+        attributes = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in entry["attributes"].items()
+        }
+        for name, value in kernel(
+            **attributes, **tensors(folder / entry["folder"] / "in", entry["inputs"])
+        ).items():
             path = folder / entry["folder"] / "out" / f"{name}{suffix}"
             if suffix == ".bin":
                 path.write_bytes(value.tobytes())
@@ -40,13 +50,20 @@ def run_outside(folder, kernel, suffix=".bin", only=None):
                 np.save(path, value.view(np.uint16) if value.dtype.name == "bfloat16" else value)
 
 
-@pytest.mark.parametrize(("op", "suffix"), [
-    pytest.param(op, suffix, id=f"{op.name}{suffix}") for k, op in enumerate(sampled(__name__))
-    for n, suffix in enumerate((".bin", ".npy"))
-    if SOAK or n == k % 2 and op.name != "grid_sampler_3d"])  # whose cases are dearest
+@pytest.mark.parametrize(
+    ("op", "suffix"),
+    [
+        pytest.param(op, suffix, id=f"{op.name}{suffix}")
+        for k, op in enumerate(sampled(__name__))
+        for n, suffix in enumerate((".bin", ".npy"))
+        if SOAK or n == k % 2 and op.name != "grid_sampler_3d"
+    ],
+)  # whose cases are dearest
 @pytest.mark.sampled(1)
 def test_a_right_program_passes(op, suffix, tmp_path):
-    where = {"paddingMode": 0} if op.name == "grid_sampler_2d" and not SOAK else None  # of fifty dear cases twenty
+    where = (
+        {"paddingMode": 0} if op.name == "grid_sampler_2d" and not SOAK else None
+    )  # of fifty dear cases twenty
     run_outside(write_suite(op, tmp_path, where=where), op.backward, suffix)
     result = read_and_check(op, tmp_path)
     assert result.passed and not result.stopped and result.cases > 15
@@ -64,7 +81,10 @@ def test_both_forms_of_an_input_hold_the_same(tmp_path):
     write_suite("rms_norm", tmp_path)
     for entry in json.loads((tmp_path / "cases.json").read_text())["cases"]:
         for name, value in tensors(tmp_path / entry["folder"] / "in", entry["inputs"]).items():
-            assert np.load(tmp_path / entry["folder"] / "in" / f"{name}.npy").tobytes() == value.tobytes()
+            assert (
+                np.load(tmp_path / entry["folder"] / "in" / f"{name}.npy").tobytes()
+                == value.tobytes()
+            )
 
 
 def test_cases_that_were_not_run_are_reported(tmp_path):
@@ -87,9 +107,15 @@ def test_a_file_of_the_wrong_size_is_reported(tmp_path):
     assert not result.passed and "3 bytes instead of" in str(result)
 
 
-@pytest.mark.parametrize("prepare", [lambda folder: None, lambda folder: write_suite("rms_norm", folder),
-                                     lambda folder: write_suite("hardswish", folder)],
-                         ids=["no cases", "another operator", "no outputs"])
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        lambda folder: None,
+        lambda folder: write_suite("rms_norm", folder),
+        lambda folder: write_suite("hardswish", folder),
+    ],
+    ids=["no cases", "another operator", "no outputs"],
+)
 def test_a_folder_that_cannot_be_judged_is_refused(prepare, tmp_path):
     prepare(tmp_path)
     with pytest.raises(ValueError, match=": got "):
@@ -110,7 +136,9 @@ def test_a_capsule_is_judged_as_a_folder_is(tmp_path):
     for op, _ in cases:
         result = read_and_check(op, path)
         assert result.passed and result.operator == op and result.cases == 1 and not result.stopped
-    with pytest.raises(ValueError, match="cases of one operator .* got those of hardswish, rms_norm; name one"):
+    with pytest.raises(
+        ValueError, match="cases of one operator .* got those of hardswish, rms_norm; name one"
+    ):
         read_and_check(None, path)
     with pytest.raises(ValueError, match="must be those of grid_sampler_2d: got those of"):
         read_and_check("grid_sampler_2d", path)
@@ -123,7 +151,9 @@ def test_an_unzipped_capsule_is_a_folder_of_cases(tmp_path):
     with zipfile.ZipFile(path) as archive:
         archive.extractall(tmp_path / "x")
     assert read_and_check("rms_norm", tmp_path / "x").passed
-    assert check(tmp_path / "x", operator("rms_norm").backward).passed and check(path, "host").passed
+    assert (
+        check(tmp_path / "x", operator("rms_norm").backward).passed and check(path, "host").passed
+    )
     wrong = next((tmp_path / "x").glob("*/out/dxOut.npy"))
     np.save(wrong, np.load(wrong) ^ 64)
     with pytest.raises(AlteredError, match="dxOut.npy does not have its checksum"):
@@ -134,7 +164,8 @@ def test_the_checksum_is_what_sha256sum_checks(tmp_path):
     folder = write_suite("hardswish", tmp_path / "x")
     name = (folder / "cases.json.sha256").read_text().split("  ")[1].strip()
     assert name == "cases.json" and (folder / "cases.json.sha256").read_text().startswith(
-        hashlib.sha256((folder / name).read_bytes()).hexdigest())
+        hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    )
 
 
 def test_only_cases_and_their_outputs_are_replaced(tmp_path):

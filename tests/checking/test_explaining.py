@@ -39,18 +39,30 @@ pytestmark = pytest.mark.usefixtures("unshrunken")
 
 def rms(change):
     def kernel(dy, x, rstd, gamma):
-        return change({name: value.astype(np.float64) for name, value in RMS.backward(
-            dy=dy, x=x, rstd=rstd, gamma=gamma).items()}, x)
-    return lambda **inputs: {name: value.astype(RMS.backward(**inputs)[name].dtype)
-                             for name, value in kernel(**inputs).items()}
+        return change(
+            {
+                name: value.astype(np.float64)
+                for name, value in RMS.backward(dy=dy, x=x, rstd=rstd, gamma=gamma).items()
+            },
+            x,
+        )
+
+    return lambda **inputs: {
+        name: value.astype(RMS.backward(**inputs)[name].dtype)
+        for name, value in kernel(**inputs).items()
+    }
 
 
 def slope(third=3.0, half=0.5):
     """A hardswish kernel as one writes it by hand, in float32, with numbers of its own."""
+
     def kernel(gradOutput, self):
         x, dy = self.astype(np.float32), gradOutput.astype(np.float32)
         inside = (x + np.float32(third * half)) / np.float32(third)
-        return (dy * np.where(x < -3, np.float32(0), np.where(x > 3, np.float32(1), inside))).astype(self.dtype)
+        return (
+            dy * np.where(x < -3, np.float32(0), np.where(x > 3, np.float32(1), inside))
+        ).astype(self.dtype)
+
     return kernel
 
 
@@ -62,32 +74,53 @@ def test_a_wrong_number_is_fitted():
 
 
 def test_a_forgotten_factor_of_an_output_is_reported():
-    text = check("rms_norm", rms(lambda out, x: out | {"dxOut": out["dxOut"] * 1.5}), depth="quick").explanation
+    text = check(
+        "rms_norm", rms(lambda out, x: out | {"dxOut": out["dxOut"] * 1.5}), depth="quick"
+    ).explanation
     assert "dxOut is 1.5 times the right one" in str(text)
 
 
 def test_in_one_line_an_explanation_says_where_it_applies():
     found = Explanation("outputs", "out is 0 everywhere", "", "", "", "", condition="ceilMode=True")
     assert found.brief == "out is 0 everywhere, only where ceilMode=True"
-    assert replace(found, condition="not with shape=(3,)").brief == "out is 0 everywhere, but not with shape=(3,)"
+    assert (
+        replace(found, condition="not with shape=(3,)").brief
+        == "out is 0 everywhere, but not with shape=(3,)"
+    )
 
 
 def test_what_is_0_as_a_whole_is_no_tail():
     """Of one element it was said that an output stays 0 behind the last whole 2."""
-    wrong = [CaseRun(one, {"out": np.zeros_like(one.case.inputs["self"])}, ()) for one in (
-        Ready(Scope.of("hardswish"), Recipe("hardswish", {"shape": shape, "self": 1.0}), None, 0).prepare() for shape in ((1,), (3,)))]
+    wrong = [
+        CaseRun(one, {"out": np.zeros_like(one.case.inputs["self"])}, ())
+        for one in (
+            Ready(
+                Scope.of("hardswish"), Recipe("hardswish", {"shape": shape, "self": 1.0}), None, 0
+            ).prepare()
+            for shape in ((1,), (3,))
+        )
+    ]
     assert not any(one.same(run) for run in wrong for one in _cut(["out"], [run]))
 
 
 def test_a_law_that_a_smaller_failing_case_breaks_is_not_said(monkeypatch):
     """`law_of` has no case of few elements that is wrong until the counterexample is cut to it."""
-    kernel = rms(lambda out, x: out | {
-        "dxOut": out["dxOut"] + np.sin(x.astype(np.float64) * 9)} if x.ndim > 3 or x.size >= 60 else out)
+    kernel = rms(
+        lambda out, x: (
+            out | {"dxOut": out["dxOut"] + np.sin(x.astype(np.float64) * 9)}
+            if x.ndim > 3 or x.size >= 60
+            else out
+        )
+    )
     tested = KernelUnderTest(kernel, Scope.of("rms_norm"))
     seen = examine(tested, [*prepared_suite("rms_norm", 0)]).seen
-    small = tested.run_on(Ready(tested.scope, Recipe("rms_norm", {"shape": (1, 1, 2, 1), "gamma_ndim": 1}), None, 0))
+    small = tested.run_on(
+        Ready(tested.scope, Recipe("rms_norm", {"shape": (1, 1, 2, 1), "gamma_ndim": 1}), None, 0)
+    )
     assert small.misses and tested.wrong == [small]
-    assert law_of(seen, [], [])[0].text.startswith("dy.size >=") and law_of(seen, [], [], tested.wrong) == (None, False)
+    assert law_of(seen, [], [])[0].text.startswith("dy.size >=") and law_of(
+        seen, [], [], tested.wrong
+    ) == (None, False)
     for depth in ("quick", "normal"):
         monkeypatch.setitem(DEPTHS, depth, replace(DEPTHS[depth], shrinking=1500))
         found = check("rms_norm", kernel, depth=depth)
@@ -96,103 +129,177 @@ def test_a_law_that_a_smaller_failing_case_breaks_is_not_said(monkeypatch):
 
 @pytest.mark.soak
 def test_lengths_at_which_a_kernel_is_wrong_are_found_by_running_it():
-    text = check("rms_norm", rms(lambda out, x: out | {"dxOut": out["dxOut"] * np.linspace(2, 9, x.size).reshape(x.shape) ** (
-        x.shape[-1] > 256)})).diagnosis
+    text = check(
+        "rms_norm",
+        rms(
+            lambda out, x: (
+                out
+                | {
+                    "dxOut": out["dxOut"]
+                    * np.linspace(2, 9, x.size).reshape(x.shape) ** (x.shape[-1] > 256)
+                }
+            )
+        ),
+    ).diagnosis
     assert "wrong only where x.shape[1] > 256" in str(text)
 
 
 def test_what_the_cases_of_some_lengths_have_in_common_is_named_beside_them():
     def squared(gradLoss, logProb, target, ignoreIndex, **_):
         kept = (target != ignoreIndex)[:, np.newaxis]
-        grad = kept * (np.exp(np.float64(logProb)) - (target[:, np.newaxis] == np.arange(logProb.shape[1])))
-        return (gradLoss * grad / kept.size ** 2 * kept.sum()).astype(logProb.dtype)
+        grad = kept * (
+            np.exp(np.float64(logProb)) - (target[:, np.newaxis] == np.arange(logProb.shape[1]))
+        )
+        return (gradLoss * grad / kept.size**2 * kept.sum()).astype(logProb.dtype)
+
     tested = KernelUnderTest(squared, Scope.of("cross_entropy_loss"))
-    wrong = tested.run_on(Ready(tested.scope, Recipe("cross_entropy_loss", {"shape": (5, 4), "weightOptional": None}), None, 0))
+    wrong = tested.run_on(
+        Ready(
+            tested.scope,
+            Recipe("cross_entropy_loss", {"shape": (5, 4), "weightOptional": None}),
+            None,
+            0,
+        )
+    )
     *_, text = depends(operator("cross_entropy_loss"), [wrong], tested, 0, Budget(1e6))
-    assert text.startswith("wrong only where logProb.shape[0] > 3, and only there are ignored rows, too (")
+    assert text.startswith(
+        "wrong only where logProb.shape[0] > 3, and only there are ignored rows, too ("
+    )
 
 
 @pytest.mark.soak
 def test_a_fault_under_a_condition_is_reported_with_it():
-    text = check("rms_norm", rms(lambda out, x: out | {"dgammaOut": out["dgammaOut"] * (
-        2.0 if x.shape[-1] > 100 else 1.0)})).explanation
+    text = check(
+        "rms_norm",
+        rms(
+            lambda out, x: (
+                out | {"dgammaOut": out["dgammaOut"] * (2.0 if x.shape[-1] > 100 else 1.0)}
+            )
+        ),
+    ).explanation
     assert "dgammaOut is 2 times the right one" in str(text) and "shape[-1] >" in text.condition
 
 
 def test_a_named_fault_is_its_own_explanation():
     result = check("rms_norm", fault("rms_norm", "missing 1/n"))
-    assert result.explanation.kind == "named fault" and result.explanation.line.startswith("rms_norm/page.py, line")
+    assert result.explanation.kind == "named fault" and result.explanation.line.startswith(
+        "rms_norm/page.py, line"
+    )
     assert json.loads(result.to_json())["explanation"]["after"] == result.explanation.after
 
 
 def test_a_right_kernel_has_no_explanation():
     assert check("rms_norm", RMS.backward).explanation is None
-    assert explain(RMS, examine(KernelUnderTest(RMS.backward, Scope.of(RMS)), prepared_suite(RMS, 0)).seen, Budget(100)) is None
+    assert (
+        explain(
+            RMS,
+            examine(KernelUnderTest(RMS.backward, Scope.of(RMS)), prepared_suite(RMS, 0)).seen,
+            Budget(100),
+        )
+        is None
+    )
 
 
 def test_outputs_that_are_explained_each_without_a_line_of_the_page_are_said_in_one_line():
     def copies(dy, x, rstd, gamma):
         return x.copy(), gamma.astype(np.float32)
+
     seen = examine(KernelUnderTest(copies, Scope.of(RMS)), islice(prepared_suite(RMS, 0), 3)).seen
     found = explain(RMS, seen, Budget(10_000))
-    assert found.brief == "dxOut holds x; dgammaOut holds gamma" and found.line == found.before == ""
+    assert (
+        found.brief == "dxOut holds x; dgammaOut holds gamma" and found.line == found.before == ""
+    )
     with in_language("zh"):
         assert tr(found.brief) == "dxOut中存放的是x；dgammaOut中存放的是gamma"
 
 
 def test_noise_is_not_explained():
     rng = np.random.default_rng(0)
-    result = check("hardswish", lambda **inputs: (SWISH.backward(**inputs)["out"].astype(np.float64) + rng.normal(
-        size=inputs["self"].shape)).astype(inputs["self"].dtype), depth="quick")
+    result = check(
+        "hardswish",
+        lambda **inputs: (
+            SWISH.backward(**inputs)["out"].astype(np.float64)
+            + rng.normal(size=inputs["self"].shape)
+        ).astype(inputs["self"].dtype),
+        depth="quick",
+    )
     assert not result.passed and result.explanation is None
 
 
 def test_two_faults_are_not_explained_by_one():
     def kernel(**inputs):
-        first, second = (fault("rms_norm", title)(**inputs) for title in ("missing 1/n", "dgamma averaged"))
+        first, second = (
+            fault("rms_norm", title)(**inputs) for title in ("missing 1/n", "dgamma averaged")
+        )
         return {"dxOut": first["dxOut"], "dgammaOut": second["dgammaOut"]}
+
     result = check("rms_norm", lambda **inputs: kernel(**inputs), depth="quick")
     assert result.diagnosis.name is None
-    assert result.explanation is None or all(word in str(result.explanation) for word in ("dxOut", "dgammaOut"))
+    assert result.explanation is None or all(
+        word in str(result.explanation) for word in ("dxOut", "dgammaOut")
+    )
 
 
-STORED = {"float32 alone": {"beyond": True}, "16 bits": {"beyond": True, "dtypes": ("float16", "bfloat16")}}
+STORED = {
+    "float32 alone": {"beyond": True},
+    "16 bits": {"beyond": True, "dtypes": ("float16", "bfloat16")},
+}
 
 
 @pytest.mark.parametrize("stored", STORED)
-@pytest.mark.parametrize("name", named() if SOAK else ["hardswish", "rms_norm", "cross_entropy_loss"])
+@pytest.mark.parametrize(
+    "name", named() if SOAK else ["hardswish", "rms_norm", "cross_entropy_loss"]
+)
 @pytest.mark.sampled(1)
 def test_named_faults_are_named_in_the_precision_of_kernels(name, stored, record_property):
     """Computed in float32 whatever is given, float64 too; and stored in 16 bits, where these can show the fault."""
-    results = {one.name: check(name, single(fault(name, one.name)), **STORED[stored])
-               for one in faults(name)[::1 if SOAK else 12]}
+    results = {
+        one.name: check(name, single(fault(name, one.name)), **STORED[stored])
+        for one in faults(name)[:: 1 if SOAK else 12]
+    }
     caught = {title: result.diagnosis.name for title, result in results.items() if result.failed}
     right = sum(title == text for title, text in caught.items())
     record_property(f"named, {stored}", f"{right} of {len(caught)}")
     assert [(title, text) for title, text in caught.items() if text not in (None, title)] == []
-    assert right >= 0.95 * len(caught) - (len(caught) < 20), [title for title, text in caught.items() if not text]
+    assert right >= 0.95 * len(caught) - (len(caught) < 20), [
+        title for title, text in caught.items() if not text
+    ]
 
 
 def single(kernel):
     """The kernel in float32, also where it is given float64."""
+
     def run(**inputs):
         if not any(getattr(value, "dtype", None) == np.float64 for value in inputs.values()):
             return kernel(**inputs)
-        outputs = kernel(**{name: value.astype(np.float32) if getattr(value, "dtype", None) == np.float64 else value
-                            for name, value in inputs.items()})
+        outputs = kernel(
+            **{
+                name: value.astype(np.float32)
+                if getattr(value, "dtype", None) == np.float64
+                else value
+                for name, value in inputs.items()
+            }
+        )
         return {name: value.astype(np.float64) for name, value in outputs.items()}
+
     return run
 
 
 def test_float64_outputs_that_were_computed_in_float32_are_recognised():
     one = next(suite_where(RMS, lambda made: made.dtype == "float64"))
-    assert is_single(single(RMS.backward)(**one.case.inputs)) and not is_single(RMS.backward(**one.case.inputs))
+    assert is_single(single(RMS.backward)(**one.case.inputs)) and not is_single(
+        RMS.backward(**one.case.inputs)
+    )
 
 
 @pytest.mark.soak
 def test_an_edit_that_stands_in_the_place_of_a_named_fault_is_reported_by_its_line():
     norm = operator("layer_norm")
-    wrong = next(one for one in faults(norm) if one.edit and one.edit.after.endswith("xp.mean(gradOut, axis=0)"))
+    wrong = next(
+        one
+        for one in faults(norm)
+        if one.edit and one.edit.after.endswith("xp.mean(gradOut, axis=0)")
+    )
     text = check(norm, replace(norm, page=wrong.edit.page).backward, depth="quick").explanation
     assert (text.before, text.after) == (wrong.edit.before, wrong.edit.after)
     assert f"as if {text.line}, read" in str(text) and "named fault" not in str(text)
@@ -201,32 +308,56 @@ def test_an_edit_that_stands_in_the_place_of_a_named_fault_is_reported_by_its_li
 @pytest.mark.soak
 def test_what_a_page_repeats_along_an_axis_is_compared_as_it_is_stored():
     norm = operator("layer_norm")
-    repeated = next(one for one in edits(norm.page) if one.after == "'gradBiasOut': xp.sum(rstd, axis=0)")
-    assert check(norm, replace(norm, page=repeated.page).backward, depth="quick").explanation.after == repeated.after
+    repeated = next(
+        one for one in edits(norm.page) if one.after == "'gradBiasOut': xp.sum(rstd, axis=0)"
+    )
+    assert (
+        check(norm, replace(norm, page=repeated.page).backward, depth="quick").explanation.after
+        == repeated.after
+    )
 
 
 def test_edits_of_lines_that_a_case_does_not_execute_change_nothing_there():
     loss = operator("cross_entropy_loss")
-    summed = suite_where(loss, lambda made: made.inputs["reduction"] == "sum" and made.inputs["labelSmoothing"] == 0)
+    summed = suite_where(
+        loss, lambda made: made.inputs["reduction"] == "sum" and made.inputs["labelSmoothing"] == 0
+    )
     one = CaseRun(next(summed), {}, ())
-    idle = [edit for edit in edits(loss.page) if edit.unit.name and not any(
-        (edit.unit.module.__file__, line) in one.executed for line in edit.lines)]
+    idle = [
+        edit
+        for edit in edits(loss.page)
+        if edit.unit.name
+        and not any((edit.unit.module.__file__, line) in one.executed for line in edit.lines)
+    ]
     right = one.computed(Variant(lambda: loss.page))
     assert len(idle) > 20 and len(idle) < len(edits(loss.page)) / 2
     for edit in idle:
-        assert all(np.array_equal(value, right[name]) for name, value in one.computed(Variant(lambda: edit.page)).items())
+        assert all(
+            np.array_equal(value, right[name])
+            for name, value in one.computed(Variant(lambda: edit.page)).items()
+        )
 
 
 # How a named fault is recognised.
 
+
 def test_a_fault_that_is_no_line_of_the_page_is_reported_by_its_name():
-    text = of_fault(RMS, next(one for one in faults("rms_norm") if one.name == "strides ignored"), 3)
-    assert str(text).startswith("your kernel behaves as the named fault 'strides ignored': ") and text.line == ""
+    text = of_fault(
+        RMS, next(one for one in faults("rms_norm") if one.name == "strides ignored"), 3
+    )
+    assert (
+        str(text).startswith("your kernel behaves as the named fault 'strides ignored': ")
+        and text.line == ""
+    )
 
 
 def test_a_named_fault_under_a_condition_is_reported_as_one():
     wrong = fault("rms_norm", "missing 1/n")
-    result = check("rms_norm", lambda **inputs: (wrong if inputs["x"].ndim == 2 else RMS.backward)(**inputs), depth="quick")
+    result = check(
+        "rms_norm",
+        lambda **inputs: (wrong if inputs["x"].ndim == 2 else RMS.backward)(**inputs),
+        depth="quick",
+    )
     assert result.diagnosis.name is None and "ndim" in result.explanation.condition
     assert "explanation: your kernel behaves as the named fault 'missing 1/n'" in str(result)
     assert "rms_norm/page.py, line" in result.explanation.line
@@ -235,22 +366,45 @@ def test_a_named_fault_under_a_condition_is_reported_as_one():
 def test_edits_within_a_function_of_a_function_are_tried():
     """The bicubic weights are polynomials within a function: no name of a top-level function is on their lines."""
     op = operator("grid_sampler_2d")
-    numbers = [number for number, recipe in enumerate(suite_recipes(op.name))
-               if recipe.options.get("interpolationMode") == 2 and recipe.options.get("shape")]
+    numbers = [
+        number
+        for number, recipe in enumerate(suite_recipes(op.name))
+        if recipe.options.get("interpolationMode") == 2 and recipe.options.get("shape")
+    ]
     cubic = [CaseRun(prepared_at(op.name, number, 0), {}, ()) for number in numbers[:2]]
-    within = [edit for edit in edits(op.page) if edit.unit.name == "bicubic_weights" and isinstance(edit.statement, ast.Return)]
+    within = [
+        edit
+        for edit in edits(op.page)
+        if edit.unit.name == "bicubic_weights" and isinstance(edit.statement, ast.Return)
+    ]
     assert len(within) > 100 and set(within) <= set(_reached(within, cubic))
 
 
 def test_the_cheapest_failing_case_comes_first_and_none_is_lost():
     """Of one tap a point and not of sixteen, unless these alone are wrong."""
-    op, modes = operator("grid_sampler_2d"), {0: "bilinear", 1: "nearest", 2: "bicubic"}  # a case of each
+    op, modes = (
+        operator("grid_sampler_2d"),
+        {0: "bilinear", 1: "nearest", 2: "bicubic"},
+    )  # a case of each
     each = suite_where(op, lambda made: modes.pop(made.inputs["interpolationMode"], None))
-    seen = sorted((CaseRun(one, {name: part.truth.astype(part.dtype) for name, part in one.expected.items()}, ())
-                   for one in each), key=lambda one: one.size)
+    seen = sorted(
+        (
+            CaseRun(
+                one,
+                {name: part.truth.astype(part.dtype) for name, part in one.expected.items()},
+                (),
+            )
+            for one in each
+        ),
+        key=lambda one: one.size,
+    )
     first, *_ = found = cheapest_first(seen)
     assert set(found) == set(seen) and len(found) == len(seen) and cheapest_first([]) == []
-    assert first.steps == min(one.steps for one in seen if one.size >= 8) < max(one.steps for one in seen) / 4
+    assert (
+        first.steps
+        == min(one.steps for one in seen if one.size >= 8)
+        < max(one.steps for one in seen) / 4
+    )
     broken = [CaseRun(one.prepared, {}, ()) for one in seen]
     assert cheapest_first(broken) == broken
 
@@ -260,7 +414,10 @@ def test_pairs_are_of_what_the_failing_cases_execute_alone():
     op = operator("grid_sampler_2d")
     failing = [CaseRun(one, {}, ()) for one, _ in zip(prepared_suite(op, 0), range(3))]
     reached = list(_reached(edits(op.page), failing))
-    assert len(list(pairs(reached, lambda edit: True))) < len(list(pairs(edits(op.page), lambda edit: True))) / 3
+    assert (
+        len(list(pairs(reached, lambda edit: True)))
+        < len(list(pairs(edits(op.page), lambda edit: True))) / 3
+    )
 
 
 def test_a_search_runs_pages_with_the_sums_of_numpy():
@@ -271,21 +428,33 @@ def test_a_search_runs_pages_with_the_sums_of_numpy():
 
 
 def test_pairs_of_short_statements_come_first():
-    sizes = Counter(id(edit.statement) for edit in edits(SWISH.page) if edit.kind != "name" and not edit.change.drops)
-    longest = next(edit.before for edit in edits(SWISH.page) if id(edit.statement) == max(sizes, key=sizes.get))
+    sizes = Counter(
+        id(edit.statement)
+        for edit in edits(SWISH.page)
+        if edit.kind != "name" and not edit.change.drops
+    )
+    longest = next(
+        edit.before for edit in edits(SWISH.page) if id(edit.statement) == max(sizes, key=sizes.get)
+    )
     assert [one.before for one in pairs(edits(SWISH.page), lambda edit: True)][-1] == longest
 
 
 @pytest.mark.soak
 def test_two_edits_of_a_statement_are_found():
     """A kernel of one's own, in which the page's line is wrong in two places."""
+
     def kernel(dy, x, rstd, gamma):
         out = RMS.backward(dy=dy, x=x, rstd=rstd, gamma=gamma)
         wide = [value.astype(np.float64) for value in (dy, x, gamma)]
-        back = rstd.astype(np.float64).reshape(rstd.shape[:x.ndim - gamma.ndim] + (1,) * gamma.ndim)
+        back = rstd.astype(np.float64).reshape(
+            rstd.shape[: x.ndim - gamma.ndim] + (1,) * gamma.ndim
+        )
         axes = tuple(range(x.ndim - gamma.ndim, x.ndim))
         along = np.mean(wide[0] * wide[2] * wide[1] * back, axis=axes, keepdims=True)
-        return out | {"dxOut": np.asarray((wide[0] * wide[2] + wide[1] * back * along) / back, x.dtype)}
+        return out | {
+            "dxOut": np.asarray((wide[0] * wide[2] + wide[1] * back * along) / back, x.dtype)
+        }
+
     text = check("rms_norm", kernel).explanation
     assert text.kind == "two edits" and text.line.startswith("rms_norm/page.py, line")
 
@@ -294,9 +463,18 @@ def test_a_page_that_is_written_out_computes_the_same():
     drawn = Random(0).sample(operators(), len(operators()))
     for op in islice((op for op in drawn if expanded(op.page)), None if SOAK else 4):
         made = case(op, dtype="float32")
-        right, written = (kernel_of(op, page, "float64")(**made.inputs) for page in (op.page, expanded(op.page).page()))
+        right, written = (
+            kernel_of(op, page, "float64")(**made.inputs)
+            for page in (op.page, expanded(op.page).page())
+        )
         for name, value in right.items():
-            np.testing.assert_allclose(written[name], value, rtol=1e-5, atol=1e-6 * np.max(np.abs(value), initial=0.0), err_msg=f"{op.name}, {name}")
+            np.testing.assert_allclose(
+                written[name],
+                value,
+                rtol=1e-5,
+                atol=1e-6 * np.max(np.abs(value), initial=0.0),
+                err_msg=f"{op.name}, {name}",
+            )
 
 
 def inverted(gradOutput, output, dim):
@@ -311,34 +489,62 @@ def one(gradOutput, output, dim):
 
 def chosen(gradOutput, self):
     x, dy = self.astype(np.float32), gradOutput.astype(np.float32)
-    return np.where(x < -3, np.ones_like(x), np.where(x <= 3, dy * (x / 3 + np.float32(0.5)), dy)).astype(self.dtype)
+    return np.where(
+        x < -3, np.ones_like(x), np.where(x <= 3, dy * (x / 3 + np.float32(0.5)), dy)
+    ).astype(self.dtype)
 
 
 def halved(yGrad, x, dim):
     a, b = np.split(x.astype(np.float32), 2, axis=dim)
     s = 1 / (1 + np.exp(-a))
     db = (yGrad.astype(np.float32) * a * s).astype(np.float16).astype(np.float32)
-    return np.concatenate([yGrad.astype(np.float32) * b * (s + a * s / (1 + np.exp(a))), db], axis=dim).astype(x.dtype)
+    return np.concatenate(
+        [yGrad.astype(np.float32) * b * (s + a * s / (1 + np.exp(a))), db], axis=dim
+    ).astype(x.dtype)
 
 
-@pytest.mark.parametrize(("name", "kernel", "words"), [
-    ("softmax", inverted, "gradOutput / output - output * xp.sum(gradOutput / output"), ("softmax", one, "output * (gradOutput - 1.0)"),
-    ("hardswish", chosen, "ones_like(self), xp.where(self <= 3.0"), ("swi_glu", halved, ".astype('float16')")])
+@pytest.mark.parametrize(
+    ("name", "kernel", "words"),
+    [
+        ("softmax", inverted, "gradOutput / output - output * xp.sum(gradOutput / output"),
+        ("softmax", one, "output * (gradOutput - 1.0)"),
+        ("hardswish", chosen, "ones_like(self), xp.where(self <= 3.0"),
+        ("swi_glu", halved, ".astype('float16')"),
+    ],
+)
 @pytest.mark.sampled(1)
-def test_kernels_that_are_arranged_otherwise_than_the_page_are_explained_by_numbers_alone(name, kernel, words):
+def test_kernels_that_are_arranged_otherwise_than_the_page_are_explained_by_numbers_alone(
+    name, kernel, words
+):
     explanation = check(name, lambda **inputs: kernel(**inputs), depth="quick").explanation
-    assert words in explanation.after and explanation.yours is None and "up to roundings" not in explanation.evidence
+    assert (
+        words in explanation.after
+        and explanation.yours is None
+        and "up to roundings" not in explanation.evidence
+    )
 
 
 def test_one_of_two_means_that_the_page_takes_in_one_function_is_explained():
-    def kernel(gradOut, input, normalizedShape, mean, rstd, weightOptional, biasOptional, outputMask):
-        axes, rows = tuple(range(-len(normalizedShape), 0)), tuple(range(input.ndim - len(normalizedShape)))
+    def kernel(
+        gradOut, input, normalizedShape, mean, rstd, weightOptional, biasOptional, outputMask
+    ):
+        axes, rows = (
+            tuple(range(-len(normalizedShape), 0)),
+            tuple(range(input.ndim - len(normalizedShape))),
+        )
         g, hat = gradOut.astype(np.float32), (input.astype(np.float32) - mean) * rstd
         v = g if weightOptional is None else g * weightOptional.astype(np.float32)
-        dx = (v - np.sum(v, axis=axes, keepdims=True) - hat * np.mean(v * hat, axis=axes, keepdims=True)) * rstd
+        dx = (
+            v
+            - np.sum(v, axis=axes, keepdims=True)
+            - hat * np.mean(v * hat, axis=axes, keepdims=True)
+        ) * rstd
         outputs = dx, np.sum(g * hat, axis=rows), np.sum(g, axis=rows)
         return tuple(one.astype(input.dtype) for one, asked in zip(outputs, outputMask) if asked)
-    after = check("layer_norm", lambda **inputs: kernel(**inputs), dtypes=["float32"]).explanation.after
+
+    after = check(
+        "layer_norm", lambda **inputs: kernel(**inputs), dtypes=["float32"]
+    ).explanation.after
     assert after.count("xp.sum(") == 1 and "xp.mean(" in after
 
 
@@ -347,42 +553,70 @@ def test_a_kernel_that_computes_in_the_format_that_it_is_given_is_explained_by_t
         one = self.dtype.type(1)
         s = one / (one + np.exp(-self))
         return (gradOutput * (s * (one - self * (one - s)))).astype(self.dtype)
+
     explanation = check("silu", lambda **inputs: kernel(**inputs), depth="quick").explanation
-    assert "(1.0 - self * sigmoid(xp, -self))" in explanation.after and "in 16 bits up to roundings on the way" in explanation.evidence
+    assert (
+        "(1.0 - self * sigmoid(xp, -self))" in explanation.after
+        and "in 16 bits up to roundings on the way" in explanation.evidence
+    )
 
 
 def test_a_loop_that_misses_its_first_place_is_explained():
     def kernel(**inputs):
-        return SWISH.backward(**inputs | {"gradOutput": np.where(np.arange(inputs["self"].size).reshape(inputs["self"].shape) == 0,
-                                                                 inputs["self"].dtype.type(0), inputs["gradOutput"])})
+        return SWISH.backward(
+            **inputs
+            | {
+                "gradOutput": np.where(
+                    np.arange(inputs["self"].size).reshape(inputs["self"].shape) == 0,
+                    inputs["self"].dtype.type(0),
+                    inputs["gradOutput"],
+                )
+            }
+        )
+
     assert "in the first place of" in str(check("hardswish", kernel, depth="quick").explanation)
 
 
 @pytest.mark.soak
 def test_what_grows_from_a_rounding_does_not_hide_an_edit():
     """Beside the zero of its slope this kernel is some digits off its own formula, and where float64 cancels the page is."""
+
     def kernel(gradOutput, self):
         x, dy = self.astype(np.float32), gradOutput.astype(np.float32)
         pdf = np.float32(0.3989422804014327) * np.exp(np.float32(-0.5) * x * x)
-        cdf = np.float32(0.5) * np.float32([math.erfc(-value * 0.5**0.5) for value in x.astype(float).ravel()]).reshape(x.shape)
+        cdf = np.float32(0.5) * np.float32(
+            [math.erfc(-value * 0.5**0.5) for value in x.astype(float).ravel()]
+        ).reshape(x.shape)
         return (dy / (cdf + x * pdf)).astype(self.dtype)
-    assert "gradOutput / gaussian_slope" in check("gelu", lambda **inputs: kernel(**inputs), depth="quick").explanation.after
+
+    assert (
+        "gradOutput / gaussian_slope"
+        in check("gelu", lambda **inputs: kernel(**inputs), depth="quick").explanation.after
+    )
 
 
 def verdict(kernel, monkeypatch, rate, depth="normal"):
     """All that is said of a kernel on a machine whose clocks go `rate` times as fast, but for the seconds."""
     with monkeypatch.context() as patch:
         for clock in (time.process_time, time.monotonic):
-            patch.setattr(time, clock.__name__, lambda clock=clock, start=clock(): start + rate * (clock() - start))
+            patch.setattr(
+                time,
+                clock.__name__,
+                lambda clock=clock, start=clock(): start + rate * (clock() - start),
+            )
         return re.sub(r"seed 0, .*", "", str(check("rms_norm", kernel, depth=depth)))
 
 
 @pytest.mark.parametrize("depth", ["quick", *["normal"] * SOAK])
 def test_a_slower_machine_says_the_same(depth, monkeypatch):
     """Noise along one axis is explained by nothing: all is searched, and then the lengths are."""
+
     def kernel(**inputs):
         found, x = RMS.backward(**inputs), inputs["x"]
-        return found | {"dxOut": found["dxOut"] * np.linspace(2, 9, x.size).reshape(x.shape).astype(x.dtype)}
+        return found | {
+            "dxOut": found["dxOut"] * np.linspace(2, 9, x.size).reshape(x.shape).astype(x.dtype)
+        }
+
     first = verdict(kernel, monkeypatch, 1.0, depth)
     assert "on a faster machine" not in first
     assert verdict(kernel, monkeypatch, 6.0, depth) == first
@@ -392,15 +626,23 @@ def test_of_a_page_of_many_lines_fewer_candidates_are_tried(monkeypatch):
     def runs(lines):
         monkeypatch.setattr(result, "LINES", lines)
         before = work.METER.runs
-        assert not check("rms_norm", rms(lambda out, x: out | {"dxOut": np.sin(9 * out["dxOut"])}), depth="quick").explanation
+        assert not check(
+            "rms_norm", rms(lambda out, x: out | {"dxOut": np.sin(9 * out["dxOut"])}), depth="quick"
+        ).explanation
         return work.METER.runs - before
+
     assert runs(1) < runs(1e9) / 2
 
 
 def test_only_a_kernel_that_is_slow_itself_ends_a_search_and_that_is_said(monkeypatch):
     monkeypatch.setattr(work, "SLOWEST", 1e9)
-    kernel = lambda **inputs: {name: value[..., ::-1] ** 2 for name, value in RMS.backward(**inputs).items()}  # noqa: E731
+    kernel = lambda **inputs: {
+        name: value[..., ::-1] ** 2 for name, value in RMS.backward(**inputs).items()
+    }  # noqa: E731
     result = check("rms_norm", kernel, depth="quick")
-    assert result.stopped and "since the kernel is slow: on a faster machine it may find more" in str(result)
+    assert (
+        result.stopped
+        and "since the kernel is slow: on a faster machine it may find more" in str(result)
+    )
     work.METER.slow = True  # as a check that is interrupted leaves it
     assert not check("rms_norm", fault("rms_norm", "missing 1/n")).stopped

@@ -16,7 +16,9 @@ from checking.wrong_kernels import RMS
 def test_only_what_counts_is_written_and_read(tmp_path):
     folder = write_suite("rms_norm", tmp_path / "cases", dtypes=["float16", "float32"])
     seen = []
-    run_outside(folder, lambda **inputs: seen.append(inputs["x"].dtype.name) or RMS.backward(**inputs))
+    run_outside(
+        folder, lambda **inputs: seen.append(inputs["x"].dtype.name) or RMS.backward(**inputs)
+    )
     assert set(seen) == {"float16", "float32"}
     half = read_and_check("rms_norm", folder, dtypes=["float16"])
     assert half.passed and not half.stopped and half.cases == seen.count("float16")
@@ -39,7 +41,8 @@ def test_16_bit_outputs_alone_pass_where_they_are_asked_for(tmp_path, capsys):
 def test_the_exit_status_of_what_is_not_supported(tmp_path, capsys):
     (tmp_path / "mine.py").write_text(
         "import aclnn_viz as av\ndef run(**inputs):\n    if inputs['interpolationMode']:\n"
-        "        raise av.NotSupported\n    return av.operator('grid_sampler_2d').backward(**inputs)\n")
+        "        raise av.NotSupported\n    return av.operator('grid_sampler_2d').backward(**inputs)\n"
+    )
     kernel = f"{tmp_path}/mine.py:run"
     quick = ["check", "grid_sampler_2d", kernel, "--depth", "quick"]
     assert main(quick) == 1
@@ -55,11 +58,20 @@ def test_the_options_say_what_counts_of_a_dump(tmp_path):
     def kernel(**inputs):
         seen.append(inputs["x"])
         return RMS.backward(**inputs)
+
     some = av.check(folder, kernel, dtypes="float16", limits={"x": 200})
-    assert some.passed and {x.dtype.name for x in seen} == {"float16"} and max(x.size for x in seen) <= 200
+    assert (
+        some.passed
+        and {x.dtype.name for x in seen} == {"float16"}
+        and max(x.size for x in seen) <= 200
+    )
     assert any("float32" in why for why in some.left_out)
     few = av.check(folder, kernel, shapes=[(4, 6)])
-    assert few.passed and few.cases < some.cases + sum(some.left_out.values()) and any("shape" in why for why in few.left_out)
+    assert (
+        few.passed
+        and few.cases < some.cases + sum(some.left_out.values())
+        and any("shape" in why for why in few.left_out)
+    )
     assert av.check(folder, kernel, plan="device").passed  # by its name
     with pytest.raises(ValueError, match="some case must remain.*float16.*ask for less"):
         av.check(folder, kernel, dtypes="float16", limits={"x": 0, "gamma": 0})
@@ -93,7 +105,9 @@ def test_cases_are_given_once(tmp_path):
         av.check(folder, RMS.backward, cases=[av.case("rms_norm")])
     with pytest.raises(ValueError, match="some case must remain to be judged: got no case at all"):
         av.check("rms_norm", RMS.backward, cases=[])
-    assert "right on 1 case (seed" in str(av.check("rms_norm", RMS.backward, cases=[av.case("rms_norm")]))
+    assert "right on 1 case (seed" in str(
+        av.check("rms_norm", RMS.backward, cases=[av.case("rms_norm")])
+    )
     with pytest.raises(TypeError, match="cases is a list of Case: got Case"):
         av.check("rms_norm", RMS.backward, cases=av.case("rms_norm"))
 

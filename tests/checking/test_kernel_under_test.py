@@ -21,11 +21,18 @@ def doubled(**inputs):
     return 2 * SWISH.backward(**inputs)["out"]
 
 
-@pytest.mark.parametrize("kernel", [doubled, fault("rms_norm", "missing 1/n")], ids=["explained", "named"])
+@pytest.mark.parametrize(
+    "kernel", [doubled, fault("rms_norm", "missing 1/n")], ids=["explained", "named"]
+)
 def test_every_call_has_the_limit_of_the_check(kernel, monkeypatch):
     limits, run = set(), evidence.run
-    monkeypatch.setattr(evidence, "run", lambda kernel, case, names, seconds: limits.add(seconds) or run(
-        kernel, case, names, seconds))
+    monkeypatch.setattr(
+        evidence,
+        "run",
+        lambda kernel, case, names, seconds: (
+            limits.add(seconds) or run(kernel, case, names, seconds)
+        ),
+    )
     check("hardswish" if kernel is doubled else "rms_norm", kernel, call_limit=7.5, depth="quick")
     assert limits == {7.5}
 
@@ -33,10 +40,14 @@ def test_every_call_has_the_limit_of_the_check(kernel, monkeypatch):
 def test_what_does_not_count_is_neither_prepared_nor_asked(monkeypatch):
     monkeypatch.setattr(Ready, "prepare", lambda one: pytest.fail("prepared"))
     half = KernelUnderTest(lambda **inputs: pytest.fail("asked"), Scope.of(SWISH, dtypes="float16"))
-    single, large = (Ready(half.scope, Recipe("hardswish", options), None, 0) for options in (
-        {"shape": (3,)}, {"shape": (30,), "dtype": "float16"}))
+    single, large = (
+        Ready(half.scope, Recipe("hardswish", options), None, 0)
+        for options in ({"shape": (3,)}, {"shape": (30,), "dtype": "float16"})
+    )
     assert half.run_on(single) is None and half.run_on(large, 20) is None
-    refusing = KernelUnderTest(lambda **inputs: (_ for _ in ()).throw(av.NotSupported), Scope.of(SWISH))
+    refusing = KernelUnderTest(
+        lambda **inputs: (_ for _ in ()).throw(av.NotSupported), Scope.of(SWISH)
+    )
     assert refusing.run_on(single) is None
 
 
@@ -45,23 +56,32 @@ def test_it_is_judged_in_the_precision_of_the_check():
     recipe = Recipe("rms_norm", {"shape": (5, 300), "dtype": "float16"})
     for plan, wrong in ((None, True), (half, False)):
         scope = Scope.of(RMS, plan=plan)
-        found = KernelUnderTest(lambda **inputs: plans.run(RMS, half, **inputs), scope).run_on(Ready(scope, recipe, None, 0))
+        found = KernelUnderTest(lambda **inputs: plans.run(RMS, half, **inputs), scope).run_on(
+            Ready(scope, recipe, None, 0)
+        )
         assert bool(found.misses) == wrong
 
 
 def test_fresh_cases_end_with_their_budget():
     slow = KernelUnderTest(SWISH.backward, Scope.of(SWISH))
-    assert list(explanation.fresh_runs(slow, 0, SimpleNamespace(within=lambda items: iter(())))) == []
+    assert (
+        list(explanation.fresh_runs(slow, 0, SimpleNamespace(within=lambda items: iter(())))) == []
+    )
     fresh = list(explanation.fresh_runs(slow, 0, Budget(1000)))
-    assert explanation.FRESH < len(fresh) <= explanation.FRESH + explanation.MIXED and not any(judge(one.prepared, one.outputs) for one in fresh)
+    assert explanation.FRESH < len(fresh) <= explanation.FRESH + explanation.MIXED and not any(
+        judge(one.prepared, one.outputs) for one in fresh
+    )
     assert {one.prepared.case.seed for one in fresh}.isdisjoint(
-        ready.case.seed for ready in slow.scope.cases(0))
+        ready.case.seed for ready in slow.scope.cases(0)
+    )
 
 
 def test_fresh_cases_have_the_shapes_that_are_asked_for():
     scope = Scope.of(RMS, shapes=[(3, 40)], dtypes="float16")
     fresh = list(explanation.fresh_runs(KernelUnderTest(RMS.backward, scope), 0, Budget(1000)))
-    assert fresh and {(one.prepared.case.inputs["x"].shape, one.prepared.case.dtype) for one in fresh} == {((3, 40), "float16")}
+    assert fresh and {
+        (one.prepared.case.inputs["x"].shape, one.prepared.case.dtype) for one in fresh
+    } == {((3, 40), "float16")}
 
 
 @pytest.mark.usefixtures("unshrunken")
@@ -71,8 +91,11 @@ def test_a_kernel_is_asked_once_on_each_fresh_case():
 
     def kernel(**inputs):
         seen.append(inputs["x"].tobytes())
-        return {name: value * value.dtype.type(2 if name == "dgammaOut" else 1)
-                for name, value in RMS.backward(**inputs).items()}
+        return {
+            name: value * value.dtype.type(2 if name == "dgammaOut" else 1)
+            for name, value in RMS.backward(**inputs).items()
+        }
+
     assert check("rms_norm", kernel, depth="quick").explanation
     fresh = [one.case.inputs["x"].tobytes() for one, _ in zip(Scope.of(RMS).cases(1), range(12))]
     assert max(seen.count(one) for one in fresh) == 1
@@ -85,7 +108,11 @@ def test_a_kernel_that_does_not_return_is_not_asked_again():
     def kernel(**inputs):
         calls.append(1)
         held.wait()
-    hanging, ready = KernelUnderTest(kernel, Scope.of(SWISH), 0.05), Ready(Scope.of(SWISH), Recipe("hardswish", {}), None, 0)
+
+    hanging, ready = (
+        KernelUnderTest(kernel, Scope.of(SWISH), 0.05),
+        Ready(Scope.of(SWISH), Recipe("hardswish", {}), None, 0),
+    )
     assert hanging.run_on(ready) is None and hanging.run_on(ready) is None and len(calls) == 1
     held.set()
 
@@ -98,6 +125,7 @@ def test_a_check_in_which_a_call_did_not_return_asks_no_more():
         if len(calls) > 4:
             held.wait()
         return doubled(**inputs)
+
     found = check("hardswish", kernel, call_limit=0.5)
     assert len(calls) <= 5 and "does not return within 0.5 s" in str(found)
     held.set()

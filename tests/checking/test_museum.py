@@ -13,7 +13,10 @@ from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.words.messages import in_language
 from together import in_one
 
-PIECES = [pytest.param(one, faulty_kernel(one.operator, one.fault), id=f"{one.operator}-{one.fault.name}") for one in av.museum()]
+PIECES = [
+    pytest.param(one, faulty_kernel(one.operator, one.fault), id=f"{one.operator}-{one.fault.name}")
+    for one in av.museum()
+]
 
 
 def test_every_published_mistake_of_an_operator_of_the_kit_is_there():
@@ -21,9 +24,14 @@ def test_every_published_mistake_of_an_operator_of_the_kit_is_there():
     assert len(threads) == 16 and threads.count("tenstorrent/tt-metal#53215") == 2
     assert all(re.fullmatch(r"[\w.-]+/[\w.-]+#\d+", thread) for thread in threads)
     page = av.museum()._repr_html_()
-    assert all(f'<a href="https://github.com/{thread.replace("#", "/issues/")}">{thread}</a>' in page for thread in threads)
+    assert all(
+        f'<a href="https://github.com/{thread.replace("#", "/issues/")}">{thread}</a>' in page
+        for thread in threads
+    )
     with in_language("zh"):
-        assert re.findall("href=[^>]*", av.museum()._repr_html_()) == re.findall("href=[^>]*", page)  # no Chinese word before a name is of it
+        assert re.findall("href=[^>]*", av.museum()._repr_html_()) == re.findall(
+            "href=[^>]*", page
+        )  # no Chinese word before a name is of it
 
 
 @pytest.mark.parametrize(("piece", "kernel"), PIECES)
@@ -38,8 +46,13 @@ def shorter(test):
     """The same test with one length less by one."""
     for name in ("shape", "grid_shape"):
         lengths = test.options.get(name, [])
-        yield from (replace(test, options=test.options | {name: [n - (k == at) for k, n in enumerate(lengths)]})
-                    for at in range(len(lengths)) if lengths[at] > 1)
+        yield from (
+            replace(
+                test, options=test.options | {name: [n - (k == at) for k, n in enumerate(lengths)]}
+            )
+            for at in range(len(lengths))
+            if lengths[at] > 1
+        )
 
 
 @in_one
@@ -59,15 +72,22 @@ def test_a_check_catches_a_piece_and_names_its_thread(piece, kernel):
 
 
 def test_a_test_compares_what_it_names():
-    piece, = av.museum("dgamma stays 0")
-    assert piece.missed.wrong(lambda **inputs: {"dxOut": np.zeros_like(inputs["x"])}).startswith("dxOut[")
-    assert piece.missed.wrong(lambda **inputs: {"dxOut": np.full_like(inputs["x"], np.nan)}).startswith("dxOut[0, 0] is nan")
+    (piece,) = av.museum("dgamma stays 0")
+    assert piece.missed.wrong(lambda **inputs: {"dxOut": np.zeros_like(inputs["x"])}).startswith(
+        "dxOut["
+    )
+    assert piece.missed.wrong(
+        lambda **inputs: {"dxOut": np.full_like(inputs["x"], np.nan)}
+    ).startswith("dxOut[0, 0] is nan")
 
 
 def test_the_museum_is_shown_and_searched():
     html = av.museum()._repr_html_()
     assert str(av.museum("layer_norm")).count("layer_norm") == 3 == len(av.museum("layer_norm"))
-    assert html.count("passes") == len(av.museum()) == html.count("the mistake (+)") and "shape=(1, 65)" in html
+    assert (
+        html.count("passes") == len(av.museum()) == html.count("the mistake (+)")
+        and "shape=(1, 65)" in html
+    )
     assert [one.operator for one in av.museum("pytorch/pytorch#34704")] == ["grid_sampler_3d"]
     for name, error in (("nothing", ValueError), ("", ValueError), (3, TypeError)):
         with pytest.raises(error, match="name is that of an operator, a fault or a thread"):

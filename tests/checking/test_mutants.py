@@ -14,7 +14,9 @@ from machine import SOAK
 
 REMOTE = "differs only for coordinates beyond 2^31 or that are no numbers: no document defines them, products differ"
 CLIPPED = "the coordinate is then clipped to the one pixel there is, with slope 0"
-ON_THE_BORDER = "differs only at a mirror, where the coordinate is the same and the clip makes the slope 0"
+ON_THE_BORDER = (
+    "differs only at a mirror, where the coordinate is the same and the clip makes the slope 0"
+)
 ONES = "multiplying with ones only broadcasts"
 
 # (function, text of the line, change without its place): why the mutant computes the same.
@@ -36,11 +38,19 @@ EQUIVALENT = {
     ("bicubic_source", "<= HUGE", "abs"): REMOTE,
     ("bicubic_source", "slope * xp.ones_like(u)", "Mult"): ONES,
     ("bicubic_source", "slope * xp.ones_like(u)", "left factor"): ONES,
-    ("taps", "(xp.round(u), xp.ones_like(u), xp.zeros_like(u))", "zeros_like"): "backward skips gridGrad of nearest",
+    (
+        "taps",
+        "(xp.round(u), xp.ones_like(u), xp.zeros_like(u))",
+        "zeros_like",
+    ): "backward skips gridGrad of nearest",
     ("backward", "grad_x = grad_y", "float64"): "zeros, to which float64 is added",
     ("backward", "pixels + 1", "1"): "one more element that is cut off",
     ("divisors", "wide = xp.zeros(0", "0"): "only the dtype of the array is used",
-    ("target_weight", "if weight.shape[0] == 0", "0 "): "one class: softmax and one-hot cancel, whatever the weight",
+    (
+        "target_weight",
+        "if weight.shape[0] == 0",
+        "0 ",
+    ): "one class: softmax and one-hot cancel, whatever the weight",
     ("sigmoids", "return xp.where", "Lt"): "both sides are 1/2 at t = 0",
     ("swish_slope", "xp.guard(s * z", "20000.0"): "beyond, the slope is 0 or 1 in every format",
 }
@@ -74,14 +84,24 @@ def killed(prepared, kernel):
 
 
 def reason(mutant):
-    return next((why for (function, line, change), why in EQUIVALENT.items()
-                 if mutant.function == function and line in mutant.line and mutant.change.startswith(change)), None)
+    return next(
+        (
+            why
+            for (function, line, change), why in EQUIVALENT.items()
+            if mutant.function == function
+            and line in mutant.line
+            and mutant.change.startswith(change)
+        ),
+        None,
+    )
 
 
 @pytest.mark.parametrize("op", WITH_FAULTS, ids=lambda op: op.name)
 @pytest.mark.sampled(2)
 def test_every_mutant_is_killed_or_equivalent(op, record_property):
-    some = of(op) if SOAK else [mutant for mutant in of(op) if reason(mutant) is None]  # no case ends what is equivalent
+    some = (
+        of(op) if SOAK else [mutant for mutant in of(op) if reason(mutant) is None]
+    )  # no case ends what is equivalent
     alive = survivors(op, some)
     record_property("survivors, all equivalent", len(alive))
     assert [str(mutant) for mutant in alive if reason(mutant) is None] == []
@@ -90,9 +110,13 @@ def test_every_mutant_is_killed_or_equivalent(op, record_property):
 def test_there_are_enough_mutants_of_every_kind():
     every = [mutant for op in WITH_FAULTS for mutant in of(op)]
     assert len({(mutant.page.__name__, str(mutant)) for mutant in every}) >= 200
-    assert {"sign", "factor", "comparison", "index", "axis", "dtype"} <= {mutant.kind for mutant in every}
+    assert {"sign", "factor", "comparison", "index", "axis", "dtype"} <= {
+        mutant.kind for mutant in every
+    }
 
 
 def test_a_mutant_that_changes_nothing_survives():
     op = operators()[0]
-    assert not any(killed(prepared, replace(op, page=op.page).backward) for prepared in prepared_suite(op, 0))
+    assert not any(
+        killed(prepared, replace(op, page=op.page).backward) for prepared in prepared_suite(op, 0)
+    )

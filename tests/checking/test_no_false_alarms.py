@@ -18,8 +18,11 @@ SEEDS = range(1000 if SOAK else 1)
 
 def complaints(op, label, kernel, seed, cases):
     evidence = examine(KernelUnderTest(kernel, Scope.of(op)), cases)
-    return [(label, seed, str(one.prepared.recipe), one.misses[0].problem) for one in evidence.seen if one.misses] + [
-        (label, seed, where, what) for what, where in evidence.misbehaviour.items()]
+    return [
+        (label, seed, str(one.prepared.recipe), one.misses[0].problem)
+        for one in evidence.seen
+        if one.misses
+    ] + [(label, seed, where, what) for what, where in evidence.misbehaviour.items()]
 
 
 @pytest.mark.parametrize("op", taught(), ids=lambda op: op.name)
@@ -35,7 +38,9 @@ def test_right_kernels_pass(op, record_property):
     assert found == []
 
 
-ENGINEERS = taught() if SOAK else [operator(name) for name in ("hardswish", "rms_norm", "layer_norm")]
+ENGINEERS = (
+    taught() if SOAK else [operator(name) for name in ("hardswish", "rms_norm", "layer_norm")]
+)
 
 
 @pytest.mark.parametrize("at", range(len(ENGINEERS)), ids=[op.name for op in ENGINEERS])
@@ -49,26 +54,43 @@ def test_right_kernels_of_engineers_pass(at, record_property):
         if inputs[op.like].dtype != np.float16:
             raise NotImplementedError("float16 alone")
         return kernel(**inputs)
-    found = [check(op, half, seed, allow_unsupported=True) if seed // 3 % 2 else check(op, kernel, seed) for seed in seeds]
+
+    found = [
+        check(op, half, seed, allow_unsupported=True) if seed // 3 % 2 else check(op, kernel, seed)
+        for seed in seeds
+    ]
     assert [str(one) for one in found if not one.passed] == []
 
 
 def test_terms_that_cancel_exactly_on_the_device_need_not_cancel_elsewhere():
     """Seed 230, the bicubic case in bfloat16: a point far behind the border, whose sixteen taps read one pixel."""
     op, label = operator("grid_sampler_2d"), "one after another"
-    bicubic = [prepared_at(op.name, number, 230) for number, one in enumerate(suite_recipes(op.name))
-               if one.options.get("interpolationMode") == 2 and one.options.get("dtype") == "bfloat16"]
+    bicubic = [
+        prepared_at(op.name, number, 230)
+        for number, one in enumerate(suite_recipes(op.name))
+        if one.options.get("interpolationMode") == 2 and one.options.get("dtype") == "bfloat16"
+    ]
     assert complaints(op, label, dict(rewritings(op.name))[label], 230, bicubic) == []
 
 
-@pytest.mark.parametrize("op", [op for op in taught() if SOAK or op.name != "grid_sampler_3d"],  # whose cases are dearest
-                         ids=lambda op: op.name)
-@pytest.mark.parametrize("relative", [2.0**-14, -2.0**-14])
+@pytest.mark.parametrize(
+    "op",
+    [op for op in taught() if SOAK or op.name != "grid_sampler_3d"],  # whose cases are dearest
+    ids=lambda op: op.name,
+)
+@pytest.mark.parametrize("relative", [2.0**-14, -(2.0**-14)])
 @pytest.mark.sampled(1)
 def test_a_relative_error_of_six_in_a_hundred_thousand_is_seen(op, relative):
     def kernel(**inputs):
-        return {name: (value * value.dtype.type(1 + relative)) for name, value in op.backward(**inputs).items()}
-    wrong = [judge(one, kernel(**one.case.inputs)) for one in suite_where(op, lambda made: made.dtype == "float32")]
+        return {
+            name: (value * value.dtype.type(1 + relative))
+            for name, value in op.backward(**inputs).items()
+        }
+
+    wrong = [
+        judge(one, kernel(**one.case.inputs))
+        for one in suite_where(op, lambda made: made.dtype == "float32")
+    ]
     assert sum(map(bool, wrong)) > len(wrong) / 2
 
 
@@ -89,6 +111,10 @@ def test_the_part_of_what_is_allowed_tells_right_from_wrong(op):
         for name, actual in operator(op).backward(**one.case.inputs).items():
             expected = one.expected[name]
             assert not expected.misses(actual).any() and expected.used(actual) <= 1
-            far = (np.abs(np.asarray(expected.truth)) * 1.02 + 1.1 * expected.allowed).astype(expected.dtype)
-            wrong = expected.misses(far) & np.isfinite(far) & np.isfinite(np.asarray(expected.truth))
+            far = (np.abs(np.asarray(expected.truth)) * 1.02 + 1.1 * expected.allowed).astype(
+                expected.dtype
+            )
+            wrong = (
+                expected.misses(far) & np.isfinite(far) & np.isfinite(np.asarray(expected.truth))
+            )
             assert (expected.used(far) > 1) == wrong.any()

@@ -31,18 +31,28 @@ def row(name):
 
 
 def test_there_is_nothing_at_first(file):
-    assert not file.exists() and str(progress()).startswith("0 of 58 solved") and row("hardswish_middle").endswith("-")
+    assert (
+        not file.exists()
+        and str(progress()).startswith("0 of 58 solved")
+        and row("hardswish_middle").endswith("-")
+    )
 
 
 def test_attempts_and_successes_are_counted(file):
     for answer in (wrong, right, wrong):
         assert puzzle("hardswish_middle").check(answer).note == ""
     detective("long_rows").accuse("missing 1/n")
-    assert row("hardswish_middle").endswith("solved, 3 attempts") and row("long_rows").endswith(" 1 attempt")
+    assert row("hardswish_middle").endswith("solved, 3 attempts") and row("long_rows").endswith(
+        " 1 attempt"
+    )
     assert str(progress()).startswith("1 of 58 solved; next: Two corners (hardswish_slope)\n")
-    assert "<td>■□□" in progress()._repr_html_() and "solved, 3 attempts" in progress()._repr_html_()
+    assert (
+        "<td>■□□" in progress()._repr_html_() and "solved, 3 attempts" in progress()._repr_html_()
+    )
     lines = [json.loads(line) for line in file.read_text().splitlines()]
-    assert [line["solved"] for line in lines] == [False, True, False, False] and all(line["at"] for line in lines)
+    assert [line["solved"] for line in lines] == [False, True, False, False] and all(
+        line["at"] for line in lines
+    )
 
 
 def test_the_first_right_accusation_solves_a_case():
@@ -57,15 +67,28 @@ def test_a_stub_and_a_question_are_no_attempts(file):
     assert not file.exists() or "long_rows" not in file.read_text()
 
 
-@pytest.mark.parametrize("broken", ["not json", '{"name": "rms_dx"}', "[1, 2]", '"text"', "\x00\x01", '{"name": "rms_',
-                                    "[" * 10**5], ids=range(7))
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "not json",
+        '{"name": "rms_dx"}',
+        "[1, 2]",
+        '"text"',
+        "\x00\x01",
+        '{"name": "rms_',
+        "[" * 10**5,
+    ],
+    ids=range(7),
+)
 def test_a_broken_line_is_reported_and_kept_and_costs_no_other(file, broken):
     keep("rms_dx", True)
     with open(file, "a") as opened:
         opened.write(broken)  # without an end of line, as if the machine had stopped
     keep("rms_xhat", True)
     assert kept().solved == {"rms_dx", "rms_xhat"} and broken in file.read_text()
-    assert "1 that cannot be read; mend or delete them" in str(progress()) and "2 of 58 solved" in str(progress())
+    assert "1 that cannot be read; mend or delete them" in str(
+        progress()
+    ) and "2 of 58 solved" in str(progress())
 
 
 def test_bytes_that_are_no_text_are_survived(file):
@@ -89,7 +112,9 @@ def test_a_file_that_cannot_be_written_costs_the_record_only(file, monkeypatch):
     before = file.read_bytes()
     monkeypatch.setattr("builtins.open", refused)  # also for root, whom no mode of a file stops
     result = puzzle("hardswish_middle").check(right)
-    assert result.passed and "Permission denied; make it writable, or set ACLNN_VIZ_DATA" in str(result)
+    assert result.passed and "Permission denied; make it writable, or set ACLNN_VIZ_DATA" in str(
+        result
+    )
     monkeypatch.undo()
     assert file.read_bytes() == before
 
@@ -97,13 +122,20 @@ def test_a_file_that_cannot_be_written_costs_the_record_only(file, monkeypatch):
 def test_a_file_in_place_of_the_folder_is_reported(file):
     file.parent.write_text("in the way")
     result = puzzle("hardswish_middle").check(right)
-    assert result.passed and "progress is added to" in result.note and file.parent.read_text() == "in the way"
+    assert (
+        result.passed
+        and "progress is added to" in result.note
+        and file.parent.read_text() == "in the way"
+    )
     assert "0 of 58 solved" in str(progress())
 
 
 def test_a_folder_in_place_of_the_file_is_reported(file):
     file.mkdir(parents=True)
-    assert "progress is added to" in keep("rms_dx", True) and "progress is read from" in kept().complaint
+    assert (
+        "progress is added to" in keep("rms_dx", True)
+        and "progress is read from" in kept().complaint
+    )
 
 
 def add(name, count):
@@ -135,6 +167,7 @@ def test_the_variable_may_name_the_home_folder(monkeypatch, tmp_path):
 def test_without_the_variable_the_platform_says_where(monkeypatch):
     monkeypatch.delenv(VARIABLE)
     from platformdirs import user_data_path
+
     assert progress_file() == user_data_path("aclnn-viz", appauthor=False) / FILE
 
 

@@ -21,7 +21,11 @@ NEVER_READ = "stands where the result is masked out"
 
 # (function, text of the line, change without its place): why the mutant computes the same.
 EQUIVALENT = {
-    ("grid_reflect", "np.remainder(np.abs(u - low)", "abs"): "the wave is the same on both sides of a mirror",
+    (
+        "grid_reflect",
+        "np.remainder(np.abs(u - low)",
+        "abs",
+    ): "the wave is the same on both sides of a mirror",
     ("grid_scatter", "pixels + 1", "1"): "one more column that is cut off",
     ("grid_reflected_gradient", "(phase >= width) == (u >= -0.5)", "GtE"): NO_SLOPE,
     ("grid_reflected_gradient", "(place > 0) & (place < width - 1)", "Lt"): ONE_PIXEL,
@@ -41,15 +45,21 @@ WITH_PUZZLES = [op for op in operators() if registry.own("puzzles", op.name, "PU
 def of(op):
     """The mutants of an operator's solutions of its puzzles on kernels."""
     names = {one.name for one in registry.own("puzzles", op.name, "PUZZLES")}
-    return [mutant for mutant in mutants(registry.module("puzzle_solutions", op.name)) if mutant.function in names]
+    return [
+        mutant
+        for mutant in mutants(registry.module("puzzle_solutions", op.name))
+        if mutant.function in names
+    ]
 
 
 def refused(mutant):
     one, answer = puzzle(mutant.function), getattr(mutant.page, mutant.function)
     if one.cases:
         return not judged(one, answer).passed
-    return any(killed(prepared, lambda **inputs: named(answer(**inputs), list(prepared.expected)))
-               for prepared in prepared_suite(one.operator, 0))
+    return any(
+        killed(prepared, lambda **inputs: named(answer(**inputs), list(prepared.expected)))
+        for prepared in prepared_suite(one.operator, 0)
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -59,12 +69,23 @@ def unnamed(monkeypatch):
 
 
 def reason(mutant):
-    return next((why for (function, line, change), why in EQUIVALENT.items()
-                 if mutant.function == function and line in mutant.line and mutant.change.startswith(change)), None)
+    return next(
+        (
+            why
+            for (function, line, change), why in EQUIVALENT.items()
+            if mutant.function == function
+            and line in mutant.line
+            and mutant.change.startswith(change)
+        ),
+        None,
+    )
 
 
-@pytest.mark.parametrize("op", [op for op in WITH_PUZZLES if SOAK or op.name != "grid_sampler_2d"],  # whose cases are dear
-                         ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "op",
+    [op for op in WITH_PUZZLES if SOAK or op.name != "grid_sampler_2d"],  # whose cases are dear
+    ids=lambda op: op.name,
+)
 @pytest.mark.sampled(1)
 def test_every_mutant_of_a_solution_is_refused_or_equivalent(op):
     assert [str(mutant) for mutant in of(op) if not reason(mutant) and not refused(mutant)] == []
@@ -72,7 +93,10 @@ def test_every_mutant_of_a_solution_is_refused_or_equivalent(op):
 
 def test_what_is_called_equivalent_passes():
     listed = [mutant for op in WITH_PUZZLES for mutant in of(op) if reason(mutant)]
-    assert len(listed) >= len(EQUIVALENT) and [str(mutant) for mutant in listed[::1 if SOAK else 4] if refused(mutant)] == []
+    assert (
+        len(listed) >= len(EQUIVALENT)
+        and [str(mutant) for mutant in listed[:: 1 if SOAK else 4] if refused(mutant)] == []
+    )
 
 
 def test_there_are_enough_mutants():

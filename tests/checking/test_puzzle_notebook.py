@@ -13,7 +13,10 @@ from aclnn_viz.checking.puzzles.solutions import solution_of
 from aclnn_viz.words.messages import language, tr
 from machine import ROOT
 
-NOTEBOOKS = {"09_puzzles": (puzzles(), detectives()), "12_tile_puzzles": (tile_puzzles(), tile_detectives())}
+NOTEBOOKS = {
+    "09_puzzles": (puzzles(), detectives()),
+    "12_tile_puzzles": (tile_puzzles(), tile_detectives()),
+}
 each = pytest.mark.parametrize("name", NOTEBOOKS)
 
 
@@ -29,8 +32,12 @@ PRACTICE = "## At work"  # what comes after the puzzles
 
 
 def every_cell(name):
-    return [("".join(cell["source"]), cell["cell_type"])
-            for cell in json.loads((ROOT / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]]
+    return [
+        ("".join(cell["source"]), cell["cell_type"])
+        for cell in json.loads((ROOT / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"))[
+            "cells"
+        ]
+    ]
 
 
 def cells_of(name):
@@ -43,7 +50,12 @@ def code_of(name):
 
 def stubs(cells):
     """{name: node} of the functions that the cells define."""
-    return {node.name: node for text in cells for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
+    return {
+        node.name: node
+        for text in cells
+        for node in ast.parse(text).body
+        if isinstance(node, ast.FunctionDef)
+    }
 
 
 def drift(cells, wanted):
@@ -54,9 +66,14 @@ def drift(cells, wanted):
         if one.name not in found:
             yield f"{one.name} has no stub"
             continue
-        body = [node for node in found[one.name].body
-                if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))]
-        if [argument.arg for argument in found[one.name].args.args] != list(inspect.signature(one.spec).parameters):
+        body = [
+            node
+            for node in found[one.name].body
+            if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        ]
+        if [argument.arg for argument in found[one.name].args.args] != list(
+            inspect.signature(one.spec).parameters
+        ):
             yield f"{one.name} takes other inputs"
         if body:
             yield f"{one.name} is written already"
@@ -65,7 +82,9 @@ def drift(cells, wanted):
 @each
 def test_every_puzzle_and_case_is_shown_once_and_in_order(name):
     (tasks, cases), code = NOTEBOOKS[name], "\n".join(code_of(name))
-    shown = re.findall(r'(\w+) = (?:puzzle|detective)\("(\w+)"\)\ndisplay\(\1(?:, picture\(\1\))?\)', code)
+    shown = re.findall(
+        r'(\w+) = (?:puzzle|detective)\("(\w+)"\)\ndisplay\(\1(?:, picture\(\1\))?\)', code
+    )
     assert [one for _, one in shown] == [one.name for one in (*tasks, *cases)]
     assert code.count(", picture(") == sum(one.picture is not None for one in tasks) + len(cases)
     checked = re.findall(r'puzzle\("(\w+)"\)\.check\((\w+)\)', code)
@@ -81,8 +100,13 @@ def test_the_stubs_fit_and_are_empty(name):
 @each
 def test_headings_carry_the_titles(name):
     tasks, cases = NOTEBOOKS[name]
-    headings = [line for text, kind in cells_of(name) if kind == "markdown" for line in text.splitlines()
-                if line[:4] == "### "]
+    headings = [
+        line
+        for text, kind in cells_of(name)
+        if kind == "markdown"
+        for line in text.splitlines()
+        if line[:4] == "### "
+    ]
     titles = [f"### {k}. {one.title}" for k, one in enumerate(tasks, 1)]
     assert headings == titles + [f"### Case {k}: {one.title}" for k, one in enumerate(cases, 1)]
 
@@ -90,11 +114,16 @@ def test_headings_carry_the_titles(name):
 @each
 def test_headings_of_the_chinese_edition_carry_the_titles_that_it_shows(name, chinese):
     tasks, cases = NOTEBOOKS[name]
-    headings = [line for text, kind in every_cell(f"zh/{name}") if kind == "markdown" for line in text.splitlines()
-                if line[:4] == "### "]
+    headings = [
+        line
+        for text, kind in every_cell(f"zh/{name}")
+        if kind == "markdown"
+        for line in text.splitlines()
+        if line[:4] == "### "
+    ]
     titles = [f"### {k}. {tr(one.title)}" for k, one in enumerate(tasks, 1)]
     titles += [f"### 第{k}案：{tr(one.title)}" for k, one in enumerate(cases, 1)]
-    assert headings[:len(titles)] == titles
+    assert headings[: len(titles)] == titles
 
 
 @each
@@ -107,14 +136,28 @@ def test_no_solution_and_no_culprit_stands_in_it(name):
 
 
 def test_the_practice_comes_after_the_puzzles():
-    behind = every_cell("09_puzzles")[len(cells_of("09_puzzles")):]
+    behind = every_cell("09_puzzles")[len(cells_of("09_puzzles")) :]
     code = "\n".join(text for text, kind in behind if kind == "code")
-    assert all(asked in code for asked in ("dtypes=", "explanation", "depth=", "av.case(", "cases=", "NotImplementedError"))
+    assert all(
+        asked in code
+        for asked in (
+            "dtypes=",
+            "explanation",
+            "depth=",
+            "av.case(",
+            "cases=",
+            "NotImplementedError",
+        )
+    )
 
 
 def test_drift_is_noticed():
     some = puzzles()[:2]
     assert list(drift(["def hardswish_middle(y):\n    ...", "def other(x):\n    ..."], some)) == [
-        "other is no puzzle", "hardswish_middle takes other inputs", "hardswish_slope has no stub"]
+        "other is no puzzle",
+        "hardswish_middle takes other inputs",
+        "hardswish_slope has no stub",
+    ]
     assert list(drift(["def hardswish_middle(x):\n    return x / 3 + 0.5"], some[:1])) == [
-        "hardswish_middle is written already"]
+        "hardswish_middle is written already"
+    ]

@@ -26,8 +26,9 @@ def fractions(function, values):
 
 def grid_point_gradient(row, x, gradOutput, **modes):
     grid = np.stack([x, np.zeros_like(x)], -1)[None, None]
-    return grid_sampler_2d.backward(gradOutput=gradOutput[None, None, None], input=row[None, None, None], grid=grid,
-                                    **modes)["gridGrad"][0, 0, :, 0]
+    return grid_sampler_2d.backward(
+        gradOutput=gradOutput[None, None, None], input=row[None, None, None], grid=grid, **modes
+    )["gridGrad"][0, 0, :, 0]
 
 
 def rms_row_mean(dy, x, rstd, gamma):
@@ -35,22 +36,38 @@ def rms_row_mean(dy, x, rstd, gamma):
     dx = rms_norm.backward(dy=dy, x=x, rstd=rstd, gamma=gamma)["dxOut"]
     at = np.argmax(np.abs(x), axis=1)
     pick = [(row, at[row]) for row in range(len(x))]
-    return np.array([[(exact(dy)[i] * exact(gamma)[i[1]] - dx[i] / exact(rstd)[i[0], 0])
-                      / (exact(x)[i] * exact(rstd)[i[0], 0])] for i in pick], dtype=object)
+    return np.array(
+        [
+            [
+                (exact(dy)[i] * exact(gamma)[i[1]] - dx[i] / exact(rstd)[i[0], 0])
+                / (exact(x)[i] * exact(rstd)[i[0], 0])
+            ]
+            for i in pick
+        ],
+        dtype=object,
+    )
 
 
 def rms_xhat(x, rstd):
     """dgamma of one row and dy = 1."""
     ones = np.ones((1, x.shape[1]))
-    return np.array([rms_norm.backward(dy=ones, x=x[k:k + 1], rstd=rstd[k:k + 1], gamma=ones[0])["dgammaOut"]
-                     for k in range(len(x))])
+    return np.array(
+        [
+            rms_norm.backward(dy=ones, x=x[k : k + 1], rstd=rstd[k : k + 1], gamma=ones[0])[
+                "dgammaOut"
+            ]
+            for k in range(len(x))
+        ]
+    )
 
 
 def grid_scatter(index, values, pixels):
     image = zeros((len(values), pixels))
     for channel, row in enumerate(exact(values)):
         for pixel in range(pixels):
-            image[channel, pixel] = sum((row[k] for k in range(len(index)) if index[k] == pixel), mp.zero)
+            image[channel, pixel] = sum(
+                (row[k] for k in range(len(index)) if index[k] == pixel), mp.zero
+            )
     return image
 
 
@@ -60,15 +77,26 @@ def ce(**inputs):
 
 def ce_target_weight(target, weight, ignoreIndex):
     """With a softmax of nearly 0 the gradient is minus the weight, at the target."""
-    found = ce(gradLoss=np.ones(len(target)), logProb=np.full((len(target), len(weight)), -1e4), target=target,
-               weightOptional=weight, ignoreIndex=ignoreIndex, reduction="none")
+    found = ce(
+        gradLoss=np.ones(len(target)),
+        logProb=np.full((len(target), len(weight)), -1e4),
+        target=target,
+        weightOptional=weight,
+        ignoreIndex=ignoreIndex,
+        reduction="none",
+    )
     return -found.sum(axis=1)
 
 
 def ce_divisor(target, weight, ignoreIndex):
     """The weight of a row that counts over its share in the mean."""
-    found = ce(gradLoss=np.ones(()), logProb=np.full((len(target), len(weight)), -1e4), target=target,
-               weightOptional=weight, ignoreIndex=ignoreIndex)
+    found = ce(
+        gradLoss=np.ones(()),
+        logProb=np.full((len(target), len(weight)), -1e4),
+        target=target,
+        weightOptional=weight,
+        ignoreIndex=ignoreIndex,
+    )
     row = int(np.argmax(target != ignoreIndex))
     return np.array(-exact(weight)[target[row]] / found[row, target[row]], dtype=object)
 
@@ -79,15 +107,30 @@ def ce_smoothing(weight, **inputs):
 
 def ce_zloss(gradZloss, logProb, lse, scale):
     rows = len(lse)
-    return ce(gradLoss=np.zeros(rows), logProb=logProb, target=np.zeros(rows, int), gradZlossOptional=gradZloss,
-              lseForZlossOptional=lse, lseSquareScaleForZloss=scale, reduction="none")
+    return ce(
+        gradLoss=np.zeros(rows),
+        logProb=logProb,
+        target=np.zeros(rows, int),
+        gradZlossOptional=gradZloss,
+        lseForZlossOptional=lse,
+        lseSquareScaleForZloss=scale,
+        reduction="none",
+    )
 
 
 def gn(dz, x, mean, rstd, numGroups, swishScale=0.0):
     """The reference, where a swish of scale 0 halves: dz is half of dy."""
     ones = np.ones(x.shape[1])
-    return group_norm_swish.backward(dy=2.0 * dz, mean=mean, rstd=rstd, x=x, gamma=ones, beta=0.0 * ones,
-                                     numGroups=numGroups, swishScale=swishScale)
+    return group_norm_swish.backward(
+        dy=2.0 * dz,
+        mean=mean,
+        rstd=rstd,
+        x=x,
+        gamma=ones,
+        beta=0.0 * ones,
+        numGroups=numGroups,
+        swishScale=swishScale,
+    )
 
 
 def swish_slope(z, swishScale):
@@ -108,7 +151,9 @@ def gn_means(dxhat, xhat, numGroups):
 
 
 def gn_dx(dxhat, xhat, rstd):
-    return gn(dxhat[None], (xhat / rstd)[None], np.zeros((1, len(xhat))), rstd.T, len(xhat))["dxOut"][0]
+    return gn(dxhat[None], (xhat / rstd)[None], np.zeros((1, len(xhat))), rstd.T, len(xhat))[
+        "dxOut"
+    ][0]
 
 
 def gn_parameters(dz, xhat):
@@ -120,30 +165,51 @@ def gn_parameters(dz, xhat):
 RIGHT = {
     "hardswish_middle": lambda x: scalars(hardswish.derivative, x),
     "hardswish_slope": lambda x: scalars(hardswish.derivative, x),
-    "rms_xhat": rms_xhat, "rms_row_mean": rms_row_mean,
+    "rms_xhat": rms_xhat,
+    "rms_row_mean": rms_row_mean,
     "rms_dx": lambda **inputs: rms_norm.backward(**inputs)["dxOut"],
-    "rms_dgamma": lambda dy, x, rstd: rms_norm.backward(dy=dy, x=x, rstd=rstd, gamma=np.ones(x.shape[1]))["dgammaOut"],
+    "rms_dgamma": lambda dy, x, rstd: rms_norm.backward(
+        dy=dy, x=x, rstd=rstd, gamma=np.ones(x.shape[1])
+    )["dgammaOut"],
     "grid_unnormalise": lambda x, size, alignCorners: (
-        np.array([grid_sampler_2d.coordinate(value, size, alignCorners) for value in exact(x)], dtype=object),
-        np.full(x.shape, grid_sampler_2d.unnormalise_factor(size, alignCorners), dtype=object)),
-    "grid_clip": lambda u, size: tuple(fractions(lambda c: grid_sampler_2d.clip(c, size)[k], u) for k in (0, 1)),
+        np.array(
+            [grid_sampler_2d.coordinate(value, size, alignCorners) for value in exact(x)],
+            dtype=object,
+        ),
+        np.full(x.shape, grid_sampler_2d.unnormalise_factor(size, alignCorners), dtype=object),
+    ),
+    "grid_clip": lambda u, size: tuple(
+        fractions(lambda c: grid_sampler_2d.clip(c, size)[k], u) for k in (0, 1)
+    ),
     "grid_reflect": lambda u, size, alignCorners: fractions(
-        lambda c: grid_sampler_2d.reflect(c, size, alignCorners)[0], u),
+        lambda c: grid_sampler_2d.reflect(c, size, alignCorners)[0], u
+    ),
     "grid_reflect_slope": lambda u, size, alignCorners: fractions(
-        lambda c: grid_sampler_2d.reflect(c, size, alignCorners)[1], u),
-    "grid_taps": lambda u: (fractions(math.floor, u), fractions(lambda c: 1 - (c - math.floor(c)), u),
-                            fractions(lambda c: c - math.floor(c), u)),
+        lambda c: grid_sampler_2d.reflect(c, size, alignCorners)[1], u
+    ),
+    "grid_taps": lambda u: (
+        fractions(math.floor, u),
+        fractions(lambda c: 1 - (c - math.floor(c)), u),
+        fractions(lambda c: c - math.floor(c), u),
+    ),
     "grid_nearest": lambda u: fractions(round, u),  # of a Fraction: ties to even
     "grid_scatter": grid_scatter,
     "grid_row_gradient": lambda **inputs: grid_point_gradient(**inputs, alignCorners=True),
     "grid_reflected_gradient": lambda **inputs: grid_point_gradient(**inputs, paddingMode=2),
-    "grid_bicubic_slopes": lambda t: np.array([scalars(lambda c: grid_sampler_2d.cubic(c, tap)[1], t)
-                                               for tap in (-1, 0, 1, 2)]),
+    "grid_bicubic_slopes": lambda t: np.array(
+        [scalars(lambda c: grid_sampler_2d.cubic(c, tap)[1], t) for tap in (-1, 0, 1, 2)]
+    ),
     "ce_softmax": lambda **inputs: ce(gradLoss=np.ones(()), reduction="sum", **inputs),
-    "ce_target_weight": ce_target_weight, "ce_divisor": ce_divisor,
+    "ce_target_weight": ce_target_weight,
+    "ce_divisor": ce_divisor,
     "ce_mean_gradient": lambda weight, **inputs: ce(weightOptional=weight, **inputs),
-    "ce_smoothing": ce_smoothing, "ce_zloss": ce_zloss, "swish_slope": swish_slope, "gn_xhat": gn_xhat,
-    "gn_means": gn_means, "gn_dx": gn_dx, "gn_parameters": gn_parameters,
+    "ce_smoothing": ce_smoothing,
+    "ce_zloss": ce_zloss,
+    "swish_slope": swish_slope,
+    "gn_xhat": gn_xhat,
+    "gn_means": gn_means,
+    "gn_dx": gn_dx,
+    "gn_parameters": gn_parameters,
 }
 WHOLE = {"hardswish_kernel": hardswish, "rms_kernel": rms_norm, "gn_kernel": group_norm_swish}
 
@@ -173,9 +239,15 @@ def test_a_specification_agrees_with_the_reference(name):
 @pytest.mark.parametrize("name", WHOLE)
 def test_the_specification_of_a_whole_kernel_agrees_with_the_reference(name):
     one = puzzle(name)
-    inputs = case(one.operator, dtype="float64", shape={"gn_kernel": (2, 4, 3)}.get(name, (3, 4))).inputs
+    inputs = case(
+        one.operator, dtype="float64", shape={"gn_kernel": (2, 4, 3)}.get(name, (3, 4))
+    ).inputs
     actual, expected = one.spec(**inputs), WHOLE[name].backward(**inputs)
-    for a, e in zip(actual.values() if isinstance(actual, dict) else several(actual), expected.values(), strict=True):
+    for a, e in zip(
+        actual.values() if isinstance(actual, dict) else several(actual),
+        expected.values(),
+        strict=True,
+    ):
         assert_close(a, e)
 
 

@@ -34,13 +34,19 @@ def test_the_answer_to_an_empty_stub_says_how_to_begin(name, folder):
 
 
 @pytest.mark.usefixtures("unshrunken")
-@pytest.mark.parametrize(("name", "mistake"), MISTAKES, ids=lambda value: getattr(value, "name", value))
+@pytest.mark.parametrize(
+    ("name", "mistake"), MISTAKES, ids=lambda value: getattr(value, "name", value)
+)
 @pytest.mark.sampled(12)
 def test_a_usual_mistake_fails_and_is_named(name, mistake):
     one = puzzle(name)
     result = one.check(solution_of(one).wrong(mistake))
     assert not result.passed and result.mistake == mistake.name
-    assert repr(mistake.name) in result.text and mistake.why in result.text and "hint(1)" in result.text
+    assert (
+        repr(mistake.name) in result.text
+        and mistake.why in result.text
+        and "hint(1)" in result.text
+    )
     assert " instead of " in result.text or ", right is " in result.text
 
 
@@ -60,8 +66,15 @@ def test_the_mistakes_are_distinguished_by_the_cases(name):
     for mistake in solution_of(one).mistakes:
         wrong = solution_of(one).wrong(mistake)
         with np.errstate(all="ignore"):
-            found.append([np.asarray(part).tolist() for inputs in one.cases
-                          for part in (lambda out: out if isinstance(out, tuple) else (out,))(wrong(**inputs))])
+            found.append(
+                [
+                    np.asarray(part).tolist()
+                    for inputs in one.cases
+                    for part in (lambda out: out if isinstance(out, tuple) else (out,))(
+                        wrong(**inputs)
+                    )
+                ]
+            )
     assert all(repr(a) != repr(b) for k, a in enumerate(found) for b in found[:k])
 
 
@@ -75,7 +88,9 @@ def test_the_specification_passes(name):
 @PARTS
 def test_a_wrong_answer_that_is_not_usual_gets_no_name(name):
     one = puzzle(name)
-    result = one.check(lambda **inputs: tuple(1.001 * part for part in right_answer(one, inputs).values()))
+    result = one.check(
+        lambda **inputs: tuple(1.001 * part for part in right_answer(one, inputs).values())
+    )
     assert not result.passed and result.mistake is None
     assert "none of the usual mistakes" in result.text and "the mistake is" not in result.text
 
@@ -84,7 +99,11 @@ def test_a_wrong_answer_that_is_not_usual_gets_no_name(name):
 @PARTS
 def test_the_right_numbers_in_float32_are_refused(name):
     one = puzzle(name)
-    result = one.check(lambda **inputs: tuple(part.astype(np.float32) for part in right_answer(one, inputs).values()))
+    result = one.check(
+        lambda **inputs: tuple(
+            part.astype(np.float32) for part in right_answer(one, inputs).values()
+        )
+    )
     assert not result.passed and "float32: digits are lost" in result.text
 
 
@@ -92,7 +111,9 @@ def test_the_right_numbers_in_float32_are_refused(name):
 @PARTS
 def test_nan_is_not_right(name):
     one = puzzle(name)
-    result = one.check(lambda **inputs: tuple(part * np.nan for part in right_answer(one, inputs).values()))
+    result = one.check(
+        lambda **inputs: tuple(part * np.nan for part in right_answer(one, inputs).values())
+    )
     assert not result.passed
 
 
@@ -100,14 +121,21 @@ def test_nan_is_not_right(name):
 @ALL
 def test_the_text_holds_the_loop_and_not_its_sentence(name):
     one = puzzle(name)
-    assert f"def {name}(" in one.specification and '"""' not in one.specification and "for " in one.specification
+    assert (
+        f"def {name}(" in one.specification
+        and '"""' not in one.specification
+        and "for " in one.specification
+    )
     assert one.title in str(one) and one.task in str(one) and str(one.lines) in str(one)
     assert "&quot;" in one._repr_html_() or name in one._repr_html_()
-    assert "white-space: pre;" in one._repr_html_()  # JupyterLab would break lines of code within a word
+    assert (
+        "white-space: pre;" in one._repr_html_()
+    )  # JupyterLab would break lines of code within a word
     assert f"def {name}(" in one.solution() and one.solution() != one.specification
 
 
 # The same mistakes and the same right answers as a learner would write them, not made from the solution.
+
 
 def peer_sign_lost(u, size, alignCorners):
     return u * 0.0 + 1.0
@@ -132,38 +160,88 @@ def peer_overflow(z, swishScale):
     return e / (1 + e) + z * swishScale * e / (1 + e) * (1 - e / (1 + e))
 
 
-@pytest.mark.parametrize(("name", "answer", "mistake"), [
-    ("grid_reflect_slope", peer_sign_lost, "reflection sign lost"),
-    ("rms_dx", peer_without_one_over_n, "missing 1/n"),
-    ("grid_scatter", peer_buffered, "scatter overwrites"),
-    ("swish_slope", peer_overflow, "exp overflows"),
-    ("hardswish_slope", lambda x: (x > -3) * np.minimum(x / 3 + 0.5, 1.5) * (x < 3) + 1.0 * (x >= 3), None),
-    ("ce_divisor", lambda target, weight, ignoreIndex: sum(t != ignoreIndex for t in target),
-     "mean over the counted rows"),
-    ("ce_softmax", lambda logProb, target: np.eye(logProb.shape[1])[target] - np.exp(logProb), "sign flipped"),
-    ("gn_means", lambda dxhat, xhat, numGroups: {
-        "along": np.einsum("ncp,ncp->nc", dxhat, xhat) / xhat.shape[2], "shift": dxhat.mean(axis=2)},
-     "statistics of one channel"),
-], ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("name", "answer", "mistake"),
+    [
+        ("grid_reflect_slope", peer_sign_lost, "reflection sign lost"),
+        ("rms_dx", peer_without_one_over_n, "missing 1/n"),
+        ("grid_scatter", peer_buffered, "scatter overwrites"),
+        ("swish_slope", peer_overflow, "exp overflows"),
+        (
+            "hardswish_slope",
+            lambda x: (x > -3) * np.minimum(x / 3 + 0.5, 1.5) * (x < 3) + 1.0 * (x >= 3),
+            None,
+        ),
+        (
+            "ce_divisor",
+            lambda target, weight, ignoreIndex: sum(t != ignoreIndex for t in target),
+            "mean over the counted rows",
+        ),
+        (
+            "ce_softmax",
+            lambda logProb, target: np.eye(logProb.shape[1])[target] - np.exp(logProb),
+            "sign flipped",
+        ),
+        (
+            "gn_means",
+            lambda dxhat, xhat, numGroups: {
+                "along": np.einsum("ncp,ncp->nc", dxhat, xhat) / xhat.shape[2],
+                "shift": dxhat.mean(axis=2),
+            },
+            "statistics of one channel",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
 def test_a_mistake_is_named_however_it_is_written(name, answer, mistake):
     result = puzzle(name).check(answer)
     assert not result.passed and result.mistake == mistake
 
 
-@pytest.mark.parametrize(("name", "answer"), [
-    ("hardswish_slope", lambda x: np.select([x < -3, x <= 3], [np.zeros_like(x), (2 * x + 3) / 6], 1)),
-    ("grid_nearest", lambda u: u.round()),
-    ("rms_dx", lambda dy, x, rstd, gamma: rstd * (dy * gamma) - x * rstd**3 * ((dy * gamma) * x).mean(1)[:, None]),
-    ("ce_target_weight", lambda target, weight, ignoreIndex: np.array(
-        [0.0 if t == ignoreIndex else weight[t] for t in target])),
-    ("gn_xhat", lambda x, mean, rstd, numGroups: (x - np.repeat(mean, x.shape[1] // numGroups, 1)[..., None])
-     * np.repeat(rstd, x.shape[1] // numGroups, 1)[..., None]),
-    ("hardswish_middle", lambda x: [v / 3 + 0.5 for v in x]), ("hardswish_middle", lambda x: [x / 3 + 0.5]),
-    ("hardswish_middle", lambda x: (x / 3 + 0.5).astype(">f8")), ("ce_softmax", lambda logProb, target: [
-        [np.exp(p) - (c == t) for c, p in enumerate(row)] for row, t in zip(logProb, target)]),
-    ("hardswish_middle", lambda x: (x / 3 + 0.5).astype(np.longdouble)),
-    ("gn_parameters", lambda dz, xhat: {"dbeta": dz.sum((0, 2)), "dgamma": np.einsum("ncp,ncp->c", dz, xhat)}),
-], ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        (
+            "hardswish_slope",
+            lambda x: np.select([x < -3, x <= 3], [np.zeros_like(x), (2 * x + 3) / 6], 1),
+        ),
+        ("grid_nearest", lambda u: u.round()),
+        (
+            "rms_dx",
+            lambda dy, x, rstd, gamma: (
+                rstd * (dy * gamma) - x * rstd**3 * ((dy * gamma) * x).mean(1)[:, None]
+            ),
+        ),
+        (
+            "ce_target_weight",
+            lambda target, weight, ignoreIndex: np.array(
+                [0.0 if t == ignoreIndex else weight[t] for t in target]
+            ),
+        ),
+        (
+            "gn_xhat",
+            lambda x, mean, rstd, numGroups: (
+                (x - np.repeat(mean, x.shape[1] // numGroups, 1)[..., None])
+                * np.repeat(rstd, x.shape[1] // numGroups, 1)[..., None]
+            ),
+        ),
+        ("hardswish_middle", lambda x: [v / 3 + 0.5 for v in x]),
+        ("hardswish_middle", lambda x: [x / 3 + 0.5]),
+        ("hardswish_middle", lambda x: (x / 3 + 0.5).astype(">f8")),
+        (
+            "ce_softmax",
+            lambda logProb, target: [
+                [np.exp(p) - (c == t) for c, p in enumerate(row)] for row, t in zip(logProb, target)
+            ],
+        ),
+        ("hardswish_middle", lambda x: (x / 3 + 0.5).astype(np.longdouble)),
+        (
+            "gn_parameters",
+            lambda dz, xhat: {"dbeta": dz.sum((0, 2)), "dgamma": np.einsum("ncp,ncp->c", dz, xhat)},
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
 def test_a_right_answer_passes_however_it_is_written(name, answer):
     result = puzzle(name).check(answer)
     assert result.passed, result
@@ -173,6 +251,7 @@ def test_a_mirror_that_is_reached_exactly_from_outside_is_among_the_cases():
     def by_floor(u, size, alignCorners):
         low, span = (0.0, size - 1.0) if alignCorners else (-0.5, float(size))
         return 1.0 - 2.0 * (np.floor((u - low) / span) % 2)
+
     result = puzzle("grid_reflect_slope").check(by_floor)
     assert not result.passed and result.mistake is None and "is -1, right is 1" in result.text
 
@@ -184,7 +263,10 @@ def test_where_it_is_right_is_reported():
 
 
 def test_two_mistakes_that_agree_are_both_reported(monkeypatch):
-    twin = (Mistake("first", "", (("x / 3", "x / 6"),)), Mistake("second", "", (("x / 3", "x / 6"),)))
+    twin = (
+        Mistake("first", "", (("x / 3", "x / 6"),)),
+        Mistake("second", "", (("x / 3", "x / 6"),)),
+    )
     both = Solution(solution_of(puzzle("hardswish_middle")).function, twin)
     monkeypatch.setattr("aclnn_viz.checking.puzzles.verdict.solution_of", lambda _: both)
     result = judged(puzzle("hardswish_middle"), lambda x: x / 6 + 0.5)
@@ -192,20 +274,29 @@ def test_two_mistakes_that_agree_are_both_reported(monkeypatch):
 
 
 def test_a_change_of_text_that_is_not_there_is_refused():
-    with pytest.raises(ValueError, match="stands once in hardswish_middle: got 'x / 7', 0 times; quote"):
+    with pytest.raises(
+        ValueError, match="stands once in hardswish_middle: got 'x / 7', 0 times; quote"
+    ):
         solution_of(puzzle("hardswish_middle")).wrong(Mistake("", "", (("x / 7", ""),)))
 
 
 def test_what_differs_is_more_than_rounding_and_nan_equals_nothing_else():
     nan = np.nan
-    found = apart(np.array([1.0, 1.0 + 1e-12, 1.001, nan, nan, np.inf]), np.array([1.0, 1.0, 1.0, nan, 1.0, np.inf]))
+    found = apart(
+        np.array([1.0, 1.0 + 1e-12, 1.001, nan, nan, np.inf]),
+        np.array([1.0, 1.0, 1.0, nan, 1.0, np.inf]),
+    )
     assert found.tolist() == [False, False, True, False, True, False]
 
 
 def test_unknown_names_and_hints_are_refused():
-    with pytest.raises(ValueError, match="^no such puzzle: got 'xyz'; name one of those that progress.. lists$"):
+    with pytest.raises(
+        ValueError, match="^no such puzzle: got 'xyz'; name one of those that progress.. lists$"
+    ):
         puzzle("xyz")
-    with pytest.raises(ValueError, match="^no such puzzle: got 'hardswish_midle'; name hardswish_middle"):
+    with pytest.raises(
+        ValueError, match="^no such puzzle: got 'hardswish_midle'; name hardswish_middle"
+    ):
         puzzle("hardswish_midle")
     for number in (0, 4, "one", None, 1.0):
         with pytest.raises(ValueError, match="rms_dx has 3 hints: got .*; ask for 1 to 3"):
@@ -215,38 +306,48 @@ def test_unknown_names_and_hints_are_refused():
 def test_results_show_in_a_notebook():
     one = puzzle("rms_dx")
     good, bad = one.check(solution_of(one).function), one.check(lambda **inputs: 1 / 0)
-    assert "✔" in good._repr_html_() and "✘" in bad._repr_html_() and "ZeroDivision" in bad._repr_html_()
+    assert (
+        "✔" in good._repr_html_()
+        and "✘" in bad._repr_html_()
+        and "ZeroDivision" in bad._repr_html_()
+    )
 
 
 def test_lines_are_counted_without_comments_and_docstrings():
-    def several(x,
-                y):
+    def several(x, y):
         """Two
         lines."""
         # why
 
         z = x
-        return (z +
-                y)
+        return z + y
 
     def annotated(x: np.ndarray = np.zeros(()), *, y=(1, 2)) -> np.ndarray:
         return x
 
-    def short(x): return x
+    def short(x):
+        return x
+
     assert body_lines(several) == 3 and body_lines(annotated) == body_lines(short) == 1
-    assert body_lines(lambda x: x) is None and body_lines(3) is None and body_lines(np.sum) is not None
+    assert (
+        body_lines(lambda x: x) is None and body_lines(3) is None and body_lines(np.sum) is not None
+    )
 
 
 def test_the_loops_of_group_norm_make_up_its_page():
     """They judge themselves what the page has no function for."""
     op, loops = operator("group_norm_swish"), {one.name: one.spec for one in puzzles()}
     inputs = case(op, dtype="float64", shape=(3, 4, 5), numGroups=2, swishScale=1.7).inputs
-    dy, x, mean, rstd, gamma, beta = (inputs[name] for name in ("dy", "x", "mean", "rstd", "gamma", "beta"))
+    dy, x, mean, rstd, gamma, beta = (
+        inputs[name] for name in ("dy", "x", "mean", "rstd", "gamma", "beta")
+    )
     xhat = loops["gn_xhat"](x, mean, rstd, 2)
     z = xhat * gamma[:, None] + beta[:, None]
     dz = dy * loops["swish_slope"](z.ravel(), 1.7).reshape(z.shape)
     dxhat = dz * gamma[:, None]
-    along, shift, scale = (part.reshape(6, 1) for part in (*loops["gn_means"](dxhat, xhat, 2), rstd))
+    along, shift, scale = (
+        part.reshape(6, 1) for part in (*loops["gn_means"](dxhat, xhat, 2), rstd)
+    )
     groups = dxhat.reshape(6, -1), xhat.reshape(6, -1)
     expected = op.backward(**inputs)
     for name, found in zip(("dgammaOut", "dbetaOut"), loops["gn_parameters"](dz, xhat)):

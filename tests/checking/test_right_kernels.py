@@ -21,26 +21,45 @@ def rms_norm_as_liger(dy, x, rstd, gamma):
     n = gamma.size
     X, m, r = wide(x).reshape(-1, n), (wide(dy) * wide(gamma)).reshape(-1, n), rstd.reshape(-1, 1)
     dx = r * m + r * (-(1 / n) * r * r * np.sum(m * X, axis=-1, keepdims=True) * X)
-    return dx.reshape(x.shape).astype(x.dtype), np.sum(wide(dy).reshape(-1, n) * (X * r), axis=0).reshape(gamma.shape).astype(rstd.dtype)
+    return dx.reshape(x.shape).astype(x.dtype), np.sum(
+        wide(dy).reshape(-1, n) * (X * r), axis=0
+    ).reshape(gamma.shape).astype(rstd.dtype)
 
 
-def layer_norm_as_aten(gradOut, input, normalizedShape, mean, rstd, weightOptional, biasOptional, outputMask):
+def layer_norm_as_aten(
+    gradOut, input, normalizedShape, mean, rstd, weightOptional, biasOptional, outputMask
+):
     """layer_norm_kernel.cpp of PyTorch: two sums of a row, of which a and b follow, and x - mean in place of x-hat."""
     n = int(np.prod(normalizedShape))
-    x, dy, w = wide(input).reshape(-1, n), wide(gradOut).reshape(-1, n), 1 if weightOptional is None else wide(weightOptional).reshape(n)
+    x, dy, w = (
+        wide(input).reshape(-1, n),
+        wide(gradOut).reshape(-1, n),
+        1 if weightOptional is None else wide(weightOptional).reshape(n),
+    )
     m, r = (wide(part).reshape(-1, 1).astype(x.dtype) for part in (mean, rstd))
     centred = x - m
     ds, db = np.sum(dy * w * centred, axis=1, keepdims=True), np.sum(dy * w, axis=1, keepdims=True)
     dx = r * (dy * w) - ds * r * r * r / max(n, 1) * centred - r * db / max(n, 1)
     kind = input.dtype if weightOptional is None else weightOptional.dtype
-    found = dx.astype(input.dtype).reshape(input.shape), *(part.sum(0).astype(kind).reshape(normalizedShape) for part in (dy * (centred * r), dy))
-    return {name: value for name, value, asked in zip(("gradInputOut", "gradWeightOut", "gradBiasOut"), found, outputMask) if asked}
+    found = (
+        dx.astype(input.dtype).reshape(input.shape),
+        *(part.sum(0).astype(kind).reshape(normalizedShape) for part in (dy * (centred * r), dy)),
+    )
+    return {
+        name: value
+        for name, value, asked in zip(
+            ("gradInputOut", "gradWeightOut", "gradBiasOut"), found, outputMask
+        )
+        if asked
+    }
 
 
 def softmax_as_jax(gradOutput, output, dim):
     """nn.softmax of JAX: the products of a row less y times their sum."""
     y, g = wide(output), wide(gradOutput)
-    return (y * g - y * np.sum(y * g, axis=dim if y.ndim else None, keepdims=bool(y.ndim))).astype(output.dtype)
+    return (y * g - y * np.sum(y * g, axis=dim if y.ndim else None, keepdims=bool(y.ndim))).astype(
+        output.dtype
+    )
 
 
 def silu_as_aten(gradOutput, self):
@@ -54,17 +73,38 @@ def silu_as_aten(gradOutput, self):
 def all_right():
     """(operator, arrangement, kernel) of those in NumPy alone."""
     yield from by_hand.right()
-    yield from ((name, "by rows, tiles and cores", engineers.right(name)) for name in engineers.OPERATORS)
-    yield from ((op.name, how, kernel) for op in taught() for how, kernel in rewritings.rewritings(op.name) if how != "the kit's own")
-    yield from ((name, "loops", kernel) for name, kernel in slips.kernels("numpy").items() if kernel.__module__ == numpy_kernels.__name__)
-    for name, how in (("rms_norm", "liger"), ("layer_norm", "aten"), ("softmax", "jax"), ("silu", "aten")):
+    yield from (
+        (name, "by rows, tiles and cores", engineers.right(name)) for name in engineers.OPERATORS
+    )
+    yield from (
+        (op.name, how, kernel)
+        for op in taught()
+        for how, kernel in rewritings.rewritings(op.name)
+        if how != "the kit's own"
+    )
+    yield from (
+        (name, "loops", kernel)
+        for name, kernel in slips.kernels("numpy").items()
+        if kernel.__module__ == numpy_kernels.__name__
+    )
+    for name, how in (
+        ("rms_norm", "liger"),
+        ("layer_norm", "aten"),
+        ("softmax", "jax"),
+        ("silu", "aten"),
+    ):
         yield name, f"as {how}", globals()[f"{name}_as_{how}"]
 
 
 def of_library(library):
     text = (Path(arrangements.__file__).parent / f"{library}_kernels.py").read_text("utf-8")
     for name in re.findall(r"^def (\w+)\(\w+, ", text, re.MULTILINE):
-        yield pytest.param(name, partial(lambda name: slips.kernels(library)[name], name), marks=pytest.mark.needs(library), id=name)
+        yield pytest.param(
+            name,
+            partial(lambda name: slips.kernels(library)[name], name),
+            marks=pytest.mark.needs(library),
+            id=name,
+        )
 
 
 ALL = [*all_right()]
@@ -76,7 +116,9 @@ def test_there_are_sixty_right_kernels_and_three_arrangements_of_most_operators(
     assert sum(names.count(name) >= 3 for name in {*names}) >= 16
 
 
-@pytest.mark.parametrize(("name", "how", "kernel"), ALL, ids=[f"{name}-{how}" for name, how, _ in ALL])
+@pytest.mark.parametrize(
+    ("name", "how", "kernel"), ALL, ids=[f"{name}-{how}" for name, how, _ in ALL]
+)
 @pytest.mark.sampled(4)
 def test_a_right_kernel_passes(name, how, kernel):
     with np.errstate(all="ignore"):

@@ -17,16 +17,34 @@ LOSS = operator("cross_entropy_loss")
 
 def counted(**inputs):
     """Divides by the number of counted rows, not by their weights, and by 1 where none is."""
-    rows = LOSS.backward(**inputs | {"reduction": "none", "gradLoss": np.broadcast_to(inputs["gradLoss"], len(inputs["target"])).astype(
-        inputs["gradLoss"].dtype)})["xGradOut"].astype(np.float64) if inputs["reduction"] == "mean" else None
+    rows = (
+        LOSS.backward(
+            **inputs
+            | {
+                "reduction": "none",
+                "gradLoss": np.broadcast_to(inputs["gradLoss"], len(inputs["target"])).astype(
+                    inputs["gradLoss"].dtype
+                ),
+            }
+        )["xGradOut"].astype(np.float64)
+        if inputs["reduction"] == "mean"
+        else None
+    )
     n = max(int((inputs["target"] != inputs["ignoreIndex"]).sum()), 1)
-    return LOSS.backward(**inputs) if rows is None else {"xGradOut": (np.nan_to_num(rows) / n).astype(inputs["logProb"].dtype)}
+    return (
+        LOSS.backward(**inputs)
+        if rows is None
+        else {"xGradOut": (np.nan_to_num(rows) / n).astype(inputs["logProb"].dtype)}
+    )
 
 
 def test_a_convention_is_named_and_is_not_the_counterexample_of_a_bug():
     result = check(LOSS, counted, dtypes=("float32",))
-    assert np.isfinite(result.counterexample.truth["xGradOut"]).all() and result.diagnosis.name == "mean over the counted rows"
-    note, = result.notes
+    assert (
+        np.isfinite(result.counterexample.truth["xGradOut"]).all()
+        and result.diagnosis.name == "mean over the counted rows"
+    )
+    (note,) = result.notes
     assert "in 1 of the wrong cases only a convention differs" in note and note in str(result)
     assert json.loads(result.to_json())["notes"] == [note]
 
@@ -34,20 +52,30 @@ def test_a_convention_is_named_and_is_not_the_counterexample_of_a_bug():
 def test_where_only_a_convention_differs_that_is_said():
     def zero(**inputs):
         return {name: np.nan_to_num(value) for name, value in LOSS.backward(**inputs).items()}
+
     result = check(LOSS, zero)
-    assert not result.passed and [note.startswith("only a convention differs") for note in result.notes] == [True]
+    assert not result.passed and [
+        note.startswith("only a convention differs") for note in result.notes
+    ] == [True]
 
 
 def test_the_slope_at_a_kink_is_a_convention_and_a_wrong_slope_is_none():
     def kernel(gradOutput, self, factor=1.0):
         x, dy = self.astype(np.float32), gradOutput.astype(np.float32)
-        return (factor * dy * np.where(x < -3, 0, np.where(x >= 3, 1, x / 3 + 0.5))).astype(self.dtype)
+        return (factor * dy * np.where(x < -3, 0, np.where(x >= 3, 1, x / 3 + 0.5))).astype(
+            self.dtype
+        )
+
     assert "kink" in check("hardswish", kernel, depth="quick").notes[0]
-    assert not check("hardswish", lambda **inputs: kernel(**inputs, factor=1.01), depth="quick").notes
+    assert not check(
+        "hardswish", lambda **inputs: kernel(**inputs, factor=1.01), depth="quick"
+    ).notes
 
 
 def test_a_law_is_said_only_if_it_stands_on_cases_drawn_to_break_it():
-    traits = [Traits.of(case("rms_norm", shape=shape)) for shape in ((4, 6), (2, 30), (4, 41), (2, 70))]
+    traits = [
+        Traits.of(case("rms_norm", shape=shape)) for shape in ((4, 6), (2, 30), (4, 41), (2, 70))
+    ]
     law = separating(traits[2:], traits[:2])
     some = [case("rms_norm", shape=(2, n)) for n in (5, 35, 90)]
     assert law.holds(some[0]) is False and law.holds(some[1]) is None and law.holds(some[2]) is True
@@ -58,8 +86,10 @@ def test_a_law_is_said_only_if_it_stands_on_cases_drawn_to_break_it():
 
 
 def test_a_length_that_is_just_a_number_is_no_law():
-    some, others = ([Traits.of(case("rms_norm", shape=shape)) for shape in shapes] for shapes in (
-        [(4, 6), (4, 6)], [(3, 6), (5, 6), (7, 9), (2, 10)]))
+    some, others = (
+        [Traits.of(case("rms_norm", shape=shape)) for shape in shapes]
+        for shapes in ([(4, 6), (4, 6)], [(3, 6), (5, 6), (7, 9), (2, 10)])
+    )
     found = separating(some, others)
     assert found.text.endswith("% 4 = 0")
 
@@ -67,14 +97,18 @@ def test_a_length_that_is_just_a_number_is_no_law():
 def test_mixed_cases_take_options_that_stand_apart_in_the_suite():
     scope, found = Scope.of("avg_pool"), set()
     for _, ready in zip(range(60), scope.mixed(1)):
-        found.add((ready.recipe.options.get("kernelSize"), ready.recipe.options.get("countIncludePad")))
+        found.add(
+            (ready.recipe.options.get("kernelSize"), ready.recipe.options.get("countIncludePad"))
+        )
     assert ((2, 3), False) in found and ((2, 3), True) in found
 
 
 def test_a_result_raises_what_it_says():
     assert check(SWISH, SWISH.backward).raise_if_failed().passed
     with pytest.raises(AssertionError, match="hardswish: WRONG"):
-        check(SWISH, lambda **inputs: 2 * SWISH.backward(**inputs)["out"], depth="quick").raise_if_failed()
+        check(
+            SWISH, lambda **inputs: 2 * SWISH.backward(**inputs)["out"], depth="quick"
+        ).raise_if_failed()
 
 
 def files(folder, factor):
@@ -82,23 +116,44 @@ def files(folder, factor):
     out = RMS.backward(**made.inputs)["dxOut"]
     for name, value in {**made.inputs, "mine": out * np.float16(factor), "golden": out}.items():
         value.tofile(folder / f"{name}.bin")
-    place = {"dy": "dy.bin:float16:4,16", "x": "x.bin:float16:4,16", "rstd": "rstd.bin:float32:4,1", "gamma": "gamma.bin:float16:16",
-             "dxOut": "mine.bin:float16:4,16", "golden.dxOut": "golden.bin:float16:4,16"}
+    place = {
+        "dy": "dy.bin:float16:4,16",
+        "x": "x.bin:float16:4,16",
+        "rstd": "rstd.bin:float32:4,1",
+        "gamma": "gamma.bin:float16:16",
+        "dxOut": "mine.bin:float16:4,16",
+        "golden.dxOut": "golden.bin:float16:4,16",
+    }
     return {name: f"{folder}/{value}" for name, value in place.items()}
 
 
 @pytest.mark.parametrize("factor", [1, 1.5])
 @pytest.mark.usefixtures("unexplained")
 def test_a_failing_test_in_files_is_one_command(factor, tmp_path, capsys):
-    arguments = [part for name, value in files(tmp_path, factor).items() for part in ("--given", f"{name}={value}")]
+    arguments = [
+        part
+        for name, value in files(tmp_path, factor).items()
+        for part in ("--given", f"{name}={value}")
+    ]
     page = tmp_path / "result.html"
     assert main(["check", "rms_norm", *arguments, "--html", str(page)]) == (factor != 1)
-    assert main(["check", "rms_norm", *arguments, "--html", str(page)]) == (factor != 1)  # its own page may be replaced
+    assert main(["check", "rms_norm", *arguments, "--html", str(page)]) == (
+        factor != 1
+    )  # its own page may be replaced
     text, html = capsys.readouterr().out, page.read_text("utf-8")
-    assert "golden.dxOut is right within rounding" in text and ("WRONG in 1 of 1 case" in text) == (factor != 1)
-    assert html.startswith("<!doctype html>") and "rms_norm" in html and ("counterexample.write(" in html) == (factor != 1)
+    assert "golden.dxOut is right within rounding" in text and ("WRONG in 1 of 1 case" in text) == (
+        factor != 1
+    )
+    assert (
+        html.startswith("<!doctype html>")
+        and "rms_norm" in html
+        and ("counterexample.write(" in html) == (factor != 1)
+    )
     page.write_text("notes of mine")
-    assert main(["check", "rms_norm", *arguments, "--html", str(page)]) == 2 and page.read_text() == "notes of mine"
+    assert (
+        main(["check", "rms_norm", *arguments, "--html", str(page)]) == 2
+        and page.read_text() == "notes of mine"
+    )
 
 
 def test_a_golden_that_is_wrong_is_blamed(tmp_path):
@@ -108,11 +163,19 @@ def test_a_golden_that_is_wrong_is_blamed(tmp_path):
     assert result.passed and "golden.dxOut is wrong itself" in result.notes[0]
 
 
-@pytest.mark.parametrize(("change", "words"), [
-    ({"dzOut": "x.npy"}, "use the vendor's names"), ({"gamma": None}, "name their files, too"), ({"dxOut": None, "golden.dxOut": None}, "output"),
-    ({"x": "{folder}/x.bin:float16:4,a"}, "a shape is numbers with commas")])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"dzOut": "x.npy"}, "use the vendor's names"),
+        ({"gamma": None}, "name their files, too"),
+        ({"dxOut": None, "golden.dxOut": None}, "output"),
+        ({"x": "{folder}/x.bin:float16:4,a"}, "a shape is numbers with commas"),
+    ],
+)
 def test_files_that_make_no_case_are_refused(change, words, tmp_path):
-    named = files(tmp_path, 1) | {name: value and value.format(folder=tmp_path) for name, value in change.items()}
+    named = files(tmp_path, 1) | {
+        name: value and value.format(folder=tmp_path) for name, value in change.items()
+    }
     with pytest.raises(ValueError, match=words):
         given("rms_norm", {name: value for name, value in named.items() if value})
 
@@ -120,5 +183,6 @@ def test_files_that_make_no_case_are_refused(change, words, tmp_path):
 def test_the_call_repeats_the_counterexample():
     def kernel(**inputs):
         return 2 * SWISH.backward(**inputs)["out"]
+
     found = check(SWISH, kernel).counterexample
     assert np.array_equal(eval(found.call, {"np": np, "kernel": kernel}), found.actual["out"])

@@ -28,9 +28,17 @@ GRID = av.operator("grid_sampler_2d")
 
 def narrow(kernel):
     """A kernel as engineers write it: float32 inside, whatever comes in."""
+
     def run(**inputs):
-        return kernel(**{name: value.astype(np.float32) if getattr(value, "dtype", None) == np.float64 else value
-                         for name, value in inputs.items()})
+        return kernel(
+            **{
+                name: value.astype(np.float32)
+                if getattr(value, "dtype", None) == np.float64
+                else value
+                for name, value in inputs.items()
+            }
+        )
+
     return run
 
 
@@ -54,12 +62,24 @@ def test_formats_are_chosen_and_drawn_anew_where_the_suite_has_few():
     result = av.check("rms_norm", RMS.backward, dtypes="float16")
     assert result.passed and result.cases >= 15
     seen = []
-    av.check("rms_norm", lambda **inputs: seen.append(inputs["x"].dtype.name) or RMS.backward(**inputs), dtypes=["float16"])
+    av.check(
+        "rms_norm",
+        lambda **inputs: seen.append(inputs["x"].dtype.name) or RMS.backward(**inputs),
+        dtypes=["float16"],
+    )
     assert set(seen) == {"float16"}
 
 
-@pytest.mark.parametrize("wanted", [{"interpolationMode": 0}, {"interpolationMode": [0, 1], "paddingMode": 2},
-                                    {"alignCorners": True}, {"outputMask": (True, False), "interpolationMode": 1}], ids=str)
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"interpolationMode": 0},
+        {"interpolationMode": [0, 1], "paddingMode": 2},
+        {"alignCorners": True},
+        {"outputMask": (True, False), "interpolationMode": 1},
+    ],
+    ids=str,
+)
 @pytest.mark.sampled(1)
 def test_attributes_are_chosen(wanted):
     seen = []
@@ -67,25 +87,39 @@ def test_attributes_are_chosen(wanted):
     def kernel(**inputs):
         seen.append({name: inputs.get(name) for name in wanted})
         return GRID.backward(**inputs)
+
     assert av.check(GRID, kernel, where=wanted).passed and len(seen) >= 8
-    assert all(value in allowed if isinstance(allowed := wanted[name], list) else value == allowed
-               for one in seen for name, value in one.items())
+    assert all(
+        value in allowed if isinstance(allowed := wanted[name], list) else value == allowed
+        for one in seen
+        for name, value in one.items()
+    )
 
 
 def test_a_tensor_that_is_not_given_is_chosen():
     seen = []
     op = av.operator("cross_entropy_loss")
-    result = av.check(op, lambda **inputs: seen.append(inputs["weightOptional"]) or op.backward(**inputs),
-                      where={"weightOptional": None})
+    result = av.check(
+        op,
+        lambda **inputs: seen.append(inputs["weightOptional"]) or op.backward(**inputs),
+        where={"weightOptional": None},
+    )
     assert result.passed and len(seen) >= 8 and set(seen) == {None}
 
 
 def test_a_tensor_that_is_given_is_chosen_and_no_value_of_one():
     op, seen = av.operator("cross_entropy_loss"), []
-    result = av.check(op, lambda **inputs: seen.append(inputs["weightOptional"]) or op.backward(**inputs), where={"weightOptional": True})
+    result = av.check(
+        op,
+        lambda **inputs: seen.append(inputs["weightOptional"]) or op.backward(**inputs),
+        where={"weightOptional": True},
+    )
     assert result.passed and len(seen) >= 8 and not any(one is None for one in seen)
     for value in (3, "nan", [None, 0], [1.0]):
-        with pytest.raises(ValueError, match="weightOptional is asked for as None, left out, or True, given: got .*; pass one of them"):
+        with pytest.raises(
+            ValueError,
+            match="weightOptional is asked for as None, left out, or True, given: got .*; pass one of them",
+        ):
             av.check(op, "host", where={"weightOptional": value})
 
 
@@ -95,7 +129,11 @@ def test_shapes_and_limits_are_chosen():
     def kernel(**inputs):
         seen.append(inputs["x"].shape)
         return RMS.backward(**inputs)
-    assert av.check("rms_norm", kernel, shapes=[(3, 40), (2, 7)]).passed and set(seen) == {(3, 40), (2, 7)}
+
+    assert av.check("rms_norm", kernel, shapes=[(3, 40), (2, 7)]).passed and set(seen) == {
+        (3, 40),
+        (2, 7),
+    }
     seen.clear()
     av.check("rms_norm", kernel, limits={"x": (None, 64)})
     assert seen and all(len(shape) == 2 and shape[1] <= 64 for shape in seen)
@@ -105,15 +143,31 @@ def test_shapes_and_limits_are_chosen():
 
 
 def test_a_shrunken_case_stays_in_scope():
-    found = av.check(GRID, lambda **inputs: {name: value * 2 for name, value in GRID.backward(**inputs).items()},
-                     where={"interpolationMode": 1, "paddingMode": 1}, dtypes="float32", depth="quick").counterexample
-    assert found.inputs["interpolationMode"] == found.inputs["paddingMode"] == 1 and found.inputs["input"].dtype == np.float32
+    found = av.check(
+        GRID,
+        lambda **inputs: {name: value * 2 for name, value in GRID.backward(**inputs).items()},
+        where={"interpolationMode": 1, "paddingMode": 1},
+        dtypes="float32",
+        depth="quick",
+    ).counterexample
+    assert (
+        found.inputs["interpolationMode"] == found.inputs["paddingMode"] == 1
+        and found.inputs["input"].dtype == np.float32
+    )
 
 
-@pytest.mark.parametrize(("options", "words"), [
-    ({"where": {"mode": 0}}, "where names"), ({"where": {"x": 0}}, "where names"), ({"limits": {"eps": 3}}, "limits names"),
-    ({"dtypes": "int8"}, "int8"), ({"soc": "TPU"}, "SoC"), ({"dtypes": ["float64"]}, "some case must remain"),
-    ({"limits": {"x": (1,), "dy": (2,)}}, "some case must remain")])
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"where": {"mode": 0}}, "where names"),
+        ({"where": {"x": 0}}, "where names"),
+        ({"limits": {"eps": 3}}, "limits names"),
+        ({"dtypes": "int8"}, "int8"),
+        ({"soc": "TPU"}, "SoC"),
+        ({"dtypes": ["float64"]}, "some case must remain"),
+        ({"limits": {"x": (1,), "dy": (2,)}}, "some case must remain"),
+    ],
+)
 def test_options_that_mean_nothing_are_refused(options, words):
     with pytest.raises(ValueError, match=words):
         av.check("rms_norm", RMS.backward, **options)
@@ -123,23 +177,29 @@ def test_options_that_mean_nothing_are_refused(options, words):
 
 def test_a_precision_of_the_kernels_own_is_the_measure():
     from aclnn_viz.operators import plans
+
     half = Plan("half", compute="float16", accumulate="float16")
 
     def kernel(**inputs):
         return plans.run(RMS, half, **inputs)
+
     assert not av.check("rms_norm", kernel, dtypes="float16", depth="quick").passed
     assert av.check("rms_norm", kernel, dtypes="float16", plan=half, depth="quick").passed
-    assert not av.check("rms_norm", fault("rms_norm", "missing 1/n"), dtypes="float16", plan=half, depth="quick").passed
+    assert not av.check(
+        "rms_norm", fault("rms_norm", "missing 1/n"), dtypes="float16", plan=half, depth="quick"
+    ).passed
     assert av.check("rms_norm", RMS.backward, plan="device", soc="Ascend950PR_9579").passed
 
 
 # What a kernel does not support.
+
 
 def bilinear(error=av.NotSupported):
     def kernel(**inputs):
         if inputs["interpolationMode"] != 0:
             raise error("only bilinear")
         return GRID.backward(**inputs)
+
     return kernel
 
 
@@ -147,7 +207,9 @@ def bilinear(error=av.NotSupported):
 def test_what_is_not_supported_is_counted_apart_and_described(error):
     result = av.check(GRID, bilinear(error))
     assert not result.passed and result.failed == 0 and result.misbehaviour == {}
-    assert len(result.unsupported) > 20 and "interpolationMode other than 0" in str(result.unsupported)
+    assert len(result.unsupported) > 20 and "interpolationMode other than 0" in str(
+        result.unsupported
+    )
     assert json.loads(result.to_json())["unsupported"]["common"] == result.unsupported.common
 
 
@@ -159,8 +221,11 @@ def test_what_is_right_is_found_out_for_supported_cases_alone(monkeypatch):
         if inputs["x"].dtype != np.float16:
             raise NotImplementedError("float16 alone")
         return RMS.backward(**inputs)
+
     result = av.check("rms_norm", half, allow_unsupported=True)
-    assert result.passed and len(asked) == result.cases > 0 and len(result.unsupported) > result.cases
+    assert (
+        result.passed and len(asked) == result.cases > 0 and len(result.unsupported) > result.cases
+    )
 
 
 def test_it_may_be_allowed():
@@ -172,6 +237,7 @@ def test_it_may_be_allowed():
 def test_a_kernel_that_supports_nothing_does_not_pass():
     def nothing(**inputs):
         raise NotImplementedError
+
     assert not av.check("rms_norm", nothing, allow_unsupported=True).passed
 
 
@@ -181,23 +247,33 @@ def test_an_error_keeps_its_lines():
 
     def kernel(**inputs):
         return tile(inputs["x"].shape)
+
     result = av.check("rms_norm", kernel)
-    assert __file__ in str(result) and "in tile: raise RuntimeError(\"boom\")" in str(result)
-    assert "in kernel: return tile" in json.loads(result.to_json())["traces"]["raises RuntimeError: boom"]
+    assert __file__ in str(result) and 'in tile: raise RuntimeError("boom")' in str(result)
+    assert (
+        "in kernel: return tile"
+        in json.loads(result.to_json())["traces"]["raises RuntimeError: boom"]
+    )
 
 
-@pytest.mark.parametrize(("cann", "unknown"), [("8.0", True), ("8.1.RC1", False), ("9.1.0-beta.2", False), ("9.1.3", False), ("99.7", True)])
+@pytest.mark.parametrize(
+    ("cann", "unknown"),
+    [("8.0", True), ("8.1.RC1", False), ("9.1.0-beta.2", False), ("9.1.3", False), ("99.7", True)],
+)
 def test_of_a_version_that_nobody_read_the_text_says_so(cann, unknown):
     assert ("is not known" in str(Scope.of("rms_norm", cann=cann).text)) == unknown
 
 
 # Every form of a kernel.
 
+
 def test_a_device_its_name_and_what_calls_it_are_kernels():
     with av.open_device("host", soc="Ascend310P3", cann="8.1") as device:
         result = av.check("rms_norm", device)
         assert result.passed and "Ascend310P3" in result.scope
-        assert av.check("rms_norm", lambda **inputs: device.run("rms_norm", **inputs), soc="Ascend310P3").passed
+        assert av.check(
+            "rms_norm", lambda **inputs: device.run("rms_norm", **inputs), soc="Ascend310P3"
+        ).passed
     named = av.check("rms_norm", "host", soc="Ascend310P3", cann="8.1")
     assert named.passed and named.cases == result.cases
 
@@ -206,7 +282,13 @@ class Refusing:
     """A device that answers some calls with an error code."""
 
     def __init__(self, device, refuses):
-        self.device, self.refuses, self.soc, self.cann, self.name = device, refuses, device.soc, device.cann, "refusing"
+        self.device, self.refuses, self.soc, self.cann, self.name = (
+            device,
+            refuses,
+            device.soc,
+            device.cann,
+            "refusing",
+        )
 
     def run(self, op, /, **inputs):
         if self.refuses(inputs):
@@ -220,7 +302,12 @@ def test_an_error_code_is_an_excuse_only_where_the_product_does_not_take_the_cas
         refusing = Refusing(device, lambda inputs: inputs["x"].dtype == half)
         for kernel in (refusing, lambda **inputs: refusing.run(RMS, **inputs)):
             result = av.check(RMS, kernel, allow_unsupported=True)
-            assert not result.passed and result.failed == 0 and result.refused == 0 and not result.unsupported.cases
+            assert (
+                not result.passed
+                and result.failed == 0
+                and result.refused == 0
+                and not result.unsupported.cases
+            )
             assert "raises" in str(result) and "161002" in str(result) and "float16" in str(result)
         only_double = av.check(RMS, device, beyond=True)
         assert only_double.passed and only_double.refused > 0
@@ -231,18 +318,26 @@ def test_a_capsule_is_a_kernel(tmp_path):
     with av.open_device("host") as device:
         path = record(device, [(RMS, one.inputs) for one in cases], tmp_path / "host.capsule")
     result = av.check("rms_norm", path)
-    assert result.passed and result.cases == 2 and av.check("rms_norm", av.open_device(path)).cases == 2
+    assert (
+        result.passed
+        and result.cases == 2
+        and av.check("rms_norm", av.open_device(path)).cases == 2
+    )
     with pytest.raises(ValueError, match="must hold cases of hardswish"):
         av.check("hardswish", path)
 
 
 def test_a_function_in_a_file_is_a_kernel(tmp_path):
-    (tmp_path / "mine.py").write_text("import aclnn_viz as av\ndef run(**inputs):\n"
-                                      "    return av.operator('rms_norm').backward(**inputs)\n")
+    (tmp_path / "mine.py").write_text(
+        "import aclnn_viz as av\ndef run(**inputs):\n"
+        "    return av.operator('rms_norm').backward(**inputs)\n"
+    )
     assert av.check("rms_norm", f"{tmp_path}/mine.py:run").passed
 
 
-@pytest.mark.parametrize("name", ["mine.py", "no_such_module:f", "math:no_such_function", "math:pi", "no/file.py:f"])
+@pytest.mark.parametrize(
+    "name", ["mine.py", "no_such_module:f", "math:no_such_function", "math:pi", "no/file.py:f"]
+)
 def test_a_name_that_leads_nowhere_is_refused(name):
     with pytest.raises(ValueError, match="FILE.py:FUNCTION"):
         load_kernel(name)
@@ -255,14 +350,21 @@ def test_a_folder_of_outputs_is_a_kernel(tmp_path):
 
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 def test_every_operator_keeps_enough_cases_by_default(op):
-    assert len(Scope.of(op).cases(0)) >= (15 if op.chapter else 12) and len(faults(op.name)) >= (15 if op.chapter else 8)
+    assert len(Scope.of(op).cases(0)) >= (15 if op.chapter else 12) and len(faults(op.name)) >= (
+        15 if op.chapter else 8
+    )
 
 
 def test_what_is_found_out_about_a_case_is_kept_once_and_goes_with_the_case():
     calls, made = [], av.case("rms_norm", dtype="float16")
     counted = once_per_case(lambda made, more: calls.append(more) or more)
     assert [counted(made, more) for more in (1, 1, 2)] == [1, 1, 2] and calls == [1, 2]
-    assert Scope.of("rms_norm").takes(made) and documented(made) and Traits.of(made).lengths and Coverage().add(made) is None
+    assert (
+        Scope.of("rms_norm").takes(made)
+        and documented(made)
+        and Traits.of(made).lengths
+        and Coverage().add(made) is None
+    )
     gone = weakref.ref(made)
     del made
     gc.collect()

@@ -13,7 +13,9 @@ from together import in_one
 def some(todo, total):
     """Every twentieth fault, and of the dearest operator, which has most of them, every sixtieth."""
     dear = max({op.name for op, _ in todo}, key=lambda name: sum(op.name == name for op, _ in todo))
-    cheap, others = ([one for one in todo if (one[0].name == dear) is dearest] for dearest in (False, True))
+    cheap, others = (
+        [one for one in todo if (one[0].name == dear) is dearest] for dearest in (False, True)
+    )
     return todo if SOAK else cheap[::20] + others[::60]
 
 
@@ -41,8 +43,16 @@ def test_the_usual_tests_let_wrong_kernels_through(found, label):
 def test_the_usual_tests_accept_right_kernels_and_can_fail(op, label):
     cases = USUAL[label](op, 0)
     assert not any(caught(op.backward, one) for one in cases)
-    assert any(caught(lambda **inputs: {name: value + np.float32(0.5)  # far beyond the tolerance
-                                         for name, value in op.backward(**inputs).items()}, one) for one in cases)
+    assert any(
+        caught(
+            lambda **inputs: {
+                name: value + np.float32(0.5)  # far beyond the tolerance
+                for name, value in op.backward(**inputs).items()
+            },
+            one,
+        )
+        for one in cases
+    )
 
 
 def test_the_table_has_a_row_for_each_operator(found):
@@ -52,8 +62,17 @@ def test_the_table_has_a_row_for_each_operator(found):
     assert len(json.loads(found.to_json())["faults"]) == len(found.faults)
 
 
-@pytest.mark.parametrize("change", [{"caught": False}, {"named": "another"}, {"named": None}, {"first_failure": 3.0}])
+@pytest.mark.parametrize(
+    "change", [{"caught": False}, {"named": "another"}, {"named": None}, {"first_failure": 3.0}]
+)
 def test_a_checker_that_fails_does_not_pass(change):
-    good = dict(operator="a", fault="b", caught=True, named="b", first_failure=0.1, usual=dict.fromkeys(USUAL, True))
+    good = dict(
+        operator="a",
+        fault="b",
+        caught=True,
+        named="b",
+        first_failure=0.1,
+        usual=dict.fromkeys(USUAL, True),
+    )
     assert Score((FaultScore(**good),)).passed
     assert not Score((FaultScore(**good | change),)).passed

@@ -27,12 +27,16 @@ extern "C" void right(const float *dy, const float *x, const float *rstd, const 
 extern "C" int failing(const float *dy, float *dxOut, int64_t n) { return 3; }
 extern "C" int halves(const uint16_t *dy, uint16_t *dxOut, int64_t n) { return 3; }
 """
-PROTOTYPE = ("void right(const float *dy, const float *x, const float *rstd, const float *gamma, float *dxOut, float *dgammaOut,"
-             " int64_t R, int64_t K)")
+PROTOTYPE = (
+    "void right(const float *dy, const float *x, const float *rstd, const float *gamma, float *dxOut, float *dgammaOut,"
+    " int64_t R, int64_t K)"
+)
 
 
 def checked(op, kernel, signature, **options):
-    return av.check(op, kernel, signature=signature, depth="quick", allow_unsupported=True, **options)
+    return av.check(
+        op, kernel, signature=signature, depth="quick", allow_unsupported=True, **options
+    )
 
 
 def renamed(grad, inp, r, w):
@@ -51,6 +55,7 @@ def test_a_mapping_of_names():
 def test_a_wrong_call_is_found_before_the_kernel_runs():
     def never(grad):
         raise AssertionError("it ran")
+
     with pytest.raises(CallError, match="never"):
         checked("rms_norm", never, NAMES)
 
@@ -66,8 +71,19 @@ def libraries(tmp_path_factory):
     folder = tmp_path_factory.mktemp("c")
     (folder / "k.cpp").write_text(C)
     for name, divisor in (("right", "K"), ("wrong", "1")):
-        subprocess.run([shutil.which("g++"), "-O1", "-shared", "-fPIC", f"-DDIVISOR={divisor}", "-o", folder / f"{name}.so", folder / "k.cpp"],
-                       check=True)
+        subprocess.run(
+            [
+                shutil.which("g++"),
+                "-O1",
+                "-shared",
+                "-fPIC",
+                f"-DDIVISOR={divisor}",
+                "-o",
+                folder / f"{name}.so",
+                folder / "k.cpp",
+            ],
+            check=True,
+        )
     return folder
 
 
@@ -75,13 +91,20 @@ def test_a_c_function(libraries):
     assert checked("rms_norm", f"{libraries}/right.so:right", PROTOTYPE).passed
     wrong = checked("rms_norm", f"{libraries}/wrong.so:right", PROTOTYPE)
     assert not wrong.passed and "missing 1/n" in str(wrong)
-    for name, of, dtypes in (("failing", "float", ["float32"]), ("halves", "uint16_t", ["float16"]), ("halves", "uint16_t", ["bfloat16"])):
+    for name, of, dtypes in (
+        ("failing", "float", ["float32"]),
+        ("halves", "uint16_t", ["float16"]),
+        ("halves", "uint16_t", ["bfloat16"]),
+    ):
         prototype = f"int {name}(const {of} *dy, {of} *dxOut, int64_t n)"
         failing = checked("rms_norm", f"{libraries}/right.so:{name}", prototype, dtypes=dtypes)
         assert not failing.passed and "a C function returns 0" in str(failing)
 
 
-@pytest.mark.parametrize("old, new", [("*dy", "*grad"), ("int64_t K", "int64_t columns"), ("const float *x", "const long *x")])
+@pytest.mark.parametrize(
+    "old, new",
+    [("*dy", "*grad"), ("int64_t K", "int64_t columns"), ("const float *x", "const long *x")],
+)
 def test_a_prototype_that_names_nothing_known_is_a_wrong_call(libraries, old, new):
     with pytest.raises(CallError):
         checked("rms_norm", f"{libraries}/right.so:right", PROTOTYPE.replace(old, new))
@@ -94,8 +117,10 @@ def test_a_c_function_that_is_not_there(libraries):
 
 
 def test_the_command(tmp_path, capsys):
-    (tmp_path / "mine.py").write_text("import aclnn_viz as av\ndef kernel(grad, inp, r, w):\n"
-                                      "    return av.operator('rms_norm').backward(dy=grad, x=inp, rstd=r, gamma=w)\n")
+    (tmp_path / "mine.py").write_text(
+        "import aclnn_viz as av\ndef kernel(grad, inp, r, w):\n"
+        "    return av.operator('rms_norm').backward(dy=grad, x=inp, rstd=r, gamma=w)\n"
+    )
     ask = ["check", "rms_norm", f"{tmp_path}/mine.py:kernel", "--depth", "quick", "--signature"]
     assert main([*ask, "grad=dy,inp=x,r=rstd,w=gamma"]) == 0
     assert main([*ask, "grad=dy,inp=x"]) == 2
@@ -104,13 +129,35 @@ def test_the_command(tmp_path, capsys):
 
 def test_the_command_of_a_c_function(libraries):
     for name, status in (("right", 0), ("wrong", 1)):
-        assert main(["check", "rms_norm", f"{libraries}/{name}.so:right", "--depth", "quick", "--signature", PROTOTYPE,
-                     "--dtypes", "float32"]) == status
+        assert (
+            main(
+                [
+                    "check",
+                    "rms_norm",
+                    f"{libraries}/{name}.so:right",
+                    "--depth",
+                    "quick",
+                    "--signature",
+                    PROTOTYPE,
+                    "--dtypes",
+                    "float32",
+                ]
+            )
+            == status
+        )
 
 
-ATEN = {"hardswish": "hardswish_backward", "layer_norm": "native_layer_norm_backward", "group_norm": "native_group_norm_backward",
-        "grid_sampler_2d": "grid_sampler_2d_backward", "grid_sampler_3d": "grid_sampler_3d_backward", "log_softmax": "_log_softmax_backward_data",
-        "softmax": "_softmax_backward_data", "sigmoid": "sigmoid_backward", "tanh": "tanh_backward"}
+ATEN = {
+    "hardswish": "hardswish_backward",
+    "layer_norm": "native_layer_norm_backward",
+    "group_norm": "native_group_norm_backward",
+    "grid_sampler_2d": "grid_sampler_2d_backward",
+    "grid_sampler_3d": "grid_sampler_3d_backward",
+    "log_softmax": "_log_softmax_backward_data",
+    "softmax": "_softmax_backward_data",
+    "sigmoid": "sigmoid_backward",
+    "tanh": "tanh_backward",
+}
 
 
 @pytest.mark.needs("torch")
@@ -120,7 +167,11 @@ def test_functions_of_aten(name):
 
     def doubled(*args):
         found = real(*args)
-        return tuple(part if part is None else 2 * part for part in found) if isinstance(found, tuple) else 2 * found
+        return (
+            tuple(part if part is None else 2 * part for part in found)
+            if isinstance(found, tuple)
+            else 2 * found
+        )
 
     real, options = getattr(torch.ops.aten, ATEN[name]), {"dtypes": ["float32"]}
     right, wrong = checked(name, real, "aten", **options), checked(name, doubled, "aten", **options)
@@ -142,7 +193,8 @@ def test_that_pytorch_is_documented_to_differ_is_said():
     import torch
 
     assert "PyTorch is documented to differ: the interval is open at 3" in str(
-        checked("hardswish", torch.ops.aten.hardswish_backward, "aten"))
+        checked("hardswish", torch.ops.aten.hardswish_backward, "aten")
+    )
 
 
 @pytest.mark.needs("torch")
@@ -173,13 +225,23 @@ def test_a_function_of_autograd():
     options = {"dtypes": ["float32"], "time_limit": 30.0}
     for function in (Right, Apart, torch.nn.functional.silu):
         assert checked("silu", function, "torch.autograd", **options).passed
-    assert checked("gelu", torch.nn.functional.gelu, "torch.autograd", **options).passed  # its vendor broadcasts gradOutput
+    assert checked(
+        "gelu", torch.nn.functional.gelu, "torch.autograd", **options
+    ).passed  # its vendor broadcasts gradOutput
     for right in (Right, Apart):
-        doubled = type("Doubled", (right,), {"backward": staticmethod(lambda ctx, grad: 2 * right.backward(ctx, grad))})
+        doubled = type(
+            "Doubled",
+            (right,),
+            {"backward": staticmethod(lambda ctx, grad: 2 * right.backward(ctx, grad))},
+        )
         wrong = checked("silu", doubled, "torch.autograd", **options)
         assert not wrong.passed and wrong.counterexample
         with pytest.raises(CallError):
-            checked("silu", type("Two", (right,), {"forward": staticmethod(lambda ctx, x, y: x)}), "torch.autograd")
+            checked(
+                "silu",
+                type("Two", (right,), {"forward": staticmethod(lambda ctx, x, y: x)}),
+                "torch.autograd",
+            )
 
 
 @pytest.mark.needs("torch")
@@ -199,12 +261,18 @@ def test_cases_whose_saved_tensors_a_function_would_not_compute_are_left_out():
 @pytest.mark.needs("torch")
 def test_the_host_wrapper_of_a_triton_kernel():
     def liger(grad, x, weight, rstd, offset, mode, block, warps, in_place, row_mode, factor=1.0):
-        rows, gradient, scale = x.float(), grad.view(-1, grad.shape[-1]).float(), rstd.reshape(-1, 1)  # x as the forward saves it
+        rows, gradient, scale = (
+            x.float(),
+            grad.view(-1, grad.shape[-1]).float(),
+            rstd.reshape(-1, 1),
+        )  # x as the forward saves it
         xhat, along = rows * scale, gradient * weight.float()
         dx = (along - factor * xhat * (along * xhat).mean(1, keepdim=True)) * scale
         return dx.to(x.dtype).view(grad.shape), (gradient * xhat).sum(0)
 
-    def narrow(grad, x, weight, *others):  # Liger's own gives this gradient in the format of the weight
+    def narrow(
+        grad, x, weight, *others
+    ):  # Liger's own gives this gradient in the format of the weight
         dx, dweight = liger(grad, x, weight, *others)
         return dx, dweight.to(weight.dtype)
 
@@ -221,9 +289,19 @@ def test_the_host_wrapper_of_a_triton_kernel():
 def test_the_host_wrapper_of_layer_norm():
     def liger(grad, x, weight, bias, mean, rstd):
         gradient = grad.view(-1, grad.shape[-1]).float()
-        xhat, along = (x.float() - mean.reshape(-1, 1)) * rstd.reshape(-1, 1), gradient * weight.float()
-        dx = (along - along.mean(1, keepdim=True) - xhat * (along * xhat).mean(1, keepdim=True)) * rstd.reshape(-1, 1)
-        return dx.to(x.dtype).view(grad.shape), (gradient * xhat).sum(0).to(weight.dtype), gradient.sum(0).to(weight.dtype)
+        xhat, along = (
+            (x.float() - mean.reshape(-1, 1)) * rstd.reshape(-1, 1),
+            gradient * weight.float(),
+        )
+        dx = (
+            along - along.mean(1, keepdim=True) - xhat * (along * xhat).mean(1, keepdim=True)
+        ) * rstd.reshape(-1, 1)
+        return (
+            dx.to(x.dtype).view(grad.shape),
+            (gradient * xhat).sum(0).to(weight.dtype),
+            gradient.sum(0).to(weight.dtype),
+        )
+
     found = checked("layer_norm", liger, "liger")
     assert found.passed and found.cases > 3
     assert not checked("layer_norm", lambda grad, *others: liger(-grad, *others), "liger").passed

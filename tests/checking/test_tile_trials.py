@@ -17,15 +17,26 @@ def edited(op, old, new, which=0):
     right = registry.module("tiles", op)
     text = Path(right.__file__).read_text("utf-8")
     assert text.count(old) == 1
-    return page_from(text.replace(old, new), right, f"{right.__name__}_{abs(hash(new))}").PROGRAMS[which]
+    return page_from(text.replace(old, new), right, f"{right.__name__}_{abs(hash(new))}").PROGRAMS[
+        which
+    ]
 
 
 def test_a_pass_says_for_which_rows_cores_buffers_and_orders():
     program = av.tiles.programs("hardswish")[0]
     result = av.check("hardswish", program, dtypes="float32")
     found = result.trials
-    assert result.passed and "as tiles: rows" not in str(result) and {33, 35, 39} <= set(found.lengths["float32"]) and {1, 2, 7, 48} == set(found.cores)
-    assert min(found.buffers) < max(found.buffers) and "late" in found.orders and all(whole for *_, whole in found.explored)
+    assert (
+        result.passed
+        and "as tiles: rows" not in str(result)
+        and {33, 35, 39} <= set(found.lengths["float32"])
+        and {1, 2, 7, 48} == set(found.cores)
+    )
+    assert (
+        min(found.buffers) < max(found.buffers)
+        and "late" in found.orders
+        and all(whole for *_, whole in found.explored)
+    )
     assert "all orders agree" in str(result) and "4097" in result._repr_html_()
     assert json.loads(result.to_json())["trials"]["runs"] == found.runs > 16
 
@@ -33,7 +44,10 @@ def test_a_pass_says_for_which_rows_cores_buffers_and_orders():
 def test_a_quick_check_and_other_kernels_try_none_of_it():
     op = av.operator("hardswish")
     quick = av.check(op, av.tiles.programs(op)[0], depth="quick")
-    assert quick.trials is None and "as tiles: rows with tails, other numbers of cores" in str(quick).splitlines()[-1]
+    assert (
+        quick.trials is None
+        and "as tiles: rows with tails, other numbers of cores" in str(quick).splitlines()[-1]
+    )
     assert json.loads(quick.to_json())["not_tried"][-1].startswith("as tiles")
     result = av.check(op, lambda **inputs: op.backward(**inputs))
     assert result.trials is None and "as tiles" not in str(result) + result._repr_html_()
@@ -42,15 +56,33 @@ def test_a_quick_check_and_other_kernels_try_none_of_it():
 
 
 def test_a_hazard_is_no_line_of_the_kit():
-    wrong = next(one for one in av.tiles.faults("hardswish") if one.name == "queue not freed").broken("hardswish")
+    wrong = next(
+        one for one in av.tiles.faults("hardswish") if one.name == "queue not freed"
+    ).broken("hardswish")
     result = av.check("hardswish", wrong, dtypes="float32", depth="quick")
     assert "never freed" in str(result) and "launching.py" not in str(result)
 
 
-@pytest.mark.parametrize(("what", "old", "new"), [
-    ("output not written", "range(0, self.length, self.tile)", "range(0, min(self.length, 512), self.tile)"),
-    ("with 32768 bytes", "tile = int(available / bytes_of_element) // 256 * 256", "tile = int(available / bytes_of_element) // 256 * 256 + 8"),
-    ("as tiles on 7 cores", "first = core * tiling.blockLength", "first = core * (tiling.blockLength + 8 * (GetBlockNum() == 7))")])
+@pytest.mark.parametrize(
+    ("what", "old", "new"),
+    [
+        (
+            "output not written",
+            "range(0, self.length, self.tile)",
+            "range(0, min(self.length, 512), self.tile)",
+        ),
+        (
+            "with 32768 bytes",
+            "tile = int(available / bytes_of_element) // 256 * 256",
+            "tile = int(available / bytes_of_element) // 256 * 256 + 8",
+        ),
+        (
+            "as tiles on 7 cores",
+            "first = core * tiling.blockLength",
+            "first = core * (tiling.blockLength + 8 * (GetBlockNum() == 7))",
+        ),
+    ],
+)
 def test_what_the_suite_does_not_show_is_named(what, old, new):
     program = edited("hardswish", old, new)
     assert av.check("hardswish", program, dtypes="float32", depth="quick").passed
@@ -60,7 +92,9 @@ def test_what_the_suite_does_not_show_is_named(what, old, new):
 
 def test_a_sum_in_the_order_of_arrival_is_not_deterministic(monkeypatch):
     """The orders of a short run tell; long rows are run in the soak, too."""
-    monkeypatch.setitem(DEPTHS, "normal", replace(DEPTHS["normal"], trials=DEPTHS["normal"].trials if SOAK else 1))
+    monkeypatch.setitem(
+        DEPTHS, "normal", replace(DEPTHS["normal"], trials=DEPTHS["normal"].trials if SOAK else 1)
+    )
     program = next(one for one in av.tiles.programs("rms_norm") if not one.deterministic)
     assert av.check("rms_norm", program, dtypes="float32").passed
     result = av.check("rms_norm", replace(program, deterministic=True), dtypes="float32")

@@ -16,9 +16,18 @@ from aclnn_viz.operators.faults.fault import faulty_kernel
 from checking.orders import ADDS, COMES, PLANS, attack, fused, held, kernel
 from machine import SOAK
 
-ATTACKED = [("rms_norm", "float32", (3, 301)), ("rms_norm", "float16", (77, 5)), ("layer_norm", "float32", (1, 1000)), ("layer_norm", "bfloat16", (40, 3)),
-            ("cross_entropy_loss", "float32", (9, 30)), ("group_norm_swish", "float32", (2, 4, 9)), ("log_softmax", "float16", (4, 65)),
-            ("grid_sampler_2d", "float32", (1, 2, 4, 4)), ("hardswish", "float32", (50,)), ("layer_norm", "float64", (5, 40))]
+ATTACKED = [
+    ("rms_norm", "float32", (3, 301)),
+    ("rms_norm", "float16", (77, 5)),
+    ("layer_norm", "float32", (1, 1000)),
+    ("layer_norm", "bfloat16", (40, 3)),
+    ("cross_entropy_loss", "float32", (9, 30)),
+    ("group_norm_swish", "float32", (2, 4, 9)),
+    ("log_softmax", "float16", (4, 65)),
+    ("grid_sampler_2d", "float32", (1, 2, 4, 4)),
+    ("hardswish", "float32", (50,)),
+    ("layer_norm", "float64", (5, 40)),
+]
 
 
 CASES = None if SOAK else 3  # of an attack, of seven
@@ -38,25 +47,52 @@ def test_in_float64_a_tolerance_allows_for_the_rounding_of_the_exact_number():
 
 
 def test_the_attack_breaks_a_tolerance_that_holds_for_trees_alone():
-    case = av.case("rms_norm", shape=(4096, 2), dy=1.0, x=np.float32(1.0) + np.random.default_rng(0).random((4096, 2), np.float32))
-    trees, every = av.tolerance("rms_norm", cases=[case], plan="pairwise"), av.tolerance("rms_norm", cases=[case])
-    chain, = [kernel("rms_norm", "as they are", "one by one")(**case.inputs)]
+    case = av.case(
+        "rms_norm",
+        shape=(4096, 2),
+        dy=1.0,
+        x=np.float32(1.0) + np.random.default_rng(0).random((4096, 2), np.float32),
+    )
+    trees, every = (
+        av.tolerance("rms_norm", cases=[case], plan="pairwise"),
+        av.tolerance("rms_norm", cases=[case]),
+    )
+    (chain,) = [kernel("rms_norm", "as they are", "one by one")(**case.inputs)]
     assert held(trees, [case], [chain]) > 1.0 >= held(every, [case], [chain])
-    assert held(trees, [case], [kernel("rms_norm", "as they are", "by neighbours")(**case.inputs)]) <= 1.0
+    assert (
+        held(trees, [case], [kernel("rms_norm", "as they are", "by neighbours")(**case.inputs)])
+        <= 1.0
+    )
 
 
-@pytest.mark.parametrize(("name", "plan"), [(name, plan) for name in ("rms_norm", "cross_entropy_loss", "embedding") for plan in PLANS])
+@pytest.mark.parametrize(
+    ("name", "plan"),
+    [(name, plan) for name in ("rms_norm", "cross_entropy_loss", "embedding") for plan in PLANS],
+)
 @pytest.mark.sampled(1)
 def test_no_order_breaks_a_tolerance_of_sums_in_16_bits(name, plan):
-    assert all(used <= 1.0 for _, used in islice(attack(av.case(name, dtype="float16"), 1, plan), CASES))
+    assert all(
+        used <= 1.0 for _, used in islice(attack(av.case(name, dtype="float16"), 1, plan), CASES)
+    )
 
 
 def test_the_worst_order_errs_more_than_others_and_the_compensated_sum_less():
     terms = (1.0 + np.random.default_rng(0).random((200, 5))).astype(np.float32)
-    error = {name: float(np.abs(np.add.accumulate(come(terms, np.random.default_rng(1)), axis=0)[-1] - terms.sum(0, np.float64)).min())
-             for name, come in COMES.items()}
-    assert min(error["worst first"], error["worst first, downwards"]) > 3 * max(error[one] for one in ("as they are", "reversed", "shuffled"))
-    assert np.abs(ADDS["compensated"](terms, None) - terms.sum(0, np.float64)).max() <= 2.0**-15  # an ulp of 300
+    error = {
+        name: float(
+            np.abs(
+                np.add.accumulate(come(terms, np.random.default_rng(1)), axis=0)[-1]
+                - terms.sum(0, np.float64)
+            ).min()
+        )
+        for name, come in COMES.items()
+    }
+    assert min(error["worst first"], error["worst first, downwards"]) > 3 * max(
+        error[one] for one in ("as they are", "reversed", "shuffled")
+    )
+    assert (
+        np.abs(ADDS["compensated"](terms, None) - terms.sum(0, np.float64)).max() <= 2.0**-15
+    )  # an ulp of 300
 
 
 def test_a_fused_sum_rounds_each_step_once():
@@ -66,8 +102,10 @@ def test_a_fused_sum_rounds_each_step_once():
     for x, y in zip(a[1:], b[1:]):
         exact = Fraction(float(total)) + Fraction(float(x)) * Fraction(float(y))
         near = np.float32(float(exact))
-        total = min((np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.float32(np.inf))),
-                    key=lambda one: abs(Fraction(float(one)) - exact))
+        total = min(
+            (np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.float32(np.inf))),
+            key=lambda one: abs(Fraction(float(one)) - exact),
+        )
     assert fused((a.astype(np.float64) * b)[:, np.newaxis], np.float32)[0] == total
 
 
@@ -75,7 +113,10 @@ def test_a_fused_sum_rounds_each_step_once():
 def test_a_sound_pair_lies_on_bounds_so_that_a_smaller_one_is_not_sound(name):
     found = av.tolerance(name, shape=(6, 20))
     pair = found.pairs[-1]
-    assert (found.rtol, found.atol) == (pair.rtol, pair.atol) and pair.seen_atol + pair.seen_rtol <= 1.5 * (pair.atol + pair.rtol)
+    assert (found.rtol, found.atol) == (
+        pair.rtol,
+        pair.atol,
+    ) and pair.seen_atol + pair.seen_rtol <= 1.5 * (pair.atol + pair.rtol)
     assert 0 <= pair.rtol <= pair.rtol_alone
 
 
@@ -87,9 +128,17 @@ def test_the_line_is_above_all_points_and_no_line_through_two_of_them_is_lower(s
         bounds *= sizes
     rtol, atol = line(sizes, bounds)
     best = math.inf
-    slopes = [0.0, *(bounds / sizes), *((bounds[i] - bounds[j]) / (sizes[i] - sizes[j]) for i in range(12) for j in range(i))]
+    slopes = [
+        0.0,
+        *(bounds / sizes),
+        *((bounds[i] - bounds[j]) / (sizes[i] - sizes[j]) for i in range(12) for j in range(i)),
+    ]
     for slope in slopes:
-        best = min(best, slope * sizes.mean() + max(0.0, (bounds - slope * sizes).max())) if slope >= 0 else best
+        best = (
+            min(best, slope * sizes.mean() + max(0.0, (bounds - slope * sizes).max()))
+            if slope >= 0
+            else best
+        )
     assert (bounds <= atol + rtol * sizes).all() and rtol >= 0 <= atol
     assert rtol * sizes.mean() + atol == pytest.approx(best, rel=1e-9)
 
@@ -104,20 +153,34 @@ def passes(op, fault, cases, rtol, atol):
                 outputs = wrong(**case.inputs)
         except Exception:  # whatever a broken page raises
             return False
-        if not all(outputs[name].shape == exact.shape and np.allclose(outputs[name].astype(np.float64), exact, rtol, atol, equal_nan=True)
-                   for name, exact in truth.items()):
+        if not all(
+            outputs[name].shape == exact.shape
+            and np.allclose(outputs[name].astype(np.float64), exact, rtol, atol, equal_nan=True)
+            for name, exact in truth.items()
+        ):
             return False
     return True
 
 
 @pytest.mark.parametrize("pair", [(0.0, 0.0), (1e-5, 1e-8), (1e-3, 1e-3), (0.1, 0.1), (10.0, 10.0)])
-@pytest.mark.parametrize(("name", "dtype"), [("rms_norm", "float16"), ("hardswish", "bfloat16"), ("cross_entropy_loss", "float32"),
-                                             ("grid_sampler_2d", "float32"), ("layer_norm", "float64"), ("softplus", "float16")])
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        ("rms_norm", "float16"),
+        ("hardswish", "bfloat16"),
+        ("cross_entropy_loss", "float32"),
+        ("grid_sampler_2d", "float32"),
+        ("layer_norm", "float64"),
+        ("softplus", "float16"),
+    ],
+)
 @pytest.mark.sampled(2)
 def test_what_is_let_through_is_what_allclose_lets_through(name, dtype, pair):
     op, cases = av.operator(name), [av.case(name, dtype=dtype, seed=seed) for seed in range(2)]
     found = av.tolerance(name, cases=cases, let_through=pair)
-    assert {one.fault for one in found.passing} == {fault.name for fault in faults(name) if passes(op, fault, cases, *pair)}
+    assert {one.fault for one in found.passing} == {
+        fault.name for fault in faults(name) if passes(op, fault, cases, *pair)
+    }
     assert len(found.passing) + len(found.caught) == len(faults(name))
     used = [one.used for one in found.passing]
     assert used == sorted(used) and all(one.used > 1 for one in found.caught)
@@ -128,11 +191,18 @@ def test_a_wrong_kernel_that_passes_is_told_from_one_that_these_inputs_do_not_sh
     by_name = {one.fault: one for one in found.passing}
     assert by_name["strides ignored"].beyond <= 1.0 < by_name["16-bit outputs truncated"].beyond
     assert found.smallest.fault == "16-bit outputs truncated"
-    assert av.tolerance("rms_norm", shape=(8, 40), dtype="float16", let_through=(found.rtol, 0.0)).smallest is None
+    assert (
+        av.tolerance(
+            "rms_norm", shape=(8, 40), dtype="float16", let_through=(found.rtol, 0.0)
+        ).smallest
+        is None
+    )
 
 
 def test_a_tolerance_says_what_it_does_not_hold_for():
-    text = str(av.tolerance("grid_sampler_2d", shape=(1, 1, 7, 7), grid=1 / 7, interpolationMode=1))  # between two pixels
+    text = str(
+        av.tolerance("grid_sampler_2d", shape=(1, 1, 7, 7), grid=1 / 7, interpolationMode=1)
+    )  # between two pixels
     assert "16 elements hang on a rounding" in text
     assert "no rtol is sound without atol" in str(av.tolerance("rms_norm"))
 
@@ -140,12 +210,22 @@ def test_a_tolerance_says_what_it_does_not_hold_for():
 @pytest.mark.filterwarnings("error")
 def test_a_sum_that_overflows_in_one_order_alone_is_left_out():
     found = av.tolerance("rms_norm", dy=np.full((8, 64), 3e38, np.float32))
-    assert "may overflow" in str(found) and all(math.isfinite(one) for pair in found.pairs for one in (pair.seen_rtol, pair.seen_atol))
+    assert "may overflow" in str(found) and all(
+        math.isfinite(one) for pair in found.pairs for one in (pair.seen_rtol, pair.seen_atol)
+    )
 
 
-@pytest.mark.parametrize(("call", "part"), [
-    ({"let_through": 3}, "let_through is (rtol, atol)"), ({"let_through": (1.0, math.nan)}, "numbers from 0 on"), ({"plan": "B7"}, "plan is a Plan"),
-    ({"cases": []}, "cases are those of rms_norm"), ({"cases": [av.case("tanh")]}, "cases are those of rms_norm"), ({"dy": math.nan, "shape": (1, 4)}, "compares finite")])
+@pytest.mark.parametrize(
+    ("call", "part"),
+    [
+        ({"let_through": 3}, "let_through is (rtol, atol)"),
+        ({"let_through": (1.0, math.nan)}, "numbers from 0 on"),
+        ({"plan": "B7"}, "plan is a Plan"),
+        ({"cases": []}, "cases are those of rms_norm"),
+        ({"cases": [av.case("tanh")]}, "cases are those of rms_norm"),
+        ({"dy": math.nan, "shape": (1, 4)}, "compares finite"),
+    ],
+)
 def test_what_no_tolerance_can_be_of_is_refused(call, part):
     with pytest.raises(ValueError, match="got") as error:
         av.tolerance("rms_norm", **call)
@@ -153,9 +233,28 @@ def test_what_no_tolerance_can_be_of_is_refused(call, part):
 
 
 def test_the_command_prints_both_as_tables_and_as_json(capsys):
-    assert main(["tolerance", "rms_norm", "--shape", "4,20", "--dtype", "float16", "--let-through", "1e-3", "1e-3"]) == 0
+    assert (
+        main(
+            [
+                "tolerance",
+                "rms_norm",
+                "--shape",
+                "4,20",
+                "--dtype",
+                "float16",
+                "--let-through",
+                "1e-3",
+                "1e-3",
+            ]
+        )
+        == 0
+    )
     text = capsys.readouterr().out
     assert "dgammaOut" in text and "16-bit outputs truncated" in text
     assert main(["tolerance", "rms_norm", "--shape", "4,20", "--plan", "pairwise", "--json"]) == 0
     content = json.loads(capsys.readouterr().out)
-    assert content["plan"] == "pairwise" and content["pairs"][0]["output"] == "dxOut" and 0 < content["atol"] < 1
+    assert (
+        content["plan"] == "pairwise"
+        and content["pairs"][0]["output"] == "dxOut"
+        and 0 < content["atol"] < 1
+    )

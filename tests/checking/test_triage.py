@@ -23,33 +23,68 @@ from machine import SOAK
 
 RUNS = Path(__file__).parent / "dumped"
 NAMES = {dtype: storage.removeprefix("torch ") for storage, dtype in STORAGES.items()}
-CALLS = [(op, name) for op in operators() for name in registry.own("peer", op.name, "DUMPED", {}) if name[0].islower()]
+CALLS = [
+    (op, name)
+    for op in operators()
+    for name in registry.own("peer", op.name, "DUMPED", {})
+    if name[0].islower()
+]
 
 
 @pytest.fixture
 def run_of(tmp_path):
     """A dump that `dumped/write_runs.py` wrote with msProbe."""
+
     def unpacked(name: str) -> Path:
         with tarfile.open(RUNS / f"{name}.tar.xz") as archive:
             archive.extractall(tmp_path, filter="data")
         return tmp_path / name
+
     return unpacked
 
 
-def pt(place: Path, array: np.ndarray, storage: str = "", shape=None, strides=None, count=None, function="torch._utils\n_rebuild_tensor_v2",
-       offset: int = 0, compression=zipfile.ZIP_STORED) -> None:
+def pt(
+    place: Path,
+    array: np.ndarray,
+    storage: str = "",
+    shape=None,
+    strides=None,
+    count=None,
+    function="torch._utils\n_rebuild_tensor_v2",
+    offset: int = 0,
+    compression=zipfile.ZIP_STORED,
+) -> None:
     """Write an array as torch.save does, or what pretends to be such a file."""
+
     def numbers(values) -> bytes:
         return b"(" + b"".join(b"\x8a\x08" + struct.pack("<q", n) for n in values) + b"t"
 
     def text(word: str) -> bytes:
         return b"X" + struct.pack("<I", len(word)) + word.encode()
+
     shape = array.shape if shape is None else shape
-    strides = [math.prod(shape[at + 1:]) for at in range(len(shape))] if strides is None else strides
-    about = b"(" + text("storage") + f"ctorch\n{storage or NAMES[array.dtype.name]}\n".encode() + text("0") + text("npu:0") + numbers(
-        [array.size if count is None else count])[1:-1] + b"tQ"
-    content = (b"\x80\x02c" + function.encode() + b"\n(" + about + numbers([offset])[1:-1] + numbers(shape) + numbers(strides)
-               + b"\x89ccollections\nOrderedDict\n)RtR.")
+    strides = (
+        [math.prod(shape[at + 1 :]) for at in range(len(shape))] if strides is None else strides
+    )
+    about = (
+        b"("
+        + text("storage")
+        + f"ctorch\n{storage or NAMES[array.dtype.name]}\n".encode()
+        + text("0")
+        + text("npu:0")
+        + numbers([array.size if count is None else count])[1:-1]
+        + b"tQ"
+    )
+    content = (
+        b"\x80\x02c"
+        + function.encode()
+        + b"\n("
+        + about
+        + numbers([offset])[1:-1]
+        + numbers(shape)
+        + numbers(strides)
+        + b"\x89ccollections\nOrderedDict\n)RtR."
+    )
     with zipfile.ZipFile(place, "w", compression) as archive:
         archive.writestr(f"{place.stem}/data.pkl", content)
         archive.writestr(f"{place.stem}/data/0", np.ascontiguousarray(array).tobytes())
@@ -67,18 +102,50 @@ class Written:
             return value if value is None else {"type": type(value).__name__, "value": value}
         wide = value.astype(np.float64)
         pt(self.folder / "dump_tensor_data" / f"{name}.pt", value)
-        return {"type": "torch.Tensor", "dtype": f"torch.{value.dtype.name}", "shape": list(value.shape), "data_name": f"{name}.pt",
-                **({"Max": wide.max(), "Min": wide.min(), "Mean": None, "Norm": float(np.linalg.norm(wide))} if value.size else {})}
+        return {
+            "type": "torch.Tensor",
+            "dtype": f"torch.{value.dtype.name}",
+            "shape": list(value.shape),
+            "data_name": f"{name}.pt",
+            **(
+                {
+                    "Max": wide.max(),
+                    "Min": wide.min(),
+                    "Mean": None,
+                    "Norm": float(np.linalg.norm(wide)),
+                }
+                if value.size
+                else {}
+            ),
+        }
 
     def add(self, stem: str, kwargs: dict, outputs: list, came: list, gradients: list) -> None:
         def all_of(values, part):
             return [self.held(value, f"{stem}.{part}.{at}") for at, value in enumerate(values)]
-        self.data[f"{stem}.forward"] = {"input_args": [], "output": all_of(outputs, "forward.output"), "input_kwargs": {
-            name: self.held(value, f"{stem}.forward.kwargs.{name}") for name, value in kwargs.items()}}
-        self.data[f"{stem}.backward"] = {"input": all_of(came, "backward.input"), "output": all_of(gradients, "backward.output")}
+
+        self.data[f"{stem}.forward"] = {
+            "input_args": [],
+            "output": all_of(outputs, "forward.output"),
+            "input_kwargs": {
+                name: self.held(value, f"{stem}.forward.kwargs.{name}")
+                for name, value in kwargs.items()
+            },
+        }
+        self.data[f"{stem}.backward"] = {
+            "input": all_of(came, "backward.input"),
+            "output": all_of(gradients, "backward.output"),
+        }
 
     def done(self) -> Path:
-        text = json.dumps({"task": "tensor", "level": "L1", "framework": "pytorch", "dump_data_dir": "/srv/train/x", "data": self.data})
+        text = json.dumps(
+            {
+                "task": "tensor",
+                "level": "L1",
+                "framework": "pytorch",
+                "dump_data_dir": "/srv/train/x",
+                "data": self.data,
+            }
+        )
         (self.folder / "dump.json").write_text(text)
         return self.folder.parents[1]
 
@@ -86,7 +153,13 @@ class Written:
         op = av.operator("silu")
         inputs = av.case(op, shape=(3, 4), seed=number).inputs
         inputs["self"] = inputs["self"] if x is None else x
-        self.add(f"Functional.silu.{number}", {"input": inputs["self"]}, [], [inputs["gradOutput"]], [change(op.backward(**inputs)["gradInput"])])
+        self.add(
+            f"Functional.silu.{number}",
+            {"input": inputs["self"]},
+            [],
+            [inputs["gradOutput"]],
+            [change(op.backward(**inputs)["gradInput"])],
+        )
 
 
 @pytest.fixture
@@ -101,31 +174,62 @@ def verdicts(folder, **more) -> dict:
 @pytest.mark.parametrize("level, right, left", [("L1", 8, 0), ("L0", 6, 1), ("mix", 14, 1)])
 def test_each_level_of_a_right_run_is_explained(run_of, level, right, left):
     found = triage(run_of(f"model_{level}_tensor_statistics"))
-    assert found.passed and found.counts == {ROUNDING: right, **({NOT_JUDGED: left} if left else {})} and not found.first
+    assert (
+        found.passed
+        and found.counts == {ROUNDING: right, **({NOT_JUDGED: left} if left else {})}
+        and not found.first
+    )
 
 
 @pytest.mark.parametrize("kind", ["statistics", "md5"])
 def test_without_numbers_nothing_is_called_right_or_wrong(run_of, kind):
     found = triage(run_of(f"model_L1_statistics_{kind}"))
-    assert not found.passed and found.counts == {NOT_JUDGED: 8} and "statistics or checksums alone" in str(found)
+    assert (
+        not found.passed
+        and found.counts == {NOT_JUDGED: 8}
+        and "statistics or checksums alone" in str(found)
+    )
 
 
 def test_the_broken_call_among_200_is_found_and_explained(run_of, tmp_path, capsys):
     """Of five functions in turn; without the soak of one of them."""
-    folder, case, page, count = run_of("many"), str(tmp_path / "case"), tmp_path / "all.html", 200 if SOAK else 40
+    folder, case, page, count = (
+        run_of("many"),
+        str(tmp_path / "case"),
+        tmp_path / "all.html",
+        200 if SOAK else 40,
+    )
     index = folder / "step0" / "rank0" / "dump.json"
     content = json.loads(index.read_text())
-    content["data"] = {name: one for name, one in content["data"].items() if SOAK or ".hardswish." in name}
+    content["data"] = {
+        name: one for name, one in content["data"].items() if SOAK or ".hardswish." in name
+    }
     index.write_text(json.dumps(content))
     assert main(["triage", str(folder), "--write", case, "--html", str(page), "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
-    assert found["first"] == "Functional.hardswish.27" and found["counts"] == {ROUNDING: count - 1, WRONG: 1}
+    assert found["first"] == "Functional.hardswish.27" and found["counts"] == {
+        ROUNDING: count - 1,
+        WRONG: 1,
+    }
     assert len(found["calls"]) == count
     result = read_and_check("hardswish", case)
     assert not result.passed and result.failed == 1 and "upper kink" in str(result)
     assert check(case, av.operator("hardswish").backward).passed
     assert "Functional.hardswish.27" in page.read_text() and "/srv/" not in page.read_text()
-    assert main(["triage", str(folder), "--call", "Functional.hardswish.27", "--paths", "--html", str(page)]) == 1
+    assert (
+        main(
+            [
+                "triage",
+                str(folder),
+                "--call",
+                "Functional.hardswish.27",
+                "--paths",
+                "--html",
+                str(page),
+            ]
+        )
+        == 1
+    )
     assert "write_runs.py" in page.read_text() and "/srv/train/" in capsys.readouterr().out
     assert main(["triage", str(folder), "--call", "Functional.hardswish.99"]) == 2
 
@@ -133,23 +237,62 @@ def test_the_broken_call_among_200_is_found_and_explained(run_of, tmp_path, caps
 def made_up(op, name: str, dtype: str, written: Written, change=lambda gradient: gradient) -> None:
     """Add a call of an API as the kit itself computes it."""
     how = registry.own("peer", op.name, "DUMPED")[name]
-    names = {part.strip().rstrip("!").partition("=")[0].partition(":")[0]: part.partition(": ")[2] or part.strip().partition("=")[0]
-             for part in (how if isinstance(how, str) else how[0]).split(",")}
-    case = av.case(op, dtype=dtype, seed=3, **{p.name: None for p in op.parameters if p.kind == "tensor" and p.optional and p.name not in {
-        *names.values(), *op.saved, *op.upstream}})
-    lacking = [p.name for p in op.forward_parameters if p.kind == "tensor" and p.name not in case.inputs]
+    names = {
+        part.strip().rstrip("!").partition("=")[0].partition(":")[0]: part.partition(": ")[2]
+        or part.strip().partition("=")[0]
+        for part in (how if isinstance(how, str) else how[0]).split(",")
+    }
+    case = av.case(
+        op,
+        dtype=dtype,
+        seed=3,
+        **{
+            p.name: None
+            for p in op.parameters
+            if p.kind == "tensor"
+            and p.optional
+            and p.name not in {*names.values(), *op.saved, *op.upstream}
+        },
+    )
+    lacking = [
+        p.name for p in op.forward_parameters if p.kind == "tensor" and p.name not in case.inputs
+    ]
     if op.first in lacking:
-        shape = next((case.inputs[saved].shape for saved in op.saved), (case.inputs.get("numWeights"), case.inputs[op.like].shape[-1]))
+        shape = next(
+            (case.inputs[saved].shape for saved in op.saved),
+            (case.inputs.get("numWeights"), case.inputs[op.like].shape[-1]),
+        )
         x = np.random.default_rng(4).uniform(-2, 2, shape).astype(case.inputs[op.like].dtype)
-        case = av.case(op, **{op.first: x}, **{n: v for n, v in case.inputs.items() if n not in op.saved})
-    values = case.inputs | {n: x for n in lacking if n == op.first} | {n: np.zeros(case.inputs[op.like].shape[1], dtype) for n in lacking if n in ("beta", "bias")}
-    taken = {p.name: values.get(p.name, p.default if p.optional else None) for p in op.forward_parameters}
+        case = av.case(
+            op, **{op.first: x}, **{n: v for n, v in case.inputs.items() if n not in op.saved}
+        )
+    values = (
+        case.inputs
+        | {n: x for n in lacking if n == op.first}
+        | {
+            n: np.zeros(case.inputs[op.like].shape[1], dtype)
+            for n in lacking
+            if n in ("beta", "bias")
+        }
+    )
+    taken = {
+        p.name: values.get(p.name, p.default if p.optional else None) for p in op.forward_parameters
+    }
     made, upstream = op.forward(**taken), next(iter(op.upstream.values()))
     outputs = [made[of] for of in sorted(op.gives, key=lambda of: of != upstream)]
-    kwargs = {torch: values.get(vendor, taken.get(vendor)) for torch, vendor in names.items() if vendor in values or vendor in taken}
+    kwargs = {
+        torch: values.get(vendor, taken.get(vendor))
+        for torch, vendor in names.items()
+        if vendor in values or vendor in taken
+    }
     saved = {of: made[to] for of, to in op.saved.items()}
-    written.add(f"{'NPU' if name.startswith('npu') else 'Functional'}.{name}.0", kwargs, outputs if name.startswith("npu") else outputs[:1],
-                [values[next(iter(op.upstream))]], [change(value) for value in op.backward(**case.inputs | saved).values()])
+    written.add(
+        f"{'NPU' if name.startswith('npu') else 'Functional'}.{name}.0",
+        kwargs,
+        outputs if name.startswith("npu") else outputs[:1],
+        [values[next(iter(op.upstream))]],
+        [change(value) for value in op.backward(**case.inputs | saved).values()],
+    )
 
 
 def off(gradient: np.ndarray) -> np.ndarray:
@@ -163,10 +306,18 @@ def off(gradient: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("op, name", CALLS, ids=[name for _, name in CALLS])
 @pytest.mark.sampled(9)
 def test_each_api_is_taken_as_pytorch_calls_it(op, name, tmp_path):
-    for number, (dtype, change) in enumerate((("float32", lambda gradient: gradient), ("float32", off), ("bfloat16", lambda gradient: gradient))):
+    for number, (dtype, change) in enumerate(
+        (
+            ("float32", lambda gradient: gradient),
+            ("float32", off),
+            ("bfloat16", lambda gradient: gradient),
+        )
+    ):
         made_up(op, name, dtype, one := Written(tmp_path / str(number)), change)
-        found, = triage(one.done()).calls
-        right = {WRONG} if change is off else {ROUNDING, *[DEVICE] * (dtype == "bfloat16")}  # the kit saves what the case has: 16 bits
+        (found,) = triage(one.done()).calls
+        right = (
+            {WRONG} if change is off else {ROUNDING, *[DEVICE] * (dtype == "bfloat16")}
+        )  # the kit saves what the case has: 16 bits
         assert found.verdict in right and found.operator == op.name, found
 
 
@@ -174,9 +325,20 @@ def test_the_numerics_of_a_device_are_named(written):
     op = av.operator("group_norm_swish")
     case = av.case(op, shape=(2, 4, 3), numGroups=2, swishScale=2.0)
     gone = run(op, preset(op, "Ascend910B2", "9.0"), **case.inputs)
-    values = {name: case.inputs[vendor] for name, vendor in dict(input="x", num_groups="numGroups", weight="gamma", bias="beta", swish_scale="swishScale").items()}
-    written.add("NPU.npu_group_norm_swish.0", values, [case.inputs["x"], case.inputs["mean"], case.inputs["rstd"]], [case.inputs["dy"]], [*gone.values()])
-    found, = triage(written.done()).calls
+    values = {
+        name: case.inputs[vendor]
+        for name, vendor in dict(
+            input="x", num_groups="numGroups", weight="gamma", bias="beta", swish_scale="swishScale"
+        ).items()
+    }
+    written.add(
+        "NPU.npu_group_norm_swish.0",
+        values,
+        [case.inputs["x"], case.inputs["mean"], case.inputs["rstd"]],
+        [case.inputs["dy"]],
+        [*gone.values()],
+    )
+    (found,) = triage(written.done()).calls
     assert found.verdict == DEVICE and "CANN 9.0" in found.text
 
 
@@ -185,33 +347,64 @@ def test_another_arrangement_of_a_right_formula_is_no_bug(written):
     gradient, sigmoid = np.float32(np.sin(x)), 1 / (1 + np.exp(-x))
     for number, change in enumerate((1.0, 1.0 + 1e-4)):  # ATen's 1 - sigmoid, which cancels
         aten = np.float32(change) * gradient * sigmoid * (1 + x * (1 - sigmoid))
-        written.add(f"Functional.silu.{number}", {"input": x}, [], [gradient], [aten.astype(np.float32)])
+        written.add(
+            f"Functional.silu.{number}", {"input": x}, [], [gradient], [aten.astype(np.float32)]
+        )
     found = triage(written.done())
-    assert [call.verdict for call in found.calls] == [DEVICE, WRONG] and "another arrangement" in found.calls[0].text
+    assert [call.verdict for call in found.calls] == [
+        DEVICE,
+        WRONG,
+    ] and "another arrangement" in found.calls[0].text
 
 
 def test_statistics_and_checksums_show_contradictions(written):
     for number in range(3):
         written.silu(number)
     for name, entry in written.data.items():
-        for held in (*entry.get("input_kwargs", {}).values(), *entry.get("input", ()), *entry["output"]):
+        for held in (
+            *entry.get("input_kwargs", {}).values(),
+            *entry.get("input", ()),
+            *entry["output"],
+        ):
             for key in ("data_name", "Max", "Min", "Norm"):
                 del held[key]
-            held["md5"] = "12345678" if name[16] != "1" or name.endswith("forward") else f"0000000{len(name) % 2}"
+            held["md5"] = (
+                "12345678"
+                if name[16] != "1" or name.endswith("forward")
+                else f"0000000{len(name) % 2}"
+            )
     written.data["Functional.silu.2.backward"]["output"][0] |= {"Max": math.inf}
     written.data["Functional.silu.1.backward"]["input"][0]["md5"] = "12345678"
     found = triage(written.done())
-    assert [call.verdict for call in found.calls] == [NOT_JUDGED, SUSPECT, SUSPECT] and found.first.name == "Functional.silu.1"
+    assert [call.verdict for call in found.calls] == [
+        NOT_JUDGED,
+        SUSPECT,
+        SUSPECT,
+    ] and found.first.name == "Functional.silu.1"
 
 
 def test_special_numbers_empty_and_strided_tensors_are_read(written):
     written.silu(0, x=np.float32([[np.nan, np.inf, -np.inf, 0.0]] * 3))
-    written.add("Functional.silu.1", {"input": np.zeros((0, 4), np.float32)}, [], [np.zeros((0, 4), np.float32)], [np.zeros((0, 4), np.float32)])
+    written.add(
+        "Functional.silu.1",
+        {"input": np.zeros((0, 4), np.float32)},
+        [],
+        [np.zeros((0, 4), np.float32)],
+        [np.zeros((0, 4), np.float32)],
+    )
     written.silu(2)
     place = written.folder / "dump_tensor_data" / "Functional.silu.2.forward.kwargs.input.pt"
     x = av.case("silu", shape=(3, 4), seed=2).inputs["self"]
-    pt(place, np.concatenate([[7], x.T.ravel()]).astype(np.float32), shape=(3, 4), strides=(1, 3), offset=1)
-    assert verdicts(written.done()) == {f"Functional.silu.{number}": ROUNDING for number in range(3)}
+    pt(
+        place,
+        np.concatenate([[7], x.T.ravel()]).astype(np.float32),
+        shape=(3, 4),
+        strides=(1, 3),
+        offset=1,
+    )
+    assert verdicts(written.done()) == {
+        f"Functional.silu.{number}": ROUNDING for number in range(3)
+    }
 
 
 def big(path: Path) -> None:
@@ -221,14 +414,39 @@ def big(path: Path) -> None:
 ATTACKS = {
     "truncated": (lambda path: path.write_bytes(path.read_bytes()[:200]), "BadZipFile"),
     "empty file": (lambda path: path.write_bytes(b""), "BadZipFile"),
-    "another program": (lambda path: pt(path, np.zeros(12, np.float32), function="posix\nsystem"), "posix system"),
-    "eval": (lambda path: pt(path, np.zeros(12, np.float32), function="builtins\neval"), "builtins eval"),
-    "tuples of tuples": (lambda path: pt(path, np.zeros(12, np.float32), function="collections\nOrderedDict\n)q\x00h\x00"), "BINGET"),
-    "another dtype": (lambda path: pt(path, np.zeros(12, np.uint8), "Float8_e4m3fnStorage", (3, 4)), "Float8"),
+    "another program": (
+        lambda path: pt(path, np.zeros(12, np.float32), function="posix\nsystem"),
+        "posix system",
+    ),
+    "eval": (
+        lambda path: pt(path, np.zeros(12, np.float32), function="builtins\neval"),
+        "builtins eval",
+    ),
+    "tuples of tuples": (
+        lambda path: pt(
+            path, np.zeros(12, np.float32), function="collections\nOrderedDict\n)q\x00h\x00"
+        ),
+        "BINGET",
+    ),
+    "another dtype": (
+        lambda path: pt(path, np.zeros(12, np.uint8), "Float8_e4m3fnStorage", (3, 4)),
+        "Float8",
+    ),
     "huge": (big, "bytes"),
-    "beyond the end": (lambda path: pt(path, np.zeros(12, np.float32), shape=(3, 400)), "in 12 numbers"),
-    "negative stride": (lambda path: pt(path, np.zeros(12, np.float32), shape=(3, 4), strides=(4, -1)), "strides"),
-    "compressed": (lambda path: pt(path, np.zeros(12, np.float32), shape=(3, 4), compression=zipfile.ZIP_DEFLATED), "compressed"),
+    "beyond the end": (
+        lambda path: pt(path, np.zeros(12, np.float32), shape=(3, 400)),
+        "in 12 numbers",
+    ),
+    "negative stride": (
+        lambda path: pt(path, np.zeros(12, np.float32), shape=(3, 4), strides=(4, -1)),
+        "strides",
+    ),
+    "compressed": (
+        lambda path: pt(
+            path, np.zeros(12, np.float32), shape=(3, 4), compression=zipfile.ZIP_DEFLATED
+        ),
+        "compressed",
+    ),
     "other numbers": (lambda path: pt(path, np.zeros((3, 4), np.float32)), "has the M"),
     "another shape": (lambda path: pt(path, np.zeros((4, 3), np.float32)), "[4, 3]"),
     "gone": (Path.unlink, "no Functional.silu.1.forward.kwargs.input.pt"),
@@ -244,9 +462,15 @@ def test_a_damaged_file_is_said_in_three_parts_and_costs_one_call(written, attac
         written.silu(number, x=np.float32(np.linspace(1 + number, 2, 12).reshape(3, 4)))
     change(written.folder / "dump_tensor_data" / "Functional.silu.1.forward.kwargs.input.pt")
     found = triage(written.done())
-    assert [call.verdict for call in found.calls] == [ROUNDING, DAMAGED, ROUNDING] and not found.passed
+    assert [call.verdict for call in found.calls] == [
+        ROUNDING,
+        DAMAGED,
+        ROUNDING,
+    ] and not found.passed
     text = found.calls[1].text
-    assert said in text and ": got " in text and "; " in text and str(written.folder) not in str(found)
+    assert (
+        said in text and ": got " in text and "; " in text and str(written.folder) not in str(found)
+    )
 
 
 @pytest.mark.parametrize("name", ["\x1b[2J.npy", "\x1b[2J.pt"])
@@ -254,19 +478,43 @@ def test_junk_of_any_name_is_said_in_three_parts_and_steers_no_terminal(written,
     written.silu(0)
     (written.folder / "dump_tensor_data" / name).write_bytes(b"junk")
     written.data["Functional.silu.0.backward"]["output"][0]["data_name"] = name
-    call, = triage(written.done()).calls
+    (call,) = triage(written.done()).calls
     assert call.verdict == DAMAGED and ": got " in call.text and "\x1b" not in call.text
 
 
 ENTRIES = {
-    "a place elsewhere": (lambda entry: entry["output"][0].update(data_name="../../../etc/passwd"), DAMAGED, "is a file in"),
-    "a file without a name": (lambda entry: entry["output"][0].update(data_name=["a", {}]), DAMAGED, "is a file in"),
-    "a name that no file has": (lambda entry: entry["output"][0].update(data_name="\ud800"), DAMAGED, "no \\ud800"),
-    "a dtype that no tensor has": (lambda entry: entry["output"][0].update(dtype="\ud800"), DAMAGED, "\\ud800"),
+    "a place elsewhere": (
+        lambda entry: entry["output"][0].update(data_name="../../../etc/passwd"),
+        DAMAGED,
+        "is a file in",
+    ),
+    "a file without a name": (
+        lambda entry: entry["output"][0].update(data_name=["a", {}]),
+        DAMAGED,
+        "is a file in",
+    ),
+    "a name that no file has": (
+        lambda entry: entry["output"][0].update(data_name="\ud800"),
+        DAMAGED,
+        "no \\ud800",
+    ),
+    "a dtype that no tensor has": (
+        lambda entry: entry["output"][0].update(dtype="\ud800"),
+        DAMAGED,
+        "\\ud800",
+    ),
     "no list": (lambda entry: entry.update(output=5), NOT_JUDGED, "no backward entry"),
-    "no tensor": (lambda entry: entry.update(output=[{"type": "float"}]), DAMAGED, "as msProbe writes it"),
+    "no tensor": (
+        lambda entry: entry.update(output=[{"type": "float"}]),
+        DAMAGED,
+        "as msProbe writes it",
+    ),
     "no gradient": (lambda entry: entry.update(output=[None]), NOT_JUDGED, "another function"),
-    "two gradients": (lambda entry: entry["output"].append(entry["output"][0]), NOT_JUDGED, "another function"),
+    "two gradients": (
+        lambda entry: entry["output"].append(entry["output"][0]),
+        NOT_JUDGED,
+        "another function",
+    ),
     "a shard": (lambda entry: entry["output"][0].update(type="DTensor"), NOT_JUDGED, "DTensor"),
     "no dy": (lambda entry: entry.update(input=[]), NOT_JUDGED, "gradOutput"),
 }
@@ -279,7 +527,11 @@ def test_an_entry_of_another_kind_costs_one_call(written, change):
     edit, verdict, said = ENTRIES[change]
     edit(written.data["Functional.silu.1.backward"])
     found = triage(written.done())
-    assert [call.verdict for call in found.calls] == [ROUNDING, verdict, ROUNDING] and said in found.calls[1].text
+    assert [call.verdict for call in found.calls] == [
+        ROUNDING,
+        verdict,
+        ROUNDING,
+    ] and said in found.calls[1].text
     assert found.to_html().encode()
 
 
@@ -288,7 +540,11 @@ def test_pairs_that_are_missing_have_a_row(written):
         written.silu(number)
     del written.data["Functional.silu.0.forward"], written.data["Functional.silu.1.backward"]
     found = verdicts(written.done())
-    assert found == {"Functional.silu.0": NOT_JUDGED, "Functional.silu.1": NOT_JUDGED, "Functional.silu.2": ROUNDING}
+    assert found == {
+        "Functional.silu.0": NOT_JUDGED,
+        "Functional.silu.1": NOT_JUDGED,
+        "Functional.silu.2": ROUNDING,
+    }
 
 
 @pytest.mark.parametrize("behind", range(1, 6))
@@ -298,20 +554,31 @@ def test_an_index_that_breaks_off_keeps_what_is_whole(written, behind):
     folder = written.done()
     text = (written.folder / "dump.json").read_text()
     places = [text.index(f'"{name}"') for name in written.data]
-    (written.folder / "dump.json").write_text(text[:places[behind] + 30])
+    (written.folder / "dump.json").write_text(text[: places[behind] + 30])
     found = triage(folder)
-    assert [call.verdict for call in found.calls] == [ROUNDING] * (behind // 2) + [NOT_JUDGED] * (behind % 2)
-    assert not found.passed and f"breaks off behind {behind} entries" in str(found) and "belong to none" in str(found)
+    assert [call.verdict for call in found.calls] == [ROUNDING] * (behind // 2) + [NOT_JUDGED] * (
+        behind % 2
+    )
+    assert (
+        not found.passed
+        and f"breaks off behind {behind} entries" in str(found)
+        and "belong to none" in str(found)
+    )
 
 
 def test_what_is_no_dump_is_said(tmp_path, capsys):
     (tmp_path / "loop").symlink_to(tmp_path, target_is_directory=True)
-    for folder, said in ((tmp_path, "step0/rank0/dump.json"), (tmp_path / "gone", "a dump is a folder")):
+    for folder, said in (
+        (tmp_path, "step0/rank0/dump.json"),
+        (tmp_path / "gone", "a dump is a folder"),
+    ):
         assert main(["triage", str(folder)]) == 2
         assert said in capsys.readouterr().err
     (tmp_path / "dump.json").write_bytes(b"[" * 200_000)
     assert main(["triage", str(tmp_path)]) == 1 and "breaks off behind 0" in capsys.readouterr().out
-    assert triage(tmp_path).head == "0 calls: nothing that can be judged"  # whether or not there were calls
+    assert (
+        triage(tmp_path).head == "0 calls: nothing that can be judged"
+    )  # whether or not there were calls
 
 
 def test_a_mark_of_utf_8_is_no_damage_and_chinese_counts_are_chinese(run_of):

@@ -15,7 +15,9 @@ def fault(name, title):
 def suite_where(op, wanted):
     """The judged cases of a suite that are wanted; of the others nothing is found out."""
     numbers = range(len(suite_recipes(op.name)))
-    return (prepared_at(op.name, number, 0) for number in numbers if wanted(case_at(op.name, number, 0)))
+    return (
+        prepared_at(op.name, number, 0) for number in numbers if wanted(case_at(op.name, number, 0))
+    )
 
 
 def swish(change):

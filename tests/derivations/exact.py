@@ -33,4 +33,7 @@ def exact(e, values, arrays):
     body = Sum(e.function, *inner) if inner else e.function
     first, last = exact(low, values, arrays), exact(high, values, arrays)
     assert last >= first - 1, "a sum that runs backwards has no agreed value"
-    return sum((exact(body, {**values, v: k}, arrays) for k in range(int(first), int(last) + 1)), Fraction(0))
+    return sum(
+        (exact(body, {**values, v: k}, arrays) for k in range(int(first), int(last) + 1)),
+        Fraction(0),
+    )

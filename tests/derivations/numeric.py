@@ -25,8 +25,14 @@ from sympy import (
 )
 from sympy.core.relational import Eq, Ge, Gt, Le, Lt, Ne
 
-COMPARE = {Lt: lambda a, b: a < b, Le: lambda a, b: a <= b, Gt: lambda a, b: a > b, Ge: lambda a, b: a >= b,
-           Eq: lambda a, b: a == b, Ne: lambda a, b: a != b}
+COMPARE = {
+    Lt: lambda a, b: a < b,
+    Le: lambda a, b: a <= b,
+    Gt: lambda a, b: a > b,
+    Ge: lambda a, b: a >= b,
+    Eq: lambda a, b: a == b,
+    Ne: lambda a, b: a != b,
+}
 
 
 # Lengths that symbols get, one after another: as many as the theorems with the most of them ask for.
@@ -83,11 +89,23 @@ class Point:
         if isinstance(e, Sum):
             *inner, (v, low, high) = e.limits
             body = Sum(e.function, *inner) if inner else e.function
-            return sum(self.value(body, {**bound, v: k}) for k in range(int(value(low)), int(value(high)) + 1))
+            return sum(
+                self.value(body, {**bound, v: k})
+                for k in range(int(value(low)), int(value(high)) + 1)
+            )
         if isinstance(e, Piecewise):
-            return next(value(branch) for branch, condition in e.args if self._holds(condition, value))
-        known = {log: mpmath.log, Abs: abs, floor: mpmath.floor, Max: max, Min: min, sign: mpmath.sign,
-                 Mod: lambda a, b: a - b * mpmath.floor(mpmath.mpf(a) / b)}
+            return next(
+                value(branch) for branch, condition in e.args if self._holds(condition, value)
+            )
+        known = {
+            log: mpmath.log,
+            Abs: abs,
+            floor: mpmath.floor,
+            Max: max,
+            Min: min,
+            sign: mpmath.sign,
+            Mod: lambda a, b: a - b * mpmath.floor(mpmath.mpf(a) / b),
+        }
         return known[type(e)](*map(value, e.args))
 
     def _holds(self, condition, value):

@@ -38,7 +38,7 @@ def replaced(e, node, new):
         return Sum(replaced(e.function, node, new), *e.limits)
     for place, arg in enumerate(e.args):
         if isinstance(e, (Add, Mul, Pow, exp)) and (arg == node or arg.has(node)):
-            return e.func(*e.args[:place], replaced(arg, node, new), *e.args[place + 1:])
+            return e.func(*e.args[:place], replaced(arg, node, new), *e.args[place + 1 :])
     return e
 
 
@@ -69,7 +69,11 @@ def _split(e, rng):
 def _select(e, rng):
     (v, low, high), *outer = e.limits
     body = _put(e.function, v, new := Dummy("selected", integer=True))
-    return e if body is None else Sum(Sum(KroneckerDelta(new, v) * body, (new, low, high)), (v, low, high), *outer)
+    return (
+        e
+        if body is None
+        else Sum(Sum(KroneckerDelta(new, v) * body, (new, low, high)), (v, low, high), *outer)
+    )
 
 
 def _scale(e, rng):
@@ -79,7 +83,9 @@ def _scale(e, rng):
 def _exchange(e, rng):
     """The order of two sums whose limits do not depend on each other."""
     limits = list(e.limits)
-    if len(limits) < 2 or any(limit[2].has(*e.variables) or limit[1].has(*e.variables) for limit in limits):
+    if len(limits) < 2 or any(
+        limit[2].has(*e.variables) or limit[1].has(*e.variables) for limit in limits
+    ):
         return e
     return Sum(e.function, *rng.sample(limits, len(limits)))
 
@@ -106,7 +112,9 @@ TRUE_OF_ALL = (_by_a_whole, _scale_terms, _distribute, _as_a_mean)
 
 def _by_one_of(rules, node, rng):
     """The node by the first of the rules, in any order, that changes it."""
-    return next((new for rule in rng.sample(rules, len(rules)) if (new := rule(node, rng)) != node), node)
+    return next(
+        (new for rule in rng.sample(rules, len(rules)) if (new := rule(node, rng)) != node), node
+    )
 
 
 def rewritten(rng, e):
@@ -134,12 +142,12 @@ def _other_limit(e, rng):
 def _other_entry(e, rng):
     place = rng.randrange(len(e.indices))
     index = e.indices[place] + rng.choice([-1, 1])
-    return e.base[(*e.indices[:place], index, *e.indices[place + 1:])]
+    return e.base[(*e.indices[:place], index, *e.indices[place + 1 :])]
 
 
 def _one_less(e, rng):
     place = rng.randrange(len(e.args))
-    return e.func(*e.args[:place], *e.args[place + 1:])
+    return e.func(*e.args[:place], *e.args[place + 1 :])
 
 
 def _other_delta(e, rng):
@@ -154,6 +162,10 @@ def changed(rng, e):
     """An expression that differs from `e` in one place, and is seldom equal."""
     node = rng.choice(nodes(e, (Add, Mul, Pow, Sum, Indexed, KroneckerDelta, Rational, exp)) or [e])
     rules = [_other_number]
-    rules += [_other_limit] * 2 * isinstance(node, Sum) + [_other_entry] * 2 * isinstance(node, Indexed)
-    rules += [_one_less] * 2 * isinstance(node, (Add, Mul)) + [_other_delta] * 2 * isinstance(node, KroneckerDelta)
+    rules += [_other_limit] * 2 * isinstance(node, Sum) + [_other_entry] * 2 * isinstance(
+        node, Indexed
+    )
+    rules += [_one_less] * 2 * isinstance(node, (Add, Mul)) + [_other_delta] * 2 * isinstance(
+        node, KroneckerDelta
+    )
     return replaced(e, node, rng.choice(rules)(node, rng))

@@ -10,8 +10,11 @@ from derivations.cells import T, settle
 from derivations.prover.axis import after, axis_cells, before, last, pixel, taps, waves, width
 from derivations.prover.functions import round_half_even
 
-MODES = [mode for mode in itertools.product((0, 1, 2), (0, 1, 2), (False, True))
-         if SOAK or sum(mode) % 2 == 0]  # any two of the three meet
+MODES = [
+    mode
+    for mode in itertools.product((0, 1, 2), (0, 1, 2), (False, True))
+    if SOAK or sum(mode) % 2 == 0
+]  # any two of the three meet
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
@@ -35,5 +38,7 @@ def test_what_is_undecided_stays():
 
 
 def test_known_sizes_decide():
-    assert settle(floor(T / ((1 + T) * last)), {last: after + 1}) == 0 and settle(Min(before, last)) == Min(before, last)
+    assert settle(floor(T / ((1 + T) * last)), {last: after + 1}) == 0 and settle(
+        Min(before, last)
+    ) == Min(before, last)
     assert settle(Min(before, last), {last: before + after + 1}) == before

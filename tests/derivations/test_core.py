@@ -61,16 +61,27 @@ def test_substitution_follows_the_scope_of_limits():
     assert moved.limits[0][2] == k and moved.function != x[k]
 
 
-@pytest.mark.parametrize("binder", [
-    lambda e: Sum(e, (j, 0, n)), lambda e: Product(e, (j, 0, n)), lambda e: Integral(e, (j, 0, n)),
-    lambda e: Lambda(j, e), lambda e: Subs(Derivative(e, j), j, n), lambda e: Subs(e, j, n)],
-    ids=("Sum", "Product", "Integral", "Lambda", "Subs of Derivative", "Subs"))
+@pytest.mark.parametrize(
+    "binder",
+    [
+        lambda e: Sum(e, (j, 0, n)),
+        lambda e: Product(e, (j, 0, n)),
+        lambda e: Integral(e, (j, 0, n)),
+        lambda e: Lambda(j, e),
+        lambda e: Subs(Derivative(e, j), j, n),
+        lambda e: Subs(e, j, n),
+    ],
+    ids=("Sum", "Product", "Integral", "Lambda", "Subs of Derivative", "Subs"),
+)
 def test_no_binder_captures(binder):
     wrapped = Piecewise((binder(Function("f")(i, j)), v > 0), (0, True))
     moved = substitute(wrapped, {i: j})
     assert j in moved.free_symbols and moved.atoms(AppliedUndef).isdisjoint({Function("f")(j, j)})
     assert substitute(binder(Function("f")(j)), {j: k}).free_symbols.isdisjoint({k, j})
-    there, back = (e.replace(Function("f"), lambda a, b: a * b**2).doit() for e in (wrapped, substitute(moved, {j: i})))
+    there, back = (
+        e.replace(Function("f"), lambda a, b: a * b**2).doit()
+        for e in (wrapped, substitute(moved, {j: i}))
+    )
     assert there == back or there.has(Lambda)
 
 
@@ -98,7 +109,14 @@ def test_bound_indices_are_integers_only_where_their_limits_are():
 
 def test_values_are_inserted_only_where_nothing_divides_by_zero():
     assert insert(1 / (i + 1), {i: 0}) == 1
-    for e in (1 / i, Max(1 / i, v), 1 / (1 + 1 / i), log(i) + 1, v**-i / (i - j + j), 1 / x[i] ** (-i) / i):
+    for e in (
+        1 / i,
+        Max(1 / i, v),
+        1 / (1 + 1 / i),
+        log(i) + 1,
+        v**-i / (i - j + j),
+        1 / x[i] ** (-i) / i,
+    ):
         with pytest.raises(NotUnderstood, match="a pole"):
             insert(e, {i: 0})
 
@@ -122,10 +140,23 @@ def test_normal_form_separates_sums_that_share_no_index():
 
 def test_gradient_of_an_entry_is_a_delta():
     assert gradient(Sum(x[j] ** 2, (j, 0, n - 1)), x[i]).has(KroneckerDelta)
-    assert normal_form(gradient(Sum(x[j] ** 2, (j, 0, n - 1)), x[j]), Ranges({j: (0, n - 1)})) == 2 * x[j]
+    assert (
+        normal_form(gradient(Sum(x[j] ** 2, (j, 0, n - 1)), x[j]), Ranges({j: (0, n - 1)}))
+        == 2 * x[j]
+    )
 
 
-@pytest.mark.parametrize("e", [exp(v**2), log(v**2 + 1), v**3 / (1 + exp(-v)), (v**2 + 1) ** Rational(-3, 2), tanh(v**2), erf(3 * v)])
+@pytest.mark.parametrize(
+    "e",
+    [
+        exp(v**2),
+        log(v**2 + 1),
+        v**3 / (1 + exp(-v)),
+        (v**2 + 1) ** Rational(-3, 2),
+        tanh(v**2),
+        erf(3 * v),
+    ],
+)
 def test_gradient_agrees_with_differences(e):
     h = 1e-6
     at = float(e.subs(v, 0.7 + h) - e.subs(v, 0.7 - h)) / (2 * h)
@@ -159,8 +190,15 @@ def test_evaluate_sums_gathers_and_cases():
     t = IndexedBase("t", integer=True)
     values = {"x": [1.0, 2.0, 4.0], "t": [2, 0], "n": 3}
     assert evaluate(Sum(x[k], (k, 0, n - 1)) * x[t[i]], values, {i: 2}).tolist() == [28.0, 7.0]
-    assert evaluate(Piecewise((x[i], x[i] > 1), (-1, True)), values, {i: 3}).tolist() == [-1.0, 2.0, 4.0]
-    assert evaluate(KroneckerDelta(i, t[j]), values, {j: 2, i: 3}).tolist() == [[0, 0, 1], [1, 0, 0]]
+    assert evaluate(Piecewise((x[i], x[i] > 1), (-1, True)), values, {i: 3}).tolist() == [
+        -1.0,
+        2.0,
+        4.0,
+    ]
+    assert evaluate(KroneckerDelta(i, t[j]), values, {j: 2, i: 3}).tolist() == [
+        [0, 0, 1],
+        [1, 0, 0],
+    ]
     assert evaluate(Min(x[i], 3) + Max(x[i], 2), values, {i: 3}).tolist() == [3.0, 4.0, 7.0]
 
 
@@ -187,7 +225,12 @@ def test_evaluate_with_digits_takes_and_gives_numbers_of_mpmath():
     with mpmath.workdps(50):
         given = [mpmath.mpf(-1) / 3, mpmath.mpf(2) ** -1100, mpmath.inf, mpmath.nan]
         third, small, infinite, unknown = evaluate(3 * x[i] - 1, {"x": given}, {i: 4}, digits=50)
-        assert abs(third + 2) < 1e-49 and small == -1 and infinite == mpmath.inf and mpmath.isnan(unknown)
+        assert (
+            abs(third + 2) < 1e-49
+            and small == -1
+            and infinite == mpmath.inf
+            and mpmath.isnan(unknown)
+        )
         assert evaluate(x[i] * exp(-x[i]), {"x": [mpmath.mpf(9999)]}, {i: 1}, digits=50)[0] > 0
     with pytest.raises(ZeroDivisionError):
         evaluate(1 / x[i], {"x": [0.0]}, {i: 1}, digits=50)
@@ -196,7 +239,14 @@ def test_evaluate_with_digits_takes_and_gives_numbers_of_mpmath():
 def test_evaluate_rounds_half_to_even():
     values = {"x": np.array([0.5, 1.5, 2.5, -0.5, -1.5, 2.6])}
     for digits in (None, 50):
-        assert evaluate(round_half_even(x[i]), values, {i: 6}, digits=digits).tolist() == [0, 2, 2, 0, -2, 3]
+        assert evaluate(round_half_even(x[i]), values, {i: 6}, digits=digits).tolist() == [
+            0,
+            2,
+            2,
+            0,
+            -2,
+            3,
+        ]
 
 
 def test_evaluate_refuses_what_it_cannot_know():
@@ -215,7 +265,13 @@ def test_bound_indices_get_letters():
 
 
 def test_names_as_in_print():
-    names = {"xhat": r"\hat{x}", "rhobar": r"\bar{\rho}", "gamma": r"\gamma", "dy": r"\mathit{dy}", "rowbar": r"\overline{\mathrm{row}}"}
+    names = {
+        "xhat": r"\hat{x}",
+        "rhobar": r"\bar{\rho}",
+        "gamma": r"\gamma",
+        "dy": r"\mathit{dy}",
+        "rowbar": r"\overline{\mathrm{row}}",
+    }
     assert {name: notated(name) for name in names} == names
 
 

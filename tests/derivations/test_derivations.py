@@ -8,12 +8,21 @@ import pytest
 from sympy import Indexed, Integer, Symbol
 
 import derivations
-from derivations import cross_entropy_loss, evaluate, grid_sampler_2d, group_norm_swish, hardswish, rms_norm
+from derivations import (
+    cross_entropy_loss,
+    evaluate,
+    grid_sampler_2d,
+    group_norm_swish,
+    hardswish,
+    rms_norm,
+)
 from machine import SOAK
 from notebooks.gallery import declared
 
 DIGITS = 50
-STEP = mpmath.mpf(10) ** -15  # central differences are then exact to about 1e-30 of these smooth functions
+STEP = (
+    mpmath.mpf(10) ** -15
+)  # central differences are then exact to about 1e-30 of these smooth functions
 CLOSE = 1e-25
 BAD = ("Sum(", "_b0", "_Dummy", "Indexed", "KroneckerDelta", "Dummy")
 SIZES = {"m": 2, "n": 3, "N": 2, "G": 2, "D": 2, "P": 3, "C": 4, "H": 3, "W": 4, "Q": 2}
@@ -22,8 +31,9 @@ OTHER = {"m": 4, "n": 2, "N": 3, "G": 1, "D": 3, "P": 2, "C": 3, "H": 2, "W": 5,
 
 def numbers(rng, shape):
     """Numbers with few binary digits, so that they enter the arithmetic exactly."""
-    return np.vectorize(lambda v: mpmath.mpf(float(v)) / 128, otypes=[object])(rng.integers(20, 200, shape) * 2 + 1) * \
-        np.where(rng.integers(0, 2, shape) == 0, 1, -1)
+    return np.vectorize(lambda v: mpmath.mpf(float(v)) / 128, otypes=[object])(
+        rng.integers(20, 200, shape) * 2 + 1
+    ) * np.where(rng.integers(0, 2, shape) == 0, 1, -1)
 
 
 def length(size, sizes):
@@ -33,15 +43,26 @@ def length(size, sizes):
 def draw(tape, given, sizes, seed):
     """Values for the inputs of a tape, for the given adjoints and for the parameters in its equations."""
     rng = np.random.default_rng(seed)
-    values = {**sizes, "epsilon": mpmath.mpf(1) / 64, "eps": mpmath.mpf(1) / 64, "ignoreIndex": 1,
-              "labelSmoothing": mpmath.mpf(1) / 8, "lseSquareScaleForZloss": mpmath.mpf(1) / 16,
-              "swishScale": mpmath.mpf(3) / 2, "gradLoss": mpmath.mpf(7) / 8, "gradZlossOptional": mpmath.mpf(3) / 8}
+    values = {
+        **sizes,
+        "epsilon": mpmath.mpf(1) / 64,
+        "eps": mpmath.mpf(1) / 64,
+        "ignoreIndex": 1,
+        "labelSmoothing": mpmath.mpf(1) / 8,
+        "lseSquareScaleForZloss": mpmath.mpf(1) / 16,
+        "swishScale": mpmath.mpf(3) / 2,
+        "gradLoss": mpmath.mpf(7) / 8,
+        "gradZlossOptional": mpmath.mpf(3) / 8,
+    }
     for node in tape.nodes.values():
         if node.definition is None:
             shape = [length(size, sizes) for size in node.indices.values()]
             limit = {"X": sizes["W"], "Y": sizes["H"]}.get(node.name, 1)
-            values[node.name] = rng.integers(-1, limit + 1, shape) if node.base.is_integer or limit > 1 \
+            values[node.name] = (
+                rng.integers(-1, limit + 1, shape)
+                if node.base.is_integer or limit > 1
                 else numbers(rng, shape)
+            )
     values["target"] = rng.integers(0, sizes["C"], sizes["N"])
     values["target"][0] = 0  # at least one row counts
     for name, indices in given.items():
@@ -54,14 +75,20 @@ def run(steps, values, sizes, index_lengths):
     values = dict(values)
     for step in steps:
         left = step.equation.lhs
-        name, indices = (left.base.name, left.indices) if isinstance(left, Indexed) else (left.name, ())
+        name, indices = (
+            (left.base.name, left.indices) if isinstance(left, Indexed) else (left.name, ())
+        )
         axes = {index: index_lengths[index] for index in indices}
         values[name] = evaluate(step.equation.rhs, values, axes, digits=DIGITS)
     return values
 
 
 def index_lengths(tape, sizes):
-    return {index: length(size, sizes) for node in tape.nodes.values() for index, size in node.indices.items()}
+    return {
+        index: length(size, sizes)
+        for node in tape.nodes.values()
+        for index, size in node.indices.items()
+    }
 
 
 def loss(steps, values, sizes, lengths, output, given):
@@ -72,18 +99,36 @@ def loss(steps, values, sizes, lengths, output, given):
 CASES = {
     "rms_norm": (lambda: rms_norm.derive(), "y", "dy", ["x", "gamma"]),
     "group_norm_swish": (lambda: group_norm_swish.derive(), "out", "dy", ["x", "gamma", "beta"]),
-    **{f"cross_entropy_loss {reduction}": (lambda reduction=reduction: cross_entropy_loss.derive(reduction), "L",
-                                           "ones" if reduction == "none" else None, ["x"])
-       for reduction in ("none", "mean", "sum")},
-    **{f"grid_sampler_2d {mode}": (lambda mode=mode: grid_sampler_2d.derive(*mode), "out", "gradOutput",
-                                   ["input", "gx", "gy"])
-       for mode in [(0, 0, False), (0, 2, True), (1, 1, False), (2, 0, True)]},
+    **{
+        f"cross_entropy_loss {reduction}": (
+            lambda reduction=reduction: cross_entropy_loss.derive(reduction),
+            "L",
+            "ones" if reduction == "none" else None,
+            ["x"],
+        )
+        for reduction in ("none", "mean", "sum")
+    },
+    **{
+        f"grid_sampler_2d {mode}": (
+            lambda mode=mode: grid_sampler_2d.derive(*mode),
+            "out",
+            "gradOutput",
+            ["input", "gx", "gy"],
+        )
+        for mode in [(0, 0, False), (0, 2, True), (1, 1, False), (2, 0, True)]
+    },
 }
 
 
-@pytest.mark.parametrize(("case", "sizes"), [
-    pytest.param(case, sizes, id=f"{case}-{len(sizes)}{n}") for k, case in enumerate(CASES)
-    for n, sizes in enumerate((SIZES, OTHER)) if SOAK or n == k % 2])
+@pytest.mark.parametrize(
+    ("case", "sizes"),
+    [
+        pytest.param(case, sizes, id=f"{case}-{len(sizes)}{n}")
+        for k, case in enumerate(CASES)
+        for n, sizes in enumerate((SIZES, OTHER))
+        if SOAK or n == k % 2
+    ],
+)
 @pytest.mark.sampled(2)
 def test_each_step_against_differences(case, sizes):
     derive, output, given, wanted = CASES[case]
@@ -91,7 +136,8 @@ def test_each_step_against_differences(case, sizes):
     if "none" in case:
         more = {"ones": np.ones(sizes["N"], dtype=object)} | {
             name: numbers(np.random.default_rng(seed), sizes["N"])
-            for seed, name in ((1, "gradLoss"), (2, "gradZlossOptional"))}
+            for seed, name in ((1, "gradLoss"), (2, "gradZlossOptional"))
+        }
     derived = each_step_holds(derive(), output, given, sizes, more)
     assert set(wanted) <= derived or "(1, " in case
 
@@ -101,10 +147,14 @@ def each_step_holds(derivation, output, given, sizes, more=()):
     tape, steps = derivation.tape, derivation.steps
     with mpmath.workdps(DIGITS):
         lengths = index_lengths(tape, sizes)
-        values = draw(tape, {given: tape.nodes[output].indices} if given else {}, sizes, seed=5) | dict(more)
+        values = draw(
+            tape, {given: tape.nodes[output].indices} if given else {}, sizes, seed=5
+        ) | dict(more)
         forward = list(itertools.takewhile(lambda s: not s.title.startswith("Adjoint"), steps))
         result = run(steps, values, sizes, lengths)
-        nodes = {s.title.removeprefix("Adjoint of ") for s in steps if s.title.startswith("Adjoint of ")}
+        nodes = {
+            s.title.removeprefix("Adjoint of ") for s in steps if s.title.startswith("Adjoint of ")
+        }
         for node in nodes:
             check_against_differences(node, result, forward, values, sizes, lengths, output, given)
         for concluded, adjoint in tape.conclusions.items():
@@ -115,8 +165,11 @@ def each_step_holds(derivation, output, given, sizes, more=()):
 
 def check_against_differences(node, result, forward, values, sizes, lengths, output, given):
     """Move each of a few entries of a node and compare the change of the loss with the node's adjoint."""
-    after = list(itertools.dropwhile(lambda s: name_of(s) != node, forward))[1:] if node in map(name_of, forward) \
+    after = (
+        list(itertools.dropwhile(lambda s: name_of(s) != node, forward))[1:]
+        if node in map(name_of, forward)
         else forward
+    )
     base = {**result, **{k: v for k, v in values.items()}}
     array = np.array(base[node], dtype=object)
     entries = list(np.ndindex(array.shape))
@@ -127,7 +180,10 @@ def check_against_differences(node, result, forward, values, sizes, lengths, out
             changed[entry] = changed[entry] + side * STEP
             moved.append(loss(after, {**base, node: changed}, sizes, lengths, output, given))
         slope = (moved[0] - moved[1]) / (2 * STEP)
-        assert abs(slope - np.array(result[f"{node}bar"], dtype=object)[entry]) < CLOSE, (node, entry)
+        assert abs(slope - np.array(result[f"{node}bar"], dtype=object)[entry]) < CLOSE, (
+            node,
+            entry,
+        )
 
 
 def name_of(step):
@@ -138,7 +194,9 @@ def name_of(step):
 def all_steps():
     yield from hardswish.derive().steps
     for name, (derive, *_) in CASES.items():
-        if SOAK or name != "grid_sampler_2d (2, 0, True)":  # whose sixteen taps take longer than all others
+        if (
+            SOAK or name != "grid_sampler_2d (2, 0, True)"
+        ):  # whose sixteen taps take longer than all others
             yield from derive().steps
 
 
@@ -178,13 +236,18 @@ def test_a_wrong_adjoint_is_noticed():
         result = run(derivation.steps, values, SIZES, lengths)
         result["xbar"] = result["xbar"] * (1 + mpmath.mpf(10) ** -20)
         with pytest.raises(AssertionError):
-            check_against_differences("x", result, list(derivation.steps[:3]), values, SIZES, lengths, "y", "dy")
+            check_against_differences(
+                "x", result, list(derivation.steps[:3]), values, SIZES, lengths, "y", "dy"
+            )
 
 
 def test_formulas_agree_with_the_steps():
-    for case, arrays in {"rms_norm": {}, "group_norm_swish": {}, "cross_entropy_loss mean": {
-            "logProb": "logp", "lseForZlossOptional": "lse"}, "cross_entropy_loss sum": {
-            "logProb": "logp", "lseForZlossOptional": "lse"}}.items():
+    for case, arrays in {
+        "rms_norm": {},
+        "group_norm_swish": {},
+        "cross_entropy_loss mean": {"logProb": "logp", "lseForZlossOptional": "lse"},
+        "cross_entropy_loss sum": {"logProb": "logp", "lseForZlossOptional": "lse"},
+    }.items():
         derive, output, given, _ = CASES[case]
         derivation = derive()
         with mpmath.workdps(DIGITS):
@@ -198,7 +261,10 @@ def test_formulas_agree_with_the_steps():
                 axes = {index: length(size, SIZES) for index, size in formula.indices.items()}
                 assert set(formula.leaves) <= set(leaves)
                 value = evaluate(formula.expression, leaves, axes, digits=DIGITS)
-                assert np.all(np.abs(value - result[formula.output]) < CLOSE), (case, formula.output)
+                assert np.all(np.abs(value - result[formula.output]) < CLOSE), (
+                    case,
+                    formula.output,
+                )
 
 
 def sampled(forward, values, sizes):
@@ -212,26 +278,42 @@ def somewhere(shape, mode):
     return list(np.ndindex(shape))[sum(mode) % 5 :: 11]
 
 
-@pytest.mark.parametrize("mode", [mode for mode in itertools.product((0, 1, 2), (0, 1, 2), (False, True))
-                                  if SOAK or sum(mode) % 2 and mode[0] < 2], ids=str)  # any two of the three meet
+@pytest.mark.parametrize(
+    "mode",
+    [
+        mode
+        for mode in itertools.product((0, 1, 2), (0, 1, 2), (False, True))
+        if SOAK or sum(mode) % 2 and mode[0] < 2
+    ],
+    ids=str,
+)  # any two of the three meet
 @pytest.mark.sampled(1)
 def test_grid_sampler_formulas_against_differences(mode):
     sizes = {"N": 1, "C": 2, "H": 3, "W": 4, "P": 2, "Q": 2}
     rng, forward = np.random.default_rng(3), grid_sampler_2d.forward(*mode)
     with mpmath.workdps(DIGITS):
-        values = {**sizes, "input": numbers(rng, (1, 2, 3, 4)), "gradOutput": numbers(rng, (1, 2, 2, 2)),
-                  "grid": numbers(rng, (1, 2, 2, 2)) * mpmath.mpf("1.3")}  # reaches into several reflections
+        values = {
+            **sizes,
+            "input": numbers(rng, (1, 2, 3, 4)),
+            "gradOutput": numbers(rng, (1, 2, 2, 2)),
+            "grid": numbers(rng, (1, 2, 2, 2)) * mpmath.mpf("1.3"),
+        }  # reaches into several reflections
         for name, formula in grid_sampler_2d.derive(*mode).formulas().items():
             axes = {index: length(size, sizes) for index, size in formula.indices.items()}
             gradient = evaluate(formula.expression, values, axes, digits=DIGITS)
             moved = {"inputGrad": "input", "gridGrad": "grid"}[name]
-            for entry in list(np.ndindex(gradient.shape))[:: 3] if SOAK else somewhere(gradient.shape, mode):
+            for entry in (
+                list(np.ndindex(gradient.shape))[::3] if SOAK else somewhere(gradient.shape, mode)
+            ):
                 ends = []
                 for side in (1, -1):
                     array = values[moved].copy()
                     array[entry] = array[entry] + side * STEP
                     ends.append(sampled(forward, {**values, moved: array}, sizes))
-                assert abs((ends[0] - ends[1]) / (2 * STEP) - gradient[entry]) < CLOSE, (name, entry)
+                assert abs((ends[0] - ends[1]) / (2 * STEP) - gradient[entry]) < CLOSE, (
+                    name,
+                    entry,
+                )
 
 
 def test_operators_are_reachable_from_the_package():
@@ -242,4 +324,6 @@ def test_operators_are_reachable_from_the_package():
 def test_a_notebook_shows_every_step_with_its_reason():
     derivation = hardswish.derive()
     shown = derivation._repr_markdown_()
-    assert all(f"**{step.title}.** {step.why}\n\n$${step.latex}$$" in shown for step in derivation.steps)
+    assert all(
+        f"**{step.title}.** {step.why}\n\n$${step.latex}$$" in shown for step in derivation.steps
+    )

@@ -168,7 +168,9 @@ def made(way):
     """The identities that a way makes of the true ones: of each the first that is false in numbers."""
     pattern, new = WAYS[way]
     for row in TRUE:
-        rows = dict.fromkeys(row[:m.start()] + new(m) + row[m.end():] for m in re.finditer(pattern, row))
+        rows = dict.fromkeys(
+            row[: m.start()] + new(m) + row[m.end() :] for m in re.finditer(pattern, row)
+        )
         yield from [made for made in rows if made != row and row[0] != "#" and is_false(made)][:1]
 
 
@@ -176,8 +178,18 @@ def is_false(row):
     """Its sides differ at a drawn point; a length may be 1, one that may be 0 often is."""
     try:
         one = equation(row)
-        return any(difference(one, seed, sizes=[(1, 2, 1, 2), *SIZES][seed % 4]) > 1e-6 for seed in range(12))
-    except (SyntaxError, ValueError, ZeroDivisionError, TypeError, KeyError, ArithmeticError):  # there is no number
+        return any(
+            difference(one, seed, sizes=[(1, 2, 1, 2), *SIZES][seed % 4]) > 1e-6
+            for seed in range(12)
+        )
+    except (
+        SyntaxError,
+        ValueError,
+        ZeroDivisionError,
+        TypeError,
+        KeyError,
+        ArithmeticError,
+    ):  # there is no number
         return False
 
 
@@ -195,6 +207,8 @@ def test_what_is_made_false_is_not_proved(way):
 
 def test_what_is_false_is_not_proved():
     """Without the soak of each an eighth."""
-    alone, refused = (some[::1 if SOAK else 8] for some in (ALONE, REFUSED))
-    assert [row for row in alone if not row.startswith(("f(", "x[t", "x[D")) and not is_false(row)] == []
+    alone, refused = (some[:: 1 if SOAK else 8] for some in (ALONE, REFUSED))
+    assert [
+        row for row in alone if not row.startswith(("f(", "x[t", "x[D")) and not is_false(row)
+    ] == []
     assert [row for row in (*alone, *refused) if proved(row)] == []

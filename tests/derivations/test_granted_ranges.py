@@ -21,9 +21,20 @@ def test_a_granted_index_is_an_integer_limit():
     assert proves_equal(over(1 / (p + 1 + i), i), over(1 / (p + 1 + j), j), in_range=ROW)
 
 
-@pytest.mark.parametrize("granted, expected", [
-    ({p: (0, n - 1)}, True), ({p: (0, n)}, False), ({p: (-1, n - 1)}, False), ({p: (0, m - 1)}, False), ({}, False),
-    ({p: (1, n - 1)}, True), ({i: (0, n - 1)}, False), ({p: (0, 0)}, True), ({r: (0, n - 1)}, False)])
+@pytest.mark.parametrize(
+    "granted, expected",
+    [
+        ({p: (0, n - 1)}, True),
+        ({p: (0, n)}, False),
+        ({p: (-1, n - 1)}, False),
+        ({p: (0, m - 1)}, False),
+        ({}, False),
+        ({p: (1, n - 1)}, True),
+        ({i: (0, n - 1)}, False),
+        ({p: (0, 0)}, True),
+        ({r: (0, n - 1)}, False),
+    ],
+)
 def test_a_delta_selects_only_within_the_granted_range(granted, expected):
     assert proves_equal(over(delta(i, p) * x[i], i), x[p], in_range=granted) == expected
 
@@ -45,9 +56,20 @@ def test_a_range_for_a_bound_index_means_nothing():
     assert not proves_equal(over(delta(i, p), i, m), 1, in_range={i: (0, n - 1), p: (0, n - 1)})
 
 
-@pytest.mark.parametrize("granted, got", [
-    ([1], r"\[1\]"), ((), r"\(\)"), ("i", "'i'"), ({3: (0, 1)}, "3"), ({i: (0,)}, r"\(0,\)"), ({i: 1}, "1"),
-    ({i: (0, 0.5)}, r"\(0, 0.5\)"), ({i: ("0", 1)}, r"\('0', 1\)"), ({i: (0, oo)}, r"\(0, oo\)")])
+@pytest.mark.parametrize(
+    "granted, got",
+    [
+        ([1], r"\[1\]"),
+        ((), r"\(\)"),
+        ("i", "'i'"),
+        ({3: (0, 1)}, "3"),
+        ({i: (0,)}, r"\(0,\)"),
+        ({i: 1}, "1"),
+        ({i: (0, 0.5)}, r"\(0, 0.5\)"),
+        ({i: ("0", 1)}, r"\('0', 1\)"),
+        ({i: (0, oo)}, r"\(0, oo\)"),
+    ],
+)
 def test_a_malformed_range_is_refused(granted, got):
     with pytest.raises(TypeError, match=f"in_range maps indices to .*: got {got}; give"):
         proves_equal(1, 1, in_range=granted)

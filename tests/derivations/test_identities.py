@@ -280,7 +280,9 @@ def equation(row):
     sides, _, granted = row.partition(" | ")
     left, right = map(value, sides.split(" = "))
     words = list(map(value, granted.split()))
-    return Equation(left, right, {index: ends for index, *ends in zip(words[::3], words[1::3], words[2::3])})
+    return Equation(
+        left, right, {index: ends for index, *ends in zip(words[::3], words[1::3], words[2::3])}
+    )
 
 
 @pytest.mark.parametrize("row", [row for row in TRUE if row[0] != "#"])
@@ -316,13 +318,37 @@ DECLARED = {  # what is declared of the index, where it starts, what is written,
     "prime, from 1": ({"prime": True}, 1, lambda s: Max(s, 2) * x[s], lambda s: s * x[s]),
     "composite": ({"composite": True}, 0, lambda s: D(s, 0) * x[s], lambda s: 0),
     "zero": ({"zero": True}, 0, lambda s: s * x[s], lambda s: 0),
-    "negative": ({"integer": True, "negative": True}, -3, lambda s: Abs(s) * x[s], lambda s: -s * x[s]),
-    "not positive": ({"integer": True, "nonpositive": True}, -3, lambda s: Min(s, 0) * x[s], lambda s: s * x[s]),
+    "negative": (
+        {"integer": True, "negative": True},
+        -3,
+        lambda s: Abs(s) * x[s],
+        lambda s: -s * x[s],
+    ),
+    "not positive": (
+        {"integer": True, "nonpositive": True},
+        -3,
+        lambda s: Min(s, 0) * x[s],
+        lambda s: s * x[s],
+    ),
     "not positive, a sign": (
-        {"integer": True, "nonpositive": True}, -3, lambda s: sign(s - 1) * x[s], lambda s: -x[s]),
+        {"integer": True, "nonpositive": True},
+        -3,
+        lambda s: sign(s - 1) * x[s],
+        lambda s: -x[s],
+    ),
     "a positive real": ({"positive": True}, -5, lambda s: sqrt(s**2) * x[s], lambda s: s * x[s]),
-    "a positive fraction": ({"rational": True, "positive": True}, -5, lambda s: Abs(s) * x[s], lambda s: s * x[s]),
-    "positive, perhaps without end": ({"extended_positive": True}, -5, lambda s: Abs(s) * x[s], lambda s: s * x[s]),
+    "a positive fraction": (
+        {"rational": True, "positive": True},
+        -5,
+        lambda s: Abs(s) * x[s],
+        lambda s: s * x[s],
+    ),
+    "positive, perhaps without end": (
+        {"extended_positive": True},
+        -5,
+        lambda s: Abs(s) * x[s],
+        lambda s: s * x[s],
+    ),
 }
 
 
@@ -335,14 +361,25 @@ def test_what_sympy_concludes_from_more_than_the_limits_grant_is_not_proved(case
     assert "more is declared of p" in proves_equal(left, right).reason
     assert "more is declared of p" in proves_equal(f(right), f(left)).reason
     meant = Equation(Sum(written(i), (i, first, n)), right)
-    assert not proves_equal(meant.left, right) and any(difference(meant, seed) > 1e-6 for seed in range(9))
+    assert not proves_equal(meant.left, right) and any(
+        difference(meant, seed) > 1e-6 for seed in range(9)
+    )
 
 
 def test_what_the_limits_grant_may_be_declared():
     s, natural, late = Symbol("p", **POSITIVE), Symbol("p", **NATURAL), Symbol("q", positive=True)
-    for index, first, last in (s, 1, n), (s, n, n + 1), (natural, 0, n - 1), (natural, 1, n), (late, 2, n), (s, 1, 0):
+    for index, first, last in (
+        (s, 1, n),
+        (s, n, n + 1),
+        (natural, 0, n - 1),
+        (natural, 1, n),
+        (late, 2, n),
+        (s, 1, 0),
+    ):
         assert proves_equal(Sum(x[index], (index, first, last)), Sum(x[i], (i, first, last)))
-    assert proves_equal(Sum(A[s, late], (s, 1, n), (late, n, 2 * n)), Sum(A[i, j], (i, 1, n), (j, n, 2 * n)))
+    assert proves_equal(
+        Sum(A[s, late], (s, 1, n), (late, n, 2 * n)), Sum(A[i, j], (i, 1, n), (j, n, 2 * n))
+    )
     inside = Idx("q", (0, n))
     assert proves_equal(Sum(x[inside], (inside, 1, n - 1)), Sum(x[i], (i, 1, n - 1)))
 
@@ -360,7 +397,10 @@ GRANTED = {
 @pytest.mark.parametrize("case", GRANTED)
 def test_a_granted_index_is_not_declared_to_be_more(case):
     written, claimed, index = GRANTED[case]
-    assert "more is declared of p" in proves_equal(written(index), claimed, in_range={index: (0, n - 1)}).reason
+    assert (
+        "more is declared of p"
+        in proves_equal(written(index), claimed, in_range={index: (0, n - 1)}).reason
+    )
 
 
 F, G = Function("F", commutative=False), Function("G", commutative=False)
@@ -377,18 +417,26 @@ class Second(First):
 
 
 ORDERED = {
-    "two functions": (F(c) * G(c), G(c) * F(c)), "a square": (F(c) * G(c) * F(c), F(c) ** 2 * G(c)),
+    "two functions": (F(c) * G(c), G(c) * F(c)),
+    "a square": (F(c) * G(c) * F(c), F(c) ** 2 * G(c)),
     "a square of a product": ((F(c) * G(c)) ** 2, F(c) ** 2 * G(c) ** 2),
-    "a quotient": (F(c) / G(c) * F(c), F(c) ** 2 / G(c)), "a commutator": (F(c) * G(d) - G(d) * F(c), 0),
+    "a quotient": (F(c) / G(c) * F(c), F(c) ** 2 / G(c)),
+    "a commutator": (F(c) * G(d) - G(d) * F(c), 0),
     "in a sum": (S(F(i) * G(i), i), S(G(i) * F(i), i)),
-    "two sums": (S(F(i), i) * S(G(i), i), S(G(i), i) * S(F(i), i)), "arrays": (V[i] * W[j], W[j] * V[i]),
+    "two sums": (S(F(i), i) * S(G(i), i), S(G(i), i) * S(F(i), i)),
+    "arrays": (V[i] * W[j], W[j] * V[i]),
     "sums of arrays": (S(V[i], i) * S(W[i], i), S(W[i], i) * S(V[i], i)),
     "exponentials": (exp(F(c)) * exp(G(c)), exp(G(c)) * exp(F(c))),
     "exponential of a sum": (exp(F(c)) * exp(G(c)), exp(F(c) + G(c))),
     "functions by symbols": (Function(P)(c) * Function(Q)(c), Function(Q)(c) * Function(P)(c)),
-    "functions of one's own": (First(c) * Second(c), Second(c) * First(c)), "symbols": (P * Q, Q * P),
-    "inside a function": (f(P * Q), f(Q * P)), "an index": (x[F(c) * G(c)], x[G(c) * F(c)]),
-    "in cases": (Piecewise((F(c), u > 0), (G(c), True)) * F(d), F(d) * Piecewise((F(c), u > 0), (G(c), True))),
+    "functions of one's own": (First(c) * Second(c), Second(c) * First(c)),
+    "symbols": (P * Q, Q * P),
+    "inside a function": (f(P * Q), f(Q * P)),
+    "an index": (x[F(c) * G(c)], x[G(c) * F(c)]),
+    "in cases": (
+        Piecewise((F(c), u > 0), (G(c), True)) * F(d),
+        F(d) * Piecewise((F(c), u > 0), (G(c), True)),
+    ),
 }
 
 
@@ -403,15 +451,18 @@ def test_what_does_not_commute_is_refused(case):
 one, two = (Dummy(f"b{level}", dummy_index=CANONICAL + level, integer=True) for level in (0, 1))
 late = Dummy("j", dummy_index=2 * CANONICAL + 1, integer=True)
 NAMED = {
-    "shifted": (S(x[i + one], i), S(x[2 * i], i)), "beside": (S(A[i, one], i), S(A[i, i], i)),
+    "shifted": (S(x[i + one], i), S(x[2 * i], i)),
+    "beside": (S(A[i, one], i), S(A[i, i], i)),
     "in a function": (S(f(i, one), i), S(f(i, i), i)),
     "an exponential": (S(exp(x[i] * y[one]), i), S(exp(x[i] * y[i]), i)),
     "of two": (S(f(i, j, two), i, (j, 0, m - 1)), S(f(i, j, i), i, (j, 0, m - 1))),
     "inner": (S(f(S(A[i, j] * x[one], j)), i), S(f(S(A[i, j] * x[j], j)), i)),
     "outer": (S(f(S(f(i, j, two), j)), i), S(f(S(f(i, j, i), j)), i)),
-    "outside": (one * S(x[i], i), S(i * x[i], i)), "alone": (n * one, S(i, i)),
+    "outside": (one * S(x[i], i), S(i * x[i], i)),
+    "alone": (n * one, S(i, i)),
     "an exponential outside": (exp(one) * S(x[i], i), S(exp(i) * x[i], i)),
-    "as an array": (S(one * IndexedBase(one)[i], i), S(i * IndexedBase(one)[i], i)), "a new name": (late, c),
+    "as an array": (S(one * IndexedBase(one)[i], i), S(i * IndexedBase(one)[i], i)),
+    "a new name": (late, c),
 }
 
 
@@ -419,7 +470,10 @@ NAMED = {
 @pytest.mark.parametrize("case", NAMED)
 def test_a_free_symbol_is_not_taken_for_a_bound_index(case):
     left, right = NAMED[case]
-    assert not proves_equal(right, left) and "named as a bound index" in proves_equal(left, right).reason
+    assert (
+        not proves_equal(right, left)
+        and "named as a bound index" in proves_equal(left, right).reason
+    )
 
 
 @in_one
@@ -443,12 +497,25 @@ class Alike:
         return 0
 
 
-KINDS = {name: type(name, bases, {"pointwise": name == "Pointwise", "is_positive": True}) for name, bases in {
-    "AnySymbol": (Alike, Symbol), "PositiveSymbol": (Symbol,), "Undefined": (Alike, AppliedUndef),
-    "Atom": (Alike, Expr), "Pointwise": (Alike, Function), "Exponential": (exp,), "Total": (Sum,)}.items()}
+KINDS = {
+    name: type(name, bases, {"pointwise": name == "Pointwise", "is_positive": True})
+    for name, bases in {
+        "AnySymbol": (Alike, Symbol),
+        "PositiveSymbol": (Symbol,),
+        "Undefined": (Alike, AppliedUndef),
+        "Atom": (Alike, Expr),
+        "Pointwise": (Alike, Function),
+        "Exponential": (exp,),
+        "Total": (Sum,),
+    }.items()
+}
 FOREIGN = {
-    "compares as it likes": (KINDS["AnySymbol"]("s"), c), "an unknown atom": (KINDS["Atom"](), c),
-    "an assumption that nobody declared": (Abs(KINDS["PositiveSymbol"]("s")), KINDS["PositiveSymbol"]("s")),
+    "compares as it likes": (KINDS["AnySymbol"]("s"), c),
+    "an unknown atom": (KINDS["Atom"](), c),
+    "an assumption that nobody declared": (
+        Abs(KINDS["PositiveSymbol"]("s")),
+        KINDS["PositiveSymbol"]("s"),
+    ),
     "a function that compares": (KINDS["Undefined"](c), KINDS["Undefined"](d)),
     "a pointwise function that compares": (KINDS["Pointwise"](c), KINDS["Pointwise"](d)),
     "an exponential of one's own": (KINDS["Exponential"](c), KINDS["Exponential"](c)),
@@ -467,4 +534,6 @@ def test_an_index_keeps_to_its_own_range_and_gives_no_array_its_name():
     written = Sum(Piecewise((1, index >= 1), (0, True)) * x[index], (index, 1, 5))
     moved = written.func(written.function, (index, q, r))
     assert "more is declared of p" in proves_equal(moved, S(x[i], (i, q, r))).reason
-    assert "named as an index" in proves_equal(S(IndexedBase(i)[0], i), n * IndexedBase(i)[0]).reason
+    assert (
+        "named as an index" in proves_equal(S(IndexedBase(i)[0], i), n * IndexedBase(i)[0]).reason
+    )

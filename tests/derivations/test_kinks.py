@@ -17,8 +17,18 @@ def returned(interpolationMode, paddingMode, alignCorners, size=5):
 
 def test_hardswish_returns_the_inner_derivatives():
     low, high = hardswish_kinks()
-    assert (low.left, low.right, low.documented, low.convention) == (0, -Rational(1, 2), -Rational(1, 2), "right")
-    assert (high.left, high.right, high.documented, high.convention) == (Rational(3, 2), 1, Rational(3, 2), "left")
+    assert (low.left, low.right, low.documented, low.convention) == (
+        0,
+        -Rational(1, 2),
+        -Rational(1, 2),
+        "right",
+    )
+    assert (high.left, high.right, high.documented, high.convention) == (
+        Rational(3, 2),
+        1,
+        Rational(3, 2),
+        "left",
+    )
 
 
 def test_zeros_padding_always_returns_the_right_derivative():
@@ -60,7 +70,11 @@ def test_nearest_jumps_between_pixels_and_returns_zero():
 
 
 def test_bicubic_has_no_kinks():
-    assert all(grid_sampler_kinks(2, padding, align) == [] for padding in range(3) for align in (True, False))
+    assert all(
+        grid_sampler_kinks(2, padding, align) == []
+        for padding in range(3)
+        for align in (True, False)
+    )
 
 
 def test_every_kink_is_one_and_names_its_source():

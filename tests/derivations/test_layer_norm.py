@@ -3,7 +3,18 @@
 import mpmath
 import numpy as np
 import pytest
-from test_derivations import BAD, CLOSE, DIGITS, OTHER, SIZES, draw, each_step_holds, index_lengths, length, run
+from test_derivations import (
+    BAD,
+    CLOSE,
+    DIGITS,
+    OTHER,
+    SIZES,
+    draw,
+    each_step_holds,
+    index_lengths,
+    length,
+    run,
+)
 
 from derivations import evaluate, layer_norm
 
@@ -18,12 +29,18 @@ def test_each_step_against_differences(sizes):
 def test_formulas_agree_with_the_steps():
     derivation = layer_norm.derive()
     with mpmath.workdps(DIGITS):
-        values = draw(derivation.tape, {"gradOut": derivation.tape.nodes["out"].indices}, SIZES, seed=9)
+        values = draw(
+            derivation.tape, {"gradOut": derivation.tape.nodes["out"].indices}, SIZES, seed=9
+        )
         result = run(derivation.steps, values, SIZES, index_lengths(derivation.tape, SIZES))
         for name, formula in derivation.formulas().items():
             axes = {index: length(size, SIZES) for index, size in formula.indices.items()}
-            value = evaluate(formula.expression, {leaf: result[leaf] for leaf in formula.leaves} | SIZES, axes,
-                             digits=DIGITS)
+            value = evaluate(
+                formula.expression,
+                {leaf: result[leaf] for leaf in formula.leaves} | SIZES,
+                axes,
+                digits=DIGITS,
+            )
             assert np.all(np.abs(value - result[name]) < CLOSE), name
 
 

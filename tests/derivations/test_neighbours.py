@@ -76,7 +76,11 @@ def test_true_rewritings_are_proved(seed, record_property):
         if not answer:
             missed.append((other, answer.reason))
             assert not differs(other, 2), other  # the rule that wrote it is true
-    for name, value in {"rewritings": COUNT, "not proved": len(missed), "slowest, s": slowest}.items():
+    for name, value in {
+        "rewritings": COUNT,
+        "not proved": len(missed),
+        "slowest, s": slowest,
+    }.items():
         record_property(name, value)
     assert slowest < SLOW and len(missed) <= COUNT / 200, missed[:3]
 
@@ -85,7 +89,12 @@ def test_true_rewritings_are_proved(seed, record_property):
 @pytest.mark.sampled(2)
 def test_each_true_rule_changes_what_it_is_applied_to_and_no_number(rule):
     rng, kinds = random.Random(3), Sum if rule in TRUE_OF_SUMS else (Add, Mul)
-    written = ((e, node, rule(node, rng)) for t in ALL for e in t.equations() for node in nodes(e.left, kinds)[:1])
+    written = (
+        (e, node, rule(node, rng))
+        for t in ALL
+        for e in t.equations()
+        for node in nodes(e.left, kinds)[:1]
+    )
     found = list(islice(((e, node, new) for e, node, new in written if new != node), 3))
     assert len(found) == 3
     for e, node, new in found:

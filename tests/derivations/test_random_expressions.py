@@ -26,22 +26,33 @@ def random_index(rng, scope):
 
 def random_expression(rng, depth, scope=()):
     scope = list(scope)
-    kind = rng.choice(["leaf", "leaf", "delta", "add", "mul", "sum", "sum", "sum", "power", "quotient"])
+    kind = rng.choice(
+        ["leaf", "leaf", "delta", "add", "mul", "sum", "sum", "sum", "power", "quotient"]
+    )
     if depth == 0 or kind == "leaf":
-        return rng.choice([lambda: x[random_index(rng, scope)], lambda: y[random_index(rng, scope)],
-                           lambda: A[random_index(rng, scope), random_index(rng, scope)],
-                           lambda: rng.choice(SIZES), lambda: rng.choice(scope + FREE),
-                           lambda: Rational(rng.randint(-3, 3), rng.randint(1, 3))])()
+        return rng.choice(
+            [
+                lambda: x[random_index(rng, scope)],
+                lambda: y[random_index(rng, scope)],
+                lambda: A[random_index(rng, scope), random_index(rng, scope)],
+                lambda: rng.choice(SIZES),
+                lambda: rng.choice(scope + FREE),
+                lambda: Rational(rng.randint(-3, 3), rng.randint(1, 3)),
+            ]
+        )()
     if kind == "delta":
-        return KroneckerDelta(random_index(rng, scope), random_index(rng, scope)) * \
-            random_expression(rng, depth - 1, scope)
+        return KroneckerDelta(
+            random_index(rng, scope), random_index(rng, scope)
+        ) * random_expression(rng, depth - 1, scope)
     if kind in ("add", "mul"):
         parts = [random_expression(rng, depth - 1, scope) for _ in range(2)]
         return Add(*parts) if kind == "add" else Mul(*parts)
     if kind == "power":
         return random_expression(rng, depth - 1, scope) ** 2
     if kind == "quotient":
-        return random_expression(rng, depth - 1, scope) / (random_expression(rng, depth - 1, scope) ** 2 + 1)
+        return random_expression(rng, depth - 1, scope) / (
+            random_expression(rng, depth - 1, scope) ** 2 + 1
+        )
     v, low = rng.choice(BOUND), rng.choice([0, 0, 0, 1, -1])  # names repeat on purpose
     size = rng.choice(SIZES + ([rng.choice(scope)] if scope and rng.random() < 0.05 else []))
     return Sum(random_expression(rng, depth - 1, scope + [v]), (v, low, size - 1 + low))
@@ -56,28 +67,38 @@ def rewritten(rng, e):
         kind = rng.choice(["rename", "shift", "split", "select", "factor"])
         new = symbols(f"{v.name}_new{rng.randint(0, 9)}", integer=True)
         if body.has(Sum):
-            return Sum(body, (v, low, high))  # renaming by replacement is safe in bodies without sums alone
+            return Sum(
+                body, (v, low, high)
+            )  # renaming by replacement is safe in bodies without sums alone
         if kind == "rename":
             return Sum(body.subs(v, new), (new, low, high))
         if kind == "shift":
             return Sum(body.subs(v, new - 2), (new, low + 2, high + 2))
         if kind == "split":
-            return Sum(body * Rational(1, 3), (v, low, high)) + Rational(2, 3) * Sum(body, (v, low, high))
+            return Sum(body * Rational(1, 3), (v, low, high)) + Rational(2, 3) * Sum(
+                body, (v, low, high)
+            )
         if kind == "select":
-            return Sum(Sum(body.subs(v, new) * KroneckerDelta(new, v), (new, low, high)), (v, low, high))
+            return Sum(
+                Sum(body.subs(v, new) * KroneckerDelta(new, v), (new, low, high)), (v, low, high)
+            )
         return n * Sum(body / n, (v, low, high))
     return e
 
 
 def changed(rng, e):
     """An expression that differs from `e` in one place, though it may still be equal."""
-    nodes = [node for node in e.atoms(Sum, KroneckerDelta, Rational) | {a for a in e.atoms(Add, Mul)}]
+    nodes = [
+        node for node in e.atoms(Sum, KroneckerDelta, Rational) | {a for a in e.atoms(Add, Mul)}
+    ]
     if not nodes:
         return e + 1
     node = rng.choice(sorted(nodes, key=str))
     if isinstance(node, Sum):
         v, low, high = node.limits[0]
-        other = rng.choice([(v, low, high + 1), (v, low, rng.choice(SIZES) - 1 + low), (v, low + 1, high + 1)])
+        other = rng.choice(
+            [(v, low, high + 1), (v, low, rng.choice(SIZES) - 1 + low), (v, low + 1, high + 1)]
+        )
         new = Sum(node.function, other, *node.limits[1:])
     elif isinstance(node, KroneckerDelta):
         new = rng.choice([Integer(1), KroneckerDelta(node.args[0], node.args[1] + 1)])
@@ -89,8 +110,12 @@ def changed(rng, e):
 def points(rng):
     for sizes in SHAPES:
         table = {}
-        arrays = {name: (lambda *ix, name=name: table.setdefault((name, ix), rng.choice([-2, -1, 1, 2, 3])))
-                  for name in "xyA"}
+        arrays = {
+            name: (
+                lambda *ix, name=name: table.setdefault((name, ix), rng.choice([-2, -1, 1, 2, 3]))
+            )
+            for name in "xyA"
+        }
         yield {**sizes, p: rng.randint(0, 3), r: rng.randint(0, 2)}, arrays
 
 
@@ -147,7 +172,9 @@ def test_ranges_granted_are_used_and_not_exceeded():
 
 def test_most_true_identities_are_proved():
     rng = random.Random(11)
-    pairs = [(e, rewritten(rng, e)) for e in (random_expression(rng, 3) for _ in range(ROUNDS // 2))]
+    pairs = [
+        (e, rewritten(rng, e)) for e in (random_expression(rng, 3) for _ in range(ROUNDS // 2))
+    ]
     pairs = [(a, b) for a, b in pairs if a != b]
     share = sum(proves_equal(a, b) for a, b in pairs) / len(pairs)
     assert share > 0.9, share

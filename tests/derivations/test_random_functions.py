@@ -29,7 +29,9 @@ def summed(rng, kind, depth, scope):
 def exponential(rng, scope):
     symbol = rng.choice([*REAL, *[x[index] for index in sorted(scope, key=str)]])
     other = rng.choice([*POSITIVE, *REAL, Integer(0)])
-    return exp(rng.choice([-2, -1, 1, Rational(1, 2)]) * symbol * rng.choice([1, *POSITIVE]) + other)
+    return exp(
+        rng.choice([-2, -1, 1, Rational(1, 2)]) * symbol * rng.choice([1, *POSITIVE]) + other
+    )
 
 
 def positive(rng, depth, scope):
@@ -51,16 +53,22 @@ def real(rng, depth, scope=frozenset()):
     kind = rng.choice(["leaf", "add", "mul", "quotient", "share", "root", "sum"])
     if depth <= 0 or kind == "leaf":
         entries = [array[index] for array in (x, y) for index in sorted(scope, key=str)]
-        return rng.choice([*POSITIVE, *REAL, Rational(rng.randint(1, 5), rng.randint(1, 4)), *entries])
+        return rng.choice(
+            [*POSITIVE, *REAL, Rational(rng.randint(1, 5), rng.randint(1, 4)), *entries]
+        )
     if kind in ("add", "mul"):
         return (Add if kind == "add" else Mul)(*[real(rng, depth - 1, scope) for _ in range(2)])
     if kind == "quotient":
         return real(rng, depth - 1, scope) / positive(rng, depth - 1, scope) ** rng.choice([1, 2])
     if kind == "share":  # what the derivative of a sigmoid is made of
         e = exponential(rng, scope)
-        return real(rng, depth - 2, scope) * e / (e + positive(rng, 0, scope)) ** rng.choice([1, 2, 3])
+        return (
+            real(rng, depth - 2, scope) * e / (e + positive(rng, 0, scope)) ** rng.choice([1, 2, 3])
+        )
     if kind == "root":
-        return real(rng, depth - 2, scope) * Pow(positive(rng, depth - 1, scope), rng.choice(HALVES))
+        return real(rng, depth - 2, scope) * Pow(
+            positive(rng, depth - 1, scope), rng.choice(HALVES)
+        )
     return summed(rng, real, depth - 1, scope)
 
 
@@ -69,7 +77,10 @@ def wrong(seed, count=COUNT):
     found, rng = [], random.Random(seed)
     for _ in range(count):
         e = real(rng, 4)
-        if any(difference(Equation(e, normal_form(e)), point, sizes=SIZES[point]) > CLOSE for point in range(2)):
+        if any(
+            difference(Equation(e, normal_form(e)), point, sizes=SIZES[point]) > CLOSE
+            for point in range(2)
+        ):
             found.append(e)
     return found
 
@@ -90,9 +101,13 @@ def forgetful():
             yield
 
 
-@pytest.mark.parametrize(("name", "broken"), [
-    ("_leading", lambda total: (total.args[0], total.args[0] - total)),
-    ("positive_factor", lambda e: (e.args[0], e - e.args[0]))])
+@pytest.mark.parametrize(
+    ("name", "broken"),
+    [
+        ("_leading", lambda total: (total.args[0], total.args[0] - total)),
+        ("positive_factor", lambda e: (e.args[0], e - e.args[0])),
+    ],
+)
 def test_a_wrong_rule_is_noticed(name, broken, monkeypatch, forgetful):
     monkeypatch.setattr(page, name, broken)
     assert wrong(0, 20)

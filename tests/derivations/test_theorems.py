@@ -34,7 +34,9 @@ def test_theorem_is_proved(theorem):
 def test_mutant_is_refused(mutant):
     proof = mutant.prove()
     assert not proof.holds and proof.not_proved and proof.assumptions == ()
-    assert proof.reason.startswith("no rule makes the difference 0: ")  # understood, and not given up
+    assert proof.reason.startswith(
+        "no rule makes the difference 0: "
+    )  # understood, and not given up
 
 
 @pytest.mark.parametrize("theorem", ALL, ids=name)
@@ -46,8 +48,12 @@ def test_theorem_is_true_at_explicit_sizes(theorem):
 
 def test_mutants_are_false_in_numbers():
     for _, mutant in MUTANTS if SOAK else MUTANTS[1::18]:
-        points = itertools.product(range(30), mutant.equations())  # deltas make many of the points agree
-        assert any(difference(e, seed, sizes=SIZES[seed % 3]) > 1e-6 for seed, e in points), name(mutant)
+        points = itertools.product(
+            range(30), mutant.equations()
+        )  # deltas make many of the points agree
+        assert any(difference(e, seed, sizes=SIZES[seed % 3]) > 1e-6 for seed, e in points), name(
+            mutant
+        )
 
 
 @pytest.mark.parametrize("theorem", ALL if SOAK else ALL[1::4], ids=name)
@@ -61,10 +67,12 @@ def test_proof_fails_when_a_side_is_changed(theorem):
 
 
 def test_statements_are_latex():
-    for theorem in ALL[::1 if SOAK else 12]:
+    for theorem in ALL[:: 1 if SOAK else 12]:
         statement = theorem.statement
         assert statement, name(theorem)
-        assert not any(bad in statement for bad in ("Sum(", "_b0", "Dummy", "KroneckerDelta")), name(theorem)
+        assert not any(bad in statement for bad in ("Sum(", "_b0", "Dummy", "KroneckerDelta")), (
+            name(theorem)
+        )
 
 
 def test_there_are_theorems_about_each_operator():
@@ -105,6 +113,7 @@ def test_the_judge_rejects_a_false_equation():
 def test_evidence_tells_a_false_theorem_and_a_mutant_that_gets_through(monkeypatch):
     import derivations
     from derivations.prover.theorem import Book, Equation
+
     book = Book("mine")
 
     @book.theorem("One is two.", **{"one is one": {"other": 1}, "one is three": {"other": 3}})
@@ -113,7 +122,10 @@ def test_evidence_tells_a_false_theorem_and_a_mutant_that_gets_through(monkeypat
 
     monkeypatch.setattr(derivations, "theorems", lambda: iter(book.theorems))
     assert derivations.evidence("mine").splitlines() == [
-        "NOT PROVED: One is two.", "    not proved, as it should be: one is three", "    PROVED, THOUGH FALSE: one is one"]
+        "NOT PROVED: One is two.",
+        "    not proved, as it should be: one is three",
+        "    PROVED, THOUGH FALSE: one is one",
+    ]
     with pytest.raises(KeyError, match="a theorem about mine: got 'two_is'; choose among one_is"):
         derivations.evidence("mine", "two_is")
     with pytest.raises(KeyError, match="an operator with theorems: got 'yours'; choose among mine"):
@@ -122,8 +134,12 @@ def test_evidence_tells_a_false_theorem_and_a_mutant_that_gets_through(monkeypat
 
 def test_the_steps_of_a_derivation_are_told_by_their_titles():
     import derivations
+
     how = derivations.rms_norm.derive()
     assert [step.title for step in how["Mean"].steps] == ["Mean"]
-    assert [step.title for step in how["Mean", "Scale"].steps] == ["Scale", "Mean"]  # in reading order
+    assert [step.title for step in how["Mean", "Scale"].steps] == [
+        "Scale",
+        "Mean",
+    ]  # in reading order
     with pytest.raises(KeyError, match="got 'Median'; choose among Reciprocal"):
         how["Median"]

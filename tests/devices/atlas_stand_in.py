@@ -14,7 +14,9 @@ GIVEN = {"cross_entropy_loss": {"weightOptional": None}}
 
 
 def case_of(op, **given):
-    return av.case(op, **{"shape": SMALL.get(op.name, matrix_shape(op, 3, 4))} | GIVEN.get(op.name, {}) | given)
+    return av.case(
+        op, **{"shape": SMALL.get(op.name, matrix_shape(op, 3, 4))} | GIVEN.get(op.name, {}) | given
+    )
 
 
 def on_stand_in(work, layout="9.x", environment=None):
@@ -36,5 +38,10 @@ def close_to(actual, expected, units):
         found = actual[name]
         assert found.dtype == value.dtype and found.shape == value.shape, name
         scale = np.abs(value.astype(np.float64)).max(initial=1)
-        np.testing.assert_allclose(found.astype(np.float64), value.astype(np.float64), rtol=0,
-                                   atol=units * scale * {2: 2**-8, 4: 2**-24}[found.dtype.itemsize], err_msg=name)
+        np.testing.assert_allclose(
+            found.astype(np.float64),
+            value.astype(np.float64),
+            rtol=0,
+            atol=units * scale * {2: 2**-8, 4: 2**-24}[found.dtype.itemsize],
+            err_msg=name,
+        )

@@ -15,11 +15,13 @@ from machine import taught
 
 pytestmark = pytest.mark.needs("g++")
 ALL = pytest.mark.parametrize("op", taught(), ids=lambda op: op.name)
-COMPUTED = pytest.mark.parametrize("op", [op for op in taught() if op not in without_their_own()],
-                                   ids=lambda op: op.name)
+COMPUTED = pytest.mark.parametrize(
+    "op", [op for op in taught() if op not in without_their_own()], ids=lambda op: op.name
+)
 
 
 # Values
+
 
 @LAYOUTS
 @COMPUTED
@@ -27,10 +29,14 @@ COMPUTED = pytest.mark.parametrize("op", [op for op in taught() if op not in wit
 def test_values_are_those_of_the_page(op, layout):
     def work(root):
         with open_device("atlas", root=root) as device:
-            return {dtype: device.run(op, **case_of(op, dtype=dtype).inputs)
-                    for dtype in ("float16", "bfloat16", "float32")}
+            return {
+                dtype: device.run(op, **case_of(op, dtype=dtype).inputs)
+                for dtype in ("float16", "bfloat16", "float32")
+            }
 
-    for dtype, found in on_stand_in(work, layout).items():  # both sum a few products of size 1 in their own order
+    for dtype, found in on_stand_in(
+        work, layout
+    ).items():  # both sum a few products of size 1 in their own order
         close_to(found, op.backward(**case_of(op, dtype=dtype).inputs), units=16)
 
 
@@ -44,9 +50,13 @@ def test_the_comparison_rejects_a_wrong_value():
 def test_the_same_cell_on_host_and_atlas_gives_the_same_keys_and_dtypes():
     def work(root):
         case = av.case("grid_sampler_2d", outputMask=(False, True))
-        return [{name: (value.shape, value.dtype.name)
-                 for name, value in device.run("grid_sampler_2d", **case.inputs).items()}
-                for device in (open_device("host"), open_device("atlas", root=root))]
+        return [
+            {
+                name: (value.shape, value.dtype.name)
+                for name, value in device.run("grid_sampler_2d", **case.inputs).items()
+            }
+            for device in (open_device("host"), open_device("atlas", root=root))
+        ]
 
     host, found = in_child(lambda: work(stand_in()))
     assert host == found and list(found) == ["gridGrad"]
@@ -56,30 +66,46 @@ def test_the_same_cell_on_host_and_atlas_gives_the_same_keys_and_dtypes():
 def test_shapes_at_the_edge(shape):
     def work(root):
         with open_device("atlas", root=root) as device:
-            return device.run("hardswish", **case_of(av.operator("hardswish"), shape=shape).inputs)["out"].shape
+            return device.run("hardswish", **case_of(av.operator("hardswish"), shape=shape).inputs)[
+                "out"
+            ].shape
 
     assert on_stand_in(work) == shape
 
 
-VIEWS = {"fortran": np.asfortranarray, "strided": lambda a: np.repeat(a[..., None], 3, -1)[..., 1],
-         "reversed": lambda a: a[::-1].copy()[::-1],
-         "foreign bytes": lambda a: a.astype(a.dtype.newbyteorder(">")) if a.dtype.kind == "f" else a}
+VIEWS = {
+    "fortran": np.asfortranarray,
+    "strided": lambda a: np.repeat(a[..., None], 3, -1)[..., 1],
+    "reversed": lambda a: a[::-1].copy()[::-1],
+    "foreign bytes": lambda a: a.astype(a.dtype.newbyteorder(">")) if a.dtype.kind == "f" else a,
+}
 
 
 @ALL
 @pytest.mark.sampled(3)
 def test_views_give_the_same_values(op):
     inputs = case_of(op).inputs
-    viewed = {kind: {name: view(value) if isinstance(value, np.ndarray) and value.ndim else value
-                     for name, value in inputs.items()} for kind, view in VIEWS.items()}
+    viewed = {
+        kind: {
+            name: view(value) if isinstance(value, np.ndarray) and value.ndim else value
+            for name, value in inputs.items()
+        }
+        for kind, view in VIEWS.items()
+    }
 
     def work(root):
         with open_device("atlas", root=root) as device:
-            return device.run(op, **inputs), {kind: device.run(op, **views) for kind, views in viewed.items()}
+            return device.run(op, **inputs), {
+                kind: device.run(op, **views) for kind, views in viewed.items()
+            }
 
     dense, found = on_stand_in(work)
-    assert [(kind, name) for kind, out in found.items() for name, value in dense.items()
-            if not np.array_equal(out[name], value)] == []
+    assert [
+        (kind, name)
+        for kind, out in found.items()
+        for name, value in dense.items()
+        if not np.array_equal(out[name], value)
+    ] == []
 
 
 def test_an_older_product_refuses_what_it_lacks():
@@ -88,8 +114,11 @@ def test_an_older_product_refuses_what_it_lacks():
             device.run("rms_norm", **case_of(av.operator("rms_norm")).inputs)
         return caught.value.call, caught.value.code, device.soc
 
-    assert on_stand_in(work, environment={"STANDIN_SOC": "Ascend310B1"}) == ("aclnnRmsNormGradGetWorkspaceSize", 161002,
-                                                                             "Ascend310B1")
+    assert on_stand_in(work, environment={"STANDIN_SOC": "Ascend310B1"}) == (
+        "aclnnRmsNormGradGetWorkspaceSize",
+        161002,
+        "Ascend310B1",
+    )
 
 
 # Transfers
@@ -99,8 +128,12 @@ LARGE = {"grid_sampler_2d": (1, 8, 128, 128), "group_norm_swish": (4, 64, 256)}
 
 def extra_memory(root, op, view=lambda array: array):
     """Bytes that a run allocates on the host at its peak, the outputs not counted, and the copies that it makes."""
-    inputs = {name: view(value) if isinstance(value, np.ndarray) else value
-              for name, value in case_of(op, shape=LARGE.get(op.name, matrix_shape(op, 256, 256))).inputs.items()}
+    inputs = {
+        name: view(value) if isinstance(value, np.ndarray) else value
+        for name, value in case_of(
+            op, shape=LARGE.get(op.name, matrix_shape(op, 256, 256))
+        ).inputs.items()
+    }
     notes = StandIn(root)
     with open_device("atlas", root=root) as device:
         device.run(op, **inputs)  # loads what is loaded once
@@ -110,7 +143,11 @@ def extra_memory(root, op, view=lambda array: array):
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     tensors = sum(isinstance(value, np.ndarray) for value in inputs.values()) + len(outputs)
-    return peak - sum(value.nbytes for value in outputs.values()), notes.calls.count("aclrtMemcpy"), tensors
+    return (
+        peak - sum(value.nbytes for value in outputs.values()),
+        notes.calls.count("aclrtMemcpy"),
+        tensors,
+    )
 
 
 @ALL
@@ -121,11 +158,14 @@ def test_a_transfer_is_one_copy_and_nothing_else_is_copied_on_the_host(op):
 
 
 def test_a_host_copy_would_be_seen():
-    extra, _, _ = on_stand_in(lambda root: extra_memory(root, av.operator("hardswish"), view=lambda array: array[::-1]))
+    extra, _, _ = on_stand_in(
+        lambda root: extra_memory(root, av.operator("hardswish"), view=lambda array: array[::-1])
+    )
     assert extra >= 2 * 4 * 256 * 256
 
 
 # Options
+
 
 @LAYOUTS
 def test_determinism_is_asked_for_in_both_stores(layout):
@@ -143,16 +183,30 @@ def test_a_device_describes_itself():
         return shown, repr(device), device.closed
 
     name = "Device('atlas:1 (stand-in)', soc='Ascend910B2', cann='9.1.0'"
-    assert on_stand_in(work, environment={"STANDIN_DEVICES": 2}) == (f"{name})", f"{name}, closed)", True)
+    assert on_stand_in(work, environment={"STANDIN_DEVICES": 2}) == (
+        f"{name})",
+        f"{name}, closed)",
+        True,
+    )
 
 
-@pytest.mark.parametrize(("name", "options", "text"), [
-    ("cuda", {}, "no such device: got 'cuda'; open \"host\""),
-    ("atlas:x", {}, "no such device: got 'atlas:x'"),
-    ("host", {"custom": "x"}, "root and custom are no options of host: got custom; the emulator has no installation"),
-    ("atlas", {"soc": "Ascend910B2", "cann": "9.1"},
-     "soc and cann and plan are no options of atlas: got soc, cann; the device says"),
-])
+@pytest.mark.parametrize(
+    ("name", "options", "text"),
+    [
+        ("cuda", {}, "no such device: got 'cuda'; open \"host\""),
+        ("atlas:x", {}, "no such device: got 'atlas:x'"),
+        (
+            "host",
+            {"custom": "x"},
+            "root and custom are no options of host: got custom; the emulator has no installation",
+        ),
+        (
+            "atlas",
+            {"soc": "Ascend910B2", "cann": "9.1"},
+            "soc and cann and plan are no options of atlas: got soc, cann; the device says",
+        ),
+    ],
+)
 def test_wrong_names_and_options(name, options, text):
     with pytest.raises(ValueError, match=text):
         open_device(name, **options)
@@ -180,6 +234,7 @@ def test_a_machine_without_devices_has_none():
 
 # swishScale before CANN 9.1
 
+
 def swish(root, scale, dtype="float32", **options):
     case = case_of(av.operator("group_norm_swish"), swishScale=scale, dtype=dtype)
     with open_device("atlas", root=root, **options) as device:
@@ -188,7 +243,10 @@ def swish(root, scale, dtype="float32", **options):
 
 def test_swish_scale_before_9_1_is_refused_with_the_way_out():
     def work(root):
-        with pytest.raises(RefusedError, match=r"got a call against it .*; .* workarounds=True: with s = swishScale"):
+        with pytest.raises(
+            RefusedError,
+            match=r"got a call against it .*; .* workarounds=True: with s = swishScale",
+        ):
             swish(root, 1.7)
         with pytest.raises(RefusedError) as caught:  # nothing to scale by
             swish(root, 0.0, workarounds=True)
@@ -200,14 +258,19 @@ def test_swish_scale_before_9_1_is_refused_with_the_way_out():
 @pytest.mark.parametrize("scale", [1.7, -0.4, 2.0])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_the_workaround_gives_the_right_values(scale, dtype):
-    found = on_stand_in(lambda root: swish(root, scale, dtype, workarounds=True), environment={"STANDIN_CANN": "9.0.1"})
+    found = on_stand_in(
+        lambda root: swish(root, scale, dtype, workarounds=True),
+        environment={"STANDIN_CANN": "9.0.1"},
+    )
     op = av.operator("group_norm_swish")
     expected = op.backward(**case_of(op, swishScale=scale, dtype=dtype).inputs)
     close_to(found, expected, units=32)  # the scaled inputs and two outputs are rounded once more
 
 
 def test_the_workaround_is_exact_for_powers_of_two():
-    old = on_stand_in(lambda root: swish(root, 2.0, workarounds=True), environment={"STANDIN_CANN": "9.0.1"})
+    old = on_stand_in(
+        lambda root: swish(root, 2.0, workarounds=True), environment={"STANDIN_CANN": "9.0.1"}
+    )
     new = on_stand_in(lambda root: swish(root, 2.0))
     assert all(np.array_equal(old[name], new[name]) for name in new)
 

@@ -17,12 +17,16 @@ pytestmark = pytest.mark.needs("g++")
 STATUS = 507000
 SMALL = {"grid_sampler_2d": (1, 1, 2, 2), "group_norm_swish": (1, 2, 3)}
 GIVEN = {"cross_entropy_loss": {"weightOptional": None}}
-HANDLES = {"aclrtGetSocName", "aclCreateTensor"} | {f"aclCreate{kind}Array" for kind in ("Bool", "Int", "Float")}
+HANDLES = {"aclrtGetSocName", "aclCreateTensor"} | {
+    f"aclCreate{kind}Array" for kind in ("Bool", "Int", "Float")
+}
 
 
 @cache
 def inputs_of(op):
-    return av.case(op, **{"shape": SMALL.get(op.name, matrix_shape(op, 2, 2))} | GIVEN.get(op.name, {})).inputs
+    return av.case(
+        op, **{"shape": SMALL.get(op.name, matrix_shape(op, 2, 2))} | GIVEN.get(op.name, {})
+    ).inputs
 
 
 def attempt(root, op):
@@ -65,12 +69,22 @@ def test_every_failing_call_is_reported_and_leaves_nothing(op, layout):
     inputs_of(op)  # drawn here, and not by every child
     swept = list(places(calls_of(root, op)))
     assert len(swept) > 20 and (f"task@{op.aclnn_name}", 1) in swept
-    for name, k in swept if SOAK or (op.name, layout) == ("hardswish", "9.x") else swept[10 * (layout == "9.x") :: 20]:
-        raised, misuse, live, closed = in_child(lambda: attempt(root, op), {"STANDIN_FAIL": f"{name}:{k}:{STATUS}"})
+    for name, k in (
+        swept
+        if SOAK or (op.name, layout) == ("hardswish", "9.x")
+        else swept[10 * (layout == "9.x") :: 20]
+    ):
+        raised, misuse, live, closed = in_child(
+            lambda: attempt(root, op), {"STANDIN_FAIL": f"{name}:{k}:{STATUS}"}
+        )
         call = "aclrtSynchronizeStream" if name.startswith("task@") else name
         assert raised is not None, f"call {k} of {name} failed and no error was raised"
-        assert raised[:2] == (call, None if name in HANDLES else STATUS), f"call {k} of {name}: {raised}"
-        assert raised[2] == f"{name}: failed by request, status {STATUS}", f"call {k} of {name}: {raised}"
+        assert raised[:2] == (call, None if name in HANDLES else STATUS), (
+            f"call {k} of {name}: {raised}"
+        )
+        assert raised[2] == f"{name}: failed by request, status {STATUS}", (
+            f"call {k} of {name}: {raised}"
+        )
         assert (misuse, live, closed) == ([], "", True), f"call {k} of {name}: {misuse} {live}"
 
 
@@ -86,16 +100,23 @@ def test_without_a_fault_nothing_is_raised():
 def test_the_first_error_is_raised_and_later_ones_are_notes():
     faults = f"aclnnHardswishBackward:1:{STATUS},aclrtFree:0:100000,aclrtResetDevice:1:107002"
     raised, misuse, live, closed = hardswish({"STANDIN_FAIL": faults})
-    assert raised[:2] == ("aclnnHardswishBackward", STATUS) and (misuse, live, closed) == ([], "", True)
-    assert [note.partition(" must")[0] for note in raised[3]] == ["while releasing: aclrtFree"] * 3 + [
-        "while closing: aclrtResetDevice"]
+    assert raised[:2] == ("aclnnHardswishBackward", STATUS) and (misuse, live, closed) == (
+        [],
+        "",
+        True,
+    )
+    assert [note.partition(" must")[0] for note in raised[3]] == [
+        "while releasing: aclrtFree"
+    ] * 3 + ["while closing: aclrtResetDevice"]
 
 
 def test_a_failed_start_takes_back_what_it_had_and_tells_what_that_failed():
     faults = f"aclrtCreateStream:1:{STATUS},aclrtResetDevice:1:107002"
     raised, misuse, live, _ = hardswish({"STANDIN_FAIL": faults})
     assert raised[:2] == ("aclrtCreateStream", STATUS) and (misuse, live) == ([], "")
-    assert [note.partition(" must")[0] for note in raised[3]] == ["while releasing: aclrtResetDevice"]
+    assert [note.partition(" must")[0] for note in raised[3]] == [
+        "while releasing: aclrtResetDevice"
+    ]
 
 
 @pytest.mark.parametrize("keeps", ["clear", "keep"])
@@ -136,6 +157,7 @@ class Texts:
 
 def test_new_text_before_old_text_is_distinguished():
     from aclnn_viz.devices.device import Session
+
     session = Session.__new__(Session)
     session.acl = Texts()
     session._seen_text = session.acl.aclGetRecentErrMsg()

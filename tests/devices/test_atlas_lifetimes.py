@@ -55,10 +55,15 @@ def test_what_we_initialised_we_finalise_where_it_is_counted(layout):
     def work(root):
         with open_device("atlas", root=root):
             pass
-        return [name for name in StandIn(root).calls if name in ("aclInit", "aclrtResetDevice", "aclFinalize",
-                                                                 "aclFinalizeReference")]
+        return [
+            name
+            for name in StandIn(root).calls
+            if name in ("aclInit", "aclrtResetDevice", "aclFinalize", "aclFinalizeReference")
+        ]
 
-    counted = ["aclFinalizeReference"] if layout == "9.x" else []  # CANN 8 allows one aclInit in a process
+    counted = (
+        ["aclFinalizeReference"] if layout == "9.x" else []
+    )  # CANN 8 allows one aclInit in a process
     assert on_stand_in(work, layout) == ["aclInit", "aclrtResetDevice", *counted]
 
 
@@ -66,7 +71,10 @@ def test_a_forked_child_may_not_use_the_device_and_does_no_harm():
     op = av.operator("hardswish")
 
     def child(device, root):
-        for use in (lambda: device.run(op, **case_of(op).inputs), lambda: open_device("atlas", root=root)):
+        for use in (
+            lambda: device.run(op, **case_of(op).inputs),
+            lambda: open_device("atlas", root=root),
+        ):
             with pytest.raises(DeviceClosedError, match="spawn"):
                 use()
         device.close()
@@ -86,7 +94,9 @@ def test_a_thread_opens_its_own_device():
 
     def use(root, device, shapes):
         for forbidden in (lambda: device.run(op, **case_of(op).inputs), device.close):
-            with pytest.raises(DeviceClosedError, match="a device belongs to the thread that opened it"):
+            with pytest.raises(
+                DeviceClosedError, match="a device belongs to the thread that opened it"
+            ):
                 forbidden()
         with open_device("atlas", root=root) as own:
             shapes.append(own.run(op, **case_of(op).inputs)["out"].shape)
@@ -113,13 +123,17 @@ def test_after_work_that_failed_the_device_is_dead_and_nothing_is_left():
         with pytest.raises(AclError, match="aclrtSynchronizeStream must succeed: got 507015"):
             device.run(op, **case_of(op).inputs)
         closed = device.closed
-        with pytest.raises(DeviceClosedError, match="got work on the device failed: aclrtSynchronizeStream"):
+        with pytest.raises(
+            DeviceClosedError, match="got work on the device failed: aclrtSynchronizeStream"
+        ):
             device.run(op, **case_of(op).inputs)
         device.close()
         device.close()
         return closed, StandIn(root).live
 
-    assert on_stand_in(work, environment={"STANDIN_FAIL": "task@aclnnHardswishBackward:1:507015"}) == (True, "")
+    assert on_stand_in(
+        work, environment={"STANDIN_FAIL": "task@aclnnHardswishBackward:1:507015"}
+    ) == (True, "")
 
 
 def test_an_interrupt_waits_for_queued_work_before_its_memory_goes():
@@ -170,8 +184,13 @@ print(reached, sorted(set(left)), StandIn(sys.argv[1]).misuse)
 
 def test_interrupts_at_many_moments_leave_nothing():
     count = 1000 if SOAK else 100
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED, stand_in(), ROOT / "tests", str(count)], cwd=ROOT,
-                          text=True, timeout=300, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, stand_in(), ROOT / "tests", str(count)],
+        cwd=ROOT,
+        text=True,
+        timeout=300,
+        capture_output=True,
+    )
     assert (done.stdout, done.stderr) == (f"{count} ['1 stream'] []\n", "")
 
 
@@ -183,17 +202,35 @@ device.run("hardswish", **av.case("hardswish").inputs)
 """
 
 
-ENDINGS = ("", "device.close(); device.close()", "atexit.register(device.close)",
-           "device.itself = device; sys.exit(0)", "del device")
+ENDINGS = (
+    "",
+    "device.close(); device.close()",
+    "atexit.register(device.close)",
+    "device.itself = device; sys.exit(0)",
+    "del device",
+)
 
 
-@pytest.mark.parametrize(("ending", "layout"), [
-    (ending, layout) for k, ending in enumerate(ENDINGS) for n, layout in enumerate(("8.x", "9.x")) if SOAK or n == k % 2])
+@pytest.mark.parametrize(
+    ("ending", "layout"),
+    [
+        (ending, layout)
+        for k, ending in enumerate(ENDINGS)
+        for n, layout in enumerate(("8.x", "9.x"))
+        if SOAK or n == k % 2
+    ],
+)
 @pytest.mark.sampled(1)
 def test_the_end_of_the_interpreter_is_harmless(tmp_path, layout, ending):
     notes = tmp_path / "notes"
-    done = subprocess.run([sys.executable, "-c", PROGRAM + ending, stand_in(layout)], cwd=ROOT, text=True, timeout=60,
-                          capture_output=True, env=os.environ | {"STANDIN_REPORT": str(notes)})
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM + ending, stand_in(layout)],
+        cwd=ROOT,
+        text=True,
+        timeout=60,
+        capture_output=True,
+        env=os.environ | {"STANDIN_REPORT": str(notes)},
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     if "close" in ending:
         assert not notes.exists()
@@ -207,6 +244,7 @@ def test_hundreds_of_runs_leave_nothing():
         inputs = {op.name: case_of(op).inputs for op in taught()}
         notes = StandIn(root)
         with open_device("atlas", root=root) as device:
+
             def runs(count):
                 for _ in range(count):
                     for op in taught():
@@ -217,7 +255,11 @@ def test_hundreds_of_runs_leave_nothing():
             tracemalloc.start()
             seen = [runs(150 if SOAK else 20) for _ in range(4)]
         # Caches fill, and tables of Python itself double now and then; what leaks grows every time.
-        return min(after[0] - before[0] for before, after in pairwise(seen)), {live for _, live in seen}, notes.live
+        return (
+            min(after[0] - before[0] for before, after in pairwise(seen)),
+            {live for _, live in seen},
+            notes.live,
+        )
 
     grown, held, left = on_stand_in(work)
     assert (held, left) == ({"1 stream"}, "")

@@ -23,7 +23,12 @@ GIVEN = {"cross_entropy_loss": {"weightOptional": None}}
 
 
 def inputs_of(name, **given):
-    return av.case(name, **{"shape": SMALL.get(name, matrix_shape(av.operator(name), 2, 2))} | GIVEN.get(name, {}) | given).inputs
+    return av.case(
+        name,
+        **{"shape": SMALL.get(name, matrix_shape(av.operator(name), 2, 2))}
+        | GIVEN.get(name, {})
+        | given,
+    ).inputs
 
 
 def runs(root, *names, **options):
@@ -51,6 +56,7 @@ def unavailable(root, **options):
 
 # No device
 
+
 def test_no_installation(tmp_path, monkeypatch):
     for name in ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name))
@@ -63,36 +69,53 @@ def test_no_installation(tmp_path, monkeypatch):
         "an Atlas device needs CANN's libraries: got /ASCEND_HOME_PATH (ASCEND_HOME_PATH): no such directory, "
         "/ASCEND_TOOLKIT_HOME (ASCEND_TOOLKIT_HOME): no libacl_rt.so or libascendcl.so in its lib64, "
         "/cann (default place): no such directory; install CANN and source its set_env.sh, or name its root with "
-        'root=; open_device("host") needs nothing')
+        'root=; open_device("host") needs nothing'
+    )
 
 
 @pytest.mark.parametrize("layout", ["8.x", "9.x"])
 @pytest.mark.sampled(1)
 def test_build_time_stubs_are_no_device(layout):
     text = in_a_child(unavailable, layout=layout, stubs=True)
-    assert re.match(r"an Atlas device must answer: got 100039 \(ACL_ERROR_COMPILING_STUB_MODE\) from aclInit of "
-                    r"CannAcl\(.*; the library is a build-time stub: this machine has no driver", text)
+    assert re.match(
+        r"an Atlas device must answer: got 100039 \(ACL_ERROR_COMPILING_STUB_MODE\) from aclInit of "
+        r"CannAcl\(.*; the library is a build-time stub: this machine has no driver",
+        text,
+    )
 
 
 @pytest.mark.parametrize("layout", ["8.x", "9.x"])
 def test_a_missing_driver_is_no_device(layout):
     text = in_a_child(unavailable, layout=layout, missing_driver=True)
-    assert re.match(r".*/lib64/lib(acl_rt|ascendcl)\.so must load: got libascend_hal\.so: cannot open shared object "
-                    r"file.*; the Ascend driver is missing: install it .*set_env\.sh", text)
+    assert re.match(
+        r".*/lib64/lib(acl_rt|ascendcl)\.so must load: got libascend_hal\.so: cannot open shared object "
+        r"file.*; the Ascend driver is missing: install it .*set_env\.sh",
+        text,
+    )
 
 
 def test_a_library_that_is_none_is_no_device(tmp_path):
     root = Path(shutil.copytree(stand_in(), tmp_path / "root"))
     (root / "lib64/libnnopbase.so").write_text("INPUT(libother.so)")
     text = in_child(lambda: unavailable(root))
-    assert "libnnopbase.so must load: got " in text and "; the installation is incomplete or of another machine" in text
+    assert (
+        "libnnopbase.so must load: got " in text
+        and "; the installation is incomplete or of another machine" in text
+    )
 
 
-@pytest.mark.parametrize("code,order,name", [(183, 1, "aarch64"), (62, 1, "x86_64"), (8, 2, "processor 8")])
+@pytest.mark.parametrize(
+    "code,order,name", [(183, 1, "aarch64"), (62, 1, "x86_64"), (8, 2, "processor 8")]
+)
 def test_a_library_of_another_processor_is_reported(tmp_path, code, order, name):
     """The loader itself says that there is no such file."""
     library = tmp_path / "libx.so"
-    library.write_bytes(b"\x7fELF\2" + bytes([order]) + bytes(12) + code.to_bytes(2, "little" if order == 1 else "big"))
+    library.write_bytes(
+        b"\x7fELF\2"
+        + bytes([order])
+        + bytes(12)
+        + code.to_bytes(2, "little" if order == 1 else "big")
+    )
     here = platform.machine()
     text = f"{library} is built for {name}, and this machine is {here}"
     assert built_for_another(library) == (None if name == here else text)
@@ -101,7 +124,10 @@ def test_a_library_of_another_processor_is_reported(tmp_path, code, order, name)
 @pytest.mark.parametrize("content", [b"", b"\x7fELF", b"INPUT(libother.so)"])
 def test_what_is_no_library_is_built_for_nothing(tmp_path, content):
     (tmp_path / "libx.so").write_bytes(content)
-    assert built_for_another(tmp_path / "libx.so") is None and built_for_another(tmp_path / "none.so") is None
+    assert (
+        built_for_another(tmp_path / "libx.so") is None
+        and built_for_another(tmp_path / "none.so") is None
+    )
 
 
 def foreign(library):
@@ -114,28 +140,42 @@ def test_a_runtime_of_another_processor_is_no_device(tmp_path):
     root = Path(shutil.copytree(stand_in(), tmp_path / "root"))
     foreign(root / "lib64/libacl_rt.so")
     text = in_child(lambda: unavailable(root))
-    assert re.search(r"libacl_rt.so must load: got .* is built for \w+, and this machine is \w+; install CANN for", text)
+    assert re.search(
+        r"libacl_rt.so must load: got .* is built for \w+, and this machine is \w+; install CANN for",
+        text,
+    )
 
 
 def test_operators_of_another_processor_are_reported(tmp_path):
     root = Path(shutil.copytree(stand_in(), tmp_path / "root"))
     foreign(root / "lib64/libopapi_nn.so")
     failures = in_child(lambda: CannAcl(root).libraries.failures)
-    assert len(failures) == 1 and re.search(r"libopapi_nn.so is built for \w+, and this machine is \w+", failures[0])
+    assert len(failures) == 1 and re.search(
+        r"libopapi_nn.so is built for \w+, and this machine is \w+", failures[0]
+    )
 
 
 # Incomplete installations
+
 
 def test_a_missing_symbol_takes_only_its_operator_away():
     found = in_a_child(runs, missing=("aclnnRmsNormGrad",))
     assert found.pop("rms_norm") == (
         "aclnnRmsNormGradGetWorkspaceSize must be usable: got no library exports aclnnRmsNormGrad; see what `aclnn-viz "
-        "device` found, and install the CANN or the operator package that has it")
-    assert len(found) == len(taught()) - 1 and all(isinstance(outputs, dict) for outputs in found.values())
+        "device` found, and install the CANN or the operator package that has it"
+    )
+    assert len(found) == len(taught()) - 1 and all(
+        isinstance(outputs, dict) for outputs in found.values()
+    )
 
 
 def test_a_runtime_without_later_functions_is_used():
-    missing = ("aclrtCtxSetSysParamOpt", "aclrtDestroyStreamForce", "aclFinalizeReference", "aclrtGetVersion")
+    missing = (
+        "aclrtCtxSetSysParamOpt",
+        "aclrtDestroyStreamForce",
+        "aclFinalizeReference",
+        "aclrtGetVersion",
+    )
 
     def work(root):
         found = runs(root, "hardswish")
@@ -156,46 +196,78 @@ def test_an_operator_library_that_cannot_be_loaded_is_named(tmp_path):
     found = in_child(lambda: runs(root, "hardswish", "grid_sampler_2d"))
     assert isinstance(found["hardswish"], dict) and re.search(
         r"got no library exports aclnnGridSampler2DBackwardGetWorkspaceSize; .*/libopapi_cv\.so: ",
-        found["grid_sampler_2d"])
+        found["grid_sampler_2d"],
+    )
 
 
 def loaded(root, **options):
     CannAcl(root, **options)
-    return {name for name in re.findall(r"/lib64/(lib\w+)\.so", Path("/proc/self/maps").read_text()) if
-            name.startswith(("libacl", "libascendcl", "libopapi", "libnnop"))}
+    return {
+        name
+        for name in re.findall(r"/lib64/(lib\w+)\.so", Path("/proc/self/maps").read_text())
+        if name.startswith(("libacl", "libascendcl", "libopapi", "libnnop"))
+    }
 
 
-@pytest.mark.parametrize(("variant", "expected"), [
-    ({"layout": "8.x"}, {"libascendcl", "libnnopbase", "libopapi"}),
-    ({"layout": "9.x"}, {"libacl_rt", "libnnopbase", "libopapi_nn", "libopapi_cv"}),
-    ({"layout": "9.x", "all_in_one": True}, {"libacl_rt", "libnnopbase", "libopapi_nn", "libopapi_cv"}),
-], ids=["8.x", "9.x", "9.x with the old whole"])
+@pytest.mark.parametrize(
+    ("variant", "expected"),
+    [
+        ({"layout": "8.x"}, {"libascendcl", "libnnopbase", "libopapi"}),
+        ({"layout": "9.x"}, {"libacl_rt", "libnnopbase", "libopapi_nn", "libopapi_cv"}),
+        (
+            {"layout": "9.x", "all_in_one": True},
+            {"libacl_rt", "libnnopbase", "libopapi_nn", "libopapi_cv"},
+        ),
+    ],
+    ids=["8.x", "9.x", "9.x with the old whole"],
+)
 def test_the_libraries_of_one_generation_are_loaded(variant, expected):
     assert in_a_child(loaded, **variant) == expected
 
 
 # Headers
 
+
 def test_without_headers_the_built_in_prototypes_serve():
     def work(root):
         return runs(root), set(CannAcl(root).prototypes.values())
 
     found, prototypes = in_a_child(work, headers=False)
-    assert prototypes == {"built-in table"} and all(isinstance(outputs, dict) for outputs in found.values())
+    assert prototypes == {"built-in table"} and all(
+        isinstance(outputs, dict) for outputs in found.values()
+    )
 
 
-@pytest.mark.parametrize(("name", "old", "new", "text"), [
-    ("hardswish", "const aclTensor *self,", "",
-     r"declares aclnnStatus aclnnHardswishBackwardGetWorkspaceSize\(aclTensor\*, aclTensor\*, uint64_t\*, "
-     r"aclOpExecutor\*\*\), known is aclnnStatus \w+\(aclTensor\*, aclTensor\*, aclTensor\*, uint64_t\*"),
-    ("grid_sampler_2d", "bool alignCorners", "int64_t alignCorners",
-     "int64_t, int64_t, int64_t, aclBoolArray.*known is"),
-    ("rms_norm", "aclnnRmsNormGrad(", "aclnnRmsNormGradV2(", "does not declare aclnnRmsNormGrad"),
-])
+@pytest.mark.parametrize(
+    ("name", "old", "new", "text"),
+    [
+        (
+            "hardswish",
+            "const aclTensor *self,",
+            "",
+            r"declares aclnnStatus aclnnHardswishBackwardGetWorkspaceSize\(aclTensor\*, aclTensor\*, uint64_t\*, "
+            r"aclOpExecutor\*\*\), known is aclnnStatus \w+\(aclTensor\*, aclTensor\*, aclTensor\*, uint64_t\*",
+        ),
+        (
+            "grid_sampler_2d",
+            "bool alignCorners",
+            "int64_t alignCorners",
+            "int64_t, int64_t, int64_t, aclBoolArray.*known is",
+        ),
+        (
+            "rms_norm",
+            "aclnnRmsNormGrad(",
+            "aclnnRmsNormGradV2(",
+            "does not declare aclnnRmsNormGrad",
+        ),
+    ],
+)
 def test_a_header_that_differs_refuses_its_operator(name, old, new, text):
     edit = (f"aclnnop/{av.operator(name).header}", old, new)
     found = in_a_child(runs, header_edit=edit)
-    assert re.search(text, found.pop(name)) and all(isinstance(outputs, dict) for outputs in found.values())
+    assert re.search(text, found.pop(name)) and all(
+        isinstance(outputs, dict) for outputs in found.values()
+    )
 
 
 def smoothed(root):
@@ -205,9 +277,15 @@ def smoothed(root):
         return device.run("cross_entropy_loss", **inputs)["xGradOut"], inputs
 
 
-@pytest.mark.parametrize(("variant", "right"), [({"float_cross_entropy": True}, True), ({}, True),
-                                                ({"float_cross_entropy": True, "headers": False}, False)],
-                         ids=["float", "double", "float without its header"])
+@pytest.mark.parametrize(
+    ("variant", "right"),
+    [
+        ({"float_cross_entropy": True}, True),
+        ({}, True),
+        ({"float_cross_entropy": True, "headers": False}, False),
+    ],
+    ids=["float", "double", "float without its header"],
+)
 def test_the_header_decides_between_float_and_double(variant, right):
     found, inputs = in_a_child(smoothed, {"STANDIN_SOC": "Ascend950PR_9579"}, **variant)
     expected = av.operator("cross_entropy_loss").backward(**inputs)["xGradOut"]
@@ -221,13 +299,27 @@ BOUNDARY = {"gradOutput": np.ones(2, np.float32), "self": np.float32([-3, 3])}
 
 def at_the_boundary(root, custom=None):
     with open_device("atlas", root=root, custom=custom) as device:
-        return device.run("hardswish", **BOUNDARY)["out"].tolist(), device.name, device.acl.custom_operators
+        return (
+            device.run("hardswish", **BOUNDARY)["out"].tolist(),
+            device.name,
+            device.acl.custom_operators,
+        )
 
 
-@pytest.mark.parametrize("place", ["opp", "opp/vendors", "opp/vendors/customize", "opp/vendors/customize/op_api/lib",
-                                   "opp/vendors/customize/op_api/lib/libcust_opapi.so"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "opp",
+        "opp/vendors",
+        "opp/vendors/customize",
+        "opp/vendors/customize/op_api/lib",
+        "opp/vendors/customize/op_api/lib/libcust_opapi.so",
+    ],
+)
 def test_a_named_custom_library_comes_first(place):
-    found, name, operators = in_a_child(lambda root: at_the_boundary(root, root / place), custom=True)
+    found, name, operators = in_a_child(
+        lambda root: at_the_boundary(root, root / place), custom=True
+    )
     assert found == [0, 1]  # the open interval, which only the custom library has
     assert name == "atlas:0 (stand-in; custom hardswish)" and operators == ["hardswish"]
 
@@ -238,23 +330,33 @@ def test_an_installed_custom_library_that_is_not_named_is_not_used():
 
 def test_a_custom_library_leaves_the_other_operators_to_the_vendor():
     def work(root):
-        return {name: str(path) for name, path in CannAcl(root, root / "opp").operator_libraries.items()}
+        return {
+            name: str(path) for name, path in CannAcl(root, root / "opp").operator_libraries.items()
+        }
 
     files = in_a_child(work, custom=True)
-    assert files["hardswish"].endswith("libcust_opapi.so") and files["rms_norm"].endswith("libopapi_nn.so")
+    assert files["hardswish"].endswith("libcust_opapi.so") and files["rms_norm"].endswith(
+        "libopapi_nn.so"
+    )
 
 
 def test_half_a_custom_operator_is_refused():
     """Phase 1 of one library and phase 2 of another do not know each other's executors."""
     half = stand_in("9.x", custom=True, missing=("aclnnHardswishBackward",)) / "opp"
     found = in_a_child(lambda root: runs(root, "hardswish", custom=half)["hardswish"])
-    assert re.search(r"GetWorkspaceSize is in .*/libcust_opapi\.so, aclnnHardswishBackward in .*/libopapi_nn\.so",
-                     found)
+    assert re.search(
+        r"GetWorkspaceSize is in .*/libcust_opapi\.so, aclnnHardswishBackward in .*/libopapi_nn\.so",
+        found,
+    )
 
 
 @pytest.mark.parametrize("text", ["", "no library"])
 def test_a_custom_library_that_is_not_there_or_not_one_is_an_error(tmp_path, text):
     if text:
         (tmp_path / "libcust_opapi.so").write_text(text)
-    expected = "libcust_opapi.so must load: got" if text else "custom= must name a libcust_opapi.so or a directory"
+    expected = (
+        "libcust_opapi.so must load: got"
+        if text
+        else "custom= must name a libcust_opapi.so or a directory"
+    )
     assert expected in in_a_child(lambda root: unavailable(root, custom=tmp_path))

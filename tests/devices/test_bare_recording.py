@@ -19,15 +19,20 @@ class Bare:
             raise ImportError(f"{name} is not on this machine")
 sys.meta_path.insert(0, Bare())
 """
-RECORD = BARE + f"""
+RECORD = (
+    BARE
+    + f"""
 from aclnn_viz import cli
 from aclnn_viz.cases import lists
 whole = lists.load
 lists.load = lambda name: [*{{(case.operator, k if {SOAK} else 0): case for k, case in enumerate(whole(name))}}.values()]  # else one of each operator
 sys.exit(cli.main(["run", "--device", "host", "--out", sys.argv[1], "--json"]))
 """
+)
 CASES = "[(op, case(op).inputs) for op in operators()[:12]]"  # recorded there and here
-DYING = BARE + f"""
+DYING = (
+    BARE
+    + f"""
 import os, sys
 from aclnn_viz.cases import case
 from aclnn_viz.operators import operators
@@ -42,10 +47,17 @@ def dying(op, /, **inputs):
 device.run = dying
 record(device, {CASES}, sys.argv[1])
 """
+)
 
 
 def child(code, path):
-    return subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, cwd=ROOT, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-c", code, str(path)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=120,
+    )
 
 
 def test_the_block_is_tight(tmp_path):
@@ -86,6 +98,7 @@ def test_a_killed_recording_goes_on(path):
         kept.update({file: file.stat().st_mtime_ns for file in finished})
 
     from aclnn_viz.devices import record
+
     recorded = eval(CASES, {"case": av.case, "operators": av.operators})
     with av.open_device("host") as device:
         record(device, recorded, path, watch)
@@ -98,9 +111,12 @@ def test_a_killed_recording_goes_on(path):
 @pytest.mark.parametrize("spoiled", ["", "{", '{"operator": "hardswish"}'])
 def test_a_case_file_that_was_cut_off_counts_as_unfinished(path, spoiled):
     from aclnn_viz.devices import record
+
     case = av.case("hardswish")
     victim = next(path.with_name("x.capsule.part").glob("*/case.json"))
-    (victim.parent / "case.json.aclnn-viz-unfinished").write_text(spoiled)  # what a crash leaves is never the finished name
+    (victim.parent / "case.json.aclnn-viz-unfinished").write_text(
+        spoiled
+    )  # what a crash leaves is never the finished name
     with av.open_device("host") as device:
         record(device, [(case.operator, case.inputs)], path)
     with av.open_device(path) as capsule:

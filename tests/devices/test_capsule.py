@@ -17,7 +17,9 @@ def test_what_was_recorded_comes_back_bit_by_bit(capsule):
         for op, inputs in SMALL:
             same(device.run(op, **inputs), op.backward(**inputs))
         held = list(device.cases())
-        assert {digest(op, inputs) for op, inputs in held} == {digest(op, op.bind(inputs)) for op, inputs in SMALL}
+        assert {digest(op, inputs) for op, inputs in held} == {
+            digest(op, op.bind(inputs)) for op, inputs in SMALL
+        }
 
 
 def test_views_and_defaults_are_the_same_case(capsule):
@@ -26,18 +28,30 @@ def test_views_and_defaults_are_the_same_case(capsule):
     with av.open_device(capsule) as device:
         same(device.run(op.aclnn_name, **strided), op.backward(**inputs))
         grid, inputs = next((op, i) for op, i in SMALL if op.name == "grid_sampler_2d")
-        same(device.run(grid, **{k: v for k, v in inputs.items() if isinstance(v, np.ndarray)}), grid.backward(**inputs))
+        same(
+            device.run(grid, **{k: v for k, v in inputs.items() if isinstance(v, np.ndarray)}),
+            grid.backward(**inputs),
+        )
 
 
-@pytest.mark.parametrize("change", [
-    lambda i: i | {"self": np.nextafter(i["self"], np.float32(9))},
-    lambda i: i | {"self": -i["self"]},
-    lambda i: {k: v.reshape(-1) for k, v in i.items()},
-    lambda i: {k: v.astype(np.float64) for k, v in i.items()}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda i: i | {"self": np.nextafter(i["self"], np.float32(9))},
+        lambda i: i | {"self": -i["self"]},
+        lambda i: {k: v.reshape(-1) for k, v in i.items()},
+        lambda i: {k: v.astype(np.float64) for k, v in i.items()},
+    ],
+)
 def test_another_case_is_refused(capsule, change):
     op, inputs = SMALL[0]
-    with av.open_device(capsule) as device, pytest.raises(
-            CapsuleError, match="answers only the cases that were recorded: got other inputs of hardswish .2 of"):
+    with (
+        av.open_device(capsule) as device,
+        pytest.raises(
+            CapsuleError,
+            match="answers only the cases that were recorded: got other inputs of hardswish .2 of",
+        ),
+    ):
         device.run(op, **change(inputs))
 
 
@@ -45,7 +59,16 @@ def test_a_replay_is_never_mistaken_for_a_live_result(capsule):
     with av.open_device(capsule) as device:
         assert device.name.startswith("capsule small.capsule, recorded on host at 20")
         assert (device.soc, device.cann) == ("Ascend910B1", "9.0.1") and "capsule" in repr(device)
-        assert {"runtime", "driver", "workarounds", "custom", "deterministic", "kit", "numpy", "host"} <= device.provenance.keys()
+        assert {
+            "runtime",
+            "driver",
+            "workarounds",
+            "custom",
+            "deterministic",
+            "kit",
+            "numpy",
+            "host",
+        } <= device.provenance.keys()
     with pytest.raises(DeviceClosedError, match="a closed capsule"):
         device.run(*SMALL[0][:1], **SMALL[0][1])
 
@@ -95,7 +118,9 @@ def test_what_another_device_left_is_not_taken_over(tmp_path):
 def test_the_standard_list_covers_every_operator_and_format(tmp_path):
     cases = load("standard")
     listed = {(c.operator.name, c.dtype) for c in cases}
-    assert listed >= {(op.name, dtype) for op in taught() for dtype in ("float32", "float16", "bfloat16")}
+    assert listed >= {
+        (op.name, dtype) for op in taught() for dtype in ("float32", "float16", "bfloat16")
+    }
     assert {name for name, _ in listed} == {op.name for op in av.operators()}
     assert ("max_pool_with_indices", "float16") not in listed  # Atlas A2 takes float32 alone
     listed = tmp_path / "cases.json"
@@ -107,7 +132,9 @@ def test_the_standard_list_covers_every_operator_and_format(tmp_path):
 @pytest.mark.parametrize("content", ["", "{}", "[1]", '[{"dtype": "float32"}]'])
 def test_a_file_that_lists_no_cases_is_refused(tmp_path, content):
     (tmp_path / "cases.json").write_text(content)
-    with pytest.raises(ValueError, match='cases come from "standard" or a JSON file with a list of objects'):
+    with pytest.raises(
+        ValueError, match='cases come from "standard" or a JSON file with a list of objects'
+    ):
         load(str(tmp_path / "cases.json"))
 
 

@@ -20,7 +20,11 @@ def rewrite(source, target, change):
     """Copy a capsule member by member through `change(name, content) -> content or None`, with a true checksum."""
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as new:
         members = {name: old.read(name) for name in old.namelist()}
-        members = {name: changed for name, content in members.items() if (changed := change(name, content)) is not None}
+        members = {
+            name: changed
+            for name, content in members.items()
+            if (changed := change(name, content)) is not None
+        }
         members[CHECKSUM] = f"{hashlib.sha256(members[INDEX]).hexdigest()}  {INDEX}\n".encode()
         for name, content in members.items():
             new.writestr(name, content)
@@ -34,7 +38,9 @@ def use(path):
 
 
 def refused(path, text, kind=CapsuleError):
-    with pytest.raises(kind, match=f"must be a whole, unaltered capsule: got .*{text}.*; copy it again"):
+    with pytest.raises(
+        kind, match=f"must be a whole, unaltered capsule: got .*{text}.*; copy it again"
+    ):
         use(path)
 
 
@@ -45,7 +51,7 @@ def test_a_faithful_copy_is_taken(capsule, tmp_path):
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.999])
 def test_truncated(capsule, tmp_path, share):
     content = capsule.read_bytes()
-    (tmp_path / "cut").write_bytes(content[:int(len(content) * share)])
+    (tmp_path / "cut").write_bytes(content[: int(len(content) * share)])
     refused(tmp_path / "cut", "")
 
 
@@ -69,6 +75,7 @@ def edited(edit):
         index = json.loads(content)
         edit(index)
         return json.dumps(index).encode()
+
     return change
 
 
@@ -89,36 +96,73 @@ def exchange(index):
     one, other = [case for case in index["cases"] if case["operator"] == "hardswish"]
     one["outputs"], other["outputs"] = other["outputs"], one["outputs"]
     one["files"]["out/out.npy"], other["files"]["out/out.npy"] = (
-        other["files"]["out/out.npy"], one["files"]["out/out.npy"])
+        other["files"]["out/out.npy"],
+        one["files"]["out/out.npy"],
+    )
 
 
-@pytest.mark.parametrize("edit,text,kind", [
-    (lambda m: m.update(format="aclnn-viz cases 9"), "its format is 'aclnn-viz cases 9'", ForeignError),
-    (lambda m: m.pop("cases"), "lacks 'cases'", ForeignError),
-    (lambda m: m.pop("provenance"), "where it was recorded", ForeignError),
-    (lambda m: m["provenance"].pop("soc"), "where it was recorded: 'soc'", ForeignError),
-    (lambda m: first(m).pop("digest"), "where it was recorded: 'digest'", ForeignError),
-    (lambda m: described(m).update(shape=[1 << 40]), "a size that does not belong to its shape", ForeignError),
-    (lambda m: described(m).update(shape=[-1, -8]), "out of shape", ForeignError),
-    (lambda m: (described(m).update(shape=[1 << 40]), file(m).update(bytes=(1 << 42) + 128)), "its arrays claim",
-     TooLargeError),
-    (lambda m: first(m)["files"].update({"out/../../x.npy": file(m)}), "a size that does not belong", ForeignError),
-    (lambda m: first(m).update(folder="nowhere"), "no nowhere/out", AlteredError),
-    (lambda m: first(m).update(folder=m["cases"][1]["folder"]), "two cases in one folder", ForeignError),
-    (lambda m: described(m).update(dtype="object"), "got 'object'", ForeignError),
-    (lambda m: file(m).update(sha256="0" * 64), "does not have its checksum", AlteredError),
-    (lambda m: described(m).update(shape=described(m)["shape"][::-1]), "which cases.json does not say", AlteredError),
-    (exchange, "(checksum|does not say|at most)", AlteredError),
-    (lambda m: m.update(cases="none"), "indices", ForeignError),
-])
+@pytest.mark.parametrize(
+    "edit,text,kind",
+    [
+        (
+            lambda m: m.update(format="aclnn-viz cases 9"),
+            "its format is 'aclnn-viz cases 9'",
+            ForeignError,
+        ),
+        (lambda m: m.pop("cases"), "lacks 'cases'", ForeignError),
+        (lambda m: m.pop("provenance"), "where it was recorded", ForeignError),
+        (lambda m: m["provenance"].pop("soc"), "where it was recorded: 'soc'", ForeignError),
+        (lambda m: first(m).pop("digest"), "where it was recorded: 'digest'", ForeignError),
+        (
+            lambda m: described(m).update(shape=[1 << 40]),
+            "a size that does not belong to its shape",
+            ForeignError,
+        ),
+        (lambda m: described(m).update(shape=[-1, -8]), "out of shape", ForeignError),
+        (
+            lambda m: (described(m).update(shape=[1 << 40]), file(m).update(bytes=(1 << 42) + 128)),
+            "its arrays claim",
+            TooLargeError,
+        ),
+        (
+            lambda m: first(m)["files"].update({"out/../../x.npy": file(m)}),
+            "a size that does not belong",
+            ForeignError,
+        ),
+        (lambda m: first(m).update(folder="nowhere"), "no nowhere/out", AlteredError),
+        (
+            lambda m: first(m).update(folder=m["cases"][1]["folder"]),
+            "two cases in one folder",
+            ForeignError,
+        ),
+        (lambda m: described(m).update(dtype="object"), "got 'object'", ForeignError),
+        (lambda m: file(m).update(sha256="0" * 64), "does not have its checksum", AlteredError),
+        (
+            lambda m: described(m).update(shape=described(m)["shape"][::-1]),
+            "which cases.json does not say",
+            AlteredError,
+        ),
+        (exchange, "(checksum|does not say|at most)", AlteredError),
+        (lambda m: m.update(cases="none"), "indices", ForeignError),
+    ],
+)
 def test_an_altered_index_is_refused(capsule, tmp_path, edit, text, kind):
     refused(rewrite(capsule, tmp_path / "edited", edited(edit)), text, kind)
 
 
-@pytest.mark.parametrize("text", ["[" * 10**5, '{"format": ' + "9" * 10**5 + "}", '{"a": 1e999}', "\0"])
+@pytest.mark.parametrize(
+    "text", ["[" * 10**5, '{"format": ' + "9" * 10**5 + "}", '{"a": 1e999}', "\0"]
+)
 def test_an_index_that_no_parser_likes_is_refused(capsule, tmp_path, text):
-    refused(rewrite(capsule, tmp_path / "forged", lambda name, content: text.encode() if name == INDEX else content), "",
-            ForeignError)
+    refused(
+        rewrite(
+            capsule,
+            tmp_path / "forged",
+            lambda name, content: text.encode() if name == INDEX else content,
+        ),
+        "",
+        ForeignError,
+    )
 
 
 def test_an_index_without_its_checksum(capsule, tmp_path):
@@ -128,7 +172,9 @@ def test_an_index_without_its_checksum(capsule, tmp_path):
     refused(tmp_path / "sum", "cases.json does not have its checksum", AlteredError)
 
 
-@pytest.mark.parametrize("at", [6, 8])  # of a local header and of the central directory: where the flags are
+@pytest.mark.parametrize(
+    "at", [6, 8]
+)  # of a local header and of the central directory: where the flags are
 def test_a_flipped_flag_asks_for_no_password(capsule, tmp_path, at):
     content = bytearray(capsule.read_bytes())
     start = content.rindex(b"PK\1\2") if at == 8 else 0
@@ -140,7 +186,9 @@ def test_a_flipped_flag_asks_for_no_password(capsule, tmp_path, at):
         use(tmp_path / "flag")  # only the central directory is read
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["pipe", "zeros"])
+@pytest.mark.parametrize(
+    "make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["pipe", "zeros"]
+)
 def test_what_is_no_file_is_no_capsule(tmp_path, make):
     make(tmp_path / "odd")
     with pytest.raises(FileKindError, match="no regular file; copy"):
@@ -155,7 +203,12 @@ class Bomb:
 def test_nothing_is_unpickled(capsule, tmp_path):
     array = np.empty(1, object)
     array[0] = Bomb()
-    header = b"\x93NUMPY\x01\x00v\x00{'descr': '|O', 'fortran_order': False, 'shape': (8, 16), }".ljust(127) + b"\n"
+    header = (
+        b"\x93NUMPY\x01\x00v\x00{'descr': '|O', 'fortran_order': False, 'shape': (8, 16), }".ljust(
+            127
+        )
+        + b"\n"
+    )
     payload = header + pickle.dumps(array)
 
     def change(name, content):
@@ -166,7 +219,10 @@ def test_nothing_is_unpickled(capsule, tmp_path):
         index = json.loads(content)
         for case in index["cases"]:
             if "out/out.npy" in case["files"]:
-                case["files"]["out/out.npy"] = {"bytes": len(payload), "sha256": hashlib.sha256(payload).hexdigest()}
+                case["files"]["out/out.npy"] = {
+                    "bytes": len(payload),
+                    "sha256": hashlib.sha256(payload).hexdigest(),
+                }
                 case["outputs"]["out"] = {"dtype": "int32", "shape": [8, 4]}
         return json.dumps(index).encode()
 
@@ -174,7 +230,10 @@ def test_nothing_is_unpickled(capsule, tmp_path):
 
 
 def test_compressed_members_are_not_inflated(capsule, tmp_path):
-    with zipfile.ZipFile(capsule) as old, zipfile.ZipFile(tmp_path / "zip", "w", zipfile.ZIP_DEFLATED) as new:
+    with (
+        zipfile.ZipFile(capsule) as old,
+        zipfile.ZipFile(tmp_path / "zip", "w", zipfile.ZIP_DEFLATED) as new,
+    ):
         for name in old.namelist():
             new.writestr(name, old.read(name))
     refused(tmp_path / "zip", "compressed or encrypted")

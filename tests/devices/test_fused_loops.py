@@ -26,11 +26,30 @@ from aclnn_viz.verification.conventions.model import recomputed
 from machine import SOAK
 
 FUSED = [op.name for op in av.operators() if registry.file("loops", op.name)]
-FROM_PAGES = ["tanh", "elu", "selu", "softplus", "hardtanh", "threshold", "swish", "log_sigmoid", "mse_loss", "smooth_l1_loss",
-              "binary_cross_entropy_with_logits", "softmax", "log_softmax", "scaled_masked_softmax"]
-COMPILED = FUSED[::1 if SOAK else 6]  # numba takes seconds for each, and a minute for all formats of a sampler
+FROM_PAGES = [
+    "tanh",
+    "elu",
+    "selu",
+    "softplus",
+    "hardtanh",
+    "threshold",
+    "swish",
+    "log_sigmoid",
+    "mse_loss",
+    "smooth_l1_loss",
+    "binary_cross_entropy_with_logits",
+    "softmax",
+    "log_softmax",
+    "scaled_masked_softmax",
+]
+COMPILED = FUSED[
+    :: 1 if SOAK else 6
+]  # numba takes seconds for each, and a minute for all formats of a sampler
 SWEPT = [name for name in COMPILED if SOAK or not name.startswith("grid_sampler")]
-EVERY = [5, pytest.param(1, marks=pytest.mark.soak)]  # case of a suite, as far as Python can run it by single numbers
+EVERY = [
+    5,
+    pytest.param(1, marks=pytest.mark.soak),
+]  # case of a suite, as far as Python can run it by single numbers
 SMALL = 600
 
 
@@ -74,7 +93,9 @@ def test_a_wrong_loop_is_found_wrong(written, monkeypatch):
 
 @pytest.mark.parametrize("name", FUSED)
 def test_conventions_are_those_of_the_page(name, written, monkeypatch):
-    monkeypatch.setattr(type(av.operator(name)), "backward", lambda self, /, **inputs: written.run(self, **inputs))
+    monkeypatch.setattr(
+        type(av.operator(name)), "backward", lambda self, /, **inputs: written.run(self, **inputs)
+    )
     rows = [recomputed(name, row) for row in conventions(name)]
     assert {row.where: row.kit for row in rows if not row.holds} == {}
 
@@ -86,9 +107,13 @@ def test_results_do_not_depend_on_the_order_of_parts(name, written, monkeypatch)
     usual, over = written.run(name, **case.inputs), loops.over
     own = registry.own("loops", name, "backward")
     file = sys.modules[own.__module__] if own else loops
-    monkeypatch.setattr(file, "over", lambda parts, loop, *arguments: over(parts[::-1], loop, *arguments))
+    monkeypatch.setattr(
+        file, "over", lambda parts, loop, *arguments: over(parts[::-1], loop, *arguments)
+    )
     turned = written.run(name, **case.inputs)
-    assert {output: value.tobytes() for output, value in usual.items()} == {output: value.tobytes() for output, value in turned.items()}
+    assert {output: value.tobytes() for output, value in usual.items()} == {
+        output: value.tobytes() for output, value in turned.items()
+    }
 
 
 @pytest.mark.needs("numba")
@@ -98,7 +123,10 @@ def test_results_do_not_depend_on_the_threads(name, device, monkeypatch):
     monkeypatch.setattr(loops, "PART", 8)
     for count in (1, 2, 3):
         monkeypatch.setattr(loops, "threads", lambda count=count: count)
-        runs |= {tuple(value.tobytes() for value in device.run(name, **case.inputs).values()) for _ in range(20)}
+        runs |= {
+            tuple(value.tobytes() for value in device.run(name, **case.inputs).values())
+            for _ in range(20)
+        }
     assert len(runs) == 1
 
 
@@ -109,7 +137,12 @@ def test_calls_of_several_threads_do_not_mix(device):
     right, wrong = [av.operator("hardswish").backward(**one)["out"] for one in cases], []
 
     def calls(k):
-        wrong.extend(k for _ in range(200) if not np.array_equal(device.run("hardswish", **cases[k])["out"], right[k]))
+        wrong.extend(
+            k
+            for _ in range(200)
+            if not np.array_equal(device.run("hardswish", **cases[k])["out"], right[k])
+        )
+
     threads = [threading.Thread(target=calls, args=(k,)) for k in range(len(cases))]
     for one in threads:
         one.start()
@@ -133,12 +166,19 @@ def test_interrupts_take_nothing_from_the_team(device):
     signal.signal(signal.SIGALRM, before)
     team = loops.team(loops.threads())
     assert seen == 200 and np.array_equal(device.run("hardswish", **case)["out"], right)
-    assert team._words[BUSY // 8] == 0 and not [time.sleep(0.01) for _ in range(100) if team.asleep < team._helpers][99:]
+    assert (
+        team._words[BUSY // 8] == 0
+        and not [time.sleep(0.01) for _ in range(100) if team.asleep < team._helpers][99:]
+    )
 
 
 @pytest.mark.needs("numba")
 def test_where_no_thread_is_to_be_had_the_caller_goes_alone(monkeypatch):
-    monkeypatch.setattr(threading.Thread, "start", lambda self: exec('raise RuntimeError("can\'t start new thread")'))
+    monkeypatch.setattr(
+        threading.Thread,
+        "start",
+        lambda self: exec('raise RuntimeError("can\'t start new thread")'),
+    )
     assert Team(3)._helpers == 0
 
 
@@ -158,8 +198,12 @@ def test_a_forked_process_has_helpers_of_its_own(device):
 @pytest.mark.parametrize("name", FUSED)
 def test_inputs_in_another_order_are_taken_and_stay_as_they_are(name, written):
     case = av.case(name, dtype="float32")
-    turned = {key: np.asfortranarray(value).astype(value.dtype.newbyteorder(">")) if isinstance(value, np.ndarray) else value
-              for key, value in case.inputs.items()}
+    turned = {
+        key: np.asfortranarray(value).astype(value.dtype.newbyteorder(">"))
+        if isinstance(value, np.ndarray)
+        else value
+        for key, value in case.inputs.items()
+    }
     before = {key: value.copy() for key, value in turned.items() if isinstance(value, np.ndarray)}
     found, usual = written.run(name, **turned), written.run(name, **case.inputs)
     assert all(np.array_equal(found[output], usual[output]) for output in usual)
@@ -167,15 +211,27 @@ def test_inputs_in_another_order_are_taken_and_stay_as_they_are(name, written):
 
 
 @pytest.mark.needs("numba")
-@pytest.mark.parametrize("change", [lambda array: array.astype(array.dtype.newbyteorder(">")), np.asfortranarray, lambda array: array.view(Part)])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda array: array.astype(array.dtype.newbyteorder(">")),
+        np.asfortranarray,
+        lambda array: array.view(Part),
+    ],
+)
 @pytest.mark.parametrize("name", ["hardswish", "swish"])
 def test_calls_that_come_again_take_arrays_as_they_lie(name, change, device):
     """Of a byte order that is not the machine's, turned, or of a class of their own: the first call and those after it."""
     inputs = av.case(name, shape=(6, 7)).inputs
     usual = device.run(name, **inputs)
-    other = {key: change(value) if isinstance(value, np.ndarray) else value for key, value in inputs.items()}
+    other = {
+        key: change(value) if isinstance(value, np.ndarray) else value
+        for key, value in inputs.items()
+    }
     for _ in range(3):
-        assert {key: value.tobytes() for key, value in device.run(name, **other).items()} == {key: value.tobytes() for key, value in usual.items()}
+        assert {key: value.tobytes() for key, value in device.run(name, **other).items()} == {
+            key: value.tobytes() for key, value in usual.items()
+        }
 
 
 def test_cuts_cover_every_unit_once():
@@ -189,6 +245,7 @@ def test_cuts_cover_every_unit_once():
 def test_a_failing_loop_fails_the_call(written):
     def broken(part, first, last):
         raise ZeroDivisionError(part)
+
     with pytest.raises(ZeroDivisionError):
         loops.over(loops.cuts(4, 4 * loops.PART), broken)
 
@@ -201,6 +258,7 @@ def test_a_failing_part_of_a_compiled_loop_fails_the_call(monkeypatch):
     def broken(part, first, last, wrong):
         if part == wrong:
             raise ZeroDivisionError
+
     parts = loops.cuts(4, 4 * loops.PART)
     loops.over(parts, broken, 4)
     for wrong in range(4):
@@ -209,7 +267,10 @@ def test_a_failing_part_of_a_compiled_loop_fails_the_call(monkeypatch):
     assert said == [ZeroDivisionError] * 4
 
 
-@pytest.mark.parametrize(("name", "why"), [("gelu", "erf, for which there is no line"), ("avg_pool", "rows that lie apart")])
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("gelu", "erf, for which there is no line"), ("avg_pool", "rows that lie apart")],
+)
 def test_an_operator_without_loops_whose_page_is_not_straight_is_refused(name, why, written):
     with pytest.raises(UnsupportedError, match=f"{why}.*by hand"):
         written.run(name, **av.case(name).inputs)
@@ -221,12 +282,19 @@ def _judged(name, device, every):
     op, tried = av.operator(name), 0
     for number in range(0, len(suite_recipes(name)), every):
         case = case_at(name, number, 0)
-        lie_apart = case.inputs.get("dim", -1) not in (-1, np.ndim(case.inputs.get("output")) - 1)  # the elements of a row
+        lie_apart = case.inputs.get("dim", -1) not in (
+            -1,
+            np.ndim(case.inputs.get("output")) - 1,
+        )  # the elements of a row
         if lie_apart or sum(np.size(value) for value in case.inputs.values()) > SMALL:
             continue
         found, truth = device.run(op, **case.inputs), op.truth(**case.inputs)
         bounds = envelope(op, written_loops.PLAN, **case.inputs)
-        assert [output for output in found if explain(found[output], truth[output], bounds[output]).not_explained] == [], case
+        assert [
+            output
+            for output in found
+            if explain(found[output], truth[output], bounds[output]).not_explained
+        ] == [], case
         tried += 1
     assert tried >= 2
 
@@ -259,8 +327,10 @@ def test_compiled_loops_stay_within_the_envelope_of_their_plan(name, device):
         case = case_at(name, number, 0)
         found, truth = device.run(op, **case.inputs), op.truth(**case.inputs)
         bounds = envelope(op, plan, **case.inputs)
-        assert {output: explain(found[output], truth[output], bounds[output]).not_explained for output in found} == \
-            dict.fromkeys(found, 0)
+        assert {
+            output: explain(found[output], truth[output], bounds[output]).not_explained
+            for output in found
+        } == dict.fromkeys(found, 0)
 
 
 @pytest.mark.needs("numba")
@@ -273,7 +343,9 @@ def test_compiled_loops_are_those_that_are_written(name, device, monkeypatch):
         with monkeypatch.context() as patch, np.errstate(all="ignore"):
             patch.setattr(loops, "compiled", lambda loop: loop)
             slow = device.run(name, **case.inputs)
-        assert {name: value.tobytes() for name, value in fast.items()} == {name: value.tobytes() for name, value in slow.items()}
+        assert {name: value.tobytes() for name, value in fast.items()} == {
+            name: value.tobytes() for name, value in slow.items()
+        }
 
 
 @pytest.mark.needs("numba")
@@ -305,19 +377,31 @@ def test_every_number_is_read_and_rounded_as_the_formats_have_it():
         right = numbers.view(fmt.numpy).astype(np.float32)
         assert np.array_equal(widened, right, equal_nan=True)
         assert np.array_equal(back.view(fmt.numpy), round_to(right, fmt), equal_nan=True)
-    halves = (np.arange(1 << 16, dtype=np.uint32) << 16 | 0x8000).view(np.float32)  # ties, and one below them
+    halves = (np.arange(1 << 16, dtype=np.uint32) << 16 | 0x8000).view(
+        np.float32
+    )  # ties, and one below them
     below = (halves.view(np.uint32) - 1).view(np.float32)
     for values in (halves, below):
         run(np.array(values), values, back := np.empty(1 << 16, np.uint16))
-        assert np.array_equal(back.view(float_format("bfloat16").numpy), round_to(values, "bfloat16"), equal_nan=True)
+        assert np.array_equal(
+            back.view(float_format("bfloat16").numpy), round_to(values, "bfloat16"), equal_nan=True
+        )
 
 
 def _sums_are_rounded_once(dtype):
     """Sums beside ties of the format, beyond its ends, and those that are no number."""
     bits = np.arange(0, 1 << 16, 61, dtype=np.uint32) << 16 | 0x8000
     with np.errstate(all="ignore"):
-        ties = np.array([*bits.view(np.float32).astype(np.float64), *(np.arange(-99, 99) + 0.5) * 2.0**-24, 1e300])
-        sums = ties * np.stack([np.ones(ties.size), np.resize([0.0, 2.0**-40, -2.0**-40], ties.size)])
+        ties = np.array(
+            [
+                *bits.view(np.float32).astype(np.float64),
+                *(np.arange(-99, 99) + 0.5) * 2.0**-24,
+                1e300,
+            ]
+        )
+        sums = ties * np.stack(
+            [np.ones(ties.size), np.resize([0.0, 2.0**-40, -(2.0**-40)], ties.size)]
+        )
         right = round_to(sums.sum(axis=0), dtype)
         loops.add_up(sums, found := np.empty(ties.size, float_format(dtype).numpy))
     assert np.array_equal(found, right, equal_nan=True)
@@ -341,7 +425,9 @@ def test_the_exponential_is_within_one_ulp():
             results[i] = exponential(values[i])
 
     exponential = loops.exponential
-    values = np.append(np.linspace(-105, 90, 200_001), [np.nan, np.inf, -np.inf, 0.0, -0.0, 88.7229]).astype(np.float32)
+    values = np.append(
+        np.linspace(-105, 90, 200_001), [np.nan, np.inf, -np.inf, 0.0, -0.0, 88.7229]
+    ).astype(np.float32)
     loops.compiled(all_of)(values, found := np.empty_like(values))
     with np.errstate(all="ignore"):
         right = np.exp(values.astype(np.float64))

@@ -20,7 +20,9 @@ ALL = pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 def same(actual, expected):
     assert actual.keys() == expected.keys()
     for name, value in expected.items():
-        assert actual[name].dtype == value.dtype and np.array_equal(actual[name], value, equal_nan=True), name
+        assert actual[name].dtype == value.dtype and np.array_equal(
+            actual[name], value, equal_nan=True
+        ), name
 
 
 @pytest.fixture
@@ -43,13 +45,17 @@ def strided(array):
 
 @ALL
 @pytest.mark.filterwarnings("ignore::aclnn_viz.devices.ConstraintWarning")
-@pytest.mark.parametrize("view", [
-    strided,
-    lambda a: a[::-1].copy()[::-1],
-    lambda a: np.asfortranarray(a),
-    lambda a: np.concatenate([a, a])[:len(a)] if a.ndim else a,
-    lambda a: np.repeat(a[..., None], 50, -1)[..., 7] if a.ndim else a,
-], ids=["strided", "reversed", "fortran", "part", "sparse"])
+@pytest.mark.parametrize(
+    "view",
+    [
+        strided,
+        lambda a: a[::-1].copy()[::-1],
+        lambda a: np.asfortranarray(a),
+        lambda a: np.concatenate([a, a])[: len(a)] if a.ndim else a,
+        lambda a: np.repeat(a[..., None], 50, -1)[..., 7] if a.ndim else a,
+    ],
+    ids=["strided", "reversed", "fortran", "part", "sparse"],
+)
 def test_views_of_inputs_give_the_same_values(device, op, view):
     inputs = av.case(op).inputs
     views = {k: view(v) if isinstance(v, np.ndarray) and v.ndim else v for k, v in inputs.items()}
@@ -57,7 +63,9 @@ def test_views_of_inputs_give_the_same_values(device, op, view):
 
 
 def test_broadcast_inputs_are_read_through_zero_strides(device):
-    inputs = av.case("hardswish", shape=(3, 4)).inputs | {"gradOutput": np.broadcast_to(np.float32(2), (3, 4))}
+    inputs = av.case("hardswish", shape=(3, 4)).inputs | {
+        "gradOutput": np.broadcast_to(np.float32(2), (3, 4))
+    }
     same(device.run("hardswish", **inputs), av.operator("hardswish").backward(**inputs))
 
 
@@ -82,30 +90,44 @@ def test_what_the_product_lacks_is_an_acl_error():
         device.run("rms_norm", **double.inputs)
     error = caught.value
     assert (error.call, error.code, error.name) == (
-        "aclnnRmsNormGradGetWorkspaceSize", 161002, "ACLNN_ERR_PARAM_INVALID")
+        "aclnnRmsNormGradGetWorkspaceSize",
+        161002,
+        "ACLNN_ERR_PARAM_INVALID",
+    )
     assert error.message and error.message in str(error) and "; compare dtypes" in str(error)
     brain = av.case("hardswish", dtype="bfloat16")
-    with av.open_device("host", soc="Ascend910A") as device, pytest.raises(AclError, match="161002"):
+    with (
+        av.open_device("host", soc="Ascend910A") as device,
+        pytest.raises(AclError, match="161002"),
+    ):
         device.run("hardswish", **brain.inputs)
     cubic = av.case("grid_sampler_2d", interpolationMode=2)
     with av.open_device("host", cann="9.0") as device, pytest.raises(AclError, match="161002"):
         device.run("grid_sampler_2d", **cubic.inputs)
 
 
-@pytest.mark.parametrize("name,given,text", [
-    ("cross_entropy_loss", {"labelSmoothing": 0.1}, "labelSmoothing must be 0 on this product"),
-    ("cross_entropy_loss", {"lseSquareScaleForZloss": 0.1}, "lseSquareScaleForZloss must be 0"),
-    ("grid_sampler_2d", {"grid_shape": (0, 3)}, "no input may be empty while an output is not"),
-])
+@pytest.mark.parametrize(
+    "name,given,text",
+    [
+        ("cross_entropy_loss", {"labelSmoothing": 0.1}, "labelSmoothing must be 0 on this product"),
+        ("cross_entropy_loss", {"lseSquareScaleForZloss": 0.1}, "lseSquareScaleForZloss must be 0"),
+        ("grid_sampler_2d", {"grid_shape": (0, 3)}, "no input may be empty while an output is not"),
+    ],
+)
 def test_silent_traps_are_refused_before_the_library_sees_them(device, name, given, text):
     case = av.case(name, **given)
-    with pytest.raises(RefusedError, match=f"{text}.*: got a call against it .*; change the inputs"):
+    with pytest.raises(
+        RefusedError, match=f"{text}.*: got a call against it .*; change the inputs"
+    ):
         device.run(name, **case.inputs)
 
 
 def test_swish_scale_before_9_1_is_refused():
     case = av.case("group_norm_swish", swishScale=2.0)
-    with av.open_device("host", cann="9.0.1") as device, pytest.raises(RefusedError, match="swishScale"):
+    with (
+        av.open_device("host", cann="9.0.1") as device,
+        pytest.raises(RefusedError, match="swishScale"),
+    ):
         device.run("group_norm_swish", **case.inputs)
 
 
@@ -123,7 +145,9 @@ def outcome(call):
             found = call()
         except (AclError, RefusedError) as error:
             return type(error), str(error)
-    return [str(one.message.args[0]) for one in caught] or list(map(str, found if isinstance(found, tuple) else ()))
+    return [str(one.message.args[0]) for one in caught] or list(
+        map(str, found if isinstance(found, tuple) else ())
+    )
 
 
 @ALL
@@ -132,13 +156,24 @@ def test_the_answer_without_a_run_is_that_of_a_run(op):
     """Errors, refusals and warnings, on each product and version, in each format, with reversed views, predicted or not."""
     seen = set()
     for k, (product, cann) in enumerate(itertools.product(PRODUCTS, VERSIONS)):
-        with av.open_device("host", soc=product.example_soc, cann=cann, plan="device" if k % 2 else None) as device:
+        with av.open_device(
+            "host", soc=product.example_soc, cann=cann, plan="device" if k % 2 else None
+        ) as device:
             for seed, dtype in enumerate(("float16", "bfloat16", "float32")):
                 given = av.case(op, dtype=dtype, seed=seed).inputs
                 if (k + seed) % 3 == 0:
-                    given = {name: v[::-1] if isinstance(v, np.ndarray) and v.ndim else v for name, v in given.items()}
-                found = outcome(lambda: answer(op, given, product, Version.parse(cann), bool(k % 2)))
-                assert found == outcome(lambda: device.run(op, **given)), (product.name, cann, dtype)
+                    given = {
+                        name: v[::-1] if isinstance(v, np.ndarray) and v.ndim else v
+                        for name, v in given.items()
+                    }
+                found = outcome(
+                    lambda: answer(op, given, product, Version.parse(cann), bool(k % 2))
+                )
+                assert found == outcome(lambda: device.run(op, **given)), (
+                    product.name,
+                    cann,
+                    dtype,
+                )
                 seen.add(found[0] if isinstance(found, tuple) else bool(found))
     assert len(seen) > 1  # both what runs and what does not
 
@@ -170,7 +205,9 @@ def test_a_closed_device_says_so():
     device = av.open_device("host")
     device.close()
     device.close()
-    with pytest.raises(DeviceClosedError, match="the device must be open: got a closed device; open it again"):
+    with pytest.raises(
+        DeviceClosedError, match="the device must be open: got a closed device; open it again"
+    ):
         device.run("hardswish", **av.case("hardswish").inputs)
 
 
@@ -186,7 +223,9 @@ def test_other_threads_are_refused(device):
     thread = threading.Thread(target=use)
     thread.start()
     thread.join()
-    assert caught == ["a device belongs to the thread that opened it: got another thread; open a device in each thread"]
+    assert caught == [
+        "a device belongs to the thread that opened it: got another thread; open a device in each thread"
+    ]
 
 
 def test_a_device_describes_itself(device):
@@ -213,7 +252,9 @@ class Failing:
             if name == "aclrtSynchronizeStream":  # the work has run, and the failure is reported
                 found(*arguments)
                 return 507015
-            if name.startswith(("aclDestroy", "aclrtDestroy", "aclrtFree", "aclrtReset", "aclFinalize")):
+            if name.startswith(
+                ("aclDestroy", "aclrtDestroy", "aclrtFree", "aclrtReset", "aclFinalize")
+            ):
                 found(*arguments)  # released, though the status says otherwise
                 return 500000
             if name.startswith("aclCreate") or name == "aclrtGetSocName":
@@ -223,7 +264,9 @@ class Failing:
             if name == "aclrtMalloc" or name == "aclrtCreateStream":
                 return 207001, None
             if name.startswith("aclnn"):
-                self._acl.aclDestroyAclOpExecutor(arguments[2])  # a failed phase 2 has consumed the executor
+                self._acl.aclDestroyAclOpExecutor(
+                    arguments[2]
+                )  # a failed phase 2 has consumed the executor
             return 500000
 
         return call
@@ -232,8 +275,11 @@ class Failing:
 def test_a_product_without_a_name_is_reported_as_such():
     acl = HostAcl()
     acl.aclrtGetSocName = lambda: None
-    with pytest.raises(AclError, match="aclrtGetSocName must succeed: got no name of a product; the driver does not name "
-                                       "the product: `npu-smi info` must list the device") as caught:
+    with pytest.raises(
+        AclError,
+        match="aclrtGetSocName must succeed: got no name of a product; the driver does not name "
+        "the product: `npu-smi info` must list the device",
+    ) as caught:
         Device("nameless", acl)
     assert caught.value.code is None and acl.misuse == []
 
@@ -258,7 +304,9 @@ def test_every_failing_call_is_reported_and_leaves_nothing(op):
     for k in range(1, whole.calls + 1):
         acl, error = attempt(op, k)
         assert error is not None and error.call == acl.failed, f"call {k}, {acl.failed}: {error!r}"
-        assert acl.misuse == [] and not acl.handles, f"call {k}, {acl.failed}: {acl.misuse} {list(acl.handles)}"
+        assert acl.misuse == [] and not acl.handles, (
+            f"call {k}, {acl.failed}: {acl.misuse} {list(acl.handles)}"
+        )
 
 
 @pytest.mark.soak

@@ -45,7 +45,10 @@ def recorded(path, soc="Ascend910B2", **options):
     with av.open_device(path) as capsule:
         assert capsule.soc == soc and len(capsule) == 2
         for op, inputs in CASES:
-            assert capsule.run(op, **inputs)["out"].tobytes() == av.operator(op).backward(**inputs)["out"].tobytes()
+            assert (
+                capsule.run(op, **inputs)["out"].tobytes()
+                == av.operator(op).backward(**inputs)["out"].tobytes()
+            )
     return counting.runs
 
 
@@ -88,19 +91,29 @@ def test_what_another_device_left_is_begun_anew(begun):
     assert recorded(begun[1], "Ascend910_9391") == 2
 
 
-@pytest.mark.parametrize("make", [
-    lambda part: (part.mkdir(), (part / "thesis.txt").write_text("all of it")),
-    lambda part: part.write_text("all of it"),
-    lambda part: part.symlink_to("/"),
-    lambda part: (part.mkdir(), (part / "recording.json").write_text('{"format": "mine"}')),
-    lambda part: (part.mkdir(), (part / "recording.json").write_text("[" * 10**5))])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda part: (part.mkdir(), (part / "thesis.txt").write_text("all of it")),
+        lambda part: part.write_text("all of it"),
+        lambda part: part.symlink_to("/"),
+        lambda part: (part.mkdir(), (part / "recording.json").write_text('{"format": "mine"}')),
+        lambda part: (part.mkdir(), (part / "recording.json").write_text("[" * 10**5)),
+    ],
+)
 def test_a_folder_of_somebody_else_is_left_alone(tmp_path, make):
     part = tmp_path / "x.capsule.part"
     make(part)
     before = sorted(os.listdir(part)) if part.is_dir() else part.read_text()
     for force in (False, True):
-        with av.open_device("host") as device, pytest.raises(FileExistsError, match="goes on only with what it began: "
-                                                             "got .*part, which it did not; move that away"):
+        with (
+            av.open_device("host") as device,
+            pytest.raises(
+                FileExistsError,
+                match="goes on only with what it began: "
+                "got .*part, which it did not; move that away",
+            ),
+        ):
             record(device, CASES, tmp_path / "x.capsule", force=force)
     assert (sorted(os.listdir(part)) if part.is_dir() else part.read_text()) == before
     assert os.listdir(tmp_path) == ["x.capsule.part"]
@@ -114,15 +127,28 @@ def test_files_of_somebody_else_in_the_folder_stay(begun):
     assert [file.name for file in folder.rglob("*") if file.is_file()] == ["notes.txt", "notes.txt"]
 
 
-@pytest.mark.parametrize("make", [
-    lambda path: path.write_text("thesis"), lambda path: path.mkdir() or (path / "x").touch(), os.mkfifo,
-    lambda path: path.symlink_to("/dev/null"), lambda path: path.symlink_to("nowhere"),
-    lambda path: path.write_bytes(b"PK\3\4")], ids=["text", "folder", "pipe", "device", "dangling", "torn archive"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda path: path.write_text("thesis"),
+        lambda path: path.mkdir() or (path / "x").touch(),
+        os.mkfifo,
+        lambda path: path.symlink_to("/dev/null"),
+        lambda path: path.symlink_to("nowhere"),
+        lambda path: path.write_bytes(b"PK\3\4"),
+    ],
+    ids=["text", "folder", "pipe", "device", "dangling", "torn archive"],
+)
 def test_a_place_that_is_taken_is_reported_before_anything_is_run(tmp_path, make):
     make(tmp_path / "x")
     for force in (False, True):
-        with av.open_device("host") as device, pytest.raises(FileExistsError, match="a place of its own: got .*x, which "
-                                                             "this kit did not make; name another"):
+        with (
+            av.open_device("host") as device,
+            pytest.raises(
+                FileExistsError,
+                match="a place of its own: got .*x, which this kit did not make; name another",
+            ),
+        ):
             counting = Counting(device)
             record(counting, CASES, tmp_path / "x", force=force)
         assert counting.runs == 0 and os.listdir(tmp_path) == ["x"]
@@ -132,7 +158,10 @@ def test_a_capsule_is_replaced_only_on_request(tmp_path):
     path = tmp_path / "x"
     recorded(path)
     before = path.read_bytes()
-    with av.open_device("host") as device, pytest.raises(FileExistsError, match="which exists; .*--force"):
+    with (
+        av.open_device("host") as device,
+        pytest.raises(FileExistsError, match="which exists; .*--force"),
+    ):
         record(device, CASES, path)
     assert path.read_bytes() == before and recorded(path, force=True) == 2
 
@@ -145,7 +174,11 @@ def test_an_interrupt_while_all_is_cleared_away_loses_nothing(begun, monkeypatch
         (place / names[0]).unlink()
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch, av.open_device("host") as device, pytest.raises(KeyboardInterrupt):
+    with (
+        monkeypatch.context() as patch,
+        av.open_device("host") as device,
+        pytest.raises(KeyboardInterrupt),
+    ):
         patch.setattr(capsule, "remove", removal)
         record(device, CASES, path)
     assert recorded(path, force=True) == 1 and list(path.parent.iterdir()) == [path]
@@ -153,7 +186,11 @@ def test_an_interrupt_while_all_is_cleared_away_loses_nothing(begun, monkeypatch
 
 def test_two_recordings_to_one_place_do_not_mix(begun):
     folder, path = begun
-    with capsule.alone(folder), av.open_device("host") as device, pytest.raises(BlockingIOError, match="in use by"):
+    with (
+        capsule.alone(folder),
+        av.open_device("host") as device,
+        pytest.raises(BlockingIOError, match="in use by"),
+    ):
         record(device, CASES, path)
     assert recorded(path) == 1
 
@@ -172,15 +209,20 @@ def test_byte_order_is_no_part_of_a_case(tmp_path):
         record(device, [("hardswish", {"gradOutput": grad, "self": x})], tmp_path / "big")
     with av.open_device(tmp_path / "big") as capsule:
         assert [inputs["self"].tolist() for _, inputs in capsule.cases()] == [[1, 2, -1]]
-        assert capsule.run("hardswish", gradOutput=grad.astype("<f4"), self=x.astype("<f4"))["out"].dtype.isnative
+        assert capsule.run("hardswish", gradOutput=grad.astype("<f4"), self=x.astype("<f4"))[
+            "out"
+        ].dtype.isnative
         with pytest.raises(ValueError, match="answers only the cases"):
             capsule.run("hardswish", gradOutput=grad.view("<f4"), self=x.view("<f4"))
 
 
 def test_an_interrupt_inside_the_archive_stays_an_interrupt(tmp_path, monkeypatch):
     def interrupted(archive, name, content):
-        archive.open(name, "w")  # an archive with an open writing handle refuses to close with a ValueError
+        archive.open(
+            name, "w"
+        )  # an archive with an open writing handle refuses to close with a ValueError
         raise KeyboardInterrupt
+
     monkeypatch.setattr(zipfile.ZipFile, "writestr", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write(tmp_path / "cut.capsule", {}, [], [])

@@ -8,7 +8,9 @@ from aclnn_viz.operators import products
 from aclnn_viz.operators.plans import preset
 from machine import sampled
 
-ROW = products.Product("000", "Ascend 000", "Ascend 000", r"Ascend000\w*", "Ascend000A", 4000, ("inf_nan",), 0)
+ROW = products.Product(
+    "000", "Ascend 000", "Ascend 000", r"Ascend000\w*", "Ascend000A", 4000, ("inf_nan",), 0
+)
 
 
 @pytest.fixture
@@ -20,7 +22,9 @@ def soc(monkeypatch):
 def test_the_product_is_known_by_its_row(soc):
     with av.open_device("host", soc=soc) as device:
         assert device.soc == soc and products.product_of(soc) is ROW
-    with pytest.raises(ValueError, match="soc must be the SoC name of an Atlas product.*Ascend000A"):
+    with pytest.raises(
+        ValueError, match="soc must be the SoC name of an Atlas product.*Ascend000A"
+    ):
         av.open_device("host", soc="Ascend001")
 
 
@@ -34,5 +38,8 @@ def test_no_operator_runs_there_before_somebody_has_read_that_it_does(soc, op, d
 
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 def test_nothing_is_predicted_there(soc, op):
-    with pytest.raises(ValueError, match="kernels that were read: got Ascend000A, NPU architecture 4000; use a product of"):
+    with pytest.raises(
+        ValueError,
+        match="kernels that were read: got Ascend000A, NPU architecture 4000; use a product of",
+    ):
         preset(op, soc)

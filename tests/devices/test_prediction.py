@@ -26,13 +26,21 @@ def test_a_prediction_is_the_preset_run_through_both_phases(op, dtype):
     out = predicted(op, **inputs)
     assert all(np.array_equal(out[name], value, equal_nan=True) for name, value in expected.items())
     close = op.truth(**inputs)
-    assert all(np.allclose(out[name].astype(float), close[name], rtol=0.05, atol=1e-2 * np.max(np.abs(close[name])))
-               for name in out)
+    assert all(
+        np.allclose(
+            out[name].astype(float), close[name], rtol=0.05, atol=1e-2 * np.max(np.abs(close[name]))
+        )
+        for name in out
+    )
 
 
 def test_ties_go_away_from_zero_for_group_norm_swish():
-    dy = np.array([[[2.0, 2.0**-7]]]).astype(bfloat16)  # with scale 0 the slope is 1/2, and dbeta = 1 + 2^-8 a tie
-    inputs = av.case("group_norm_swish", dtype="bfloat16", shape=(1, 1, 2), dy=dy, swishScale=0.0).inputs
+    dy = np.array([[[2.0, 2.0**-7]]]).astype(
+        bfloat16
+    )  # with scale 0 the slope is 1/2, and dbeta = 1 + 2^-8 a tie
+    inputs = av.case(
+        "group_norm_swish", dtype="bfloat16", shape=(1, 1, 2), dy=dy, swishScale=0.0
+    ).inputs
     assert av.operator("group_norm_swish").backward(**inputs)["dbetaOut"] == 1.0
     assert predicted("group_norm_swish", **inputs)["dbetaOut"] == 1.0078125
 
@@ -57,7 +65,10 @@ def test_the_workaround_mends_what_would_be_predicted_wrong():
     truth = av.operator("group_norm_swish").truth(**inputs)
     with av.open_device("host", cann="9.0.1", plan="device", workarounds=True) as device:
         out = device.run("group_norm_swish", **inputs)
-    assert all(np.max(np.abs(out[name] - truth[name])) < 1e-4 * np.max(np.abs(truth[name])) for name in truth)
+    assert all(
+        np.max(np.abs(out[name] - truth[name])) < 1e-4 * np.max(np.abs(truth[name]))
+        for name in truth
+    )
 
 
 def test_other_plans_are_refused():

@@ -49,8 +49,16 @@ def page_of(page: str) -> dict:
 def in_node(page: str, states: list[dict], folder, before=None) -> list[dict]:
     """What the page shows of states, after that of `before`: panels whose marks hold their numbers, the headline, the state that is shown."""
     script = re.search(r'<script type="module">\n(.*)\n</script>', page, re.DOTALL)[1]
-    script = re.sub(r'^openLive\(document.getElementById\("here"\), (.*)\);$', r"const shown = opened(\1);", script, flags=re.MULTILINE)
-    (folder / "run.mjs").write_text(RUN.replace("SCRIPT", script.replace("</", "<\\/")).replace("BEFORE", json.dumps(before)), "utf-8")
+    script = re.sub(
+        r'^openLive\(document.getElementById\("here"\), (.*)\);$',
+        r"const shown = opened(\1);",
+        script,
+        flags=re.MULTILINE,
+    )
+    (folder / "run.mjs").write_text(
+        RUN.replace("SCRIPT", script.replace("</", "<\\/")).replace("BEFORE", json.dumps(before)),
+        "utf-8",
+    )
     (folder / "states.json").write_text(json.dumps(states))
     subprocess.run(["node", "run.mjs"], cwd=folder, check=True, timeout=600)
     return json.loads((folder / "said.json").read_text("utf-8"))
@@ -60,15 +68,28 @@ def computed(jobs: dict, folder) -> dict:
     """What traces make in node: {name: numbers} of {name: (namespace, traced array, inputs by name)}."""
     tables, functions, given = {}, [], {}
     for k, (name, (xp, made, inputs)) in enumerate(jobs.items()):
-        functions.append(f"{json.dumps(name)}: (($) => {{const T = tables[{k}]; return ({xp.script({'y': made})})($).y;}})")
+        functions.append(
+            f"{json.dumps(name)}: (($) => {{const T = tables[{k}]; return ({xp.script({'y': made})})($).y;}})"
+        )
         tables[k] = {table: np.frombuffer(raw, kind) for (kind, raw), table in xp.tables.items()}
         given[name] = inputs
-    plain = {"tables": [{name: list(map(str, values.tolist())) for name, values in one.items()} for one in tables.values()],
-             "given": {name: {key: [str(each) for each in np.ravel(np.float64(value)).tolist()] for key, value in one.items()}
-                       for name, one in given.items()}}
+    plain = {
+        "tables": [
+            {name: list(map(str, values.tolist())) for name, values in one.items()}
+            for one in tables.values()
+        ],
+        "given": {
+            name: {
+                key: [str(each) for each in np.ravel(np.float64(value)).tolist()]
+                for key, value in one.items()
+            }
+            for name, one in given.items()
+        },
+    }
     (folder / "given.json").write_text(json.dumps(plain))
     steps = (live.FRONT / "steps.js").read_text("utf-8")
-    (folder / "run.mjs").write_text(f"""import {{ readFileSync, writeFileSync }} from "node:fs";
+    (folder / "run.mjs").write_text(
+        f"""import {{ readFileSync, writeFileSync }} from "node:fs";
 {steps}
 const number = (text) => Number(text.replace("inf", "Infinity")), all = (lists) => Object.fromEntries(
   Object.entries(lists).map(([name, texts]) => [name, Float64Array.from(texts, number)]));
@@ -78,7 +99,9 @@ for (const [name, one] of Object.entries(functions)) {{
   const made = one(all(read.given[name]));
   said[name] = Array.from(typeof made === "object" ? made : [made], (value) => (Object.is(value, -0) ? "-0" : String(Number(value))));
 }}
-writeFileSync("said.json", JSON.stringify(said));""", "utf-8")
+writeFileSync("said.json", JSON.stringify(said));""",
+        "utf-8",
+    )
     subprocess.run(["node", "run.mjs"], cwd=folder, check=True, timeout=600)
     said = json.loads((folder / "said.json").read_text("utf-8"))
     return {name: np.float64([float(each) for each in values]) for name, values in said.items()}
@@ -86,12 +109,17 @@ writeFileSync("said.json", JSON.stringify(said));""", "utf-8")
 
 def random_states(subject, state, page: str, count: int, seed: int = 0) -> list[dict]:
     """Random states of what a page moves, ends of the sliders among them."""
-    rng, start = np.random.default_rng(seed), {e: getattr(state, e) for e in state.__dataclass_fields__}
+    rng, start = (
+        np.random.default_rng(seed),
+        {e: getattr(state, e) for e in state.__dataclass_fields__},
+    )
     written, found = page_of(page), []
     variants = [[int(at) for at in key.split(",") if at] for key in written["variants"]]
     while len(found) < count:
         variant = variants[rng.integers(len(variants))]
-        values = start | {field: options[at] for (field, options), at in zip(written["options"].items(), variant)}
+        values = start | {
+            field: options[at] for (field, options), at in zip(written["options"].items(), variant)
+        }
         for c in controls(subject.state):
             if c["field"] not in written["alive"] or c["field"] in written["options"]:
                 continue
@@ -101,10 +129,23 @@ def random_states(subject, state, page: str, count: int, seed: int = 0) -> list[
                 values[c["field"]] = int(rng.integers(start[c["below"]]))
             else:
                 steps = round((c["high"] - c["low"]) / c["step"])
-                values[c["field"]] = float(rng.choice([c["low"], c["high"], c["initial"], *[
-                    round(c["low"] + c["step"] * k, 6) for k in rng.integers(0, steps, 5)]]))
+                values[c["field"]] = float(
+                    rng.choice(
+                        [
+                            c["low"],
+                            c["high"],
+                            c["initial"],
+                            *[
+                                round(c["low"] + c["step"] * k, 6)
+                                for k in rng.integers(0, steps, 5)
+                            ],
+                        ]
+                    )
+                )
         if "moved" in values:
-            x, y = (float(each) for each in rng.choice([*rng.uniform(-2.5, 2.5, 2), 1.0, -1.0, 0.0], 2))
+            x, y = (
+                float(each) for each in rng.choice([*rng.uniform(-2.5, 2.5, 2), 1.0, -1.0, 0.0], 2)
+            )
             values["moved"] = [[values["row"], values["column"], x, y]] * int(rng.integers(2))
         with suppress(StateError), np.errstate(all="ignore"):  # what Python refuses is not compared
             subject.inputs(build(subject.state, values))
@@ -116,16 +157,29 @@ def differences(subject, values: dict, shown: dict, close: float) -> list:
     """Where a page shows something else than Python: texts must be equal, numbers as near as `close` of the largest beside them."""
     data = subject.compute(build(subject.state, values), host(subject))
     arrays, panels = described(subject.panels(data))
-    wrong = [pair for pair in zip([line for line in subject.headline(data) if line], shown["headline"], strict=True) if not alike(*pair)]
+    wrong = [
+        pair
+        for pair in zip(
+            [line for line in subject.headline(data) if line], shown["headline"], strict=True
+        )
+        if not alike(*pair)
+    ]
     for want, got in zip(panels, shown["panels"], strict=True):
-        wrong += [(want["name"], one, two) for one, two in [(want["title"], got["title"])] if one != two]
+        wrong += [
+            (want["name"], one, two) for one, two in [(want["title"], got["title"])] if one != two
+        ]
         marks = [mark for mark in got["marks"] if there(mark)]
         if [mark["mark"] for mark in want["marks"]] != [mark["mark"] for mark in marks]:
-            wrong.append((want["name"], [m["mark"] for m in want["marks"]], [m["mark"] for m in marks]))
+            wrong.append(
+                (want["name"], [m["mark"] for m in want["marks"]], [m["mark"] for m in marks])
+            )
             continue
         for one, two in [*zip(want["marks"], marks), *((want[axis], got[axis]) for axis in "xy")]:
             for field, value in one.items():
-                value, other = arrays.get(value, value) if isinstance(value, str) else value, two[field]
+                value, other = (
+                    arrays.get(value, value) if isinstance(value, str) else value,
+                    two[field],
+                )
                 if not same(value, other, close):
                     wrong.append((want["name"], one.get("mark"), field, value, other))
     return wrong
@@ -134,25 +188,40 @@ def differences(subject, values: dict, shown: dict, close: float) -> list:
 def alike(one: str, two: str) -> bool:
     """Whether texts are equal, but for errors that are themselves the rounding of a truth in float64."""
     plain, other = ([float(each) for each in NUMBER.findall(text)] for text in (one, two))
-    return one == two or NUMBER.sub("", one) == NUMBER.sub("", two) and np.allclose(plain, other, rtol=0, atol=1e-12)
+    return (
+        one == two
+        or NUMBER.sub("", one) == NUMBER.sub("", two)
+        and np.allclose(plain, other, rtol=0, atol=1e-12)
+    )
 
 
 def there(mark) -> bool:
     """Whether a mark of the page has a place: one that is not there has nan in all of them."""
     place = next((mark[name] for name in ("x", "at", "x0") if name in mark), 0.0)
-    values = np.float64(place["data"]) if isinstance(place, dict) else np.float64(np.nan if place is None else place)
+    values = (
+        np.float64(place["data"])
+        if isinstance(place, dict)
+        else np.float64(np.nan if place is None else place)
+    )
     return not values.size or bool(np.isfinite(values).any())
 
 
 def same(value, other, close: float) -> bool:
     if isinstance(value, np.ndarray):
         with np.errstate(over="ignore"):
-            one, two = np.float32(value), np.float32([float(each) for each in other["data"]]).reshape(other["shape"])
+            one, two = (
+                np.float32(value),
+                np.float32([float(each) for each in other["data"]]).reshape(other["shape"]),
+            )
         with np.errstate(all="ignore"):
             size = np.max(np.abs(one), where=np.isfinite(one), initial=0.0)
-        return one.shape == two.shape and np.allclose(one, two, rtol=close, atol=close * size, equal_nan=True)
+        return one.shape == two.shape and np.allclose(
+            one, two, rtol=close, atol=close * size, equal_nan=True
+        )
     if isinstance(value, float) and not isinstance(other, bool) and other is not None:
         return np.isclose(value, other, rtol=max(close, 1e-6), atol=1e-6)
     if isinstance(value, (list, tuple)):
-        return len(value) == len(other) and all(same(one, two, close) for one, two in zip(value, other))
+        return len(value) == len(other) and all(
+            same(one, two, close) for one, two in zip(value, other)
+        )
     return value == other

@@ -12,7 +12,13 @@ import numpy as np
 from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.words.messages import Choice, Number, Text
 
-UNSHAPED = {"nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"}  # their results have no fixed size
+UNSHAPED = {
+    "nonzero",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+}  # their results have no fixed size
 OWN = {"round_to", "ulp", "ordinal_distance", "scatter_add", "guard"}
 
 
@@ -27,16 +33,23 @@ class Moving:
 
     def __init__(self, held):
         self._held = np.asarray(held)
-        self.shape, self.dtype, self.ndim, self.size = (getattr(self._held, name) for name in ("shape", "dtype", "ndim", "size"))
+        self.shape, self.dtype, self.ndim, self.size = (
+            getattr(self._held, name) for name in ("shape", "dtype", "ndim", "size")
+        )
 
-    __float__ = __int__ = __bool__ = __index__ = __array__ = __array_function__ = __format__ = __str__ = __contains__ = refused
+    __float__ = __int__ = __bool__ = __index__ = __array__ = __array_function__ = __format__ = (
+        __str__
+    ) = __contains__ = refused
     __hash__ = object.__hash__
 
     def __repr__(self):
         return f"Moving{self.shape}"
 
     def __getitem__(self, key):
-        if any(isinstance(each, (Moving, np.ndarray, list)) for each in (key if isinstance(key, tuple) else (key,))):
+        if any(
+            isinstance(each, (Moving, np.ndarray, list))
+            for each in (key if isinstance(key, tuple) else (key,))
+        ):
             raise TypeError("only xp.take finds elements by numbers")
         return Moving(self._held[key])
 
@@ -59,11 +72,32 @@ def _operator(name):
 
     def backwards(self, other):
         return Moving(act(_held(other), self._held))
+
     return forwards, backwards
 
 
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "or_", "xor", "lt", "le", "gt", "ge", "eq", "ne",
-              "neg", "pos", "invert", "abs"):
+for _name in (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "and_",
+    "or_",
+    "xor",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "eq",
+    "ne",
+    "neg",
+    "pos",
+    "invert",
+    "abs",
+):
     _plain = _name.rstrip("_")
     _forwards, _backwards = _operator(_name)
     setattr(Moving, f"__{_plain}__", _forwards)
@@ -76,7 +110,13 @@ def _moves(value) -> bool:
 
 
 def _held(value):
-    return value._held if isinstance(value, Moving) else type(value)(map(_held, value)) if isinstance(value, (tuple, list)) else value
+    return (
+        value._held
+        if isinstance(value, Moving)
+        else type(value)(map(_held, value))
+        if isinstance(value, (tuple, list))
+        else value
+    )
 
 
 class MovingArrays:
@@ -94,6 +134,7 @@ class MovingArrays:
             if not _moves(args) and not _moves([*given.values()]):
                 return made
             return tuple(map(Moving, made)) if isinstance(made, tuple) else Moving(made)
+
         return taken
 
 
@@ -109,7 +150,14 @@ def moving(value):
     if isinstance(value, tuple):
         return tuple(map(moving, value))
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{e.name: moving(getattr(value, e.name)) for e in fields(value) if not e.metadata.get("fixed")})
+        return replace(
+            value,
+            **{
+                e.name: moving(getattr(value, e.name))
+                for e in fields(value)
+                if not e.metadata.get("fixed")
+            },
+        )
     return value
 
 
@@ -136,5 +184,7 @@ def still(value):
     if isinstance(value, (tuple, list)):
         return type(value)(map(still, value))
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{entry.name: still(getattr(value, entry.name)) for entry in fields(value)})
+        return replace(
+            value, **{entry.name: still(getattr(value, entry.name)) for entry in fields(value)}
+        )
     return value

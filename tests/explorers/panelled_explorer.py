@@ -11,13 +11,21 @@ from aclnn_viz.pictures.picture import Picture
 def drawn(shown: Picture):
     """Everything that a reader sees, comparable by ==."""
     arrays, text = described(shown.panels)
-    return {name: np.asarray(array, "<f4").tobytes() for name, array in arrays.items()}, text, shown.headline, shown.text
+    return (
+        {name: np.asarray(array, "<f4").tobytes() for name, array in arrays.items()},
+        text,
+        shown.headline,
+        shown.text,
+    )
 
 
 def mark(shown: Picture, panel: str, kind: type, label: str | None = None):
     """The one mark of a kind, and of a label if that is given, in the panel of a name."""
-    found = [each for each in next(p for p in shown.panels if p.name == panel).marks
-             if type(each) is kind and (label is None or each.label == label)]
+    found = [
+        each
+        for each in next(p for p in shown.panels if p.name == panel).marks
+        if type(each) is kind and (label is None or each.label == label)
+    ]
     assert len(found) == 1, f"{len(found)} marks {kind.__name__} {label} in {panel}"
     return found[0]
 
@@ -29,8 +37,12 @@ def assert_fits(shown: Picture):
         taken |= {(row + down, column + k) for down in range(panel.rows) for k in range(panel.span)}
         if panel.rows == 1:
             heights[row] = max(heights.get(row, 0), panel.height)
-    assert taken == {(row, column) for row in heights for column in range(20)}, "rows are not filled"
-    assert sum(heights.values()) <= 560 and 1 <= len(shown.headline) <= 6  # how elements answer, one for each output, who computed them
+    assert taken == {(row, column) for row in heights for column in range(20)}, (
+        "rows are not filled"
+    )
+    assert (
+        sum(heights.values()) <= 560 and 1 <= len(shown.headline) <= 6
+    )  # how elements answer, one for each output, who computed them
     assert all(sentence in shown.text for sentence in shown.headline)
 
 
@@ -44,7 +56,12 @@ def other_values(control: dict) -> list:
         low, high, first = control["low"], control["high"], control["initial"]
         # A single step of a share may ignore no further row; ten steps do.
         near = first + 1 if control["kind"] == "whole" else first + 10 * control["step"]
-        values = [low, high, near, (low + high) // 2 if control["kind"] == "whole" else (low + high) / 2]
+        values = [
+            low,
+            high,
+            near,
+            (low + high) // 2 if control["kind"] == "whole" else (low + high) / 2,
+        ]
     return [value for value in values if value != control["initial"]]
 
 
@@ -57,7 +74,9 @@ def assert_control_answers(explorer, show, field: str, must_draw: bool = True):
         for value in other_values(control):
             explorer.values = {**start, field: value}
             if explorer.problem:
-                assert all(field and ": got " in text for field, text in explorer.problem.items()), explorer.problem
+                assert all(
+                    field and ": got " in text for field, text in explorer.problem.items()
+                ), explorer.problem
             else:
                 assert drawn(show(explorer.data)) != before, f"{field}={value!r} changes nothing"
                 pictures += 1
@@ -68,6 +87,7 @@ def assert_control_answers(explorer, show, field: str, must_draw: bool = True):
 
 def assert_lifted_cell_opens_the_same_state(explorer):
     import aclnn_viz.explorers as av
+
     again = eval(explorer.lifted("cell").split("\n\n")[1], {"av": av})
     try:
         assert again.data.state == explorer.data.state
@@ -88,8 +108,12 @@ def assert_lifted_test_judges(explorer, output: str):
 
 def assert_lifted_program_makes_both_calls(explorer):
     text, name = explorer.lifted("cpp"), explorer.subject.operator(explorer.data.state).aclnn_name
-    assert f"{name}GetWorkspaceSize(" in text and f"{name}(" in text.replace(f"{name}GetWorkspaceSize(", "")
+    assert f"{name}GetWorkspaceSize(" in text and f"{name}(" in text.replace(
+        f"{name}GetWorkspaceSize(", ""
+    )
 
 
 def assert_lifted_pictures(explorer):
-    assert explorer.lifted("png").startswith(b"\x89PNG") and explorer.lifted("svg").startswith(b"<?xml")
+    assert explorer.lifted("png").startswith(b"\x89PNG") and explorer.lifted("svg").startswith(
+        b"<?xml"
+    )

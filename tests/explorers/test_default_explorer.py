@@ -11,8 +11,11 @@ from aclnn_viz.pictures.marks import Heat
 from aclnn_viz.pictures.panels import described
 from machine import SOAK, sampled
 from panelled_explorer import (
-    assert_control_answers, assert_lifted_cell_opens_the_same_state, assert_lifted_pictures,
-    assert_lifted_program_makes_both_calls, assert_lifted_test_judges,
+    assert_control_answers,
+    assert_lifted_cell_opens_the_same_state,
+    assert_lifted_pictures,
+    assert_lifted_program_makes_both_calls,
+    assert_lifted_test_judges,
 )
 
 OPERATORS = [op.name for op in sampled(__name__)]
@@ -24,7 +27,9 @@ SILENT = {"device", "soc", "cann", "plan"}
 def bare(request, monkeypatch):
     """The explorer of an operator whose own file is away."""
     found = registry.module
-    monkeypatch.setattr(registry, "module", lambda kind, name: None if kind == "explorer" else found(kind, name))
+    monkeypatch.setattr(
+        registry, "module", lambda kind, name: None if kind == "explorer" else found(kind, name)
+    )
     made = explore(request.param)
     yield made
     made.close()
@@ -34,8 +39,11 @@ def test_an_operator_without_an_explorer_gets_this_one(bare):
     assert bare.problem == {} and bare.subject.inputs.__module__ == "aclnn_viz.explorers.default"
     names = [name for name, value in bare.data.inputs.items() if isinstance(value, np.ndarray)]
     outputs = list(subject_operator(bare).outputs)
-    panels, tensors = [panel.name for panel in shown(bare).panels], [*names, *outputs, *(f"{name} error" for name in outputs)]
-    assert panels[-len(tensors):] == tensors and len(panels) > len(tensors)
+    panels, tensors = (
+        [panel.name for panel in shown(bare).panels],
+        [*names, *outputs, *(f"{name} error" for name in outputs)],
+    )
+    assert panels[-len(tensors) :] == tensors and len(panels) > len(tensors)
 
 
 def subject_operator(explorer):
@@ -50,7 +58,9 @@ def shown(explorer):
 def test_every_control_answers(bare):
     fields = [c["field"] for c in controls(bare.subject.state)]
     assert {"dtype", "seed", "axis_0", "axis_1"} <= set(fields)
-    assert {p.name for p in subject_operator(bare).parameters if p.kind in ("bool", "float")} <= set(fields)
+    assert {
+        p.name for p in subject_operator(bare).parameters if p.kind in ("bool", "float")
+    } <= set(fields)
     for name in fields:
         if name not in SILENT | {"ignoreIndex"}:  # whose value no target has, until it is drawn
             assert_control_answers(bare, bare.subject.show, name)
@@ -63,14 +73,18 @@ def test_everything_is_lifted_out(bare):
     assert_lifted_cell_opens_the_same_state(bare)
     assert_lifted_test_judges(bare, subject_operator(bare).outputs[0])
     assert_lifted_program_makes_both_calls(bare)
-    if SOAK or bare.subject.name == OPERATORS[0]:  # every panel of the others is drawn by the same marks
+    if (
+        SOAK or bare.subject.name == OPERATORS[0]
+    ):  # every panel of the others is drawn by the same marks
         assert_lifted_pictures(bare)
 
 
 def test_errors_are_in_ulps_of_the_truth(bare):
     bare.values = {**bare.values, "dtype": "float16"}
     for name, out in bare.data.outputs.items():
-        steps = np.abs(np.float64(out) - bare.data.truth[name]) / np.spacing(np.abs(round_to(bare.data.truth[name], out.dtype)))
+        steps = np.abs(np.float64(out) - bare.data.truth[name]) / np.spacing(
+            np.abs(round_to(bare.data.truth[name], out.dtype))
+        )
         fine = np.abs(bare.data.truth[name]) > 1e-3  # away from powers of two both spacings agree
         mantissa = np.abs(np.frexp(bare.data.truth[name])[0])
         fine &= (mantissa > 0.51) & (mantissa < 0.99)
@@ -79,7 +93,10 @@ def test_errors_are_in_ulps_of_the_truth(bare):
 
 def test_the_words_tell_the_numbers_and_the_panels_fit(bare):
     picture, data = shown(bare), bare.data
-    assert all(sentence in picture.text for sentence in picture.headline) and 2 <= len(picture.headline) <= 6
+    assert (
+        all(sentence in picture.text for sentence in picture.headline)
+        and 2 <= len(picture.headline) <= 6
+    )
     for name, errors in data.errors.items():
         assert f"{int((errors <= 0.5).sum())} of {errors.size} elements" in picture.text
     used = 0
@@ -87,7 +104,11 @@ def test_the_words_tell_the_numbers_and_the_panels_fit(bare):
         used += panel.span
     assert used % 20 == 0
     arrays, _ = described(picture.panels)
-    assert all(np.isfinite(array).all() for name, array in arrays.items() if name.partition(".")[0] not in ("forward", "slope"))
+    assert all(
+        np.isfinite(array).all()
+        for name, array in arrays.items()
+        if name.partition(".")[0] not in ("forward", "slope")
+    )
 
 
 def test_no_row_has_so_many_panels_that_a_colour_bar_is_cut():
@@ -119,7 +140,9 @@ def test_what_is_too_large_or_does_not_fit_is_said_beside_its_control():
 def test_a_matrix_of_a_larger_tensor_is_chosen():
     made = default.of(operator("group_norm_swish"))
     data = made.compute(made.state(plane=3))
-    heat = next(mark for panel in made.show(data).panels if panel.name == "dxOut" for mark in panel.marks)
+    heat = next(
+        mark for panel in made.show(data).panels if panel.name == "dxOut" for mark in panel.marks
+    )
     assert isinstance(heat, Heat)
     np.testing.assert_array_equal(heat.values, np.float64(data.outputs["dxOut"][0, 3]))
 
@@ -132,7 +155,10 @@ def test_nothing_is_a_picture_too():
 
 def test_own_explorers_are_found_before_it():
     own = {name: registry.file("explorer", name) is not None for name in OPERATORS}
-    assert {name: subject_of(name).inputs.__module__ != "aclnn_viz.explorers.default" for name in OPERATORS} == own
+    assert {
+        name: subject_of(name).inputs.__module__ != "aclnn_viz.explorers.default"
+        for name in OPERATORS
+    } == own
     assert sum(own.values()) >= 5
 
 
@@ -151,7 +177,9 @@ def test_a_map_has_no_more_cells_than_pixels():
     data = made.compute(made.state(shapes=2))
     panel = next(panel for panel in made.show(data).panels if panel.name == "input")
     (heat,) = panel.marks
-    assert data.inputs["input"].shape == (3, 257) and panel.title == "input [3, 257], first 64 columns"
+    assert (
+        data.inputs["input"].shape == (3, 257) and panel.title == "input [3, 257], first 64 columns"
+    )
     np.testing.assert_array_equal(heat.values, np.float64(data.inputs["input"])[:, :64])
     assert "input [3, 257], first 64 columns" in made.show(data).text
 
@@ -160,7 +188,10 @@ def test_the_vendors_names_are_the_same_in_every_language():
     before = av_language()
     try:
         av_language("zh")
-        labels = {control["field"]: control["label"] for control in subject_of("reflection_pad_2d").controls()}
+        labels = {
+            control["field"]: control["label"]
+            for control in subject_of("reflection_pad_2d").controls()
+        }
     finally:
         av_language(before)
     assert labels["padding"] == "padding" and labels["seed"] != "seed"

@@ -8,26 +8,72 @@ from aclnn_viz.explorers import explorers, subject_of
 from aclnn_viz.explorers.state import controls
 from machine import SOAK
 from panelled_explorer import (
-    assert_control_answers, assert_fits, assert_lifted_cell_opens_the_same_state, assert_lifted_pictures,
-    assert_lifted_program_makes_both_calls, assert_lifted_test_judges,
+    assert_control_answers,
+    assert_fits,
+    assert_lifted_cell_opens_the_same_state,
+    assert_lifted_pictures,
+    assert_lifted_program_makes_both_calls,
+    assert_lifted_test_judges,
 )
 
 #: States that are not the default in every kind of number and choice.
 STATES = {
-    "hardswish": {"x": -1.25, "steps": 3, "dtype": "float32"}, "rms_norm": {"outlier": 3.5, "rows": 4, "columns": 6, "dtype": "float16"},
-    "cross_entropy_loss": {"reduction": "sum", "labelSmoothing": 0.25, "row": 5, "dtype": "float16"},
-    "group_norm_swish": {"numGroups": 6, "swishScale": 0.75, "dbetaIsRequire": False, "dtype": "float16"},
-    "flash_attention_score": {"sparseMode": 4, "row": 0, "block": 3, "scaleValue": -0.25, "dtype": "bfloat16"},
+    "hardswish": {"x": -1.25, "steps": 3, "dtype": "float32"},
+    "rms_norm": {"outlier": 3.5, "rows": 4, "columns": 6, "dtype": "float16"},
+    "cross_entropy_loss": {
+        "reduction": "sum",
+        "labelSmoothing": 0.25,
+        "row": 5,
+        "dtype": "float16",
+    },
+    "group_norm_swish": {
+        "numGroups": 6,
+        "swishScale": 0.75,
+        "dbetaIsRequire": False,
+        "dtype": "float16",
+    },
+    "flash_attention_score": {
+        "sparseMode": 4,
+        "row": 0,
+        "block": 3,
+        "scaleValue": -0.25,
+        "dtype": "bfloat16",
+    },
     "numeric_error": {"operator": "group_norm_swish", "dtype": "bfloat16"},
-    "tiles": {"program": "rms_norm", "fault": "rms_norm: sum not awaited", "schedule": "late", "columns": 60, "step": 20},
-    "zoom": {"program": "layer_norm", "level": "pipes", "dtype": "float16", "row": 2, "fault": "layer_norm: mean of a tile"},
-    "two_phase": {"operator": "grid_sampler_2d", "mistake": "small", "layout": "transposed", "tensor": "output"},
+    "tiles": {
+        "program": "rms_norm",
+        "fault": "rms_norm: sum not awaited",
+        "schedule": "late",
+        "columns": 60,
+        "step": 20,
+    },
+    "zoom": {
+        "program": "layer_norm",
+        "level": "pipes",
+        "dtype": "float16",
+        "row": 2,
+        "fault": "layer_norm: mean of a tile",
+    },
+    "two_phase": {
+        "operator": "grid_sampler_2d",
+        "mistake": "small",
+        "layout": "transposed",
+        "tensor": "output",
+    },
 }
 #: Controls of which the default state refuses every other value.
-REFUSED = {("grid_sampler_2d", "sample"), ("grid_sampler_2d", "channel"), ("cross_entropy_loss", "soc"), ("group_norm_swish", "cann"),
-           ("scaled_masked_softmax", "fixTriuMask")}
-SAME = {("grid_sampler_2d", "soc"), ("grid_sampler_2d", "cann"),  # which only a refusal shows there
-        ("zoom", "term")}  # of which one is what the default stands for
+REFUSED = {
+    ("grid_sampler_2d", "sample"),
+    ("grid_sampler_2d", "channel"),
+    ("cross_entropy_loss", "soc"),
+    ("group_norm_swish", "cann"),
+    ("scaled_masked_softmax", "fixTriuMask"),
+}
+SAME = {
+    ("grid_sampler_2d", "soc"),
+    ("grid_sampler_2d", "cann"),  # which only a refusal shows there
+    ("zoom", "term"),
+}  # of which one is what the default stands for
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +89,18 @@ def opened():
 @pytest.mark.sampled(8)
 def test_every_control_answers(name, opened):
     """Of each explorer one control, with the soak all: which it has is not asked while tests are collected, by every worker."""
-    found = [control["field"] for control in controls(subject_of(name).state) if (name, control["field"]) not in SAME]
+    found = [
+        control["field"]
+        for control in controls(subject_of(name).state)
+        if (name, control["field"]) not in SAME
+    ]
     for field in found if SOAK else Random(name).sample(found, 1):
-        assert_control_answers(opened(name), subject_of(name).show, field,
-                               must_draw=field != "device" and (name, field) not in REFUSED)
+        assert_control_answers(
+            opened(name),
+            subject_of(name).show,
+            field,
+            must_draw=field != "device" and (name, field) not in REFUSED,
+        )
 
 
 @pytest.mark.parametrize("name", explorers())
@@ -57,7 +111,9 @@ def test_a_state_fits_and_is_lifted_out(name):
         assert_fits(explorer.subject.show(explorer.data))
         assert_lifted_cell_opens_the_same_state(explorer)
         if "test_kernel_in_this_state" in explorer.lifted("test"):
-            assert_lifted_test_judges(explorer, next(iter(explorer.subject.operator(explorer.data.state).outputs)))
+            assert_lifted_test_judges(
+                explorer, next(iter(explorer.subject.operator(explorer.data.state).outputs))
+            )
         if name not in ("tiles", "zoom"):  # whose program is a sketch of its own
             assert_lifted_program_makes_both_calls(explorer)
         assert_lifted_pictures(explorer)

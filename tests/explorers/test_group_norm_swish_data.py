@@ -13,11 +13,27 @@ from panelled_explorer import assert_fits, mark
 
 show = subject().show
 
-SMALL = {"samples": 2, "channels": 4, "positions": 3, "numGroups": 2, "sample": 1, "channel": 2, "position": 1,
-         "seed": 3, "dtype": "float64"}
-CASES = pytest.mark.parametrize("state", [
-    State(**SMALL), State(**SMALL | {"numGroups": 1}, swishScale=-1.5), State(**SMALL | {"numGroups": 4}, x_mean=40.0),
-    State(**SMALL, swishScale=0.0, beta_mean=2.0)], ids=["default", "one group", "a channel each", "no swish"])
+SMALL = {
+    "samples": 2,
+    "channels": 4,
+    "positions": 3,
+    "numGroups": 2,
+    "sample": 1,
+    "channel": 2,
+    "position": 1,
+    "seed": 3,
+    "dtype": "float64",
+}
+CASES = pytest.mark.parametrize(
+    "state",
+    [
+        State(**SMALL),
+        State(**SMALL | {"numGroups": 1}, swishScale=-1.5),
+        State(**SMALL | {"numGroups": 4}, x_mean=40.0),
+        State(**SMALL, swishScale=0.0, beta_mean=2.0),
+    ],
+    ids=["default", "one group", "a channel each", "no swish"],
+)
 EPS = 1e-5  # of the forward pass
 
 
@@ -31,7 +47,9 @@ def loss(state, given, x, gamma, beta) -> float:
     total = 0.0
     for sample in range(state.samples):
         for channel in range(state.channels):
-            group = [x[sample, c, p] for c in members(state, channel) for p in range(state.positions)]
+            group = [
+                x[sample, c, p] for c in members(state, channel) for p in range(state.positions)
+            ]
             mean = sum(group) / len(group)
             deviation = sqrt(sum((value - mean) ** 2 for value in group) / len(group) + EPS)
             for p in range(state.positions):
@@ -66,10 +84,14 @@ def test_the_three_terms_make_up_dx(state):
     mean = sum(data.dxhat[at] for at in group) / n
     along = sum(data.dxhat[at] * data.xhat[at] for at in group) / n
     assert data.means[sample, data.group] == pytest.approx([mean, along], abs=1e-13)
-    bars = [mark_y for each in show(data).panels[3].marks if isinstance(each, Bars) for mark_y in each.y]
+    bars = [
+        mark_y for each in show(data).panels[3].marks if isinstance(each, Bars) for mark_y in each.y
+    ]
     here, rstd = (sample, channel, state.position), data.rstd[sample, data.group]
-    assert bars == pytest.approx([rstd * data.dxhat[here], -rstd * mean, -rstd * along * data.xhat[here], data.dx[here]],
-                                 abs=1e-11)
+    assert bars == pytest.approx(
+        [rstd * data.dxhat[here], -rstd * mean, -rstd * along * data.xhat[here], data.dx[here]],
+        abs=1e-11,
+    )
 
 
 @CASES
@@ -78,7 +100,9 @@ def test_the_values_on_the_way(state):
     for at in np.ndindex(data.z.shape):
         z, s = data.z[at], state.swishScale
         sigmoid = 1 / (1 + exp(-s * z))
-        assert z == pytest.approx(data.xhat[at] * data.inputs["gamma"][at[1]] + data.inputs["beta"][at[1]], abs=1e-13)
+        assert z == pytest.approx(
+            data.xhat[at] * data.inputs["gamma"][at[1]] + data.inputs["beta"][at[1]], abs=1e-13
+        )
         assert data.slope[at] == pytest.approx(sigmoid * (1 + s * z * (1 - sigmoid)), abs=1e-14)
         assert data.early_slope[at] == pytest.approx(sigmoid * (1 + z * (1 - sigmoid)), abs=1e-14)
     groups = data.xhat.reshape(2, state.numGroups, -1)
@@ -89,11 +113,23 @@ def test_the_values_on_the_way(state):
 def test_dx_is_orthogonal_to_ones_and_nearly_to_xhat():
     data = compute(State(dtype="float64"))
     dx, xhat = (values.reshape(2, 3, -1) for values in (data.dx, data.xhat))
-    assert abs(dx.sum(-1)).max() < 1e-13 and abs((dx * xhat).sum(-1)).max() < 1e-3 < abs(dx).sum(-1).min()
+    assert (
+        abs(dx.sum(-1)).max() < 1e-13
+        and abs((dx * xhat).sum(-1)).max() < 1e-3 < abs(dx).sum(-1).min()
+    )
 
 
 def test_the_size_of_dx_with_and_without_the_division():
-    state = State(samples=1, channels=4, positions=5, channel=0, position=0, numGroups=1, dtype="float64", seed=2)
+    state = State(
+        samples=1,
+        channels=4,
+        positions=5,
+        channel=0,
+        position=0,
+        numGroups=1,
+        dtype="float64",
+        seed=2,
+    )
     data = compute(state)
     assert data.sizes.tolist() == [5, 10, 20]
     for groups, n, norms in zip((4, 2, 1), data.sizes, data.norms.T):
@@ -103,12 +139,16 @@ def test_the_size_of_dx_with_and_without_the_division():
             group = at[1] * groups // 4
             mean, along = one.means[0, group] * n
             wrong[at] = (one.dxhat[at] - mean - along * one.xhat[at]) * one.rstd[0, group]
-        assert norms == pytest.approx([sqrt((one.dx**2).mean()), sqrt((wrong**2).mean())], rel=1e-10)
+        assert norms == pytest.approx(
+            [sqrt((one.dx**2).mean()), sqrt((wrong**2).mean())], rel=1e-10
+        )
 
 
 def test_without_the_division_dx_grows_with_the_group():
     right, wrong = compute(State()).norms
-    assert (np.diff(wrong) > 0).all() and wrong[-1] > 50 * right[-1] and right.max() < 2 * right.min()
+    assert (
+        (np.diff(wrong) > 0).all() and wrong[-1] > 50 * right[-1] and right.max() < 2 * right.min()
+    )
 
 
 def early(state):
@@ -128,7 +168,10 @@ def test_cann_before_9_1_misses_a_scale_where_predicted():
     np.testing.assert_allclose(data.dbeta, dz.sum((0, 2)), atol=1e-4)
     np.testing.assert_allclose(data.dgamma, (dz * data.xhat).sum((0, 2)), atol=1e-4)
     shown = show(data)
-    assert mark(shown, "swish", Line, "slope in CANN 9.0") and "leaves out one factor swishScale = 3" in shown.headline[2]
+    assert (
+        mark(shown, "swish", Line, "slope in CANN 9.0")
+        and "leaves out one factor swishScale = 3" in shown.headline[2]
+    )
     assert mark(shown, "swish", Dots, "chosen").y[0] == data.early_slope[0, 9, 9]
     assert "needs CANN 9.1" in data.notices[0]
 
@@ -153,20 +196,33 @@ def test_the_newest_cann_shows_no_early_slope():
 def test_errors_are_distances_from_the_truth():
     def off(state, given):
         return {name: values + 0.25 for name, values in OP.truth(**given).items()}, ()
+
     assert compute(State(dtype="float16"), off).errors == pytest.approx(
-        {"dxOut": 0.25, "dgammaOut": 0.25, "dbetaOut": 0.25}, abs=1e-12)
-    assert compute(State()).errors["dxOut"] < 1e-5 < compute(State(dtype="bfloat16")).errors["dxOut"]
+        {"dxOut": 0.25, "dgammaOut": 0.25, "dbetaOut": 0.25}, abs=1e-12
+    )
+    assert (
+        compute(State()).errors["dxOut"] < 1e-5 < compute(State(dtype="bfloat16")).errors["dxOut"]
+    )
 
 
-@pytest.mark.parametrize(("flags", "names"), [
-    ({"dgammaIsRequire": False}, ["dbetaOut"]), ({"dbetaIsRequire": False}, ["dgammaOut"]),
-    ({"dgammaIsRequire": False, "dbetaIsRequire": False}, [])])
+@pytest.mark.parametrize(
+    ("flags", "names"),
+    [
+        ({"dgammaIsRequire": False}, ["dbetaOut"]),
+        ({"dbetaIsRequire": False}, ["dgammaOut"]),
+        ({"dgammaIsRequire": False, "dbetaIsRequire": False}, []),
+    ],
+)
 def test_what_is_not_asked_for_is_absent(flags, names):
     data = compute(State(**flags))
     shown = show(data)
     panel = shown.panels[-1]
     assert [each.label for each in panel.marks if isinstance(each, Bars)] == names
-    assert ("not asked: " in panel.title) and "not asked" in shown.text and len(data.errors) == 1 + len(names)
+    assert (
+        ("not asked: " in panel.title)
+        and "not asked" in shown.text
+        and len(data.errors) == 1 + len(names)
+    )
     assert any(isinstance(each, Note) for each in panel.marks) == (not names)
 
 
@@ -176,7 +232,10 @@ def test_panels_show_the_data():
     np.testing.assert_array_equal(mark(shown, "map", Heat).values, data.dx[0])
     np.testing.assert_array_equal(mark(shown, "parameters", Bars, "dgammaOut").y, data.dgamma)
     np.testing.assert_array_equal(mark(shown, "parameters", Bars, "dbetaOut").y, data.dbeta)
-    assert mark(shown, "growth", Rule).at == 96 and mark(shown, "terms", Dots, "dxOut").y == data.dx[0, 9, 9]
+    assert (
+        mark(shown, "growth", Rule).at == 96
+        and mark(shown, "terms", Dots, "dxOut").y == data.dx[0, 9, 9]
+    )
     line = mark(shown, "line", Line, "mean + x̂ · mean(dx̂ x̂), taken away")
     group = data.dxhat[0, 8:].ravel(), data.xhat[0, 8:].ravel()
     # The line is the least-squares fit, but for eps in rstd.
@@ -191,13 +250,20 @@ def test_panels_show_the_data():
 
 @pytest.mark.parametrize("scale", [-1.5, 2.5])
 def test_curves_reach_over_the_chosen_group(scale):
-    data = compute(State(swishScale=scale, channel=1, numGroups=12, sample=1, beta_mean=4.0, dtype="float64"))
+    data = compute(
+        State(swishScale=scale, channel=1, numGroups=12, sample=1, beta_mean=4.0, dtype="float64")
+    )
     own = data.z[1, 1]
     curves = {label: mark(show(data), "swish", Line, label) for label in ("swish", "its slope")}
     assert curves["swish"].x[-1] == -curves["swish"].x[0] == pytest.approx(1.05 * np.abs(own).max())
     at = curves["swish"].x
     np.testing.assert_allclose(curves["swish"].y, at / (1 + np.exp(-scale * at)), atol=1e-13)
-    slope = (lambda z: 1 / (1 + np.exp(-scale * z)) + scale * z * np.exp(-scale * z) / (1 + np.exp(-scale * z)) ** 2)(at)
+    slope = (
+        lambda z: (
+            1 / (1 + np.exp(-scale * z))
+            + scale * z * np.exp(-scale * z) / (1 + np.exp(-scale * z)) ** 2
+        )
+    )(at)
     np.testing.assert_allclose(curves["its slope"].y, slope, atol=1e-12)
     np.testing.assert_array_equal(mark(show(data), "swish", Dots, "group 1").x, own)
 
@@ -212,28 +278,58 @@ def test_both_sizes_are_drawn_over_the_size_of_the_groups():
 
 
 def test_groups_are_drawn_on_their_channels():
-    boxes = [each for each in show(compute(State(numGroups=4))).panels[0].marks if isinstance(each, Box)]
+    boxes = [
+        each for each in show(compute(State(numGroups=4))).panels[0].marks if isinstance(each, Box)
+    ]
     groups = {box.label: (box.y0, box.y1) for box in boxes if box.label}
     assert groups == {f"group {g}": (3 * g - 0.5, 3 * g + 2.5) for g in range(4)}
-    assert boxes[3].label == "group 3" and boxes[3].kind == 2  # channel 9; the chosen one lies on top
-    thin = [each for each in show(compute(State(channels=48, numGroups=48))).panels[0].marks if isinstance(each, Box)]
+    assert (
+        boxes[3].label == "group 3" and boxes[3].kind == 2
+    )  # channel 9; the chosen one lies on top
+    thin = [
+        each
+        for each in show(compute(State(channels=48, numGroups=48))).panels[0].marks
+        if isinstance(each, Box)
+    ]
     assert len(thin) == 2  # the chosen group and the chosen element
 
 
-@pytest.mark.parametrize(("values", "field", "text"), [
-    ({"numGroups": 5}, "numGroups", "numGroups must divide C, 12: got 5; choose 1, 2, 3, 4, 6, 12"),
-    ({"samples": 1, "sample": 1}, "sample", "sample must be one of the 1 along N: got 1; choose 0"),
-    ({"channels": 6}, "channel", "channel must be one of the 6 along C: got 9; choose 0 to 5"),
-    ({"position": 24}, "position", "position must be one of the 24 along H·W: got 24; choose 0 to 23")])
+@pytest.mark.parametrize(
+    ("values", "field", "text"),
+    [
+        (
+            {"numGroups": 5},
+            "numGroups",
+            "numGroups must divide C, 12: got 5; choose 1, 2, 3, 4, 6, 12",
+        ),
+        (
+            {"samples": 1, "sample": 1},
+            "sample",
+            "sample must be one of the 1 along N: got 1; choose 0",
+        ),
+        ({"channels": 6}, "channel", "channel must be one of the 6 along C: got 9; choose 0 to 5"),
+        (
+            {"position": 24},
+            "position",
+            "position must be one of the 24 along H·W: got 24; choose 0 to 23",
+        ),
+    ],
+)
 def test_what_cannot_be_is_refused_beside_its_control(values, field, text):
     with pytest.raises(StateError, match=text) as caught:
         State(**values)
     assert caught.value.field == field
 
 
-@pytest.mark.parametrize("values", [{}, {"channels": 48, "positions": 64, "samples": 8, "numGroups": 48},
-                                    {"samples": 1, "channels": 1, "positions": 1, "numGroups": 1, "channel": 0, "position": 0},
-                                    {"swishScale": -2.0, "x_mean": 500.0, "dtype": "bfloat16"}])
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"channels": 48, "positions": 64, "samples": 8, "numGroups": 48},
+        {"samples": 1, "channels": 1, "positions": 1, "numGroups": 1, "channel": 0, "position": 0},
+        {"swishScale": -2.0, "x_mean": 500.0, "dtype": "bfloat16"},
+    ],
+)
 def test_every_picture_fits_and_is_put_into_words(values):
     assert_fits(show(compute(State(**values))))
 
@@ -241,11 +337,19 @@ def test_every_picture_fits_and_is_put_into_words(values):
 def test_the_words_tell_the_terms_and_the_wrong_result():
     data = compute(State())
     sample = data.means[0, 2]
-    wrong = (data.dxhat[0, 9, 9] - 96 * (sample[0] + sample[1] * data.xhat[0, 9, 9])) * data.rstd[0, 2]
+    wrong = (data.dxhat[0, 9, 9] - 96 * (sample[0] + sample[1] * data.xhat[0, 9, 9])) * data.rstd[
+        0, 2
+    ]
     shown, times = show(data), data.norms[1, 3] / data.norms[0, 3]
     assert data.sizes[3] == 96 and f"{times:.4g} times as large" in shown.headline[1]
-    assert f"dx would be {wrong:+.4g} here" in shown.headline[1] and f"= {data.dx[0, 9, 9]:+.4g}" in shown.headline[0]
-    assert all(f"{values[0, 9, 9]:.4g}" in shown.text for values in (data.xhat, data.z, data.slope, data.dxhat, data.dx))
+    assert (
+        f"dx would be {wrong:+.4g} here" in shown.headline[1]
+        and f"= {data.dx[0, 9, 9]:+.4g}" in shown.headline[0]
+    )
+    assert all(
+        f"{values[0, 9, 9]:.4g}" in shown.text
+        for values in (data.xhat, data.z, data.slope, data.dxhat, data.dx)
+    )
 
 
 def test_what_moves_without_the_tensors_leaves_the_growth():
@@ -254,7 +358,9 @@ def test_what_moves_without_the_tensors_leaves_the_growth():
 
 def test_inputs_are_reachable_and_of_the_format():
     given = inputs(State(dtype="float16"))
-    assert {given[name].dtype for name in ("dy", "x", "gamma", "beta", "mean", "rstd")} == {np.dtype(np.float16)}
+    assert {given[name].dtype for name in ("dy", "x", "gamma", "beta", "mean", "rstd")} == {
+        np.dtype(np.float16)
+    }
     # mean and rstd of 96 values rounded to float16: half a unit of 2^-11 of themselves.
     parts = given["x"].astype(float).reshape(2, 3, -1)
     np.testing.assert_allclose(given["mean"], parts.mean(-1), rtol=2.0**-11)

@@ -39,7 +39,12 @@ def picture(state):
 
 def shown_arrays(shown: Picture):
     arrays, text = described(shown.panels)
-    return {name: array.tobytes() for name, array in arrays.items()}, text, shown.headline, shown.text
+    return (
+        {name: array.tobytes() for name, array in arrays.items()},
+        text,
+        shown.headline,
+        shown.text,
+    )
 
 
 @in_one
@@ -54,7 +59,9 @@ def test_the_chosen_input_has_its_output_and_gradient(x, g, dtype):
     # A few roundings of terms up to 6 gradOutput; the truth has those of a wider format at most.
     assert data.out == pytest.approx(exact, abs=40 * float(np.finfo(dtype).eps))
     assert data.truth == pytest.approx(exact, abs=1e-14)
-    assert data.value == pytest.approx(data.x * min(max(data.x + 3, 0), 6) / 6, abs=8 * float(np.finfo(dtype).eps))
+    assert data.value == pytest.approx(
+        data.x * min(max(data.x + 3, 0), 6) / 6, abs=8 * float(np.finfo(dtype).eps)
+    )
 
 
 @pytest.mark.parametrize("g", [1.0, -2.0])
@@ -76,7 +83,9 @@ def test_the_window_counts_in_single_steps_of_the_format(dtype, centre):
 
 
 def test_a_window_in_bfloat16_has_steps_of_a_64th():
-    assert np.unique(np.diff(compute(State(dtype="bfloat16", centre=3.0, steps=9)).window)).tolist() == [2.0**-6]
+    assert np.unique(
+        np.diff(compute(State(dtype="bfloat16", centre=3.0, steps=9)).window)
+    ).tolist() == [2.0**-6]
 
 
 @pytest.mark.parametrize(("centre", "side", "jump"), [(-3.0, -1, 0.5), (3.0, 1, -0.5)])
@@ -111,7 +120,9 @@ def test_errors_are_in_ulp_of_the_truth():
         exact = gradient(float(sweep.x[at]), upstream)
         spacing = Fraction(float(np.spacing(np.float16(abs(float(exact)) if exact else 0.0))))
         below = np.float16(float(exact))
-        if abs(below) > abs(exact):  # rounded up over a power of two, whose own spacing is twice as large
+        if abs(below) > abs(
+            exact
+        ):  # rounded up over a power of two, whose own spacing is twice as large
             spacing = Fraction(float(np.spacing(np.nextafter(np.abs(below), np.float16(0)))))
         error = abs(Fraction(float(sweep.out[at])) - exact) / spacing
         assert sweep.errors[at] == pytest.approx(float(error), abs=1e-9)
@@ -124,7 +135,10 @@ def one_step_up(state, given):
 
 def test_a_wrong_device_shows_in_the_counts():
     state = State(device="atlas", arriving="chosen")
-    wrong, right = panel_counts(compute(state, one_step_up)), panel_counts(compute(State(arriving="chosen")))
+    wrong, right = (
+        panel_counts(compute(state, one_step_up)),
+        panel_counts(compute(State(arriving="chosen"))),
+    )
     assert right[0] == sum(right) and wrong[0] == 0 and wrong[1] == sum(wrong)
     assert compute(state, one_step_up).kinks.tolist() == pytest.approx([-0.5, 1.5], abs=0.002)
     assert -0.5 not in compute(state, one_step_up).kinks
@@ -148,14 +162,23 @@ def test_float32_loses_its_digits_where_the_slope_is_nought():
     sweep = compute(State(dtype="float32", reach="near", arriving="chosen")).sweep
     worst = sweep.x[np.argmax(sweep.errors)]
     assert abs(worst + 1.5) < 0.01 < 10 < sweep.errors.max()
-    assert sweep.errors[np.abs(sweep.x + 1.5) > 1].max() < 3  # terms up to 3/2 for results above 1/3
+    assert (
+        sweep.errors[np.abs(sweep.x + 1.5) > 1].max() < 3
+    )  # terms up to 3/2 for results above 1/3
 
 
-@pytest.mark.parametrize(("dtype", "plan", "soc", "nan"), [
-    ("float32", "documented", "Ascend910B2", 2.0), ("float32", "device", "Ascend910B2", 1.0),
-    ("float16", "device", "Ascend910B2", np.nan), ("float16", "device", "Ascend950PR_9579", 2.0)])
+@pytest.mark.parametrize(
+    ("dtype", "plan", "soc", "nan"),
+    [
+        ("float32", "documented", "Ascend910B2", 2.0),
+        ("float32", "device", "Ascend910B2", 1.0),
+        ("float16", "device", "Ascend910B2", np.nan),
+        ("float16", "device", "Ascend950PR_9579", 2.0),
+    ],
+)
 def test_products_answer_nan_differently(dtype, plan, soc, nan):
     from aclnn_viz.explorers.device import DeviceOfState
+
     device = DeviceOfState(lambda state: OP)
     data = compute(State(dtype=dtype, plan=plan, soc=soc, gradOutput=2.0), device.backward)
     device.close()
@@ -164,8 +187,11 @@ def test_products_answer_nan_differently(dtype, plan, soc, nan):
 
 @pytest.mark.parametrize("values", [{"device": "atlas"}, {"plan": "device"}])
 def test_float64_has_no_device(values):
-    with pytest.raises(StateError, match="aclnnHardswishBackward takes float16, bfloat16 and float32: got float64; "
-                                         "choose one of them, or device host and precision documented") as caught:
+    with pytest.raises(
+        StateError,
+        match="aclnnHardswishBackward takes float16, bfloat16 and float32: got float64; "
+        "choose one of them, or device host and precision documented",
+    ) as caught:
         compute(State(dtype="float64", **values))
     assert caught.value.field == "dtype"
 
@@ -179,7 +205,11 @@ def test_moving_the_chosen_input_leaves_the_sweep():
 
 
 def marks(data, panel, kind):
-    return [mark for mark in next(p for p in show(data).panels if p.name == panel).marks if type(mark).__name__ == kind]
+    return [
+        mark
+        for mark in next(p for p in show(data).panels if p.name == panel).marks
+        if type(mark).__name__ == kind
+    ]
 
 
 def test_the_slope_panel_sets_both_conventions_on_the_kinks():
@@ -204,23 +234,38 @@ def test_the_words_tell_the_numbers():
     data = compute(State(dtype=HALF))
     shown = show(data)
     assert "slope 1.5" in shown.headline[0] and "-0.5 and 1.5" in shown.headline[1]
-    assert f"{panel_counts(data)[0]:,} of 63,487" in shown.headline[2] and "Ascend910B2" in shown.headline[3]
+    assert (
+        f"{panel_counts(data)[0]:,} of 63,487" in shown.headline[2]
+        and "Ascend910B2" in shown.headline[3]
+    )
     assert all(sentence in shown.text for sentence in shown.headline)
-    assert re.search(rf"  1 +{data.window_truth[9]:.4g} +{data.window_out[9]:.4g}", shown.text) and len(shown.headline) <= 4
+    assert (
+        re.search(rf"  1 +{data.window_truth[9]:.4g} +{data.window_out[9]:.4g}", shown.text)
+        and len(shown.headline) <= 4
+    )
 
 
-@pytest.mark.parametrize(("values", "cause"), [
-    ({}, ": these were rounded twice, to float32 and then to the format."), ({"arriving": "chosen"}, "0.5 ulp, at x = "),
-    ({"dtype": "float32"}, ", where x / 3 and 0.5 cancel.")])
+@pytest.mark.parametrize(
+    ("values", "cause"),
+    [
+        ({}, ": these were rounded twice, to float32 and then to the format."),
+        ({"arriving": "chosen"}, "0.5 ulp, at x = "),
+        ({"dtype": "float32"}, ", where x / 3 and 0.5 cancel."),
+    ],
+)
 def test_the_words_tell_why(values, cause):
     shown = show(compute(State(**values)))
     assert cause in shown.headline[2] and (":" in shown.headline[2]) == (not values)
 
 
-@pytest.mark.parametrize("values", [{"steps": 1}, {"steps": 64}, {"gradOutput": 0.0}, {"gradOutput": -4.0}])
+@pytest.mark.parametrize(
+    "values", [{"steps": 1}, {"steps": 64}, {"gradOutput": 0.0}, {"gradOutput": -4.0}]
+)
 def test_extremes_have_a_picture(values):
     arrays, text = described(show(compute(State(**values))).panels)
-    assert sum(panel["span"] for panel in text) == 40 and all(np.isfinite(array).any() for array in arrays.values())
+    assert sum(panel["span"] for panel in text) == 40 and all(
+        np.isfinite(array).any() for array in arrays.values()
+    )
 
 
 @pytest.fixture
@@ -243,6 +288,7 @@ def test_a_lifted_test_passes_and_rejects_the_second_version(explorer):
     def open_interval(gradOutput, self):
         slope = np.where(self <= -3, 0, np.where(self >= 3, 1, self / 3 + 0.5))
         return {"out": gradOutput * np.where(np.isnan(self), 1, slope).astype(self.dtype)}
+
     namespace["kernel"] = open_interval
     with pytest.raises(AssertionError, match="out"):
         namespace["test_kernel_in_this_state"]()
@@ -250,14 +296,27 @@ def test_a_lifted_test_passes_and_rejects_the_second_version(explorer):
 
 def test_the_inputs_hold_the_chosen_point_the_kinks_and_the_window():
     given = inputs(State(x=0.1, steps=2, gradOutput=0.3))
-    assert given["self"].dtype == float_format(HALF).numpy and given["self"].shape == given["gradOutput"].shape == (11,)
-    np.testing.assert_array_equal(given["self"][:6], round_to([0.1, -3, 3, -np.inf, np.inf, np.nan], HALF))
+    assert given["self"].dtype == float_format(HALF).numpy and given["self"].shape == given[
+        "gradOutput"
+    ].shape == (11,)
+    np.testing.assert_array_equal(
+        given["self"][:6], round_to([0.1, -3, 3, -np.inf, np.inf, np.nan], HALF)
+    )
     assert (given["gradOutput"] == np.float16(0.3)).all() and replace(State(), x=0.1) != State()
 
 
-@pytest.mark.parametrize(("dtype", "reach", "gaps"), [("float16", "all", 0), ("float16", "near", 1), ("float32", "near", 1)])
+@pytest.mark.parametrize(
+    ("dtype", "reach", "gaps"),
+    [("float16", "all", 0), ("float16", "near", 1), ("float32", "near", 1)],
+)
 def test_nothing_is_drawn_where_nothing_is_swept(dtype, reach, gaps):
     shown = show(compute(State(dtype=dtype, reach=reach)))
-    line = next(m for p in shown.panels if p.name == "errors" for m in p.marks if m.label == "mean of a stretch")
+    line = next(
+        m
+        for p in shown.panels
+        if p.name == "errors"
+        for m in p.marks
+        if m.label == "mean of a stretch"
+    )
     gap = np.flatnonzero(np.isnan(line.y))
     assert gap.size == gaps and all(line.x[k - 1] < 0 < line.x[k + 1] for k in gap)

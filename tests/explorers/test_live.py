@@ -19,14 +19,43 @@ from aclnn_viz.explorers.state import build, read_state, state_text
 from live_pages import computed, differences, in_node, random_states, saved, page_of
 from machine import ROOT, SOAK
 
-ODD = np.array([0.0, -0.0, 1.0, -1.5, 0.5, 2.5, -2.5, 3.0, 1e30, -1e-30, 65520.0, 5e-8, 3.1, np.nan, np.inf, -np.inf])
+ODD = np.array(
+    [
+        0.0,
+        -0.0,
+        1.0,
+        -1.5,
+        0.5,
+        2.5,
+        -2.5,
+        3.0,
+        1e30,
+        -1e-30,
+        65520.0,
+        5e-8,
+        3.1,
+        np.nan,
+        np.inf,
+        -np.inf,
+    ]
+)
 LARGEST = 3_000_000  # bytes of a page
 #: What pages show exactly, to the last of float32's digits; else how far numbers may be off, of the largest beside them, and why.
-PAGES = dict.fromkeys((op.name for op in operators()), 1e-6) | {  # of an operator that is not named: as far as exp and log
-         "grid_sampler_2d": 0.0, "grid_sampler_3d": 0.0, "rms_norm": 0.0, "zoom": 0.0,
-         "hardswish": 1e-6, "layer_norm": 1e-6,  # the truth where it cancels: of float64, not of 106 bits
-         "cross_entropy_loss": 1e-6, "group_norm_swish": 1e-6,  # exp and log of float64 are the browser's
-         "numeric_error": 0.0, "tiles": 0.0, "two_phase": 0.0}  # pictures that Python made
+PAGES = dict.fromkeys(
+    (op.name for op in operators()), 1e-6
+) | {  # of an operator that is not named: as far as exp and log
+    "grid_sampler_2d": 0.0,
+    "grid_sampler_3d": 0.0,
+    "rms_norm": 0.0,
+    "zoom": 0.0,
+    "hardswish": 1e-6,
+    "layer_norm": 1e-6,  # the truth where it cancels: of float64, not of 106 bits
+    "cross_entropy_loss": 1e-6,
+    "group_norm_swish": 1e-6,  # exp and log of float64 are the browser's
+    "numeric_error": 0.0,
+    "tiles": 0.0,
+    "two_phase": 0.0,
+}  # pictures that Python made
 NODE = pytest.mark.needs("node")
 COUNT = 200 if SOAK else 4
 
@@ -45,17 +74,37 @@ def bits(values):
 
 
 STEPS = {
-    **{name: lambda xp, x, y, name=name: getattr(xp, name)(x, y) for name in ("minimum", "maximum", "equal", "less_equal", "remainder")},
-    **{name: lambda xp, x, y, name=name: getattr(xp, name)(x) for name in ("floor", "ceil", "round", "sqrt", "isnan", "isfinite", "abs")},
-    "arithmetic": lambda xp, x, y: (x + y) * 3.0 - x / y, "where": lambda xp, x, y: xp.where(x > y, x, 0.25),
-    "sum": lambda xp, x, y: xp.sum(xp.stack([x[2:12], y[2:12]])), "mean": lambda xp, x, y: xp.mean(xp.stack([x[2:9], y[2:9]]), axis=1),
-    "leading": lambda xp, x, y: xp.sum(xp.reshape(x[:12], (3, 4)), axis=0), "max": lambda xp, x, y: xp.max(xp.reshape(x, (4, 4)), axis=1),
-    "argmax": lambda xp, x, y: xp.argmax(x), "argsort": lambda xp, x, y: xp.argsort(x, stable=True),
-    "take": lambda xp, x, y: xp.take(xp.reshape(x, (4, 4)), xp.astype(xp.floor(xp.clip(y[1:4], 0.0, 3.0)), xp.int64), axis=1),
-    "views": lambda xp, x, y: xp.moveaxis(xp.reshape(x, (2, 2, 4)), 0, 2)[1, ::2] - xp.reshape(y, (4, 4))[:2, 1:3],
-    "scatter_add": lambda xp, x, y: xp.scatter_add(np.zeros((2, 5), x.dtype), xp.astype(xp.clip(xp.floor(x[2:8]), 0.0, 4.0), xp.int64),
-                                                   xp.stack([y[2:8], x[2:8]])),
-    **{f"round to {fmt.name}": lambda xp, x, y, fmt=fmt: xp.astype(xp.round_to(x, fmt), np.float64) for fmt in FORMATS},
+    **{
+        name: lambda xp, x, y, name=name: getattr(xp, name)(x, y)
+        for name in ("minimum", "maximum", "equal", "less_equal", "remainder")
+    },
+    **{
+        name: lambda xp, x, y, name=name: getattr(xp, name)(x)
+        for name in ("floor", "ceil", "round", "sqrt", "isnan", "isfinite", "abs")
+    },
+    "arithmetic": lambda xp, x, y: (x + y) * 3.0 - x / y,
+    "where": lambda xp, x, y: xp.where(x > y, x, 0.25),
+    "sum": lambda xp, x, y: xp.sum(xp.stack([x[2:12], y[2:12]])),
+    "mean": lambda xp, x, y: xp.mean(xp.stack([x[2:9], y[2:9]]), axis=1),
+    "leading": lambda xp, x, y: xp.sum(xp.reshape(x[:12], (3, 4)), axis=0),
+    "max": lambda xp, x, y: xp.max(xp.reshape(x, (4, 4)), axis=1),
+    "argmax": lambda xp, x, y: xp.argmax(x),
+    "argsort": lambda xp, x, y: xp.argsort(x, stable=True),
+    "take": lambda xp, x, y: xp.take(
+        xp.reshape(x, (4, 4)), xp.astype(xp.floor(xp.clip(y[1:4], 0.0, 3.0)), xp.int64), axis=1
+    ),
+    "views": lambda xp, x, y: (
+        xp.moveaxis(xp.reshape(x, (2, 2, 4)), 0, 2)[1, ::2] - xp.reshape(y, (4, 4))[:2, 1:3]
+    ),
+    "scatter_add": lambda xp, x, y: xp.scatter_add(
+        np.zeros((2, 5), x.dtype),
+        xp.astype(xp.clip(xp.floor(x[2:8]), 0.0, 4.0), xp.int64),
+        xp.stack([y[2:8], x[2:8]]),
+    ),
+    **{
+        f"round to {fmt.name}": lambda xp, x, y, fmt=fmt: xp.astype(xp.round_to(x, fmt), np.float64)
+        for fmt in FORMATS
+    },
     **{f"ulp of {fmt.name}": lambda xp, x, y, fmt=fmt: xp.ulp(x, fmt) for fmt in FORMATS},
     "integers": lambda xp, x, y: xp.astype(x[2:8] * 7, xp.int64) // 3 % 4,
 }
@@ -65,20 +114,37 @@ STEPS = {
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_steps_have_the_bits_of_numpy(dtype, tmp_path):
     rng = np.random.default_rng(0)
-    x, y = (rng.permutation(np.concatenate([ODD[:-5], rng.standard_normal(5)])).astype(dtype) for _ in range(2))
-    odd = {name: ODD.astype(dtype) if name.partition(" ")[0] not in ("sum", "mean", "take", "scatter_add", "integers", "argsort")
-           else x for name in STEPS}
+    x, y = (
+        rng.permutation(np.concatenate([ODD[:-5], rng.standard_normal(5)])).astype(dtype)
+        for _ in range(2)
+    )
+    odd = {
+        name: ODD.astype(dtype)
+        if name.partition(" ")[0]
+        not in ("sum", "mean", "take", "scatter_add", "integers", "argsort")
+        else x
+        for name in STEPS
+    }
     with np.errstate(all="ignore"):
         made = {name: both(step, odd[name], y) for name, step in STEPS.items()}
-        found = computed({name: (*traced, {"x0": odd[name], "x1": y}) for name, (_, traced) in made.items()}, tmp_path)
-    assert [name for name, (want, _) in made.items() if bits(want) != bits(np.reshape(found[name], want.shape))] == []
+        found = computed(
+            {name: (*traced, {"x0": odd[name], "x1": y}) for name, (_, traced) in made.items()},
+            tmp_path,
+        )
+    assert [
+        name
+        for name, (want, _) in made.items()
+        if bits(want) != bits(np.reshape(found[name], want.shape))
+    ] == []
 
 
 @NODE
 def test_powers_are_those_of_c_but_for_few_in_the_last_place(tmp_path):
     exponents = np.round(np.random.default_rng(1).uniform(-12, 12, 2000), 2)
     xp = TracedArrays({})
-    (found,) = computed({"power": (xp, 10.0 ** xp.input("x", exponents), {"x": exponents})}, tmp_path).values()
+    (found,) = computed(
+        {"power": (xp, 10.0 ** xp.input("x", exponents), {"x": exponents})}, tmp_path
+    ).values()
     wanted = np.array([10.0**x for x in exponents.tolist()])
     assert (found != wanted).sum() <= 4 and (np.abs(found - wanted) <= np.spacing(wanted)).all()
 
@@ -87,8 +153,15 @@ def test_powers_are_those_of_c_but_for_few_in_the_last_place(tmp_path):
 def test_a_step_is_taken_again_where_what_it_takes_has_changed_alone(tmp_path):
     xp = TracedArrays({})
     x, y, scale = xp.input("x", ODD), xp.input("y", ODD), xp.input("scale", 1.0)
-    one = xp.script({"near": xp.log1p(x) * scale + y, "far": xp.sum(xp.reshape(xp.log1p(x)[:12], (3, 4)), axis=0) / scale})
-    (tmp_path / "run.mjs").write_text((live.FRONT / "steps.js").read_text("utf-8") + f"""
+    one = xp.script(
+        {
+            "near": xp.log1p(x) * scale + y,
+            "far": xp.sum(xp.reshape(xp.log1p(x)[:12], (3, 4)), axis=0) / scale,
+        }
+    )
+    (tmp_path / "run.mjs").write_text(
+        (live.FRONT / "steps.js").read_text("utf-8")
+        + f"""
 const one = {one}, log1p = Math.log1p, numbers = (k) => Float64Array.from({{ length: {ODD.size} }}, (_, j) => j * j - k / 7);
 const [x, other, y] = [numbers(1), numbers(2), numbers(3)];
 const text = (found) => [...found.near, ...found.far].map((value) => (Object.is(value, -0) ? "-0" : `${{value}}`)).join();
@@ -101,19 +174,35 @@ const counts = states.map(([x, y, scale]) => {{
   const kept = text(S.run(one, {{ x, y, scale }})), taken = count;
   return text(one({{ x, y, scale }})) === kept ? taken : "another number";
 }});
-console.log(JSON.stringify(counts));""", "utf-8")
-    said = subprocess.run(["node", "run.mjs"], cwd=tmp_path, check=True, timeout=60, capture_output=True).stdout
+console.log(JSON.stringify(counts));""",
+        "utf-8",
+    )
+    said = subprocess.run(
+        ["node", "run.mjs"], cwd=tmp_path, check=True, timeout=60, capture_output=True
+    ).stdout
     assert json.loads(said) == [ODD.size, 0, 0, ODD.size, ODD.size, ODD.size, 0, ODD.size]
 
 
 @NODE
 def test_a_step_that_is_wrong_is_noticed(tmp_path):
     want, traced = both(lambda xp, x: x * 3.0 + 1.0, ODD.astype(np.float32))
-    (wrong,) = computed({"wrong": (*traced, {"x0": ODD.astype(np.float64)})}, tmp_path).values()  # an input that float32 cannot hold
+    (wrong,) = computed(
+        {"wrong": (*traced, {"x0": ODD.astype(np.float64)})}, tmp_path
+    ).values()  # an input that float32 cannot hold
     assert bits(want) != bits(wrong)
 
 
-@pytest.mark.parametrize("look", [float, bool, "{:.3g}".format, np.asarray, lambda x: 1 if x > 0 else 2, lambda x: np.ones(3)[x]])
+@pytest.mark.parametrize(
+    "look",
+    [
+        float,
+        bool,
+        "{:.3g}".format,
+        np.asarray,
+        lambda x: 1 if x > 0 else 2,
+        lambda x: np.ones(3)[x],
+    ],
+)
 def test_a_number_that_is_traced_is_not_looked_at(look):
     with pytest.raises((TypeError, IndexError), match="not known while it is traced|only integers"):
         look(TracedArrays({}).input("x", 1.0))
@@ -125,23 +214,42 @@ def test_a_number_that_is_traced_is_not_looked_at(look):
 def test_the_backward_page_has_the_bits_of_numpy_in_every_mode(name, tmp_path, monkeypatch):
     rounded_once(monkeypatch)
     op, jobs, wanted = operator(name), {}, {}
-    for k, mode in enumerate(op.modes[::1 if SOAK else 3]):
+    for k, mode in enumerate(op.modes[:: 1 if SOAK else 3]):
         given = case(op, "float32", k, **mode).inputs
         xp = TracedArrays({})
-        moving = {n: xp.input(n, value) if isinstance(value, np.ndarray) and value.dtype.kind == "f" else value for n, value in given.items()}
+        moving = {
+            n: xp.input(n, value)
+            if isinstance(value, np.ndarray) and value.dtype.kind == "f"
+            else value
+            for n, value in given.items()
+        }
         for output, made in live.TracedOperator(op, xp).backward(**moving).items():
-            jobs[k, output] = xp, made, {n: value for n, value in given.items() if isinstance(value, np.ndarray)}
+            jobs[k, output] = (
+                xp,
+                made,
+                {n: value for n, value in given.items() if isinstance(value, np.ndarray)},
+            )
         wanted |= {(k, output): values for output, values in op.backward(**given).items()}
     found = computed({str(key): job for key, job in jobs.items()}, tmp_path)
-    assert [key for key, want in wanted.items() if bits(want) != bits(np.reshape(found[str(key)], want.shape))] == []
+    assert [
+        key
+        for key, want in wanted.items()
+        if bits(want) != bits(np.reshape(found[str(key)], want.shape))
+    ] == []
 
 
 def rounded_once(monkeypatch):
     """NumPy's exp and log of float32 are up to 2.2 ulp off, each machine's in its own way; here they are the nearest number."""
     for name in ("exp", "expm1", "log", "log1p", "tanh"):
         plain = getattr(np, name)
-        monkeypatch.setattr(NumPyArrays, name, lambda self, x, plain=plain: plain(np.asarray(x, np.float64)).astype(np.asarray(x).dtype),
-                            raising=False)
+        monkeypatch.setattr(
+            NumPyArrays,
+            name,
+            lambda self, x, plain=plain: plain(np.asarray(x, np.float64)).astype(
+                np.asarray(x).dtype
+            ),
+            raising=False,
+        )
 
 
 @NODE
@@ -150,14 +258,22 @@ def rounded_once(monkeypatch):
 def test_a_page_shows_what_the_explorer_of_python_shows(name, tmp_path, monkeypatch):
     rounded_once(monkeypatch)
     subject, state, page = saved(name)
-    assert len(page) <= LARGEST and not re.search(r"""(?:src|href)=["'](?!data:)|https?://(?!www\.w3\.org)""", page)
+    assert len(page) <= LARGEST and not re.search(
+        r"""(?:src|href)=["'](?!data:)|https?://(?!www\.w3\.org)""", page
+    )
     states = random_states(subject, state, page, COUNT)
     shown = in_node(page, states, tmp_path)
-    wrong = [(values, found) for values, one in zip(states, shown) if (found := differences(subject, values, one, PAGES[name]))]
+    wrong = [
+        (values, found)
+        for values, one in zip(states, shown)
+        if (found := differences(subject, values, one, PAGES[name]))
+    ]
     assert wrong == []
     shown[0]["panels"][0]["title"] += "!"
     shown[-1]["panels"][-1]["x"]["label"] = "another"
-    assert differences(subject, states[0], shown[0], 1e-6) and differences(subject, states[-1], shown[-1], 1e-6)
+    assert differences(subject, states[0], shown[0], 1e-6) and differences(
+        subject, states[-1], shown[-1], 1e-6
+    )
 
 
 def test_every_explorer_is_compared():
@@ -172,7 +288,11 @@ def test_a_name_is_a_text_on_the_page(tmp_path):
     explorer = explore(folder)
     explorer.save(tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text("utf-8")
-    assert explorer.subject.name == "a<!--<script>b" and text.count("<script") == 1 and "<!--" not in text
+    assert (
+        explorer.subject.name == "a<!--<script>b"
+        and text.count("<script") == 1
+        and "<!--" not in text
+    )
     assert "<h1>a&lt;!--&lt;script&gt;b</h1>" in text
     explorer.close()
     registry.forget(folder.name)
@@ -181,7 +301,11 @@ def test_a_name_is_a_text_on_the_page(tmp_path):
 @pytest.mark.soak
 def test_a_page_says_that_its_pictures_are_recorded_and_how_many():
     page = page_of(saved("two_phase")[-1])
-    assert len(page["variants"]) > 300 and f"pictures that Python computed, {len(page['variants'])} of them" in page["texts"]["en"]["notice"]
+    assert (
+        len(page["variants"]) > 300
+        and f"pictures that Python computed, {len(page['variants'])} of them"
+        in page["texts"]["en"]["notice"]
+    )
     assert page["texts"]["zh"]["notice"] != page["texts"]["en"]["notice"]
 
 
@@ -197,13 +321,18 @@ def test_a_choice_without_a_picture_beside_the_others_stays_and_sets_them_back(t
     start = {name: getattr(state, name) for name in state.__dataclass_fields__}
     asked = [start | {"mistake": "leak", "layout": "row", "operator": "rms_norm"}]
     (shown,) = in_node(page, asked, tmp_path, before=start | {"mistake": "leak", "layout": "row"})
-    assert shown["values"] == start | {"operator": "rms_norm"} and differences(subject, shown["values"], shown, 0.0) == []
+    assert (
+        shown["values"] == start | {"operator": "rms_norm"}
+        and differences(subject, shown["values"], shown, 0.0) == []
+    )
 
 
 def test_a_slider_that_decides_which_inputs_there_are_has_stops_alone():
     page = page_of(saved("flash_attention_score")[-1])
     assert "scaleValue" in page["alive"] and "scaleValue" not in page["options"]
-    assert "keepProb" not in page["alive"] or "keepProb" in page["options"]  # below 1 there is a mask of dropout, too
+    assert (
+        "keepProb" not in page["alive"] or "keepProb" in page["options"]
+    )  # below 1 there is a mask of dropout, too
 
 
 def test_an_attribute_moves_where_forward_takes_what_backward_does_not():
@@ -213,7 +342,11 @@ def test_an_attribute_moves_where_forward_takes_what_backward_does_not():
 
 def test_an_attribute_that_a_page_looks_at_has_stops():
     page = page_of(saved("upsample_nearest_2d")[-1])
-    assert len(page["options"]["scalesH"]) == len(page["options"]["scalesW"]) == (live.STOPS if SOAK else 3)
+    assert (
+        len(page["options"]["scalesH"])
+        == len(page["options"]["scalesW"])
+        == (live.STOPS if SOAK else 3)
+    )
 
 
 def test_of_what_a_device_computes_a_page_records_nothing():
@@ -224,23 +357,34 @@ def test_of_what_a_device_computes_a_page_records_nothing():
 
 def test_a_page_says_what_it_leaves_and_speaks_both_languages():
     page = page_of(saved("rms_norm")[-1])
-    assert {"rows", "seed", "device", "dy"} <= page["texts"]["en"]["needs"].keys() and not {"epsilon", "row"} & page["texts"]["zh"]["needs"].keys()
+    assert {"rows", "seed", "device", "dy"} <= page["texts"]["en"]["needs"].keys() and not {
+        "epsilon",
+        "row",
+    } & page["texts"]["zh"]["needs"].keys()
     assert page["texts"]["zh"]["wording"]["texts"]["Copy link"] != "Copy link"
 
 
 @pytest.mark.parametrize("name", explorers())
-@pytest.mark.sampled(2)  # without the zoom, of which the page is the largest: it is opened in a browser, in test_live_pages.py
+@pytest.mark.sampled(
+    2
+)  # without the zoom, of which the page is the largest: it is opened in a browser, in test_live_pages.py
 def test_a_page_opens_with_the_picture_of_its_state(name):
     page = page_of(saved(name)[2])
-    places = ",".join(str(options.index(page["values"][field])) for field, options in page["options"].items())
+    places = ",".join(
+        str(options.index(page["values"][field])) for field, options in page["options"].items()
+    )
     assert page["variants"][places]["pictures"]["en"]["panels"] and page["alive"]
 
 
 def test_a_link_opens_the_state():
-    explorer = explore("grid_sampler_2d", rotate=30.0, moved=[(1, 2, 0.5, -0.25)], interpolationMode=1)
+    explorer = explore(
+        "grid_sampler_2d", rotate=30.0, moved=[(1, 2, 0.5, -0.25)], interpolationMode=1
+    )
     again = explore("grid_sampler_2d", state=explorer.lifted("link"))
     try:
-        assert again.data.state == explorer.data.state and again.data.state.moved == ((1, 2, 0.5, -0.25),)
+        assert again.data.state == explorer.data.state and again.data.state.moved == (
+            (1, 2, 0.5, -0.25),
+        )
     finally:
         explorer.close()
         again.close()
@@ -266,7 +410,11 @@ def test_a_text_that_is_no_state_is_refused_in_three_parts(text):
 
 
 def test_a_state_and_its_text_are_one():
-    for name, values in (("rms_norm", {"epsilon": -3.5, "dy": "ones"}), ("two_phase", {"mistake": "no init"}), ("tiles", {})):
+    for name, values in (
+        ("rms_norm", {"epsilon": -3.5, "dy": "ones"}),
+        ("two_phase", {"mistake": "no init"}),
+        ("tiles", {}),
+    ):
         state = build(subject_of(name).state, values)
         assert build(type(state), read_state("#" + state_text(state))) == state
     assert read_state("rotate=1&lang=zh") == {"rotate": 1}

@@ -9,9 +9,42 @@ from aclnn_viz.explorers import explore
 
 NAMES = ("hardswish", "grid_sampler_2d", "group_norm_swish", "two_phase")
 ROUNDS = 5000 // len(NAMES) + 1 if SOAK else 60
-STRANGE = (None, True, False, 0, 1, -1, 2.5, 10**400, float("nan"), float("inf"), "", "x" * 10**6, [], [[]], {}, {"x": {}},
-           "1", ["a"], "host", "atlas:9", "Ascend960")
-OTHERS = ("controls", "colours", "initial", "picture", "words", "problem", "_esm", "_css", "layout", "tooltip", "nothing")
+STRANGE = (
+    None,
+    True,
+    False,
+    0,
+    1,
+    -1,
+    2.5,
+    10**400,
+    float("nan"),
+    float("inf"),
+    "",
+    "x" * 10**6,
+    [],
+    [[]],
+    {},
+    {"x": {}},
+    "1",
+    ["a"],
+    "host",
+    "atlas:9",
+    "Ascend960",
+)
+OTHERS = (
+    "controls",
+    "colours",
+    "initial",
+    "picture",
+    "words",
+    "problem",
+    "_esm",
+    "_css",
+    "layout",
+    "tooltip",
+    "nothing",
+)
 
 
 @pytest.fixture(params=NAMES)
@@ -24,15 +57,24 @@ def explorer(request):
 
 
 def update(explorer, state):
-    explorer._handle_msg({"content": {"data": {"method": "update", "state": state, "buffer_paths": []}}, "buffers": []})
+    explorer._handle_msg(
+        {
+            "content": {"data": {"method": "update", "state": state, "buffer_paths": []}},
+            "buffers": [],
+        }
+    )
 
 
 def custom(explorer, content):
-    explorer._handle_msg({"content": {"data": {"method": "custom", "content": content}}, "buffers": []})
+    explorer._handle_msg(
+        {"content": {"data": {"method": "custom", "content": content}}, "buffers": []}
+    )
 
 
 def known(explorer):
-    return {name: getattr(explorer, name) for name in ("controls", "colours", "initial", "_esm", "_css")}
+    return {
+        name: getattr(explorer, name) for name in ("controls", "colours", "initial", "_esm", "_css")
+    }
 
 
 def test_strange_messages(explorer, record_property):
@@ -47,14 +89,19 @@ def test_strange_messages(explorer, record_property):
             case "values":
                 update(explorer, {"values": draw.choice(STRANGE)})
             case "name":
-                update(explorer, {"values": {**explorer.initial, draw.choice(("nope", "", "x" * 10**6)): 1}})
+                update(
+                    explorer,
+                    {"values": {**explorer.initial, draw.choice(("nope", "", "x" * 10**6)): 1}},
+                )
                 assert explorer.picture is picture and "takes" in explorer.problem[""]
             case "other":
                 update(explorer, {draw.choice(OTHERS): draw.choice(STRANGE)})
                 assert explorer.picture is picture
             case "lift":
                 custom(explorer, draw.choice([{"lift": draw.choice(STRANGE)}, *STRANGE]))
-        assert explorer.values.keys() == explorer.initial.keys() and len(str(explorer.problem)) < 3000
+        assert (
+            explorer.values.keys() == explorer.initial.keys() and len(str(explorer.problem)) < 3000
+        )
         assert len(str(explorer.sent)) < 3000
         explorer.sent.clear()
         assert known(explorer) == before

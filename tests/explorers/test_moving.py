@@ -15,25 +15,78 @@ from moving_arrays import Moving, MovingArrays, moving, state_that_moves, still
 from together import in_one
 
 STATES = {op.name: ({},) for op in operators()} | {
-          "hardswish": ({}, {"x": 0.5, "gradOutput": -2.0, "centre": -1.5, "arriving": "chosen"}, {"x": -3.0, "dtype": "bfloat16"},
-                        {"gradOutput": 0.0, "reach": "near", "dtype": "float32"}, {"plan": "device"}),
-          "rms_norm": ({}, {"epsilon": 0.4, "outlier": 3.0, "dy": "random", "row": 0, "column": 2}, {"output": "dxOut", "dy": "ones"},
-                       {"dtype": "float16", "scale": -5.0, "epsilon": -12.0}, {"scale": 3.0, "gamma": "signs", "dy": "along"}),
-          "cross_entropy_loss": ({}, {"labelSmoothing": 0.0, "weight": "none", "ignored": 0.0}, {"ignored": 1.0}, {"row": 0, "rows": 40},
-                                 {"lseSquareScaleForZloss": 0.1, "reduction": "sum"}, {"weight": "half", "reduction": "none"}),
-          "group_norm_swish": ({}, {"channel": 2, "swishScale": 1.0, "sample": 1}, {"numGroups": 12, "dgammaIsRequire": False},
-                               {"plan": "device", "cann": "9.0"}, {"dtype": "bfloat16", "positions": 1, "position": 0, "x_mean": 300.0}),
-          "grid_sampler_2d": ({}, {"interpolationMode": 2, "paddingMode": 0, "rotate": 40.0, "row": 0, "column": 0, "axis": "y"},
-                              {"interpolationMode": 1, "paddingMode": 1, "alignCorners": True, "jitter": 0.5, "dtype": "float16"},
-                              {"samples": 2, "channels": 3, "sample": 1, "channel": 2, "moved": [[5, 15, 0.1, 0.2]], "scale": 3.0}),
-          "flash_attention_score": ({}, {"sparseMode": 4, "row": 0, "column": 0, "dtype": "float16"}, {"sparseMode": 2, "keys": 5, "block": 3, "column": 1},
-                                    {"sparseMode": 3, "keys": 6, "row": 1, "scaleValue": 0.0}, {"sparseMode": 0, "scaleValue": -2.0}),
-          "layer_norm": ({}, {"dtype": "float16", "axis_0": 1}), "grid_sampler_3d": ({"dtype": "bfloat16"},)}
+    "hardswish": (
+        {},
+        {"x": 0.5, "gradOutput": -2.0, "centre": -1.5, "arriving": "chosen"},
+        {"x": -3.0, "dtype": "bfloat16"},
+        {"gradOutput": 0.0, "reach": "near", "dtype": "float32"},
+        {"plan": "device"},
+    ),
+    "rms_norm": (
+        {},
+        {"epsilon": 0.4, "outlier": 3.0, "dy": "random", "row": 0, "column": 2},
+        {"output": "dxOut", "dy": "ones"},
+        {"dtype": "float16", "scale": -5.0, "epsilon": -12.0},
+        {"scale": 3.0, "gamma": "signs", "dy": "along"},
+    ),
+    "cross_entropy_loss": (
+        {},
+        {"labelSmoothing": 0.0, "weight": "none", "ignored": 0.0},
+        {"ignored": 1.0},
+        {"row": 0, "rows": 40},
+        {"lseSquareScaleForZloss": 0.1, "reduction": "sum"},
+        {"weight": "half", "reduction": "none"},
+    ),
+    "group_norm_swish": (
+        {},
+        {"channel": 2, "swishScale": 1.0, "sample": 1},
+        {"numGroups": 12, "dgammaIsRequire": False},
+        {"plan": "device", "cann": "9.0"},
+        {"dtype": "bfloat16", "positions": 1, "position": 0, "x_mean": 300.0},
+    ),
+    "grid_sampler_2d": (
+        {},
+        {
+            "interpolationMode": 2,
+            "paddingMode": 0,
+            "rotate": 40.0,
+            "row": 0,
+            "column": 0,
+            "axis": "y",
+        },
+        {
+            "interpolationMode": 1,
+            "paddingMode": 1,
+            "alignCorners": True,
+            "jitter": 0.5,
+            "dtype": "float16",
+        },
+        {
+            "samples": 2,
+            "channels": 3,
+            "sample": 1,
+            "channel": 2,
+            "moved": [[5, 15, 0.1, 0.2]],
+            "scale": 3.0,
+        },
+    ),
+    "flash_attention_score": (
+        {},
+        {"sparseMode": 4, "row": 0, "column": 0, "dtype": "float16"},
+        {"sparseMode": 2, "keys": 5, "block": 3, "column": 1},
+        {"sparseMode": 3, "keys": 6, "row": 1, "scaleValue": 0.0},
+        {"sparseMode": 0, "scaleValue": -2.0},
+    ),
+    "layer_norm": ({}, {"dtype": "float16", "axis_0": 1}),
+    "grid_sampler_3d": ({"dtype": "bfloat16"},),
+}
 # Explorers of what only Python knows, and why: nothing is drawn of a number that moves but what Python decided of it.
 RECORDS = {
     "two_phase": "the calls of a program on an emulator, and the memory that they leave: every control is a choice or a size",
     "tiles": "the instructions of a run; the step and the core that are looked at choose among its events",
-    "numeric_error": "verdicts: envelopes over intervals, standards and reruns decide which elements are drawn, and where the axis is cut"}
+    "numeric_error": "verdicts: envelopes over intervals, standards and reruns decide which elements are drawn, and where the axis is cut",
+}
+
 
 def parts(name, values):
     """(state, what kernels make of it, its data as a function, the module of its picture) of an explorer."""
@@ -51,18 +104,38 @@ def pictures(name, values):
     """(the picture of arrays that move, the picture of NumPy's) of one state, each as panels and sentences."""
     state, given, data, explorer = parts(name, values)
     with np.errstate(all="ignore"):
-        both = data(MovingArrays(), state_that_moves(state), **moving(given)), data(XP, state, **given)
-        return [(still([*explorer.panels(each)]), [said for said in still(explorer.headline(each)) if said]) for each in both]
+        both = (
+            data(MovingArrays(), state_that_moves(state), **moving(given)),
+            data(XP, state, **given),
+        )
+        return [
+            (
+                still([*explorer.panels(each)]),
+                [said for said in still(explorer.headline(each)) if said],
+            )
+            for each in both
+        ]
 
 
 def test_every_explorer_is_tried_or_named():
-    assert RECORDS.keys() | STATES.keys() == {*explorers(), *(op.name for op in operators())} - {"zoom"} and not RECORDS.keys() & STATES.keys()
+    assert (
+        RECORDS.keys() | STATES.keys()
+        == {*explorers(), *(op.name for op in operators())} - {"zoom"}
+        and not RECORDS.keys() & STATES.keys()
+    )
 
 
 @pytest.mark.parametrize("name", RECORDS)
 def test_a_record_has_no_number_that_moves_but_those_of_inputs(name):
-    moving_controls = {c["field"] for c in controls(subject_of(name).state) if c["kind"] == "real" or c.get("below")}
-    assert moving_controls == {"two_phase": set(), "tiles": {"core"}, "numeric_error": {"gradient", "values"}}[name]
+    moving_controls = {
+        c["field"]
+        for c in controls(subject_of(name).state)
+        if c["kind"] == "real" or c.get("below")
+    }
+    assert (
+        moving_controls
+        == {"two_phase": set(), "tiles": {"core"}, "numeric_error": {"gradient", "values"}}[name]
+    )
 
 
 def is_seen(mark, arrays) -> bool:
@@ -72,28 +145,58 @@ def is_seen(mark, arrays) -> bool:
     return not places.size or bool(np.isfinite(places).any())
 
 
-@pytest.mark.parametrize(("name", "values"), [(name, values) for name, many in STATES.items() for values in many], ids=str)
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [(name, values) for name, many in STATES.items() for values in many],
+    ids=str,
+)
 @pytest.mark.sampled(10)
 def test_the_picture_looks_at_no_number_that_moves(name, values):
     (panels, sentences), (same_panels, same_sentences) = pictures(name, values)
     arrays, text = described(panels)
     wanted, plain = described(same_panels)
-    assert sentences == same_sentences and [panel["title"] for panel in text] == [panel["title"] for panel in plain]
+    assert sentences == same_sentences and [panel["title"] for panel in text] == [
+        panel["title"] for panel in plain
+    ]
     for panel, other in zip(text, plain):
         seen = [mark for mark in panel["marks"] if is_seen(mark, arrays)]
         assert [mark["mark"] for mark in seen] == [mark["mark"] for mark in other["marks"]]
         for mark, its in zip(seen, other["marks"]):
             for field in mark:
-                one, two = (of.get(each[field], each[field]) if isinstance(each[field], str) else each[field]
-                            for of, each in ((arrays, mark), (wanted, its)))
-                same = np.array_equal(one, two, equal_nan=True) if isinstance(one, np.ndarray) else one == two
+                one, two = (
+                    of.get(each[field], each[field])
+                    if isinstance(each[field], str)
+                    else each[field]
+                    for of, each in ((arrays, mark), (wanted, its))
+                )
+                same = (
+                    np.array_equal(one, two, equal_nan=True)
+                    if isinstance(one, np.ndarray)
+                    else one == two
+                )
                 assert same, (panel["name"], field)
         assert [panel[axis] for axis in "xy"] == [other[axis] for axis in "xy"]
 
 
 @in_one
-@pytest.mark.parametrize("look", [float, int, bool, str, "{:.3g}".format, np.asarray, np.sqrt, range, lambda x: x + np.ones(2) > 1 and 1,
-                                  lambda x: np.ones(3)[x], lambda x: x[x > 0], lambda x: max(x, 1.0), lambda x: x.item()])
+@pytest.mark.parametrize(
+    "look",
+    [
+        float,
+        int,
+        bool,
+        str,
+        "{:.3g}".format,
+        np.asarray,
+        np.sqrt,
+        range,
+        lambda x: x + np.ones(2) > 1 and 1,
+        lambda x: np.ones(3)[x],
+        lambda x: x[x > 0],
+        lambda x: max(x, 1.0),
+        lambda x: x.item(),
+    ],
+)
 def test_a_number_that_moves_is_kept_from_whoever_looks_at_it(look):
     with pytest.raises((TypeError, AttributeError, IndexError)):
         look(Moving(np.float64(2.0)))
@@ -102,7 +205,11 @@ def test_a_number_that_moves_is_kept_from_whoever_looks_at_it(look):
 def test_a_panel_that_looks_is_rejected(monkeypatch):
     explorer = import_module("aclnn_viz.operators.hardswish.explorer")
     right = explorer._slope
-    for wrong in (lambda data: float(data.x), lambda data: 1 if data.x > 0 else 2, lambda data: f"{data.x:.3g}"):
+    for wrong in (
+        lambda data: float(data.x),
+        lambda data: 1 if data.x > 0 else 2,
+        lambda data: f"{data.x:.3g}",
+    ):
         monkeypatch.setattr(explorer, "_slope", lambda data: (wrong(data), right(data))[1])
         with pytest.raises(TypeError, match="a number that moves is not known here"):
             pictures("hardswish", {})

@@ -7,7 +7,15 @@ import pytest
 from aclnn_viz.accuracy.standards import Verdict
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.numeric_error import ladder, subject, used
-from aclnn_viz.explorers.numeric_error_data import CAUSES, INDICES, State, compute, fault_of, inputs, plan_of
+from aclnn_viz.explorers.numeric_error_data import (
+    CAUSES,
+    INDICES,
+    State,
+    compute,
+    fault_of,
+    inputs,
+    plan_of,
+)
 from aclnn_viz.explorers.state import StateError, build
 from aclnn_viz.operators import operator, registry
 from aclnn_viz.pictures.marks import Box, Dots
@@ -55,10 +63,14 @@ def test_a_fault_lies_outside_the_envelope_or_the_headline_says_what_it_needs(na
     assert (data.counts["not explained"] > 0) != ("Not seen here" in text)
 
 
-@pytest.mark.parametrize("name", [op.name for op in sampled(__name__) if registry.file("faults", op.name)])
+@pytest.mark.parametrize(
+    "name", [op.name for op in sampled(__name__) if registry.file("faults", op.name)]
+)
 def test_a_wrong_formula_is_never_explained_by_rounding(name):
     data = compute(State(operator=name, fault="formula"))
-    assert data.counts["not explained"] > data.errors.size / 4 and "A bug." in " ".join(show(data).headline)
+    assert data.counts["not explained"] > data.errors.size / 4 and "A bug." in " ".join(
+        show(data).headline
+    )
 
 
 def test_a_slight_fault_passes_a_standard_and_leaves_the_envelope():
@@ -67,7 +79,10 @@ def test_a_slight_fault_passes_a_standard_and_leaves_the_envelope():
 
 
 def test_a_missing_scale_of_the_device_is_a_bug_until_it_was_mended():
-    before, after = (compute(State(operator="group_norm_swish", plan=f"Ascend910B2 {cann}")) for cann in ("9.0", "9.1"))
+    before, after = (
+        compute(State(operator="group_norm_swish", plan=f"Ascend910B2 {cann}"))
+        for cann in ("9.0", "9.1")
+    )
     assert before.counts["not explained"] > 1000 and after.counts["not explained"] == 0
 
 
@@ -81,7 +96,9 @@ def test_causes_follow_the_yardsticks():
         kind = "plan"
         if e.ulps[k] <= nearest:
             kind = "format"
-        elif e.ulps[k] <= (nearest + data.spread[k]) * (1 + 1e-12):  # the spread was divided by the ulp once more
+        elif e.ulps[k] <= (nearest + data.spread[k]) * (
+            1 + 1e-12
+        ):  # the spread was divided by the ulp once more
             kind = "inputs"
         assert CAUSES[data.cause[k]] == kind and e.ulps[k] <= e.bound[k]
         seen.add(kind)
@@ -114,24 +131,45 @@ def test_the_histogram_counts_steps_of_the_format():
 
 def test_every_element_is_a_dot_of_its_cause():
     data = compute(State(fault="slight", dtype="bfloat16", plan="kit"))
-    dots = {mark.label: mark.x.size for mark in panel(data, "errors").marks if isinstance(mark, Dots)}
+    dots = {
+        mark.label: mark.x.size for mark in panel(data, "errors").marks if isinstance(mark, Dots)
+    }
     assert dots == {name: count for name, count in data.counts.items() if count} and len(dots) > 1
 
 
-@pytest.mark.parametrize(("verdict", "share"), [
-    (Verdict("pass", 0.5, 2.0, ""), 0.25), (Verdict("fail", 6.0, 2.0, ""), 3.0), (Verdict("pass", 2.0, 2.0, ""), 1.0),
-    (Verdict("pass", 0.999, 0.99, ""), 0.1), (Verdict("fail", 0.9, 0.99, ""), 10.0),
-    (Verdict("pass", 0, 0, ""), 0.0), (Verdict("fail", 3, 0, ""), math.inf)])
+@pytest.mark.parametrize(
+    ("verdict", "share"),
+    [
+        (Verdict("pass", 0.5, 2.0, ""), 0.25),
+        (Verdict("fail", 6.0, 2.0, ""), 3.0),
+        (Verdict("pass", 2.0, 2.0, ""), 1.0),
+        (Verdict("pass", 0.999, 0.99, ""), 0.1),
+        (Verdict("fail", 0.9, 0.99, ""), 10.0),
+        (Verdict("pass", 0, 0, ""), 0.0),
+        (Verdict("fail", 3, 0, ""), math.inf),
+    ],
+)
 def test_the_part_of_a_limit_that_is_used(verdict, share):
     assert used(verdict) == pytest.approx(share)
 
 
-@pytest.mark.parametrize("state", [State(), State(dtype="float16", accumulate="float16", plan="kit")])
+@pytest.mark.parametrize(
+    "state", [State(), State(dtype="float16", accumulate="float16", plan="kit")]
+)
 def test_every_standard_that_applies_has_a_bar_on_its_side_of_the_limit(state):
     data = compute(state)
-    bars = [mark for mark in panel(data, "standards").marks if isinstance(mark, Box) and mark.filled]
-    outcomes = [verdict.outcome for verdict in data.report.verdicts.values() if verdict.outcome != "not applicable"]
-    assert ["fail" if bar.kind == 1 else "pass" for bar in bars] == outcomes and {"pass", "fail"} == set(outcomes)
+    bars = [
+        mark for mark in panel(data, "standards").marks if isinstance(mark, Box) and mark.filled
+    ]
+    outcomes = [
+        verdict.outcome
+        for verdict in data.report.verdicts.values()
+        if verdict.outcome != "not applicable"
+    ]
+    assert ["fail" if bar.kind == 1 else "pass" for bar in bars] == outcomes and {
+        "pass",
+        "fail",
+    } == set(outcomes)
     for bar, outcome in zip(bars, outcomes):
         assert bar.x1 >= 0 if outcome == "fail" else bar.x1 <= 0
 
@@ -142,7 +180,9 @@ def test_without_a_fault_the_largest_error_is_shown_and_with_one_the_farthest_ou
     wrong = compute(State(fault="slight"))
     excess = [float(ulps / bound) for ulps, bound in zip(wrong.errors.ulps, wrong.errors.bound)]
     assert excess[wrong.focus] == max(excess) and wrong.focus != np.argmax(wrong.errors.ulps)
-    assert f"dy {wrong.inputs['dy'].reshape(-1)[wrong.focus]:.4g}," in panel(wrong, "element").x.label
+    assert (
+        f"dy {wrong.inputs['dy'].reshape(-1)[wrong.focus]:.4g}," in panel(wrong, "element").x.label
+    )
 
 
 def test_a_fault_is_held_to_the_textbook_page_on_every_product():
@@ -178,23 +218,37 @@ def test_the_pieces_of_the_precision_are_those_of_the_sums(plan, order):
 
 def test_ties_are_where_both_rules_differ():
     """The float32 product may lie halfway between two float16 numbers: where the slope is 3/2, it often does."""
-    even, away = (compute(State(operator="hardswish", dtype="float16", plan="kit", rounding=rule))
-                  for rule in ("even", "away"))
+    even, away = (
+        compute(State(operator="hardswish", dtype="float16", plan="kit", rounding=rule))
+        for rule in ("even", "away")
+    )
     ties = 0
-    for k, (g, x) in enumerate(zip(even.inputs["gradOutput"].reshape(-1), even.inputs["self"].reshape(-1))):
-        slope = np.float32(x) / np.float32(3) + np.float32(0.5) if abs(x) <= 3 else np.float32(x > 3)
+    for k, (g, x) in enumerate(
+        zip(even.inputs["gradOutput"].reshape(-1), even.inputs["self"].reshape(-1))
+    ):
+        slope = (
+            np.float32(x) / np.float32(3) + np.float32(0.5) if abs(x) <= 3 else np.float32(x > 3)
+        )
         exact = float(np.float32(g) * slope)
         nearest = np.float16(exact)  # to even
         other = np.nextafter(nearest, np.float16(math.copysign(math.inf, exact)))
         if float(other) - exact == exact - float(nearest) != 0:
             assert (even.errors.actual[k], away.errors.actual[k]) == (float(nearest), float(other))
             ties += 1
-    assert even.ties == away.ties == np.count_nonzero(even.errors.actual != away.errors.actual) == ties > 0
+    assert (
+        even.ties
+        == away.ties
+        == np.count_nonzero(even.errors.actual != away.errors.actual)
+        == ties
+        > 0
+    )
 
 
 def test_scales_reach_the_ends_of_the_format():
     tiny = compute(State(dtype="float16", gradient=-8.0, plan="kit"))
-    assert tiny.errors.actual.any() and abs(tiny.errors.truth).max() < 2.0**-14  # below the normal numbers
+    assert (
+        tiny.errors.actual.any() and abs(tiny.errors.truth).max() < 2.0**-14
+    )  # below the normal numbers
     huge = compute(State(operator="hardswish", dtype="float16", gradient=4.5, plan="kit"))
     assert np.isinf(huge.errors.actual).any() and "inf" in show(huge).text
 
@@ -216,23 +270,45 @@ def test_an_atlas_is_held_to_the_envelope_of_the_plan():
 
     def backward(state, given):
         asked.append(state.soc)
-        return {"out": operator("hardswish").backward(**given)["out"] * np.float32(1.01)}, ("a notice",)
+        return {"out": operator("hardswish").backward(**given)["out"] * np.float32(1.01)}, (
+            "a notice",
+        )
+
     data = compute(state, backward)
     assert asked == ["Ascend910B2"] and data.counts["not explained"] > 50
     assert show(data).notices == ("a notice", "computed by atlas; the envelope is that of the plan")
 
 
-@pytest.mark.parametrize(("values", "field", "text"), [
-    ({"operator": "hardswish", "output": 2}, "output", "the outputs of hardswish are out: got 2; choose 1"),
-    ({"fault": "truncated"}, "fault",
-     "only an output of 16 bits can lose its lower half: got float32; choose float16 or bfloat16, or another fault"),
-    ({"dtype": "float64", "accumulate": "float16"}, "accumulate",
-     "float64 inputs are computed in float64: got float16; choose as in the plan, or another dtype"),
-    ({"dtype": "float64", "compute": "float32"}, "compute",
-     "float64 inputs are computed in float64: got float32; choose as in the plan, or another dtype"),
-    ({"device": "atlas", "fault": "slight"}, "fault",
-     "an Atlas runs its own kernel, without a fault: got slight; choose none"),
-])
+@pytest.mark.parametrize(
+    ("values", "field", "text"),
+    [
+        (
+            {"operator": "hardswish", "output": 2},
+            "output",
+            "the outputs of hardswish are out: got 2; choose 1",
+        ),
+        (
+            {"fault": "truncated"},
+            "fault",
+            "only an output of 16 bits can lose its lower half: got float32; choose float16 or bfloat16, or another fault",
+        ),
+        (
+            {"dtype": "float64", "accumulate": "float16"},
+            "accumulate",
+            "float64 inputs are computed in float64: got float16; choose as in the plan, or another dtype",
+        ),
+        (
+            {"dtype": "float64", "compute": "float32"},
+            "compute",
+            "float64 inputs are computed in float64: got float32; choose as in the plan, or another dtype",
+        ),
+        (
+            {"device": "atlas", "fault": "slight"},
+            "fault",
+            "an Atlas runs its own kernel, without a fault: got slight; choose none",
+        ),
+    ],
+)
 def test_what_cannot_be_is_said_beside_its_control(values, field, text):
     with pytest.raises(StateError) as caught:
         build(State, values)
@@ -246,7 +322,9 @@ def test_the_panels_fit(name):
 
 
 def test_predictions_are_labelled():
-    assert show(compute(State())).notices == ("predicted for Ascend910B2, CANN 9.1: not measured on hardware",)
+    assert show(compute(State())).notices == (
+        "predicted for Ascend910B2, CANN 9.1: not measured on hardware",
+    )
     assert show(compute(State(plan="kit"))).notices == ()
 
 
@@ -277,5 +355,6 @@ def test_a_lifted_test_holds_a_kernel_to_the_envelope(explorer):
 
 def test_the_default_of_every_operator_fits_a_program():
     from aclnn_viz.explorers import lift
+
     for op in sampled(__name__):
         assert f"{op.aclnn_name}(" in lift.cpp(subject(), State(operator=op.name))

@@ -26,46 +26,85 @@ def marks(found, panel):
 def test_every_operator_answers_in_panels_and_words(op):
     found = answer(op.name)
     drawn = panels(np, found)
-    assert isinstance(found, Slope | Spread) and sum(panel.span for panel in drawn) == 20 and 1 <= len(headline(np, found)) <= 2
+    assert (
+        isinstance(found, Slope | Spread)
+        and sum(panel.span for panel in drawn) == 20
+        and 1 <= len(headline(np, found)) <= 2
+    )
 
 
-@pytest.mark.parametrize("name", ["gelu", "tanh", "selu", "softplus", "hardshrink", "leaky_relu", "prelu"])
+@pytest.mark.parametrize(
+    "name", ["gelu", "tanh", "selu", "softplus", "hardshrink", "leaky_relu", "prelu"]
+)
 def test_a_slope_is_that_of_the_forward_operator(name):
     found = answer(name)
     there = np.isfinite(found.x)
     x, slope = found.x[there], found.slope[there]
-    away = (np.abs(x[:, None] - found.kinks) > 1e-3).all(axis=1) if found.kinks.size else np.full(x.shape, True)
-    np.testing.assert_allclose(np.gradient(found.y[there], x)[away][1:-1], slope[away][1:-1], atol=0.02)
+    away = (
+        (np.abs(x[:, None] - found.kinks) > 1e-3).all(axis=1)
+        if found.kinks.size
+        else np.full(x.shape, True)
+    )
+    np.testing.assert_allclose(
+        np.gradient(found.y[there], x)[away][1:-1], slope[away][1:-1], atol=0.02
+    )
     assert np.isnan(found.x).sum() == found.kinks.size + 1
 
 
-@pytest.mark.parametrize(("name", "held", "title"), [
-    ("prelu", ["weight"], "its gradient over self, of an incoming gradient of 1"),
-    ("l1_loss", ["target"], "the gradient over self of one element of a sum, of an incoming gradient of 1"), ("gelu", [], "its gradient over self, of an incoming gradient of 1")])
+@pytest.mark.parametrize(
+    ("name", "held", "title"),
+    [
+        ("prelu", ["weight"], "its gradient over self, of an incoming gradient of 1"),
+        (
+            "l1_loss",
+            ["target"],
+            "the gradient over self of one element of a sum, of an incoming gradient of 1",
+        ),
+        ("gelu", [], "its gradient over self, of an incoming gradient of 1"),
+    ],
+)
 def test_a_slope_says_what_it_is_of_and_what_is_held(name, held, title):
     found = answer(name)
     shown = panels(np, found)[-1]
     assert list(found.held) == held and shown.title == title
-    assert shown.x.label == "self" + "".join(f", at {key} = {found.held[key].item():.4g}" for key in held)
+    assert shown.x.label == "self" + "".join(
+        f", at {key} = {found.held[key].item():.4g}" for key in held
+    )
 
 
 def test_kinks_are_those_of_the_declaration_and_move_with_it():
     found = answer("hardtanh", min=-0.5, max=0.25)
-    assert headline(np, found) == ["At the kink self = -0.5 the slope is 1; just below it 0, just above 1.",
-                                   "At the kink self = 0.25 the slope is 1; just below it 1, just above 0."]
+    assert headline(np, found) == [
+        "At the kink self = -0.5 the slope is 1; just below it 0, just above 1.",
+        "At the kink self = 0.25 the slope is 1; just below it 1, just above 0.",
+    ]
     dots = marks(found, "slope")[-1]
     np.testing.assert_array_equal(dots.x, found.kinks)
-    np.testing.assert_array_equal(dots.y, av.operator("hardtanh").backward(
-        gradOutput=np.ones(2), self=found.kinks, min=-0.5, max=0.25)["out"])
+    np.testing.assert_array_equal(
+        dots.y,
+        av.operator("hardtanh").backward(
+            gradOutput=np.ones(2), self=found.kinks, min=-0.5, max=0.25
+        )["out"],
+    )
     assert answer("l1_loss").kinks[0] == pytest.approx(av.case("l1_loss").inputs["target"].flat[0])
 
 
-@pytest.mark.parametrize(("name", "output"), [("softmax", "result"), ("log_softmax", "result"), ("swi_glu", "y")])
+@pytest.mark.parametrize(
+    ("name", "output"), [("softmax", "result"), ("log_softmax", "result"), ("swi_glu", "y")]
+)
 def test_a_matrix_of_a_row_is_the_jacobian_of_the_forward_operator(name, output):
     op, made = av.operator(name), default.of(av.operator(name))
-    x = np.float64(av.case(op, "float64").inputs.get("x", np.random.default_rng(1).standard_normal((1, 6))))[:1]
-    moved = [op.forward(**{op.first: x + STEP * sign * np.eye(1, 6, k)})[output] for k in range(6) for sign in (1, -1)]
-    jacobian = np.concatenate([(up - down) / (2 * STEP) for up, down in zip(moved[::2], moved[1::2])]).T
+    x = np.float64(
+        av.case(op, "float64").inputs.get("x", np.random.default_rng(1).standard_normal((1, 6)))
+    )[:1]
+    moved = [
+        op.forward(**{op.first: x + STEP * sign * np.eye(1, 6, k)})[output]
+        for k in range(6)
+        for sign in (1, -1)
+    ]
+    jacobian = np.concatenate(
+        [(up - down) / (2 * STEP) for up, down in zip(moved[::2], moved[1::2])]
+    ).T
     given = {"x": x} if name == "swi_glu" else {"output": op.forward(self=x)[output]}
     case = av.case(op, "float64", shape=(1, 6), **given)
     found = default.response.response(default.XP, op, case.inputs, 0)
@@ -75,7 +114,9 @@ def test_a_matrix_of_a_row_is_the_jacobian_of_the_forward_operator(name, output)
     drawn = panels(np, found)[-1]
     assert (drawn.x.label, drawn.y.label) == (f"{found.output}[j]", f"{found.upstream}[i]")
     if found.own is not None:
-        np.testing.assert_allclose(found.own, np.diag(jacobian) * case.inputs[found.upstream].ravel(), atol=1e-8)
+        np.testing.assert_allclose(
+            found.own, np.diag(jacobian) * case.inputs[found.upstream].ravel(), atol=1e-8
+        )
         np.testing.assert_array_equal(marks(found, "row")[-1].y, found.own)
 
 
@@ -86,14 +127,19 @@ def test_taps_are_those_of_plain_loops():
         inside = [at for at in (2 * out - 1, 2 * out) if 0 <= at < 5]
         rows[out, inside] = 1 / 2  # of two rows of the window, and both of its columns lie inside
     np.testing.assert_allclose(found.matrices[0], rows)
-    assert "Along rows the gradient of one output goes to 1 to 2 of 5 elements; one element adds up those of 1 of 3" in headline(np, found)[0]
+    assert (
+        "Along rows the gradient of one output goes to 1 to 2 of 5 elements; one element adds up those of 1 of 3"
+        in headline(np, found)[0]
+    )
     reflected = answer("reflection_pad_2d").matrices[1]  # padding (1, 0) of 4 columns
     np.testing.assert_array_equal(reflected, np.eye(4)[[1, 0, 1, 2, 3]])
 
 
 def test_the_plane_that_is_shown_is_that_of_the_tensors():
     first, second = answer("max_pool_with_indices"), answer("max_pool_with_indices", plane=1)
-    assert (first.place, second.place) == ([0], [1]) and not np.array_equal(first.matrices[0], second.matrices[0])
+    assert (first.place, second.place) == ([0], [1]) and not np.array_equal(
+        first.matrices[0], second.matrices[0]
+    )
 
 
 def test_what_is_not_drawn_is_said():

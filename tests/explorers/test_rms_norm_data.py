@@ -7,7 +7,15 @@ import pytest
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.state import StateError, build
 from aclnn_viz.operators.rms_norm.explorer import subject
-from aclnn_viz.operators.rms_norm.explorer_data import EPSILONS, LENGTHS, OP, State, compute, inputs, tensors
+from aclnn_viz.operators.rms_norm.explorer_data import (
+    EPSILONS,
+    LENGTHS,
+    OP,
+    State,
+    compute,
+    inputs,
+    tensors,
+)
 from aclnn_viz.pictures.panels import described
 
 show = subject().show
@@ -36,9 +44,17 @@ def differences(function, array, step=1e-6):
     return found
 
 
-STATES = pytest.mark.parametrize("values", [{}, {"outlier": 3.0, "dy": "random"}, {"epsilon": 0.3, "gamma": "signs"},
-                                            {"dy": "column", "gamma": "ramp"}, {"dy": "ones", "gamma": "ones"},
-                                            {"dy": "along", "scale": -1.0}])
+STATES = pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"outlier": 3.0, "dy": "random"},
+        {"epsilon": 0.3, "gamma": "signs"},
+        {"dy": "column", "gamma": "ramp"},
+        {"dy": "ones", "gamma": "ones"},
+        {"dy": "along", "scale": -1.0},
+    ],
+)
 
 
 @STATES
@@ -48,8 +64,12 @@ def test_gradients_are_those_of_the_output(values):
     x, gamma, dy = (data.inputs[name] for name in ("x", "gamma", "dy"))
     epsilon = 10.0**state.epsilon
     # The third derivative times the step squared; x is 0.1 at least in size.
-    np.testing.assert_allclose(data.dxOut, differences(lambda v: loss(v, gamma, dy, epsilon), x), atol=1e-6)
-    np.testing.assert_allclose(data.dgammaOut, differences(lambda v: loss(x, v, dy, epsilon), gamma), atol=1e-7)
+    np.testing.assert_allclose(
+        data.dxOut, differences(lambda v: loss(v, gamma, dy, epsilon), x), atol=1e-6
+    )
+    np.testing.assert_allclose(
+        data.dgammaOut, differences(lambda v: loss(x, v, dy, epsilon), gamma), atol=1e-7
+    )
 
 
 @STATES
@@ -71,7 +91,9 @@ def test_inner_products_with_the_projection_and_without(values):
     x, root = data.inputs["x"][1], sqrt(np.mean(data.inputs["x"][1] ** 2) + data.epsilon)
     without = sum(a * v for a, v in zip(data.arriving, x)) / root
     assert data.inner[1] == pytest.approx(without, rel=1e-12)
-    assert data.inner[0] == pytest.approx(without * data.epsilon / root**2, abs=1e-13 * max(abs(without), 1))
+    assert data.inner[0] == pytest.approx(
+        without * data.epsilon / root**2, abs=1e-13 * max(abs(without), 1)
+    )
     assert data.inner[0] == pytest.approx(float(data.dxOut[1] @ x), abs=1e-13)
 
 
@@ -82,12 +104,19 @@ def test_epsilon_leaves_its_share_of_the_part_along_x(values):
     assert data.epsilons[-1] == data.epsilon and data.epsilons.size == EPSILONS.size + 1
     square = float(np.mean(data.inputs["x"][1] ** 2))
     np.testing.assert_allclose(exact, [e / (square + e) for e in data.epsilons], rtol=1e-12)
-    np.testing.assert_allclose(measured, exact, rtol=1e-6, atol=1e-13)  # float64 keeps the part to a few roundings
-    assert np.interp(square, data.epsilons[:-1], exact[:-1]) == pytest.approx(0.5, abs=0.05)  # half at mean(x^2)
+    np.testing.assert_allclose(
+        measured, exact, rtol=1e-6, atol=1e-13
+    )  # float64 keeps the part to a few roundings
+    assert np.interp(square, data.epsilons[:-1], exact[:-1]) == pytest.approx(
+        0.5, abs=0.05
+    )  # half at mean(x^2)
 
 
 def test_a_coarse_format_leaves_a_floor():
-    floors = {dtype: compute(State(dtype=dtype)).left[0, 0] for dtype in ("bfloat16", "float32", "float64")}
+    floors = {
+        dtype: compute(State(dtype=dtype)).left[0, 0]
+        for dtype in ("bfloat16", "float32", "float64")
+    }
     assert floors["float64"] < 1e-11 < floors["float32"] < 1e-5 < floors["bfloat16"]
 
 
@@ -99,13 +128,16 @@ def test_the_plane_keeps_lengths_and_the_right_angle(values):
     assert np.hypot(kept_along, kept_across) == pytest.approx(np.linalg.norm(data.kept), abs=1e-12)
     assert kept_across == pytest.approx(across, abs=1e-12)
     # Along x only what epsilon leaves; noise where dy is x itself.
-    assert kept_along == pytest.approx(along * data.epsilon / (data.mean_square + data.epsilon), abs=1e-12)
+    assert kept_along == pytest.approx(
+        along * data.epsilon / (data.mean_square + data.epsilon), abs=1e-12
+    )
 
 
 def test_a_wrong_backward_shows():
     def without_projection(state, given):
         outputs = OP.backward(**given)
         return {**outputs, "dxOut": given["dy"] * given["gamma"] * given["rstd"]}, ()
+
     wrong, right = compute(State(**SMALL), without_projection), compute(State(**SMALL))
     assert wrong.inner[0] == pytest.approx(right.inner[1], rel=1e-6)
     assert wrong.errors[0] > 0.1 > 1e-5 > right.errors[0]
@@ -115,6 +147,7 @@ def test_a_wrong_backward_shows():
 def test_a_device_measures_every_epsilon_itself():
     def without_projection(state, given):
         return {**OP.backward(**given), "dxOut": given["dy"] * given["gamma"] * given["rstd"]}, ()
+
     data = compute(State(device="atlas"), without_projection)
     np.testing.assert_allclose(data.left[0], 1.0, rtol=1e-5)
 
@@ -138,12 +171,18 @@ def test_sequential_sums_are_those_of_a_loop(dtype, accumulate):
         wide = given["dy"].astype(float) * (given["x"].astype(float) * rstd.astype(float))
         exact = wide.sum(axis=0)
         got = [summed(column, np.dtype(accumulate).type) for column in terms.T]
-        assert data.order_errors[0, at] == pytest.approx(np.abs(got - exact).max() / np.abs(exact).max(), rel=1e-6)
+        assert data.order_errors[0, at] == pytest.approx(
+            np.abs(got - exact).max() / np.abs(exact).max(), rel=1e-6
+        )
 
 
-@pytest.mark.parametrize(("output", "dy"), [("dgammaOut", "mixed"), ("dgammaOut", "along"), ("dxOut", "along")])
+@pytest.mark.parametrize(
+    ("output", "dy"), [("dgammaOut", "mixed"), ("dgammaOut", "along"), ("dxOut", "along")]
+)
 def test_long_sums_one_after_another_cost_most(output, dy):
-    sequential, tiled, pairwise = compute(State(output=output, dy=dy, accumulate="bfloat16")).order_errors
+    sequential, tiled, pairwise = compute(
+        State(output=output, dy=dy, accumulate="bfloat16")
+    ).order_errors
     # A running sum of bfloat16 stops growing near 256 equal terms; a tree does not.
     assert sequential[-1] > 0.3 > 0.1 > max(tiled[-1], pairwise[-1])
 
@@ -156,7 +195,10 @@ def test_a_tile_as_long_as_the_sum_is_a_tree_and_a_tile_of_one_is_none():
 
 
 def test_most_movements_leave_the_sums():
-    assert compute(State(epsilon=-5.0)).order_errors is compute(State(outlier=2.0, row=0, scale=1.0)).order_errors
+    assert (
+        compute(State(epsilon=-5.0)).order_errors
+        is compute(State(outlier=2.0, row=0, scale=1.0)).order_errors
+    )
 
 
 @pytest.mark.parametrize("dy", ["mixed", "along", "random", "ones", "column"])
@@ -165,13 +207,22 @@ def test_an_outlier_scales_one_element_and_rstd_follows(dy):
     ratio = scaled["x"] / plain["x"]
     assert ratio[1, 2] == 64.0 and np.delete(ratio.ravel(), 1 * 7 + 2).tolist() == [1.0] * 20
     assert (scaled["rstd"] == plain["rstd"]).ravel().tolist() == [True, False, True]
-    assert scaled["rstd"][1, 0] == pytest.approx(1 / sqrt(np.mean(scaled["x"][1].astype(float) ** 2) + 1e-6), rel=1e-6)
+    assert scaled["rstd"][1, 0] == pytest.approx(
+        1 / sqrt(np.mean(scaled["x"][1].astype(float) ** 2) + 1e-6), rel=1e-6
+    )
 
 
-@pytest.mark.parametrize(("values", "field", "text"), [
-    ({"row": 8}, "row", "row must be one of the 8 along rows: got 8; choose 0 to 7"),
-    ({"columns": 4}, "column", "column must be one of the 4 along columns: got 5; choose 0 to 3"),
-])
+@pytest.mark.parametrize(
+    ("values", "field", "text"),
+    [
+        ({"row": 8}, "row", "row must be one of the 8 along rows: got 8; choose 0 to 7"),
+        (
+            {"columns": 4},
+            "column",
+            "column must be one of the 4 along columns: got 5; choose 0 to 3",
+        ),
+    ],
+)
 def test_a_row_or_column_that_is_not_there_is_refused(values, field, text):
     with pytest.raises(StateError) as caught:
         build(State, values)
@@ -182,24 +233,34 @@ def test_x_beyond_float16_is_refused_beside_its_scale():
     with pytest.raises(StateError) as caught:
         compute(State(dtype="float16", scale=3.0, outlier=12.0))
     assert (caught.value.field, str(caught.value)) == (
-        "scale", "x must stay below 65504 in float16: got x of size 10^3 with an outlier 2^12; lower x or the outlier")
+        "scale",
+        "x must stay below 65504 in float16: got x of size 10^3 with an outlier 2^12; lower x or the outlier",
+    )
 
 
 @pytest.mark.parametrize("values", [{"device": "atlas"}, {"plan": "device"}])
 def test_float64_has_no_device(values):
-    with pytest.raises(StateError, match="aclnnRmsNormGrad takes float16, bfloat16 and float32: got float64") as caught:
+    with pytest.raises(
+        StateError, match="aclnnRmsNormGrad takes float16, bfloat16 and float32: got float64"
+    ) as caught:
         compute(State(dtype="float64", **values))
     assert caught.value.field == "dtype"
 
 
 def marks(data, panel, kind):
-    return [mark for mark in next(p for p in show(data).panels if p.name == panel).marks if type(mark).__name__ == kind]
+    return [
+        mark
+        for mark in next(p for p in show(data).panels if p.name == panel).marks
+        if type(mark).__name__ == kind
+    ]
 
 
 def test_the_panels_hold_the_data():
     data = compute(State(outlier=3.0))
     np.testing.assert_array_equal(marks(data, "row", "Bars")[0].y, data.arriving)
-    np.testing.assert_array_equal([line.y for line in marks(data, "row", "Line")], [data.part, data.kept])
+    np.testing.assert_array_equal(
+        [line.y for line in marks(data, "row", "Line")], [data.part, data.kept]
+    )
     np.testing.assert_array_equal(marks(data, "dx", "Heat")[0].values, data.dxOut)
     np.testing.assert_array_equal(marks(data, "dgamma", "Bars")[0].y, data.dgammaOut)
     tips = [(float(arrow.dx[0]), float(arrow.dy[0])) for arrow in marks(data, "plane", "Arrows")]
@@ -209,6 +270,7 @@ def test_the_panels_hold_the_data():
 
 def test_the_plane_is_drawn_in_equal_units():
     from aclnn_viz.operators.rms_norm.explorer import ASPECT
+
     panel = next(p for p in show(compute(State())).panels if p.name == "plane")
     assert (panel.x.high - panel.x.low) / (panel.y.high - panel.y.low) == pytest.approx(ASPECT)
 
@@ -217,18 +279,33 @@ def test_the_plane_is_drawn_in_equal_units():
 def test_the_words_tell_the_numbers(epsilon, word):
     data = compute(State(epsilon=epsilon))
     shown = show(data)
-    assert f"{data.inner[0]:.4g}" in shown.headline[0] and f"{data.inner[1]:.4g}" in shown.headline[0]
-    assert word in shown.headline[1] and "4,096" in shown.headline[2] and "Ascend910B2" in shown.headline[3]
+    assert (
+        f"{data.inner[0]:.4g}" in shown.headline[0] and f"{data.inner[1]:.4g}" in shown.headline[0]
+    )
+    assert (
+        word in shown.headline[1]
+        and "4,096" in shown.headline[2]
+        and "Ascend910B2" in shown.headline[3]
+    )
     assert all(sentence in shown.text for sentence in shown.headline) and len(shown.headline) <= 4
     assert f"{data.kept[7]:.4g}" in shown.text
 
 
-@pytest.mark.parametrize("values", [
-    {"rows": 1, "columns": 1, "row": 0, "column": 0}, {"rows": 64, "columns": 256}, {"epsilon": 2.0, "scale": -5.0},
-    {"dtype": "float16", "scale": -5.0, "dy": "ones"}, {"epsilon": -12.0, "scale": 3.0, "outlier": 12.0}])
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"rows": 1, "columns": 1, "row": 0, "column": 0},
+        {"rows": 64, "columns": 256},
+        {"epsilon": 2.0, "scale": -5.0},
+        {"dtype": "float16", "scale": -5.0, "dy": "ones"},
+        {"epsilon": -12.0, "scale": 3.0, "outlier": 12.0},
+    ],
+)
 def test_extremes_have_a_picture(values):
     arrays, text = described(show(compute(State(**values))).panels)
-    assert sum(panel["span"] for panel in text) == 40 and all(np.isfinite(array).any() for array in arrays.values())
+    assert sum(panel["span"] for panel in text) == 40 and all(
+        np.isfinite(array).any() for array in arrays.values()
+    )
 
 
 def test_a_row_that_overflows_float16_is_left_out_of_the_plane():
@@ -236,7 +313,9 @@ def test_a_row_that_overflows_float16_is_left_out_of_the_plane():
     shown = show(data)
     assert np.isinf(data.dxOut).any() and "inf" in shown.text
     plane = described(shown.panels)[1][1]
-    assert plane["name"] == "plane" and all(np.isfinite(plane[axis][end]) for axis in "xy" for end in ("low", "high"))
+    assert plane["name"] == "plane" and all(
+        np.isfinite(plane[axis][end]) for axis in "xy" for end in ("low", "high")
+    )
 
 
 @pytest.fixture
@@ -256,6 +335,9 @@ def test_a_lifted_test_passes_and_rejects_a_kernel_without_projection(explorer):
     exec(explorer.lifted("test"), namespace)
     namespace["test_kernel_in_this_state"]()
     right = namespace["kernel"]
-    namespace["kernel"] = lambda **given: {**right(**given), "dxOut": given["dy"] * given["gamma"] * given["rstd"]}
+    namespace["kernel"] = lambda **given: {
+        **right(**given),
+        "dxOut": given["dy"] * given["gamma"] * given["rstd"],
+    }
     with pytest.raises(AssertionError, match="dxOut"):
         namespace["test_kernel_in_this_state"]()

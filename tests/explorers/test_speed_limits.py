@@ -19,18 +19,24 @@ def broken(name, **medians):
 
 
 def test_times_within_the_limits_break_none():
-    assert broken(FLAGSHIP, explorer=30.0, echo=24.0, interact=400.0) == broken("hardswish", explorer=60.0, interact=400.0) == []
+    assert (
+        broken(FLAGSHIP, explorer=30.0, echo=24.0, interact=400.0)
+        == broken("hardswish", explorer=60.0, interact=400.0)
+        == []
+    )
 
 
 def test_each_limit_is_broken_by_its_own_time():
     assert broken(FLAGSHIP, explorer=30.0, echo=22.0, interact=400.0) == ["explorer / echo"]
-    assert broken(FLAGSHIP, explorer=30.0, echo=24.0, interact=290.0) == ["10 x explorer / interact"]
+    assert broken(FLAGSHIP, explorer=30.0, echo=24.0, interact=290.0) == [
+        "10 x explorer / interact"
+    ]
     assert broken("hardswish", explorer=60.0, interact=350.0) == ["6 x explorer / interact"]
     late = judged("hardswish", {"explorer": [30.0] * 18 + [90.0] * 2, "interact": [400.0] * 20})
     assert [what for what, value, limit in late if value > limit] == ["explorer p95 / median"]
 
 
-@pytest.mark.parametrize("name", sampled_explorers(__name__)[::1 if SOAK else 4])
+@pytest.mark.parametrize("name", sampled_explorers(__name__)[:: 1 if SOAK else 4])
 @pytest.mark.sampled(1)
 def test_every_explorer_has_a_control_that_can_be_moved_to_and_fro(name):
     field, values, shown = first_control(name)

@@ -19,7 +19,9 @@ class State:
 
 
 def panels(state):
-    return [Panel("line", "a line", (Line(np.arange(3.0), state.slope * np.arange(3.0), label="y"),))]
+    return [
+        Panel("line", "a line", (Line(np.arange(3.0), state.slope * np.arange(3.0), label="y"),))
+    ]
 
 
 def headline(state):
@@ -28,14 +30,29 @@ def headline(state):
 
 @pytest.fixture
 def line():
-    return Subject("line", None, State, None, lambda state, backward=None: state, panels, headline,
-                   lambda state: "in words", notices=lambda state: ("not measured",))
+    return Subject(
+        "line",
+        None,
+        State,
+        None,
+        lambda state, backward=None: state,
+        panels,
+        headline,
+        lambda state: "in words",
+        notices=lambda state: ("not measured",),
+    )
 
 
 def test_the_browser_gets_panels_words_and_notices(line):
     arrays, drawn = line.drawn(State())
-    assert arrays["line.0.y"].tolist() == [0.0, 3.0, 6.0] and [text["title"] for text in drawn] == ["a line"]
-    assert line.words(State()) == {"headline": ["The slope is 3.0."], "text": "in words", "notices": ["not measured"]}
+    assert arrays["line.0.y"].tolist() == [0.0, 3.0, 6.0] and [text["title"] for text in drawn] == [
+        "a line"
+    ]
+    assert line.words(State()) == {
+        "headline": ["The slope is 3.0."],
+        "text": "in words",
+        "notices": ["not measured"],
+    }
 
 
 @in_one
@@ -47,7 +64,9 @@ def test_the_call_that_opens_a_picture_names_its_explorer(name):
 
 def test_a_picture_holds_panels_and_words(line):
     shown = line.show(State(0.5))
-    assert [panel.name for panel in shown.panels] == ["line"] and shown.headline == ("The slope is 0.5.",)
+    assert [panel.name for panel in shown.panels] == ["line"] and shown.headline == (
+        "The slope is 0.5.",
+    )
     assert (shown.text, shown.notices) == ("in words", ("not measured",))
 
 
@@ -58,7 +77,9 @@ def test_the_figure_says_headline_and_notices(line):
 
 
 def test_a_browser_writes_whole_floats_without_their_point():
-    assert build(State, {"slope": 3}) == State() and isinstance(build(State, {"slope": 3}).slope, float)
+    assert build(State, {"slope": 3}) == State() and isinstance(
+        build(State, {"slope": 3}).slope, float
+    )
     for wrong in (True, 1, "3.0"):
         with pytest.raises(StateError, match="slope must be one of 3.0, 0.5: got"):
             build(State, {"slope": wrong})

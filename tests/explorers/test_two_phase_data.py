@@ -29,7 +29,12 @@ POISON = np.full(4, 0xA5, np.uint8).view(np.float32)[0]
 TABLE = {
     "none": (None, None, False, True),
     "no init": (("aclrtSetDevice", 100001), ("aclrtSetDevice", 100001), True, None),
-    "no device": (("aclrtCreateStream", 107002), ("aclrtCreateStream", 107002), True, None),  # reset without set
+    "no device": (
+        ("aclrtCreateStream", 107002),
+        ("aclrtCreateStream", 107002),
+        True,
+        None,
+    ),  # reset without set
     "null": ((PHASE_1, 161001), (PHASE_1, 161001), False, None),
     "dtype": ((PHASE_1, 161002), (PHASE_1, 161002), False, None),
     "shape": ((PHASE_1, 161002), (PHASE_1, 561002), False, None),
@@ -71,7 +76,9 @@ def test_every_mistake_ends_as_the_documents_say(name, mistake):
     if expected:
         expected = expected[0].format(operator(name).aclnn_name), expected[1]
     failing = data.failing
-    assert (failing if failing is None else (data.calls[failing].function, data.calls[failing].status)) == expected
+    assert (
+        failing if failing is None else (data.calls[failing].function, data.calls[failing].status)
+    ) == expected
     assert bool(data.misuse) == misuse
     assert (all(data.right.values()) if data.right else None) == right
 
@@ -109,16 +116,22 @@ def test_what_is_copied_too_early_is_poison():
     data = compute(State())
     assert (data.fetched == POISON).all() and data.right == {"out": False}
     assert "24 were never written" in show(data).headline[0]
-    outlines = [mark for mark in panel(data, "result").marks if isinstance(mark, Box)]  # each around its own element
+    outlines = [
+        mark for mark in panel(data, "result").marks if isinstance(mark, Box)
+    ]  # each around its own element
     assert sorted((box.y0, box.y1, box.x0, box.x1) for box in outlines) == [
-        (r - 0.46, r + 0.46, c - 0.46, c + 0.46) for r, c in np.ndindex(data.fetched.shape)]
+        (r - 0.46, r + 0.46, c - 0.46, c + 0.46) for r, c in np.ndindex(data.fetched.shape)
+    ]
     assert any("still queued; synchronise before" in text for text in data.misuse)
 
 
 def test_a_product_without_bfloat16_refuses_in_phase_1():
     data = compute(State(mistake="none", dtype="bfloat16", soc="Ascend910A"))
     call = data.calls[data.failing]
-    assert (call.function, call.status) == ("aclnnHardswishBackwardGetWorkspaceSize", 161002) and "BF16" in call.message
+    assert (call.function, call.status) == (
+        "aclnnHardswishBackwardGetWorkspaceSize",
+        161002,
+    ) and "BF16" in call.message
     assert compute(State(mistake="none", dtype="bfloat16", soc="Ascend910B2")).failing is None
 
 
@@ -127,11 +140,21 @@ def test_the_places_of_a_view_are_offset_plus_indices_times_strides(layout):
     """Counted out: the storage is numbered, and the same elements are picked with Python's own slices."""
     rows_, columns = 3, 4
     data = compute(State(layout=layout, rows=rows_, columns=columns))
-    wide, tall = {"dense": (4, 3), "transposed": (3, 4), "columns": (8, 3), "window": (6, 5), "row": (4, 1)}[layout]
+    wide, tall = {
+        "dense": (4, 3),
+        "transposed": (3, 4),
+        "columns": (8, 3),
+        "window": (6, 5),
+        "row": (4, 1),
+    }[layout]
     numbered = [list(range(k * wide, (k + 1) * wide)) for k in range(tall)]
-    expected = {"dense": numbered, "transposed": [list(column) for column in zip(*numbered)],
-                "columns": [row[::2] for row in numbered], "window": [row[1:-1] for row in numbered[1:-1]],
-                "row": numbered * rows_}[layout]
+    expected = {
+        "dense": numbered,
+        "transposed": [list(column) for column in zip(*numbered)],
+        "columns": [row[::2] for row in numbered],
+        "window": [row[1:-1] for row in numbered[1:-1]],
+        "row": numbered * rows_,
+    }[layout]
     assert places(data).tolist() == expected
     storage = np.arange(wide * tall, dtype=np.float32)
     assert data.chosen.layout.view(storage).tolist() == expected
@@ -150,34 +173,47 @@ def test_the_storage_is_drawn_with_the_number_of_each_element(layout):
     found = {int(number): at for at, number in enumerate(heat.reshape(-1)) if not np.isnan(number)}
     last = {k: place for k, place in enumerate(places(data).reshape(-1).tolist())}
     assert all(last[k] == at for k, at in found.items())
-    assert set(found.values()) == set(last.values()) and sum(np.isnan(heat.reshape(-1))) == heat.size - len(found)
+    assert set(found.values()) == set(last.values()) and sum(
+        np.isnan(heat.reshape(-1))
+    ) == heat.size - len(found)
 
 
 def test_the_panel_lists_every_call_and_marks_the_first_that_fails():
     data = compute(State(operator="rms_norm", mistake="shape"))
     listed = rows(data)
     assert sum(row.count for row in listed) == len(data.calls)
-    assert [row.first for row in listed] == np.cumsum([0] + [row.count for row in listed])[:-1].tolist()
+    assert [row.first for row in listed] == np.cumsum([0] + [row.count for row in listed])[
+        :-1
+    ].tolist()
     words = texts(data, "calls")
     assert words.count("✗") == 1 and "561002  ACLNN_ERR_INNER_TILING_ERROR" in words
-    outlined = next(mark for mark in panel(data, "calls").marks if isinstance(mark, Box) and mark.kind == 1)
-    assert listed[round((outlined.y0 + outlined.y1) / 2)].function == "aclnnRmsNormGradGetWorkspaceSize"
+    outlined = next(
+        mark for mark in panel(data, "calls").marks if isinstance(mark, Box) and mark.kind == 1
+    )
+    assert (
+        listed[round((outlined.y0 + outlined.y1) / 2)].function
+        == "aclnnRmsNormGradGetWorkspaceSize"
+    )
 
 
 def lives(mistake):
     data = compute(State(mistake=mistake))
     names = [row.function for row in rows(data)]
-    return {name: (None if start is None else names[start], None if end is None else names[end], left)
-            for name, start, end, left in lifetimes(rows(data))}
+    return {
+        name: (None if start is None else names[start], None if end is None else names[end], left)
+        for name, start, end, left in lifetimes(rows(data))
+    }
 
 
 def test_lifetimes_end_where_the_program_ends_them():
     right = lives("none")
     assert right == {
-        "context": ("aclrtSetDevice", "aclrtResetDevice", False), "memory": ("aclrtMalloc", "aclrtFree", False),
+        "context": ("aclrtSetDevice", "aclrtResetDevice", False),
+        "memory": ("aclrtMalloc", "aclrtFree", False),
         "tensors": ("aclCreateTensor", "aclDestroyTensor", False),
         "executor": ("aclnnHardswishBackwardGetWorkspaceSize", "aclnnHardswishBackward", False),
-        "work": ("aclnnHardswishBackward", "aclrtSynchronizeStream", False)}
+        "work": ("aclnnHardswishBackward", "aclrtSynchronizeStream", False),
+    }
     assert lives("leak") == right | {"tensors": ("aclCreateTensor", "aclFinalize", True)}
     assert lives("memory") == right | {"memory": ("aclrtMalloc", "aclrtResetDevice", True)}
     assert lives("null") == right | {"executor": (None, None, False), "work": (None, None, False)}
@@ -187,13 +223,19 @@ def test_what_only_the_emulator_notices_is_labelled():
     for mistake in MISTAKES:
         data = compute(State(mistake=mistake))
         words, twin = texts(data, "words"), show(data).text
-        assert "ONLY THE EMULATOR (acl.misuse)" in words and all(text in twin for text in data.misuse)
-    assert show(data).notices == ("emulated: Ascend910B2, CANN 9.1; nothing here was measured on hardware",)
+        assert "ONLY THE EMULATOR (acl.misuse)" in words and all(
+            text in twin for text in data.misuse
+        )
+    assert show(data).notices == (
+        "emulated: Ascend910B2, CANN 9.1; nothing here was measured on hardware",
+    )
 
 
 def test_on_a_phone_the_two_phases_have_names_that_differ():
     calls = next(panel for panel in show(compute(State())).panels if panel.name == "calls")
-    assert len("aclnnHardswishBackwardGet") * 6.5 < calls.least * (STATUS - 0.5) / calls.x.high  # else it is scrolled
+    assert (
+        len("aclnnHardswishBackwardGet") * 6.5 < calls.least * (STATUS - 0.5) / calls.x.high
+    )  # else it is scrolled
 
 
 def test_the_panels_fit():
@@ -208,7 +250,13 @@ def test_no_two_mistakes_look_alike():
 
 @pytest.fixture
 def explorer():
-    made = explore("two_phase", operator="grid_sampler_2d", mistake="small", layout="transposed", tensor="output")
+    made = explore(
+        "two_phase",
+        operator="grid_sampler_2d",
+        mistake="small",
+        layout="transposed",
+        tensor="output",
+    )
     yield made
     made.close()
 
@@ -218,6 +266,7 @@ def explorer():
 @pytest.mark.sampled(20)
 def test_a_lifted_test_makes_the_same_calls(name, mistake):
     from aclnn_viz.explorers.two_phase import pytest_case
+
     state, namespace = State(operator=name, mistake=mistake), {}
     text = pytest_case(subject(), state)
     exec(text, namespace)
@@ -240,4 +289,8 @@ def test_one_row_for_all_has_equal_rows():
 
 def test_constants_are_written_by_their_c_names():
     from aclnn_viz.explorers.two_phase_program import FLOATS
-    assert repr(FLOATS["bfloat16"]) == "av.acl.ACL_BF16" and FLOATS["bfloat16"] == numbers.ACL_BF16 == 27
+
+    assert (
+        repr(FLOATS["bfloat16"]) == "av.acl.ACL_BF16"
+        and FLOATS["bfloat16"] == numbers.ACL_BF16 == 27
+    )

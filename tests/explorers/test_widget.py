@@ -35,14 +35,24 @@ def test_the_picture_is_that_of_the_state(explorer):
     arrays, panels = explorer.subject.drawn(data)
     for name, array in shown(explorer).items():
         np.testing.assert_array_equal(array, np.asarray(arrays[name], np.float32), err_msg=name)
-    assert panels == explorer.picture["panels"] and explorer.subject.words(data).items() <= explorer.words.items()
-    assert explorer.picture["for"] == explorer.words["for"] == explorer.values and explorer.problem == {}
+    assert (
+        panels == explorer.picture["panels"]
+        and explorer.subject.words(data).items() <= explorer.words.items()
+    )
+    assert (
+        explorer.picture["for"] == explorer.words["for"] == explorer.values
+        and explorer.problem == {}
+    )
 
 
 def test_the_picture_leaves_before_its_words_are_made(explorer, monkeypatch):
     sent = []
-    monkeypatch.setattr(explorer, "send_state", lambda key: sent.append(key if isinstance(key, str) else [*key]))
-    monkeypatch.setattr(Subject, "words", lambda self, data: sent.append("made") or {"text": str(data.errors)})
+    monkeypatch.setattr(
+        explorer, "send_state", lambda key: sent.append(key if isinstance(key, str) else [*key])
+    )
+    monkeypatch.setattr(
+        Subject, "words", lambda self, data: sent.append("made") or {"text": str(data.errors)}
+    )
     move(explorer, rotate=40.0)
     assert sent == ["values", ["picture"], "made", "words"]
 
@@ -50,22 +60,33 @@ def test_the_picture_leaves_before_its_words_are_made(explorer, monkeypatch):
 NONE = {"headline": [], "text": "", "notices": []}
 
 
-def test_words_that_cannot_be_made_leave_the_picture_and_none_of_another_state(explorer, monkeypatch):
+def test_words_that_cannot_be_made_leave_the_picture_and_none_of_another_state(
+    explorer, monkeypatch
+):
     monkeypatch.setattr(Subject, "words", lambda self, data: 1 / 0)
     move(explorer, rotate=40.0)
-    assert explorer.picture["for"] == explorer.values and explorer.words == {"for": explorer.values, **NONE}
+    assert explorer.picture["for"] == explorer.values and explorer.words == {
+        "for": explorer.values,
+        **NONE,
+    }
     assert explorer.problem == {"": "ZeroDivisionError: division by zero"}
     assert explorer._repr_mimebundle_()[0]["text/plain"] == f"{explorer!r}\n\n"
 
 
-def test_an_interrupt_between_picture_and_words_leaves_no_words_of_another_state(explorer, monkeypatch):
+def test_an_interrupt_between_picture_and_words_leaves_no_words_of_another_state(
+    explorer, monkeypatch
+):
     def interrupted(self, data):
         raise KeyboardInterrupt
+
     monkeypatch.setattr(Subject, "words", interrupted)
     with pytest.raises(KeyboardInterrupt):
         move(explorer, rotate=40.0)
     monkeypatch.undo()
-    assert explorer.picture["for"]["rotate"] == 40.0 and explorer.words == {"for": explorer.values, **NONE}
+    assert explorer.picture["for"]["rotate"] == 40.0 and explorer.words == {
+        "for": explorer.values,
+        **NONE,
+    }
     move(explorer, rotate=41.0)
     assert explorer.words["for"] == explorer.values and explorer.words["text"]
 
@@ -75,15 +96,24 @@ def test_who_observes_the_picture_may_move_on_and_reads_its_own_words(explorer):
         read.append(explorer._repr_mimebundle_()[0]["text/plain"])
         if explorer.values["row"] == 1:
             move(explorer, row=2)
+
     read = []
     explorer.observe(run_on, "picture")
     move(explorer, row=1)
-    assert explorer.picture["for"]["row"] == explorer.words["for"]["row"] == explorer.data.state.row == 2
+    assert (
+        explorer.picture["for"]["row"]
+        == explorer.words["for"]["row"]
+        == explorer.data.state.row
+        == 2
+    )
     assert ["row=1" in text and "Chosen point (1, " in text for text in read] == [True, False]
     assert ["row=2" in text and "Chosen point (2, " in text for text in read] == [False, True]
 
 
-@pytest.mark.parametrize("values", [{}, {"height": 1, "width": 1, "grid_height": 1, "grid_width": 1, "row": 0, "column": 0}])
+@pytest.mark.parametrize(
+    "values",
+    [{}, {"height": 1, "width": 1, "grid_height": 1, "grid_width": 1, "row": 0, "column": 0}],
+)
 def test_a_picture_of_any_size_fills_a_segment_of_the_loopback(explorer, values):
     move(explorer, **values)
     assert len(explorer.picture["buffer"]) > 65_483 and explorer.problem == {}
@@ -92,17 +122,24 @@ def test_a_picture_of_any_size_fills_a_segment_of_the_loopback(explorer, values)
 def test_a_value_that_does_not_fit_stops_no_other(explorer):
     move(explorer, height=12)
     move(explorer, height=0, width=1000)
-    assert [*explorer.problem] == ["height", "width"] and explorer.problem["height"].endswith("raise it to 1. The picture shows 12.")
+    assert [*explorer.problem] == ["height", "width"] and explorer.problem["height"].endswith(
+        "raise it to 1. The picture shows 12."
+    )
     move(explorer, paddingMode=0, channels=None)
     assert {*explorer.problem} == {"height", "width", "channels"}
-    assert explorer.data.state == State(height=12, paddingMode=0) and shown(explorer)["inputGrad.0.values"].shape == (12, 32)
+    assert explorer.data.state == State(height=12, paddingMode=0) and shown(explorer)[
+        "inputGrad.0.values"
+    ].shape == (12, 32)
     move(explorer, height=13, width=32, channels=1)
     assert explorer.problem == {} and shown(explorer)["inputGrad.0.values"].shape == (13, 32)
 
 
 def test_where_no_field_can_give_way_the_picture_says_that_it_is_the_last_one(explorer):
     move(explorer, interpolationMode=2, cann="9.0")
-    assert explorer.problem["device"].endswith("The picture shows the last state that fits.") and explorer.data.state.cann != "9.0"
+    assert (
+        explorer.problem["device"].endswith("The picture shows the last state that fits.")
+        and explorer.data.state.cann != "9.0"
+    )
 
 
 def test_what_the_product_refuses_is_said_beside_the_device(explorer):
@@ -121,10 +158,14 @@ def test_the_plan_of_a_device_rounds_otherwise(explorer):
 
 def test_a_lifted_cell_opens_the_same_state(explorer):
     import aclnn_viz.explorers as av
+
     move(explorer, rotate=12.0, moved=[[1, 2, 0.5, -0.25]], dtype="bfloat16")
     call = explorer.lifted("cell").split("\n\n")[1]
     again = eval(call, {"av": av})
-    assert explorer.lifted("cell").startswith("import aclnn_viz as av\n") and again.data.state == explorer.data.state
+    assert (
+        explorer.lifted("cell").startswith("import aclnn_viz as av\n")
+        and again.data.state == explorer.data.state
+    )
     again.close()
 
 
@@ -146,7 +187,10 @@ def test_a_lifted_picture_is_of_its_kind(explorer, kind, start):
 
 def test_a_lifted_program_makes_both_calls(explorer):
     text = explorer.lifted("cpp")
-    assert "aclnnGridSampler2DBackwardGetWorkspaceSize(" in text and "aclnnGridSampler2DBackward(" in text
+    assert (
+        "aclnnGridSampler2DBackwardGetWorkspaceSize(" in text
+        and "aclnnGridSampler2DBackward(" in text
+    )
 
 
 @pytest.mark.soak
@@ -158,6 +202,7 @@ def test_many_changes_leave_memory_flat(explorer):
             move(explorer, rotate=float(k % 170), height=20 + k // 10 % 3)
         gc.collect()
         return sys.getallocatedblocks()
+
     count = 1000 if SOAK else 40
     # What Python keeps for speed grows ever more slowly, and its tables double now and then; a leak of half an object
     # a change grows in every round.
@@ -169,7 +214,11 @@ def test_closing_releases_the_device_and_the_data_and_can_be_repeated():
     explorer = explore("grid_sampler_2d")
     explorer.close()
     explorer.close()
-    assert explorer.data is None and explorer._device._open is None and explorer._device._thread is None
+    assert (
+        explorer.data is None
+        and explorer._device._open is None
+        and explorer._device._thread is None
+    )
 
 
 def test_a_missing_atlas_is_said_beside_the_device(explorer):
@@ -181,7 +230,9 @@ def test_a_missing_atlas_is_said_beside_the_device(explorer):
 def test_values_that_are_missing_have_their_defaults(explorer):
     explorer.values = {"rotate": np.float32(40.0), "row": np.int64(3)}
     assert explorer.problem == {} and explorer.data.state == State(rotate=40.0, row=3)
-    assert explorer.values == explorer.picture["for"] == {**explorer.initial, "rotate": 40.0, "row": 3}
+    assert (
+        explorer.values == explorer.picture["for"] == {**explorer.initial, "rotate": 40.0, "row": 3}
+    )
 
 
 def test_reset_leads_to_the_state_in_which_it_was_opened():
@@ -199,10 +250,15 @@ def test_an_unknown_value_is_refused_and_nothing_changes(explorer):
 
 
 def test_what_has_no_picture_is_not_lifted_out(explorer):
-    with pytest.raises(ValueError, match="a state is exported as link, cell, test, cpp, png or svg: got 'jpg'; choose one"):
+    with pytest.raises(
+        ValueError,
+        match="a state is exported as link, cell, test, cpp, png or svg: got 'jpg'; choose one",
+    ):
         explorer.lifted("jpg")
     explorer.close()
-    with pytest.raises(ValueError, match="what is exported must have a picture: got a state without one; open"):
+    with pytest.raises(
+        ValueError, match="what is exported must have a picture: got a state without one; open"
+    ):
         explorer.lifted("cell")
 
 
@@ -213,8 +269,13 @@ def test_the_browser_shows_in_words_why_nothing_is_lifted_out(monkeypatch):
     monkeypatch.setattr(never, "send", lambda content, buffers=None: sent.append(content))
     never._asked(never, {"lift": "png"}, [])
     never.close()
-    assert sent == [{"lift": "png", "problem": "what is exported must have a picture: got a state without one; open "
-                     "the explorer, in a state that it can show"}]
+    assert sent == [
+        {
+            "lift": "png",
+            "problem": "what is exported must have a picture: got a state without one; open "
+            "the explorer, in a state that it can show",
+        }
+    ]
 
 
 def test_a_viewer_without_widgets_gets_the_call_and_the_words(explorer):

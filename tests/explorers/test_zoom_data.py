@@ -44,13 +44,17 @@ def test_outputs_have_the_bits_of_backward_and_the_parts_of_their_errors_add_up(
     for name, values in results.items():
         k = index(z, name)
         assert (z.values[k] == values.astype(float)[tuple(z.shown[k].index)]).all()
-        np.testing.assert_allclose(own(z, k), np.float64(truth[name]), rtol=1e-12, atol=1e-12 * np.abs(truth[name]).max())
+        np.testing.assert_allclose(
+            own(z, k), np.float64(truth[name]), rtol=1e-12, atol=1e-12 * np.abs(truth[name]).max()
+        )
         assert dtype == "float32" or z.parts[k, -1].any() or (z.values[k] == z.truth[k]).all()
     for k, one in enumerate(z.shown):
         if one.term.name in given:
             assert (z.values[k] == given[one.term.name].astype(float)[tuple(one.index)]).all()
     unit = np.abs(z.values - z.truth)
-    assert ((z.parts.sum(axis=1) == 0) == (unit == 0)).mean() > 0.99 and (np.sign(z.parts.sum(axis=1)) == np.sign(z.values - z.truth)).mean() > 0.99
+    assert ((z.parts.sum(axis=1) == 0) == (unit == 0)).mean() > 0.99 and (
+        np.sign(z.parts.sum(axis=1)) == np.sign(z.values - z.truth)
+    ).mean() > 0.99
 
 
 @pytest.mark.parametrize("program", FIRST)
@@ -60,15 +64,30 @@ def test_a_formula_says_what_numpy_computes(program):
     state, z = of(program)
     given = SUBJECT.inputs(state)
     names = {one.name: z.truth[k] for k, one in enumerate(z.terms) if one.name}
-    names["calls"] = {name: getattr(np, name) for name in ("where", "exp", "abs", "clip", "arange")} | {"guard": np.clip}
-    alone = {f"term{k}": one for k, one in enumerate(z.terms) if one.op in ("sum", "mean", "take", "bitwise_and", "bitwise_or")}
+    names["calls"] = {
+        name: getattr(np, name) for name in ("where", "exp", "abs", "clip", "arange")
+    } | {"guard": np.clip}
+    alone = {
+        f"term{k}": one
+        for k, one in enumerate(z.terms)
+        if one.op in ("sum", "mean", "take", "bitwise_and", "bitwise_or")
+    }
     names |= {name: z.truth[int(name[4:])] for name in alone}
 
     def value(text):
         for name, one in sorted(alone.items(), key=lambda each: -len(each[1].label)):
             text = text if one.name else text.replace(one.label, name)
         text = text.replace("×", "*").replace("−", "-")
-        return eval(re.sub(r"\b([a-z]+)\(", r"calls['\1'](", re.sub(r"(\d+)…(\d+)", r"arange(\1, \2 + 1)", text)), {}, names)
+        return eval(
+            re.sub(
+                r"\b([a-z]+)\(",
+                r"calls['\1'](",
+                re.sub(r"(\d+)…(\d+)", r"arange(\1, \2 + 1)", text),
+            ),
+            {},
+            names,
+        )
+
     with np.errstate(all="ignore"):
         for k, one in enumerate(z.terms):
             got = z.truth[k]
@@ -87,10 +106,24 @@ def test_a_formula_says_what_numpy_computes(program):
             np.testing.assert_allclose(again, got, rtol=1e-9, atol=1e-9, err_msg=one.formula)
 
 
-HELD = {"rms_norm": {"dy", "x", "gamma", "xhat", "dy × gamma", "dxOut", "dgammaOut"},
-        "cross_entropy_loss": {"logProb", "exp(logProb)", "exp(logProb) × softmax_grad", "xGradOut"},
-        "group_norm_swish": {"dy", "x", "xhat", "z", "tail", "sigmoid", "complement", "swish_slope", "dz", "dxhat", "dxOut"},
-        "softmax": {"gradOutput", "output", "gradOutput × output", "out"}}  # none of them a number that a whole row shares
+HELD = {
+    "rms_norm": {"dy", "x", "gamma", "xhat", "dy × gamma", "dxOut", "dgammaOut"},
+    "cross_entropy_loss": {"logProb", "exp(logProb)", "exp(logProb) × softmax_grad", "xGradOut"},
+    "group_norm_swish": {
+        "dy",
+        "x",
+        "xhat",
+        "z",
+        "tail",
+        "sigmoid",
+        "complement",
+        "swish_slope",
+        "dz",
+        "dxhat",
+        "dxOut",
+    },
+    "softmax": {"gradOutput", "output", "gradOutput × output", "out"},
+}  # none of them a number that a whole row shares
 
 
 @pytest.mark.parametrize("program", HELD)
@@ -102,12 +135,16 @@ def test_an_instruction_holds_the_numbers_of_the_term_that_it_is_said_to_be(prog
         for job, values, exact, term, _ in tile.wrote:
             assert term < 0 or np.abs(values - exact).max() <= 1e-5 * np.abs(exact).max()
         assert tile.jobs[-1].name.startswith("DataCopy") and tile.wrote[-1][0] is tile.jobs[-1]
-        assert tile.wrote[-1][3:] == (index(z, tile.output), 0) or not tile.wrote[-1][1].any()  # zeros are those of any term
+        assert (
+            tile.wrote[-1][3:] == (index(z, tile.output), 0) or not tile.wrote[-1][1].any()
+        )  # zeros are those of any term
 
 
 @pytest.mark.parametrize("program", FIRST)
 @pytest.mark.sampled(3)
-def test_a_tile_is_who_stored_the_element_in_the_trace_and_its_instructions_are_those_of_the_trace(program):
+def test_a_tile_is_who_stored_the_element_in_the_trace_and_its_instructions_are_those_of_the_trace(
+    program,
+):
     _, z = of(program, rows=4, columns=30, cores=3)
     run = z.work.run
     for name, values in run.outputs.items():
@@ -118,22 +155,43 @@ def test_a_tile_is_who_stored_the_element_in_the_trace_and_its_instructions_are_
                     span.view(stored, memory.unit)[...] = n
         k = index(z, name)
         flat = np.ravel_multi_index(tuple(z.shown[k].index), values.shape)
-        for n, number in {(stored[at], z.tile[k].flat[place]) for place, at in enumerate(flat.flat)}:
+        for n, number in {
+            (stored[at], z.tile[k].flat[place]) for place, at in enumerate(flat.flat)
+        }:
             one, tile = run.trace[n], z.tiles[number]
-            assert tile.core == one.core.index and (tile.jobs[-1].name, tile.jobs[-1].line) == (one.name, one.where[1])
+            assert tile.core == one.core.index and (tile.jobs[-1].name, tile.jobs[-1].line) == (
+                one.name,
+                one.where[1],
+            )
         for core in {tile.core for tile in z.tiles if tile.output == name}:
-            shown = [(job.name, job.line) for tile in z.tiles if (tile.output, tile.core) == (name, core) for job in tile.jobs]
+            shown = [
+                (job.name, job.line)
+                for tile in z.tiles
+                if (tile.output, tile.core) == (name, core)
+                for job in tile.jobs
+            ]
             traced = [(one.name, one.where[1]) for one in run.trace if one.core.index == core]
-            assert shown == traced[:len(shown)] or not all(one.atomic == 0 for one in run.trace)
+            assert shown == traced[: len(shown)] or not all(one.atomic == 0 for one in run.trace)
 
 
 def test_a_term_has_an_element_for_each_of_the_first_output():
     """Of group norm x is (samples, channels, positions), mean (samples, groups), gamma (channels,)."""
     _, z = of("group_norm_swish", rows=4, columns=6)
     at = z.shown[index(z, "dxOut")].index
-    assert z.tile.shape[1:] == (4, 6) and (at[0] == [[0], [0], [1], [1]]).all() and (at[2] == [0, 1, 2] * 2).all()
-    assert (z.shown[index(z, "mean")].index == [at[0], at[1] // 2]).all() and (z.shown[index(z, "gamma")].index == at[1:2]).all()
-    assert [z.shown[index(z, name)].size for name in ("x", "mean", "gamma", "dbetaOut")] == [(4, 6), (4, 1), (2, 2), (2, 2)]
+    assert (
+        z.tile.shape[1:] == (4, 6)
+        and (at[0] == [[0], [0], [1], [1]]).all()
+        and (at[2] == [0, 1, 2] * 2).all()
+    )
+    assert (z.shown[index(z, "mean")].index == [at[0], at[1] // 2]).all() and (
+        z.shown[index(z, "gamma")].index == at[1:2]
+    ).all()
+    assert [z.shown[index(z, name)].size for name in ("x", "mean", "gamma", "dbetaOut")] == [
+        (4, 6),
+        (4, 1),
+        (2, 2),
+        (2, 2),
+    ]
 
 
 def test_a_step_that_takes_two_elements_of_a_term_is_refused():
@@ -148,15 +206,24 @@ def test_a_step_that_takes_two_elements_of_a_term_is_refused():
 def test_an_instruction_that_wrote_other_numbers_is_no_term():
     state, z = of("rms_norm")
     owned = tiles_of(z.work, z.truth * 2, {name: z.place[index(z, name)] for name in z.goes})[0]
-    assert {z.terms[term].label for tile in owned for *_, term, _ in tile.wrote if term >= 0}.isdisjoint({"dxOut", "xhat", "dgammaOut"})
+    assert {
+        z.terms[term].label for tile in owned for *_, term, _ in tile.wrote if term >= 0
+    }.isdisjoint({"dxOut", "xhat", "dgammaOut"})
 
 
 def test_a_fault_of_the_program_is_seen_at_the_instruction_where_it_begins():
     _, right = of("layer_norm")
     _, wrong = of("layer_norm", fault="layer_norm: mean of a tile")
-    labels, others = ([z.terms[term].label if term >= 0 else "" for *_, term, _ in z.tiles[0].wrote] for z in (right, wrong))
+    labels, others = (
+        [z.terms[term].label if term >= 0 else "" for *_, term, _ in z.tiles[0].wrote]
+        for z in (right, wrong)
+    )
     first = next(k for k, (one, other) in enumerate(zip(labels, others)) if one != other)
-    assert labels[first] == "along" and others[first] == others[-1] == "" and labels[-1] == "gradInputOut"
+    assert (
+        labels[first] == "along"
+        and others[first] == others[-1] == ""
+        and labels[-1] == "gradInputOut"
+    )
     assert (right.values == wrong.values).all()  # the formula stays right
 
 
@@ -168,14 +235,24 @@ def test_a_page_that_is_more_than_terms_is_refused_in_three_parts(name):
 
 
 @pytest.mark.parametrize("level", ["formula", "tensor", "tiles", "pipes"])
-@pytest.mark.parametrize("values", [{"rows": 1, "columns": 1, "row": 0, "column": 0}, {"rows": 12, "columns": 128, "cores": 48}, {"program": "hardswish", "row": 3},
-                                    {"program": "group_norm_swish", "rows": 1, "columns": 1, "row": 0, "column": 0}], ids=str)
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"rows": 1, "columns": 1, "row": 0, "column": 0},
+        {"rows": 12, "columns": 128, "cores": 48},
+        {"program": "hardswish", "row": 3},
+        {"program": "group_norm_swish", "rows": 1, "columns": 1, "row": 0, "column": 0},
+    ],
+    ids=str,
+)
 @pytest.mark.sampled(6)
 def test_the_smallest_and_the_largest_tensor_are_shown(values, level):
     shown = SUBJECT.show(SUBJECT.compute(State(level=level, **values)))
     path = shown.panels[0]
     assert path.name == "path" and all(shown.headline)
-    assert path.least / 4 > 5.5 * max(len(mark.text) for mark in path.marks if isinstance(mark, Note))  # pixels, the narrow letters among them
+    assert path.least / 4 > 5.5 * max(
+        len(mark.text) for mark in path.marks if isinstance(mark, Note)
+    )  # pixels, the narrow letters among them
 
 
 def test_each_term_has_a_picture_of_its_own_and_the_default_is_the_first_output():
@@ -185,17 +262,28 @@ def test_each_term_has_a_picture_of_its_own_and_the_default_is_the_first_output(
     for term, (program, label) in enumerate(TERMS):
         if label not in labels[program]:
             only_of_faults.append((program, label))
-            with pytest.raises(StateError, match=re.escape(f"this call of {program} has no {label}")):
+            with pytest.raises(
+                StateError, match=re.escape(f"this call of {program} has no {label}")
+            ):
                 SUBJECT.compute(State(program=program, term=term))
         elif program in shown_of:
             shown = SUBJECT.show(SUBJECT.compute(State(program=program, term=term, level="tensor")))
-            assert shown.headline[0].startswith(label) and shown.panels[1].title.startswith(f"{label}, shape")
+            assert shown.headline[0].startswith(label) and shown.panels[1].title.startswith(
+                f"{label}, shape"
+            )
             pictures[shown.text] = program
-    assert len(pictures) == sum(program in shown_of for program, _ in TERMS) - sum(program in shown_of for program, _ in only_of_faults)
-    assert len({*TERMS}) == len(TERMS) and ("cross_entropy_loss", "smooth × weightOptional") in only_of_faults
+    assert len(pictures) == sum(program in shown_of for program, _ in TERMS) - sum(
+        program in shown_of for program, _ in only_of_faults
+    )
+    assert (
+        len({*TERMS}) == len(TERMS)
+        and ("cross_entropy_loss", "smooth × weightOptional") in only_of_faults
+    )
     for program in shown_of:
         shown = SUBJECT.show(SUBJECT.compute(State(program=program, level="tensor")))
-        assert pictures[shown.text] == program and shown.headline[0].startswith(SUBJECT.operator(State(program=program)).outputs[0])
+        assert pictures[shown.text] == program and shown.headline[0].startswith(
+            SUBJECT.operator(State(program=program)).outputs[0]
+        )
 
 
 @pytest.mark.parametrize("program", FIRST)
@@ -203,12 +291,25 @@ def test_each_term_has_a_picture_of_its_own_and_the_default_is_the_first_output(
 def test_a_click_on_each_number_marks_it_on_every_level(program):
     _, z = of(program)
     for k, one in enumerate(z.shown):
-        panel = SUBJECT.panels(SUBJECT.compute(State(program=program, term=TERMS.index((program, one.term.label)), level="tensor")))[1]
+        panel = SUBJECT.panels(
+            SUBJECT.compute(
+                State(program=program, term=TERMS.index((program, one.term.label)), level="tensor")
+            )
+        )[1]
         spots = next(mark for mark in panel.marks if isinstance(mark, Spots))
-        for text, sets, x, y in list(zip(spots.texts, spots.sets, spots.x0, spots.y0))[::7 if SOAK else 40]:
+        for text, sets, x, y in list(zip(spots.texts, spots.sets, spots.x0, spots.y0))[
+            :: 7 if SOAK else 40
+        ]:
             clicked = dict(sets)
             assert clicked.pop("level") == "tiles"
-            data = SUBJECT.compute(State(program=program, term=TERMS.index((program, one.term.label)), level="tensor", **clicked))
+            data = SUBJECT.compute(
+                State(
+                    program=program,
+                    term=TERMS.index((program, one.term.label)),
+                    level="tensor",
+                    **clicked,
+                )
+            )
             assert "\n".join(SUBJECT.headline(data)[:2]) == text
             box = [mark for mark in SUBJECT.panels(data)[1].marks if isinstance(mark, Box)][1]
             assert (box.x0, box.y0) == (x, y)

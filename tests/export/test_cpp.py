@@ -18,8 +18,13 @@ from aclnn_viz.devices.cpp import cpp_sample
 from aclnn_viz.operators.operator import Attribute
 
 compiled = pytest.mark.needs("g++")
-SMALL = {"hardswish": (3, 4), "rms_norm": (3, 4), "grid_sampler_2d": (1, 2, 3, 4), "cross_entropy_loss": (3, 4),
-         "group_norm_swish": (2, 4, 3)}
+SMALL = {
+    "hardswish": (3, 4),
+    "rms_norm": (3, 4),
+    "grid_sampler_2d": (1, 2, 3, 4),
+    "cross_entropy_loss": (3, 4),
+    "group_norm_swish": (2, 4, 3),
+}
 GIVEN = {"cross_entropy_loss": {"weightOptional": None}}
 
 
@@ -35,8 +40,12 @@ def printed(text, folder, layout="9.x", environment=None):
     source.write_text(text)
     compile_program(source, root, program, "-Wall", "-Wextra", "-Werror")
     notes = folder / "notes"
-    done = subprocess.run([program], capture_output=True, text=True,
-                          env={"STANDIN_REPORT": str(notes)} | (environment or {}))
+    done = subprocess.run(
+        [program],
+        capture_output=True,
+        text=True,
+        env={"STANDIN_REPORT": str(notes)} | (environment or {}),
+    )
     return done.returncode, done.stdout, notes.read_text() if notes.exists() else ""
 
 
@@ -48,7 +57,10 @@ def outputs_in(text, like):
         name, k, number = re.fullmatch(r"(\w+)\[(\d+)\] = (\S+)", line).groups()
         found[name][int(k)] = float(number)
     assert len(lines) == sum(value.size for value in like.values())
-    return {name: value.reshape(like[name].shape).astype(like[name].dtype) for name, value in found.items()}
+    return {
+        name: value.reshape(like[name].shape).astype(like[name].dtype)
+        for name, value in found.items()
+    }
 
 
 def on_device(case, layout, environment):
@@ -70,29 +82,53 @@ def assert_prints_what_the_device_computes(case, folder, layout="9.x", environme
 
 
 @compiled
-@pytest.mark.parametrize(("name", "dtype"), [
-    (op.name, dtype) for k, op in enumerate(taught()) for n, dtype in enumerate(("float32", "float16", "bfloat16"))
-    if SOAK or n == k % 3])
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        (op.name, dtype)
+        for k, op in enumerate(taught())
+        for n, dtype in enumerate(("float32", "float16", "bfloat16"))
+        if SOAK or n == k % 3
+    ],
+)
 @pytest.mark.sampled(1)
 def test_the_program_prints_the_numbers_of_the_device(tmp_path, name, dtype):
     assert_prints_what_the_device_computes(case_of(name, dtype=dtype), tmp_path)
 
 
 @compiled
-@pytest.mark.parametrize(("name", "given", "environment"), [
-    ("hardswish", {"shape": (0, 3)}, {}),
-    ("hardswish", {"shape": (), "dtype": "float16"}, {}),
-    ("grid_sampler_2d", {"outputMask": (False, True), "interpolationMode": 1, "paddingMode": 2, "alignCorners": True},
-     {}),
-    ("grid_sampler_2d", {"dtype": "float64"}, {}),
-    ("cross_entropy_loss", {"reduction": "none", "weightOptional": np.float32([1, 2, 3, 4]), "ignoreIndex": 1}, {}),
-    ("cross_entropy_loss", {"labelSmoothing": 0.3}, {"STANDIN_SOC": "Ascend950PR_9579"}),
-    ("group_norm_swish", {"swishScale": 1.7, "dbetaIsRequire": False}, {}),
-    ("swish", {"betaOptional": 0.3}, {}),
-], ids=["empty", "scalar", "masked", "double", "weighted", "smoothed", "scaled", "aclScalar"])
+@pytest.mark.parametrize(
+    ("name", "given", "environment"),
+    [
+        ("hardswish", {"shape": (0, 3)}, {}),
+        ("hardswish", {"shape": (), "dtype": "float16"}, {}),
+        (
+            "grid_sampler_2d",
+            {
+                "outputMask": (False, True),
+                "interpolationMode": 1,
+                "paddingMode": 2,
+                "alignCorners": True,
+            },
+            {},
+        ),
+        ("grid_sampler_2d", {"dtype": "float64"}, {}),
+        (
+            "cross_entropy_loss",
+            {"reduction": "none", "weightOptional": np.float32([1, 2, 3, 4]), "ignoreIndex": 1},
+            {},
+        ),
+        ("cross_entropy_loss", {"labelSmoothing": 0.3}, {"STANDIN_SOC": "Ascend950PR_9579"}),
+        ("group_norm_swish", {"swishScale": 1.7, "dbetaIsRequire": False}, {}),
+        ("swish", {"betaOptional": 0.3}, {}),
+    ],
+    ids=["empty", "scalar", "masked", "double", "weighted", "smoothed", "scaled", "aclScalar"],
+)
 @pytest.mark.sampled(1)
 def test_attributes_and_shapes_are_the_cases(tmp_path, name, given, environment):
-    assert_prints_what_the_device_computes(case_of(name, **given), tmp_path, environment=environment)
+    assert_prints_what_the_device_computes(
+        case_of(name, **given), tmp_path, environment=environment
+    )
 
 
 @compiled
@@ -107,8 +143,20 @@ def test_every_kind_of_number_arrives_as_it_is(tmp_path, dtype):
     """The gradient at self > 3 is gradOutput itself."""
     fmt = np.dtype(getattr(ml_dtypes, dtype, None) or dtype)
     info = ml_dtypes.finfo(fmt)
-    numbers = [0.0, -0.0, np.inf, -np.inf, np.nan, info.max, -info.tiny, info.smallest_subnormal, -3 * float(
-        info.smallest_subnormal), 1 / 3, -65503.0, 1 + float(info.eps)]
+    numbers = [
+        0.0,
+        -0.0,
+        np.inf,
+        -np.inf,
+        np.nan,
+        info.max,
+        -info.tiny,
+        info.smallest_subnormal,
+        -3 * float(info.smallest_subnormal),
+        1 / 3,
+        -65503.0,
+        1 + float(info.eps),
+    ]
     grad = np.array(numbers).astype(fmt)
     case = {"gradOutput": grad, "self": np.full(grad.shape, 4, fmt)}
     status, text, notes = printed(cpp_sample("hardswish", case), tmp_path)
@@ -119,18 +167,26 @@ def test_every_kind_of_number_arrives_as_it_is(tmp_path, dtype):
 
 @compiled
 def test_a_failure_is_printed_with_its_call_code_and_text(tmp_path):
-    status, text, notes = printed(cpp_sample("hardswish", case_of("hardswish", dtype="float64")), tmp_path)
+    status, text, notes = printed(
+        cpp_sample("hardswish", case_of("hardswish", dtype="float64")), tmp_path
+    )
     assert status == 161002 % 256 and notes.startswith("left: ")  # what the process held
-    assert re.match(r"aclnnHardswishBackwardGetWorkspaceSize\( gradOutput\.handle, self\.handle, out\.handle, "
-                    r"&workspaceSize, &executor\) failed with 161002 aclnnHardswishBackwardGetWorkspaceSize: ", text)
+    assert re.match(
+        r"aclnnHardswishBackwardGetWorkspaceSize\( gradOutput\.handle, self\.handle, out\.handle, "
+        r"&workspaceSize, &executor\) failed with 161002 aclnnHardswishBackwardGetWorkspaceSize: ",
+        text,
+    )
 
 
 def test_the_first_lines_tell_the_case():
-    text = cpp_sample("cross_entropy_loss", case_of("cross_entropy_loss", reduction="sum", ignoreIndex=-100))
+    text = cpp_sample(
+        "cross_entropy_loss", case_of("cross_entropy_loss", reduction="sum", ignoreIndex=-100)
+    )
     assert text.partition("\n//\n")[0].replace("\n//", "") == (
         "// aclnnCrossEntropyLossGrad in both phases: gradLoss float32 [], logProb float32 [3, 4], target int64 [3]; "
         'weightOptional null, gradZlossOptional null, lseForZlossOptional null, reduction "sum", ignoreIndex -100, '
-        "labelSmoothing 0.0, lseSquareScaleForZloss 0.0.")
+        "labelSmoothing 0.0, lseSquareScaleForZloss 0.0."
+    )
     assert 'char reduction[] = "sum";' in text
 
 
@@ -138,19 +194,32 @@ def test_arrays_of_every_kind_are_made_and_given_back():
     """An invented operator; the arrays stand in the C order of its prototype."""
     one = av.operator("hardswish")
     invented = replace(
-        one, name="invented", prototype=one.prototype.replace(
-            "aclTensor *out", "const aclIntArray *dims, const aclFloatArray *scales, const aclBoolArray *mask, "
-            "aclTensor *out"), attributes={
-            "dims": Attribute("const aclIntArray *"), "scales": Attribute("const aclFloatArray *"),
-            "mask": Attribute("const aclBoolArray *", (True, False))})
+        one,
+        name="invented",
+        prototype=one.prototype.replace(
+            "aclTensor *out",
+            "const aclIntArray *dims, const aclFloatArray *scales, const aclBoolArray *mask, "
+            "aclTensor *out",
+        ),
+        attributes={
+            "dims": Attribute("const aclIntArray *"),
+            "scales": Attribute("const aclFloatArray *"),
+            "mask": Attribute("const aclBoolArray *", (True, False)),
+        },
+    )
     made = case_of("hardswish").inputs | {"dims": (2, -1), "scales": (0.5, 3.0)}
     text = cpp_sample(invented, made)
-    for line in ("const int64_t dimsValues[] = {2, -1};", "aclIntArray *dims = aclCreateIntArray(dimsValues, 2);",
-                 "const float scalesValues[] = {0.5, 3.0};",
-                 "aclFloatArray *scales = aclCreateFloatArray(scalesValues, 2);",
-                 "const bool maskValues[] = {true, false};", "aclBoolArray *mask = aclCreateBoolArray(maskValues, 2);",
-                 "CHECK(aclDestroyIntArray(dims));", "CHECK(aclDestroyFloatArray(scales));",
-                 "CHECK(aclDestroyBoolArray(mask));"):
+    for line in (
+        "const int64_t dimsValues[] = {2, -1};",
+        "aclIntArray *dims = aclCreateIntArray(dimsValues, 2);",
+        "const float scalesValues[] = {0.5, 3.0};",
+        "aclFloatArray *scales = aclCreateFloatArray(scalesValues, 2);",
+        "const bool maskValues[] = {true, false};",
+        "aclBoolArray *mask = aclCreateBoolArray(maskValues, 2);",
+        "CHECK(aclDestroyIntArray(dims));",
+        "CHECK(aclDestroyFloatArray(scales));",
+        "CHECK(aclDestroyBoolArray(mask));",
+    ):
         assert text.count(line) == 1, line
     assert re.search(r"self\.handle,\s+dims,\s+scales,\s+mask,\s+out\.handle", text)
 
@@ -165,10 +234,19 @@ def test_the_inputs_alone_will_do():
     assert cpp_sample("rms_norm", case.inputs) == cpp_sample(av.operator("rms_norm"), case)
 
 
-@pytest.mark.parametrize(("case", "text"), [
-    (lambda: case_of("hardswish"), "the case must be one of rms_norm: got one of hardswish; draw it with"),
-    (lambda: case_of("rms_norm", shape=(1024, 256)), r"a C\+\+ sample holds at most 262144 numbers: got 525568 in "),
-])
+@pytest.mark.parametrize(
+    ("case", "text"),
+    [
+        (
+            lambda: case_of("hardswish"),
+            "the case must be one of rms_norm: got one of hardswish; draw it with",
+        ),
+        (
+            lambda: case_of("rms_norm", shape=(1024, 256)),
+            r"a C\+\+ sample holds at most 262144 numbers: got 525568 in ",
+        ),
+    ],
+)
 def test_what_cannot_be_exported_is_an_error(case, text):
     with pytest.raises(ValueError, match=text):
         cpp_sample("rms_norm", case())

@@ -19,27 +19,51 @@ def texts(page):
     return {(edit.before, edit.after) for edit in edits(page)}
 
 
-@pytest.mark.parametrize(("before", "after"), [
-    ("inside = x / 3.0 + 0.5", "inside = x / 3.0 - 0.5"), ("inside = x / 3.0 + 0.5", "inside = 3.0 / x + 0.5"),
-    ("inside = x / 3.0 + 0.5", "inside = x / 3.0 + 0.0"), ("inside = x / 3.0 + 0.5", "inside = x / 6.0 + 0.5"),
-    ("'out': gradOutput * slope(xp, self)", "'out': self * slope(xp, self)"),
-    ("return xp.where(x < -3.0, xp.zeros_like(x), xp.where(x <= 3.0, inside, xp.ones_like(x)))",
-     "return xp.where(x <= -3.0, xp.zeros_like(x), xp.where(x <= 3.0, inside, xp.ones_like(x)))")])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("inside = x / 3.0 + 0.5", "inside = x / 3.0 - 0.5"),
+        ("inside = x / 3.0 + 0.5", "inside = 3.0 / x + 0.5"),
+        ("inside = x / 3.0 + 0.5", "inside = x / 3.0 + 0.0"),
+        ("inside = x / 3.0 + 0.5", "inside = x / 6.0 + 0.5"),
+        ("'out': gradOutput * slope(xp, self)", "'out': self * slope(xp, self)"),
+        (
+            "return xp.where(x < -3.0, xp.zeros_like(x), xp.where(x <= 3.0, inside, xp.ones_like(x)))",
+            "return xp.where(x <= -3.0, xp.zeros_like(x), xp.where(x <= 3.0, inside, xp.ones_like(x)))",
+        ),
+    ],
+)
 def test_every_kind_of_slip_is_among_them(before, after):
     assert (before, after) in texts(hardswish)
 
 
 def test_a_choice_between_two_that_are_the_same_is_read_as_one():
-    wrong, = ast.parse("return xp.where(x < -3.0, xp.where(x <= 3.0, inside, xp.where(x < 0, inside, inside)), xp.where(x <= 3.0, inside, one))").body
-    assert edited_head(wrong) == "return xp.where(x < -3.0, inside, xp.where(x <= 3.0, inside, one))" and "inside, inside" in ast.unparse(wrong)
+    (wrong,) = ast.parse(
+        "return xp.where(x < -3.0, xp.where(x <= 3.0, inside, xp.where(x < 0, inside, inside)), xp.where(x <= 3.0, inside, one))"
+    ).body
+    assert (
+        edited_head(wrong) == "return xp.where(x < -3.0, inside, xp.where(x <= 3.0, inside, one))"
+        and "inside, inside" in ast.unparse(wrong)
+    )
     assert not [edit for edit in edits(hardswish) if edit.after == edit.before]
 
 
 def test_axes_names_functions_and_statements_are_edited():
     found = texts(rms_norm)
-    assert ("'dgammaOut': xp.sum(dy * xhat, axis=0)", "'dgammaOut': xp.sum(dy * xhat, axis=None)") in found
-    assert ("'dgammaOut': xp.sum(dy * xhat, axis=0)", "'dgammaOut': xp.sum(dy * x, axis=0)") in found
-    assert any(edit.after == "(left out)" for op in sampled(__name__) for edit in edits(op.page) if edit.change.drops)
+    assert (
+        "'dgammaOut': xp.sum(dy * xhat, axis=0)",
+        "'dgammaOut': xp.sum(dy * xhat, axis=None)",
+    ) in found
+    assert (
+        "'dgammaOut': xp.sum(dy * xhat, axis=0)",
+        "'dgammaOut': xp.sum(dy * x, axis=0)",
+    ) in found
+    assert any(
+        edit.after == "(left out)"
+        for op in sampled(__name__)
+        for edit in edits(op.page)
+        if edit.change.drops
+    )
 
 
 @ALL
@@ -50,15 +74,27 @@ def test_every_edit_changes_the_text_and_is_taken_back(op):
     same = [str(edit) for edit in found if edit.before == edit.after]
     trees = dict.fromkeys(edit.unit for edit in found)
     after = {unit.name: ast.unparse(unit.tree) for unit in trees}
-    assert same == [] and len(found) > (20 if op.chapter else 10) and set(after.values()) <= set(before)
-    assert {edit.unit.name for edit in found} >= {"backward"} and "forward" not in {edit.unit.name for edit in found}
+    assert (
+        same == []
+        and len(found) > (20 if op.chapter else 10)
+        and set(after.values()) <= set(before)
+    )
+    assert {edit.unit.name for edit in found} >= {"backward"} and "forward" not in {
+        edit.unit.name for edit in found
+    }
 
 
 @ALL
 def test_the_line_is_that_of_the_change(op):
     for edit in edits(op.page)[::5]:
-        lines = (ROOT / "aclnn_viz" / "operators" / str(edit).partition(",")[0]).read_text().splitlines()  # it may lie in another page
-        names = {node.id for node in ast.walk(edit.change.node) if isinstance(node, ast.Name)} - {"xp"}
+        lines = (
+            (ROOT / "aclnn_viz" / "operators" / str(edit).partition(",")[0])
+            .read_text()
+            .splitlines()
+        )  # it may lie in another page
+        names = {node.id for node in ast.walk(edit.change.node) if isinstance(node, ast.Name)} - {
+            "xp"
+        }
         assert not names or any(name in lines[edit.line - 1] for name in names), str(edit)
 
 
@@ -69,19 +105,27 @@ def test_the_edited_page_computes_what_it_says():
 
 
 def test_slips_are_edits_of_the_usual_kinds():
-    assert set(slips(rms_norm)) < set(edits(rms_norm)) and not {"name", "constant"} & {e.kind for e in slips(rms_norm)}
+    assert set(slips(rms_norm)) < set(edits(rms_norm)) and not {"name", "constant"} & {
+        e.kind for e in slips(rms_norm)
+    }
 
 
 def test_a_page_that_takes_functions_from_another_is_edited_there_too():
     taken = [edit for edit in edits(operator("grid_sampler_3d").page) if edit.unit.name == "fold"]
     assert taken and all(edit.file == "families/sampling.py" for edit in taken)
     page = next(edit for edit in taken if edit.after == "return x + 4.0 * xp.round(x / 4.0)").page
-    assert page.fold(NumPyArrays(), np.array([8.0])) == 16.0 and "scatter_add" in page.backward.__code__.co_names
+    assert (
+        page.fold(NumPyArrays(), np.array([8.0])) == 16.0
+        and "scatter_add" in page.backward.__code__.co_names
+    )
 
 
 def test_what_backward_does_not_use_is_not_edited():
     """The places of the largest elements are found before, with windows that pages share."""
-    assert {unit.name for unit in units(operator("max_pool_with_indices").page)} == {"across", "backward"}
+    assert {unit.name for unit in units(operator("max_pool_with_indices").page)} == {
+        "across",
+        "backward",
+    }
 
 
 def test_how_much_text_an_edit_changes():
@@ -90,5 +134,6 @@ def test_how_much_text_an_edit_changes():
 
 def test_an_edited_function_is_edited_under_all_of_its_names():
     from aclnn_viz.operators.cross_entropy_loss import page
+
     edit = next(one for one in edits(page) if one.unit.name == "divisors")
     assert edit.page.PRELUDE is edit.page.divisors and page.PRELUDE is page.divisors

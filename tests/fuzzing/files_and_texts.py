@@ -35,11 +35,16 @@ from aclnn_viz.sweeps.work import Judged, Row
 
 
 def small_capsule(folder: Path) -> Path:
-    cases = [av.case("hardswish", dtype=dtype, seed=1, shape=(3,)) for dtype in ("float32", "bfloat16")]
+    cases = [
+        av.case("hardswish", dtype=dtype, seed=1, shape=(3,)) for dtype in ("float32", "bfloat16")
+    ]
     return record(av.open_device("host"), cases, folder / "whole.capsule")
 
 
-@surface(60_000, "what is taken is bit for bit what was recorded, unless the index was changed and sealed again; the file stays as it is")
+@surface(
+    60_000,
+    "what is taken is bit for bit what was recorded, unless the index was changed and sealed again; the file stays as it is",
+)
 def capsules(folder):
     whole, place = small_capsule(folder).read_bytes(), folder / "spoiled.capsule"
     with zipfile.ZipFile(io.BytesIO(whole)) as archive:
@@ -47,8 +52,17 @@ def capsules(folder):
 
     def replayed(path):
         with Capsule(path) as found:
-            return [(op.name, {k: (v.dtype.name, v.shape, v.tobytes()) for k, v in (*inputs.items(), *found.run(op, **inputs).items())})
-                    for op, inputs in found.cases()]
+            return [
+                (
+                    op.name,
+                    {
+                        k: (v.dtype.name, v.shape, v.tobytes())
+                        for k, v in (*inputs.items(), *found.run(op, **inputs).items())
+                    },
+                )
+                for op, inputs in found.cases()
+            ]
+
     place.write_bytes(whole)
     right = replayed(place)
 
@@ -56,7 +70,14 @@ def capsules(folder):
         sealed = draw.random() < 0.5
         if sealed:
             index = json.dumps(changed(draw, json.loads(members[INDEX]))).encode()
-            made, stream = members | {INDEX: index, CHECKSUM: f"{hashlib.sha256(index).hexdigest()}  {INDEX}\n".encode()}, io.BytesIO()
+            made, stream = (
+                members
+                | {
+                    INDEX: index,
+                    CHECKSUM: f"{hashlib.sha256(index).hexdigest()}  {INDEX}\n".encode(),
+                },
+                io.BytesIO(),
+            )
             with zipfile.ZipFile(stream, "w") as archive:
                 for name, content in made.items():
                     archive.writestr(name, content)
@@ -69,12 +90,21 @@ def capsules(folder):
             assert sealed or found == right, "other numbers than those recorded"
         finally:
             assert place.read_bytes() == content, "the file was changed"
+
     return attempt
 
 
-@surface(60_000, "what is taken has the length that its header says; the file stays as it is", FileNotFoundError)
+@surface(
+    60_000,
+    "what is taken has the length that its header says; the file stays as it is",
+    FileNotFoundError,
+)
 def dumps(folder):
-    array, place, written = np.arange(6, dtype=np.float32).reshape(2, 3), folder / "files", Written(folder / "dump")
+    array, place, written = (
+        np.arange(6, dtype=np.float32).reshape(2, 3),
+        folder / "files",
+        Written(folder / "dump"),
+    )
     place.mkdir()
     np.save(place / "a.npy", array)
     np.savez(place / "a.npz", x=array, y=array)
@@ -88,7 +118,13 @@ def dumps(folder):
 
     def attempt(draw):
         if draw.random() < 0.3:
-            index.write_text(text_of(changed(draw, json.loads(text))) if draw.random() < 0.6 else spoiled(draw, text), "utf-8", "surrogatepass")
+            index.write_text(
+                text_of(changed(draw, json.loads(text)))
+                if draw.random() < 0.6
+                else spoiled(draw, text),
+                "utf-8",
+                "surrogatepass",
+            )
             for dump in read_dumps(run):
                 dump.lines()
                 for described in (one for entry in dump.entries.values() for one in tensors(entry)):
@@ -101,21 +137,61 @@ def dumps(folder):
             if path.suffix == ".pt":
                 found = from_pt(path)
             else:
-                found = load(path, draw.choice((None, "float32", "bfloat16", odd(draw))), draw.choice((None, (2, 3), odd(draw))),
-                             "x" if path.suffix == ".npz" else None)
-            assert found.nbytes <= max(len(content), 4096) * 64 and np.asarray(found).tobytes() is not None
+                found = load(
+                    path,
+                    draw.choice((None, "float32", "bfloat16", odd(draw))),
+                    draw.choice((None, (2, 3), odd(draw))),
+                    "x" if path.suffix == ".npz" else None,
+                )
+            assert (
+                found.nbytes <= max(len(content), 4096) * 64
+                and np.asarray(found).tobytes() is not None
+            )
         finally:
             assert path.read_bytes() == content, "the file was changed"
+
     return attempt
 
 
-@surface(60_000, "a canonical text is its own canonical text, and a case has the shape that was asked for")
+@surface(
+    60_000,
+    "a canonical text is its own canonical text, and a case has the shape that was asked for",
+)
 def recipes(folder):
-    valid = [{"operator": "hardswish", "shape": [3], "seed": 3}, {"operator": "rms_norm", "shape": [2, 4], "dtype": "float16", "strided": True, "gamma": 1.0},
-             {"operator": "grid_sampler_2d", "paddingMode": 1, "inputShape": [1, 1, 2, 2], "outputMask": [True, False]},
-             {"operator": "cross_entropy_loss", "reduction": "sum", "ignoreIndex": 0, "shape": [2, 3]},
-             {"operator": "silu", "listed": ["a", [["gradOutput", [2], "float32", -1, 1, False], ["self", [2], "float32", -1, 1, True]], {}, 0]},
-             {"operator": "tanh", "gradOutput": {"array": "float32", "shape": [2], "base64": "AACAPwAAgD8="}, "shape": [2]}]
+    valid = [
+        {"operator": "hardswish", "shape": [3], "seed": 3},
+        {
+            "operator": "rms_norm",
+            "shape": [2, 4],
+            "dtype": "float16",
+            "strided": True,
+            "gamma": 1.0,
+        },
+        {
+            "operator": "grid_sampler_2d",
+            "paddingMode": 1,
+            "inputShape": [1, 1, 2, 2],
+            "outputMask": [True, False],
+        },
+        {"operator": "cross_entropy_loss", "reduction": "sum", "ignoreIndex": 0, "shape": [2, 3]},
+        {
+            "operator": "silu",
+            "listed": [
+                "a",
+                [
+                    ["gradOutput", [2], "float32", -1, 1, False],
+                    ["self", [2], "float32", -1, 1, True],
+                ],
+                {},
+                0,
+            ],
+        },
+        {
+            "operator": "tanh",
+            "gradOutput": {"array": "float32", "shape": [2], "base64": "AACAPwAAgD8="},
+            "shape": [2],
+        },
+    ]
 
     def small(draw):
         value = odd(draw)
@@ -133,20 +209,50 @@ def recipes(folder):
         _, case = drawn(text)
         if isinstance(given.get("shape"), list) and case.operator.name == "hardswish":
             assert case.inputs["self"].shape == tuple(given["shape"])
+
     return attempt
 
 
-@surface(20_000, "a store that is refused stays byte for byte as it was; what a report says is whole", OSError)
+@surface(
+    20_000,
+    "a store that is refused stays byte for byte as it was; what a report says is whole",
+    OSError,
+)
 def stores(folder):
     whole, place = folder / "whole.sqlite", folder / "spoiled.sqlite"
     with Ledger(whole) as ledger:
-        ledger.add(ledger.run("1.0", "{}"), [Row(recipe({"operator": "hardswish", "seed": seed}), "hardswish", "float32", "", seed, "right", "", (
-            Judged("out", "right", 3, 0, 0, (1.0,) * len(MEASURES), "{}", "ab"),), "2026-01-01", 0.5, "here", "{}") for seed in range(3)])
+        ledger.add(
+            ledger.run("1.0", "{}"),
+            [
+                Row(
+                    recipe({"operator": "hardswish", "seed": seed}),
+                    "hardswish",
+                    "float32",
+                    "",
+                    seed,
+                    "right",
+                    "",
+                    (Judged("out", "right", 3, 0, 0, (1.0,) * len(MEASURES), "{}", "ab"),),
+                    "2026-01-01",
+                    0.5,
+                    "here",
+                    "{}",
+                )
+                for seed in range(3)
+            ],
+        )
         ledger.rows("PRAGMA wal_checkpoint(TRUNCATE)")
     content = whole.read_bytes()
-    columns = [(table, column) for table, names in {"runs": "kit device started", "cases": "recipe operator dtype mode seed outcome note",
-                                                    "outputs": "output verdict elements wrong undecided standards bits", "provenance": "at seconds"}.items()
-               for column in names.split()]
+    columns = [
+        (table, column)
+        for table, names in {
+            "runs": "kit device started",
+            "cases": "recipe operator dtype mode seed outcome note",
+            "outputs": "output verdict elements wrong undecided standards bits",
+            "provenance": "at seconds",
+        }.items()
+        for column in names.split()
+    ]
 
     def attempt(draw):
         for path in folder.glob("spoiled*"):
@@ -156,7 +262,11 @@ def stores(folder):
         else:  # a whole file of other values
             place.write_bytes(content)
             (table, column), value = draw.choice(columns), odd(draw, 0)
-            with contextlib.suppress(sqlite3.Error, OverflowError, UnicodeEncodeError), contextlib.closing(sqlite3.connect(place)) as base, base:
+            with (
+                contextlib.suppress(sqlite3.Error, OverflowError, UnicodeEncodeError),
+                contextlib.closing(sqlite3.connect(place)) as base,
+                base,
+            ):
                 base.execute(f"UPDATE {table} SET {column} = ?", [value])
         before = place.read_bytes()
         if draw.random() < 0.8:
@@ -170,6 +280,7 @@ def stores(folder):
             except ValueError:
                 assert place.read_bytes() == before, "a file of somebody else was changed"
                 raise
+
     return attempt
 
 
@@ -191,15 +302,44 @@ def lists_of_cases(folder):
         found = lists.read(place, seed=draw.randrange(9))
         for one in found[:2]:
             one.operator.bind(one.inputs)
+
     return attempt
 
 
 # Texts
 
-@surface(40_000, "what is read of a document names its parameters; a folder that was made has gaps and no other file", OSError)
+
+@surface(
+    40_000,
+    "what is read of a document names its parameters; a folder that was made has gaps and no other file",
+    OSError,
+)
 def documents_of_the_vendor(folder):
-    words = ("<td>", "</td>", "<tr>", "\n## ", "(", ")", ",", "aclTensor *", "int64_t ", "输出", "可选输入", "shape与self一致。", "BFLOAT16", "支持0(none)|1(mean)。",
-             "```Cpp\n", "161002", "[", "](", "<!--", "仅支持", "数据类型不支持", "：", *TEXTS)
+    words = (
+        "<td>",
+        "</td>",
+        "<tr>",
+        "\n## ",
+        "(",
+        ")",
+        ",",
+        "aclTensor *",
+        "int64_t ",
+        "输出",
+        "可选输入",
+        "shape与self一致。",
+        "BFLOAT16",
+        "支持0(none)|1(mean)。",
+        "```Cpp\n",
+        "161002",
+        "[",
+        "](",
+        "<!--",
+        "仅支持",
+        "数据类型不支持",
+        "：",
+        *TEXTS,
+    )
 
     def attempt(draw):
         text = spoiled(draw, DOCUMENT, words)
@@ -209,23 +349,59 @@ def documents_of_the_vendor(folder):
             shutil.rmtree(folder / "made", ignore_errors=True)
             place = new_operator(draw.choice(("", "mine", *TEXTS)), text, folder / "made")
             assert gaps(place) and place.parent == folder / "made"
+
     return attempt
 
 
-@surface(60_000, "a code that the headers name has a meaning, and what is unknown is said to be unknown")
+@surface(
+    60_000, "a code that the headers name has a meaning, and what is unknown is said to be unknown"
+)
 def logs(folder):
-    pieces = ("EZ9999", "ret = ", "failed, ERROR: ", "aclnnHardswishBackwardGetWorkspaceSize", "aclnnRmsNormGrad", "self [4, 16], float32", "gradOutput: float16 [4,16]",
-              "dy shape [2, 3] dtype DT_BF16", "561103", "161002", "507015", "Ascend910B2", "CANN 9.1", "CANN 12345678901234567890.1", "error code 999999", "\\n", "\n", "x ",
-              "rstd [2]", "gamma float32 [3]", "[" * 50, "9" * 40, "reduction: 1e400", "epsilon 1e-5", *TEXTS[2:])
+    pieces = (
+        "EZ9999",
+        "ret = ",
+        "failed, ERROR: ",
+        "aclnnHardswishBackwardGetWorkspaceSize",
+        "aclnnRmsNormGrad",
+        "self [4, 16], float32",
+        "gradOutput: float16 [4,16]",
+        "dy shape [2, 3] dtype DT_BF16",
+        "561103",
+        "161002",
+        "507015",
+        "Ascend910B2",
+        "CANN 9.1",
+        "CANN 12345678901234567890.1",
+        "error code 999999",
+        "\\n",
+        "\n",
+        "x ",
+        "rstd [2]",
+        "gamma float32 [3]",
+        "[" * 50,
+        "9" * 40,
+        "reduction: 1e400",
+        "epsilon 1e-5",
+        *TEXTS[2:],
+    )
 
     def attempt(draw):
-        text = "".join(draw.choice((*pieces, draw.choice(list(map(str, CODES))))) + draw.choice((" ", "", "\n", ", ")) for _ in range(draw.randrange(1, 9)))
+        text = "".join(
+            draw.choice((*pieces, draw.choice(list(map(str, CODES)))))
+            + draw.choice((" ", "", "\n", ", "))
+            for _ in range(draw.randrange(1, 9))
+        )
         code = draw.random() < 0.2 and draw.choice(list(CODES))
         given = code or (odd(draw, 0) if draw.random() < 0.05 else text)
-        found = why(given, draw.choice((None, None, "A3", odd(draw, 0))), draw.choice((None, None, "8.5", odd(draw, 0))))
+        found = why(
+            given,
+            draw.choice((None, None, "A3", odd(draw, 0))),
+            draw.choice((None, None, "8.5", odd(draw, 0))),
+        )
         assert not code or str(code) in found.meanings[0].name or found.meanings
         assert str(found) or not found.meanings
         json.dumps(found.to_json())
+
     return attempt
 
 
@@ -233,51 +409,127 @@ def logs(folder):
 def signatures(folder):
     op = av.operator("hardswish")
     inputs = av.case(op, shape=(3,)).inputs
-    pieces = ("void ", "int ", "fn", "fn(", "const float *", "self", "gradOutput", "out", ", ", "int64_t n", ")", ";", "float *", "...", "(*f)(int)", "&", "const", "*", "[3]",
-              "void", "std::vector<int> ", "\n", "/* c */", *TEXTS)
+    pieces = (
+        "void ",
+        "int ",
+        "fn",
+        "fn(",
+        "const float *",
+        "self",
+        "gradOutput",
+        "out",
+        ", ",
+        "int64_t n",
+        ")",
+        ";",
+        "float *",
+        "...",
+        "(*f)(int)",
+        "&",
+        "const",
+        "*",
+        "[3]",
+        "void",
+        "std::vector<int> ",
+        "\n",
+        "/* c */",
+        *TEXTS,
+    )
 
     def kernel(g, x):
         return op.backward(gradOutput=g, self=x)
 
     def attempt(draw):
         if draw.random() < 0.6:
-            text = draw.choice(("void fn(const float *gradOutput, const float *self, float *out, int64_t n);", "".join(draw.choice(pieces) for _ in range(draw.randrange(12)))))
+            text = draw.choice(
+                (
+                    "void fn(const float *gradOutput, const float *self, float *out, int64_t n);",
+                    "".join(draw.choice(pieces) for _ in range(draw.randrange(12))),
+                )
+            )
             text = spoiled(draw, text, pieces)
             if draw.random() < 0.5:
-                assert all(one.name and all(p.name.isidentifier() for p in one.parameters) for one in parse(text))
+                assert all(
+                    one.name and all(p.name.isidentifier() for p in one.parameters)
+                    for one in parse(text)
+                )
                 return
-            as_kernel(op, draw.choice(("nowhere.so:fn", "libc.so.6:abs", kernel, odd(draw, 0))), text)
+            as_kernel(
+                op, draw.choice(("nowhere.so:fn", "libc.so.6:abs", kernel, odd(draw, 0))), text
+            )
             return
         names = {"g": "gradOutput", "x": "self"}
         given = changed(draw, names) if draw.random() < 0.9 else names
         adapted = as_kernel(op, kernel, given)
         if given == names:
             assert adapted(**inputs)["out"].tobytes() == op.backward(**inputs)["out"].tobytes()
+
     return attempt
 
 
-@surface(20_000, "a pair that is given is the tightest: no smaller than the bound, and not negative")
+@surface(
+    20_000, "a pair that is given is the tightest: no smaller than the bound, and not negative"
+)
 def tolerances(folder):
     names = ("hardswish", "silu", "tanh", "elu", "rms_norm", "softplus")
 
     def attempt(draw):
-        valid = {"op": draw.choice(names), "shape": [draw.choice((0, 1, 3))], "dtype": draw.choice(("float32", "float16")), "seed": 1, "plan": draw.choice((None, "A2", "pairwise"))}
+        valid = {
+            "op": draw.choice(names),
+            "shape": [draw.choice((0, 1, 3))],
+            "dtype": draw.choice(("float32", "float16")),
+            "seed": 1,
+            "plan": draw.choice((None, "A2", "pairwise")),
+        }
         given = {key: odd(draw) if draw.random() < 0.3 else value for key, value in valid.items()}
-        if isinstance(given["shape"], list) and any(isinstance(n, (int, float)) and abs(n) > 64 for n in given["shape"]):
+        if isinstance(given["shape"], list) and any(
+            isinstance(n, (int, float)) and abs(n) > 64 for n in given["shape"]
+        ):
             given["shape"] = [2, 2]
         if draw.random() < 0.3:
             given["let_through"] = odd(draw)
         found = av.tolerance(given.pop("op"), **given)
         assert found.rtol >= 0 and found.atol >= 0
+
     return attempt
 
 
 def _line(draw) -> list[str]:
     """A command line by the grammar of the commands: a name, its arguments, its options, each at times another."""
-    costly = {"verify", "prove", "errata", "conventions", "sweep", "run", "cpp", "operators", "device"}
-    name = draw.choice([name for name in COMMANDS if name not in ("lab", "mcp")])  # which become JupyterLab and a server
+    costly = {
+        "verify",
+        "prove",
+        "errata",
+        "conventions",
+        "sweep",
+        "run",
+        "cpp",
+        "operators",
+        "device",
+    }
+    name = draw.choice(
+        [name for name in COMMANDS if name not in ("lab", "mcp")]
+    )  # which become JupyterLab and a server
     words = [name] if draw.random() < 0.95 else [draw.choice(TEXTS)]
-    values = ("hardswish", "silu", "aclnnRmsNormGrad", "nowhere", "561103", "stride", "tie", "1", "0", "-1", "3,4", "(2,)", "float16", "a=b", "self=x.npy", "gelu", *TEXTS)
+    values = (
+        "hardswish",
+        "silu",
+        "aclnnRmsNormGrad",
+        "nowhere",
+        "561103",
+        "stride",
+        "tie",
+        "1",
+        "0",
+        "-1",
+        "3,4",
+        "(2,)",
+        "float16",
+        "a=b",
+        "self=x.npy",
+        "gelu",
+        *TEXTS,
+    )
     options = COMMANDS[name][1] if name != "cpp" else {}
     for flag, settings in options.items():
         for one in flag if isinstance(flag, tuple) else (flag,):
@@ -285,17 +537,28 @@ def _line(draw) -> list[str]:
                 if draw.random() < 0.9:
                     words.append(draw.choice(values))
             elif draw.random() < 0.12 and one not in ("--self", "--workers", "--scheduler"):
-                words += [one] if (settings if isinstance(flag, str) else settings[one]).get("action") == "store_true" else [one, draw.choice(values)]
+                words += (
+                    [one]
+                    if (settings if isinstance(flag, str) else settings[one]).get("action")
+                    == "store_true"
+                    else [one, draw.choice(values)]
+                )
     if name in costly:  # only lines that end before the work begins
         words += draw.choice((["--help"], ["--nothing"], ["--json", "--json", "x", "y", "z"]))
     if draw.random() < 0.1 and name not in costly:
-        words.insert(draw.randrange(len(words) + 1), draw.choice(("--json", "--lang", "zh", "--help", "--", "-", "--version", "--no")))
+        words.insert(
+            draw.randrange(len(words) + 1),
+            draw.choice(("--json", "--lang", "zh", "--help", "--", "-", "--version", "--no")),
+        )
     if draw.random() < 0.3 and name not in costly:
         words.append("--json")
     return words
 
 
-@surface(20_000, "a status of 0, 1, 2 or 130, and with 2 one line of an error and no traceback; with --json and 0 or 1 what is printed is JSON")
+@surface(
+    20_000,
+    "a status of 0, 1, 2 or 130, and with 2 one line of an error and no traceback; with --json and 0 or 1 what is printed is JSON",
+)
 def command_lines(folder):
     (home := folder / "a" / "b").mkdir(parents=True)
     os.chdir(home)
@@ -313,9 +576,18 @@ def command_lines(folder):
                 os.sys.stdin = stdin
                 os.environ.clear()
                 os.environ.update(before)
-        assert status in (0, 1, 2, 130) and "Traceback" not in err.getvalue(), (words, status, err.getvalue()[-300:])
+        assert status in (0, 1, 2, 130) and "Traceback" not in err.getvalue(), (
+            words,
+            status,
+            err.getvalue()[-300:],
+        )
         if status == 2:
-            raise ValueError("a line: got an error; " + err.getvalue() if err.getvalue() else f"{words}: 2 and nothing is said")
+            raise ValueError(
+                "a line: got an error; " + err.getvalue()
+                if err.getvalue()
+                else f"{words}: 2 and nothing is said"
+            )
         if "--json" in words and not {"--help", "--version", "-h"} & {*words} and out.getvalue():
             json.loads(out.getvalue())
+
     return attempt

@@ -39,12 +39,32 @@ SILU, LONG = av.operator("silu"), "a" * 300
 
 
 def listed(folder, **changed):
-    (folder / "atk.json").write_text(json.dumps([ATK[1] | {"inputs": [*ATK[1]["inputs"][:3], {"name": "padding_mode", "type": "attr", "dtype": "int"} | changed]}]))
+    (folder / "atk.json").write_text(
+        json.dumps(
+            [
+                ATK[1]
+                | {
+                    "inputs": [
+                        *ATK[1]["inputs"][:3],
+                        {"name": "padding_mode", "type": "attr", "dtype": "int"} | changed,
+                    ]
+                }
+            ]
+        )
+    )
     return av.cases.read(folder / "atk.json")
 
 
 def given(array) -> None:
-    draw(recipe({"operator": "tanh", "shape": [2], "gradOutput": {"array": "float32", "shape": [2], "base64": array}}))
+    draw(
+        recipe(
+            {
+                "operator": "tanh",
+                "shape": [2],
+                "gradOutput": {"array": "float32", "shape": [2], "base64": array},
+            }
+        )
+    )
 
 
 def declared(**changed) -> None:
@@ -62,41 +82,170 @@ def new(name, text):
 
 def on_file(name, rtol=1e-3, cores=None):
     """A kernel on the file of that name in the folder."""
-    return lambda folder: on_files(av.tiles.cpp(ROOT / "tests" / "tiles" / "cpp" / "hardswish_grad.cpp")["hardswish_grad"], [f"{folder}/{name}"], [], [], rtol, cores=cores)
+    return lambda folder: on_files(
+        av.tiles.cpp(ROOT / "tests" / "tiles" / "cpp" / "hardswish_grad.cpp")["hardswish_grad"],
+        [f"{folder}/{name}"],
+        [],
+        [],
+        rtol,
+        cores=cores,
+    )
 
 
 REFUSED = {
-    "outputs alone": (new("mine", ("输入", "输出")), ValueError, "a backward operator takes a tensor"),
-    "a parameter twice": (new("mine", ("*self,", "*gradOutput,")), ValueError, "a prototype names each parameter once"),
-    "a parameter named xp": (new("mine", ("*self,", "*xp,")), ValueError, "a prototype names each parameter once, and none xp"),
+    "outputs alone": (
+        new("mine", ("输入", "输出")),
+        ValueError,
+        "a backward operator takes a tensor",
+    ),
+    "a parameter twice": (
+        new("mine", ("*self,", "*gradOutput,")),
+        ValueError,
+        "a prototype names each parameter once",
+    ),
+    "a parameter named xp": (
+        new("mine", ("*self,", "*xp,")),
+        ValueError,
+        "a prototype names each parameter once, and none xp",
+    ),
     "a word of Python as a name": (new("import", ("", "")), ValueError, "an operator needs a name"),
-    "a name that no file can have": (new(LONG, ("", "")), ValueError, "an operator needs a name of at most 100 letters"),
-    "a folder by its dot": (lambda folder: new_file(".", True, lambda old: bool(old.read_bytes())).__enter__(), FileExistsError, "this result is a file"),
-    "a pipe as an input": (lambda folder: os.mkfifo(folder / "x.npy") or on_file("x.npy")(folder), ValueError, "an array is taken from"),
-    "a pipe of bytes": (lambda folder: os.mkfifo(folder / "x") or on_file("x:float32:2")(folder), ValueError, "x holds 2 elements of float32"),
-    "lengths below 0": (on_file("x:float32:2x-1x-2"), ValueError, "a file is given as FILE.npy or FILE:DTYPE:SHAPE"),
-    "a tolerance without end": (on_file("x.npy", float("inf")), ValueError, "a tolerance is a finite number"),
+    "a name that no file can have": (
+        new(LONG, ("", "")),
+        ValueError,
+        "an operator needs a name of at most 100 letters",
+    ),
+    "a folder by its dot": (
+        lambda folder: new_file(".", True, lambda old: bool(old.read_bytes())).__enter__(),
+        FileExistsError,
+        "this result is a file",
+    ),
+    "a pipe as an input": (
+        lambda folder: os.mkfifo(folder / "x.npy") or on_file("x.npy")(folder),
+        ValueError,
+        "an array is taken from",
+    ),
+    "a pipe of bytes": (
+        lambda folder: os.mkfifo(folder / "x") or on_file("x:float32:2")(folder),
+        ValueError,
+        "x holds 2 elements of float32",
+    ),
+    "lengths below 0": (
+        on_file("x:float32:2x-1x-2"),
+        ValueError,
+        "a file is given as FILE.npy or FILE:DTYPE:SHAPE",
+    ),
+    "a tolerance without end": (
+        on_file("x.npy", float("inf")),
+        ValueError,
+        "a tolerance is a finite number",
+    ),
     "a tolerance below 0": (on_file("x.npy", -1.0), ValueError, "a tolerance is a finite number"),
-    "a text as an array": (lambda folder: np.save(folder / "x.npy", np.array(["a"])) or on_file("x.npy")(folder), ValueError, "a file holds one of float32, "),
-    "a number of a kernel that no int can hold": (lambda folder: on_files(av.tiles.cpp(ROOT / "tests" / "tiles" / "cpp" / "hardswish_grad.cpp")["hardswish_grad"],
-                                                  [], [], ["n=" + "9" * 5000], 1e-3), TypeError, "n is a whole number"),
-    "a dtype with a comma": (lambda folder: av.case("silu", dtype="(,)f4"), ValueError, "dtype must be a floating format"),
-    "base64 that is none": (lambda folder: given("é"), ValueError, "base64 of an array is a text of that code"),
-    "base64 of another kind": (lambda folder: given([1]), ValueError, "base64 of an array is a text of that code"),
-    "the type of an input": (lambda folder: listed(folder, type={}), ValueError, "an input has a name and the type tensor"),
-    "a range without end": (lambda folder: listed(folder, range_values=[0, "inf"]), ValueError, "a whole number is finite"),
-    "a parameter without a name": (lambda folder: parse("void f(int);"), ValueError, "a parameter of a C function has a type and a name"),
-    "a parameter that is a number": (lambda folder: parse("void f(int 1x);"), ValueError, "a parameter of a C function has a type and a name"),
-    "a link of many brackets": (lambda folder: read_state("#moved=" + "[" * 5000), ValueError, "a state is what a link has after its #"),
-    "no call of a dump": (lambda folder: triage(folder, call=""), ValueError, "one call of the dump is named"),
-    "an output beyond memory": (lambda folder: av.operator("embedding").backward(**av.case("embedding").inputs | {"numWeights": 2**62}), MemoryError, "outputs fit"),
-    "two parameters of a name": (lambda folder: declared(prototype=SILU.prototype.replace("*self", "*gradOutput")), ValueError, "names each parameter once"),
-    "a set for a dict": (lambda folder: declared(upstream={"gradOutput"}), ValueError, "upstream is a dict"),
-    "a shape that is a number": (lambda folder: declared(tensors=tensors(shape=3)), ValueError, "shape is a str"),
-    "an axis that is no name": (lambda folder: declared(tensors=tensors(shape="#P")), ValueError, "an axis of self is a name"),
-    "a name with and without a star": (lambda folder: declared(tensors=tensors(shape="P")), ValueError, "a name with a star is several axes"),
-    "a page of another shape": (lambda folder: replace(SILU, page=SimpleNamespace(AXES=SILU.page.AXES, backward=lambda xp, gradOutput, self: {
-        "gradInput": xp.concat((self, self), axis=0)})).backward(**av.case(SILU, shape=(3,)).inputs), ValueError, "a page gives gradInput the shape"),
+    "a text as an array": (
+        lambda folder: np.save(folder / "x.npy", np.array(["a"])) or on_file("x.npy")(folder),
+        ValueError,
+        "a file holds one of float32, ",
+    ),
+    "a number of a kernel that no int can hold": (
+        lambda folder: on_files(
+            av.tiles.cpp(ROOT / "tests" / "tiles" / "cpp" / "hardswish_grad.cpp")["hardswish_grad"],
+            [],
+            [],
+            ["n=" + "9" * 5000],
+            1e-3,
+        ),
+        TypeError,
+        "n is a whole number",
+    ),
+    "a dtype with a comma": (
+        lambda folder: av.case("silu", dtype="(,)f4"),
+        ValueError,
+        "dtype must be a floating format",
+    ),
+    "base64 that is none": (
+        lambda folder: given("é"),
+        ValueError,
+        "base64 of an array is a text of that code",
+    ),
+    "base64 of another kind": (
+        lambda folder: given([1]),
+        ValueError,
+        "base64 of an array is a text of that code",
+    ),
+    "the type of an input": (
+        lambda folder: listed(folder, type={}),
+        ValueError,
+        "an input has a name and the type tensor",
+    ),
+    "a range without end": (
+        lambda folder: listed(folder, range_values=[0, "inf"]),
+        ValueError,
+        "a whole number is finite",
+    ),
+    "a parameter without a name": (
+        lambda folder: parse("void f(int);"),
+        ValueError,
+        "a parameter of a C function has a type and a name",
+    ),
+    "a parameter that is a number": (
+        lambda folder: parse("void f(int 1x);"),
+        ValueError,
+        "a parameter of a C function has a type and a name",
+    ),
+    "a link of many brackets": (
+        lambda folder: read_state("#moved=" + "[" * 5000),
+        ValueError,
+        "a state is what a link has after its #",
+    ),
+    "no call of a dump": (
+        lambda folder: triage(folder, call=""),
+        ValueError,
+        "one call of the dump is named",
+    ),
+    "an output beyond memory": (
+        lambda folder: av.operator("embedding").backward(
+            **av.case("embedding").inputs | {"numWeights": 2**62}
+        ),
+        MemoryError,
+        "outputs fit",
+    ),
+    "two parameters of a name": (
+        lambda folder: declared(prototype=SILU.prototype.replace("*self", "*gradOutput")),
+        ValueError,
+        "names each parameter once",
+    ),
+    "a set for a dict": (
+        lambda folder: declared(upstream={"gradOutput"}),
+        ValueError,
+        "upstream is a dict",
+    ),
+    "a shape that is a number": (
+        lambda folder: declared(tensors=tensors(shape=3)),
+        ValueError,
+        "shape is a str",
+    ),
+    "an axis that is no name": (
+        lambda folder: declared(tensors=tensors(shape="#P")),
+        ValueError,
+        "an axis of self is a name",
+    ),
+    "a name with and without a star": (
+        lambda folder: declared(tensors=tensors(shape="P")),
+        ValueError,
+        "a name with a star is several axes",
+    ),
+    "a page of another shape": (
+        lambda folder: replace(
+            SILU,
+            page=SimpleNamespace(
+                AXES=SILU.page.AXES,
+                backward=lambda xp, gradOutput, self: {
+                    "gradInput": xp.concat((self, self), axis=0)
+                },
+            ),
+        ).backward(**av.case(SILU, shape=(3,)).inputs),
+        ValueError,
+        "a page gives gradInput the shape",
+    ),
 }
 
 
@@ -125,7 +274,9 @@ def test_a_store_whose_error_is_no_text_is_called_altered(tmp_path):
     with Ledger(path := tmp_path / "s.sqlite") as ledger:
         ledger.run("1", "{}")
     path.write_bytes(path.read_bytes().replace(b"CREATE TABLE runs", b"CREATE \x8cABLE runs"))
-    with pytest.raises(ValueError, match="a store is a ledger of this kit, whole and unaltered: got .*; "):
+    with pytest.raises(
+        ValueError, match="a store is a ledger of this kit, whole and unaltered: got .*; "
+    ):
         Ledger(path, reading=True)
 
 
@@ -142,17 +293,23 @@ def test_no_character_of_a_document_spoils_the_file_of_python(tmp_path):
 @pytest.mark.parametrize("text", ["<", "<!--", "[x]("])
 def test_a_document_of_marks_that_nothing_closes_is_read_to_its_end(text):
     def read_it():
-        resource.setrlimit(resource.RLIMIT_CPU, (100, 100))  # of hours that each mark times each other would take
+        resource.setrlimit(
+            resource.RLIMIT_CPU, (100, 100)
+        )  # of hours that each mark times each other would take
         return len(read(DOCUMENT.replace("梯度。", text * 200_000)).rows)
+
     assert in_child(read_it) == 6
 
 
 def test_an_extreme_of_any_size_is_compared(tmp_path):
     (written := Written(tmp_path / "dump")).silu(0)
-    described = written.data["Functional.silu.0.forward"]["output"][0] if written.data["Functional.silu.0.forward"]["output"] else \
-        written.data["Functional.silu.0.backward"]["output"][0]
+    described = (
+        written.data["Functional.silu.0.forward"]["output"][0]
+        if written.data["Functional.silu.0.forward"]["output"]
+        else written.data["Functional.silu.0.backward"]["output"][0]
+    )
     described["Max"] = 10**40
-    dump, = read_dumps(written.done())
+    (dump,) = read_dumps(written.done())
     with pytest.raises(ValueError, match="has the Max that dump.json says, 1000.*: got .*; "):
         dump.tensor(described)
 
@@ -161,7 +318,11 @@ def test_a_folder_that_was_refused_is_no_operator_and_is_read_again_when_mended(
     folder = tmp_path / "my_once"
     folder.mkdir()
     for name in ("page.py", "declaration.py"):
-        (folder / name).write_text((ROOT / "tests" / "elsewhere" / "my_silu" / name).read_text().replace("my_silu", "my_once"))
+        (folder / name).write_text(
+            (ROOT / "tests" / "elsewhere" / "my_silu" / name)
+            .read_text()
+            .replace("my_silu", "my_once")
+        )
     right = (folder / "declaration.py").read_text()
     (folder / "declaration.py").write_text(right.replace('like="self"', 'like="gradient"'))
     with pytest.raises(ValueError, match="like names one of"):
@@ -174,11 +335,18 @@ def test_a_folder_that_was_refused_is_no_operator_and_is_read_again_when_mended(
 def test_a_pipe_is_no_source(tmp_path, capsys):
     os.mkfifo(pipe := tmp_path / "pipe.cpp")
     for call in (lambda: av.tiles.cpp(pipe), lambda: build([pipe])):
-        with pytest.raises(ValueError, match="a text is in a file: got pipe.cpp, which is no regular file; name another"):
+        with pytest.raises(
+            ValueError,
+            match="a text is in a file: got pipe.cpp, which is no regular file; name another",
+        ):
             call()
     (tmp_path / "large").write_bytes(bytes(1 + (1 << 20)))
-    for name, said in ((pipe, "got pipe.cpp, which is no regular file; "), (tmp_path / "large", "got large with 1048577 bytes, "), ("a\0b", "a place is a path: got "),
-                       ("\ud800", "a place is a path: got ")):
+    for name, said in (
+        (pipe, "got pipe.cpp, which is no regular file; "),
+        (tmp_path / "large", "got large with 1048577 bytes, "),
+        ("a\0b", "a place is a path: got "),
+        ("\ud800", "a place is a path: got "),
+    ):
         assert main(["new", "--doc", str(name)]) == 2 and said in capsys.readouterr().err
 
 
@@ -190,7 +358,9 @@ def test_no_core_is_no_number_of_cores(tmp_path):
 
 def test_parameters_that_are_words_of_python_are_renamed_all(tmp_path):
     made = new_operator("mine", DOCUMENT.replace("mode", "class"), tmp_path)
-    assert "c_names={'class_': 'class', 'lambda_': 'lambda'}" in (made / "declaration.py").read_text("utf-8")
+    assert "c_names={'class_': 'class', 'lambda_': 'lambda'}" in (
+        made / "declaration.py"
+    ).read_text("utf-8")
     compile((made / "declaration.py").read_text("utf-8"), "declaration.py", "exec")
 
 

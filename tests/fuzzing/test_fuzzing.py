@@ -26,7 +26,13 @@ def tried_in_parts(name: str, count: int) -> dict:
     return dict(total) | {"findings": findings}
 
 
-@pytest.mark.parametrize("name", [pytest.param(one.name, marks=[pytest.mark.needs(*one.tools)] * bool(one.tools)) for one in SURFACES.values()])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(one.name, marks=[pytest.mark.needs(*one.tools)] * bool(one.tools))
+        for one in SURFACES.values()
+    ],
+)
 def test_no_input_is_more_than_taken_or_refused(name, record_property):
     one = SURFACES[name]
     found = tried_in_parts(name, one.count if SOAK else max(1, min(12, one.count // 1000)))
@@ -36,4 +42,6 @@ def test_no_input_is_more_than_taken_or_refused(name, record_property):
     for key, value in found.items():
         record_property(key, value)
     record_property("findings", len(findings))
-    assert not findings, "\n".join(f"{name} {seed}: {text}" for seed, text in [*findings.items()][:20])
+    assert not findings, "\n".join(
+        f"{name} {seed}: {text}" for seed, text in [*findings.items()][:20]
+    )

@@ -21,10 +21,67 @@ from typing import NamedTuple
 LIMIT = 20.0  # seconds of one input
 MEMORY = 6 << 30  # bytes of a process
 THREE = re.compile(r".*: got .*; \S.*", re.DOTALL)
-NUMBERS = (0, 1, -1, 2, 3, 7, 255, 2**15, 2**31 - 1, 2**31, 2**63 - 1, 2**63, -2**63, 2**64, 10**30, 0.0, -0.0, 0.5, 1e-45, 1e308, 1e39,
-           float("nan"), float("inf"), -float("inf"))
-TEXTS = ("", " ", "\0", "\n", "é", "核", "\ud800", "\x1b[2J", "../..", "/dev/null", "nan", "None", "1e999", "%s", "{}", "-1", "--", "\u202e", "a" * 300,
-         "float16", "float32", "bfloat16", "rms_norm", "hardswish", "self", "__class__", "'", '"', "\\", "$(x)", "0x10", "1_000", "١")
+NUMBERS = (
+    0,
+    1,
+    -1,
+    2,
+    3,
+    7,
+    255,
+    2**15,
+    2**31 - 1,
+    2**31,
+    2**63 - 1,
+    2**63,
+    -(2**63),
+    2**64,
+    10**30,
+    0.0,
+    -0.0,
+    0.5,
+    1e-45,
+    1e308,
+    1e39,
+    float("nan"),
+    float("inf"),
+    -float("inf"),
+)
+TEXTS = (
+    "",
+    " ",
+    "\0",
+    "\n",
+    "é",
+    "核",
+    "\ud800",
+    "\x1b[2J",
+    "../..",
+    "/dev/null",
+    "nan",
+    "None",
+    "1e999",
+    "%s",
+    "{}",
+    "-1",
+    "--",
+    "\u202e",
+    "a" * 300,
+    "float16",
+    "float32",
+    "bfloat16",
+    "rms_norm",
+    "hardswish",
+    "self",
+    "__class__",
+    "'",
+    '"',
+    "\\",
+    "$(x)",
+    "0x10",
+    "1_000",
+    "١",
+)
 
 
 class Surface(NamedTuple):
@@ -48,8 +105,11 @@ SURFACES: dict[str, Surface] = {}
 def surface(count: int, oracle: str, *refusals, tools=()):
     def added(make):
         name = make.__name__.replace("_", " ")
-        SURFACES[name] = Surface(name, count, oracle, make, (ValueError, TypeError, *refusals), tools)
+        SURFACES[name] = Surface(
+            name, count, oracle, make, (ValueError, TypeError, *refusals), tools
+        )
         return make
+
     return added
 
 
@@ -62,8 +122,13 @@ def tried(name: str, seeds) -> dict:
         attempt = one.make(Path(folder))
         for seed in seeds:
             counts[_outcome(one, attempt, seed, findings)] += 1
-    return {"inputs": counts.total(), "taken": counts["taken"], "refused": counts["refused"], "seconds": time.process_time() - start,
-            "findings": findings}
+    return {
+        "inputs": counts.total(),
+        "taken": counts["taken"],
+        "refused": counts["refused"],
+        "seconds": time.process_time() - start,
+        "findings": findings,
+    }
 
 
 def memory_limited() -> None:
@@ -87,9 +152,13 @@ def _outcome(one: Surface, attempt, seed: int, findings: dict) -> str:
         attempt(random.Random(f"{one.name} {seed}"))
         return "taken"
     except one.refusals as error:
-        if THREE.fullmatch(str(error)) or isinstance(error, OSError) and error.errno:  # in the words of the system
+        if (
+            THREE.fullmatch(str(error)) or isinstance(error, OSError) and error.errno
+        ):  # in the words of the system
             return "refused"
-        findings[seed] = f"not in three parts: {type(error).__name__}: {error}"[:300] + _place(error)
+        findings[seed] = f"not in three parts: {type(error).__name__}: {error}"[:300] + _place(
+            error
+        )
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
@@ -105,6 +174,7 @@ def _place(error) -> str:
 
 
 # Spoiling and making
+
 
 def odd(draw: random.Random, depth: int = 2):
     """A value of JSON, or nearly."""
@@ -130,12 +200,18 @@ def changed(draw: random.Random, value, make=odd):
             case 0:
                 return {key: one for key, one in value.items() if key != name}
             case 1:
-                return {draw.choice(TEXTS) if key == name else key: one for key, one in value.items()}
+                return {
+                    draw.choice(TEXTS) if key == name else key: one for key, one in value.items()
+                }
             case 2:
                 return value | {draw.choice(TEXTS): make(draw)}
         return value | {name: changed(draw, value[name], make)}
     at = draw.randrange(len(value))
-    return value[:at] + draw.choice(([], [value[at]] * 2, *[[changed(draw, value[at], make)]] * 6)) + value[at + 1:]
+    return (
+        value[:at]
+        + draw.choice(([], [value[at]] * 2, *[[changed(draw, value[at], make)]] * 6))
+        + value[at + 1 :]
+    )
 
 
 def spoiled(draw: random.Random, content, words=()):
@@ -146,18 +222,21 @@ def spoiled(draw: random.Random, content, words=()):
             case 0:
                 new = content[:0]
             case 1:
-                new = content[at:at + more] * 2
+                new = content[at : at + more] * 2
             case 2 if words:
                 new = draw.choice(words)
             case 3 if draw.random() < 0.2:
                 return content[:at]
             case 4:
                 other = draw.randrange(len(content) + 1)
-                new = content[other:other + more]
+                new = content[other : other + more]
             case _:
-                new = bytes(draw.randrange(256) for _ in range(more)) if isinstance(content, bytes) else draw.choice(
-                    (*TEXTS, *map(str, NUMBERS), chr(draw.randrange(1, 256))))
-        content = content[:at] + new + content[at + more * (draw.random() < 0.8):]
+                new = (
+                    bytes(draw.randrange(256) for _ in range(more))
+                    if isinstance(content, bytes)
+                    else draw.choice((*TEXTS, *map(str, NUMBERS), chr(draw.randrange(1, 256))))
+                )
+        content = content[:at] + new + content[at + more * (draw.random() < 0.8) :]
     return content
 
 

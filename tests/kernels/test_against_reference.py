@@ -28,7 +28,11 @@ def judged(name, inputs, kernel=None):
         for index in np.ndindex(value.shape):
             a, e, s = value[index], expected[output][index], size[output][index]
             special = not np.isfinite(a) or not np.isfinite(float(e))
-            near = str(float(a)) == str(float(e)) if special else abs(float(a - e)) <= 8 * U * float(s) + 8 * TINY
+            near = (
+                str(float(a)) == str(float(e))
+                if special
+                else abs(float(a - e)) <= 8 * U * float(s) + 8 * TINY
+            )
             assert near, f"{name} {output}{list(index)}: {a} instead of {float(e)}, S = {float(s)}"
 
 
@@ -40,7 +44,9 @@ def forward_judged(name, inputs):
     for output, value in actual.items():
         reference = expected[output].astype(np.float64).reshape(value.shape)
         scale = np.nanmax(np.abs(reference), initial=1.0)
-        np.testing.assert_allclose(value, reference, rtol=0, atol=1e-12 * scale, err_msg=f"{name} {output}")
+        np.testing.assert_allclose(
+            value, reference, rtol=0, atol=1e-12 * scale, err_msg=f"{name} {output}"
+        )
 
 
 def some(cases):
@@ -50,9 +56,15 @@ def some(cases):
 
 
 @in_one
-@pytest.mark.parametrize("op,options,mode", [
-    (op, options, mode) for op in taught() for options, mode in some(product(op.shapes, op.modes))],
-    ids=lambda part: getattr(part, "name", None) or " ".join(map(str, part.values())))
+@pytest.mark.parametrize(
+    "op,options,mode",
+    [
+        (op, options, mode)
+        for op in taught()
+        for options, mode in some(product(op.shapes, op.modes))
+    ],
+    ids=lambda part: getattr(part, "name", None) or " ".join(map(str, part.values())),
+)
 def test_every_page_in_every_mode_on_the_shapes_that_its_declaration_tries(op, options, mode):
     inputs = case(op, seed=4, **options | mode).inputs
     judged(op.name, inputs)
@@ -64,13 +76,28 @@ GRID = pytest.mark.parametrize("interpolation,padding,align", GRID_MODES)
 
 
 def test_hardswish_at_kinks_and_specials():
-    x = np.float32([-3, 3, np.nextafter(np.float32(-3), -4), np.nextafter(np.float32(3), 4), -1.5, 0, np.inf, -np.inf,
-                    np.nan, 1e-45, 3e38])
+    x = np.float32(
+        [
+            -3,
+            3,
+            np.nextafter(np.float32(-3), -4),
+            np.nextafter(np.float32(3), 4),
+            -1.5,
+            0,
+            np.inf,
+            -np.inf,
+            np.nan,
+            1e-45,
+            3e38,
+        ]
+    )
     judged("hardswish", {"self": x, "gradOutput": np.float32(np.linspace(-2, 2, x.size))})
     judged("hardswish", case("hardswish", shape=(3, 4, 5), seed=3).inputs)
 
 
-@pytest.mark.parametrize("shape,gamma_ndim", [((7,), 1), ((3, 16), 1), ((2, 3, 5), 2), ((2, 3, 4), 3), ((5, 1), 1)])
+@pytest.mark.parametrize(
+    "shape,gamma_ndim", [((7,), 1), ((3, 16), 1), ((2, 3, 5), 2), ((2, 3, 4), 3), ((5, 1), 1)]
+)
 def test_rms_norm(shape, gamma_ndim):
     judged("rms_norm", case("rms_norm", shape=shape, gamma_ndim=gamma_ndim, seed=1).inputs)
     off_manifold = case("rms_norm", shape=shape, gamma_ndim=gamma_ndim, seed=2, rstd=-1.75).inputs
@@ -79,35 +106,55 @@ def test_rms_norm(shape, gamma_ndim):
 
 def test_rms_norm_takes_rstd_with_and_without_trailing_ones():
     inputs = case("rms_norm", shape=(2, 3, 4)).inputs
-    outputs = [operator("rms_norm").backward(**inputs | {"rstd": inputs["rstd"].reshape(shape)})["dxOut"]
-               for shape in ((2, 3), (2, 3, 1), (2, 3, 1, 1))]
+    outputs = [
+        operator("rms_norm").backward(**inputs | {"rstd": inputs["rstd"].reshape(shape)})["dxOut"]
+        for shape in ((2, 3), (2, 3, 1), (2, 3, 1, 1))
+    ]
     assert all(np.array_equal(outputs[0], other) for other in outputs)
 
 
 @in_one
-@pytest.mark.parametrize("interpolation,padding,align,size", some((*mode, size) for size in SIZES for mode in GRID_MODES))
+@pytest.mark.parametrize(
+    "interpolation,padding,align,size", some((*mode, size) for size in SIZES for mode in GRID_MODES)
+)
 def test_grid_sampler(interpolation, padding, align, size):
     modes = dict(interpolationMode=interpolation, paddingMode=padding, alignCorners=align)
-    inputs = case("grid_sampler_2d", shape=(2, 2, *size), grid_shape=(3, 4), seed=size[0], **modes).inputs
+    inputs = case(
+        "grid_sampler_2d", shape=(2, 2, *size), grid_shape=(3, 4), seed=size[0], **modes
+    ).inputs
     judged("grid_sampler_2d", inputs)
 
 
 @GRID
 @pytest.mark.sampled(5)
 def test_grid_sampler_special_coordinates(interpolation, padding, align):
-    xs = np.float32([np.nan, np.inf, -np.inf, 1e20, -3e38, 5e9, -0.5, -1, 1, 2.5, -7.25, 1e5 + 0.375])
+    xs = np.float32(
+        [np.nan, np.inf, -np.inf, 1e20, -3e38, 5e9, -0.5, -1, 1, 2.5, -7.25, 1e5 + 0.375]
+    )
     grid = np.stack(np.meshgrid(xs, np.float32([0.25, np.nan, -np.inf, 1, 17.5])), axis=-1)[None]
     rng = np.random.default_rng(0)
     image = rng.standard_normal((1, 2, 4, 5)).astype(np.float32)
     grad = rng.standard_normal((1, 2, *grid.shape[1:3])).astype(np.float32)
-    judged("grid_sampler_2d", dict(gradOutput=grad, input=image, grid=grid, interpolationMode=interpolation,
-                                   paddingMode=padding, alignCorners=align))
+    judged(
+        "grid_sampler_2d",
+        dict(
+            gradOutput=grad,
+            input=image,
+            grid=grid,
+            interpolationMode=interpolation,
+            paddingMode=padding,
+            alignCorners=align,
+        ),
+    )
 
 
 @pytest.mark.parametrize("mask", [(True, False), (False, True), (False, False)])
 def test_grid_sampler_gives_either_output_alone(mask):
     inputs = case("grid_sampler_2d").inputs
-    both, some = (operator("grid_sampler_2d").backward(**inputs | {"outputMask": m}) for m in ((True, True), mask))
+    both, some = (
+        operator("grid_sampler_2d").backward(**inputs | {"outputMask": m})
+        for m in ((True, True), mask)
+    )
     assert list(some) == [name for name, wanted in zip(both, mask) if wanted]
     assert all(np.array_equal(some[name], both[name]) for name in some)
 
@@ -115,18 +162,33 @@ def test_grid_sampler_gives_either_output_alone(mask):
 def test_what_lies_outside_reaches_nothing():
     grid = np.float32([[[[-9, 0], [0, 0]]]])
     for bad in (np.nan, np.inf):
-        out = operator("grid_sampler_2d").backward(gradOutput=np.float32([[[[bad, 1]]]]), grid=grid,
-                                                   input=np.ones((1, 1, 3, 3), np.float32))
+        out = operator("grid_sampler_2d").backward(
+            gradOutput=np.float32([[[[bad, 1]]]]),
+            grid=grid,
+            input=np.ones((1, 1, 3, 3), np.float32),
+        )
         assert np.isfinite(out["inputGrad"]).all() and out["gridGrad"][0, 0, 0].tolist() == [0, 0]
 
 
 @in_one
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
-@pytest.mark.parametrize("smoothing,zloss,weighted", list(product((0.0, 0.1), (0.0, 0.25), (False, True))))
+@pytest.mark.parametrize(
+    "smoothing,zloss,weighted", list(product((0.0, 0.1), (0.0, 0.25), (False, True)))
+)
 def test_cross_entropy(reduction, smoothing, zloss, weighted):
     options = {} if weighted else {"weightOptional": None}
-    judged("cross_entropy_loss", case("cross_entropy_loss", shape=(9, 5), reduction=reduction, seed=4,
-                                      labelSmoothing=smoothing, lseSquareScaleForZloss=zloss, **options).inputs)
+    judged(
+        "cross_entropy_loss",
+        case(
+            "cross_entropy_loss",
+            shape=(9, 5),
+            reduction=reduction,
+            seed=4,
+            labelSmoothing=smoothing,
+            lseSquareScaleForZloss=zloss,
+            **options,
+        ).inputs,
+    )
 
 
 def test_cross_entropy_all_ignored_and_off_manifold():
@@ -137,14 +199,26 @@ def test_cross_entropy_all_ignored_and_off_manifold():
         none = case("cross_entropy_loss", shape=(4, 3), target=-100, reduction=reduction).inputs
         assert not operator("cross_entropy_loss").backward(**none)["xGradOut"].any()
     judged("cross_entropy_loss", ignored)
-    judged("cross_entropy_loss", case("cross_entropy_loss", shape=(6, 4), logProb=-0.2, ignoreIndex=2).inputs)
+    judged(
+        "cross_entropy_loss",
+        case("cross_entropy_loss", shape=(6, 4), logProb=-0.2, ignoreIndex=2).inputs,
+    )
 
 
 @in_one
-@pytest.mark.parametrize("shape,groups,scale", some((*each, scale) for scale in (1.0, 1.7, -0.5, 0.0, 30.0) for each in (
-    ((2, 6, 3), 2), ((1, 4), 2), ((2, 3), 3), ((3, 4, 2, 2), 1), ((1, 2, 9), 2))))
+@pytest.mark.parametrize(
+    "shape,groups,scale",
+    some(
+        (*each, scale)
+        for scale in (1.0, 1.7, -0.5, 0.0, 30.0)
+        for each in (((2, 6, 3), 2), ((1, 4), 2), ((2, 3), 3), ((3, 4, 2, 2), 1), ((1, 2, 9), 2))
+    ),
+)
 def test_group_norm_swish(shape, groups, scale):
-    judged("group_norm_swish", case("group_norm_swish", shape=shape, numGroups=groups, swishScale=scale).inputs)
+    judged(
+        "group_norm_swish",
+        case("group_norm_swish", shape=shape, numGroups=groups, swishScale=scale).inputs,
+    )
 
 
 def test_group_norm_swish_off_manifold_and_flags():
@@ -161,11 +235,29 @@ def test_group_norm_swish_overflows_nowhere():
     assert all(np.isfinite(value).all() for value in out.values())
 
 
-@pytest.mark.parametrize("name,inputs", [
-    ("hardswish", {"self": np.linspace(-4, 4, 17)}),
-    ("rms_norm", {"x": np.linspace(-1, 2, 24).reshape(2, 3, 4), "gamma": np.linspace(0, 1, 12).reshape(3, 4)}),
-    ("group_norm_swish", {"x": np.linspace(-1, 2, 24).reshape(2, 4, 3) ** 3, "gamma": np.linspace(-1, 1, 4),
-                          "beta": np.linspace(0, 1, 4), "numGroups": 2, "swishScale": 1.5})])
+@pytest.mark.parametrize(
+    "name,inputs",
+    [
+        ("hardswish", {"self": np.linspace(-4, 4, 17)}),
+        (
+            "rms_norm",
+            {
+                "x": np.linspace(-1, 2, 24).reshape(2, 3, 4),
+                "gamma": np.linspace(0, 1, 12).reshape(3, 4),
+            },
+        ),
+        (
+            "group_norm_swish",
+            {
+                "x": np.linspace(-1, 2, 24).reshape(2, 4, 3) ** 3,
+                "gamma": np.linspace(-1, 1, 4),
+                "beta": np.linspace(0, 1, 4),
+                "numGroups": 2,
+                "swishScale": 1.5,
+            },
+        ),
+    ],
+)
 def test_forward(name, inputs):
     forward_judged(name, inputs)
 
@@ -174,8 +266,16 @@ def test_forward(name, inputs):
 @GRID
 def test_forward_of_grid_sampler(interpolation, padding, align):
     inputs = case("grid_sampler_2d", dtype="float64", shape=(2, 2, 4, 5)).inputs
-    forward_judged("grid_sampler_2d", {"input": inputs["input"], "grid": inputs["grid"], "paddingMode": padding,
-                                       "interpolationMode": interpolation, "alignCorners": align})
+    forward_judged(
+        "grid_sampler_2d",
+        {
+            "input": inputs["input"],
+            "grid": inputs["grid"],
+            "paddingMode": padding,
+            "interpolationMode": interpolation,
+            "alignCorners": align,
+        },
+    )
 
 
 @in_one
@@ -183,9 +283,17 @@ def test_forward_of_grid_sampler(interpolation, padding, align):
 @pytest.mark.parametrize("smoothing,zloss", list(product((0.0, 0.2), (0.0, 0.5))))
 def test_forward_of_cross_entropy(reduction, smoothing, zloss):
     logits = 30 * np.random.default_rng(0).standard_normal((5, 4))
-    forward_judged("cross_entropy_loss", {
-        "input": logits, "target": np.array([0, 3, -100, 1, 2]), "reduction": reduction, "labelSmoothing": smoothing,
-        "lseSquareScaleForZloss": zloss, "weightOptional": np.array([1.0, 0.5, 2.0, 1.5])})
+    forward_judged(
+        "cross_entropy_loss",
+        {
+            "input": logits,
+            "target": np.array([0, 3, -100, 1, 2]),
+            "reduction": reduction,
+            "labelSmoothing": smoothing,
+            "lseSquareScaleForZloss": zloss,
+            "weightOptional": np.array([1.0, 0.5, 2.0, 1.5]),
+        },
+    )
 
 
 @pytest.mark.parametrize("op", taught(), ids=str)

@@ -28,10 +28,14 @@ def rounding_judged(name, inputs, kernel=None):
 @pytest.fixture
 def judged(record_property):
     """`judged(name, **options)`: judge a case, and leave what was found for the report of the full-size sweeps."""
+
     def judge_case(name, **options):
         drawn = case(name, **options)
-        record_property("elements", max(v.size for v in drawn.inputs.values() if isinstance(v, np.ndarray)))
+        record_property(
+            "elements", max(v.size for v in drawn.inputs.values() if isinstance(v, np.ndarray))
+        )
         record_property("worst in u S", round(rounding_judged(name, drawn.inputs), 2))
+
     return judge_case
 
 
@@ -44,7 +48,9 @@ def test_hardswish(judged, dtype):
 
 
 @DTYPES
-@pytest.mark.parametrize("shape", [(ROWS * 100, 1000), (10, ROWS * 10_003), (ROWS * 12_500, 8)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(ROWS * 100, 1000), (10, ROWS * 10_003), (ROWS * 12_500, 8)], ids=str
+)
 @pytest.mark.sampled(3)
 def test_rms_norm(judged, dtype, shape):
     judged("rms_norm", dtype=dtype, shape=shape)
@@ -52,15 +58,24 @@ def test_rms_norm(judged, dtype, shape):
 
 FORMATS = ["float32", "float16", "bfloat16"]
 MODES = list(product(range(3), range(3), (False, True), FORMATS))
-PAIRS = [(i, p, (i + p) % 3 == 0, FORMATS[(i - p) % 3]) for i, p in product(range(3), repeat=2)]  # any two of the four meet
+PAIRS = [
+    (i, p, (i + p) % 3 == 0, FORMATS[(i - p) % 3]) for i, p in product(range(3), repeat=2)
+]  # any two of the four meet
 
 
 @pytest.mark.parametrize("interpolation,padding,align,dtype", MODES if SOAK else PAIRS)
 @pytest.mark.sampled(3)
 def test_grid_sampler(judged, interpolation, padding, align, dtype):
     count, side = (10, 250) if SOAK else (1, 80)
-    judged("grid_sampler_2d", dtype=dtype, shape=(count, 16, side, side), grid_shape=(side, side),
-           interpolationMode=interpolation, paddingMode=padding, alignCorners=align)
+    judged(
+        "grid_sampler_2d",
+        dtype=dtype,
+        shape=(count, 16, side, side),
+        grid_shape=(side, side),
+        interpolationMode=interpolation,
+        paddingMode=padding,
+        alignCorners=align,
+    )
 
 
 @DTYPES
@@ -68,13 +83,21 @@ def test_grid_sampler(judged, interpolation, padding, align, dtype):
 @pytest.mark.parametrize("smoothing,zloss", [(0.0, 0.0), (0.1, 0.0), (0.0, 0.01), (0.3, 0.01)])
 @pytest.mark.sampled(3)
 def test_cross_entropy(judged, dtype, reduction, smoothing, zloss):
-    judged("cross_entropy_loss", dtype=dtype, shape=(ROWS * 100, 1000), reduction=reduction, labelSmoothing=smoothing,
-           lseSquareScaleForZloss=zloss)
+    judged(
+        "cross_entropy_loss",
+        dtype=dtype,
+        shape=(ROWS * 100, 1000),
+        reduction=reduction,
+        labelSmoothing=smoothing,
+        lseSquareScaleForZloss=zloss,
+    )
 
 
 @DTYPES
 @pytest.mark.parametrize("scale", [1.0, 2.5, -1.0])
-@pytest.mark.parametrize("shape,groups", [((ROWS, 32, 55, 57), 8), ((ROWS * 100, 100, 10), 10)], ids=str)
+@pytest.mark.parametrize(
+    "shape,groups", [((ROWS, 32, 55, 57), 8), ((ROWS * 100, 100, 10), 10)], ids=str
+)
 @pytest.mark.sampled(3)
 def test_group_norm_swish(judged, dtype, scale, shape, groups):
     judged("group_norm_swish", dtype=dtype, shape=shape, numGroups=groups, swishScale=scale)
@@ -84,13 +107,26 @@ def test_group_norm_swish(judged, dtype, scale, shape, groups):
 @pytest.mark.sampled(1)
 def test_many_points_on_one_pixel(judged, dtype):
     """A sum of 60,000 terms in one pixel: accumulated in float32 one by one it would lose four digits."""
-    judged("grid_sampler_2d", dtype=dtype, shape=(1, 2, 3, 3), grid_shape=(300, 200), grid=5.0, paddingMode=1)
+    judged(
+        "grid_sampler_2d",
+        dtype=dtype,
+        shape=(1, 2, 3, 3),
+        grid_shape=(300, 200),
+        grid=5.0,
+        paddingMode=1,
+    )
 
 
-SMALL = [("hardswish", {}), ("rms_norm", {"shape": (3, 2, 5), "gamma_ndim": 2}), ("cross_entropy_loss", {
-    "labelSmoothing": 0.1, "lseSquareScaleForZloss": 0.5}), ("group_norm_swish", {"swishScale": 1.7})]
-SMALL += [("grid_sampler_2d", dict(interpolationMode=i, paddingMode=p, alignCorners=a))
-          for i, p, a in product(range(3), range(3), (False, True))]
+SMALL = [
+    ("hardswish", {}),
+    ("rms_norm", {"shape": (3, 2, 5), "gamma_ndim": 2}),
+    ("cross_entropy_loss", {"labelSmoothing": 0.1, "lseSquareScaleForZloss": 0.5}),
+    ("group_norm_swish", {"swishScale": 1.7}),
+]
+SMALL += [
+    ("grid_sampler_2d", dict(interpolationMode=i, paddingMode=p, alignCorners=a))
+    for i, p, a in product(range(3), range(3), (False, True))
+]
 
 
 @pytest.mark.parametrize("name,options", SMALL)
@@ -109,8 +145,14 @@ def test_magnitudes_do_not_exceed_the_scalar_reference(name, options):
 def test_truth_says_how_it_was_computed(name):
     inputs = case(name, dtype="float64").inputs
     truth = operator(name).truth(**inputs)
-    assert truth.computed_in.startswith("double-double") and all(v.dtype == np.float64 for v in truth.values())
-    assert operator(name).truth(**case(name).inputs).computed_in.startswith("float64 with error bounds")
+    assert truth.computed_in.startswith("double-double") and all(
+        v.dtype == np.float64 for v in truth.values()
+    )
+    assert (
+        operator(name)
+        .truth(**case(name).inputs)
+        .computed_in.startswith("float64 with error bounds")
+    )
 
 
 def test_the_judge_rejects_one_lost_digit():
@@ -132,4 +174,9 @@ def test_the_judge_rejects_two_steps_of_a_16_bit_format(dtype):
 
 
 def test_the_formats_are_distinguished():
-    assert float_format(operator("rms_norm").backward(**case("rms_norm", dtype="bfloat16").inputs)["dgammaOut"]).bits == 32
+    assert (
+        float_format(
+            operator("rms_norm").backward(**case("rms_norm", dtype="bfloat16").inputs)["dgammaOut"]
+        ).bits
+        == 32
+    )

@@ -27,8 +27,14 @@ def run(op, kind, inputs):
     """Evaluate a page on strict arrays, whole, in float64."""
     xp = StrictArrays()
     arranged = getattr(op, f"arrange_{kind}")(**inputs)
-    arrays = {name: None if array is None else array_api_strict.asarray(
-        array if array.dtype.kind == "i" else array.astype(np.float64)) for name, array in arranged.arrays.items()}
+    arrays = {
+        name: None
+        if array is None
+        else array_api_strict.asarray(
+            array if array.dtype.kind == "i" else array.astype(np.float64)
+        )
+        for name, array in arranged.arrays.items()
+    }
     if arranged.prelude:
         arrays |= arranged.prelude(xp, arrays)
     with np.errstate(invalid="ignore"):
@@ -39,7 +45,9 @@ def run(op, kind, inputs):
 def same(strict, numpy):
     assert strict.keys() == numpy.keys()
     for name, value in numpy.items():  # the order of summation differs, nothing else
-        np.testing.assert_allclose(strict[name], value.ravel(), rtol=1e-12, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(
+            strict[name], value.ravel(), rtol=1e-12, atol=1e-12, err_msg=name
+        )
 
 
 @in_one
@@ -52,14 +60,23 @@ def test_backward_is_array_api(name, options):
 @pytest.mark.parametrize("inputs", [{"reduction": r} for r in ("none", "mean", "sum")], ids=str)
 def test_cross_entropy_reductions_are_array_api(inputs):
     inputs = case("cross_entropy_loss", dtype="float64", labelSmoothing=0.2, **inputs).inputs
-    same(run(operator("cross_entropy_loss"), "backward", inputs), operator("cross_entropy_loss").backward(**inputs))
+    same(
+        run(operator("cross_entropy_loss"), "backward", inputs),
+        operator("cross_entropy_loss").backward(**inputs),
+    )
 
 
-FORWARD = {"hardswish": ["self"], "rms_norm": ["x", "gamma"], "group_norm_swish": ["x", "gamma", "beta", "numGroups"],
-           "grid_sampler_2d": ["input", "grid"]}
+FORWARD = {
+    "hardswish": ["self"],
+    "rms_norm": ["x", "gamma"],
+    "group_norm_swish": ["x", "gamma", "beta", "numGroups"],
+    "grid_sampler_2d": ["input", "grid"],
+}
 
 
-@pytest.mark.parametrize("op", [op for op in taught() if op.name in FORWARD], ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "op", [op for op in taught() if op.name in FORWARD], ids=lambda op: op.name
+)
 def test_forward_is_array_api(op):
     drawn = case(op, dtype="float64").inputs
     inputs = {p.name: p.default for p in op.forward_parameters if p.optional}
@@ -69,9 +86,15 @@ def test_forward_is_array_api(op):
 
 def test_forward_of_cross_entropy_is_array_api():
     op = operator("cross_entropy_loss")
-    inputs = dict(input=np.random.default_rng(0).standard_normal((5, 3)), target=np.array([0, 1, 2, -100, 1]),
-                  weightOptional=np.array([0.5, 1, 2]), reduction="mean", ignoreIndex=-100, labelSmoothing=0.1,
-                  lseSquareScaleForZloss=0.3)
+    inputs = dict(
+        input=np.random.default_rng(0).standard_normal((5, 3)),
+        target=np.array([0, 1, 2, -100, 1]),
+        weightOptional=np.array([0.5, 1, 2]),
+        reduction="mean",
+        ignoreIndex=-100,
+        labelSmoothing=0.1,
+        lseSquareScaleForZloss=0.3,
+    )
     same(run(op, "forward", inputs), op.forward(**inputs))
 
 

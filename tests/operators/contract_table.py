@@ -13,20 +13,30 @@ from aclnn_viz.operators.products import Version, product_of
 
 F32, F16, BF16, F64, I32, I64 = 0, 1, 27, 11, 3, 9
 ND, NCHW, NHWC, HWCN, NDHWC, NCDHW, NCL = 2, 0, 1, 16, 27, 30, 47
-SOC = {"910": "Ascend910B", "910b": "Ascend910B2", "A3": "Ascend910_9391", "310p": "Ascend310P3",
-       "310b": "Ascend310B1", "950": "Ascend950PR_9579"}
+SOC = {
+    "910": "Ascend910B",
+    "910b": "Ascend910B2",
+    "A3": "Ascend910_9391",
+    "310p": "Ascend310P3",
+    "310b": "Ascend310B1",
+    "950": "Ascend950PR_9579",
+}
 POINTERS = ("workspace_pointer", "executor_pointer")
 
 
 def tensor(*shape, dtype=F32, strides=None, format=ND) -> TensorDescriptor:
-    dense = tuple(prod(shape[i + 1:]) for i in range(len(shape)))
+    dense = tuple(prod(shape[i + 1 :]) for i in range(len(shape)))
     return TensorDescriptor(shape, dtype, strides or dense, 0, format, shape)
 
 
 def call(arguments: dict, product="910b", cann="9.1") -> Call:
     pointers = {name: arguments[name] for name in POINTERS if name in arguments}
-    return Call(product_of(SOC[product]), Version.parse(cann),
-                {name: value for name, value in arguments.items() if name not in POINTERS}, **pointers)
+    return Call(
+        product_of(SOC[product]),
+        Version.parse(cann),
+        {name: value for name, value in arguments.items() if name not in POINTERS},
+        **pointers,
+    )
 
 
 @dataclass(frozen=True)
@@ -42,8 +52,12 @@ class Row:
     def differs(self, outcome: Outcome) -> bool:
         said = outcome.message or ""
         said_so = self.says in said if self.says else not said
-        return not (outcome.status == self.status and said_so and outcome.runs == self.runs
-                    and outcome.launch_status == self.launch)
+        return not (
+            outcome.status == self.status
+            and said_so
+            and outcome.runs == self.runs
+            and outcome.launch_status == self.launch
+        )
 
 
 def fine(**changes) -> Row:
@@ -54,11 +68,16 @@ def nothing_to_do(**changes) -> Row:
     return Row(changes, 0)
 
 
-def disagreements(contract, good: dict, ordered: list[Row], single: list[Row], product="910b", cann="9.1") -> list[str]:
+def disagreements(
+    contract, good: dict, ordered: list[Row], single: list[Row], product="910b", cann="9.1"
+) -> list[str]:
     """Return what the contract answers otherwise than the rows say: each alone, the ordered ones in pairs too."""
     trials = [(row.changes, row) for row in (*ordered, *single)]
-    trials += [(later.changes | row.changes, row) for row, later in combinations(ordered, 2)
-               if not row.changes.keys() & later.changes.keys()]
+    trials += [
+        (later.changes | row.changes, row)
+        for row, later in combinations(ordered, 2)
+        if not row.changes.keys() & later.changes.keys()
+    ]
     found = []
     for changes, row in trials:
         outcome = contract.evaluate(call(good | changes, product, cann))
@@ -67,18 +86,23 @@ def disagreements(contract, good: dict, ordered: list[Row], single: list[Row], p
     return found
 
 
-def unnoticed_mutants(name: str, good: dict, ordered: list[Row], single: list[Row], product="910b",
-                      cann="9.1") -> list[str]:
+def unnoticed_mutants(
+    name: str, good: dict, ordered: list[Row], single: list[Row], product="910b", cann="9.1"
+) -> list[str]:
     """Return the steps that can be left out, and the neighbours that can change places, unnoticed by the rows."""
     whole = contract(name)
     steps = [s for s in whole.steps if s.applies(call(good, product, cann))]
-    mutants = {f"without {s.name}": steps[:i] + steps[i + 1:] for i, s in enumerate(steps)}
-    mutants |= {f"{b.name} before {a.name}": steps[:i] + [b, a] + steps[i + 2:]
-                for i, (a, b) in enumerate(zip(steps, steps[1:]))}
+    mutants = {f"without {s.name}": steps[:i] + steps[i + 1 :] for i, s in enumerate(steps)}
+    mutants |= {
+        f"{b.name} before {a.name}": steps[:i] + [b, a] + steps[i + 2 :]
+        for i, (a, b) in enumerate(zip(steps, steps[1:]))
+    }
     unnoticed = []
     for label, changed in mutants.items():
         try:
-            if not disagreements(replace(whole, steps=tuple(changed)), good, ordered, single, product, cann):
+            if not disagreements(
+                replace(whole, steps=tuple(changed)), good, ordered, single, product, cann
+            ):
                 unnoticed.append(label)
         except (AttributeError, TypeError, IndexError, ValueError, ZeroDivisionError):
             pass  # a later check met what an earlier one keeps from it: noticed as well
@@ -93,7 +117,9 @@ def workspace(name: str, good: dict, product="910b", cann="9.1", **changes) -> i
     return contract(name).evaluate(call(good | changes, product, cann)).workspace_size
 
 
-def violated(name: str, good: dict, product="910b", cann="9.1", arrays=None, **changes) -> dict[str, str]:
+def violated(
+    name: str, good: dict, product="910b", cann="9.1", arrays=None, **changes
+) -> dict[str, str]:
     """Return the violated constraints as {name: enforced_by}."""
     found = contract(name).violations(call(good | changes, product, cann), arrays)
     return {constraint.name: constraint.enforced_by for constraint in found}

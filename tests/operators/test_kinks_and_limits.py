@@ -28,28 +28,50 @@ def status(op, product=A2, shape=(3, 4), **given):
 def test_a_product_may_take_some_values_alone():
     beta = replace(SWISH.attributes["betaOptional"], only={(ASCEND_950,): (1.0, 2.0)})
     op = replace(SWISH, attributes={"betaOptional": beta})
-    found = [status(op, product, betaOptional=value) for product in (A2, ASCEND_950) for value in (None, 2.0, 3.0)]
+    found = [
+        status(op, product, betaOptional=value)
+        for product in (A2, ASCEND_950)
+        for value in (None, 2.0, 3.0)
+    ]
     assert found == [0, 0, 0, 0, 0, 161002] and "betaOptional = 1.0 or 2.0" in str(op.describe())
 
 
 def test_a_tensor_may_have_to_have_elements():
-    op = replace(SWISH, tensors=SWISH.tensors | {"self": replace(SWISH.tensors["self"], empty=False)})
-    assert [status(one, shape=shape) for one in (SWISH, op) for shape in ((3, 4), (0, 4))] == [0, 0, 0, 161002]
+    op = replace(
+        SWISH, tensors=SWISH.tensors | {"self": replace(SWISH.tensors["self"], empty=False)}
+    )
+    assert [status(one, shape=shape) for one in (SWISH, op) for shape in ((3, 4), (0, 4))] == [
+        0,
+        0,
+        0,
+        161002,
+    ]
 
 
 @pytest.mark.parametrize("kinks,numbers", [((-3, 3), {-3.0, 3.0}), (("betaOptional / 2",), {0.5})])
 def test_cases_have_elements_at_kinks_and_on_both_sides(kinks, numbers):
-    op = replace(SWISH, tensors=SWISH.tensors | {"self": replace(SWISH.tensors["self"], kinks=kinks)})
+    op = replace(
+        SWISH, tensors=SWISH.tensors | {"self": replace(SWISH.tensors["self"], kinks=kinks)}
+    )
     found = av.case(op, shape=(40, 40), seed=1).inputs["self"]
     share = np.isin(found, [*numbers]).mean()
-    assert 0.08 < share < 0.17 and found.min() < min(numbers) and found.max() > max(numbers) and {*found.flat} > numbers
+    assert (
+        0.08 < share < 0.17
+        and found.min() < min(numbers)
+        and found.max() > max(numbers)
+        and {*found.flat} > numbers
+    )
 
 
 def test_a_value_at_a_kink_must_be_the_slope_of_one_side(monkeypatch):
     op = av.operator("hardsigmoid")
-    assert [one.returns == one.kernel() for one in default.conventions(op) if one.topic == "kink"] == [True, True]
+    assert [
+        one.returns == one.kernel() for one in default.conventions(op) if one.topic == "kink"
+    ] == [True, True]
     monkeypatch.setattr(op.page, "backward", lambda xp, gradOutput, self: {"out": gradOutput / 7.0})
-    assert [one.returns == one.kernel() for one in default.conventions(op) if one.topic == "kink"] == [False, False]
+    assert [
+        one.returns == one.kernel() for one in default.conventions(op) if one.topic == "kink"
+    ] == [False, False]
 
 
 def test_a_parameter_comes_before_a_function_of_its_name():
@@ -58,7 +80,13 @@ def test_a_parameter_comes_before_a_function_of_its_name():
 
 def test_an_operator_that_is_asked_for_by_name_is_opened_alone():
     program = "import sys, aclnn_viz as av; av.operator('silu'); print(*(n.split('.')[2] for n in sys.modules if n.endswith('.declaration')))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, encoding="utf-8", check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=True,
+    )
     assert done.stdout.split() == ["silu"]
 
 
@@ -75,4 +103,6 @@ def test_a_kernel_that_divides_by_the_sign_of_a_difference_is_caught():
     inputs = av.case(op, shape=(40, 6)).inputs
     assert 0.05 < np.mean(inputs["self"] == inputs["target"]) < 0.25
     with np.errstate(all="ignore"):
-        assert not av.check(op, kernel_of(op, changed(op.page, (("count) * sign", "count) / sign"),)), "float64")).passed
+        assert not av.check(
+            op, kernel_of(op, changed(op.page, (("count) * sign", "count) / sign"),)), "float64")
+        ).passed

@@ -20,22 +20,38 @@ HS = av.case("hardswish", shape=(2, 3)).inputs
 
 def test_operators_in_the_order_of_the_documents():
     assert [op.name for op in av.operators()][:5] == [
-        "hardswish", "rms_norm", "grid_sampler_2d", "cross_entropy_loss", "group_norm_swish"]
-    assert all(av.operator(op.aclnn_name) is av.operator(op.name) is av.operator(op) is op for op in av.operators())
+        "hardswish",
+        "rms_norm",
+        "grid_sampler_2d",
+        "cross_entropy_loss",
+        "group_norm_swish",
+    ]
+    assert all(
+        av.operator(op.aclnn_name) is av.operator(op.name) is av.operator(op) is op
+        for op in av.operators()
+    )
 
 
 def test_unknown_operator():
-    with pytest.raises(ValueError, match=r"no such operator: got 'no_operator'; use one of hardswish \(aclnnHardswish"):
+    with pytest.raises(
+        ValueError,
+        match=r"no such operator: got 'no_operator'; use one of hardswish \(aclnnHardswish",
+    ):
         av.operator("no_operator")
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_outputs_have_the_documented_dtypes(dtype):
     wide = "float64" if dtype == "float64" else "float32"
-    expected = dict.fromkeys(("dgammaOut of rms_norm", "dgammaOut of deep_norm", "dbetaOut of deep_norm"), wide)
+    expected = dict.fromkeys(
+        ("dgammaOut of rms_norm", "dgammaOut of deep_norm", "dbetaOut of deep_norm"), wide
+    )
     for op in av.operators():
         for output, value in op.backward(**av.case(op, dtype=dtype).inputs).items():
-            assert value.dtype.name == expected.get(f"{output} of {op.name}", dtype), (op.name, output)
+            assert value.dtype.name == expected.get(f"{output} of {op.name}", dtype), (
+                op.name,
+                output,
+            )
 
 
 def test_parameters_of_a_norm_may_stay_float32():
@@ -44,76 +60,286 @@ def test_parameters_of_a_norm_may_stay_float32():
     x = av.case("group_norm_swish", dtype="float16").inputs
     wide = {k: x[k].astype(F32) for k in ("mean", "rstd", "gamma", "beta")}
     out = av.operator("group_norm_swish").backward(**x | wide)
-    assert [out[k].dtype.name for k in ("dxOut", "dgammaOut", "dbetaOut")] == ["float16", "float32", "float32"]
+    assert [out[k].dtype.name for k in ("dxOut", "dgammaOut", "dbetaOut")] == [
+        "float16",
+        "float32",
+        "float32",
+    ]
 
 
 REFUSED = [
-    ("rms_norm", {k: v for k, v in RMS.items() if k != "rstd"}, TypeError,
-     r"rms_norm needs rstd: got only dy, x, gamma; pass them by keyword"),
-    ("rms_norm", RMS | {"eps": 1e-6}, TypeError, r"rms_norm takes dy, x, rstd, gamma: got 'eps'; use the vendor's names"),
-    ("rms_norm", RMS | {"x": [[1.0]]}, TypeError, r"x is a tensor: got list \[\[1.0\]\]; pass a NumPy array"),
-    ("rms_norm", RMS | {"x": RMS["x"].astype(int)}, TypeError,
-     r"x must be of dtype float16, bfloat16, float32, float64: got int64; convert it"),
-    ("rms_norm", RMS | {"rstd": RMS["rstd"].astype(np.float16)}, TypeError,
-     r"rstd must be float32, for x in float32: got float16; convert it with astype"),
-    ("rms_norm", RMS | {"dy": RMS["dy"][:, :5]}, ValueError,
-     r"dy must have shape \(4, 6\), that of x: got dy \(4, 5\), which differs in axis 1 \(5 against 6\); make"),
-    ("rms_norm", RMS | {"gamma": np.ones(5, F32)}, ValueError,
-     r"gamma must have shape \(6,\), the trailing axes of x: got gamma \(5,\), which differs in axis 0"),
-    ("rms_norm", RMS | {"gamma": np.ones((1, 4, 6), F32)}, ValueError, r"gamma must have rank 1 to 2: got shape \(1, 4, 6\)"),
-    ("rms_norm", RMS | {"rstd": np.ones((6,), F32)}, ValueError,
-     r"rstd must have 4 elements, one for each row of x: got rstd \(6,\), x \(4, 6\); pass what the forward"),
-    ("rms_norm", RMS | {"x": F32(1)}, ValueError, r"x must have rank 1 to 8: got shape \(\); reshape it"),
-    ("hardswish", HS | {"self": np.zeros((1,) * 9, F32)}, ValueError, r"self must have rank 0 to 8"),
-    ("hardswish", HS | {"gradOutput": HS["gradOutput"].astype(np.float16)}, TypeError,
-     r"gradOutput must be float32, that of self: got float16"),
-    ("hardswish", HS | {"gradOutput": HS["gradOutput"][0]}, ValueError,
-     r"gradOutput must have shape \(2, 3\), that of self: got gradOutput \(3,\); make the shapes agree"),
-    ("grid_sampler_2d", GRID | {"interpolationMode": 3}, ValueError,
-     r"interpolationMode must be one of 0 \(bilinear\), 1 \(nearest\), 2 \(bicubic\): got 3; choose one"),
-    ("grid_sampler_2d", GRID | {"paddingMode": "borders"}, ValueError, r"0 \(zeros\), 1 \(border\), 2 \(reflection\): got 'borders'; choose one"),
-    ("grid_sampler_2d", GRID | {"alignCorners": 1}, TypeError, r"alignCorners is of type bool: got int 1; pass one bool"),
-    ("grid_sampler_2d", GRID | {"outputMask": None}, TypeError, r"outputMask is a pair of bools: got NoneType None"),
-    ("grid_sampler_2d", GRID | {"outputMask": (True,)}, TypeError, r"outputMask is a pair of bools: got tuple \(True,\)"),
-    ("grid_sampler_2d", GRID | {"grid": GRID["grid"][..., :1]}, ValueError,
-     r"grid must have shape \(1, 2, 2, 2\), N of input, any points, and \(x, y\): got grid \(1, 2, 2, 1\), which "
-     r"differs in axis 3"),
-    ("grid_sampler_2d", GRID | {"input": np.zeros((1, 2, 0, 4), F32)}, ValueError, r"at least one pixel: got shape"),
-    ("grid_sampler_2d", GRID | {"input": np.zeros((2, 3, 4), F32)}, ValueError, r"input must have rank 4: got shape"),
-    ("grid_sampler_2d", GRID | {"gradOutput": GRID["gradOutput"][:, :1]}, ValueError, r"N and C of input and the points"),
-    ("cross_entropy_loss", CE | {"reduction": "average"}, ValueError,
-     r"reduction must be one of 'none', 'mean', 'sum': got 'average'; choose one"),
-    ("cross_entropy_loss", CE | {"target": np.array([0, 1, 3, 2]), "ignoreIndex": -100}, ValueError,
-     r"every target must lie in \[0, 3\) or equal ignoreIndex -100: got target\[2\] = 3 \(1 such\); mend the targets"),
-    ("cross_entropy_loss", CE | {"target": np.array([0, -1, 2, 2])}, ValueError, r"got target\[1\] = -1"),
-    ("cross_entropy_loss", CE | {"target": np.zeros(4, F32)}, TypeError, r"target must be int64 or int32: got float32"),
-    ("cross_entropy_loss", CE | {"weightOptional": np.ones(4, F32)}, ValueError, r"one weight for each column of logProb"),
-    ("cross_entropy_loss", CE | {"weightOptional": np.ones(3, np.float16)}, TypeError, r"weightOptional must be float32"),
-    ("cross_entropy_loss", CE | {"labelSmoothing": 1.5}, ValueError, r"labelSmoothing must lie in \[0, 1\]: got 1.5; pass"),
-    ("leaky_relu", {"gradOutput": np.ones(4, F32), "self": np.ones(4, F32), "negativeSlope": -1.0, "selfIsResult": True}, ValueError,
-     r"negativeSlope must lie in \[0, inf\]: got -1.0; pass"),
-    ("cross_entropy_loss", CE | {"gradLoss": np.ones(4, F32)}, ValueError,
-     r'gradLoss must be one number for reduction "mean": got shape \(4,\); pass shape \(\), or use reduction "none"'),
-    ("cross_entropy_loss", CE | {"reduction": "none"}, ValueError, r'one value a row for reduction "none"'),
-    ("cross_entropy_loss", CE | {"lseSquareScaleForZloss": 0.1}, ValueError, r"lseForZlossOptional is needed when"),
-    ("layer_norm", LN64 | {"weightOptional": np.ones(3, F32)}, TypeError,
-     r"weightOptional must be float64, that of input: got float32"),
-    ("group_norm_swish", GN | {"numGroups": 3}, ValueError,
-     r"numGroups must be positive and divide axis 1 of x, .*: got numGroups 3, x \(2, 4, 3\); choose a divisor"),
+    (
+        "rms_norm",
+        {k: v for k, v in RMS.items() if k != "rstd"},
+        TypeError,
+        r"rms_norm needs rstd: got only dy, x, gamma; pass them by keyword",
+    ),
+    (
+        "rms_norm",
+        RMS | {"eps": 1e-6},
+        TypeError,
+        r"rms_norm takes dy, x, rstd, gamma: got 'eps'; use the vendor's names",
+    ),
+    (
+        "rms_norm",
+        RMS | {"x": [[1.0]]},
+        TypeError,
+        r"x is a tensor: got list \[\[1.0\]\]; pass a NumPy array",
+    ),
+    (
+        "rms_norm",
+        RMS | {"x": RMS["x"].astype(int)},
+        TypeError,
+        r"x must be of dtype float16, bfloat16, float32, float64: got int64; convert it",
+    ),
+    (
+        "rms_norm",
+        RMS | {"rstd": RMS["rstd"].astype(np.float16)},
+        TypeError,
+        r"rstd must be float32, for x in float32: got float16; convert it with astype",
+    ),
+    (
+        "rms_norm",
+        RMS | {"dy": RMS["dy"][:, :5]},
+        ValueError,
+        r"dy must have shape \(4, 6\), that of x: got dy \(4, 5\), which differs in axis 1 \(5 against 6\); make",
+    ),
+    (
+        "rms_norm",
+        RMS | {"gamma": np.ones(5, F32)},
+        ValueError,
+        r"gamma must have shape \(6,\), the trailing axes of x: got gamma \(5,\), which differs in axis 0",
+    ),
+    (
+        "rms_norm",
+        RMS | {"gamma": np.ones((1, 4, 6), F32)},
+        ValueError,
+        r"gamma must have rank 1 to 2: got shape \(1, 4, 6\)",
+    ),
+    (
+        "rms_norm",
+        RMS | {"rstd": np.ones((6,), F32)},
+        ValueError,
+        r"rstd must have 4 elements, one for each row of x: got rstd \(6,\), x \(4, 6\); pass what the forward",
+    ),
+    (
+        "rms_norm",
+        RMS | {"x": F32(1)},
+        ValueError,
+        r"x must have rank 1 to 8: got shape \(\); reshape it",
+    ),
+    (
+        "hardswish",
+        HS | {"self": np.zeros((1,) * 9, F32)},
+        ValueError,
+        r"self must have rank 0 to 8",
+    ),
+    (
+        "hardswish",
+        HS | {"gradOutput": HS["gradOutput"].astype(np.float16)},
+        TypeError,
+        r"gradOutput must be float32, that of self: got float16",
+    ),
+    (
+        "hardswish",
+        HS | {"gradOutput": HS["gradOutput"][0]},
+        ValueError,
+        r"gradOutput must have shape \(2, 3\), that of self: got gradOutput \(3,\); make the shapes agree",
+    ),
+    (
+        "grid_sampler_2d",
+        GRID | {"interpolationMode": 3},
+        ValueError,
+        r"interpolationMode must be one of 0 \(bilinear\), 1 \(nearest\), 2 \(bicubic\): got 3; choose one",
+    ),
+    (
+        "grid_sampler_2d",
+        GRID | {"paddingMode": "borders"},
+        ValueError,
+        r"0 \(zeros\), 1 \(border\), 2 \(reflection\): got 'borders'; choose one",
+    ),
+    (
+        "grid_sampler_2d",
+        GRID | {"alignCorners": 1},
+        TypeError,
+        r"alignCorners is of type bool: got int 1; pass one bool",
+    ),
+    (
+        "grid_sampler_2d",
+        GRID | {"outputMask": None},
+        TypeError,
+        r"outputMask is a pair of bools: got NoneType None",
+    ),
+    (
+        "grid_sampler_2d",
+        GRID | {"outputMask": (True,)},
+        TypeError,
+        r"outputMask is a pair of bools: got tuple \(True,\)",
+    ),
+    (
+        "grid_sampler_2d",
+        GRID | {"grid": GRID["grid"][..., :1]},
+        ValueError,
+        r"grid must have shape \(1, 2, 2, 2\), N of input, any points, and \(x, y\): got grid \(1, 2, 2, 1\), which "
+        r"differs in axis 3",
+    ),
+    (
+        "grid_sampler_2d",
+        GRID | {"input": np.zeros((1, 2, 0, 4), F32)},
+        ValueError,
+        r"at least one pixel: got shape",
+    ),
+    (
+        "grid_sampler_2d",
+        GRID | {"input": np.zeros((2, 3, 4), F32)},
+        ValueError,
+        r"input must have rank 4: got shape",
+    ),
+    (
+        "grid_sampler_2d",
+        GRID | {"gradOutput": GRID["gradOutput"][:, :1]},
+        ValueError,
+        r"N and C of input and the points",
+    ),
+    (
+        "cross_entropy_loss",
+        CE | {"reduction": "average"},
+        ValueError,
+        r"reduction must be one of 'none', 'mean', 'sum': got 'average'; choose one",
+    ),
+    (
+        "cross_entropy_loss",
+        CE | {"target": np.array([0, 1, 3, 2]), "ignoreIndex": -100},
+        ValueError,
+        r"every target must lie in \[0, 3\) or equal ignoreIndex -100: got target\[2\] = 3 \(1 such\); mend the targets",
+    ),
+    (
+        "cross_entropy_loss",
+        CE | {"target": np.array([0, -1, 2, 2])},
+        ValueError,
+        r"got target\[1\] = -1",
+    ),
+    (
+        "cross_entropy_loss",
+        CE | {"target": np.zeros(4, F32)},
+        TypeError,
+        r"target must be int64 or int32: got float32",
+    ),
+    (
+        "cross_entropy_loss",
+        CE | {"weightOptional": np.ones(4, F32)},
+        ValueError,
+        r"one weight for each column of logProb",
+    ),
+    (
+        "cross_entropy_loss",
+        CE | {"weightOptional": np.ones(3, np.float16)},
+        TypeError,
+        r"weightOptional must be float32",
+    ),
+    (
+        "cross_entropy_loss",
+        CE | {"labelSmoothing": 1.5},
+        ValueError,
+        r"labelSmoothing must lie in \[0, 1\]: got 1.5; pass",
+    ),
+    (
+        "leaky_relu",
+        {
+            "gradOutput": np.ones(4, F32),
+            "self": np.ones(4, F32),
+            "negativeSlope": -1.0,
+            "selfIsResult": True,
+        },
+        ValueError,
+        r"negativeSlope must lie in \[0, inf\]: got -1.0; pass",
+    ),
+    (
+        "cross_entropy_loss",
+        CE | {"gradLoss": np.ones(4, F32)},
+        ValueError,
+        r'gradLoss must be one number for reduction "mean": got shape \(4,\); pass shape \(\), or use reduction "none"',
+    ),
+    (
+        "cross_entropy_loss",
+        CE | {"reduction": "none"},
+        ValueError,
+        r'one value a row for reduction "none"',
+    ),
+    (
+        "cross_entropy_loss",
+        CE | {"lseSquareScaleForZloss": 0.1},
+        ValueError,
+        r"lseForZlossOptional is needed when",
+    ),
+    (
+        "layer_norm",
+        LN64 | {"weightOptional": np.ones(3, F32)},
+        TypeError,
+        r"weightOptional must be float64, that of input: got float32",
+    ),
+    (
+        "group_norm_swish",
+        GN | {"numGroups": 3},
+        ValueError,
+        r"numGroups must be positive and divide axis 1 of x, .*: got numGroups 3, x \(2, 4, 3\); choose a divisor",
+    ),
     ("group_norm_swish", GN | {"numGroups": 0}, ValueError, r"got numGroups 0"),
-    ("group_norm_swish", GN | {"numGroups": 2**63}, ValueError, r"numGroups must fit the C type, int64_t or double: got"),
-    ("group_norm_swish", GN | {"swishScale": 10**400}, ValueError, r"swishScale must fit the C type"),
-    ("cross_entropy_loss", CE | {"ignoreIndex": -2**63 - 1}, ValueError, r"ignoreIndex must fit the C type"),
-    ("grid_sampler_2d", GRID | {"outputMask": np.array(True)}, TypeError, r"outputMask is a pair of bools: got ndarray"),
-    ("group_norm_swish", GN | {"numGroups": 2.0}, TypeError, r"numGroups is of type int: got float 2.0"),
-    ("group_norm_swish", GN | {"mean": GN["mean"][:, :1]}, ValueError, r"mean must have shape \(2, 2\), N of x and numGroups"),
-    ("group_norm_swish", GN | {"x": GN["x"][:, 0, 0]}, ValueError, r"x must have rank 2 to 8: got shape \(2,\)"),
-    ("group_norm_swish", GN | {"beta": GN["beta"].astype(np.float16)}, TypeError, r"beta must be float32, that of gamma"),
+    (
+        "group_norm_swish",
+        GN | {"numGroups": 2**63},
+        ValueError,
+        r"numGroups must fit the C type, int64_t or double: got",
+    ),
+    (
+        "group_norm_swish",
+        GN | {"swishScale": 10**400},
+        ValueError,
+        r"swishScale must fit the C type",
+    ),
+    (
+        "cross_entropy_loss",
+        CE | {"ignoreIndex": -(2**63) - 1},
+        ValueError,
+        r"ignoreIndex must fit the C type",
+    ),
+    (
+        "grid_sampler_2d",
+        GRID | {"outputMask": np.array(True)},
+        TypeError,
+        r"outputMask is a pair of bools: got ndarray",
+    ),
+    (
+        "group_norm_swish",
+        GN | {"numGroups": 2.0},
+        TypeError,
+        r"numGroups is of type int: got float 2.0",
+    ),
+    (
+        "group_norm_swish",
+        GN | {"mean": GN["mean"][:, :1]},
+        ValueError,
+        r"mean must have shape \(2, 2\), N of x and numGroups",
+    ),
+    (
+        "group_norm_swish",
+        GN | {"x": GN["x"][:, 0, 0]},
+        ValueError,
+        r"x must have rank 2 to 8: got shape \(2,\)",
+    ),
+    (
+        "group_norm_swish",
+        GN | {"beta": GN["beta"].astype(np.float16)},
+        TypeError,
+        r"beta must be float32, that of gamma",
+    ),
 ]
 
 
 @in_one
-@pytest.mark.parametrize("name,inputs,error,text", REFUSED, ids=[f"{r[0]}-{k}" for k, r in enumerate(REFUSED)])
+@pytest.mark.parametrize(
+    "name,inputs,error,text", REFUSED, ids=[f"{r[0]}-{k}" for k, r in enumerate(REFUSED)]
+)
 def test_bad_input_is_refused_in_three_parts(name, inputs, error, text):
     with pytest.raises(error, match=text) as caught:
         av.operator(name).backward(**inputs)
@@ -121,18 +347,31 @@ def test_bad_input_is_refused_in_three_parts(name, inputs, error, text):
 
 
 def test_forward_names_its_parameters():
-    with pytest.raises(TypeError, match="rms_norm forward needs gamma: got only x; pass them by keyword"):
+    with pytest.raises(
+        TypeError, match="rms_norm forward needs gamma: got only x; pass them by keyword"
+    ):
         av.operator("rms_norm").forward(x=RMS["x"])
 
 
 def test_attributes_may_be_numpy_scalars():
-    modes = {"interpolationMode": np.int64(1), "paddingMode": np.int32(2), "alignCorners": np.bool_(True)}
-    assert av.operator("grid_sampler_2d").backward(**GRID | modes)["inputGrad"].shape == (1, 2, 3, 4)
+    modes = {
+        "interpolationMode": np.int64(1),
+        "paddingMode": np.int32(2),
+        "alignCorners": np.bool_(True),
+    }
+    assert av.operator("grid_sampler_2d").backward(**GRID | modes)["inputGrad"].shape == (
+        1,
+        2,
+        3,
+        4,
+    )
 
 
 def test_a_case_is_determined_by_its_arguments():
     for op in av.operators():
-        first, again, other = (av.case(op, dtype="bfloat16", seed=seed).inputs for seed in (3, 3, 4))
+        first, again, other = (
+            av.case(op, dtype="bfloat16", seed=seed).inputs for seed in (3, 3, 4)
+        )
         arrays = [k for k, v in first.items() if isinstance(v, np.ndarray)]
         assert all(np.array_equal(first[k], again[k]) for k in arrays)
         assert any(not np.array_equal(first[k], other[k]) for k in arrays)
@@ -145,12 +384,17 @@ def test_an_operator_describes_itself(op):
     assert op.aclnn_name in text and op.header in text and max(map(len, text.splitlines())) < 170
     assert all(name in text for name in (*(p.name for p in op.parameters), *op.outputs))
     kinds = {p.name: p.kind for p in op.parameters}
-    assert {row[0]: row[1].split(", ")[-1] for row in op.describe().rows if row[0] in kinds} == kinds
+    assert {
+        row[0]: row[1].split(", ")[-1] for row in op.describe().rows if row[0] in kinds
+    } == kinds
     assert "<table>" in op._repr_html_() and "<object" not in text
 
 
 def test_help_and_completion_show_the_vendors_parameters():
     shown = inspect.signature(av.operator("rms_norm").forward)
     assert str(shown) == "(*, x, gamma, epsilon=1e-06)"
-    assert list(inspect.signature(av.operator("hardswish").backward).parameters) == ["gradOutput", "self"]
+    assert list(inspect.signature(av.operator("hardswish").backward).parameters) == [
+        "gradOutput",
+        "self",
+    ]
     assert "Return the gradients" in av.operator("hardswish").backward.__doc__

@@ -11,35 +11,70 @@ DOCUMENT = "a document or the vendor's source says this of the product alone"
 TAG = "the first version that does so, of one check of the vendor's source"
 #: file below the root: what it spells, and why.
 ELSEWHERE = {
-    **{f"aclnn_viz/operators/{place}": (spelled.split(), DOCUMENT) for place, spelled in {
-        "cross_entropy_loss/errata.py": "A2",
-        "cross_entropy_loss/explorer_data.py": "ASCEND_950",
-        "grid_sampler_2d/contract.py": "9.1.0-beta.1 9.1.0-beta.2.pre INFERENCE INFERENCE_A2 TRAINING",
-        "hardswish/contract.py": "INFERENCE_A2",
-        "rms_norm/contract.py": "INFERENCE TRAINING",
-        "rms_norm/errata.py": "ASCEND_950",
-        "rms_norm/plans.py": "INFERENCE",
-    }.items()},
+    **{
+        f"aclnn_viz/operators/{place}": (spelled.split(), DOCUMENT)
+        for place, spelled in {
+            "cross_entropy_loss/errata.py": "A2",
+            "cross_entropy_loss/explorer_data.py": "ASCEND_950",
+            "grid_sampler_2d/contract.py": "9.1.0-beta.1 9.1.0-beta.2.pre INFERENCE INFERENCE_A2 TRAINING",
+            "hardswish/contract.py": "INFERENCE_A2",
+            "rms_norm/contract.py": "INFERENCE TRAINING",
+            "rms_norm/errata.py": "ASCEND_950",
+            "rms_norm/plans.py": "INFERENCE",
+        }.items()
+    },
     "aclnn_viz/accuracy/standards.py": (["v9.1.0-beta.1"], TAG),
     "aclnn_viz/acl/runtime.py": (["9.0"], TAG),
     "aclnn_viz/operators/contract/rules.py": (["9.0.0"], TAG),
     "aclnn_viz/operators/cross_entropy_loss/contract.py": (["9.0.0"], TAG),
-    "aclnn_viz/acl/installation.py": (["8.1", "9.0"], "the versions that a library without a version file may be of"),
+    "aclnn_viz/acl/installation.py": (
+        ["8.1", "9.0"],
+        "the versions that a library without a version file may be of",
+    ),
     "aclnn_viz/acl/why.py": (["9.1", "A2"], "what a call is repeated on where a log names neither"),
     "aclnn_viz/cli/__init__.py": (["9.1"], "the default in the help, which imports no operator"),
-    "aclnn_viz/cli/cpp.py": (["A2", "Ascend910B2"], "the product whose published times the table holds, and the default in the help"),
-    "aclnn_viz/cli/checking.py": (["9.1", "Ascend910B2"], "the default in the help, which imports no operator"),
-    "aclnn_viz/cli/sweeping.py": (["9.1", "Ascend910B2"], "the default in the help, which imports no operator"),
-    "aclnn_viz/explorers/numeric_error_data.py": (["9.0", "ASCEND_950", "INFERENCE", "TRAINING"], "predictions that the explorer offers"),
-    "aclnn_viz/explorers/tiles_data.py": (["A2"], "the product whose published times the explorer offers"),
+    "aclnn_viz/cli/cpp.py": (
+        ["A2", "Ascend910B2"],
+        "the product whose published times the table holds, and the default in the help",
+    ),
+    "aclnn_viz/cli/checking.py": (
+        ["9.1", "Ascend910B2"],
+        "the default in the help, which imports no operator",
+    ),
+    "aclnn_viz/cli/sweeping.py": (
+        ["9.1", "Ascend910B2"],
+        "the default in the help, which imports no operator",
+    ),
+    "aclnn_viz/explorers/numeric_error_data.py": (
+        ["9.0", "ASCEND_950", "INFERENCE", "TRAINING"],
+        "predictions that the explorer offers",
+    ),
+    "aclnn_viz/explorers/tiles_data.py": (
+        ["A2"],
+        "the product whose published times the explorer offers",
+    ),
     "aclnn_viz/tiles/costs.py": (["A2"], "the product whose published times the table holds"),
-    "aclnn_viz/tiles/platforms.py": (["Ascend910B2", "DAV_2201"], "the architecture whose table of calls is in this file"),
-    "benchmarks/cpp_samples.py": (["9.1", "Ascend910B2"], "what the samples of the documents ran on"),
+    "aclnn_viz/tiles/platforms.py": (
+        ["Ascend910B2", "DAV_2201"],
+        "the architecture whose table of calls is in this file",
+    ),
+    "benchmarks/cpp_samples.py": (
+        ["9.1", "Ascend910B2"],
+        "what the samples of the documents ran on",
+    ),
 }
 TABLE = "aclnn_viz/operators/products.py"
-NAMES = {name for name, one in vars(products).items() if isinstance(one, Product) or name.startswith("DAV_")}
-TEXT = re.compile(r"\bAscend\d{3}\w*|(?:default: |^ ?)v?[89]\.\d+(?:\.\w+)?(?:-beta\.\d+)?(?:\.pre)?(?=\)?$)")
-ANY = re.compile(rf"Ascend\d{{3}}|[89]\.\d|\b(?:{'|'.join(NAMES)})\b")  # without one of these nothing is spelled: most modules
+NAMES = {
+    name
+    for name, one in vars(products).items()
+    if isinstance(one, Product) or name.startswith("DAV_")
+}
+TEXT = re.compile(
+    r"\bAscend\d{3}\w*|(?:default: |^ ?)v?[89]\.\d+(?:\.\w+)?(?:-beta\.\d+)?(?:\.pre)?(?=\)?$)"
+)
+ANY = re.compile(
+    rf"Ascend\d{{3}}|[89]\.\d|\b(?:{'|'.join(NAMES)})\b"
+)  # without one of these nothing is spelled: most modules
 
 
 def spelled(text: str) -> set[str]:
@@ -47,28 +82,58 @@ def spelled(text: str) -> set[str]:
     if not ANY.search(text):
         return set()
     nodes = list(ast.walk(ast.parse(text)))
-    documentation = {id(node.body[0].value) for node in nodes
-                     if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and isinstance(node.body[0], ast.Expr)}
-    imported = {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
-    texts = [node.value for node in nodes
-             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation]
+    documentation = {
+        id(node.body[0].value)
+        for node in nodes
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and isinstance(node.body[0], ast.Expr)
+    }
+    imported = {
+        alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    texts = [
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and id(node) not in documentation
+    ]
     found = {one.removeprefix("default: ").strip() for text in texts for one in TEXT.findall(text)}
     return found | (imported | set(texts)) & NAMES
 
 
 def test_each_place_that_spells_a_product_is_listed():
-    files = [path for folder in ("aclnn_viz", "derivations", "benchmarks", "notebooks") for path in (ROOT / folder).rglob("*.py")]
-    found = {path.relative_to(ROOT).as_posix(): sorted(names) for path in files if path.name != "declaration.py" and (names := spelled(path.read_text("utf-8")))}
-    assert found.pop(TABLE) and found == {place: sorted(names) for place, (names, _) in ELSEWHERE.items()}
+    files = [
+        path
+        for folder in ("aclnn_viz", "derivations", "benchmarks", "notebooks")
+        for path in (ROOT / folder).rglob("*.py")
+    ]
+    found = {
+        path.relative_to(ROOT).as_posix(): sorted(names)
+        for path in files
+        if path.name != "declaration.py" and (names := spelled(path.read_text("utf-8")))
+    }
+    assert found.pop(TABLE) and found == {
+        place: sorted(names) for place, (names, _) in ELSEWHERE.items()
+    }
 
 
 def test_what_a_module_may_spell():
-    assert spelled('from a import A2, B\n"Ascend310P3 9.0"\nx = ("9.1", "9.1f", "8.5.0", "v9.1.0-beta.1", 9.1)') == {
-        "A2", "Ascend310P3", "9.1", "8.5.0", "v9.1.0-beta.1"}
+    assert spelled(
+        'from a import A2, B\n"Ascend310P3 9.0"\nx = ("9.1", "9.1f", "8.5.0", "v9.1.0-beta.1", 9.1)'
+    ) == {"A2", "Ascend310P3", "9.1", "8.5.0", "v9.1.0-beta.1"}
     assert spelled('"""On Ascend910B2, CANN 9.1."""\ndef f(): "Ascend950"\n') == set()
 
 
 def test_sets_are_made_of_the_table():
-    sets = {name: one for name, one in vars(products).items() if isinstance(one, tuple) and one and isinstance(one[0], Product)}
-    assert len(sets) > 6 and all(len(set(one)) == len(one) and set(one) <= set(PRODUCTS) for one in sets.values())
-    assert len({frozenset(one) for name, one in sets.items() if name != "READ"}) == len(sets) - 1  # each once
+    sets = {
+        name: one
+        for name, one in vars(products).items()
+        if isinstance(one, tuple) and one and isinstance(one[0], Product)
+    }
+    assert len(sets) > 6 and all(
+        len(set(one)) == len(one) and set(one) <= set(PRODUCTS) for one in sets.values()
+    )
+    assert (
+        len({frozenset(one) for name, one in sets.items() if name != "READ"}) == len(sets) - 1
+    )  # each once

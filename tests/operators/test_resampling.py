@@ -26,11 +26,16 @@ def nearest_edge(i, n):
     return min(max(i, 0), n - 1)
 
 
-@pytest.mark.parametrize("name, source", [("reflection_pad_2d", mirrored), ("replication_pad_2d", nearest_edge)])
+@pytest.mark.parametrize(
+    "name, source", [("reflection_pad_2d", mirrored), ("replication_pad_2d", nearest_edge)]
+)
 @pytest.mark.parametrize("padding", PADDINGS)
 def test_padding_gives_each_element_all_that_shows_it(name, source, padding):
     left, right, top, bottom = padding
-    grad, expected = np.random.default_rng(0).standard_normal((2, 5 + top + bottom, 4 + left + right)), np.zeros((2, 5, 4))
+    grad, expected = (
+        np.random.default_rng(0).standard_normal((2, 5 + top + bottom, 4 + left + right)),
+        np.zeros((2, 5, 4)),
+    )
     for r in range(grad.shape[1]):
         for c in range(grad.shape[2]):
             expected[:, source(r - top, 5), source(c - left, 4)] += grad[:, r, c]
@@ -39,34 +44,65 @@ def test_padding_gives_each_element_all_that_shows_it(name, source, padding):
 
 
 @pytest.mark.parametrize("name", ["reflection_pad_2d", "replication_pad_2d"])
-@pytest.mark.parametrize("change, text", [
-    ({"padding": (4, 0, 0, 0)}, r"W - 1.*got 4"), ({"padding": (0, 0, 0, 5)}, r"H - 1.*got 5"),
-    ({"padding": (8, 0, 0, 0), "shape": (1, 3, 9), "dtype": "bfloat16"}, "at most 7"), ({"padding": (1, 1)}, "a list of 4")])
+@pytest.mark.parametrize(
+    "change, text",
+    [
+        ({"padding": (4, 0, 0, 0)}, r"W - 1.*got 4"),
+        ({"padding": (0, 0, 0, 5)}, r"H - 1.*got 5"),
+        ({"padding": (8, 0, 0, 0), "shape": (1, 3, 9), "dtype": "bfloat16"}, "at most 7"),
+        ({"padding": (1, 1)}, "a list of 4"),
+    ],
+)
 def test_padding_that_does_not_fit_is_refused(name, change, text):
     with pytest.raises((TypeError, ValueError), match=text):
         av.case(name, **({"shape": (2, 5, 4)} | change))
 
 
-SIZES = [((5, 4), (8, 3), (0.0, 0.0)), ((5, 4), (8, 3), (1.7, 0.8)), ((5, 4), (8, 3), (1.7, 0.0)), ((3, 7), (49, 7), (0.0, 0.0)),
-         ((1, 6), (4, 1), (4.0, 0.25)), ((2, 3), (6, 9), (3.0, 3.0))]
+SIZES = [
+    ((5, 4), (8, 3), (0.0, 0.0)),
+    ((5, 4), (8, 3), (1.7, 0.8)),
+    ((5, 4), (8, 3), (1.7, 0.0)),
+    ((3, 7), (49, 7), (0.0, 0.0)),
+    ((1, 6), (4, 1), (4.0, 0.25)),
+    ((2, 3), (6, 9), (3.0, 3.0)),
+]
 
 
 def scattered(name, size, places, scales, taps, **options):
     """The backward and what loops make of `taps(axis, place)`, which yields the elements of one place and their weights."""
-    grad, expected = np.random.default_rng(0).standard_normal((2, 1, *places)), np.zeros((2, 1, *size))
+    grad, expected = (
+        np.random.default_rng(0).standard_normal((2, 1, *places)),
+        np.zeros((2, 1, *size)),
+    )
     for r in range(places[0]):
         for c in range(places[1]):
             for row, of_row in taps(0, r):
                 for column, of_column in taps(1, c):
                     expected[..., row, column] += grad[..., r, c] * float(of_row * of_column)
-    found = av.operator(name).backward(gradOut=grad, outputSize=places, inputSize=expected.shape, scalesH=scales[0], scalesW=scales[1], **options)
+    found = av.operator(name).backward(
+        gradOut=grad,
+        outputSize=places,
+        inputSize=expected.shape,
+        scalesH=scales[0],
+        scalesW=scales[1],
+        **options,
+    )
     np.testing.assert_allclose(next(iter(found.values())), expected, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("size, places, scales", SIZES)
 def test_nearest_neighbours_follow_the_scales_where_both_are_given(size, places, scales):
-    ratios = [1 / Fraction(s) if min(scales) > 0 else Fraction(n, m) for n, m, s in zip(size, places, scales)]
-    scattered("upsample_nearest_2d", size, places, scales, lambda axis, place: [(min(floor(place * ratios[axis]), size[axis] - 1), 1)])
+    ratios = [
+        1 / Fraction(s) if min(scales) > 0 else Fraction(n, m)
+        for n, m, s in zip(size, places, scales)
+    ]
+    scattered(
+        "upsample_nearest_2d",
+        size,
+        places,
+        scales,
+        lambda axis, place: [(min(floor(place * ratios[axis]), size[axis] - 1), 1)],
+    )
 
 
 def coordinate(axis, place, size, places, scales, alignCorners):
@@ -83,6 +119,7 @@ def test_bilinear_shares_fall_with_the_distance(size, places, scales, aligned):
     def taps(axis, place):
         at = max(coordinate(axis, place, size, places, scales, aligned), 0)
         return [(min(k, size[axis] - 1), 1 - abs(at - k)) for k in (floor(at), floor(at) + 1)]
+
     scattered("upsample_bilinear_2d", size, places, scales, taps, alignCorners=aligned)
 
 
@@ -91,11 +128,19 @@ def test_bilinear_shares_fall_with_the_distance(size, places, scales, aligned):
 @pytest.mark.parametrize("aligned", [False, True])
 def test_bicubic_shares_are_those_of_the_document(size, places, scales, aligned):
     def share(d, a=Fraction(-3, 4)):
-        return (a + 2) * d**3 - (a + 3) * d**2 + 1 if d <= 1 else a * d**3 - 5 * a * d**2 + 8 * a * d - 4 * a
+        return (
+            (a + 2) * d**3 - (a + 3) * d**2 + 1
+            if d <= 1
+            else a * d**3 - 5 * a * d**2 + 8 * a * d - 4 * a
+        )
 
     def taps(axis, place):
         at = coordinate(axis, place, size, places, scales, aligned)
-        return [(min(max(k, 0), size[axis] - 1), share(abs(at - k))) for k in range(floor(at) - 1, floor(at) + 3)]
+        return [
+            (min(max(k, 0), size[axis] - 1), share(abs(at - k)))
+            for k in range(floor(at) - 1, floor(at) + 3)
+        ]
+
     scattered("upsample_bicubic_2d", size, places, scales, taps, alignCorners=aligned)
 
 
@@ -103,10 +148,16 @@ def test_bicubic_shares_are_those_of_the_document(size, places, scales, aligned)
 @pytest.mark.parametrize("scale", [0.0, 0.6, 3 / 5 + 2**-52, 0.7310585786300049])
 def test_every_element_is_bounded_where_places_meet_elements(name, scale):
     """A scale of 3/5 puts the second place of three on the third element of five; rounding would leave open on which side."""
-    made = av.case(name, shape=(1, 1, 5, 5), outputSize=(3, 3), scalesH=scale, scalesW=scale, dtype="float32")
-    one, = prepared(Recipe(name, {}), made).expected.values()
-    assert not one.undecided.any() and (one.allowed < 1e-4).all()  # 64 products of float32 weights of numbers of order one
-    assert all(np.isfinite(exact.error).all() for exact in made.operator.truth(**made.inputs).values())
+    made = av.case(
+        name, shape=(1, 1, 5, 5), outputSize=(3, 3), scalesH=scale, scalesW=scale, dtype="float32"
+    )
+    (one,) = prepared(Recipe(name, {}), made).expected.values()
+    assert (
+        not one.undecided.any() and (one.allowed < 1e-4).all()
+    )  # 64 products of float32 weights of numbers of order one
+    assert all(
+        np.isfinite(exact.error).all() for exact in made.operator.truth(**made.inputs).values()
+    )
 
 
 def test_an_infinite_scale_leaves_finite_gradients():
@@ -119,9 +170,16 @@ def exchanged(swapped):
     op = av.operator("upsample_bilinear_2d")
 
     def backward(xp, gradOut, height, width, rows, columns, alignCorners, scalesH, scalesW):
-        down, across = op.page.taps(xp, height, width, rows, columns, alignCorners, scalesH, scalesW)
-        down = [(place, weight) for (place, _), (_, weight) in zip(down, down[::-1])] if swapped else down
+        down, across = op.page.taps(
+            xp, height, width, rows, columns, alignCorners, scalesH, scalesW
+        )
+        down = (
+            [(place, weight) for (place, _), (_, weight) in zip(down, down[::-1])]
+            if swapped
+            else down
+        )
         return {"out": resampling.scattered(xp, gradOut, down, across, height, width)}
+
     return SimpleNamespace(AXES=op.page.AXES, backward=backward)
 
 

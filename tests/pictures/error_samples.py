@@ -29,8 +29,13 @@ def sample(seed=0, shape=(2, 3, 12, 16), widen=1.0, source=ATLAS):
     undecided = np.zeros(shape, bool)
     undecided.reshape(-1)[200:206] = True
     bound = 8e-4 + 5e-4 * np.abs(truth)
-    return errors(actual, truth, source, envelope=Envelope(actual, bound, bound / 3, undecided),
-                  inputs={"x": np.round(truth, 2), "rstd": np.full((*shape[:-1], 1), 0.5)})
+    return errors(
+        actual,
+        truth,
+        source,
+        envelope=Envelope(actual, bound, bound / 3, undecided),
+        inputs={"x": np.round(truth, 2), "rstd": np.full((*shape[:-1], 1), 0.5)},
+    )
 
 
 def runs():

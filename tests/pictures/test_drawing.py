@@ -12,18 +12,32 @@ from together import in_one
 ROOT = Path(aclnn_viz.__file__).parent
 DRAWERS = [*sorted((ROOT / "explorers/front").glob("*")), *sorted((ROOT / "pictures").glob("*.py"))]
 COLOUR = r"#(?:[0-9a-fA-F]{3,4}){1,2}\b|[\"'](?:black|white|red|blue|green)[\"']|rgba?\(\s*\d"
-SPELT = re.compile(rf"{COLOUR}|globalAlpha = 0\.\d|alpha=0\.\d|\"alpha\": 0|setLineDash\(\[\d|\b(?:lineWidth|linewidth) ?[=:] ?(?:0\.[1-9]|1\.[348])")
+SPELT = re.compile(
+    rf"{COLOUR}|globalAlpha = 0\.\d|alpha=0\.\d|\"alpha\": 0|setLineDash\(\[\d|\b(?:lineWidth|linewidth) ?[=:] ?(?:0\.[1-9]|1\.[348])"
+)
 
 
 @in_one
 @pytest.mark.parametrize("path", DRAWERS, ids=lambda path: path.name)
 def test_who_draws_spells_no_constant(path):
-    code = re.sub(r'"""[\s\S]*?"""|^\s*(?://|#).*$', "", path.read_text("utf-8"), flags=re.MULTILINE)
+    code = re.sub(
+        r'"""[\s\S]*?"""|^\s*(?://|#).*$', "", path.read_text("utf-8"), flags=re.MULTILINE
+    )
     assert SPELT.findall(code) == []
 
 
-@pytest.mark.parametrize("line", ['colour = "#d81b60"', "color: #fff;", "context.globalAlpha = 0.3;", "context.setLineDash([7, 3])",
-                                  'fill(alpha=0.25)', "context.lineWidth = 1.4;", 'ink = "black"'])
+@pytest.mark.parametrize(
+    "line",
+    [
+        'colour = "#d81b60"',
+        "color: #fff;",
+        "context.globalAlpha = 0.3;",
+        "context.setLineDash([7, 3])",
+        "fill(alpha=0.25)",
+        "context.lineWidth = 1.4;",
+        'ink = "black"',
+    ],
+)
 def test_a_constant_that_is_spelt_is_found(line):
     assert SPELT.search(line)
 

@@ -35,6 +35,7 @@ def differs(figure, name, theme, folder):
 
 # Pictures
 
+
 @EACH
 @pytest.mark.parametrize("theme", style.THEMES)
 @pytest.mark.sampled(1)
@@ -44,20 +45,25 @@ def test_a_picture_is_the_one_that_was_looked_at(name, theme, tmp_path):
 
 def without(kind, index=-1):
     """Remove one artist, the last of its kind by default, from the first axes or from the figure."""
+
     def change(figure):
         (getattr(figure.axes[0], kind) if figure.axes else figure.texts)[index].remove()
+
     return change
 
 
-@pytest.mark.parametrize(("name", "change"), [
-    ("error_plot", without("lines")),  # the rule at the maximum
-    ("error_plot", without("texts", -2)),  # its name, before the title
-    ("error_plot", without("collections")),  # an envelope
-    ("error_runs", without("lines", 1)),
-    ("ulp_histogram", without("patches", 4)),
-    ("ulp_histogram_runs", without("patches", 3)),
-    ("nothing", lambda figure: figure.texts[1].remove()),
-])
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("error_plot", without("lines")),  # the rule at the maximum
+        ("error_plot", without("texts", -2)),  # its name, before the title
+        ("error_plot", without("collections")),  # an envelope
+        ("error_runs", without("lines", 1)),
+        ("ulp_histogram", without("patches", 4)),
+        ("ulp_histogram_runs", without("patches", 3)),
+        ("nothing", lambda figure: figure.texts[1].remove()),
+    ],
+)
 @pytest.mark.sampled(1)
 def test_a_changed_picture_is_rejected(name, change, tmp_path):
     figure = PICTURES[name]().figure()
@@ -76,12 +82,19 @@ def test_a_picture_is_900_pixels_wide_and_keeps_its_words_inside(name):
     figure = PICTURES[name]().figure()
     assert figure.get_figwidth() * figure.dpi == 900
     figure.draw_without_rendering()
-    ticks = {text for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) for text in axis.findobj(Text)}
+    ticks = {
+        text
+        for axes in figure.axes
+        for axis in (axes.xaxis, axes.yaxis)
+        for text in axis.findobj(Text)
+    }
     ticks -= {axis.label for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)}
     for text in figure.findobj(Text):
         box = text.get_window_extent()
         inside = 0 <= box.x0 and box.x1 <= 900 and 0 <= box.y0 and box.y1 <= figure.bbox.height
-        assert inside or text in ticks or not text.get_text(), text.get_text()  # ticks beyond an axis are not drawn
+        assert inside or text in ticks or not text.get_text(), (
+            text.get_text()
+        )  # ticks beyond an axis are not drawn
 
 
 if __name__ == "__main__":

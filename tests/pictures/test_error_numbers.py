@@ -21,11 +21,19 @@ from aclnn_viz.pictures.windows import windows
 
 # Where numbers come from
 
-@pytest.mark.parametrize(("device", "measured"), [
-    ("atlas:0", True), ("atlas:1 (custom AddCustom, RmsNorm)", True), ("host", False), ("atlas:0 (stand-in)", False),
-    ("atlas:0 (stand-in; custom AddCustom)", False), ("prediction", False),
-    ("capsule a.npz, recorded on atlas:0 at noon", False),
-])
+
+@pytest.mark.parametrize(
+    ("device", "measured"),
+    [
+        ("atlas:0", True),
+        ("atlas:1 (custom AddCustom, RmsNorm)", True),
+        ("host", False),
+        ("atlas:0 (stand-in)", False),
+        ("atlas:0 (stand-in; custom AddCustom)", False),
+        ("prediction", False),
+        ("capsule a.npz, recorded on atlas:0 at noon", False),
+    ],
+)
 def test_only_an_atlas_measures(device, measured):
     source = Provenance("out", device)
     assert source.measured == measured and (device in warning({"": source})) != measured
@@ -38,6 +46,7 @@ def test_a_case_and_a_device_tell_their_provenance():
 
 
 # Errors by hand: float16 has spacing 2**-10 at 1 and 2**-9 at 2.
+
 
 def test_ulps_are_measured_from_the_truth_and_steps_from_the_rounded_truth():
     e = few([1, 1 + 2**-10, 2], [1, 1 + 2**-11 + 2**-12, 2 - 2**-9])
@@ -76,7 +85,12 @@ def test_verdicts_are_those_of_explain():
 
 
 def test_the_expected_width_is_never_above_the_bound():
-    env = Envelope(np.zeros(2, np.float16), np.float64([1, 3]) * 2**-10, np.float64([2, 2]) * 2**-10, np.zeros(2, bool))
+    env = Envelope(
+        np.zeros(2, np.float16),
+        np.float64([1, 3]) * 2**-10,
+        np.float64([2, 2]) * 2**-10,
+        np.zeros(2, bool),
+    )
     assert few([1, 1], [1, 1], envelope=env).expected.tolist() == [1, 2]
 
 
@@ -86,12 +100,21 @@ def test_an_envelope_of_another_shape_is_refused():
 
 
 def test_inputs_are_looked_up_where_they_broadcast_in_place():
-    e = few([[1, 2], [3, 4]], [[1, 2], [3, 5]], inputs={
-        "x": np.arange(4.0).reshape(2, 2), "rstd": np.float32([[7], [8]]), "gamma": np.ones(2), "epsilon": 1e-6})
+    e = few(
+        [[1, 2], [3, 4]],
+        [[1, 2], [3, 5]],
+        inputs={
+            "x": np.arange(4.0).reshape(2, 2),
+            "rstd": np.float32([[7], [8]]),
+            "gamma": np.ones(2),
+            "epsilon": 1e-6,
+        },
+    )
     assert (e.worst, e.index(e.worst), e.inputs_at(e.worst)) == (3, (1, 1), {"x": 3, "rstd": 8})
 
 
 # The axis of values
+
 
 @pytest.mark.parametrize("fmt", FORMATS, ids=lambda f: f.name)
 def test_ordinals_have_a_way_back(fmt):
@@ -102,7 +125,11 @@ def test_ordinals_have_a_way_back(fmt):
 def test_equal_room_for_every_number_and_a_gap_around_zero():
     axis = ordinal_axis(ordinals(np.float16([-4, -1, 0, 1, 4])), FLOAT16)
     far, near, zero, *rest = axis.x(ordinals(np.float16([-4, -1, 0, 1, 4])))
-    assert [zero, *rest] == [0, -near, -far] and near - far == 2 * 1024 and -near == axis.gap == 0.05 * 4 * 1024
+    assert (
+        [zero, *rest] == [0, -near, -far]
+        and near - far == 2 * 1024
+        and -near == axis.gap == 0.05 * 4 * 1024
+    )
 
 
 def test_ticks_increase_and_lie_where_their_labels_say():
@@ -110,7 +137,9 @@ def test_ticks_increase_and_lie_where_their_labels_say():
     axis = ordinal_axis(places, FLOAT32)
     at, labels = axis.ticks()
     ascii_ = str.maketrans("−⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "--0123456789")
-    plain = [float(re.sub("10(?=[⁻⁰¹²³⁴⁵⁶⁷⁸⁹])", "1e", label).translate(ascii_)) for label in labels]
+    plain = [
+        float(re.sub("10(?=[⁻⁰¹²³⁴⁵⁶⁷⁸⁹])", "1e", label).translate(ascii_)) for label in labels
+    ]
     assert len(at) >= 5 and sorted(at) == at and 0.0 in plain
     assert axis.x(ordinals(np.float32(plain))).tolist() == at
 
@@ -121,6 +150,7 @@ def test_a_short_axis_gets_round_numbers_and_one_value_one_tick():
 
 
 # Running statistics
+
 
 def test_windows_by_hand():
     truth = np.float64([*range(1, 17), -1, 0, 0])
@@ -136,8 +166,13 @@ def test_a_running_line_breaks_at_zero():
     w, axis = windows(e), ordinal_axis(e.place, FLOAT16)
     x, y = w.curve(w.median, axis)
     assert np.isnan(x).sum() == np.isnan(y).sum() == 3
-    parts = x.reshape(3, 4)[:, :3]  # negative, zero, positive: the last line has a length of its own
-    assert np.allclose(parts[:2].mean(1), axis.x(e.place)[:2]) and (parts[2, 0], parts[2, 2]) == tuple(axis.x(e.place)[2:])
+    parts = x.reshape(3, 4)[
+        :, :3
+    ]  # negative, zero, positive: the last line has a length of its own
+    assert np.allclose(parts[:2].mean(1), axis.x(e.place)[:2]) and (
+        parts[2, 0],
+        parts[2, 2],
+    ) == tuple(axis.x(e.place)[2:])
     assert (np.ptp(parts, axis=1) > 0.01 * np.ptp(axis.x(e.place))).all()
 
 
@@ -147,15 +182,27 @@ def test_elements_are_ordered_by_their_truth_and_equal_ones_by_position(dtype, b
     """In one block, and in groups of many; float64 has places that do not fit into one word with a position."""
     monkeypatch.setattr(ranks, "BLOCK", block)
     rng = np.random.default_rng(0)
-    truth = np.r_[rng.integers(-9, 9, 500) * 1.0, rng.normal(size=500), 1e300, -1e300, np.nan, np.inf, 0.0, -0.0]
+    truth = np.r_[
+        rng.integers(-9, 9, 500) * 1.0,
+        rng.normal(size=500),
+        1e300,
+        -1e300,
+        np.nan,
+        np.inf,
+        0.0,
+        -0.0,
+    ]
     e = errors(round_to(rng.permutation(truth), dtype), rng.permutation(truth), "mine")
     kept = np.flatnonzero(e.finite)
     expected = kept[np.argsort(e.place[kept], kind="stable")]
-    assert e.ranks.positions(np.arange(len(expected))).tolist() == expected.tolist() and e.ranks.size == len(expected) > 900
+    assert (
+        e.ranks.positions(np.arange(len(expected))).tolist() == expected.tolist()
+        and e.ranks.size == len(expected) > 900
+    )
     for cuts in ([0, 1, 7, 300, 301, 640, len(expected)], [3, 900]):
         lined = e.ranks.lined(np.arange(1.0 * e.size), np.array(cuts))
         for a, b in pairwise(cuts):
-            assert sorted(lined[a - cuts[0]:b - cuts[0]]) == sorted(expected[a:b])
+            assert sorted(lined[a - cuts[0] : b - cuts[0]]) == sorted(expected[a:b])
 
 
 def test_a_picture_takes_a_few_bytes_an_element(monkeypatch):
@@ -166,7 +213,9 @@ def test_a_picture_takes_a_few_bytes_an_element(monkeypatch):
     plotted(errors(actual, truth, "mine"))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 26 * truth.size  # 13 are the errors', 8 would be an array of all positions or values in another order
+    assert (
+        peak < 26 * truth.size
+    )  # 13 are the errors', 8 would be an array of all positions or values in another order
 
 
 @pytest.mark.parametrize("shape", ["normal", "ties", "two", "infinite", "sampled wrong"])
@@ -174,7 +223,15 @@ def test_a_picture_takes_a_few_bytes_an_element(monkeypatch):
 def test_the_median_is_that_of_all(shape, size):
     values = np.random.default_rng(size).exponential(size=size)
     at = np.arange(size)
-    values = {"normal": values, "ties": np.ceil(values * 3), "two": np.where(at < size // 2, 1.0, 2.0),
-              "infinite": np.where(values < 0.8, values, np.inf), "sampled wrong": np.where(at % 3, values, 9.0)}[shape]
+    values = {
+        "normal": values,
+        "ties": np.ceil(values * 3),
+        "two": np.where(at < size // 2, 1.0, 2.0),
+        "infinite": np.where(values < 0.8, values, np.inf),
+        "sampled wrong": np.where(at % 3, values, 9.0),
+    }[shape]
     given = values.copy()
-    assert ranks.median(values) == np.median(values) == ranks.middle(values.copy()) and (values == given).all()
+    assert (
+        ranks.median(values) == np.median(values) == ranks.middle(values.copy())
+        and (values == given).all()
+    )

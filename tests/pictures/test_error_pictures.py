@@ -1,6 +1,5 @@
 """What pictures of numeric error show, and that their text twins say the same."""
 
-
 import numpy as np
 import pytest
 from pictures.error_samples import ATLAS, PICTURES, few, runs, sample
@@ -22,13 +21,21 @@ def test_a_picture_states_where_its_numbers_come_from(name):
     picture = PICTURES[name]()
     drawn = " ".join(" ".join(text.get_text() for text in picture.figure().texts).split())
     words = ["n = ", "float16 [", "atlas:0", "Ascend910B2", "CANN 9.1.0", "seed 7"]
-    words += ["not measured on hardware here", "(stand-in)"] if "stand-in" in picture.notices[0] else []
-    assert [word for word in words if word not in drawn] == [] == [word for word in words if word not in picture.text]
+    words += (
+        ["not measured on hardware here", "(stand-in)"] if "stand-in" in picture.notices[0] else []
+    )
+    assert (
+        [word for word in words if word not in drawn]
+        == []
+        == [word for word in words if word not in picture.text]
+    )
 
 
 def test_a_notebook_shows_the_picture_and_reads_the_text():
     shown = error_plot(sample())._repr_mimebundle_()
-    assert shown["image/png"].startswith(b"\x89PNG") and shown["text/plain"] == str(error_plot(sample()))
+    assert shown["image/png"].startswith(b"\x89PNG") and shown["text/plain"] == str(
+        error_plot(sample())
+    )
 
 
 def test_a_theme_is_light_or_dark():
@@ -38,6 +45,7 @@ def test_a_theme_is_light_or_dark():
 
 def test_drawing_leaves_no_settings_behind():
     from matplotlib import rcParams
+
     before = dict(rcParams)
     error_plot(sample()).png("dark")
     assert dict(rcParams) == before
@@ -52,17 +60,33 @@ def test_the_plot_draws_the_worst_and_all_verdicts_of_large_outputs():
     e = errors(actual, truth, ATLAS, envelope=width)
     picture, shown = error_plot(e), plotted(e).shown
     assert {5, 777, 9_999} <= set(shown) and shown.size < 4_100
-    assert "20,000" in picture.text and "1 infinite errors" in picture.text and "2 of 20,000 not" in picture.title
+    assert (
+        "20,000" in picture.text
+        and "1 infinite errors" in picture.text
+        and "2 of 20,000 not" in picture.title
+    )
     marks = {mark.label: len(mark.x) for mark in picture.panels[0].marks if isinstance(mark, Dots)}
-    assert marks == {"explained": shown.size - 3, "undecided": 1, "not explained": 1, "infinite error": 1}
+    assert marks == {
+        "explained": shown.size - 3,
+        "undecided": 1,
+        "not explained": 1,
+        "infinite error": 1,
+    }
 
 
 def test_the_histogram_counts_signed_steps():
     e = few([1, 1 + 2**-10, 1 - 2**-11, 1 + 5 * 2**-10, np.nan], [1, 1, 1, 1, 1])
     assert dict(zip(CLASSES, classes(e.steps).tolist())) == dict.fromkeys(CLASSES, 0) | {
-        "exact": 1, "+1": 1, "−1": 1, "> +3": 1, "nan": 1}
+        "exact": 1,
+        "+1": 1,
+        "−1": 1,
+        "> +3": 1,
+        "nan": 1,
+    }
     bars = ulp_histogram({"a": e}).panels[0].marks[0]
-    assert np.isnan(bars.y).tolist() == [name not in ("exact", "+1", "−1", "> +3", "nan") for name in CLASSES]
+    assert np.isnan(bars.y).tolist() == [
+        name not in ("exact", "+1", "−1", "> +3", "nan") for name in CLASSES
+    ]
 
 
 def test_the_histogram_agrees_with_the_measures():
@@ -70,8 +94,13 @@ def test_the_histogram_agrees_with_the_measures():
     counts = classes(e.steps)
     assert all(f"{count:,}" in ulp_histogram({"a": e}).text for count in counts)
     measured = compare(e.actual.astype(np.float16), e.truth).ulp_counts
-    folded = [counts[4], counts[3] + counts[5], counts[2] + counts[6], counts[1] + counts[7],
-              counts[0] + counts[8] + counts[9]]
+    folded = [
+        counts[4],
+        counts[3] + counts[5],
+        counts[2] + counts[6],
+        counts[1] + counts[7],
+        counts[0] + counts[8] + counts[9],
+    ]
     assert folded == list(measured.values()) and sum(folded) == e.size
 
 
@@ -92,23 +121,39 @@ def test_no_element_within_its_bound_is_drawn_above_the_band():
     order = np.argsort(e.place)
     x, inside = plot.axis.x(e.place[order]), e.verdict[order] == VERDICTS.index("explained")
     top = np.interp(x, band.x[~np.isnan(band.x)], band.high[~np.isnan(band.x)])
-    assert inside.sum() > 10 and np.all(np.maximum(e.ulps[order], low)[inside] <= top[inside] * (1 + 1e-9))
+    assert inside.sum() > 10 and np.all(
+        np.maximum(e.ulps[order], low)[inside] <= top[inside] * (1 + 1e-9)
+    )
 
 
 def test_the_twins_hold_the_numbers_of_the_pictures():
     e, many = sample(), error_runs(runs())
     picture, plot, worst = error_plot(e), plotted(e), number(e.ulps.max())
-    for values in (plot.windows.median, plot.windows.maximum, plot.windows.bound, plot.windows.expected):
+    for values in (
+        plot.windows.median,
+        plot.windows.maximum,
+        plot.windows.bound,
+        plot.windows.expected,
+    ):
         assert all(number(v) in picture.text for v in values)
     assert f"maximum {worst} ulp at {list(e.index(e.ulps.argmax()))}" in picture.text
-    assert [f"{count:,} {name}" in picture.text for name, count in e.counts().items()] == [True] * len(VERDICTS)
-    assert all(number(v) in many.text for run in runs().values() for w in [windows(run)] for v in (*w.median, *w.maximum))
+    assert [f"{count:,} {name}" in picture.text for name, count in e.counts().items()] == [
+        True
+    ] * len(VERDICTS)
+    assert all(
+        number(v) in many.text
+        for run in runs().values()
+        for w in [windows(run)]
+        for v in (*w.median, *w.maximum)
+    )
     counts = ulp_histogram(runs())
     assert all(f"{v:,}" in counts.text for run in runs().values() for v in classes(run.steps))
     drawn = picture.figure()
     label = [text.get_text() for text in drawn.axes[0].texts if "max" in text.get_text()]
     assert label and worst in label[0]
-    assert any("x = " in text.get_text() and "rstd = 0.5" in text.get_text() for text in drawn.texts)
+    assert any(
+        "x = " in text.get_text() and "rstd = 0.5" in text.get_text() for text in drawn.texts
+    )
 
 
 # Data with nothing to show, and numbers at the edges
@@ -116,7 +161,11 @@ def test_the_twins_hold_the_numbers_of_the_pictures():
 NOTHING = {
     "no elements": (np.zeros((0, 4), np.float32), np.zeros((0, 4)), "There are no elements"),
     "all zero": (np.zeros((3, 4), np.float32), np.zeros((3, 4)), "zero everywhere (12 elements)"),
-    "no finite pair": (np.full((3, 4), np.nan, np.float32), np.zeros((3, 4)), "No element is finite in both"),
+    "no finite pair": (
+        np.full((3, 4), np.nan, np.float32),
+        np.zeros((3, 4)),
+        "No element is finite in both",
+    ),
 }
 
 
@@ -135,11 +184,17 @@ def test_edges_are_drawn_without_a_warning(dtype):
     fmt = float_format(dtype)
     tiny, huge = fmt.smallest_subnormal, fmt.largest
     truth = np.float64([[1, tiny, -tiny, huge], [0, np.nan, np.inf, -huge], [1, 1, np.nan, np.inf]])
-    actual = np.array([[np.inf, 0, -tiny, huge], [tiny, 1, np.inf, huge], [np.nan, -1, np.nan, 1]]).astype(fmt.numpy)
+    actual = np.array(
+        [[np.inf, 0, -tiny, huge], [tiny, 1, np.inf, huge], [np.nan, -1, np.nan, 1]]
+    ).astype(fmt.numpy)
     e = errors(actual, truth, ATLAS)
-    pictures = [error_plot(e), error_runs({"a": e}), ulp_histogram({"a": e}),
-                error_plot(errors(actual[0, 1:], truth[0, 1:], ATLAS)),
-                error_plot(errors(np.ones(1, fmt.numpy), np.ones(1), ATLAS))]
+    pictures = [
+        error_plot(e),
+        error_runs({"a": e}),
+        ulp_histogram({"a": e}),
+        error_plot(errors(actual[0, 1:], truth[0, 1:], ATLAS)),
+        error_plot(errors(np.ones(1, fmt.numpy), np.ones(1), ATLAS)),
+    ]
     for picture in pictures:
         picture.figure("dark").draw_without_rendering()
         assert picture.notices[0] in picture.text

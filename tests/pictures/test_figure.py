@@ -36,7 +36,9 @@ def sample(theme="light"):
 
 
 def drawn(panels=None, **more):
-    return {axes.get_label(): axes for axes in shown(panels or sample_panels(), HEADLINE, **more).axes}
+    return {
+        axes.get_label(): axes for axes in shown(panels or sample_panels(), HEADLINE, **more).axes
+    }
 
 
 @pytest.fixture(scope="module")
@@ -81,15 +83,20 @@ def test_the_numbers_of_lines_and_dots_are_drawn(axes):
 
 def test_bars_stand_where_they_are_said_to(axes):
     device, host = axes["errors"].containers
-    assert [bar.get_x() + bar.get_width() / 2 for bar in host] == pytest.approx(np.arange(9.0) + 0.4)
+    assert [bar.get_x() + bar.get_width() / 2 for bar in host] == pytest.approx(
+        np.arange(9.0) + 0.4
+    )
     assert device.patches[0].get_hatch() != host.patches[0].get_hatch()
 
 
 def test_a_heat_map_holds_its_values_at_its_cells(axes):
-    image, = axes["cells"].images
+    (image,) = axes["cells"].images
     np.testing.assert_array_equal(image.get_array().filled(np.nan), CELLS)
     assert image.get_extent() == [-0.5, 2.5, 1.5, -0.5] and image.get_clim() == (-3.0, 3.0)
-    assert [(text.get_position(), text.get_text()) for text in axes["cells"].texts][0] == ((0, 0), "-3")
+    assert [(text.get_position(), text.get_text()) for text in axes["cells"].texts][0] == (
+        (0, 0),
+        "-3",
+    )
 
 
 def test_negative_cells_without_room_for_numbers_carry_a_sign():
@@ -98,9 +105,9 @@ def test_negative_cells_without_room_for_numbers_carry_a_sign():
 
 
 def test_a_band_an_arrow_and_a_box_are_drawn(axes):
-    band, = axes["wave"].collections
+    (band,) = axes["wave"].collections
     assert band.get_datalim(axes["wave"].transData).y1 == pytest.approx(np.nanmax(WAVE) + 0.3)
-    arrow, = axes["flow"].collections
+    (arrow,) = axes["flow"].collections
     assert (arrow.X[0], arrow.Y[0], arrow.U[0], arrow.V[0]) == (2.0, 0.5, 1.0, 0.0)
     assert any(patch.get_bbox().bounds == (3.0, 0.0, 2.0, 1.0) for patch in axes["flow"].patches)
 
@@ -109,19 +116,33 @@ def test_axes_have_the_ends_scales_and_labels_that_are_said(axes):
     for panel in sample_panels():
         one = axes[panel.name]
         assert (one.get_xlim(), one.get_ylim()) == (limits(panel)[0], limits(panel)[1])
-        assert (one.get_xlabel(), one.get_yscale(), title(one)) == (panel.x.label, panel.y.scale, panel.title)
-    assert axes["backwards"].xaxis_inverted() and axes["cells"].yaxis_inverted() and not axes["wave"].yaxis_inverted()
+        assert (one.get_xlabel(), one.get_yscale(), title(one)) == (
+            panel.x.label,
+            panel.y.scale,
+            panel.title,
+        )
+    assert (
+        axes["backwards"].xaxis_inverted()
+        and axes["cells"].yaxis_inverted()
+        and not axes["wave"].yaxis_inverted()
+    )
 
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_series_have_the_colours_of_their_kinds(theme):
     lines = drawn(theme=theme)["wave"].lines
-    assert [to_hex(line.get_color()) for line in lines[:3]] == [SERIES[k][THEMES[theme].index] for k in (0, 1, 3)]
+    assert [to_hex(line.get_color()) for line in lines[:3]] == [
+        SERIES[k][THEMES[theme].index] for k in (0, 1, 3)
+    ]
 
 
 def test_the_legend_names_labelled_series_once():
     line = Line(np.arange(3.0), np.arange(3.0), 1, "out")
-    panel = Panel("p", "", (line, Dots(line.x, line.y, 1, "out"), Line(line.x, -line.y, 2), Rule("x", 1.0, "here")))
+    panel = Panel(
+        "p",
+        "",
+        (line, Dots(line.x, line.y, 1, "out"), Line(line.x, -line.y, 2), Rule("x", 1.0, "here")),
+    )
     assert [text.get_text() for text in drawn([panel])["p"].get_legend().texts] == ["out"]
 
 
@@ -129,14 +150,26 @@ def test_the_legend_shows_bands_as_they_lie_over_each_other():
     x = np.arange(3.0)
     panel = Panel("p", "", (Band(x, 0 * x, 2 * x, 1, "possible"), Band(x, 0 * x, x, 1, "expected")))
     legend = drawn([panel])["p"].get_legend()
-    assert len([one for one in legend.findobj(Rectangle) if one.get_facecolor()[3] == OPACITY["band"]]) == 3  # one, then two in one place
+    assert (
+        len([one for one in legend.findobj(Rectangle) if one.get_facecolor()[3] == OPACITY["band"]])
+        == 3
+    )  # one, then two in one place
 
 
-@pytest.mark.parametrize(("spans", "rows"), [
-    ([10, 10, 20], [[0, 10], [0]]), ([8, 8, 8], [[0, 8], [0]]), ([5, 16, 4], [[0], [0, 16]]), ([], [])])
+@pytest.mark.parametrize(
+    ("spans", "rows"),
+    [
+        ([10, 10, 20], [[0, 10], [0]]),
+        ([8, 8, 8], [[0, 8], [0]]),
+        ([5, 16, 4], [[0], [0, 16]]),
+        ([], []),
+    ],
+)
 def test_rows_are_filled_from_the_left(spans, rows):
     found = laid_out([Panel("p", "", (), span=span) for span in spans])
-    assert [(row, left) for _, row, left in found] == [(k, left) for k, row in enumerate(rows) for left in row]
+    assert [(row, left) for _, row, left in found] == [
+        (k, left) for k, row in enumerate(rows) for left in row
+    ]
 
 
 def test_a_panel_that_reaches_down_leaves_its_place_free_below():
@@ -150,14 +183,18 @@ def test_words_of_all_panels_stay_inside_the_figure():
     made.draw_without_rendering()
     for each in made.axes:
         box = each.get_tightbbox()
-        assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= 1240 and box.y1 <= made.bbox.height - 15, each.get_label()
+        assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= 1240 and box.y1 <= made.bbox.height - 15, (
+            each.get_label()
+        )
 
 
 def test_a_long_headline_ends_above_the_panels():
     made = shown(sample_panels(), ["Words with gaps, g and y."] * 8)
     made.draw_without_rendering()
     titles = [text for each in made.axes for text in each.texts if text.get_gid() == "title"]
-    assert made.texts[0].get_window_extent().y0 > max(text.get_window_extent().y1 for text in titles)
+    assert made.texts[0].get_window_extent().y0 > max(
+        text.get_window_extent().y1 for text in titles
+    )
 
 
 @pytest.mark.filterwarnings("error")

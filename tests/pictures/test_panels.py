@@ -20,17 +20,25 @@ def a(*values):
     return np.array(values)
 
 
-@pytest.mark.parametrize(("marks", "x", "y"), [
-    ([Line(a(0.0, 10.0), a(-1.0, 1.0))], (-0.5, 10.5), (-1.1, 1.1)),
-    ([Dots(a(0.0, 10.0), a(0.0, np.nan))], (-0.5, 10.5), (-0.5, 0.5)),
-    ([Bars(a(0.0, 20.0), a(4.0, 10.0))], (-1.0, 21.0), (-0.5, 10.5)),
-    ([Band(a(0.0, 20.0), a(-10.0, 0.0), a(0.0, 10.0))], (-1.0, 21.0), (-11.0, 11.0)),
-    ([Arrows(a(0.0), a(0.0), a(20.0), a(-10.0))], (-1.0, 21.0), (-10.5, 0.5)),
-    ([Box(0.0, 0.0, 20.0, 10.0), Note(5.0, -10.0, "low")], (-1.0, 21.0), (-11.0, 11.0)),
-    ([Line(a(0.0, 20.0), a(0.0, 0.0)), Rule("y", 10.0), Rule("x", 60.0)], (-3.0, 63.0), (-0.5, 10.5)),
-    ([Line(a(0.0, INF), a(-INF, 2.0))], (-0.5, 0.5), (1.5, 2.5)),
-    ([], (-0.5 + 0.45, 1.05), (-0.05, 1.05)),
-], ids=lambda value: type(value[0]).__name__ if isinstance(value, list) and value else None)
+@pytest.mark.parametrize(
+    ("marks", "x", "y"),
+    [
+        ([Line(a(0.0, 10.0), a(-1.0, 1.0))], (-0.5, 10.5), (-1.1, 1.1)),
+        ([Dots(a(0.0, 10.0), a(0.0, np.nan))], (-0.5, 10.5), (-0.5, 0.5)),
+        ([Bars(a(0.0, 20.0), a(4.0, 10.0))], (-1.0, 21.0), (-0.5, 10.5)),
+        ([Band(a(0.0, 20.0), a(-10.0, 0.0), a(0.0, 10.0))], (-1.0, 21.0), (-11.0, 11.0)),
+        ([Arrows(a(0.0), a(0.0), a(20.0), a(-10.0))], (-1.0, 21.0), (-10.5, 0.5)),
+        ([Box(0.0, 0.0, 20.0, 10.0), Note(5.0, -10.0, "low")], (-1.0, 21.0), (-11.0, 11.0)),
+        (
+            [Line(a(0.0, 20.0), a(0.0, 0.0)), Rule("y", 10.0), Rule("x", 60.0)],
+            (-3.0, 63.0),
+            (-0.5, 10.5),
+        ),
+        ([Line(a(0.0, INF), a(-INF, 2.0))], (-0.5, 0.5), (1.5, 2.5)),
+        ([], (-0.5 + 0.45, 1.05), (-0.05, 1.05)),
+    ],
+    ids=lambda value: type(value[0]).__name__ if isinstance(value, list) and value else None,
+)
 def test_the_ends_hold_all_finite_marks_and_a_twentieth_of_margin(marks, x, y):
     got = ends(*marks)
     assert got[0] == pytest.approx(x) and got[1] == pytest.approx(y)
@@ -48,23 +56,41 @@ def test_room_on_a_log_axis_is_a_share_of_its_decades_and_what_has_no_logarithm_
 
 def test_a_heat_map_has_its_rows_downwards_and_no_margin():
     assert ends(Heat(np.zeros((3, 5)), "grey", 0.0, 1.0)) == ((-0.5, 4.5), (2.5, -0.5))
-    assert ends(Heat(np.zeros((3, 5)), "grey", 0.0, 1.0), y=Axis(low=-0.5, high=2.5))[1] == (-0.5, 2.5)
+    assert ends(Heat(np.zeros((3, 5)), "grey", 0.0, 1.0), y=Axis(low=-0.5, high=2.5))[1] == (
+        -0.5,
+        2.5,
+    )
 
 
-@pytest.mark.parametrize(("low", "high", "texts"), [
-    (-3, 3, "-3 -2 -1 0 1 2 3"), (3, -3, "-3 -2 -1 0 1 2 3"), (0, 1, "0 0.2 0.4 0.6 0.8 1"),
-    (0, 15, "0 2.5 5 7.5 10 12.5 15"), (0, 1e-9, "0 2e-10 4e-10 6e-10 8e-10 1e-09"),
-    (1e6, 1e6 + 1, "1000000 1000000.2 1000000.4 1000000.6 1000000.8 1000001"),
-    (2, 2, "2"), (-1e300, 1e300, "-1e+300 -5e+299 0 5e+299 1e+300")])
+@pytest.mark.parametrize(
+    ("low", "high", "texts"),
+    [
+        (-3, 3, "-3 -2 -1 0 1 2 3"),
+        (3, -3, "-3 -2 -1 0 1 2 3"),
+        (0, 1, "0 0.2 0.4 0.6 0.8 1"),
+        (0, 15, "0 2.5 5 7.5 10 12.5 15"),
+        (0, 1e-9, "0 2e-10 4e-10 6e-10 8e-10 1e-09"),
+        (1e6, 1e6 + 1, "1000000 1000000.2 1000000.4 1000000.6 1000000.8 1000001"),
+        (2, 2, "2"),
+        (-1e300, 1e300, "-1e+300 -5e+299 0 5e+299 1e+300"),
+    ],
+)
 def test_ticks_are_round_numbers_between_the_ends(low, high, texts):
     got = ticks(Axis(), float(low), float(high))
     assert [text for _, text in got] == texts.split()
     assert [value for value, _ in got] == pytest.approx([float(text) for text in texts.split()])
 
 
-@pytest.mark.parametrize(("low", "high", "texts"), [
-    (0.5, 2000, "1 10 100 1000"), (1e-12, 5, "1e-12 1e-9 1e-6 0.001 1"), (2, 7, "2 5"), (0.9, 11, "1 10"),
-    (30, 3, "5 10 20")])
+@pytest.mark.parametrize(
+    ("low", "high", "texts"),
+    [
+        (0.5, 2000, "1 10 100 1000"),
+        (1e-12, 5, "1e-12 1e-9 1e-6 0.001 1"),
+        (2, 7, "2 5"),
+        (0.9, 11, "1 10"),
+        (30, 3, "5 10 20"),
+    ],
+)
 def test_ticks_of_a_log_axis_are_powers_of_ten(low, high, texts):
     got = ticks(Axis(scale="log"), low, high)
     assert [text for _, text in got] == texts.split()
@@ -73,7 +99,9 @@ def test_ticks_of_a_log_axis_are_powers_of_ten(low, high, texts):
 
 def test_cells_are_counted_in_whole_numbers():
     columns, rows = all_ticks(Panel("p", "", (Heat(np.zeros((3, 15)), "grey", 0.0, 1.0),)))
-    assert [text for _, text in rows] == ["0", "1", "2"] and [text for _, text in columns] == "0 3 6 9 12".split()
+    assert [text for _, text in rows] == ["0", "1", "2"] and [
+        text for _, text in columns
+    ] == "0 3 6 9 12".split()
 
 
 def test_given_ticks_are_kept():
@@ -85,8 +113,14 @@ def test_the_browser_gets_every_number_of_every_mark():
     arrays, text = described(panels)
     arrays = unpack(*pack(arrays))
     for panel, one in zip(panels, json.loads(json.dumps(text, allow_nan=False)), strict=True):
-        assert (one["name"], one["span"], tuple(one["pick"])) == (panel.name, panel.span, panel.pick)
-        assert [(one["x"]["low"], one["x"]["high"]), (one["y"]["low"], one["y"]["high"])] == list(limits(panel))
+        assert (one["name"], one["span"], tuple(one["pick"])) == (
+            panel.name,
+            panel.span,
+            panel.pick,
+        )
+        assert [(one["x"]["low"], one["x"]["high"]), (one["y"]["low"], one["y"]["high"])] == list(
+            limits(panel)
+        )
         for mark, drawn in zip(panel.marks, one["marks"], strict=True):
             assert drawn.pop("mark") == type(mark).__name__
             for field, value in drawn.items():
@@ -98,7 +132,9 @@ def test_the_browser_gets_every_number_of_every_mark():
 
 
 def test_lists_and_numpy_scalars_are_taken_too():
-    arrays, text = described([Panel("p", "", (Line([0, 1], [2, 3], np.int64(1)), Rule("x", np.float32(0.5))))])
+    arrays, text = described(
+        [Panel("p", "", (Line([0, 1], [2, 3], np.int64(1)), Rule("x", np.float32(0.5))))]
+    )
     assert arrays["p.0.y"].tolist() == [2, 3] and text[0]["marks"][1]["at"] == 0.5
     json.dumps(text)
 

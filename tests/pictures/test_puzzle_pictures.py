@@ -17,13 +17,22 @@ READS = [one.name for one in puzzles() if one.name not in CURVES]
 
 
 def marks(found, kind, panel=None):
-    return [mark for one in found.panels if panel in (None, one.name) for mark in one.marks if isinstance(mark, kind)]
+    return [
+        mark
+        for one in found.panels
+        if panel in (None, one.name)
+        for mark in one.marks
+        if isinstance(mark, kind)
+    ]
 
 
 def outlined(found, name, kind=SPEC):
     """The cells of a panel with a box of a kind, as (row, column)."""
-    return {(round((box.y0 + box.y1) / 2), round((box.x0 + box.x1) / 2)) for box in marks(found, Box, name)
-            if box.kind == kind}
+    return {
+        (round((box.y0 + box.y1) / 2), round((box.x0 + box.x1) / 2))
+        for box in marks(found, Box, name)
+        if box.kind == kind
+    }
 
 
 @pytest.mark.parametrize("name", [one.name for one in puzzles()])
@@ -67,17 +76,32 @@ def test_what_is_read_is_what_changes_the_output(name):
 
     def value(inputs):
         out = one.spec(**inputs)
-        out = out[wanted.output] if isinstance(out, dict) else out[one.outputs.index(wanted.output)] \
-            if isinstance(out, tuple) else out
+        out = (
+            out[wanted.output]
+            if isinstance(out, dict)
+            else out[one.outputs.index(wanted.output)]
+            if isinstance(out, tuple)
+            else out
+        )
         return np.asarray(out)[wanted.index]
+
     for array, values in wanted.inputs.items():
         if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or not values.ndim:
             continue
         moved = set()
         for at in np.ndindex(values.shape):
-            steps = [values + step * (np.arange(values.size).reshape(values.shape) == np.ravel_multi_index(
-                at, values.shape)) for step in (1e-3, 0.7)]  # a small one may leave a piece that is constant as it is
-            if any(value(wanted.inputs | {array: changed}) != value(wanted.inputs) for changed in steps):
+            steps = [
+                values
+                + step
+                * (
+                    np.arange(values.size).reshape(values.shape)
+                    == np.ravel_multi_index(at, values.shape)
+                )
+                for step in (1e-3, 0.7)
+            ]  # a small one may leave a piece that is constant as it is
+            if any(
+                value(wanted.inputs | {array: changed}) != value(wanted.inputs) for changed in steps
+            ):
                 flat = np.ravel_multi_index(at, values.shape)
                 moved.add((int(flat // values.shape[-1]), int(flat % values.shape[-1])))
         assert outlined(found, array) == moved, array
@@ -85,18 +109,26 @@ def test_what_is_read_is_what_changes_the_output(name):
 
 def test_a_wrong_answer_is_drawn_beside_what_is_wanted():
     one = puzzle("rms_dx")
-    found = picture(one, solution_of(one).wrong(solution_of(one).mistakes[0]))  # rstd taken for a constant
+    found = picture(
+        one, solution_of(one).wrong(solution_of(one).mistakes[0])
+    )  # rstd taken for a constant
     assert outlined(found, "x") == {(0, 0), (0, 1), (0, 2)} and outlined(found, "x", YOURS) == set()
-    assert outlined(found, "dy", YOURS) == {(0, 1)} and "yours is made of dy (1 of 6), rstd (1 of 2)" in str(found)
+    assert outlined(found, "dy", YOURS) == {
+        (0, 1)
+    } and "yours is made of dy (1 of 6), rstd (1 of 2)" in str(found)
     curve = picture(puzzle("hardswish_slope"), lambda x: 0 * x)
     assert [mark.y.tolist() for mark in marks(curve, Dots) if mark.label == "yours"] == [[0.0] * 41]
 
 
-@pytest.mark.parametrize("answer", [lambda **inputs: None, lambda **inputs: 1 / 0,
-                                    lambda **inputs: np.linalg.norm(inputs["x"])])
+@pytest.mark.parametrize(
+    "answer",
+    [lambda **inputs: None, lambda **inputs: 1 / 0, lambda **inputs: np.linalg.norm(inputs["x"])],
+)
 def test_an_answer_that_cannot_be_drawn_leaves_what_is_wanted(answer):
     found = picture(puzzle("rms_dx"), answer)
-    assert outlined(found, "x") == {(0, 0), (0, 1), (0, 2)} and "Yours cannot be drawn" in str(found)
+    assert outlined(found, "x") == {(0, 0), (0, 1), (0, 2)} and "Yours cannot be drawn" in str(
+        found
+    )
     curve = picture(puzzle("hardswish_slope"), lambda x: answer(x=x))
     assert marks(curve, Line) and "Yours cannot be drawn" in str(curve)
 
@@ -105,21 +137,28 @@ def test_an_answer_that_cannot_be_drawn_leaves_what_is_wanted(answer):
 @pytest.mark.sampled(4)
 def test_every_symptom_is_drawn_and_reported(name):
     found = picture(detective(name))
-    assert found._repr_mimebundle_()["image/png"].startswith(PNG) and str(detective(name).symptom) in str(found)
+    assert found._repr_mimebundle_()["image/png"].startswith(PNG) and str(
+        detective(name).symptom
+    ) in str(found)
     assert detective(name).culprit not in str(found)
 
 
 def test_a_table_shows_the_share_of_wrong_elements():
-    heat, = marks(picture(detective("long_rows")), Heat)
+    (heat,) = marks(picture(detective("long_rows")), Heat)
     assert heat.values[:, 0].tolist() == [0, 1, 1, 0, 1, 0, 0] and not heat.values[:, 1].any()
 
 
 def test_a_map_shows_the_error():
     one = detective("in_the_mirror")
-    heat, = marks(picture(one), Heat)
+    (heat,) = marks(picture(one), Heat)
     inputs = one.prepared[0][1].case.inputs
-    off = (one.kernel(**inputs)["gridGrad"] - operator(one.operator).truth(**inputs)["gridGrad"])[0, ..., 0]
-    assert np.allclose(heat.values, np.where(np.abs(off) > 1e-4, off, 0.0)) and np.abs(heat.values).max() <= heat.high
+    off = (one.kernel(**inputs)["gridGrad"] - operator(one.operator).truth(**inputs)["gridGrad"])[
+        0, ..., 0
+    ]
+    assert (
+        np.allclose(heat.values, np.where(np.abs(off) > 1e-4, off, 0.0))
+        and np.abs(heat.values).max() <= heat.high
+    )
 
 
 @in_one
@@ -129,11 +168,15 @@ def test_a_headline_fits_on_its_line(name):
 
 
 def test_pictures_are_narrow_enough_to_be_read_in_a_narrow_window():
-    found = [picture(detective(one.name)) for one in detectives()[:4]] + [picture(puzzle(name)) for name in ("gn_kernel", "hardswish_slope")]
+    found = [picture(detective(one.name)) for one in detectives()[:4]] + [
+        picture(puzzle(name)) for name in ("gn_kernel", "hardswish_slope")
+    ]
     assert all(one.width <= 800 and min(panel.span for panel in one.panels) >= 5 for one in found)
 
 
 @pytest.mark.parametrize("name", ["rms_dx", None, puzzle])
 def test_a_picture_of_anything_else_is_refused(name):
-    with pytest.raises(TypeError, match="a picture is of a puzzle or of a detective case: got .*; pass such as"):
+    with pytest.raises(
+        TypeError, match="a picture is of a puzzle or of a detective case: got .*; pass such as"
+    ):
         picture(name)

@@ -14,7 +14,7 @@ def softplus(xp, x):
 
 
 def gelu_tanh(xp, x):
-    u = sqrt(2.0 / pi) * (x + 0.044715 * x ** 3)
+    u = sqrt(2.0 / pi) * (x + 0.044715 * x**3)
     return {"y": 0.5 * x * (1.0 + xp.tanh(u))}
 
 
@@ -49,7 +49,10 @@ def celu(xp, x, alpha):
 
 
 def selu(xp, x):
-    return {"y": 1.0507009873554805 * (xp.maximum(x, 0.0) + xp.minimum(1.6732632423543772 * xp.expm1(x), 0.0))}
+    return {
+        "y": 1.0507009873554805
+        * (xp.maximum(x, 0.0) + xp.minimum(1.6732632423543772 * xp.expm1(x), 0.0))
+    }
 
 
 def leaky_relu(xp, x, negativeSlope):
@@ -119,7 +122,7 @@ def rms_norm(xp, x, gamma, epsilon):
 def layer_norm(xp, x, gamma, beta, eps):
     mean = xp.mean(x, axis=-1, keepdims=True)
     centred = x - mean
-    rstd = 1.0 / xp.sqrt(xp.mean(centred ** 2, axis=-1, keepdims=True) + eps)
+    rstd = 1.0 / xp.sqrt(xp.mean(centred**2, axis=-1, keepdims=True) + eps)
     xhat = centred * rstd
     return {"y": xhat * gamma + beta, "mean": mean, "rstd": rstd}
 
@@ -141,7 +144,10 @@ def nll(xp, x, target, smoothing):
     logp = shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
     hit = target[:, None] == xp.arange(x.shape[1])[None, :]
     picked = xp.sum(xp.where(hit, logp, xp.zeros_like(logp)), axis=1)
-    return {"loss": -xp.mean((1.0 - smoothing) * picked + smoothing * xp.mean(logp, axis=1)), "logp": logp}
+    return {
+        "loss": -xp.mean((1.0 - smoothing) * picked + smoothing * xp.mean(logp, axis=1)),
+        "logp": logp,
+    }
 
 
 def swiglu(xp, x):
@@ -179,29 +185,75 @@ def pooled_1d(xp, x, kernel=3, stride=2, padding=1):
     for k in range(kernel):
         at = xp.arange(windows) * stride - padding + k
         inside = (at >= 0) & (at < x.shape[1])
-        total = total + xp.take(x, xp.clip(at, 0, x.shape[1] - 1), axis=1) * xp.astype(inside, x.dtype)
+        total = total + xp.take(x, xp.clip(at, 0, x.shape[1] - 1), axis=1) * xp.astype(
+            inside, x.dtype
+        )
     return {"y": total / kernel}
 
 
 #: name: (function, wrt, saved, shapes, labels, numbers)
-ALL = {f.__name__: (f, wrt, saved, shapes, labels, numbers) for f, wrt, saved, shapes, labels, numbers in (
-    *((f, "x", "", ROWS, {}, numbers) for f, numbers in (
-        (gelu_tanh, {}), (fast_gelu, {}), (silu, {}), (swish, {"beta": 1.3}), (mish, {}), (softplus_beta, {"beta": 1.3, "threshold": 2.0}),
-        (elu, {"alpha": 0.7, "scale": 1.2, "inputScale": 0.9}), (celu, {"alpha": 0.7}), (selu, {}), (leaky_relu, {"negativeSlope": 0.1}),
-        (relu, {}), (hardsigmoid, {}), (hardtanh, {"low": -0.7, "high": 0.9}), (hardswish, {}), (hardshrink, {"lambd": 0.5}),
-        (softshrink, {"lambd": 0.5}), (threshold, {"limit": 0.3, "value": 7.0}), (log_sigmoid, {}), (softsign, {}))),
-    (tanh, "x", "y", ROWS, {}, {}), (plain_sigmoid, "x", "y", ROWS, {}, {}),
-    (prelu, "x weight", "", {"x": ("n", "c", "p"), "weight": ("c",)}, {}, {}),
-    (rms_norm, "x gamma", "rstd", ROWS | {"gamma": ("n",)}, {}, {"epsilon": 1e-6}),
-    (layer_norm, "x gamma beta", "mean rstd", ROWS | {"gamma": ("n",), "beta": ("n",)}, {}, {"eps": 1e-5}),
-    (group_norm, "x gamma beta", "mean rstd", {"x": ("n", "g", "d", "h"), "gamma": ("g", "d"), "beta": ("g", "d")}, {}, {"eps": 1e-5}),
-    (softmax, "x", "y", ROWS, {}, {}),
-    (nll, "x", "logp", {"x": ("r", "n"), "target": ("r",)}, {"target": "n"}, {"smoothing": 0.1}),
-    (swiglu, "x", "", {"x": ("r", 2, "n")}, {}, {}),
-    (bilinear, "image grid", "", {"image": ("c", "h", "w"), "grid": ("p", 2)}, {}, {}),
-    (pooled, "x", "", {"x": ("n", "h", 2, "w", 2)}, {}, {}),
-    (pooled_1d, "x", "", ROWS, {}, {}),
-)}
+ALL = {
+    f.__name__: (f, wrt, saved, shapes, labels, numbers)
+    for f, wrt, saved, shapes, labels, numbers in (
+        *(
+            (f, "x", "", ROWS, {}, numbers)
+            for f, numbers in (
+                (gelu_tanh, {}),
+                (fast_gelu, {}),
+                (silu, {}),
+                (swish, {"beta": 1.3}),
+                (mish, {}),
+                (softplus_beta, {"beta": 1.3, "threshold": 2.0}),
+                (elu, {"alpha": 0.7, "scale": 1.2, "inputScale": 0.9}),
+                (celu, {"alpha": 0.7}),
+                (selu, {}),
+                (leaky_relu, {"negativeSlope": 0.1}),
+                (relu, {}),
+                (hardsigmoid, {}),
+                (hardtanh, {"low": -0.7, "high": 0.9}),
+                (hardswish, {}),
+                (hardshrink, {"lambd": 0.5}),
+                (softshrink, {"lambd": 0.5}),
+                (threshold, {"limit": 0.3, "value": 7.0}),
+                (log_sigmoid, {}),
+                (softsign, {}),
+            )
+        ),
+        (tanh, "x", "y", ROWS, {}, {}),
+        (plain_sigmoid, "x", "y", ROWS, {}, {}),
+        (prelu, "x weight", "", {"x": ("n", "c", "p"), "weight": ("c",)}, {}, {}),
+        (rms_norm, "x gamma", "rstd", ROWS | {"gamma": ("n",)}, {}, {"epsilon": 1e-6}),
+        (
+            layer_norm,
+            "x gamma beta",
+            "mean rstd",
+            ROWS | {"gamma": ("n",), "beta": ("n",)},
+            {},
+            {"eps": 1e-5},
+        ),
+        (
+            group_norm,
+            "x gamma beta",
+            "mean rstd",
+            {"x": ("n", "g", "d", "h"), "gamma": ("g", "d"), "beta": ("g", "d")},
+            {},
+            {"eps": 1e-5},
+        ),
+        (softmax, "x", "y", ROWS, {}, {}),
+        (
+            nll,
+            "x",
+            "logp",
+            {"x": ("r", "n"), "target": ("r",)},
+            {"target": "n"},
+            {"smoothing": 0.1},
+        ),
+        (swiglu, "x", "", {"x": ("r", 2, "n")}, {}, {}),
+        (bilinear, "image grid", "", {"image": ("c", "h", "w"), "grid": ("p", 2)}, {}, {}),
+        (pooled, "x", "", {"x": ("n", "h", 2, "w", 2)}, {}, {}),
+        (pooled_1d, "x", "", ROWS, {}, {}),
+    )
+}
 
 
 def reused(xp, x, a):
@@ -235,7 +287,7 @@ def branches(xp, x, alpha, square=False):
 
 
 def powers(xp, x, p=3, kind="odd"):
-    return {"y": (x ** p if kind == "odd" else x) + (x * x + 1.0) ** 0.5 + (x * x + 1.0) ** -1.5}
+    return {"y": (x**p if kind == "odd" else x) + (x * x + 1.0) ** 0.5 + (x * x + 1.0) ** -1.5}
 
 
 def several(xp, x, gamma):
@@ -289,10 +341,32 @@ def alone(xp, x, s):
 
 BOTH, HALVES = ROWS | {"gamma": ("n",)}, {"x": ("r", "2*n"), "cos": ("r", "n"), "sin": ("r", "n")}
 #: What somebody may write beside: names used twice, means over two axes, conditions of Python, several outputs, and outputs of nothing.
-OTHERS = {f"{f.__name__}{k or ''}": (f, wrt, saved, shapes, {}, numbers) for k, (f, wrt, saved, shapes, numbers) in enumerate((
-    (reused, "x", "", ROWS, {"a": 0.3}), (two_axes, "x", "", ROWS, {}), (column_sums, "x", "", ROWS, {}), (over_its_top, "x", "", ROWS, {}),
-    (tops, "x", "", ROWS, {}), (branches, "x", "", ROWS, {"alpha": 0.7, "square": True}), (branches, "x", "", ROWS, {"alpha": 0.3, "square": True}),
-    (powers, "x", "", ROWS, {}), (several, "x gamma", "", BOTH, {}), (several, "gamma", "c", BOTH, {}), (output_of_output, "x", "", ROWS, {}),
-    (output_of_output, "x", "z", ROWS, {}), (nothing_of_gamma, "x gamma", "", BOTH, {}), (itself, "x", "", ROWS, {}), (constant, "x", "", ROWS, {}),
-    (moved, "x", "", ROWS, {}), (log_sum_exp, "x", "", ROWS, {}), (rotated, "x cos sin", "", HALVES, {}), (cancels, "x gamma", "", BOTH, {}),
-    (guarded, "x", "", ROWS, {}), (alone, "x s", "", ROWS | {"s": (2,)}, {}), (glu, "x", "", {"x": ("r", "2*n")}, {})))}
+OTHERS = {
+    f"{f.__name__}{k or ''}": (f, wrt, saved, shapes, {}, numbers)
+    for k, (f, wrt, saved, shapes, numbers) in enumerate(
+        (
+            (reused, "x", "", ROWS, {"a": 0.3}),
+            (two_axes, "x", "", ROWS, {}),
+            (column_sums, "x", "", ROWS, {}),
+            (over_its_top, "x", "", ROWS, {}),
+            (tops, "x", "", ROWS, {}),
+            (branches, "x", "", ROWS, {"alpha": 0.7, "square": True}),
+            (branches, "x", "", ROWS, {"alpha": 0.3, "square": True}),
+            (powers, "x", "", ROWS, {}),
+            (several, "x gamma", "", BOTH, {}),
+            (several, "gamma", "c", BOTH, {}),
+            (output_of_output, "x", "", ROWS, {}),
+            (output_of_output, "x", "z", ROWS, {}),
+            (nothing_of_gamma, "x gamma", "", BOTH, {}),
+            (itself, "x", "", ROWS, {}),
+            (constant, "x", "", ROWS, {}),
+            (moved, "x", "", ROWS, {}),
+            (log_sum_exp, "x", "", ROWS, {}),
+            (rotated, "x cos sin", "", HALVES, {}),
+            (cancels, "x gamma", "", BOTH, {}),
+            (guarded, "x", "", ROWS, {}),
+            (alone, "x s", "", ROWS | {"s": (2,)}, {}),
+            (glu, "x", "", {"x": ("r", "2*n")}, {}),
+        )
+    )
+}

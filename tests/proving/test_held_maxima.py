@@ -10,7 +10,10 @@ from aclnn_viz.proving.subjects import of_operator
 OP = av.operator("flash_attention_score")
 WRONG = {
     "D left out": ("(da - xp.sum(g * y, axis=4, keepdims=True))", "da"),
-    "D over the queries": ("xp.sum(g * y, axis=4, keepdims=True)", "xp.sum(xp.sum(g * y, axis=4, keepdims=True), axis=3, keepdims=True)"),
+    "D over the queries": (
+        "xp.sum(g * y, axis=4, keepdims=True)",
+        "xp.sum(xp.sum(g * y, axis=4, keepdims=True), axis=3, keepdims=True)",
+    ),
     "D added": ("da - xp.sum(g", "da + xp.sum(g"),
     "no scale": ("ds = scaleValue * (", "ds = ("),
     "dS of dropped A": ("scaleValue * (a *", "scaleValue * (p *"),
@@ -21,7 +24,10 @@ WRONG = {
     "the maximum left out": ("s - softmaxMax[:, :, :, :, :1]", "s"),
     "no position shift": ("found + pse", "found"),
     "hidden scores count": ("if hidden is None else xp.where(hidden, xp.zeros_like(x), x)", ""),
-    "dK of one head alone": ("* q[:, :, :, :, None, :], axis=3), axis=2)", "* q[:, :, :1, :, None, :], axis=3), axis=2)"),
+    "dK of one head alone": (
+        "* q[:, :, :, :, None, :], axis=3), axis=2)",
+        "* q[:, :, :1, :, None, :], axis=3), axis=2)",
+    ),
 }
 
 
@@ -29,7 +35,9 @@ WRONG = {
 def test_attention_is_proved():
     subjects = {str(one): one for one in of_operator(OP)}
     assert "inputLayout=BNSD, sparseMode=0" in subjects  # with all that is optional
-    result = proved("attention", [subjects["inputLayout=BNSD, sparseMode=0, dropMaskOptional=None"]])
+    result = proved(
+        "attention", [subjects["inputLayout=BNSD, sparseMode=0, dropMaskOptional=None"]]
+    )
     assert result.holds and {theorem.output for theorem in result.theorems} == set(OP.outputs)
     assert "one entry alone is the maximum" not in result.assumptions
 
@@ -37,8 +45,12 @@ def test_attention_is_proved():
 @pytest.mark.soak
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_pages_are_refused(name):
-    mask = "dropMaskOptional=None" if name == "hidden scores count" else "attenMaskOptional=None"  # what is left out makes proofs short
-    subject = next(one for one in of_operator(OP, changed(OP.page, (WRONG[name],))) if mask in str(one))
+    mask = (
+        "dropMaskOptional=None" if name == "hidden scores count" else "attenMaskOptional=None"
+    )  # what is left out makes proofs short
+    subject = next(
+        one for one in of_operator(OP, changed(OP.page, (WRONG[name],))) if mask in str(one)
+    )
     assert not proved(name, [subject]).holds
 
 
@@ -67,12 +79,22 @@ def marked(xp, x):
 
 
 def of_marked(xp, dy, x):
-    return {"dx": xp.where(x < xp.max(x, axis=1, keepdims=True), xp.zeros_like(x), xp.zeros_like(x))}
+    return {
+        "dx": xp.where(x < xp.max(x, axis=1, keepdims=True), xp.zeros_like(x), xp.zeros_like(x))
+    }
 
 
-@pytest.mark.parametrize("forward, backward, holds, assumed", [
-    (softmax, of_softmax, True, False), (unnormed, of_unnormed, False, False), (marked, of_marked, False, False),
-])
+@pytest.mark.parametrize(
+    "forward, backward, holds, assumed",
+    [
+        (softmax, of_softmax, True, False),
+        (unnormed, of_unnormed, False, False),
+        (marked, of_marked, False, False),
+    ],
+)
 def test_a_maximum_is_held_only_where_nothing_depends_on_it(forward, backward, holds, assumed):
     result = av.prove((forward, backward), shapes={"x": ("r", "n")})
-    assert result.holds == holds and ("one entry alone is the maximum" in result.assumptions) == assumed
+    assert (
+        result.holds == holds
+        and ("one entry alone is the maximum" in result.assumptions) == assumed
+    )

@@ -49,15 +49,26 @@ REFUSALS = {  # what stands in the place of `2 * dy * x`, and what is said of it
 @pytest.mark.parametrize("text", REFUSALS)
 def test_a_refusal_says_what_is_not_known_and_in_which_line(text):
     names = {}
-    exec(compile(f"def back(xp, dy, x):\n    two = 2\n    return {{'dx': {text}}}", "mine.py", "exec"), names)
+    exec(
+        compile(
+            f"def back(xp, dy, x):\n    two = 2\n    return {{'dx': {text}}}", "mine.py", "exec"
+        ),
+        names,
+    )
     result = av.prove((square, names["back"]), shapes=SHAPES)
-    assert not result.holds and REFUSALS[text] in result.reason and "line 3 of mine.py" in result.reason, result.reason
+    assert (
+        not result.holds
+        and REFUSALS[text] in result.reason
+        and "line 3 of mine.py" in result.reason
+    ), result.reason
 
 
 def test_a_line_of_a_page_is_one_of_its_file():
     op = av.operator("rms_norm")
     lines = inspect.getsource(op.page).splitlines()
-    result = av.prove("rms_norm", page=changed(op.page, (("xp.sum(dy * xhat, axis=0)", "xp.sum(xhat, axis=0)"),)))
+    result = av.prove(
+        "rms_norm", page=changed(op.page, (("xp.sum(dy * xhat, axis=0)", "xp.sum(xhat, axis=0)"),))
+    )
     line = 1 + next(k for k, text in enumerate(lines) if '"dgammaOut": xp' in text)
     assert result.reason.startswith(f"dgammaOut (line {line} of ")
 
@@ -67,7 +78,12 @@ WRONG = {  # a wrong gradient of x * x, and the smallest numbers that show it: s
     "right for one column": ("2 * dy * xp.sum(x, axis=1, keepdims=True)", (1, 2), None, None),
     "right for one row": ("2 * dy * xp.sum(x, axis=0, keepdims=True)", (2, 1), None, None),
     "wrong at 0 alone": ("xp.where(x == 0.0, dy, 2 * dy * x)", (1, 1), 0, 1),
-    "wrong for equal numbers": ("2 * dy * x + (xp.sum(xp.abs(x - x[:, :1]), axis=1, keepdims=True) == 0.0) * (x * 0 + x.shape[1] - 1)", (1, 2), None, None),
+    "wrong for equal numbers": (
+        "2 * dy * x + (xp.sum(xp.abs(x - x[:, :1]), axis=1, keepdims=True) == 0.0) * (x * 0 + x.shape[1] - 1)",
+        (1, 2),
+        None,
+        None,
+    ),
     "wrong for negative ones": ("2 * dy * xp.abs(x)", (1, 1), -1, 1),
     "wrong beyond 3": ("xp.where(x > 3.0, dy, 2 * dy * x)", (1, 1), None, 1),
     "no number": ("2 * dy * x + 0 / xp.abs(x)", (1, 1), 0, 0),
@@ -84,36 +100,58 @@ def test_the_counterexample_is_the_smallest_and_true(name):
     assert found and found.sizes == {"n": columns, "r": rows}, found
     assert x is None or found.inputs["x"] == [[x]] and found.inputs["dy"] == [[dy]], found
     if found.derivative is not None:
-        assert found.derivative == pytest.approx(2 * float((found.inputs["dy"] * found.inputs["x"])[found.index]), abs=1e-6)
+        assert found.derivative == pytest.approx(
+            2 * float((found.inputs["dy"] * found.inputs["x"])[found.index]), abs=1e-6
+        )
         with np.errstate(all="ignore"):
-            got = back(NumPyArrays(), **{n: found.inputs[n] for n in ("dy", "x")})["dx"][found.index]
+            got = back(NumPyArrays(), **{n: found.inputs[n] for n in ("dy", "x")})["dx"][
+                found.index
+            ]
         assert found.got == got or found.got != found.got
 
 
 def test_what_is_right_has_no_counterexample():
-    for forward, back in ((square, doubled), (lambda xp, x: {"y": xp.maximum(x, 0.0)}, lambda xp, dy, x: {"dx": xp.where(x > 0.0, dy, 0 * dy)})):
+    for forward, back in (
+        (square, doubled),
+        (
+            lambda xp, x: {"y": xp.maximum(x, 0.0)},
+            lambda xp, dy, x: {"dx": xp.where(x > 0.0, dy, 0 * dy)},
+        ),
+    ):
         assert counterexample.search(of_functions(forward, back, SHAPES, {})) is None
 
 
 def test_a_kink_is_no_counterexample():
     """One of the slope itself, and one whose jump is small."""
     for forward, back in (
-            (lambda xp, x: {"y": x * xp.abs(x)}, lambda xp, dy, x: {"dx": 2.0 * xp.abs(x) * dy}),
-            (lambda xp, x: {"y": 1e-4 * xp.abs(x)}, lambda xp, dy, x: {"dx": xp.where(x >= 0.0, 1e-4 * dy, -1e-4 * dy)})):
+        (lambda xp, x: {"y": x * xp.abs(x)}, lambda xp, dy, x: {"dx": 2.0 * xp.abs(x) * dy}),
+        (
+            lambda xp, x: {"y": 1e-4 * xp.abs(x)},
+            lambda xp, dy, x: {"dx": xp.where(x >= 0.0, 1e-4 * dy, -1e-4 * dy)},
+        ),
+    ):
         assert counterexample.search(of_functions(forward, back, SHAPES, {})) is None
 
 
 def test_the_command_ends_with_0_1_or_2(capsys, monkeypatch):
     assert main(["prove", "hardswish", "--json"]) == 0
     content = json.loads(capsys.readouterr().out)
-    assert content["holds"] and content["counterexample"] is None and content["theorems"][0]["output"] == "out"
+    assert (
+        content["holds"]
+        and content["counterexample"] is None
+        and content["theorems"][0]["output"] == "out"
+    )
     op = av.operator("hardswish")
     wrong = replace(op, page=changed(op.page, (("x / 3.0", "x / 2.0"),)))
     right = av.proving.prove
     monkeypatch.setattr("aclnn_viz.proving.prove", lambda what: right(wrong))
     assert main(["prove", "hardswish", "--json"]) == 1
     content = json.loads(capsys.readouterr().out)
-    assert not content["holds"] and content["reason"] and content["counterexample"]["sizes"] == {"P": 1}
+    assert (
+        not content["holds"]
+        and content["reason"]
+        and content["counterexample"]["sizes"] == {"P": 1}
+    )
     assert main(["prove", "hardswish"]) == 1 and "counterexample: out" in capsys.readouterr().out
     monkeypatch.undo()
     assert main(["prove", "no_such"]) == 2
@@ -122,6 +160,13 @@ def test_the_command_ends_with_0_1_or_2(capsys, monkeypatch):
 
 
 def test_a_notebook_shows_formulas_and_the_line_that_fails():
-    right, wrong = (av.prove((square, back), shapes=SHAPES)._repr_markdown_() for back in (doubled, lambda xp, dy, x: {"dx": dy * x}))
+    right, wrong = (
+        av.prove((square, back), shapes=SHAPES)._repr_markdown_()
+        for back in (doubled, lambda xp, dy, x: {"dx": dy * x})
+    )
     assert "proved for all sizes" in right and "$$" in right and "counterexample" not in right
-    assert "not proved" in wrong and "(line " in wrong and "counterexample: dx[0, 0] is 1, the derivative 2" in wrong
+    assert (
+        "not proved" in wrong
+        and "(line " in wrong
+        and "counterexample: dx[0, 0] is 1, the derivative 2" in wrong
+    )

@@ -27,7 +27,7 @@ def modules_of(package):
 @pytest.mark.parametrize("package", [aclnn_viz, derivations], ids=["aclnn_viz", "derivations"])
 def test_every_example_holds(package):
     """Of the modules with examples every second, and with the soak each."""
-    names = list(modules_of(package))[::1 if SOAK else 2]
+    names = list(modules_of(package))[:: 1 if SOAK else 2]
     results = {name: doctest.testmod(importlib.import_module(name)) for name in names}
     assert {name: result for name, result in results.items() if result.failed} == {}
     assert sum(result.attempted for result in results.values()) > (50 if SOAK else 25)

@@ -14,7 +14,11 @@ import aclnn_viz as av
 
 def test_describe_an_operator():
     text = str(av.operator("aclnnRmsNormGrad").describe())
-    assert "dgammaOut" in text and "Atlas inference series: float32, float16" in text and "required" in text
+    assert (
+        "dgammaOut" in text
+        and "Atlas inference series: float32, float16" in text
+        and "required" in text
+    )
 
 
 def test_check_a_kernel_for_one_product():
@@ -22,30 +26,50 @@ def test_check_a_kernel_for_one_product():
         if x.dtype == np.float32:
             return av.operator("rms_norm").backward(dy=dy, x=x, rstd=rstd, gamma=gamma)
         raise av.NotSupported("float32 only")
-    result = av.check("rms_norm", mine, soc="Atlas inference series", dtypes="float32", shapes=[(2, 8)])
+
+    result = av.check(
+        "rms_norm", mine, soc="Atlas inference series", dtypes="float32", shapes=[(2, 8)]
+    )
     assert result.passed and result.scope.startswith("what Ascend310P3")
-    assert not av.check("rms_norm", lambda **inputs: 0, soc="310p", dtypes="float32", shapes=[(2, 8)]).passed
+    assert not av.check(
+        "rms_norm", lambda **inputs: 0, soc="310p", dtypes="float32", shapes=[(2, 8)]
+    ).passed
 
 
 def test_compare_two_implementations_on_one_picture():
     op, case = av.operator("rms_norm"), av.case("rms_norm", dtype="float16", shape=(8, 32))
-    mine = {name: (value * np.float32(1.01)).astype(value.dtype) for name, value in op.backward(**case.inputs).items()}
+    mine = {
+        name: (value * np.float32(1.01)).astype(value.dtype)
+        for name, value in op.backward(**case.inputs).items()
+    }
     with av.open_device("host") as device:
         found = av.judge(op, case, {"mine": mine, "device": device})
-    assert "by mine" in found.picture.title and "mine: median" in found.picture.text and "device" in found.picture.text
-    assert found["dxOut"].errors["device"].counts()["not explained"] == 0 < found["dxOut"].errors["mine"].counts()[
-        "not explained"]
+    assert (
+        "by mine" in found.picture.title
+        and "mine: median" in found.picture.text
+        and "device" in found.picture.text
+    )
+    assert (
+        found["dxOut"].errors["device"].counts()["not explained"]
+        == 0
+        < found["dxOut"].errors["mine"].counts()["not explained"]
+    )
     assert found["dgammaOut"].histogram.png("dark").startswith(b"\x89PNG")
 
 
 def test_bound_my_own_case_under_my_own_plan():
     from aclnn_viz.accuracy import Plan, envelope, explain
+
     x = np.linspace(-4, 4, 64, dtype=np.float32).reshape(2, 32)
     case = av.case("rms_norm", x=x, shape=x.shape)
-    loose, strict = (envelope("rms_norm", Plan(order=order), **case.inputs)["dgammaOut"]
-                     for order in ("sequential", "pairwise"))
+    loose, strict = (
+        envelope("rms_norm", Plan(order=order), **case.inputs)["dgammaOut"]
+        for order in ("sequential", "pairwise")
+    )
     assert np.median(loose.bound) >= np.median(strict.bound)
-    out, truth = (f(**case.inputs)["dgammaOut"] for f in (case.operator.backward, case.operator.truth))
+    out, truth = (
+        f(**case.inputs)["dgammaOut"] for f in (case.operator.backward, case.operator.truth)
+    )
     assert explain(out, truth, strict).not_explained == 0
     assert explain(np.float32(2) * out, truth, loose).not_explained > 0
 
@@ -60,6 +84,7 @@ def test_prove_my_own_formula():
     from sympy import IndexedBase, KroneckerDelta, Sum, symbols
 
     from derivations import proves_equal
+
     i, j, n = symbols("i j n", integer=True)
     x = IndexedBase("x")
     entry = Sum(KroneckerDelta(i, j) * x[j], (j, 0, n - 1))
@@ -68,8 +93,12 @@ def test_prove_my_own_formula():
 
 
 def test_predict_all_products():
-    found = av.predict("group_norm_swish", av.case("group_norm_swish", shape=(2, 4, 3), numGroups=2))
-    assert {one.product for one in found} == {one.product for one in found if one.refused or one.max_ulp}
+    found = av.predict(
+        "group_norm_swish", av.case("group_norm_swish", shape=(2, 4, 3), numGroups=2)
+    )
+    assert {one.product for one in found} == {
+        one.product for one in found if one.refused or one.max_ulp
+    }
     assert len({one.product for one in found}) == 6 and any(one.refused for one in found)
     assert {version for one in found for version in one.versions} == {"8.1", "9.0", "9.1"}
 
@@ -84,6 +113,7 @@ def test_predictions_are_those_of_the_predicting_device():
 
 def test_record_move_and_replay_a_capsule(tmp_path):
     from aclnn_viz.devices import record
+
     case = av.case("hardswish", shape=(3,))
     with av.open_device("host") as device:
         path = record(device, [case], tmp_path / "a.capsule")
@@ -98,12 +128,21 @@ def test_record_move_and_replay_a_capsule(tmp_path):
 def test_export_and_compile_cpp(tmp_path):
     text = av.cpp_sample("hardswish", av.case("hardswish", shape=(3,)))
     (tmp_path / "sample.cpp").write_text(text)
-    subprocess.run(["g++", "-std=c++17", "-fsyntax-only", f"-I{ROOT / 'tests/standin/include'}",
-                    str(tmp_path / "sample.cpp")], check=True)
+    subprocess.run(
+        [
+            "g++",
+            "-std=c++17",
+            "-fsyntax-only",
+            f"-I{ROOT / 'tests/standin/include'}",
+            str(tmp_path / "sample.cpp"),
+        ],
+        check=True,
+    )
 
 
 def test_list_what_the_emulator_supports():
     from aclnn_viz.cli import main
+
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         main(["device", "--json"])
     found = json.loads(printed.getvalue())["host"]
@@ -114,8 +153,13 @@ def test_list_what_the_emulator_supports():
 
 def test_tab_completion_offers_what_there_is_and_nothing_else():
     offered = [name for name in dir(av) if not name.startswith("_")]
-    assert {*av.__all__, "accuracy", "cases", "devices", "pictures"} <= {*offered} and "__version__" in dir(av)
-    assert all(getattr(av, name) is not None for name in offered) and not {"import_module", "TYPE_CHECKING"} & {*offered}
+    assert {*av.__all__, "accuracy", "cases", "devices", "pictures"} <= {
+        *offered
+    } and "__version__" in dir(av)
+    assert all(getattr(av, name) is not None for name in offered) and not {
+        "import_module",
+        "TYPE_CHECKING",
+    } & {*offered}
 
 
 def test_implementations_are_judged_by_the_names_of_their_devices(tmp_path):
@@ -123,16 +167,31 @@ def test_implementations_are_judged_by_the_names_of_their_devices(tmp_path):
     with av.open_device("host") as device:
         path = av.devices.record(device, [case], tmp_path / "a.capsule")
     found = av.judge(op, case, {"mine": op.backward, "emulated": "host", "recorded": str(path)})
-    assert list(found["out"].errors) == ["mine", "emulated", "recorded"] and "Ascend910B2" in found.picture.text
+    assert (
+        list(found["out"].errors) == ["mine", "emulated", "recorded"]
+        and "Ascend910B2" in found.picture.text
+    )
     with pytest.raises(ValueError, match="no such device: got 'hots'; open"):
         av.judge(op, case, {"mine": "hots"})
 
 
-@pytest.mark.parametrize(("outputs", "part"), [
-    ({}, "one implementation at least"), ({"mine": np.zeros(3)}, "'mine' has the outputs dxOut, dgammaOut: got"),
-    ({"mine": {"dxOut": np.zeros((2, 4), np.float32)}}, "add the others"), ({"mine": {}}, "got none; add the others"),
-    ({"mine": (np.zeros(4, np.float32), np.zeros(4, np.float32))}, "dxOut by 'mine' is float32[2, 4]"),
-    ({"mine": (np.zeros((2, 4)), np.zeros(4, np.float32))}, "got an array float64[2, 4]; return the documented")])
+@pytest.mark.parametrize(
+    ("outputs", "part"),
+    [
+        ({}, "one implementation at least"),
+        ({"mine": np.zeros(3)}, "'mine' has the outputs dxOut, dgammaOut: got"),
+        ({"mine": {"dxOut": np.zeros((2, 4), np.float32)}}, "add the others"),
+        ({"mine": {}}, "got none; add the others"),
+        (
+            {"mine": (np.zeros(4, np.float32), np.zeros(4, np.float32))},
+            "dxOut by 'mine' is float32[2, 4]",
+        ),
+        (
+            {"mine": (np.zeros((2, 4)), np.zeros(4, np.float32))},
+            "got an array float64[2, 4]; return the documented",
+        ),
+    ],
+)
 def test_outputs_that_do_not_fit_are_named(outputs, part):
     with pytest.raises((TypeError, ValueError)) as error:
         av.judge("rms_norm", av.case("rms_norm", shape=(2, 4)), outputs)

@@ -26,7 +26,9 @@ VIEWED = {
     "plan": lambda: preset("group_norm_swish", "A2", "9.0"),
     "plan of one's own": lambda: Plan("mine", order="blocked", tile=256),
     "envelope": lambda: envelope(OP, **CASE.inputs)["dxOut"],
-    "report": lambda: av.compare(OP.backward(**CASE.inputs)["dxOut"], OP.truth(**CASE.inputs)["dxOut"]),
+    "report": lambda: av.compare(
+        OP.backward(**CASE.inputs)["dxOut"], OP.truth(**CASE.inputs)["dxOut"]
+    ),
     "right": lambda: av.check(OP, OP.backward, **FEW),
     "wrong": lambda: av.check(OP, doubled, **FEW),
     "predictions": lambda: av.predict(OP, CASE),
@@ -51,11 +53,18 @@ def test_a_view_is_short_and_has_no_background_of_its_own(name):
 
 
 def test_views_say_what_counts():
-    assert "missing" in VIEWED["plan"]()._repr_html_() and "blocked" in repr(VIEWED["plan of one's own"]())
+    assert "missing" in VIEWED["plan"]()._repr_html_() and "blocked" in repr(
+        VIEWED["plan of one's own"]()
+    )
     assert "✘" in VIEWED["wrong"]()._repr_html_() and "✔" in VIEWED["right"]()._repr_html_()
-    assert "not hardware" in VIEWED["device"]()._repr_html_() and "nothing here was measured" in str(av.predict(OP, CASE))
+    assert "not hardware" in VIEWED[
+        "device"
+    ]()._repr_html_() and "nothing here was measured" in str(av.predict(OP, CASE))
     assert "0 of 64 elements" in repr(VIEWED["envelope"]())
-    rows = {(output, who): unexplained for output, who, _, _, unexplained, *_ in VIEWED["judgement"]().rows}
+    rows = {
+        (output, who): unexplained
+        for output, who, _, _, unexplained, *_ in VIEWED["judgement"]().rows
+    }
     assert rows["dxOut", "kit"] == "0 of 64" and rows["dxOut", "double"] != "0 of 64"
 
 

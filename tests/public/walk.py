@@ -18,28 +18,76 @@ from aclnn_viz.arrays import plan as plans_of_arrays
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.operators import products
 
-MODULES = ("aclnn_viz", "aclnn_viz.accuracy", "aclnn_viz.accuracy.envelopes", "aclnn_viz.acl", "aclnn_viz.arrays.plan",
-           "aclnn_viz.cases", "aclnn_viz.checking", "aclnn_viz.checking.puzzles", "aclnn_viz.devices",
-           "aclnn_viz.dtypes", "aclnn_viz.explorers", "aclnn_viz.devices.cpp", "aclnn_viz.operators.faults", "aclnn_viz.operators",
-           "aclnn_viz.operators.plans", "aclnn_viz.pictures", "aclnn_viz.operators.products", "aclnn_viz.sweeps", "aclnn_viz.tiles",
-           "aclnn_viz.verification.conventions", "aclnn_viz.verification.errata", "aclnn_viz.words", "derivations")
+MODULES = (
+    "aclnn_viz",
+    "aclnn_viz.accuracy",
+    "aclnn_viz.accuracy.envelopes",
+    "aclnn_viz.acl",
+    "aclnn_viz.arrays.plan",
+    "aclnn_viz.cases",
+    "aclnn_viz.checking",
+    "aclnn_viz.checking.puzzles",
+    "aclnn_viz.devices",
+    "aclnn_viz.dtypes",
+    "aclnn_viz.explorers",
+    "aclnn_viz.devices.cpp",
+    "aclnn_viz.operators.faults",
+    "aclnn_viz.operators",
+    "aclnn_viz.operators.plans",
+    "aclnn_viz.pictures",
+    "aclnn_viz.operators.products",
+    "aclnn_viz.sweeps",
+    "aclnn_viz.tiles",
+    "aclnn_viz.verification.conventions",
+    "aclnn_viz.verification.errata",
+    "aclnn_viz.words",
+    "derivations",
+)
 
 #: What nobody outside the kit calls: results that functions return, errors that they raise, parts of declarations.
-MADE_BY_THE_KIT = set("""
+MADE_BY_THE_KIT = set(
+    """
     Attribution Envelope Explanation Measures Report Sweep Detective Puzzle AclError CapsuleError ConstraintWarning
     DeviceClosedError DeviceUnavailable FunctionUnavailable RefusedError UnsupportedError Peer NotSupported Attribute Operator Tensor Truth
     Fault Hazard HazardError Orders Run TileFault Tiling Program Platform Traced trace operators Convention Row Computation Contradiction Counterexample
     Erratum Evidence Finding Lemma Observation round_into FloatFormat Product Case Note Glossary Term Judgement Judged Prediction Predictions Swept
     Costs Times CompileError CppKernel Project Source Museum Piece
-""".split())
+""".split()
+)
 
 MANY = 10**30
 #: Not walked: both are documented to raise KeyError, for a name without a value and for that of no theorem.
 OTHERWISE = {"evaluate", "evidence"}
 
-WRONG = (None, 3, -1, 0, 1.5, float("nan"), True, "nonsense", "", b"bytes", (), [1], ["x"], {}, {"x": 1}, {1: "x"},
-         object(), int, len, np.zeros(2), np.float16(1), np.array("x"), np.zeros(2, object), 2 + 1j,
-         Path("/dev/null/place"), MANY, "\0")
+WRONG = (
+    None,
+    3,
+    -1,
+    0,
+    1.5,
+    float("nan"),
+    True,
+    "nonsense",
+    "",
+    b"bytes",
+    (),
+    [1],
+    ["x"],
+    {},
+    {"x": 1},
+    {1: "x"},
+    object(),
+    int,
+    len,
+    np.zeros(2),
+    np.float16(1),
+    np.array("x"),
+    np.zeros(2, object),
+    2 + 1j,
+    Path("/dev/null/place"),
+    MANY,
+    "\0",
+)
 
 COUNTED = ("samples", "limit")
 
@@ -57,8 +105,15 @@ def public():
     found, seen = {}, set()
     for name in MODULES:
         module = importlib.import_module(name)
-        offered = getattr(module, "__all__", [n for n, value in vars(module).items() if n[0] != "_" and
-                                              getattr(value, "__module__", None) == name])
+        offered = getattr(
+            module,
+            "__all__",
+            [
+                n
+                for n, value in vars(module).items()
+                if n[0] != "_" and getattr(value, "__module__", None) == name
+            ],
+        )
         for own in offered:
             value = getattr(module, own)
             if callable(value) and not isinstance(value, ModuleType) and id(value) not in seen:
@@ -69,7 +124,10 @@ def public():
 
 def good_calls(tmp_path):
     """(name, callable, good arguments in order, good keywords) of every public callable and of public methods."""
-    op, x = av.operator("hardswish"), {"gradOutput": np.ones(2, np.float16), "self": np.float16([1, 2])}
+    op, x = (
+        av.operator("hardswish"),
+        {"gradOutput": np.ones(2, np.float16), "self": np.float16([1, 2])},
+    )
     norm = av.operator("rms_norm")
     case = av.case("hardswish", shape=(2,))
     host = av.open_device("host")
@@ -90,110 +148,297 @@ def good_calls(tmp_path):
     from aclnn_viz.checking import puzzles
     from aclnn_viz.operators import plans
     from aclnn_viz.verification import conventions, errata
+
     i = symbols("i", integer=True)
     held = devices.Capsule(ROOT / "notebooks/capsules/predicted_a2.capsule")
     places = iter(range(10**6))
     result = av.check(op, wrong, shapes=[(2,)], dtypes=["float32"])
     picture = pictures.error_plot(errors)
     return [
-        (av.operator, ["hardswish"], {}), (av.operators, [], {}),
+        (av.operator, ["hardswish"], {}),
+        (av.operators, [], {}),
         (av.case, ["hardswish"], {"dtype": "float32", "seed": 0, "shape": (2,), "self": 1.0}),
         (av.case, ["rms_norm"], {"shape": (2, 4), "gamma_ndim": 1, "epsilon": 1e-6}),
-        (av.case, ["grid_sampler_2d"], {"shape": (1, 1, 2, 2), "grid_shape": (2, 2), "interpolationMode": 0,
-                                        "outputMask": (True, True), "alignCorners": False}),
-        (av.case, ["cross_entropy_loss"], {"shape": (2, 3), "reduction": "mean", "ignoreIndex": -100,
-                                           "labelSmoothing": 0.0, "target": 0}),
-        (av.case, ["group_norm_swish"], {"shape": (1, 2, 2), "numGroups": 2, "dataFormatOptional": "NCHW"}),
+        (
+            av.case,
+            ["grid_sampler_2d"],
+            {
+                "shape": (1, 1, 2, 2),
+                "grid_shape": (2, 2),
+                "interpolationMode": 0,
+                "outputMask": (True, True),
+                "alignCorners": False,
+            },
+        ),
+        (
+            av.case,
+            ["cross_entropy_loss"],
+            {
+                "shape": (2, 3),
+                "reduction": "mean",
+                "ignoreIndex": -100,
+                "labelSmoothing": 0.0,
+                "target": 0,
+            },
+        ),
+        (
+            av.case,
+            ["group_norm_swish"],
+            {"shape": (1, 2, 2), "numGroups": 2, "dataFormatOptional": "NCHW"},
+        ),
         (av.load, [np_file(tmp_path)], {"dtype": "float32", "shape": (2,), "name": None}),
-        (av.open_device, ["host"], {"soc": "Ascend910B2", "cann": "9.1", "plan": "device", "workarounds": False}),
+        (
+            av.open_device,
+            ["host"],
+            {"soc": "Ascend910B2", "cann": "9.1", "plan": "device", "workarounds": False},
+        ),
         (av.compare, [actual, truth], {"baseline": actual, "inputs": x}),
-        (av.check, [op, right], {"seed": 0, "soc": "A2", "cann": "9.1", "dtypes": ["float32"], "where": {},
-                                 "shapes": [(2,)], "limits": {"self": 8}, "plan": None, "beyond": False,
-                                 "allow_unsupported": True, "time_limit": 0.2, "call_limit": 1.0}),
-        (av.sweep, [[{"operator": "hardswish", "shape": (2,)}]],
-         {"device": "host", "store": ":memory:", "ops": "hardswish", "seeds": 1, "soc": "A2", "cann": "9.1",
-          "plan": "device", "root": None, "custom": None, "progress": None}),
+        (
+            av.check,
+            [op, right],
+            {
+                "seed": 0,
+                "soc": "A2",
+                "cann": "9.1",
+                "dtypes": ["float32"],
+                "where": {},
+                "shapes": [(2,)],
+                "limits": {"self": 8},
+                "plan": None,
+                "beyond": False,
+                "allow_unsupported": True,
+                "time_limit": 0.2,
+                "call_limit": 1.0,
+            },
+        ),
+        (
+            av.sweep,
+            [[{"operator": "hardswish", "shape": (2,)}]],
+            {
+                "device": "host",
+                "store": ":memory:",
+                "ops": "hardswish",
+                "seeds": 1,
+                "soc": "A2",
+                "cann": "9.1",
+                "plan": "device",
+                "root": None,
+                "custom": None,
+                "progress": None,
+            },
+        ),
         (sweeps.report, [store_of(tmp_path)], {"against": None}),
-        (av.cpp_sample, [op, case], {}), (av.predict, [op, case], {"versions": ["9.1"]}), (av.prove, ["hardswish"], {}),
+        (av.cpp_sample, [op, case], {}),
+        (av.predict, [op, case], {"versions": ["9.1"]}),
+        (av.prove, ["hardswish"], {}),
         (av.derive, [square, ("x",), (), {"x": ("n",)}], {}),
         (av.judge, [op, x, {"mine": actual}], {"plan": "A2"}),
-        (explorers.explore, ["hardswish"], {}), (explorers.explorers, [], {}), (explorers.subject_of, ["hardswish"], {}),
-        (op.backward, [], x), (op.truth, [], x), (op.forward, [], {"self": x["self"]}), (op.describe, [], {}),
+        (explorers.explore, ["hardswish"], {}),
+        (explorers.explorers, [], {}),
+        (explorers.subject_of, ["hardswish"], {}),
+        (op.backward, [], x),
+        (op.truth, [], x),
+        (op.forward, [], {"self": x["self"]}),
+        (op.describe, [], {}),
         (norm.backward, [], av.case(norm, shape=(2, 4)).inputs),
-        (op.bind, [x], {}), (op.layout, ["self"], {}),
-        (accuracy.attribute_errors, [actual, lambda **given: np.asarray(op.truth(**given)["out"]), x],
-         {"baseline": actual, "samples": 1, "seed": 0}),
-        (accuracy.disagreements, [report], {}), (report.to_json, [], {}),
-        (accuracy.envelope, [op, Plan()], x), (accuracy.explain, [actual, truth, bound], {}),
+        (op.bind, [x], {}),
+        (op.layout, ["self"], {}),
+        (
+            accuracy.attribute_errors,
+            [actual, lambda **given: np.asarray(op.truth(**given)["out"]), x],
+            {"baseline": actual, "samples": 1, "seed": 0},
+        ),
+        (accuracy.disagreements, [report], {}),
+        (report.to_json, [], {}),
+        (accuracy.envelope, [op, Plan()], x),
+        (accuracy.explain, [actual, truth, bound], {}),
         (verdicts, [actual, truth, bound], {}),
         (accuracy.measure, [actual, truth], {"inputs": x}),
         (accuracy.sweep, [lambda v: v, lambda v: v, "float16"], {}),
         (accuracy.sweep_factor, ["hardswish", "float16"], {"plan": Plan()}),
         (HostAcl, [], {"soc": "Ascend910B2", "cann": "9.1", "memory": 1 << 20}),
         (no_cann, [], {"root": "/dev/null/place", "custom": None}),
-        (Plan, [], {"name": "mine", "storage": "float16", "compute": "float32", "accumulate": "float32",
-                    "coordinates": "float32", "atomics": "float32", "order": "pairwise", "leading": "pairwise",
-                    "scatter": "sequential", "tile": 64, "cores": 1, "seed": 0, "rounding": "even", "saturate": False,
-                    "reciprocal_mean": False, "division_ulps": 0.5, "page": None, "intended": None, "blocks": False,
-                    "notes": ()}),
-        (Plan().settle, [actual], {}), (Plan().output, ["out", truth, dtypes.FLOAT16], {}),
+        (
+            Plan,
+            [],
+            {
+                "name": "mine",
+                "storage": "float16",
+                "compute": "float32",
+                "accumulate": "float32",
+                "coordinates": "float32",
+                "atomics": "float32",
+                "order": "pairwise",
+                "leading": "pairwise",
+                "scatter": "sequential",
+                "tile": 64,
+                "cores": 1,
+                "seed": 0,
+                "rounding": "even",
+                "saturate": False,
+                "reciprocal_mean": False,
+                "division_ulps": 0.5,
+                "page": None,
+                "intended": None,
+                "blocks": False,
+                "notes": (),
+            },
+        ),
+        (Plan().settle, [actual], {}),
+        (Plan().output, ["out", truth, dtypes.FLOAT16], {}),
         (plans_of_arrays.round_away, [truth, dtypes.FLOAT16], {}),
         (checking.load_kernel, ["math:sqrt"], {}),
-        (lambda *a, **k: checking.write_suite(a[0], tmp_path / str(next(places)) if a[1] is tmp_path else a[1], **k),
-         [op, tmp_path], {"seed": 0, "shapes": [(2,)], "dtypes": ["float32"]}),
-        (checking.given, ["hardswish", {name: np.float32([0, 0]) for name in ("gradOutput", "self", "out")}], {"plan": None}),
+        (
+            lambda *a, **k: checking.write_suite(
+                a[0], tmp_path / str(next(places)) if a[1] is tmp_path else a[1], **k
+            ),
+            [op, tmp_path],
+            {"seed": 0, "shapes": [(2,)], "dtypes": ["float32"]},
+        ),
+        (
+            checking.given,
+            ["hardswish", {name: np.float32([0, 0]) for name in ("gradOutput", "self", "out")}],
+            {"plan": None},
+        ),
         (checking.read_and_check, [op, case_folder(tmp_path, result)], {"allow_unsupported": True}),
         (checking.score, [[]], {"seed": 0, "progress": None}),
-        (puzzles.puzzle, ["rms_dx"], {}), (puzzles.puzzles, [], {}), (puzzles.detective, ["long_rows"], {}),
-        (lambda *a, **k: cases.write(tmp_path / f"{next(places)}.json" if a[0] is tmp_path else a[0], *a[1:], **k),
-         [tmp_path, [case]], {"seed": 0, "force": False}),
+        (puzzles.puzzle, ["rms_dx"], {}),
+        (puzzles.puzzles, [], {}),
+        (puzzles.detective, ["long_rows"], {}),
+        (
+            lambda *a, **k: cases.write(
+                tmp_path / f"{next(places)}.json" if a[0] is tmp_path else a[0], *a[1:], **k
+            ),
+            [tmp_path, [case]],
+            {"seed": 0, "force": False},
+        ),
         (cases.read, [case_list(tmp_path, case)], {"op": "hardswish", "seed": 0}),
-        (puzzles.tile_puzzles, [], {}), (puzzles.tile_detectives, [], {}), (puzzles.detectives, [], {}), (puzzles.progress, [], {}),
-        (puzzles.puzzle("rms_dx").hint, [1], {}), (puzzles.puzzle("rms_dx").check, [right], {}),
+        (puzzles.tile_puzzles, [], {}),
+        (puzzles.tile_detectives, [], {}),
+        (puzzles.detectives, [], {}),
+        (puzzles.progress, [], {}),
+        (puzzles.puzzle("rms_dx").hint, [1], {}),
+        (puzzles.puzzle("rms_dx").check, [right], {}),
         (puzzles.detective("long_rows").accuse, ["divided by n - 1"], {}),
-        (lambda *a, **k: result.counterexample.write(tmp_path / str(next(places)) if a[0] is tmp_path else a[0], **k),
-         [tmp_path], {"force": False}),
+        (
+            lambda *a, **k: result.counterexample.write(
+                tmp_path / str(next(places)) if a[0] is tmp_path else a[0], **k
+            ),
+            [tmp_path],
+            {"force": False},
+        ),
         (devices.Capsule, [ROOT / "notebooks/capsules/predicted_a2.capsule"], {}),
         (devices.list_devices, [], {"root": "/dev/null/place", "custom": None, "timeout": 1.0}),
-        (lambda *a, **k: devices.record(a[0], a[1], tmp_path / str(next(places)) if a[2] is tmp_path else a[2], **k),
-         [host, [(op, x)], tmp_path], {"force": False}),
+        (
+            lambda *a, **k: devices.record(
+                a[0], a[1], tmp_path / str(next(places)) if a[2] is tmp_path else a[2], **k
+            ),
+            [host, [(op, x)], tmp_path],
+            {"force": False},
+        ),
         (host.run, [op], x),
         (held.run, [next(held.cases())[0]], next(held.cases())[1]),
-        (dtypes.float_format, ["float16"], {}), (dtypes.ulp, [1.0, "float16"], {}),
-        (dtypes.round_to, [1.0, "float16"], {}), (dtypes.ordinals, [actual, "float16"], {}),
+        (dtypes.float_format, ["float16"], {}),
+        (dtypes.ulp, [1.0, "float16"], {}),
+        (dtypes.round_to, [1.0, "float16"], {}),
+        (dtypes.ordinals, [actual, "float16"], {}),
         (dtypes.ordinal_distance, [actual, actual, "float16"], {}),
         (faults.faults, ["hardswish"], {}),
-        (plans.run, [op, Plan()], x), (plans.preset, [op, "A2", "9.1"], {}), (plans.predicting, ["A2", "9.1"], {}),
+        (plans.run, [op, Plan()], x),
+        (plans.preset, [op, "A2", "9.1"], {}),
+        (plans.predicting, ["A2", "9.1"], {}),
         (pictures.Provenance, ["out", "host", "Ascend910B2", "9.1.0", 0], {}),
         (pictures.Provenance.of, [case, "out", host], {}),
-        (pictures.errors, [actual, truth, pictures.Provenance("out", "host")], {"envelope": bound, "inputs": x}),
-        (pictures.error_plot, [errors], {}), (pictures.error_runs, [{"host": errors}], {}),
-        (pictures.ulp_histogram, [{"host": errors}], {}), (picture.figure, ["light"], {}), (picture.png, ["dark"], {}),
-        (pictures.Picture, [("one",), (), "text"], {"notices": (), "title": "", "warning": "", "width": 1240}),
-        (products.product_of, ["A2"], {}), (products.soc_of, ["A2"], {}),
-        (products.version_of, ["9.1"], {}), (plans.plan_of, [op, "A2"], {}), (dtypes.numbers, ["values", [1.0]], {}),
-        (products.Version.parse, ["9.1"], {}), (products.Version, [9, 1, 0], {}),
-        (av.tiles.programs, ["hardswish"], {}), (av.tiles.faults, ["hardswish"], {}),
-        (av.tiles.launch, [program], {"soc": "A2", "cores": 1, "schedule": "eager",
-                                      **av.case("hardswish", shape=(4,)).inputs}),
-        (av.tiles.sketch, [program], {"soc": "A2", "cores": 1, **av.case("hardswish", shape=(4,)).inputs}),
-        (av.tiles.explore, [program], {"limit": 2, "cores": 1, **av.case("hardswish", shape=(4,)).inputs}),
-        (av.tiles.timeline, [run], {}), (av.tiles.cpp, [ROOT / "tests/tiles/cpp/add_custom.cpp"], {"defines": {"N": "1"}, "include": [ROOT]}),
+        (
+            pictures.errors,
+            [actual, truth, pictures.Provenance("out", "host")],
+            {"envelope": bound, "inputs": x},
+        ),
+        (pictures.error_plot, [errors], {}),
+        (pictures.error_runs, [{"host": errors}], {}),
+        (pictures.ulp_histogram, [{"host": errors}], {}),
+        (picture.figure, ["light"], {}),
+        (picture.png, ["dark"], {}),
+        (
+            pictures.Picture,
+            [("one",), (), "text"],
+            {"notices": (), "title": "", "warning": "", "width": 1240},
+        ),
+        (products.product_of, ["A2"], {}),
+        (products.soc_of, ["A2"], {}),
+        (products.version_of, ["9.1"], {}),
+        (plans.plan_of, [op, "A2"], {}),
+        (dtypes.numbers, ["values", [1.0]], {}),
+        (products.Version.parse, ["9.1"], {}),
+        (products.Version, [9, 1, 0], {}),
+        (av.tiles.programs, ["hardswish"], {}),
+        (av.tiles.faults, ["hardswish"], {}),
+        (
+            av.tiles.launch,
+            [program],
+            {
+                "soc": "A2",
+                "cores": 1,
+                "schedule": "eager",
+                **av.case("hardswish", shape=(4,)).inputs,
+            },
+        ),
+        (
+            av.tiles.sketch,
+            [program],
+            {"soc": "A2", "cores": 1, **av.case("hardswish", shape=(4,)).inputs},
+        ),
+        (
+            av.tiles.explore,
+            [program],
+            {"limit": 2, "cores": 1, **av.case("hardswish", shape=(4,)).inputs},
+        ),
+        (av.tiles.timeline, [run], {}),
+        (
+            av.tiles.cpp,
+            [ROOT / "tests/tiles/cpp/add_custom.cpp"],
+            {"defines": {"N": "1"}, "include": [ROOT]},
+        ),
         (av.tiles.Platform.of, ["A2"], {"cores": 1}),
-        (conventions.conventions, [op], {}), (conventions.recompute, [[]], {}), (conventions.text_table, [[]], {}), (conventions.html_table, [[]], {}), (av.why, [561103], {"soc": "Ascend910B2", "cann": "9.1"}),
-        (av.museum, ["karpathy/llm.c#763"], {}), (checking.triage, [run_of(tmp_path)], {"call": None, "paths": False}),
-        (av.tolerance, ["hardswish"], {"shape": (3,), "dtype": "float16", "plan": "pairwise", "seed": 0, "cases": [case], "let_through": (1e-3, 0.0),
-                                       "self": 1.0}),
-        (conventions.to_json, [[]], {}), (av.glossary, ["tail"], {}), (av.language, ["en"], {}),
-        (errata.errata, [], {}), (errata.recompute, [[]], {}), (errata.text_table, [[]], {}), (errata.html_table, [[]], {}), (errata.to_json, [[]], {}),
-        (derivations.proves_equal, [i, i], {"in_range": {i: (0, 3)}}), (derivations.chapters, [], {}),
+        (conventions.conventions, [op], {}),
+        (conventions.recompute, [[]], {}),
+        (conventions.text_table, [[]], {}),
+        (conventions.html_table, [[]], {}),
+        (av.why, [561103], {"soc": "Ascend910B2", "cann": "9.1"}),
+        (av.museum, ["karpathy/llm.c#763"], {}),
+        (checking.triage, [run_of(tmp_path)], {"call": None, "paths": False}),
+        (
+            av.tolerance,
+            ["hardswish"],
+            {
+                "shape": (3,),
+                "dtype": "float16",
+                "plan": "pairwise",
+                "seed": 0,
+                "cases": [case],
+                "let_through": (1e-3, 0.0),
+                "self": 1.0,
+            },
+        ),
+        (conventions.to_json, [[]], {}),
+        (av.glossary, ["tail"], {}),
+        (av.language, ["en"], {}),
+        (errata.errata, [], {}),
+        (errata.recompute, [[]], {}),
+        (errata.text_table, [[]], {}),
+        (errata.html_table, [[]], {}),
+        (errata.to_json, [[]], {}),
+        (derivations.proves_equal, [i, i], {"in_range": {i: (0, 3)}}),
+        (derivations.chapters, [], {}),
         (derivations.theorems, [], {}),
     ]
 
 
 def run_of(tmp_path):
     """A dumped run, of level L1 with statistics alone."""
-    shutil.unpack_archive(ROOT / "tests/checking/dumped/model_L1_statistics_statistics.tar.xz", tmp_path / "run")
+    shutil.unpack_archive(
+        ROOT / "tests/checking/dumped/model_L1_statistics_statistics.tar.xz", tmp_path / "run"
+    )
     return tmp_path / "run"
 
 
@@ -234,8 +479,15 @@ def inner_errors(function, arguments, keywords, kinds=WRONG):
     for place in places:
         good = arguments[place] if isinstance(place, int) else keywords[place]
         for wrong in kinds:
-            if callable(wrong) and callable(good) or wrong is MANY and place in COUNTED or (
-                    everything and wrong is None) or place == "progress" and callable(wrong):
+            if (
+                callable(wrong)
+                and callable(good)
+                or wrong is MANY
+                and place in COUNTED
+                or (everything and wrong is None)
+                or place == "progress"
+                and callable(wrong)
+            ):
                 continue  # what it raises is its own; what is asked for takes its time
             args, kws = list(arguments), dict(keywords)
             (args if isinstance(place, int) else kws)[place] = wrong
@@ -248,7 +500,9 @@ def inner_errors(function, arguments, keywords, kinds=WRONG):
                 if hasattr(answer, "close"):
                     answer.close()
             except OWN_ERRORS + (NotImplementedError,) as error:
-                system = isinstance(error, OSError) and error.errno  # which says what and where in its own words
+                system = (
+                    isinstance(error, OSError) and error.errno
+                )  # which says what and where in its own words
                 if not system and not THREE_PARTS.fullmatch(str(error)):
                     yield f"{place}={wrong!r:.40}: {type(error).__name__}: {str(error)[:150]}"
             except Exception as error:

@@ -18,7 +18,7 @@ def pairs(lanes):
 
 def repeats(numbers, lanes):
     """Cut into repeats; the last is filled up with lanes that are left out."""
-    cut = [list(numbers[k:k + lanes]) for k in range(0, len(numbers), lanes)]
+    cut = [list(numbers[k : k + lanes]) for k in range(0, len(numbers), lanes)]
     cut[-1] += [None] * (lanes - len(cut[-1]))
     return cut
 
@@ -34,7 +34,9 @@ def reduce_sum_count(numbers, lanes):
 
 def reduce_sum_mask(numbers, mask, lanes):
     """A tree in each repeat of `mask` lanes, then a tree of the repeats."""
-    return pairs([pairs(repeat[:mask] + [None] * (lanes - mask)) for repeat in repeats(numbers, lanes)])
+    return pairs(
+        [pairs(repeat[:mask] + [None] * (lanes - mask)) for repeat in repeats(numbers, lanes)]
+    )
 
 
 def whole_reduce_sum(numbers, mask, lanes):
@@ -45,7 +47,7 @@ def whole_reduce_sum(numbers, mask, lanes):
 def block_reduce_sum(numbers, lanes):
     """Eight sums for each repeat, one for each block of 32 bytes."""
     block = lanes // 8
-    return [pairs(list(numbers[k:k + block])) for k in range(0, len(numbers), block)]
+    return [pairs(list(numbers[k : k + block])) for k in range(0, len(numbers), block)]
 
 
 def pair_reduce_sum(numbers):

@@ -30,8 +30,16 @@ def reduced(per_row, divisor, reduction):
     return np.array(divide(total, divisor) if reduction == "mean" else total, dtype=object)
 
 
-def forward(*, input, target, weightOptional=None, reduction="mean", ignoreIndex=-100, labelSmoothing=0.0,
-            lseSquareScaleForZloss=0.0):
+def forward(
+    *,
+    input,
+    target,
+    weightOptional=None,
+    reduction="mean",
+    ignoreIndex=-100,
+    labelSmoothing=0.0,
+    lseSquareScaleForZloss=0.0,
+):
     """Return `loss`, `logProb` (N, C), `zloss` and `lseForZloss` (N,).
 
     A row's zloss is scale * logsumexp^2. The loss contains it: the documented backward sends gradLoss into it.
@@ -65,8 +73,18 @@ def forward(*, input, target, weightOptional=None, reduction="mean", ignoreIndex
     return {"loss": loss, "logProb": log_prob, "zloss": z, "lseForZloss": lse}
 
 
-def rows_of(gradLoss, logProb, target, weightOptional, gradZlossOptional, lseForZlossOptional, reduction, ignoreIndex,
-            labelSmoothing, lseSquareScaleForZloss):
+def rows_of(
+    gradLoss,
+    logProb,
+    target,
+    weightOptional,
+    gradZlossOptional,
+    lseForZlossOptional,
+    reduction,
+    ignoreIndex,
+    labelSmoothing,
+    lseSquareScaleForZloss,
+):
     """Yield (n, target or None, softmax of the row, class weights, nll, smooth, [z terms]) with the documented names.
 
     A row's z terms are the parts of 2 scale lse zGrad that come from gradLoss and from gradZloss.
@@ -89,12 +107,27 @@ def rows_of(gradLoss, logProb, target, weightOptional, gradZlossOptional, lseFor
         target_weight = weight[t] if mask else mp.zero
         nll = divide(grad[row] * (1 - smoothing), weight_divisor) * mask * target_weight
         smooth = divide(grad[row], weight_divisor) * smoothing / classes * mask
-        z_terms = [2 * scale * lse[n] * mask * divide(z[row], count_divisor) for z in z_grads] if with_zloss else []
+        z_terms = (
+            [2 * scale * lse[n] * mask * divide(z[row], count_divisor) for z in z_grads]
+            if with_zloss
+            else []
+        )
         yield n, t if mask else None, [mp.exp(v) for v in log_prob[n]], weight, nll, smooth, z_terms
 
 
-def backward(*, gradLoss, logProb, target, weightOptional=None, gradZlossOptional=None, lseForZlossOptional=None,
-             reduction="mean", ignoreIndex=-100, labelSmoothing=0.0, lseSquareScaleForZloss=0.0):
+def backward(
+    *,
+    gradLoss,
+    logProb,
+    target,
+    weightOptional=None,
+    gradZlossOptional=None,
+    lseForZlossOptional=None,
+    reduction="mean",
+    ignoreIndex=-100,
+    labelSmoothing=0.0,
+    lseSquareScaleForZloss=0.0,
+):
     """Return `xGradOut` (N, C); exp(logProb) serves as the softmax, whether its rows sum to 1 or not.
 
     A target equal to ignoreIndex is ignored, negative or not; any other outside [0, C) raises ValueError. A mean over
@@ -102,20 +135,42 @@ def backward(*, gradLoss, logProb, target, weightOptional=None, gradZlossOptiona
     """
     out = zeros(np.shape(logProb))
     for n, t, prob, weight, nll, smooth, z_terms in rows_of(
-            gradLoss, logProb, target, weightOptional, gradZlossOptional, lseForZlossOptional, reduction, ignoreIndex,
-            labelSmoothing, lseSquareScaleForZloss):
+        gradLoss,
+        logProb,
+        target,
+        weightOptional,
+        gradZlossOptional,
+        lseForZlossOptional,
+        reduction,
+        ignoreIndex,
+        labelSmoothing,
+        lseSquareScaleForZloss,
+    ):
         smooth_total = mp.zero
         for w in weight:
             smooth_total += smooth * w
         for c in range(out.shape[1]):
-            out[n, c] = prob[c] * nll - (nll if c == t else 0) + prob[c] * smooth_total - smooth * weight[c]
+            out[n, c] = (
+                prob[c] * nll - (nll if c == t else 0) + prob[c] * smooth_total - smooth * weight[c]
+            )
             for z in z_terms:
                 out[n, c] += prob[c] * z
     return {"xGradOut": out}
 
 
-def terms(*, gradLoss, logProb, target, weightOptional=None, gradZlossOptional=None, lseForZlossOptional=None,
-          reduction="mean", ignoreIndex=-100, labelSmoothing=0.0, lseSquareScaleForZloss=0.0):
+def terms(
+    *,
+    gradLoss,
+    logProb,
+    target,
+    weightOptional=None,
+    gradZlossOptional=None,
+    lseForZlossOptional=None,
+    reduction="mean",
+    ignoreIndex=-100,
+    labelSmoothing=0.0,
+    lseSquareScaleForZloss=0.0,
+):
     """Return S of `xGradOut`.
 
     |prob nll|, |nll| at the target, |prob smooth w_k| of every class k, |smooth w_c|, and |prob 2 scale lse g| / count
@@ -125,11 +180,25 @@ def terms(*, gradLoss, logProb, target, weightOptional=None, gradZlossOptional=N
     out = zeros(np.shape(logProb))
     dilution = mp.zero
     if reduction == "mean" and weightOptional is not None:
-        chosen = [w for t in np.asarray(target).ravel() if t != ignoreIndex for w in [exact(weightOptional)[int(t)]]]
+        chosen = [
+            w
+            for t in np.asarray(target).ravel()
+            if t != ignoreIndex
+            for w in [exact(weightOptional)[int(t)]]
+        ]
         dilution = divide(sum(map(abs, chosen), mp.zero), abs(sum(chosen, mp.zero)))
     for n, t, prob, weight, nll, smooth, z_terms in rows_of(
-            gradLoss, logProb, target, weightOptional, gradZlossOptional, lseForZlossOptional, reduction, ignoreIndex,
-            labelSmoothing, lseSquareScaleForZloss):
+        gradLoss,
+        logProb,
+        target,
+        weightOptional,
+        gradZlossOptional,
+        lseForZlossOptional,
+        reduction,
+        ignoreIndex,
+        labelSmoothing,
+        lseSquareScaleForZloss,
+    ):
         smooth_total, smooth_size = mp.zero, mp.zero
         for w in weight:
             smooth_total += smooth * w
@@ -137,8 +206,13 @@ def terms(*, gradLoss, logProb, target, weightOptional=None, gradZlossOptional=N
         for c in range(out.shape[1]):
             at_target = nll if c == t else mp.zero
             divided = prob[c] * nll - at_target + prob[c] * smooth_total - smooth * weight[c]
-            out[n, c] = (prob[c] * abs(nll) + abs(at_target) + prob[c] * smooth_size + abs(smooth * weight[c])
-                         + abs(divided) * dilution)
+            out[n, c] = (
+                prob[c] * abs(nll)
+                + abs(at_target)
+                + prob[c] * smooth_size
+                + abs(smooth * weight[c])
+                + abs(divided) * dilution
+            )
             for z in z_terms:
                 out[n, c] += prob[c] * abs(z)
     return {"xGradOut": out}

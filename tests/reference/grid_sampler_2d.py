@@ -85,7 +85,7 @@ def cubic_taps(value, size, paddingMode, align):
     c = coordinate(value, size, align)
     if isinstance(c, float) and paddingMode == REFLECTION:
         return []
-    if paddingMode != REFLECTION and (isinstance(c, float) or abs(c) > 2 ** 31):
+    if paddingMode != REFLECTION and (isinstance(c, float) or abs(c) > 2**31):
         c = NOWHERE
     floor = math.floor(c)
     t, factor = to_mpf(c - floor), to_mpf(unnormalise_factor(size, align))
@@ -111,7 +111,9 @@ def taps_of(value, size, interpolationMode, paddingMode, align):
             return []
         c, multiplier = found
         if interpolationMode == NEAREST:
-            taps = [(round(c), mp.one, mp.zero)]  # Python rounds a Fraction to nearest, ties to even
+            taps = [
+                (round(c), mp.one, mp.zero)
+            ]  # Python rounds a Fraction to nearest, ties to even
         else:
             floor, slope = math.floor(c), to_mpf(multiplier)
             taps = [(floor, to_mpf(1 - (c - floor)), -slope), (floor + 1, to_mpf(c - floor), slope)]
@@ -124,8 +126,13 @@ def points(grid, height, width, interpolationMode, paddingMode, alignCorners):
         for row in range(grid.shape[1]):
             for column in range(grid.shape[2]):
                 x, y = grid[n, row, column]
-                yield (n, row, column, taps_of(x, width, interpolationMode, paddingMode, alignCorners),
-                       taps_of(y, height, interpolationMode, paddingMode, alignCorners))
+                yield (
+                    n,
+                    row,
+                    column,
+                    taps_of(x, width, interpolationMode, paddingMode, alignCorners),
+                    taps_of(y, height, interpolationMode, paddingMode, alignCorners),
+                )
 
 
 def forward(*, input, grid, interpolationMode=0, paddingMode=0, alignCorners=False):
@@ -133,7 +140,9 @@ def forward(*, input, grid, interpolationMode=0, paddingMode=0, alignCorners=Fal
     image, grid = exact(input), exact(grid)
     batch, channels, height, width = image.shape
     out = zeros((batch, channels) + grid.shape[1:3])
-    for n, row, column, x_taps, y_taps in points(grid, height, width, interpolationMode, paddingMode, alignCorners):
+    for n, row, column, x_taps, y_taps in points(
+        grid, height, width, interpolationMode, paddingMode, alignCorners
+    ):
         for j, wy, _ in y_taps:
             for i, wx, _ in x_taps:
                 for c in range(channels):
@@ -141,12 +150,16 @@ def forward(*, input, grid, interpolationMode=0, paddingMode=0, alignCorners=Fal
     return {"out": out}
 
 
-def gradients(part, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask):
+def gradients(
+    part, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask
+):
     """Sum part(term) over the terms of every element of the two gradients."""
     grad, image, grid = exact(gradOutput), exact(input), exact(grid)
     _, channels, height, width = image.shape
     input_grad, grid_grad = zeros(image.shape), zeros(grid.shape)
-    for n, row, column, x_taps, y_taps in points(grid, height, width, interpolationMode, paddingMode, alignCorners):
+    for n, row, column, x_taps, y_taps in points(
+        grid, height, width, interpolationMode, paddingMode, alignCorners
+    ):
         for j, wy, slope_y in y_taps:
             for i, wx, slope_x in x_taps:
                 for c in range(channels):
@@ -159,23 +172,50 @@ def gradients(part, gradOutput, input, grid, interpolationMode, paddingMode, ali
     return {name: value for (name, value), wanted in zip(both.items(), outputMask) if wanted}
 
 
-def backward(*, gradOutput, input, grid, interpolationMode=0, paddingMode=0, alignCorners=False,
-             outputMask=(True, True)):
+def backward(
+    *,
+    gradOutput,
+    input,
+    grid,
+    interpolationMode=0,
+    paddingMode=0,
+    alignCorners=False,
+    outputMask=(True, True),
+):
     """Return `inputGrad` and `gridGrad`, each if outputMask asks for it.
 
     A point that is nan or infinite in x or y contributes nothing and has gridGrad 0 in x and y, except that border
     clips an infinity in bilinear and nearest (multiplier 0), and that border in bicubic puts a coordinate that is not
     finite or beyond +-2^31 on pixel 0. An infinite value times the zero width of one aligned pixel is nan.
     """
-    return gradients(lambda term: term, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners,
-                     outputMask)
+    return gradients(
+        lambda term: term,
+        gradOutput,
+        input,
+        grid,
+        interpolationMode,
+        paddingMode,
+        alignCorners,
+        outputMask,
+    )
 
 
-def terms(*, gradOutput, input, grid, interpolationMode=0, paddingMode=0, alignCorners=False, outputMask=(True, True)):
+def terms(
+    *,
+    gradOutput,
+    input,
+    grid,
+    interpolationMode=0,
+    paddingMode=0,
+    alignCorners=False,
+    outputMask=(True, True),
+):
     """Return S of `inputGrad` and `gridGrad`.
 
     inputGrad: |gradOutput wy wx| of every point and tap that lands on the pixel.
     gridGrad: |gradOutput pixel wy dwx/dx| (for y: |gradOutput pixel wx dwy/dy|) of every channel and tap, where the
     multiplier is part of dwx/dx. A weight or its derivative is one factor: its own polynomial is not counted.
     """
-    return gradients(abs, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask)
+    return gradients(
+        abs, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask
+    )

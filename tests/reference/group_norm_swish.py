@@ -15,7 +15,9 @@ def sigmoid(z):
 def by_group(x, numGroups):
     """Return x (N, C, ...) as (N, numGroups, n), and the channel of an element given its group and place."""
     channels, pixels = x.shape[1] // numGroups, math.prod(x.shape[2:])
-    return x.reshape(x.shape[0], numGroups, channels * pixels), lambda group, k: group * channels + k // pixels
+    return x.reshape(
+        x.shape[0], numGroups, channels * pixels
+    ), lambda group, k: group * channels + k // pixels
 
 
 def forward(*, x, gamma, beta, numGroups, eps=1e-5, swishScale=1.0):
@@ -40,8 +42,20 @@ def forward(*, x, gamma, beta, numGroups, eps=1e-5, swishScale=1.0):
     return {"y": y.reshape(x.shape), "mean": means, "rstd": rstds}
 
 
-def backward(*, dy, mean, rstd, x, gamma, beta, numGroups, dataFormatOptional="NCHW", swishScale=1.0,
-             dgammaIsRequire=True, dbetaIsRequire=True):
+def backward(
+    *,
+    dy,
+    mean,
+    rstd,
+    x,
+    gamma,
+    beta,
+    numGroups,
+    dataFormatOptional="NCHW",
+    swishScale=1.0,
+    dgammaIsRequire=True,
+    dbetaIsRequire=True,
+):
     """Return `dxOut`, and `dgammaOut` and `dbetaOut` if their flags are on.
 
     mean and rstd are used as given. du = dy sigmoid(s u) (1 + s u (1 - sigmoid(s u))), and within a sample and group
@@ -72,7 +86,9 @@ def backward(*, dy, mean, rstd, x, gamma, beta, numGroups, dataFormatOptional="N
                 dus.append(du)
             for k in range(n):
                 c = channel(group, k)
-                dx[sample, group, k] = r * (dus[k] * gamma[c] - xhats[k] * projection / n - shift / n)
+                dx[sample, group, k] = r * (
+                    dus[k] * gamma[c] - xhats[k] * projection / n - shift / n
+                )
     return wanted(dx.reshape(x.shape), dgamma, dbeta, dgammaIsRequire, dbetaIsRequire)
 
 
@@ -85,8 +101,20 @@ def wanted(dx, dgamma, dbeta, dgammaIsRequire, dbetaIsRequire):
     return out
 
 
-def terms(*, dy, mean, rstd, x, gamma, beta, numGroups, dataFormatOptional="NCHW", swishScale=1.0,
-          dgammaIsRequire=True, dbetaIsRequire=True):
+def terms(
+    *,
+    dy,
+    mean,
+    rstd,
+    x,
+    gamma,
+    beta,
+    numGroups,
+    dataFormatOptional="NCHW",
+    swishScale=1.0,
+    dgammaIsRequire=True,
+    dbetaIsRequire=True,
+):
     """Return S of `dxOut`, `dgammaOut` and `dbetaOut`; the time grows with n^2.
 
     du counts as its two terms, D = |dy| sigmoid (1 + |s u| (1 - sigmoid)). Terms of dx_i: |rstd gamma_i| D_i,
@@ -112,17 +140,29 @@ def terms(*, dy, mean, rstd, x, gamma, beta, numGroups, dataFormatOptional="NCHW
                 p, q = sigmoid(s * u), sigmoid(-s * u)
                 du, size = g * p * (1 + s * u * q), abs(g) * p * (1 + abs(s * u) * q)
                 slope = g * s * p * q * (2 + s * u * (q - p))  # d du / d u
-                u_parts, xhat_parts = abs(xhat * gamma[c]) + abs(beta[c]), abs(r) * (abs(value) + abs(m))
-                dgamma[c] += (size * abs(xhat) + abs(slope * xhat) * u_parts
-                              + abs(du + slope * gamma[c] * xhat) * xhat_parts)
+                u_parts, xhat_parts = (
+                    abs(xhat * gamma[c]) + abs(beta[c]),
+                    abs(r) * (abs(value) + abs(m)),
+                )
+                dgamma[c] += (
+                    size * abs(xhat)
+                    + abs(slope * xhat) * u_parts
+                    + abs(du + slope * gamma[c] * xhat) * xhat_parts
+                )
                 dbeta[c] += size + abs(slope) * u_parts + abs(slope * gamma[c]) * xhat_parts
                 projection += gamma[c] * du * xhat
                 projection_size += abs(gamma[c] * xhat) * size
                 shift_size += abs(gamma[c]) * size
                 elements.append((gamma[c], xhat, du, size, slope, u_parts, xhat_parts))
             for i, (gamma_i, xhat_i, _, size_i, *_) in enumerate(elements):
-                total = abs(r * gamma_i) * size_i + abs(r * xhat_i) / n * projection_size + abs(r) / n * shift_size
-                for k, (gamma_k, xhat_k, du_k, _, slope_k, u_parts, xhat_parts) in enumerate(elements):
+                total = (
+                    abs(r * gamma_i) * size_i
+                    + abs(r * xhat_i) / n * projection_size
+                    + abs(r) / n * shift_size
+                )
+                for k, (gamma_k, xhat_k, du_k, _, slope_k, u_parts, xhat_parts) in enumerate(
+                    elements
+                ):
                     by_u = -(xhat_i * xhat_k + 1) * gamma_k / n
                     by_xhat = -xhat_i * gamma_k * du_k / n
                     if i == k:

@@ -33,4 +33,6 @@ def agree(actual, expected, tolerance=TOLERANCE):
     actual, expected = exact(actual), exact(expected)
     assert actual.shape == expected.shape
     for a, e in zip(actual.ravel(), expected.ravel()):
-        assert a == e or (mp.isnan(a) and mp.isnan(e)) or abs(a - e) <= tolerance * max(1, abs(e)), (a, e)
+        assert (
+            a == e or (mp.isnan(a) and mp.isnan(e)) or abs(a - e) <= tolerance * max(1, abs(e))
+        ), (a, e)

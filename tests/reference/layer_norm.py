@@ -12,7 +12,7 @@ from .exact import divide, exact, mp, zeros
 
 def as_rows(x, normalizedShape):
     """Return x as (rows, columns), and the shape of a statistic."""
-    leading, columns = x.shape[:x.ndim - len(normalizedShape)], math.prod(normalizedShape)
+    leading, columns = x.shape[: x.ndim - len(normalizedShape)], math.prod(normalizedShape)
     return x.reshape(math.prod(leading), columns), leading + (1,) * len(normalizedShape)
 
 
@@ -37,11 +37,24 @@ def forward(*, input, normalizedShape, weightOptional=None, biasOptional=None, e
         rstds[row] = divide(mp.one, mp.sqrt(divide(square, mp.mpf(columns)) + eps))
         for i in range(columns):
             out[row, i] = (rows[row, i] - means[row]) * rstds[row] * weight[i] + bias[i]
-    return {"out": out.reshape(x.shape), "mean": means.reshape(statistic), "rstd": rstds.reshape(statistic)}
+    return {
+        "out": out.reshape(x.shape),
+        "mean": means.reshape(statistic),
+        "rstd": rstds.reshape(statistic),
+    }
 
 
-def backward(*, gradOut, input, normalizedShape, mean, rstd, weightOptional=None, biasOptional=None,
-             outputMask=(True, True, True)):
+def backward(
+    *,
+    gradOut,
+    input,
+    normalizedShape,
+    mean,
+    rstd,
+    weightOptional=None,
+    biasOptional=None,
+    outputMask=(True, True, True),
+):
     """Return `gradInputOut` (as input), `gradWeightOut` and `gradBiasOut` (as normalizedShape), each if asked for.
 
     mean and rstd are used as given, consistent with input or not, in any shape with one element a row. With N columns:
@@ -61,7 +74,9 @@ def backward(*, gradOut, input, normalizedShape, mean, rstd, weightOptional=None
             shift += dy[row, j] * weight[j]
             along += dy[row, j] * weight[j] * xhat[j]
         for i in range(columns):
-            dx[row, i] = (dy[row, i] * weight[i] - shift / columns - xhat[i] * along / columns) * rstds[row]
+            dx[row, i] = (
+                dy[row, i] * weight[i] - shift / columns - xhat[i] * along / columns
+            ) * rstds[row]
             dweight[i] += dy[row, i] * xhat[i]
             dbias[i] += dy[row, i]
     return wanted(x.shape, normalizedShape, dx, dweight, dbias, outputMask)
@@ -69,13 +84,27 @@ def backward(*, gradOut, input, normalizedShape, mean, rstd, weightOptional=None
 
 def wanted(shape, normalizedShape, dx, dweight, dbias, outputMask):
     normalised = tuple(normalizedShape)
-    found = {"gradInputOut": dx.reshape(shape), "gradWeightOut": dweight.reshape(normalised),
-             "gradBiasOut": dbias.reshape(normalised)}
-    return {name: value for (name, value), asked in zip(found.items(), outputMask, strict=True) if asked}
+    found = {
+        "gradInputOut": dx.reshape(shape),
+        "gradWeightOut": dweight.reshape(normalised),
+        "gradBiasOut": dbias.reshape(normalised),
+    }
+    return {
+        name: value for (name, value), asked in zip(found.items(), outputMask, strict=True) if asked
+    }
 
 
-def terms(*, gradOut, input, normalizedShape, mean, rstd, weightOptional=None, biasOptional=None,
-          outputMask=(True, True, True)):
+def terms(
+    *,
+    gradOut,
+    input,
+    normalizedShape,
+    mean,
+    rstd,
+    weightOptional=None,
+    biasOptional=None,
+    outputMask=(True, True, True),
+):
     """Return S of the three gradients.
 
     gradInputOut_i: |rstd dy_i w_i|, |rstd| / N |dy_k w_k| and |rstd xhat_i| / N |dy_k w_k xhat_k| of every k;
@@ -101,9 +130,13 @@ def terms(*, gradOut, input, normalizedShape, mean, rstd, weightOptional=None, b
             moved += abs(scaled[k]) * parts[k]  # through xhat_k of the second sum
         for i in range(columns):
             own = abs(xhat[i]) * abs(scaled[i]) * parts[i]
-            both = abs(signed + xhat[i] * scaled[i]) * parts[i]  # xhat_i stands before the second sum, and in it
-            dx[row, i] = abs(r) * (abs(scaled[i]) + (
-                shift + abs(xhat[i]) * along + both + abs(xhat[i]) * moved - own) / columns)
+            both = (
+                abs(signed + xhat[i] * scaled[i]) * parts[i]
+            )  # xhat_i stands before the second sum, and in it
+            dx[row, i] = abs(r) * (
+                abs(scaled[i])
+                + (shift + abs(xhat[i]) * along + both + abs(xhat[i]) * moved - own) / columns
+            )
             dweight[i] += abs(dy[row, i]) * (abs(xhat[i]) + parts[i])
             dbias[i] += abs(dy[row, i])
     return wanted(x.shape, normalizedShape, dx, dweight, dbias, outputMask)

@@ -7,7 +7,7 @@ from .exact import divide, exact, mp, zeros
 
 def as_rows(x, gamma):
     """Return x as (rows, columns), where gamma has one element per column."""
-    leading = x.shape[:x.ndim - gamma.ndim]
+    leading = x.shape[: x.ndim - gamma.ndim]
     return x.reshape(math.prod(leading), gamma.size)
 
 
@@ -23,7 +23,10 @@ def forward(*, x, gamma, epsilon=1e-6):
         rstd[row] = divide(mp.one, mp.sqrt(divide(square, mp.mpf(g.size)) + epsilon))
         for i in range(g.size):
             y[row, i] = rows[row, i] * rstd[row] * g[i]
-    return {"y": y.reshape(x.shape), "rstd": rstd.reshape(x.shape[:x.ndim - gamma.ndim] + (1,) * gamma.ndim)}
+    return {
+        "y": y.reshape(x.shape),
+        "rstd": rstd.reshape(x.shape[: x.ndim - gamma.ndim] + (1,) * gamma.ndim),
+    }
 
 
 def backward(*, dy, x, rstd, gamma):
@@ -61,6 +64,9 @@ def terms(*, dy, x, rstd, gamma):
         for j in range(g.size):
             total += abs(dy_rows[row, j] * g[j] * x_rows[row, j] * rstd[row])
         for i in range(g.size):
-            dx[row, i] = abs(rstd[row] * dy_rows[row, i] * g[i]) + abs(x_rows[row, i] * rstd[row] ** 2) * total / g.size
+            dx[row, i] = (
+                abs(rstd[row] * dy_rows[row, i] * g[i])
+                + abs(x_rows[row, i] * rstd[row] ** 2) * total / g.size
+            )
             dgamma[i] += abs(dy_rows[row, i] * x_rows[row, i] * rstd[row])
     return {"dxOut": dx.reshape(x.shape), "dgammaOut": dgamma.reshape(gamma.shape)}

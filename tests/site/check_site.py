@@ -18,9 +18,24 @@ EVERY = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"
 PAGES = [place for place in EVERY if not place.startswith("live/")]
 CHINESE = "zh/notebooks/zh/02_hardswish.html"
 # The page index.html leads on at once.
-AUDITED = [place for place in EVERY if place != "index.html"] if os.environ.get("ACLNN_VIZ_SOAK") else [
-    "docs/index.html", "search.html", "live/hardswish.html", "live/tiles.html", "docs/conventions.html", "docs/tiles.html", "notebooks/04_grid_sampler_2d.html", "notebooks/13_judge_your_kernel.html", CHINESE]
-SEEN = None if os.environ.get("ACLNN_VIZ_SOAK") else {"exclude": [["tr:nth-child(n + 12)"]]}  # rows of a table look alike
+AUDITED = (
+    [place for place in EVERY if place != "index.html"]
+    if os.environ.get("ACLNN_VIZ_SOAK")
+    else [
+        "docs/index.html",
+        "search.html",
+        "live/hardswish.html",
+        "live/tiles.html",
+        "docs/conventions.html",
+        "docs/tiles.html",
+        "notebooks/04_grid_sampler_2d.html",
+        "notebooks/13_judge_your_kernel.html",
+        CHINESE,
+    ]
+)
+SEEN = (
+    None if os.environ.get("ACLNN_VIZ_SOAK") else {"exclude": [["tr:nth-child(n + 12)"]]}
+)  # rows of a table look alike
 THEMES = pytest.mark.parametrize("theme", ["light", "dark"])  # of what has colours
 FIRST_LINE = "document.querySelector('.ae-headline').textContent"
 
@@ -28,7 +43,9 @@ FIRST_LINE = "document.querySelector('.ae-headline').textContent"
 @pytest.fixture(scope="module")
 def browser():
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"]
+        )
         yield browser
         browser.close()
 
@@ -41,9 +58,19 @@ def theme():
 @pytest.fixture
 def page(browser, theme):
     """A page that reaches no network; a request for anything but a file, and an error of a script, fail the test."""
-    faults, context = [], browser.new_context(offline=True, color_scheme=theme, viewport={"width": 1280, "height": 900})
+    faults, context = (
+        [],
+        browser.new_context(
+            offline=True, color_scheme=theme, viewport={"width": 1280, "height": 900}
+        ),
+    )
     page = context.new_page()
-    page.on("request", lambda asked: None if asked.url.startswith(("file:", "data:", "blob:")) else faults.append(asked.url))
+    page.on(
+        "request",
+        lambda asked: (
+            None if asked.url.startswith(("file:", "data:", "blob:")) else faults.append(asked.url)
+        ),
+    )
     page.on("pageerror", lambda error: faults.append(str(error)))
     yield page
     context.close()
@@ -59,7 +86,9 @@ def explorer(page):
     """The frame of the first explorer on a page, once it is drawn."""
     page.locator("iframe.explorer").first.scroll_into_view_if_needed()
     frame = page.locator("iframe.explorer").first.element_handle().content_frame()
-    frame.wait_for_function("Number(document.querySelector('.aclnn-explorer')?.dataset.revision) > 0")
+    frame.wait_for_function(
+        "Number(document.querySelector('.aclnn-explorer')?.dataset.revision) > 0"
+    )
     return frame
 
 
@@ -106,10 +135,16 @@ def broken(place: str, read=tags) -> list[str]:
         if link.scheme in ("http", "https", "mailto", "data"):
             found += [] if tag == "a" or link.scheme == "data" else [target]
             continue
-        path = os.path.normpath(f"{folder}/{unquote(link.path)}") if link.path else str(SITE / place)
+        path = (
+            os.path.normpath(f"{folder}/{unquote(link.path)}") if link.path else str(SITE / place)
+        )
         if not is_file(path):
             found.append(target)
-        elif link.fragment and os.path.dirname(path) != str(SITE / "live") and link.fragment not in tags(Path(path)).ids:  # of an explorer it is a state
+        elif (
+            link.fragment
+            and os.path.dirname(path) != str(SITE / "live")
+            and link.fragment not in tags(Path(path)).ids
+        ):  # of an explorer it is a state
             found.append(target)
     return found
 
@@ -120,14 +155,20 @@ def test_every_link_leads_somewhere():
 
 @pytest.mark.parametrize("link", ["nowhere.html", "index.html#nowhere"])
 def test_a_link_to_nothing_is_noticed(link):
-    assert broken("docs/index.html", lambda path: Tags(f'<a href="{link}">x</a><a href="tiles.html">y</a>')) == [link]
+    assert broken(
+        "docs/index.html", lambda path: Tags(f'<a href="{link}">x</a><a href="tiles.html">y</a>')
+    ) == [link]
 
 
 @THEMES
 @pytest.mark.parametrize("place", AUDITED)
 def test_axe_finds_nothing(place, page):
-    results = Axe().run(opened(page, place), context=SEEN, options={"iframes": False, "resultTypes": ["violations"]})
-    assert [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in results.response["violations"]] == []
+    results = Axe().run(
+        opened(page, place), context=SEEN, options={"iframes": False, "resultTypes": ["violations"]}
+    )
+    assert [
+        f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in results.response["violations"]
+    ] == []
 
 
 def test_axe_notices_a_picture_without_words(page):
@@ -135,17 +176,30 @@ def test_axe_notices_a_picture_without_words(page):
     assert "image-alt" in {one["id"] for one in Axe().run(page).response["violations"]}
 
 
-@pytest.mark.parametrize("place, word, found", [("search.html", "rstd", "rms_norm"), ("zh/search.html", "尾块", "glossary"),
-                                                ("zh/search.html", "对称值填充的gridGrad", "04_grid_sampler_2d")])
+@pytest.mark.parametrize(
+    "place, word, found",
+    [
+        ("search.html", "rstd", "rms_norm"),
+        ("zh/search.html", "尾块", "glossary"),
+        ("zh/search.html", "对称值填充的gridGrad", "04_grid_sampler_2d"),
+    ],
+)
 def test_search_finds_without_a_server(place, word, found, page):
     opened(page, f"{place}").wait_for_load_state()
     page.goto(f"{(SITE / place).as_uri()}?q={word}")
     page.wait_for_selector("#search-results li a")
     page.wait_for_timeout(500)
-    assert any(found in link for link in page.eval_on_selector_all("#search-results li a", "all => all.map((one) => one.href)"))
+    assert any(
+        found in link
+        for link in page.eval_on_selector_all(
+            "#search-results li a", "all => all.map((one) => one.href)"
+        )
+    )
 
 
-@pytest.mark.parametrize("word, title", [("rms norm", "RMS norm"), ("errata", "Errata"), ("rstd", "Glossary")])
+@pytest.mark.parametrize(
+    "word, title", [("rms norm", "RMS norm"), ("errata", "Errata"), ("rstd", "Glossary")]
+)
 def test_pages_whose_titles_hold_the_words_or_explain_them_are_found_first(word, title, page):
     page.goto(f"{(SITE / 'search.html').as_uri()}?q={word}")
     page.wait_for_selector("#search-results li a")
@@ -162,8 +216,12 @@ def test_an_explorer_moves_in_the_theme_of_the_page(page):
     frame.wait_for_function(f"(before) => {FIRST_LINE} !== before", arg=before)
     for _ in range(3):  # auto, light, dark
         page.locator(".theme-toggle >> visible=true").click()
-        shown = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0] < 128")
-        frame.wait_for_function("(dark) => document.body.dataset.jpThemeLight === String(!dark)", arg=shown)
+        shown = page.evaluate(
+            "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0] < 128"
+        )
+        frame.wait_for_function(
+            "(dark) => document.body.dataset.jpThemeLight === String(!dark)", arg=shown
+        )
 
 
 def test_the_chinese_edition_is_chinese_and_each_page_leads_to_the_other(page):
@@ -188,14 +246,18 @@ def test_a_chinese_letter_of_a_table_is_as_wide_as_two_others(page):
 
 
 @pytest.mark.parametrize("width", [390, 820, 1280])
-@pytest.mark.parametrize("place", ["docs/index.html", "notebooks/03_rms_norm.html", "docs/errata.html"])
+@pytest.mark.parametrize(
+    "place", ["docs/index.html", "notebooks/03_rms_norm.html", "docs/errata.html"]
+)
 def test_no_page_is_wider_than_the_window(place, width, page):
     page.set_viewport_size({"width": width, "height": 900})
     assert opened(page, place).evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_a_figure_is_scrolled_only_where_its_words_would_get_too_small(page):
-    opened(page, "notebooks/07_numeric_error.html").evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
+    opened(page, "notebooks/07_numeric_error.html").evaluate(
+        "for (const part of document.querySelectorAll('details')) part.open = true"
+    )
     figures = "[...document.querySelectorAll('.cell_output img')].map((each) => [each.width / each.naturalWidth, each.width / each.parentElement.clientWidth])"
     page.wait_for_function(f"{figures}.every(([drawn]) => drawn > 0.5)")
     assert all(part <= 1 for _, part in page.evaluate(figures))
@@ -204,5 +266,10 @@ def test_a_figure_is_scrolled_only_where_its_words_would_get_too_small(page):
 
 
 def test_every_formula_is_drawn_by_the_browser():
-    texts = [formula for place in PAGES if "notebooks" in place for formula in tags(SITE / place).formulas]
+    texts = [
+        formula
+        for place in PAGES
+        if "notebooks" in place
+        for formula in tags(SITE / place).formulas
+    ]
     assert len(texts) > 100 and not [text for text in texts if "\\" in text or "$$" in text]

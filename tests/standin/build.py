@@ -13,13 +13,26 @@ from standin import generic
 
 HERE = Path(__file__).resolve().parent
 SEEDS = HERE / "seeds"
-OBJECTS = HERE.parents[1] / "build" / "standin"  # compiled once per state of the sources, whatever the root
+OBJECTS = (
+    HERE.parents[1] / "build" / "standin"
+)  # compiled once per state of the sources, whatever the root
 COMPILER = shutil.which("g++")
 
-OPERATORS = {"nn": ("hardswish", "rms_norm", "cross_entropy", "group_norm_swish"), "cv": ("grid_sampler",)}
+OPERATORS = {
+    "nn": ("hardswish", "rms_norm", "cross_entropy", "group_norm_swish"),
+    "cv": ("grid_sampler",),
+}
 LAYOUTS = {
-    "8.x": {"runtime": "ascendcl", "operators": {"opapi": OPERATORS["nn"] + OPERATORS["cv"]}, "cann": "8.1.0"},
-    "9.x": {"runtime": "acl_rt", "operators": {f"opapi_{k}": v for k, v in OPERATORS.items()}, "cann": "9.1.0"},
+    "8.x": {
+        "runtime": "ascendcl",
+        "operators": {"opapi": OPERATORS["nn"] + OPERATORS["cv"]},
+        "cann": "8.1.0",
+    },
+    "9.x": {
+        "runtime": "acl_rt",
+        "operators": {f"opapi_{k}": v for k, v in OPERATORS.items()},
+        "cann": "9.1.0",
+    },
 }
 
 
@@ -36,7 +49,9 @@ def _kept(key: tuple, suffix: str, *command: object) -> Path:
     digest = hashlib.sha256(repr((Path(COMPILER).resolve(), *key)).encode()).hexdigest()
     path = OBJECTS / f"{digest[:24]}{suffix}"
     with open(path.with_suffix(".lock"), "wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # another worker of the tests waits, and does not build the same
+        fcntl.flock(
+            lock, fcntl.LOCK_EX
+        )  # another worker of the tests waits, and does not build the same
         if not path.exists():
             mine = path.with_suffix(".new")
             _run(COMPILER, *command, "-o", mine)
@@ -46,18 +61,46 @@ def _kept(key: tuple, suffix: str, *command: object) -> Path:
 
 def _compiled(source: Path, include: Path, *flags: str) -> Path:
     read = [source, *sorted((HERE / "src").glob("*.h")), *sorted(include.rglob("*.h"))]
-    return _kept((source.name, flags, [path.read_bytes() for path in read]), ".o",
-                 "-std=c++17", *flags, f"-I{include}", "-c", source)
+    return _kept(
+        (source.name, flags, [path.read_bytes() for path in read]),
+        ".o",
+        "-std=c++17",
+        *flags,
+        f"-I{include}",
+        "-c",
+        source,
+    )
 
 
-def _object(name: str, flags: tuple[str, ...], include: Path = HERE / "include", source: Path | None = None) -> Path:
-    return _compiled(source or HERE / "src" / f"{name}.cpp", include, "-O0", "-fPIC", "-Wall", "-Wextra", "-Werror",
-                     f"-I{HERE / 'src'}", *flags)
+def _object(
+    name: str, flags: tuple[str, ...], include: Path = HERE / "include", source: Path | None = None
+) -> Path:
+    return _compiled(
+        source or HERE / "src" / f"{name}.cpp",
+        include,
+        "-O0",
+        "-fPIC",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        f"-I{HERE / 'src'}",
+        *flags,
+    )
 
 
-def build(root: Path, layout: str = "8.x", *, missing: tuple[str, ...] = (), missing_driver: bool = False,
-          stubs: bool = False, float_cross_entropy: bool = False, all_in_one: bool = False, custom: bool = False,
-          headers: bool = True, header_edit: tuple[str, str, str] | None = None) -> Path:
+def build(
+    root: Path,
+    layout: str = "8.x",
+    *,
+    missing: tuple[str, ...] = (),
+    missing_driver: bool = False,
+    stubs: bool = False,
+    float_cross_entropy: bool = False,
+    all_in_one: bool = False,
+    custom: bool = False,
+    headers: bool = True,
+    header_edit: tuple[str, str, str] | None = None,
+) -> Path:
     """Build a root and return it.
 
     layout: "8.x" (libascendcl, libnnopbase, libopapi) or "9.x" (libacl_rt, libnnopbase, libopapi_nn, libopapi_cv).
@@ -80,9 +123,22 @@ def build(root: Path, layout: str = "8.x", *, missing: tuple[str, ...] = (), mis
     if float_cross_entropy:
         _edit(include / "aclnnop/aclnn_cross_entropy_loss_grad.h", "double ", "float ")
 
-    flags = {"state": (f'-DSTANDIN_DEFAULT_CANN="{plan["cann"]}"', *(["-DSTANDIN_STUB"] if stubs else [])),
-             "runtime": ("-DSTANDIN_SPLIT",) if layout == "9.x" else ()}
-    names = ["state", "runtime", "memory", "nnopbase", "tensors", *OPERATORS["nn"], *OPERATORS["cv"]]
+    flags = {
+        "state": (
+            f'-DSTANDIN_DEFAULT_CANN="{plan["cann"]}"',
+            *(["-DSTANDIN_STUB"] if stubs else []),
+        ),
+        "runtime": ("-DSTANDIN_SPLIT",) if layout == "9.x" else (),
+    }
+    names = [
+        "state",
+        "runtime",
+        "memory",
+        "nnopbase",
+        "tensors",
+        *OPERATORS["nn"],
+        *OPERATORS["cv"],
+    ]
     with ThreadPoolExecutor(2) as pool:
         objects = dict(zip(names, pool.map(lambda name: _object(name, flags.get(name, ())), names)))
     made = {}
@@ -94,33 +150,55 @@ def build(root: Path, layout: str = "8.x", *, missing: tuple[str, ...] = (), mis
         objects["cross_entropy"] = _object("cross_entropy", ("-DSTANDIN_CE_REAL=float",), include)
 
     script = root / "symbols.map"
-    script.write_text("{ global: *; local: " + "".join(f"{symbol}; " for symbol in missing) + "};\n")
+    script.write_text(
+        "{ global: *; local: " + "".join(f"{symbol}; " for symbol in missing) + "};\n"
+    )
 
     def link(library: Path, parts: list[Path], *needs: str, origin: str = "$ORIGIN") -> None:
-        made = _kept((library.name, missing, parts, needs, origin), ".so",
-                     "-shared", f"-Wl,-soname,{library.name}", f"-Wl,-rpath,{origin}",
-                     *([f"-Wl,--version-script={script}"] if missing else []), *parts, f"-L{lib64}", "-Wl,--no-as-needed",
-                     *(f"-l{need}" for need in needs))
+        made = _kept(
+            (library.name, missing, parts, needs, origin),
+            ".so",
+            "-shared",
+            f"-Wl,-soname,{library.name}",
+            f"-Wl,-rpath,{origin}",
+            *([f"-Wl,--version-script={script}"] if missing else []),
+            *parts,
+            f"-L{lib64}",
+            "-Wl,--no-as-needed",
+            *(f"-l{need}" for need in needs),
+        )
         shutil.copy(made, library)
 
     driver = lib64 / "libascend_hal.so"
     if missing_driver:
         link(driver, [])
-    link(lib64 / f"lib{plan['runtime']}.so", [objects[part] for part in ("state", "runtime", "memory")],
-         *(["ascend_hal"] if missing_driver else []))
+    link(
+        lib64 / f"lib{plan['runtime']}.so",
+        [objects[part] for part in ("state", "runtime", "memory")],
+        *(["ascend_hal"] if missing_driver else []),
+    )
     driver.unlink(missing_ok=True)
     link(lib64 / "libnnopbase.so", [objects["nnopbase"], objects["tensors"]], plan["runtime"])
     operators = plan["operators"] | (LAYOUTS["8.x"]["operators"] if all_in_one else {})
     for name, parts in operators.items():
         more = [part for kind, part in made.items() if name in ("opapi", f"opapi_{kind}")]
-        link(lib64 / f"lib{name}.so", [objects[part] for part in parts] + more, "nnopbase", plan["runtime"])
+        link(
+            lib64 / f"lib{name}.so",
+            [objects[part] for part in parts] + more,
+            "nnopbase",
+            plan["runtime"],
+        )
     if custom:
         vendors = root / "opp" / "vendors"
         (vendors / "customize/op_api/lib").mkdir(parents=True)
         (vendors / "config.ini").write_text("load_priority=customize\n")
-        link(vendors / "customize/op_api/lib/libcust_opapi.so",
-             [_object("hardswish", ("-DSTANDIN_OPEN_INTERVAL",))], "nnopbase", plan["runtime"],
-             origin="$ORIGIN/../../../../../lib64")
+        link(
+            vendors / "customize/op_api/lib/libcust_opapi.so",
+            [_object("hardswish", ("-DSTANDIN_OPEN_INTERVAL",))],
+            "nnopbase",
+            plan["runtime"],
+            origin="$ORIGIN/../../../../../lib64",
+        )
     script.unlink()
     if header_edit:
         _edit(include / header_edit[0], *header_edit[1:])
@@ -142,5 +220,13 @@ def compile_program(source: Path, root: Path, program: Path, *flags: str) -> Pat
     compiled = _compiled(source, root / "include", *(flags or ("-Wno-write-strings",)))
     lib64 = root / "lib64"
     libraries = sorted(path.name[3:-3] for path in lib64.glob("lib*.so"))
-    _run(COMPILER, compiled, "-o", program, f"-L{lib64}", f"-Wl,-rpath,{lib64}", *(f"-l{name}" for name in libraries))
+    _run(
+        COMPILER,
+        compiled,
+        "-o",
+        program,
+        f"-L{lib64}",
+        f"-Wl,-rpath,{lib64}",
+        *(f"-l{name}" for name in libraries),
+    )
     return program

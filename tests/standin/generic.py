@@ -15,7 +15,9 @@ from machine import taught
 
 HERE = Path(__file__).resolve().parent
 OWN = {path.name for path in (HERE / "include" / "aclnnop").glob("*.h")}
-PHASE_2 = "void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, const aclrtStream stream"
+PHASE_2 = (
+    "void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, const aclrtStream stream"
+)
 
 
 def without_their_own() -> list[Operator]:
@@ -34,21 +36,29 @@ def functions() -> list[Function]:
 
 def _declaration(op: Operator) -> str:
     parameters = [f"{p.c_type} {p.c_name or p.name}".replace("* ", "*") for p in op.c_parameters]
-    return (f"aclnnStatus {op.aclnn_name}GetWorkspaceSize(\n        "
-            + ",\n        ".join([*parameters, "uint64_t *workspaceSize", "aclOpExecutor **executor"]) + ")")
+    return (
+        f"aclnnStatus {op.aclnn_name}GetWorkspaceSize(\n        "
+        + ",\n        ".join([*parameters, "uint64_t *workspaceSize", "aclOpExecutor **executor"])
+        + ")"
+    )
 
 
 def header(op: Operator) -> str:
     guard = op.header.upper().replace(".", "_")
-    return (f"#ifndef {guard}\n#define {guard}\n#include \"aclnn/acl_meta.h\"\n#ifdef __cplusplus\nextern \"C\" {{\n"
-            f"#endif\n{_declaration(op)};\naclnnStatus {op.aclnn_name}({PHASE_2});\n#ifdef __cplusplus\n}}\n#endif\n"
-            "#endif\n")
+    return (
+        f'#ifndef {guard}\n#define {guard}\n#include "aclnn/acl_meta.h"\n#ifdef __cplusplus\nextern "C" {{\n'
+        f"#endif\n{_declaration(op)};\naclnnStatus {op.aclnn_name}({PHASE_2});\n#ifdef __cplusplus\n}}\n#endif\n"
+        "#endif\n"
+    )
 
 
 def source(ops: Iterable[Operator]) -> str:
     """One file for all of them: half a second of the compiler goes into what it includes."""
-    return "".join(map(header, ops)) + '#include "sim.h"\n\nusing namespace standin;\n\nextern "C" {\n' + (
-        "".join(map(_layer, ops)) + '\n}  // extern "C"\n')
+    return (
+        "".join(map(header, ops))
+        + '#include "sim.h"\n\nusing namespace standin;\n\nextern "C" {\n'
+        + ("".join(map(_layer, ops)) + '\n}  // extern "C"\n')
+    )
 
 
 def _layer(op: Operator) -> str:
@@ -56,11 +66,13 @@ def _layer(op: Operator) -> str:
     for p in op.c_parameters:
         name = p.c_name or p.name
         if p.kind in ARRAYS:
-            lines.append(f"p.require({name}, ACLNN_ERR_PARAM_NULLPTR, \"{name} is null\");")
+            lines.append(f'p.require({name}, ACLNN_ERR_PARAM_NULLPTR, "{name} is null");')
         elif p.kind == "tensor" and p.output:
-            lines.append(f"if (auto given = p.optional_output(\"{name}\", {name})) outputs.push_back(*given);")
+            lines.append(
+                f'if (auto given = p.optional_output("{name}", {name})) outputs.push_back(*given);'
+            )
         elif p.kind == "tensor":
-            lines.append(f"p.{'input' if p.required else 'optional'}(\"{name}\", {name});")
+            lines.append(f'p.{"input" if p.required else "optional"}("{name}", {name});')
         else:
             lines.append(f"(void){name};")
     body = "\n        ".join(lines)

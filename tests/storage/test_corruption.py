@@ -17,9 +17,37 @@ from aclnn_viz.storage.cases import CHECKSUM, INDEX
 from aclnn_viz.storage.reading import StoredError
 
 ROUNDS = 2000 if SOAK else 60
-CASES = [("hardswish", av.case("hardswish", shape=(3, 2), dtype=dtype).inputs) for dtype in ("float32", "bfloat16")]
-STRANGE = (None, True, -1, 0, 1, 2**40, 2**63, 1e308, float("nan"), "", "x", "../..", "a" * 300, [], [[]], {}, {"x": 1},
-           "hardswish", "softmax", "float32", "int64", "object", [2**40], [-1, -6], [3, 2])
+CASES = [
+    ("hardswish", av.case("hardswish", shape=(3, 2), dtype=dtype).inputs)
+    for dtype in ("float32", "bfloat16")
+]
+STRANGE = (
+    None,
+    True,
+    -1,
+    0,
+    1,
+    2**40,
+    2**63,
+    1e308,
+    float("nan"),
+    "",
+    "x",
+    "../..",
+    "a" * 300,
+    [],
+    [[]],
+    {},
+    {"x": 1},
+    "hardswish",
+    "softmax",
+    "float32",
+    "int64",
+    "object",
+    [2**40],
+    [-1, -6],
+    [3, 2],
+)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +70,9 @@ def dump(tmp_path_factory):
 def spoiled(draw, content):
     """The bytes with one thing done to them."""
     content, at = bytearray(content), draw.randrange(len(content) or 1)
-    match draw.choice(("flip", "flip", "cut", "append", "overwrite", "exchange", "repeat", "drop", "zeros")):
+    match draw.choice(
+        ("flip", "flip", "cut", "append", "overwrite", "exchange", "repeat", "drop", "zeros")
+    ):
         case "flip" if content:
             content[at] ^= 1 << draw.randrange(8)
         case "cut":
@@ -50,16 +80,19 @@ def spoiled(draw, content):
         case "append":
             content += draw.randbytes(draw.choice((1, 7, 5000)))
         case "overwrite":
-            content[at:at + 40] = draw.randbytes(len(content[at:at + 40]))
+            content[at : at + 40] = draw.randbytes(len(content[at : at + 40]))
         case "exchange":
             other = draw.randrange(len(content) or 1)
-            content[at:at + 16], content[other:other + 16] = content[other:other + 16], content[at:at + 16]
+            content[at : at + 16], content[other : other + 16] = (
+                content[other : other + 16],
+                content[at : at + 16],
+            )
         case "repeat":
-            content[at:at] = content[at:at + draw.choice((1, 100, 3000))]
+            content[at:at] = content[at : at + draw.choice((1, 100, 3000))]
         case "drop":
-            del content[at:at + draw.choice((1, 30, 1000))]
+            del content[at : at + draw.choice((1, 30, 1000))]
         case "zeros":
-            content[at:at + 200] = bytes(len(content[at:at + 200]))
+            content[at : at + 200] = bytes(len(content[at : at + 200]))
     return bytes(content)
 
 
@@ -72,6 +105,7 @@ def altered(draw, found):
             places.append((value, key))
             if isinstance(value[key], (dict, list)):
                 walk(value[key])
+
     walk(found)
     part, key = draw.choice(places)
     match draw.choice(("replace", "replace", "remove", "exchange")):
@@ -90,8 +124,11 @@ def used(path):
     with av.open_device(path) as device:
         for _ in device.cases():
             pass
-        return all(device.run(op, **inputs)["out"].tobytes() == av.operator(op).backward(**inputs)["out"].tobytes()
-                   for op, inputs in CASES)
+        return all(
+            device.run(op, **inputs)["out"].tobytes()
+            == av.operator(op).backward(**inputs)["out"].tobytes()
+            for op, inputs in CASES
+        )
 
 
 def test_corrupted_capsules(capsule, tmp_path, record_property):
@@ -119,7 +156,11 @@ def forge(capsule, place, change):
 
 
 def test_a_parameter_that_the_operator_has_not_is_refused(capsule, tmp_path):
-    forge(capsule, tmp_path / "x", lambda index: index["cases"][0]["attributes"].update(alpha=1.0) or index)
+    forge(
+        capsule,
+        tmp_path / "x",
+        lambda index: index["cases"][0]["attributes"].update(alpha=1.0) or index,
+    )
     with pytest.raises(StoredError, match="takes gradOutput, self: got 'alpha'"):
         read_and_check("hardswish", tmp_path / "x")
 
@@ -177,4 +218,5 @@ def test_a_whole_capsule_is_used(capsule, tmp_path):
 
 def test_a_whole_suite_is_read(tmp_path):
     from aclnn_viz.cases.files import read_cases
+
     assert len(list(read_cases(write_suite("hardswish", tmp_path / "x"))[2])) >= 15

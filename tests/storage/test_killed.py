@@ -43,8 +43,14 @@ class Runner:
 
     def __init__(self, folder, before=""):
         self.folder = folder  # for what is temporary
-        self.process = subprocess.Popen([sys.executable, "-c", PROGRAM.format(before=before)], cwd=ROOT, bufsize=0,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | {"TMPDIR": str(folder)})
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM.format(before=before)],
+            cwd=ROOT,
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=os.environ | {"TMPDIR": str(folder)},
+        )
 
     def __call__(self, *arguments, kill_after=None):
         """Run a command; kill it after so many seconds. Its status, and the seconds that it took."""
@@ -74,8 +80,11 @@ class Runner:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    made = Runner(tmp_path_factory.mktemp("temporary"), "report.measured_rows = list; "
-                  "report.swept = report.proof_times = dict; numeric.checks = lambda ops: []")
+    made = Runner(
+        tmp_path_factory.mktemp("temporary"),
+        "report.measured_rows = list; "
+        "report.swept = report.proof_times = dict; numeric.checks = lambda ops: []",
+    )
     yield made
     made.end()
 
@@ -89,6 +98,7 @@ def sound_capsule(path):
 
 def sound_dump(path):
     from aclnn_viz.cases.files import read_cases
+
     return len(list(read_cases(path)[2])) >= 15
 
 
@@ -101,24 +111,55 @@ def sound_skeleton(path):
 
 
 def sound_report(path):
-    return sorted(os.listdir(path)) == ["accuracy.json", "accuracy.md"] and json.loads((path / "accuracy.json").read_text())
+    return sorted(os.listdir(path)) == ["accuracy.json", "accuracy.md"] and json.loads(
+        (path / "accuracy.json").read_text()
+    )
 
 
 def sound_lessons(path):
-    found = {one.relative_to(path).as_posix(): one.read_bytes() for one in path.rglob("*") if one.is_file()}
-    return len(found) > 20 and all(content == (ROOT / "notebooks" / name).read_bytes()
-                                   for name, content in found.items() if name.endswith(".ipynb"))
+    found = {
+        one.relative_to(path).as_posix(): one.read_bytes()
+        for one in path.rglob("*")
+        if one.is_file()
+    }
+    return len(found) > 20 and all(
+        content == (ROOT / "notebooks" / name).read_bytes()
+        for name, content in found.items()
+        if name.endswith(".ipynb")
+    )
 
 
-PROTOTYPE = "aclnnStatus aclnnMyBackwardGetWorkspaceSize(const aclTensor *gradOutput, const aclTensor *self, " \
+PROTOTYPE = (
+    "aclnnStatus aclnnMyBackwardGetWorkspaceSize(const aclTensor *gradOutput, const aclTensor *self, "
     "aclTensor *out, uint64_t *workspaceSize, aclOpExecutor **executor);"
+)
 WRITING = {  # the command with the place where it writes; whether that is whole; whether a kill may leave a part of it
-    "run": (lambda at: ("run", "--device", "host", "--cases", at / "cases.json", "--out", at / "place/x", "--force"),
-            sound_capsule),
+    "run": (
+        lambda at: (
+            "run",
+            "--device",
+            "host",
+            "--cases",
+            at / "cases.json",
+            "--out",
+            at / "place/x",
+            "--force",
+        ),
+        sound_capsule,
+    ),
     "check": (lambda at: ("check", "hardswish", "--write", at / "place/x", "--force"), sound_dump),
-    "a list": (lambda at: ("check", "hardswish", "--write", at / "place/x.json", "--force"), sound_list),
-    "new": (lambda at: ("new", "x", "--prototype", at / "p.h", "--to", at / "place"), sound_skeleton),
-    "a report": (lambda at: ("verify", "hardswish", "--numeric", "--report", at / "place/x", "--force"), sound_report),
+    "a list": (
+        lambda at: ("check", "hardswish", "--write", at / "place/x.json", "--force"),
+        sound_list,
+    ),
+    "new": (
+        lambda at: ("new", "x", "--prototype", at / "p.h", "--to", at / "place"),
+        sound_skeleton,
+    ),
+    "a report": (
+        lambda at: ("verify", "hardswish", "--numeric", "--report", at / "place/x", "--force"),
+        sound_report,
+    ),
     "lab": (lambda at: ("lab", at / "place/x", "--copy"), sound_lessons),
 }
 
@@ -127,8 +168,11 @@ WRITING = {  # the command with the place where it writes; whether that is whole
 @pytest.mark.sampled(3)
 def test_a_kill_loses_nothing_and_leaves_nothing(run, tmp_path, what, record_property):
     record_property("kills", TIMES)
-    listed = [{"operator": "hardswish", "shape": [n + 1, 3], "dtype": dtype}
-              for n in range(6) for dtype in ("float32", "bfloat16")]
+    listed = [
+        {"operator": "hardswish", "shape": [n + 1, 3], "dtype": dtype}
+        for n in range(6)
+        for dtype in ("float32", "bfloat16")
+    ]
     (tmp_path / "cases.json").write_text(json.dumps(listed))
     (tmp_path / "p.h").write_text(PROTOTYPE)
     place = tmp_path / "place"
@@ -141,12 +185,22 @@ def test_a_kill_loses_nothing_and_leaves_nothing(run, tmp_path, what, record_pro
     for _ in run.killed(*command, seed=what):
         assert (place / "thesis.txt").read_text() == "mine"
         assert not out.exists() or grows or sound(out)
-        if what in ("new", "lab") and out.exists():  # what is there would be kept, and nothing written
+        if (
+            what in ("new", "lab") and out.exists()
+        ):  # what is there would be kept, and nothing written
             assert what == "lab" or sound(out)
             shutil.rmtree(out)
         elif again.random() < 0.3:  # else one kill follows another
-            assert run(*command)[0] == 0 and sound(out) and sorted(os.listdir(place)) == ["thesis.txt", out.name]
-    assert run(*command)[0] == 0 and sound(out) and sorted(os.listdir(place)) == ["thesis.txt", out.name]
+            assert (
+                run(*command)[0] == 0
+                and sound(out)
+                and sorted(os.listdir(place)) == ["thesis.txt", out.name]
+            )
+    assert (
+        run(*command)[0] == 0
+        and sound(out)
+        and sorted(os.listdir(place)) == ["thesis.txt", out.name]
+    )
 
 
 @pytest.mark.soak
@@ -159,8 +213,15 @@ def test_lessons_that_a_kill_left_are_whole_and_the_next_copy_brings_the_rest(ru
         shutil.rmtree(tmp_path / "x")
 
 
-READING = [("device", "--json"), ("describe", "hardswish"), ("operators",), ("errata", "--kinks"), ("conventions", "hardswish"),
-           ("verify", "hardswish", "--symbolic"), ("check", "hardswish", "host", "--depth", "quick")]
+READING = [
+    ("device", "--json"),
+    ("describe", "hardswish"),
+    ("operators",),
+    ("errata", "--kinks"),
+    ("conventions", "hardswish"),
+    ("verify", "hardswish", "--symbolic"),
+    ("check", "hardswish", "host", "--depth", "quick"),
+]
 
 
 def test_what_only_reads_leaves_nothing_when_it_is_killed(run, record_property):
@@ -170,7 +231,9 @@ def test_what_only_reads_leaves_nothing_when_it_is_killed(run, record_property):
     for _ in range(TIMES if SOAK else 1):
         for command in READING:
             run(*command, kill_after=draw.random() * 0.5)
-            assert left_in(run.folder, but=run.process.pid) == [] and set(os.listdir(ROOT)) == before
+            assert (
+                left_in(run.folder, but=run.process.pid) == [] and set(os.listdir(ROOT)) == before
+            )
 
 
 def left_in(folder, patience=20.0, but=None):
@@ -180,8 +243,11 @@ def left_in(folder, patience=20.0, but=None):
         mark, running = f"TMPDIR={folder}".encode(), []
         for place in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
-                if int(place.name) not in (os.getpid(), but) and mark in (place / "environ").read_bytes().split(b"\0") and (
-                        place / "cmdline").read_bytes():
+                if (
+                    int(place.name) not in (os.getpid(), but)
+                    and mark in (place / "environ").read_bytes().split(b"\0")
+                    and (place / "cmdline").read_bytes()
+                ):
                     running.append(place.name)
         if not running or time.monotonic() > end:
             return running + os.listdir(folder)

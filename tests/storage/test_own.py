@@ -79,19 +79,29 @@ def bits(array):
     return array.view(np.uint16)
 
 
-FORMS = {"tensor": Tensor, "array interface": Gives, "uint16": bits, "V2": lambda array: array.view("V2"),
-         "big-endian V2": lambda array: bits(array).astype(">u2")}
+FORMS = {
+    "tensor": Tensor,
+    "array interface": Gives,
+    "uint16": bits,
+    "V2": lambda array: array.view("V2"),
+    "big-endian V2": lambda array: bits(array).astype(">u2"),
+}
 ALL_FORMS = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 
 
 def changed(form, values):
-    return {name: form(value) if isinstance(value, np.ndarray) and value.dtype == BFLOAT16.numpy else value
-            for name, value in values.items()}
+    return {
+        name: form(value)
+        if isinstance(value, np.ndarray) and value.dtype == BFLOAT16.numpy
+        else value
+        for name, value in values.items()
+    }
 
 
 def same(found, expected):
     assert {name: (value.dtype, value.tobytes()) for name, value in found.items()} == {
-        name: (value.dtype, value.tobytes()) for name, value in expected.items()}
+        name: (value.dtype, value.tobytes()) for name, value in expected.items()
+    }
 
 
 @ALL_FORMS
@@ -103,7 +113,10 @@ def test_bfloat16_goes_through_unchanged(form):
     with av.open_device("host") as device:
         same(device.run("rms_norm", **inputs), OUT)
     assert av.compare(form(OUT["dxOut"]), truth["dxOut"]).max_ulp == 0.0
-    assert av.compare(form(OUT["dxOut"] * 2), truth["dxOut"], baseline=form(OUT["dxOut"])).max_ulp > 1.0
+    assert (
+        av.compare(form(OUT["dxOut"] * 2), truth["dxOut"], baseline=form(OUT["dxOut"])).max_ulp
+        > 1.0
+    )
 
 
 @ALL_FORMS
@@ -111,20 +124,34 @@ def test_bfloat16_goes_through_unchanged(form):
 def test_a_kernel_may_return_it(form):
     def kernel(**inputs):
         return changed(form, CASE.operator.backward(**inputs))
+
     options = {"cases": [CASE], "depth": "quick"}  # the form is what counts, not the numbers
     assert av.check("rms_norm", kernel, **options).passed
-    wrong = av.check("rms_norm", lambda **inputs: changed(form, {
-        name: value * value.dtype.type(2) for name, value in CASE.operator.backward(**inputs).items()}),
-        **options, time_limit=60.0)
+    wrong = av.check(
+        "rms_norm",
+        lambda **inputs: changed(
+            form,
+            {
+                name: value * value.dtype.type(2)
+                for name, value in CASE.operator.backward(**inputs).items()
+            },
+        ),
+        **options,
+        time_limit=60.0,
+    )
     assert not wrong.passed and wrong.failed and not wrong.misbehaviour
 
 
 def test_unsigned_integers_stay_integers_where_these_are_expected():
     assert as_array(np.zeros(2, np.uint16)).dtype == np.uint16
     with pytest.raises(TypeError, match="target must be int64 or int32"):
-        av.operator("cross_entropy_loss").backward(**av.case("cross_entropy_loss", shape=(2, 3)).inputs | {
-            "target": np.zeros(2, np.uint16)})
-    assert not av.check("hardswish", lambda **inputs: inputs["self"].astype(np.uint16), dtypes=("float32",)).passed
+        av.operator("cross_entropy_loss").backward(
+            **av.case("cross_entropy_loss", shape=(2, 3)).inputs
+            | {"target": np.zeros(2, np.uint16)}
+        )
+    assert not av.check(
+        "hardswish", lambda **inputs: inputs["self"].astype(np.uint16), dtypes=("float32",)
+    ).passed
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64])
@@ -139,7 +166,10 @@ def test_a_tensor_that_numpy_cannot_take_is_reported():
     class Odd:
         def __dlpack__(self):
             raise BufferError("on a device")
-    with pytest.raises(TypeError, match="taken as NumPy sees it: got Odd.*; convert it to a NumPy array"):
+
+    with pytest.raises(
+        TypeError, match="taken as NumPy sees it: got Odd.*; convert it to a NumPy array"
+    ):
         av.operator("hardswish").backward(self=Odd(), gradOutput=np.ones(3, np.float32))
 
 
@@ -150,7 +180,10 @@ def test_files_of_every_form(tmp_path):
     tensors["x"].tofile(tmp_path / "x.bin")
     same(CASE.operator.backward(**dict.fromkeys(tensors, str(tmp_path / "case.npz"))), OUT)
     same(CASE.operator.backward(**tensors | {"x": tmp_path / "x.npy"}), OUT)
-    same(CASE.operator.backward(**tensors | {"x": av.load(tmp_path / "x.bin", "bfloat16", (4, 16))}), OUT)
+    same(
+        CASE.operator.backward(**tensors | {"x": av.load(tmp_path / "x.bin", "bfloat16", (4, 16))}),
+        OUT,
+    )
     assert load(tmp_path / "x.bin", dtype=BFLOAT16.numpy).shape == (64,)
     np.savez(tmp_path / "one.npz", tensors["x"])  # whose only array is called arr_0
     same(CASE.operator.backward(**tensors | {"x": tmp_path / "one.npz"}), OUT)
@@ -168,7 +201,11 @@ def test_a_case_infers_shape_and_format_from_what_is_given():
     assert made.inputs["x"].tobytes() == CASE.inputs["x"].tobytes()
     wide = av.case("rms_norm", x=np.ones((2, 3, 4)), gamma=np.ones((3, 4)))
     assert wide.dtype == "float64" and wide.inputs["rstd"].size == 2
-    grid = av.case("grid_sampler_2d", input=np.ones((1, 2, 4, 5), np.float32), grid=np.zeros((1, 3, 2, 2), np.float32))
+    grid = av.case(
+        "grid_sampler_2d",
+        input=np.ones((1, 2, 4, 5), np.float32),
+        grid=np.zeros((1, 3, 2, 2), np.float32),
+    )
     assert grid.inputs["gradOutput"].shape == (1, 2, 3, 2)
     loss = av.case("cross_entropy_loss", logProb=np.zeros((3, 7), np.float16))
     assert loss.dtype == "float16" and loss.inputs["target"].shape == (3,)
@@ -179,23 +216,77 @@ def cut(path, count):
     path.write_bytes(path.read_bytes()[:count])
 
 
-@pytest.mark.parametrize(("make", "options", "words"), [
-    (lambda path: np.save(path / "a.npy", np.ones(3)), {"dtype": "float32"}, "must hold float32: got float64;"),
-    (lambda path: np.save(path / "a.npy", np.ones(3)), {"shape": (2,)}, r"must fill the shape \(2,\): got shape"),
-    (lambda path: np.save(path / "a.npy", np.array([{}])), {}, "NumPy cannot read"),
-    (lambda path: (np.save(path / "a.npy", np.ones(3)), cut(path / "a.npy", 140)), {}, "12 bytes of numbers|bytes of"),
-    (lambda path: (path / "a.npz").write_bytes(b"PK\x03\x04 and no more"), {}, "no whole archive"),
-    (lambda path: np.savez(path / "a.npz", u=np.ones(1), v=np.ones(1)), {}, "one array of a .npz file is taken: got "
-     "arrays u, v; name one"),
-    (lambda path: np.savez(path / "a.npz", u=np.ones(1), v=np.ones(1)), {"name": "w"}, "must hold w: got arrays u, v;"),
-    (lambda path: np.savez(path / "a.npz", u=np.ones(1)), {"name": "w"}, "must hold w: got arrays u;"),
-    (lambda path: np.save(path / "a.npy", np.ones(1)), {"name": "w"}, "have names in a .npz file: got a.npy and the name"),
-    (lambda path: (path / "a.bin").write_bytes(b"abc"), {}, "bare numbers need a dtype: got a.bin; pass such as"),
-    (lambda path: (path / "a.bin").write_bytes(b"abc"), {"dtype": "float32", "shape": (2,)}, "3 bytes instead of 8"),
-    (lambda path: (path / "a.bin").write_bytes(b"abc"), {"dtype": "float32"}, "3 bytes instead of 0"),
-    (lambda path: (path / "a.bin").write_bytes(b"abc"), {"dtype": "complex64"}, "dtype is that of a tensor: got 'complex64'"),
-    (lambda path: (path / "a.txt").write_bytes(b"abc"), {}, "an array is taken from a .npy file.*: got a.txt; convert"),
-])
+@pytest.mark.parametrize(
+    ("make", "options", "words"),
+    [
+        (
+            lambda path: np.save(path / "a.npy", np.ones(3)),
+            {"dtype": "float32"},
+            "must hold float32: got float64;",
+        ),
+        (
+            lambda path: np.save(path / "a.npy", np.ones(3)),
+            {"shape": (2,)},
+            r"must fill the shape \(2,\): got shape",
+        ),
+        (lambda path: np.save(path / "a.npy", np.array([{}])), {}, "NumPy cannot read"),
+        (
+            lambda path: (np.save(path / "a.npy", np.ones(3)), cut(path / "a.npy", 140)),
+            {},
+            "12 bytes of numbers|bytes of",
+        ),
+        (
+            lambda path: (path / "a.npz").write_bytes(b"PK\x03\x04 and no more"),
+            {},
+            "no whole archive",
+        ),
+        (
+            lambda path: np.savez(path / "a.npz", u=np.ones(1), v=np.ones(1)),
+            {},
+            "one array of a .npz file is taken: got arrays u, v; name one",
+        ),
+        (
+            lambda path: np.savez(path / "a.npz", u=np.ones(1), v=np.ones(1)),
+            {"name": "w"},
+            "must hold w: got arrays u, v;",
+        ),
+        (
+            lambda path: np.savez(path / "a.npz", u=np.ones(1)),
+            {"name": "w"},
+            "must hold w: got arrays u;",
+        ),
+        (
+            lambda path: np.save(path / "a.npy", np.ones(1)),
+            {"name": "w"},
+            "have names in a .npz file: got a.npy and the name",
+        ),
+        (
+            lambda path: (path / "a.bin").write_bytes(b"abc"),
+            {},
+            "bare numbers need a dtype: got a.bin; pass such as",
+        ),
+        (
+            lambda path: (path / "a.bin").write_bytes(b"abc"),
+            {"dtype": "float32", "shape": (2,)},
+            "3 bytes instead of 8",
+        ),
+        (
+            lambda path: (path / "a.bin").write_bytes(b"abc"),
+            {"dtype": "float32"},
+            "3 bytes instead of 0",
+        ),
+        (
+            lambda path: (path / "a.bin").write_bytes(b"abc"),
+            {"dtype": "complex64"},
+            "dtype is that of a tensor: got 'complex64'",
+        ),
+        (
+            lambda path: (path / "a.txt").write_bytes(b"abc"),
+            {},
+            "an array is taken from a .npy file.*: got a.txt; convert",
+        ),
+    ],
+)
 def test_a_file_that_does_not_fit_is_refused(tmp_path, make, options, words):
     make(tmp_path)
     with pytest.raises(ValueError, match=words) as text:
@@ -203,11 +294,17 @@ def test_a_file_that_does_not_fit_is_refused(tmp_path, make, options, words):
     assert ": got " in str(text.value) and "; " in str(text.value)
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.write_bytes(b"PK")])
+@pytest.mark.parametrize(
+    "make",
+    [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.write_bytes(b"PK")],
+)
 def test_what_is_no_archive_is_reported_at_once_wherever_an_array_is_taken(tmp_path, make):
     make(tmp_path / "a.npz")
     for take in (load, as_array):
-        with pytest.raises(ValueError, match="an array is taken from .*: got a.npz, which is no .*; write the file again"):
+        with pytest.raises(
+            ValueError,
+            match="an array is taken from .*: got a.npz, which is no .*; write the file again",
+        ):
             take(tmp_path / "a.npz")
 
 
@@ -221,9 +318,21 @@ def test_torch_itself(monkeypatch):
     monkeypatch.undo()
     import torch
 
-    inputs = {name: torch.from_numpy(bits(value).view(np.int16)).view(torch.bfloat16)
-              if value.dtype == BFLOAT16.numpy else torch.from_numpy(value) for name, value in CASE.inputs.items()}
+    inputs = {
+        name: torch.from_numpy(bits(value).view(np.int16)).view(torch.bfloat16)
+        if value.dtype == BFLOAT16.numpy
+        else torch.from_numpy(value)
+        for name, value in CASE.inputs.items()
+    }
     same(CASE.operator.backward(**inputs), OUT)
-    assert av.check("rms_norm", lambda **given: {"dxOut": torch.from_numpy(bits(
-        (out := CASE.operator.backward(**given))["dxOut"]).view(np.int16)).view(torch.bfloat16), "dgammaOut": out[
-            "dgammaOut"]}, dtypes=("bfloat16",), shapes=((4, 16),)).passed
+    assert av.check(
+        "rms_norm",
+        lambda **given: {
+            "dxOut": torch.from_numpy(
+                bits((out := CASE.operator.backward(**given))["dxOut"]).view(np.int16)
+            ).view(torch.bfloat16),
+            "dgammaOut": out["dgammaOut"],
+        },
+        dtypes=("bfloat16",),
+        shapes=((4, 16),),
+    ).passed

@@ -18,7 +18,9 @@ def test_a_file_is_there_when_the_block_has_ended(tmp_path):
     with new_file(tmp_path / "deep" / "x") as file:
         file.write(b"mine")
         assert not (tmp_path / "deep" / "x").exists()
-    assert os.listdir(tmp_path / "deep") == ["x"] and (tmp_path / "deep" / "x").read_bytes() == b"mine"
+    assert (
+        os.listdir(tmp_path / "deep") == ["x"] and (tmp_path / "deep" / "x").read_bytes() == b"mine"
+    )
     assert (tmp_path / "deep" / "x").stat().st_mode & 0o777 == 0o666 & ~_umask()
 
 
@@ -41,7 +43,10 @@ def test_a_failure_leaves_what_was_there(tmp_path, error):
 
 
 def test_what_came_meanwhile_stays(tmp_path):
-    with pytest.raises(FileExistsError, match="which somebody made meanwhile"), new_file(tmp_path / "x") as file:
+    with (
+        pytest.raises(FileExistsError, match="which somebody made meanwhile"),
+        new_file(tmp_path / "x") as file,
+    ):
         file.write(b"mine")
         (tmp_path / "x").write_text("theirs")
     with pytest.raises(FileExistsError, match="did not make"), new_folder(tmp_path / "y") as own:
@@ -52,8 +57,14 @@ def test_what_came_meanwhile_stays(tmp_path):
     assert os.listdir(tmp_path / "y") == ["theirs"]
 
 
-@pytest.mark.parametrize("content,force,text", [
-    (b"theirs", False, "did not make"), (b"theirs", True, "did not make"), (b"mine", False, "exists; .*--force")])
+@pytest.mark.parametrize(
+    "content,force,text",
+    [
+        (b"theirs", False, "did not make"),
+        (b"theirs", True, "did not make"),
+        (b"mine", False, "exists; .*--force"),
+    ],
+)
 def test_a_file_that_is_there_is_kept(tmp_path, content, force, text):
     (tmp_path / "x").write_bytes(content)
     with pytest.raises(FileExistsError, match=text), new_file(tmp_path / "x", force, ours):
@@ -88,11 +99,15 @@ with new_file(sys.argv[1] + "/x") as file, new_folder(sys.argv[1] + "/y") as own
 
 
 def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_not(tmp_path):
-    with subprocess.Popen([sys.executable, "-c", KILLED, tmp_path], cwd=ROOT, stdout=subprocess.PIPE) as child:
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, tmp_path], cwd=ROOT, stdout=subprocess.PIPE
+    ) as child:
         child.stdout.readline()
         unfinished = sorted(os.listdir(tmp_path))
         write_both(tmp_path)
-        assert sorted(os.listdir(tmp_path)) == sorted([*unfinished, "x", "y"]) and len(unfinished) == 2
+        assert (
+            sorted(os.listdir(tmp_path)) == sorted([*unfinished, "x", "y"]) and len(unfinished) == 2
+        )
         child.kill()
     write_both(tmp_path)
     assert sorted(os.listdir(tmp_path)) == ["x", "y"]
@@ -100,12 +115,20 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_n
 
 def test_what_was_left_beside_a_finished_result_is_removed_though_it_is_kept(tmp_path):
     (tmp_path / "x").write_bytes(b"mine")
-    (tmp_path / ".x.0123456789abcdef.aclnn-viz-unfinished").write_bytes(b"mine")  # a kill between its name and its end
-    with pytest.raises(FileExistsError, match="which exists"), new_file(tmp_path / "x", False, ours):
+    (tmp_path / ".x.0123456789abcdef.aclnn-viz-unfinished").write_bytes(
+        b"mine"
+    )  # a kill between its name and its end
+    with (
+        pytest.raises(FileExistsError, match="which exists"),
+        new_file(tmp_path / "x", False, ours),
+    ):
         pass
     assert os.listdir(tmp_path) == ["x"]
 
 
 def write_both(folder):
-    with new_file(folder / "x", True, lambda path: True), new_folder(folder / "y", True, lambda path: True) as own:
+    with (
+        new_file(folder / "x", True, lambda path: True),
+        new_folder(folder / "y", True, lambda path: True) as own,
+    ):
         (own / "part").touch()

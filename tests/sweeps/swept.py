@@ -51,7 +51,10 @@ def kernel(folder, name, **constants):
 def held(store):
     """The rows of a ledger, but for when, where and how long."""
     with Ledger(store, reading=True) as ledger:
-        return [list(ledger.rows(f"SELECT * FROM {table} ORDER BY key")) for table in ("cases", "outputs")]
+        return [
+            list(ledger.rows(f"SELECT * FROM {table} ORDER BY key"))
+            for table in ("cases", "outputs")
+        ]
 
 
 class Mortal(Executor):

@@ -24,7 +24,7 @@ from aclnn_viz.sweeps.workers import cluster
 
 OPS = ["hardswish", "rms_norm"]
 KILLS = 8 if SOAK else 1
-CASES = list(source("suite", None if SOAK else OPS, seeds=98 if SOAK else 1))[::1 if SOAK else 5]
+CASES = list(source("suite", None if SOAK else OPS, seeds=98 if SOAK else 1))[:: 1 if SOAK else 5]
 DASK = pytest.mark.needs("dask")
 
 
@@ -38,13 +38,28 @@ def alone(tmp_path_factory):
 @DASK
 def test_a_cluster_gives_the_same_rows(tmp_path, alone):
     """A client, and its executor; workers are threads of one child, so that it is quick and leaves nothing behind."""
+
     def work():
         warnings.simplefilter("ignore")  # dask's own, of a machine that is slow
         from distributed import Client, LocalCluster
-        with LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0",
-                          resources={"atlas": 1}) as cluster, Client(cluster) as client:
-            return [av.sweep(CASES, executor=executor, store=tmp_path / name).ran for name, executor in
-                    (("client", client), ("executor", client.get_executor(resources={"atlas": 1})))]
+
+        with (
+            LocalCluster(
+                n_workers=2,
+                threads_per_worker=1,
+                processes=False,
+                dashboard_address=":0",
+                resources={"atlas": 1},
+            ) as cluster,
+            Client(cluster) as client,
+        ):
+            return [
+                av.sweep(CASES, executor=executor, store=tmp_path / name).ran
+                for name, executor in (
+                    ("client", client),
+                    ("executor", client.get_executor(resources={"atlas": 1})),
+                )
+            ]
 
     assert in_child(work) == [len(CASES)] * 2
     assert held(tmp_path / "client") == held(tmp_path / "executor") == alone
@@ -57,9 +72,13 @@ def test_a_scheduler_that_is_not_there_is_reported(capsys):
             cluster("nonsense://")
         except RuntimeError as error:
             return str(error)
+
     assert in_child(refused).startswith("a dask scheduler must answer: got nonsense://")
     assert cli.main(["sweep", "--scheduler", "tcp://127.0.0.1:1", "--resources", "atlas"]) == 2
-    assert "a resource of a worker is NAME=AMOUNT: got 'atlas'; write such as atlas=1" in capsys.readouterr().err
+    assert (
+        "a resource of a worker is NAME=AMOUNT: got 'atlas'; write such as atlas=1"
+        in capsys.readouterr().err
+    )
 
 
 @DASK
@@ -77,11 +96,16 @@ def test_kills_of_two_workers_at_random_moments_change_nothing(tmp_path, record_
     def work():
         warnings.simplefilter("ignore")  # dask's own, of a machine that is slow
         from distributed import Client, LocalCluster
+
         killed, ended = [], threading.Event()
 
         def at_work(nannies):
             """The workers' numbers; one that was killed is started anew, which takes as long as some hundred cases."""
-            started = [process for nanny in nannies if (process := nanny.process) and process.status.name == "running"]
+            started = [
+                process
+                for nanny in nannies
+                if (process := nanny.process) and process.status.name == "running"
+            ]
             return [process.pid for process in started if process.pid not in killed]
 
         def kill(nannies):
@@ -93,7 +117,10 @@ def test_kills_of_two_workers_at_random_moments_change_nothing(tmp_path, record_
                 killed.append(random.Random(number).choice(at_work(nannies)))
                 os.kill(killed[-1], signal.SIGKILL)
 
-        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as local, Client(local) as client:
+        with (
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as local,
+            Client(local) as client,
+        ):
             killer = threading.Thread(target=kill, args=(list(local.workers.values()),))
             killer.start()
             result = av.sweep(cases, executor=client, store=store)
@@ -103,7 +130,9 @@ def test_kills_of_two_workers_at_random_moments_change_nothing(tmp_path, record_
 
     ran, outcomes, killed = in_child(work)
     record_property("cases", ran)
-    assert (ran, outcomes, killed) == (len(cases), one.outcomes, KILLS) and len(cases) >= 200 * KILLS
+    assert (ran, outcomes, killed) == (len(cases), one.outcomes, KILLS) and len(
+        cases
+    ) >= 200 * KILLS
     assert held(store) == held(tmp_path / "alone.sqlite")
 
 
@@ -114,12 +143,16 @@ def test_two_processes_give_the_same_rows_as_one(tmp_path, alone):
 
 
 @pytest.mark.soak
-def test_killed_and_interrupted_twenty_times_it_goes_on_where_it_stopped(tmp_path, alone, record_property):
+def test_killed_and_interrupted_twenty_times_it_goes_on_where_it_stopped(
+    tmp_path, alone, record_property
+):
     """Each case is recorded once, and no later run does what an earlier one has recorded."""
     store, left = tmp_path / "s.sqlite", []
 
     def sweeping():
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # who starts tests in the background ignores it
+        signal.signal(
+            signal.SIGINT, signal.default_int_handler
+        )  # who starts tests in the background ignores it
         av.sweep(CASES, store=store)
 
     for seed in range(20):
@@ -130,11 +163,15 @@ def test_killed_and_interrupted_twenty_times_it_goes_on_where_it_stopped(tmp_pat
         left.append(len(CASES) - (len(held(store)[0]) if store.exists() else 0))
     record_property("cases left after each", left)
     result = av.sweep(CASES, store=store)
-    assert left == sorted(left, reverse=True) and (result.ran, result.known) == (left[-1], len(CASES) - left[-1])
+    assert left == sorted(left, reverse=True) and (result.ran, result.known) == (
+        left[-1],
+        len(CASES) - left[-1],
+    )
     assert left[-1] and held(store) == alone
 
 
 # Cards of the stand-in
+
 
 @pytest.fixture
 def four_cards(tmp_path, monkeypatch):
@@ -156,6 +193,7 @@ def test_each_card_is_used_by_one_process_at_a_time(four_cards, tmp_path):
             (tmp_path / f"{number}.part").write_text(device.name)
             os.rename(tmp_path / f"{number}.part", tmp_path / f"{number}.card")
             os.read(wait, 1)
+
         return work
 
     children = []
@@ -164,22 +202,32 @@ def test_each_card_is_used_by_one_process_at_a_time(four_cards, tmp_path):
         while not (tmp_path / f"{number}.card").exists():
             assert os.waitpid(children[-1], os.WNOHANG) == (0, 0)
             time.sleep(0.005)
-    assert [(tmp_path / f"{number}.card").read_text() for number in range(4)] == [f"atlas:{n} (stand-in)" for n in range(4)]
+    assert [(tmp_path / f"{number}.card").read_text() for number in range(4)] == [
+        f"atlas:{n} (stand-in)" for n in range(4)
+    ]
 
     def refused(name):
         try:
             open_card(name, root=four_cards)
         except RuntimeError as error:
             return str(error)
+
     text = in_child(lambda: [refused("atlas"), refused("atlas:2")])
-    assert text == ["each card is used by one process at a time: got one worker more than the free ones of 4 cards; start at "
-                    "most 4 workers, or wait for who uses them", "a card is used by one process at a time: got atlas:2, "
-                    "which another one uses; name another card, or wait for that sweep"]
+    assert text == [
+        "each card is used by one process at a time: got one worker more than the free ones of 4 cards; start at "
+        "most 4 workers, or wait for who uses them",
+        "a card is used by one process at a time: got atlas:2, "
+        "which another one uses; name another card, or wait for that sweep",
+    ]
     os.kill(children[2], 9)
     os.waitpid(children[2], 0)
     assert in_child(lambda: open_card("atlas", root=four_cards)[0].name) == "atlas:2 (stand-in)"
     os.close(end)
-    assert [os.waitpid(child, 0)[1] for number, child in enumerate(children) if number != 2] == [0, 0, 0]
+    assert [os.waitpid(child, 0)[1] for number, child in enumerate(children) if number != 2] == [
+        0,
+        0,
+        0,
+    ]
     os.close(wait)
 
 
@@ -187,7 +235,10 @@ def test_each_card_is_used_by_one_process_at_a_time(four_cards, tmp_path):
 def test_the_cards_that_are_visible_are_claimed_by_their_own_numbers(four_cards, monkeypatch):
     monkeypatch.setenv("ASCEND_RT_VISIBLE_DEVICES", "5,7")
     held_ = [place.claimed(0), place.claimed(1)]
-    assert sorted(path.name for path in place.FOLDER.iterdir()) == ["5.lock", "7.lock"] and place.claimed(1) is None
+    assert (
+        sorted(path.name for path in place.FOLDER.iterdir()) == ["5.lock", "7.lock"]
+        and place.claimed(1) is None
+    )
     held_[1].close()
     held_.append(place.claimed(1))
     assert held_[2] is not None
@@ -198,11 +249,28 @@ def test_the_cards_that_are_visible_are_claimed_by_their_own_numbers(four_cards,
 @pytest.mark.needs("g++")
 def test_a_sweep_on_a_card_closes_it(four_cards, tmp_path):
     """The identity does not name the card, so that any card goes on with the same rows."""
+
     def swept():
-        result = av.sweep([{"operator": "hardswish", "shape": (4,)}], "atlas", root=four_cards, store=tmp_path / "s.sqlite")
-        return result.outcomes, result.run.device, StandIn(four_cards).live, StandIn(four_cards).misuse
+        result = av.sweep(
+            [{"operator": "hardswish", "shape": (4,)}],
+            "atlas",
+            root=four_cards,
+            store=tmp_path / "s.sqlite",
+        )
+        return (
+            result.outcomes,
+            result.run.device,
+            StandIn(four_cards).live,
+            StandIn(four_cards).misuse,
+        )
+
     outcomes, device, live, misuse = in_child(swept)
-    assert outcomes == {"right": 1} and '"device": "atlas (stand-in)"' in device and not live and not misuse
+    assert (
+        outcomes == {"right": 1}
+        and '"device": "atlas (stand-in)"' in device
+        and not live
+        and not misuse
+    )
     with Ledger(tmp_path / "s.sqlite", reading=True) as ledger:
         assert "atlas:0 (stand-in)" in next(ledger.rows("SELECT worker FROM provenance"))[0]
 
@@ -215,7 +283,7 @@ def test_four_processes_use_four_cards(tmp_path, monkeypatch):
     av.sweep("suite", "atlas", 4, store, ops="hardswish", seeds=20, root=root)
     users = defaultdict(set)
     with Ledger(store, reading=True) as ledger:
-        for worker, in ledger.rows("SELECT DISTINCT worker FROM provenance"):
+        for (worker,) in ledger.rows("SELECT DISTINCT worker FROM provenance"):
             process, _, card = worker.partition(", ")
             users[card].add(process)
     assert len(users) > 1 and all(len(processes) == 1 for processes in users.values())

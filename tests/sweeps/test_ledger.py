@@ -16,8 +16,20 @@ from aclnn_viz.sweeps.work import Judged, Row
 
 def row(seed, outcome="right", note=""):
     judged = Judged("out", outcome, 3, 0, 0, (1.0,) * len(MEASURES), "{}", "ab")
-    return Row(recipe({"operator": "hardswish", "seed": seed}), "hardswish", "float32", "", seed, outcome, note, (judged,),
-               "2026-01-01", 0.5, "here", "Python")
+    return Row(
+        recipe({"operator": "hardswish", "seed": seed}),
+        "hardswish",
+        "float32",
+        "",
+        seed,
+        outcome,
+        note,
+        (judged,),
+        "2026-01-01",
+        0.5,
+        "here",
+        "Python",
+    )
 
 
 def written(path, seeds, **more):
@@ -38,16 +50,24 @@ def test_a_row_that_is_there_is_not_written_again(tmp_path):
 def test_a_key_is_that_of_recipe_kit_and_device(tmp_path):
     with Ledger(tmp_path / "s.sqlite") as ledger:
         runs = [ledger.run(kit, device) for kit in ("1", "2") for device in ("host", "atlas")]
-        assert ledger.run("1", "host") == runs[0] and len({run.key(row(0).recipe) for run in runs}) == 4
+        assert (
+            ledger.run("1", "host") == runs[0]
+            and len({run.key(row(0).recipe) for run in runs}) == 4
+        )
         for run in runs:
             ledger.add(run, [row(0)])
-        assert ledger.known([run.key(row(0).recipe) for run in runs] + ["else"]) == {run.key(row(0).recipe) for run in runs}
+        assert ledger.known([run.key(row(0).recipe) for run in runs] + ["else"]) == {
+            run.key(row(0).recipe) for run in runs
+        }
 
 
 def test_two_writers_at_once_lose_nothing(tmp_path):
     """Both make the file, and both write the same rows and some of their own, one by one."""
     path = tmp_path / "s.sqlite"
-    works = [lambda first=first: [written(path, [seed]) for seed in range(first, first + 12)] for first in (0, 6, 6)]
+    works = [
+        lambda first=first: [written(path, [seed]) for seed in range(first, first + 12)]
+        for first in (0, 6, 6)
+    ]
     assert in_children(*works) == [0, 0, 0]
     assert held(path) == held(written(tmp_path / "alone.sqlite", range(18)))
 
@@ -76,8 +96,10 @@ def newer(path):
 def endless(path):
     written(path, [0])
     with sqlite3.connect(path) as base:
-        base.executescript("ALTER TABLE runs RENAME TO r; CREATE VIEW runs AS WITH RECURSIVE c(run, kit, device, started) AS "
-                           "(SELECT * FROM r UNION ALL SELECT run + 1, kit, device, started FROM c) SELECT * FROM c")
+        base.executescript(
+            "ALTER TABLE runs RENAME TO r; CREATE VIEW runs AS WITH RECURSIVE c(run, kit, device, started) AS "
+            "(SELECT * FROM r UNION ALL SELECT run + 1, kit, device, started FROM c) SELECT * FROM c"
+        )
 
 
 def deleting(path):
@@ -97,16 +119,32 @@ def scratched(path):
     path.write_bytes(held_[:12000] + bytes(8000) + held_[20000:])
 
 
-@pytest.mark.parametrize(("spoil", "kind", "text"), [
-    (lambda path: path.write_text("no ledger, but a text of some length " * 50), ForeignError, "file is not a database"),
-    (lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(40)), (ForeignError, AlteredError), "s.sqlite"),
-    (other_program, ForeignError, "an SQLite file of another program"),
-    (newer, ForeignError, f"of version 99, where {VERSION} is known"),
-    (endless, AlteredError, "a view or a trigger"), (deleting, AlteredError, "a view or a trigger"),
-    (cut, AlteredError, "s.sqlite"), (scratched, AlteredError, "s.sqlite"),
-], ids=["text", "head", "other program", "newer", "endless", "deleting", "cut", "scratched"])
+@pytest.mark.parametrize(
+    ("spoil", "kind", "text"),
+    [
+        (
+            lambda path: path.write_text("no ledger, but a text of some length " * 50),
+            ForeignError,
+            "file is not a database",
+        ),
+        (
+            lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(40)),
+            (ForeignError, AlteredError),
+            "s.sqlite",
+        ),
+        (other_program, ForeignError, "an SQLite file of another program"),
+        (newer, ForeignError, f"of version 99, where {VERSION} is known"),
+        (endless, AlteredError, "a view or a trigger"),
+        (deleting, AlteredError, "a view or a trigger"),
+        (cut, AlteredError, "s.sqlite"),
+        (scratched, AlteredError, "s.sqlite"),
+    ],
+    ids=["text", "head", "other program", "newer", "endless", "deleting", "cut", "scratched"],
+)
 @pytest.mark.parametrize("reading", [True, False])
-def test_another_or_a_damaged_file_is_refused_and_left_as_it_is(tmp_path, spoil, kind, text, reading):
+def test_another_or_a_damaged_file_is_refused_and_left_as_it_is(
+    tmp_path, spoil, kind, text, reading
+):
     path = tmp_path / "s.sqlite"
     spoil(path)
     before = path.read_bytes()
@@ -117,7 +155,9 @@ def test_another_or_a_damaged_file_is_refused_and_left_as_it_is(tmp_path, spoil,
 
 
 def test_where_nothing_is_a_report_makes_nothing(tmp_path):
-    with pytest.raises(FileNotFoundError, match="a report is made of a store: got .*none is; sweep with --store"):
+    with pytest.raises(
+        FileNotFoundError, match="a report is made of a store: got .*none is; sweep with --store"
+    ):
         Ledger(tmp_path / "none.sqlite", reading=True)
     assert list(tmp_path.iterdir()) == []
 
@@ -125,7 +165,10 @@ def test_where_nothing_is_a_report_makes_nothing(tmp_path):
 @pytest.mark.parametrize("place", ["/proc/s.sqlite", "/dev/null/s.sqlite", "."])
 def test_a_place_that_cannot_be_written_is_reported(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(OSError, match="must be readable, and writable to sweep into it: got unable to open .*; mend"):
+    with pytest.raises(
+        OSError,
+        match="must be readable, and writable to sweep into it: got unable to open .*; mend",
+    ):
         Ledger(place)
 
 

@@ -14,10 +14,18 @@ from aclnn_viz.cases.suites import recipes
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.sweeps.recipes import draw, hashed, mode, recipe, source
 
-GIVEN = {"operator": "hardswish", "shape": (3,), "dtype": "bfloat16", "seed": 7, "gradOutput": 1.5,
-         "self": np.array([-3, np.nan, 2.0]).astype(BFLOAT16.numpy)}
-TEXT = ('{"dtype":"bfloat16","gradOutput":1.5,"operator":"hardswish","seed":7,"self":{"array":"bfloat16","base64":'
-        '"QMDAfwBA","shape":[3]},"shape":[3]}')
+GIVEN = {
+    "operator": "hardswish",
+    "shape": (3,),
+    "dtype": "bfloat16",
+    "seed": 7,
+    "gradOutput": 1.5,
+    "self": np.array([-3, np.nan, 2.0]).astype(BFLOAT16.numpy),
+}
+TEXT = (
+    '{"dtype":"bfloat16","gradOutput":1.5,"operator":"hardswish","seed":7,"self":{"array":"bfloat16","base64":'
+    '"QMDAfwBA","shape":[3]},"shape":[3]}'
+)
 IDENTITY = "d963a6497bf9ad7dab0b667e7456a653"
 
 
@@ -27,7 +35,11 @@ def same(one, other):
     for name, value in one.inputs.items():
         found = other.inputs[name]
         if isinstance(value, np.ndarray):
-            assert (found.dtype, found.shape, found.tobytes()) == (value.dtype, value.shape, value.tobytes()), name
+            assert (found.dtype, found.shape, found.tobytes()) == (
+                value.dtype,
+                value.shape,
+                value.tobytes(),
+            ), name
         else:
             assert type(value) is type(found) and value == found, name
 
@@ -45,14 +57,27 @@ def test_a_suite_drawn_from_recipes_is_the_suite(op):
 def test_a_recipe_has_one_text_and_one_identity_on_every_platform():
     """Both were written down from another process: no order, address or byte order of a machine is in them."""
     assert recipe(GIVEN) == TEXT and hashed(TEXT) == IDENTITY
-    for other in (dict(reversed(GIVEN.items())), GIVEN | {"shape": [np.int64(3)]}, GIVEN | {"gradOutput": np.float32(1.5)}):
+    for other in (
+        dict(reversed(GIVEN.items())),
+        GIVEN | {"shape": [np.int64(3)]},
+        GIVEN | {"gradOutput": np.float32(1.5)},
+    ):
         assert recipe(other) == TEXT
     little, big = (GIVEN | {"self": np.array([1, 2, 3], f"{order}f4")} for order in "<>")
     assert recipe(big) == recipe(little)
 
 
-@pytest.mark.parametrize("change", [{"seed": 8}, {"gradOutput": 1}, {"shape": (3, 1)}, {"strided": True},
-                                    {"self": GIVEN["self"][::-1]}, {"operator": "rms_norm"}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 8},
+        {"gradOutput": 1},
+        {"shape": (3, 1)},
+        {"strided": True},
+        {"self": GIVEN["self"][::-1]},
+        {"operator": "rms_norm"},
+    ],
+)
 def test_another_recipe_has_another_identity(change):
     assert hashed(recipe(GIVEN | change)) != IDENTITY
 
@@ -61,16 +86,29 @@ def test_another_recipe_has_another_identity(change):
 @pytest.mark.parametrize("seed", "01")
 def test_another_process_gives_the_same_identity(seed):
     program = "import json, sys; from aclnn_viz.sweeps.recipes import *; print(hashed(recipe(json.loads(sys.argv[1]))))"
-    done = subprocess.run([sys.executable, "-c", program, TEXT], cwd=ROOT, text=True, capture_output=True, check=True,
-                          env={"PYTHONHASHSEED": seed})
+    done = subprocess.run(
+        [sys.executable, "-c", program, TEXT],
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        check=True,
+        env={"PYTHONHASHSEED": seed},
+    )
     assert done.stdout.strip() == IDENTITY
 
 
 def test_all_numbers_of_a_format_are_in_one_case():
     made = [draw(text)[1] for text in source("exhaustive")]
-    assert [(one.operator.name, one.dtype) for one in made] == [("hardswish", "float16"), ("hardswish", "bfloat16")] * 2
+    assert [(one.operator.name, one.dtype) for one in made] == [
+        ("hardswish", "float16"),
+        ("hardswish", "bfloat16"),
+    ] * 2
     for one in made:
-        full = [name for name, value in one.inputs.items() if len(np.unique(value.view(np.uint16))) == 1 << 16]
+        full = [
+            name
+            for name, value in one.inputs.items()
+            if len(np.unique(value.view(np.uint16))) == 1 << 16
+        ]
         assert len(full) == 1
     with pytest.raises(ValueError, match="elementwise operator: got rms_norm; name hardswish"):
         source("exhaustive", "rms_norm")
@@ -85,17 +123,26 @@ def test_a_test_list_is_drawn_as_it_is_read(tmp_path):
         av.cases.write(tmp_path / name, "rms_norm")
         found = list(source(tmp_path / name, seeds=2))
         for seed in range(2):
-            for text, made in zip(found[seed::2], av.cases.read(tmp_path / name, seed=seed), strict=True):
+            for text, made in zip(
+                found[seed::2], av.cases.read(tmp_path / name, seed=seed), strict=True
+            ):
                 same(made, draw(text)[1])
-    with pytest.raises(ValueError, match="must hold cases of hardswish: got none of these operators"):
+    with pytest.raises(
+        ValueError, match="must hold cases of hardswish: got none of these operators"
+    ):
         source(tmp_path / "list.json", "hardswish")
 
 
 def test_a_list_of_recipes_is_a_file_or_a_text(tmp_path):
-    text = json.dumps([{"operator": "hardswish", "shape": [4]}, {"operator": "rms_norm", "seed": 3}])
+    text = json.dumps(
+        [{"operator": "hardswish", "shape": [4]}, {"operator": "rms_norm", "seed": 3}]
+    )
     (tmp_path / "own.json").write_text(text)
     for name in (tmp_path / "own.json", text):
-        assert list(source(name)) == ['{"operator":"hardswish","seed":0,"shape":[4]}', '{"operator":"rms_norm","seed":3}']
+        assert list(source(name)) == [
+            '{"operator":"hardswish","seed":0,"shape":[4]}',
+            '{"operator":"rms_norm","seed":3}',
+        ]
         assert len(list(source(name, "rms_norm"))) == 1
 
 
@@ -106,21 +153,45 @@ def test_deep_cases_are_recipes_too():
 
 def test_a_mode_is_what_the_operator_declares_as_worth_trying():
     assert mode(av.case("rms_norm")) == ""
-    assert mode(av.case("grid_sampler_2d", paddingMode=2)) == "interpolationMode=0, paddingMode=2, alignCorners=False"
+    assert (
+        mode(av.case("grid_sampler_2d", paddingMode=2))
+        == "interpolationMode=0, paddingMode=2, alignCorners=False"
+    )
 
 
-@pytest.mark.parametrize(("call", "part"), [
-    (lambda: recipe({"shape": (3,)}), "a recipe is an object of JSON with the keywords of av.case: got dict"),
-    (lambda: recipe({"operator": "nope"}), "no such operator: got 'nope'; use one of"),
-    (lambda: recipe({"operator": "rms_norm", "x": object()}), "a recipe holds numbers, texts, lists and arrays: got"),
-    (lambda: draw(TEXT.replace("QMDAfwBA", "QMDA")), "an array of a recipe is whole: got 3 bytes for bfloat16[3]; write"),
-    (lambda: draw('{"operator":"rms_norm","recorded":"ab","seed":0}'), "drawn from the capsule that holds it: got ab"),
-    (lambda: draw('{"dtype":"float32","every":"x","operator":"rms_norm","seed":0}'), "16-bit format: got x in float32"),
-    (lambda: source("[1]"), "recipes is a list of dict: got list [1]; pass such a list"),
-    (lambda: source("[{"), "a list of recipes is JSON: got"),
-    (lambda: source("nowhere.json"), "cases are suite, deep, exhaustive, recorded:CAPSULE, a JSON list of recipes, or"),
-    (lambda: source("suite", seeds=0), "seeds is a number from 1 on: got 0"),
-])
+@pytest.mark.parametrize(
+    ("call", "part"),
+    [
+        (
+            lambda: recipe({"shape": (3,)}),
+            "a recipe is an object of JSON with the keywords of av.case: got dict",
+        ),
+        (lambda: recipe({"operator": "nope"}), "no such operator: got 'nope'; use one of"),
+        (
+            lambda: recipe({"operator": "rms_norm", "x": object()}),
+            "a recipe holds numbers, texts, lists and arrays: got",
+        ),
+        (
+            lambda: draw(TEXT.replace("QMDAfwBA", "QMDA")),
+            "an array of a recipe is whole: got 3 bytes for bfloat16[3]; write",
+        ),
+        (
+            lambda: draw('{"operator":"rms_norm","recorded":"ab","seed":0}'),
+            "drawn from the capsule that holds it: got ab",
+        ),
+        (
+            lambda: draw('{"dtype":"float32","every":"x","operator":"rms_norm","seed":0}'),
+            "16-bit format: got x in float32",
+        ),
+        (lambda: source("[1]"), "recipes is a list of dict: got list [1]; pass such a list"),
+        (lambda: source("[{"), "a list of recipes is JSON: got"),
+        (
+            lambda: source("nowhere.json"),
+            "cases are suite, deep, exhaustive, recorded:CAPSULE, a JSON list of recipes, or",
+        ),
+        (lambda: source("suite", seeds=0), "seeds is a number from 1 on: got 0"),
+    ],
+)
 def test_what_is_no_recipe_is_refused_in_three_parts(call, part):
     with pytest.raises((TypeError, ValueError)) as error:
         call()

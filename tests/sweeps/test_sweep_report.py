@@ -19,9 +19,16 @@ from aclnn_viz.sweeps.page import picture
 from aclnn_viz.sweeps.reporting import MADE_BY
 from aclnn_viz.words.messages import language
 
-CASES = [{"operator": op, "dtype": dtype, "shape": (3, 5), "seed": seed} for op in ("hardswish", "rms_norm")
-         for dtype in ("float32", "float16") for seed in range(3)]
-CASES += [{"operator": "cross_entropy_loss", "reduction": reduction, "shape": (3, 4)} for reduction in ("mean", "sum")]
+CASES = [
+    {"operator": op, "dtype": dtype, "shape": (3, 5), "seed": seed}
+    for op in ("hardswish", "rms_norm")
+    for dtype in ("float32", "float16")
+    for seed in range(3)
+]
+CASES += [
+    {"operator": "cross_entropy_loss", "reduction": reduction, "shape": (3, 4)}
+    for reduction in ("mean", "sum")
+]
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +44,11 @@ def stores(tmp_path_factory):
 
 def test_an_injected_regression_is_named_in_the_first_line(stores):
     found = report(stores / "wrong", stores / "right")
-    assert str(found).splitlines()[0] == found.headline == \
-        "REGRESSION: rms_norm dgammaOut, float16, its only mode: 3 of 3 cases are wrong that were right"
+    assert (
+        str(found).splitlines()[0]
+        == found.headline
+        == "REGRESSION: rms_norm dgammaOut, float16, its only mode: 3 of 3 cases are wrong that were right"
+    )
     assert not found.passed
     ((where, change),) = [item for item in found.findings.changes.items() if item[1].other_bits]
     assert (change.cases, change.newly_wrong, change.other_bits) == (3, 3, 3)
@@ -49,12 +59,14 @@ def test_a_mode_that_broke_is_named(tmp_path):
         "import aclnn_viz as av\n"
         "def right(**inputs):\n    return av.operator('cross_entropy_loss').backward(**inputs)\n"
         "def wrong(**inputs):\n    out = right(**inputs)['xGradOut']\n"
-        "    return out * (1.5 if inputs['reduction'] == 'sum' else 1)\n")
+        "    return out * (1.5 if inputs['reduction'] == 'sum' else 1)\n"
+    )
     for name in ("right", "wrong"):
         av.sweep(CASES[-2:], f"{tmp_path}/k.py:{name}", store=tmp_path / name)
     assert report(tmp_path / "wrong", tmp_path / "right").headline == (
         "REGRESSION: cross_entropy_loss xGradOut, float32, reduction='sum', labelSmoothing=0.0, "
-        "lseSquareScaleForZloss=0.0: 1 of 1 cases are wrong that were right")
+        "lseSquareScaleForZloss=0.0: 1 of 1 cases are wrong that were right"
+    )
 
 
 def test_what_is_mended_is_no_regression(stores):
@@ -66,7 +78,9 @@ def test_what_is_mended_is_no_regression(stores):
 def test_the_same_bits_are_reported(stores):
     shutil.copy(stores / "right", stores / "right.copy")
     found = report(stores / "right", stores / "right.copy")
-    assert re.fullmatch(r"nothing changed: 18 outputs of cases that both have have the same bits", found.headline)
+    assert re.fullmatch(
+        r"nothing changed: 18 outputs of cases that both have have the same bits", found.headline
+    )
 
 
 def test_two_runs_of_one_store_are_compared(stores):
@@ -74,13 +88,20 @@ def test_two_runs_of_one_store_are_compared(stores):
     found = report(stores / "host", stores / "host").findings
     assert '"plan": "device"' in found.run.device and "plan" not in found.against.run.device
     assert any(change.other_bits for change in found.changes.values())
-    with pytest.raises(ValueError, match="compared with another one: got 1 in .*right; sweep first, with another device"):
+    with pytest.raises(
+        ValueError,
+        match="compared with another one: got 1 in .*right; sweep first, with another device",
+    ):
         report(stores / "right", stores / "right")
 
 
 def test_without_another_run_the_state_is_reported(stores):
-    assert report(stores / "wrong").headline.startswith("WRONG: rms_norm dgammaOut, float16, its only mode: 3 of 3 cases")
-    assert report(stores / "right").headline.startswith("all 12 judged cases are right; the worst uses 0.")
+    assert report(stores / "wrong").headline.startswith(
+        "WRONG: rms_norm dgammaOut, float16, its only mode: 3 of 3 cases"
+    )
+    assert report(stores / "right").headline.startswith(
+        "all 12 judged cases are right; the worst uses 0."
+    )
 
 
 def test_every_worst_case_runs_again_by_its_line(stores, monkeypatch, capsys):
@@ -99,7 +120,9 @@ def test_every_worst_case_runs_again_by_its_line(stores, monkeypatch, capsys):
 
 def test_the_page_stands_alone_and_says_what_the_text_says(stores, tmp_path, monkeypatch):
     found = report(stores / "wrong", stores / "right")
-    monkeypatch.setattr(Picture, "png", lambda self, theme: theme.encode())  # drawing takes its time
+    monkeypatch.setattr(
+        Picture, "png", lambda self, theme: theme.encode()
+    )  # drawing takes its time
     page = found.write(tmp_path / "report.html").read_text()
     assert not re.search(r'(src|href|srcset)="(?!data:|#)', page) and "<script" not in page
     assert page.count("data:image/png;base64,") == 2 * 2 and "prefers-color-scheme: dark" in page
@@ -117,22 +140,41 @@ def test_the_picture_tells_by_words_what_it_tells_by_colour(stores):
     drawn = picture(report(stores / "wrong", stores / "right").findings, "rms_norm")
     words = [word for panel in drawn.panels[:2] for word in panel.marks[0].words]
     assert any("3 wrong" in word for word in words) and "3 newly wrong" in words and "=" in words
-    assert [axes.get_label() for axes in drawn.figure("dark").axes] == ["errors", "changes", "spread"]
+    assert [axes.get_label() for axes in drawn.figure("dark").axes] == [
+        "errors",
+        "changes",
+        "spread",
+    ]
     assert "3 outputs wrong" in drawn.headline[0] and "rms_norm dgammaOut, float16" in drawn.text
 
 
 def test_the_commands(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert cli.main(["sweep", "hardswish", "--cases", json.dumps(CASES), "--store", "s.sqlite", "--json"]) == 0
+    assert (
+        cli.main(
+            ["sweep", "hardswish", "--cases", json.dumps(CASES), "--store", "s.sqlite", "--json"]
+        )
+        == 0
+    )
     assert json.loads(capsys.readouterr().out)["outcomes"] == {"right": 6}
     monkeypatch.setattr("aclnn_viz.sweeps.page.page", lambda report: "page")
-    assert cli.main(["report", "s.sqlite", "--html", "r.html"]) == 0 and (tmp_path / "r.html").exists()
+    assert (
+        cli.main(["report", "s.sqlite", "--html", "r.html"]) == 0 and (tmp_path / "r.html").exists()
+    )
     assert capsys.readouterr().out.startswith("all 6 judged cases are right")
-    assert cli.main(["report", "s.sqlite", "--json"]) == 0 and json.loads(capsys.readouterr().out)["passed"]
-    for words, text in ((["report", "none"], "a report is made of a store: got none"),
-                        (["report", "s.sqlite", "--against", "s.sqlite"], "got 1 in s.sqlite"),
-                        (["sweep", "--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], "or those of a scheduler: got both"),
-                        (["sweep", "--cases", "nowhere.csv"], "nowhere.csv: No such file")):
+    assert (
+        cli.main(["report", "s.sqlite", "--json"]) == 0
+        and json.loads(capsys.readouterr().out)["passed"]
+    )
+    for words, text in (
+        (["report", "none"], "a report is made of a store: got none"),
+        (["report", "s.sqlite", "--against", "s.sqlite"], "got 1 in s.sqlite"),
+        (
+            ["sweep", "--workers", "2", "--scheduler", "tcp://127.0.0.1:1"],
+            "or those of a scheduler: got both",
+        ),
+        (["sweep", "--cases", "nowhere.csv"], "nowhere.csv: No such file"),
+    ):
         assert cli.main(words) == 2 and text in capsys.readouterr().err
 
 
@@ -163,5 +205,8 @@ def test_a_note_that_no_ledger_wrote_is_reported(stores, tmp_path):
     shutil.copy(stores / "wrong", tmp_path / "altered")
     with closing(sqlite3.connect(tmp_path / "altered")) as base, base:
         base.execute("UPDATE cases SET note = '[' WHERE outcome = 'wrong'")
-    with pytest.raises(AlteredError, match="a store is a ledger of this kit, whole and unaltered: got .*no stored message.*; take"):
+    with pytest.raises(
+        AlteredError,
+        match="a store is a ledger of this kit, whole and unaltered: got .*no stored message.*; take",
+    ):
         report(tmp_path / "altered")

@@ -35,7 +35,9 @@ def bounded(plan, case):
 
 
 def same_bits(a, b):
-    return a.keys() == b.keys() and all(np.asarray(a[name]).tobytes() == np.asarray(b[name]).tobytes() for name in a)
+    return a.keys() == b.keys() and all(
+        np.asarray(a[name]).tobytes() == np.asarray(b[name]).tobytes() for name in a
+    )
 
 
 def random_case(op, rng):
@@ -59,15 +61,22 @@ def _rms_norm(rng):
 
 def _cross_entropy_loss(rng):
     given = {} if rng.random() < 0.5 else {"weightOptional": None}
-    return {"shape": (_size(rng, 100), _size(rng, 300)), "reduction": ("mean", "sum", "none")[rng.integers(3)],
-            "labelSmoothing": float(rng.choice([0.0, 0.3])), "lseSquareScaleForZloss": float(rng.choice([0.0, 0.2])),
-            **given}
+    return {
+        "shape": (_size(rng, 100), _size(rng, 300)),
+        "reduction": ("mean", "sum", "none")[rng.integers(3)],
+        "labelSmoothing": float(rng.choice([0.0, 0.3])),
+        "lseSquareScaleForZloss": float(rng.choice([0.0, 0.2])),
+        **given,
+    }
 
 
 def _group_norm_swish(rng):
     groups, per = int(rng.integers(1, 5)), int(rng.integers(1, 4))
-    return {"shape": (int(rng.integers(1, 5)), groups * per, _size(rng, 200)), "numGroups": groups,
-            "swishScale": float(rng.uniform(-2, 2))}
+    return {
+        "shape": (int(rng.integers(1, 5)), groups * per, _size(rng, 200)),
+        "numGroups": groups,
+        "swishScale": float(rng.uniform(-2, 2)),
+    }
 
 
 def _layer_norm(rng):
@@ -77,24 +86,47 @@ def _layer_norm(rng):
 
 def _grid_sampler_2d(rng):
     n, c, h, w, hg, wg = (int(k) for k in rng.integers(1, [4, 5, 7, 7, 5, 5]))
-    return {"shape": (n, c, h, w), "grid_shape": (hg, wg), "interpolationMode": int(rng.integers(3)),
-            "paddingMode": int(rng.integers(3)), "alignCorners": bool(rng.integers(2))}
+    return {
+        "shape": (n, c, h, w),
+        "grid_shape": (hg, wg),
+        "interpolationMode": int(rng.integers(3)),
+        "paddingMode": int(rng.integers(3)),
+        "alignCorners": bool(rng.integers(2)),
+    }
 
 
 def _grid_sampler_3d(rng):
     n, c, d, h, w, *points = (int(k) for k in rng.integers(1, [4, 5, 5, 5, 5, 4, 4, 3]))
-    return {"shape": (n, c, d, h, w), "grid_shape": tuple(points), "interpolationMode": int(rng.integers(2)),
-            "paddingMode": int(rng.integers(3)), "alignCorners": bool(rng.integers(2))}
+    return {
+        "shape": (n, c, d, h, w),
+        "grid_shape": tuple(points),
+        "interpolationMode": int(rng.integers(2)),
+        "paddingMode": int(rng.integers(3)),
+        "alignCorners": bool(rng.integers(2)),
+    }
 
 
 def _attention(rng):
     batch, kept, group, rows, columns, size = (int(k) for k in rng.integers(1, [3, 3, 3, 9, 9, 20]))
     given = {} if rng.random() < 0.5 else {"pseShiftOptional": None}
-    return {"shape": (batch, kept * group, rows, size), "keyIn_shape": (batch, kept, columns, size), "sparseMode": int(rng.integers(5)),
-            "value_shape": (batch, kept, columns, int(rng.integers(1, size + 1))), "keepProb": float(rng.choice([1.0, 0.75])), "scaleValue": 0.5,
-            **given}
+    return {
+        "shape": (batch, kept * group, rows, size),
+        "keyIn_shape": (batch, kept, columns, size),
+        "sparseMode": int(rng.integers(5)),
+        "value_shape": (batch, kept, columns, int(rng.integers(1, size + 1))),
+        "keepProb": float(rng.choice([1.0, 0.75])),
+        "scaleValue": 0.5,
+        **given,
+    }
 
 
-SHAPES = {"hardswish": _hardswish, "flash_attention_score": _attention, "rms_norm": _rms_norm, "cross_entropy_loss": _cross_entropy_loss,
-          "group_norm_swish": _group_norm_swish, "layer_norm": _layer_norm,
-          "grid_sampler_2d": _grid_sampler_2d, "grid_sampler_3d": _grid_sampler_3d}
+SHAPES = {
+    "hardswish": _hardswish,
+    "flash_attention_score": _attention,
+    "rms_norm": _rms_norm,
+    "cross_entropy_loss": _cross_entropy_loss,
+    "group_norm_swish": _group_norm_swish,
+    "layer_norm": _layer_norm,
+    "grid_sampler_2d": _grid_sampler_2d,
+    "grid_sampler_3d": _grid_sampler_3d,
+}

@@ -28,6 +28,7 @@ def store(y, tensor, count=64):
 
 # ---- one kernel a hazard ---------------------------------------------------------------------------------------------
 
+
 def unwritten(x, y):
     tensor = buffer(TPipe(), FLOAT, 64)
     Duplicate(tensor, 1.0, 32)

@@ -37,6 +37,7 @@ def fewer_than_none(call):
     def kernel(x, y):
         tensor = load(x)
         call(tensor)
+
     return kernel
 
 
@@ -52,7 +53,13 @@ def before_global_memory(x, y):
 
 def gap(source, target):
     def kernel(x, y):
-        DataCopyPad(buffer(TPipe(), FLOAT, 64), gm(x)[64], DataCopyExtParams(2, 32, source, target, 0), NO_PAD)
+        DataCopyPad(
+            buffer(TPipe(), FLOAT, 64),
+            gm(x)[64],
+            DataCopyExtParams(2, 32, source, target, 0),
+            NO_PAD,
+        )
+
     return kernel
 
 
@@ -68,40 +75,83 @@ def fewer_syncs(x, y):
 
 
 @in_one
-@pytest.mark.parametrize(("kind", "text", "kernel"), [
-    ("beyond tensor", "Adds is given -64 elements, which C++ takes as 4294967232",
-     fewer_than_none(lambda t: Adds(t, t, 1.0, -64))),
-    ("beyond tensor", "ReduceSum is given -1 elements", fewer_than_none(lambda t: ReduceSum(t, t, t, -1))),
-    ("beyond tensor", "Select is given -1 elements", fewer_than_none(lambda t: Select(
-        t, t.ReinterpretCast(uint8_t), t, 0.0, SELMODE.VSEL_TENSOR_SCALAR_MODE, -1))),
-    ("beyond tensor", "CompareScalar is given -64", fewer_than_none(lambda t: CompareScalar(
-        t.ReinterpretCast(uint8_t), t, 0.0, CMPMODE.LT, -64))),
-    ("mask", "has mask -5 for 64 lanes", fewer_than_none(lambda t: Duplicate(t, 1.0, -5, 1, 1, 8))),
-    ("mask", "has mask 100 for 64 lanes of float", fewer_than_none(lambda t: ReduceSum(t, t, t, 100, 1, 8))),
-    ("beyond tensor", "ReduceSum is given -1", fewer_than_none(lambda t: ReduceSum(t, t, t, 64, -1, 8))),
-    ("copy parameters", "blockLen -1, which must lie", fewer_than_none(lambda t: DataCopy(t, t, -8))),
-    ("copy parameters", "srcStride -64, which must lie", gap(-64, 0)),
-    ("copy parameters", "dstStride -1, which must lie", gap(0, -1)),
-    ("beyond tensor", "Duplicate writes from 32 bytes before TBuf of line", before_its_block),
-    ("beyond global memory", "bytes -32 to 0 of y", before_global_memory),
-    ("flag unpaired", "nobody has set", wait_before_set),
-    ("deadlock", "SyncAll waits for 1 of 2 cores that have ended", fewer_syncs),
-], ids=lambda value: getattr(value, "__name__", None))
+@pytest.mark.parametrize(
+    ("kind", "text", "kernel"),
+    [
+        (
+            "beyond tensor",
+            "Adds is given -64 elements, which C++ takes as 4294967232",
+            fewer_than_none(lambda t: Adds(t, t, 1.0, -64)),
+        ),
+        (
+            "beyond tensor",
+            "ReduceSum is given -1 elements",
+            fewer_than_none(lambda t: ReduceSum(t, t, t, -1)),
+        ),
+        (
+            "beyond tensor",
+            "Select is given -1 elements",
+            fewer_than_none(
+                lambda t: Select(
+                    t, t.ReinterpretCast(uint8_t), t, 0.0, SELMODE.VSEL_TENSOR_SCALAR_MODE, -1
+                )
+            ),
+        ),
+        (
+            "beyond tensor",
+            "CompareScalar is given -64",
+            fewer_than_none(
+                lambda t: CompareScalar(t.ReinterpretCast(uint8_t), t, 0.0, CMPMODE.LT, -64)
+            ),
+        ),
+        (
+            "mask",
+            "has mask -5 for 64 lanes",
+            fewer_than_none(lambda t: Duplicate(t, 1.0, -5, 1, 1, 8)),
+        ),
+        (
+            "mask",
+            "has mask 100 for 64 lanes of float",
+            fewer_than_none(lambda t: ReduceSum(t, t, t, 100, 1, 8)),
+        ),
+        (
+            "beyond tensor",
+            "ReduceSum is given -1",
+            fewer_than_none(lambda t: ReduceSum(t, t, t, 64, -1, 8)),
+        ),
+        (
+            "copy parameters",
+            "blockLen -1, which must lie",
+            fewer_than_none(lambda t: DataCopy(t, t, -8)),
+        ),
+        ("copy parameters", "srcStride -64, which must lie", gap(-64, 0)),
+        ("copy parameters", "dstStride -1, which must lie", gap(0, -1)),
+        ("beyond tensor", "Duplicate writes from 32 bytes before TBuf of line", before_its_block),
+        ("beyond global memory", "bytes -32 to 0 of y", before_global_memory),
+        ("flag unpaired", "nobody has set", wait_before_set),
+        ("deadlock", "SyncAll waits for 1 of 2 cores that have ended", fewer_syncs),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
 def test_what_cannot_be_meant_is_named(kind, text, kernel):
     for schedule in ("eager", 0):
         result = ran(kernel, cores=2 if kernel is fewer_syncs else 1, schedule=schedule)
-        assert any(hazard.kind == kind and text in hazard.text for hazard in result.hazards), result.hazards
+        assert any(hazard.kind == kind and text in hazard.text for hazard in result.hazards), (
+            result.hazards
+        )
 
 
 @pytest.mark.parametrize("reader", [0, 1])
 @pytest.mark.parametrize("schedule", ["eager", "late", 0, 1])
 def test_a_core_that_reads_by_the_scalar_unit_meets_one_that_writes(reader, schedule):
     """Whichever core comes first."""
+
     def kernel(x, y):
         if GetBlockIdx() == reader:
             gm(y).GetValue(3)
         else:
             store(y, load(x), 8)
+
     assert "race between cores" in ran(kernel, cores=2, schedule=schedule).kinds
 
 
@@ -110,12 +160,14 @@ def test_a_core_that_reads_what_it_has_written_meets_nobody():
         place = gm(y)[128 * GetBlockIdx()]
         place.SetValue(0, 1.0)
         place.SetValue(1, place.GetValue(0))
+
     assert ran(kernel, cores=2).kinds == []
 
 
 @pytest.mark.parametrize("between", [False, True])
 def test_a_scalar_read_hides_no_missing_wait(between):
     """Global memory is read by one pipe and written by another; in between the scalar unit looks at it, too."""
+
     def kernel(x, y):
         pipe = TPipe()
         a, b = buffer(pipe, FLOAT, 64), buffer(pipe, FLOAT, 64)
@@ -125,6 +177,7 @@ def test_a_scalar_read_hides_no_missing_wait(between):
         if between:
             gm(y).GetValue(0)
         DataCopyPad(gm(y), b, row(8))
+
     assert "missing wait" in ran(kernel).kinds
 
 
@@ -132,16 +185,30 @@ TINY = {
     "hardswish": [{"shape": (3,)}, {"shape": (0,)}, {"shape": ()}, {"shape": (9,)}],
     "rms_norm": [{"shape": (3, 1)}, {"shape": (49, 9)}, {"shape": (0, 4)}],
     "cross_entropy_loss": [{"shape": (3, 1)}, {"shape": (3, 65), "target": -100}],
-    "group_norm_swish": [{"shape": (3, 1, 1), "numGroups": 1}, {"shape": (1, 3, 65), "numGroups": 3}],
-    "layer_norm": [{"shape": (3, 1), "normalizedShape": (1,)}, {"shape": (0, 4), "normalizedShape": (4,)}],
-    "grid_sampler_2d": [{"shape": (3, 1, 1, 1), "grid_shape": (1, 1)}, {"shape": (1, 129, 1, 2), "grid_shape": (1, 1)}],
+    "group_norm_swish": [
+        {"shape": (3, 1, 1), "numGroups": 1},
+        {"shape": (1, 3, 65), "numGroups": 3},
+    ],
+    "layer_norm": [
+        {"shape": (3, 1), "normalizedShape": (1,)},
+        {"shape": (0, 4), "normalizedShape": (4,)},
+    ],
+    "grid_sampler_2d": [
+        {"shape": (3, 1, 1, 1), "grid_shape": (1, 1)},
+        {"shape": (1, 129, 1, 2), "grid_shape": (1, 1)},
+    ],
     "grid_sampler_3d": [{"shape": (3, 1, 1, 1, 1), "grid_shape": (1, 1, 1)}],
 }
 
 
-@pytest.mark.parametrize("program", [program for op in TINY for program in av.tiles.programs(op)],
-                         ids=lambda program: program.name)
+@pytest.mark.parametrize(
+    "program",
+    [program for op in TINY for program in av.tiles.programs(op)],
+    ids=lambda program: program.name,
+)
 @pytest.mark.sampled(4)
 def test_three_elements_on_48_cores_and_tails_of_one(program):
     for options in TINY[program.operator]:
-        judged(program, av.case(program.operator, dtype="bfloat16", **options), cores=48, schedule=0)
+        judged(
+            program, av.case(program.operator, dtype="bfloat16", **options), cores=48, schedule=0
+        )

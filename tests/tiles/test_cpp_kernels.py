@@ -34,7 +34,9 @@ def added(file, **how):
     x, y = np.random.default_rng(0).standard_normal((2, 2048), np.float32)
     z = np.zeros_like(x)
     kernel.seconds = how.pop("seconds", 60)
-    return av.tiles.run(kernel, x, y, z, x.size, cores=how.pop("cores", 4), **how), np.array_equal(z, x + y)
+    return av.tiles.run(kernel, x, y, z, x.size, cores=how.pop("cores", 4), **how), np.array_equal(
+        z, x + y
+    )
 
 
 @pytest.mark.parametrize("schedule", ["eager", "late", *range(3)])
@@ -46,20 +48,62 @@ def test_a_right_kernel_is_right_in_every_order_without_a_hazard(schedule):
 
 WRONG = [
     ("        inQueueX.EnQue(xLocal);", "", "queue empty", "DeQue"),
-    ("yLocal, tileLength);\n        outQueueZ", "yLocal, tileLength);\n        Muls(zLocal, yLocal, 1.0f, tileLength + 8);\n        outQueueZ",
-     "beyond tensor", "tileLength + 8"),
+    (
+        "yLocal, tileLength);\n        outQueueZ",
+        "yLocal, tileLength);\n        Muls(zLocal, yLocal, 1.0f, tileLength + 8);\n        outQueueZ",
+        "beyond tensor",
+        "tileLength + 8",
+    ),
     ("        inQueueX.FreeTensor(xLocal);", "", "queue not freed", "inQueueX.AllocTensor"),
-    ("outQueueZ.EnQue<float>(zLocal);", "outQueueZ.EnQue<float>(zLocal);\n        Adds(zLocal, zLocal, 0.0f, tileLength);",
-     "used after EnQue", "Adds(zLocal"),
-    ("DataCopy(yLocal, yGm[progress * tileLength], tileLength);", "DataCopy(yLocal, yGm[progress * tileLength], tileLength - 1);",
-     "shortened copy", "tileLength - 1"),
-    ("(__gm__ float *)z + blockLength * GetBlockIdx(), blockLength", "(__gm__ float *)z", "race between cores", "DataCopy(zGm"),
-    ("(__gm__ float *)x + blockLength * GetBlockIdx(), blockLength", "(__gm__ float *)x + 2048", "beyond global memory", "DataCopy(xLocal"),
-    ("pipe.InitBuffer(outQueueZ, BUFFER_NUM, tileLength * sizeof(float));", "", "not initialised", "outQueueZ.AllocTensor"),
-    ("Add(zLocal, xLocal, yLocal, tileLength);", "SetFlag<HardEvent::M_MTE1>(0);", "event", "SetFlag"),
-    ("Add(zLocal, xLocal, yLocal, tileLength);", "GlobalTensor<int32_t> work; work.SetGlobalBuffer((__gm__ int32_t *)"
-     "zGm.GetPhyAddr(2040 - blockLength * GetBlockIdx())); SyncAll(work, xLocal.ReinterpretCast<int32_t>());", "beyond global memory", "SyncAll"),
-    ("Add(zLocal, xLocal, yLocal, tileLength);", "LocalTensor<float> t; Add(zLocal, xLocal, t, tileLength);", "not initialised", "Add(zLocal"),
+    (
+        "outQueueZ.EnQue<float>(zLocal);",
+        "outQueueZ.EnQue<float>(zLocal);\n        Adds(zLocal, zLocal, 0.0f, tileLength);",
+        "used after EnQue",
+        "Adds(zLocal",
+    ),
+    (
+        "DataCopy(yLocal, yGm[progress * tileLength], tileLength);",
+        "DataCopy(yLocal, yGm[progress * tileLength], tileLength - 1);",
+        "shortened copy",
+        "tileLength - 1",
+    ),
+    (
+        "(__gm__ float *)z + blockLength * GetBlockIdx(), blockLength",
+        "(__gm__ float *)z",
+        "race between cores",
+        "DataCopy(zGm",
+    ),
+    (
+        "(__gm__ float *)x + blockLength * GetBlockIdx(), blockLength",
+        "(__gm__ float *)x + 2048",
+        "beyond global memory",
+        "DataCopy(xLocal",
+    ),
+    (
+        "pipe.InitBuffer(outQueueZ, BUFFER_NUM, tileLength * sizeof(float));",
+        "",
+        "not initialised",
+        "outQueueZ.AllocTensor",
+    ),
+    (
+        "Add(zLocal, xLocal, yLocal, tileLength);",
+        "SetFlag<HardEvent::M_MTE1>(0);",
+        "event",
+        "SetFlag",
+    ),
+    (
+        "Add(zLocal, xLocal, yLocal, tileLength);",
+        "GlobalTensor<int32_t> work; work.SetGlobalBuffer((__gm__ int32_t *)"
+        "zGm.GetPhyAddr(2040 - blockLength * GetBlockIdx())); SyncAll(work, xLocal.ReinterpretCast<int32_t>());",
+        "beyond global memory",
+        "SyncAll",
+    ),
+    (
+        "Add(zLocal, xLocal, yLocal, tileLength);",
+        "LocalTensor<float> t; Add(zLocal, xLocal, t, tileLength);",
+        "not initialised",
+        "Add(zLocal",
+    ),
 ]
 
 
@@ -71,23 +115,36 @@ def test_a_wrong_kernel_is_named_at_its_line(before, after, kind, at, tmp_path):
     assert found.file == str(file) and at in file.read_text("utf-8").splitlines()[found.line - 1]
 
 
-@pytest.mark.parametrize("before, after, said", [
-    ("op.Process();", "op.Process()", r"add_custom\.cpp:52:\d+: error: expected .;."),
-    ("Add(zLocal, xLocal", "Mmad(zLocal, xLocal", "Mmad: the matrix unit is not offered"),
-    ("{\n    KernelAdd op;", "{\n    #error stop here\n    KernelAdd op;", "stop here")])
+@pytest.mark.parametrize(
+    "before, after, said",
+    [
+        ("op.Process();", "op.Process()", r"add_custom\.cpp:52:\d+: error: expected .;."),
+        ("Add(zLocal, xLocal", "Mmad(zLocal, xLocal", "Mmad: the matrix unit is not offered"),
+        ("{\n    KernelAdd op;", "{\n    #error stop here\n    KernelAdd op;", "stop here"),
+    ],
+)
 @pytest.mark.sampled(1)
 def test_what_does_not_compile_says_so_in_the_compilers_words(before, after, said, tmp_path):
     with pytest.raises(ValueError, match=said):
         cpp(edited(tmp_path, before, after))
 
 
-@pytest.mark.parametrize("text, said", [
-    ("static int none = *(volatile int *)8;", "SIGSEGV before the first"), ("static int none = (exit(0), 1);", r"exit\(0\) before the first"),
-    ("static int none = []{ for (;;); return 1; }();", "more than 1 s before the first")])
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("static int none = *(volatile int *)8;", "SIGSEGV before the first"),
+        ("static int none = (exit(0), 1);", r"exit\(0\) before the first"),
+        ("static int none = []{ for (;;); return 1; }();", "more than 1 s before the first"),
+    ],
+)
 @pytest.mark.sampled(1)
-def test_objects_outside_of_functions_that_crash_exit_or_never_end(text, said, tmp_path, monkeypatch):
+def test_objects_outside_of_functions_that_crash_exit_or_never_end(
+    text, said, tmp_path, monkeypatch
+):
     monkeypatch.setattr(sys.modules["aclnn_viz.tiles.cpp"], "STARTS", 1.0)
-    (file := tmp_path / "add.cpp").write_text("#include <cstdlib>\n" + ADD.read_text("utf-8") + text + "\n", "utf-8")
+    (file := tmp_path / "add.cpp").write_text(
+        "#include <cstdlib>\n" + ADD.read_text("utf-8") + text + "\n", "utf-8"
+    )
     with pytest.raises(ValueError, match=said):
         cpp(file)["add_custom"]
 
@@ -103,13 +160,25 @@ int size = Tree<30, 1>::size;
     (file := tmp_path / "add.cpp").write_text(ADD.read_text("utf-8") + endless, "utf-8")
     with pytest.raises(ValueError, match="no end within 1 s"):
         cpp(file)
-    assert not [each for each in psutil.process_iter(["environ"]) if (each.info["environ"] or {}).get("COMPILED_FOR") == str(tmp_path)]
+    assert not [
+        each
+        for each in psutil.process_iter(["environ"])
+        if (each.info["environ"] or {}).get("COMPILED_FOR") == str(tmp_path)
+    ]
 
 
-@pytest.mark.parametrize("name, defines, said", [
-    ('a "b".cpp', {}, "has no \" and no line break"), ("two\nlines.cpp", {}, "has no \" and no line break"),
-    ("add.cpp", {'"': "1"}, "macro name"), ("add.cpp", {"3/N": "1"}, "macro name"), ("add.cpp", {"BUFFER_NUM": '"'}, "missing terminating"),
-    ("it's $(a) `b` \\ %s.cpp", {}, None), ("-o.cpp", {"N": "1", "M": "2"}, None)])
+@pytest.mark.parametrize(
+    "name, defines, said",
+    [
+        ('a "b".cpp', {}, 'has no " and no line break'),
+        ("two\nlines.cpp", {}, 'has no " and no line break'),
+        ("add.cpp", {'"': "1"}, "macro name"),
+        ("add.cpp", {"3/N": "1"}, "macro name"),
+        ("add.cpp", {"BUFFER_NUM": '"'}, "missing terminating"),
+        ("it's $(a) `b` \\ %s.cpp", {}, None),
+        ("-o.cpp", {"N": "1", "M": "2"}, None),
+    ],
+)
 @pytest.mark.sampled(1)
 def test_names_with_quotes_and_slashes(name, defines, said, tmp_path):
     (file := tmp_path / name).write_text(ADD.read_text("utf-8"), "utf-8")
@@ -124,10 +193,17 @@ def test_names_with_quotes_and_slashes(name, defines, said, tmp_path):
 def test_a_source_is_compiled_once_and_again_when_what_it_includes_changes(tmp_path, monkeypatch):
     (tmp_path / "inc").mkdir()
     (tmp_path / "inc" / "size.h").write_text("constexpr int SIZE = 1;\n", "utf-8")
-    file = edited(tmp_path, "constexpr int32_t BUFFER_NUM = 2;", '#include "size.h"\nconstexpr int32_t BUFFER_NUM = SIZE + MORE;')
+    file = edited(
+        tmp_path,
+        "constexpr int32_t BUFFER_NUM = 2;",
+        '#include "size.h"\nconstexpr int32_t BUFFER_NUM = SIZE + MORE;',
+    )
     first = cpp(file, {"MORE": "1"}, [tmp_path / "inc"]).binary
     made = first.stat().st_mtime_ns
-    assert cpp(file, {"MORE": "1"}, [tmp_path / "inc"]).binary == first and first.stat().st_mtime_ns == made
+    assert (
+        cpp(file, {"MORE": "1"}, [tmp_path / "inc"]).binary == first
+        and first.stat().st_mtime_ns == made
+    )
     assert cpp(file, {"MORE": "2"}, [tmp_path / "inc"]).binary != first
     (tmp_path / "inc" / "size.h").write_text("constexpr int SIZE = 3;\n", "utf-8")
     assert cpp(file, {"MORE": "1"}, [tmp_path / "inc"]).binary != first
@@ -137,7 +213,9 @@ def test_a_source_is_compiled_once_and_again_when_what_it_includes_changes(tmp_p
             with pytest.raises(ValueError, match=f"C.. runs on Linux: got {system}; use WSL"):
                 cpp(ADD)
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(ValueError, match=r"C\+\+ needs a compiler: got neither g\+\+ nor clang\+\+"):
+    with pytest.raises(
+        ValueError, match=r"C\+\+ needs a compiler: got neither g\+\+ nor clang\+\+"
+    ):
         cpp(ADD)
 
 
@@ -146,15 +224,24 @@ def test_our_header_is_translated_once_and_again_where_a_macro_changes_it():
 
     def seen(*macros):
         options = ready(INCLUDE / "start.h", *command)
-        return translate([command[0], *options, *command[1:], *macros, "-E", "-x", "c++", "-"], '#include "start.h"\n', ADD)
+        return translate(
+            [command[0], *options, *command[1:], *macros, "-E", "-x", "c++", "-"],
+            '#include "start.h"\n',
+            ADD,
+        )
+
     assert "#pragma GCC pch_preprocess" in seen("-DN=1") and "struct Entry" not in seen("-DN=1")
-    assert "#pragma GCC pch_preprocess" not in seen("-DGM_ADDR=char *") and "struct Entry" in seen("-DGM_ADDR=char *")
+    assert "#pragma GCC pch_preprocess" not in seen("-DGM_ADDR=char *") and "struct Entry" in seen(
+        "-DGM_ADDR=char *"
+    )
 
 
 def test_a_program_in_the_cache_that_is_damaged_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (source := cpp(ADD)).binary.write_bytes(b"")
-    with pytest.raises(ValueError, match=f"is whole: got .*Exec format error.*; delete {source.binary.parent}"):
+    with pytest.raises(
+        ValueError, match=f"is whole: got .*Exec format error.*; delete {source.binary.parent}"
+    ):
         source["add_custom"]
 
 
@@ -164,7 +251,12 @@ def test_each_format_keeps_its_bits(code):
     dtype = FORMATS[code]
     rng, whole = np.random.default_rng(1), dtype.kind in "iu"
     ends = [np.iinfo(dtype).min, np.iinfo(dtype).max] if whole else [0.0, -0.0, np.inf, 1.5]
-    x = np.append(np.array(ends, dtype), (rng.standard_normal(9) * (1 if not whole else 40 if dtype.kind == "i" else 0)).astype(dtype))
+    x = np.append(
+        np.array(ends, dtype),
+        (rng.standard_normal(9) * (1 if not whole else 40 if dtype.kind == "i" else 0)).astype(
+            dtype
+        ),
+    )
     y = np.ones_like(x)
     run = av.tiles.run(cpp(SOURCES / "formats.cpp")["copied"], x, y, x.size, code)
     assert run.hazards == () and y.tobytes() == x.tobytes()
@@ -181,8 +273,12 @@ def test_arguments_of_every_kind_and_what_is_printed(capsys):
     av.tiles.run(kernel, x, y, Sizes(5, 2.0), bytes(Sizes(0, 3.0)), 0.5, True, cores=2)
     np.testing.assert_array_equal(y, x * 6 + 1)
     assert sorted(capsys.readouterr().out.splitlines()) == ["core 0 of 2", "core 1 of 2"]
-    for wrong, said in (((x, y, Sizes(), bytes(4), 0.5, True), "same is a struct of 8 bytes"), ((x, y), "2 arguments"),
-                        ((x, y, 3, bytes(8), 0.5, True), "tiling is a pointer"), ((x, y, None, bytes(8), "a", True), "more is a number")):
+    for wrong, said in (
+        ((x, y, Sizes(), bytes(4), 0.5, True), "same is a struct of 8 bytes"),
+        ((x, y), "2 arguments"),
+        ((x, y, 3, bytes(8), 0.5, True), "tiling is a pointer"),
+        ((x, y, None, bytes(8), "a", True), "more is a number"),
+    ):
         with pytest.raises(TypeError, match=said):
             av.tiles.run(kernel, *wrong)
     with pytest.raises(TypeError, match="n is a whole number from 0 on of 4 bytes: got -1"):
@@ -198,11 +294,14 @@ def test_a_right_kernel_in_odd_forms():
 
 
 def test_of_much_that_a_kernel_prints_the_beginning_is_shown(tmp_path, capsys):
-    (file := tmp_path / "loud.cpp").write_text("""#include "kernel_operator.h"
+    (file := tmp_path / "loud.cpp").write_text(
+        """#include "kernel_operator.h"
 extern "C" __global__ __aicore__ void loud(GM_ADDR y) {
     for (int i = 0; i < 10000; ++i) std::printf("line %04d\\n", i);
 }
-""", "utf-8")
+""",
+        "utf-8",
+    )
     av.tiles.run(cpp(file)["loud"], np.zeros(1, np.float32))
     printed = capsys.readouterr().out
     assert printed.startswith("line 0000\n") and len(printed) < 70_000
@@ -212,7 +311,8 @@ extern "C" __global__ __aicore__ void loud(GM_ADDR y) {
 def test_a_kernel_of_a_project_gets_the_tiling_struct_of_its_host(tmp_path):
     (tmp_path / "op_host").mkdir()
     (tmp_path / "op_kernel").mkdir()
-    (tmp_path / "op_host" / "ones_tiling.h").write_text("""#include "register/tilingdata_base.h"
+    (tmp_path / "op_host" / "ones_tiling.h").write_text(
+        """#include "register/tilingdata_base.h"
 namespace optiling {
 BEGIN_TILING_DATA_DEF(OnesTilingData)
   TILING_DATA_FIELD_DEF(uint32_t, length);
@@ -220,20 +320,26 @@ BEGIN_TILING_DATA_DEF(OnesTilingData)
 END_TILING_DATA_DEF;
 REGISTER_TILING_DATA_CLASS(Ones, OnesTilingData)
 }
-""", "utf-8")
-    (file := tmp_path / "op_kernel" / "ones.cpp").write_text("""#include "kernel_operator.h"
+""",
+        "utf-8",
+    )
+    (file := tmp_path / "op_kernel" / "ones.cpp").write_text(
+        """#include "kernel_operator.h"
 extern "C" __global__ __aicore__ void ones(GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {
     GET_TILING_DATA(data, tiling);
     for (uint32_t i = 0; i < data.length; ++i) ((__gm__ float *)y)[i] = data.values[i % 2];
 }
-""", "utf-8")
+""",
+        "utf-8",
+    )
     y = np.zeros(5, np.float32)
     av.tiles.run(cpp(file)["ones"], y, None, np.array([(5, (1.0, 2.0))], "u4,2f4"))
     assert y.tolist() == [1.0, 2.0, 1.0, 2.0, 1.0]
 
 
 def test_tensors_at_fixed_addresses_and_a_queue_from_copy_to_copy(tmp_path):
-    (file := tmp_path / "through.cpp").write_text("""#include "kernel_operator.h"
+    (file := tmp_path / "through.cpp").write_text(
+        """#include "kernel_operator.h"
 using namespace AscendC;
 extern "C" __global__ __aicore__ void through(GM_ADDR x, GM_ADDR y) {
     GlobalTensor<half> from, to;
@@ -260,19 +366,28 @@ extern "C" __global__ __aicore__ void fixed(GM_ADDR x, GM_ADDR y) {
     SetFlag<HardEvent::V_MTE3>(EVENT_ID0), WaitFlag<HardEvent::V_MTE3>(EVENT_ID0);
     DataCopy(to, b, 64);
 }
-""", "utf-8")
+""",
+        "utf-8",
+    )
     x = np.random.default_rng(2).standard_normal(64).astype(np.float16)
     for name in ("through", "fixed"):
         for schedule in ("eager", "late", 5):
             run = av.tiles.run(cpp(file)[name], x, y := np.zeros_like(x), schedule=schedule)
             assert run.hazards == () and np.array_equal(x, y), (name, run.hazards)
-    (wrong := tmp_path / "wrong.cpp").write_text(file.read_text("utf-8").replace("through.EnQue(in);", "through.EnQue(in), in.SetValue(0, half(0));")
-                                                 .replace("128, 64)", "64, 64)"), "utf-8")
-    assert [av.tiles.run(cpp(wrong)[name], x, y).hazards[0].kind for name in ("through", "fixed")] == ["used after EnQue", "overlap"]
+    (wrong := tmp_path / "wrong.cpp").write_text(
+        file.read_text("utf-8")
+        .replace("through.EnQue(in);", "through.EnQue(in), in.SetValue(0, half(0));")
+        .replace("128, 64)", "64, 64)"),
+        "utf-8",
+    )
+    assert [
+        av.tiles.run(cpp(wrong)[name], x, y).hazards[0].kind for name in ("through", "fixed")
+    ] == ["used after EnQue", "overlap"]
 
 
 def test_cores_in_turn_wait_for_their_own_copies_too(tmp_path):
-    (file := tmp_path / "turns.cpp").write_text("""#include "kernel_operator.h"
+    (file := tmp_path / "turns.cpp").write_text(
+        """#include "kernel_operator.h"
 using namespace AscendC;
 extern "C" __global__ __aicore__ void turns(GM_ADDR x, GM_ADDR z, GM_ADDR work) {
     GlobalTensor<float> from, to;
@@ -291,7 +406,9 @@ extern "C" __global__ __aicore__ void turns(GM_ADDR x, GM_ADDR z, GM_ADDR work) 
     SetAtomicNone();
     NotifyNextBlock(shared, own);
 }
-""", "utf-8")
+""",
+        "utf-8",
+    )
     x, z = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
     run = av.tiles.run(cpp(file)["turns"], x, z, np.zeros(64, np.int32), cores=3, schedule="late")
     assert run.hazards == () and np.array_equal(z, 3 * x)
@@ -302,25 +419,52 @@ def test_the_header_numbers_what_the_machine_numbers():
     for kind, choice in enumerate(CHOICES):
         members = [getattr(one, "name", None) for one in choice]
         name = "pipe_t" if members[0] is None else type(choice[0]).__name__
-        listed = re.sub(r"\s", "", re.search(rf"enum (?:class )?{name} {{(.*?)}}", HEADER, re.DOTALL)[1]).split(",")
+        listed = re.sub(
+            r"\s", "", re.search(rf"enum (?:class )?{name} {{(.*?)}}", HEADER, re.DOTALL)[1]
+        ).split(",")
         wanted = names.get(name, members)
-        assert listed[:len(wanted)] == wanted and set(re.findall(r"Choice<(\d), (?:HardEvent|TPosition|\w+)>", HEADER)) >= {str(kind)}
+        assert listed[: len(wanted)] == wanted and set(
+            re.findall(r"Choice<(\d), (?:HardEvent|TPosition|\w+)>", HEADER)
+        ) >= {str(kind)}
     for kind, params in enumerate(PARAMETERS):
-        count = len(re.search(rf"struct {params.__name__} {{.*?fields\({kind}, (.*?)\);", HEADER, re.DOTALL)[1].split(", "))
+        count = len(
+            re.search(
+                rf"struct {params.__name__} {{.*?fields\({kind}, (.*?)\);", HEADER, re.DOTALL
+            )[1].split(", ")
+        )
         assert count in (len(params.__annotations__), 4)
-    called = set(re.findall(r'call\("(\w+)"', HEADER)) | set(re.findall(r"ASCENDC_(?:BINARY|UNARY|SCALAR|REDUCE|WHOLE|BLOCKS)\((\w+)\)", HEADER))
+    called = set(re.findall(r'call\("(\w+)"', HEADER)) | set(
+        re.findall(r"ASCENDC_(?:BINARY|UNARY|SCALAR|REDUCE|WHOLE|BLOCKS)\((\w+)\)", HEADER)
+    )
     assert called - {"Name"} <= FUNCTIONS.keys()
 
 
 def test_the_files_of_the_wheel_hold_the_headers():
-    assert "tiles/include/**/*.h" in (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
+    assert "tiles/include/**/*.h" in (Path(__file__).parents[2] / "pyproject.toml").read_text(
+        "utf-8"
+    )
 
 
-@pytest.mark.parametrize("file, wrong", [(None, None), ("3.0f, CMPMODE::LE", "3.0f, CMPMODE::LT"), ("slope, 0.5f", "slope, 0.4f")])
+@pytest.mark.parametrize(
+    "file, wrong",
+    [(None, None), ("3.0f, CMPMODE::LE", "3.0f, CMPMODE::LT"), ("slope, 0.5f", "slope, 0.4f")],
+)
 def test_a_kernel_of_an_operator_is_judged(file, wrong, tmp_path, capsys, monkeypatch):
-    monkeypatch.setitem(scope.DEPTHS, "quick", replace(scope.DEPTHS["quick"], seconds=60.0))  # whatever else the machine does
+    monkeypatch.setitem(
+        scope.DEPTHS, "quick", replace(scope.DEPTHS["quick"], seconds=60.0)
+    )  # whatever else the machine does
     source = HARDSWISH if file is None else edited(tmp_path, file, wrong, HARDSWISH)
-    status = cli.main(["check", "hardswish", f"{source}:hardswish_grad", "--dtypes", "float32", "--depth", "quick"])
+    status = cli.main(
+        [
+            "check",
+            "hardswish",
+            f"{source}:hardswish_grad",
+            "--dtypes",
+            "float32",
+            "--depth",
+            "quick",
+        ]
+    )
     said = capsys.readouterr().out
     assert status == (file is not None), said
     assert file is None or wrong != "3.0f, CMPMODE::LT" or "x < 3 instead of x <= 3" in said
@@ -329,10 +473,17 @@ def test_a_kernel_of_an_operator_is_judged(file, wrong, tmp_path, capsys, monkey
 def test_a_program_takes_numbers_from_its_tiling():
     kernel = cpp(HARDSWISH)["hardswish_grad"]
     case = av.case("hardswish", shape=(3, 50))
-    program = kernel.program("hardswish", lambda platform, gradOutput, self: av.tiles.Tiling(2, n=self.size))
+    program = kernel.program(
+        "hardswish", lambda platform, gradOutput, self: av.tiles.Tiling(2, n=self.size)
+    )
     run = av.tiles.launch(program, schedule="late", **case.inputs)
-    assert run.hazards == () and run.cores == 2 and av.check("hardswish", program, dtypes="float32", depth="quick").passed
+    assert (
+        run.hazards == ()
+        and run.cores == 2
+        and av.check("hardswish", program, dtypes="float32", depth="quick").passed
+    )
     with pytest.raises(TypeError, match="each parameter of hardswish_grad .* pass tiling="):
-        av.tiles.launch(kernel.program("hardswish", lambda platform, **inputs: av.tiles.Tiling(2)), **case.inputs)
-
-
+        av.tiles.launch(
+            kernel.program("hardswish", lambda platform, **inputs: av.tiles.Tiling(2)),
+            **case.inputs,
+        )

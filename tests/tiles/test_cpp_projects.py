@@ -32,6 +32,7 @@ def copy(tmp_path):
         assert before in text
         file.write_text(text.replace(before, after), "utf-8")
         return tmp_path / "cpp" / FOLDER.name
+
     return edited
 
 
@@ -41,16 +42,29 @@ def slope(x):
 
 def test_a_project_tiles_and_runs_a_call():
     project = Project(FOLDER)
-    assert [one.name for one in (*project.inputs, *project.outputs, *project.attributes)] == \
-        ["grad_output", "self", "out", "factor", "mode", "axes"]
+    assert [one.name for one in (*project.inputs, *project.outputs, *project.attributes)] == [
+        "grad_output",
+        "self",
+        "out",
+        "factor",
+        "mode",
+        "axes",
+    ]
     dy, x = np.random.default_rng(0).normal(0, 3, (2, 7, 50)).astype(np.float32)
     run = project.launch(dy, x, schedule="late", cores=4)
     assert run.hazards == () and run.cores == 4
     np.testing.assert_allclose(run.outputs["out"], dy * slope(x), rtol=1e-5, atol=1e-6)
     # flag, 3 bytes, length, factor, 4 bytes, axes: each field at a multiple of its size
-    for values, held in (({}, (0, 350, 1.5, 4, 5, 0)), ({"factor": 2, "mode": "a b", "axes": [7]}, (1, 350, 2.0, 7, 0, 0))):
-        tiling, shapes = project.tiled(Platform.of("Ascend910B2", 2), [dy, x], [(None, x.dtype)],
-                                       [values.get(one.name) for one in project.attributes])
+    for values, held in (
+        ({}, (0, 350, 1.5, 4, 5, 0)),
+        ({"factor": 2, "mode": "a b", "axes": [7]}, (1, 350, 2.0, 7, 0, 0)),
+    ):
+        tiling, shapes = project.tiled(
+            Platform.of("Ascend910B2", 2),
+            [dy, x],
+            [(None, x.dtype)],
+            [values.get(one.name) for one in project.attributes],
+        )
         assert struct.unpack("<B3xIf4x3q", tiling.data) == held and shapes == [(7, 50)]
         assert (tiling.blockDim, tiling.workspace, tiling.key) == (2, 256, 7)
 
@@ -58,25 +72,82 @@ def test_a_project_tiles_and_runs_a_call():
 def test_what_a_call_lacks_is_said():
     project, x = Project(FOLDER), np.ones(8, np.float32)
     for given, named, kind, words in (
-            ((x,), {}, TypeError, "takes grad_output, self, factor, mode, axes: got 1 inputs"), ((x, x), {"what": 1}, TypeError, "and what"),
-            ((x, x.astype(np.float16)), {}, ValueError, "a combination of formats"), ((x, x), {"axes": 3}, TypeError, "axes is of kind I"),
-            ((x, x), {"factor": -1}, ValueError, "the tiling function, which returned")):
+        ((x,), {}, TypeError, "takes grad_output, self, factor, mode, axes: got 1 inputs"),
+        ((x, x), {"what": 1}, TypeError, "and what"),
+        ((x, x.astype(np.float16)), {}, ValueError, "a combination of formats"),
+        ((x, x), {"axes": 3}, TypeError, "axes is of kind I"),
+        ((x, x), {"factor": -1}, ValueError, "the tiling function, which returned"),
+    ):
         with pytest.raises(kind, match=words):
             project.launch(*given, **named)
 
 
 BROKEN = [
-    ("op_host/hardswish_grad.cpp", "this->Output", "this->Outputs", CompileError, "has no member named 'Outputs'|has no member named ‘Outputs’"),
-    ("op_host/hardswish_grad.cpp", "OP_ADD(HardswishGrad);", "", ValueError, "defines an operator .OP_ADD.: none"),
-    ("op_host/hardswish_grad.cpp", "HardswishGradTilingData tiling;", "HardswishGradTilingData tiling; TCubeTiling cube;", NotImplementedError, "the matrix unit's tiling"),
-    ("op_host/hardswish_grad.cpp", "// namespace optiling", "\nMc2Tiling all;", NotImplementedError, "HCCL"),
-    ("op_host/hardswish_grad.cpp", "context->SetTilingKey(7);", "*(volatile int *)8 = 1;", ValueError, "runs to its end: got status -11"),
-    ("op_host/hardswish_grad.cpp", "context->SetTilingKey(7);", "exit(3);", ValueError, "runs to its end: got status 3"),
-    ("op_host/hardswish_grad.cpp", "context->SetTilingKey(7);", "for (;;) {}", ValueError, "no answer: it may never end"),
+    (
+        "op_host/hardswish_grad.cpp",
+        "this->Output",
+        "this->Outputs",
+        CompileError,
+        "has no member named 'Outputs'|has no member named ‘Outputs’",
+    ),
+    (
+        "op_host/hardswish_grad.cpp",
+        "OP_ADD(HardswishGrad);",
+        "",
+        ValueError,
+        "defines an operator .OP_ADD.: none",
+    ),
+    (
+        "op_host/hardswish_grad.cpp",
+        "HardswishGradTilingData tiling;",
+        "HardswishGradTilingData tiling; TCubeTiling cube;",
+        NotImplementedError,
+        "the matrix unit's tiling",
+    ),
+    (
+        "op_host/hardswish_grad.cpp",
+        "// namespace optiling",
+        "\nMc2Tiling all;",
+        NotImplementedError,
+        "HCCL",
+    ),
+    (
+        "op_host/hardswish_grad.cpp",
+        "context->SetTilingKey(7);",
+        "*(volatile int *)8 = 1;",
+        ValueError,
+        "runs to its end: got status -11",
+    ),
+    (
+        "op_host/hardswish_grad.cpp",
+        "context->SetTilingKey(7);",
+        "exit(3);",
+        ValueError,
+        "runs to its end: got status 3",
+    ),
+    (
+        "op_host/hardswish_grad.cpp",
+        "context->SetTilingKey(7);",
+        "for (;;) {}",
+        ValueError,
+        "no answer: it may never end",
+    ),
     ("op_kernel/hardswish_grad.cpp", "void hardswish_grad(", "void another(", ValueError, None),
-    ("op_kernel/hardswish_grad.cpp", "data.totalLength", "data.length", CompileError, "no member named .length"),
-    ("op_host/hardswish_grad.cpp", '#include "register/op_def_registry.h"', '#include "ascendc/host_api/tiling/template_argument.h"', CompileError,
-     "template keys are not offered")]
+    (
+        "op_kernel/hardswish_grad.cpp",
+        "data.totalLength",
+        "data.length",
+        CompileError,
+        "no member named .length",
+    ),
+    (
+        "op_host/hardswish_grad.cpp",
+        '#include "register/op_def_registry.h"',
+        '#include "ascendc/host_api/tiling/template_argument.h"',
+        CompileError,
+        "template keys are not offered",
+    ),
+]
 
 
 @pytest.mark.parametrize("name, before, after, kind, words", BROKEN)
@@ -95,14 +166,44 @@ def test_a_project_that_cannot_run_says_why(name, before, after, kind, words, co
         Project(folder / "op_host")
 
 
-@pytest.mark.parametrize("name, before, after, status, words", [
-    (None, "", "", 0, ""), ("op_kernel/hardswish_grad.cpp", "data.totalLength", "data.totalLength - 1", 1, "never written"),
-    ("op_kernel/hardswish_grad.cpp", "(7)", "(8)", 1, "never written")])
+@pytest.mark.parametrize(
+    "name, before, after, status, words",
+    [
+        (None, "", "", 0, ""),
+        (
+            "op_kernel/hardswish_grad.cpp",
+            "data.totalLength",
+            "data.totalLength - 1",
+            1,
+            "never written",
+        ),
+        ("op_kernel/hardswish_grad.cpp", "(7)", "(8)", 1, "never written"),
+    ],
+)
 @pytest.mark.sampled(1)
-def test_the_command_judges_a_project_as_an_operator(name, before, after, status, words, copy, capsys, monkeypatch):
-    monkeypatch.setitem(DEPTHS, "quick", replace(DEPTHS["quick"], seconds=600.0))  # a machine may be busy
+def test_the_command_judges_a_project_as_an_operator(
+    name, before, after, status, words, copy, capsys, monkeypatch
+):
+    monkeypatch.setitem(
+        DEPTHS, "quick", replace(DEPTHS["quick"], seconds=600.0)
+    )  # a machine may be busy
     folder = FOLDER if name is None else copy(name, before, after)
-    assert cli.main(["cpp", "check", str(folder), "--op", "hardswish", "--dtypes", "float32", "--depth", "quick"]) == status
+    assert (
+        cli.main(
+            [
+                "cpp",
+                "check",
+                str(folder),
+                "--op",
+                "hardswish",
+                "--dtypes",
+                "float32",
+                "--depth",
+                "quick",
+            ]
+        )
+        == status
+    )
     assert words in capsys.readouterr().out
 
 
@@ -117,18 +218,40 @@ def test_the_command_judges_a_file_and_a_project_on_files(tmp_path, capsys):
         np.save(tmp_path / f"{name}.npy", array)
 
     def status(place, golden, *more):
-        return cli.main(["cpp", "check", str(place), "--input", f"{tmp_path}/dy.bin:float32:4x40", "--input", f"{tmp_path}/x.npy",
-                         "--golden", f"{tmp_path}/{golden}.npy", *more])
+        return cli.main(
+            [
+                "cpp",
+                "check",
+                str(place),
+                "--input",
+                f"{tmp_path}/dy.bin:float32:4x40",
+                "--input",
+                f"{tmp_path}/x.npy",
+                "--golden",
+                f"{tmp_path}/{golden}.npy",
+                *more,
+            ]
+        )
+
     source = FOLDER.parent / "hardswish_grad.cpp"
     for place, more in ((FOLDER, ()), (source, ("--set", "n=160", "--cores", "3"))):
         assert status(place, "right", *more) == 0 and "all 160 elements" in capsys.readouterr().out
         assert status(place, "wrong", *more, "--json") == 1
         said = json.loads(capsys.readouterr().out)
-        assert said["outputs"][0]["wrong"] == 1 and said["outputs"][0]["first"] == [2, 3] and not said["hazards"]
-    for more, words in ((("--op", "hardswish"), "pass one of the two"), (("--set", "n=160", "--set", "m=1"), "1 more than it takes"),
-                        (("--depth", "deep"), "--depth can be given with --op: got it with --golden; leave it out")):
+        assert (
+            said["outputs"][0]["wrong"] == 1
+            and said["outputs"][0]["first"] == [2, 3]
+            and not said["hazards"]
+        )
+    for more, words in (
+        (("--op", "hardswish"), "pass one of the two"),
+        (("--set", "n=160", "--set", "m=1"), "1 more than it takes"),
+        (("--depth", "deep"), "--depth can be given with --op: got it with --golden; leave it out"),
+    ):
         assert status(source, "right", *more) == 2 and words in capsys.readouterr().err
-    assert cli.main(["cpp", "check", str(source), "--golden", f"{tmp_path}/dy.bin:float32:4x41"]) == 2
+    assert (
+        cli.main(["cpp", "check", str(source), "--golden", f"{tmp_path}/dy.bin:float32:4x41"]) == 2
+    )
     assert "dy.bin holds 4x41 elements" in capsys.readouterr().err
 
 
@@ -149,49 +272,124 @@ extern "C" __global__ __aicore__ void asinh(GM_ADDR x, GM_ADDR y, uint32_t n) { 
 UINT = np.uint32
 
 
-@pytest.mark.parametrize("call, meant", [
-    ("Duplicate(out, 0.0f, 2 * n); Asinh(out, in, n)", lambda x: np.append(np.arcsinh(x), 0 * x)),
-    ("Duplicate(out, 0.0f, 2 * n); Power(out, in, 3.0f, tmp.ReinterpretCast<uint8_t>(), n)", lambda x: np.append(x**3.0, 0 * x)),
-    ("uint32_t to[] = {2, n}, of[] = {1, n}; Broadcast<float, 2, 0>(out, in, to, of)", lambda x: np.append(x, x)),
-    ("Duplicate(out, 7.0f, 2 * n); SetMaskCount(); SetVectorMask<float, MaskMode::COUNTER>(0, 70);"
-     "Muls<float, false>(out, in, 2.0f, MASK_PLACEHOLDER, 1, {1, 1, 8, 8}); SetMaskNorm(); ResetMask()",
-     lambda x: np.append(2 * x[:70], np.full(186, 7))),
-    ("Duplicate(out, 7.0f, 2 * n); SetVectorMask<float>(3); Adds<float, false>(out, in, 1.0f, MASK_PLACEHOLDER, 2, {1, 1, 8, 8}); ResetMask()",
-     lambda x: np.where(np.arange(256) % 64 < 3, np.append(x + 1, x), 7) * (np.arange(256) < 128) + 7 * (np.arange(256) >= 128)),
-    ("Duplicate(out, 0.0f, 2 * n); ReduceMax(out, in, tmp, n, true)",
-     lambda x: np.append(np.array([x.max(), np.array([x.argmax()], UINT).view("f4")[0]], "f4"), np.zeros(254))),
-    ("Duplicate(out, 0.0f, 2 * n); WholeReduceMin(out, in, 64, 2, 1, 1, 8)",
-     lambda x: np.append([x[:64].min(), np.array([x[:64].argmin()], UINT).view("f4")[0], x[64:].min(), np.array([x[64:].argmin()], UINT).view("f4")[0]], np.zeros(252))),
-    ("Duplicate(out, 0.0f, 2 * n); Duplicate(tmp, 3.0f, n); ReduceSum(tmp[n], tmp, in, n); Duplicate(tmp, 0.0f, 2 * n); out(0) = GetReduceRepeatSumSpr<float>()",
-     lambda x: np.append(384, np.zeros(255))),
-    ("uint64_t kept; Duplicate(out, 0.0f, 2 * n); GatherMask(out, in, 1, true, 10, {2, 3, 4, 0}, kept); out(200) = float(kept)",
-     lambda x: np.concatenate([x[[32 * r + b for r in range(3) for b in (0, 2, 4, 6, 16)]], np.zeros(185), [15], np.zeros(55)])),
-    ("uint64_t kept; auto bits = tmp.ReinterpretCast<uint32_t>(); Duplicate(bits, 5u, 2); Duplicate(bits[8], 0x80000000u, 2); Duplicate(out, 0.0f, 2 * n);"
-     "GatherMask(out, in, bits, false, 0, {1, 2, 8, 1}, kept)",
-     lambda x: np.append(x[[0, 2, 32, 34, 95, 127]], np.zeros(250))),
-    ("auto bits = tmp.ReinterpretCast<uint8_t>(); Duplicate(out, 0.0f, 2 * n); Duplicate(tmp[64], 1.25f, 64);"
-     "Compare(bits, in, tmp[64], CMPMODE::LT, 3, 2, BinaryRepeatParams(1, 1, 0, 8, 8, 0)); Select(out, bits, in, 9.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, n)",
-     lambda x: np.append(np.where(x < 1.25, x, 9), np.zeros(128))),
-    ("auto bits = tmp.ReinterpretCast<uint8_t>(); Duplicate(out, 0.0f, 2 * n); Compares(bits, in, 1.25f, CMPMODE::LT, 64, 2, UnaryRepeatParams(1, 1, 8, 4));"
-     "Select(out, bits, in, 9.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, n)",
-     lambda x: np.append(np.where(np.append(x[:64], x[32:96]) < 1.25, x, 9), np.zeros(128))),
-    ("Duplicate(out, 0.0f, 2 * n); out(3) = in(5)", lambda x: np.where(np.arange(256) == 3, x[5], 0))])
+@pytest.mark.parametrize(
+    "call, meant",
+    [
+        (
+            "Duplicate(out, 0.0f, 2 * n); Asinh(out, in, n)",
+            lambda x: np.append(np.arcsinh(x), 0 * x),
+        ),
+        (
+            "Duplicate(out, 0.0f, 2 * n); Power(out, in, 3.0f, tmp.ReinterpretCast<uint8_t>(), n)",
+            lambda x: np.append(x**3.0, 0 * x),
+        ),
+        (
+            "uint32_t to[] = {2, n}, of[] = {1, n}; Broadcast<float, 2, 0>(out, in, to, of)",
+            lambda x: np.append(x, x),
+        ),
+        (
+            "Duplicate(out, 7.0f, 2 * n); SetMaskCount(); SetVectorMask<float, MaskMode::COUNTER>(0, 70);"
+            "Muls<float, false>(out, in, 2.0f, MASK_PLACEHOLDER, 1, {1, 1, 8, 8}); SetMaskNorm(); ResetMask()",
+            lambda x: np.append(2 * x[:70], np.full(186, 7)),
+        ),
+        (
+            "Duplicate(out, 7.0f, 2 * n); SetVectorMask<float>(3); Adds<float, false>(out, in, 1.0f, MASK_PLACEHOLDER, 2, {1, 1, 8, 8}); ResetMask()",
+            lambda x: (
+                np.where(np.arange(256) % 64 < 3, np.append(x + 1, x), 7) * (np.arange(256) < 128)
+                + 7 * (np.arange(256) >= 128)
+            ),
+        ),
+        (
+            "Duplicate(out, 0.0f, 2 * n); ReduceMax(out, in, tmp, n, true)",
+            lambda x: np.append(
+                np.array([x.max(), np.array([x.argmax()], UINT).view("f4")[0]], "f4"), np.zeros(254)
+            ),
+        ),
+        (
+            "Duplicate(out, 0.0f, 2 * n); WholeReduceMin(out, in, 64, 2, 1, 1, 8)",
+            lambda x: np.append(
+                [
+                    x[:64].min(),
+                    np.array([x[:64].argmin()], UINT).view("f4")[0],
+                    x[64:].min(),
+                    np.array([x[64:].argmin()], UINT).view("f4")[0],
+                ],
+                np.zeros(252),
+            ),
+        ),
+        (
+            "Duplicate(out, 0.0f, 2 * n); Duplicate(tmp, 3.0f, n); ReduceSum(tmp[n], tmp, in, n); Duplicate(tmp, 0.0f, 2 * n); out(0) = GetReduceRepeatSumSpr<float>()",
+            lambda x: np.append(384, np.zeros(255)),
+        ),
+        (
+            "uint64_t kept; Duplicate(out, 0.0f, 2 * n); GatherMask(out, in, 1, true, 10, {2, 3, 4, 0}, kept); out(200) = float(kept)",
+            lambda x: np.concatenate(
+                [
+                    x[[32 * r + b for r in range(3) for b in (0, 2, 4, 6, 16)]],
+                    np.zeros(185),
+                    [15],
+                    np.zeros(55),
+                ]
+            ),
+        ),
+        (
+            "uint64_t kept; auto bits = tmp.ReinterpretCast<uint32_t>(); Duplicate(bits, 5u, 2); Duplicate(bits[8], 0x80000000u, 2); Duplicate(out, 0.0f, 2 * n);"
+            "GatherMask(out, in, bits, false, 0, {1, 2, 8, 1}, kept)",
+            lambda x: np.append(x[[0, 2, 32, 34, 95, 127]], np.zeros(250)),
+        ),
+        (
+            "auto bits = tmp.ReinterpretCast<uint8_t>(); Duplicate(out, 0.0f, 2 * n); Duplicate(tmp[64], 1.25f, 64);"
+            "Compare(bits, in, tmp[64], CMPMODE::LT, 3, 2, BinaryRepeatParams(1, 1, 0, 8, 8, 0)); Select(out, bits, in, 9.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, n)",
+            lambda x: np.append(np.where(x < 1.25, x, 9), np.zeros(128)),
+        ),
+        (
+            "auto bits = tmp.ReinterpretCast<uint8_t>(); Duplicate(out, 0.0f, 2 * n); Compares(bits, in, 1.25f, CMPMODE::LT, 64, 2, UnaryRepeatParams(1, 1, 8, 4));"
+            "Select(out, bits, in, 9.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, n)",
+            lambda x: np.append(np.where(np.append(x[:64], x[32:96]) < 1.25, x, 9), np.zeros(128)),
+        ),
+        (
+            "Duplicate(out, 0.0f, 2 * n); out(3) = in(5)",
+            lambda x: np.where(np.arange(256) == 3, x[5], 0),
+        ),
+    ],
+)
 @pytest.mark.sampled(1)
 def test_calls_that_only_cpp_has(call, meant, tmp_path):
-    (file := tmp_path / "call.cpp").write_text(LIBRARY.replace("CALL", call.replace(";", "; PipeBarrier<PIPE_V>();")), "utf-8")
-    x, y = np.random.default_rng(3).uniform(0.5, 2, 128).astype(np.float32), np.zeros(256, np.float32)
+    (file := tmp_path / "call.cpp").write_text(
+        LIBRARY.replace("CALL", call.replace(";", "; PipeBarrier<PIPE_V>();")), "utf-8"
+    )
+    x, y = (
+        np.random.default_rng(3).uniform(0.5, 2, 128).astype(np.float32),
+        np.zeros(256, np.float32),
+    )
     for name, schedule in (("asinh", "eager"), ("fmax", "late")):
         file.write_text(file.read_text("utf-8").replace("void asinh", f"void {name}"), "utf-8")
         run = av.tiles.run(cpp(file)[name], x, y, x.size, schedule=schedule)
         assert run.hazards == ()
-        np.testing.assert_allclose(y, np.asarray(meant(x.astype(np.float64)) if "ReduceM" not in call else meant(x), np.float32), rtol=2e-7)
+        np.testing.assert_allclose(
+            y,
+            np.asarray(
+                meant(x.astype(np.float64)) if "ReduceM" not in call else meant(x), np.float32
+            ),
+            rtol=2e-7,
+        )
 
 
 def test_options_that_do_not_count_with_an_operator_are_refused(capsys):
-    assert cli.main(["cpp", "check", str(FOLDER), "--op", "hardswish", "--schedule", "late", "--cores", "2"]) == 2
-    assert "--cores and --schedule can be given with --golden: got it with --op; leave it out" in capsys.readouterr().err
+    assert (
+        cli.main(
+            ["cpp", "check", str(FOLDER), "--op", "hardswish", "--schedule", "late", "--cores", "2"]
+        )
+        == 2
+    )
+    assert (
+        "--cores and --schedule can be given with --golden: got it with --op; leave it out"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_check_of_the_command_that_was_stopped_does_not_pass(monkeypatch):
-    monkeypatch.setattr("aclnn_viz.checking.check", lambda *_, **__: SimpleNamespace(passed=True, stopped=True))
+    monkeypatch.setattr(
+        "aclnn_viz.checking.check", lambda *_, **__: SimpleNamespace(passed=True, stopped=True)
+    )
     assert cli.main(["cpp", "check", str(FOLDER), "--op", "hardswish"]) == 1

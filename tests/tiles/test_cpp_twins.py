@@ -19,7 +19,13 @@ def add_custom(x, y, z, total):
     """add_custom.cpp line by line."""
     block = total // GetBlockNum()
     xGm, yGm, zGm = (restated.named(one)[block * GetBlockIdx()] for one in (x, y, z))
-    pipe, inA, inB, out, tile = TPipe(), TQue(VECIN, 2), TQue(VECIN, 2), TQue(VECOUT, 2), block // 16
+    pipe, inA, inB, out, tile = (
+        TPipe(),
+        TQue(VECIN, 2),
+        TQue(VECIN, 2),
+        TQue(VECOUT, 2),
+        block // 16,
+    )
     for queue in (inA, inB, out):
         pipe.InitBuffer(queue, 2, tile * 4)
     for k in range(16):
@@ -45,8 +51,10 @@ def seen(kernel, arguments, **how):
     return [hazard.kind for hazard in run.hazards], arguments[-2:], times.task, times.busy, spans
 
 
-TWINS = {"add_custom": (add_custom, [*restated.arrays(4096, 4096, -4096), 4096], {"cores": 4}),
-         "multiply_static": (restated.multiply_static, restated.arrays(2048, -2048), {"sync": "strict"})}
+TWINS = {
+    "add_custom": (add_custom, [*restated.arrays(4096, 4096, -4096), 4096], {"cores": 4}),
+    "multiply_static": (restated.multiply_static, restated.arrays(2048, -2048), {"sync": "strict"}),
+}
 
 
 def same(one, other):
@@ -57,17 +65,34 @@ def same(one, other):
 @pytest.mark.parametrize("name", TWINS)
 def test_twins_have_the_same_numbers_and_times(name):
     python, arguments, how = TWINS[name]
-    same(*(seen(kernel, arguments, **how) for kernel in (python, cpp(SOURCES / f"{name}.cpp")[name])))
+    same(
+        *(seen(kernel, arguments, **how) for kernel in (python, cpp(SOURCES / f"{name}.cpp")[name]))
+    )
 
 
-@pytest.mark.parametrize(("old", "new", "wrong"), [
-    ("WaitFlag(HardEvent.MTE2_V, k % 2)", "pass", ("WaitFlag<HardEvent::MTE2_V>(k % 2);", "")),
-    ("WaitFlag(HardEvent.MTE3_MTE2, k % 2)", "WaitFlag(HardEvent.MTE3_MTE2, 0)",
-     ("if (k > 1) WaitFlag<HardEvent::MTE3_MTE2>(k % 2);", "if (k > 1) WaitFlag<HardEvent::MTE3_MTE2>(0);"))])
+@pytest.mark.parametrize(
+    ("old", "new", "wrong"),
+    [
+        ("WaitFlag(HardEvent.MTE2_V, k % 2)", "pass", ("WaitFlag<HardEvent::MTE2_V>(k % 2);", "")),
+        (
+            "WaitFlag(HardEvent.MTE3_MTE2, k % 2)",
+            "WaitFlag(HardEvent.MTE3_MTE2, 0)",
+            (
+                "if (k > 1) WaitFlag<HardEvent::MTE3_MTE2>(k % 2);",
+                "if (k > 1) WaitFlag<HardEvent::MTE3_MTE2>(0);",
+            ),
+        ),
+    ],
+)
 def test_twins_with_the_same_bug_have_the_same_hazards(old, new, wrong, tmp_path):
     text = (SOURCES / "multiply_static.cpp").read_text("utf-8")
     assert text.count(wrong[0]) == 1
     (tmp_path / "wrong.cpp").write_text(text.replace(*wrong), "utf-8")
-    found = [seen(kernel, TWINS["multiply_static"][1], sync="strict")
-             for kernel in (restated.edited("multiply_static", old, new), cpp(tmp_path / "wrong.cpp")["multiply_static"])]
+    found = [
+        seen(kernel, TWINS["multiply_static"][1], sync="strict")
+        for kernel in (
+            restated.edited("multiply_static", old, new),
+            cpp(tmp_path / "wrong.cpp")["multiply_static"],
+        )
+    ]
     assert found[0][0] == found[1][0] != []

@@ -14,7 +14,11 @@ from aclnn_viz.operators import registry
 from aclnn_viz.tiles import ascendc, default
 from machine import SOAK
 
-WRITTEN = [op.name for op in av.operators() if not registry.file("tiles", op.name) and av.tiles.programs(op)]
+WRITTEN = [
+    op.name
+    for op in av.operators()
+    if not registry.file("tiles", op.name) and av.tiles.programs(op)
+]
 
 
 def program(name):
@@ -23,8 +27,18 @@ def program(name):
 
 
 def test_most_operators_of_single_elements_and_rows_have_one():
-    assert {"tanh", "selu", "softplus", "swish", "hardtanh", "softmax", "log_softmax", "scaled_masked_softmax", "mse_loss",
-            "binary_cross_entropy_with_logits"} <= set(WRITTEN) and len(WRITTEN) >= 20
+    assert {
+        "tanh",
+        "selu",
+        "softplus",
+        "swish",
+        "hardtanh",
+        "softmax",
+        "log_softmax",
+        "scaled_masked_softmax",
+        "mse_loss",
+        "binary_cross_entropy_with_logits",
+    } <= set(WRITTEN) and len(WRITTEN) >= 20
 
 
 @pytest.mark.parametrize("name", WRITTEN)
@@ -34,7 +48,12 @@ def test_the_suite_lies_within_the_envelope_in_every_order(name):
     for number, (_, case) in enumerate(suite(name)):
         if case.dtype != "float64" and max(map(np.size, case.inputs.values())) <= 3000:
             try:
-                judged(program(name), case, schedule=SCHEDULES[number % 4], cores=(48, 7, 1)[number % 3])
+                judged(
+                    program(name),
+                    case,
+                    schedule=SCHEDULES[number % 4],
+                    cores=(48, 7, 1)[number % 3],
+                )
                 tried += 1
             except NotImplementedError:
                 refused += 1
@@ -50,7 +69,9 @@ def test_tails_and_many_tiles_have_the_same_bits_in_every_order(name):
         first = judged(program(name), case, cores=5).outputs
         for schedule in ("late", 0, 1):
             run = av.tiles.launch(program(name), schedule=schedule, cores=5, **case.inputs)
-            assert not run.hazards and all(run.outputs[key].tobytes() == first[key].tobytes() for key in first)
+            assert not run.hazards and all(
+                run.outputs[key].tobytes() == first[key].tobytes() for key in first
+            )
 
 
 def test_several_tiles_of_one_core_are_right():
@@ -63,7 +84,10 @@ def test_a_tensor_of_no_elements_runs_on_no_core():
     assert judged(program("sigmoid"), av.case("sigmoid", shape=(0, 3))).cores == 0
 
 
-@pytest.mark.parametrize(("name", "step", "other"), [("threshold", "greater", "greater_equal"), ("hardtanh", "less", "less_equal")])
+@pytest.mark.parametrize(
+    ("name", "step", "other"),
+    [("threshold", "greater", "greater_equal"), ("hardtanh", "less", "less_equal")],
+)
 def test_a_wrong_instruction_is_found_wrong(name, step, other, monkeypatch):
     monkeypatch.setitem(default.WITH_NUMBER, step, default.WITH_NUMBER[other])
     case = av.case(name)
@@ -73,21 +97,44 @@ def test_a_wrong_instruction_is_found_wrong(name, step, other, monkeypatch):
 def test_a_missing_barrier_is_a_hazard(monkeypatch):
     """Else nothing shows that the machine looks at programs that were written."""
     case, write = av.case("tanh"), default._written
-    monkeypatch.setattr(default, "_written", lambda *given: write(*given).replace("        PipeBarrier(PIPE_V)\n", ""))
+    monkeypatch.setattr(
+        default,
+        "_written",
+        lambda *given: write(*given).replace("        PipeBarrier(PIPE_V)\n", ""),
+    )
     run = av.tiles.launch(program("tanh"), **case.inputs)
-    assert {hazard.kind for hazard in run.hazards} == {"missing barrier"} and "x0" in run.hazards[0].source
+    assert {hazard.kind for hazard in run.hazards} == {"missing barrier"} and "x0" in run.hazards[
+        0
+    ].source
 
 
-@pytest.mark.parametrize(("name", "options", "why"), [
-    ("softmax", {"dim": 0}, "rows that lie apart"), ("l1_loss", {"shape": (4, 6), "target": np.ones((4, 1), np.float32)}, "other axes than the leading ones"),
-    ("softmax", {"shape": (1, 20_000)}, "a tile holds 4096"), ("elu", {"dtype": "float64"}, "a vector core takes")])
+@pytest.mark.parametrize(
+    ("name", "options", "why"),
+    [
+        ("softmax", {"dim": 0}, "rows that lie apart"),
+        (
+            "l1_loss",
+            {"shape": (4, 6), "target": np.ones((4, 1), np.float32)},
+            "other axes than the leading ones",
+        ),
+        ("softmax", {"shape": (1, 20_000)}, "a tile holds 4096"),
+        ("elu", {"dtype": "float64"}, "a vector core takes"),
+    ],
+)
 def test_what_it_does_not_do_is_refused_with_the_reason(name, options, why):
     case = av.case(name, **options)
     with pytest.raises(NotImplementedError, match=why):
         av.tiles.launch(program(name), **case.inputs)
 
 
-@pytest.mark.parametrize(("name", "why"), [("gelu", "erf, for which there is no instruction"), ("swi_glu", "several axes"), ("deep_norm", "a sum over rows")])
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("gelu", "erf, for which there is no instruction"),
+        ("swi_glu", "several axes"),
+        ("deep_norm", "a sum over rows"),
+    ],
+)
 def test_a_page_that_is_not_straight_has_none_and_the_reason_is_known(name, why):
     assert av.tiles.programs(name) == ()
     with pytest.raises(NotStraight, match=why):
@@ -96,11 +143,20 @@ def test_a_page_that_is_not_straight_has_none_and_the_reason_is_known(name, why)
 
 def test_every_call_of_a_written_program_stands_in_its_sketch():
     case = av.case("leaky_relu", dtype="float16")
-    text, source = av.tiles.sketch(program("leaky_relu"), **case.inputs), av.tiles.launch(program("leaky_relu"), **case.inputs).tiling.written
+    text, source = (
+        av.tiles.sketch(program("leaky_relu"), **case.inputs),
+        av.tiles.launch(program("leaky_relu"), **case.inputs).tiling.written,
+    )
     calls = re.findall(r"\b([A-Z]\w+)\(", "".join(default.linecache.getlines(source.__file__)))
     known = [name for name in calls if isfunction(getattr(ascendc, name, None))]
-    assert "Select" in known and all(text.count(f"{name}(") + text.count(f"{name}<") >= 1 for name in known)
-    assert "CompareScalar(b0, x1, 0.0f, CMPMODE::GT, lanes);" in text and "using T_self = half;" in text and "// Python:" not in text
+    assert "Select" in known and all(
+        text.count(f"{name}(") + text.count(f"{name}<") >= 1 for name in known
+    )
+    assert (
+        "CompareScalar(b0, x1, 0.0f, CMPMODE::GT, lanes);" in text
+        and "using T_self = half;" in text
+        and "// Python:" not in text
+    )
 
 
 def test_check_takes_it_as_a_kernel():

@@ -21,66 +21,194 @@ from together import in_one
 HAZARDS = [
     ("unwritten", "ErrorRead2", "reads 128 of 256 bytes that nobody wrote", smallest.unwritten),
     ("padding", "ErrorRead2", "reads 12 bytes that only pad a copy", smallest.padding),
-    ("beyond tensor", "ErrorWrite2", "writes up to byte 288 of a tensor of 256 bytes", smallest.beyond_tensor),
-    ("beyond unified buffer", "ErrorWrite2", "reaches byte 196512 of 196352", smallest.beyond_unified_buffer),
-    ("beyond global memory", "ErrorRead3", "bytes 800 to 1056 of x, which has 1024", smallest.beyond_global_memory),
+    (
+        "beyond tensor",
+        "ErrorWrite2",
+        "writes up to byte 288 of a tensor of 256 bytes",
+        smallest.beyond_tensor,
+    ),
+    (
+        "beyond unified buffer",
+        "ErrorWrite2",
+        "reaches byte 196512 of 196352",
+        smallest.beyond_unified_buffer,
+    ),
+    (
+        "beyond global memory",
+        "ErrorRead3",
+        "bytes 800 to 1056 of x, which has 1024",
+        smallest.beyond_global_memory,
+    ),
     ("misaligned", "ErrorWrite4", "from byte 8 on, 8 past a multiple of 32", smallest.misaligned),
-    ("shortened copy", "", "13 elements, 52 bytes, leaves out the last 20 bytes", smallest.shortened),
-    ("copy parameters", "", "blockCount 5000, which must lie in 0 to 4095", smallest.too_many_blocks),
-    ("missing wait", "ErrorSync2", "Adds on PIPE_V reads what DataCopy in line", smallest.missing_wait),
-    ("missing wait", "ErrorSync1", "Duplicate on PIPE_V writes what DataCopyPad in line",
-     smallest.missing_wait_for_a_reader),
-    ("missing barrier", "ErrorSync2", "Adds on PIPE_V reads what Adds in line", smallest.missing_barrier),
-    ("missing scalar wait", "ErrorSync2", "GetValue on PIPE_S reads what DataCopyPad", smallest.missing_scalar_wait),
-    ("missing scalar wait", "ErrorSync2", "Adds on PIPE_V reads what SetValue", smallest.missing_wait_after_set_value),
+    (
+        "shortened copy",
+        "",
+        "13 elements, 52 bytes, leaves out the last 20 bytes",
+        smallest.shortened,
+    ),
+    (
+        "copy parameters",
+        "",
+        "blockCount 5000, which must lie in 0 to 4095",
+        smallest.too_many_blocks,
+    ),
+    (
+        "missing wait",
+        "ErrorSync2",
+        "Adds on PIPE_V reads what DataCopy in line",
+        smallest.missing_wait,
+    ),
+    (
+        "missing wait",
+        "ErrorSync1",
+        "Duplicate on PIPE_V writes what DataCopyPad in line",
+        smallest.missing_wait_for_a_reader,
+    ),
+    (
+        "missing barrier",
+        "ErrorSync2",
+        "Adds on PIPE_V reads what Adds in line",
+        smallest.missing_barrier,
+    ),
+    (
+        "missing scalar wait",
+        "ErrorSync2",
+        "GetValue on PIPE_S reads what DataCopyPad",
+        smallest.missing_scalar_wait,
+    ),
+    (
+        "missing scalar wait",
+        "ErrorSync2",
+        "Adds on PIPE_V reads what SetValue",
+        smallest.missing_wait_after_set_value,
+    ),
     ("used after FreeTensor", "ErrorWrite1", "Adds uses TQue of line", smallest.used_after_free),
     ("used after EnQue", "ErrorWrite1", "after EnQue and before DeQue", smallest.used_after_enque),
     ("queue not freed", "ErrorLeak", "finds all 2 blocks of TQue of line", smallest.not_freed),
     ("never freed", "ErrorLeak", "the kernel ends while TQue of line", smallest.never_freed),
     ("freed twice", "ErrorFree", "that is free", smallest.freed_twice),
-    ("not initialised", "ErrorBuffer0", "AllocTensor is called for a queue without InitBuffer",
-     smallest.not_initialised),
+    (
+        "not initialised",
+        "ErrorBuffer0",
+        "AllocTensor is called for a queue without InitBuffer",
+        smallest.not_initialised,
+    ),
     ("another queue", "ErrorBuffer1", "EnQue is given a tensor of TQue", smallest.another_queue),
-    ("queue order", "ErrorBuffer2", "EnQue is given a tensor that is enqueued", smallest.queue_order),
+    (
+        "queue order",
+        "ErrorBuffer2",
+        "EnQue is given a tensor that is enqueued",
+        smallest.queue_order,
+    ),
     ("queue empty", "", "DeQue finds nothing", smallest.queue_empty),
     ("queue depth", "", "puts tensor 2 into a queue of depth 1", smallest.queue_depth),
-    ("no event id", "", "FreeTensor needs an id of V_MTE2, all 8 of which are held by lines", smallest.ninth),
-    ("no event id", "", "EnQue needs an id of MTE2_V, all 8 of which are held by lines", smallest.ninth_enqueued),
-    ("event id in use", "ErrorSync4", "SetFlag uses id 0 of V_MTE2, which FreeTensor in line", smallest.id_of_a_queue),
-    ("event id in use", "ErrorSync4", "FreeTensor takes id 0 of V_MTE2, which SetFlag in line", smallest.id_of_a_program),
+    (
+        "no event id",
+        "",
+        "FreeTensor needs an id of V_MTE2, all 8 of which are held by lines",
+        smallest.ninth,
+    ),
+    (
+        "no event id",
+        "",
+        "EnQue needs an id of MTE2_V, all 8 of which are held by lines",
+        smallest.ninth_enqueued,
+    ),
+    (
+        "event id in use",
+        "ErrorSync4",
+        "SetFlag uses id 0 of V_MTE2, which FreeTensor in line",
+        smallest.id_of_a_queue,
+    ),
+    (
+        "event id in use",
+        "ErrorSync4",
+        "FreeTensor takes id 0 of V_MTE2, which SetFlag in line",
+        smallest.id_of_a_program,
+    ),
     ("event id not allocated", "", "SetFlag uses id 0 of V_S, which neither", smallest.id_by_hand),
     ("event id not allocated", "", "ReleaseEventID gives back id 3 of V_S", smallest.id_of_nobody),
-    ("event id not allocated", "", "ReleaseEventID gives back id 0 of V_MTE2", smallest.id_of_a_queue_given_back),
-    ("event id not released", "", "the kernel ends while id 0 of V_S, allocated in line", smallest.id_kept),
+    (
+        "event id not allocated",
+        "",
+        "ReleaseEventID gives back id 0 of V_MTE2",
+        smallest.id_of_a_queue_given_back,
+    ),
+    (
+        "event id not released",
+        "",
+        "the kernel ends while id 0 of V_S, allocated in line",
+        smallest.id_kept,
+    ),
     ("flag set twice", "ErrorSync4", "SetFlag of V_S sets id 0", smallest.two_fetched),
     ("event", "", "SetFlag uses id 6 of V_S, which is the system's", smallest.event_of_the_system),
     ("too many buffers", "", "makes 66 buffers of a TPipe that holds 64", smallest.many_buffers),
     ("buffer of no bytes", "", "1 blocks of 0 bytes", smallest.no_bytes),
-    ("unified buffer full", "", "asks for 2 x 65536 bytes beside 2 x 65536: 262144 of 196352", smallest.full),
-    ("second pipe", "", "AllocTensor is called for a buffer of an earlier one of 2 TPipes", smallest.second_pipe),
+    (
+        "unified buffer full",
+        "",
+        "asks for 2 x 65536 bytes beside 2 x 65536: 262144 of 196352",
+        smallest.full,
+    ),
+    (
+        "second pipe",
+        "",
+        "AllocTensor is called for a buffer of an earlier one of 2 TPipes",
+        smallest.second_pipe,
+    ),
     ("flag set twice", "ErrorSync4", "SetFlag of V_S sets id 0", smallest.flag_twice),
     ("flag unpaired", "ErrorSync3", "WaitFlag waits for id 0 of V_S", smallest.flag_never_set),
     ("flag unpaired", "ErrorSync3", "the kernel ends while id 3 of V_S is set", smallest.flag_left),
     ("event", "", "id 8 is none of the 8", smallest.ninth_event),
-    ("race between cores", "", "DataCopyPad writes 64 elements of y that core 0 writes", smallest.race),
-    ("race between cores", "", "DataCopy writes 3 elements of y that core 0 writes", smallest.tail_over_a_neighbour),
+    (
+        "race between cores",
+        "",
+        "DataCopyPad writes 64 elements of y that core 0 writes",
+        smallest.race,
+    ),
+    (
+        "race between cores",
+        "",
+        "DataCopy writes 3 elements of y that core 0 writes",
+        smallest.tail_over_a_neighbour,
+    ),
     ("dirty atomics", "", "adds onto 64 of 64 elements of y that nobody wrote", smallest.dirty),
     ("atomic mode left on", "", "ends while SetAtomicAdd is on", smallest.atomics_left_on),
     ("repeat beyond 255", "", "has repeatTime 256, taken as 0", smallest.repeat),
     ("repeat beyond 255", "", "has a stride 256, taken as 0", smallest.stride),
     ("mask", "", "has mask 65 for 64 lanes of float", smallest.mask),
-    ("format", "", "Add takes float, half, int16_t, int32_t, not bfloat16_t", smallest.format_of_a_call),
+    (
+        "format",
+        "",
+        "Add takes float, half, int16_t, int32_t, not bfloat16_t",
+        smallest.format_of_a_call,
+    ),
     ("format", "", "Cast from float to bfloat16_t takes CAST_RINT", smallest.format_of_a_cast),
     ("overlap", "", "writes bytes 32 to 160 and reads 0 to 128", smallest.overlap),
     ("overlap", "", "Adds writes bytes 256 to 768 and reads 0 to 512", smallest.overlap_of_repeats),
     ("overlap", "", "Add writes bytes 0 to 256 and reads 0 to 256", smallest.running_sum),
     ("overlap", "", "writes bytes 32 to 96 and reads 0 to 256", smallest.work_buffer_of_the_source),
-    ("beyond tensor", "ErrorWrite2", "ReduceSum writes up to byte 64 of a tensor of 32 bytes", smallest.work_buffer),
+    (
+        "beyond tensor",
+        "ErrorWrite2",
+        "ReduceSum writes up to byte 64 of a tensor of 32 bytes",
+        smallest.work_buffer,
+    ),
     ("block stride", "", "Adds writes 8 blocks of each repeat to one place", smallest.block_stride),
     ("integer overflow", "", "Adds gives a number beyond int32_t", smallest.wrapped),
-    ("data cache", "", "DataCopyPad reads bytes of y that a scalar unit has written", smallest.scalar_store),
+    (
+        "data cache",
+        "",
+        "DataCopyPad reads bytes of y that a scalar unit has written",
+        smallest.scalar_store,
+    ),
     ("data cache", "", "GetValue reads bytes of y from the cache", smallest.scalar_load),
-    ("alignment of a comparison", "", "60 elements, 240 bytes, leaves out the last 240", smallest.comparison),
+    (
+        "alignment of a comparison",
+        "",
+        "60 elements, 240 bytes, leaves out the last 240",
+        smallest.comparison,
+    ),
     ("input overwritten", "", "writes to x", smallest.input_overwritten),
     ("deadlock", "", "SyncAll waits for 1 of 2 cores that have ended", smallest.deadlock),
 ]
@@ -89,7 +217,9 @@ ON_TWO_CORES = {smallest.race, smallest.tail_over_a_neighbour, smallest.deadlock
 
 
 @in_one
-@pytest.mark.parametrize(("kind", "vendor", "text", "kernel"), HAZARDS, ids=[case[3].__name__ for case in HAZARDS])
+@pytest.mark.parametrize(
+    ("kind", "vendor", "text", "kernel"), HAZARDS, ids=[case[3].__name__ for case in HAZARDS]
+)
 @pytest.mark.parametrize("schedule", ["eager", "late", 1])
 def test_each_hazard_is_named_under_any_schedule(kind, vendor, text, kernel, schedule):
     result = ran(kernel, cores=1 + (kernel in ON_TWO_CORES), schedule=schedule)
@@ -101,13 +231,23 @@ def test_each_hazard_is_named_under_any_schedule(kind, vendor, text, kernel, sch
 
 
 def test_every_kind_has_its_smallest_program():
-    assert {kind for kind, *_ in HAZARDS} | {"output not written", "program ended"} == set(KINDS)  # these two are tested with declared programs and in C++
+    assert {kind for kind, *_ in HAZARDS} | {"output not written", "program ended"} == set(
+        KINDS
+    )  # these two are tested with declared programs and in C++
 
 
-@pytest.mark.parametrize(("kind", "vendor", "text", "kernel"), HAZARDS, ids=[case[3].__name__ for case in HAZARDS])
-def test_each_hazard_is_said_in_chinese_and_read_in_english(kind, vendor, text, kernel, monkeypatch):
+@pytest.mark.parametrize(
+    ("kind", "vendor", "text", "kernel"), HAZARDS, ids=[case[3].__name__ for case in HAZARDS]
+)
+def test_each_hazard_is_said_in_chinese_and_read_in_english(
+    kind, vendor, text, kernel, monkeypatch
+):
     monkeypatch.setattr(messages, "_chosen", ["zh"])
-    found = next(hazard for hazard in ran(kernel, cores=1 + (kernel in ON_TWO_CORES)).hazards if hazard.kind == kind)
+    found = next(
+        hazard
+        for hazard in ran(kernel, cores=1 + (kernel in ON_TWO_CORES)).hazards
+        if hazard.kind == kind
+    )
     english = re.compile(r"[a-z]{2,} [a-z]{2,}")  # two words that are no names
     assert "计算核" in str(found) and not english.search(str(found)) and english.search(found.text)
     assert f"{found.sentence}".startswith(kind) and found.text.isascii()
@@ -116,10 +256,15 @@ def test_each_hazard_is_said_in_chinese_and_read_in_english(kind, vendor, text, 
 def test_what_is_raised_stays_english(monkeypatch):
     monkeypatch.setattr(messages, "_chosen", ["zh"])
     program = tiles.faults("hardswish")[0].broken("hardswish")
-    with pytest.raises(tiles.HazardError, match="^missing barrier .* put a PipeBarrier between") as raised:
+    with pytest.raises(
+        tiles.HazardError, match="^missing barrier .* put a PipeBarrier between"
+    ) as raised:
         program(**case("hardswish", shape=(300,)).inputs)
     assert str(raised.value).isascii() and not str(raised.value.run).isascii()
-    assert re.search(r"核函数抛出HazardError：缺少屏障.*，计算核\d+，第\d+行", str(check("hardswish", program, depth="quick", dtypes=("float32",))))
+    assert re.search(
+        r"核函数抛出HazardError：缺少屏障.*，计算核\d+，第\d+行",
+        str(check("hardswish", program, depth="quick", dtypes=("float32",))),
+    )
 
 
 def test_one_line_is_one_hazard_however_often_it_runs():
@@ -127,11 +272,17 @@ def test_one_line_is_one_hazard_however_often_it_runs():
         tensor = buffer(TPipe(), FLOAT, 64)
         for start in (2, 18, 34):
             Duplicate(tensor[start], 1.0, 8)
+
     (found,) = ran(kernel, cores=4).hazards
-    assert (found.kind, found.times, found.source) == ("misaligned", 12, "Duplicate(tensor[start], 1.0, 8)")
+    assert (found.kind, found.times, found.source) == (
+        "misaligned",
+        12,
+        "Duplicate(tensor[start], 1.0, 8)",
+    )
 
 
 # ---- what is right is not called wrong ------------------------------------------------------------------------------
+
 
 def copies_through(x, y):
     tensor = load(x)
@@ -195,14 +346,19 @@ def at_their_limits(x, y):
     pipe = TPipe()
     for _ in range(31):
         queue(pipe, VECIN, 2, 32)
-    one, rest = buffer(pipe, np.dtype(np.int32), 64), buffer(pipe, FLOAT, (196352 - 62 * 32 - 256) // 4)
+    one, rest = (
+        buffer(pipe, np.dtype(np.int32), 64),
+        buffer(pipe, FLOAT, (196352 - 62 * 32 - 256) // 4),
+    )
     Duplicate(one, 2**31 - 2, 64)
     Duplicate(rest, 1.0, 64, 255, 1, 8)
     PipeBarrier(PIPE_V)
     Adds(one, one, 1, 64)
     Adds(rest, rest, 1.0, 8, 1, UnaryRepeatParams(0, 1, 8, 8))
     PipeBarrier(PIPE_V)
-    Select(rest[128], rest.ReinterpretCast(BITS), rest, rest[64], SELMODE.VSEL_CMPMASK_SPR, 64)  # the one without memory of its own
+    Select(
+        rest[128], rest.ReinterpretCast(BITS), rest, rest[64], SELMODE.VSEL_CMPMASK_SPR, 64
+    )  # the one without memory of its own
     for _ in range(2):
         sync(V_S, pipe.FetchEventID(V_S))
         SetAtomicAdd(FLOAT)
@@ -213,7 +369,10 @@ def by_forms_that_are_legal(x, y):
     pipe = TPipe()
     one, wide, other = TBuf(), buffer(pipe, FLOAT, 16), queue(pipe, VECIN, 2, 64, depth=0)
     pipe.InitBuffer(one, 96)
-    low, high = one.GetWithOffset(np.dtype(np.float16), 16, 0), one.GetWithOffset(np.dtype(np.float16), 16, 32)
+    low, high = (
+        one.GetWithOffset(np.dtype(np.float16), 16, 0),
+        one.GetWithOffset(np.dtype(np.float16), 16, 32),
+    )
     Duplicate(low, 2.0, 16)
     Duplicate(high, 3.0, 16)
     Duplicate(wide, 1.0, 16)
@@ -246,16 +405,32 @@ def test_sums_of_products_of_half_are_float():
     assert ran(by_forms_that_are_legal).y[:16].tolist() == [9.0] * 16
 
 
-@pytest.mark.parametrize("kernel", [copies_through, by_queue, by_scalar, ids_of_a_pipe, last_ids, at_their_limits, by_forms_that_are_legal, by_static_tensors,
-                                    lambda x, y: smallest.running_sum(x, y, FLOAT),
-                                    lambda x, y: smallest.scalar_store(x, y, True), lambda x, y: smallest.scalar_load(x, y, True)])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        copies_through,
+        by_queue,
+        by_scalar,
+        ids_of_a_pipe,
+        last_ids,
+        at_their_limits,
+        by_forms_that_are_legal,
+        by_static_tensors,
+        lambda x, y: smallest.running_sum(x, y, FLOAT),
+        lambda x, y: smallest.scalar_store(x, y, True),
+        lambda x, y: smallest.scalar_load(x, y, True),
+    ],
+)
 def test_right_kernels_are_silent_and_give_the_same_bits(kernel):
     found = [ran(kernel, schedule=schedule) for schedule in ("eager", "late", *range(20))]
-    assert [one.kinds for one in found] == [[]] * 22 and len({one.y.tobytes() for one in found}) == 1
+    assert [one.kinds for one in found] == [[]] * 22 and len(
+        {one.y.tobytes() for one in found}
+    ) == 1
 
 
 def called(call):
     """The hazards of a call on a tensor of 512 floats, 256 of them 0, and another one of 64."""
+
     def kernel(x, y):
         pipe = TPipe()
         tensor, other = buffer(pipe, FLOAT, 512), buffer(pipe, FLOAT, 64)
@@ -264,37 +439,100 @@ def called(call):
         sync(HardEvent.MTE2_V)
         PipeBarrier(PIPE_V)
         call(tensor, other)
+
     return ran(kernel, x=np.zeros(256, np.float32)).hazards
 
 
-@pytest.mark.parametrize(("text", "call", "wrong", "right"), [
-    ("for EQ alone", lambda t, s, mode: Compare(s.ReinterpretCast(BITS), t.ReinterpretCast(int32_t), t[64].ReinterpretCast(int32_t), mode, 64),
-     CMPMODE.GT, CMPMODE.EQ),
-    ("into uint8_t, not float", lambda t, s, to: Compare(s.ReinterpretCast(to), t, t[64], CMPMODE.LT, 64), FLOAT, BITS),
-    ("offsets of uint32_t", lambda t, s, of: Gather(t[64], s, t.ReinterpretCast(of), 0, 64), int32_t, uint32_t),
-    ("pattern 8", lambda t, s, pattern: GatherMask(s, t, pattern, 64), 8, 7)], ids=["integers", "bits", "offsets", "pattern"])
+@pytest.mark.parametrize(
+    ("text", "call", "wrong", "right"),
+    [
+        (
+            "for EQ alone",
+            lambda t, s, mode: Compare(
+                s.ReinterpretCast(BITS),
+                t.ReinterpretCast(int32_t),
+                t[64].ReinterpretCast(int32_t),
+                mode,
+                64,
+            ),
+            CMPMODE.GT,
+            CMPMODE.EQ,
+        ),
+        (
+            "into uint8_t, not float",
+            lambda t, s, to: Compare(s.ReinterpretCast(to), t, t[64], CMPMODE.LT, 64),
+            FLOAT,
+            BITS,
+        ),
+        (
+            "offsets of uint32_t",
+            lambda t, s, of: Gather(t[64], s, t.ReinterpretCast(of), 0, 64),
+            int32_t,
+            uint32_t,
+        ),
+        ("pattern 8", lambda t, s, pattern: GatherMask(s, t, pattern, 64), 8, 7),
+    ],
+    ids=["integers", "bits", "offsets", "pattern"],
+)
 def test_what_a_call_does_not_take_is_named_and_what_it_takes_is_silent(text, call, wrong, right):
     (hazard,), none = (called(lambda t, s: call(t, s, how)) for how in (wrong, right))
     assert text in hazard.text and not none
 
 
-@pytest.mark.parametrize(("call", "meeting", "apart"), [
-    (lambda dst, t, s: GatherMask(dst, t, 1, 64), (8, 56), (0, 64, -1)),
-    (lambda dst, t, s: Compare(dst.ReinterpretCast(BITS), t, t[64], CMPMODE.LT, 64), (0, 56, 120), (128, -1)),
-    (lambda dst, t, s: CompareScalar(dst.ReinterpretCast(BITS), t, 1.0, CMPMODE.LT, 64), (0, 56), (64, -1)),
-    (lambda dst, t, s: Select(dst, t[192].ReinterpretCast(BITS), t, t[64], SELMODE.VSEL_TENSOR_TENSOR_MODE, 64), (8, 120, 136), (0, 64, 128, -1)),
-    (lambda dst, t, s: Gather(dst, s, t.ReinterpretCast(np.dtype(np.uint32)), 0, 64), (0, 56, -1), (64,)),
-    (lambda dst, t, s: Brcb(dst, t, 1), (0,), (8, -1)),
-    (lambda dst, t, s: ReduceMax(s, t, dst, 64), (0, 56), (64,)),
-    (lambda dst, t, s: Cast(dst, t, RoundMode.CAST_CEIL, 64), (8,), (0, 64, -1)),
-    (lambda dst, t, s: Adds(dst, t, 1.0, 64), (8, 56), (0, 64, -1)),
-    (lambda dst, t, s: Add(dst, t, t[64], 64), (8, 120), (0, 64, 128, -1)),
-], ids=["GatherMask", "Compare", "CompareScalar", "Select", "Gather", "Brcb", "ReduceMax", "Cast", "Adds", "Add"])
+@pytest.mark.parametrize(
+    ("call", "meeting", "apart"),
+    [
+        (lambda dst, t, s: GatherMask(dst, t, 1, 64), (8, 56), (0, 64, -1)),
+        (
+            lambda dst, t, s: Compare(dst.ReinterpretCast(BITS), t, t[64], CMPMODE.LT, 64),
+            (0, 56, 120),
+            (128, -1),
+        ),
+        (
+            lambda dst, t, s: CompareScalar(dst.ReinterpretCast(BITS), t, 1.0, CMPMODE.LT, 64),
+            (0, 56),
+            (64, -1),
+        ),
+        (
+            lambda dst, t, s: Select(
+                dst, t[192].ReinterpretCast(BITS), t, t[64], SELMODE.VSEL_TENSOR_TENSOR_MODE, 64
+            ),
+            (8, 120, 136),
+            (0, 64, 128, -1),
+        ),
+        (
+            lambda dst, t, s: Gather(dst, s, t.ReinterpretCast(np.dtype(np.uint32)), 0, 64),
+            (0, 56, -1),
+            (64,),
+        ),
+        (lambda dst, t, s: Brcb(dst, t, 1), (0,), (8, -1)),
+        (lambda dst, t, s: ReduceMax(s, t, dst, 64), (0, 56), (64,)),
+        (lambda dst, t, s: Cast(dst, t, RoundMode.CAST_CEIL, 64), (8,), (0, 64, -1)),
+        (lambda dst, t, s: Adds(dst, t, 1.0, 64), (8, 56), (0, 64, -1)),
+        (lambda dst, t, s: Add(dst, t, t[64], 64), (8, 120), (0, 64, 128, -1)),
+    ],
+    ids=[
+        "GatherMask",
+        "Compare",
+        "CompareScalar",
+        "Select",
+        "Gather",
+        "Brcb",
+        "ReduceMax",
+        "Cast",
+        "Adds",
+        "Add",
+    ],
+)
 def test_a_result_over_a_source_is_a_hazard_and_beside_it_none(call, meeting, apart):
     """The result begins at an element of the tensor that is read, or is another one (-1)."""
+
     def kinds(at):
         return [hazard.kind for hazard in called(lambda t, s: call(s if at < 0 else t[at], t, s))]
-    assert {at: kinds(at) for at in (*meeting, *apart)} == {at: ["overlap"] for at in meeting} | {at: [] for at in apart}
+
+    assert {at: kinds(at) for at in (*meeting, *apart)} == {at: ["overlap"] for at in meeting} | {
+        at: [] for at in apart
+    }
 
 
 def test_a_kernel_of_no_operator_runs_on_arrays():
@@ -302,9 +540,13 @@ def test_a_kernel_of_no_operator_runs_on_arrays():
     for schedule in ("eager", "late", 3):
         y[...] = 0
         run = tiles.run(copies_through, x, y, schedule=schedule, sync="strict")
-        assert not run.hazards and (y == x + 2).all() and run.outputs["y"] is y and run.gm_bytes == 512
+        assert (
+            not run.hazards and (y == x + 2).all() and run.outputs["y"] is y and run.gm_bytes == 512
+        )
     assert tiles.timeline(run, costs=tiles.Costs.published("A2")).core > 0
-    assert {hazard.kind for hazard in tiles.run(smallest.race, x, y, cores=2).hazards} == {"race between cores"}
+    assert {hazard.kind for hazard in tiles.run(smallest.race, x, y, cores=2).hazards} == {
+        "race between cores"
+    }
     with pytest.raises(ValueError, match="x must be contiguous"):
         tiles.run(copies_through, x[::2], y)
 
@@ -315,13 +557,18 @@ def test_a_missing_wait_works_as_written_and_fails_late():
         DataCopy(tensor, gm(x), 64)
         Adds(tensor, tensor, 1.0, 64)
         store(y, tensor)
+
     eager, late = ran(kernel), ran(kernel, schedule="late")
     assert set(eager.kinds) == set(late.kinds) == {"missing wait"}
     assert eager.y[:3].tolist() == [2, 3, 4] and np.isnan(late.y[:64]).all()
 
 
 def test_auto_inserts_what_the_compiler_does_and_no_more():
-    for kernel in (smallest.missing_barrier, smallest.missing_scalar_wait, smallest.missing_wait_after_set_value):
+    for kernel in (
+        smallest.missing_barrier,
+        smallest.missing_scalar_wait,
+        smallest.missing_wait_after_set_value,
+    ):
         assert ran(kernel, sync="auto", schedule="late").kinds == []
     for kernel in (smallest.missing_wait, smallest.missing_wait_for_a_reader):
         assert ran(kernel, sync="auto").kinds == ["missing wait"]
@@ -333,6 +580,7 @@ def test_scalar_reads_are_stale_without_a_wait():
         Duplicate(tensor, 7.0, 64)
         Duplicate(tensor[64], tensor.GetValue(0), 8)
         store(y, tensor[64], 8)
+
     assert ran(kernel).y[0] == 7 and np.isnan(ran(kernel, schedule="late").y[0])
 
 

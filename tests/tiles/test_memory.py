@@ -26,9 +26,16 @@ def bytes_of(span):
 def test_spans_meet_where_they_share_a_byte():
     rng, seen = np.random.default_rng(0), set()
     for _ in range(400):
-        some, other = (Span(int(rng.integers(40)), int(rng.integers(1, 7)), shape, strides[:len(shape)])
-                       for shape, strides in ((tuple(rng.integers(1, 4, rng.integers(3)).tolist()),
-                                               (int(rng.integers(5, 30)), int(rng.integers(2, 12)))) for _ in range(2)))
+        some, other = (
+            Span(int(rng.integers(40)), int(rng.integers(1, 7)), shape, strides[: len(shape)])
+            for shape, strides in (
+                (
+                    tuple(rng.integers(1, 4, rng.integers(3)).tolist()),
+                    (int(rng.integers(5, 30)), int(rng.integers(2, 12))),
+                )
+                for _ in range(2)
+            )
+        )
         seen.add((bool(some.shape), bool(other.shape), meet(some, other)))
         assert meet(some, other) == bool(bytes_of(some) & bytes_of(other)), (some, other)
     assert len(seen) == 8
@@ -41,6 +48,7 @@ def test_operands_that_were_right_are_looked_at_again():
         Duplicate(tensor, 1.0, 64)
         que.FreeTensor(tensor)
         Duplicate(tensor, 1.0, 64)
+
     assert ran(kernel, sync="auto").kinds == ["used after FreeTensor"]
 
 
@@ -52,10 +60,14 @@ def reads_what_nobody_wrote(gradOutput, x, out, workspace, tiling):
 @pytest.mark.parametrize("schedule", ["eager", "late"])
 def test_a_launch_finds_nothing_of_the_one_before(schedule):
     case = av.case("hardswish", shape=(64,))
-    stale = replace(HARDSWISH, tiling=lambda platform, **_: Tiling(1), kernel=reads_what_nobody_wrote)
+    stale = replace(
+        HARDSWISH, tiling=lambda platform, **_: Tiling(1), kernel=reads_what_nobody_wrote
+    )
     av.tiles.launch(HARDSWISH, cores=1, traced=False, **av.case("hardswish", shape=(20000,)).inputs)
     run = av.tiles.launch(stale, schedule=schedule, traced=False, **case.inputs)
-    assert [hazard.kind for hazard in run.hazards] == ["unwritten"] and np.isnan(run.outputs["out"]).all()
+    assert [hazard.kind for hazard in run.hazards] == ["unwritten"] and np.isnan(
+        run.outputs["out"]
+    ).all()
 
 
 @pytest.mark.parametrize("traced", [False, True])
@@ -76,5 +88,10 @@ def test_launches_of_several_threads_share_what_is_idle():
     case, program = av.case("rms_norm"), av.tiles.programs("rms_norm")[0]
     right = av.tiles.launch(program, **case.inputs).outputs
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda seed: av.tiles.launch(program, schedule=seed, traced=False, **case.inputs), range(8)))
+        found = list(
+            pool.map(
+                lambda seed: av.tiles.launch(program, schedule=seed, traced=False, **case.inputs),
+                range(8),
+            )
+        )
     assert all(same_bits(run.outputs, right) and not run.hazards for run in found)

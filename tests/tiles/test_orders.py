@@ -29,15 +29,25 @@ def short_tiles(platform, gradOutput, self):
 
 
 def rms(tile, atomic):
-    return Program("rms_norm", "small", partial(rms_norm.tiling, tileLength=tile, atomic=atomic), rms_norm.kernel,
-                   deterministic=not atomic, sync="strict")
+    return Program(
+        "rms_norm",
+        "small",
+        partial(rms_norm.tiling, tileLength=tile, atomic=atomic),
+        rms_norm.kernel,
+        deterministic=not atomic,
+        sync="strict",
+    )
 
 
 HARDSWISH = Program("hardswish", "small", short_tiles, hardswish.kernel, sync="strict")
 INSTANCES = {  # at most 3 tiles a core and 2 cores
     "hardswish": [(HARDSWISH, {"shape": (360,), "dtype": dtype}) for dtype in DTYPES],
-    "rms_norm": [(rms(tile, atomic), {"shape": shape, "dtype": dtype}) for atomic in (False, True) for dtype in DTYPES
-                 for tile, shape in ((64, (6, 5)), (64, (4, 130)), (64, (0, 4)))],
+    "rms_norm": [
+        (rms(tile, atomic), {"shape": shape, "dtype": dtype})
+        for atomic in (False, True)
+        for dtype in DTYPES
+        for tile, shape in ((64, (6, 5)), (64, (4, 130)), (64, (0, 4)))
+    ],
 }
 # Waits that no instance needs, by a part of their line, and why they stand there.
 REDUNDANT = {
@@ -62,26 +72,33 @@ def test_each_wait_is_necessary_or_said_to_be_redundant(name):
         right = launched(program, options)
         assert not right.hazards
         for line in right.waits:
-            needed[line] = needed.get(line, False) or bool(launched(program, options, without={line}).hazards)
+            needed[line] = needed.get(line, False) or bool(
+                launched(program, options, without={line}).hazards
+            )
     source = lines_of(INSTANCES[name][0][0])
     idle = [source[line].strip() for line, need in sorted(needed.items()) if not need]
     assert [text for text in idle if not any(known in text for known in REDUNDANT)] == []
     assert len(needed) >= 12 and (name == "hardswish") == (not idle)
 
 
-@pytest.mark.parametrize(("program", "options", "orders"), [
-    (HARDSWISH, {"shape": (360,)}, 1),
-    (HARDSWISH, {"shape": (200,), "dtype": "bfloat16"}, 1),
-    (rms(64, False), {"shape": (4, 5)}, 1),
-    (rms(64, False), {"shape": (2, 130)}, 1),
-    (rms(64, True), {"shape": (4, 5)}, 2),  # the two cores' sums, in either order
-])
+@pytest.mark.parametrize(
+    ("program", "options", "orders"),
+    [
+        (HARDSWISH, {"shape": (360,)}, 1),
+        (HARDSWISH, {"shape": (200,), "dtype": "bfloat16"}, 1),
+        (rms(64, False), {"shape": (4, 5)}, 1),
+        (rms(64, False), {"shape": (2, 130)}, 1),
+        (rms(64, True), {"shape": (4, 5)}, 2),  # the two cores' sums, in either order
+    ],
+)
 def test_all_orders_are_right(program, options, orders):
     found = explore(program, cores=2, **av.case(program.operator, **options).inputs)
     assert found.proved and found.count == orders
 
 
-@pytest.mark.parametrize("text", ["self.xQue.DeQue", "self.outQue.DeQue", "out = self.outQue.AllocTensor"])
+@pytest.mark.parametrize(
+    "text", ["self.xQue.DeQue", "self.outQue.DeQue", "out = self.outQue.AllocTensor"]
+)
 def test_without_a_wait_some_order_gives_another_number(text):
     case = av.case("hardswish", shape=(180,))
     (line,) = (k for k, source in enumerate(lines_of(HARDSWISH)) if text in source)
@@ -151,6 +168,7 @@ def random_kernel(seed, length=4):
                 DataCopy(gm(y)[8 * b], tensors[a], 8)
                 SetAtomicNone()
         DataCopy(gm(y), tensors[0], 8)
+
     return kernel
 
 
@@ -162,25 +180,36 @@ def orders_of(kernel, search):
         machine = Machine(Platform.of("Ascend910B2"), 1, schedule, "strict")
         machine.run(kernel, (GlobalMemory("x", x, True), GlobalMemory("y", y, False)))
         return SimpleNamespace(outputs={"y": y}, hazards=list(machine.hazards))
+
     return explored(run, 5000, search)
 
 
 def test_the_search_finds_what_trying_everything_finds():
     counts = []
-    for seed, length in [*((seed, 4) for seed in range(40 if SOAK else 20)), *((seed, 5) for seed in range(25, 33 if SOAK else 26))]:
+    for seed, length in [
+        *((seed, 4) for seed in range(40 if SOAK else 20)),
+        *((seed, 5) for seed in range(25, 33 if SOAK else 26)),
+    ]:
         kernel = random_kernel(seed, length)
         found, every = orders_of(kernel, Search()), orders_of(kernel, Everything())
         assert found.complete and every.complete
         assert set(found.outcomes) == set(every.outcomes), seed
         counts.append((found.count, every.count, len(found.outcomes)))
-    assert sum(few for few, *_ in counts) < sum(all_ for _, all_, _ in counts) / 2  # the reduction reduces
+    assert (
+        sum(few for few, *_ in counts) < sum(all_ for _, all_, _ in counts) / 2
+    )  # the reduction reduces
     assert sum(outcomes > 1 for *_, outcomes in counts) >= 5  # and there is something to find
 
 
 def test_order_alone_decides_whether_hazards_are_named():
     """Where no wait is missing, no order of everything gives another outcome; the judge knows no horizons."""
-    silent = [seed for seed in range(60) if {"missing wait", "missing barrier", "missing scalar wait"}.isdisjoint(
-        hazard.kind for hazard in orders_of(random_kernel(seed), Search()).hazards)]
+    silent = [
+        seed
+        for seed in range(60)
+        if {"missing wait", "missing barrier", "missing scalar wait"}.isdisjoint(
+            hazard.kind for hazard in orders_of(random_kernel(seed), Search()).hazards
+        )
+    ]
     for seed in silent:
         kinds = {hazard.kind for hazard in orders_of(random_kernel(seed), Search()).hazards}
         every = orders_of(random_kernel(seed), Everything())

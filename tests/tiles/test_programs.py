@@ -15,9 +15,13 @@ from aclnn_viz.operators.rms_norm import tiles as rms_norm
 from aclnn_viz.tiles.ascendc import GetBlockIdx, SyncAll, Tiling
 from machine import SOAK
 
-PROGRAMS = [program for op in av.operators() for program in registry.own("tiles", op.name, "PROGRAMS", ())]
+PROGRAMS = [
+    program for op in av.operators() for program in registry.own("tiles", op.name, "PROGRAMS", ())
+]
 ids = [program.name for program in PROGRAMS]
-PARTS = {"flash_attention_score"}  # whose programs refuse some of the suite: here the layouts that are not BNSD
+PARTS = {
+    "flash_attention_score"
+}  # whose programs refuse some of the suite: here the layouts that are not BNSD
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=ids)
@@ -37,12 +41,15 @@ def _suite(program, most, turns=1):
     """Every case of the suite, or so many of the small ones, each under one schedule and on one number of cores."""
     cases = [case for _, case in suite(program.operator) if case.dtype != "float64"]
     if most:
+
         def size(case):
             return max(np.size(value) for value in case.inputs.values())
 
         each = [[case for case in cases if case.dtype == dtype] for dtype in DTYPES]
-        small = [[case for case in some if size(case) <= 150] or [min(some, key=size)] for some in each]
-        cases = [case for some in small for case in some[::max(3 * len(some) // most, 1)]]
+        small = [
+            [case for case in some if size(case) <= 150] or [min(some, key=size)] for some in each
+        ]
+        cases = [case for some in small for case in some[:: max(3 * len(some) // most, 1)]]
     refused = 0
     for number, case in enumerate(cases):
         for turn in range(number, number + turns):
@@ -77,8 +84,15 @@ def _random(program, part, count, seeds):
         first = judged(program, case, **how)
         for schedule in ("late", *range(seeds)):
             if program.deterministic:
-                run = av.tiles.launch(program, schedule=schedule, traced=False, **how, **case.inputs)
-                assert not run.hazards and same_bits(run.outputs, first.outputs), (program, case, how, schedule)
+                run = av.tiles.launch(
+                    program, schedule=schedule, traced=False, **how, **case.inputs
+                )
+                assert not run.hazards and same_bits(run.outputs, first.outputs), (
+                    program,
+                    case,
+                    how,
+                    schedule,
+                )
             else:
                 judged(program, case, schedule=schedule, **how)
 
@@ -89,7 +103,9 @@ def test_every_operator_with_programs_draws_random_shapes():
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=ids)
 def test_float64_is_refused(program):
-    with pytest.raises(NotImplementedError, match="a vector core takes float16, bfloat16 and float32"):
+    with pytest.raises(
+        NotImplementedError, match="a vector core takes float16, bfloat16 and float32"
+    ):
         program(**av.case(program.operator, dtype="float64").inputs)
 
 
@@ -97,7 +113,10 @@ def test_atomic_sums_come_in_another_order():
     """Else nothing shows that a deterministic program is more than lucky."""
     atomic = next(program for program in PROGRAMS if program.name == "rms_norm_atomic")
     case = av.case("rms_norm", shape=(24, 33))
-    found = {av.tiles.launch(atomic, schedule=seed, **case.inputs).outputs["dgammaOut"].tobytes() for seed in range(4)}
+    found = {
+        av.tiles.launch(atomic, schedule=seed, **case.inputs).outputs["dgammaOut"].tobytes()
+        for seed in range(4)
+    }
     assert len(found) > 1
 
 
@@ -105,17 +124,29 @@ def test_rows_that_are_cut_give_what_whole_rows_give():
     case = av.case("rms_norm", shape=(6, 300))
     whole, *_ = rms_norm.PROGRAMS
     for atomic in (False, True):
-        cut = av.tiles.Program("rms_norm", "cut", partial(rms_norm.tiling, tileLength=128, atomic=atomic),
-                               rms_norm.kernel, whole.plan, not atomic, "strict")
+        cut = av.tiles.Program(
+            "rms_norm",
+            "cut",
+            partial(rms_norm.tiling, tileLength=128, atomic=atomic),
+            rms_norm.kernel,
+            whole.plan,
+            not atomic,
+            "strict",
+        )
         for schedule in ("late", 0):
             run = judged(cut, case, schedule=schedule, cores=4)
         assert run.gm_bytes > 1.5 * av.tiles.launch(whole, cores=4, **case.inputs).gm_bytes
 
 
-CUT = [("cross_entropy_loss", {"shape": (7, 200), "labelSmoothing": 0.3}),
-       ("group_norm_swish", {"shape": (3, 4, 200), "numGroups": 2}),
-       ("layer_norm", {"shape": (132, 66), "normalizedShape": (66,)}),  # more rows a core than a group has
-       ("layer_norm", {"shape": (5, 130), "normalizedShape": (130,), "dtype": "bfloat16"})]
+CUT = [
+    ("cross_entropy_loss", {"shape": (7, 200), "labelSmoothing": 0.3}),
+    ("group_norm_swish", {"shape": (3, 4, 200), "numGroups": 2}),
+    (
+        "layer_norm",
+        {"shape": (132, 66), "normalizedShape": (66,)},
+    ),  # more rows a core than a group has
+    ("layer_norm", {"shape": (5, 130), "normalizedShape": (130,), "dtype": "bfloat16"}),
+]
 
 
 @pytest.mark.parametrize(("op", "options"), CUT)
@@ -126,13 +157,22 @@ def test_short_tiles_give_what_long_ones_give(op, options):
     judged(cut, av.case(op, **options), schedule="late", cores=2)
 
 
-@pytest.mark.parametrize(("op", "options"), [
-    ("hardswish", {}), ("group_norm_swish", {}), ("grid_sampler_2d", {}), ("grid_sampler_3d", {}),
-    ("cross_entropy_loss", {"reduction": "sum"})])  # whose mean adds one part a core
+@pytest.mark.parametrize(
+    ("op", "options"),
+    [
+        ("hardswish", {}),
+        ("group_norm_swish", {}),
+        ("grid_sampler_2d", {}),
+        ("grid_sampler_3d", {}),
+        ("cross_entropy_loss", {"reduction": "sum"}),
+    ],
+)  # whose mean adds one part a core
 @pytest.mark.sampled(2)
 def test_these_give_the_same_bits_on_any_number_of_cores(op, options):
     (program, *_), case = av.tiles.programs(op), av.case(op, **options)
-    one, *more = (av.tiles.launch(program, cores=cores, **case.inputs).outputs for cores in (1, 3, 48))
+    one, *more = (
+        av.tiles.launch(program, cores=cores, **case.inputs).outputs for cores in (1, 3, 48)
+    )
     assert all(same_bits(one, other) for other in more)
 
 
@@ -154,6 +194,7 @@ def test_an_error_of_the_program_is_its_own():
         if GetBlockIdx() == 1:
             raise KeyError("mine")
         SyncAll()
+
     broken = av.tiles.Program("hardswish", "broken", lambda platform, **_: Tiling(3), kernel)
     with pytest.raises(KeyError, match="mine"):
         av.tiles.launch(broken, **av.case("hardswish").inputs)
@@ -170,5 +211,7 @@ def test_the_number_of_cores_is_checked():
         av.tiles.launch(PROGRAMS[0], cores=49, **av.case("hardswish").inputs)
     with pytest.raises(ValueError, match="schedule must be 'eager', 'late' or a seed: got 'soon'"):
         av.tiles.launch(PROGRAMS[0], schedule="soon", **av.case("hardswish").inputs)
-    with pytest.raises(ValueError, match="which vector call takes which format: got Ascend310P3, NPU arch 2002"):
+    with pytest.raises(
+        ValueError, match="which vector call takes which format: got Ascend310P3, NPU arch 2002"
+    ):
         av.tiles.launch(PROGRAMS[0], soc="Ascend310P3", **av.case("hardswish").inputs)

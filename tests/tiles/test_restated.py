@@ -13,7 +13,11 @@ def test_a_right_program_has_no_hazard_in_any_order(name):
 
 
 @in_one
-@pytest.mark.parametrize(("name", "what", "old", "new"), restated.BUGS, ids=[f"{name}: {what}" for name, what, *_ in restated.BUGS])
+@pytest.mark.parametrize(
+    ("name", "what", "old", "new"),
+    restated.BUGS,
+    ids=[f"{name}: {what}" for name, what, *_ in restated.BUGS],
+)
 def test_a_bug_is_shown_or_legal(name, what, old, new):
     _, *rest = restated.RIGHT[name]
     found = restated.shown(restated.edited(name, old, new), *rest, ORDERS[:5])

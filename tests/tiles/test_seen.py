@@ -17,30 +17,45 @@ def test_a_smaller_unified_buffer_makes_more_tiles_of_the_same_numbers():
     whole, small = launched(), launched(unified_buffer=32768)
     assert small.ub_bytes <= 32768 - 256 and small.tiling.tileLength < whole.tiling.tileLength
     assert not small.hazards and small.outputs["out"].tobytes() == whole.outputs["out"].tobytes()
-    assert f"tileLength = {small.tiling.tileLength};" in av.tiles.sketch(HARDSWISH, cores=2, unified_buffer=32768, **CASE)
+    assert f"tileLength = {small.tiling.tileLength};" in av.tiles.sketch(
+        HARDSWISH, cores=2, unified_buffer=32768, **CASE
+    )
 
 
 def test_select_works_in_the_last_8_kib_of_a_smaller_unified_buffer_too():
     forgotten = edited("hardswish", "hardswish", ((" - 8192  # which Select works in", ""),))
-    assert {hazard.kind for hazard in launched(forgotten, unified_buffer=32768).hazards} == {"unified buffer full"}
+    assert {hazard.kind for hazard in launched(forgotten, unified_buffer=32768).hazards} == {
+        "unified buffer full"
+    }
 
 
 @pytest.mark.parametrize("size", [0, 16383, 196609, 32768.0, True])
 def test_a_unified_buffer_that_no_core_has_is_refused(size):
-    with pytest.raises(ValueError, match=f"must be bytes that the SoC has, 16384 at least: got {size}; use 16384 to 196608"):
+    with pytest.raises(
+        ValueError,
+        match=f"must be bytes that the SoC has, 16384 at least: got {size}; use 16384 to 196608",
+    ):
         launched(unified_buffer=size)
 
 
 def test_buffers_have_the_names_that_the_program_gives_them():
     blocks = launched().buffers[1]
     assert [block.label for block in blocks] == ["gradQue"] * 2 + ["xQue"] * 2 + ["outQue"] * 2 + [
-        "xBuf", "slopeBuf", "bitsBuf", "moreBitsBuf"]
+        "xBuf",
+        "slopeBuf",
+        "bitsBuf",
+        "moreBitsBuf",
+    ]
     assert [a.start + a.length for a in blocks[:-1]] == [b.start for b in blocks[1:]]
 
 
 def test_landing_is_the_order_of_issue_when_eager_and_another_one_when_late():
     eager, late = launched(), launched(schedule="late")
-    assert eager.landed == eager.trace and late.landed != late.trace and set(late.landed) == set(late.trace)
+    assert (
+        eager.landed == eager.trace
+        and late.landed != late.trace
+        and set(late.landed) == set(late.trace)
+    )
 
 
 def test_hazardous_are_the_instructions_that_showed_the_hazard():
@@ -53,5 +68,8 @@ def test_hazardous_are_the_instructions_that_showed_the_hazard():
 def test_a_changed_program_tells_its_own_lines_and_is_sketched_as_it_is():
     broken = av.tiles.faults("hardswish")[0].broken("hardswish")
     assert launched(broken).hazards[0].source == "Adds(slope, slope, 0.5, count)"
-    right, wrong = (av.tiles.sketch(program, **CASE).count("PipeBarrier<PIPE_V>();") for program in (HARDSWISH, broken))
+    right, wrong = (
+        av.tiles.sketch(program, **CASE).count("PipeBarrier<PIPE_V>();")
+        for program in (HARDSWISH, broken)
+    )
     assert wrong == right - 1

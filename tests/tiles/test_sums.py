@@ -23,12 +23,16 @@ def summed(call, given, results):
 
     def kernel(x, y):
         pipe = TPipe()
-        src, dst = buffer(pipe, dtype, given.size), buffer(pipe, dtype, max(results, 512))  # which may be the work buffer, too
+        src, dst = (
+            buffer(pipe, dtype, given.size),
+            buffer(pipe, dtype, max(results, 512)),
+        )  # which may be the work buffer, too
         DataCopyPad(src, gm(x, dtype), DataCopyExtParams(1, given.size * size, 0, 0, 0))
         sync(E.MTE2_V)
         call(dst, src)
         sync(E.V_MTE3)
         DataCopyPad(gm(y, dtype), dst, DataCopyExtParams(1, results * size, 0, 0, 0))
+
     result = ran(kernel, given, size=results, dtype=dtype, schedule="late")
     assert result.kinds == []
     return result.y
@@ -43,8 +47,10 @@ def same(actual, expected):
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 63, 64, 65, 100, 128, 129, 1000, 4099])
 def test_reduce_sum_by_count(dtype, count):
     given = numbers(count, dtype, count)
-    same(summed(lambda dst, src: ReduceSum(dst, src, src, count), given, 1),
-         [judge.reduce_sum_count(list(given), SIZES[dtype])])
+    same(
+        summed(lambda dst, src: ReduceSum(dst, src, src, count), given, 1),
+        [judge.reduce_sum_count(list(given), SIZES[dtype])],
+    )
 
 
 @pytest.mark.parametrize("dtype", SIZES)
@@ -52,16 +58,34 @@ def test_reduce_sum_by_count(dtype, count):
 def test_sums_by_repeats(dtype, mask, repeats):
     lanes = SIZES[dtype]
     given = numbers(repeats * lanes, dtype, mask + repeats)
-    same(summed(lambda dst, src: ReduceSum(dst, src, dst, mask, repeats, 8), given, 1),
-         [judge.reduce_sum_mask(list(given), mask, lanes)])
-    same(summed(lambda dst, src: WholeReduceSum(dst, src, mask, repeats, 1, 1, 8), given, repeats),
-         judge.whole_reduce_sum(list(given), mask, lanes))
-    same(summed(lambda dst, src: RepeatReduceSum(dst, src, repeats, mask, 1, 1, 1, 8), given, repeats),
-         judge.whole_reduce_sum(list(given), mask, lanes))
-    same(summed(lambda dst, src: BlockReduceSum(dst, src, repeats, lanes, 1, 1, 8), given, 8 * repeats),
-         judge.block_reduce_sum(list(given), lanes))
-    same(summed(lambda dst, src: PairReduceSum(dst, src, repeats, lanes, 1, 1, 8), given, repeats * lanes // 2),
-         judge.pair_reduce_sum(list(given)))
+    same(
+        summed(lambda dst, src: ReduceSum(dst, src, dst, mask, repeats, 8), given, 1),
+        [judge.reduce_sum_mask(list(given), mask, lanes)],
+    )
+    same(
+        summed(lambda dst, src: WholeReduceSum(dst, src, mask, repeats, 1, 1, 8), given, repeats),
+        judge.whole_reduce_sum(list(given), mask, lanes),
+    )
+    same(
+        summed(
+            lambda dst, src: RepeatReduceSum(dst, src, repeats, mask, 1, 1, 1, 8), given, repeats
+        ),
+        judge.whole_reduce_sum(list(given), mask, lanes),
+    )
+    same(
+        summed(
+            lambda dst, src: BlockReduceSum(dst, src, repeats, lanes, 1, 1, 8), given, 8 * repeats
+        ),
+        judge.block_reduce_sum(list(given), lanes),
+    )
+    same(
+        summed(
+            lambda dst, src: PairReduceSum(dst, src, repeats, lanes, 1, 1, 8),
+            given,
+            repeats * lanes // 2,
+        ),
+        judge.pair_reduce_sum(list(given)),
+    )
 
 
 def test_a_running_sum_adds_one_repeat_after_another():
@@ -73,6 +97,7 @@ def test_a_running_sum_adds_one_repeat_after_another():
         Duplicate(dst, 0.0, 64)
         PipeBarrier(PIPE_V)
         Add(dst, src, dst, 64, 20, BinaryRepeatParams(1, 1, 1, 0, 8, 0))
+
     same(summed(running, given, 64), expected)
 
 
@@ -86,10 +111,17 @@ def test_extremes(count):
 def test_the_orders_differ_from_each_other():
     """Else a test of one would pass with the other."""
     draws = [list(numbers(4099, np.float32, seed)) for seed in range(8)]
-    orders = (lambda x: judge.reduce_sum_count(x, 64), judge.pairs, lambda x: np.add.accumulate(x)[-1],
-              lambda x: judge.reduce_sum_count(x, 128))
+    orders = (
+        lambda x: judge.reduce_sum_count(x, 64),
+        judge.pairs,
+        lambda x: np.add.accumulate(x)[-1],
+        lambda x: judge.reduce_sum_count(x, 128),
+    )
     assert len({tuple(float(order(x)) for x in draws) for order in orders}) == len(orders)
 
 
 def test_a_zero_keeps_its_sign():
-    same(summed(lambda dst, src: ReduceSum(dst, src, src, 3), np.float32([-0.0, -0.0, -0.0]), 1), [np.float32(-0.0)])
+    same(
+        summed(lambda dst, src: ReduceSum(dst, src, src, 3), np.float32([-0.0, -0.0, -0.0]), 1),
+        [np.float32(-0.0)],
+    )

@@ -10,7 +10,9 @@ from aclnn_viz.tiles.fault import BITS, WRONG, TileFault, faults
 from machine import SOAK
 
 FAULTS = [(op.name, fault) for op in av.operators() for fault in faults(op.name)]
-each = pytest.mark.parametrize(("op", "fault"), FAULTS, ids=[f"{op}: {fault.name}" for op, fault in FAULTS])
+each = pytest.mark.parametrize(
+    ("op", "fault"), FAULTS, ids=[f"{op}: {fault.name}" for op, fault in FAULTS]
+)
 DRAWN = {}
 RIGHT = {(op, fault.program or op, repr(fault.case), fault.cores): fault for op, fault in FAULTS}
 
@@ -25,8 +27,12 @@ def drawn(op, fault):
 def test_a_fault_is_found_by_what_its_entry_says(op, fault):
     case, broken = drawn(op, fault), fault.broken(op)
     schedules = ("eager", "late", *range(20 if SOAK else 4 if fault.shows == BITS else 0))
-    runs = {schedule: av.tiles.launch(broken, cores=fault.cores, schedule=schedule, traced=False, **case.inputs)
-            for schedule in schedules}
+    runs = {
+        schedule: av.tiles.launch(
+            broken, cores=fault.cores, schedule=schedule, traced=False, **case.inputs
+        )
+        for schedule in schedules
+    }
     kinds = [{hazard.kind for hazard in run.hazards} for run in runs.values()]
     if fault.shows in KINDS:
         assert all(fault.shows in found for found in kinds), kinds
@@ -40,8 +46,11 @@ def test_a_fault_is_found_by_what_its_entry_says(op, fault):
         assert any(not same_bits(run.outputs, runs["eager"].outputs) for run in runs.values())
 
 
-@pytest.mark.parametrize(("op", "name", "fault"), [(*key[:2], fault) for key, fault in RIGHT.items()],
-                         ids=[f"{key[1]}: {fault.name}" for key, fault in RIGHT.items()])
+@pytest.mark.parametrize(
+    ("op", "name", "fault"),
+    [(*key[:2], fault) for key, fault in RIGHT.items()],
+    ids=[f"{key[1]}: {fault.name}" for key, fault in RIGHT.items()],
+)
 @pytest.mark.sampled(11)
 def test_the_right_program_is_right_there(op, name, fault):
     """Once for each case that a fault names; faults share them."""
@@ -52,7 +61,9 @@ def test_the_right_program_is_right_there(op, name, fault):
 def test_there_are_enough_of_them():
     assert len(FAULTS) >= 30 and len({(op, fault.name) for op, fault in FAULTS}) == len(FAULTS)
     assert {fault.shows for _, fault in FAULTS} >= {WRONG, BITS}
-    assert {op for op, _ in FAULTS} == {op.name for op in av.operators() if registry.file("tiles", op.name)}
+    assert {op for op, _ in FAULTS} == {
+        op.name for op in av.operators() if registry.file("tiles", op.name)
+    }
 
 
 def test_a_fault_that_names_text_nobody_wrote_is_refused():

@@ -12,6 +12,7 @@ from aclnn_viz.tiles.ascendc import *  # noqa: F403
 
 def copying(buffers):
     """Eight tiles through one queue in, one vector instruction and one queue out."""
+
     def kernel(grad, x, out, workspace, tiling):
         pipe = TPipe()
         into, leaving = queue(pipe, VECIN, buffers, 256), queue(pipe, VECOUT, buffers, 256)
@@ -26,7 +27,10 @@ def copying(buffers):
             result = leaving.DeQue(float32)
             DataCopy(gm(out)[start], result, 64)
             leaving.FreeTensor(result)
-    program = av.tiles.Program("hardswish", "copying", lambda platform, **_: Tiling(1), kernel, sync="strict")
+
+    program = av.tiles.Program(
+        "hardswish", "copying", lambda platform, **_: Tiling(1), kernel, sync="strict"
+    )
     return av.tiles.launch(program, **av.case("hardswish", shape=(512,)).inputs)
 
 
@@ -50,12 +54,23 @@ def test_steps_follow_the_waits(program):
     assert len(set(places)) == len(places)
     for one in run.trace:
         for pipe, position in enumerate(one.horizon):
-            assert all(found[one.core.index, pipe, k] < found[one.core.index, one.pipe, one.position]
-                       for k in range(1, position + 1))
-    last = max(step for (core, pipe, position), step in found.items()
-               if next(one for one in run.trace if (one.core.index, one.pipe, one.position) == (core, pipe, position))
-               .epoch == 0)
-    assert all(found[one.core.index, one.pipe, one.position] > last for one in run.trace if one.epoch == 1)
+            assert all(
+                found[one.core.index, pipe, k] < found[one.core.index, one.pipe, one.position]
+                for k in range(1, position + 1)
+            )
+    last = max(
+        step
+        for (core, pipe, position), step in found.items()
+        if next(
+            one
+            for one in run.trace
+            if (one.core.index, one.pipe, one.position) == (core, pipe, position)
+        ).epoch
+        == 0
+    )
+    assert all(
+        found[one.core.index, one.pipe, one.position] > last for one in run.trace if one.epoch == 1
+    )
 
 
 def test_a_run_without_a_trace_has_no_timeline():

@@ -24,8 +24,14 @@ def smaller(op):
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     text = report.symbolic.claims
-    with pytest.MonkeyPatch.context() as patch:  # how long one operator's theorems take; that all hold, others see
-        patch.setattr(report.symbolic, "claims", lambda: [one for one in text() if SOAK or one.operator == "hardswish"])
+    with (
+        pytest.MonkeyPatch.context() as patch
+    ):  # how long one operator's theorems take; that all hold, others see
+        patch.setattr(
+            report.symbolic,
+            "claims",
+            lambda: [one for one in text() if SOAK or one.operator == "hardswish"],
+        )
         patch.setattr(report, "large", LARGE if SOAK else smaller)
         markdown, data = report.write(tmp_path_factory.mktemp("report"))
     return markdown.read_text(encoding="utf-8"), json.loads(data.read_text(encoding="utf-8"))
@@ -38,13 +44,23 @@ def test_every_output_in_every_format(written):
         for output in op.outputs:
             formats = {fmt for name, out, fmt in seen if (name, out) == (op.name, output)}
             wide_only = (op.name, output) == ("rms_norm", "dgammaOut")
-            assert formats == ({"float32", "float64"} if wide_only else {"float16", "bfloat16", "float32", "float64"})
+            assert formats == (
+                {"float32", "float64"}
+                if wide_only
+                else {"float16", "bfloat16", "float32", "float64"}
+            )
 
 
 def test_counts_add_up_and_samples_are_large(written):
     _, data = written
-    assert all(sum(row["ulps"].values()) + row["undecided"] == row["elements"] for row in data["rows"])
-    assert [row for row in data["rows"] if row["undecided"] > OPEN.get(row["operator"], 0.001) * row["elements"]] == []
+    assert all(
+        sum(row["ulps"].values()) + row["undecided"] == row["elements"] for row in data["rows"]
+    )
+    assert [
+        row
+        for row in data["rows"]
+        if row["undecided"] > OPEN.get(row["operator"], 0.001) * row["elements"]
+    ] == []
     for op in taught():
         least = report.ELEMENTS if SOAK else prod(smaller(op)["shape"])
         assert max(row["elements"] for row in data["rows"] if row["operator"] == op.name) >= least
@@ -70,5 +86,8 @@ def test_both_forms_hold_the_same_numbers(written):
     for row in data["rows"]:
         start = f"| {row['operator']} | {row['output']} | {row['format']} | {row['elements']} | {row['ulps']['exact']} |"
         assert start in text
-    assert all(name in text for name in data["sweeps"]) and "## Proofs" in text and set(data["seconds"]) == {
-        "derivations", "theorems", "mutants"}
+    assert (
+        all(name in text for name in data["sweeps"])
+        and "## Proofs" in text
+        and set(data["seconds"]) == {"derivations", "theorems", "mutants"}
+    )

@@ -19,11 +19,17 @@ CASES, CLOSE = 2000 if SOAK else 20, 1e-10
 def drawn(op, number):
     """A case of the operator's suite with other numbers, every second time with other lengths; None where it has none such."""
     rng = np.random.default_rng(number)
-    suite = [one.options for one in recipes(op) if not any(isinstance(value, np.ndarray) for value in one.options.values())]
+    suite = [
+        one.options
+        for one in recipes(op)
+        if not any(isinstance(value, np.ndarray) for value in one.options.values())
+    ]
     options = suite[rng.integers(len(suite))] | {"dtype": "float64"}
     if number % 2 and not any(name.endswith(("_shape", "_ndim")) for name in options):
         shape = options.get("shape", default.default_shape(op))
-        options = default.fitted(op, options | {"shape": tuple(rng.integers(1, 9, len(shape)).tolist())})
+        options = default.fitted(
+            op, options | {"shape": tuple(rng.integers(1, 9, len(shape)).tolist())}
+        )
     try:
         return Recipe(op.name, options).case(number)
     except (TypeError, ValueError):
@@ -33,18 +39,31 @@ def drawn(op, number):
 def apart(op, peer, inputs):
     """The largest distance in units of the terms, but for differences that are written down; of nothing 0."""
     ours, theirs, sizes = op.backward(**inputs), peer.run(op, **inputs), magnitudes(op, inputs)
-    largest = {name: float(np.max(np.abs(one[np.isfinite(one)]), initial=0.0)) for name, one in inputs.items()
-               if isinstance(one, np.ndarray) and one.dtype.kind == "f"}
+    largest = {
+        name: float(np.max(np.abs(one[np.isfinite(one)]), initial=0.0))
+        for name, one in inputs.items()
+        if isinstance(one, np.ndarray) and one.dtype.kind == "f"
+    }
     # Terms may cancel to 0 before an input, such as rstd, multiplies them here, and after it there.
-    least = 1e-3 * max(largest[name] for name in op.upstream if name in largest) * max(1.0, *largest.values())
+    least = (
+        1e-3
+        * max(largest[name] for name in op.upstream if name in largest)
+        * max(1.0, *largest.values())
+    )
     found = [0.0]
     for name, value in ours.items():
         other, size = theirs[name], sizes[name].reshape(value.shape)
         same = (value == other) | np.isnan(value) & np.isnan(other) | (size == np.inf)
-        for difference in (one for one in peer.differences(op) if one.values and "float64" in one.dtypes):
+        for difference in (
+            one for one in peer.differences(op) if one.values and "float64" in one.dtypes
+        ):
             mask, values = difference.values(inputs).get(name, (False, np.nan))
             same |= mask & (values == other)
-        found.append(np.max(np.abs(value - other) / np.maximum(size, least + 1e-290), initial=0.0, where=~same))
+        found.append(
+            np.max(
+                np.abs(value - other) / np.maximum(size, least + 1e-290), initial=0.0, where=~same
+            )
+        )
     return max(found)
 
 
@@ -67,5 +86,9 @@ def test_an_error_of_some_digits_is_seen(monkeypatch):
     right, made = type(op).backward, drawn(op, 3)
     with av.open_device("torch") as peer:
         assert apart(op, peer, made.inputs) <= CLOSE / 1e4
-        monkeypatch.setattr(type(op), "backward", lambda self, /, **i: {k: v * (1 + 1e-9) for k, v in right(self, **i).items()})
+        monkeypatch.setattr(
+            type(op),
+            "backward",
+            lambda self, /, **i: {k: v * (1 + 1e-9) for k, v in right(self, **i).items()},
+        )
         assert apart(op, peer, made.inputs) > CLOSE

@@ -17,8 +17,11 @@ from machine import taught
 from together import in_one
 
 WRITTEN = [op.name for op in taught() if registry.file("conventions", op.name)]
-ROWS = [pytest.param(name, row, id=f"{name}-{row.topic}-{number}") for name in WRITTEN
-        for number, row in enumerate(conventions.conventions(operator(name)))]
+ROWS = [
+    pytest.param(name, row, id=f"{name}-{row.topic}-{number}")
+    for name in WRITTEN
+    for number, row in enumerate(conventions.conventions(operator(name)))
+]
 
 
 @in_one
@@ -26,13 +29,20 @@ ROWS = [pytest.param(name, row, id=f"{name}-{row.topic}-{number}") for name in W
 def test_the_kernel_does_what_is_written_down(name, row):
     found = recomputed(name, row)
     assert found.holds, (found.kit, found.recorded)
-    assert all((row.where, row.document, row.published, row.why, found.pytorch)) and row.topic in TOPICS
+    assert (
+        all((row.where, row.document, row.published, row.why, found.pytorch))
+        and row.topic in TOPICS
+    )
 
 
 def test_every_operator_says_what_its_places_ask_for():
-    topics = {name: {row.topic for row in conventions.conventions(operator(name))} for name in WRITTEN}
+    topics = {
+        name: {row.topic for row in conventions.conventions(operator(name))} for name in WRITTEN
+    }
     assert len(WRITTEN) >= 7 and all(found >= {"not finite", "empty"} for found in topics.values())
-    assert {name for name in WRITTEN if "zero divisor" not in topics[name]} == {"hardswish"}  # which divides by nothing
+    assert {name for name in WRITTEN if "zero divisor" not in topics[name]} == {
+        "hardswish"
+    }  # which divides by nothing
     samplers = {"grid_sampler_2d", "grid_sampler_3d"}
     assert {name for name in WRITTEN if "kink" in topics[name]} >= {"hardswish", *samplers}
     assert all("tie" in topics[name] for name in samplers)
@@ -42,17 +52,29 @@ def test_every_operator_says_what_its_places_ask_for():
 def test_a_kernel_that_changes_a_row_is_noticed(name, row, monkeypatch):
     """Other numbers everywhere, in other shapes, from whatever inputs."""
     op = operator(name)
-    monkeypatch.setattr(type(op), "backward", lambda self, /, **inputs: {
-        f"other {output}": np.full((4, 4), 99.0) for output in op.outputs} | {
-        output: np.full((4, 4), 99.0) for output in op.outputs})
+    monkeypatch.setattr(
+        type(op),
+        "backward",
+        lambda self, /, **inputs: (
+            {f"other {output}": np.full((4, 4), 99.0) for output in op.outputs}
+            | {output: np.full((4, 4), 99.0) for output in op.outputs}
+        ),
+    )
     assert not recomputed(name, row).holds
 
 
 def test_a_changed_kink_changes_its_rows_and_no_other(monkeypatch, capsys):
     page = operator("hardswish").page
     right = page.backward
-    monkeypatch.setattr(page, "backward", lambda xp, gradOutput, self: {
-        "out": np.where(np.abs(self) == 3, gradOutput * (self > 0), right(xp, gradOutput, self)["out"])})
+    monkeypatch.setattr(
+        page,
+        "backward",
+        lambda xp, gradOutput, self: {
+            "out": np.where(
+                np.abs(self) == 3, gradOutput * (self > 0), right(xp, gradOutput, self)["out"]
+            )
+        },
+    )
     rows = conventions.recompute([operator("hardswish")])
     assert {row.topic for row in rows if not row.holds} == {"kink"}
     assert cli.main(["conventions", "hardswish"]) == 1
@@ -72,49 +94,98 @@ def test_a_changed_tie_of_the_taps_changes_the_rows_of_the_3d_sampler(monkeypatc
 
     monkeypatch.setattr(operator("grid_sampler_3d").page, "taps", taps)
     rows = conventions.recompute([operator("grid_sampler_3d")])
-    assert [(row.topic, row.holds) for row in rows if row.topic == "tie"] == [("tie", False), ("tie", True)]
+    assert [(row.topic, row.holds) for row in rows if row.topic == "tie"] == [
+        ("tie", False),
+        ("tie", True),
+    ]
     assert all(row.holds for row in rows if row.topic != "tie")
 
 
 # Edits of pages that change nothing but what happens at kinks and ties and for special values, and the topic of a row
 # that tells.
 EDITS = [
-    ("hardswish", "x < -3.0", "x <= -3.0", "kink"), ("hardswish", "x <= 3.0", "x < 3.0", "kink"),
-    ("hardswish", "xp.where(x <= 3.0, inside, xp.ones_like(x))", "xp.where(x > 3.0, xp.ones_like(x), inside)",
-     "not finite"),
+    ("hardswish", "x < -3.0", "x <= -3.0", "kink"),
+    ("hardswish", "x <= 3.0", "x < 3.0", "kink"),
+    (
+        "hardswish",
+        "xp.where(x <= 3.0, inside, xp.ones_like(x))",
+        "xp.where(x > 3.0, xp.ones_like(x), inside)",
+        "not finite",
+    ),
     ("rms_norm", "return x * rstd", "return x * abs(rstd)", "parameter"),
-    ("cross_entropy_loss", "gradLoss * counted if", "xp.where(counted > 0, gradLoss, 0 * counted) if", "not finite"),
-    ("cross_entropy_loss", "gradLoss / weightSum", "gradLoss / xp.where(weightSum == 0, 1.0, weightSum)",
-     "zero divisor"),
+    (
+        "cross_entropy_loss",
+        "gradLoss * counted if",
+        "xp.where(counted > 0, gradLoss, 0 * counted) if",
+        "not finite",
+    ),
+    (
+        "cross_entropy_loss",
+        "gradLoss / weightSum",
+        "gradLoss / xp.where(weightSum == 0, 1.0, weightSum)",
+        "zero divisor",
+    ),
     ("cross_entropy_loss", "nll + smooth * xp.sum(weight)", "nll", "not finite"),
     ("group_norm_swish", "xp.guard(s * z, -2e4, 2e4)", "s * z", "not finite"),
-    ("group_norm_swish", "(x - mean) * rstd\n    dz", "xp.where(x == mean, 0, (x - mean) * rstd)\n    dz",
-     "zero divisor"),
-    ("layer_norm", "return (input - mean) * rstd", "return (input - mean) * abs(rstd)", "parameter"),
-    *[(name, old, new, topic) for name in ("grid_sampler_2d", "grid_sampler_3d") for old, new, topic in (
-        ("u > 0.0", "u >= 0.0", "kink"), ("u < size - 1)", "u <= size - 1)", "kink"),
-        ("first = xp.floor(u)\n    t =", "first = xp.ceil(u) - 1.0\n    t =", "kink"),
-        ("xp.round(u), xp.ones", "xp.floor(u + 0.5), xp.ones", "tie"),
-        ("xp.round(u), xp.ones", "xp.ceil(u - 0.5), xp.ones", "tie"), ("NOWHERE = -100.0", "NOWHERE = 0.0", "not finite"),
-        ("xp.zeros_like(u) * u, xp", "xp.zeros_like(u), xp", "not finite"),
-        ("(size - 1) / 2\n", "max(size - 1, 1) / 2\n", "zero divisor"))],
+    (
+        "group_norm_swish",
+        "(x - mean) * rstd\n    dz",
+        "xp.where(x == mean, 0, (x - mean) * rstd)\n    dz",
+        "zero divisor",
+    ),
+    (
+        "layer_norm",
+        "return (input - mean) * rstd",
+        "return (input - mean) * abs(rstd)",
+        "parameter",
+    ),
+    *[
+        (name, old, new, topic)
+        for name in ("grid_sampler_2d", "grid_sampler_3d")
+        for old, new, topic in (
+            ("u > 0.0", "u >= 0.0", "kink"),
+            ("u < size - 1)", "u <= size - 1)", "kink"),
+            ("first = xp.floor(u)\n    t =", "first = xp.ceil(u) - 1.0\n    t =", "kink"),
+            ("xp.round(u), xp.ones", "xp.floor(u + 0.5), xp.ones", "tie"),
+            ("xp.round(u), xp.ones", "xp.ceil(u - 0.5), xp.ones", "tie"),
+            ("NOWHERE = -100.0", "NOWHERE = 0.0", "not finite"),
+            ("xp.zeros_like(u) * u, xp", "xp.zeros_like(u), xp", "not finite"),
+            ("(size - 1) / 2\n", "max(size - 1, 1) / 2\n", "zero divisor"),
+        )
+    ],
     ("grid_sampler_2d", "HUGE = 2.0**31", "HUGE = 2.0**50", "parameter"),
-    ("grid_sampler_2d", "dot * xp.reshape(dx, (-1,)), dot)", "dot * xp.reshape(dx, (-1,)), dot * dx.ravel())",
-     "not finite"),
+    (
+        "grid_sampler_2d",
+        "dot * xp.reshape(dx, (-1,)), dot)",
+        "dot * xp.reshape(dx, (-1,)), dot * dx.ravel())",
+        "not finite",
+    ),
     ("grid_sampler_2d", "if paddingMode != REFLECTION:  #", "if True:  #", "not finite"),
-    ("grid_sampler_2d", "dot = xp.where(inside, xp.astype(dot, xp.float64), xp.zeros_like(grad_x))", "",
-     "not finite"),
-    ("grid_sampler_2d", "interpolationMode != NEAREST:\n            dot", "True:\n            dot",
-     "not finite"),
+    (
+        "grid_sampler_2d",
+        "dot = xp.where(inside, xp.astype(dot, xp.float64), xp.zeros_like(grad_x))",
+        "",
+        "not finite",
+    ),
+    (
+        "grid_sampler_2d",
+        "interpolationMode != NEAREST:\n            dot",
+        "True:\n            dot",
+        "not finite",
+    ),
     ("grid_sampler_2d", "xp.full_like(index, pixels)", "xp.zeros_like(index)", "not finite"),
 ]
 
 
 @pytest.mark.parametrize(("name", "old", "new", "topic"), EDITS)
 @pytest.mark.sampled(6)
-def test_a_small_change_of_a_page_at_a_special_value_changes_a_row(name, old, new, topic, monkeypatch):
+def test_a_small_change_of_a_page_at_a_special_value_changes_a_row(
+    name, old, new, topic, monkeypatch
+):
     page = operator(name).page
-    edited, source = next((module, inspect.getsource(module)) for module, text in sources(page) if old in text)
+    edited, source = next(
+        (module, inspect.getsource(module)) for module, text in sources(page) if old in text
+    )
     assert source.count(old) == 1
     changed = {"__name__": "changed"}
     exec(compile(source.replace(old, new), edited.__file__, "exec"), changed)  # noqa: S102
@@ -134,7 +205,9 @@ def test_the_text_and_the_data_hold_the_same(capsys, monkeypatch):
     assert content["passed"] and len(content["conventions"]) >= len(ROWS)
     text = " ".join(conventions.text_table(rows).split())
     for row in content["conventions"]:
-        assert all(" ".join(row[key].split()) in text for key in ("where", "kit", "published", "why"))
+        assert all(
+            " ".join(row[key].split()) in text for key in ("where", "kit", "published", "why")
+        )
     assert not conventions.to_json([])["passed"]
 
 
@@ -142,9 +215,13 @@ class Torch:
     __version__ = "9.9"
 
 
-@pytest.mark.parametrize(("there", "value"), [
-    ([0.0], "[0] (9.9, run here)"), ([7.0], "[7] (9.9, run here), but [0] (2.13.0)")])
-def test_pytorch_is_run_where_it_is_installed_and_another_value_is_reported(there, value, monkeypatch):
+@pytest.mark.parametrize(
+    ("there", "value"),
+    [([0.0], "[0] (9.9, run here)"), ([7.0], "[7] (9.9, run here), but [0] (2.13.0)")],
+)
+def test_pytorch_is_run_where_it_is_installed_and_another_value_is_reported(
+    there, value, monkeypatch
+):
     kinks.torch_here.cache_clear()
     row = replace(conventions.conventions(operator("hardswish"))[0], peer=lambda torch: there)
     monkeypatch.setattr("aclnn_viz.verification.conventions.model.torch_here", lambda: Torch)
@@ -160,8 +237,12 @@ def test_without_pytorch_its_values_are_cited_with_the_version(monkeypatch):
 @pytest.mark.parametrize("op", taught(), ids=lambda op: op.name)
 def test_an_operator_without_a_file_has_measured_rows(op, monkeypatch):
     find = registry.module
-    monkeypatch.setattr(registry, "module", lambda kind, name: None if kind == "conventions" else find(kind, name))
+    monkeypatch.setattr(
+        registry, "module", lambda kind, name: None if kind == "conventions" else find(kind, name)
+    )
     monkeypatch.setattr(registry, "table", lambda kind, name, made=dict: made({}))
     rows = conventions.recompute([op])
     assert {row.topic for row in rows} == {"not finite", "empty"} and all(row.holds for row in rows)
-    assert any("not finite" in row.kit for row in rows) and any("refused" in row.kit or "[0" in row.kit for row in rows)
+    assert any("not finite" in row.kit for row in rows) and any(
+        "refused" in row.kit or "[0" in row.kit for row in rows
+    )

@@ -23,13 +23,20 @@ def test_the_gradient_of_forward_is_backward(op):
     assert failures(op) == []
 
 
-@pytest.mark.parametrize("op", [av.operator("hardswish"), av.operator("layer_norm")], ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "op", [av.operator("hardswish"), av.operator("layer_norm")], ids=lambda op: op.name
+)
 def test_an_error_in_the_tenth_digit_is_noticed(op):
-    off = failures(op, lambda **given: {name: value * (1 + 1e-10) for name, value in op.backward(**given).items()})
+    off = failures(
+        op,
+        lambda **given: {name: value * (1 + 1e-10) for name, value in op.backward(**given).items()},
+    )
     assert off and all(" off for {" in one for one in off)
 
 
 def test_named_faults_of_a_page_are_noticed():
     op = av.operator("rms_norm")
-    for wrong in [one for one in faults(op.name) if one.name in ("projection missing", "sigma for rstd")]:
+    for wrong in [
+        one for one in faults(op.name) if one.name in ("projection missing", "sigma for rstd")
+    ]:
         assert failures(op, replace(op, page=wrong.page(op.page)).backward), wrong.name

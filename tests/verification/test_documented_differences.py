@@ -18,9 +18,19 @@ from together import in_one
 OPERATORS = [op.name for op in av.operators() if registry.file("peer", op.name)]
 SOME = [op.name for op in sampled(__name__)]  # JAX compiles for each shape
 #: Compiling every shape of a sampler takes most of a minute; their derivatives and loops are also elsewhere, on fewer shapes.
-ALL = {library: [pytest.param(name, library, marks=[pytest.mark.needs(library)] + [pytest.mark.soak] * (
-    name.startswith("grid_sampler") and library != "torch")) for name in OPERATORS
-                 if computed_by(library, name) and (library != "jax" or name in SOME)] for library in PEERS}
+ALL = {
+    library: [
+        pytest.param(
+            name,
+            library,
+            marks=[pytest.mark.needs(library)]
+            + [pytest.mark.soak] * (name.startswith("grid_sampler") and library != "torch"),
+        )
+        for name in OPERATORS
+        if computed_by(library, name) and (library != "jax" or name in SOME)
+    ]
+    for library in PEERS
+}
 
 
 class Fake(Peer):
@@ -41,7 +51,9 @@ class Fake(Peer):
 
 def open_interval(out, bound, at_3=1.0):
     x, grad = bound["self"], bound["gradOutput"]
-    slope = np.where(x == -3, np.zeros_like(x), np.where(x == 3, np.full_like(x, at_3), np.full_like(x, np.nan)))
+    slope = np.where(
+        x == -3, np.zeros_like(x), np.where(x == 3, np.full_like(x, at_3), np.full_like(x, np.nan))
+    )
     return {"out": np.where(np.isnan(slope), out["out"], slope * grad).astype(out["out"].dtype)}
 
 
@@ -50,7 +62,9 @@ def refusing(out, bound):
 
 
 def failures(name, change):
-    return [failure for _, failure in peers.found(av.operator(name), "torch", Fake(change)) if failure]
+    return [
+        failure for _, failure in peers.found(av.operator(name), "torch", Fake(change)) if failure
+    ]
 
 
 def differs_exactly_as_documented(name, library):
@@ -84,17 +98,26 @@ def test_documented_differences_pass_and_are_reported():
 
 def test_a_documented_difference_that_is_gone_fails():
     text = failures("hardswish", lambda out, bound: out)
-    assert len(text) == 2 and all("documented to do otherwise, and does not on any case: the interval" in t for t in text)
+    assert len(text) == 2 and all(
+        "documented to do otherwise, and does not on any case: the interval" in t for t in text
+    )
 
 
 def test_another_value_than_the_documented_one_fails():
     text = failures("hardswish", lambda out, bound: open_interval(out, bound, at_3=1.25))
-    assert "no documented difference says so" in text[0] and "does not on any case: the interval is open at 3" in text[-1]
+    assert (
+        "no documented difference says so" in text[0]
+        and "does not on any case: the interval is open at 3" in text[-1]
+    )
 
 
-@pytest.mark.parametrize("change", [
-    lambda out, bound: open_interval({"out": out["out"] * out["out"].dtype.type(1.01)}, bound),
-    lambda out, bound: {"out": open_interval(out, bound)["out"].astype(np.float16)}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda out, bound: open_interval({"out": out["out"] * out["out"].dtype.type(1.01)}, bound),
+        lambda out, bound: {"out": open_interval(out, bound)["out"].astype(np.float16)},
+    ],
+)
 def test_a_difference_that_nobody_documented_fails(change):
     text = failures("hardswish", change)
     assert text and all("no documented difference says so" in one for one in text)
@@ -106,11 +129,25 @@ def test_a_refusal_that_nobody_documented_fails():
 
 def test_rounding_beyond_the_documented_plan_fails(monkeypatch):
     """What two functions round between them is granted in 16 bits, more is not."""
-    narrow = [n for n, one in enumerate(judge.suite_recipes("group_norm_swish")) if one.options.get("dtype") in NARROW]
-    monkeypatch.setattr(peers, "prepared_suite", lambda *_: [
-        judge.prepared_at("group_norm_swish", n, 0) for n in narrow[:2]])
-    op, scaled = av.operator("group_norm_swish"), lambda by: lambda out, bound: {
-        name: (value.astype(np.float64) * by).astype(value.dtype) for name, value in out.items()}
+    narrow = [
+        n
+        for n, one in enumerate(judge.suite_recipes("group_norm_swish"))
+        if one.options.get("dtype") in NARROW
+    ]
+    monkeypatch.setattr(
+        peers,
+        "prepared_suite",
+        lambda *_: [judge.prepared_at("group_norm_swish", n, 0) for n in narrow[:2]],
+    )
+    op, scaled = (
+        av.operator("group_norm_swish"),
+        lambda by: (
+            lambda out, bound: {
+                name: (value.astype(np.float64) * by).astype(value.dtype)
+                for name, value in out.items()
+            }
+        ),
+    )
     for by, right in ((1 + 2.0**-7, True), (1.2, False)):
         text = [failure for _, failure in peers.found(op, "torch", Fake(scaled(by))) if failure]
         assert (text == []) == right
@@ -125,8 +162,14 @@ def differs(row):
 @pytest.mark.parametrize("name", OPERATORS)
 def test_a_difference_that_cites_a_convention_is_what_that_says(name):
     rows = {row.where: row for row in conventions(av.operator(name))}
-    for difference in [one for documented in registry.own("peer", name, "DIFFERENCES", {}).values() for one in documented]:
-        assert difference.text and difference.source and None in (difference.plan, difference.values)
+    for difference in [
+        one
+        for documented in registry.own("peer", name, "DIFFERENCES", {}).values()
+        for one in documented
+    ]:
+        assert (
+            difference.text and difference.source and None in (difference.plan, difference.values)
+        )
         assert difference.plan or difference.values or difference.convention
         if difference.convention:
             row = rows[difference.convention]
@@ -134,20 +177,48 @@ def test_a_difference_that_cites_a_convention_is_what_that_says(name):
 
 
 def test_every_convention_that_pytorch_has_otherwise_is_documented():
-    cited = {one.convention for name in OPERATORS for one in registry.own("peer", name, "DIFFERENCES", {}).get("torch", ())}
-    differing = {row.where for name in OPERATORS for row in conventions(av.operator(name)) if row.peer
-                 and differs(row)}
+    cited = {
+        one.convention
+        for name in OPERATORS
+        for one in registry.own("peer", name, "DIFFERENCES", {}).get("torch", ())
+    }
+    differing = {
+        row.where
+        for name in OPERATORS
+        for row in conventions(av.operator(name))
+        if row.peer and differs(row)
+    }
     assert differing and differing <= cited
 
 
 def test_a_convention_in_which_pytorch_gives_another_value_fails(monkeypatch):
-    monkeypatch.setattr(peers, "recomputed", lambda name, one: Row(
-        name, one.topic, one.where, "", "", "7 (9.9, run here), but 0 (2.13.0)" if one.peer else "x", "nan", "", True, ""))
-    assert "the conventions say gradOutput = 1, self = -3: 7 (9.9" in failures("hardswish", open_interval)[0]
+    monkeypatch.setattr(
+        peers,
+        "recomputed",
+        lambda name, one: Row(
+            name,
+            one.topic,
+            one.where,
+            "",
+            "",
+            "7 (9.9, run here), but 0 (2.13.0)" if one.peer else "x",
+            "nan",
+            "",
+            True,
+            "",
+        ),
+    )
+    assert (
+        "the conventions say gradOutput = 1, self = -3: 7 (9.9"
+        in failures("hardswish", open_interval)[0]
+    )
 
 
 @pytest.mark.needs("torch")
 def test_a_check_of_a_peer_tells_what_is_documented():
     result = av.check("hardswish", "torch", depth="quick")
-    assert not result.passed and "is documented to differ: the interval is open at 3: slope 1" in str(result)
+    assert (
+        not result.passed
+        and "is documented to differ: the interval is open at 3: slope 1" in str(result)
+    )
     assert av.check("rms_norm", "torch").passed

@@ -9,20 +9,32 @@ import pytest
 
 from aclnn_viz import operators
 from aclnn_viz.verification import errata
-from aclnn_viz.verification.errata import Computation, Contradiction, Counterexample, Evidence, Lemma, Observation
+from aclnn_viz.verification.errata import (
+    Computation,
+    Contradiction,
+    Counterexample,
+    Evidence,
+    Lemma,
+    Observation,
+)
 from aclnn_viz.verification.errata.model import KINDS, distance, shown
 from aclnn_viz.verification.errata.data import Printed
 from together import in_one
 
 REGISTER = errata.errata()
 VERSIONED = re.compile(r"commit [0-9a-f]{7}|\b[89]\.[0-9x]|, runtime$|the CANN runtime")
-PUBLISHED = re.compile(r"\w\.(cpp|h|py|cc|md|ini)\b|registry of CANN|, code$|op_kernel/arch35|<SoC>.ini")
+PUBLISHED = re.compile(
+    r"\w\.(cpp|h|py|cc|md|ini)\b|registry of CANN|, code$|op_kernel/arch35|<SoC>.ini"
+)
 PARTS = [(e, part) for e in REGISTER for part in e.evidence]
 
 
 def parts(kind):
-    return [pytest.param(e, part, id=f"{e.id}-{number}") for number, (e, part) in enumerate(PARTS)
-            if isinstance(part, kind)]
+    return [
+        pytest.param(e, part, id=f"{e.id}-{number}")
+        for number, (e, part) in enumerate(PARTS)
+        if isinstance(part, kind)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +50,20 @@ def test_every_erratum_reproduces(findings):
 def test_the_five_have_errata_of_mathematics_and_of_contract():
     """What a vendor documents correctly needs none, but each of these documents has some."""
     kinds = {(e.operator, e.kind) for e in REGISTER}
-    assert kinds >= {(name, kind) for name in ("hardswish", "rms_norm", "grid_sampler_2d", "cross_entropy_loss",
-                                               "group_norm_swish") for kind in ("mathematics", "contract")}
-    assert {e.kind for e in REGISTER} == set(KINDS) and len({e.id for e in REGISTER}) == len(REGISTER)
+    assert kinds >= {
+        (name, kind)
+        for name in (
+            "hardswish",
+            "rms_norm",
+            "grid_sampler_2d",
+            "cross_entropy_loss",
+            "group_norm_swish",
+        )
+        for kind in ("mathematics", "contract")
+    }
+    assert {e.kind for e in REGISTER} == set(KINDS) and len({e.id for e in REGISTER}) == len(
+        REGISTER
+    )
 
 
 def test_mathematics_is_refuted_by_a_theorem_and_numbers():
@@ -53,11 +76,19 @@ def test_mathematics_is_refuted_by_a_theorem_and_numbers():
 @in_one
 @pytest.mark.parametrize("erratum", REGISTER, ids=lambda e: e.id)
 def test_sources_are_public_and_inferences_are_marked(erratum):
-    for text in (erratum.title, erratum.document, erratum.document_source, erratum.truth, erratum.truth_source):
+    for text in (
+        erratum.title,
+        erratum.document,
+        erratum.document_source,
+        erratum.truth,
+        erratum.truth_source,
+    ):
         assert text.strip()
     assert erratum.evidence
     # Statuses that a launch or a kernel gives, and what happens on no published path, are nowhere written.
-    found = " ".join(shown(part.found) for part in erratum.evidence if isinstance(part, Observation))
+    found = " ".join(
+        shown(part.found) for part in erratum.evidence if isinstance(part, Observation)
+    )
     if any(code in found for code in ("361001", "507015", "507035", "561103")):
         assert erratum.inferred
 
@@ -74,7 +105,9 @@ def test_what_an_erratum_rests_on_is_there(erratum):
     elif erratum.rests_on == "recomputed":
         assert kinds & {Lemma, Counterexample, Computation, Printed}
     elif erratum.rests_on == "source":
-        assert kinds == {Observation} and PUBLISHED.search(erratum.truth_source), erratum.truth_source
+        assert kinds == {Observation} and PUBLISHED.search(erratum.truth_source), (
+            erratum.truth_source
+        )
     else:
         assert erratum.rests_on == "emulator" and erratum.inferred
 
@@ -84,21 +117,29 @@ def test_every_class_is_in_use_and_reported(findings):
     text = errata.text_table(findings)
     assert all(meaning in text for meaning in errata.CLASSES.values())
     one = errata.text_table(findings[:1])  # where none rests on the emulator, nothing is said of it
-    assert [name for name, meaning in errata.CLASSES.items() if meaning in one] == [findings[0].erratum.rests_on]
+    assert [name for name, meaning in errata.CLASSES.items() if meaning in one] == [
+        findings[0].erratum.rests_on
+    ]
 
 
 def test_formulas_are_cited_with_the_version_that_prints_them():
-    assert all(VERSIONED.search(e.document_source) or ".h" in e.document_source for e in REGISTER
-               if e.kind == "mathematics")
+    assert all(
+        VERSIONED.search(e.document_source) or ".h" in e.document_source
+        for e in REGISTER
+        if e.kind == "mathematics"
+    )
 
 
-@pytest.mark.parametrize("spoil", [{"other": ("a", "y, 1.0")}, {"other": ("b", "x, 1.0")}, {"one": ("", "x, 1.0")}])
+@pytest.mark.parametrize(
+    "spoil", [{"other": ("a", "y, 1.0")}, {"other": ("b", "x, 1.0")}, {"one": ("", "x, 1.0")}]
+)
 def test_texts_that_agree_or_are_one_do_not_contradict_each_other(spoil):
     quoted = Contradiction(("a", "x, 1.0"), ("b", "y, 1.0"))
     assert quoted.recompute().holds and not replace(quoted, **spoil).recompute().holds
 
 
 # Spoiled evidence: what is not wrong does not reproduce.
+
 
 @in_one
 @pytest.mark.parametrize("erratum,part", parts(Counterexample))
@@ -137,12 +178,18 @@ def test_a_lemma_needs_its_proof_and_its_refusal(spoil, monkeypatch):
 
 def test_one_spoiled_part_spoils_the_erratum_and_the_register():
     erratum = next(e for e in REGISTER if e.id == "rms-norm-dgamma")
-    spoiled = replace(erratum, evidence=tuple(
-        replace(part, documented=part.right) if isinstance(part, Counterexample) else part
-        for part in erratum.evidence))
+    spoiled = replace(
+        erratum,
+        evidence=tuple(
+            replace(part, documented=part.right) if isinstance(part, Counterexample) else part
+            for part in erratum.evidence
+        ),
+    )
     found = errata.recompute([spoiled])
     assert not found[0].evidence.holds and not errata.to_json(found)["passed"]
-    assert "DOES NOT REPRODUCE" in errata.text_table(found) and "errata: 1, not reproduced: 1" in errata.text_table(found)
+    assert "DOES NOT REPRODUCE" in errata.text_table(
+        found
+    ) and "errata: 1, not reproduced: 1" in errata.text_table(found)
 
 
 def test_an_erratum_without_evidence_does_not_hold():
@@ -154,13 +201,19 @@ def test_a_kernel_that_is_mended_is_noticed(monkeypatch):
     """The observations look at the kit's kernels and emulator, not at constants."""
     hardswish = operators()[0]
     page = hardswish.page.backward
-    monkeypatch.setattr(hardswish.page, "backward", lambda xp, **i: {
-        "out": np.where(np.abs(i["self"]) == 3, i["self"] > 0, page(xp, **i)["out"])})
+    monkeypatch.setattr(
+        hardswish.page,
+        "backward",
+        lambda xp, **i: {
+            "out": np.where(np.abs(i["self"]) == 3, i["self"] > 0, page(xp, **i)["out"])
+        },
+    )
     kinks = next(e for e in REGISTER if e.id == "hardswish-kinks")
     assert not kinks.evidence[-1].recompute().holds
 
 
 # Rendering
+
 
 def test_the_table_shows_title_verdict_texts_and_evidence(findings):
     lines = errata.text_table(findings).splitlines()
@@ -190,18 +243,35 @@ def test_both_values_of_a_counterexample_are_printed(findings):
 
 # Known values, worked out by hand from the sources.
 
-@pytest.mark.parametrize("name,line", [
-    ("grid-sampler-bicubic-abs", "documented: [18.8906, -1.35938, -1.26562, 0.234375]"),
-    ("grid-sampler-bicubic-abs", "right: [0.140625, 0.890625, -1.26562, 0.234375]"),
-    ("grid-sampler-clip", "documented: -4"), ("cross-entropy-sample", "-0.00906346"),
-    ("hardswish-kinks", "first version: [-0.5, 1.5]"), ("grid-sampler-null-mask", ": 0 (document: 161001)"),
-    ("group-norm-limits", ": 0 (document: some refusal)"), ("cross-entropy-label-smoothing", "[7, 7]"),
-])
+
+@pytest.mark.parametrize(
+    "name,line",
+    [
+        ("grid-sampler-bicubic-abs", "documented: [18.8906, -1.35938, -1.26562, 0.234375]"),
+        ("grid-sampler-bicubic-abs", "right: [0.140625, 0.890625, -1.26562, 0.234375]"),
+        ("grid-sampler-clip", "documented: -4"),
+        ("cross-entropy-sample", "-0.00906346"),
+        ("hardswish-kinks", "first version: [-0.5, 1.5]"),
+        ("grid-sampler-null-mask", ": 0 (document: 161001)"),
+        ("group-norm-limits", ": 0 (document: some refusal)"),
+        ("cross-entropy-label-smoothing", "[7, 7]"),
+    ],
+)
 def test_known_values(findings, name, line):
-    assert any(line in found for f in findings if f.erratum.id == name for found in f.evidence.lines)
+    assert any(
+        line in found for f in findings if f.erratum.id == name for found in f.evidence.lines
+    )
 
 
 def test_distance_and_shown():
-    assert distance([1, np.nan], [1, np.nan]) == 0 and distance(np.nan, 0) == np.inf and distance([1, 2], [1, 4]) == 2
-    assert shown(np.float32([[1, np.nan]])) == "[[1, nan]]" and shown(3) == "3" and shown(True) == "True"
+    assert (
+        distance([1, np.nan], [1, np.nan]) == 0
+        and distance(np.nan, 0) == np.inf
+        and distance([1, 2], [1, 4]) == 2
+    )
+    assert (
+        shown(np.float32([[1, np.nan]])) == "[[1, nan]]"
+        and shown(3) == "3"
+        and shown(True) == "True"
+    )
     assert Evidence(True, ()).holds

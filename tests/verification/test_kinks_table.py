@@ -40,8 +40,14 @@ def value(row):
     def sampled(u):
         x = 2 * u / (size - 1) - 1 if align else (2 * u + 1) / size - 1
         grid = np.array([x, mp.zero], dtype=object).reshape(1, 1, 1, 2)
-        return grid_sampler_2d.forward(input=image, grid=grid, interpolationMode=interpolation, paddingMode=padding,
-                                       alignCorners=align)["out"][0, 0, 0, 0]
+        return grid_sampler_2d.forward(
+            input=image,
+            grid=grid,
+            interpolationMode=interpolation,
+            paddingMode=padding,
+            alignCorners=align,
+        )["out"][0, 0, 0, 0]
+
     return sampled
 
 
@@ -53,8 +59,12 @@ def one_sided(row, side):
 
 def test_one_sided_derivatives(table):
     # Rounding at 50 digits divided by 2^-80 is about 1e-25; the second order of a cubic is 2^-80 times its curvature.
-    wrong = [(row.mode, row.at) for row in table[::1 if SOAK else 4] for found, side in ((row.left, -1), (row.right, 1))
-             if abs(one_sided(row, side) - found) > 1e-15]
+    wrong = [
+        (row.mode, row.at)
+        for row in table[:: 1 if SOAK else 4]
+        for found, side in ((row.left, -1), (row.right, 1))
+        if abs(one_sided(row, side) - found) > 1e-15
+    ]
     assert wrong == []
 
 
@@ -63,7 +73,7 @@ def test_a_wrong_derivative_is_noticed(table):
 
 
 def test_jumps(table):
-    for row in table[::1 if SOAK else 4]:
+    for row in table[:: 1 if SOAK else 4]:
         f, at = value(row), mp.mpf(row.at)
         assert abs(f(at + STEP) - f(at - STEP) - row.jump) < 1e-15, (row.mode, row.at)
 
@@ -74,7 +84,7 @@ def test_no_kink_is_missing(table):
     for row in table:
         if row.mode.startswith("bilinear"):
             by_mode.setdefault(row.mode, []).append(row)
-    for rows in [*by_mode.values()][::1 if SOAK else 3]:
+    for rows in [*by_mode.values()][:: 1 if SOAK else 3]:
         size, seen = 5 if mode_of(rows[0])[2] else 4, {row.at for row in rows}
         for half in range(-2 * size, 4 * size + 1):
             probe = kinks.Row(**{**vars(rows[0]), "at": half / 2})
@@ -83,34 +93,56 @@ def test_no_kink_is_missing(table):
 
 
 def test_kernel_values_are_those_of_the_reference(table):
-    for row in table[::1 if SOAK else 4]:
+    for row in table[:: 1 if SOAK else 4]:
         if row.operator == "hardswish":
             expected = hardswish.derivative(mp.mpf(row.at))
         else:
             interpolation, padding, align = mode_of(row)
             size = 5 if align else 4
-            x = Fraction(row.at) * 2 / (size - 1) - 1 if align else (Fraction(row.at) * 2 + 1) / size - 1
-            expected = grid_sampler_2d.backward(
-                gradOutput=np.ones((1, 1, 1, 1)), input=np.array(PIXELS[:size]).reshape(1, 1, 1, size),
-                grid=np.array([float(x), 0.0]).reshape(1, 1, 1, 2), interpolationMode=interpolation,
-                paddingMode=padding, alignCorners=align)["gridGrad"][0, 0, 0, 0] / 2
-        assert abs(expected - row.kernel) < 1e-12, (row.mode, row.at)  # float64, a few operations on numbers up to 31
+            x = (
+                Fraction(row.at) * 2 / (size - 1) - 1
+                if align
+                else (Fraction(row.at) * 2 + 1) / size - 1
+            )
+            expected = (
+                grid_sampler_2d.backward(
+                    gradOutput=np.ones((1, 1, 1, 1)),
+                    input=np.array(PIXELS[:size]).reshape(1, 1, 1, size),
+                    grid=np.array([float(x), 0.0]).reshape(1, 1, 1, 2),
+                    interpolationMode=interpolation,
+                    paddingMode=padding,
+                    alignCorners=align,
+                )["gridGrad"][0, 0, 0, 0]
+                / 2
+            )
+        assert abs(expected - row.kernel) < 1e-12, (
+            row.mode,
+            row.at,
+        )  # float64, a few operations on numbers up to 31
 
 
 def test_all_modes_are_there_and_bicubic_has_no_kink(table):
     assert len({row.mode for row in table}) == 1 + 18
     bicubic = [row for row in table if row.mode.startswith("bicubic")]
-    assert bicubic and all(row.left == row.right == row.kernel and row.convention == "both" for row in bicubic)
+    assert bicubic and all(
+        row.left == row.right == row.kernel and row.convention == "both" for row in bicubic
+    )
     assert any(row.documented != row.kernel for row in bicubic)
 
 
-@pytest.mark.parametrize("mode,at,convention", [
-    ("", -3, "right"), ("", 3, "left"), ("bilinear, zeros, alignCorners=True", 4, "right"),
-    ("bilinear, border, alignCorners=True", 0, "left, from outside"),
-    ("bilinear, border, alignCorners=False", 3, "right, from outside"),
-    ("bilinear, reflection, alignCorners=True", 4, "mean"), ("bilinear, reflection, alignCorners=True", -2, "left"),
-    ("nearest, border, alignCorners=True", 0.5, "both"),
-])
+@pytest.mark.parametrize(
+    "mode,at,convention",
+    [
+        ("", -3, "right"),
+        ("", 3, "left"),
+        ("bilinear, zeros, alignCorners=True", 4, "right"),
+        ("bilinear, border, alignCorners=True", 0, "left, from outside"),
+        ("bilinear, border, alignCorners=False", 3, "right, from outside"),
+        ("bilinear, reflection, alignCorners=True", 4, "mean"),
+        ("bilinear, reflection, alignCorners=True", -2, "left"),
+        ("nearest, border, alignCorners=True", 0.5, "both"),
+    ],
+)
 def test_conventions(table, mode, at, convention):
     assert [row.convention for row in table if (row.mode, row.at) == (mode, at)] == [convention]
 
@@ -138,6 +170,7 @@ def test_values_of_pytorch_are_cited_or_run(table):
 
 def test_pytorch_is_run_where_it_is_installed(monkeypatch):
     """Any module with the interface will do: here one whose gradient is 4 everywhere."""
+
     class Tensor:
         def __init__(self, values, dtype=None, requires_grad=False):
             self.grad = np.full(np.shape(values), 4.0)
@@ -158,7 +191,10 @@ def test_pytorch_is_run_where_it_is_installed(monkeypatch):
 
     monkeypatch.setattr(kinks, "torch_here", lambda: Torch)
     rows = kinks.rows()
-    assert {row.pytorch for row in rows} == {4.0, 2.0}  # the gradient by the grid counts half a pixel
+    assert {row.pytorch for row in rows} == {
+        4.0,
+        2.0,
+    }  # the gradient by the grid counts half a pixel
     assert {row.pytorch_source for row in rows} == {"PyTorch 2.99, run here"}
 
 

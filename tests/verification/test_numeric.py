@@ -17,11 +17,20 @@ from machine import SOAK, sampled
 def test_the_checks_are_complete():
     kinds = Counter((check.operator, check.name) for check in numeric.checks())
     for op in sampled(__name__):
-        assert kinds[op.name, "kernel against truth"] == 4 and kinds[op.name, "emulated device"] == 6
+        assert (
+            kinds[op.name, "kernel against truth"] == 4 and kinds[op.name, "emulated device"] == 6
+        )
         assert kinds[op.name, "truth against forward"] == kinds[op.name, "status codes"] == 1
     assert {name for name, kind in kinds if kind == "one-sided at kinks"} == {
-        "hardswish", "grid_sampler_2d", "grid_sampler_3d", *(
-            op.name for op in operators() if any(not of_tensors(op, kink) for t in op.tensors.values() for kink in t.kinks))}
+        "hardswish",
+        "grid_sampler_2d",
+        "grid_sampler_3d",
+        *(
+            op.name
+            for op in operators()
+            if any(not of_tensors(op, kink) for t in op.tensors.values() for kink in t.kinks)
+        ),
+    }
 
 
 def of_tensors(op, kink):
@@ -29,7 +38,11 @@ def of_tensors(op, kink):
     return any(name in op.tensors for name in formula(str(kink)).co_names)
 
 
-CHEAP = ("emulated device", "status codes", "one-sided at kinks")  # of the others a sample is elsewhere
+CHEAP = (
+    "emulated device",
+    "status codes",
+    "one-sided at kinks",
+)  # of the others a sample is elsewhere
 
 
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
@@ -42,7 +55,9 @@ def test_the_kit_holds(op):
 def test_a_report_has_a_row_for_each_check(capsys):
     assert cli.main(["verify", "--json", "--numeric", "rms_norm"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert report["passed"] and all(row["passed"] and row["failure"] is None for row in report["rows"])
+    assert report["passed"] and all(
+        row["passed"] and row["failure"] is None for row in report["rows"]
+    )
     assert len(report["rows"]) == len(list(numeric.checks([operator("rms_norm")])))
 
 
@@ -82,22 +97,38 @@ def test_rates_find_a_wrong_page(name, wrong, monkeypatch):
 
 def test_the_other_conventions_fail_at_the_kinks(monkeypatch):
     hardswish = operator("hardswish")
-    spoil(monkeypatch, hardswish, lambda out, i: {"out": np.where(np.abs(i["self"]) == 3, i["self"] > 0, out["out"])})
+    spoil(
+        monkeypatch,
+        hardswish,
+        lambda out, i: {"out": np.where(np.abs(i["self"]) == 3, i["self"] > 0, out["out"])},
+    )
     assert not numeric.kink_check(hardswish)().passed
     grid = operator("grid_sampler_2d")
     spoil(monkeypatch, grid, lambda out, i: out | {"gridGrad": out["gridGrad"] + 1})
     assert not numeric.kink_check(grid)().passed
 
 
-@pytest.mark.parametrize(("op", "dtype"), [
-    pytest.param(op, dtype, id=f"{op.name}-{dtype}") for k, op in enumerate(sampled(__name__))
-    for n, dtype in enumerate(("float16", "bfloat16", "float32", "float64")) if SOAK or n == k % 4])
+@pytest.mark.parametrize(
+    ("op", "dtype"),
+    [
+        pytest.param(op, dtype, id=f"{op.name}-{dtype}")
+        for k, op in enumerate(sampled(__name__))
+        for n, dtype in enumerate(("float16", "bfloat16", "float32", "float64"))
+        if SOAK or n == k % 4
+    ],
+)
 @pytest.mark.sampled(1)
 def test_rounding_finds_lost_digits(op, dtype, monkeypatch):
     lost = {"float64": 2.0**-44, "float32": 2.0**-16}.get(dtype, 2.0**-5)
     right = type(op).backward
-    monkeypatch.setattr(type(op), "backward", lambda self, /, **i: {
-        k: (v.astype(np.float64) * (1 + lost)).astype(v.dtype) for k, v in right(self, **i).items()})
+    monkeypatch.setattr(
+        type(op),
+        "backward",
+        lambda self, /, **i: {
+            k: (v.astype(np.float64) * (1 + lost)).astype(v.dtype)
+            for k, v in right(self, **i).items()
+        },
+    )
     row = numeric.rounding_check(op, dtype)()
     assert not row.passed and " instead of " in row.failure
 
@@ -113,16 +144,22 @@ def test_a_device_that_differs_is_found(monkeypatch):
     op = operator("hardswish")
     page = type(op).backward
     calls = iter(range(1000))
-    monkeypatch.setattr(type(op), "backward", lambda self, /, **i: {
-        k: v + next(calls) for k, v in page(self, **i).items()})
+    monkeypatch.setattr(
+        type(op),
+        "backward",
+        lambda self, /, **i: {k: v + next(calls) for k, v in page(self, **i).items()},
+    )
     assert "other values than the page" in numeric.device_check(op, A2, CANN)().failure
 
 
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 def test_a_small_error_of_the_gradient_is_found(op, monkeypatch):
     right = type(op).backward
-    monkeypatch.setattr(type(op), "backward", lambda self, /, **i: {
-        k: v * 1.001 + 1e-3 for k, v in right(self, **i).items()})
+    monkeypatch.setattr(
+        type(op),
+        "backward",
+        lambda self, /, **i: {k: v * 1.001 + 1e-3 for k, v in right(self, **i).items()},
+    )
     assert not numeric.rate_check(op, tried=rounding.modes(op)[:2])().passed
 
 
@@ -135,16 +172,29 @@ def test_rates_of_known_functions():
     rate = lambda f, slope: rates.rate(f, point, {"x": np.array([slope])}, direction, 2.0**-4)  # noqa: E731
     cube = lambda p: float(p["x"][0] ** 3)  # noqa: E731
     assert abs(rate(cube, 3 * 0.49) - 2) < 0.1 and abs(rate(cube, 3 * 0.49 + 1e-2) - 1) < 0.3
-    assert rate(lambda p: 5 * float(p["x"][0]), 5.0) == 2 and rate(lambda p: 5 * float(p["x"][0]), 5.1) < 1.1
+    assert (
+        rate(lambda p: 5 * float(p["x"][0]), 5.0) == 2
+        and rate(lambda p: 5 * float(p["x"][0]), 5.1) < 1.1
+    )
 
 
-@pytest.mark.parametrize(("loss", "smooth"), [
-    (lambda x: x, True), (lambda x: x**2, True), (np.sin, True), (lambda x: abs(x - 1e-3), False),
-    (lambda x: abs(x + 2.0**-9), False), (lambda x: float(x > 3e-3), False), (lambda x: x**2 + abs(x), False),
-])
+@pytest.mark.parametrize(
+    ("loss", "smooth"),
+    [
+        (lambda x: x, True),
+        (lambda x: x**2, True),
+        (np.sin, True),
+        (lambda x: abs(x - 1e-3), False),
+        (lambda x: abs(x + 2.0**-9), False),
+        (lambda x: float(x > 3e-3), False),
+        (lambda x: x**2 + abs(x), False),
+    ],
+)
 def test_kinks_within_the_step_are_seen(loss, smooth):
     point, direction = {"x": np.zeros(1)}, {"x": np.ones(1)}
-    assert rates.bends_smoothly(lambda p: float(loss(p["x"][0])), point, direction, 2.0**-7) is smooth
+    assert (
+        rates.bends_smoothly(lambda p: float(loss(p["x"][0])), point, direction, 2.0**-7) is smooth
+    )
 
 
 def test_differences_move_what_shares_no_term_at_once_and_see_what_rounding_hides():
@@ -152,15 +202,24 @@ def test_differences_move_what_shares_no_term_at_once_and_see_what_rounding_hide
 
     def terms(point):
         runs.append(point["x"].dtype == object)
-        return [(point["x"] ** 3).sum(axis=1) ** 2, abs(point["x"][1]), np.where(point["x"] > 2.5, point["x"] * 7, 0.0)]
+        return [
+            (point["x"] ** 3).sum(axis=1) ** 2,
+            abs(point["x"][1]),
+            np.where(point["x"] > 2.5, point["x"] * 7, 0.0),
+        ]
+
     found = exact.differences(terms, {"x": x})["x"]
     right = 6 * x**2 * (x**3).sum(axis=1, keepdims=True)
     right[1] += np.sign(x[1])
     right += 7.0 * (x > 2.5)
     right[1, 1] = np.nan  # a kink of abs
-    assert np.array_equal(np.isnan(found), np.isnan(right)) and np.allclose(found, right, rtol=1e-12, atol=1e-30, equal_nan=True)
+    assert np.array_equal(np.isnan(found), np.isnan(right)) and np.allclose(
+        found, right, rtol=1e-12, atol=1e-30, equal_nan=True
+    )
     assert sum(runs) == 1 + 2 * 4
-    small = exact.differences(lambda point: [1.0 + point["x"] * 2.0**-90], {"x": x})["x"]  # float64 shows no change
+    small = exact.differences(lambda point: [1.0 + point["x"] * 2.0**-90], {"x": x})[
+        "x"
+    ]  # float64 shows no change
     assert np.allclose(small, 2.0**-90, rtol=1e-9, atol=0.0)
 
 
@@ -168,11 +227,23 @@ def test_a_failure_sets_the_exit_status_and_is_printed(monkeypatch, capsys):
     spoil(monkeypatch, operator("hardswish"), lambda out, i: {"out": out["out"] * 2})
     assert cli.main(["verify", "--numeric", "hardswish"]) == 1
     printed = capsys.readouterr().out
-    assert "FAILED" in printed and "the residual falls with rate" in printed and " failed, " in printed
+    assert (
+        "FAILED" in printed and "the residual falls with rate" in printed and " failed, " in printed
+    )
 
 
 def test_an_option_that_the_page_never_reads_makes_no_other_function():
-    tried = [{"innerPrecise": 0, "sparseMode": 0, "inputLayout": "BNSD"} | mode for mode in rates.distinct(operator("flash_attention_score"))]
-    values = {name: {mode[name] for mode in tried} for name in ("innerPrecise", "sparseMode", "inputLayout")}
-    assert values == {"innerPrecise": {0}, "sparseMode": {*range(7)}, "inputLayout": {"BNSD", "BSND", "BSH", "SBH"}}
+    tried = [
+        {"innerPrecise": 0, "sparseMode": 0, "inputLayout": "BNSD"} | mode
+        for mode in rates.distinct(operator("flash_attention_score"))
+    ]
+    values = {
+        name: {mode[name] for mode in tried}
+        for name in ("innerPrecise", "sparseMode", "inputLayout")
+    }
+    assert values == {
+        "innerPrecise": {0},
+        "sparseMode": {*range(7)},
+        "inputLayout": {"BNSD", "BSND", "BSH", "SBH"},
+    }
     assert any(mode.get("attenMaskOptional", "given") is None for mode in tried)

@@ -22,31 +22,47 @@ from derivations import theorems
 @pytest.mark.soak  # a process that starts anew; of numbers the command prints a row for each check in an ordinary run
 def test_the_command_line_has_a_row_for_each_theorem(capsys, monkeypatch):
     """Of one operator: the theorems of all are proved in tests/derivations, the kernels of all judged below."""
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)  # one process that starts anew is enough for them
+    monkeypatch.setattr(
+        os, "cpu_count", lambda: 1
+    )  # one process that starts anew is enough for them
     assert cli.main(["verify", "rms_norm", "--json", "--symbolic"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     text = [t for t in theorems() if t.operator == "rms_norm"]
-    assert [row["check"] for row in rows[:len(text)]] == [t.name for t in text]
+    assert [row["check"] for row in rows[: len(text)]] == [t.name for t in text]
     assert all(row["cases"] == 1 + len(theorem.mutants) >= 3 for row, theorem in zip(rows, text))
-    assert sum(row["value"] != "" for row in rows[:len(text)]) > len(text) // 2  # what the proofs assume
-    assert {"kernel against symbols", "symbols against forward", "page against derivative"} == {row["check"] for row in rows[len(text):]}
+    assert (
+        sum(row["value"] != "" for row in rows[: len(text)]) > len(text) // 2
+    )  # what the proofs assume
+    assert {"kernel against symbols", "symbols against forward", "page against derivative"} == {
+        row["check"] for row in rows[len(text) :]
+    }
 
 
 def test_every_theorem_and_every_mode_is_checked():
-    known, found = {op.name for op in taught()}, symbolic.checks(taught())  # a derivation may come before its page
+    known, found = (
+        {op.name for op in taught()},
+        symbolic.checks(taught()),
+    )  # a derivation may come before its page
     text = [(t.operator, t.name) for t in theorems() if t.operator in known]
-    assert len(text) >= 45 and [(check.operator, check.name) for check in found[:len(text)]] == text
+    assert (
+        len(text) >= 45 and [(check.operator, check.name) for check in found[: len(text)]] == text
+    )
     for op in taught():
-        assert sum((check.operator, check.name) == (op.name, "kernel against symbols") for check in found) == -(
-            -len(symbolic.formula_modes(op)) // 6)
-        assert sum((check.operator, check.name) == (op.name, "page against derivative") for check in found) == -(-len(of_operator(op)) // 3)
+        assert sum(
+            (check.operator, check.name) == (op.name, "kernel against symbols") for check in found
+        ) == -(-len(symbolic.formula_modes(op)) // 6)
+        assert sum(
+            (check.operator, check.name) == (op.name, "page against derivative") for check in found
+        ) == -(-len(of_operator(op)) // 3)
 
 
-@pytest.mark.parametrize("op", [op for op in taught() if SOAK or not op.name.startswith("grid")], ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "op", [op for op in taught() if SOAK or not op.name.startswith("grid")], ids=lambda op: op.name
+)
 @pytest.mark.sampled(1)
 def test_kernels_agree_with_their_formulas(op):
     modes = symbolic.formula_modes(op)
-    part = modes if SOAK else modes[::max(1, len(modes) // 3)]  # `aclnn-viz verify` takes all
+    part = modes if SOAK else modes[:: max(1, len(modes) // 3)]  # `aclnn-viz verify` takes all
     row = symbolic.formula_check(op, part)()
     assert row.passed and row.cases == len(part), row.failure
 
@@ -68,7 +84,9 @@ def test_a_mutant_that_is_proved_fails():
 def test_a_page_whose_backward_is_not_the_derivative_fails():
     op = operator("rms_norm")
     for old, passed in (("(dy * gamma - xhat", True), ("(dy * gamma + xhat", False)):
-        row = symbolic.page_check(op, of_operator(op, changed(op.page, (("(dy * gamma - xhat", old),))))()
+        row = symbolic.page_check(
+            op, of_operator(op, changed(op.page, (("(dy * gamma - xhat", old),)))
+        )()
         assert row.passed == passed and row.cases == 2 and ("K >= 1" in row.value or not passed)
         assert passed or row.failure.startswith("not proved: dxOut")
 
@@ -84,8 +102,11 @@ def modes_of(op):
 @pytest.mark.sampled(4)
 def test_a_kernel_that_differs_from_its_formula_fails(op, monkeypatch):
     right = type(op).backward
-    monkeypatch.setattr(type(op), "backward", lambda self, /, **i: {
-        k: v * np.float32(1 + 2.0**-18) for k, v in right(self, **i).items()})
+    monkeypatch.setattr(
+        type(op),
+        "backward",
+        lambda self, /, **i: {k: v * np.float32(1 + 2.0**-18) for k, v in right(self, **i).items()},
+    )
     row = symbolic.formula_check(op, modes_of(op))()
     assert not row.passed and " instead of " in row.failure
 
@@ -95,6 +116,7 @@ def test_a_definition_that_the_gradient_does_not_belong_to_fails():
     tried = list(islice(defined, None if SOAK else 1))
     assert tried
     for op, definition in tried:
+
         def other(definition=definition, **inputs):
             return {name: 1.01 * np.asarray(value) for name, value in definition(**inputs).items()}
 

@@ -47,12 +47,30 @@ def opened():
 
 
 def all_words(explorer):
-    return repr((explorer.controls, explorer.words["headline"], explorer.picture["panels"], explorer.words["text"]))
+    return repr(
+        (
+            explorer.controls,
+            explorer.words["headline"],
+            explorer.picture["panels"],
+            explorer.words["text"],
+        )
+    )
 
 
-@pytest.mark.parametrize("variable, value, expected", [
-    ("LANG", "zh_CN.UTF-8", "zh"), ("LANG", "de_DE.UTF-8", "en"), ("LANG", "C", "en"), ("LC_ALL", "zh_TW", "zh"),
-    ("LANGUAGE", "zh:en", "zh"), *((messages.VARIABLE, name, "zh") for name in ("zh", "cn", "Chinese", "zh-CN", "zh_CN.UTF-8"))])
+@pytest.mark.parametrize(
+    "variable, value, expected",
+    [
+        ("LANG", "zh_CN.UTF-8", "zh"),
+        ("LANG", "de_DE.UTF-8", "en"),
+        ("LANG", "C", "en"),
+        ("LC_ALL", "zh_TW", "zh"),
+        ("LANGUAGE", "zh:en", "zh"),
+        *(
+            (messages.VARIABLE, name, "zh")
+            for name in ("zh", "cn", "Chinese", "zh-CN", "zh_CN.UTF-8")
+        ),
+    ],
+)
 def test_the_language_is_that_of_the_process(variable, value, expected, monkeypatch):
     monkeypatch.setenv(variable, value)
     assert av.language() == expected
@@ -61,7 +79,9 @@ def test_the_language_is_that_of_the_process(variable, value, expected, monkeypa
 def test_a_variable_that_names_no_language_is_said_and_the_locale_counts(monkeypatch):
     monkeypatch.setenv("LANG", "zh_CN.UTF-8")
     monkeypatch.setenv(messages.VARIABLE, "fr")
-    with pytest.warns(UserWarning, match="ACLNN_VIZ_LANG names no language: got 'fr'; set it to one of en, zh"):
+    with pytest.warns(
+        UserWarning, match="ACLNN_VIZ_LANG names no language: got 'fr'; set it to one of en, zh"
+    ):
         assert av.language() == "zh"
 
 
@@ -71,7 +91,12 @@ def test_a_message_is_printed_in_the_language_that_was_chosen(name, capsys):
     av.language(name)
     print(kept, [kept])
     assert capsys.readouterr().out == "请选请选其一 ['请选请选其一']\n"
-    assert kept == "choose choose one" == f"{kept}" == messages.message("choose {values}", values=messages.message("choose one"))
+    assert (
+        kept
+        == "choose choose one"
+        == f"{kept}"
+        == messages.message("choose {values}", values=messages.message("choose one"))
+    )
 
 
 def test_the_variable_comes_before_the_locale_and_a_choice_before_both(monkeypatch):
@@ -85,21 +110,42 @@ def test_another_language_is_refused():
         av.language("fr")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], [], ["chek"], ["check", "rms_norm", "--depth", "all"], ["prove"],
-                                       ["cpp", "--help"], ["prove", "rms_norm", "--fast"],
-                                       ["tolerance", "rms_norm", "--let-through", "1"], ["check", "--help"], ["sweep", "--help"],
-                                       ["cpp", "check", "--help"], ["new", "--help"],
-                                       ["check", "rms_norm", "host", "--se", "3"], ["operators", "--json=1"], ["--lan", "en", "operators"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        [],
+        ["chek"],
+        ["check", "rms_norm", "--depth", "all"],
+        ["prove"],
+        ["cpp", "--help"],
+        ["prove", "rms_norm", "--fast"],
+        ["tolerance", "rms_norm", "--let-through", "1"],
+        ["check", "--help"],
+        ["sweep", "--help"],
+        ["cpp", "check", "--help"],
+        ["new", "--help"],
+        ["check", "rms_norm", "host", "--se", "3"],
+        ["operators", "--json=1"],
+        ["--lan", "en", "operators"],
+    ],
+)
 def test_usage_and_help_of_the_command_line_are_chinese(arguments, monkeypatch, capsys):
     monkeypatch.setenv("ACLNN_VIZ_LANG", "en")  # which --lang overrides
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit):
-        cli.main([*arguments, "--lang", "zh"] if "--help" in arguments else ["--lang", "zh", *arguments])
+        cli.main(
+            [*arguments, "--lang", "zh"] if "--help" in arguments else ["--lang", "zh", *arguments]
+        )
     said = "".join(capsys.readouterr())
     plain = re.sub(r"'[^']*'|`[^`]*`|\[.*?\]|\{.*?\}", "", said)
-    english = re.findall(r"\b(?!Model Context Protocol|aclnn|viz|CANN)[A-Za-z]+(?: [a-z]+){2,}", plain)
+    english = re.findall(
+        r"\b(?!Model Context Protocol|aclnn|viz|CANN)[A-Za-z]+(?: [a-z]+){2,}", plain
+    )
     assert "用法" in said and english == []
-    assert "--help" not in arguments or max(map(columns, said.partition("\n\n")[2].splitlines())) <= 80
+    assert (
+        "--help" not in arguments or max(map(columns, said.partition("\n\n")[2].splitlines())) <= 80
+    )
 
 
 def test_the_command_line_hands_the_language_to_what_it_opens(monkeypatch, capsys):
@@ -111,8 +157,16 @@ def test_an_open_explorer_follows_at_once_and_back(opened):
     english = all_words(opened)
     assert not WIDE.search(english) and opened.wording == {}
     av.language("zh")
-    assert "折点" in opened.words["headline"][0] and opened.wording["texts"]["Reset"] == "重置" and opened.wording["lang"] == "zh"
-    assert "斜率" in repr(opened.picture["panels"]) and "算子" in repr(opened.controls) and "真值" in opened.words["text"]
+    assert (
+        "折点" in opened.words["headline"][0]
+        and opened.wording["texts"]["Reset"] == "重置"
+        and opened.wording["lang"] == "zh"
+    )
+    assert (
+        "斜率" in repr(opened.picture["panels"])
+        and "算子" in repr(opened.controls)
+        and "真值" in opened.words["text"]
+    )
     opened.values = opened.values | {"x": 1.0}
     assert "在两折点之间" in opened.words["headline"][0]
     opened.values = opened.values | {"x": 3.0}
@@ -125,7 +179,11 @@ def test_the_picture_beside_a_problem_follows_too(opened):
     opened.values = opened.values | {"seed": -1}
     refused = opened.problem["seed"]
     av.language("zh")
-    assert WIDE.search(opened.words["text"]) and WIDE.search(repr(opened.picture["panels"])) and WIDE.search(opened.problem["seed"])
+    assert (
+        WIDE.search(opened.words["text"])
+        and WIDE.search(repr(opened.picture["panels"]))
+        and WIDE.search(opened.problem["seed"])
+    )
     av.language("en")
     assert all_words(opened) == english and opened.problem["seed"] == refused
 
@@ -139,16 +197,23 @@ def test_a_closed_explorer_is_not_called(opened):
 
 def test_what_is_lifted_out_and_what_a_program_reads_stays_english(opened):
     av.language("zh")
-    assert not WIDE.search(opened.lifted("cell") + opened.lifted("test") + call(opened.subject, opened.data.state))
+    assert not WIDE.search(
+        opened.lifted("cell") + opened.lifted("test") + call(opened.subject, opened.data.state)
+    )
     opened.values = opened.values | {"steps": 999}
     assert opened.problem["steps"].startswith("steps应为1至64的整数：实际为999")
-    with pytest.raises(ValueError, match="steps must be a whole number from 1 to 64: got 999; lower it to 64"):
+    with pytest.raises(
+        ValueError, match="steps must be a whole number from 1 to 64: got 999; lower it to 64"
+    ):
         build(opened.subject.state, {"steps": 999})
 
 
 def test_the_values_of_a_parameter_have_one_name_in_all_languages():
     av.language("zh")
-    options = {control["field"]: [text for _, text in control["options"]] for control in subject_of("cross_entropy_loss").controls()}
+    options = {
+        control["field"]: [text for _, text in control["options"]]
+        for control in subject_of("cross_entropy_loss").controls()
+    }
     assert options["reduction"] == ["none", "mean", "sum"] and options["weight"][0] == "无"
 
 
@@ -156,12 +221,24 @@ def test_a_word_that_means_two_things_has_two_translations():
     kind, cause = next(kind for kind in tiles.KINDS if kind == "format"), envelopes.CAUSES[0]
     assert kind == cause == tr(kind) == "format"
     av.language("zh")
-    assert (tr(kind), tr(cause)) == ("不支持的格式", "格式") and (tr(meant("fail", "the mutant raises an error")), tr(standard.FAIL)) == ("报错", "不通过")
+    assert (tr(kind), tr(cause)) == ("不支持的格式", "格式") and (
+        tr(meant("fail", "the mutant raises an error")),
+        tr(standard.FAIL),
+    ) == ("报错", "不通过")
 
 
-@pytest.mark.parametrize("name, values, english, chinese", [
-    ("cross_entropy_loss", {"weight": "balanced"}, "weights balanced,", "权重值按频率平衡，"),
-    ("rms_norm", {"gamma": "signs", "dy": "column"}, "gamma signs, dy column", "gamma +1, -1，dy 单列")])
+@pytest.mark.parametrize(
+    "name, values, english, chinese",
+    [
+        ("cross_entropy_loss", {"weight": "balanced"}, "weights balanced,", "权重值按频率平衡，"),
+        (
+            "rms_norm",
+            {"gamma": "signs", "dy": "column"},
+            "gamma signs, dy column",
+            "gamma +1, -1，dy 单列",
+        ),
+    ],
+)
 def test_the_words_of_a_picture_say_an_option_as_its_control_does(name, values, english, chinese):
     subject = subject_of(name)
     data = subject.compute(build(subject.state, values))
@@ -170,11 +247,20 @@ def test_the_words_of_a_picture_say_an_option_as_its_control_does(name, values, 
     assert chinese in subject.show(data).text
 
 
-HALF = re.compile(r"[\u4e00-\u9fff\uff00-\uffef”][,;:]|[,;:] ?[\u4e00-\u9fff“]")  # a mark of English beside Chinese
+HALF = re.compile(
+    r"[\u4e00-\u9fff\uff00-\uffef”][,;:]|[,;:] ?[\u4e00-\u9fff“]"
+)  # a mark of English beside Chinese
 
 
-@pytest.mark.parametrize("name, values", [("hardswish", {}), ("group_norm_swish", {}), ("two_phase", {"mistake": "no init"}),
-                                          ("tiles", {"time": "A2"})])
+@pytest.mark.parametrize(
+    "name, values",
+    [
+        ("hardswish", {}),
+        ("group_norm_swish", {}),
+        ("two_phase", {"mistake": "no init"}),
+        ("tiles", {"time": "A2"}),
+    ],
+)
 def test_the_words_of_an_explorer_have_the_marks_of_chinese(name, values):
     av.language("zh")
     subject = subject_of(name)
@@ -182,7 +268,10 @@ def test_the_words_of_an_explorer_have_the_marks_of_chinese(name, values):
     assert HALF.findall(repr(words)) == []
 
 
-@pytest.mark.parametrize("arguments", [["museum", "llm.c#763"], ["why", "161002"], ["operators"], ["describe", "rms_norm"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["museum", "llm.c#763"], ["why", "161002"], ["operators"], ["describe", "rms_norm"]],
+)
 def test_answers_of_the_command_line_have_the_marks_of_chinese(arguments, capsys):
     assert cli.main(["--lang", "zh", *arguments]) == 0
     said = capsys.readouterr().out
@@ -191,7 +280,9 @@ def test_answers_of_the_command_line_have_the_marks_of_chinese(arguments, capsys
 
 def test_the_sources_of_errata_have_the_marks_of_chinese():
     av.language("zh")
-    said = html_table(recompute(one for one in errata() if one.id in ("hardswish-kinks", "flash-attention-shape")))
+    said = html_table(
+        recompute(one for one in errata() if one.id in ("hardswish-kinks", "flash-attention-shape"))
+    )
     assert "commit e5c3fa9；ops-nn" in said and "; ops" not in said and "提交" not in said
 
 
@@ -200,7 +291,10 @@ def test_the_words_of_other_pictures_have_the_marks_of_chinese():
     sources = [Provenance("out", "host", "Ascend910B2", "9.1.0"), Provenance("out", "mine", seed=0)]
     out = np.ones(8, np.float32)
     runs = {f"run {k}": errors(out, np.ones(8), source) for k, source in enumerate(sources)}
-    said = [*(made.text for made in (error_runs(runs), ulp_histogram(runs))), str(puzzles()[0].check(lambda x: x))]
+    said = [
+        *(made.text for made in (error_runs(runs), ulp_histogram(runs))),
+        str(puzzles()[0].check(lambda x: x)),
+    ]
     assert HALF.findall("".join(said)) == [] and "run 0（host）、run 1" in said[0]
 
 
@@ -218,8 +312,11 @@ def test_a_font_draws_every_letter_of_a_picture(monkeypatch):
     """Each kind that Chinese lessons show; a letter without a glyph is a warning of Matplotlib, and here an error."""
     av.language("zh")
     subject, values = subject_of("hardswish"), np.linspace(1, 2, 9)
-    shown = [subject.show(subject.compute(subject.state())), picture(puzzles()[0]),
-             error_plot(errors(values.astype("f4"), values, Provenance("x", "host")))]
+    shown = [
+        subject.show(subject.compute(subject.state())),
+        picture(puzzles()[0]),
+        error_plot(errors(values.astype("f4"), values, Provenance("x", "host"))),
+    ]
     for one in shown:
         assert WIDE.search(one.text) and one.png()
     monkeypatch.setattr(fonts, "wanted", lambda one: [])
@@ -239,10 +336,19 @@ def test_a_picture_that_no_explorer_makes_is_in_english_there_too(monkeypatch):
 
 def test_only_a_picture_with_chinese_words_asks_for_another_font(monkeypatch):
     monkeypatch.setattr(fonts, "chinese", lambda: "Some Font")
-    english, chinese = (Picture((text,), (Panel("p", text, ()),), text) for text in ("slope", "斜率"))
+    english, chinese = (
+        Picture((text,), (Panel("p", text, ()),), text) for text in ("slope", "斜率")
+    )
     assert fonts.wanted(english) == [] and fonts.wanted(chinese) == ["Some Font"]
-    assert all(fonts.wanted(replace(english, **{field: value})) for field, value in (
-        ("title", "斜率"), ("warning", "斜率"), ("notices", ("斜率",)), ("panels", (Panel("p", "斜率", ()),))))
+    assert all(
+        fonts.wanted(replace(english, **{field: value}))
+        for field, value in (
+            ("title", "斜率"),
+            ("warning", "斜率"),
+            ("notices", ("斜率",)),
+            ("panels", (Panel("p", "斜率", ()),)),
+        )
+    )
     assert fonts.drawn(english) and fonts.drawn(chinese)
     monkeypatch.setattr(fonts, "chinese", lambda: "")
     assert fonts.drawn(english) and not fonts.drawn(chinese)
@@ -250,7 +356,10 @@ def test_only_a_picture_with_chinese_words_asks_for_another_font(monkeypatch):
 
 def test_names_of_runs_that_somebody_gave_are_nobodys_messages():
     av.language("zh")
-    runs = {name: errors(np.float16([1, 2]), np.array([1, 2.001]), "mine") for name in ("kit", "document")}
+    runs = {
+        name: errors(np.float16([1, 2]), np.array([1, 2.001]), "mine")
+        for name in ("kit", "document")
+    }
     for picture in (error_runs(runs), ulp_histogram(runs)):
         assert all(name in picture.text and messages.tr(name) != name for name in runs)
         assert not any(messages.tr(name) in picture.text for name in runs)
@@ -260,19 +369,36 @@ def test_names_of_runs_that_somebody_gave_are_nobodys_messages():
 def test_reasons_and_products_are_in_the_chosen_language():
     op = av.operator("rms_norm")
     result = av.check(op, op.backward, depth="quick")
-    assert "there must be at least one row" in str(result) and "Atlas inference series" in str(op.describe())
+    assert "there must be at least one row" in str(result) and "Atlas inference series" in str(
+        op.describe()
+    )
     av.language("zh")
-    assert "至少应有一行" in str(result) and "Atlas 推理系列产品：float32、float16" in str(op.describe())
+    assert "至少应有一行" in str(result) and "Atlas 推理系列产品：float32、float16" in str(
+        op.describe()
+    )
 
 
 def test_a_reason_of_the_prover_is_printed_in_the_chosen_language():
     answer = proves_equal(Symbol("x"), Symbol("y"))
-    assert not answer and answer.reason == "no rule makes the difference 0: x - y" == str(answer.reason)
+    assert not answer and answer.reason == "no rule makes the difference 0: x - y" == str(
+        answer.reason
+    )
     av.language("zh")
-    assert str(answer.reason) == "没有规则能使差为0：x - y" and str(pickle.loads(pickle.dumps(answer)).reason) == str(answer.reason)
+    assert str(answer.reason) == "没有规则能使差为0：x - y" and str(
+        pickle.loads(pickle.dumps(answer)).reason
+    ) == str(answer.reason)
 
 
-@pytest.mark.parametrize("command", [("museum", "llm.c#763"), ("why", "161002"), ("describe", "hardswish"), ("conventions", "hardswish")], ids=str)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("museum", "llm.c#763"),
+        ("why", "161002"),
+        ("describe", "hardswish"),
+        ("conventions", "hardswish"),
+    ],
+    ids=str,
+)
 def test_what_a_program_reads_is_in_one_language(command, capsys):
     said = []
     for name in ("en", "zh"):
@@ -289,8 +415,17 @@ def test_counts_are_the_same_in_both_languages():
     case = av.case(op, shape=(8, 64))
 
     def counted():
-        moved = attribute_errors(x * np.float32([1, 2, 1, 3]), lambda x: 1.5 * x.astype(float), {"x": x})
-        return (*moved.counts.values(),), [re.findall(r"\d+", row[-1]) for row in av.judge(op, case, {"host": op.backward}).rows]
+        moved = attribute_errors(
+            x * np.float32([1, 2, 1, 3]), lambda x: 1.5 * x.astype(float), {"x": x}
+        )
+        return (*moved.counts.values(),), [
+            re.findall(r"\d+", row[-1]) for row in av.judge(op, case, {"host": op.backward}).rows
+        ]
+
     with messages.in_language("zh"):
         chinese = counted()
-    assert chinese == counted() and sum(chinese[0]) == 4 and all(int(passed) for passed, _ in chinese[1])
+    assert (
+        chinese == counted()
+        and sum(chinese[0]) == 4
+        and all(int(passed) for passed, _ in chinese[1])
+    )

@@ -21,10 +21,23 @@ HAN = re.compile(r"[\u4e00-\u9fff]")
 CODE = re.compile(r"```.*?```|`[^`\n]+`|\$\$.*?\$\$|\$[^$\n]+\$|\]\([^)]+\)", re.DOTALL)
 FOREIGN = re.compile(r"(?:\b[A-Za-z][a-z]+\b[ ,]+){3}[a-z]{2,}")  # four words of English in a row
 # A paragraph is one line: a break inside it would be shown as a space between Chinese letters.
-BROKEN = re.compile(r"^(?![#|]).*[\u4e00-\u9fff，。；：！？）”]\n(?=[\u4e00-\u9fff（“])", re.MULTILINE)
+BROKEN = re.compile(
+    r"^(?![#|]).*[\u4e00-\u9fff，。；：！？）”]\n(?=[\u4e00-\u9fff（“])", re.MULTILINE
+)
 BOLD = re.compile(r"(?<!\*)\*\*(.+?)\*\*(?!\*)", re.DOTALL)
-OTHER_WORDS = {"内核": "核函数", "工作空间": "workspace", "瓦片": "数据块", "后向": "反向传播", "前向": "正向计算", "胶囊": "记录包",
-               "向量单元": "矢量单元", "工作区": "workspace", "故障": "缺陷", "平均值": "均值", "陈述": "推算"}
+OTHER_WORDS = {
+    "内核": "核函数",
+    "工作空间": "workspace",
+    "瓦片": "数据块",
+    "后向": "反向传播",
+    "前向": "正向计算",
+    "胶囊": "记录包",
+    "向量单元": "矢量单元",
+    "工作区": "workspace",
+    "故障": "缺陷",
+    "平均值": "均值",
+    "陈述": "推算",
+}
 
 
 def book(path):
@@ -37,8 +50,15 @@ def source(cell):
 
 def frame(notebook):
     """All of a notebook but prose and outputs."""
-    kept = [(cell["cell_type"], cell["id"], cell["metadata"], source(cell) if cell["cell_type"] == "code" else "")
-            for cell in notebook["cells"]]
+    kept = [
+        (
+            cell["cell_type"],
+            cell["id"],
+            cell["metadata"],
+            source(cell) if cell["cell_type"] == "code" else "",
+        )
+        for cell in notebook["cells"]
+    ]
     return kept, notebook["metadata"], notebook["nbformat"]
 
 
@@ -46,8 +66,10 @@ def unbold(text):
     """What stands between stars and is not bold by the rules of Markdown: a mark inside them, a letter right outside."""
     marked = CODE.sub("`", text)  # code and formulas begin and end with a mark, too
     for found in BOLD.finditer(marked):
-        before, after = marked[:found.start()][-1:], marked[found.end():][:1]
-        if re.fullmatch(r"[^\w\s]\w", found[1][-1] + after) or re.fullmatch(r"\w[^\w\s]", before + found[1][0]):
+        before, after = marked[: found.start()][-1:], marked[found.end() :][:1]
+        if re.fullmatch(r"[^\w\s]\w", found[1][-1] + after) or re.fullmatch(
+            r"\w[^\w\s]", before + found[1][0]
+        ):
             yield found[0]
 
 
@@ -59,22 +81,40 @@ def faults(text, terms=av.glossary()):
     yield from (f"English: {found[0]}" for found in FOREIGN.finditer(prose))
     yield from (f"a line breaks: {found[0][-20:]}" for found in BROKEN.finditer(prose))
     yield from (f"not bold: {part}" for part in unbold(text))
-    yield from (f"unit in lower case: {found[0]}" for found in re.finditer(r"(?a:\b)ulps?(?a:\b)", prose))
-    yield from (f"{other} is {term} in the glossary" for other, term in OTHER_WORDS.items() if other in prose)
+    yield from (
+        f"unit in lower case: {found[0]}" for found in re.finditer(r"(?a:\b)ulps?(?a:\b)", prose)
+    )
+    yield from (
+        f"{other} is {term} in the glossary"
+        for other, term in OTHER_WORDS.items()
+        if other in prose
+    )
     for term in terms:
-        if (term.term.casefold() not in term.chinese.casefold() and term.term not in visible.KEPT
-                and re.search(rf"(?<![-\w]){re.escape(term.term)}s?(?![-\w])", re.sub(HAN, " ", prose), re.IGNORECASE)):
+        if (
+            term.term.casefold() not in term.chinese.casefold()
+            and term.term not in visible.KEPT
+            and re.search(
+                rf"(?<![-\w]){re.escape(term.term)}s?(?![-\w])",
+                re.sub(HAN, " ", prose),
+                re.IGNORECASE,
+            )
+        ):
             yield f"{term.term} is {term.chinese} in the glossary"
 
 
 def broken(path, text):
     """Links of a cell that lead nowhere."""
-    return [target for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text)
-            if not re.match("https?:", target) and not (path.parent / target).exists()]
+    return [
+        target
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text)
+        if not re.match("https?:", target) and not (path.parent / target).exists()
+    ]
 
 
 def test_every_lesson_is_there_in_chinese_and_no_other():
-    assert [path.name for path in outputs.lessons("zh")] == [path.name for path in outputs.lessons()]
+    assert [path.name for path in outputs.lessons("zh")] == [
+        path.name for path in outputs.lessons()
+    ]
 
 
 @in_one
@@ -84,12 +124,20 @@ def test_the_code_is_that_of_the_english_lesson(pair):
     first = next(cell for cell in english["cells"] if cell["cell_type"] == "code")
     assert 'av.language("zh")' not in first.source
     first.source = outputs.choosing(first.source, "zh")
-    assert frame(chinese) == frame(english) and 'import aclnn_viz as av\nav.language("zh")\n' in first.source
+    assert (
+        frame(chinese) == frame(english)
+        and 'import aclnn_viz as av\nav.language("zh")\n' in first.source
+    )
 
 
 def test_a_changed_cell_is_noticed():
     english = book(PAIRS[0]["en"])
-    for at, change in ((2, {"source": ["x"]}), (0, {"id": "other"}), (1, {"metadata": {"x": 1}}), (0, {"cell_type": "raw"})):
+    for at, change in (
+        (2, {"source": ["x"]}),
+        (0, {"id": "other"}),
+        (1, {"metadata": {"x": 1}}),
+        (0, {"cell_type": "raw"}),
+    ):
         other = copy.deepcopy(english)
         other["cells"][at] |= change
         assert frame(other) != frame(english)
@@ -103,19 +151,38 @@ def prose_of(notebook):
 @in_one
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
 def test_its_prose_is_that_of_its_texts(pair):
-    assert prose_of(outputs.read(pair["zh"])) == prose_of(outputs.edition(pair["zh"])), f"make lessons ONLY=zh/{pair['zh'].name[:2]}"
+    assert prose_of(outputs.read(pair["zh"])) == prose_of(outputs.edition(pair["zh"])), (
+        f"make lessons ONLY=zh/{pair['zh'].name[:2]}"
+    )
 
 
 def test_a_name_of_no_lesson_is_refused():
-    with pytest.raises(SystemExit, match="a name is how a lesson begins: got zh/99; pass such as 04"):
+    with pytest.raises(
+        SystemExit, match="a name is how a lesson begins: got zh/99; pass such as 04"
+    ):
         outputs.main(["zh/99"])
 
 
-@pytest.mark.parametrize("name, old, new, says", [
-    ("14.ipynb", "Prove your own", "Prove another", r"cell-00 \w+ in .*14.md; translate that cell as it is today and mark it cell-00 \w{8}$"),
-    ("14.ipynb", "cell-02", "cell-03a", "mark it cell-03a"), ("zh/14.md", "<!-- cell-18", "cell-18", "got nothing more in .*mark it cell-18"),
-    ("zh/14.md", "<!-- cell-02", "<!-- cell-01 abc -->\n<!-- cell-02", "got cell-01 abc"),
-    ("zh/14.md", "为True。", "为True。\n<!-- cell-18 cfbc20a0 -->", "got cell-18 .*take it out")])
+@pytest.mark.parametrize(
+    "name, old, new, says",
+    [
+        (
+            "14.ipynb",
+            "Prove your own",
+            "Prove another",
+            r"cell-00 \w+ in .*14.md; translate that cell as it is today and mark it cell-00 \w{8}$",
+        ),
+        ("14.ipynb", "cell-02", "cell-03a", "mark it cell-03a"),
+        ("zh/14.md", "<!-- cell-18", "cell-18", "got nothing more in .*mark it cell-18"),
+        ("zh/14.md", "<!-- cell-02", "<!-- cell-01 abc -->\n<!-- cell-02", "got cell-01 abc"),
+        (
+            "zh/14.md",
+            "为True。",
+            "为True。\n<!-- cell-18 cfbc20a0 -->",
+            "got cell-18 .*take it out",
+        ),
+    ],
+)
 def test_a_text_that_is_not_of_today_is_refused(name, old, new, says, tmp_path, monkeypatch):
     (tmp_path / "zh").mkdir()
     lesson = next(pair for pair in PAIRS if pair["en"].name[:2] == "14")
@@ -137,29 +204,62 @@ def test_its_prose_is_chinese_in_the_words_of_the_glossary(pair):
     assert [target for text in prose for target in broken(pair["zh"], text)] == []
 
 
-@pytest.mark.parametrize("text, noticed", [
-    ("## Step one", "not Chinese"), ("这里of the two is right的一句", "English"), ("**谁对？**这是", "not bold"), ("是**（一）**", "not bold"), ("**用`x`**计算", "not bold"),
-    ("尾块即tail block", "tail block is 尾块"), ("每个 Tiles 各自", "tile is 数据块"), ("编译内核", "核函数"), ("在向量单元上", "矢量单元"), ("差3个ulp", "lower case"), ("一行，\n又一行", "breaks")])
+@pytest.mark.parametrize(
+    "text, noticed",
+    [
+        ("## Step one", "not Chinese"),
+        ("这里of the two is right的一句", "English"),
+        ("**谁对？**这是", "not bold"),
+        ("是**（一）**", "not bold"),
+        ("**用`x`**计算", "not bold"),
+        ("尾块即tail block", "tail block is 尾块"),
+        ("每个 Tiles 各自", "tile is 数据块"),
+        ("编译内核", "核函数"),
+        ("在向量单元上", "矢量单元"),
+        ("差3个ulp", "lower case"),
+        ("一行，\n又一行", "breaks"),
+    ],
+)
 def test_prose_that_is_not_chinese_is_noticed(text, noticed):
     assert noticed in " ".join(faults(text))
 
 
-@pytest.mark.parametrize("text", ["```sh\nmake lab\n```", "$$x$$", "**谁对**？`tail block`的workspace", "在Unified Buffer中，**精度**。", "## 标题\n正文"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```sh\nmake lab\n```",
+        "$$x$$",
+        "**谁对**？`tail block`的workspace",
+        "在Unified Buffer中，**精度**。",
+        "## 标题\n正文",
+    ],
+)
 def test_code_formulas_and_names_are_let_through(text):
     assert list(faults(text)) == []
 
 
 def unchinese(text):
     """The parts of an output that have English marks behind Chinese; long lines are looked at from one place each."""
-    return re.findall(r"[\u4e00-\u9fff）”][,;:]\s.*|^[^\u4e00-\u9fff\n]*[\u4e00-\u9fff].* = [^ ]+, \w+ = .*", text, re.MULTILINE)
+    return re.findall(
+        r"[\u4e00-\u9fff）”][,;:]\s.*|^[^\u4e00-\u9fff\n]*[\u4e00-\u9fff].* = [^ ]+, \w+ = .*",
+        text,
+        re.MULTILINE,
+    )
 
 
 @in_one
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
 def test_its_outputs_have_the_marks_of_chinese(pair):
-    shown = [text for cell in book(pair["zh"])["cells"] for output in cell.get("outputs", ())
-             for kind, text in {"text/": output.get("text", ""), **output.get("data", {})}.items() if kind.startswith("text/")]
-    assert unchinese("\n".join(map("".join, shown))) == [], f"make lessons ONLY=zh/{pair['zh'].name[:2]}"
+    shown = [
+        text
+        for cell in book(pair["zh"])["cells"]
+        for output in cell.get("outputs", ())
+        for kind, text in {"text/": output.get("text", ""), **output.get("data", {})}.items()
+        if kind.startswith("text/")
+    ]
+    assert unchinese("\n".join(map("".join, shown))) == [], (
+        f"make lessons ONLY=zh/{pair['zh'].name[:2]}"
+    )
 
 
 def test_an_output_with_english_marks_is_noticed():
@@ -169,7 +269,9 @@ def test_an_output_with_english_marks_is_noticed():
 
 
 def test_a_link_that_leads_nowhere_is_noticed():
-    assert broken(PAIRS[0]["zh"], "[一](nowhere.ipynb)，[二](../README.md)，[三](https://example.org)") == ["nowhere.ipynb", "../README.md"]
+    assert broken(
+        PAIRS[0]["zh"], "[一](nowhere.ipynb)，[二](../README.md)，[三](https://example.org)"
+    ) == ["nowhere.ipynb", "../README.md"]
 
 
 @in_one
@@ -183,8 +285,13 @@ def test_the_editions_lead_to_each_other(pair):
 @in_one
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
 def test_its_pictures_stand_where_those_of_the_english_lesson_stand(pair):
-    shown = [[sum("image/png" in output.get("data", {}) for output in cell.get("outputs", ())) for cell in book(path)["cells"]]
-             for path in pair.values()]
+    shown = [
+        [
+            sum("image/png" in output.get("data", {}) for output in cell.get("outputs", ()))
+            for cell in book(path)["cells"]
+        ]
+        for path in pair.values()
+    ]
     assert shown[0] == shown[1]
 
 
@@ -192,7 +299,9 @@ def test_what_code_reads_is_beside_both_editions():
     assert (ROOT / "notebooks" / "zh" / "capsules").samefile(ROOT / "notebooks" / "capsules")
 
 
-@pytest.mark.parametrize("path", [pair["zh"] for pair in PAIRS if pair["zh"].stem in LESSONS], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [pair["zh"] for pair in PAIRS if pair["zh"].stem in LESSONS], ids=lambda path: path.stem
+)
 def test_the_moves_name_what_the_chinese_explorer_shows(path, monkeypatch):
     monkeypatch.setattr(messages, "_chosen", ["zh"])
     assert unknown_to_explorer(outputs.read(path), LESSONS[path.stem]) == []

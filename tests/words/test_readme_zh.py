@@ -27,10 +27,16 @@ def gaps(text, whole=ENGLISH):
 
 def faults(text):
     """What in a Chinese README is not what README says."""
-    yield from (f"a block that README has not: {block.splitlines()[1]}" for block in BLOCK.findall(text)
-                if block not in ENGLISH)
-    yield from (f"no explorer {name}" for name in re.findall(r'`"(\w+)"`', text) if name not in explorers()
-                and f'`"{name}"`' not in ENGLISH)
+    yield from (
+        f"a block that README has not: {block.splitlines()[1]}"
+        for block in BLOCK.findall(text)
+        if block not in ENGLISH
+    )
+    yield from (
+        f"no explorer {name}"
+        for name in re.findall(r'`"(\w+)"`', text)
+        if name not in explorers() and f'`"{name}"`' not in ENGLISH
+    )
 
 
 def test_blocks_and_explorers_are_those_of_readme():

@@ -53,7 +53,11 @@ def unspoken(text):
 
 def test_words_in_no_brackets_are_noticed_beside_brackets_that_go_on():
     said = "⟦(⟦the forward pass⟦; ⟧ops-nn\n  of the page⟧)⟧"
-    assert unspoken(said) == [] and unspoken(f"{said}\nof the page") == ["of the page"] and unspoken(f"{said} of the page") != []
+    assert (
+        unspoken(said) == []
+        and unspoken(f"{said}\nof the page") == ["of the page"]
+        and unspoken(f"{said} of the page") != []
+    )
 
 
 def rows():
@@ -64,11 +68,17 @@ def rows():
 
 def findings():
     """One of each kind of evidence, an inference, and one that does not reproduce."""
-    text = [one for one in errata.errata() if one.id in ("hardswish-kinks", "rms-norm-sample-rstd", "hardswish-310p")]
+    text = [
+        one
+        for one in errata.errata()
+        if one.id in ("hardswish-kinks", "rms-norm-sample-rstd", "hardswish-310p")
+    ]
     return [*errata.recompute(text), errata.Finding(text[0], errata.Evidence(False, ()))]
 
 
-@pytest.mark.parametrize("module, entries", [(conventions, rows), (errata, findings)], ids=["conventions", "errata"])
+@pytest.mark.parametrize(
+    "module, entries", [(conventions, rows), (errata, findings)], ids=["conventions", "errata"]
+)
 def test_a_table_is_looked_up_and_its_json_is_not(module, entries):
     found = entries()
     shown = module.text_table(found)
@@ -89,7 +99,9 @@ def test_the_table_of_kinks_is_looked_up(monkeypatch):
     """In Chinese itself, because a row of heads is one message."""
     monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
     monkeypatch.setattr(kinks, "torch_here", lambda: None)  # a value that is cited says where
-    shown = kinks.text_table([*hardswish.kinks(), replace(hardswish.kinks()[0], convention="right, from outside")])
+    shown = kinks.text_table(
+        [*hardswish.kinks(), replace(hardswish.kinks()[0], convention="right, from outside")]
+    )
     lines, cited = shown.replace("pytorch", "").split("\n\n")
     assert unspoken(lines) == [] and "右导数，即外侧" in lines and "开区间" in cited
 
@@ -101,13 +113,20 @@ def test_what_was_proved_is_looked_up():
 
 def test_a_step_is_looked_up_and_its_name_stays_english(monkeypatch):
     how = derivations.rms_norm.derive()["Adjoint of x", "Mean"]
-    assert [step.shown.count(visible.OPEN) for step in how.steps] == [3, 3]  # the line, its title and its reason
-    assert replace(how.steps[0], pattern="", about="").shown.count(visible.OPEN) == 2  # the pattern is what is known
+    assert [step.shown.count(visible.OPEN) for step in how.steps] == [
+        3,
+        3,
+    ]  # the line, its title and its reason
+    assert (
+        replace(how.steps[0], pattern="", about="").shown.count(visible.OPEN) == 2
+    )  # the pattern is what is known
     monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
     assert how._repr_markdown_().startswith("**x的伴随量**：x既直接进入")
     monkeypatch.setattr(messages, "_translations", dict)
     *steps, letters = how._repr_markdown_().rpartition("\n\nLetters for names: ")
-    assert steps[0] == "\n\n".join(f"**{step.title}.** {step.why}\n\n$${step.latex}$$" for step in how.steps)
+    assert steps[0] == "\n\n".join(
+        f"**{step.title}.** {step.why}\n\n$${step.latex}$$" for step in how.steps
+    )
     assert letters == r"$\rho$ = `rstd`, $\mu$ = `mean`, $\mathit{dy}$ = `dy`"
 
 
@@ -115,10 +134,20 @@ def test_the_table_of_verify_is_looked_up(monkeypatch):
     """In Chinese itself, too; its JSON is as it was."""
     monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
     op = av.operator("hardswish")
-    checks = [numeric.rounding_check(op, "float16"), numeric.rate_check(op), numeric.kink_check(op), contract.status_check(op)]
+    checks = [
+        numeric.rounding_check(op, "float16"),
+        numeric.rate_check(op),
+        numeric.kink_check(op),
+        contract.status_check(op),
+    ]
     found = [check() for check in (*checks, replace(checks[0], run=lambda: iter(())))]
-    found += [replace(found[0], failure=why) for why in (
-        rounding.excess("out", np.ones(2), np.zeros(2), np.zeros(2))[1], rates.failure(1.0, message("for {mode}", mode={})))]
+    found += [
+        replace(found[0], failure=why)
+        for why in (
+            rounding.excess("out", np.ones(2), np.zeros(2), np.zeros(2))[1],
+            rates.failure(1.0, message("for {mode}", mode={})),
+        )
+    ]
     assert unspoken(table(found)) == [] and "没有遇到任何用例" in table(found)
     assert json.dumps([row.to_json() for row in found], ensure_ascii=False).isascii()
 
@@ -128,11 +157,14 @@ def test_a_warning_of_a_rule_that_nobody_checks_is_kept_as_a_message():
     with av.open_device("host") as device, pytest.warns(ConstraintWarning) as caught:
         device.run(op, **av.case(op, shape=(4,)).inputs)
     assert messages.tr(caught[0].message.args[0]) == (
-        "⟦aclnnRmsNormGrad: ⟦the documents ask for two to eight axes of x; the library takes one⟧⟧")
+        "⟦aclnnRmsNormGrad: ⟦the documents ask for two to eight axes of x; the library takes one⟧⟧"
+    )
 
 
 def test_a_text_that_is_not_looked_up_is_noticed():
-    assert unspoken(f"{visible.OPEN}kit and\n  all{visible.CLOSE} 3\ndocument  says it") == ["document  says it"]
+    assert unspoken(f"{visible.OPEN}kit and\n  all{visible.CLOSE} 3\ndocument  says it") == [
+        "document  says it"
+    ]
     found = [replace(conventions.recompute(["hardswish"])[0], why="nobody knows why")]
     assert len(unspoken(conventions.text_table(found))) == 1
 
@@ -143,13 +175,24 @@ def test_an_operator_is_described_in_words_that_are_looked_up_and_names_that_are
     before = json.dumps([text.rows, text.products])
     monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
     lines = str(text).splitlines()
-    assert [line.split()[:3] for line in lines if line.startswith(("target ", "input ", "gradLoss "))] == [
-        ["gradLoss", "上一层的输出梯度，Tensor", "N"], ["target", "Tensor", "N"], ["input", "正向计算Tensor", "N"]]
-    assert "形状：" in lines[-1] and "必填" in text._repr_html_() and json.dumps([text.rows, text.products]) == before
+    assert [
+        line.split()[:3] for line in lines if line.startswith(("target ", "input ", "gradLoss "))
+    ] == [
+        ["gradLoss", "上一层的输出梯度，Tensor", "N"],
+        ["target", "Tensor", "N"],
+        ["input", "正向计算Tensor", "N"],
+    ]
+    assert (
+        "形状：" in lines[-1]
+        and "必填" in text._repr_html_()
+        and json.dumps([text.rows, text.products]) == before
+    )
 
 
 def test_what_inputs_cannot_show_is_said_and_its_keys_are_english(monkeypatch):
-    found = vacuity([av.case("rms_norm", shape=(4, 1)), av.case("rms_norm", shape=(4, 1), dtype="float16")])
+    found = vacuity(
+        [av.case("rms_norm", shape=(4, 1)), av.case("rms_norm", shape=(4, 1), dtype="float16")]
+    )
     monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
     assert "因子1/n" in str(found) and "factor" not in str(found) and "factor 1/n" in found.blind
     layers = vacuity([av.case("layer_norm", weightOptional=None)])
@@ -161,20 +204,31 @@ def test_a_case_a_device_and_what_was_found_here_are_looked_up(monkeypatch):
     with av.open_device("host") as device:
         monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
         assert "已打开" in device._repr_html_() and "用例" in one._repr_html_()
-    assert "已关闭" in device._repr_html_() and "始终可用" in device_text(list_devices(root="/nowhere"))
+    assert "已关闭" in device._repr_html_() and "始终可用" in device_text(
+        list_devices(root="/nowhere")
+    )
 
 
-def test_an_optional_tensor_in_a_condition_is_looked_up_and_an_attribute_of_the_same_value_is_not(monkeypatch):
-    without, given, alone = (Traits.of(av.case("cross_entropy_loss", shape=(3, 4), **options)) for options in (
-        {"weightOptional": None}, {}, {"reduction": "none"}))
+def test_an_optional_tensor_in_a_condition_is_looked_up_and_an_attribute_of_the_same_value_is_not(
+    monkeypatch,
+):
+    without, given, alone = (
+        Traits.of(av.case("cross_entropy_loss", shape=(3, 4), **options))
+        for options in ({"weightOptional": None}, {}, {"reduction": "none"})
+    )
     assert common([without], [given]) == "exactly the cases with weightOptional='none'"
     monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
-    assert "weightOptional=未给出" in messages.tr(common([without], [given])) and "已给出" in messages.tr(common([given], [without]))
+    assert "weightOptional=未给出" in messages.tr(
+        common([without], [given])
+    ) and "已给出" in messages.tr(common([given], [without]))
     assert "reduction='none'" in messages.tr(common([alone], [given]))
 
 
 def test_what_a_peer_does_otherwise_is_looked_up_and_its_source_is_cited(monkeypatch):
     one = registry.own("peer", "hardswish", "DIFFERENCES")["torch"][0]
-    assert str(one) == f"{visible.OPEN}{visible.OPEN}{one.text}{visible.CLOSE} ({one.source}){visible.CLOSE}"
+    assert (
+        str(one)
+        == f"{visible.OPEN}{visible.OPEN}{one.text}{visible.CLOSE} ({one.source}){visible.CLOSE}"
+    )
     monkeypatch.setattr(messages, "_translations", dict)
     assert str(one) == f"{one.text} ({one.source})"

@@ -5,7 +5,15 @@ import dataclasses
 import pytest
 
 import visible
-from aclnn_viz.checking.puzzles import detective, detectives, progress, puzzle, puzzles, tile_detectives, tile_puzzles
+from aclnn_viz.checking.puzzles import (
+    detective,
+    detectives,
+    progress,
+    puzzle,
+    puzzles,
+    tile_detectives,
+    tile_puzzles,
+)
 from aclnn_viz.checking.puzzles.solutions import solution_of
 from aclnn_viz.operators import operators, registry
 from aclnn_viz.operators.faults import faults
@@ -19,7 +27,13 @@ TASKS, CASES = (*puzzles(), *tile_puzzles()), (*detectives(), *tile_detectives()
 
 @pytest.fixture
 def marked(monkeypatch):
-    monkeypatch.setattr(messages, "_translations", lambda: {} if messages.language_here() == "en" and messages._for_now.get() else visible.Marked())
+    monkeypatch.setattr(
+        messages,
+        "_translations",
+        lambda: (
+            {} if messages.language_here() == "en" and messages._for_now.get() else visible.Marked()
+        ),
+    )
 
 
 @pytest.fixture
@@ -32,7 +46,9 @@ def chinese():
 
 def unspoken(text):
     """What is not looked up in the lines of a text that say something: no code, no names, no pictures of signs."""
-    return [left for line in text.splitlines() if not is_code(line) and (left := visible.unspoken(line))]
+    return [
+        left for line in text.splitlines() if not is_code(line) and (left := visible.unspoken(line))
+    ]
 
 
 def test_every_puzzle_and_its_hints_are_looked_up(marked):
@@ -45,7 +61,11 @@ def test_every_puzzle_and_its_hints_are_looked_up(marked):
 @pytest.mark.parametrize("name", ["rms_dx", "tile_count"])
 def test_a_verdict_is_looked_up(name, marked):
     one = puzzle(name)
-    for answer in (solution_of(one).wrong(solution_of(one).mistakes[0]), solution_of(one).function, lambda **inputs: None):
+    for answer in (
+        solution_of(one).wrong(solution_of(one).mistakes[0]),
+        solution_of(one).function,
+        lambda **inputs: None,
+    ):
         result = one.check(answer)
         assert unspoken(str(result).partition(": ")[2]) == [] and visible.OPEN not in result.text
 
@@ -61,12 +81,19 @@ def test_an_accusation_and_a_symptom_are_looked_up(marked):
 
 def test_progress_is_looked_up(marked):
     head, table, *_ = str(progress()).splitlines()
-    assert unspoken(f"{head}\n{table}") in ([], [f"({progress().next})"]) and visible.OPEN in progress()._repr_html_()
+    assert (
+        unspoken(f"{head}\n{table}") in ([], [f"({progress().next})"])
+        and visible.OPEN in progress()._repr_html_()
+    )
 
 
 def test_a_name_stays_what_is_passed_and_tells_what_it_means(chinese):
     one = detective("long_rows")
-    assert one.culprit in [fault.name for fault in faults("rms_norm")] == [str(fault.name) for fault in faults("rms_norm")]
+    assert (
+        one.culprit
+        in [fault.name for fault in faults("rms_norm")]
+        == [str(fault.name) for fault in faults("rms_norm")]
+    )
     assert f"  漏掉行尾（{one.culprit}）" in str(one) and one.accuse(one.culprit).right
     assert tr(named("no such name")) == "no such name" == named(named("no such name"))
 
@@ -75,7 +102,10 @@ def test_a_text_follows_the_language_after_it_was_made(chinese):
     result, symptom = puzzle("rms_dx").check(lambda **inputs: None), detective("long_rows").symptom
     before = str(result), str(symptom)
     messages.language("en")
-    assert str(result) == f"rms_dx: {result.text}" != before[0] and str(symptom) == symptom.text != before[1]
+    assert (
+        str(result) == f"rms_dx: {result.text}" != before[0]
+        and str(symptom) == symptom.text != before[1]
+    )
 
 
 def texts(value):
@@ -87,27 +117,55 @@ def texts(value):
 
 
 def test_every_text_of_a_fault_and_of_a_case_is_kept_as_a_message():
-    found = [fault for op in operators() if registry.file("faults", op.name) for fault in faults(op)] + [*faults("layer_norm")[:9]]
-    assert [text for fault in found for _, text in texts(fault) if not isinstance(text, Message)] == []
-    assert all(type(fault.name) is (Message if fault.edit else Name) for fault in found) and len(found) > 100  # code means no more elsewhere
+    found = [
+        fault for op in operators() if registry.file("faults", op.name) for fault in faults(op)
+    ] + [*faults("layer_norm")[:9]]
+    assert [
+        text for fault in found for _, text in texts(fault) if not isinstance(text, Message)
+    ] == []
+    assert (
+        all(type(fault.name) is (Message if fault.edit else Name) for fault in found)
+        and len(found) > 100
+    )  # code means no more elsewhere
     for one in CASES:
-        assert all(isinstance(text, Message) for name, text in texts(one) if name not in ("name", "operator"))
+        assert all(
+            isinstance(text, Message)
+            for name, text in texts(one)
+            if name not in ("name", "operator")
+        )
         assert all(isinstance(label, Message) for label, _ in one.experiments)
 
 
 def test_what_is_declared_is_collected_but_code():
     found = of_faults()
-    assert {"the row mean is written as a row sum", "there is one row", "Rows of a certain length", "four rows, gamma is 1",
-            "the row is summed, not averaged", puzzle("rms_dx").task, puzzle("rms_dx").hint(1)} <= {*found}
+    assert {
+        "the row mean is written as a row sum",
+        "there is one row",
+        "Rows of a certain length",
+        "four rows, gamma is 1",
+        "the row is summed, not averaged",
+        puzzle("rms_dx").task,
+        puzzle("rms_dx").hint(1),
+    } <= {*found}
     assert puzzle("rms_dgamma").hints[2] not in found
 
 
 def test_places_are_named_in_the_language(chinese):
-    assert [tr(name) for name in by_letter("r", (4,))] == ["首位置（r轴）", "末位置（r轴）", "首末位置（r轴）之间"]
+    assert [tr(name) for name in by_letter("r", (4,))] == [
+        "首位置（r轴）",
+        "末位置（r轴）",
+        "首末位置（r轴）之间",
+    ]
 
 
 def test_a_table_with_wide_letters_is_one_in_a_notebook_too(chinese):
     one = detective("long_rows")
-    assert "<table>" in one._repr_html_() and "每行17个元素</td>" in one._repr_html_() and "漏掉行尾" in one._repr_html_()
+    assert (
+        "<table>" in one._repr_html_()
+        and "每行17个元素</td>" in one._repr_html_()
+        and "漏掉行尾" in one._repr_html_()
+    )
     messages.language("en")
-    assert "<table>" not in one._repr_html_() and f"{one.symptom}\n\nsuspects:\n" in one._repr_html_()
+    assert (
+        "<table>" not in one._repr_html_() and f"{one.symptom}\n\nsuspects:\n" in one._repr_html_()
+    )

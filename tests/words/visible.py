@@ -8,30 +8,95 @@ import textwrap
 from aclnn_viz.pictures import fonts, marks, panels
 from notebooks.gallery.catalogue import names
 
-KEPT = names() | {"CANN", "NaN", "inf", "nan", "dx", "softmax", "True", "False", "None", "array", "KiB", "SyncAll"}
+KEPT = names() | {
+    "CANN",
+    "NaN",
+    "inf",
+    "nan",
+    "dx",
+    "softmax",
+    "True",
+    "False",
+    "None",
+    "array",
+    "KiB",
+    "SyncAll",
+}
 PROGRAMS = ("two texts", ", from outside", *fonts.FONTS, "DejaVu Sans", fonts.HINT, "offset points")
 # What JSON says, and no table; names of fonts; what no font could show in Chinese; a word of Matplotlib.
 PLACED = {"xycoords", "textcoords", "loc"}  # words of Matplotlib
 TRANSLATED = {"tr", "ntr", "message", "linked", "meant"}
-DECLARED = {"choice", "flag", "whole", "real"}  # their texts are looked at in the controls themselves
+DECLARED = {
+    "choice",
+    "flag",
+    "whole",
+    "real",
+}  # their texts are looked at in the controls themselves
 CITED = {"Standard", "Note"}  # their second argument is a source, which is cited as it is
-DATA = {"Fault", "Puzzle", "Detective", "TileDetective", "Mistake", "TileFault"}  # keep their texts as messages, which are looked at there
-KINDS = {"Panel", "Change", "Candidate", "hazard", "stop"}  # their first argument is a name of their own
-ERRORS = {"StateError", "problem", "ValueError", "TypeError", "need", "function", "by_name", "_check", "ended"}  # stay English
-INSIDE = {"import_module", "compile", "search", "setattr", "getattr", "named"}  # what they are given is never shown, or is a docstring
-WORD = re.compile(r"(?<![./-])\b[A-Za-z]{2,}\b(?![(=/])")  # no attribute, part of a path or option, function that is called, keyword
+DATA = {
+    "Fault",
+    "Puzzle",
+    "Detective",
+    "TileDetective",
+    "Mistake",
+    "TileFault",
+}  # keep their texts as messages, which are looked at there
+KINDS = {
+    "Panel",
+    "Change",
+    "Candidate",
+    "hazard",
+    "stop",
+}  # their first argument is a name of their own
+ERRORS = {
+    "StateError",
+    "problem",
+    "ValueError",
+    "TypeError",
+    "need",
+    "function",
+    "by_name",
+    "_check",
+    "ended",
+}  # stay English
+INSIDE = {
+    "import_module",
+    "compile",
+    "search",
+    "setattr",
+    "getattr",
+    "named",
+}  # what they are given is never shown, or is a docstring
+WORD = re.compile(
+    r"(?<![./-])\b[A-Za-z]{2,}\b(?![(=/])"
+)  # no attribute, part of a path or option, function that is called, keyword
 WORDS = re.compile(r"[A-Za-z]{2,},? +[A-Za-z]{2,}")
 READ = {"label", "title", "text", "words"}  # fields of panels and marks that are shown
-SHOWN = {name: [field.name for field in dataclasses.fields(one)] for module in (marks, panels)
-         for name, one in vars(module).items() if dataclasses.is_dataclass(one)}
+SHOWN = {
+    name: [field.name for field in dataclasses.fields(one)]
+    for module in (marks, panels)
+    for name, one in vars(module).items()
+    if dataclasses.is_dataclass(one)
+}
 OPEN, CLOSE = "⟦⟧"
 CODE = re.compile(r"\b(\w+ = )?acl\.\w+\(.*")  # a call as Python
-BRACKETS = re.compile(r"\b(?!(?:if|else|in|and|or|not|return)\b)[A-Za-z_]+ \(")  # words (in brackets)
+BRACKETS = re.compile(
+    r"\b(?!(?:if|else|in|and|or|not|return)\b)[A-Za-z_]+ \("
+)  # words (in brackets)
 TAG = re.compile(r"<[^<>]*>")
 STYLE = re.compile(r"@media ")
 QUERY = re.compile(r"(SELECT|JOIN|cases AS) ")  # of SQL
-LINES = (ast.Assign, ast.Return, ast.Assert, ast.Import, ast.ImportFrom, ast.Attribute)  # in lines of a program
-LIFTED = re.compile(r"^(import \w+( as \w+)?|def \w+\(.*\):)$", re.MULTILINE)  # a program, which stays English
+LINES = (
+    ast.Assign,
+    ast.Return,
+    ast.Assert,
+    ast.Import,
+    ast.ImportFrom,
+    ast.Attribute,
+)  # in lines of a program
+LIFTED = re.compile(
+    r"^(import \w+( as \w+)?|def \w+\(.*\):)$", re.MULTILINE
+)  # a program, which stays English
 NAME = re.compile(r"\w+")
 INNER = re.compile(rf"{OPEN}[^{OPEN}{CLOSE}]*{CLOSE}")
 CUT = re.compile(rf"{OPEN}[^{OPEN}{CLOSE}…]*…")  # no room for the rest
@@ -44,46 +109,87 @@ def english(source: str, declared=()):
     """
     declared = "\n".join([*declared, *PROGRAMS])
     nodes = [*ast.walk(ast.parse(source))]
-    skipped = {id(part) for node in nodes for part in _never_shown(node)} | {*map(id, _of_errors(nodes))}
+    skipped = {id(part) for node in nodes for part in _never_shown(node)} | {
+        *map(id, _of_errors(nodes))
+    }
     for node in nodes:
         if id(node) in skipped:
             continue
         if isinstance(node, ast.JoinedStr):
             parts = [part.value if isinstance(part, ast.Constant) else "_" for part in node.values]
             text = TAG.sub(" ", " ".join(parts))
-            if _foreign(text) and not all(part in declared for part in parts if part != "_") and not (
-                    STYLE.match(text) or "".join(parts).isidentifier() or any(_is_code(each, LINES) for each in (text, "".join(parts)))):
+            if (
+                _foreign(text)
+                and not all(part in declared for part in parts if part != "_")
+                and not (
+                    STYLE.match(text)
+                    or "".join(parts).isidentifier()
+                    or any(_is_code(each, LINES) for each in (text, "".join(parts)))
+                )
+            ):
                 yield node.lineno, text
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and WORDS.search(TAG.sub(" ", node.value)):
-            if not (node.value in declared or LIFTED.search(node.value) or STYLE.search(node.value) or QUERY.match(node.value)
-                    or _is_code(node.value)):
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and WORDS.search(TAG.sub(" ", node.value))
+        ):
+            if not (
+                node.value in declared
+                or LIFTED.search(node.value)
+                or STYLE.search(node.value)
+                or QUERY.match(node.value)
+                or _is_code(node.value)
+            ):
                 yield node.lineno, node.value
         elif isinstance(node, ast.Call):
             for value in _read(node):
-                if id(value) not in skipped and isinstance(value, ast.Constant) and _foreign(value.value):
+                if (
+                    id(value) not in skipped
+                    and isinstance(value, ast.Constant)
+                    and _foreign(value.value)
+                ):
                     yield value.lineno, value.value
 
 
 def _of_errors(nodes):
     """The values of names that are read only where an error is made."""
-    made = [node for node in nodes if isinstance(node, ast.Raise) or isinstance(node, ast.Call) and call_of(node) in ERRORS]
+    made = [
+        node
+        for node in nodes
+        if isinstance(node, ast.Raise) or isinstance(node, ast.Call) and call_of(node) in ERRORS
+    ]
     made += [node.test for node in nodes if isinstance(node, ast.If)]  # is asked, and not shown
     there = {id(part) for node in made for part in ast.walk(node)}
     read = [node for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
     text = {node.id for node in read} - {node.id for node in read if id(node) not in there}
     for node in nodes:
         pairs = [(one, node.value) for one in node.targets] if isinstance(node, ast.Assign) else []
-        pairs += [pair for one, value in pairs if isinstance(one, ast.Tuple) and isinstance(value, ast.Tuple)
-                  for pair in zip(one.elts, value.elts)]
-        if isinstance(node, ast.For) and isinstance(node.target, ast.Tuple) and isinstance(node.iter, ast.Tuple):
-            pairs = [pair for row in node.iter.elts if isinstance(row, ast.Tuple) for pair in zip(node.target.elts, row.elts)]
+        pairs += [
+            pair
+            for one, value in pairs
+            if isinstance(one, ast.Tuple) and isinstance(value, ast.Tuple)
+            for pair in zip(one.elts, value.elts)
+        ]
+        if (
+            isinstance(node, ast.For)
+            and isinstance(node.target, ast.Tuple)
+            and isinstance(node.iter, ast.Tuple)
+        ):
+            pairs = [
+                pair
+                for row in node.iter.elts
+                if isinstance(row, ast.Tuple)
+                for pair in zip(node.target.elts, row.elts)
+            ]
         for name, value in pairs:
             if isinstance(name, ast.Name) and name.id in text:
                 yield from ast.walk(value)
 
 
 def _foreign(text) -> bool:
-    return isinstance(text, str) and any(word not in KEPT and word[:3] != "acl" for word in WORD.findall(text))
+    return isinstance(text, str) and any(
+        word not in KEPT and word[:3] != "acl" for word in WORD.findall(text)
+    )
 
 
 def _is_code(text: str, kinds=(ast.Assign, ast.Return, ast.IfExp, ast.Call)) -> bool:
@@ -103,7 +209,11 @@ def call_of(node) -> str:
 
 def _never_shown(node):
     """What is part of a docstring, a message that is looked up, a declared control, an error, or a panel's own name."""
-    if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and node.body and isinstance(node.body[0], ast.Expr):
+    if (
+        isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    ):
         yield node.body[0].value
     elif isinstance(node, ast.FunctionDef) and node.name == "__repr__":  # is read as code
         yield from ast.walk(node)
@@ -116,16 +226,31 @@ def _never_shown(node):
     elif isinstance(node, ast.Call):
         called = call_of(node)
         if called in TRANSLATED | DECLARED | ERRORS:
-            yield from (part for value in node.args for part in ast.walk(value)
-                        if called in DECLARED | ERRORS or not any(isinstance(one, ast.JoinedStr) for one in ast.walk(value)))
+            yield from (
+                part
+                for value in node.args
+                for part in ast.walk(value)
+                if called in DECLARED | ERRORS
+                or not any(isinstance(one, ast.JoinedStr) for one in ast.walk(value))
+            )
         if called in DATA | INSIDE:
             yield from (part for value in (*node.args, *node.keywords) for part in ast.walk(value))
-        yield from (part for keyword in node.keywords if keyword.arg in PLACED for part in ast.walk(keyword.value))
+        yield from (
+            part
+            for keyword in node.keywords
+            if keyword.arg in PLACED
+            for part in ast.walk(keyword.value)
+        )
         if called in KINDS and node.args:
             yield from ast.walk(node.args[0])
         if called in CITED and len(node.args) > 1:
             yield from ast.walk(node.args[1])
-        yield from (part for keyword in node.keywords if keyword.arg == "name" for part in ast.walk(keyword.value))
+        yield from (
+            part
+            for keyword in node.keywords
+            if keyword.arg == "name"
+            for part in ast.walk(keyword.value)
+        )
 
 
 def _read(call):
@@ -154,16 +279,24 @@ def unspoken(text: str, quoted=frozenset()) -> str:
     while INNER.search(text):
         text = INNER.sub("", text)
     text = CODE.sub("", CUT.sub("", text))
-    return text if any(_foreign(word) for word in NAME.findall(text)
-                       if not any(name.startswith(word) for name in quoted)) else ""
+    return (
+        text
+        if any(
+            _foreign(word)
+            for word in NAME.findall(text)
+            if not any(name.startswith(word) for name in quoted)
+        )
+        else ""
+    )
 
 
 def code(path) -> tuple[list[str], set[str]]:
     """The lines of a program, and the names of what it calls and of what its objects hold."""
     source = path.read_text("utf-8")
     nodes = [*ast.walk(ast.parse(source))]
-    return [line.strip() for line in source.splitlines()], {call_of(node) for node in nodes if isinstance(node, ast.Call)} | {
-        node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    return [line.strip() for line in source.splitlines()], {
+        call_of(node) for node in nodes if isinstance(node, ast.Call)
+    } | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
 
 
 def texts(picture: dict, lines=()):
@@ -174,5 +307,9 @@ def texts(picture: dict, lines=()):
         yield from (text for axis in "xy" for _, text in panel[axis]["ticks"])
         for mark in panel["marks"]:
             yield from (mark.get("label", ""), *(mark.get("words") or ()))
-        yield " ".join(mark["text"] for mark in panel["marks"] if "text" in mark
-                       and not any(line.startswith(mark["text"].removesuffix("…")) for line in lines))  # a sentence may fill several lines
+        yield " ".join(
+            mark["text"]
+            for mark in panel["marks"]
+            if "text" in mark
+            and not any(line.startswith(mark["text"].removesuffix("…")) for line in lines)
+        )  # a sentence may fill several lines

@@ -10,8 +10,17 @@ from aclnn_viz.errors import problem
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.registry import own
 
-__all__ = ["Detective", "Puzzle", "detective", "detectives", "progress", "puzzle", "puzzles", "tile_detectives",
-           "tile_puzzles"]
+__all__ = [
+    "Detective",
+    "Puzzle",
+    "detective",
+    "detectives",
+    "progress",
+    "puzzle",
+    "puzzles",
+    "tile_detectives",
+    "tile_puzzles",
+]
 
 
 def puzzles() -> tuple[Puzzle, ...]:
@@ -71,8 +80,13 @@ def _named(items, name):
         if isinstance(name, str) and one.name == name:
             return one
     near = get_close_matches(str(name), [one.name for one in items], 3)
-    raise ValueError(problem(f"no such {'detective case' if isinstance(items[0], Detective) else 'puzzle'}", f"{name!r:.60}",
-                             f"name {' or '.join(near)}" if near else "name one of those that progress() lists"))
+    raise ValueError(
+        problem(
+            f"no such {'detective case' if isinstance(items[0], Detective) else 'puzzle'}",
+            f"{name!r:.60}",
+            f"name {' or '.join(near)}" if near else "name one of those that progress() lists",
+        )
+    )
 
 
 def progress() -> Progress:

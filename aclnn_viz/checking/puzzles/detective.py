@@ -32,8 +32,10 @@ class Answer(Reply):
 
     def _repr_html_(self) -> str:
         colour, sign = (GREEN, "✔") if self.right else (GREY, "…")
-        return (f'<div style="border-left: 4px solid {colour}; padding-left: 0.8em"><pre>{sign} '
-                f"{html.escape(str(self))}</pre></div>")
+        return (
+            f'<div style="border-left: 4px solid {colour}; padding-left: 0.8em"><pre>{sign} '
+            f"{html.escape(str(self))}</pre></div>"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +59,14 @@ class Detective:
     culprit: str = field(repr=False)
 
     def __post_init__(self):
-        text = {"title": kept(self.title), "story": kept(self.story), "hints": tuple(map(kept, self.hints)),
-                "experiments": tuple((kept(label), options) for label, options in self.experiments),
-                "suspects": tuple(map(named, self.suspects)), "culprit": named(self.culprit)}
+        text = {
+            "title": kept(self.title),
+            "story": kept(self.story),
+            "hints": tuple(map(kept, self.hints)),
+            "experiments": tuple((kept(label), options) for label, options in self.experiments),
+            "suspects": tuple(map(named, self.suspects)),
+            "culprit": named(self.culprit),
+        }
         for name, value in text.items():
             object.__setattr__(self, name, value)
 
@@ -78,7 +85,10 @@ class Detective:
     def prepared(self) -> list[tuple[str, Prepared]]:
         """The experiments, each with all that is needed to judge a kernel on it."""
         op = operator(self.operator)
-        return [(label, prepared(Recipe(op.name, options), case(op, **options))) for label, options in self.experiments]
+        return [
+            (label, prepared(Recipe(op.name, options), case(op, **options)))
+            for label, options in self.experiments
+        ]
 
     @cached_property
     def symptom(self) -> Symptom:
@@ -98,18 +108,34 @@ class Detective:
         if suspect is None:
             return Answer(False, (message("the suspects: {names}", names=names),))
         if not isinstance(suspect, str) or suspect not in self.suspects:
-            raise ValueError(problem(f"a suspect is one of {names}", f"{suspect!r:.60}", "accuse one of them"))
+            raise ValueError(
+                problem(f"a suspect is one of {names}", f"{suspect!r:.60}", "accuse one of them")
+            )
         note = keep(self.name, suspect == self.culprit)
         if suspect != self.culprit:
-            return Answer(False, (message("not {name!r}: {reason}", name=named(suspect), reason=self._alibi(suspect)),), note)
+            return Answer(
+                False,
+                (
+                    message(
+                        "not {name!r}: {reason}", name=named(suspect), reason=self._alibi(suspect)
+                    ),
+                ),
+                note,
+            )
         return Answer(True, tuple(self._evidence(suspect)), note)
 
     def _evidence(self, name: str) -> list[str]:
         """What is said of the culprit once it is found."""
         found = self._fault(name)
-        lines = [message("it is {name!r}: {story}", name=named(name), story=found.story),
-                 message("seen with: {inputs}", inputs=found.exposed_by)]
-        lines += [message("not seen when {condition}", condition=found.hidden[0])] if found.hidden else []
+        lines = [
+            message("it is {name!r}: {story}", name=named(name), story=found.story),
+            message("seen with: {inputs}", inputs=found.exposed_by),
+        ]
+        lines += (
+            [message("not seen when {condition}", condition=found.hidden[0])]
+            if found.hidden
+            else []
+        )
         return [*lines, *found.diff.splitlines()]
 
     def _alibi(self, suspect: str) -> str:
@@ -123,11 +149,23 @@ class Detective:
             (mine, wrong), (its, accused) = outputs_of(self.kernel, one), outputs_of(other, one)
             for output in one.expected:
                 if output in wrong and output not in accused:
-                    return message("{output} would be right with {case}, where this kernel is wrong", output=output, case=label)
+                    return message(
+                        "{output} would be right with {case}, where this kernel is wrong",
+                        output=output,
+                        case=label,
+                    )
                 if output in accused and output not in wrong:
-                    return message("{output} would be wrong with {case}, where this kernel is right", output=output, case=label)
-                if output in wrong and (difference := _difference(output, mine[output], its[output])):
-                    numbers.append(message("with {case}, {difference}", case=label, difference=difference))
+                    return message(
+                        "{output} would be wrong with {case}, where this kernel is right",
+                        output=output,
+                        case=label,
+                    )
+                if output in wrong and (
+                    difference := _difference(output, mine[output], its[output])
+                ):
+                    numbers.append(
+                        message("with {case}, {difference}", case=label, difference=difference)
+                    )
         return numbers[0]
 
     @property
@@ -142,16 +180,29 @@ class Detective:
         return f"{self._head}\n{tr(self.story)}\n\n{self.symptom}\n\n{self._listed}"
 
     def _repr_html_(self) -> str:
-        seen = f"{self.symptom._repr_html_()}<pre>{html.escape(self._listed)}</pre>".replace("</pre><pre>", "\n\n")
-        return f"<strong>{html.escape(self._head)}</strong><p>{html.escape(tr(self.story))}</p>{seen}"
+        seen = f"{self.symptom._repr_html_()}<pre>{html.escape(self._listed)}</pre>".replace(
+            "</pre><pre>", "\n\n"
+        )
+        return (
+            f"<strong>{html.escape(self._head)}</strong><p>{html.escape(tr(self.story))}</p>{seen}"
+        )
 
 
 def _difference(output: str, mine: np.ndarray, its: np.ndarray) -> str:
     """Where two kernels that are both wrong give the most different numbers of an output, or an empty text."""
     if mine.shape != its.shape:
-        return message("{output} would have shape {other}, not {shape}", output=output, other=its.shape, shape=mine.shape)
+        return message(
+            "{output} would have shape {other}, not {shape}",
+            output=output,
+            other=its.shape,
+            shape=mine.shape,
+        )
     if not (apart := distance(mine, its)).any():
         return ""
     at = farthest(apart)
-    return message("{place} would be {other}; this kernel gives {value}", place=f"{output}{list(at)}",
-                   other=f"{float(its[at]):.6g}", value=f"{float(mine[at]):.6g}")
+    return message(
+        "{place} would be {other}; this kernel gives {value}",
+        place=f"{output}{list(at)}",
+        other=f"{float(its[at]):.6g}",
+        value=f"{float(mine[at]):.6g}",
+    )

@@ -26,14 +26,21 @@ def progress_file() -> Path:
     try:
         from platformdirs import user_data_path
     except ImportError as error:
-        raise ImportError(problem("the folder of user data comes from platformdirs or from " + VARIABLE, "neither",
-                                  "pip install 'aclnn-viz[lab]', or set the variable to a folder")) from error
+        raise ImportError(
+            problem(
+                "the folder of user data comes from platformdirs or from " + VARIABLE,
+                "neither",
+                "pip install 'aclnn-viz[lab]', or set the variable to a folder",
+            )
+        ) from error
     return user_data_path("aclnn-viz", appauthor=False) / FILE
 
 
 def keep(name: str, solved: bool) -> str:
     """Add an attempt, and return what prevented it, or an empty text: a verdict is worth more than its record."""
-    line = json.dumps({"name": name, "solved": solved, "at": datetime.now(UTC).isoformat(timespec="seconds")})
+    line = json.dumps(
+        {"name": name, "solved": solved, "at": datetime.now(UTC).isoformat(timespec="seconds")}
+    )
     try:
         path = progress_file()
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -45,8 +52,11 @@ def keep(name: str, solved: bool) -> str:
     except ImportError as error:
         return str(error)
     except OSError as error:
-        return problem(f"progress is added to {path}", str(error),
-                       f"make it writable, or set {VARIABLE} to another folder; nothing there was changed")
+        return problem(
+            f"progress is added to {path}",
+            str(error),
+            f"make it writable, or set {VARIABLE} to another folder; nothing there was changed",
+        )
     return ""
 
 
@@ -68,8 +78,13 @@ def kept() -> Kept:
     except ImportError as error:
         return Kept(complaint=str(error))
     except OSError as error:
-        return Kept(complaint=problem(f"progress is read from {path}", str(error),
-                                      f"make it readable, or set {VARIABLE} to another folder"))
+        return Kept(
+            complaint=problem(
+                f"progress is read from {path}",
+                str(error),
+                f"make it readable, or set {VARIABLE} to another folder",
+            )
+        )
     for line in filter(str.strip, text.split("\n")):
         try:
             attempt = json.loads(line)
@@ -80,8 +95,11 @@ def kept() -> Kept:
         found.attempts[name] = found.attempts.get(name, 0) + 1
         found.solved |= {name} if solved else set()
     if unread:
-        found.complaint = problem(f"every line of {path} is an attempt", f"{unread} that cannot be read",
-                                  "mend or delete them; they are left as they are, and all others count")
+        found.complaint = problem(
+            f"every line of {path} is an attempt",
+            f"{unread} that cannot be read",
+            "mend or delete them; they are left as they are, and all others count",
+        )
     return found
 
 
@@ -96,17 +114,28 @@ class Progress:
     @property
     def next(self) -> str:
         """The title and the name of the first one that is not solved, or an empty text."""
-        return next((tr("{title} ({name})", title=title, name=name) for _, title, name, state in self.rows
-                     if not state.startswith("solved")), "")
+        return next(
+            (
+                tr("{title} ({name})", title=title, name=name)
+                for _, title, name, state in self.rows
+                if not state.startswith("solved")
+            ),
+            "",
+        )
 
     @property
     def head(self) -> str:
         if not self.next:
             return tr("{n} of {all} solved", n=self.solved, all=len(self.rows))
-        return tr("{n} of {all} solved; next: {next}", n=self.solved, all=len(self.rows), next=self.next)
+        return tr(
+            "{n} of {all} solved; next: {next}", n=self.solved, all=len(self.rows), next=self.next
+        )
 
     def __str__(self) -> str:
-        lines = as_text([tr("operator"), tr("title"), tr("name"), tr("state")], [[*map(tr, row)] for row in self.rows])
+        lines = as_text(
+            [tr("operator"), tr("title"), tr("name"), tr("state")],
+            [[*map(tr, row)] for row in self.rows],
+        )
         return "\n".join([self.head, *lines, *filter(None, [self.complaint])])
 
     def _repr_html_(self) -> str:
@@ -114,15 +143,37 @@ class Progress:
         groups, cell = {}, "<td>{}</td>".format
         for row in self.rows:
             groups.setdefault(row[0], []).append(row)
-        lines = ["<tr>" + cell(html.escape(name)) + cell("".join("■" if row[3].startswith("solved") else "□" for row in rows))
-                 + cell(html.escape(next((tr(row[1]) for row in rows if not row[3].startswith("solved")), tr("done")))) + "</tr>"
-                 for name, rows in groups.items()]
-        rows = "".join(f"<tr>{''.join(cell(html.escape(tr(text))) for text in row)}</tr>" for row in self.rows)
-        groups, every = (f"<tr>{''.join(map('<th>{}</th>'.format, names))}</tr>" for names in (
-            (tr("operator"), tr("solved"), tr("next there")), (tr("operator"), tr("title"), tr("name"), tr("state"))))
-        folded = "<details><summary>{}</summary><table>{}{}</table></details>".format(tr("every one"), every, rows)
-        return (f"<p><strong>{html.escape(self.head)}</strong></p><table>{groups}{''.join(lines)}</table>{folded}"
-                f"<p>{html.escape(self.complaint)}</p>")
+        lines = [
+            "<tr>"
+            + cell(html.escape(name))
+            + cell("".join("■" if row[3].startswith("solved") else "□" for row in rows))
+            + cell(
+                html.escape(
+                    next(
+                        (tr(row[1]) for row in rows if not row[3].startswith("solved")), tr("done")
+                    )
+                )
+            )
+            + "</tr>"
+            for name, rows in groups.items()
+        ]
+        rows = "".join(
+            f"<tr>{''.join(cell(html.escape(tr(text))) for text in row)}</tr>" for row in self.rows
+        )
+        groups, every = (
+            f"<tr>{''.join(map('<th>{}</th>'.format, names))}</tr>"
+            for names in (
+                (tr("operator"), tr("solved"), tr("next there")),
+                (tr("operator"), tr("title"), tr("name"), tr("state")),
+            )
+        )
+        folded = "<details><summary>{}</summary><table>{}{}</table></details>".format(
+            tr("every one"), every, rows
+        )
+        return (
+            f"<p><strong>{html.escape(self.head)}</strong></p><table>{groups}{''.join(lines)}</table>{folded}"
+            f"<p>{html.escape(self.complaint)}</p>"
+        )
 
 
 def progress_of(items) -> Progress:
@@ -132,6 +183,13 @@ def progress_of(items) -> Progress:
     def state(name):
         count = found.attempts.get(name, 0)
         tried = message("1 attempt") if count == 1 else message("{n} attempts", n=count)
-        return message("solved, {attempts}", attempts=tried) if name in found.solved else tried if count else "-"
+        return (
+            message("solved, {attempts}", attempts=tried)
+            if name in found.solved
+            else tried
+            if count
+            else "-"
+        )
+
     rows = tuple((one.operator, one.title, one.name, state(one.name)) for one in items)
     return Progress(rows, sum(one.name in found.solved for one in items), found.complaint)

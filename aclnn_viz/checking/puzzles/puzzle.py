@@ -118,7 +118,9 @@ class Puzzle:
 
     def __str__(self) -> str:
         lines = ntr("{n} line", "{n} lines", self.lines)
-        head = tr("{title} ({operator}, {lines})", title=self.title, operator=self.operator, lines=lines)
+        head = tr(
+            "{title} ({operator}, {lines})", title=self.title, operator=self.operator, lines=lines
+        )
         return f"{head}\n{tr(self.task)}\n\n{self.specification}"
 
     def _repr_html_(self) -> str:
@@ -132,4 +134,8 @@ def _without_docstring(function: Callable) -> str:
     source = textwrap.dedent(inspect.getsource(function))
     first, second = ast.parse(source).body[0].body[:2]
     lines = source.splitlines()
-    return "\n".join(lines[:first.lineno - 1] + lines[first.end_lineno:]).rstrip() if second else source
+    return (
+        "\n".join(lines[: first.lineno - 1] + lines[first.end_lineno :]).rstrip()
+        if second
+        else source
+    )

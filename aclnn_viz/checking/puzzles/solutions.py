@@ -46,8 +46,13 @@ def _changed(solution: Solution, mistake: Mistake) -> Callable:
     source = solution.source
     for old, new in mistake.changes:
         if source.count(old) != 1:
-            raise ValueError(problem(f"a change names text that stands once in {solution.function.__name__}",
-                                     f"{old!r}, {source.count(old)} times", "quote more or less of it"))
+            raise ValueError(
+                problem(
+                    f"a change names text that stands once in {solution.function.__name__}",
+                    f"{old!r}, {source.count(old)} times",
+                    "quote more or less of it",
+                )
+            )
         source = source.replace(old, new)
     names = dict(vars(inspect.getmodule(solution.function)))
     exec(compile(source, f"<{mistake.name}>", "exec"), names)
@@ -62,4 +67,6 @@ def solution_of(puzzle) -> Solution:
 @cache
 def _solution(op: str, name: str) -> Solution:
     mistakes = registry.table("puzzle_solutions", op)[name]
-    return Solution(registry.own("puzzle_solutions", op, name), tuple(Mistake(**one) for one in mistakes))
+    return Solution(
+        registry.own("puzzle_solutions", op, name), tuple(Mistake(**one) for one in mistakes)
+    )

@@ -41,7 +41,9 @@ class Symptom:
         return "\n".join(as_text(text[0], text[1:]) if self.kind == "table" else text)
 
     def _repr_html_(self) -> str:
-        if self.kind == "table" and not str(self).isascii():  # letters of two columns are aligned by a table alone
+        if (
+            self.kind == "table" and not str(self).isascii()
+        ):  # letters of two columns are aligned by a table alone
             header, *rows = self._lines()
             return as_html("", header, rows)
         return f"<pre>{html.escape(str(self))}</pre>"
@@ -60,20 +62,35 @@ def table(experiments, kernel) -> Symptom:
     rows, shares, cells = tuple(label for label, _ in experiments), [], []
     for _, one in experiments:
         _, misses = outputs_of(kernel, one)
-        counts = {name: int(misses[name].wrong.sum()) if name in misses else 0 for name in one.expected}
+        counts = {
+            name: int(misses[name].wrong.sum()) if name in misses else 0 for name in one.expected
+        }
         sizes = {name: part.truth.size for name, part in one.expected.items()}
-        shares.append([counts[name] / max(sizes[name], 1) if name in counts else np.nan for name in columns])
-        cells.append(["-" if name not in counts else message("right") if not counts[name] else
-                      message("wrong in {n} of {all}", n=counts[name], all=sizes[name]) for name in columns])
+        shares.append(
+            [counts[name] / max(sizes[name], 1) if name in counts else np.nan for name in columns]
+        )
+        cells.append(
+            [
+                "-"
+                if name not in counts
+                else message("right")
+                if not counts[name]
+                else message("wrong in {n} of {all}", n=counts[name], all=sizes[name])
+                for name in columns
+            ]
+        )
     lines = (("", *columns), *((label, *text) for label, text in zip(rows, cells)))
     return Symptom("table", lines, np.array(shares), rows, columns)
 
 
 def error_map(experiments, kernel, output: str, at: tuple) -> Symptom:
     """Where the elements of one output of one experiment are wrong; `at` is the index that leaves two axes of it."""
-    (label, one), = experiments
+    ((label, one),) = experiments
     outputs, misses = outputs_of(kernel, one)
-    actual, truth = outputs[output][at].astype(np.float64), one.expected[output].truth[at].astype(np.float64)
+    actual, truth = (
+        outputs[output][at].astype(np.float64),
+        one.expected[output].truth[at].astype(np.float64),
+    )
     wrong = misses[output].wrong[at] if output in misses else np.zeros(truth.shape, bool)
     with np.errstate(all="ignore"):
         errors = np.where(wrong, actual - truth, 0.0)
@@ -84,15 +101,29 @@ def error_map(experiments, kernel, output: str, at: tuple) -> Symptom:
 
 def standards(experiments, kernel, output: str) -> Symptom:
     """Which standards accept one output of one experiment, and how far its elements are off."""
-    (label, one), = experiments
+    ((label, one),) = experiments
     actual, truth = outputs_of(kernel, one)[0][output], one.expected[output].truth
     report = compare(actual, truth)
     judged = {name: verdict for name, verdict in report.verdicts.items() if verdict in (PASS, FAIL)}
-    lines = [message("{standard}: {outcome}, {reason}", standard=kept(name), outcome=kept(verdict.outcome), reason=verdict.reason)
-             for name, verdict in judged.items()]
+    lines = [
+        message(
+            "{standard}: {outcome}, {reason}",
+            standard=kept(name),
+            outcome=kept(verdict.outcome),
+            reason=verdict.reason,
+        )
+        for name, verdict in judged.items()
+    ]
     fmt = float_format(actual)
     with np.errstate(all="ignore"):
-        off = np.abs(actual.astype(np.float64) - truth) / ulp(round_to(truth, fmt).astype(np.float64), fmt)
-    head = message("{output}, {case}: largest error {ulps} ulp, mean relative error {mean}", output=output, case=label,
-                   ulps=f"{report.max_ulp:.4g}", mean=f"{report.mere:.3g}")
+        off = np.abs(actual.astype(np.float64) - truth) / ulp(
+            round_to(truth, fmt).astype(np.float64), fmt
+        )
+    head = message(
+        "{output}, {case}: largest error {ulps} ulp, mean relative error {mean}",
+        output=output,
+        case=label,
+        ulps=f"{report.max_ulp:.4g}",
+        mean=f"{report.mere:.3g}",
+    )
     return Symptom("standards", (head, *lines), np.stack([np.abs(truth).ravel(), off.ravel()]))

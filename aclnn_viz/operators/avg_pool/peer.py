@@ -3,11 +3,39 @@
 from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
 
 
-def in_torch(torch, gradOutput, self, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride, cubeMathType):
-    return {"gradInput": torch.ops.aten.avg_pool2d_backward(
-        gradOutput, self, list(kernelSize), list(stride), list(padding), ceilMode, countIncludePad, divisorOverride or None)}
+def in_torch(
+    torch,
+    gradOutput,
+    self,
+    kernelSize,
+    stride,
+    padding,
+    ceilMode,
+    countIncludePad,
+    divisorOverride,
+    cubeMathType,
+):
+    return {
+        "gradInput": torch.ops.aten.avg_pool2d_backward(
+            gradOutput,
+            self,
+            list(kernelSize),
+            list(stride),
+            list(padding),
+            ceilMode,
+            countIncludePad,
+            divisorOverride or None,
+        )
+    }
 
 
-DIFFERENCES = {"torch": (
-    Difference("what windows give an element is added in 16 bits", "ATen native/cpu/AvgPoolKernel.cpp",
-               narrow_steps("average pooling in 16 bits"), dtypes=NARROW),)}
+DIFFERENCES = {
+    "torch": (
+        Difference(
+            "what windows give an element is added in 16 bits",
+            "ATen native/cpu/AvgPoolKernel.cpp",
+            narrow_steps("average pooling in 16 bits"),
+            dtypes=NARROW,
+        ),
+    )
+}

@@ -9,8 +9,20 @@ Source: aclnnBatchNormBackward, CANN operator documentation; its saveVar with ep
 from aclnn_viz.operators.families.norms import moments, through
 
 AXES = {
-    "input": ".c.", "weight": "c", "bias": "c", "runningMean": "c", "runningVar": "c", "output": ".c.", "meanOut": "c",
-    "invstdOut": "c", "gradOut": ".c.", "saveMean": "c", "saveInvstd": "c", "gradInput": ".c.", "gradWeight": "c", "gradBias": "c",
+    "input": ".c.",
+    "weight": "c",
+    "bias": "c",
+    "runningMean": "c",
+    "runningVar": "c",
+    "output": ".c.",
+    "meanOut": "c",
+    "invstdOut": "c",
+    "gradOut": ".c.",
+    "saveMean": "c",
+    "saveInvstd": "c",
+    "gradInput": ".c.",
+    "gradWeight": "c",
+    "gradBias": "c",
 }
 CHANNEL = (0, 2)
 
@@ -28,10 +40,16 @@ def forward(xp, input, weight, bias, runningMean, runningVar, training, eps):
         mean, rstd = moments(xp, input, eps, CHANNEL)
     else:
         mean, rstd = wide(runningMean), 1.0 / xp.sqrt(wide(runningVar) + eps)
-    return {"output": weighted((input - mean) * rstd, weight) + wide(bias), "meanOut": mean[0, :, 0], "invstdOut": rstd[0, :, 0]}
+    return {
+        "output": weighted((input - mean) * rstd, weight) + wide(bias),
+        "meanOut": mean[0, :, 0],
+        "invstdOut": rstd[0, :, 0],
+    }
 
 
-def backward(xp, gradOut, input, weight, runningMean, runningVar, saveMean, saveInvstd, training, eps):
+def backward(
+    xp, gradOut, input, weight, runningMean, runningVar, saveMean, saveInvstd, training, eps
+):
     rstd = wide(saveInvstd) if training else 1.0 / xp.sqrt(wide(runningVar) + eps)
     xhat = (input - wide(saveMean if training else runningMean)) * rstd
     grad = weighted(gradOut, weight)

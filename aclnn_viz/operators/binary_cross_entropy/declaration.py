@@ -8,9 +8,15 @@ from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 from . import page
 
 OPERATOR = loss(
-    page, """aclnnStatus aclnnBinaryCrossEntropyBackwardGetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnBinaryCrossEntropyBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclTensor *target, const aclTensor *weightOptional,
         int64_t reduction, aclTensor *out,
-        uint64_t *workspaceSize, aclOpExecutor **executor);""", ATLAS_INFERENCE_TRAINING,
-    {"self": Tensor("*P", low=0.0, high=1.0), "target": Tensor("~*P", CHOICE, low=0.0, high=1.0),
-     "weightOptional": Tensor("~*P", CHOICE, optional=True)})
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    ATLAS_INFERENCE_TRAINING,
+    {
+        "self": Tensor("*P", low=0.0, high=1.0),
+        "target": Tensor("~*P", CHOICE, low=0.0, high=1.0),
+        "weightOptional": Tensor("~*P", CHOICE, optional=True),
+    },
+)

@@ -5,7 +5,14 @@ Source: aclnnBinaryCrossEntropyBackward, CANN operator documentation; the least 
 
 from aclnn_viz.operators.families.losses import reduced, share, weighted
 
-AXES = {"self": "e", "target": "e", "weightOptional": "e", "loss": "e", "gradOutput": "e", "out": "e"}
+AXES = {
+    "self": "e",
+    "target": "e",
+    "weightOptional": "e",
+    "loss": "e",
+    "gradOutput": "e",
+    "out": "e",
+}
 
 
 def forward(xp, self, target, weightOptional, reduction, count):

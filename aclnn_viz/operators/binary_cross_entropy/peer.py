@@ -6,9 +6,12 @@ from aclnn_viz.operators.families.losses_peer import ROUNDED, of_loss
 def in_torch(torch, gradOutput, self, target, weightOptional, reduction):
     def function(self, target, weight, reduction):
         return torch.nn.functional.binary_cross_entropy(self, target, weight, reduction=reduction)
+
     return {"out": of_loss(torch, function, gradOutput, self, reduction, target, weightOptional)}
 
 
 DIFFERENCES = {"torch": (ROUNDED,)}
 
-DUMPED = {"binary_cross_entropy": "input: self, target, weight: weightOptional, size_average!, reduce!, reduction"}
+DUMPED = {
+    "binary_cross_entropy": "input: self, target, weight: weightOptional, size_average!, reduce!, reduction"
+}

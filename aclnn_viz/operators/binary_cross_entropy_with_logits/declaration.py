@@ -8,9 +8,16 @@ from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 from . import page
 
 OPERATOR = loss(
-    page, """aclnnStatus aclnnBinaryCrossEntropyWithLogitsBackwardGetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnBinaryCrossEntropyWithLogitsBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclTensor *target, const aclTensor *weightOptional,
         const aclTensor *posWeightOptional, int64_t reduction, aclTensor *out,
-        uint64_t *workspaceSize, aclOpExecutor **executor);""", ATLAS_INFERENCE_TRAINING,
-    {"self": Tensor("*P", ranks=(1, 8)), "target": Tensor("*P", CHOICE, low=0.0, high=1.0),
-     "weightOptional": Tensor("~*P", CHOICE, optional=True), "posWeightOptional": Tensor("~*P", CHOICE, optional=True)})
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    ATLAS_INFERENCE_TRAINING,
+    {
+        "self": Tensor("*P", ranks=(1, 8)),
+        "target": Tensor("*P", CHOICE, low=0.0, high=1.0),
+        "weightOptional": Tensor("~*P", CHOICE, optional=True),
+        "posWeightOptional": Tensor("~*P", CHOICE, optional=True),
+    },
+)

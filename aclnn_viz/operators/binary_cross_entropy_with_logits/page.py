@@ -6,7 +6,13 @@ Source: aclnnBinaryCrossEntropyWithLogitsBackward, CANN operator documentation, 
 from aclnn_viz.operators.families.losses import log1p_exp, reduced, share, weighted
 
 AXES = {
-    "self": "e", "target": "e", "weightOptional": "e", "posWeightOptional": "e", "loss": "e", "gradOutput": "e", "out": "e",
+    "self": "e",
+    "target": "e",
+    "weightOptional": "e",
+    "posWeightOptional": "e",
+    "loss": "e",
+    "gradOutput": "e",
+    "out": "e",
 }
 
 

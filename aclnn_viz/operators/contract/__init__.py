@@ -5,13 +5,35 @@ from functools import cache
 
 from aclnn_viz.operators import operator, registry
 from aclnn_viz.operators.contract.model import (
-    Call, Check, Constraint, Contract, DtypeRow, EarlySuccess, KernelFault, Outcome, TensorDescriptor,
+    Call,
+    Check,
+    Constraint,
+    Contract,
+    DtypeRow,
+    EarlySuccess,
+    KernelFault,
+    Outcome,
+    TensorDescriptor,
     contiguous_strides,
 )
 from aclnn_viz.operators.contract.rules import plain_contract
 
-__all__ = ["Call", "Check", "Constraint", "Contract", "DtypeRow", "EarlySuccess", "KernelFault", "Outcome",
-           "TensorDescriptor", "constraints", "contiguous_strides", "contract", "evaluate", "evaluate_launch"]
+__all__ = [
+    "Call",
+    "Check",
+    "Constraint",
+    "Contract",
+    "DtypeRow",
+    "EarlySuccess",
+    "KernelFault",
+    "Outcome",
+    "TensorDescriptor",
+    "constraints",
+    "contiguous_strides",
+    "contract",
+    "evaluate",
+    "evaluate_launch",
+]
 
 
 @cache
@@ -38,8 +60,9 @@ def evaluate(operator: str, call: Call) -> Outcome:
     return contract(operator).evaluate(call)
 
 
-def evaluate_launch(operator: str, *, workspace: bool, workspace_size: int, executor: bool,
-                    required: int) -> tuple[int, str | None]:
+def evaluate_launch(
+    operator: str, *, workspace: bool, workspace_size: int, executor: bool, required: int
+) -> tuple[int, str | None]:
     """Answer the argument checks of phase 2 with a status and a message (None on success).
 
     `workspace` and `executor` say whether the pointers were given; `required` is the size that phase 1 asked for.
@@ -47,8 +70,9 @@ def evaluate_launch(operator: str, *, workspace: bool, workspace_size: int, exec
     >>> evaluate_launch("rms_norm", workspace=True, workspace_size=8, executor=True, required=16)[0]
     161002
     """
-    return contract(operator).evaluate_launch(workspace=workspace, workspace_size=workspace_size, executor=executor,
-                                              required=required)
+    return contract(operator).evaluate_launch(
+        workspace=workspace, workspace_size=workspace_size, executor=executor, required=required
+    )
 
 
 def constraints(operator: str, call: Call, arrays: Mapping | None = None) -> list[Constraint]:

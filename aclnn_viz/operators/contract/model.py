@@ -5,7 +5,12 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
 
-from aclnn_viz.operators.codes import ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR, ACLNN_SUCCESS, data_type_name
+from aclnn_viz.operators.codes import (
+    ACLNN_ERR_PARAM_INVALID,
+    ACLNN_ERR_PARAM_NULLPTR,
+    ACLNN_SUCCESS,
+    data_type_name,
+)
 from aclnn_viz.operators.operator import Operator
 from aclnn_viz.operators.parameters import Parameter
 from aclnn_viz.operators.products import Product, Version
@@ -17,7 +22,7 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     >>> contiguous_strides((2, 3, 4))
     (12, 4, 1)
     """
-    return tuple(prod(shape[axis + 1:]) for axis in range(len(shape)))
+    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 @dataclass(frozen=True)
@@ -96,8 +101,11 @@ class Scope:
     products: tuple[Product, ...] | None = None
 
     def applies(self, call: Call) -> bool:
-        return ((self.since is None or call.cann >= self.since) and (self.until is None or call.cann < self.until)
-                and (self.products is None or call.product in self.products))
+        return (
+            (self.since is None or call.cann >= self.since)
+            and (self.until is None or call.cann < self.until)
+            and (self.products is None or call.product in self.products)
+        )
 
 
 @dataclass(frozen=True)
@@ -109,8 +117,11 @@ class DtypeRow(Scope):
 
     def matches(self, call: Call, names: tuple[str, ...] | None = None) -> bool:
         """Tell whether the tensors of the call, or only those named, have the dtypes of this row; null ones match."""
-        return self.applies(call) and all(call[name] is None or call[name].dtype == dtype
-                                          for name, dtype in self.dtypes.items() if names is None or name in names)
+        return self.applies(call) and all(
+            call[name] is None or call[name].dtype == dtype
+            for name, dtype in self.dtypes.items()
+            if names is None or name in names
+        )
 
 
 @dataclass(frozen=True)
@@ -185,12 +196,25 @@ class LaunchCheck:
 
 #: Phase 2 in its order. Sources: op_executor.cpp and individual_op_api.cpp of nnopbase.
 LAUNCH_CHECKS = (
-    LaunchCheck("executor", lambda workspace, size, executor, required: not executor, ACLNN_ERR_PARAM_NULLPTR,
-                "executor is a null pointer"),
-    LaunchCheck("workspace", lambda workspace, size, executor, required: size > 0 and not workspace,
-                ACLNN_ERR_PARAM_NULLPTR, "workspace is a null pointer although workspaceSize is not 0"),
-    LaunchCheck("workspace size", lambda workspace, size, executor, required: size < required,
-                ACLNN_ERR_PARAM_INVALID, "workspaceSize is smaller than phase 1 asked for", generated_only=True),
+    LaunchCheck(
+        "executor",
+        lambda workspace, size, executor, required: not executor,
+        ACLNN_ERR_PARAM_NULLPTR,
+        "executor is a null pointer",
+    ),
+    LaunchCheck(
+        "workspace",
+        lambda workspace, size, executor, required: size > 0 and not workspace,
+        ACLNN_ERR_PARAM_NULLPTR,
+        "workspace is a null pointer although workspaceSize is not 0",
+    ),
+    LaunchCheck(
+        "workspace size",
+        lambda workspace, size, executor, required: size < required,
+        ACLNN_ERR_PARAM_INVALID,
+        "workspaceSize is smaller than phase 1 asked for",
+        generated_only=True,
+    ),
 )
 
 
@@ -223,8 +247,12 @@ class Contract:
     constraints: tuple[Constraint, ...]
     workspace_size: Callable[[Call], int]
     fills: Callable[[Call], dict[str, float]] = field(default=lambda call: {})
-    untouched: Callable[[Call], tuple[str, ...]] | None = None  # None: what the declaration says is not asked for
-    kernel_inputs: Callable = field(default=lambda launch, call, arrays, attributes, outputs: arrays | attributes)
+    untouched: Callable[[Call], tuple[str, ...]] | None = (
+        None  # None: what the declaration says is not asked for
+    )
+    kernel_inputs: Callable = field(
+        default=lambda launch, call, arrays, attributes, outputs: arrays | attributes
+    )
     kernel_outputs: Callable = field(default=lambda call, results: results)
 
     @property
@@ -254,20 +282,35 @@ class Contract:
             elif step.fails(call):
                 text = step.text(call) if callable(step.text) else step.text
                 shown = describe(call, step.about)
-                said = text and f"{self.aclnn_name}GetWorkspaceSize: {text}" + (f"; got {shown}" if shown else "")
-                return Outcome(step.status, said, runs=step.status == ACLNN_SUCCESS, launch_status=step.launch_status, reason=text or "")
-        return Outcome(ACLNN_SUCCESS, workspace_size=self.workspace_size(call), fills=self.fills(call),
-                       untouched=self.untouched(call) if self.untouched else self.unasked(call))
+                said = text and f"{self.aclnn_name}GetWorkspaceSize: {text}" + (
+                    f"; got {shown}" if shown else ""
+                )
+                return Outcome(
+                    step.status,
+                    said,
+                    runs=step.status == ACLNN_SUCCESS,
+                    launch_status=step.launch_status,
+                    reason=text or "",
+                )
+        return Outcome(
+            ACLNN_SUCCESS,
+            workspace_size=self.workspace_size(call),
+            fills=self.fills(call),
+            untouched=self.untouched(call) if self.untouched else self.unasked(call),
+        )
 
     def asked(self, call: Call) -> tuple[str, ...]:
         """The outputs that the flags and masks of a call ask for."""
-        return tuple(name for name in self.operator.outputs if self.operator.asks_for(name, call.arguments))
+        return tuple(
+            name for name in self.operator.outputs if self.operator.asks_for(name, call.arguments)
+        )
 
     def unasked(self, call: Call) -> tuple[str, ...]:
         return tuple(name for name in self.operator.outputs if name not in self.asked(call))
 
-    def evaluate_launch(self, *, workspace: bool, workspace_size: int, executor: bool,
-                        required: int) -> tuple[int, str | None]:
+    def evaluate_launch(
+        self, *, workspace: bool, workspace_size: int, executor: bool, required: int
+    ) -> tuple[int, str | None]:
         """Answer the argument checks of phase 2 with a status and a message (None on success)."""
         for check in LAUNCH_CHECKS:
             if check.generated_only and not self.generated:
@@ -278,5 +321,8 @@ class Contract:
 
     def violations(self, call: Call, arrays: Mapping | None = None) -> list[Constraint]:
         """Return the constraints that the call violates; those on values need `arrays`, by parameter name."""
-        return [constraint for constraint in self.constraints
-                if constraint.applies(call) and constraint.violated(call, arrays or {})]
+        return [
+            constraint
+            for constraint in self.constraints
+            if constraint.applies(call) and constraint.violated(call, arrays or {})
+        ]

@@ -16,13 +16,21 @@ STANDARD = tuple({"reduction": reduction} for reduction in ("none", "mean", "sum
 
 def draw(source: Draw, shape) -> dict:
     if len(shape) != 2:
-        raise ValueError(problem("shape must be that of logProb, (N, C)", repr(shape), "give two lengths"))
+        raise ValueError(
+            problem("shape must be that of logProb, (N, C)", repr(shape), "give two lengths")
+        )
     rows, classes = shape
     # Rows of the default case are ignored by their last class: a target below 0 is read unguarded by older kernels.
     spare = classes > 1 and not {"ignoreIndex", "target"} & source.given.keys()
-    attributes = {name: source.attribute(name, default) for name, default in
-                  (("reduction", "mean"), ("ignoreIndex", classes - 1 if spare else -100), ("labelSmoothing", 0.0),
-                   ("lseSquareScaleForZloss", 0.0))}
+    attributes = {
+        name: source.attribute(name, default)
+        for name, default in (
+            ("reduction", "mean"),
+            ("ignoreIndex", classes - 1 if spare else -100),
+            ("labelSmoothing", 0.0),
+            ("lseSquareScaleForZloss", 0.0),
+        )
+    }
     drawn = source.rng.integers(0, max(classes - spare, 1), rows)
     if spare or "ignoreIndex" in source.given:
         drawn[3::8] = attributes["ignoreIndex"]
@@ -30,16 +38,30 @@ def draw(source: Draw, shape) -> dict:
     target = target if target.ndim else np.full(rows, target)
     loss_shape = (rows,) if attributes["reduction"] == "none" else ()
     logits = source.normal("input", shape, 2.0)
-    weight = source.tensor("weightOptional", (classes,), lambda rng: rng.uniform(0.25, 2, classes), source.wide)
+    weight = source.tensor(
+        "weightOptional", (classes,), lambda rng: rng.uniform(0.25, 2, classes), source.wide
+    )
     grad = source.normal("gradLoss", loss_shape)
     zloss = attributes["lseSquareScaleForZloss"] != 0.0
-    grad_z = source.normal("gradZlossOptional", loss_shape) if zloss or "gradZlossOptional" in source.given else None
-    saved = operator("cross_entropy_loss").forward(input=logits, target=target, weightOptional=weight, **attributes)
-    return {"gradLoss": grad, "logProb": source.saved("logProb", saved["logProb"]), "target": target,
-            "weightOptional": weight, "gradZlossOptional": grad_z,
-            "lseForZlossOptional": source.saved("lseForZlossOptional", saved["lseForZloss"]) if zloss else
-            source.attribute("lseForZlossOptional", None),
-            **attributes}
+    grad_z = (
+        source.normal("gradZlossOptional", loss_shape)
+        if zloss or "gradZlossOptional" in source.given
+        else None
+    )
+    saved = operator("cross_entropy_loss").forward(
+        input=logits, target=target, weightOptional=weight, **attributes
+    )
+    return {
+        "gradLoss": grad,
+        "logProb": source.saved("logProb", saved["logProb"]),
+        "target": target,
+        "weightOptional": weight,
+        "gradZlossOptional": grad_z,
+        "lseForZlossOptional": source.saved("lseForZlossOptional", saved["lseForZloss"])
+        if zloss
+        else source.attribute("lseForZlossOptional", None),
+        **attributes,
+    }
 
 
 def suite():
@@ -73,17 +95,34 @@ def _suite():
     yield {"shape": (2500, 2), **WEIGHTLESS}  # more rows than float16 can count
 
 
-def meter(gradLoss, logProb, target, weightOptional, gradZlossOptional, lseForZlossOptional, reduction,
-          ignoreIndex, labelSmoothing, lseSquareScaleForZloss):
+def meter(
+    gradLoss,
+    logProb,
+    target,
+    weightOptional,
+    gradZlossOptional,
+    lseForZlossOptional,
+    reduction,
+    ignoreIndex,
+    labelSmoothing,
+    lseSquareScaleForZloss,
+):
     ignored = target == ignoreIndex
     with np.errstate(all="ignore"):
         total = np.sum(np.exp(wide(logProb)), axis=1)
     weights = spread(weightOptional) if weightOptional is not None else 0.0
     z = float(lseSquareScaleForZloss != 0 and lseForZlossOptional is not None)
     return {f"reduction {name}": float(reduction == name) for name in ("none", "mean", "sum")} | {
-        message("ignored rows"): share(ignored), message("all rows ignored"): float(bool(ignored.size and ignored.all())),
+        message("ignored rows"): share(ignored),
+        message("all rows ignored"): float(bool(ignored.size and ignored.all())),
         message("negative ignoreIndex"): share(ignored) * (ignoreIndex < 0),
-        message("weights"): weights, message("weights in the mean"): weights * (reduction == "mean"),
-        message("label smoothing"): labelSmoothing, message("label smoothing with weights"): labelSmoothing * weights,
-        "z-loss": z, message("z-loss in ignored rows"): z * share(ignored), "gradZloss": z * (gradZlossOptional is not None),
-        "gradLoss": off(gradLoss, 1.0), message("rows that do not sum to 1"): share(np.abs(total - 1) > 0.1)}
+        message("weights"): weights,
+        message("weights in the mean"): weights * (reduction == "mean"),
+        message("label smoothing"): labelSmoothing,
+        message("label smoothing with weights"): labelSmoothing * weights,
+        "z-loss": z,
+        message("z-loss in ignored rows"): z * share(ignored),
+        "gradZloss": z * (gradZlossOptional is not None),
+        "gradLoss": off(gradLoss, 1.0),
+        message("rows that do not sum to 1"): share(np.abs(total - 1) > 0.1),
+    }

@@ -10,14 +10,24 @@ from . import page
 
 def scale_has_its_lse(bound: dict) -> None:
     if bound["lseForZlossOptional"] is None and bound["lseSquareScaleForZloss"] != 0.0:
-        raise ValueError(problem("lseForZlossOptional is needed when lseSquareScaleForZloss is not 0", "None",
-                                 "pass the lse that the forward operator saved"))
+        raise ValueError(
+            problem(
+                "lseForZlossOptional is needed when lseSquareScaleForZloss is not 0",
+                "None",
+                "pass the lse that the forward operator saved",
+            )
+        )
 
 
 def has_classes(bound: dict) -> None:
     if bound["input"].shape[1] == 0:
-        raise ValueError(problem("input must have at least one class", f"shape {bound['input'].shape}",
-                                 "give it C >= 1"))
+        raise ValueError(
+            problem(
+                "input must have at least one class",
+                f"shape {bound['input'].shape}",
+                "give it C >= 1",
+            )
+        )
 
 
 classes_named = targets_are_classes("logProb", "input")
@@ -41,7 +51,9 @@ OPERATOR = Operator(
         "input": Tensor("N C"),
         "logProb": Tensor("N C"),
         "target": Tensor("N", "int64 or int32", why="one class for each row of {like}"),
-        "weightOptional": Tensor("C", "float32", why="one weight for each column of {like}", optional=True),
+        "weightOptional": Tensor(
+            "C", "float32", why="one weight for each column of {like}", optional=True
+        ),
         "gradLoss": Tensor(ROWS_OR_ONE, why="one value a row"),
         "gradZlossOptional": Tensor(ROWS_OR_ONE, why="one value a row", optional=True),
         "lseForZlossOptional": Tensor("N", why="one value for each row of {like}", optional=True),
@@ -56,7 +68,15 @@ OPERATOR = Operator(
         "labelSmoothing": Attribute("double", 0.0, low=0.0, high=1.0, tries=(0.1,)),
         "lseSquareScaleForZloss": Attribute("double", 0.0, tries=(0.25,)),
     },
-    takes=("input", "target", "weightOptional", "reduction", "ignoreIndex", "labelSmoothing", "lseSquareScaleForZloss"),
+    takes=(
+        "input",
+        "target",
+        "weightOptional",
+        "reduction",
+        "ignoreIndex",
+        "labelSmoothing",
+        "lseSquareScaleForZloss",
+    ),
     gives=("loss", "logProb", "zloss", "lseForZloss"),
     upstream={"gradLoss": "loss", "gradZlossOptional": "zloss"},
     saved={"logProb": "logProb", "lseForZlossOptional": "lseForZloss"},

@@ -12,16 +12,28 @@ from aclnn_viz.verification.contract import Run
 from aclnn_viz.verification.errata.model import gradient
 
 EVEN = np.log(np.full((2, 2), 0.5))  # two rows, two classes of the same probability
-status = partial(contract.status, "cross_entropy_loss", logProb=((4, 3),), target=((4,), ACL_INT64), weightOptional=((3,),),
-                 xGradOut=((4, 3),))
+status = partial(
+    contract.status,
+    "cross_entropy_loss",
+    logProb=((4, 3),),
+    target=((4,), ACL_INT64),
+    weightOptional=((3,),),
+    xGradOut=((4, 3),),
+)
 
 
 def ce_run(target, soc: str = A2, gradLoss=1.0, logProb=EVEN, **attributes) -> Run:
     """Both phases with gradLoss 1 in float32; the output holds 7 before the call."""
     log_prob = np.float32(logProb)
-    given = {"gradLoss": np.asarray(gradLoss, np.float32), "logProb": log_prob, "target": np.asarray(target, np.int64),
-             "weightOptional": None, "reduction": "sum", "ignoreIndex": -100,
-             "xGradOut": np.full(log_prob.shape, 7, np.float32)}
+    given = {
+        "gradLoss": np.asarray(gradLoss, np.float32),
+        "logProb": log_prob,
+        "target": np.asarray(target, np.int64),
+        "weightOptional": None,
+        "reduction": "sum",
+        "ignoreIndex": -100,
+        "xGradOut": np.full(log_prob.shape, 7, np.float32),
+    }
     return contract.run("cross_entropy_loss", soc, **given | attributes)
 
 
@@ -44,11 +56,19 @@ def read_as_double(value: float) -> float:
 
 def unnormalised() -> dict:
     """The sample: logProb -0.2 everywhere, gradLoss 0.1, targets 0, mean."""
-    return {"gradLoss": np.float64(0.1), "logProb": np.full((2, 3), -0.2), "target": np.zeros(2, np.int64)}
+    return {
+        "gradLoss": np.float64(0.1),
+        "logProb": np.full((2, 3), -0.2),
+        "target": np.zeros(2, np.int64),
+    }
 
 
 def slope_of_renormalised():
     """The gradient by logits whose log-softmax is meant: -0.2 less the logarithm of the sum of its exponentials."""
+
     def loss(x):
-        return float(operator("cross_entropy_loss").forward(input=x, target=np.zeros(2, np.int64))["loss"])
+        return float(
+            operator("cross_entropy_loss").forward(input=x, target=np.zeros(2, np.int64))["loss"]
+        )
+
     return 0.1 * gradient(loss, np.full((2, 3), -0.2))

@@ -24,36 +24,75 @@ from aclnn_viz.operators.products import ASCEND_950, PRODUCTS
 from aclnn_viz.words.messages import message
 
 OP = operator("cross_entropy_loss")
-WEIGHTS = {"none": "none", "rising": "rising", "balanced": message("balanced by frequency"), "random": "random",
-           "half": message("0 for odd classes")}
+WEIGHTS = {
+    "none": "none",
+    "rising": "rising",
+    "balanced": message("balanced by frequency"),
+    "random": "random",
+    "half": message("0 for odd classes"),
+}
 
 
 @dataclass(frozen=True)
 class State:
     """What can be moved."""
 
-    reduction: str = choice("mean", {name: name for name in ("none", "mean", "sum")}, "reduction", "Operator",
-                            names=True)
-    labelSmoothing: float = real(0.1, 0.0, 1.0, 0.01, "labelSmoothing", "Operator",
-                                 "the share of the target that all classes get")
-    weight: str = choice("rising", WEIGHTS, "weightOptional", "Operator", "the weights of the classes")
-    ignoreIndex: int = whole(0, -100, 63, "ignoreIndex", "Operator", "rows with this target do not count")
-    lseSquareScaleForZloss: float = real(0.0, 0.0, 0.5, 0.01, "z-loss", "Operator", "lseSquareScaleForZloss")
+    reduction: str = choice(
+        "mean",
+        {name: name for name in ("none", "mean", "sum")},
+        "reduction",
+        "Operator",
+        names=True,
+    )
+    labelSmoothing: float = real(
+        0.1,
+        0.0,
+        1.0,
+        0.01,
+        "labelSmoothing",
+        "Operator",
+        "the share of the target that all classes get",
+    )
+    weight: str = choice(
+        "rising", WEIGHTS, "weightOptional", "Operator", "the weights of the classes"
+    )
+    ignoreIndex: int = whole(
+        0, -100, 63, "ignoreIndex", "Operator", "rows with this target do not count"
+    )
+    lseSquareScaleForZloss: float = real(
+        0.0, 0.0, 0.5, 0.01, "z-loss", "Operator", "lseSquareScaleForZloss"
+    )
     dtype: str = fields.dtype()
     row: int = whole(3, 0, 63, "row", "Cell", below="rows")
     column: int = whole(2, 0, 63, "class", "Cell", below="classes")
-    spread: float = real(1.5, 0.0, 20.0, 0.1, "spread", "Tensors", "the standard deviation of the logits")
+    spread: float = real(
+        1.5, 0.0, 20.0, 0.1, "spread", "Tensors", "the standard deviation of the logits"
+    )
     lead: float = real(1.5, -10.0, 20.0, 0.1, "lead", "Tensors", "added to the logit of the target")
-    ignored: float = real(0.15, 0.0, 1.0, 0.05, "ignored", "Tensors", "the share of rows whose target is ignoreIndex")
-    gradLoss: float = real(1.0, -4.0, 4.0, 0.05, "gradLoss", "Tensors",
-                           'for reduction none, times a number from 0.5 to 1.5 a row')
+    ignored: float = real(
+        0.15, 0.0, 1.0, 0.05, "ignored", "Tensors", "the share of rows whose target is ignoreIndex"
+    )
+    gradLoss: float = real(
+        1.0,
+        -4.0,
+        4.0,
+        0.05,
+        "gradLoss",
+        "Tensors",
+        "for reduction none, times a number from 0.5 to 1.5 a row",
+    )
     rows: int = whole(16, 1, 64, "N", "Tensors")
     classes: int = whole(10, 1, 64, "C", "Tensors")
     seed: int = fields.seed()
     device: str = fields.device()
     # The one product whose kernel smooths labels.
-    soc: str = choice(ASCEND_950.example_soc, {p.example_soc: p.example_soc for p in PRODUCTS}, "soc", "Device",
-                      "the product that the host emulates")
+    soc: str = choice(
+        ASCEND_950.example_soc,
+        {p.example_soc: p.example_soc for p in PRODUCTS},
+        "soc",
+        "Device",
+        "the product that the host emulates",
+    )
     cann: str = fields.cann()
     plan: str = fields.plan()
 
@@ -87,19 +126,31 @@ def inputs(state: State, xp=XP, op=OP) -> dict:
     rng = np.random.default_rng(state.seed)
     target = rng.integers(0, state.classes, state.rows)
     logits = state.spread * rng.standard_normal(shape)
-    logits = xp.where(target[:, np.newaxis] == np.arange(state.classes), logits + state.lead, logits)
+    logits = xp.where(
+        target[:, np.newaxis] == np.arange(state.classes), logits + state.lead, logits
+    )
     first_ignored = rng.permutation(state.rows) < round(state.ignored * state.rows)
     target = np.where(first_ignored, state.ignoreIndex, target)
     upstream = xp.reshape(state.gradLoss, ())
     if state.reduction == "none":
         upstream = upstream * rng.uniform(0.5, 1.5, state.rows)
-    attributes = {name: getattr(state, name) for name in
-                  ("reduction", "ignoreIndex", "labelSmoothing", "lseSquareScaleForZloss")}
+    attributes = {
+        name: getattr(state, name)
+        for name in ("reduction", "ignoreIndex", "labelSmoothing", "lseSquareScaleForZloss")
+    }
     weight = _weight(state, target)
-    saved = op.forward(input=xp.round_to(logits, state.dtype), target=target, weightOptional=weight, **attributes)
+    saved = op.forward(
+        input=xp.round_to(logits, state.dtype), target=target, weightOptional=weight, **attributes
+    )
     zloss = state.lseSquareScaleForZloss != 0.0
-    return {"gradLoss": xp.round_to(upstream, state.dtype), "logProb": saved["logProb"], "target": target,
-            "weightOptional": weight, "lseForZlossOptional": saved["lseForZloss"] if zloss else None, **attributes}
+    return {
+        "gradLoss": xp.round_to(upstream, state.dtype),
+        "logProb": saved["logProb"],
+        "target": target,
+        "weightOptional": weight,
+        "lseForZlossOptional": saved["lseForZloss"] if zloss else None,
+        **attributes,
+    }
 
 
 def _weight(state: State, target: np.ndarray) -> np.ndarray | None:
@@ -110,8 +161,11 @@ def _weight(state: State, target: np.ndarray) -> np.ndarray | None:
         counted = target[target != state.ignoreIndex]
         weight = counted.size / state.classes / np.maximum((counted[:, None] == classes).sum(0), 1)
     else:
-        weight = {"rising": np.linspace(0.5, 2.0, state.classes), "half": np.float64(classes % 2 == 0),
-                  "random": np.random.default_rng(state.seed + 1).uniform(0.25, 2.0, state.classes)}[state.weight]
+        weight = {
+            "rising": np.linspace(0.5, 2.0, state.classes),
+            "half": np.float64(classes % 2 == 0),
+            "random": np.random.default_rng(state.seed + 1).uniform(0.25, 2.0, state.classes),
+        }[state.weight]
     return np.float32(weight)
 
 
@@ -132,9 +186,19 @@ def gathered(state: State, backward=host(OP), xp=XP, op=OP) -> dict:
     right, with_zloss = op.truth(**plain)["xGradOut"], None
     if given["lseForZlossOptional"] is not None:
         with_zloss = op.truth(**given)["xGradOut"]
-        notices += (message("No product computes the z-loss: xGradOut is without it, and what the documents add to it is drawn "
-                            "beside it."),)
-    return {"given": given, "xGradOut": outputs["xGradOut"], "right": right, "with_zloss": with_zloss, "notices": notices}
+        notices += (
+            message(
+                "No product computes the z-loss: xGradOut is without it, and what the documents add to it is drawn "
+                "beside it."
+            ),
+        )
+    return {
+        "given": given,
+        "xGradOut": outputs["xGradOut"],
+        "right": right,
+        "with_zloss": with_zloss,
+        "notices": notices,
+    }
 
 
 def data(xp, state: State, given: dict, xGradOut, right, with_zloss, notices=()) -> Data:
@@ -145,9 +209,26 @@ def data(xp, state: State, given: dict, xGradOut, right, with_zloss, notices=())
     hit = counted[:, None] & (target[:, None] == np.arange(state.classes))
     own = xp.sum(weights * hit, axis=1)
     smoothing = state.labelSmoothing
-    goal = smoothing / state.classes * weights * counted[:, None] + (1.0 - smoothing) * weights * hit
+    goal = (
+        smoothing / state.classes * weights * counted[:, None] + (1.0 - smoothing) * weights * hit
+    )
     divisor = xp.sum(own)
-    factor = double(xp, given["gradLoss"]) / (divisor if state.reduction == "mean" else 1.0) * counted
-    return Data(xp=xp, state=state, inputs=given, computed_by=computed_by(state), softmax=xp.exp(double(xp, given["logProb"])),
-                counted=counted, weights=weights, target=goal, factor=factor, divisor=divisor, xGradOut=xGradOut,
-                zloss=np.zeros(xGradOut.shape) if with_zloss is None else with_zloss - right, errors=xp.max(xp.abs(xGradOut - right), axis=1), notices=notices)
+    factor = (
+        double(xp, given["gradLoss"]) / (divisor if state.reduction == "mean" else 1.0) * counted
+    )
+    return Data(
+        xp=xp,
+        state=state,
+        inputs=given,
+        computed_by=computed_by(state),
+        softmax=xp.exp(double(xp, given["logProb"])),
+        counted=counted,
+        weights=weights,
+        target=goal,
+        factor=factor,
+        divisor=divisor,
+        xGradOut=xGradOut,
+        zloss=np.zeros(xGradOut.shape) if with_zloss is None else with_zloss - right,
+        errors=xp.max(xp.abs(xGradOut - right), axis=1),
+        notices=notices,
+    )

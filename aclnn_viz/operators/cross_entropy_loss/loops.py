@@ -19,7 +19,24 @@ def totals(part, first, last, target, weight, weighted, ignoreIndex, sums):
         sums[2] += weight[i]
 
 
-def rows(part, first, last, logProb, target, weight, weighted, upstream, zloss, lse, sums, mean, ignoreIndex, smoothing, scale, xGradOut):
+def rows(
+    part,
+    first,
+    last,
+    logProb,
+    target,
+    weight,
+    weighted,
+    upstream,
+    zloss,
+    lse,
+    sums,
+    mean,
+    ignoreIndex,
+    smoothing,
+    scale,
+    xGradOut,
+):
     classes = weight.size
     for row in range(first, last):
         at = target[row]
@@ -34,8 +51,15 @@ def rows(part, first, last, logProb, target, weight, weighted, upstream, zloss, 
         if lse.size:
             if zloss.size:
                 grad += read(zloss, row if zloss.size > 1 else 0)
-            alongSoftmax += 2.0 * scale * read(lse, row) * counted * (grad / sums[1] if mean else grad)
-        logs, results, along, even = logProb[row], xGradOut[row], real(weight, alongSoftmax), real(weight, smooth)
+            alongSoftmax += (
+                2.0 * scale * read(lse, row) * counted * (grad / sums[1] if mean else grad)
+            )
+        logs, results, along, even = (
+            logProb[row],
+            xGradOut[row],
+            real(weight, alongSoftmax),
+            real(weight, smooth),
+        )
         # The saved log-probabilities stand for the softmax: rows that do not sum to 1 are not renormalised.
         if even == 0.0:
             for i in range(classes):
@@ -48,13 +72,41 @@ def rows(part, first, last, logProb, target, weight, weighted, upstream, zloss, 
             write(results, at, hit if even == 0.0 else hit - even * weight[at])
 
 
-def backward(outputs, gradLoss, logProb, target, weightOptional, gradZlossOptional, lseForZlossOptional,
-             reduction, ignoreIndex, labelSmoothing, lseSquareScaleForZloss):
+def backward(
+    outputs,
+    gradLoss,
+    logProb,
+    target,
+    weightOptional,
+    gradZlossOptional,
+    lseForZlossOptional,
+    reduction,
+    ignoreIndex,
+    labelSmoothing,
+    lseSquareScaleForZloss,
+):
     samples, classes = logProb.shape
     compute, weighted = computed(logProb), weightOptional is not None
     weight = weightOptional.astype(compute) if weighted else np.ones(classes, compute)
     target, sums = target.astype(np.int64, copy=False), np.zeros(3)
-    zloss, lse = (np.empty(0) if one is None else one for one in (gradZlossOptional, lseForZlossOptional))
+    zloss, lse = (
+        np.empty(0) if one is None else one for one in (gradZlossOptional, lseForZlossOptional)
+    )
     over(cuts(1, 1), totals, target, weight, weighted, ignoreIndex, sums)
-    over(cuts(samples, logProb.size), rows, logProb, target, weight, weighted, gradLoss.reshape(-1), zloss.reshape(-1), lse, sums,
-         reduction == "mean", ignoreIndex, labelSmoothing, lseSquareScaleForZloss, outputs["xGradOut"])
+    over(
+        cuts(samples, logProb.size),
+        rows,
+        logProb,
+        target,
+        weight,
+        weighted,
+        gradLoss.reshape(-1),
+        zloss.reshape(-1),
+        lse,
+        sums,
+        reduction == "mean",
+        ignoreIndex,
+        labelSmoothing,
+        lseSquareScaleForZloss,
+        outputs["xGradOut"],
+    )

@@ -11,9 +11,19 @@ Source: aclnnCrossEntropyLossGrad, CANN operator documentation.
 """
 
 AXES = {
-    "input": "n.", "target": "n", "weightOptional": ".", "weightSum": "", "rowCount": "",
-    "loss": "n", "logProb": "n.", "zloss": "n", "lseForZloss": "n",
-    "gradLoss": "n", "gradZlossOptional": "n", "lseForZlossOptional": "n", "xGradOut": "n.",
+    "input": "n.",
+    "target": "n",
+    "weightOptional": ".",
+    "weightSum": "",
+    "rowCount": "",
+    "loss": "n",
+    "logProb": "n.",
+    "zloss": "n",
+    "lseForZloss": "n",
+    "gradLoss": "n",
+    "gradZlossOptional": "n",
+    "lseForZlossOptional": "n",
+    "xGradOut": "n.",
 }
 
 
@@ -27,10 +37,14 @@ def target_weight(xp, target, weight, ignoreIndex, like):
     counted = mask(xp, target, ignoreIndex, like)
     if weight is None:
         return counted
-    if weight.shape[0] == 0:  # there is nothing to look up, for without classes every row is ignored
+    if (
+        weight.shape[0] == 0
+    ):  # there is nothing to look up, for without classes every row is ignored
         return counted
     ignored = target == ignoreIndex
-    return xp.where(ignored, counted, xp.take(weight, xp.where(ignored, xp.zeros_like(target), target)))
+    return xp.where(
+        ignored, counted, xp.take(weight, xp.where(ignored, xp.zeros_like(target), target))
+    )
 
 
 def divisors(xp, target, weightOptional, ignoreIndex):
@@ -50,8 +64,18 @@ def one_hot(xp, target, classes):
     return target[:, None] == xp.arange(classes, dtype=target.dtype)[None, :]
 
 
-def forward(xp, input, target, weightOptional, weightSum, rowCount, reduction, ignoreIndex, labelSmoothing,
-            lseSquareScaleForZloss):
+def forward(
+    xp,
+    input,
+    target,
+    weightOptional,
+    weightSum,
+    rowCount,
+    reduction,
+    ignoreIndex,
+    labelSmoothing,
+    lseSquareScaleForZloss,
+):
     classes = input.shape[1]
     top = xp.max(input, axis=1, keepdims=True)  # exp of what is left cannot overflow
     lse = xp.log(xp.sum(xp.exp(input - top), axis=1, keepdims=True)) + top
@@ -59,7 +83,9 @@ def forward(xp, input, target, weightOptional, weightSum, rowCount, reduction, i
     counted = mask(xp, target, ignoreIndex, input)
     hit = one_hot(xp, target, classes)
     nll = -xp.sum(xp.where(hit, log_prob, xp.zeros_like(log_prob)), axis=1)
-    loss = (1.0 - labelSmoothing) * target_weight(xp, target, weightOptional, ignoreIndex, input) * nll
+    loss = (
+        (1.0 - labelSmoothing) * target_weight(xp, target, weightOptional, ignoreIndex, input) * nll
+    )
     if labelSmoothing != 0.0:
         weighted = log_prob if weightOptional is None else log_prob * weightOptional
         loss = loss - labelSmoothing / classes * counted * xp.sum(weighted, axis=1)
@@ -72,19 +98,38 @@ def forward(xp, input, target, weightOptional, weightSum, rowCount, reduction, i
     return {"loss": loss, "logProb": log_prob, "zloss": zloss, "lseForZloss": lse[:, 0]}
 
 
-def backward(xp, gradLoss, logProb, target, weightOptional, gradZlossOptional, lseForZlossOptional, weightSum, rowCount,
-             reduction, ignoreIndex, labelSmoothing, lseSquareScaleForZloss):
+def backward(
+    xp,
+    gradLoss,
+    logProb,
+    target,
+    weightOptional,
+    gradZlossOptional,
+    lseForZlossOptional,
+    weightSum,
+    rowCount,
+    reduction,
+    ignoreIndex,
+    labelSmoothing,
+    lseSquareScaleForZloss,
+):
     classes = logProb.shape[1]
     counted = mask(xp, target, ignoreIndex, logProb)
     row_grad = gradLoss * counted if reduction != "mean" else gradLoss / weightSum * counted
-    nll = row_grad * (1.0 - labelSmoothing) * target_weight(xp, target, weightOptional, ignoreIndex, logProb)
+    nll = (
+        row_grad
+        * (1.0 - labelSmoothing)
+        * target_weight(xp, target, weightOptional, ignoreIndex, logProb)
+    )
     smooth = row_grad * labelSmoothing / classes
     weight = xp.ones(classes, dtype=logProb.dtype) if weightOptional is None else weightOptional
     softmax_grad = nll + smooth * xp.sum(weight)
     if lseForZlossOptional is not None:
         z_grad = gradLoss if gradZlossOptional is None else gradLoss + gradZlossOptional
         z_grad = z_grad if reduction != "mean" else z_grad / rowCount
-        softmax_grad = softmax_grad + 2.0 * lseSquareScaleForZloss * lseForZlossOptional * counted * z_grad
+        softmax_grad = (
+            softmax_grad + 2.0 * lseSquareScaleForZloss * lseForZlossOptional * counted * z_grad
+        )
     # The saved log-probabilities stand for the softmax: rows that do not sum to 1 are not renormalised.
     grad = xp.exp(logProb) * softmax_grad[:, None]
     grad = grad - xp.where(one_hot(xp, target, classes), nll[:, None], xp.zeros_like(logProb))

@@ -26,7 +26,10 @@ def ce_mean_gradient(gradLoss, logProb, target, weight, ignoreIndex):
 
 def ce_smoothing(logProb, target, weight, labelSmoothing):
     hit = target[:, None] == np.arange(logProb.shape[1])
-    wanted = labelSmoothing / logProb.shape[1] * weight + (1 - labelSmoothing) * weight[target][:, None] * hit
+    wanted = (
+        labelSmoothing / logProb.shape[1] * weight
+        + (1 - labelSmoothing) * weight[target][:, None] * hit
+    )
     return np.exp(logProb) * np.sum(wanted, axis=1, keepdims=True) - wanted
 
 

@@ -9,7 +9,15 @@ import ml_dtypes
 import numpy as np
 
 from aclnn_viz.acl import ACL_BF16, ACL_FLOAT, ACL_INT64
-from aclnn_viz.acl.samples import check_ret, create_acl_tensor, init, malloc_workspace, print_result, program, release
+from aclnn_viz.acl.samples import (
+    check_ret,
+    create_acl_tensor,
+    init,
+    malloc_workspace,
+    print_result,
+    program,
+    release,
+)
 
 
 @program
@@ -26,17 +34,33 @@ def main(acl):
     weight_host_data = np.ones(3, np.float32)
     x_grad_out_host_data = np.zeros(6, ml_dtypes.bfloat16)
     ignore_index, label_smoothing, lse_square_scale_for_zloss = -100, 0.0, 0.0
-    created = [create_acl_tensor(acl, data, shape, data_type) for data, shape, data_type in (
-        (grad_loss_host_data, [], ACL_BF16), (log_prob_host_data, [2, 3], ACL_BF16),
-        (target_host_data, [2], ACL_INT64), (weight_host_data, [3], ACL_FLOAT),
-        (x_grad_out_host_data, [2, 3], ACL_BF16))]
+    created = [
+        create_acl_tensor(acl, data, shape, data_type)
+        for data, shape, data_type in (
+            (grad_loss_host_data, [], ACL_BF16),
+            (log_prob_host_data, [2, 3], ACL_BF16),
+            (target_host_data, [2], ACL_INT64),
+            (weight_host_data, [3], ACL_FLOAT),
+            (x_grad_out_host_data, [2, 3], ACL_BF16),
+        )
+    ]
     (grad_loss, log_prob, target, weight, x_grad_out), addresses = zip(*created)
     grad_zloss = lse_for_zloss = None
 
     # 3. Call the two phases.
     ret, workspace_size, executor = acl.aclnnCrossEntropyLossGradGetWorkspaceSize(
-        grad_loss, log_prob, target, weight, grad_zloss, lse_for_zloss, "mean", ignore_index, label_smoothing,
-        lse_square_scale_for_zloss, x_grad_out)
+        grad_loss,
+        log_prob,
+        target,
+        weight,
+        grad_zloss,
+        lse_for_zloss,
+        "mean",
+        ignore_index,
+        label_smoothing,
+        lse_square_scale_for_zloss,
+        x_grad_out,
+    )
     check_ret(ret, "aclnnCrossEntropyLossGradGetWorkspaceSize failed.")
     workspace_addr = malloc_workspace(acl, workspace_size)
     ret = acl.aclnnCrossEntropyLossGrad(workspace_addr, workspace_size, executor, stream)

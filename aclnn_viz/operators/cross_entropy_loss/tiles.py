@@ -15,8 +15,20 @@ NO_PAD = DataCopyPadExtParams(False, 0, 0, 0)
 F = float32.type  # a scalar of C++ type float
 
 
-def tiling(platform, gradLoss, logProb, target, weightOptional, gradZlossOptional, lseForZlossOptional, reduction,
-           ignoreIndex, labelSmoothing, lseSquareScaleForZloss, tileLength=None):
+def tiling(
+    platform,
+    gradLoss,
+    logProb,
+    target,
+    weightOptional,
+    gradZlossOptional,
+    lseForZlossOptional,
+    reduction,
+    ignoreIndex,
+    labelSmoothing,
+    lseSquareScaleForZloss,
+    tileLength=None,
+):
     rows, columns = logProb.shape
     size = logProb.dtype.itemsize
     span = -(-rows // platform.GetCoreNumAiv())
@@ -24,19 +36,43 @@ def tiling(platform, gradLoss, logProb, target, weightOptional, gradZlossOptiona
     available = platform.GetCoreMemSize() - 4096
     tile = int(available / (2 * BUFFERS * size + BUFFERS * 4 + 4)) // 64 * 64
     tile = min(tileLength or tile, -(-columns // 64) * 64)
-    return Tiling(cores, workspace=32 * cores, T=logProb.dtype, G=gradLoss.dtype, rows=rows, columns=columns, span=span,
-                  tileLength=tile, mean=reduction == "mean", none=reduction == "none", ignoreIndex=ignoreIndex,
-                  smoothing=labelSmoothing, zScale=lseSquareScaleForZloss,
-                  L=None if lseForZlossOptional is None else lseForZlossOptional.dtype,
-                  Z=None if gradZlossOptional is None else gradZlossOptional.dtype)
+    return Tiling(
+        cores,
+        workspace=32 * cores,
+        T=logProb.dtype,
+        G=gradLoss.dtype,
+        rows=rows,
+        columns=columns,
+        span=span,
+        tileLength=tile,
+        mean=reduction == "mean",
+        none=reduction == "none",
+        ignoreIndex=ignoreIndex,
+        smoothing=labelSmoothing,
+        zScale=lseSquareScaleForZloss,
+        L=None if lseForZlossOptional is None else lseForZlossOptional.dtype,
+        Z=None if gradZlossOptional is None else gradZlossOptional.dtype,
+    )
 
 
 class CrossEntropyLossGrad:
     def Init(self, gradLoss, logProb, target, weight, gradZloss, lse, xGrad, workspace, tiling):
         self.t, self.T = tiling, tiling.T
-        self.weighted, self.hasZ, self.hasGradZ = weight is not None, lse is not None, gradZloss is not None
-        self.gradGm, self.logProbGm, self.outGm = GlobalTensor(self.t.G), GlobalTensor(self.T), GlobalTensor(self.T)
-        self.targetGm, self.weightGm, self.partGm = GlobalTensor(int64_t), GlobalTensor(float32), GlobalTensor(float32)
+        self.weighted, self.hasZ, self.hasGradZ = (
+            weight is not None,
+            lse is not None,
+            gradZloss is not None,
+        )
+        self.gradGm, self.logProbGm, self.outGm = (
+            GlobalTensor(self.t.G),
+            GlobalTensor(self.T),
+            GlobalTensor(self.T),
+        )
+        self.targetGm, self.weightGm, self.partGm = (
+            GlobalTensor(int64_t),
+            GlobalTensor(float32),
+            GlobalTensor(float32),
+        )
         self.gradGm.SetGlobalBuffer(gradLoss)
         self.logProbGm.SetGlobalBuffer(logProb, self.t.rows * self.t.columns)
         self.outGm.SetGlobalBuffer(xGrad, self.t.rows * self.t.columns)
@@ -60,7 +96,11 @@ class CrossEntropyLossGrad:
         pipe.InitBuffer(self.workBuf, self.t.tileLength * 4)
         pipe.InitBuffer(self.partBuf, 32 * self.t.blockDim)
         pipe.InitBuffer(self.sumBuf, 32)
-        self.work, self.part, self.sum = self.workBuf.Get(float32), self.partBuf.Get(float32), self.sumBuf.Get(float32)
+        self.work, self.part, self.sum = (
+            self.workBuf.Get(float32),
+            self.partBuf.Get(float32),
+            self.sumBuf.Get(float32),
+        )
 
     def Process(self):
         self.weightSum, self.rowCount = F(1), F(1)
@@ -136,7 +176,12 @@ class CrossEntropyLossGrad:
 
     def CopyIn(self, start, count):
         logProb = self.inQue.AllocTensor(self.T)
-        DataCopyPad(logProb, self.logProbGm[start], DataCopyExtParams(1, count * self.T.itemsize, 0, 0, 0), NO_PAD)
+        DataCopyPad(
+            logProb,
+            self.logProbGm[start],
+            DataCopyExtParams(1, count * self.T.itemsize, 0, 0, 0),
+            NO_PAD,
+        )
         self.inQue.EnQue(logProb)
 
     def Compute(self, start, count, target, scale, nll, smooth):
@@ -189,6 +234,14 @@ def kernel(gradLoss, logProb, target, weight, gradZloss, lse, xGrad, workspace, 
     op.Process()
 
 
-PROGRAMS = (Program("cross_entropy_loss", "cross_entropy_loss", tiling, kernel,
-                    Plan("cross entropy in tiles", order=SEQUENTIAL), sync="strict",
-                    text="rows in column tiles; the divisors of the mean through the workspace, in the cores' order"),)
+PROGRAMS = (
+    Program(
+        "cross_entropy_loss",
+        "cross_entropy_loss",
+        tiling,
+        kernel,
+        Plan("cross entropy in tiles", order=SEQUENTIAL),
+        sync="strict",
+        text="rows in column tiles; the divisors of the mean through the workspace, in the cores' order",
+    ),
+)

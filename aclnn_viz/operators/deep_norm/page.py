@@ -6,8 +6,20 @@ Source: aclnnDeepNormGrad, CANN operator documentation; mean and rstd are those 
 from aclnn_viz.operators.families.norms import moments, through
 
 AXES = {
-    "x": "r.", "gx": "r.", "beta": ".", "gamma": ".", "y": "r.", "meanOut": "r.", "rstdOut": "r.", "dy": "r.", "mean": "r.",
-    "rstd": "r.", "dxOut": "r.", "dgxOut": "r.", "dbetaOut": ".", "dgammaOut": ".",
+    "x": "r.",
+    "gx": "r.",
+    "beta": ".",
+    "gamma": ".",
+    "y": "r.",
+    "meanOut": "r.",
+    "rstdOut": "r.",
+    "dy": "r.",
+    "mean": "r.",
+    "rstd": "r.",
+    "dxOut": "r.",
+    "dgxOut": "r.",
+    "dbetaOut": ".",
+    "dgammaOut": ".",
 }
 
 
@@ -20,4 +32,9 @@ def forward(xp, x, gx, beta, gamma, alpha, epsilon):
 def backward(xp, dy, x, gx, gamma, mean, rstd, alpha):
     xhat = (alpha * x + gx - mean) * rstd
     grad = through(xp, dy * gamma, xhat, rstd, 1)
-    return {"dxOut": alpha * grad, "dgxOut": grad, "dbetaOut": xp.sum(dy, axis=0), "dgammaOut": xp.sum(dy * xhat, axis=0)}
+    return {
+        "dxOut": alpha * grad,
+        "dgxOut": grad,
+        "dbetaOut": xp.sum(dy, axis=0),
+        "dgammaOut": xp.sum(dy * xhat, axis=0),
+    }

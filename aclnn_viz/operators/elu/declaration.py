@@ -11,19 +11,33 @@ from . import page
 def rising(given: dict) -> None:
     """Refuse what the library takes and computes wrongly: of a falling y the sign of x is not that of y."""
     if given["isResult"] and min(given["scale"], given["inputScale"]) <= 0:
-        raise ValueError(problem("scale and inputScale must be positive where selfOrResult is the result",
-                                 f"{given['scale']} and {given['inputScale']}", "pass the forward input, with isResult False"))
+        raise ValueError(
+            problem(
+                "scale and inputScale must be positive where selfOrResult is the result",
+                f"{given['scale']} and {given['inputScale']}",
+                "pass the forward input, with isResult False",
+            )
+        )
 
 
 OPERATOR = activation(
-    page, """aclnnStatus aclnnEluBackwardGetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnEluBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclScalar *alpha, const aclScalar *scale, const aclScalar *inputScale,
         bool isResult, const aclTensor *selfOrResult, aclTensor *gradInput,
-        uint64_t *workspaceSize, aclOpExecutor **executor);""", ATLAS_INFERENCE_TRAINING,
-    x=Tensor("*P", kinks=(0,)), of="x", saved={"selfOrResult": "given"}, rules=(rising,), forward_rules=(rising,),
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    ATLAS_INFERENCE_TRAINING,
+    x=Tensor("*P", kinks=(0,)),
+    of="x",
+    saved={"selfOrResult": "given"},
+    rules=(rising,),
+    forward_rules=(rising,),
     attributes={
-        "alpha": Attribute("const aclScalar *", 1.0, low=f"0 if isResult else -{MOST}", tries=(1.7,)),
+        "alpha": Attribute(
+            "const aclScalar *", 1.0, low=f"0 if isResult else -{MOST}", tries=(1.7,)
+        ),
         "scale": Attribute("const aclScalar *", 1.0, tries=(1.05,)),
         "inputScale": Attribute("const aclScalar *", 1.0, tries=(0.5,)),
         "isResult": Attribute("bool", False, tries=(True,)),
-    })
+    },
+)

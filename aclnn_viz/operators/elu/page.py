@@ -16,5 +16,9 @@ def forward(xp, x, alpha, scale, inputScale, isResult):
 
 def backward(xp, gradOutput, selfOrResult, alpha, scale, inputScale, isResult):
     v = selfOrResult
-    curve = v + alpha * scale if isResult else alpha * scale * xp.exp(inputScale * xp.clip(v, None, 0.0))
+    curve = (
+        v + alpha * scale
+        if isResult
+        else alpha * scale * xp.exp(inputScale * xp.clip(v, None, 0.0))
+    )
     return {"gradInput": xp.where(v > 0.0, gradOutput * scale, gradOutput * inputScale * curve)}

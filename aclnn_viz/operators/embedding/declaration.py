@@ -6,22 +6,35 @@ from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
 from . import page
 
 OPERATOR = Operator(
-    name="embedding", page=page,
+    name="embedding",
+    page=page,
     prototype="""aclnnStatus aclnnEmbeddingDenseBackwardGetWorkspaceSize(
         const aclTensor *grad, const aclTensor *indices, uint64_t numWeights, uint64_t paddingIdx, bool scaleGradByFreq,
         const aclTensor *out, uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_embedding_dense_backward.h", library="ops-nn",
+    header="aclnn_embedding_dense_backward.h",
+    library="ops-nn",
     formats={WITH_BFLOAT16: "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
     tensors={
-        "weight": Tensor("V E"), "indices": Tensor("*I", "int64 or int32 or int16 or int8 or uint8 or bool", low=0, high="V - 1"),
-        "result": Tensor("*I E"), "grad": Tensor("*I E", ranks=(2, 8)), "out": Tensor("V E"),
+        "weight": Tensor("V E"),
+        "indices": Tensor(
+            "*I", "int64 or int32 or int16 or int8 or uint8 or bool", low=0, high="V - 1"
+        ),
+        "result": Tensor("*I E"),
+        "grad": Tensor("*I E", ranks=(2, 8)),
+        "out": Tensor("V E"),
     },
     attributes={
-        "numWeights": Attribute("uint64_t"), "scaleGradByFreq": Attribute("bool", False, tries=(True,)),
-        "paddingIdx": Attribute("uint64_t", -1, tries=(1,)),  # a negative number is passed as 2^64 less it: no row is left out
+        "numWeights": Attribute("uint64_t"),
+        "scaleGradByFreq": Attribute("bool", False, tries=(True,)),
+        "paddingIdx": Attribute(
+            "uint64_t", -1, tries=(1,)
+        ),  # a negative number is passed as 2^64 less it: no row is left out
     },
     sizes={"V": "numWeights"},
-    takes=("weight", "indices", "paddingIdx", "scaleGradByFreq"), gives=("result",),
-    upstream={"grad": "result"}, gradient_of={"out": "weight"}, like="grad",
+    takes=("weight", "indices", "paddingIdx", "scaleGradByFreq"),
+    gives=("result",),
+    upstream={"grad": "result"},
+    gradient_of={"out": "weight"},
+    like="grad",
     shapes=({"shape": (4, 3), "indices_shape": (9,)}, {"shape": (7, 3), "indices_shape": (2, 4)}),
 )

@@ -21,7 +21,9 @@ def factor(xp, indices, like, numWeights, paddingIdx, scaleGradByFreq):
 
 def forward(xp, weight, indices, paddingIdx, scaleGradByFreq):
     rows = xp.take(weight, indices, axis=0)
-    return {"result": rows * factor(xp, indices, weight, weight.shape[0], paddingIdx, scaleGradByFreq)}
+    return {
+        "result": rows * factor(xp, indices, weight, weight.shape[0], paddingIdx, scaleGradByFreq)
+    }
 
 
 def backward(xp, grad, indices, numWeights, paddingIdx, scaleGradByFreq):

@@ -4,11 +4,24 @@ from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
 
 
 def in_torch(torch, grad, indices, numWeights, paddingIdx, scaleGradByFreq):
-    return {"out": torch.ops.aten.embedding_dense_backward(grad, indices.long(), numWeights, paddingIdx, scaleGradByFreq)}
+    return {
+        "out": torch.ops.aten.embedding_dense_backward(
+            grad, indices.long(), numWeights, paddingIdx, scaleGradByFreq
+        )
+    }
 
 
-DIFFERENCES = {"torch": (
-    Difference("rows are scaled and added in 16 bits", "ATen native/Embedding.cpp", narrow_steps("embedding in 16 bits", accumulate="storage"),
-               dtypes=NARROW),)}
+DIFFERENCES = {
+    "torch": (
+        Difference(
+            "rows are scaled and added in 16 bits",
+            "ATen native/Embedding.cpp",
+            narrow_steps("embedding in 16 bits", accumulate="storage"),
+            dtypes=NARROW,
+        ),
+    )
+}
 
-DUMPED = {"embedding": "input: indices, weight, padding_idx: paddingIdx, max_norm, norm_type, scale_grad_by_freq: scaleGradByFreq, sparse!"}
+DUMPED = {
+    "embedding": "input: indices, weight, padding_idx: paddingIdx, max_norm, norm_type, scale_grad_by_freq: scaleGradByFreq, sparse!"
+}

@@ -6,12 +6,19 @@ def sigmoid(xp, x):
     return 1.0 / (1.0 + xp.exp(-x))
 
 
-ROOT_HALF, ERF_SLOPE, ROOT, CUBIC = 0.7071067811865476, 1.1283791670955126, 0.7978845608028654, 0.044715  # of 1/2; 2 / sqrt(pi); of 2 / pi
+ROOT_HALF, ERF_SLOPE, ROOT, CUBIC = (
+    0.7071067811865476,
+    1.1283791670955126,
+    0.7978845608028654,
+    0.044715,
+)  # of 1/2; 2 / sqrt(pi); of 2 / pi
 
 
 def gaussian(xp, x, approximate):
     """GELU: x * (1 + erf(x / sqrt(2))) / 2, and by "tanh" x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2."""
-    inner = xp.erf(ROOT_HALF * x) if approximate == "none" else xp.tanh(ROOT * (x + CUBIC * x * x * x))
+    inner = (
+        xp.erf(ROOT_HALF * x) if approximate == "none" else xp.tanh(ROOT * (x + CUBIC * x * x * x))
+    )
     return 0.5 * x * (1.0 + inner)
 
 

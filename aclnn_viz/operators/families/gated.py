@@ -3,11 +3,32 @@
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 
 
-def gated(page, prototype, formats, *, x, gradient, out, tensors=None, attributes=None, **fields) -> Operator:
+def gated(
+    page, prototype, formats, *, x, gradient, out, tensors=None, attributes=None, **fields
+) -> Operator:
     """The declaration of a gated unit: `out` is the gradient of `x`, `gradient` that of the output y, half as long along dim."""
     taken = {"dim": Attribute("int64_t", -1, tries=(0, 1), seen=False)} | (attributes or {})
-    return Operator(**{
-        "name": page.__name__.split(".")[-2], "page": page, "prototype": prototype, "library": "ops-nn", "formats": formats,
-        "tensors": {x: Tensor("*A 2*H@dim *B"), gradient: Tensor("*A H *B"), out: Tensor("*A 2*H *B"), "y": Tensor("*A H *B")}
-        | (tensors or {}), "attributes": taken, "takes": (x, *taken), "gives": ("y",), "upstream": {gradient: "y"}, "gradient_of": {out: x},
-        "like": x, "shapes": ({"shape": (4, 6)}, {"shape": (3, 4, 2)})} | fields)
+    return Operator(
+        **{
+            "name": page.__name__.split(".")[-2],
+            "page": page,
+            "prototype": prototype,
+            "library": "ops-nn",
+            "formats": formats,
+            "tensors": {
+                x: Tensor("*A 2*H@dim *B"),
+                gradient: Tensor("*A H *B"),
+                out: Tensor("*A 2*H *B"),
+                "y": Tensor("*A H *B"),
+            }
+            | (tensors or {}),
+            "attributes": taken,
+            "takes": (x, *taken),
+            "gives": ("y",),
+            "upstream": {gradient: "y"},
+            "gradient_of": {out: x},
+            "like": x,
+            "shapes": ({"shape": (4, 6)}, {"shape": (3, 4, 2)}),
+        }
+        | fields
+    )

@@ -10,16 +10,33 @@ def of_loss(torch, function, gradient, self, reduction, *others, count=None, **m
     PyTorch has the mean of a loss alone, so a gradient of many elements meets the losses themselves, and so does a mean
     that divides by another `count` than theirs.
     """
-    shape = torch.broadcast_shapes(self.shape, *(other.shape for other in others if other is not None), *(
-        [gradient.shape] if gradient.numel() != 1 else []))
-    leaf, others = self.expand(shape).clone().requires_grad_(), [None if other is None else other.expand(shape) for other in others]
-    count = count or torch.broadcast_shapes(self.shape, *(other.shape for other in others if other is not None)).numel()
+    shape = torch.broadcast_shapes(
+        self.shape,
+        *(other.shape for other in others if other is not None),
+        *([gradient.shape] if gradient.numel() != 1 else []),
+    )
+    leaf, others = (
+        self.expand(shape).clone().requires_grad_(),
+        [None if other is None else other.expand(shape) for other in others],
+    )
+    count = (
+        count
+        or torch.broadcast_shapes(
+            self.shape, *(other.shape for other in others if other is not None)
+        ).numel()
+    )
     one = gradient.numel() == 1 and leaf.numel() == count
     loss = function(leaf, *others, reduction=REDUCTION.values[reduction] if one else "none", **more)
-    found, = torch.autograd.grad(loss, leaf, gradient.reshape(loss.shape) if one and reduction else gradient.expand(shape))
+    (found,) = torch.autograd.grad(
+        loss, leaf, gradient.reshape(loss.shape) if one and reduction else gradient.expand(shape)
+    )
     return found if one or reduction != MEAN else found / count
 
 
 #: Of autograd in 16 bits, where each function of ATen rounds.
-ROUNDED = Difference("every step is rounded to 16 bits", "ATen: one function after the other", narrow_steps("a loss in 16 bits"),
-                     dtypes=NARROW)
+ROUNDED = Difference(
+    "every step is rounded to 16 bits",
+    "ATen: one function after the other",
+    narrow_steps("a loss in 16 bits"),
+    dtypes=NARROW,
+)

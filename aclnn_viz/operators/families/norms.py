@@ -6,7 +6,9 @@ def through(xp, grad, xhat, rstd, axes):
 
     A shift or a scale of all x leaves x-hat as it is: the gradient has nothing along 1 and along x-hat.
     """
-    along = xp.mean(grad, axis=axes, keepdims=True) + xhat * xp.mean(grad * xhat, axis=axes, keepdims=True)
+    along = xp.mean(grad, axis=axes, keepdims=True) + xhat * xp.mean(
+        grad * xhat, axis=axes, keepdims=True
+    )
     return (grad - along) * rstd
 
 

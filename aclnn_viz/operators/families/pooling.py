@@ -3,7 +3,9 @@
 
 def windows(letter: str, axis: int, extent: str = "kernelSize[{axis}]") -> dict[str, str]:
     """The formula of how many windows there are along H or W."""
-    sizes = f"{extent}, (stride or kernelSize)[{{axis}}], padding[{{axis}}], ceilMode".format(axis=axis)
+    sizes = f"{extent}, (stride or kernelSize)[{{axis}}], padding[{{axis}}], ceilMode".format(
+        axis=axis
+    )
     return {f"{letter}o": f"windows({letter}, {sizes})"}
 
 
@@ -21,8 +23,12 @@ def offsets(xp, shape, windows, kernelSize, stride, padding, dilation=(1,)):
     """The same of every window of planes (planes, H, W), flattened; one entry of an array stands for both axes."""
     stride = stride or kernelSize
     rows = taps(xp, shape[1], windows[0], kernelSize[0], stride[0], padding[0], dilation[0])
-    columns = list(taps(xp, shape[2], windows[1], kernelSize[-1], stride[-1], padding[-1], dilation[-1]))
+    columns = list(
+        taps(xp, shape[2], windows[1], kernelSize[-1], stride[-1], padding[-1], dilation[-1])
+    )
     for at, *ways in rows:
         for other, *others in columns:
             both = (one[:, None] & two[None, :] for one, two in zip(ways, others))
-            yield tuple(xp.reshape(one, (-1,)) for one in (at[:, None] * shape[2] + other[None, :], *both))
+            yield tuple(
+                xp.reshape(one, (-1,)) for one in (at[:, None] * shape[2] + other[None, :], *both)
+            )

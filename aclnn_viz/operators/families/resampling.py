@@ -11,14 +11,20 @@ from aclnn_viz.errors import problem
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16
 
-LENGTHS = {**{letter: f"inputSize[{k}]" for k, letter in enumerate("NCHW")}, "Ho": "outputSize[0]", "Wo": "outputSize[1]"}
+LENGTHS = {
+    **{letter: f"inputSize[{k}]" for k, letter in enumerate("NCHW")},
+    "Ho": "outputSize[0]",
+    "Wo": "outputSize[1]",
+}
 
 
 def pairs(xp, rows, columns, width):
     """Each pair of a row's and a column's tap: the places in the flattened plane, and the weight of both."""
     for row, of_row in rows:
         for column, of_column in columns:
-            weight = None if of_row is None else xp.reshape(of_row[:, None] * of_column[None, :], (-1,))
+            weight = (
+                None if of_row is None else xp.reshape(of_row[:, None] * of_column[None, :], (-1,))
+            )
             yield xp.reshape(row[:, None] * width + column[None, :], (-1,)), weight
 
 
@@ -37,7 +43,9 @@ def scattered(xp, grad, rows, columns, height, width):
     flat = xp.reshape(grad, (grad.shape[0], grad.shape[1] * grad.shape[2]))
     total = xp.zeros((grad.shape[0], height * width), dtype=grad.dtype)
     for place, weight in pairs(xp, rows, columns, width):
-        total = xp.scatter_add(total, place, flat if weight is None else flat * xp.astype(weight, grad.dtype))
+        total = xp.scatter_add(
+            total, place, flat if weight is None else flat * xp.astype(weight, grad.dtype)
+        )
     return xp.reshape(total, (grad.shape[0], height, width))
 
 
@@ -45,7 +53,11 @@ def ratio(length, places, scale):
     """The elements a place as two whole numbers, a quotient; None and the scale where one above 0 is none but for its rounding."""
     if not scale > 0.0:
         return length, places
-    near = Fraction(scale).limit_denominator(2**20) if isinstance(scale, Real) and scale < 2**32 else Fraction(0)
+    near = (
+        Fraction(scale).limit_denominator(2**20)
+        if isinstance(scale, Real) and scale < 2**32
+        else Fraction(0)
+    )
     whole = near > 0 and abs(near - Fraction(scale)) <= Fraction(scale) / 2**50
     return (near.denominator, near.numerator) if whole else (None, scale)
 
@@ -74,7 +86,9 @@ def coordinates(xp, length, places, scale, alignCorners, least=None):
 
 def weighted(xp, first, weights, length, before):
     """The taps of weights of elements in a row, of which `before` lie before `first`; beside the axis there is its end."""
-    return [(xp.clip(first + (k - before), 0, length - 1), weight) for k, weight in enumerate(weights)]
+    return [
+        (xp.clip(first + (k - before), 0, length - 1), weight) for k, weight in enumerate(weights)
+    ]
 
 
 def padded(xp, length, before, after):
@@ -85,37 +99,99 @@ def padded(xp, length, before, after):
 def padding_fits(bound):
     """The rule that bfloat16 is padded by at most 7."""
     if bound["self"].dtype.name == "bfloat16" and max(bound["padding"]) > 7:
-        raise ValueError(problem("padding of bfloat16 must be at most 7", str(bound["padding"]), "pad less, or in float32"))
+        raise ValueError(
+            problem(
+                "padding of bfloat16 must be at most 7",
+                str(bound["padding"]),
+                "pad less, or in float32",
+            )
+        )
 
 
 def padding_2d(page, prototype) -> Operator:
     """The declaration of a padding of the last two axes, (left, right, top, bottom), by what the planes hold."""
     planes, wide = Tensor("(*N C) H W", ranks=(3, 4)), Tensor("(*N C) Ho Wo")
     return Operator(
-        name=page.__name__.split(".")[-2], page=page, prototype=prototype, header="aclnn_pad2d_backward.h", library="ops-math",
-        formats={WITH_BFLOAT16: "float32 float16 bfloat16 float64", ATLAS_INFERENCE_TRAINING: "float32 float16 float64"},
-        tensors={"self": planes, "out": wide, "gradOutput": wide, "gradInput": Tensor("(*N C) H W")},
-        attributes={"padding": Attribute("const aclIntArray *", (1, 0, 2, 1), length=4, low=0, high="(W - 1, W - 1, H - 1, H - 1)",
-                                         tries=((0, 2, 1, 1),))},
+        name=page.__name__.split(".")[-2],
+        page=page,
+        prototype=prototype,
+        header="aclnn_pad2d_backward.h",
+        library="ops-math",
+        formats={
+            WITH_BFLOAT16: "float32 float16 bfloat16 float64",
+            ATLAS_INFERENCE_TRAINING: "float32 float16 float64",
+        },
+        tensors={
+            "self": planes,
+            "out": wide,
+            "gradOutput": wide,
+            "gradInput": Tensor("(*N C) H W"),
+        },
+        attributes={
+            "padding": Attribute(
+                "const aclIntArray *",
+                (1, 0, 2, 1),
+                length=4,
+                low=0,
+                high="(W - 1, W - 1, H - 1, H - 1)",
+                tries=((0, 2, 1, 1),),
+            )
+        },
         sizes={"Ho": "H + padding[2] + padding[3]", "Wo": "W + padding[0] + padding[1]"},
-        takes=("self", "padding"), gives=("out",), upstream={"gradOutput": "out"}, gradient_of={"gradInput": "self"}, like="self",
-        rules=(padding_fits,), shapes=({"shape": (2, 2, 5, 4)}, {"shape": (1, 1, 5, 4)}, {"shape": (3, 4, 7), "padding": (6, 3, 0, 2)}))
+        takes=("self", "padding"),
+        gives=("out",),
+        upstream={"gradOutput": "out"},
+        gradient_of={"gradInput": "self"},
+        like="self",
+        rules=(padding_fits,),
+        shapes=(
+            {"shape": (2, 2, 5, 4)},
+            {"shape": (1, 1, 5, 4)},
+            {"shape": (3, 4, 7), "padding": (6, 3, 0, 2)},
+        ),
+    )
 
 
-def upsampling_2d(page, prototype, formats, aligns="bool", empty=False, gradient="gradInput", made="out") -> Operator:
+def upsampling_2d(
+    page, prototype, formats, aligns="bool", empty=False, gradient="gradInput", made="out"
+) -> Operator:
     """The declaration of an upsampling of the last two axes, to the lengths outputSize; `aligns` is the type of alignCorners."""
     name = page.__name__.split(".")[-2]
-    planes, wide = (Tensor(f"(N C) {axes}", empty=empty, layout="NCHW") for axes in ("H W", "Ho Wo"))
+    planes, wide = (
+        Tensor(f"(N C) {axes}", empty=empty, layout="NCHW") for axes in ("H W", "Ho Wo")
+    )
     corners = {"alignCorners": Attribute(aligns, False, tries=(True,))} if aligns else {}
     return Operator(
-        name=name, page=page, prototype=prototype, header=f"aclnn_{name}_backward.h", library="ops-cv", formats=formats,
-        tensors={"self": planes, made: Tensor("(N C) Ho Wo"), "gradOut": wide, gradient: Tensor("(N C) H W", layout="NCHW")},
+        name=name,
+        page=page,
+        prototype=prototype,
+        header=f"aclnn_{name}_backward.h",
+        library="ops-cv",
+        formats=formats,
+        tensors={
+            "self": planes,
+            made: Tensor("(N C) Ho Wo"),
+            "gradOut": wide,
+            gradient: Tensor("(N C) H W", layout="NCHW"),
+        },
         attributes={
             "outputSize": Attribute("const aclIntArray *", length=2, low=1, seen=False),
-            "inputSize": Attribute("const aclIntArray *", length=4, low="(0, 0, 1, 1)" if empty else 1, seen=False), **corners,
-            "scalesH": Attribute("double", 0.0, tries=(1.7,)), "scalesW": Attribute("double", 0.0, tries=(0.8,)),
+            "inputSize": Attribute(
+                "const aclIntArray *", length=4, low="(0, 0, 1, 1)" if empty else 1, seen=False
+            ),
+            **corners,
+            "scalesH": Attribute("double", 0.0, tries=(1.7,)),
+            "scalesW": Attribute("double", 0.0, tries=(0.8,)),
         },
-        sizes=LENGTHS, counts={"height": "H", "width": "W", "rows": "Ho", "columns": "Wo"},
-        takes=("self", "outputSize", *corners, "scalesH", "scalesW"), gives=(made,), upstream={"gradOut": made},
-        gradient_of={gradient: "self"}, like="gradOut",
-        shapes=({"shape": (2, 2, 5, 4), "outputSize": (8, 3)}, {"shape": (1, 3, 2, 9), "outputSize": (7, 9)}))
+        sizes=LENGTHS,
+        counts={"height": "H", "width": "W", "rows": "Ho", "columns": "Wo"},
+        takes=("self", "outputSize", *corners, "scalesH", "scalesW"),
+        gives=(made,),
+        upstream={"gradOut": made},
+        gradient_of={gradient: "self"},
+        like="gradOut",
+        shapes=(
+            {"shape": (2, 2, 5, 4), "outputSize": (8, 3)},
+            {"shape": (1, 3, 2, 9), "outputSize": (7, 9)},
+        ),
+    )

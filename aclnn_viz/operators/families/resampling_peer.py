@@ -9,7 +9,12 @@ REFUSED = ("PyTorch's interpolate makes floor(length * scale) places",)
 
 def given_scales(outputSize, inputSize, scales):
     """Return the scales, None for those that are not above 0; NotSupported where PyTorch would make an output of another size."""
-    made = [floor(length * scale) if scale > 0.0 else places for length, places, scale in zip(inputSize[2:], outputSize, scales)]
+    made = [
+        floor(length * scale) if scale > 0.0 else places
+        for length, places, scale in zip(inputSize[2:], outputSize, scales)
+    ]
     if made != list(outputSize):
-        raise NotSupported(problem(REFUSED[0], f"outputSize {outputSize} for {made}", "pass these, or no scales"))
+        raise NotSupported(
+            problem(REFUSED[0], f"outputSize {outputSize} for {made}", "pass these, or no scales")
+        )
     return [scale if scale > 0.0 else None for scale in scales]

@@ -66,18 +66,25 @@ def source(xp, x, size, paddingMode, alignCorners):
 def bicubic_source(xp, x, size, paddingMode, alignCorners):
     """As `source` for bicubic: padding acts on the taps, not on the coordinate, so it adds no factor to the slope."""
     u, slope = unnormalise(fold(xp, x) if paddingMode == REFLECTION else x, size, alignCorners)
-    if paddingMode != REFLECTION:  # there NOWHERE would be mirrored into the image; a nan stays outside
+    if (
+        paddingMode != REFLECTION
+    ):  # there NOWHERE would be mirrored into the image; a nan stays outside
         u = xp.where(xp.abs(u) <= HUGE, u, xp.full_like(u, NOWHERE))
     return u, slope * xp.ones_like(u)
 
 
 def bicubic_weights(t):
     """The weights of the taps at -1, 0, 1, 2 for the fraction t in [0, 1), and their derivatives by t."""
+
     def near(d):  # |d| <= 1
-        return ((A + 2.0) * d - (A + 3.0)) * d * d + 1.0, (3.0 * (A + 2.0) * d - 2.0 * (A + 3.0)) * d
+        return ((A + 2.0) * d - (A + 3.0)) * d * d + 1.0, (
+            3.0 * (A + 2.0) * d - 2.0 * (A + 3.0)
+        ) * d
 
     def far(d):  # 1 < |d| < 2
-        return ((A * d - 5.0 * A) * d + 8.0 * A) * d - 4.0 * A, (3.0 * A * d - 10.0 * A) * d + 8.0 * A
+        return ((A * d - 5.0 * A) * d + 8.0 * A) * d - 4.0 * A, (
+            3.0 * A * d - 10.0 * A
+        ) * d + 8.0 * A
 
     # The polynomials take distances; those of the last two taps shrink as t grows.
     (w0, d0), (w1, d1), (w2, d2), (w3, d3) = far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)
@@ -90,8 +97,10 @@ def taps(xp, x, size, interpolationMode, paddingMode, alignCorners):
         u, slope = bicubic_source(xp, x, size, paddingMode, alignCorners)
         first = xp.floor(u)
         weights = bicubic_weights(u - first)
-        return [(pad_index(xp, first + (k - 1), size, paddingMode, alignCorners), w, d * slope)
-                for k, (w, d) in enumerate(weights)]
+        return [
+            (pad_index(xp, first + (k - 1), size, paddingMode, alignCorners), w, d * slope)
+            for k, (w, d) in enumerate(weights)
+        ]
     u, slope = source(xp, x, size, paddingMode, alignCorners)
     if interpolationMode == NEAREST:
         return [(xp.round(u), xp.ones_like(u), xp.zeros_like(u))]  # ties to even

@@ -12,7 +12,19 @@ from functools import cache
 
 import numpy as np
 
-from aclnn_viz.arrays.loops import PART, WIDE, add_wide, computed, cuts, dot_wide, over, read, step, turn, write
+from aclnn_viz.arrays.loops import (
+    PART,
+    WIDE,
+    add_wide,
+    computed,
+    cuts,
+    dot_wide,
+    over,
+    read,
+    step,
+    turn,
+    write,
+)
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.dtypes import round_into
 
@@ -21,10 +33,16 @@ PLAN = Plan("a channel after the other", coordinates="float64", order=SEQUENTIAL
 NEAREST, BICUBIC = 1, 2
 BORDER, REFLECTION = 1, 2
 TAPS = {0: 2, NEAREST: 1, BICUBIC: 4}  # along one axis
-CHANNELS = WIDE, 32  # of a sample that one thread takes: fewer cost more taps, for each thread computes its own
+CHANNELS = (
+    WIDE,
+    32,
+)  # of a sample that one thread takes: fewer cost more taps, for each thread computes its own
 KNOWN, POINTS = 4096, 512  # taps, and points, that fit the caches beside an image
 PIXELS = 1 << 20  # of all images that are added to at a time; one image may be larger
-NOWHERE, HUGE = -100.0, 2.0**31  # the device's place for what no int32 holds, which is outside of every image
+NOWHERE, HUGE = (
+    -100.0,
+    2.0**31,
+)  # the device's place for what no int32 holds, which is outside of every image
 
 
 @step
@@ -56,19 +74,46 @@ def cubic_weights(axis, p, t, along, weight, slope):
         else:
             weight[axis, k, p] = ((-0.75 * d + 3.75) * d - 6.0) * d + 3.0
             change = (-2.25 * d + 7.5) * d - 6.0
-        slope[axis, k, p] = (-change if k > 1 else change) * along  # the last two distances shrink as t grows
+        slope[axis, k, p] = (
+            -change if k > 1 else change
+        ) * along  # the last two distances shrink as t grows
 
 
 @step
-def place(grid, at, axes, count, axis, size, stride, interpolation, padding, aligned, u, along, index, weight, slope):
+def place(
+    grid,
+    at,
+    axes,
+    count,
+    axis,
+    size,
+    stride,
+    interpolation,
+    padding,
+    aligned,
+    u,
+    along,
+    index,
+    weight,
+    slope,
+):
     """The taps of one axis of so many points: index times stride, -1 outside; their weights, and the derivatives by x."""
-    cubic, nearest, scale = interpolation == BICUBIC, interpolation == NEAREST, (size - 1.0) / 2.0 if aligned else size / 2.0
+    cubic, nearest, scale = (
+        interpolation == BICUBIC,
+        interpolation == NEAREST,
+        (size - 1.0) / 2.0 if aligned else size / 2.0,
+    )
     for p in range(count):
         x = np.float64(read(grid, at + p * axes + axis))
         if padding == REFLECTION:
             x = x - 4.0 * np.rint(x / 4.0)  # exact, where x + 1 would drop the digits of a large x
-        u[p], along[p] = (x + 1.0) * 0.5 * (size - 1.0) if aligned else ((x + 1.0) * size - 1.0) * 0.5, scale
-    if padding == REFLECTION and not cubic:  # the padding of bicubic moves the taps, not the coordinate
+        u[p], along[p] = (
+            (x + 1.0) * 0.5 * (size - 1.0) if aligned else ((x + 1.0) * size - 1.0) * 0.5,
+            scale,
+        )
+    if (
+        padding == REFLECTION and not cubic
+    ):  # the padding of bicubic moves the taps, not the coordinate
         for p in range(count):
             u[p], sign = mirrored(u[p], size, aligned)
             along[p] *= sign
@@ -92,9 +137,17 @@ def place(grid, at, axes, count, axis, size, stride, interpolation, padding, ali
                 index[axis, k, p] = tap * stride if tap >= 0.0 and tap < size else -1.0
     else:
         for p in range(count):
-            u[p], t = np.rint(u[p]) if nearest else np.floor(u[p]), u[p] - np.floor(u[p])  # ties to even
+            u[p], t = (
+                np.rint(u[p]) if nearest else np.floor(u[p]),
+                u[p] - np.floor(u[p]),
+            )  # ties to even
             if not nearest:
-                weight[axis, 0, p], weight[axis, 1, p], slope[axis, 0, p], slope[axis, 1, p] = 1.0 - t, t, -along[p], along[p]
+                weight[axis, 0, p], weight[axis, 1, p], slope[axis, 0, p], slope[axis, 1, p] = (
+                    1.0 - t,
+                    t,
+                    -along[p],
+                    along[p],
+                )
         for k in range(index.shape[1]):
             for p in range(count):
                 tap = u[p] + k
@@ -110,7 +163,9 @@ def spread(count, taps, deep, index, weight, outside, pixels, weights):
             for i in range(taps):
                 for p in range(count):
                     z, y, x = index[2, k, p], index[1, j, p], index[0, i, p]
-                    pixels[tap, p] = z + y + x if z >= 0 and y >= 0 and x >= 0 else outside + p % WIDE
+                    pixels[tap, p] = (
+                        z + y + x if z >= 0 and y >= 0 and x >= 0 else outside + p % WIDE
+                    )
                 if taps > 1:  # the nearest pixel has the weight 1
                     for p in range(count):
                         weights[tap, p] = weight[2, k, p] * weight[1, j, p] * weight[0, i, p]
@@ -126,10 +181,16 @@ def along_axes(count, taps, deep, weight, slope, outside, pixels, dots, sums, at
             for i in range(taps):
                 for p in range(count):
                     if pixels[tap, p] < outside:
-                        sums[at + p] += dots[tap, p] * (weight[2, k, p] * weight[1, j, p] * slope[0, i, p])
-                        sums[at + apart + p] += dots[tap, p] * (weight[2, k, p] * slope[1, j, p] * weight[0, i, p])
+                        sums[at + p] += dots[tap, p] * (
+                            weight[2, k, p] * weight[1, j, p] * slope[0, i, p]
+                        )
+                        sums[at + apart + p] += dots[tap, p] * (
+                            weight[2, k, p] * slope[1, j, p] * weight[0, i, p]
+                        )
                         if deep > 1:
-                            sums[at + 2 * apart + p] += dots[tap, p] * (slope[2, k, p] * weight[1, j, p] * weight[0, i, p])
+                            sums[at + 2 * apart + p] += dots[tap, p] * (
+                                slope[2, k, p] * weight[1, j, p] * weight[0, i, p]
+                            )
                 tap += 1
 
 
@@ -151,13 +212,43 @@ def sampler(taps, axes, lanes):
     known = taps * taps * deep
     most = min(KNOWN // known, POINTS)  # points at a time
 
-    def units(part, first, last, each, channels, points, elements, gradOutput, input, grid, size, interpolation, padding,
-              aligned, wanted, turned, like, places, inputGrad, chunks, gridSums):
+    def units(
+        part,
+        first,
+        last,
+        each,
+        channels,
+        points,
+        elements,
+        gradOutput,
+        input,
+        grid,
+        size,
+        interpolation,
+        padding,
+        aligned,
+        wanted,
+        turned,
+        like,
+        places,
+        inputGrad,
+        chunks,
+        gridSums,
+    ):
         step = (elements + WIDE) * lanes
         together = lanes * max(1, min(-(-each // lanes), PIXELS // ((elements + 1) * lanes)))
-        index, weight, slope = np.zeros((3, taps, most), places.dtype), np.ones((3, taps, most)), np.zeros((3, taps, most))
+        index, weight, slope = (
+            np.zeros((3, taps, most), places.dtype),
+            np.ones((3, taps, most)),
+            np.zeros((3, taps, most)),
+        )
         pixels, weights = np.empty((known, most), places.dtype), np.ones((known, most), like.dtype)
-        dots, u, along, grads = np.empty((known, most)), np.empty(most), np.empty(most), np.empty(most * lanes, like.dtype)
+        dots, u, along, grads = (
+            np.empty((known, most)),
+            np.empty(most),
+            np.empty(most),
+            np.empty(most * lanes, like.dtype),
+        )
         images = np.empty(together // lanes * step if wanted else 0, like.dtype)
         planes = np.empty(together // lanes * step if turned else 0, like.dtype)
         for unit in range(first, last):
@@ -168,39 +259,113 @@ def sampler(taps, axes, lanes):
                 planes[:] = 0
                 if turned:
                     for block in range(begin, min(begin + together, end), lanes):
-                        moved(input, (sample * channels + block) * elements, elements, 1, planes, (block - begin) // lanes * step, 1, lanes,
-                              min(lanes, end - block), elements)
+                        moved(
+                            input,
+                            (sample * channels + block) * elements,
+                            elements,
+                            1,
+                            planes,
+                            (block - begin) // lanes * step,
+                            1,
+                            lanes,
+                            min(lanes, end - block),
+                            elements,
+                        )
                 for start in range(0, points, most):
                     count, stride = min(most, points - start), 1
                     for axis in range(axes):
-                        place(grid, (sample * points + start) * axes, axes, count, axis, size[axis], stride, interpolation, padding,
-                              aligned, u, along, index, weight, slope)
+                        place(
+                            grid,
+                            (sample * points + start) * axes,
+                            axes,
+                            count,
+                            axis,
+                            size[axis],
+                            stride,
+                            interpolation,
+                            padding,
+                            aligned,
+                            u,
+                            along,
+                            index,
+                            weight,
+                            slope,
+                        )
                         stride *= size[axis]
                     spread(count, taps, deep, index, weight, elements, pixels, weights)
                     dots[:] = 0
                     for block in range(begin, min(begin + together, end), lanes):
                         if block + lanes > end:  # channels that there are none of
                             grads[:] = 0
-                        moved(gradOutput, (sample * channels + block) * points + start, points, 1, grads, 0, 1, lanes, min(lanes, end - block), count)
+                        moved(
+                            gradOutput,
+                            (sample * channels + block) * points + start,
+                            points,
+                            1,
+                            grads,
+                            0,
+                            1,
+                            lanes,
+                            min(lanes, end - block),
+                            count,
+                        )
                         base = (block - begin) // lanes * step
                         if wanted:
                             for p in range(count):
                                 for tap in range(known):
-                                    add_wide(images, base + pixels[tap, p] * lanes, grads, p * lanes, weights[tap, p], lanes)
+                                    add_wide(
+                                        images,
+                                        base + pixels[tap, p] * lanes,
+                                        grads,
+                                        p * lanes,
+                                        weights[tap, p],
+                                        lanes,
+                                    )
                         if turned:
                             for p in range(count):
                                 for tap in range(known):
-                                    dots[tap, p] += dot_wide(planes, base + pixels[tap, p] * lanes, grads, p * lanes, lanes)
+                                    dots[tap, p] += dot_wide(
+                                        planes,
+                                        base + pixels[tap, p] * lanes,
+                                        grads,
+                                        p * lanes,
+                                        lanes,
+                                    )
                     if turned:
-                        along_axes(count, taps, deep, weight, slope, elements, pixels, dots, gridSums, unit * axes * points + start, points)
+                        along_axes(
+                            count,
+                            taps,
+                            deep,
+                            weight,
+                            slope,
+                            elements,
+                            pixels,
+                            dots,
+                            gridSums,
+                            unit * axes * points + start,
+                            points,
+                        )
                 if wanted:
                     for block in range(begin, min(begin + together, end), lanes):
-                        moved(images, (block - begin) // lanes * step, 1, lanes, inputGrad, (sample * channels + block) * elements, elements, 1,
-                              min(lanes, end - block), elements)
+                        moved(
+                            images,
+                            (block - begin) // lanes * step,
+                            1,
+                            lanes,
+                            inputGrad,
+                            (sample * channels + block) * elements,
+                            elements,
+                            1,
+                            min(lanes, end - block),
+                            elements,
+                        )
+
     return units
 
 
-def backward(outputs, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask):
+def backward(
+    outputs, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask
+):
     samples, channels, *size = input.shape
     points, axes = grid.shape[1:]
     compute = computed(input)
@@ -209,12 +374,32 @@ def backward(outputs, gradOutput, input, grid, interpolationMode, paddingMode, a
     chunks = -(-channels // each)
     turned = outputMask[1] and interpolationMode != NEAREST
     gridSums = np.zeros((samples, chunks, axes, points) if turned else 0)
-    lanes = min(WIDE, 1 << max(1, (min(each, channels) - 1).bit_length()))  # no more than that: few channels of an image stay in the caches
+    lanes = min(
+        WIDE, 1 << max(1, (min(each, channels) - 1).bit_length())
+    )  # no more than that: few channels of an image stay in the caches
     run = sampler(TAPS[interpolationMode], axes, lanes)
-    over(cuts(samples * chunks, samples * chunks * PART), run, each, channels, points, elements, gradOutput.reshape(-1), input.reshape(-1),
-         grid.reshape(-1), np.array(size[::-1]), interpolationMode, paddingMode, alignCorners, outputMask[0], turned, np.empty(0, compute),
-         np.empty(0, np.int32 if elements < 2**31 else np.int64), outputs.get("inputGrad", np.empty(0, input.dtype)).reshape(-1), chunks,
-         gridSums.reshape(-1))
+    over(
+        cuts(samples * chunks, samples * chunks * PART),
+        run,
+        each,
+        channels,
+        points,
+        elements,
+        gradOutput.reshape(-1),
+        input.reshape(-1),
+        grid.reshape(-1),
+        np.array(size[::-1]),
+        interpolationMode,
+        paddingMode,
+        alignCorners,
+        outputMask[0],
+        turned,
+        np.empty(0, compute),
+        np.empty(0, np.int32 if elements < 2**31 else np.int64),
+        outputs.get("inputGrad", np.empty(0, input.dtype)).reshape(-1),
+        chunks,
+        gridSums.reshape(-1),
+    )
     if turned:
         with np.errstate(all="ignore"):
             round_into(outputs["gridGrad"], gridSums.sum(axis=1).swapaxes(1, 2))

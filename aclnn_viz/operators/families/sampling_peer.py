@@ -9,5 +9,10 @@ SOURCE = "ATen native/GridSampler.h: every step in scalar_t"
 def need_places(torch, grid, paddingMode) -> None:
     """On a CPU, padding casts a coordinate that is no number to an index, and reads there: the process dies."""
     if paddingMode != ZEROS and grid.device.type == "cpu" and not bool(torch.isfinite(grid).all()):
-        raise NotSupported(problem("PyTorch's border and reflection padding take finite coordinates",
-                                   "nan or inf in grid, where it may end the process", "use padding by zeros"))
+        raise NotSupported(
+            problem(
+                "PyTorch's border and reflection padding take finite coordinates",
+                "nan or inf in grid, where it may end the process",
+                "use padding by zeros",
+            )
+        )

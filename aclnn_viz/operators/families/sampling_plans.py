@@ -4,7 +4,17 @@ Sources: ops-cv image/grid_sampler2_d_grad/op_kernel (Atlas A2 and A3) and its a
 """
 
 from aclnn_viz.operators.families.sampling import (
-    BICUBIC, HUGE, NEAREST, NOWHERE, REFLECTION, ZEROS, bicubic_source, bicubic_weights, clip, pad_index, unnormalise,
+    BICUBIC,
+    HUGE,
+    NEAREST,
+    NOWHERE,
+    REFLECTION,
+    ZEROS,
+    bicubic_source,
+    bicubic_weights,
+    clip,
+    pad_index,
+    unnormalise,
 )
 
 
@@ -20,8 +30,10 @@ def taps_and_slope(xp, x, size, interpolationMode, paddingMode, alignCorners, si
         return [(xp.round(u), xp.ones_like(u), xp.zeros_like(u))], slope
     first = xp.floor(u)
     if interpolationMode == BICUBIC:
-        return [(pad_index(xp, first + (k - 1), size, paddingMode, alignCorners), w, d)
-                for k, (w, d) in enumerate(bicubic_weights(u - first))], slope
+        return [
+            (pad_index(xp, first + (k - 1), size, paddingMode, alignCorners), w, d)
+            for k, (w, d) in enumerate(bicubic_weights(u - first))
+        ], slope
     second, one = first + 1.0, xp.ones_like(u)
     return [(first, second - u, -one), (second, u - first, one)], slope
 

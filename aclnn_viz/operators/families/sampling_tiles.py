@@ -15,7 +15,15 @@ from math import prod
 import numpy as np
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
-from aclnn_viz.operators.families.sampling import BICUBIC, HUGE, NEAREST, NOWHERE, REFLECTION, ZEROS, A
+from aclnn_viz.operators.families.sampling import (
+    BICUBIC,
+    HUGE,
+    NEAREST,
+    NOWHERE,
+    REFLECTION,
+    ZEROS,
+    A,
+)
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
 
 BUFFERS = 2
@@ -25,7 +33,17 @@ FLAT = 4096  # elements of a tile when all elements are alike
 F = float32.type
 
 
-def tiling(platform, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask, atomic=False):
+def tiling(
+    platform,
+    gradOutput,
+    input,
+    grid,
+    interpolationMode,
+    paddingMode,
+    alignCorners,
+    outputMask,
+    atomic=False,
+):
     """Points dealt to the cores for `atomic`; else whole images, so that one core adds to a pixel in a fixed order."""
     samples, channels, *size = input.shape
     depth, height, width = (1, *size)[-3:]
@@ -34,19 +52,42 @@ def tiling(platform, gradOutput, input, grid, interpolationMode, paddingMode, al
     span = max(-(-tasks // platform.GetCoreNumAiv()), 1)
     cores = max(-(-tasks // span), 1) if any(outputMask) else 0
     total = input.size
-    return Tiling(cores, workspace=4 * total if input.dtype != float32 and outputMask[0] else 0, T=input.dtype,
-                  samples=samples, channels=channels, depth=depth, height=height, width=width,
-                  pixels=prod(size), axes=len(size), points=points, span=span * (1 if atomic else points), total=total,
-                  part=-(-total // (8 * max(cores, 1))) * 8, mode=interpolationMode, padding=paddingMode,
-                  aligned=alignCorners, inOrder=not atomic)
+    return Tiling(
+        cores,
+        workspace=4 * total if input.dtype != float32 and outputMask[0] else 0,
+        T=input.dtype,
+        samples=samples,
+        channels=channels,
+        depth=depth,
+        height=height,
+        width=width,
+        pixels=prod(size),
+        axes=len(size),
+        points=points,
+        span=span * (1 if atomic else points),
+        total=total,
+        part=-(-total // (8 * max(cores, 1))) * 8,
+        mode=interpolationMode,
+        padding=paddingMode,
+        aligned=alignCorners,
+        inOrder=not atomic,
+    )
 
 
 class GridSamplerGrad:
     def Init(self, gradOutput, x, grid, inputGrad, gridGrad, workspace, tiling):
         self.t, self.T = tiling, tiling.T
         self.wantsInput, self.wantsGrid = inputGrad is not None, gridGrad is not None
-        self.gradGm, self.xGm, self.gridGm = GlobalTensor(self.T), GlobalTensor(self.T), GlobalTensor(self.T)
-        self.outGm, self.gridGradGm, self.sumGm = GlobalTensor(self.T), GlobalTensor(self.T), GlobalTensor(float32)
+        self.gradGm, self.xGm, self.gridGm = (
+            GlobalTensor(self.T),
+            GlobalTensor(self.T),
+            GlobalTensor(self.T),
+        )
+        self.outGm, self.gridGradGm, self.sumGm = (
+            GlobalTensor(self.T),
+            GlobalTensor(self.T),
+            GlobalTensor(float32),
+        )
         self.gradGm.SetGlobalBuffer(gradOutput)
         self.xGm.SetGlobalBuffer(x, tiling.total)
         self.gridGm.SetGlobalBuffer(grid)
@@ -97,15 +138,21 @@ class GridSamplerGrad:
     def CastSums(self):
         for start, count in self.Part():
             sums = self.xQue.AllocTensor(float32)
-            DataCopyPad(sums, self.sumGm[start], DataCopyExtParams(1, count * 4, 0, 0, 0),
-                        DataCopyPadExtParams(False, 0, 0, 0))
+            DataCopyPad(
+                sums,
+                self.sumGm[start],
+                DataCopyExtParams(1, count * 4, 0, 0, 0),
+                DataCopyPadExtParams(False, 0, 0, 0),
+            )
             self.xQue.EnQue(sums)
             sums, out = self.xQue.DeQue(float32), self.outQue.AllocTensor(self.T)
             Cast(out, sums, RoundMode.CAST_RINT, count)
             self.xQue.FreeTensor(sums)
             self.outQue.EnQue(out)
             out = self.outQue.DeQue(self.T)
-            DataCopyPad(self.outGm[start], out, DataCopyExtParams(1, count * self.T.itemsize, 0, 0, 0))
+            DataCopyPad(
+                self.outGm[start], out, DataCopyExtParams(1, count * self.T.itemsize, 0, 0, 0)
+            )
             self.outQue.FreeTensor(out)
 
     def Point(self, point):
@@ -116,7 +163,9 @@ class GridSamplerGrad:
         for channel in range(0, self.t.channels if inside else 0, CHANNELS):
             count = min(CHANNELS, self.t.channels - channel)
             plane = sample * self.t.channels + channel
-            self.Load(self.gradQue, self.gradGm[plane * self.t.points + place], count, self.t.points)
+            self.Load(
+                self.gradQue, self.gradGm[plane * self.t.points + place], count, self.t.points
+            )
             self.Widen(self.grad, self.gradQue, count)
             for k, (pixel, weight, *_) in enumerate(inside):
                 at = plane * self.t.pixels + pixel
@@ -134,8 +183,12 @@ class GridSamplerGrad:
         """One element of each of `count` planes, `step` elements apart, each into a block of its own."""
         size = self.T.itemsize
         values = que.AllocTensor(self.T)
-        DataCopyPad(values, source, DataCopyExtParams(count, size, (step - 1) * size, 0, 0),
-                    DataCopyPadExtParams(True, 0, self.lanes - 1, 0))
+        DataCopyPad(
+            values,
+            source,
+            DataCopyExtParams(count, size, (step - 1) * size, 0, 0),
+            DataCopyPadExtParams(True, 0, self.lanes - 1, 0),
+        )
         que.EnQue(values)
 
     def Widen(self, wide, que, count):
@@ -152,7 +205,11 @@ class GridSamplerGrad:
         self.outQue.EnQue(out)
         out = self.outQue.DeQue(float32)
         SetAtomicAdd(float32)
-        DataCopyPad(self.sumGm[at], out, DataCopyExtParams(count, 4, self.lanes // 8 - 1, (self.t.pixels - 1) * 4, 0))
+        DataCopyPad(
+            self.sumGm[at],
+            out,
+            DataCopyExtParams(count, 4, self.lanes // 8 - 1, (self.t.pixels - 1) * 4, 0),
+        )
         SetAtomicNone()
         if self.t.inOrder:
             PipeBarrier(PIPE_MTE3)  # atomic sums of one core, too, may overtake each other
@@ -178,8 +235,11 @@ class GridSamplerGrad:
                 Cast(out, self.gathered, RoundMode.CAST_RINT, count)
             self.outQue.EnQue(out)
             out = self.outQue.DeQue(self.T)
-            DataCopyPad(self.gridGradGm[self.t.axes * (point - k)], out,
-                        DataCopyExtParams(1, count * self.T.itemsize, 0, 0, 0))
+            DataCopyPad(
+                self.gridGradGm[self.t.axes * (point - k)],
+                out,
+                DataCopyExtParams(1, count * self.T.itemsize, 0, 0, 0),
+            )
             self.outQue.FreeTensor(out)
 
     # ---- one axis of one point, by the scalar unit -------------------------------------------------------------------
@@ -195,8 +255,10 @@ class GridSamplerGrad:
             if padding != REFLECTION and not abs(u) <= HUGE:
                 u = F(NOWHERE)
             first = np.floor(u)
-            return [(self.PadIndex(first + (k - 1), size), w, d * slope)
-                    for k, (w, d) in enumerate(self.Cubic(u - first))]
+            return [
+                (self.PadIndex(first + (k - 1), size), w, d * slope)
+                for k, (w, d) in enumerate(self.Cubic(u - first))
+            ]
         if padding == REFLECTION:
             u, factor = self.Mirror(u, size)
             slope = slope * factor
@@ -218,7 +280,9 @@ class GridSamplerGrad:
         offset = u - low
         phase = np.fmod(abs(offset), 2 * span)
         forth = phase < span
-        return (phase if forth else 2 * span - phase) + low, F(1) if forth == (offset >= 0) else F(-1)
+        return (phase if forth else 2 * span - phase) + low, F(1) if forth == (offset >= 0) else F(
+            -1
+        )
 
     def PadIndex(self, index, size):
         if self.t.padding == REFLECTION:
@@ -229,11 +293,19 @@ class GridSamplerGrad:
 
     def Cubic(self, t):
         """Weights and derivatives of the taps at -1, 0, 1, 2."""
+
         def near(d):
-            return ((F(A + 2) * d - F(A + 3)) * d * d + 1, (F(3 * (A + 2)) * d - F(2 * (A + 3))) * d)
+            return (
+                (F(A + 2) * d - F(A + 3)) * d * d + 1,
+                (F(3 * (A + 2)) * d - F(2 * (A + 3))) * d,
+            )
 
         def far(d):
-            return (((F(A) * d - F(5 * A)) * d + F(8 * A)) * d - F(4 * A), (F(3 * A) * d - F(10 * A)) * d + F(8 * A))
+            return (
+                ((F(A) * d - F(5 * A)) * d + F(8 * A)) * d - F(4 * A),
+                (F(3 * A) * d - F(10 * A)) * d + F(8 * A),
+            )
+
         (w0, d0), (w1, d1), (w2, d2), (w3, d3) = far(t + 1), near(t), near(1 - t), far(2 - t)
         return [(w0, d0), (w1, d1), (w2, -d2), (w3, -d3)]
 

@@ -45,28 +45,55 @@ def published() -> list[dict]:
 
 @cache
 def _of(name: str) -> tuple[Fault, ...]:
-    found = {fault.name: fault for fault in registry.own("faults", name, "FAULTS") or registry.table(
-        "faults", name, partial(_stated, name)) or _mechanical(name)}
+    found = {
+        fault.name: fault
+        for fault in registry.own("faults", name, "FAULTS")
+        or registry.table("faults", name, partial(_stated, name))
+        or _mechanical(name)
+    }
     for one in (one for one in published() if one["operator"] == name):
         if one["name"] in found:
             found[one["name"]] = replace(found[one["name"]], thread=one["thread"])
         elif "changes" in one:
-            found[one["name"]] = Fault(one["name"], one["story"], one["exposed"], [*map(tuple, one["changes"])], thread=one["thread"])
+            found[one["name"]] = Fault(
+                one["name"],
+                one["story"],
+                one["exposed"],
+                [*map(tuple, one["changes"])],
+                thread=one["thread"],
+            )
     return tuple(found.values())
 
 
 def _stated(name: str, table: dict) -> tuple[Fault, ...]:
     """Those of an operator's table: a plan is stated by its fields, what alters the inputs is a function of faults.py."""
-    made = {"plan": lambda given: Plan(**given), "alters": lambda given: registry.own("faults", name, given),
-            "hidden": lambda given: (given[0], literal_eval(given[1]))}
-    found = [Fault(**one | {key: make(one[key]) for key, make in made.items() if key in one}) for one in table.get("fault", ())]
-    return (*found, *([HALF_SUMS] if "half_sums" in table else []), STRIDES, TRUNCATED) if found else ()
+    made = {
+        "plan": lambda given: Plan(**given),
+        "alters": lambda given: registry.own("faults", name, given),
+        "hidden": lambda given: (given[0], literal_eval(given[1])),
+    }
+    found = [
+        Fault(**one | {key: make(one[key]) for key, make in made.items() if key in one})
+        for one in table.get("fault", ())
+    ]
+    return (
+        (*found, *([HALF_SUMS] if "half_sums" in table else []), STRIDES, TRUNCATED)
+        if found
+        else ()
+    )
 
 
 @cache
 def _mechanical(name: str) -> tuple[Fault, ...]:
     found = {}
     for edit in slips(registry.module("page", name)):
-        found.setdefault(str(edit), Fault(str(edit), STORIES[edit.kind], message("what reaches line {line}", line=edit.line),
-                                          edit=edit))
+        found.setdefault(
+            str(edit),
+            Fault(
+                str(edit),
+                STORIES[edit.kind],
+                message("what reaches line {line}", line=edit.line),
+                edit=edit,
+            ),
+        )
     return (*found.values(), STRIDES, TRUNCATED)

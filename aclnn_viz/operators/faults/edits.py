@@ -24,16 +24,51 @@ from aclnn_viz.operators import registry
 from aclnn_viz.words.messages import message
 
 _lock = threading.RLock()  # a tree is shared by all edits of its page
-OPERATORS = {ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult, ast.Sub),
-             ast.BitAnd: (ast.BitOr,), ast.BitOr: (ast.BitAnd,)}
-COMPARISONS = {ast.Lt: (ast.LtE, ast.Gt, ast.GtE), ast.LtE: (ast.Lt, ast.GtE, ast.Gt),
-               ast.Gt: (ast.GtE, ast.Lt, ast.LtE), ast.GtE: (ast.Gt, ast.LtE, ast.Lt),
-               ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,)}
-FUNCTIONS = {"sum": ("mean", "max"), "mean": ("sum",), "floor": ("ceil", "round", "trunc"),
-             "round": ("floor", "ceil", "trunc"), "ones_like": ("zeros_like",), "zeros_like": ("ones_like",),
-             "ones": ("zeros",), "zeros": ("ones",), "exp": ("log",), "log": ("exp",), "max": ("min", "sum"),
-             "minimum": ("maximum",), "maximum": ("minimum",), "abs": ("negative",), "sqrt": ("square",)}
-IDENTITIES = {"exp", "log", "sqrt", "abs", "clip", "guard", "floor", "round", "trunc", "where"}  # what may be left out
+OPERATORS = {
+    ast.Add: (ast.Sub,),
+    ast.Sub: (ast.Add,),
+    ast.Mult: (ast.Div, ast.Add),
+    ast.Div: (ast.Mult, ast.Sub),
+    ast.BitAnd: (ast.BitOr,),
+    ast.BitOr: (ast.BitAnd,),
+}
+COMPARISONS = {
+    ast.Lt: (ast.LtE, ast.Gt, ast.GtE),
+    ast.LtE: (ast.Lt, ast.GtE, ast.Gt),
+    ast.Gt: (ast.GtE, ast.Lt, ast.LtE),
+    ast.GtE: (ast.Gt, ast.LtE, ast.Lt),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+}
+FUNCTIONS = {
+    "sum": ("mean", "max"),
+    "mean": ("sum",),
+    "floor": ("ceil", "round", "trunc"),
+    "round": ("floor", "ceil", "trunc"),
+    "ones_like": ("zeros_like",),
+    "zeros_like": ("ones_like",),
+    "ones": ("zeros",),
+    "zeros": ("ones",),
+    "exp": ("log",),
+    "log": ("exp",),
+    "max": ("min", "sum"),
+    "minimum": ("maximum",),
+    "maximum": ("minimum",),
+    "abs": ("negative",),
+    "sqrt": ("square",),
+}
+IDENTITIES = {
+    "exp",
+    "log",
+    "sqrt",
+    "abs",
+    "clip",
+    "guard",
+    "floor",
+    "round",
+    "trunc",
+    "where",
+}  # what may be left out
 AXES = (None, 0, -1)
 FAMILIES = "aclnn_viz.operators.families."  # what pages of several operators share
 FORWARD, ENTRIES = "forward", ("backward", "PRELUDE")  # a wrong backward kernel is looked for
@@ -77,7 +112,9 @@ class _Plain(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
         match node:
-            case ast.Call(func=ast.Attribute(attr="where"), args=[_, one, other]) if ast.unparse(one) == ast.unparse(other):
+            case ast.Call(func=ast.Attribute(attr="where"), args=[_, one, other]) if ast.unparse(
+                one
+            ) == ast.unparse(other):
                 return one
         return node
 
@@ -102,8 +139,11 @@ def statements(tree: ast.FunctionDef) -> dict[int, ast.AST]:
 
 
 def distance(a: str, b: str) -> int:
-    return sum(max(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, a, b, False).get_opcodes()
-               if tag != "equal")
+    return sum(
+        max(i2 - i1, j2 - j1)
+        for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, a, b, False).get_opcodes()
+        if tag != "equal"
+    )
 
 
 def names_of(tree: ast.stmt, page: ModuleType) -> tuple[str, ...]:
@@ -111,14 +151,25 @@ def names_of(tree: ast.stmt, page: ModuleType) -> tuple[str, ...]:
     if not isinstance(tree, ast.FunctionDef):
         return ()
     taken = [argument.arg for argument in tree.args.args if argument.arg != "xp"]
-    made = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    made = [
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
     return tuple(dict.fromkeys([*taken, *made]))
 
 
 def changes(tree: ast.stmt, names: tuple[str, ...]) -> Iterator[tuple[ast.stmt, Change]]:
     """Yield every change inside a top-level statement, with the innermost statement that holds it."""
-    texts = sorted({part.value for node in ast.walk(tree) if isinstance(node, ast.Compare)
-                    for part in node.comparators if isinstance(part, ast.Constant) and isinstance(part.value, str)})
+    texts = sorted(
+        {
+            part.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Compare)
+            for part in node.comparators
+            if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        }
+    )
     if isinstance(tree, ast.FunctionDef):
         yield from _in_block(tree.body, names, texts)
     else:
@@ -134,7 +185,9 @@ def _in_block(block: list[ast.stmt], names, texts) -> Iterator[tuple[ast.stmt, C
         if isinstance(statement, ast.Return) and isinstance(statement.value, ast.Dict):
             for key, value in zip(statement.value.keys, statement.value.values):
                 shown = ast.copy_location(ast.Dict([key], [value]), value)
-                yield from ((shown, change) for change in _in_expression(value, shown, names, texts))
+                yield from (
+                    (shown, change) for change in _in_expression(value, shown, names, texts)
+                )
             continue
         for name, value in ast.iter_fields(statement):
             if name in ("body", "orelse") and isinstance(value, list):
@@ -142,7 +195,10 @@ def _in_block(block: list[ast.stmt], names, texts) -> Iterator[tuple[ast.stmt, C
             elif name not in ("target", "targets", "name", "args", "decorator_list"):
                 for part in value if isinstance(value, list) else [value]:
                     if isinstance(part, ast.AST):
-                        yield from ((statement, change) for change in _in_expression(part, statement, names, texts))
+                        yield from (
+                            (statement, change)
+                            for change in _in_expression(part, statement, names, texts)
+                        )
 
 
 def _dropped(statement: ast.stmt) -> Iterator[Change]:
@@ -150,18 +206,32 @@ def _dropped(statement: ast.stmt) -> Iterator[Change]:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
             used = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
             if name in used:  # the name keeps its earlier value
-                yield Change("statement", statement, {"value": ast.Name(name, ast.Load())}, drops=True)
+                yield Change(
+                    "statement", statement, {"value": ast.Name(name, ast.Load())}, drops=True
+                )
             yield Change("operator", statement, {"value": ast.UnaryOp(ast.USub(), value)})
         case ast.Assign(targets=[ast.Tuple(elts=[ast.Name(id=first), ast.Name(id=second)])]):
-            yield Change("name", statement, {"targets": [ast.Tuple([ast.Name(second, ast.Store()), ast.Name(
-                first, ast.Store())], ast.Store())]})
+            yield Change(
+                "name",
+                statement,
+                {
+                    "targets": [
+                        ast.Tuple(
+                            [ast.Name(second, ast.Store()), ast.Name(first, ast.Store())],
+                            ast.Store(),
+                        )
+                    ]
+                },
+            )
         case ast.AugAssign(op=op) if type(op) in OPERATORS:
             yield Change("statement", statement, {"value": ast.Constant(0)}, drops=True)
             for new in OPERATORS[type(op)]:
                 yield Change("operator", statement, {"op": new()})
         case ast.If(test=test):
             yield Change("statement", statement, {"test": ast.Constant(True)})
-            yield Change("statement", statement, {"test": ast.Constant(False)}, drops=not statement.orelse)
+            yield Change(
+                "statement", statement, {"test": ast.Constant(False)}, drops=not statement.orelse
+            )
             yield Change("comparison", statement, {"test": ast.UnaryOp(ast.Not(), test)})
         case ast.Expr():
             yield Change("statement", statement, {"value": ast.Constant(None)}, drops=True)
@@ -182,6 +252,7 @@ def _of_node(node: ast.AST, names, texts, negated) -> Iterator[Change]:
 
     def made(kind, **values):
         return Change(kind, node, values, line=line)
+
     match node:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
             for new in OPERATORS[type(op)]:
@@ -223,7 +294,14 @@ def _of_node(node: ast.AST, names, texts, negated) -> Iterator[Change]:
         case ast.Tuple(elts=elements, ctx=ast.Load()) if len(elements) < 5:
             for at, element in enumerate(elements):
                 if isinstance(element, ast.Name) and element.id in names:
-                    yield made("operator", elts=[*elements[:at], ast.UnaryOp(ast.USub(), element), *elements[at + 1:]])
+                    yield made(
+                        "operator",
+                        elts=[
+                            *elements[:at],
+                            ast.UnaryOp(ast.USub(), element),
+                            *elements[at + 1 :],
+                        ],
+                    )
         case ast.IfExp(body=body, orelse=orelse):
             yield made("comparison", body=orelse, orelse=body)
             yield made("comparison", test=ast.Constant(True))
@@ -241,21 +319,27 @@ def _of_call(node: ast.Call, made) -> Iterator[Change]:
     for new in FUNCTIONS.get(name, ()):
         yield made("function", func=ast.Attribute(node.func.value, new, ast.Load()))
     if name in IDENTITIES and name != "where" and node.args:
-        yield made("function", func=ast.Attribute(node.func.value, "asarray", ast.Load()), args=node.args[:1],
-                   keywords=[])
+        yield made(
+            "function",
+            func=ast.Attribute(node.func.value, "asarray", ast.Load()),
+            args=node.args[:1],
+            keywords=[],
+        )
     if name == "where" and len(node.args) == 3:
         test, then, other = node.args
         yield made("comparison", args=[test, other, then])
         yield made("comparison", args=[test, then, then])
         yield made("comparison", args=[test, other, other])
     if len(node.args) > 2 and name != "where":
-        for at in range(isinstance(node.args[0], ast.Name) and node.args[0].id == "xp", len(node.args) - 1):
-            swapped = [*node.args[:at], node.args[at + 1], node.args[at], *node.args[at + 2:]]
+        for at in range(
+            isinstance(node.args[0], ast.Name) and node.args[0].id == "xp", len(node.args) - 1
+        ):
+            swapped = [*node.args[:at], node.args[at + 1], node.args[at], *node.args[at + 2 :]]
             yield made("name", args=swapped)
     for at, keyword in enumerate(node.keywords):
         if keyword.arg == "axis":
             for new in _axes(keyword.value):
-                kept = [*node.keywords[:at], ast.keyword("axis", new), *node.keywords[at + 1:]]
+                kept = [*node.keywords[:at], ast.keyword("axis", new), *node.keywords[at + 1 :]]
                 yield made("axis", keywords=kept)
 
 
@@ -298,7 +382,10 @@ class Unit:
         for code in self.whole:
             exec(code, page.__dict__)
         before = page.__dict__.get(self.name)
-        exec(compile(ast.Module([self.tree], []), f"<an edit of {self.module.__name__}>", "exec"), page.__dict__)
+        exec(
+            compile(ast.Module([self.tree], []), f"<an edit of {self.module.__name__}>", "exec"),
+            page.__dict__,
+        )
         for name, value in page.__dict__.items():
             if before is not None and value is before:  # another name of the function
                 page.__dict__[name] = page.__dict__[self.name]
@@ -349,7 +436,9 @@ class Edit:
         place = message("{file}, line {line}", file=self.file, line=self.line)
         if self.unit.name:
             place = message("{place} ({function})", place=place, function=self.unit.name)
-        return message("{place}: {before}  ->  {after}", place=place, before=self.before, after=self.after)
+        return message(
+            "{place}: {before}  ->  {after}", place=place, before=self.before, after=self.after
+        )
 
 
 @cache
@@ -361,24 +450,42 @@ def units(page: ModuleType) -> tuple[Unit, ...]:
     found = []
     for module, source in texts:
         for node in ast.parse(source).body:
-            constant = isinstance(node, ast.Assign) and not any(isinstance(target, ast.Name) and target.id in (
-                "AXES", "REDUCED_AXES") for target in node.targets)
-            if not used.isdisjoint(_names(node)) and (isinstance(node, ast.FunctionDef) and node.name != FORWARD or constant):
+            constant = isinstance(node, ast.Assign) and not any(
+                isinstance(target, ast.Name) and target.id in ("AXES", "REDUCED_AXES")
+                for target in node.targets
+            )
+            if not used.isdisjoint(_names(node)) and (
+                isinstance(node, ast.FunctionDef) and node.name != FORWARD or constant
+            ):
                 found.append(Unit(module, node, whole))
     return tuple(found)
 
 
 def _names(node: ast.stmt) -> list[str]:
     """What a statement defines."""
-    return [node.name] if isinstance(node, ast.FunctionDef) else [one.id for one in ast.walk(node) if isinstance(one, ast.Name)
-                                                                  and isinstance(one.ctx, ast.Store)]
+    return (
+        [node.name]
+        if isinstance(node, ast.FunctionDef)
+        else [
+            one.id
+            for one in ast.walk(node)
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+        ]
+    )
 
 
 def _used(texts: list[tuple[ModuleType, str]]) -> set[str]:
     """The names that what a page computes of whole inputs and its backward refer to, directly or by what those names stand for."""
     bodies = [node for _, source in texts for node in ast.parse(source).body]
-    refers = {name: {one.id if isinstance(one, ast.Name) else one.attr for one in ast.walk(node) if isinstance(one, ast.Name | ast.Attribute)}
-              for node in bodies for name in _names(node)}
+    refers = {
+        name: {
+            one.id if isinstance(one, ast.Name) else one.attr
+            for one in ast.walk(node)
+            if isinstance(one, ast.Name | ast.Attribute)
+        }
+        for node in bodies
+        for name in _names(node)
+    }
     found, todo = set(), [*ENTRIES]
     while todo:
         name = todo.pop()
@@ -398,7 +505,7 @@ def sources(page: ModuleType) -> list[tuple[ModuleType, str]]:
     for node in ast.parse("".join(lines)).body:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(FAMILIES):
             taken += sources(sys.modules[node.module])
-            lines[node.lineno - 1:node.end_lineno] = ["\n"] * (node.end_lineno - node.lineno + 1)
+            lines[node.lineno - 1 : node.end_lineno] = ["\n"] * (node.end_lineno - node.lineno + 1)
     return [*dict.fromkeys(taken), (page, "".join(lines))]
 
 
@@ -423,7 +530,11 @@ def _edits(page: ModuleType) -> Iterator[Edit]:
 @cache
 def slips(page: ModuleType) -> tuple[Edit, ...]:
     """The edits that a page without named faults is tested with: no exchange of names, no constant but a sign."""
-    return tuple(edit for edit in edits(page) if edit.kind in ("operator", "factor", "comparison", "axis", "function"))
+    return tuple(
+        edit
+        for edit in edits(page)
+        if edit.kind in ("operator", "factor", "comparison", "axis", "function")
+    )
 
 
 @cache
@@ -453,39 +564,69 @@ def _rarer(page: ModuleType) -> Iterator[Edit]:
 def _rarer_of_node(node: ast.AST, names: tuple[str, ...]) -> Iterator[Change]:
     def made(kind, **values):
         return Change(kind, node, values, line=node.lineno)
+
     match node:
-        case ast.BinOp(left=ast.BinOp(left=a, op=first, right=b), op=second, right=c) if _mixed(first, second):
+        case ast.BinOp(left=ast.BinOp(left=a, op=first, right=b), op=second, right=c) if _mixed(
+            first, second
+        ):
             yield made("parenthesis", left=a, op=first, right=ast.BinOp(b, second, c))
             yield made("parenthesis", left=ast.BinOp(a, second, c), op=first, right=b)
-        case ast.BinOp(left=a, op=first, right=ast.BinOp(left=b, op=second, right=c)) if _mixed(first, second):
+        case ast.BinOp(left=a, op=first, right=ast.BinOp(left=b, op=second, right=c)) if _mixed(
+            first, second
+        ):
             yield made("parenthesis", left=ast.BinOp(a, first, b), op=second, right=c)
-        case ast.List(elts=[ast.Tuple(elts=first), ast.Tuple(elts=second)]) if len(first) == len(second):
+        case ast.List(elts=[ast.Tuple(elts=first), ast.Tuple(elts=second)]) if len(first) == len(
+            second
+        ):
             for at in range(len(first)):
-                one, other = ([*some[:at], value, *some[at + 1:]] for some, value in (
-                    (first, second[at]), (second, first[at])))
-                yield made("exchange", elts=[ast.Tuple(one, ast.Load()), ast.Tuple(other, ast.Load())])
+                one, other = (
+                    [*some[:at], value, *some[at + 1 :]]
+                    for some, value in ((first, second[at]), (second, first[at]))
+                )
+                yield made(
+                    "exchange", elts=[ast.Tuple(one, ast.Load()), ast.Tuple(other, ast.Load())]
+                )
         case ast.Assign(targets=[ast.Tuple(elts=targets)]) if len(targets) > 2:
             for at in range(len(targets) - 1):
-                swapped = [*targets[:at], targets[at + 1], targets[at], *targets[at + 2:]]
+                swapped = [*targets[:at], targets[at + 1], targets[at], *targets[at + 2 :]]
                 yield made("exchange", targets=[ast.Tuple(swapped, ast.Store())])
     for name, value in ast.iter_fields(node):
-        if isinstance(value, ast.Name) and isinstance(value.ctx, ast.Load) and value.id in names and not isinstance(
-                node, (ast.Attribute, ast.Subscript)):
+        if (
+            isinstance(value, ast.Name)
+            and isinstance(value.ctx, ast.Load)
+            and value.id in names
+            and not isinstance(node, (ast.Attribute, ast.Subscript))
+        ):
             for step in (ast.Sub(), ast.Add()):
-                yield Change("off by one", node, {name: ast.BinOp(value, step, ast.Constant(1))},
-                                       line=value.lineno)
+                yield Change(
+                    "off by one",
+                    node,
+                    {name: ast.BinOp(value, step, ast.Constant(1))},
+                    line=value.lineno,
+                )
 
 
 def _mixed(first: ast.operator, second: ast.operator) -> bool:
-    return isinstance(first, SUM) and isinstance(second, PRODUCT) or isinstance(first, PRODUCT) and isinstance(second, SUM)
+    return (
+        isinstance(first, SUM)
+        and isinstance(second, PRODUCT)
+        or isinstance(first, PRODUCT)
+        and isinstance(second, SUM)
+    )
 
 
 def _factors(statement: ast.AST, names: tuple[str, ...]) -> Iterator[Change]:
     """One factor more of what a statement computes."""
     match statement:
-        case ast.Assign(targets=[ast.Name()], value=ast.BinOp() | ast.Call() | ast.Name() as value) | ast.Return(
-                value=ast.BinOp() | ast.Call() | ast.Name() as value):
+        case (
+            ast.Assign(targets=[ast.Name()], value=ast.BinOp() | ast.Call() | ast.Name() as value)
+            | ast.Return(value=ast.BinOp() | ast.Call() | ast.Name() as value)
+        ):
             for name in names:
                 for op in (ast.Mult(), ast.Div()):
-                    yield Change("one more", statement, {
-                        "value": ast.BinOp(value, op, ast.Name(name, ast.Load()))}, line=value.lineno)
+                    yield Change(
+                        "one more",
+                        statement,
+                        {"value": ast.BinOp(value, op, ast.Name(name, ast.Load()))},
+                        line=value.lineno,
+                    )

@@ -45,8 +45,14 @@ class Fault:
     thread: str | None = None
 
     def __post_init__(self):
-        text = {"name": kept(self.name) if self.edit else named(self.name), "story": kept(self.story), "exposed_by": kept(self.exposed_by), "thread": self.thread and named(self.thread),
-                "changes": tuple(dict(self.changes).items()), "hidden": self.hidden and (kept(self.hidden[0]), self.hidden[1])}
+        text = {
+            "name": kept(self.name) if self.edit else named(self.name),
+            "story": kept(self.story),
+            "exposed_by": kept(self.exposed_by),
+            "thread": self.thread and named(self.thread),
+            "changes": tuple(dict(self.changes).items()),
+            "hidden": self.hidden and (kept(self.hidden[0]), self.hidden[1]),
+        }
         for name, value in text.items():
             object.__setattr__(self, name, value)
 
@@ -64,12 +70,20 @@ class Fault:
         before, after = self.changes[0]
         module, text = next(one for one in sources(right) if before in one[1])
         number = text.partition(before)[0].count("\n") + 1
-        return message("{file}, line {line}", file=file_of(module), line=number), before.strip(), after.strip()
+        return (
+            message("{file}, line {line}", file=file_of(module), line=number),
+            before.strip(),
+            after.strip(),
+        )
 
     @property
     def origin(self) -> str:
         """Where such a bug comes from, with the public thread if it is known from one."""
-        return message("{story}; such a bug is in {thread}", story=self.story, thread=self.thread) if self.thread else self.story
+        return (
+            message("{story}; such a bug is in {thread}", story=self.story, thread=self.thread)
+            if self.thread
+            else self.story
+        )
 
     @property
     def diff(self) -> str:
@@ -83,15 +97,25 @@ def diff_of(changes: tuple[tuple[str, str], ...]) -> str:
     >>> print(diff_of((("return x", "y = x\\n    return x"),)))
     + y = x
     """
-    rows = [row for change in changes for row in unified_diff(*map(_lines, change), n=0, lineterm="")]
-    return "\n".join(f"{row[0]} {row[1:]}" for row in rows if row not in ("--- ", "+++ ") and row[0] != "@" and row[1:].strip())
+    rows = [
+        row for change in changes for row in unified_diff(*map(_lines, change), n=0, lineterm="")
+    ]
+    return "\n".join(
+        f"{row[0]} {row[1:]}"
+        for row in rows
+        if row not in ("--- ", "+++ ") and row[0] != "@" and row[1:].strip()
+    )
 
 
 def _lines(text: str) -> list[str]:
     """The lines of a text as far in as they stand to each other; the first one may begin within its own line."""
     first, *others = text.splitlines() or [""]
     deep = min((len(line) - len(line.lstrip()) for line in others if line.strip()), default=0)
-    return dedent(" " * (deep - 4 * first.endswith(":")) * (not first.startswith(" ")) + text).rstrip(" ").splitlines()
+    return (
+        dedent(" " * (deep - 4 * first.endswith(":")) * (not first.startswith(" ")) + text)
+        .rstrip(" ")
+        .splitlines()
+    )
 
 
 @cache
@@ -104,8 +128,13 @@ def rewritten(right: ModuleType, changes) -> str:
     source = "\n\n".join(text for _, text in sources(right))
     for old, new in changes:
         if source.count(old) != 1:
-            raise ValueError(problem(f"a change names text that stands once in {right.__name__}",
-                                     f"{old!r}, {source.count(old)} times", "quote more or less of the page"))
+            raise ValueError(
+                problem(
+                    f"a change names text that stands once in {right.__name__}",
+                    f"{old!r}, {source.count(old)} times",
+                    "quote more or less of the page",
+                )
+            )
         source = source.replace(old, new)
     return source
 
@@ -120,8 +149,10 @@ def page_from(source: str, right: ModuleType, name: str = "") -> ModuleType:
 
 def as_if_contiguous(inputs: dict) -> dict:
     """The elements of every tensor in the order in which they lie in memory, whatever its strides say."""
-    return {name: value.ravel("K").reshape(value.shape) if hasattr(value, "strides") else value
-            for name, value in inputs.items()}
+    return {
+        name: value.ravel("K").reshape(value.shape) if hasattr(value, "strides") else value
+        for name, value in inputs.items()
+    }
 
 
 def truncated(values, fmt):
@@ -136,14 +167,24 @@ def truncated(values, fmt):
 
 # Faults that any operator can have.
 STRIDES = Fault(
-    "strides ignored", "the kernel walks through memory as if every tensor were contiguous",
-    "a transposed or sliced tensor", alters=as_if_contiguous)
+    "strides ignored",
+    "the kernel walks through memory as if every tensor were contiguous",
+    "a transposed or sliced tensor",
+    alters=as_if_contiguous,
+)
 TRUNCATED = Fault(
-    "16-bit outputs truncated", "the upper half of a float32 is stored as bfloat16, or CAST_TRUNC is used in a cast",
-    "16-bit outputs", cast=truncated, hidden=("the format is float32", {"dtype": "float32"}))
+    "16-bit outputs truncated",
+    "the upper half of a float32 is stored as bfloat16, or CAST_TRUNC is used in a cast",
+    "16-bit outputs",
+    cast=truncated,
+    hidden=("the format is float32", {"dtype": "float32"}),
+)
 HALF_SUMS = Fault(
-    "sums in float16", "the accumulator has the format of the inputs, or of the fastest vector unit",
-    "sums of more than a few terms", plan=Plan("sums in float16", accumulate="float16", order=SEQUENTIAL))
+    "sums in float16",
+    "the accumulator has the format of the inputs, or of the fastest vector unit",
+    "sums of more than a few terms",
+    plan=Plan("sums in float16", accumulate="float16", order=SEQUENTIAL),
+)
 
 
 def faulty_kernel(op, fault: Fault):
@@ -167,8 +208,13 @@ def faulty_kernel(op, fault: Fault):
         if not fault.cast:
             return outputs
         documented = op.arrange_backward(**op.bind(inputs)).results
-        return {name: fault.cast(value, documented[name].format) if documented[name].format.bits == 16 else value
-                for name, value in outputs.items()}
+        return {
+            name: fault.cast(value, documented[name].format)
+            if documented[name].format.bits == 16
+            else value
+            for name, value in outputs.items()
+        }
+
     return kernel
 
 
@@ -177,8 +223,10 @@ class _WideOutputs(Operator):
 
     def arranged(self, inputs):
         bound, arranged = super().arranged(inputs)
-        results = {name: result._replace(format=FLOAT32) if result.format.bits == 16 else result
-                   for name, result in arranged.results.items()}
+        results = {
+            name: result._replace(format=FLOAT32) if result.format.bits == 16 else result
+            for name, result in arranged.results.items()
+        }
         return bound, arranged._replace(results=results)
 
 
@@ -194,12 +242,18 @@ def ends(shape: tuple[int, ...], axis: int, name: str) -> dict[str, np.ndarray]:
     {'first row': [True, False, False], 'last row': [False, False, True], 'between first and last row': [False, True, False]}
     """
     places, last = np.arange(shape[axis]), shape[axis] - 1
-    return {message("first {part}", part=name): along(shape, axis, places == 0),
-            message("last {part}", part=name): along(shape, axis, places == last),
-            message("between first and last {part}", part=name): along(shape, axis, (places > 0) & (places < last))}
+    return {
+        message("first {part}", part=name): along(shape, axis, places == 0),
+        message("last {part}", part=name): along(shape, axis, places == last),
+        message("between first and last {part}", part=name): along(
+            shape, axis, (places > 0) & (places < last)
+        ),
+    }
 
 
-def by_letter(letters: str, shape: tuple[int, ...], names: Sequence[str] = ()) -> dict[str, np.ndarray]:
+def by_letter(
+    letters: str, shape: tuple[int, ...], names: Sequence[str] = ()
+) -> dict[str, np.ndarray]:
     """The ends of every axis of an output by what the page calls it, its letter, or else the pattern, or else its number.
 
     >>> list(by_letter("r..", (4, 5, 2), ("R", "K")))[2:6]

@@ -20,22 +20,38 @@ def laid(layout, batch, length, heads, size):
 def completed(source: Draw, shape) -> dict:
     """What is given, and what follows for options that are not: numbers of heads, lengths of keys, prefixes and the window."""
     op, given = operator("flash_attention_score"), dict(source.given)
-    layout, mode = (source.attribute(name, op.attributes[name].default) for name in ("inputLayout", "sparseMode"))
+    layout, mode = (
+        source.attribute(name, op.attributes[name].default)
+        for name in ("inputLayout", "sparseMode")
+    )
     if len(shape) == len(layout):  # any other is refused
         flat, (at_batch, at_rows) = len(layout) == 3, PLACES[layout]
         wide = max(shape[-1], 1)
-        heads = given.setdefault("headNum", next(n for n in (4, 2, 1) if wide % n == 0) if flat else max(shape[layout.index("N")], 1))
+        heads = given.setdefault(
+            "headNum",
+            next(n for n in (4, 2, 1) if wide % n == 0)
+            if flat
+            else max(shape[layout.index("N")], 1),
+        )
         size, kept = wide // heads if flat else shape[-1], heads // 2 if heads % 2 == 0 else heads
         batch, rows = shape[at_batch], shape[at_rows]
         asked = given.get("keyIn_shape", getattr(given.get("keyIn"), "shape", None)) or (rows + 2,)
         if len(asked) == 1:
             given["keyIn_shape"] = asked = laid(layout, batch, *asked, kept, size)
-        columns, kept = asked[at_rows], asked[-1] // size if flat and size else asked[layout.index("N")] if not flat else kept
-        if not isinstance(given.get("value"), np.ndarray) and len(narrow := given.get("value_shape", (size,))) == 1:
+        columns, kept = (
+            asked[at_rows],
+            asked[-1] // size if flat and size else asked[layout.index("N")] if not flat else kept,
+        )
+        if (
+            not isinstance(given.get("value"), np.ndarray)
+            and len(narrow := given.get("value_shape", (size,))) == 1
+        ):
             given["value_shape"] = laid(layout, batch, columns, kept, min(narrow[0], size))
         least = max(columns - rows, 0)
         if mode in OF_PREFIX:
-            given["prefixOptional"] = given.get("prefixOptional") or tuple(min(least + k % 2, columns) for k in range(batch))
+            given["prefixOptional"] = given.get("prefixOptional") or tuple(
+                min(least + k % 2, columns) for k in range(batch)
+            )
         if mode == BAND:
             given.setdefault("preTokens", 2)
             given.setdefault("nextTokens", 1)
@@ -56,18 +72,59 @@ def rows_of(rows: int, n: int, seed: int, dtype: str) -> dict:
 
 def suite():
     base = {"shape": (2, 4, 3, 4)}
-    for layout, shape in (("BNSD", (2, 4, 3, 4)), ("BSND", (2, 3, 4, 4)), ("BSH", (2, 3, 8)), ("SBH", (3, 2, 8))):
+    for layout, shape in (
+        ("BNSD", (2, 4, 3, 4)),
+        ("BSND", (2, 3, 4, 4)),
+        ("BSH", (2, 3, 8)),
+        ("SBH", (3, 2, 8)),
+    ):
         for mode in range(7):
             yield {"shape": shape, "inputLayout": layout, "sparseMode": mode}
-    yield from (base | {"scaleValue": 0.25, "keepProb": 0.75, "inputLayout": "BNSD"}, base | {"strided": True})
+    yield from (
+        base | {"scaleValue": 0.25, "keepProb": 0.75, "inputLayout": "BNSD"},
+        base | {"strided": True},
+    )
     yield from (base | {name: None} for name in ("pseShiftOptional", "attenMaskOptional"))
-    yield base | {"pseShiftOptional": None, "attenMaskOptional": None, "keepProb": 0.5, "scaleValue": 0.5}
+    yield base | {
+        "pseShiftOptional": None,
+        "attenMaskOptional": None,
+        "keepProb": 0.5,
+        "scaleValue": 0.5,
+    }
     yield from (base | {"pseShiftOptional_shape": shape} for shape in ((2, 4, 1, 5), (1, 4, 3, 5)))
-    yield from (base | {"attenMaskOptional_shape": shape} for shape in ((2, 1, 3, 5), (1, 1, 3, 5), (3, 5)))
-    yield from (base | {"dtype": dtype, "keepProb": keep, "sparseMode": mode}
-                for dtype, keep, mode in (("float16", 1.0, 0), ("bfloat16", 0.75, 2), ("float64", 1.0, 3), ("float64", 0.75, 4)))
-    yield from ({"shape": shape, "inputLayout": "BSH"} for shape in ((1, 1, 1), (1, 17, 6), (2, 31, 4), (0, 3, 4), (2, 0, 4)))
-    yield {"shape": (2, 6, 4, 5), "keyIn_shape": (2, 2, 3, 5), "value_shape": (2, 2, 3, 3), "sparseMode": 3}  # rows that see nothing
-    yield {"shape": (1, 3, 4, 5), "keyIn_shape": (1, 1, 6, 5), "value_shape": (1, 1, 6, 2), "keepProb": 0.75, "sparseMode": 6}
-    yield {"shape": (1, 1, 2, 64), "keyIn_shape": (1, 1, 257, 64), "value_shape": (1, 1, 257, 64), "dtype": "float16"}
+    yield from (
+        base | {"attenMaskOptional_shape": shape} for shape in ((2, 1, 3, 5), (1, 1, 3, 5), (3, 5))
+    )
+    yield from (
+        base | {"dtype": dtype, "keepProb": keep, "sparseMode": mode}
+        for dtype, keep, mode in (
+            ("float16", 1.0, 0),
+            ("bfloat16", 0.75, 2),
+            ("float64", 1.0, 3),
+            ("float64", 0.75, 4),
+        )
+    )
+    yield from (
+        {"shape": shape, "inputLayout": "BSH"}
+        for shape in ((1, 1, 1), (1, 17, 6), (2, 31, 4), (0, 3, 4), (2, 0, 4))
+    )
+    yield {
+        "shape": (2, 6, 4, 5),
+        "keyIn_shape": (2, 2, 3, 5),
+        "value_shape": (2, 2, 3, 3),
+        "sparseMode": 3,
+    }  # rows that see nothing
+    yield {
+        "shape": (1, 3, 4, 5),
+        "keyIn_shape": (1, 1, 6, 5),
+        "value_shape": (1, 1, 6, 2),
+        "keepProb": 0.75,
+        "sparseMode": 6,
+    }
+    yield {
+        "shape": (1, 1, 2, 64),
+        "keyIn_shape": (1, 1, 257, 64),
+        "value_shape": (1, 1, 257, 64),
+        "dtype": "float16",
+    }
     yield {"shape": (1, 1, 40, 8), "pseShiftOptional": 100.0}  # scores of which exp overflows

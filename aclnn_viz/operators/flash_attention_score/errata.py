@@ -17,8 +17,17 @@ def forward(query, scale=SCALE):
 def dq(scale):
     """dqOut with the scale of the gradient apart from that of the scores."""
     saved = forward(Q)
-    found = OP.backward(query=Q, keyIn=K, value=V, dy=DY, scaleValue=SCALE, headNum=1, attentionInOptional=saved["attentionOut"],
-                        softmaxMaxOptional=saved["softmaxMax"], softmaxSumOptional=saved["softmaxSum"])["dqOut"]
+    found = OP.backward(
+        query=Q,
+        keyIn=K,
+        value=V,
+        dy=DY,
+        scaleValue=SCALE,
+        headNum=1,
+        attentionInOptional=saved["attentionOut"],
+        softmaxMaxOptional=saved["softmaxMax"],
+        softmaxSumOptional=saved["softmaxSum"],
+    )["dqOut"]
     return found * (scale / SCALE)
 
 
@@ -37,5 +46,7 @@ def difference():
 def of_sample():
     """softmaxMax and softmaxSum of the sample's own inputs: all of them 1, 256 keys of 128 elements, no mask."""
     ones = np.ones((256, 1, 128))
-    saved = OP.forward(query=ones[:1], keyIn=ones, value=ones, scaleValue=0.088388, headNum=1, inputLayout="SBH")
+    saved = OP.forward(
+        query=ones[:1], keyIn=ones, value=ones, scaleValue=0.088388, headNum=1, inputLayout="SBH"
+    )
     return [round(float(saved[name].flat[0]), 2) for name in ("softmaxMax", "softmaxSum")]

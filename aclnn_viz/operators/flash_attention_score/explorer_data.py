@@ -21,8 +21,14 @@ from aclnn_viz.operators.flash_attention_score import page
 from aclnn_viz.words.messages import message
 
 OP, SIZE = operator("flash_attention_score"), 8
-MODES = {0: message("0: no mask"), 1: message("1: any mask"), 2: message("2: causal from the upper left"), 3: message("3: causal to the lower right"),
-         4: message("4: a window"), 6: message("6: causal behind a prefix")}
+MODES = {
+    0: message("0: no mask"),
+    1: message("1: any mask"),
+    2: message("2: causal from the upper left"),
+    3: message("3: causal to the lower right"),
+    4: message("4: a window"),
+    6: message("6: causal behind a prefix"),
+}
 
 
 @dataclass(frozen=True)
@@ -72,13 +78,23 @@ class Data:
 @lru_cache(32)
 def drawn(mode, queries, keys, dtype, seed) -> dict:
     """The inputs for a scale of 1."""
-    return case(OP, shape=(1, 1, queries, SIZE), keyIn_shape=(keys,), sparseMode=mode, dtype=dtype, seed=seed, pseShiftOptional=None,
-                **{} if mode else {"attenMaskOptional": None}).inputs
+    return case(
+        OP,
+        shape=(1, 1, queries, SIZE),
+        keyIn_shape=(keys,),
+        sparseMode=mode,
+        dtype=dtype,
+        seed=seed,
+        pseShiftOptional=None,
+        **{} if mode else {"attenMaskOptional": None},
+    ).inputs
 
 
 def inputs(state: State, xp=XP, op=OP) -> dict:
     """Return the inputs of op.backward that a state stands for, with what forward saves."""
-    given = drawn(state.sparseMode, state.queries, state.keys, state.dtype, state.seed) | {"scaleValue": state.scaleValue}
+    given = drawn(state.sparseMode, state.queries, state.keys, state.dtype, state.seed) | {
+        "scaleValue": state.scaleValue
+    }
     saved = op.forward(**{p.name: given[p.name] for p in OP.forward_parameters})
     return given | {name: saved[output] for name, output in OP.saved.items()}
 
@@ -98,21 +114,51 @@ def gathered(state: State, backward=host(OP), xp=XP, op=OP) -> dict:
 
 def data(xp, state: State, given: dict, outputs: dict, right: dict, notices=()) -> Data:
     """Return what is drawn of a state, of `given` inputs, their outputs and the truth, all arrays of `xp` but the mask."""
-    hidden = page.hides(np, *(given[name] for name in ("attenMaskOptional", "prefixOptional", "preTokens", "nextTokens", "sparseMode")),
-                        state.queries, state.keys)
-    seen = ~np.broadcast_to(False if hidden is None else np.reshape(hidden, np.shape(hidden)[-2:]) != 0, (state.queries, state.keys))
-    q, k, v, dy, y, top, total = (double(xp, given[name])[0, 0] for name in (
-        "query", "keyIn", "value", "dy", "attentionInOptional", "softmaxMaxOptional", "softmaxSumOptional"))
+    hidden = page.hides(
+        np,
+        *(
+            given[name]
+            for name in (
+                "attenMaskOptional",
+                "prefixOptional",
+                "preTokens",
+                "nextTokens",
+                "sparseMode",
+            )
+        ),
+        state.queries,
+        state.keys,
+    )
+    seen = ~np.broadcast_to(
+        False if hidden is None else np.reshape(hidden, np.shape(hidden)[-2:]) != 0,
+        (state.queries, state.keys),
+    )
+    q, k, v, dy, y, top, total = (
+        double(xp, given[name])[0, 0]
+        for name in (
+            "query",
+            "keyIn",
+            "value",
+            "dy",
+            "attentionInOptional",
+            "softmaxMaxOptional",
+            "softmaxSumOptional",
+        )
+    )
     scores = state.scaleValue * xp.sum(q[:, np.newaxis] * k, axis=2)
     P = xp.where(seen, xp.exp(scores - top[:, :1]) / total[:, :1], 0.0)
     dP, D = xp.sum(dy[:, np.newaxis] * v, axis=2), xp.sum(dy * y, axis=1, keepdims=True)
     starts = range(0, state.keys, state.block)
-    shown = np.stack([np.stack([seen[i:i + state.block, j:j + state.block].mean() for j in starts])
-                      for i in range(0, state.queries, state.block)])
+    shown = np.stack(
+        [
+            np.stack([seen[i : i + state.block, j : j + state.block].mean() for j in starts])
+            for i in range(0, state.queries, state.block)
+        ]
+    )
     row, visible = element(xp, scores, state.row), element(xp, seen, state.row)
     before, count, tops, sums, factors = -np.inf, 0.0, [], [], []
     for j in starts:
-        part = xp.where(visible, row, -np.inf)[j:j + state.block]
+        part = xp.where(visible, row, -np.inf)[j : j + state.block]
         after = xp.maximum(xp.max(part), before)
         some = after > -np.inf
         factors.append(xp.where(some, xp.exp(before - after), 1.0))
@@ -120,7 +166,23 @@ def data(xp, state: State, given: dict, outputs: dict, right: dict, notices=()) 
         tops.append(xp.where(some, after, np.nan))
         sums.append(count)
         before = after
-    return Data(xp=xp, state=state, inputs=given, computed_by=computed_by(state), seen=seen, kinds=np.ceil(shown) + (shown == 1), P=P,
-                dS=P * (dP - D), dP=element(xp, dP, state.row), D=element(xp, D, state.row)[0], scores=xp.where(visible, row, np.nan),
-                tops=xp.stack(tops), sums=xp.stack(sums), factors=xp.stack(factors),
-                errors=tuple(xp.max(xp.abs(double(xp, outputs[name]) - right[name])) for name in OP.outputs[:3]), notices=notices)
+    return Data(
+        xp=xp,
+        state=state,
+        inputs=given,
+        computed_by=computed_by(state),
+        seen=seen,
+        kinds=np.ceil(shown) + (shown == 1),
+        P=P,
+        dS=P * (dP - D),
+        dP=element(xp, dP, state.row),
+        D=element(xp, D, state.row)[0],
+        scores=xp.where(visible, row, np.nan),
+        tops=xp.stack(tops),
+        sums=xp.stack(sums),
+        factors=xp.stack(factors),
+        errors=tuple(
+            xp.max(xp.abs(double(xp, outputs[name]) - right[name])) for name in OP.outputs[:3]
+        ),
+        notices=notices,
+    )

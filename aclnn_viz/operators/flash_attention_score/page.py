@@ -13,11 +13,28 @@ Source: aclnnFlashAttentionScoreGrad, CANN operator documentation, and its page 
 """
 
 ORDERS = "{0} if sparseMode = 6 else bn.{1} if inputLayout = BNSD else .bn{1} if inputLayout = SBH else b.n{1}"  # prefixes cannot be cut
-QUERY, KEY, ROWS = ORDERS.format(".....", ".."), ORDERS.format("....", "."), "..... if sparseMode = 6 else bn..."
+QUERY, KEY, ROWS = (
+    ORDERS.format(".....", ".."),
+    ORDERS.format("....", "."),
+    "..... if sparseMode = 6 else bn...",
+)
 AXES = {
-    "query": QUERY, "dy": QUERY, "attentionInOptional": QUERY, "attentionOut": QUERY, "dqOut": QUERY,
-    "keyIn": KEY, "value": KEY, "dkOut": KEY, "dvOut": KEY, "softmaxMax": ROWS, "softmaxSum": ROWS, "softmaxMaxOptional": ROWS,
-    "softmaxSumOptional": ROWS, "pseShiftOptional": ROWS, "dpseOut": ROWS, "dropMaskOptional": ROWS,
+    "query": QUERY,
+    "dy": QUERY,
+    "attentionInOptional": QUERY,
+    "attentionOut": QUERY,
+    "dqOut": QUERY,
+    "keyIn": KEY,
+    "value": KEY,
+    "dkOut": KEY,
+    "dvOut": KEY,
+    "softmaxMax": ROWS,
+    "softmaxSum": ROWS,
+    "softmaxMaxOptional": ROWS,
+    "softmaxSumOptional": ROWS,
+    "pseShiftOptional": ROWS,
+    "dpseOut": ROWS,
+    "dropMaskOptional": ROWS,
     "attenMaskOptional": " if sparseMode = 2|3|4|6 else bn...",  # that of positions says what the mode says
 }
 SEQUENCE = {"SBH": 0, "BSH": 1, "BSND": 1, "BNSD": -2}
@@ -37,7 +54,11 @@ def in_layout(xp, x, layout):
 def compressed(xp, sparseMode):
     """The mask that modes of positions take: a triangle, and below it for prefixes a rectangle, the same for all lengths."""
     i, j = xp.arange(2048, dtype=xp.int64)[:, None], xp.arange(2048, dtype=xp.int64)[None, :]
-    return j > i if sparseMode != PREFIX else xp.concat([j > i, (j >= 1024) & (i < 1024)[:1024]], axis=0)
+    return (
+        j > i
+        if sparseMode != PREFIX
+        else xp.concat([j > i, (j >= 1024) & (i < 1024)[:1024]], axis=0)
+    )
 
 
 def hides(xp, mask, prefix, preTokens, nextTokens, mode, rows, columns):
@@ -45,7 +66,9 @@ def hides(xp, mask, prefix, preTokens, nextTokens, mode, rows, columns):
     if mode not in OF_POSITIONS:
         return mask
     i, j = xp.arange(rows, dtype=xp.int64)[:, None], xp.arange(columns, dtype=xp.int64)[None, :]
-    ahead = j - i if mode == LEFT_UP else j - i - (columns - rows)  # of the diagonal, which ends in the lower right corner
+    ahead = (
+        j - i if mode == LEFT_UP else j - i - (columns - rows)
+    )  # of the diagonal, which ends in the lower right corner
     if mode == BAND:
         return ((ahead > nextTokens) | (ahead < -preTokens))[None, None, None]
     if mode != PREFIX:
@@ -74,10 +97,33 @@ def dropped(xp, x, keep, keepProb):
     return x if keep is None else xp.where(keep, x / keepProb, xp.zeros_like(x))
 
 
-def forward(xp, query, keyIn, value, pseShiftOptional, dropMaskOptional, attenMaskOptional, prefixOptional, scaleValue, keepProb,
-            preTokens, nextTokens, inputLayout, sparseMode):
+def forward(
+    xp,
+    query,
+    keyIn,
+    value,
+    pseShiftOptional,
+    dropMaskOptional,
+    attenMaskOptional,
+    prefixOptional,
+    scaleValue,
+    keepProb,
+    preTokens,
+    nextTokens,
+    inputLayout,
+    sparseMode,
+):
     q, k, v = (heads(xp, x, inputLayout) for x in (query, keyIn, value))
-    hidden = hides(xp, attenMaskOptional, prefixOptional, preTokens, nextTokens, sparseMode, q.shape[3], k.shape[2])
+    hidden = hides(
+        xp,
+        attenMaskOptional,
+        prefixOptional,
+        preTokens,
+        nextTokens,
+        sparseMode,
+        q.shape[3],
+        k.shape[2],
+    )
     s = scores(xp, q, k, pseShiftOptional, scaleValue, hidden)
     eight = xp.ones(8, dtype=s.dtype)  # one block of 32 bytes a row
     top = xp.max(s, axis=4, keepdims=True) * eight
@@ -87,21 +133,58 @@ def forward(xp, query, keyIn, value, pseShiftOptional, dropMaskOptional, attenMa
     return {"softmaxMax": top, "softmaxSum": total, "attentionOut": in_layout(xp, y, inputLayout)}
 
 
-def backward(xp, query, keyIn, value, dy, pseShiftOptional, dropMaskOptional, attenMaskOptional, softmaxMaxOptional, softmaxSumOptional,
-             attentionInOptional, prefixOptional, scaleValue, keepProb, preTokens, nextTokens, inputLayout, sparseMode):
-    q, k, v, g, y = (heads(xp, x, inputLayout) for x in (query, keyIn, value, dy, attentionInOptional))
-    hidden = hides(xp, attenMaskOptional, prefixOptional, preTokens, nextTokens, sparseMode, q.shape[3], k.shape[2])
+def backward(
+    xp,
+    query,
+    keyIn,
+    value,
+    dy,
+    pseShiftOptional,
+    dropMaskOptional,
+    attenMaskOptional,
+    softmaxMaxOptional,
+    softmaxSumOptional,
+    attentionInOptional,
+    prefixOptional,
+    scaleValue,
+    keepProb,
+    preTokens,
+    nextTokens,
+    inputLayout,
+    sparseMode,
+):
+    q, k, v, g, y = (
+        heads(xp, x, inputLayout) for x in (query, keyIn, value, dy, attentionInOptional)
+    )
+    hidden = hides(
+        xp,
+        attenMaskOptional,
+        prefixOptional,
+        preTokens,
+        nextTokens,
+        sparseMode,
+        q.shape[3],
+        k.shape[2],
+    )
     s = scores(xp, q, k, pseShiftOptional, scaleValue, hidden)
     a = softmax(xp, s, softmaxMaxOptional, softmaxSumOptional, hidden)
     p = dropped(xp, a, dropMaskOptional, keepProb)
-    da = dropped(xp, xp.sum(g[:, :, :, :, None, :] * v[:, :, None, None, :, :], axis=5), dropMaskOptional, keepProb)
+    da = dropped(
+        xp,
+        xp.sum(g[:, :, :, :, None, :] * v[:, :, None, None, :, :], axis=5),
+        dropMaskOptional,
+        keepProb,
+    )
     ds = scaleValue * (a * (da - xp.sum(g * y, axis=4, keepdims=True)))
     grads = {
         "dqOut": xp.sum(ds[:, :, :, :, :, None] * k[:, :, None, None, :, :], axis=4),
         "dkOut": xp.sum(xp.sum(ds[:, :, :, :, :, None] * q[:, :, :, :, None, :], axis=3), axis=2),
-        "dvOut": xp.sum(xp.sum(p[:, :, :, :, :, None] * g[:, :, :, :, None, :], axis=3), axis=2)}
+        "dvOut": xp.sum(xp.sum(p[:, :, :, :, :, None] * g[:, :, :, :, None, :], axis=3), axis=2),
+    }
     grads = {name: in_layout(xp, grad, inputLayout) for name, grad in grads.items()}
-    return grads if pseShiftOptional is None else grads | {"dpseOut": added(xp, ds, pseShiftOptional)}
+    return (
+        grads if pseShiftOptional is None else grads | {"dpseOut": added(xp, ds, pseShiftOptional)}
+    )
 
 
 def added(xp, grad, like):

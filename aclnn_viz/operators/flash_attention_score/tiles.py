@@ -20,26 +20,71 @@ NO_PAD = DataCopyPadExtParams(False, 0, 0, 0)
 F, FAR = float32.type, 1 << 40
 
 
-def tiling(platform, query, value, pseShiftOptional, attenMaskOptional, prefixOptional, scaleValue, keepProb, preTokens, nextTokens, inputLayout,
-           sparseMode, block=64, **rest):
+def tiling(
+    platform,
+    query,
+    value,
+    pseShiftOptional,
+    attenMaskOptional,
+    prefixOptional,
+    scaleValue,
+    keepProb,
+    preTokens,
+    nextTokens,
+    inputLayout,
+    sparseMode,
+    block=64,
+    **rest,
+):
     """Blocks of rows: one for each core, but not below 8 rows nor above `block` and what fits."""
     if inputLayout != "BNSD":
-        raise NotImplementedError(problem("tiles take inputLayout BNSD", inputLayout, "move the axes"))
-    pse, mask, band = pseShiftOptional, None if sparseMode in OF_POSITIONS else attenMaskOptional, sparseMode == BAND
+        raise NotImplementedError(
+            problem("tiles take inputLayout BNSD", inputLayout, "move the axes")
+        )
+    pse, mask, band = (
+        pseShiftOptional,
+        None if sparseMode in OF_POSITIONS else attenMaskOptional,
+        sparseMode == BAND,
+    )
     (batch, heads, length, size), (_, kept, columns, narrow) = query.shape, value.shape
-    places, wide = batch * heads * length * columns, -(-size // 16) * 16  # a row begins at a multiple of 32 bytes in every format
+    places, wide = (
+        batch * heads * length * columns,
+        -(-size // 16) * 16,
+    )  # a row begins at a multiple of 32 bytes in every format
     rows = heads // kept * length  # of the heads that share keys
     most = max(rows, columns)
-    fits = (platform.GetCoreMemSize() - 1024) // (wide * (2 * BUFFERS * query.dtype.itemsize + 8 * 4) + 4 * (64 + 4))
+    fits = (platform.GetCoreMemSize() - 1024) // (
+        wide * (2 * BUFFERS * query.dtype.itemsize + 8 * 4) + 4 * (64 + 4)
+    )
     block = min(block, fits, max(8, -(-batch * kept * most // platform.GetCoreNumAiv())))
     if block < 1 or wide > 255 * 8 or pse is not None and pse.size < places:
-        raise NotImplementedError(problem("tiles take rows that fit, of at most 2,040 elements, and pseShiftOptional for each query of each batch",
-                                          f"{size} elements, pseShiftOptional {pse is not None and pse.shape}", "pass such tensors"))
-    return Tiling(min(platform.GetCoreNumAiv(), batch * kept * -(-most // block)), T=query.dtype, block=block, wide=wide, heads=batch * kept,
-                  rows=rows, length=length, columns=columns, size=size, narrow=narrow, scale=scaleValue, keepProb=keepProb,
-                  sharing=0 if mask is None else places // mask.size, corner=0 if sparseMode == LEFT_UP else columns - length,
-                  before=preTokens if band else FAR, after=nextTokens if band else 0 if sparseMode in OF_POSITIONS else FAR,
-                  prefix=prefixOptional if sparseMode == PREFIX else (0,) * batch, each=heads)
+        raise NotImplementedError(
+            problem(
+                "tiles take rows that fit, of at most 2,040 elements, and pseShiftOptional for each query of each batch",
+                f"{size} elements, pseShiftOptional {pse is not None and pse.shape}",
+                "pass such tensors",
+            )
+        )
+    return Tiling(
+        min(platform.GetCoreNumAiv(), batch * kept * -(-most // block)),
+        T=query.dtype,
+        block=block,
+        wide=wide,
+        heads=batch * kept,
+        rows=rows,
+        length=length,
+        columns=columns,
+        size=size,
+        narrow=narrow,
+        scale=scaleValue,
+        keepProb=keepProb,
+        sharing=0 if mask is None else places // mask.size,
+        corner=0 if sparseMode == LEFT_UP else columns - length,
+        before=preTokens if band else FAR,
+        after=nextTokens if band else 0 if sparseMode in OF_POSITIONS else FAR,
+        prefix=prefixOptional if sparseMode == PREFIX else (0,) * batch,
+        each=heads,
+    )
 
 
 def bound(dtype, address):
@@ -51,22 +96,74 @@ def bound(dtype, address):
 class FlashAttentionScoreGrad:
     def Init(self, query, key, value, dy, pse, drop, mask, top, total, y, dq, dk, dv, dpse, tiling):
         self.t, self.shifted, self.dropped = tiling, pse is not None, drop is not None
-        self.queryGm, self.keyGm, self.valueGm, self.dyGm, self.yGm, self.pseGm, self.dqGm, self.dkGm, self.dvGm, self.dpseGm = (
-            bound(tiling.T, address) for address in (query, key, value, dy, y, pse, dq, dk, dv, dpse))
-        self.topGm, self.totalGm, self.maskGm, self.dropGm = bound(float32, top), bound(float32, total), bound(uint8_t, mask), bound(uint8_t, drop)
+        (
+            self.queryGm,
+            self.keyGm,
+            self.valueGm,
+            self.dyGm,
+            self.yGm,
+            self.pseGm,
+            self.dqGm,
+            self.dkGm,
+            self.dvGm,
+            self.dpseGm,
+        ) = (
+            bound(tiling.T, address)
+            for address in (query, key, value, dy, y, pse, dq, dk, dv, dpse)
+        )
+        self.topGm, self.totalGm, self.maskGm, self.dropGm = (
+            bound(float32, top),
+            bound(float32, total),
+            bound(uint8_t, mask),
+            bound(uint8_t, drop),
+        )
         pipe, self.inQue, self.outQue = TPipe(), TQue(VECIN, 1), TQue(VECOUT, 1)
         for que in (self.inQue, self.outQue):
             pipe.InitBuffer(que, BUFFERS, tiling.block * tiling.wide * tiling.T.itemsize)
-        self.qBuf, self.kBuf, self.vBuf, self.dyBuf, self.yBuf, self.dqBuf, self.dkBuf, self.dvBuf = (TBuf(VECCALC) for _ in range(8))
-        for buf in (self.qBuf, self.kBuf, self.vBuf, self.dyBuf, self.yBuf, self.dqBuf, self.dkBuf, self.dvBuf):
+        (
+            self.qBuf,
+            self.kBuf,
+            self.vBuf,
+            self.dyBuf,
+            self.yBuf,
+            self.dqBuf,
+            self.dkBuf,
+            self.dvBuf,
+        ) = (TBuf(VECCALC) for _ in range(8))
+        for buf in (
+            self.qBuf,
+            self.kBuf,
+            self.vBuf,
+            self.dyBuf,
+            self.yBuf,
+            self.dqBuf,
+            self.dkBuf,
+            self.dvBuf,
+        ):
             pipe.InitBuffer(buf, tiling.block * tiling.wide * 4)
-        self.pBuf, self.dsBuf, self.partBuf, self.DBuf, self.workBuf = (TBuf(VECCALC) for _ in range(5))
+        self.pBuf, self.dsBuf, self.partBuf, self.DBuf, self.workBuf = (
+            TBuf(VECCALC) for _ in range(5)
+        )
         for buf in (self.pBuf, self.dsBuf, self.partBuf, self.DBuf):
             pipe.InitBuffer(buf, tiling.block * 4)
         pipe.InitBuffer(self.workBuf, tiling.block * 64 * 4)
-        self.q, self.k, self.v, self.dy, self.y, self.dq, self.dk, self.dv, self.work = (buf.Get(float32) for buf in (
-            self.qBuf, self.kBuf, self.vBuf, self.dyBuf, self.yBuf, self.dqBuf, self.dkBuf, self.dvBuf, self.workBuf))
-        self.p, self.ds, self.part, self.D = (buf.Get(float32) for buf in (self.pBuf, self.dsBuf, self.partBuf, self.DBuf))
+        self.q, self.k, self.v, self.dy, self.y, self.dq, self.dk, self.dv, self.work = (
+            buf.Get(float32)
+            for buf in (
+                self.qBuf,
+                self.kBuf,
+                self.vBuf,
+                self.dyBuf,
+                self.yBuf,
+                self.dqBuf,
+                self.dkBuf,
+                self.dvBuf,
+                self.workBuf,
+            )
+        )
+        self.p, self.ds, self.part, self.D = (
+            buf.Get(float32) for buf in (self.pBuf, self.dsBuf, self.partBuf, self.DBuf)
+        )
 
     def Process(self):
         t = self.t
@@ -87,8 +184,18 @@ class FlashAttentionScoreGrad:
             for row in range(rows):
                 self.Row(first + row, row, j, columns)
                 for column in range(columns):
-                    Axpy(self.dk[column * t.wide], self.q[row * t.wide], self.ds.GetValue(column), t.size)
-                    Axpy(self.dv[column * t.wide], self.dy[row * t.wide], self.p.GetValue(column), t.narrow)
+                    Axpy(
+                        self.dk[column * t.wide],
+                        self.q[row * t.wide],
+                        self.ds.GetValue(column),
+                        t.size,
+                    )
+                    Axpy(
+                        self.dv[column * t.wide],
+                        self.dy[row * t.wide],
+                        self.p.GetValue(column),
+                        t.narrow,
+                    )
         self.Save(self.dkGm[place * t.size], self.dk, columns, t.size)
         self.Save(self.dvGm[place * t.narrow], self.dv, columns, t.narrow)
 
@@ -103,7 +210,12 @@ class FlashAttentionScoreGrad:
             for row in range(rows):
                 self.Row(place + row, row, j, columns)
                 for column in range(columns):
-                    Axpy(self.dq[row * t.wide], self.k[column * t.wide], self.ds.GetValue(column), t.size)
+                    Axpy(
+                        self.dq[row * t.wide],
+                        self.k[column * t.wide],
+                        self.ds.GetValue(column),
+                        t.size,
+                    )
                 if self.shifted:
                     self.Save(self.dpseGm[(place + row) * t.columns + j], self.ds, 1, columns)
         self.Save(self.dqGm[place * t.size], self.dq, rows, t.size)
@@ -125,7 +237,11 @@ class FlashAttentionScoreGrad:
         self.Dots(self.D, self.dy[row * t.wide], self.y[row * t.wide], 1, t.narrow)
         if self.shifted:
             for column in range(columns):
-                self.p.SetValue(column, self.p.GetValue(column) + F(self.pseGm.GetValue(place * t.columns + j + column)))
+                self.p.SetValue(
+                    column,
+                    self.p.GetValue(column)
+                    + F(self.pseGm.GetValue(place * t.columns + j + column)),
+                )
         Muls(self.p, self.p, t.scale, columns)
         Adds(self.p, self.p, -self.topGm.GetValue(place * 8), columns)
         Exp(self.p, self.p, columns)
@@ -136,7 +252,9 @@ class FlashAttentionScoreGrad:
             if self.dropped:
                 keep = F(self.dropGm.GetValue(bit // 8) >> bit % 8 & 1) / F(t.keepProb)
             self.p.SetValue(column, a * keep)
-            self.ds.SetValue(column, F(t.scale) * (a * (self.ds.GetValue(column) * keep - self.D.GetValue(0))))
+            self.ds.SetValue(
+                column, F(t.scale) * (a * (self.ds.GetValue(column) * keep - self.D.GetValue(0)))
+            )
 
     def Hides(self, place, column):
         t = self.t
@@ -151,13 +269,25 @@ class FlashAttentionScoreGrad:
         Duplicate(out, 0.0, count)
         for start in range(0, size, 64):
             lanes = min(64, size - start)
-            Mul(self.work, many[start], one[start], lanes, count, BinaryRepeatParams(1, 1, 1, 8, self.t.wide // 8, 0))
+            Mul(
+                self.work,
+                many[start],
+                one[start],
+                lanes,
+                count,
+                BinaryRepeatParams(1, 1, 1, 8, self.t.wide // 8, 0),
+            )
             WholeReduceSum(self.part, self.work, lanes, count, 1, 1, 8)
             Add(out, out, self.part, count)
 
     def Load(self, wide, source, rows, size):
         given = self.inQue.AllocTensor(self.t.T)
-        DataCopyPad(given, source, DataCopyExtParams(rows, size * self.t.T.itemsize, 0, self.Gap(size), 0), NO_PAD)
+        DataCopyPad(
+            given,
+            source,
+            DataCopyExtParams(rows, size * self.t.T.itemsize, 0, self.Gap(size), 0),
+            NO_PAD,
+        )
         self.inQue.EnQue(given)
         given = self.inQue.DeQue(self.t.T)
         self.Convert(wide, given, RoundMode.CAST_NONE, rows, size)
@@ -168,7 +298,9 @@ class FlashAttentionScoreGrad:
         self.Convert(out, wide, RoundMode.CAST_RINT, rows, size)
         self.outQue.EnQue(out)
         out = self.outQue.DeQue(self.t.T)
-        DataCopyPad(target, out, DataCopyExtParams(rows, size * self.t.T.itemsize, self.Gap(size), 0, 0))
+        DataCopyPad(
+            target, out, DataCopyExtParams(rows, size * self.t.T.itemsize, self.Gap(size), 0, 0)
+        )
         self.outQue.FreeTensor(out)
 
     def Convert(self, to, given, mode, rows, size):
@@ -183,11 +315,38 @@ class FlashAttentionScoreGrad:
         return max((self.t.wide - size) * self.t.T.itemsize // 32, 0)
 
 
-def kernel(query, key, value, dy, pse, drop, padding, mask, top, total, softmaxIn, y, dq, dk, dv, dpse, workspace, tiling):
+def kernel(
+    query,
+    key,
+    value,
+    dy,
+    pse,
+    drop,
+    padding,
+    mask,
+    top,
+    total,
+    softmaxIn,
+    y,
+    dq,
+    dk,
+    dv,
+    dpse,
+    workspace,
+    tiling,
+):
     op = FlashAttentionScoreGrad()
     op.Init(query, key, value, dy, pse, drop, mask, top, total, y, dq, dk, dv, dpse, tiling)
     op.Process()
 
 
-PROGRAMS = (Program("flash_attention_score", "flash_attention_score", tiling, kernel, Plan("attention in tiles", order=SEQUENTIAL),
-                    text="each block of queries, and each of keys, has a core that computes its weights again and adds up its gradients"),)
+PROGRAMS = (
+    Program(
+        "flash_attention_score",
+        "flash_attention_score",
+        tiling,
+        kernel,
+        Plan("attention in tiles", order=SEQUENTIAL),
+        text="each block of queries, and each of keys, has a core that computes its weights again and adds up its gradients",
+    ),
+)

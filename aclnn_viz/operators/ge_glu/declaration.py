@@ -7,10 +7,21 @@ from aclnn_viz.operators.products import INFERENCE, WITH_BFLOAT16
 from . import page
 
 OPERATOR = gated(
-    page, """aclnnStatus aclnnGeGluBackwardGetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnGeGluBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclTensor *gelu, int64_t dim, int64_t approximate,
         aclTensor *gradInput, uint64_t *workspaceSize, aclOpExecutor **executor);""",
     {WITH_BFLOAT16: "float32 float16 bfloat16", (INFERENCE,): "float32 float16"},
-    header="aclnn_geglu_backward.h", x="self", gradient="gradOutput", out="gradInput", tensors={"gelu": Tensor("*A H *B")},
-    attributes={"approximate": Attribute("int64_t", 1, values={0: "none", 1: "tanh"}, only={(INFERENCE,): (1,)})},
-    gives=("y", "gelu"), saved={"gelu": "gelu"})
+    header="aclnn_geglu_backward.h",
+    x="self",
+    gradient="gradOutput",
+    out="gradInput",
+    tensors={"gelu": Tensor("*A H *B")},
+    attributes={
+        "approximate": Attribute(
+            "int64_t", 1, values={0: "none", 1: "tanh"}, only={(INFERENCE,): (1,)}
+        )
+    },
+    gives=("y", "gelu"),
+    saved={"gelu": "gelu"},
+)

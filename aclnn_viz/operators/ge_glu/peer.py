@@ -3,5 +3,7 @@
 
 def in_torch(torch, gradOutput, self, gelu, dim, approximate):
     gradient, (a, b) = gradOutput.double(), self.double().chunk(2, dim)
-    second = torch.ops.aten.gelu_backward(gradient * a, b, approximate=("none", "tanh")[approximate])
+    second = torch.ops.aten.gelu_backward(
+        gradient * a, b, approximate=("none", "tanh")[approximate]
+    )
     return {"gradInput": torch.cat([gradient * gelu, second], dim)}

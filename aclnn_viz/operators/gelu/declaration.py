@@ -6,6 +6,10 @@ from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 from . import page
 
 OPERATOR = activation(
-    page, """aclnnStatus aclnnGeluBackwardGetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnGeluBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclTensor *gradInput,
-        uint64_t *workspaceSize, aclOpExecutor **executor);""", ATLAS_INFERENCE_TRAINING, shape="~*P")
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    ATLAS_INFERENCE_TRAINING,
+    shape="~*P",
+)

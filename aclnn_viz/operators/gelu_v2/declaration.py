@@ -7,7 +7,11 @@ from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 from . import page
 
 OPERATOR = activation(
-    page, """aclnnStatus aclnnGeluBackwardV2GetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnGeluBackwardV2GetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, char *approximate, aclTensor *gradInput,
-        uint64_t *workspaceSize, aclOpExecutor **executor);""", ATLAS_INFERENCE_TRAINING,
-    shape="~*P", attributes={"approximate": Attribute("char *", "none", values=("none", "tanh"))})
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    ATLAS_INFERENCE_TRAINING,
+    shape="~*P",
+    attributes={"approximate": Attribute("char *", "none", values=("none", "tanh"))},
+)

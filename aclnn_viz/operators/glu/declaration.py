@@ -6,8 +6,16 @@ from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16
 from . import page
 
 OPERATOR = gated(
-    page, """aclnnStatus aclnnGluBackwardGetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnGluBackwardGetWorkspaceSize(
         const aclTensor *gradOut, const aclTensor *self, int64_t dim, const aclTensor *out,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    {WITH_BFLOAT16: "float32 float16 bfloat16 float64", ATLAS_INFERENCE_TRAINING: "float32 float16 float64"},
-    header="aclnn_glu_backward.h", x="self", gradient="gradOut", out="out")
+    {
+        WITH_BFLOAT16: "float32 float16 bfloat16 float64",
+        ATLAS_INFERENCE_TRAINING: "float32 float16 float64",
+    },
+    header="aclnn_glu_backward.h",
+    x="self",
+    gradient="gradOut",
+    out="out",
+)

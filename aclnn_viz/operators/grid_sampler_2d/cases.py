@@ -15,13 +15,17 @@ from aclnn_viz.words.messages import message
 SHAPE = (2, 3, 8, 8)
 OPTIONS = ("grid_shape",)
 FEW = {"grid_shape": (2, 3)}  # points, where the picture shall stay small
-STANDARD = tuple({"interpolationMode": i, "paddingMode": p, "alignCorners": a, "shape": (1, 2, 8, 8)}
-                 for i, p, a in product((0, 1), range(3), (False, True)))  # those that every Atlas A2 computes
+STANDARD = tuple(
+    {"interpolationMode": i, "paddingMode": p, "alignCorners": a, "shape": (1, 2, 8, 8)}
+    for i, p, a in product((0, 1), range(3), (False, True))
+)  # those that every Atlas A2 computes
 
 
 def draw(source: Draw, shape) -> dict:
     if len(shape) != 4:
-        raise ValueError(problem("shape must be that of input, (N, C, H, W)", repr(shape), "give four lengths"))
+        raise ValueError(
+            problem("shape must be that of input, (N, C, H, W)", repr(shape), "give four lengths")
+        )
     n, c, height, width = shape
     asked = source.attribute("grid_shape", (6, 5))
     try:
@@ -30,7 +34,11 @@ def draw(source: Draw, shape) -> dict:
         points = ()
     points = points[1:3] if len(points) == 4 else points
     if len(points) != 2 or min(points) < 0:
-        raise ValueError(problem("grid_shape must be (Hout, Wout)", repr(asked), "give two lengths of at least 0"))
+        raise ValueError(
+            problem(
+                "grid_shape must be (Hout, Wout)", repr(asked), "give two lengths of at least 0"
+            )
+        )
 
     def coordinates(rng):
         values = rng.uniform(-1.4, 1.4, (n, *points, 2))
@@ -40,24 +48,48 @@ def draw(source: Draw, shape) -> dict:
             values[..., axis] = sprinkle(rng, values[..., axis], special)
         return values
 
-    given = {name: source.attribute(name, default) for name, default in
-             (("interpolationMode", 0), ("paddingMode", 0), ("alignCorners", False), ("outputMask", (True, True)))}
-    return {"gradOutput": source.normal("gradOutput", (n, c, *points)), "input": source.normal("input", shape),
-            "grid": source.tensor("grid", (n, *points, 2), coordinates), **given}
+    given = {
+        name: source.attribute(name, default)
+        for name, default in (
+            ("interpolationMode", 0),
+            ("paddingMode", 0),
+            ("alignCorners", False),
+            ("outputMask", (True, True)),
+        )
+    }
+    return {
+        "gradOutput": source.normal("gradOutput", (n, c, *points)),
+        "input": source.normal("input", shape),
+        "grid": source.tensor("grid", (n, *points, 2), coordinates),
+        **given,
+    }
 
 
 def suite():
     for interpolation in (0, 2, 1):
         for padding in (0, 2, 1):
             for aligned in (False, True):
-                yield {"shape": (2, 2, 5, 4), "grid_shape": (4, 5), "interpolationMode": interpolation,
-                       "paddingMode": padding, "alignCorners": aligned}
+                yield {
+                    "shape": (2, 2, 5, 4),
+                    "grid_shape": (4, 5),
+                    "interpolationMode": interpolation,
+                    "paddingMode": padding,
+                    "alignCorners": aligned,
+                }
     quarters = np.arange(-6, 7, dtype=np.float32) / 4
-    crossing = np.stack(np.meshgrid(quarters, quarters), -1)[None]  # centres, edges, mirrors and ties of 4 and 5 pixels
+    crossing = np.stack(np.meshgrid(quarters, quarters), -1)[
+        None
+    ]  # centres, edges, mirrors and ties of 4 and 5 pixels
     for interpolation in (0, 1, 2):
         for padding in (0, 1, 2):
-            yield {"shape": (1, 2, 5, 4), "grid_shape": (13, 13), "grid": crossing, "interpolationMode": interpolation,
-                   "paddingMode": padding, "alignCorners": bool(padding % 2)}
+            yield {
+                "shape": (1, 2, 5, 4),
+                "grid_shape": (13, 13),
+                "grid": crossing,
+                "interpolationMode": interpolation,
+                "paddingMode": padding,
+                "alignCorners": bool(padding % 2),
+            }
     yield {"shape": (1, 2, 5, 4), "grid_shape": (13, 13), "grid": crossing, "paddingMode": 1}
     yield {"shape": (1, 1, 9, 8), "grid_shape": (2, 2)}  # most pixels are touched by no point
     for mask in ((True, False), (False, True)):
@@ -65,16 +97,31 @@ def suite():
     yield {"shape": (2, 3, 4, 6), "strided": True}
     for dtype in ("float16", "bfloat16", "float64"):
         for interpolation, padding in ((0, 0), (0, 2), (2, 1)):
-            yield {"shape": (2, 2, 6, 5), "dtype": dtype, "interpolationMode": interpolation, "paddingMode": padding,
-                   "alignCorners": padding == 2}
+            yield {
+                "shape": (2, 2, 6, 5),
+                "dtype": dtype,
+                "interpolationMode": interpolation,
+                "paddingMode": padding,
+                "alignCorners": padding == 2,
+            }
     for aligned in (False, True):
         for padding in range(3):
             yield {"shape": (2, 1, 1, 3), "paddingMode": padding, "alignCorners": aligned}
     yield {"shape": (1, 1, 1, 1)}
-    yield {"shape": (1, 1, 1, 1), "grid_shape": (1, 1), "grid": 3.0, "input": np.inf}  # nothing outside is read, not even times 0
+    yield {
+        "shape": (1, 1, 1, 1),
+        "grid_shape": (1, 1),
+        "grid": 3.0,
+        "input": np.inf,
+    }  # nothing outside is read, not even times 0
     yield {"shape": (1, 1, 1, 1), "interpolationMode": 2, "paddingMode": 2}
-    yield {"shape": (1, 1, 2, 3), "interpolationMode": 2, "paddingMode": 2, "alignCorners": True,
-           "grid": 1.95}  # taps beyond two mirrors
+    yield {
+        "shape": (1, 1, 2, 3),
+        "interpolationMode": 2,
+        "paddingMode": 2,
+        "alignCorners": True,
+        "grid": 1.95,
+    }  # taps beyond two mirrors
     yield {"shape": (1, 17, 15, 16), "grid_shape": (9, 11)}
     yield {"shape": (1, 1, 2, 2), "grid_shape": (30, 30)}  # hundreds of points add up in each pixel
     yield {"shape": (1, 2, 4, 5), "grid_shape": (3, 3), "grid": 37.3, "paddingMode": 2}
@@ -85,30 +132,44 @@ def meter(gradOutput, input, grid, interpolationMode, paddingMode, alignCorners,
     found |= {message("padding {k}", k=k): float(paddingMode == k) for k in range(3)}
     found |= {f"alignCorners {k}": float(alignCorners == k) for k in (False, True)}
     height, width = input.shape[2:]
-    places = [sampling.unnormalise(wide(grid[..., axis]), size, alignCorners)[0]
-              for axis, size in enumerate((width, height))]
+    places = [
+        sampling.unnormalise(wide(grid[..., axis]), size, alignCorners)[0]
+        for axis, size in enumerate((width, height))
+    ]
     last = np.array([width - 1, height - 1]).reshape(2, 1, 1, 1)
     u = np.array(places)
     inside, zone = (u >= 0) & (u <= last), ((u > -1) & (u < 0)) | ((u > last) & (u < last + 1))
     touched = np.unique(np.rint(u).reshape(2, -1), axis=1).shape[1] if u.size else 0
     distance = np.min(np.abs(u - np.rint(u)), initial=np.inf)
     return found | {
-        message("points inside"): share(inside.all(0)), message("points in the border zone"): share(zone.any(0)),
-        message("points outside"): share((~inside & ~zone).any(0)), message("coordinates in (-1, 0)"): share((u > -1) & (u < 0)),
+        message("points inside"): share(inside.all(0)),
+        message("points in the border zone"): share(zone.any(0)),
+        message("points outside"): share((~inside & ~zone).any(0)),
+        message("coordinates in (-1, 0)"): share((u > -1) & (u < 0)),
         message("mirrored points"): share(~inside.all(0)) * (paddingMode == 2),
         message("points on the border itself"): share((u == 0) | (u == last)),
         message("points halfway"): share(u % 1 == 0.5) * (interpolationMode == 1),
-        message("samples"): 1 - 1 / max(input.shape[0], 1), message("channels"): 1 - 1 / max(input.shape[1], 1),
-        message("height that is not the width"): float(height != width), message("x that is not y"): off(grid[..., 0] - grid[..., 1], 0),
+        message("samples"): 1 - 1 / max(input.shape[0], 1),
+        message("channels"): 1 - 1 / max(input.shape[1], 1),
+        message("height that is not the width"): float(height != width),
+        message("x that is not y"): off(grid[..., 0] - grid[..., 1], 0),
         message("points sharing a pixel"): float(u[0].size > touched),
         message("closeness to a kink"): 1.0 / (1.0 + distance),
         message("pixels that no point touches"): max(0.0, 1.0 - 4 * touched / (height * width)),
-        message("variation of gradOutput"): spread(gradOutput), message("variation of the image"): spread(input),
-        message("masked outputs"): float(not all(outputMask)), "gridGrad": float(outputMask[1])}
+        message("variation of gradOutput"): spread(gradOutput),
+        message("variation of the image"): spread(input),
+        message("masked outputs"): float(not all(outputMask)),
+        "gridGrad": float(outputMask[1]),
+    }
 
 
 def rows_of(rows: int, n: int, seed: int, dtype: str) -> dict:
     """Some points are mirrored, but none lies on a kink, where rounding decides."""
     size = rows, max(n // 2, 1)
     grid = np.random.default_rng(seed).uniform(-1.4, 1.4, (1, *size, 2))
-    return {"shape": (1, 1, *size), "grid_shape": size, "paddingMode": 2, "grid": round_to(grid, dtype)}
+    return {
+        "shape": (1, 1, *size),
+        "grid_shape": size,
+        "paddingMode": 2,
+        "grid": round_to(grid, dtype),
+    }

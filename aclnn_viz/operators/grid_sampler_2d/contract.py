@@ -6,11 +6,32 @@ aclnnGridSampler2DBackward, CANN documentation.
 
 from math import prod
 
-from aclnn_viz.operators.codes import ACLNN_ERR_PARAM_INVALID, ACL_DOUBLE, ACL_FLOAT, ACL_FLOAT16, ACL_FORMAT_NHWC
+from aclnn_viz.operators.codes import (
+    ACLNN_ERR_PARAM_INVALID,
+    ACL_DOUBLE,
+    ACL_FLOAT,
+    ACL_FLOAT16,
+    ACL_FORMAT_NHWC,
+)
 from aclnn_viz.operators.contract.model import Call, Check, Constraint, Contract, EarlySuccess
 from aclnn_viz.operators.contract.rules import (
-    HAND_WRITTEN, alike, by_architecture, byte_size, contiguous_copies, declared_rows, dtype_in, extent,
-    null_pointers, options, out_pointers, rank_in, same_dtype, same_extent, same_shape, temporary, tensor_names,
+    HAND_WRITTEN,
+    alike,
+    by_architecture,
+    byte_size,
+    contiguous_copies,
+    declared_rows,
+    dtype_in,
+    extent,
+    null_pointers,
+    options,
+    out_pointers,
+    rank_in,
+    same_dtype,
+    same_extent,
+    same_shape,
+    temporary,
+    tensor_names,
     undocumented_dtypes,
 )
 from aclnn_viz.operators.products import INFERENCE, INFERENCE_A2, TRAINING, WITH_ARCH35, Version
@@ -20,13 +41,23 @@ from .declaration import OPERATOR
 
 SOURCE = "ops-cv image/grid_sampler2_d_grad/op_host/op_api/aclnn_grid_sampler2d_backward.cpp"
 BICUBIC = Version.parse("9.1.0-beta.2.pre")  # the first tag that accepts interpolationMode 2
-MASK_CHECKED = Version.parse("9.1.0-beta.1")  # the first tag in which only a null mask bypasses the checks
+MASK_CHECKED = Version.parse(
+    "9.1.0-beta.1"
+)  # the first tag in which only a null mask bypasses the checks
 
 NAMES = tensor_names(OPERATOR.c_parameters)
 INPUTS = tensor_names(OPERATOR.c_parameters, output=False)
 DTYPE_ROWS = (
-    *declared_rows(OPERATOR), *alike(NAMES, ACL_DOUBLE, documented=False, products=(TRAINING,)),
-    *alike(NAMES, ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE, documented=False, products=(INFERENCE, INFERENCE_A2)),
+    *declared_rows(OPERATOR),
+    *alike(NAMES, ACL_DOUBLE, documented=False, products=(TRAINING,)),
+    *alike(
+        NAMES,
+        ACL_FLOAT,
+        ACL_FLOAT16,
+        ACL_DOUBLE,
+        documented=False,
+        products=(INFERENCE, INFERENCE_A2),
+    ),
 )
 
 SUPPORTED = by_architecture(ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE)
@@ -42,8 +73,15 @@ def masked_out(call: Call) -> tuple[str, ...]:
 
 
 def interpolation(last: int, **scope) -> Check:
-    return Check("interpolationMode", lambda call: not 0 <= call["interpolationMode"] <= last, ACLNN_ERR_PARAM_INVALID,
-                 message("{name} must be {first} to {last}", name="interpolationMode", first=0, last=last), SOURCE, ("interpolationMode",), **scope)
+    return Check(
+        "interpolationMode",
+        lambda call: not 0 <= call["interpolationMode"] <= last,
+        ACLNN_ERR_PARAM_INVALID,
+        message("{name} must be {first} to {last}", name="interpolationMode", first=0, last=last),
+        SOURCE,
+        ("interpolationMode",),
+        **scope,
+    )
 
 
 def empty_inputs(call: Call) -> bool:
@@ -57,7 +95,9 @@ def workspace_size(call: Call) -> int:
     # A tensor tagged NHWC is routed by its last axis, although every shape check reads it as NCHW.
     channels = call["input"].shape[3 if call["input"].format == ACL_FORMAT_NHWC else 1]
     if dtype != ACL_DOUBLE and call.product not in (TRAINING, *WITH_ARCH35) and channels <= 2048:
-        size += sum(temporary(byte_size(call[name])) for name in ("gradOutput", "input", "inputGrad"))
+        size += sum(
+            temporary(byte_size(call[name])) for name in ("gradOutput", "input", "inputGrad")
+        )
         if dtype != ACL_FLOAT:
             size += temporary(byte_size(call["inputGrad"], ACL_FLOAT))
     elif call.product is TRAINING and dtype == ACL_FLOAT16:
@@ -67,28 +107,65 @@ def workspace_size(call: Call) -> int:
 
 CONSTRAINTS = (
     undocumented_dtypes(DTYPE_ROWS),
-    Constraint("null outputMask", "outputMask must be given: with a null one the library answers success before every "
-               "check and computes nothing", "device.run", lambda call, arrays: call["outputMask"] is None, SOURCE),
-    Constraint("short outputMask", "outputMask must have two entries: the library reads both without a size check",
-               "device.run", lambda call, arrays: call["outputMask"] is not None and len(call["outputMask"]) < 2,
-               SOURCE, until=MASK_CHECKED),
-    Constraint("outputMask both false", "outputMask asks for no output, so nothing is computed", "nobody",
-               lambda call, arrays: call["outputMask"] is not None and not any(wanted(call)), SOURCE),
-    Constraint("outputs of empty inputs", "no input may be empty while an output is not: the library answers success "
-               "and leaves the output as it was", "device.run",
-               lambda call, arrays: empty_inputs(call) and any(call[n].size for n in ("inputGrad", "gridGrad")),
-               SOURCE),
-    Constraint("32-bit strides", "C * H_out * W_out and C * H * W must stay below 2^31: the kernel keeps strides in "
-               "int32", "device.run",
-               lambda call, arrays: any(prod(call[name].shape[1:]) >= 2**31 for name in ("gradOutput", "input")),
-               "ops-cv image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad.h"),
-    Constraint("NHWC tag", "format NHWC only changes where the kernel runs; shapes are read as NCHW all the same",
-               "nobody", lambda call, arrays: call["input"].format == ACL_FORMAT_NHWC, SOURCE),
+    Constraint(
+        "null outputMask",
+        "outputMask must be given: with a null one the library answers success before every "
+        "check and computes nothing",
+        "device.run",
+        lambda call, arrays: call["outputMask"] is None,
+        SOURCE,
+    ),
+    Constraint(
+        "short outputMask",
+        "outputMask must have two entries: the library reads both without a size check",
+        "device.run",
+        lambda call, arrays: call["outputMask"] is not None and len(call["outputMask"]) < 2,
+        SOURCE,
+        until=MASK_CHECKED,
+    ),
+    Constraint(
+        "outputMask both false",
+        "outputMask asks for no output, so nothing is computed",
+        "nobody",
+        lambda call, arrays: call["outputMask"] is not None and not any(wanted(call)),
+        SOURCE,
+    ),
+    Constraint(
+        "outputs of empty inputs",
+        "no input may be empty while an output is not: the library answers success "
+        "and leaves the output as it was",
+        "device.run",
+        lambda call, arrays: (
+            empty_inputs(call) and any(call[n].size for n in ("inputGrad", "gridGrad"))
+        ),
+        SOURCE,
+    ),
+    Constraint(
+        "32-bit strides",
+        "C * H_out * W_out and C * H * W must stay below 2^31: the kernel keeps strides in int32",
+        "device.run",
+        lambda call, arrays: any(
+            prod(call[name].shape[1:]) >= 2**31 for name in ("gradOutput", "input")
+        ),
+        "ops-cv image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad.h",
+    ),
+    Constraint(
+        "NHWC tag",
+        "format NHWC only changes where the kernel runs; shapes are read as NCHW all the same",
+        "nobody",
+        lambda call, arrays: call["input"].format == ACL_FORMAT_NHWC,
+        SOURCE,
+    ),
 )
+
 
 def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: list[str]) -> dict:
     """Old libraries take a mask of another length than 2 and look at two entries."""
-    return arrays | attributes | {"outputMask": tuple(name in outputs for name in ("inputGrad", "gridGrad"))}
+    return (
+        arrays
+        | attributes
+        | {"outputMask": tuple(name in outputs for name in ("inputGrad", "gridGrad"))}
+    )
 
 
 CONTRACT = Contract(
@@ -98,10 +175,17 @@ CONTRACT = Contract(
     steps=(
         *out_pointers(HAND_WRITTEN),
         EarlySuccess("null outputMask", lambda call: call["outputMask"] is None, SOURCE),
-        EarlySuccess("outputMask both false, before the checks", lambda call: not any(wanted(call)), SOURCE,
-                     until=MASK_CHECKED),
+        EarlySuccess(
+            "outputMask both false, before the checks",
+            lambda call: not any(wanted(call)),
+            SOURCE,
+            until=MASK_CHECKED,
+        ),
         *null_pointers(("gradOutput", "input", "grid", "inputGrad", "gridGrad"), SOURCE),
-        *(same_dtype(name, "input", SOURCE) for name in ("gradOutput", "grid", "inputGrad", "gridGrad")),
+        *(
+            same_dtype(name, "input", SOURCE)
+            for name in ("gradOutput", "grid", "inputGrad", "gridGrad")
+        ),
         dtype_in("input", SUPPORTED, SOURCE),
         interpolation(1, until=BICUBIC),
         interpolation(2, since=BICUBIC),
@@ -110,16 +194,35 @@ CONTRACT = Contract(
         same_extent("grid", 0, "input", 0, SOURCE),
         same_extent("gradOutput", 0, "input", 0, SOURCE),
         same_extent("gradOutput", 1, "input", 1, SOURCE),
-        Check("input size", lambda call: 0 in call["input"].shape[2:], ACLNN_ERR_PARAM_INVALID,
-              "the last two axes of input must not be 0", SOURCE, ("input",)),
+        Check(
+            "input size",
+            lambda call: 0 in call["input"].shape[2:],
+            ACLNN_ERR_PARAM_INVALID,
+            "the last two axes of input must not be 0",
+            SOURCE,
+            ("input",),
+        ),
         same_extent("grid", 1, "gradOutput", 2, SOURCE),
         same_extent("grid", 2, "gradOutput", 3, SOURCE),
-        Check("grid last axis", lambda call: extent(call["grid"], 3) != 2, ACLNN_ERR_PARAM_INVALID,
-              "the last axis of grid must be 2", SOURCE, ("grid",)),
+        Check(
+            "grid last axis",
+            lambda call: extent(call["grid"], 3) != 2,
+            ACLNN_ERR_PARAM_INVALID,
+            "the last axis of grid must be 2",
+            SOURCE,
+            ("grid",),
+        ),
         same_shape("inputGrad", "input", SOURCE),
         same_shape("gridGrad", "grid", SOURCE),
-        Check("outputMask size", lambda call: len(call["outputMask"]) != 2, ACLNN_ERR_PARAM_INVALID,
-              "outputMask must have two entries", SOURCE, ("outputMask",), since=MASK_CHECKED),
+        Check(
+            "outputMask size",
+            lambda call: len(call["outputMask"]) != 2,
+            ACLNN_ERR_PARAM_INVALID,
+            "outputMask must have two entries",
+            SOURCE,
+            ("outputMask",),
+            since=MASK_CHECKED,
+        ),
         EarlySuccess("empty", empty_inputs, SOURCE),
         EarlySuccess("outputMask both false", lambda call: not any(wanted(call)), SOURCE),
     ),

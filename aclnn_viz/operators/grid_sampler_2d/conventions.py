@@ -8,7 +8,10 @@ from aclnn_viz.operators import operator
 from aclnn_viz.verification import kinks as table
 from aclnn_viz.verification.conventions.model import gradients
 
-SIZES = {True: 5, False: 4}  # pixels in a row, by alignCorners: all coordinates u / 2 are then exact as grid values
+SIZES = {
+    True: 5,
+    False: 4,
+}  # pixels in a row, by alignCorners: all coordinates u / 2 are then exact as grid values
 MULTIPLIER = 2.0  # of both, (5 - 1) / 2 and 4 / 2: what turns a derivative by the pixel coordinate into gridGrad
 PIXELS = np.array([1.0, 3.0, 7.0, 15.0, 31.0])  # differences 2, 4, 8, 16: no two slopes are alike
 BICUBIC = 2
@@ -46,16 +49,36 @@ def _kink(found, mode) -> table.Row:
 
     at, size = float(found.at), SIZES[mode[2]]
     # Where the image ends, one side is outside: border padding is constant there.
-    outside = ("left" if at == 0 else "right" if at == size - 1 else "") if mode[1] == 1 and mode[0] == 0 else ""
-    return table.kink("grid_sampler_2d", found.mode, at, number(found.left), number(found.right),
-                      number(found.documented), _kernel(at, mode), (number(found.pytorch), found.source),
-                      _in_torch(at, mode), outside, number(found.jump))
+    outside = (
+        ("left" if at == 0 else "right" if at == size - 1 else "")
+        if mode[1] == 1 and mode[0] == 0
+        else ""
+    )
+    return table.kink(
+        "grid_sampler_2d",
+        found.mode,
+        at,
+        number(found.left),
+        number(found.right),
+        number(found.documented),
+        _kernel(at, mode),
+        (number(found.pytorch), found.source),
+        _in_torch(at, mode),
+        outside,
+        number(found.jump),
+    )
 
 
 def _bicubic(paddingMode: int, alignCorners: bool) -> list[table.Row]:
     """One row a pixel, and one beyond each end: no kinks. The document multiplies by the factor of padding."""
     from derivations.coordinates import padded
-    from derivations.interpolation import DOCUMENTED_A, cubic_weights, printed_coefficients, slopes, t
+    from derivations.interpolation import (
+        DOCUMENTED_A,
+        cubic_weights,
+        printed_coefficients,
+        slopes,
+        t,
+    )
     from derivations.grid_sampler_2d_kinks import INTERPOLATIONS, PADDINGS
     from sympy import Integer, S
 
@@ -69,13 +92,30 @@ def _bicubic(paddingMode: int, alignCorners: bool) -> list[table.Row]:
     def combine(weights, first):
         return float(sum(float(weight) * pixel(first + j) for j, weight in enumerate(weights)))
 
-    derivatives, printed = slopes(cubic_weights(t, DOCUMENTED_A)), printed_coefficients(S.Zero, DOCUMENTED_A)
+    derivatives, printed = (
+        slopes(cubic_weights(t, DOCUMENTED_A)),
+        printed_coefficients(S.Zero, DOCUMENTED_A),
+    )
     rows = []
     for u in range(-1, size + 1):
-        left, right = (combine([d.subs(t, end) for d in derivatives], u - 1 - end) for end in (1, 0))
+        left, right = (
+            combine([d.subs(t, end) for d in derivatives], u - 1 - end) for end in (1, 0)
+        )
         factor = float(padded(Integer(u), Integer(size), paddingMode, alignCorners, closed=True)[1])
-        rows.append(table.kink("grid_sampler_2d", words, float(u), left, right, 0.0 - factor * combine(printed, u - 1),
-                               _kernel(u, mode), (left, BICUBIC_SOURCE), _in_torch(u, mode), ""))
+        rows.append(
+            table.kink(
+                "grid_sampler_2d",
+                words,
+                float(u),
+                left,
+                right,
+                0.0 - factor * combine(printed, u - 1),
+                _kernel(u, mode),
+                (left, BICUBIC_SOURCE),
+                _in_torch(u, mode),
+                "",
+            )
+        )
     return rows
 
 
@@ -89,40 +129,66 @@ def _kernel(u: float, mode: tuple) -> float:
 
 
 def _in_torch(u: float, mode: tuple) -> tuple[float, str] | None:
-    return table.peer(lambda torch, grid: sampled(torch, torch.tensor(image(mode)), grid, mode).sum(),
-                      [[[[_grid(u, mode[2]), 0.0]]]], MULTIPLIER)
+    return table.peer(
+        lambda torch, grid: sampled(torch, torch.tensor(image(mode)), grid, mode).sum(),
+        [[[[_grid(u, mode[2]), 0.0]]]],
+        MULTIPLIER,
+    )
 
 
 def image(mode: tuple, size: int | None = None) -> np.ndarray:
-    return PIXELS[None, None, None, :size or SIZES[mode[2]]]
+    return PIXELS[None, None, None, : size or SIZES[mode[2]]]
 
 
 def ours(x: float, mode: tuple, size: int | None = None, upstream: float = 1.0) -> list:
     """inputGrad of the row, then gridGrad by x, for gradOutput `upstream` at (x, 0)."""
     found = operator("grid_sampler_2d").backward(
-        gradOutput=np.full((1, 1, 1, 1), upstream), input=image(mode, size), grid=np.array([[[[x, 0.0]]]]),
-        **dict(zip(("interpolationMode", "paddingMode", "alignCorners"), mode)))
+        gradOutput=np.full((1, 1, 1, 1), upstream),
+        input=image(mode, size),
+        grid=np.array([[[[x, 0.0]]]]),
+        **dict(zip(("interpolationMode", "paddingMode", "alignCorners"), mode)),
+    )
     return [*found["inputGrad"].ravel(), found["gridGrad"].ravel()[0]]
 
 
 def sampled(torch, image, grid, mode: tuple):
-    return torch.nn.functional.grid_sample(image, grid, ("bilinear", "nearest", "bicubic")[mode[0]],
-                                           ("zeros", "border", "reflection")[mode[1]], mode[2])
+    return torch.nn.functional.grid_sample(
+        image,
+        grid,
+        ("bilinear", "nearest", "bicubic")[mode[0]],
+        ("zeros", "border", "reflection")[mode[1]],
+        mode[2],
+    )
 
 
 def theirs(torch, x: float, mode: tuple, size: int | None = None, upstream: float = 1.0) -> list:
-    found = gradients(torch, lambda *given: sampled(torch, *given, mode), upstream, image=image(mode, size),
-    grid=[[[[x, 0.0]]]])
+    found = gradients(
+        torch,
+        lambda *given: sampled(torch, *given, mode),
+        upstream,
+        image=image(mode, size),
+        grid=[[[[x, 0.0]]]],
+    )
     return [*found["image"].ravel(), found["grid"].ravel()[0]]
 
 
 def backward(size=(1, 1, 1, 2), points=1) -> np.ndarray:
     """inputGrad of ones, for gradOutput 1 at (0, 0)."""
-    return operator("grid_sampler_2d").backward(gradOutput=np.ones((1, 1, points, 1)), input=np.ones(size),
-                                                grid=np.zeros((1, points, 1, 2)))["inputGrad"].ravel()
+    return (
+        operator("grid_sampler_2d")
+        .backward(
+            gradOutput=np.ones((1, 1, points, 1)),
+            input=np.ones(size),
+            grid=np.zeros((1, points, 1, 2)),
+        )["inputGrad"]
+        .ravel()
+    )
 
 
 def in_torch_without_points(torch):
     grid = torch.zeros((1, 0, 1, 2), dtype=torch.float64)
-    return gradients(torch, lambda t: torch.nn.functional.grid_sample(t, grid, align_corners=False),
-                     image=np.ones((1, 1, 1, 2)))["image"].ravel()
+    return gradients(
+        torch,
+        lambda t: torch.nn.functional.grid_sample(t, grid, align_corners=False),
+        image=np.ones((1, 1, 1, 2)),
+    )["image"].ravel()

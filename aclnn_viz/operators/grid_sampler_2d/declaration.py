@@ -20,13 +20,17 @@ OPERATOR = Operator(
     tensors={
         "input": Tensor("N C H W", layout="NCHW"),
         "grid": Tensor("N (Hout Wout) 2", why="N of {like}, any points, and (x, y)", layout="NCHW"),
-        "gradOutput": Tensor("N C (Hout Wout)", why="N and C of {like} and the points of grid", layout="NCHW"),
+        "gradOutput": Tensor(
+            "N C (Hout Wout)", why="N and C of {like} and the points of grid", layout="NCHW"
+        ),
         "out": Tensor("N C (Hout Wout)"),
         "inputGrad": Tensor("N C H W", asked="outputMask[0]", layout="NCHW"),
         "gridGrad": Tensor("N (Hout Wout) 2", asked="outputMask[1]", layout="NCHW"),
     },
     attributes={
-        "interpolationMode": Attribute("int64_t", 0, values={0: "bilinear", 1: "nearest", 2: "bicubic"}),
+        "interpolationMode": Attribute(
+            "int64_t", 0, values={0: "bilinear", 1: "nearest", 2: "bicubic"}
+        ),
         "paddingMode": Attribute("int64_t", 0, values={0: "zeros", 1: "border", 2: "reflection"}),
         "alignCorners": Attribute("bool", False, tries=(True,)),
         "outputMask": Attribute("const aclBoolArray *", (True, True), length=2),

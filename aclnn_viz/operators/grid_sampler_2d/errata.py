@@ -8,26 +8,43 @@ from aclnn_viz.verification import contract
 from aclnn_viz.verification.errata.model import STEP
 
 A = -0.75
-ROW = np.array([1.0, 2.0, 4.0])  # one row of pixels; with alignCorners x = -1, 0, 1 are their centres
+ROW = np.array(
+    [1.0, 2.0, 4.0]
+)  # one row of pixels; with alignCorners x = -1, 0, 1 are their centres
 SQUARE = np.array([[1.0, 2.0], [3.0, 4.0]])
 NEAREST, BICUBIC, BORDER = 1, 2, 1
-DOUBLES = {name: (shape, ACL_DOUBLE) for name, shape in (
-    ("gradOutput", (1, 2, 3, 3)), ("input", (1, 2, 4, 5)), ("grid", (1, 3, 3, 2)), ("inputGrad", (1, 2, 4, 5)),
-    ("gridGrad", (1, 3, 3, 2)))}
+DOUBLES = {
+    name: (shape, ACL_DOUBLE)
+    for name, shape in (
+        ("gradOutput", (1, 2, 3, 3)),
+        ("input", (1, 2, 4, 5)),
+        ("grid", (1, 3, 3, 2)),
+        ("inputGrad", (1, 2, 4, 5)),
+        ("gridGrad", (1, 3, 3, 2)),
+    )
+}
 
 
 def sample(image, x, y=0.0, interpolationMode=0, paddingMode=0) -> np.ndarray:
     """The forward operator on images (C, H, W) at one point, with alignCorners: C values."""
     return operator("grid_sampler_2d").forward(
-        input=image[None], grid=np.array([[[[x, y]]]]), interpolationMode=interpolationMode, paddingMode=paddingMode,
-        alignCorners=True)["out"][0, :, 0, 0]
+        input=image[None],
+        grid=np.array([[[[x, y]]]]),
+        interpolationMode=interpolationMode,
+        paddingMode=paddingMode,
+        alignCorners=True,
+    )["out"][0, :, 0, 0]
 
 
 def backward(x, **mode) -> dict:
     """Both gradients at one point of ROW, for gradOutput 1."""
     return operator("grid_sampler_2d").backward(
-        gradOutput=np.ones((1, 1, 1, 1)), input=ROW[None, None, None], grid=np.array([[[[x, 0.0]]]]), alignCorners=True,
-        **mode)
+        gradOutput=np.ones((1, 1, 1, 1)),
+        input=ROW[None, None, None],
+        grid=np.array([[[[x, 0.0]]]]),
+        alignCorners=True,
+        **mode,
+    )
 
 
 def border_slope(x: float, printed: bool) -> float:
@@ -46,15 +63,21 @@ def coefficients(t: float, signed: bool) -> list[float]:
     """The derivative coefficients of bicubic, with the printed polynomials at |.| or at signed distances."""
     a, b = (-1 - t, -t) if signed else (abs(-1 - t), abs(-t))
     c, d = 1 - t, 2 - t
-    return [(-3 * A * a - 10 * A) * a - 8 * A, (-3 * (A + 2) * b - 2 * (A + 3)) * b,
-            (3 * (A + 2) * c - 2 * (A + 3)) * c, (3 * A * d - 10 * A) * d + 8 * A]
+    return [
+        (-3 * A * a - 10 * A) * a - 8 * A,
+        (-3 * (A + 2) * b - 2 * (A + 3)) * b,
+        (3 * (A + 2) * c - 2 * (A + 3)) * c,
+        (3 * A * d - 10 * A) * d + 8 * A,
+    ]
 
 
 def weight_slopes() -> np.ndarray:
     """Minus the derivatives of the four weights at t = 1/4, from differences of the forward pass on unit impulses."""
     impulses = np.eye(9)[:, None, :]  # nine images of nine pixels; x = u / 4 - 1
+
     def weights(u):
         return sample(impulses, u / 4 - 1, interpolationMode=BICUBIC)[2:6]
+
     return -(weights(3.25 + STEP) - weights(3.25 - STEP)) / (2 * STEP)
 
 
@@ -81,6 +104,12 @@ def nulls(mask) -> dict:
 def without_points():
     """What an inputGrad that was [7, 7] before the call holds after a call with no grid point."""
     image, none = np.zeros((1, 1, 1, 2), np.float32), np.zeros((1, 0, 1, 2), np.float32)
-    given = {"gradOutput": np.zeros((1, 1, 0, 1), np.float32), "input": image, "grid": none, "outputMask": [True, True],
-             "inputGrad": np.full(image.shape, 7, np.float32), "gridGrad": none}
+    given = {
+        "gradOutput": np.zeros((1, 1, 0, 1), np.float32),
+        "input": image,
+        "grid": none,
+        "outputMask": [True, True],
+        "inputGrad": np.full(image.shape, 7, np.float32),
+        "gridGrad": none,
+    }
     return contract.run("grid_sampler_2d", **given).outputs["inputGrad"][0, 0, 0]

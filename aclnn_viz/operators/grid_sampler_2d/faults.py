@@ -24,19 +24,35 @@ def regions(values, output, shape):
     if output == "inputGrad":
         row, column = np.arange(height)[:, np.newaxis], np.arange(width)
         on_edge = (row == 0) | (row == height - 1) | (column == 0) | (column == width - 1)
-        return {message("pixels on the edge"): on_edge, message("pixels inside"): ~on_edge,
-                **ends(shape, 1, message("channel"))}
+        return {
+            message("pixels on the edge"): on_edge,
+            message("pixels inside"): ~on_edge,
+            **ends(shape, 1, message("channel")),
+        }
     grid = values["grid"].astype(np.float64)
-    u = np.stack([unnormalise(grid[..., k], size, values["alignCorners"])[0]
-                  for k, size in enumerate((width, height))], -1)
+    u = np.stack(
+        [
+            unnormalise(grid[..., k], size, values["alignCorners"])[0]
+            for k, size in enumerate((width, height))
+        ],
+        -1,
+    )
     last = np.array([width - 1, height - 1])
     inside = ((u > 0) & (u < last)).all(-1, keepdims=True)
     border = ((u == 0) | (u == last)).any(-1, keepdims=True)
     outside = ((u < 0) | (u > last)).any(-1, keepdims=True)
-    names = {0: message("points outside"), 1: message("clamped points"), 2: message("reflected points")}
-    return {message("interior points"): inside, message("points on the border"): border & ~outside,
-            names[values["paddingMode"]]: outside, message("x components"): np.arange(2) == 0,
-            message("y components"): np.arange(2) == 1}
+    names = {
+        0: message("points outside"),
+        1: message("clamped points"),
+        2: message("reflected points"),
+    }
+    return {
+        message("interior points"): inside,
+        message("points on the border"): border & ~outside,
+        names[values["paddingMode"]]: outside,
+        message("x components"): np.arange(2) == 0,
+        message("y components"): np.arange(2) == 1,
+    }
 
 
 # What usual tests feed; the vendor's tables hold no reflection and no bicubic.
@@ -49,9 +65,17 @@ def random_options(rng):
 
 
 def vendor_options(uniform, number):
-    return {"grid": uniform(-5, 5, *POINTS), "interpolationMode": number % 2, "paddingMode": number // 2 % 2,
-            "alignCorners": number % 3 == 0}
+    return {
+        "grid": uniform(-5, 5, *POINTS),
+        "interpolationMode": number % 2,
+        "paddingMode": number // 2 % 2,
+        "alignCorners": number % 3 == 0,
+    }
 
 
 #: One of each kind: a wrong formula, one that is slightly wrong, and one that is seldom seen.
-KINDS = {"formula": "x and y swapped", "slight": "inputGrad added up in float16", "seldom": "mirrors on the centres"}
+KINDS = {
+    "formula": "x and y swapped",
+    "slight": "inputGrad added up in float16",
+    "seldom": "mirrors on the centres",
+}

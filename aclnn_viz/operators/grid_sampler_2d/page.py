@@ -9,8 +9,12 @@ Source: aclnnGridSampler2DBackward, CANN operator documentation.
 from aclnn_viz.operators.families.sampling import NEAREST, channels_first, taps
 
 AXES = {
-    "input": "nc..", "grid": "n..", "out": "nc.",
-    "gradOutput": "nc.", "inputGrad": "nc..", "gridGrad": "n..",
+    "input": "nc..",
+    "grid": "n..",
+    "out": "nc.",
+    "gradOutput": "nc.",
+    "inputGrad": "nc..",
+    "gridGrad": "n..",
 }
 
 
@@ -29,7 +33,10 @@ def pixel(xp, row, column, size):
     """The number of each pixel among all N * H * W, flat, and whether it lies on the image (if not, it is 0)."""
     height, width = size
     inside = (row >= 0.0) & (row < height) & (column >= 0.0) & (column < width)
-    row, column = xp.astype(row, xp.int64), xp.astype(column, xp.int64)  # no format is to round the number of a pixel
+    row, column = (
+        xp.astype(row, xp.int64),
+        xp.astype(column, xp.int64),
+    )  # no format is to round the number of a pixel
     first = xp.arange(row.shape[0], dtype=xp.int64)[:, None] * (height * width)
     index = xp.where(inside, first + (row * width + column), xp.zeros_like(first))
     return xp.reshape(index, (-1,)), xp.reshape(inside, (-1,))
@@ -40,7 +47,9 @@ def forward(xp, input, grid, interpolationMode, paddingMode, alignCorners):
     samples, points = grid.shape[:2]
     planes = channels_first(xp, input)
     out = xp.zeros((input.shape[1], samples * points), dtype=input.dtype)
-    for row, column, weight, _, _ in taps_2d(xp, grid, size, interpolationMode, paddingMode, alignCorners):
+    for row, column, weight, _, _ in taps_2d(
+        xp, grid, size, interpolationMode, paddingMode, alignCorners
+    ):
         index, inside = pixel(xp, row, column, size)
         value = xp.take(planes, index, axis=1) * xp.astype(xp.reshape(weight, (-1,)), input.dtype)
         out = out + xp.where(inside, value, xp.zeros_like(value))
@@ -53,7 +62,9 @@ def backward(xp, gradOutput, input, grid, interpolationMode, paddingMode, alignC
     grad, planes = channels_first(xp, gradOutput), channels_first(xp, input)
     indices, spread = [], []
     grad_x = grad_y = xp.zeros(grad.shape[1], dtype=xp.float64)
-    for row, column, weight, dx, dy in taps_2d(xp, grid, size, interpolationMode, paddingMode, alignCorners):
+    for row, column, weight, dx, dy in taps_2d(
+        xp, grid, size, interpolationMode, paddingMode, alignCorners
+    ):
         index, inside = pixel(xp, row, column, size)
         if outputMask[0]:
             # One pixel behind the last takes what falls outside: a nan there must not reach the image.
@@ -68,7 +79,9 @@ def backward(xp, gradOutput, input, grid, interpolationMode, paddingMode, alignC
     if outputMask[0]:
         image = xp.zeros((planes.shape[0], pixels + 1), dtype=grad.dtype)
         image = xp.scatter_add(image, xp.concat(indices), xp.concat(spread, axis=1))
-        grads["inputGrad"] = xp.moveaxis(xp.reshape(image[:, :pixels], (-1, input.shape[0], *size)), 0, 1)
+        grads["inputGrad"] = xp.moveaxis(
+            xp.reshape(image[:, :pixels], (-1, input.shape[0], *size)), 0, 1
+        )
     if outputMask[1]:
         grads["gridGrad"] = xp.reshape(xp.stack([grad_x, grad_y], axis=-1), grid.shape)
     return grads

@@ -5,28 +5,62 @@ from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
 
 from .plans import simt_page
 
-def in_torch(torch, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask):
+
+def in_torch(
+    torch, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask
+):
     need_places(torch, grid, paddingMode)
     found = torch.ops.aten.grid_sampler_2d_backward(
-        gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, list(outputMask))
-    return {name: grad for name, grad, asked in zip(("inputGrad", "gridGrad"), found, outputMask) if asked}
+        gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, list(outputMask)
+    )
+    return {
+        name: grad
+        for name, grad, asked in zip(("inputGrad", "gridGrad"), found, outputMask)
+        if asked
+    }
 
 
-DIFFERENCES = {"torch": (
-    Difference("coordinates, weights and sums are rounded to 16 bits", SOURCE,
-               narrow_steps("the grid sampler in 16 bits", page=simt_page, accumulate="storage"), dtypes=NARROW),
-    Difference("bicubic taps of a coordinate beyond int32 read the edge on its side", SOURCE,
-               convention="x = 1e10, bicubic, border: inputGrad, and as the last number gridGrad by x"),
-    Difference("border padding of a coordinate that is nan ends the process on a CPU: refused", SOURCE,
-               convention="x = nan, bilinear, border: inputGrad, and as the last number gridGrad by x"),
-    Difference("reflection padding of an infinite coordinate ends the process on a CPU: refused", SOURCE,
-               convention="x = inf, bilinear, reflection: inputGrad, and as the last number gridGrad by x"),
-    Difference("between two mirrors that coincide a coordinate that is nan becomes 0, too", SOURCE,
-               convention="x = nan, one pixel, bilinear, reflection, aligned: inputGrad, and as the last number gridGrad by x"),
-    Difference("bicubic weights of a coordinate that is nan reach the gradient by the grid", SOURCE,
-               convention="x = nan, bicubic, zeros: inputGrad, and as the last number gridGrad by x"),
-    Difference("gradOutput of a point outside is multiplied by 0, and a nan stays", SOURCE,
-               convention="gradOutput = nan at a point far outside, bilinear, zeros: inputGrad, and as the last number gridGrad by x"),
-)}
+DIFFERENCES = {
+    "torch": (
+        Difference(
+            "coordinates, weights and sums are rounded to 16 bits",
+            SOURCE,
+            narrow_steps("the grid sampler in 16 bits", page=simt_page, accumulate="storage"),
+            dtypes=NARROW,
+        ),
+        Difference(
+            "bicubic taps of a coordinate beyond int32 read the edge on its side",
+            SOURCE,
+            convention="x = 1e10, bicubic, border: inputGrad, and as the last number gridGrad by x",
+        ),
+        Difference(
+            "border padding of a coordinate that is nan ends the process on a CPU: refused",
+            SOURCE,
+            convention="x = nan, bilinear, border: inputGrad, and as the last number gridGrad by x",
+        ),
+        Difference(
+            "reflection padding of an infinite coordinate ends the process on a CPU: refused",
+            SOURCE,
+            convention="x = inf, bilinear, reflection: inputGrad, and as the last number gridGrad by x",
+        ),
+        Difference(
+            "between two mirrors that coincide a coordinate that is nan becomes 0, too",
+            SOURCE,
+            convention="x = nan, one pixel, bilinear, reflection, aligned: inputGrad, and as the last number gridGrad by x",
+        ),
+        Difference(
+            "bicubic weights of a coordinate that is nan reach the gradient by the grid",
+            SOURCE,
+            convention="x = nan, bicubic, zeros: inputGrad, and as the last number gridGrad by x",
+        ),
+        Difference(
+            "gradOutput of a point outside is multiplied by 0, and a nan stays",
+            SOURCE,
+            convention="gradOutput = nan at a point far outside, bilinear, zeros: inputGrad, and as the last number gridGrad by x",
+        ),
+    )
+}
 
-DUMPED = {"grid_sample": "input, grid, mode: interpolationMode, padding_mode: paddingMode, align_corners: alignCorners"}
+DUMPED = {
+    "grid_sample": "input, grid, mode: interpolationMode, padding_mode: paddingMode, align_corners: alignCorners"
+}

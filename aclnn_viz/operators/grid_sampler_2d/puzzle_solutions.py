@@ -41,8 +41,10 @@ def grid_scatter(index, values, pixels):
 
 def grid_row_gradient(row, x, gradOutput):
     width, left = row.size, np.floor((x + 1) / 2 * (row.size - 1)).astype(int)
+
     def pixel(k):
         return np.where((k >= 0) & (k < width), row[np.clip(k, 0, width - 1)], 0.0)
+
     return gradOutput * (pixel(left + 1) - pixel(left)) * (width - 1) / 2
 
 

@@ -3,7 +3,15 @@
 import numpy as np
 
 from aclnn_viz.acl import ACL_FLOAT
-from aclnn_viz.acl.samples import check_ret, create_acl_tensor, init, malloc_workspace, print_result, program, release
+from aclnn_viz.acl.samples import (
+    check_ret,
+    create_acl_tensor,
+    init,
+    malloc_workspace,
+    print_result,
+    program,
+    release,
+)
 
 
 @program
@@ -17,18 +25,36 @@ def main(acl):
     interpolation_mode, padding_mode, align_corners = 0, 0, False
     grad_output_host_data = np.ones(9, np.float32)
     input_host_data = np.arange(1, 41, dtype=np.float32)
-    grid_host_data = np.array([-1, -1, 0, -1, 1, -1, -1, 0, 0, 0, 1, 0, -1, 1, 0, 1, 1, 1], np.float32)
+    grid_host_data = np.array(
+        [-1, -1, 0, -1, 1, -1, -1, 0, 0, 0, 1, 0, -1, 1, 0, 1, 1, 1], np.float32
+    )
     input_grad_host_data = np.zeros(40, np.float32)
     grid_grad_host_data = np.zeros(18, np.float32)
     output_mask = acl.aclCreateBoolArray([True, True])
-    created = [create_acl_tensor(acl, data, shape, ACL_FLOAT) for data, shape in (
-        (grad_output_host_data, [1, 1, 3, 3]), (input_host_data, [1, 1, 5, 8]), (grid_host_data, [1, 3, 3, 2]),
-        (input_grad_host_data, [1, 1, 5, 8]), (grid_grad_host_data, [1, 3, 3, 2]))]
+    created = [
+        create_acl_tensor(acl, data, shape, ACL_FLOAT)
+        for data, shape in (
+            (grad_output_host_data, [1, 1, 3, 3]),
+            (input_host_data, [1, 1, 5, 8]),
+            (grid_host_data, [1, 3, 3, 2]),
+            (input_grad_host_data, [1, 1, 5, 8]),
+            (grid_grad_host_data, [1, 3, 3, 2]),
+        )
+    ]
     (grad_output, input_, grid, input_grad, grid_grad), addresses = zip(*created)
 
     # 3. Call the two phases.
     ret, workspace_size, executor = acl.aclnnGridSampler2DBackwardGetWorkspaceSize(
-        grad_output, input_, grid, interpolation_mode, padding_mode, align_corners, output_mask, input_grad, grid_grad)
+        grad_output,
+        input_,
+        grid,
+        interpolation_mode,
+        padding_mode,
+        align_corners,
+        output_mask,
+        input_grad,
+        grid_grad,
+    )
     check_ret(ret, "aclnnGridSampler2DBackwardGetWorkspaceSize failed.")
     workspace_addr = malloc_workspace(acl, workspace_size)
     ret = acl.aclnnGridSampler2DBackward(workspace_addr, workspace_size, executor, stream)

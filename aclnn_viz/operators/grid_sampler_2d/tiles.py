@@ -1,6 +1,12 @@
 """Grid sampler backward as tiles: the taps of a point in an image; `families/sampling_tiles.py` has the rest, which all samplers share."""
 
-from aclnn_viz.operators.families.sampling_tiles import PLAN, F, GridSamplerGrad, atomic_tiling, tiling
+from aclnn_viz.operators.families.sampling_tiles import (
+    PLAN,
+    F,
+    GridSamplerGrad,
+    atomic_tiling,
+    tiling,
+)
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
 
 
@@ -9,9 +15,13 @@ class GridSampler2DGrad(GridSamplerGrad):
         """The taps of a point that lie in the image: pixel, weight, and the weight's derivatives by x and y."""
         columns = self.Axis(F(self.gridGm.GetValue(2 * point)), self.t.width)
         rows = self.Axis(F(self.gridGm.GetValue(2 * point + 1)), self.t.height)
-        return [(int(row) * self.t.width + int(column), wy * wx, wy * dx, dy * wx)
-                for row, wy, dy in rows if 0 <= row < self.t.height
-                for column, wx, dx in columns if 0 <= column < self.t.width]
+        return [
+            (int(row) * self.t.width + int(column), wy * wx, wy * dx, dy * wx)
+            for row, wy, dy in rows
+            if 0 <= row < self.t.height
+            for column, wx, dx in columns
+            if 0 <= column < self.t.width
+        ]
 
 
 def kernel(gradOutput, x, grid, inputGrad, gridGrad, workspace, tiling):
@@ -21,8 +31,21 @@ def kernel(gradOutput, x, grid, inputGrad, gridGrad, workspace, tiling):
 
 
 PROGRAMS = (
-    Program("grid_sampler_2d", "grid_sampler_2d", tiling, kernel, PLAN,
-            text="one image a core: the sums onto a pixel come in the order of the points"),
-    Program("grid_sampler_2d", "grid_sampler_2d_atomic", atomic_tiling, kernel, PLAN, deterministic=False,
-            text="points dealt to all cores, which add onto the same pixels in whatever order they arrive"),
+    Program(
+        "grid_sampler_2d",
+        "grid_sampler_2d",
+        tiling,
+        kernel,
+        PLAN,
+        text="one image a core: the sums onto a pixel come in the order of the points",
+    ),
+    Program(
+        "grid_sampler_2d",
+        "grid_sampler_2d_atomic",
+        atomic_tiling,
+        kernel,
+        PLAN,
+        deterministic=False,
+        text="points dealt to all cores, which add onto the same pixels in whatever order they arrive",
+    ),
 )

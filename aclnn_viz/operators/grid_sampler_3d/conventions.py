@@ -14,12 +14,17 @@ def backward(**given) -> dict:
     """Both gradients for a column of ones and gradOutput 1 at (0, 0, 0), unless others are given."""
     one = np.ones((1, 1, 1, 1, 1))
     return operator("grid_sampler_3d").backward(
-        **{"gradOutput": one, "input": np.ones((1, 1, 2, 1, 1)), "grid": np.zeros((1, 1, 1, 1, 3))} | given)
+        **{"gradOutput": one, "input": np.ones((1, 1, 2, 1, 1)), "grid": np.zeros((1, 1, 1, 1, 3))}
+        | given
+    )
 
 
 def column(z: float, mode: tuple, planes: int | None = None, grad: float = 1.0) -> list:
     """inputGrad of a column of voxels, then gridGrad by z, for gradOutput `grad` at (0, 0, z)."""
-    found = backward(gradOutput=np.full((1, 1, 1, 1, 1), grad), input=VOXELS[None, None, :planes or SIZES[mode[2]], None, None],
-                     grid=np.array([[[[[0.0, 0.0, z]]]]]),
-                     **dict(zip(("interpolationMode", "paddingMode", "alignCorners"), mode)))
+    found = backward(
+        gradOutput=np.full((1, 1, 1, 1, 1), grad),
+        input=VOXELS[None, None, : planes or SIZES[mode[2]], None, None],
+        grid=np.array([[[[[0.0, 0.0, z]]]]]),
+        **dict(zip(("interpolationMode", "paddingMode", "alignCorners"), mode)),
+    )
     return [*found["inputGrad"].ravel(), found["gridGrad"].ravel()[2]]

@@ -7,17 +7,27 @@ from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
 from . import page
 
 OPERATOR = Operator(
-    name="grid_sampler_3d", page=page, chapter=7,
+    name="grid_sampler_3d",
+    page=page,
+    chapter=7,
     prototype="""aclnnStatus aclnnGridSampler3DBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *input, const aclTensor *grid, int64_t interpolationMode,
         int64_t paddingMode, bool alignCorners, const aclBoolArray *outputMask, aclTensor *inputGrad,
         aclTensor *gridGrad, uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_grid_sampler3d_backward.h", library="ops-cv",
-    formats={WITH_BFLOAT16: "float32 float16 float64 bfloat16", (TRAINING,): "float32 float16 float64"},
+    header="aclnn_grid_sampler3d_backward.h",
+    library="ops-cv",
+    formats={
+        WITH_BFLOAT16: "float32 float16 float64 bfloat16",
+        (TRAINING,): "float32 float16 float64",
+    },
     tensors={
         "input": Tensor("N C D H W", layout="NCDHW"),
-        "grid": Tensor("N (Dout Hout Wout) 3", why="N of {like}, any points, and (x, y, z)", layout="NDHWC"),
-        "gradOutput": Tensor("N C (Dout Hout Wout)", why="N and C of {like} and the points of grid", layout="NCDHW"),
+        "grid": Tensor(
+            "N (Dout Hout Wout) 3", why="N of {like}, any points, and (x, y, z)", layout="NDHWC"
+        ),
+        "gradOutput": Tensor(
+            "N C (Dout Hout Wout)", why="N and C of {like} and the points of grid", layout="NCDHW"
+        ),
         "out": Tensor("N C (Dout Hout Wout)"),
         "inputGrad": Tensor("N C D H W", asked="outputMask[0]", layout="NCDHW"),
         "gridGrad": Tensor("N (Dout Hout Wout) 3", asked="outputMask[1]", layout="NDHWC"),

@@ -8,7 +8,12 @@ Source: aclnnGridSampler3DBackward, CANN operator documentation; ops-cv image/gr
 from aclnn_viz.operators.families.sampling import NEAREST, channels_first, taps
 
 AXES = {
-    "input": "nc...", "grid": "n..", "out": "nc.", "gradOutput": "nc.", "inputGrad": "nc...", "gridGrad": "n..",
+    "input": "nc...",
+    "grid": "n..",
+    "out": "nc.",
+    "gradOutput": "nc.",
+    "inputGrad": "nc...",
+    "gridGrad": "n..",
 }
 
 
@@ -28,15 +33,22 @@ def voxel(xp, place, size):
     first = xp.arange(place[0].shape[0], dtype=xp.int64)[:, None]
     number, inside = first, place[0] >= 0.0
     for at, length in zip(place, size):
-        number, inside = number * length + xp.astype(at, xp.int64), inside & (at >= 0.0) & (at < length)
-    return xp.reshape(xp.where(inside, number, xp.zeros_like(first)), (-1,)), xp.reshape(inside, (-1,))
+        number, inside = (
+            number * length + xp.astype(at, xp.int64),
+            inside & (at >= 0.0) & (at < length),
+        )
+    return xp.reshape(xp.where(inside, number, xp.zeros_like(first)), (-1,)), xp.reshape(
+        inside, (-1,)
+    )
 
 
 def forward(xp, input, grid, interpolationMode, paddingMode, alignCorners):
     samples, points = grid.shape[:2]
     planes = channels_first(xp, input)
     out = xp.zeros((input.shape[1], samples * points), dtype=input.dtype)
-    for place, weight, _ in taps_3d(xp, grid, input.shape[2:], interpolationMode, paddingMode, alignCorners):
+    for place, weight, _ in taps_3d(
+        xp, grid, input.shape[2:], interpolationMode, paddingMode, alignCorners
+    ):
         index, inside = voxel(xp, place, input.shape[2:])
         value = xp.take(planes, index, axis=1) * xp.astype(xp.reshape(weight, (-1,)), input.dtype)
         out = out + xp.where(inside, value, xp.zeros_like(value))
@@ -48,7 +60,9 @@ def backward(xp, gradOutput, input, grid, interpolationMode, paddingMode, alignC
     voxels = input.shape[0] * size[0] * size[1] * size[2]
     grad, planes = channels_first(xp, gradOutput), channels_first(xp, input)
     indices, spread, along = [], [], [xp.zeros(grad.shape[1], dtype=xp.float64)] * 3
-    for place, weight, slopes in taps_3d(xp, grid, size, interpolationMode, paddingMode, alignCorners):
+    for place, weight, slopes in taps_3d(
+        xp, grid, size, interpolationMode, paddingMode, alignCorners
+    ):
         index, inside = voxel(xp, place, size)
         if outputMask[0]:
             # One voxel behind the last takes what falls outside: a nan there must not reach the image.
@@ -57,12 +71,17 @@ def backward(xp, gradOutput, input, grid, interpolationMode, paddingMode, alignC
         if outputMask[1] and interpolationMode != NEAREST:
             dot = xp.astype(xp.sum(grad * xp.take(planes, index, axis=1), axis=0), xp.float64)
             dot = xp.where(inside, dot, xp.zeros_like(dot))
-            along = [sums + xp.where(inside, dot * xp.reshape(slope, (-1,)), dot) for sums, slope in zip(along, slopes)]
+            along = [
+                sums + xp.where(inside, dot * xp.reshape(slope, (-1,)), dot)
+                for sums, slope in zip(along, slopes)
+            ]
     grads = {}
     if outputMask[0]:
         image = xp.zeros((planes.shape[0], voxels + 1), dtype=grad.dtype)
         image = xp.scatter_add(image, xp.concat(indices), xp.concat(spread, axis=1))
-        grads["inputGrad"] = xp.moveaxis(xp.reshape(image[:, :voxels], (-1, input.shape[0], *size)), 0, 1)
+        grads["inputGrad"] = xp.moveaxis(
+            xp.reshape(image[:, :voxels], (-1, input.shape[0], *size)), 0, 1
+        )
     if outputMask[1]:
         grads["gridGrad"] = xp.reshape(xp.stack(along, axis=-1), grid.shape)
     return grads

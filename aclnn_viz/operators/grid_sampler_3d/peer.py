@@ -8,11 +8,18 @@ from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
 from .page import voxel
 
 
-def in_torch(torch, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask):
+def in_torch(
+    torch, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask
+):
     need_places(torch, grid, paddingMode)
     found = torch.ops.aten.grid_sampler_3d_backward(
-        gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, list(outputMask))
-    return {name: grad for name, grad, asked in zip(("inputGrad", "gridGrad"), found, outputMask) if asked}
+        gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, list(outputMask)
+    )
+    return {
+        name: grad
+        for name, grad, asked in zip(("inputGrad", "gridGrad"), found, outputMask)
+        if asked
+    }
 
 
 def page(xp, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask):
@@ -22,28 +29,51 @@ def page(xp, gradOutput, input, grid, interpolationMode, paddingMode, alignCorne
     grad, planes = channels_first(xp, gradOutput), channels_first(xp, input)
     modes = interpolationMode, paddingMode, alignCorners
     (xs, along_x), (ys, along_y), (zs, along_z) = (
-        taps_and_slope(xp, grid[..., k], size[2 - k], *modes, True) for k in range(3))
+        taps_and_slope(xp, grid[..., k], size[2 - k], *modes, True) for k in range(3)
+    )
     indices, spread, sums = [], [], [xp.zeros(grad.shape[1], dtype=grad.dtype)] * 3
-    for place, weight, slopes in (((z, y, x), wx * wy * wz, (dx * wy * wz, wx * dy * wz, wx * wy * dz))
-                                  for z, wz, dz in zs for y, wy, dy in ys for x, wx, dx in xs):
+    for place, weight, slopes in (
+        ((z, y, x), wx * wy * wz, (dx * wy * wz, wx * dy * wz, wx * wy * dz))
+        for z, wz, dz in zs
+        for y, wy, dy in ys
+        for x, wx, dx in xs
+    ):
         index, inside = voxel(xp, place, size)
         indices.append(xp.where(inside, index, xp.full_like(index, voxels)))
         spread.append(grad * xp.reshape(weight, (-1,)))
         if interpolationMode != NEAREST:
             value = xp.take(planes, index, axis=1) * grad
             terms = (xp.sum(value * xp.reshape(slope, (-1,)), axis=0) for slope in slopes)
-            sums = [so_far + xp.where(inside, term, xp.zeros_like(term)) for so_far, term in zip(sums, terms)]
-    image = xp.scatter_add(xp.zeros((planes.shape[0], voxels + 1), dtype=grad.dtype), xp.concat(indices),
-                           xp.concat(spread, axis=1))
-    sums = [total * xp.reshape(slope, (-1,)) for total, slope in zip(sums, (along_x, along_y, along_z))]
-    return {"inputGrad": xp.moveaxis(xp.reshape(image[:, :voxels], (-1, samples, *size)), 0, 1),
-            "gridGrad": xp.reshape(xp.stack(sums, axis=-1), grid.shape)}
+            sums = [
+                so_far + xp.where(inside, term, xp.zeros_like(term))
+                for so_far, term in zip(sums, terms)
+            ]
+    image = xp.scatter_add(
+        xp.zeros((planes.shape[0], voxels + 1), dtype=grad.dtype),
+        xp.concat(indices),
+        xp.concat(spread, axis=1),
+    )
+    sums = [
+        total * xp.reshape(slope, (-1,)) for total, slope in zip(sums, (along_x, along_y, along_z))
+    ]
+    return {
+        "inputGrad": xp.moveaxis(xp.reshape(image[:, :voxels], (-1, samples, *size)), 0, 1),
+        "gridGrad": xp.reshape(xp.stack(sums, axis=-1), grid.shape),
+    }
 
 
 ARRANGEMENTS = (page,)
-DIFFERENCES = {"torch": (
-    Difference("coordinates, weights and sums are rounded to 16 bits", SOURCE,
-               narrow_steps("the grid sampler in 16 bits", page=page, accumulate="storage"), dtypes=NARROW),
-)}
+DIFFERENCES = {
+    "torch": (
+        Difference(
+            "coordinates, weights and sums are rounded to 16 bits",
+            SOURCE,
+            narrow_steps("the grid sampler in 16 bits", page=page, accumulate="storage"),
+            dtypes=NARROW,
+        ),
+    )
+}
 
-DUMPED = {"grid_sample": "input, grid, mode: interpolationMode, padding_mode: paddingMode, align_corners: alignCorners"}
+DUMPED = {
+    "grid_sample": "input, grid, mode: interpolationMode, padding_mode: paddingMode, align_corners: alignCorners"
+}

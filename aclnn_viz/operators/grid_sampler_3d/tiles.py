@@ -9,7 +9,13 @@ Along an axis nothing is new, so each axis, each tap and the stores are those of
 is the number of a voxel, (plane * height + row) * width + column, and a derivative by z.
 """
 
-from aclnn_viz.operators.families.sampling_tiles import PLAN, F, GridSamplerGrad, atomic_tiling, tiling
+from aclnn_viz.operators.families.sampling_tiles import (
+    PLAN,
+    F,
+    GridSamplerGrad,
+    atomic_tiling,
+    tiling,
+)
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
 
 
@@ -40,8 +46,21 @@ def kernel(gradOutput, x, grid, inputGrad, gridGrad, workspace, tiling):
 
 
 PROGRAMS = (
-    Program("grid_sampler_3d", "grid_sampler_3d", tiling, kernel, PLAN,
-            text="one image a core: the sums onto a voxel come in the order of the points"),
-    Program("grid_sampler_3d", "grid_sampler_3d_atomic", atomic_tiling, kernel, PLAN, deterministic=False,
-            text="points dealt to all cores, which add onto the same voxels in whatever order they arrive"),
+    Program(
+        "grid_sampler_3d",
+        "grid_sampler_3d",
+        tiling,
+        kernel,
+        PLAN,
+        text="one image a core: the sums onto a voxel come in the order of the points",
+    ),
+    Program(
+        "grid_sampler_3d",
+        "grid_sampler_3d_atomic",
+        atomic_tiling,
+        kernel,
+        PLAN,
+        deterministic=False,
+        text="points dealt to all cores, which add onto the same voxels in whatever order they arrive",
+    ),
 )

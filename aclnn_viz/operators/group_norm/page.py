@@ -9,8 +9,18 @@ gradBetaOut and gradGammaOut in it: both sums belong to one sample and one group
 from aclnn_viz.operators.families.norms import moments, through
 
 AXES = {
-    "input": "ng..", "gamma": "g.", "beta": "g.", "output": "ng..", "meanOut": "ng", "rstdOut": "ng",
-    "gradOut": "ng..", "mean": "ng", "rstd": "ng", "gradInput": "ng..", "gradGammaOut": "g.", "gradBetaOut": "g.",
+    "input": "ng..",
+    "gamma": "g.",
+    "beta": "g.",
+    "output": "ng..",
+    "meanOut": "ng",
+    "rstdOut": "ng",
+    "gradOut": "ng..",
+    "mean": "ng",
+    "rstd": "ng",
+    "gradInput": "ng..",
+    "gradGammaOut": "g.",
+    "gradBetaOut": "g.",
 }
 GROUP = (2, 3)
 
@@ -22,7 +32,11 @@ def weighted(x, gamma):
 def forward(xp, input, gamma, beta, eps):
     mean, rstd = moments(xp, input, eps, GROUP)
     scaled = weighted((input - mean) * rstd, gamma)
-    return {"output": scaled + beta[None, :, :, None], "meanOut": mean[:, :, 0, 0], "rstdOut": rstd[:, :, 0, 0]}
+    return {
+        "output": scaled + beta[None, :, :, None],
+        "meanOut": mean[:, :, 0, 0],
+        "rstdOut": rstd[:, :, 0, 0],
+    }
 
 
 def backward(xp, gradOut, input, mean, rstd, gamma):

@@ -17,25 +17,49 @@ STANDARD = ({}, {"shape": (1, 8, 6), "numGroups": 4})
 
 def draw(source: Draw, shape) -> dict:
     if len(shape) < 2:
-        raise ValueError(problem("shape must be that of x, (N, C, ...)", repr(shape), "give at least two lengths"))
+        raise ValueError(
+            problem(
+                "shape must be that of x, (N, C, ...)", repr(shape), "give at least two lengths"
+            )
+        )
     channels = shape[1]
     groups = source.attribute("numGroups", _some_groups(channels, prod(shape[2:])))
     swish_scale = source.attribute("swishScale", 1.0)
-    x = source.tensor("x", shape, lambda rng: (1.5 + 2 * part for part in stretches(rng.standard_normal, shape)))
+    x = source.tensor(
+        "x", shape, lambda rng: (1.5 + 2 * part for part in stretches(rng.standard_normal, shape))
+    )
     gamma = source.tensor("gamma", (channels,), lambda rng: 1 + 0.5 * rng.standard_normal(channels))
     beta = source.normal("beta", (channels,), 0.5)
     dy = source.normal("dy", shape)
     saved = operator("group_norm_swish").forward(
-        x=x, gamma=gamma, beta=beta, numGroups=groups, eps=source.attribute("eps", 1e-5), swishScale=swish_scale)
+        x=x,
+        gamma=gamma,
+        beta=beta,
+        numGroups=groups,
+        eps=source.attribute("eps", 1e-5),
+        swishScale=swish_scale,
+    )
     flags = {name: source.attribute(name, True) for name in ("dgammaIsRequire", "dbetaIsRequire")}
-    return {"dy": dy, "mean": source.saved("mean", saved["mean"]), "rstd": source.saved("rstd", saved["rstd"]),
-            "x": x, "gamma": gamma, "beta": beta, "numGroups": groups,
-            "dataFormatOptional": source.attribute("dataFormatOptional", "NCHW"), "swishScale": swish_scale, **flags}
+    return {
+        "dy": dy,
+        "mean": source.saved("mean", saved["mean"]),
+        "rstd": source.saved("rstd", saved["rstd"]),
+        "x": x,
+        "gamma": gamma,
+        "beta": beta,
+        "numGroups": groups,
+        "dataFormatOptional": source.attribute("dataFormatOptional", "NCHW"),
+        "swishScale": swish_scale,
+        **flags,
+    }
 
 
 def _some_groups(channels: int, positions: int) -> int:
     """The smallest divisor above 1 that leaves more than one element to a group, else 1."""
-    return next((g for g in range(2, channels + 1) if channels % g == 0 and channels // g * positions > 1), 1)
+    return next(
+        (g for g in range(2, channels + 1) if channels % g == 0 and channels // g * positions > 1),
+        1,
+    )
 
 
 def suite():
@@ -54,25 +78,57 @@ def suite():
     for flags in ((False, True), (True, False), (False, False)):
         yield {"shape": (2, 4, 3), "dgammaIsRequire": flags[0], "dbetaIsRequire": flags[1]}
     yield {"shape": (3, 4), "numGroups": 4}  # groups of one element
-    for shape in ((1, 1, 9), (2, 3, 17), (2, 2, 255), (1, 2, 257), (20, 4, 2), (2, 2, 1, 3, 1, 2), (2, 4, 31, 33)):
+    for shape in (
+        (1, 1, 9),
+        (2, 3, 17),
+        (2, 2, 255),
+        (1, 2, 257),
+        (20, 4, 2),
+        (2, 2, 1, 3, 1, 2),
+        (2, 4, 31, 33),
+    ):
         yield {"shape": shape}
     yield {"shape": (2, 8, 5, 6), "numGroups": 4, "dtype": "float16"}
     yield {"shape": (0, 4, 3), "numGroups": 2}
 
 
-def meter(dy, mean, rstd, x, gamma, beta, numGroups, dataFormatOptional, swishScale, dgammaIsRequire,
-          dbetaIsRequire):
+def meter(
+    dy,
+    mean,
+    rstd,
+    x,
+    gamma,
+    beta,
+    numGroups,
+    dataFormatOptional,
+    swishScale,
+    dgammaIsRequire,
+    dbetaIsRequire,
+):
     samples, channels = x.shape[:2]
     depth, positions = channels // numGroups, prod(x.shape[2:])
     groups = wide(dy).reshape(samples * numGroups, -1) if dy.size else np.zeros((0, 1))
-    return {message("factor 1/n"): 1 - 1 / max(depth * positions, 1), message("samples"): 1 - 1 / max(samples, 1),
-            message("channels in a group"): 1 - 1 / depth, message("groups"): 1 - 1 / numGroups,
-            message("variation of dy in a group"): spread(groups, 1), "mean": off(mean, 0.0), "rstd": off(rstd, 1.0),
-            "gamma": off(gamma, 1.0), "beta": off(beta, 0.0), "swishScale": abs(swishScale - 1.0),
-            message("large swishScale"): float(abs(swishScale) > 40), message("flags"): float(not (dgammaIsRequire and dbetaIsRequire))}
+    return {
+        message("factor 1/n"): 1 - 1 / max(depth * positions, 1),
+        message("samples"): 1 - 1 / max(samples, 1),
+        message("channels in a group"): 1 - 1 / depth,
+        message("groups"): 1 - 1 / numGroups,
+        message("variation of dy in a group"): spread(groups, 1),
+        "mean": off(mean, 0.0),
+        "rstd": off(rstd, 1.0),
+        "gamma": off(gamma, 1.0),
+        "beta": off(beta, 0.0),
+        "swishScale": abs(swishScale - 1.0),
+        message("large swishScale"): float(abs(swishScale) > 40),
+        message("flags"): float(not (dgammaIsRequire and dbetaIsRequire)),
+    }
 
 
 def rows_of(rows: int, n: int, seed: int, dtype: str) -> dict:
     """Two groups of n elements in a sample, one of one row; the scale shows where it is forgotten."""
     groups, channels = min(rows, 2), min(n, 2)
-    return {"shape": (max(rows // 2, 1), groups * channels, n // channels), "numGroups": groups, "swishScale": 1.5}
+    return {
+        "shape": (max(rows // 2, 1), groups * channels, n // channels),
+        "numGroups": groups,
+        "swishScale": 1.5,
+    }

@@ -9,11 +9,25 @@ from math import prod
 
 import numpy as np
 
-from aclnn_viz.operators.codes import ACL_BF16, ACL_FLOAT, ACL_FLOAT16, ACLNN_ERR_RUNTIME_ERROR, ACLNN_SUCCESS
+from aclnn_viz.operators.codes import (
+    ACL_BF16,
+    ACL_FLOAT,
+    ACL_FLOAT16,
+    ACLNN_ERR_RUNTIME_ERROR,
+    ACLNN_SUCCESS,
+)
 from aclnn_viz.operators.contract.model import Call, Check, Constraint, Workaround
 from aclnn_viz.operators.contract.rules import (
-    SYSTEM_WORKSPACE, alike, byte_size, contiguous_copies, extent, generated_contract, narrowed, temporary,
-    tensor_names, unchecked_shape,
+    SYSTEM_WORKSPACE,
+    alike,
+    byte_size,
+    contiguous_copies,
+    extent,
+    generated_contract,
+    narrowed,
+    temporary,
+    tensor_names,
+    unchecked_shape,
 )
 from aclnn_viz.operators.products import ATLAS_A2_A3, FIRST_ARCH35, WITH_ARCH35
 from aclnn_viz.words.messages import message
@@ -28,7 +42,10 @@ INPUTS = tensor_names(OPERATOR.c_parameters, output=False)
 
 # One data type for all: the tiling compares the six inputs, and that the lookup lists no mixture is inferred.
 DTYPES = ACL_FLOAT, ACL_FLOAT16, ACL_BF16
-DTYPE_ROWS = (*alike(NAMES, *DTYPES, products=ATLAS_A2_A3), *alike(NAMES, *DTYPES, products=WITH_ARCH35, since=FIRST_ARCH35))
+DTYPE_ROWS = (
+    *alike(NAMES, *DTYPES, products=ATLAS_A2_A3),
+    *alike(NAMES, *DTYPES, products=WITH_ARCH35, since=FIRST_ARCH35),
+)
 
 
 def groups(call: Call) -> int:
@@ -41,7 +58,11 @@ def channels(call: Call) -> int:
 
 
 def uneven(call: Call) -> bool:
-    return groups(call) == 0 or channels(call) // groups(call) == 0 or channels(call) % groups(call) != 0
+    return (
+        groups(call) == 0
+        or channels(call) // groups(call) == 0
+        or channels(call) % groups(call) != 0
+    )
 
 
 def group_too_wide(call: Call) -> bool:
@@ -51,33 +72,90 @@ def group_too_wide(call: Call) -> bool:
 
 def discarded(name: str, fails: Callable[[Call], bool], text: str, *about: str) -> Check:
     """The tiling makes this check, reports its failure and goes on with an empty plan, which cannot be launched."""
-    return Check(name, fails, ACLNN_SUCCESS, text, SOURCE, about, launch_status=ACLNN_ERR_RUNTIME_ERROR, inferred=True)
+    return Check(
+        name,
+        fails,
+        ACLNN_SUCCESS,
+        text,
+        SOURCE,
+        about,
+        launch_status=ACLNN_ERR_RUNTIME_ERROR,
+        inferred=True,
+    )
 
 
 TILING = (
-    discarded("dy shape as x", lambda call: call["dy"].shape != call["x"].shape, "dy must have the shape of x", "dy",
-              "x"),
-    discarded("mean axis 1", lambda call: extent(call["mean"], 1) != groups(call), "axis 1 of mean must be numGroups",
-              "mean", "numGroups"),
-    discarded("mean axis 0", lambda call: extent(call["mean"], 0) != extent(call["x"], 0),
-              "axis 0 of mean must be as long as axis 0 of x", "mean", "x"),
-    discarded("rstd shape as mean", lambda call: call["rstd"].shape != call["mean"].shape,
-              "rstd must have the shape of mean", "rstd", "mean"),
-    discarded("mean rank", lambda call: call["mean"].rank != 2, "mean and rstd must have 2 axes", "mean"),
-    *(discarded(f"{name} shape", lambda call, name=name: call[name].shape != call["x"].shape[1:2],
-                f"{name} must be (C,)", name, "x") for name in ("gamma", "beta")),
-    discarded("batch times groups", lambda call: (extent(call["x"], 0) or 0) * groups(call) == 0,
-              message("N * numGroups must not be 0"), "x", "numGroups"),
-    discarded("group width", uneven, "C must be a multiple of numGroups, and not 0", "x", "numGroups"),
-    discarded("spatial size", lambda call: prod(call["x"].shape[2:]) == 0,
-              "the product of the axes after C must not be 0", "x"),
-    discarded("group width limit", group_too_wide, "C / numGroups must not exceed 4000", "x", "numGroups"),
+    discarded(
+        "dy shape as x",
+        lambda call: call["dy"].shape != call["x"].shape,
+        "dy must have the shape of x",
+        "dy",
+        "x",
+    ),
+    discarded(
+        "mean axis 1",
+        lambda call: extent(call["mean"], 1) != groups(call),
+        "axis 1 of mean must be numGroups",
+        "mean",
+        "numGroups",
+    ),
+    discarded(
+        "mean axis 0",
+        lambda call: extent(call["mean"], 0) != extent(call["x"], 0),
+        "axis 0 of mean must be as long as axis 0 of x",
+        "mean",
+        "x",
+    ),
+    discarded(
+        "rstd shape as mean",
+        lambda call: call["rstd"].shape != call["mean"].shape,
+        "rstd must have the shape of mean",
+        "rstd",
+        "mean",
+    ),
+    discarded(
+        "mean rank", lambda call: call["mean"].rank != 2, "mean and rstd must have 2 axes", "mean"
+    ),
+    *(
+        discarded(
+            f"{name} shape",
+            lambda call, name=name: call[name].shape != call["x"].shape[1:2],
+            f"{name} must be (C,)",
+            name,
+            "x",
+        )
+        for name in ("gamma", "beta")
+    ),
+    discarded(
+        "batch times groups",
+        lambda call: (extent(call["x"], 0) or 0) * groups(call) == 0,
+        message("N * numGroups must not be 0"),
+        "x",
+        "numGroups",
+    ),
+    discarded(
+        "group width", uneven, "C must be a multiple of numGroups, and not 0", "x", "numGroups"
+    ),
+    discarded(
+        "spatial size",
+        lambda call: prod(call["x"].shape[2:]) == 0,
+        "the product of the axes after C must not be 0",
+        "x",
+    ),
+    discarded(
+        "group width limit", group_too_wide, "C / numGroups must not exceed 4000", "x", "numGroups"
+    ),
 )
 
 
 def of_discarded(check: Check) -> Constraint:
-    return Constraint(check.name, f"{check.text}: the library answers success to phase 1 and cannot launch",
-                      "device.run", lambda call, arrays: check.fails(call), check.source)
+    return Constraint(
+        check.name,
+        f"{check.text}: the library answers success to phase 1 and cannot launch",
+        "device.run",
+        lambda call, arrays: check.fails(call),
+        check.source,
+    )
 
 
 def _scaled(array: np.ndarray, scale: float) -> np.ndarray:
@@ -97,30 +175,66 @@ def _scales(inputs: dict) -> bool:
 def _rescaled_swish(inputs: dict):
     """z sigmoid(s z) = z' sigmoid(z') / s with z' = s z = x_hat (s gamma) + s beta, so that swishScale may be 1."""
     scale = _swish_scale(inputs)
-    given = inputs | {"dy": _scaled(inputs["dy"], 1 / scale), "gamma": _scaled(inputs["gamma"], scale),
-                      "beta": _scaled(inputs["beta"], scale), "swishScale": 1.0}
+    given = inputs | {
+        "dy": _scaled(inputs["dy"], 1 / scale),
+        "gamma": _scaled(inputs["gamma"], scale),
+        "beta": _scaled(inputs["beta"], scale),
+        "swishScale": 1.0,
+    }
 
     def finish(outputs: dict) -> dict:
-        return {name: value if name == "dxOut" else _scaled(value, scale) for name, value in outputs.items()}
+        return {
+            name: value if name == "dxOut" else _scaled(value, scale)
+            for name, value in outputs.items()
+        }
 
     return given, finish
 
 
 RESCALED = Workaround(
     "with s = swishScale, run on dy/s, s*gamma, s*beta and swishScale=1, and multiply dgammaOut and dbetaOut by s",
-    _scales, _rescaled_swish)
+    _scales,
+    _rescaled_swish,
+)
 CONSTRAINTS = (
     *(of_discarded(check) for check in TILING),
-    Constraint("dy rank", "dy must have at least 2 axes; the library does not check it", "device.run",
-               lambda call, arrays: call["dy"].rank < 2, SOURCE),
-    unchecked_shape("dxOut", lambda call: call["x"].shape, "dxOut must have the shape of x", SOURCE),
-    unchecked_shape("dgammaOut", lambda call: call["gamma"].shape, "dgammaOut must have the shape of gamma", SOURCE),
-    unchecked_shape("dbetaOut", lambda call: call["beta"].shape, "dbetaOut must have the shape of beta", SOURCE),
-    Constraint("swishScale before 9.1", "swishScale other than 1 needs CANN 9.1: earlier kernels leave it out of one "
-               "factor of the derivative", "device.run", lambda call, arrays: narrowed(call["swishScale"]) != 1, KERNEL,
-               RESCALED, predicted=True, until=SCALED),
-    Constraint("data format", "the library never reads dataFormatOptional; tensors are taken as (N, C, ...)", "nobody",
-               lambda call, arrays: call["dataFormatOptional"] not in (None, "NCHW"), SOURCE),
+    Constraint(
+        "dy rank",
+        "dy must have at least 2 axes; the library does not check it",
+        "device.run",
+        lambda call, arrays: call["dy"].rank < 2,
+        SOURCE,
+    ),
+    unchecked_shape(
+        "dxOut", lambda call: call["x"].shape, "dxOut must have the shape of x", SOURCE
+    ),
+    unchecked_shape(
+        "dgammaOut",
+        lambda call: call["gamma"].shape,
+        "dgammaOut must have the shape of gamma",
+        SOURCE,
+    ),
+    unchecked_shape(
+        "dbetaOut", lambda call: call["beta"].shape, "dbetaOut must have the shape of beta", SOURCE
+    ),
+    Constraint(
+        "swishScale before 9.1",
+        "swishScale other than 1 needs CANN 9.1: earlier kernels leave it out of one "
+        "factor of the derivative",
+        "device.run",
+        lambda call, arrays: narrowed(call["swishScale"]) != 1,
+        KERNEL,
+        RESCALED,
+        predicted=True,
+        until=SCALED,
+    ),
+    Constraint(
+        "data format",
+        "the library never reads dataFormatOptional; tensors are taken as (N, C, ...)",
+        "nobody",
+        lambda call, arrays: call["dataFormatOptional"] not in (None, "NCHW"),
+        SOURCE,
+    ),
 )
 
 
@@ -144,9 +258,14 @@ def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: l
 
 
 CONTRACT = generated_contract(
-    OPERATOR, DTYPE_ROWS, TILING, CONSTRAINTS,
+    OPERATOR,
+    DTYPE_ROWS,
+    TILING,
+    CONSTRAINTS,
     workspace_size=workspace_size,
-    fills=lambda call: dict.fromkeys(switched_off(call), 0.0) if call["x"].dtype == ACL_FLOAT else {},
+    fills=lambda call: (
+        dict.fromkeys(switched_off(call), 0.0) if call["x"].dtype == ACL_FLOAT else {}
+    ),
     untouched=lambda call: () if call["x"].dtype == ACL_FLOAT else switched_off(call),
     kernel_inputs=kernel_inputs,
 )

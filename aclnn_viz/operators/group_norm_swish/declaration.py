@@ -46,5 +46,9 @@ OPERATOR = Operator(
     gradient_of={"dxOut": "x", "dgammaOut": "gamma", "dbetaOut": "beta"},
     like="x",
     sizes={"G": "numGroups"},
-    shapes=({"shape": (2, 4, 3), "numGroups": 2}, {"shape": (3, 6, 2, 2), "numGroups": 3}, {"shape": (3, 4), "numGroups": 2}),
+    shapes=(
+        {"shape": (2, 4, 3), "numGroups": 2},
+        {"shape": (3, 6, 2, 2), "numGroups": 3},
+        {"shape": (3, 4), "numGroups": 2},
+    ),
 )

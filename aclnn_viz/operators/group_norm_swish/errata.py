@@ -16,7 +16,7 @@ DY = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
 
 def printed_dx(x, count: int, whole_batch: bool = False):
     """rstd (dYNew gamma - (x-hat sum gamma dGamma + sum gamma dBeta) / count) with gamma = s = 1, beta = eps = 0."""
-    dy = DY[:len(x)]
+    dy = DY[: len(x)]
     rstd = 1 / x.std(axis=(1, 2), keepdims=True)
     hat = (x - x.mean(axis=(1, 2), keepdims=True)) * rstd
     slope = (hat - hat / (np.exp(-hat) + 1) + 1) / (np.exp(-hat) + 1) * dy
@@ -30,8 +30,15 @@ def slope_by_x(x):
     one, zero = np.ones(1), np.zeros(1)
 
     def loss(x):
-        return float(np.sum(DY[:len(x)] * operator("group_norm_swish").forward(
-            x=x, gamma=one, beta=zero, numGroups=1, eps=0.0)["y"]))
+        return float(
+            np.sum(
+                DY[: len(x)]
+                * operator("group_norm_swish").forward(
+                    x=x, gamma=one, beta=zero, numGroups=1, eps=0.0
+                )["y"]
+            )
+        )
+
     return gradient(loss, x)
 
 
@@ -50,9 +57,13 @@ def gns_run(cann: str = CANN, predict: bool = False, dtype=np.float32, **replace
     """x-hat [-1, 1], gamma 1, beta 0, dy [1, 0]; the outputs hold 7 before the call."""
     given = {"dy": DY[:1], "mean": [[1]], "rstd": [[1]], "x": ONE, "gamma": [1], "beta": [0]}
     arrays = {name: np.asarray(value, dtype) for name, value in given.items()}
-    outputs = {name: np.full(shape, 7, dtype) for name, shape in (
-        ("dxOut", (1, 1, 2)), ("dgammaOut", 1), ("dbetaOut", 1))}
-    return contract.run("group_norm_swish", SOC, cann, predict, **arrays | outputs | {"numGroups": 1} | replaced)
+    outputs = {
+        name: np.full(shape, 7, dtype)
+        for name, shape in (("dxOut", (1, 1, 2)), ("dgammaOut", 1), ("dbetaOut", 1))
+    }
+    return contract.run(
+        "group_norm_swish", SOC, cann, predict, **arrays | outputs | {"numGroups": 1} | replaced
+    )
 
 
 def predicted(cann: str):
@@ -62,6 +73,8 @@ def predicted(cann: str):
 
 def wide_group(channels: int) -> dict:
     """Shapes of one group with this many channels."""
-    return {name: ((1, channels, 1),) for name in ("dy", "x", "dxOut")} | {
-        name: ((channels,),) for name in ("gamma", "beta", "dgammaOut", "dbetaOut")} | {
-        "mean": ((1, 1),), "rstd": ((1, 1),), "numGroups": 1}
+    return (
+        {name: ((1, channels, 1),) for name in ("dy", "x", "dxOut")}
+        | {name: ((channels,),) for name in ("gamma", "beta", "dgammaOut", "dbetaOut")}
+        | {"mean": ((1, 1),), "rstd": ((1, 1),), "numGroups": 1}
+    )

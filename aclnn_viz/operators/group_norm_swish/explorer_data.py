@@ -42,14 +42,22 @@ class State:
     dbetaIsRequire: bool = flag(True, "dbetaIsRequire", "Operator")
     dtype: str = fields.dtype()
     sample: int = whole(0, 0, 7, "sample", "Element", below="samples")
-    channel: int = whole(9, 0, 47, "channel", "Element", "its group is the chosen one", below="channels")
+    channel: int = whole(
+        9, 0, 47, "channel", "Element", "its group is the chosen one", below="channels"
+    )
     position: int = whole(9, 0, 63, "position", "Element", below="positions")
     samples: int = whole(2, 1, 8, "N", "Tensors")
     channels: int = whole(12, 1, 48, "C", "Tensors")
     positions: int = whole(24, 1, 64, "H·W", "Tensors")
-    x_mean: float = real(1.5, 0.0, 500.0, 0.5, "mean of x", "Tensors", "x has the standard deviation 2")
-    beta_mean: float = real(0.0, -6.0, 6.0, 0.05, "mean of beta", "Tensors", "where on the swish the values lie")
-    dy_mean: float = real(1.0, -2.0, 2.0, 0.05, "mean of dy", "Tensors", "dy has the standard deviation 1")
+    x_mean: float = real(
+        1.5, 0.0, 500.0, 0.5, "mean of x", "Tensors", "x has the standard deviation 2"
+    )
+    beta_mean: float = real(
+        0.0, -6.0, 6.0, 0.05, "mean of beta", "Tensors", "where on the swish the values lie"
+    )
+    dy_mean: float = real(
+        1.0, -2.0, 2.0, 0.05, "mean of dy", "Tensors", "dy has the standard deviation 1"
+    )
     seed: int = fields.seed()
     device: str = fields.device()
     soc: str = fields.soc()
@@ -59,8 +67,12 @@ class State:
     def __post_init__(self):
         check_indices(self)
         if self.channels % self.numGroups:
-            raise StateError("numGroups", message("numGroups must divide C, {channels}", channels=self.channels), f"{self.numGroups}",
-                             message("choose {values}", values=", ".join(map(str, divisors(self.channels)))))
+            raise StateError(
+                "numGroups",
+                message("numGroups must divide C, {channels}", channels=self.channels),
+                f"{self.numGroups}",
+                message("choose {values}", values=", ".join(map(str, divisors(self.channels)))),
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +89,12 @@ class Data:
     xhat: np.ndarray  # (N, C, S)
     z: np.ndarray  # (N, C, S): what swish is applied to
     slope: np.ndarray  # (N, C, S): of swish there
-    early_slope: np.ndarray  # (N, C, S): without one factor swishScale, as kernels before CANN 9.1 have it
-    curve: np.ndarray  # (4, M): z over the reach of the chosen group, swish, its slope, the early slope
+    early_slope: (
+        np.ndarray
+    )  # (N, C, S): without one factor swishScale, as kernels before CANN 9.1 have it
+    curve: (
+        np.ndarray
+    )  # (4, M): z over the reach of the chosen group, swish, its slope, the early slope
     dxhat: np.ndarray  # (N, C, S)
     means: np.ndarray  # (N, G, 2): of dxhat and of dxhat * xhat
     rstd: np.ndarray  # (N, G)
@@ -114,7 +130,9 @@ class Data:
     def early(self) -> bool:
         """Whether the gradient is predicted for kernels that lack one factor swishScale."""
         state = self.state
-        return (state.device, state.plan) == ("host", "device") and Version.parse(state.cann) < SCALED
+        return (state.device, state.plan) == ("host", "device") and Version.parse(
+            state.cann
+        ) < SCALED
 
 
 def divisors(number: int) -> list[int]:
@@ -124,10 +142,20 @@ def divisors(number: int) -> list[int]:
 def inputs(state: State, xp=XP, op=OP) -> dict:
     """Return the inputs of op.backward that a state stands for, with the statistics that its x has."""
     drawn = vars(_tensors(state, xp))
-    saved = op.forward(**{name: drawn[name] for name in ("x", "gamma", "beta")}, numGroups=state.numGroups,
-                       swishScale=state.swishScale)
-    return {"mean": saved["mean"], "rstd": saved["rstd"], **drawn, "numGroups": state.numGroups, "swishScale": state.swishScale, "dgammaIsRequire": state.dgammaIsRequire,
-            "dbetaIsRequire": state.dbetaIsRequire}
+    saved = op.forward(
+        **{name: drawn[name] for name in ("x", "gamma", "beta")},
+        numGroups=state.numGroups,
+        swishScale=state.swishScale,
+    )
+    return {
+        "mean": saved["mean"],
+        "rstd": saved["rstd"],
+        **drawn,
+        "numGroups": state.numGroups,
+        "swishScale": state.swishScale,
+        "dgammaIsRequire": state.dgammaIsRequire,
+        "dbetaIsRequire": state.dbetaIsRequire,
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +169,17 @@ class Tensors:
 
 
 def _tensors(state: State, xp=XP) -> Tensors:
-    return _drawn(state.samples, state.channels, state.positions, state.x_mean, state.beta_mean, state.dy_mean, state.seed, state.dtype, xp)
+    return _drawn(
+        state.samples,
+        state.channels,
+        state.positions,
+        state.x_mean,
+        state.beta_mean,
+        state.dy_mean,
+        state.seed,
+        state.dtype,
+        xp,
+    )
 
 
 @lru_cache(8)
@@ -150,7 +188,10 @@ def _drawn(samples, channels, positions, x_mean, beta_mean, dy_mean, seed, dtype
     shape = samples, channels, positions
     x = x_mean + 2 * rng.standard_normal(shape)
     dy = dy_mean + rng.standard_normal(shape)
-    gamma, beta = 1 + 0.5 * rng.standard_normal(channels), beta_mean + 0.5 * rng.standard_normal(channels)
+    gamma, beta = (
+        1 + 0.5 * rng.standard_normal(channels),
+        beta_mean + 0.5 * rng.standard_normal(channels),
+    )
     return Tensors(*(xp.round_to(array, dtype) for array in (dy, x, gamma, beta)))
 
 
@@ -166,30 +207,59 @@ def gathered(state: State, backward=host(OP), xp=XP, op=OP) -> dict:
     """Return what kernels make of a state, and their truth: the arguments of `data`."""
     given = inputs(state, xp, op)
     outputs, notices = gradients(op, state, given, backward)
-    return {"given": given, "drawn": _tensors(state, xp), "outputs": outputs, "right": op.truth(**given), "notices": notices}
+    return {
+        "given": given,
+        "drawn": _tensors(state, xp),
+        "outputs": outputs,
+        "right": op.truth(**given),
+        "notices": notices,
+    }
 
 
-def data(xp, state: State, given: dict, drawn: Tensors, outputs: dict, right: dict, notices=()) -> Data:
+def data(
+    xp, state: State, given: dict, drawn: Tensors, outputs: dict, right: dict, notices=()
+) -> Data:
     """Return what is drawn of a state, of `given` inputs, their outputs and what is `right`, all arrays of `xp`."""
     shape = state.samples, state.numGroups, state.channels // state.numGroups, state.positions
     mean, rstd = (double(xp, given[name])[:, :, None, None] for name in ("mean", "rstd"))
-    gamma, beta = (xp.reshape(double(xp, given[name]), (*shape[1:3], 1)) for name in ("gamma", "beta"))
+    gamma, beta = (
+        xp.reshape(double(xp, given[name]), (*shape[1:3], 1)) for name in ("gamma", "beta")
+    )
     xhat = (xp.reshape(double(xp, given["x"]), shape) - mean) * rstd
     z = xhat * gamma + beta
     slope = page.swish_slope(xp, z, state.swishScale)
     dxhat = xp.reshape(double(xp, given["dy"]), shape) * slope * gamma
     sizes, norms = growth(xp, drawn, state.swishScale)
-    own = element(xp, element(xp, z, state.sample), state.channel * state.numGroups // state.channels)
-    parts = {"xhat": xhat, "z": z, "slope": slope, "early_slope": early_slope(xp, z, state.swishScale), "dxhat": dxhat}
+    own = element(
+        xp, element(xp, z, state.sample), state.channel * state.numGroups // state.channels
+    )
+    parts = {
+        "xhat": xhat,
+        "z": z,
+        "slope": slope,
+        "early_slope": early_slope(xp, z, state.swishScale),
+        "dxhat": dxhat,
+    }
     return Data(
-        xp=xp, state=state, inputs=given, computed_by=computed_by(state), notices=notices,
+        xp=xp,
+        state=state,
+        inputs=given,
+        computed_by=computed_by(state),
+        notices=notices,
         curve=_curve(xp, xp.maximum(1.05 * xp.max(xp.abs(own)), 3.0), state.swishScale),
         **{name: xp.reshape(values, given["x"].shape) for name, values in parts.items()},
-        means=xp.stack([xp.mean(dxhat, axis=page.GROUP), xp.mean(dxhat * xhat, axis=page.GROUP)], axis=-1), rstd=rstd[:, :, 0, 0],
-        **{name: double(xp, outputs[out]) if out in outputs else None
-           for name, out in (("dx", "dxOut"), ("dgamma", "dgammaOut"), ("dbeta", "dbetaOut"))},
+        means=xp.stack(
+            [xp.mean(dxhat, axis=page.GROUP), xp.mean(dxhat * xhat, axis=page.GROUP)], axis=-1
+        ),
+        rstd=rstd[:, :, 0, 0],
+        **{
+            name: double(xp, outputs[out]) if out in outputs else None
+            for name, out in (("dx", "dxOut"), ("dgamma", "dgammaOut"), ("dbeta", "dbetaOut"))
+        },
         errors={name: xp.max(xp.abs(double(xp, outputs[name]) - right[name])) for name in right},
-        sizes=sizes, norms=norms)
+        sizes=sizes,
+        norms=norms,
+    )
 
 
 def _curve(xp, reach, scale):
@@ -221,8 +291,12 @@ def growth(xp, drawn: Tensors, scale):
         xhat = centred * rstd
         weight, bias = (xp.reshape(each, (*shape[1:3], 1)) for each in (gamma, beta))
         dxhat = xp.reshape(dy, shape) * page.swish_slope(xp, xhat * weight + bias, scale) * weight
-        line = xhat * xp.mean(dxhat * xhat, axis=page.GROUP, keepdims=True) + xp.mean(dxhat, axis=page.GROUP, keepdims=True)
+        line = xhat * xp.mean(dxhat * xhat, axis=page.GROUP, keepdims=True) + xp.mean(
+            dxhat, axis=page.GROUP, keepdims=True
+        )
         n = shape[2] * positions
         sizes.append(n)
-        norms.append(xp.stack([xp.sqrt(xp.mean(((dxhat - times * line) * rstd) ** 2)) for times in (1, n)]))
+        norms.append(
+            xp.stack([xp.sqrt(xp.mean(((dxhat - times * line) * rstd) ** 2)) for times in (1, n)])
+        )
     return np.array(sizes), xp.stack(norms, axis=1)

@@ -10,8 +10,11 @@ def regions(values, output, shape):
     if output != "dxOut":
         return ends(shape, 0, message("channel"))
     group = np.arange(shape[1]) // max(shape[1] // values["numGroups"], 1)
-    return {message("first group"): along(shape, 1, group == 0), message("other groups"): along(shape, 1, group > 0),
-            **ends(shape, 0, message("sample"))}
+    return {
+        message("first group"): along(shape, 1, group == 0),
+        message("other groups"): along(shape, 1, group > 0),
+        **ends(shape, 0, message("sample")),
+    }
 
 
 # What usual tests feed.
@@ -19,10 +22,23 @@ USUAL_SHAPE = (2, 4, 4, 4)
 
 
 def vendor_options(uniform, number):
-    names = {"x": USUAL_SHAPE, "dy": USUAL_SHAPE, "gamma": (4,), "beta": (4,), "mean": (2, 2), "rstd": (2, 2)}
+    names = {
+        "x": USUAL_SHAPE,
+        "dy": USUAL_SHAPE,
+        "gamma": (4,),
+        "beta": (4,),
+        "mean": (2, 2),
+        "rstd": (2, 2),
+    }
     return {name: uniform(-5, 5, *lengths) for name, lengths in names.items()} | {
-        "numGroups": 2, "swishScale": float(uniform(0.1, 2))}
+        "numGroups": 2,
+        "swishScale": float(uniform(0.1, 2)),
+    }
 
 
 #: One of each kind: a wrong formula, one that is slightly wrong, and one that is seldom seen.
-KINDS = {"formula": "missing 1/n", "slight": "divided by n - 1", "seldom": "dgamma of the last sample"}
+KINDS = {
+    "formula": "missing 1/n",
+    "slight": "divided by n - 1",
+    "seldom": "dgamma of the last sample",
+}

@@ -5,7 +5,18 @@ The second takes what the first has kept of each element, or, where a group is l
 
 import numpy as np
 
-from aclnn_viz.arrays.loops import LANES, add_up, computed, cuts, exponential, over, read, real, step, write
+from aclnn_viz.arrays.loops import (
+    LANES,
+    add_up,
+    computed,
+    cuts,
+    exponential,
+    over,
+    read,
+    real,
+    step,
+    write,
+)
 from aclnn_viz.arrays.plan import Plan
 
 PLAN = Plan("group by group", accumulate="float64", division_ulps=2.0)
@@ -16,7 +27,9 @@ KEPT = 1 << 20  # elements of a group, for each thread: some megabytes
 def swish_slope(z, s, zero, one, most):
     """d/dz of z * sigmoid(s * z), with one division: sigmoid(-|t|) is exp(-|t|) times sigmoid(|t|)."""
     t = s * z
-    t = -most if t < -most else (most if t > most else t)  # beyond, the slope is 0 or 1: t * sigmoid(-t) is not inf * 0
+    t = (
+        -most if t < -most else (most if t > most else t)
+    )  # beyond, the slope is 0 or 1: t * sigmoid(-t) is not inf * 0
     tail = exponential(-abs(t))
     large = one / (one + tail)
     small = tail * large
@@ -26,7 +39,12 @@ def swish_slope(z, s, zero, one, most):
 
 def groups(part, first, last, dy, x, mean, rstd, gamma, beta, swishScale, dx, shifts, alongs):
     channels, positions = gamma.shape[1], x.shape[2]
-    zero, one, most, s = real(gamma, 0.0), real(gamma, 1.0), real(gamma, 2e4), real(gamma, swishScale)
+    zero, one, most, s = (
+        real(gamma, 0.0),
+        real(gamma, 1.0),
+        real(gamma, 2e4),
+        real(gamma, swishScale),
+    )
     straight, along = np.empty(LANES), np.empty(LANES)
     whole = positions - positions % LANES
     keeps = channels * positions <= KEPT
@@ -35,11 +53,18 @@ def groups(part, first, last, dy, x, mean, rstd, gamma, beta, swishScale, dx, sh
         group, centre, scale = unit % gamma.shape[0], mean[unit], rstd[unit]
         shift = projection = 0.0
         for channel in range(channels):
-            factor, offset, grads, xs = gamma[group, channel], beta[group, channel], dy[unit, channel], x[unit, channel]
+            factor, offset, grads, xs = (
+                gamma[group, channel],
+                beta[group, channel],
+                dy[unit, channel],
+                x[unit, channel],
+            )
             dzs = kept[channel if keeps else 0]
             # A loop of its own, all in one format, of which twice as many numbers fit in a vector as of the sums' float64.
             for i in range(positions):
-                dzs[i] = read(grads, i) * swish_slope((read(xs, i) - centre) * scale * factor + offset, s, zero, one, most)
+                dzs[i] = read(grads, i) * swish_slope(
+                    (read(xs, i) - centre) * scale * factor + offset, s, zero, one, most
+                )
             straight[:] = 0.0
             along[:] = 0.0
             for start in range(0, whole, LANES):
@@ -55,14 +80,26 @@ def groups(part, first, last, dy, x, mean, rstd, gamma, beta, swishScale, dx, sh
             shift += factor * shifts[unit, channel]
             projection += factor * alongs[unit, channel]
         # What changes of the saved mean and of the saved rstd take back.
-        shift, projection = real(gamma, shift / (channels * positions)), real(gamma, projection / (channels * positions))
+        shift, projection = (
+            real(gamma, shift / (channels * positions)),
+            real(gamma, projection / (channels * positions)),
+        )
         for channel in range(channels):
-            factor, offset, grads, xs = gamma[group, channel], beta[group, channel], dy[unit, channel], x[unit, channel]
+            factor, offset, grads, xs = (
+                gamma[group, channel],
+                beta[group, channel],
+                dy[unit, channel],
+                x[unit, channel],
+            )
             results = dx[unit, channel]
             dzs = kept[channel if keeps else 0]
             for i in range(positions):
                 xhat = (read(xs, i) - centre) * scale
-                dz = dzs[i] if keeps else read(grads, i) * swish_slope(xhat * factor + offset, s, zero, one, most)
+                dz = (
+                    dzs[i]
+                    if keeps
+                    else read(grads, i) * swish_slope(xhat * factor + offset, s, zero, one, most)
+                )
                 write(results, i, (dz * factor - xhat * projection - shift) * scale)
 
 
@@ -71,9 +108,27 @@ def backward(outputs, dy, mean, rstd, x, gamma, beta, swishScale):
     samples, group, channels, positions = x.shape
     units = samples * group, channels, positions
     shifts, alongs = np.zeros((2, *units[:2]))
-    mean, rstd, gamma, beta = (array.astype(compute, copy=False) for array in (mean, rstd, gamma, beta))
-    over(cuts(units[0], x.size), groups, dy.reshape(units), x.reshape(units), mean.reshape(-1), rstd.reshape(-1),
-         gamma[..., 0], beta[..., 0], swishScale, outputs["dxOut"].reshape(units), shifts, alongs)
-    if pairs := [one for name, sums in (("dgammaOut", alongs), ("dbetaOut", shifts)) if name in outputs
-                 for one in (sums.reshape(samples, -1), outputs[name].reshape(-1))]:
+    mean, rstd, gamma, beta = (
+        array.astype(compute, copy=False) for array in (mean, rstd, gamma, beta)
+    )
+    over(
+        cuts(units[0], x.size),
+        groups,
+        dy.reshape(units),
+        x.reshape(units),
+        mean.reshape(-1),
+        rstd.reshape(-1),
+        gamma[..., 0],
+        beta[..., 0],
+        swishScale,
+        outputs["dxOut"].reshape(units),
+        shifts,
+        alongs,
+    )
+    if pairs := [
+        one
+        for name, sums in (("dgammaOut", alongs), ("dbetaOut", shifts))
+        if name in outputs
+        for one in (sums.reshape(samples, -1), outputs[name].reshape(-1))
+    ]:
         add_up(*pairs)

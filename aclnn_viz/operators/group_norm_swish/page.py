@@ -8,8 +8,16 @@ sums from the outputs, which add up the samples: both sums belong to one sample 
 """
 
 AXES = {
-    "x": "ng..", "mean": "ng..", "rstd": "ng..", "gamma": "g..", "beta": "g..", "y": "ng..",
-    "dy": "ng..", "dxOut": "ng..", "dgammaOut": "g..", "dbetaOut": "g..",
+    "x": "ng..",
+    "mean": "ng..",
+    "rstd": "ng..",
+    "gamma": "g..",
+    "beta": "g..",
+    "y": "ng..",
+    "dy": "ng..",
+    "dxOut": "ng..",
+    "dgammaOut": "g..",
+    "dbetaOut": "g..",
 }
 GROUP = (2, 3)
 
@@ -32,7 +40,9 @@ def sigmoids(xp, t):
 
 def swish_slope(xp, z, s=1.0):
     """d/dz of z * sigmoid(s * z)."""
-    t = xp.guard(s * z, -2e4, 2e4)  # beyond, the slope is 0 or 1 in every format; t * sigmoid(-t) must not be inf * 0
+    t = xp.guard(
+        s * z, -2e4, 2e4
+    )  # beyond, the slope is 0 or 1 in every format; t * sigmoid(-t) must not be inf * 0
     sigmoid, complement = sigmoids(xp, t)
     return sigmoid * (1.0 + t * complement)
 

@@ -5,8 +5,20 @@ from math import prod
 from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
 
 
-def in_torch(torch, dy, mean, rstd, x, gamma, beta, numGroups, dataFormatOptional, swishScale, dgammaIsRequire,
-             dbetaIsRequire):
+def in_torch(
+    torch,
+    dy,
+    mean,
+    rstd,
+    x,
+    gamma,
+    beta,
+    numGroups,
+    dataFormatOptional,
+    swishScale,
+    dgammaIsRequire,
+    dbetaIsRequire,
+):
     samples, channels, *positions = x.shape
     each = (samples, numGroups, channels // numGroups, prod(positions))
     z = (x.reshape(each) - mean[..., None, None]) * rstd[..., None, None]
@@ -14,16 +26,41 @@ def in_torch(torch, dy, mean, rstd, x, gamma, beta, numGroups, dataFormatOptiona
     # y = z * sigmoid(s * z) is silu(s * z) / s, whose slope is that of silu at s * z.
     dz = torch.ops.aten.silu_backward(dy, (swishScale * z).reshape(x.shape).to(dy.dtype))
     found = torch.ops.aten.native_group_norm_backward(
-        dz, x, mean, rstd, gamma, samples, channels, prod(positions), numGroups, [True, dgammaIsRequire, dbetaIsRequire])
+        dz,
+        x,
+        mean,
+        rstd,
+        gamma,
+        samples,
+        channels,
+        prod(positions),
+        numGroups,
+        [True, dgammaIsRequire, dbetaIsRequire],
+    )
     asked = True, dgammaIsRequire, dbetaIsRequire
-    return {name: grad for name, grad, wanted in zip(("dxOut", "dgammaOut", "dbetaOut"), found, asked) if wanted}
+    return {
+        name: grad
+        for name, grad, wanted in zip(("dxOut", "dgammaOut", "dbetaOut"), found, asked)
+        if wanted
+    }
 
 
-DIFFERENCES = {"torch": (
-    Difference("what lies between group norm and swish is rounded to 16 bits", "PyTorch has no fused operator",
-               narrow_steps("group norm and swish, one after the other"), dtypes=NARROW),
-    Difference("the slope of swish at an infinite number is inf * 0", "ATen native/cpu/Activation.cpp: silu_backward",
-               convention="beta = inf, and beta = -inf: dbetaOut for x = [0, 2], eps = 0"),
-)}
+DIFFERENCES = {
+    "torch": (
+        Difference(
+            "what lies between group norm and swish is rounded to 16 bits",
+            "PyTorch has no fused operator",
+            narrow_steps("group norm and swish, one after the other"),
+            dtypes=NARROW,
+        ),
+        Difference(
+            "the slope of swish at an infinite number is inf * 0",
+            "ATen native/cpu/Activation.cpp: silu_backward",
+            convention="beta = inf, and beta = -inf: dbetaOut for x = [0, 2], eps = 0",
+        ),
+    )
+}
 
-DUMPED = {"npu_group_norm_swish": "input: x, num_groups: numGroups, weight: gamma, bias: beta, eps, swish_scale: swishScale"}
+DUMPED = {
+    "npu_group_norm_swish": "input: x, num_groups: numGroups, weight: gamma, bias: beta, eps, swish_scale: swishScale"
+}

@@ -6,7 +6,15 @@ Two samples, four channels in two groups, three positions; mean and rstd are tho
 import numpy as np
 
 from aclnn_viz.acl import ACL_FLOAT
-from aclnn_viz.acl.samples import check_ret, create_acl_tensor, init, malloc_workspace, print_result, program, release
+from aclnn_viz.acl.samples import (
+    check_ret,
+    create_acl_tensor,
+    init,
+    malloc_workspace,
+    print_result,
+    program,
+    release,
+)
 
 
 @program
@@ -26,16 +34,39 @@ def main(acl):
     gamma_host_data = np.array([1, 0.5, -1, 2], np.float32)
     beta_host_data = np.array([0, 0.25, -0.5, 1], np.float32)
     data_format, swish_scale, dgamma_is_require, dbeta_is_require = "NCHW", 1.0, True, True
-    created = [create_acl_tensor(acl, data, dims, ACL_FLOAT) for data, dims in (
-        (dy_host_data, shape), (mean_host_data, [2, num_groups]), (rstd_host_data, [2, num_groups]),
-        (x_host_data, shape), (gamma_host_data, [4]), (beta_host_data, [4]), (np.zeros(24, np.float32), shape),
-        (np.zeros(4, np.float32), [4]), (np.zeros(4, np.float32), [4]))]
+    created = [
+        create_acl_tensor(acl, data, dims, ACL_FLOAT)
+        for data, dims in (
+            (dy_host_data, shape),
+            (mean_host_data, [2, num_groups]),
+            (rstd_host_data, [2, num_groups]),
+            (x_host_data, shape),
+            (gamma_host_data, [4]),
+            (beta_host_data, [4]),
+            (np.zeros(24, np.float32), shape),
+            (np.zeros(4, np.float32), [4]),
+            (np.zeros(4, np.float32), [4]),
+        )
+    ]
     (dy, mean, rstd, x, gamma, beta, dx_out, dgamma_out, dbeta_out), addresses = zip(*created)
 
     # 3. Call the two phases.
     ret, workspace_size, executor = acl.aclnnGroupNormSwishGradGetWorkspaceSize(
-        dy, mean, rstd, x, gamma, beta, num_groups, data_format, swish_scale, dgamma_is_require, dbeta_is_require,
-        dx_out, dgamma_out, dbeta_out)
+        dy,
+        mean,
+        rstd,
+        x,
+        gamma,
+        beta,
+        num_groups,
+        data_format,
+        swish_scale,
+        dgamma_is_require,
+        dbeta_is_require,
+        dx_out,
+        dgamma_out,
+        dbeta_out,
+    )
     check_ret(ret, "aclnnGroupNormSwishGradGetWorkspaceSize failed.")
     workspace_addr = malloc_workspace(acl, workspace_size)
     ret = acl.aclnnGroupNormSwishGrad(workspace_addr, workspace_size, executor, stream)

@@ -21,29 +21,62 @@ NO_PAD = DataCopyPadExtParams(False, 0, 0, 0)
 F = float32.type
 
 
-def tiling(platform, dy, mean, rstd, x, gamma, beta, numGroups, swishScale, tileLength=None, **others):
+def tiling(
+    platform, dy, mean, rstd, x, gamma, beta, numGroups, swishScale, tileLength=None, **others
+):
     samples, channels = x.shape[:2]
     tasks, positions, size = samples * numGroups, prod(x.shape[2:]), x.dtype.itemsize
     span = max(-(-tasks // platform.GetCoreNumAiv()), 1)
     cores = max(-(-tasks // span), 1)
-    available = platform.GetCoreMemSize() - 8192 - 8 * SUMS - 1024  # Select works in the upper 8 KiB
+    available = (
+        platform.GetCoreMemSize() - 8192 - 8 * SUMS - 1024
+    )  # Select works in the upper 8 KiB
     most = int(available / (2 * BUFFERS * size + BUFFERS * 4 + 6 * 4 + 1 / 8)) // 64 * 64
     tile = min(tileLength or most, most, -(-max(positions, 1) // 64) * 64)
     strip = min(max(-(-channels // (64 * cores)) * 64, 64), tile)
-    return Tiling(cores, workspace=8 * samples * channels, T=x.dtype, G=gamma.dtype, M=mean.dtype, samples=samples,
-                  channels=channels, groups=numGroups, inGroup=channels // numGroups, positions=positions, tasks=tasks,
-                  span=span, tileLength=tile, strip=strip, scale=swishScale)
+    return Tiling(
+        cores,
+        workspace=8 * samples * channels,
+        T=x.dtype,
+        G=gamma.dtype,
+        M=mean.dtype,
+        samples=samples,
+        channels=channels,
+        groups=numGroups,
+        inGroup=channels // numGroups,
+        positions=positions,
+        tasks=tasks,
+        span=span,
+        tileLength=tile,
+        strip=strip,
+        scale=swishScale,
+    )
 
 
 class GroupNormSwishGrad:
     def Init(self, dy, mean, rstd, x, gamma, beta, dx, dgamma, dbeta, workspace, tiling):
         self.t, self.T, self.G = tiling, tiling.T, tiling.G
-        self.dyGm, self.xGm, self.dxGm = GlobalTensor(self.T), GlobalTensor(self.T), GlobalTensor(self.T)
+        self.dyGm, self.xGm, self.dxGm = (
+            GlobalTensor(self.T),
+            GlobalTensor(self.T),
+            GlobalTensor(self.T),
+        )
         self.meanGm, self.rstdGm = GlobalTensor(tiling.M), GlobalTensor(tiling.M)
-        self.gammaGm, self.betaGm, self.sumGm = GlobalTensor(self.G), GlobalTensor(self.G), GlobalTensor(float32)
-        for tensor, address in ((self.dyGm, dy), (self.xGm, x), (self.dxGm, dx), (self.meanGm, mean),
-                                (self.rstdGm, rstd), (self.gammaGm, gamma), (self.betaGm, beta),
-                                (self.sumGm, workspace)):
+        self.gammaGm, self.betaGm, self.sumGm = (
+            GlobalTensor(self.G),
+            GlobalTensor(self.G),
+            GlobalTensor(float32),
+        )
+        for tensor, address in (
+            (self.dyGm, dy),
+            (self.xGm, x),
+            (self.dxGm, dx),
+            (self.meanGm, mean),
+            (self.rstdGm, rstd),
+            (self.gammaGm, gamma),
+            (self.betaGm, beta),
+            (self.sumGm, workspace),
+        ):
             tensor.SetGlobalBuffer(address)
         self.outputs = []
         for k, address in enumerate((dbeta, dgamma)):
@@ -54,8 +87,13 @@ class GroupNormSwishGrad:
         pipe = TPipe()
         self.dyQue, self.xQue, self.outQue = TQue(VECIN, 1), TQue(VECIN, 1), TQue(VECOUT, 1)
         for que in (self.dyQue, self.xQue, self.outQue):
-            pipe.InitBuffer(que, BUFFERS, tiling.tileLength * 4 if que is self.outQue else
-                            tiling.tileLength * self.T.itemsize)
+            pipe.InitBuffer(
+                que,
+                BUFFERS,
+                tiling.tileLength * 4
+                if que is self.outQue
+                else tiling.tileLength * self.T.itemsize,
+            )
         bufs = [TBuf(VECCALC) for _ in range(6)]
         for buf in bufs:
             pipe.InitBuffer(buf, tiling.tileLength * 4)
@@ -64,7 +102,11 @@ class GroupNormSwishGrad:
         pipe.InitBuffer(bitsBuf, tiling.tileLength // 8)
         pipe.InitBuffer(sumBuf, 32)
         pipe.InitBuffer(gatherBuf, 2 * SUMS * 4)
-        self.bits, self.sum, self.gathered = bitsBuf.Get(uint8_t), sumBuf.Get(float32), gatherBuf.Get(float32)
+        self.bits, self.sum, self.gathered = (
+            bitsBuf.Get(uint8_t),
+            sumBuf.Get(float32),
+            gatherBuf.Get(float32),
+        )
         Duplicate(self.one, 1.0, tiling.tileLength)
         Duplicate(self.t1, 0.0, tiling.tileLength)  # a comparison takes whole repeats, tail or not
 
@@ -83,7 +125,9 @@ class GroupNormSwishGrad:
         for k in range(self.t.inGroup):
             channel = group * self.t.inGroup + k
             gamma, beta = F(self.gammaGm.GetValue(channel)), F(self.betaGm.GetValue(channel))
-            sumDz, sumDzXhat = self.ChannelSums(sample * self.t.channels + channel, mean, rstd, gamma, beta)
+            sumDz, sumDzXhat = self.ChannelSums(
+                sample * self.t.channels + channel, mean, rstd, gamma, beta
+            )
             self.Keep(sample * self.t.channels + channel, k, sumDz, sumDzXhat)
             shift, along = shift + gamma * sumDz, along + gamma * sumDzXhat
         count = F(self.t.inGroup * self.t.positions)
@@ -117,7 +161,11 @@ class GroupNormSwishGrad:
             count = k % SUMS + 1
             row = DataCopyExtParams(1, count * 4, 0, 0, 0)
             DataCopyPad(self.sumGm[plane - count + 1], self.gathered, row)
-            DataCopyPad(self.sumGm[self.t.samples * self.t.channels + plane - count + 1], self.gathered[SUMS], row)
+            DataCopyPad(
+                self.sumGm[self.t.samples * self.t.channels + plane - count + 1],
+                self.gathered[SUMS],
+                row,
+            )
 
     def Widen(self, wide, given, count):
         if given.dtype == float32:
@@ -153,7 +201,9 @@ class GroupNormSwishGrad:
         Div(self.b, self.one, self.b, count)  # and the larger
         CompareScalar(self.bits, self.t1, 0.0, CMPMODE.LT, -(-count // 64) * 64)
         out = self.outQue.AllocTensor(float32)
-        Select(out, self.bits, self.b, self.a, SELMODE.VSEL_TENSOR_TENSOR_MODE, count)  # sigmoid(-t)
+        Select(
+            out, self.bits, self.b, self.a, SELMODE.VSEL_TENSOR_TENSOR_MODE, count
+        )  # sigmoid(-t)
         Select(self.a, self.bits, self.a, self.b, SELMODE.VSEL_TENSOR_TENSOR_MODE, count)
         Mul(out, out, self.t1, count)
         Adds(out, out, 1.0, count)
@@ -181,15 +231,21 @@ class GroupNormSwishGrad:
         self.outQue.FreeTensor(out)
 
     def AddSamples(self, parts, out):
-        for start in range(GetBlockIdx() * self.t.strip, self.t.channels, self.t.strip * GetBlockNum()):
+        for start in range(
+            GetBlockIdx() * self.t.strip, self.t.channels, self.t.strip * GetBlockNum()
+        ):
             count = min(self.t.strip, self.t.channels - start)
             Duplicate(self.dz, 0.0, count)
             for sample in range(self.t.samples):
                 eventID = GetTPipePtr().FetchEventID(HardEvent.V_MTE2)
                 SetFlag(HardEvent.V_MTE2, eventID)
                 WaitFlag(HardEvent.V_MTE2, eventID)
-                DataCopyPad(self.xhat, parts[sample * self.t.channels + start],
-                            DataCopyExtParams(1, count * 4, 0, 0, 0), NO_PAD)
+                DataCopyPad(
+                    self.xhat,
+                    parts[sample * self.t.channels + start],
+                    DataCopyExtParams(1, count * 4, 0, 0, 0),
+                    NO_PAD,
+                )
                 eventID = GetTPipePtr().FetchEventID(HardEvent.MTE2_V)
                 SetFlag(HardEvent.MTE2_V, eventID)
                 WaitFlag(HardEvent.MTE2_V, eventID)
@@ -210,10 +266,20 @@ def page(xp, dy, mean, rstd, x, gamma, beta, swishScale):
     shift, along = (xp.sum(terms, axis=3, keepdims=True) for terms in (dz, dz * xhat))
     count = x.shape[2] * x.shape[3]
     c1, c2 = (xp.sum(gamma * sums, axis=2, keepdims=True) / count for sums in (shift, along))
-    return {"dxOut": (dz * gamma - xhat * c2 - c1) * rstd, "dgammaOut": xp.sum(along, axis=0),
-            "dbetaOut": xp.sum(shift, axis=0)}
+    return {
+        "dxOut": (dz * gamma - xhat * c2 - c1) * rstd,
+        "dgammaOut": xp.sum(along, axis=0),
+        "dbetaOut": xp.sum(shift, axis=0),
+    }
 
 
-PROGRAMS = (Program("group_norm_swish", "group_norm_swish", tiling, kernel,
-                    Plan("group norm in tiles", order=SEQUENTIAL, page=page),
-                    text="one task a sample and group, each read twice; the samples' sums through the workspace"),)
+PROGRAMS = (
+    Program(
+        "group_norm_swish",
+        "group_norm_swish",
+        tiling,
+        kernel,
+        Plan("group norm in tiles", order=SEQUENTIAL, page=page),
+        text="one task a sample and group, each read twice; the samples' sums through the workspace",
+    ),
+)

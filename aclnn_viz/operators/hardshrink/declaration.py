@@ -7,8 +7,12 @@ from aclnn_viz.operators.products import TRAINING
 from . import page
 
 OPERATOR = activation(
-    page, """aclnnStatus aclnnHardshrinkBackwardGetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnHardshrinkBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclScalar *lambd, aclTensor *gradInput,
-        uint64_t *workspaceSize, aclOpExecutor **executor);""", (TRAINING,),
-    shape="~*P", x=Tensor("~*P", kinks=("max(lambd, 0)", "-max(lambd, 0)")),
-    attributes={"lambd": Attribute("const aclScalar *", 0.5, tries=(-0.25, 0.0))})
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    (TRAINING,),
+    shape="~*P",
+    x=Tensor("~*P", kinks=("max(lambd, 0)", "-max(lambd, 0)")),
+    attributes={"lambd": Attribute("const aclScalar *", 0.5, tries=(-0.25, 0.0))},
+)

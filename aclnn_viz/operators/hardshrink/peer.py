@@ -4,4 +4,5 @@
 def in_torch(torch, gradOutput, self, lambd):
     return {"gradInput": torch.ops.aten.hardshrink_backward(gradOutput, self, max(lambd, 0.0))}
 
+
 DUMPED = {"hardshrink": "input: self, lambd"}

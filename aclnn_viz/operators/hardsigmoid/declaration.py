@@ -7,6 +7,11 @@ from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 from . import page
 
 OPERATOR = activation(
-    page, """aclnnStatus aclnnHardsigmoidBackwardGetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnHardsigmoidBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, aclTensor *out,
-        uint64_t *workspaceSize, aclOpExecutor **executor);""", ATLAS_INFERENCE_TRAINING, gradient="out", x=Tensor("*P", kinks=(-3, 3)))
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    ATLAS_INFERENCE_TRAINING,
+    gradient="out",
+    x=Tensor("*P", kinks=(-3, 3)),
+)

@@ -11,4 +11,6 @@ def forward(xp, self):
 
 
 def backward(xp, gradOutput, self):
-    return {"out": xp.where((self > -3.0) & (self < 3.0), gradOutput / 6.0, xp.zeros_like(gradOutput))}
+    return {
+        "out": xp.where((self > -3.0) & (self < 3.0), gradOutput / 6.0, xp.zeros_like(gradOutput))
+    }

@@ -13,6 +13,15 @@ def _rounded(inputs):
     return {"out": (np.abs(inputs["self"]) < 3, inputs["gradOutput"] * float(np.float32(1 / 6)))}
 
 
-DIFFERENCES = {"torch": (Difference("1/6 is rounded to float32", "ATen native/cpu/Activation.cpp", values=_rounded, dtypes=("float64",)),)}
+DIFFERENCES = {
+    "torch": (
+        Difference(
+            "1/6 is rounded to float32",
+            "ATen native/cpu/Activation.cpp",
+            values=_rounded,
+            dtypes=("float64",),
+        ),
+    )
+}
 
 DUMPED = {"hardsigmoid": "input: self, inplace"}

@@ -14,7 +14,9 @@ STANDARD = ({}, {"shape": (1000,)})
 
 
 def draw(source: Draw, shape) -> dict:
-    x = source.tensor("self", shape, lambda rng: sprinkle(rng, 3 * rng.standard_normal(shape), SPECIAL))
+    x = source.tensor(
+        "self", shape, lambda rng: sprinkle(rng, 3 * rng.standard_normal(shape), SPECIAL)
+    )
     return {"gradOutput": source.normal("gradOutput", shape), "self": x}
 
 
@@ -37,6 +39,13 @@ def suite():
 def meter(self, gradOutput):
     x = wide(self)
     distance = np.min(np.abs(np.abs(x[np.isfinite(x)]) - 3.0), initial=np.inf)
-    return {"x < -3": share(x < -3), "x = -3": share(x == -3), "-3 < x < 3": share(np.abs(x) < 3),
-            "x = 3": share(x == 3), "x > 3": share(x > 3), message("infinite x"): share(np.isinf(x)),
-            message("closeness to a kink"): 1.0 / (1.0 + distance), "gradOutput": off(gradOutput, 1.0)}
+    return {
+        "x < -3": share(x < -3),
+        "x = -3": share(x == -3),
+        "-3 < x < 3": share(np.abs(x) < 3),
+        "x = 3": share(x == 3),
+        "x > 3": share(x > 3),
+        message("infinite x"): share(np.isinf(x)),
+        message("closeness to a kink"): 1.0 / (1.0 + distance),
+        "gradOutput": off(gradOutput, 1.0),
+    }

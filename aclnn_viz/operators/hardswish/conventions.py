@@ -24,13 +24,25 @@ def sources() -> tuple[str, ...]:
 def _kink(found) -> table.Row:
     at = float(found.at)
     ran = table.peer(lambda torch, x: torch.nn.functional.hardswish(x).sum(), [at])
-    return table.kink("hardswish", "", at, float(found.left), float(found.right), float(found.documented),
-                      float(ours([1], [at])[0]), (float(found.pytorch), found.source), ran, "left" if at < 0 else "right")
+    return table.kink(
+        "hardswish",
+        "",
+        at,
+        float(found.left),
+        float(found.right),
+        float(found.documented),
+        float(ours([1], [at])[0]),
+        (float(found.pytorch), found.source),
+        ran,
+        "left" if at < 0 else "right",
+    )
 
 
 def ours(grad, x) -> np.ndarray:
     """gradOutput * slope(self) of the kernel, in float64."""
-    return operator("hardswish").backward(gradOutput=np.asarray(grad, float), self=np.asarray(x, float))["out"]
+    return operator("hardswish").backward(
+        gradOutput=np.asarray(grad, float), self=np.asarray(x, float)
+    )["out"]
 
 
 def theirs(torch, grad, x) -> np.ndarray:

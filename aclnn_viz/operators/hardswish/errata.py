@@ -26,5 +26,9 @@ def from_outside():
 
 def of_nan(dtype, soc):
     """out for self = nan and gradOutput = 5."""
-    given = {"gradOutput": np.full(1, 5, dtype), "self": np.full(1, np.nan, dtype), "out": np.zeros(1, dtype)}
+    given = {
+        "gradOutput": np.full(1, 5, dtype),
+        "self": np.full(1, np.nan, dtype),
+        "out": np.zeros(1, dtype),
+    }
     return contract.run("hardswish", soc, predict=True, **given).outputs["out"]

@@ -38,15 +38,31 @@ MISSES = 400  # of a sweep that are drawn
 class State:
     """What can be moved."""
 
-    x: float = real(3.0, -REACH, REACH, 0.01, "self (x)", "Point", "the chosen input, rounded to the dtype")
-    gradOutput: float = real(1.0, -4.0, 4.0, 0.05, "gradOutput", "Point", "the gradient that arrives at x")
-    centre: float = choice(3.0, {-3.0: "-3, a kink", -1.5: "-1.5, slope 0", 3.0: "3, a kink"}, "window at", "Window")
+    x: float = real(
+        3.0, -REACH, REACH, 0.01, "self (x)", "Point", "the chosen input, rounded to the dtype"
+    )
+    gradOutput: float = real(
+        1.0, -4.0, 4.0, 0.05, "gradOutput", "Point", "the gradient that arrives at x"
+    )
+    centre: float = choice(
+        3.0, {-3.0: "-3, a kink", -1.5: "-1.5, slope 0", 3.0: "3, a kink"}, "window at", "Window"
+    )
     steps: int = whole(8, 1, 64, "± ulp", "Window", "steps of the format on either side")
     dtype: str = choice("float16", {f.name: f.name for f in FORMATS}, "dtype", "Operator")
-    reach: str = choice("all", {"all": "all numbers", "near": "2^-10 to 16"}, "inputs", "Sweep",
-                        "all of a 16-bit format, a sample of a wider one; by size")
-    arriving: str = choice("random", {"random": "random", "chosen": "as chosen"}, "gradOutput", "Sweep",
-                           "a normal number for each input, or the chosen gradOutput for all")
+    reach: str = choice(
+        "all",
+        {"all": "all numbers", "near": "2^-10 to 16"},
+        "inputs",
+        "Sweep",
+        "all of a 16-bit format, a sample of a wider one; by size",
+    )
+    arriving: str = choice(
+        "random",
+        {"random": "random", "chosen": "as chosen"},
+        "gradOutput",
+        "Sweep",
+        "a normal number for each input, or the chosen gradOutput for all",
+    )
     seed: int = fields.seed("Sweep")
     device: str = fields.device()
     soc: str = fields.soc()
@@ -105,7 +121,10 @@ def inputs(state: State, xp=XP) -> dict:
     """Return the inputs of op.backward: the chosen x, both kinks, the infinities and nan, and the window."""
     window = _window(state.centre, state.steps, state.dtype)
     x = xp.concat([xp.reshape(state.x, (1,)), np.array([*KINKS, *SPECIAL]), window])
-    return {"gradOutput": xp.round_to(xp.full(x.shape, 1.0) * state.gradOutput, state.dtype), "self": xp.round_to(x, state.dtype)}
+    return {
+        "gradOutput": xp.round_to(xp.full(x.shape, 1.0) * state.gradOutput, state.dtype),
+        "self": xp.round_to(x, state.dtype),
+    }
 
 
 def compute(state: State, backward=host(OP)) -> Data:
@@ -121,20 +140,51 @@ def gathered(state: State, backward=host(OP), xp=XP, op=OP) -> dict:
     given = inputs(state, xp)
     outputs, notices = gradients(op, state, given, backward)
     arriving = state.gradOutput if state.arriving == "chosen" else None
-    return {"given": given, "value": op.forward(self=given["self"])["out"], "out": outputs["out"], "right": op.truth(**given)["out"],
-            "swept": _swept(state.dtype, state.reach, arriving, state.seed, state.device, state.soc, state.cann, state.plan,
-                            host(OP) if arriving is None and xp is not XP else backward, *(() if arriving is None else (xp, op))),
-            "notices": notices}
+    return {
+        "given": given,
+        "value": op.forward(self=given["self"])["out"],
+        "out": outputs["out"],
+        "right": op.truth(**given)["out"],
+        "swept": _swept(
+            state.dtype,
+            state.reach,
+            arriving,
+            state.seed,
+            state.device,
+            state.soc,
+            state.cann,
+            state.plan,
+            host(OP) if arriving is None and xp is not XP else backward,
+            *(() if arriving is None else (xp, op)),
+        ),
+        "notices": notices,
+    }
 
 
 def data(xp, state: State, given: dict, value, out, right, swept: Swept, notices=()) -> Data:
     """Return what is drawn of a state, of `given` inputs, what came `out` and what is `right`, all arrays of `xp`."""
-    x, gradOutput, value, out = (double(xp, each) for each in (given["self"], given["gradOutput"], value, out))
+    x, gradOutput, value, out = (
+        double(xp, each) for each in (given["self"], given["gradOutput"], value, out)
+    )
     return Data(
-        xp=xp, state=state, inputs=given, computed_by=computed_by(state), notices=notices,
-        x=x[0], gradOutput=gradOutput[0], out=out[0], truth=right[0], value=value[0], slope=OP.page.slope(xp, x)[0],
-        kinks=out[1:3], special=out[3:6], window=x[6:], window_out=out[6:], window_truth=right[6:],
-        sweep=measured(xp, state.dtype, swept))
+        xp=xp,
+        state=state,
+        inputs=given,
+        computed_by=computed_by(state),
+        notices=notices,
+        x=x[0],
+        gradOutput=gradOutput[0],
+        out=out[0],
+        truth=right[0],
+        value=value[0],
+        slope=OP.page.slope(xp, x)[0],
+        kinks=out[1:3],
+        special=out[3:6],
+        window=x[6:],
+        window_out=out[6:],
+        window_truth=right[6:],
+        sweep=measured(xp, state.dtype, swept),
+    )
 
 
 @lru_cache(8)  # everything but the sweep moves without it
@@ -146,8 +196,20 @@ def measured(xp, dtype: str, swept: Swept) -> Sweep:
     missed = xp.argsort(xp.where(distances > 0, -errors, 1.0), stable=True)[:MISSES]
     members, share = stretches(swept.x.size)
     parts = xp.reshape(xp.take(errors, members.ravel()), members.shape)
-    return Sweep(swept.places, swept.x, double(xp, swept.out), swept.truth, swept.exhaustive, errors, xp.sum(parts * share, axis=0),
-                 xp.max(parts, axis=0), distances, counts, missed, np.arange(MISSES) < xp.sum(counts[1:]))
+    return Sweep(
+        swept.places,
+        swept.x,
+        double(xp, swept.out),
+        swept.truth,
+        swept.exhaustive,
+        errors,
+        xp.sum(parts * share, axis=0),
+        xp.max(parts, axis=0),
+        distances,
+        counts,
+        missed,
+        np.arange(MISSES) < xp.sum(counts[1:]),
+    )
 
 
 @lru_cache(8)
@@ -188,7 +250,9 @@ def places(dtype: str, reach: str, seed: int):
         stride = (high - low) // (SAMPLE // 2)
         positive = low + stride * np.arange(SAMPLE // 2, dtype=np.int64)
         positive += np.random.default_rng(seed).integers(0, stride, positive.size)
-    found = np.concatenate([-positive[::-1], [0] if reach == "all" else [], positive]).astype(np.int64)
+    found = np.concatenate([-positive[::-1], [0] if reach == "all" else [], positive]).astype(
+        np.int64
+    )
     return found, value_at(found, fmt)
 
 

@@ -5,7 +5,13 @@ import numpy as np
 
 def regions(values, output, shape):
     x = values["self"].astype(np.float64)
-    return {"x < -3": x < -3, "x = -3": x == -3, "-3 < x < 3": np.abs(x) < 3, "x = 3": x == 3, "x > 3": x > 3}
+    return {
+        "x < -3": x < -3,
+        "x = -3": x == -3,
+        "-3 < x < 3": np.abs(x) < 3,
+        "x = 3": x == 3,
+        "x > 3": x > 3,
+    }
 
 
 # What usual tests feed.
@@ -17,4 +23,8 @@ def random_options(rng):
 
 
 #: One of each kind: a wrong formula, one that is slightly wrong, and one that is seldom seen.
-KINDS = {"formula": "half forgotten", "slight": "a third with three digits", "seldom": "both kinks open"}
+KINDS = {
+    "formula": "half forgotten",
+    "slight": "a third with three digits",
+    "seldom": "both kinks open",
+}

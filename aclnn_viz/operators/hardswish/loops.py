@@ -14,4 +14,3 @@ def elements(part, first, last, gradOutput, self, out):
         # Beyond 3 the slope is 0 or 1, the nearest to x of all between them; of a nan it is 1.
         slope = x / three + half if abs(x) <= three else max(min(one, x), zero)
         write(results, i, read(grad, i) * slope)
-

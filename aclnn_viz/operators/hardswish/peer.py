@@ -11,7 +11,9 @@ def in_torch(torch, gradOutput, self):
 
 def page(xp, gradOutput, self):
     """What automatic differentiation makes of x * clip(x + 3, 0, 6) / 6: next to a kink x + 3 may round onto it."""
-    far = xp.full_like(self, 4.0)  # nothing is rounded there: an infinity stays known, and nan has the page's slope 1
+    far = xp.full_like(
+        self, 4.0
+    )  # nothing is rounded there: an infinity stays known, and nan has the page's slope 1
     near = xp.where(self < 4.0, xp.where(self > -4.0, self, -far), far)
     share, lifted = gradOutput / 6.0, near + 3.0
     inside = xp.where((lifted >= 0.0) & (lifted <= 6.0), near, xp.zeros_like(near))
@@ -22,17 +24,37 @@ ARRANGEMENTS = (page,)
 
 
 def _open(at: float, slope: float):
-    return lambda inputs: {"out": (inputs["self"] == at, slope * inputs["gradOutput"].astype(np.float64))}
+    return lambda inputs: {
+        "out": (inputs["self"] == at, slope * inputs["gradOutput"].astype(np.float64))
+    }
 
 
 SOURCE = "pytorch issue 147801, pull requests 143899 and 148049"
-DIFFERENCES = {"torch": (
-    Difference("the interval is open at -3: slope 0", SOURCE, values=_open(-3.0, 0.0),
-               convention="gradOutput = 1, self = -3"),
-    Difference("the interval is open at 3: slope 1", SOURCE, values=_open(3.0, 1.0),
-               convention="gradOutput = 1, self = 3"),
-    Difference("below -3 an infinite gradient gives 0, not nan", SOURCE, convention="gradOutput = inf, self = -4"),
-    Difference("below -3 a gradient that is nan gives 0, not nan", SOURCE, convention="gradOutput = nan, self = -4"),
-)}
+DIFFERENCES = {
+    "torch": (
+        Difference(
+            "the interval is open at -3: slope 0",
+            SOURCE,
+            values=_open(-3.0, 0.0),
+            convention="gradOutput = 1, self = -3",
+        ),
+        Difference(
+            "the interval is open at 3: slope 1",
+            SOURCE,
+            values=_open(3.0, 1.0),
+            convention="gradOutput = 1, self = 3",
+        ),
+        Difference(
+            "below -3 an infinite gradient gives 0, not nan",
+            SOURCE,
+            convention="gradOutput = inf, self = -4",
+        ),
+        Difference(
+            "below -3 a gradient that is nan gives 0, not nan",
+            SOURCE,
+            convention="gradOutput = nan, self = -4",
+        ),
+    )
+}
 
 DUMPED = {"hardswish": "input: self, inplace"}

@@ -12,12 +12,24 @@ def preset(product, version):
     """Return the settings of the plan that differ from the general ones, and its notes."""
     if product in WITH_ARCH35:
         return {"page": page}, (
-            Note(message("x times a rounded 1/3, closed interval, nan has slope 1"),
-                 "ops-nn activation/hard_swish_grad/op_kernel/arch35/hard_swish_grad.h"),)
+            Note(
+                message("x times a rounded 1/3, closed interval, nan has slope 1"),
+                "ops-nn activation/hard_swish_grad/op_kernel/arch35/hard_swish_grad.h",
+            ),
+        )
     return {"page": tbe_page}, (
-        Note(message("x times 0.33333334; nan in self gives 1 in float32 and bfloat16, nan in float16"),
-             message("hard_swish_grad.py among the TBE kernels of CANN 8.1")),
-        Note(message("the TBE kernel is unchanged in later versions"), message("no newer source is published"), inferred=True))
+        Note(
+            message(
+                "x times 0.33333334; nan in self gives 1 in float32 and bfloat16, nan in float16"
+            ),
+            message("hard_swish_grad.py among the TBE kernels of CANN 8.1"),
+        ),
+        Note(
+            message("the TBE kernel is unchanged in later versions"),
+            message("no newer source is published"),
+            inferred=True,
+        ),
+    )
 
 
 def page(xp, gradOutput, self):
@@ -30,6 +42,12 @@ def page(xp, gradOutput, self):
 def tbe_page(xp, gradOutput, self):
     """As above, but a nan in self gives nan in float16, and in the other formats 1, whatever gradOutput is."""
     inside = self * (1.0 / 3.0) + 0.5
-    slope = xp.where(self < -3.0, xp.zeros_like(self), xp.where(self > 3.0, xp.ones_like(self), inside))
+    slope = xp.where(
+        self < -3.0, xp.zeros_like(self), xp.where(self > 3.0, xp.ones_like(self), inside)
+    )
     out = gradOutput * slope
-    return {"out": out if xp.storage.name == "float16" else xp.where(xp.isnan(self), xp.ones_like(out), out)}
+    return {
+        "out": out
+        if xp.storage.name == "float16"
+        else xp.where(xp.isnan(self), xp.ones_like(out), out)
+    }

@@ -3,7 +3,15 @@
 import numpy as np
 
 from aclnn_viz.acl import ACL_FLOAT
-from aclnn_viz.acl.samples import check_ret, create_acl_tensor, init, malloc_workspace, print_result, program, release
+from aclnn_viz.acl.samples import (
+    check_ret,
+    create_acl_tensor,
+    init,
+    malloc_workspace,
+    print_result,
+    program,
+    release,
+)
 
 
 @program
@@ -36,4 +44,10 @@ def main(acl):
     print_result(acl, "result", np.zeros(8, np.float32), out_addr)
 
     # 6. and 7. Release tensors and device resources.
-    release(acl, stream, device_id, [self_, grad_out, out], [self_addr, grad_out_addr, out_addr, workspace_addr])
+    release(
+        acl,
+        stream,
+        device_id,
+        [self_, grad_out, out],
+        [self_addr, grad_out_addr, out_addr, workspace_addr],
+    )

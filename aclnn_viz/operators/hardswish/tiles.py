@@ -23,8 +23,15 @@ def tiling(platform, gradOutput, self):
     available = platform.GetCoreMemSize() - 8192  # which Select works in
     bytes_of_element = 3 * BUFFERS * size + 4 * (2 if size == 4 else 3) + 2 / 8
     tile = int(available / bytes_of_element) // 256 * 256
-    return Tiling(cores, T=self.dtype, total=n, formerNum=blocks % max(cores, 1),
-                  blockLength=blocks // max(cores, 1) * align, align=align, tileLength=tile)
+    return Tiling(
+        cores,
+        T=self.dtype,
+        total=n,
+        formerNum=blocks % max(cores, 1),
+        blockLength=blocks // max(cores, 1) * align,
+        align=align,
+        tileLength=tile,
+    )
 
 
 class HardswishGrad:
@@ -41,7 +48,9 @@ class HardswishGrad:
         self.gradGm, self.xGm, self.outGm = self.gradGm[first], self.xGm[first], self.outGm[first]
         pipe = TPipe()
         self.gradQue, self.xQue, self.outQue = TQue(VECIN, 1), TQue(VECIN, 1), TQue(VECOUT, 1)
-        self.xBuf, self.slopeBuf, self.wideBuf, self.bitsBuf, self.moreBitsBuf = (TBuf(VECCALC) for _ in range(5))
+        self.xBuf, self.slopeBuf, self.wideBuf, self.bitsBuf, self.moreBitsBuf = (
+            TBuf(VECCALC) for _ in range(5)
+        )
         pipe.InitBuffer(self.gradQue, BUFFERS, self.tile * self.T.itemsize)
         pipe.InitBuffer(self.xQue, BUFFERS, self.tile * self.T.itemsize)
         pipe.InitBuffer(self.outQue, BUFFERS, self.tile * self.T.itemsize)
@@ -89,7 +98,9 @@ class HardswishGrad:
         PipeBarrier(PIPE_V)
         Select(slope, above, slope, 0.0, SELMODE.VSEL_TENSOR_SCALAR_MODE, count)
         PipeBarrier(PIPE_V)
-        Select(slope, within, slope, 1.0, SELMODE.VSEL_TENSOR_SCALAR_MODE, count)  # a nan, too, has slope 1
+        Select(
+            slope, within, slope, 1.0, SELMODE.VSEL_TENSOR_SCALAR_MODE, count
+        )  # a nan, too, has slope 1
         if self.T == float32:
             PipeBarrier(PIPE_V)
             Mul(out, grad, slope, count)
@@ -116,5 +127,14 @@ def kernel(gradOutput, x, out, workspace, tiling):
     op.Process()
 
 
-PROGRAMS = (Program("hardswish", "hardswish", tiling, kernel, Plan("hardswish in tiles", page=device.page),
-                    sync="strict", text="one queue each for gradient, x and result, two buffers, no sum"),)
+PROGRAMS = (
+    Program(
+        "hardswish",
+        "hardswish",
+        tiling,
+        kernel,
+        Plan("hardswish in tiles", page=device.page),
+        sync="strict",
+        text="one queue each for gradient, x and result, two buffers, no sum",
+    ),
+)

@@ -7,6 +7,11 @@ from aclnn_viz.operators.products import TRAINING
 from . import page
 
 OPERATOR = activation(
-    page, """aclnnStatus aclnnHardswishBackwardV2GetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnHardswishBackwardV2GetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, aclTensor *out,
-        uint64_t *workspaceSize, aclOpExecutor **executor);""", (TRAINING,), gradient="out", x=Tensor("*P", kinks=(-3, 3), ranks=(1, 8)))
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    (TRAINING,),
+    gradient="out",
+    x=Tensor("*P", kinks=(-3, 3), ranks=(1, 8)),
+)

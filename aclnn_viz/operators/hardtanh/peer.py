@@ -13,6 +13,12 @@ def _at_ends(inputs):
     return {"out": (np.isin(inputs["self"], [inputs["min"], inputs["max"]]), 0.0)}
 
 
-DIFFERENCES = {"torch": (Difference("the gradient stops at min and max", "ATen native/cpu/Activation.cpp", values=_at_ends),)}
+DIFFERENCES = {
+    "torch": (
+        Difference(
+            "the gradient stops at min and max", "ATen native/cpu/Activation.cpp", values=_at_ends
+        ),
+    )
+}
 
 DUMPED = {"hardtanh": "input: self, min_val: min, max_val: max, inplace"}

@@ -8,8 +8,11 @@ from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 from . import page
 
 OPERATOR = loss(
-    page, """aclnnStatus aclnnL1LossBackwardGetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnL1LossBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclTensor *target, int64_t reduction, aclTensor *gradInput,
-        uint64_t *workspaceSize, aclOpExecutor **executor);""", ATLAS_INFERENCE_TRAINING,
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    ATLAS_INFERENCE_TRAINING,
     {"self": Tensor("~*P", ranks=(1, 8)), "target": Tensor("~*P", CHOICE, kinks=("self",))},
-    counts={"count": "P"})
+    counts={"count": "P"},
+)

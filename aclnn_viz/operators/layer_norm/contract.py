@@ -5,11 +5,26 @@ Sources: ops-nn norm/layer_norm_grad_v3/op_host/op_api/aclnn_layer_norm_backward
 
 from math import prod
 
-from aclnn_viz.operators.codes import ACL_FLOAT, ACL_FLOAT16, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR
+from aclnn_viz.operators.codes import (
+    ACL_FLOAT,
+    ACL_FLOAT16,
+    ACLNN_ERR_PARAM_INVALID,
+    ACLNN_ERR_PARAM_NULLPTR,
+)
 from aclnn_viz.operators.contract.model import Check, Constraint, Contract, EarlySuccess
 from aclnn_viz.operators.contract.rules import (
-    HAND_WRITTEN, SYSTEM_WORKSPACE, by_architecture, contiguous_copies, declared_rows, dtype_in, mask_entries,
-    null_pointers, out_pointers, rank_in, same_dtype, same_shape,
+    HAND_WRITTEN,
+    SYSTEM_WORKSPACE,
+    by_architecture,
+    contiguous_copies,
+    declared_rows,
+    dtype_in,
+    mask_entries,
+    null_pointers,
+    out_pointers,
+    rank_in,
+    same_dtype,
+    same_shape,
 )
 
 from .declaration import OPERATOR
@@ -26,57 +41,140 @@ def lead(call) -> int:
 
 def seen_to_differ(call) -> bool:
     """The comparison runs from behind the leading axes to the number of normalised ones, which often is nowhere."""
-    return any(call["input"].shape[at] != call["normalizedShape"][at - lead(call)]
-               for at in range(lead(call), len(call["normalizedShape"])))
+    return any(
+        call["input"].shape[at] != call["normalizedShape"][at - lead(call)]
+        for at in range(lead(call), len(call["normalizedShape"]))
+    )
 
 
 def check(name: str, text: str, fails, status: int = ACLNN_ERR_PARAM_INVALID) -> Check:
     """A check of one parameter, which is not made of an optional one that is null or an output that is not asked for."""
-    return Check(f"{name} {text}", lambda call: OPERATOR.tensors.get(name, OPERATOR.tensors["input"]).asked is None
-                 and call[name] is not None and fails(call, call[name])
-                 or name in OUTPUTS and OPERATOR.asks_for(name, call.arguments) and fails(call, call[name]),
-                 status, f"{name} {text}", SOURCE, (name, "input", "normalizedShape"))
+    return Check(
+        f"{name} {text}",
+        lambda call: (
+            OPERATOR.tensors.get(name, OPERATOR.tensors["input"]).asked is None
+            and call[name] is not None
+            and fails(call, call[name])
+            or name in OUTPUTS
+            and OPERATOR.asks_for(name, call.arguments)
+            and fails(call, call[name])
+        ),
+        status,
+        f"{name} {text}",
+        SOURCE,
+        (name, "input", "normalizedShape"),
+    )
 
 
 CONTRACT = Contract(
-    operator=OPERATOR, generated=False, dtype_rows=declared_rows(OPERATOR),
+    operator=OPERATOR,
+    generated=False,
+    dtype_rows=declared_rows(OPERATOR),
     steps=(
         *out_pointers(HAND_WRITTEN),
-        *null_pointers(("gradOut", "input", "normalizedShape", "mean", "rstd", "outputMask"), SOURCE),
+        *null_pointers(
+            ("gradOut", "input", "normalizedShape", "mean", "rstd", "outputMask"), SOURCE
+        ),
         mask_entries(OPERATOR, "outputMask", SOURCE),
-        *(check(name, "is a null pointer", lambda call, t: t is None, ACLNN_ERR_PARAM_NULLPTR) for name in OUTPUTS),
-        *(dtype_in(name, supported, SOURCE) for name in INPUTS), same_dtype("gradOut", "input", SOURCE),
-        check("weightOptional", "must be FLOAT or of the data type of input", lambda call, t:
-              t.dtype not in supported(call) or t.dtype not in (ACL_FLOAT, call["input"].dtype)),
-        *(check(name, "has a data type that is not supported", lambda call, t: t.dtype not in supported(call))
-          for name in ("biasOptional", *OUTPUTS)),
+        *(
+            check(name, "is a null pointer", lambda call, t: t is None, ACLNN_ERR_PARAM_NULLPTR)
+            for name in OUTPUTS
+        ),
+        *(dtype_in(name, supported, SOURCE) for name in INPUTS),
+        same_dtype("gradOut", "input", SOURCE),
+        check(
+            "weightOptional",
+            "must be FLOAT or of the data type of input",
+            lambda call, t: (
+                t.dtype not in supported(call) or t.dtype not in (ACL_FLOAT, call["input"].dtype)
+            ),
+        ),
+        *(
+            check(
+                name,
+                "has a data type that is not supported",
+                lambda call, t: t.dtype not in supported(call),
+            )
+            for name in ("biasOptional", *OUTPUTS)
+        ),
         *(rank_in(name, 0, 8, SOURCE) for name in INPUTS),
-        check("normalizedShape", "must have 1 to 8 entries", lambda call, shape: not 1 <= len(shape) <= 8),
+        check(
+            "normalizedShape",
+            "must have 1 to 8 entries",
+            lambda call, shape: not 1 <= len(shape) <= 8,
+        ),
         *(check(name, "must have at most 8 axes", lambda call, t: t.rank > 8) for name in OUTPUTS),
-        check("input", "must have at least as many axes as normalizedShape", lambda call, t: lead(call) < 0),
-        check("normalizedShape", "must be the last axes of input", lambda call, shape: seen_to_differ(call)),
-        *(check(name, "must have the shape normalizedShape", lambda call, t: t.shape != call["normalizedShape"])
-          for name in ("weightOptional", "biasOptional")),
+        check(
+            "input",
+            "must have at least as many axes as normalizedShape",
+            lambda call, t: lead(call) < 0,
+        ),
+        check(
+            "normalizedShape",
+            "must be the last axes of input",
+            lambda call, shape: seen_to_differ(call),
+        ),
+        *(
+            check(
+                name,
+                "must have the shape normalizedShape",
+                lambda call, t: t.shape != call["normalizedShape"],
+            )
+            for name in ("weightOptional", "biasOptional")
+        ),
         same_shape("gradOut", "input", SOURCE),
         same_shape("mean", "rstd", SOURCE),
-        check("mean", "must have one element a row", lambda call, t: t.size != prod(call["input"].shape[:lead(call)])),
-        check("gradInputOut", "must have the shape of input", lambda call, t: t.shape != call["input"].shape),
-        *(check(name, "must have one element a column", lambda call, t: t.size != prod(call["normalizedShape"]))
-          for name in OUTPUTS[1:]),
+        check(
+            "mean",
+            "must have one element a row",
+            lambda call, t: t.size != prod(call["input"].shape[: lead(call)]),
+        ),
+        check(
+            "gradInputOut",
+            "must have the shape of input",
+            lambda call, t: t.shape != call["input"].shape,
+        ),
+        *(
+            check(
+                name,
+                "must have one element a column",
+                lambda call, t: t.size != prod(call["normalizedShape"]),
+            )
+            for name in OUTPUTS[1:]
+        ),
         EarlySuccess("nothing asked for", lambda call: not any(call["outputMask"]), SOURCE),
     ),
     constraints=(
-        Constraint("normalizedShape", "input must end with normalizedShape: the library compares few of the axes or "
-                   "none", "device.run", lambda call, arrays: call["input"].shape[lead(call):] != call["normalizedShape"],
-                   SOURCE),
-        Constraint("mean and rstd", "mean and rstd must have one data type at least as wide as that of input; the "
-                   "library does not compare them", "device.run", lambda call, arrays:
-                   call["mean"].dtype != call["rstd"].dtype
-                   or call["mean"].dtype not in (ACL_FLOAT, call["input"].dtype), DOCUMENT),
-        Constraint("empty tensors", "the document does not support empty tensors; the library fills the sums with 0",
-                   "nobody", lambda call, arrays: call["input"].size == 0, DOCUMENT),
+        Constraint(
+            "normalizedShape",
+            "input must end with normalizedShape: the library compares few of the axes or none",
+            "device.run",
+            lambda call, arrays: call["input"].shape[lead(call) :] != call["normalizedShape"],
+            SOURCE,
+        ),
+        Constraint(
+            "mean and rstd",
+            "mean and rstd must have one data type at least as wide as that of input; the "
+            "library does not compare them",
+            "device.run",
+            lambda call, arrays: (
+                call["mean"].dtype != call["rstd"].dtype
+                or call["mean"].dtype not in (ACL_FLOAT, call["input"].dtype)
+            ),
+            DOCUMENT,
+        ),
+        Constraint(
+            "empty tensors",
+            "the document does not support empty tensors; the library fills the sums with 0",
+            "nobody",
+            lambda call, arrays: call["input"].size == 0,
+            DOCUMENT,
+        ),
     ),
     workspace_size=lambda call: SYSTEM_WORKSPACE + contiguous_copies(call, INPUTS),  # inferred
-    fills=lambda call: {} if call["input"].size else {
-        name: 0.0 for name in OUTPUTS[1:] if OPERATOR.asks_for(name, call.arguments)},
+    fills=lambda call: (
+        {}
+        if call["input"].size
+        else {name: 0.0 for name in OUTPUTS[1:] if OPERATOR.asks_for(name, call.arguments)}
+    ),
 )

@@ -6,22 +6,32 @@ from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16
 from . import page
 
 OPERATOR = Operator(
-    name="layer_norm", page=page, chapter=6,
+    name="layer_norm",
+    page=page,
+    chapter=6,
     prototype="""aclnnStatus aclnnLayerNormBackwardGetWorkspaceSize(
         const aclTensor *gradOut, const aclTensor *input, const aclIntArray *normalizedShape, const aclTensor *mean,
         const aclTensor *rstd, const aclTensor *weightOptional, const aclTensor *biasOptional,
         const aclBoolArray *outputMask, aclTensor *gradInputOut, aclTensor *gradWeightOut, aclTensor *gradBiasOut,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_layer_norm_backward.h", library="ops-nn",
-    formats={WITH_BFLOAT16: "float32 float16 bfloat16", ATLAS_INFERENCE_TRAINING: "float32 float16"},
+    header="aclnn_layer_norm_backward.h",
+    library="ops-nn",
+    formats={
+        WITH_BFLOAT16: "float32 float16 bfloat16",
+        ATLAS_INFERENCE_TRAINING: "float32 float16",
+    },
     tensors={
         "input": Tensor("*R *K", ranks=(1, 8)),
         "gradOut": Tensor("*R *K"),
-        "mean": Tensor("*R 1..K", "same or float32", why="one for each row of {like}", by_count=True),
+        "mean": Tensor(
+            "*R 1..K", "same or float32", why="one for each row of {like}", by_count=True
+        ),
         "rstd": Tensor("*R 1..K", "as mean", why="one for each row of {like}", by_count=True),
         "weightOptional": Tensor("*K", "same or float32", why="normalizedShape", optional=True),
         "biasOptional": Tensor("*K", "as weightOptional", why="normalizedShape", optional=True),
-        "out": Tensor("*R *K"), "meanOut": Tensor("*R 1..K", "wide"), "rstdOut": Tensor("*R 1..K", "wide"),
+        "out": Tensor("*R *K"),
+        "meanOut": Tensor("*R 1..K", "wide"),
+        "rstdOut": Tensor("*R 1..K", "wide"),
         "gradInputOut": Tensor("*R *K", asked="outputMask[0]"),
         "gradWeightOut": Tensor("*K", "as weightOptional", asked="outputMask[1]"),
         "gradBiasOut": Tensor("*K", "as weightOptional", asked="outputMask[2]"),
@@ -35,9 +45,16 @@ OPERATOR = Operator(
     gives=("out", "meanOut", "rstdOut"),
     upstream={"gradOut": "out"},
     saved={"mean": "meanOut", "rstd": "rstdOut"},
-    gradient_of={"gradInputOut": "input", "gradWeightOut": "weightOptional", "gradBiasOut": "biasOptional"},
+    gradient_of={
+        "gradInputOut": "input",
+        "gradWeightOut": "weightOptional",
+        "gradBiasOut": "biasOptional",
+    },
     like="input",
     sizes={"K": "normalizedShape"},
-    shapes=({"shape": (4, 6), "normalizedShape": (6,)}, {"shape": (2, 3, 2, 5), "normalizedShape": (2, 5)},
-            {"shape": (3, 257), "normalizedShape": (257,)}),
+    shapes=(
+        {"shape": (4, 6), "normalizedShape": (6,)},
+        {"shape": (2, 3, 2, 5), "normalizedShape": (2, 5)},
+        {"shape": (3, 257), "normalizedShape": (257,)},
+    ),
 )

@@ -40,15 +40,40 @@ def rows(part, first, last, gradOut, input, mean, rstd, weight, gradInput, weigh
         results = gradInput[row if gradInput.shape[0] == input.shape[0] else part]
         for i in range(n):
             xhat = xhats[i] if apart else (read(xs, i) - centre) * scale
-            write(results, i, (read(grads, i) * read(weight, i) - (shift + xhat * projection)) * scale)
+            write(
+                results, i, (read(grads, i) * read(weight, i) - (shift + xhat * projection)) * scale
+            )
 
 
 def backward(outputs, gradOut, input, mean, rstd, weightOptional, biasOptional):
     compute = computed(input)
     n, parts = input.shape[1], cuts(input.shape[0], input.size)
-    weight = np.ones(n, compute) if weightOptional is None else weightOptional.astype(compute, copy=False)
+    weight = (
+        np.ones(n, compute)
+        if weightOptional is None
+        else weightOptional.astype(compute, copy=False)
+    )
     sums = np.zeros((2, len(parts), n))
-    results = outputs["gradInputOut"] if "gradInputOut" in outputs else np.empty((len(parts), n), input.dtype)  # rows that no one reads
-    over(parts, rows, gradOut, input, mean.astype(compute, copy=False), rstd.astype(compute, copy=False), weight, results, *sums)
-    if pairs := [one for name, each in zip(("gradWeightOut", "gradBiasOut"), sums) if name in outputs for one in (each, outputs[name])]:
+    results = (
+        outputs["gradInputOut"]
+        if "gradInputOut" in outputs
+        else np.empty((len(parts), n), input.dtype)
+    )  # rows that no one reads
+    over(
+        parts,
+        rows,
+        gradOut,
+        input,
+        mean.astype(compute, copy=False),
+        rstd.astype(compute, copy=False),
+        weight,
+        results,
+        *sums,
+    )
+    if pairs := [
+        one
+        for name, each in zip(("gradWeightOut", "gradBiasOut"), sums)
+        if name in outputs
+        for one in (each, outputs[name])
+    ]:
         add_up(*pairs)

@@ -4,8 +4,18 @@ Source: aclnnLayerNormBackward, CANN operator documentation.
 """
 
 AXES = {
-    "input": "r.", "weightOptional": ".", "biasOptional": ".", "out": "r.", "meanOut": "r.", "rstdOut": "r.",
-    "gradOut": "r.", "mean": "r.", "rstd": "r.", "gradInputOut": "r.", "gradWeightOut": ".", "gradBiasOut": ".",
+    "input": "r.",
+    "weightOptional": ".",
+    "biasOptional": ".",
+    "out": "r.",
+    "meanOut": "r.",
+    "rstdOut": "r.",
+    "gradOut": "r.",
+    "mean": "r.",
+    "rstd": "r.",
+    "gradInputOut": "r.",
+    "gradWeightOut": ".",
+    "gradBiasOut": ".",
 }
 
 
@@ -14,7 +24,11 @@ def forward(xp, input, weightOptional, biasOptional, eps):
     centred = input - mean
     rstd = 1.0 / xp.sqrt(row_mean(xp, centred * centred) + eps)
     scaled = centred * rstd if weightOptional is None else centred * rstd * weightOptional
-    return {"out": scaled if biasOptional is None else scaled + biasOptional, "meanOut": mean, "rstdOut": rstd}
+    return {
+        "out": scaled if biasOptional is None else scaled + biasOptional,
+        "meanOut": mean,
+        "rstdOut": rstd,
+    }
 
 
 def row_mean(xp, x):

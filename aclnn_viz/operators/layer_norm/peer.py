@@ -9,13 +9,26 @@ from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
 OUTPUTS = "gradInputOut", "gradWeightOut", "gradBiasOut"
 
 
-def in_torch(torch, gradOut, input, normalizedShape, mean, rstd, weightOptional, biasOptional, outputMask):
-    rows = *input.shape[:input.ndim - len(normalizedShape)], *(1 for _ in normalizedShape)
-    weight, bias = (torch.ones(normalizedShape, dtype=mean.dtype, device=mean.device) if given is None else
-                    given.to(mean.dtype) for given in (weightOptional, biasOptional))
+def in_torch(
+    torch, gradOut, input, normalizedShape, mean, rstd, weightOptional, biasOptional, outputMask
+):
+    rows = *input.shape[: input.ndim - len(normalizedShape)], *(1 for _ in normalizedShape)
+    weight, bias = (
+        torch.ones(normalizedShape, dtype=mean.dtype, device=mean.device)
+        if given is None
+        else given.to(mean.dtype)
+        for given in (weightOptional, biasOptional)
+    )
     found = torch.ops.aten.native_layer_norm_backward(
-        gradOut, input, list(normalizedShape), mean.reshape(rows), rstd.reshape(rows), weight, bias,
-        list(outputMask))
+        gradOut,
+        input,
+        list(normalizedShape),
+        mean.reshape(rows),
+        rstd.reshape(rows),
+        weight,
+        bias,
+        list(outputMask),
+    )
     return {name: grad for name, grad, asked in zip(OUTPUTS, found, outputMask) if asked}
 
 
@@ -23,28 +36,55 @@ def page(xp, gradOut, input, mean, rstd, weightOptional, biasOptional):
     """ATen's native/cpu/layer_norm_kernel.cpp: x-hat is rstd * x - rstd * mean, so where x is the mean rounding is left."""
     xhat = rstd * input - rstd * mean
     grad = gradOut if weightOptional is None else gradOut * weightOptional
-    along = xp.mean(grad, axis=-1, keepdims=True) + xhat * xp.mean(grad * xhat, axis=-1, keepdims=True)
-    return {"gradInputOut": (grad - along) * rstd, "gradWeightOut": xp.sum(gradOut * xhat, axis=0),
-            "gradBiasOut": xp.sum(gradOut, axis=0)}
+    along = xp.mean(grad, axis=-1, keepdims=True) + xhat * xp.mean(
+        grad * xhat, axis=-1, keepdims=True
+    )
+    return {
+        "gradInputOut": (grad - along) * rstd,
+        "gradWeightOut": xp.sum(gradOut * xhat, axis=0),
+        "gradBiasOut": xp.sum(gradOut, axis=0),
+    }
 
 
 ARRANGEMENTS = (page,)
-DIFFERENCES = {"torch": (
-    Difference("the gradients of weight and bias are summed in 16 bits", "ATen native/cpu/layer_norm_kernel.cpp",
-               narrow_steps("layer norm in 16 bits", page=page, accumulate="storage"), dtypes=NARROW),
-)}
+DIFFERENCES = {
+    "torch": (
+        Difference(
+            "the gradients of weight and bias are summed in 16 bits",
+            "ATen native/cpu/layer_norm_kernel.cpp",
+            narrow_steps("layer norm in 16 bits", page=page, accumulate="storage"),
+            dtypes=NARROW,
+        ),
+    )
+}
 
 
-def liger(kernel, gradOut, input, normalizedShape, mean, rstd, weightOptional, biasOptional, outputMask):
+def liger(
+    kernel, gradOut, input, normalizedShape, mean, rstd, weightOptional, biasOptional, outputMask
+):
     """liger_kernel.ops.layer_norm.layer_norm_backward(dY, X, W, B, Mean, RSTD)."""
     if weightOptional is None or biasOptional is None or not all(outputMask):
-        raise NotSupported(problem("Liger's layer norm has weight, bias and all gradients", "a call without one", "leave such cases out"))
+        raise NotSupported(
+            problem(
+                "Liger's layer norm has weight, bias and all gradients",
+                "a call without one",
+                "leave such cases out",
+            )
+        )
     n, rows = weightOptional.numel(), rstd.numel()
-    dx, *others = kernel(gradOut.reshape(*gradOut.shape[:gradOut.ndim - weightOptional.ndim], n), input.reshape(rows, n), weightOptional.reshape(-1),
-                         biasOptional.reshape(-1), mean.reshape(-1), rstd.reshape(-1))
+    dx, *others = kernel(
+        gradOut.reshape(*gradOut.shape[: gradOut.ndim - weightOptional.ndim], n),
+        input.reshape(rows, n),
+        weightOptional.reshape(-1),
+        biasOptional.reshape(-1),
+        mean.reshape(-1),
+        rstd.reshape(-1),
+    )
     return dx.reshape(input.shape), *(one.reshape(weightOptional.shape) for one in others)
 
 
 SIGNATURES = {"liger": liger}
 
-DUMPED = {"layer_norm": "input, normalized_shape: normalizedShape, weight: weightOptional, bias: biasOptional, eps"}
+DUMPED = {
+    "layer_norm": "input, normalized_shape: normalizedShape, weight: weightOptional, bias: biasOptional, eps"
+}

@@ -18,8 +18,18 @@ NO_PAD = DataCopyPadExtParams(False, 0, 0, 0)
 F = float32.type
 
 
-def tiling(platform, gradOut, input, normalizedShape, mean, rstd, weightOptional, biasOptional, outputMask,
-           tileLength=None):
+def tiling(
+    platform,
+    gradOut,
+    input,
+    normalizedShape,
+    mean,
+    rstd,
+    weightOptional,
+    biasOptional,
+    outputMask,
+    tileLength=None,
+):
     columns = 1
     for n in normalizedShape:
         columns *= n
@@ -31,19 +41,42 @@ def tiling(platform, gradOut, input, normalizedShape, mean, rstd, weightOptional
     most = int(available / (BUFFERS * (2 * size + 4 + weight.itemsize) + 6 * 4)) // 64 * 64
     tile = min(tileLength or most, most, -(-max(columns, 1) // 64) * 64)
     slot = -(-columns // 8) * 8
-    return Tiling(cores, workspace=8 * slot * cores, T=input.dtype, W=weight, M=mean.dtype, rows=rows, columns=columns,
-                  span=span, tileLength=tile, slot=slot,
-                  strip=max(min(-(-columns // (64 * max(cores, 1))) * 64, tile), 64))
+    return Tiling(
+        cores,
+        workspace=8 * slot * cores,
+        T=input.dtype,
+        W=weight,
+        M=mean.dtype,
+        rows=rows,
+        columns=columns,
+        span=span,
+        tileLength=tile,
+        slot=slot,
+        strip=max(min(-(-columns // (64 * max(cores, 1))) * 64, tile), 64),
+    )
 
 
 class LayerNormGrad:
-    def Init(self, gradOut, x, mean, rstd, weight, gradInput, gradWeight, gradBias, workspace, tiling):
+    def Init(
+        self, gradOut, x, mean, rstd, weight, gradInput, gradWeight, gradBias, workspace, tiling
+    ):
         self.t, self.T, self.W = tiling, tiling.T, tiling.W
-        self.gradGm, self.xGm, self.outGm = GlobalTensor(self.T), GlobalTensor(self.T), GlobalTensor(self.T)
+        self.gradGm, self.xGm, self.outGm = (
+            GlobalTensor(self.T),
+            GlobalTensor(self.T),
+            GlobalTensor(self.T),
+        )
         self.meanGm, self.rstdGm = GlobalTensor(tiling.M), GlobalTensor(tiling.M)
         self.weightGm, self.partGm = GlobalTensor(self.W), GlobalTensor(float32)
-        for tensor, address in ((self.gradGm, gradOut), (self.xGm, x), (self.meanGm, mean), (self.rstdGm, rstd),
-                                (self.weightGm, weight), (self.outGm, gradInput), (self.partGm, workspace)):
+        for tensor, address in (
+            (self.gradGm, gradOut),
+            (self.xGm, x),
+            (self.meanGm, mean),
+            (self.rstdGm, rstd),
+            (self.weightGm, weight),
+            (self.outGm, gradInput),
+            (self.partGm, workspace),
+        ):
             tensor.SetGlobalBuffer(address)
         self.weighted, self.wantsInput = weight is not None, gradInput is not None
         self.sums = []  # the outputs that are sums over the rows: which, where their slots begin, and the output
@@ -65,14 +98,18 @@ class LayerNormGrad:
         bufs = [TBuf(VECCALC) for _ in range(6)]
         for buf in bufs:
             pipe.InitBuffer(buf, tiling.tileLength * 4)
-        self.grad, self.xhat, self.weight, self.work, self.dw, self.db = (buf.Get(float32) for buf in bufs)
+        self.grad, self.xhat, self.weight, self.work, self.dw, self.db = (
+            buf.Get(float32) for buf in bufs
+        )
         sumBuf = TBuf(VECCALC)
         pipe.InitBuffer(sumBuf, 32)
         self.sum = sumBuf.Get(float32)
 
     def Process(self):
-        tiles = [(start, min(self.t.tileLength, self.t.columns - start))
-                 for start in range(0, self.t.columns, self.t.tileLength)]
+        tiles = [
+            (start, min(self.t.tileLength, self.t.columns - start))
+            for start in range(0, self.t.columns, self.t.tileLength)
+        ]
         Duplicate(self.dw, 0.0, self.t.tileLength)
         for _, parts, _ in self.sums:  # what the groups of rows are added onto
             for start, count in tiles:
@@ -104,10 +141,15 @@ class LayerNormGrad:
             PipeBarrier(PIPE_MTE3)  # the sums of the group before, or the zeros, are there
             SetAtomicAdd(float32)
             for k, parts, _ in self.sums:
-                self.Store(parts[GetBlockIdx() * self.t.slot + start], self.db if k else self.dw, count)
+                self.Store(
+                    parts[GetBlockIdx() * self.t.slot + start], self.db if k else self.dw, count
+                )
             SetAtomicNone()
         for row in range(first, last if self.wantsInput else first):
-            mean, slope = total[row - first] / F(self.t.columns), along[row - first] / F(self.t.columns)
+            mean, slope = (
+                total[row - first] / F(self.t.columns),
+                along[row - first] / F(self.t.columns),
+            )
             for start, count in tiles:
                 self.LoadWeight(start, count)
                 self.Xhat(row, start, count)
@@ -121,7 +163,9 @@ class LayerNormGrad:
     def Load(self, que, source, wide, count):
         """Copy in, and widen to float."""
         given = que.AllocTensor(source.dtype)
-        DataCopyPad(given, source, DataCopyExtParams(1, count * source.dtype.itemsize, 0, 0, 0), NO_PAD)
+        DataCopyPad(
+            given, source, DataCopyExtParams(1, count * source.dtype.itemsize, 0, 0, 0), NO_PAD
+        )
         que.EnQue(given)
         given = que.DeQue(source.dtype)
         if source.dtype == float32:
@@ -156,15 +200,21 @@ class LayerNormGrad:
         self.outQue.FreeTensor(out)
 
     def AddSlots(self, parts, out):
-        for start in range(GetBlockIdx() * self.t.strip, self.t.columns, self.t.strip * GetBlockNum()):
+        for start in range(
+            GetBlockIdx() * self.t.strip, self.t.columns, self.t.strip * GetBlockNum()
+        ):
             count = min(self.t.strip, self.t.columns - start)
             Duplicate(self.dw, 0.0, count)
             for core in range(GetBlockNum()):
                 eventID = GetTPipePtr().FetchEventID(HardEvent.V_MTE2)
                 SetFlag(HardEvent.V_MTE2, eventID)
                 WaitFlag(HardEvent.V_MTE2, eventID)
-                DataCopyPad(self.work, parts[core * self.t.slot + start], DataCopyExtParams(1, count * 4, 0, 0, 0),
-                            NO_PAD)
+                DataCopyPad(
+                    self.work,
+                    parts[core * self.t.slot + start],
+                    DataCopyExtParams(1, count * 4, 0, 0, 0),
+                    NO_PAD,
+                )
                 eventID = GetTPipePtr().FetchEventID(HardEvent.MTE2_V)
                 SetFlag(HardEvent.MTE2_V, eventID)
                 WaitFlag(HardEvent.MTE2_V, eventID)
@@ -172,11 +222,21 @@ class LayerNormGrad:
             self.Store(out[start], self.dw, count)
 
 
-def kernel(gradOut, x, mean, rstd, weight, bias, gradInput, gradWeight, gradBias, workspace, tiling):
+def kernel(
+    gradOut, x, mean, rstd, weight, bias, gradInput, gradWeight, gradBias, workspace, tiling
+):
     op = LayerNormGrad()
     op.Init(gradOut, x, mean, rstd, weight, gradInput, gradWeight, gradBias, workspace, tiling)
     op.Process()
 
 
-PROGRAMS = (Program("layer_norm", "layer_norm", tiling, kernel, Plan("layer norm in tiles", order=SEQUENTIAL),
-                    text="groups of rows swept twice; the sums over the rows through the workspace, in core order"),)
+PROGRAMS = (
+    Program(
+        "layer_norm",
+        "layer_norm",
+        tiling,
+        kernel,
+        Plan("layer norm in tiles", order=SEQUENTIAL),
+        text="groups of rows swept twice; the sums over the rows through the workspace, in core order",
+    ),
+)

@@ -7,12 +7,22 @@ from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 from . import page
 
 OPERATOR = activation(
-    page, """aclnnStatus aclnnLeakyReluBackwardGetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnLeakyReluBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclScalar *negativeSlope, bool selfIsResult,
         aclTensor *out,
-        uint64_t *workspaceSize, aclOpExecutor **executor);""", ATLAS_INFERENCE_TRAINING,
-    more="float64", shape="~*P", x=Tensor("~*P", kinks=(0,)), of="x", saved={"self": "given"}, gradient="out",
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    ATLAS_INFERENCE_TRAINING,
+    more="float64",
+    shape="~*P",
+    x=Tensor("~*P", kinks=(0,)),
+    of="x",
+    saved={"self": "given"},
+    gradient="out",
     attributes={
-        "negativeSlope": Attribute("const aclScalar *", 0.01, low=f"0 if selfIsResult else -{MOST}", tries=(0.3,)),
+        "negativeSlope": Attribute(
+            "const aclScalar *", 0.01, low=f"0 if selfIsResult else -{MOST}", tries=(0.3,)
+        ),
         "selfIsResult": Attribute("bool", False, tries=(True,)),
-    })
+    },
+)

@@ -7,7 +7,12 @@ from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 from . import page
 
 OPERATOR = activation(
-    page, """aclnnStatus aclnnLogSigmoidBackwardGetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnLogSigmoidBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclTensor *buffer, aclTensor *gradInput,
-        uint64_t *workspaceSize, aclOpExecutor **executor);""", ATLAS_INFERENCE_TRAINING,
-    header="aclnn_logsigmoid_backward.h", x=Tensor("*P", ranks=(1, 8)), saved={"buffer": "buffer"})
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    ATLAS_INFERENCE_TRAINING,
+    header="aclnn_logsigmoid_backward.h",
+    x=Tensor("*P", ranks=(1, 8)),
+    saved={"buffer": "buffer"},
+)

@@ -14,5 +14,13 @@ def _by_buffer(inputs):
     return {"gradInput": (True, gradient * ((x < 0) - np.where(x < 0, 1, -1) * (b / (1 + b))))}
 
 
-DIFFERENCES = {"torch": (Difference("the slope is made of the saved buffer, of 16 bits", "ATen native/cpu/Activation.cpp",
-                                    values=_by_buffer, dtypes=NARROW),)}
+DIFFERENCES = {
+    "torch": (
+        Difference(
+            "the slope is made of the saved buffer, of 16 bits",
+            "ATen native/cpu/Activation.cpp",
+            values=_by_buffer,
+            dtypes=NARROW,
+        ),
+    )
+}

@@ -4,4 +4,5 @@
 def in_torch(torch, gradOutput, output, dim):
     return {"out": torch.ops.aten._log_softmax_backward_data(gradOutput, output, dim, output.dtype)}
 
+
 DUMPED = {"log_softmax": "input: self, dim, _stacklevel, dtype"}

@@ -16,7 +16,12 @@ def places(xp, self, kernelSize, stride, padding, dilation, Ho, Wo):
     flat = xp.reshape(self, (self.shape[0], self.shape[1] * self.shape[2]))
     found = list(offsets(xp, self.shape, (Ho, Wo), kernelSize, stride, padding, dilation))
     values = [(xp.take(flat, at, axis=1), inside) for at, inside, _ in found]
-    first = xp.argmax(xp.stack([xp.where(inside, value, -xp.inf * xp.ones_like(value)) for value, inside in values]), axis=0)
+    first = xp.argmax(
+        xp.stack(
+            [xp.where(inside, value, -xp.inf * xp.ones_like(value)) for value, inside in values]
+        ),
+        axis=0,
+    )
     return sum(at * (first == k) for k, (at, _, _) in enumerate(found))
 
 
@@ -34,4 +39,8 @@ def forward(xp, self, indices):
 def backward(xp, gradOutput, self, indices):
     grad = xp.zeros((1, self.shape[0] * self.shape[1] * self.shape[2]), dtype=gradOutput.dtype)
     at = across(xp, indices, self.shape[1] * self.shape[2])
-    return {"gradInput": xp.reshape(xp.scatter_add(grad, at, xp.reshape(gradOutput, (1, -1))), self.shape)}
+    return {
+        "gradInput": xp.reshape(
+            xp.scatter_add(grad, at, xp.reshape(gradOutput, (1, -1))), self.shape
+        )
+    }

@@ -2,5 +2,15 @@
 
 
 def in_torch(torch, gradOutput, self, indices, kernelSize, stride, padding, dilation, ceilMode):
-    return {"gradInput": torch.ops.aten.max_pool2d_with_indices_backward(
-        gradOutput, self, list(kernelSize), list(stride), list(padding), list(dilation), ceilMode, indices.long())}
+    return {
+        "gradInput": torch.ops.aten.max_pool2d_with_indices_backward(
+            gradOutput,
+            self,
+            list(kernelSize),
+            list(stride),
+            list(padding),
+            list(dilation),
+            ceilMode,
+            indices.long(),
+        )
+    }

@@ -8,8 +8,12 @@ from aclnn_viz.operators.products import INFERENCE
 from . import page
 
 OPERATOR = loss(
-    page, """aclnnStatus aclnnMseLossBackwardGetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnMseLossBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclTensor *target, int64_t reduction, aclTensor *out,
-        uint64_t *workspaceSize, aclOpExecutor **executor);""", (INFERENCE,),
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    (INFERENCE,),
     {"self": Tensor("~*P"), "target": Tensor("~*P")},
-    upstream=Tensor(SHAPE), shapes=({"shape": (4, 6)}, {"shape": (257,)}, {"shape": ()}))
+    upstream=Tensor(SHAPE),
+    shapes=({"shape": (4, 6)}, {"shape": (257,)}, {"shape": ()}),
+)

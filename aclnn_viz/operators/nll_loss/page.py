@@ -7,13 +7,22 @@ Source: aclnnNLLLossBackward, CANN operator documentation, whose "target(t) = 1"
 
 NONE, MEAN = 0, 1
 AXES = {
-    "self": "..", "target": ".", "weight": ".", "loss": ".", "weightSum": ".", "gradOutput": ".", "totalWeight": ".", "out": "..",
+    "self": "..",
+    "target": ".",
+    "weight": ".",
+    "loss": ".",
+    "weightSum": ".",
+    "gradOutput": ".",
+    "totalWeight": ".",
+    "out": "..",
 }
 
 
 def hits(xp, self, target, ignoreIndex):
     """Where a column is the class of its row (N, C), and the row is not ignored."""
-    return (target[:, None] == xp.arange(self.shape[1], dtype=xp.int64)[None, :]) & (target != ignoreIndex)[:, None]
+    return (target[:, None] == xp.arange(self.shape[1], dtype=xp.int64)[None, :]) & (
+        target != ignoreIndex
+    )[:, None]
 
 
 def forward(xp, self, target, weight, reduction, ignoreIndex):

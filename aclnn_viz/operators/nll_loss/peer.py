@@ -5,12 +5,25 @@ from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
 
 def in_torch(torch, gradOutput, self, target, weight, reduction, ignoreIndex, totalWeight):
     each = gradOutput.reshape(target.shape if reduction == 0 else ())
-    return {"out": torch.ops.aten.nll_loss_backward(each, self, target.long(), weight, reduction, ignoreIndex, totalWeight.reshape(()))}
+    return {
+        "out": torch.ops.aten.nll_loss_backward(
+            each, self, target.long(), weight, reduction, ignoreIndex, totalWeight.reshape(())
+        )
+    }
 
 
-DIFFERENCES = {"torch": (
-    Difference("the gradient of the mean is rounded to 16 bits before it is weighted", "ATen native/LossNLL.cpp",
-               narrow_steps("nll_loss in 16 bits"), dtypes=NARROW),)}
+DIFFERENCES = {
+    "torch": (
+        Difference(
+            "the gradient of the mean is rounded to 16 bits before it is weighted",
+            "ATen native/LossNLL.cpp",
+            narrow_steps("nll_loss in 16 bits"),
+            dtypes=NARROW,
+        ),
+    )
+}
 
-DUMPED = {name: f"input: self, target, weight=1, size_average!, ignore_index: ignoreIndex, reduce!, reduction{more}"
-          for name, more in (("nll_loss", ""), ("cross_entropy", ", label_smoothing!"))}  # whose last function is nll_loss
+DUMPED = {
+    name: f"input: self, target, weight=1, size_average!, ignore_index: ignoreIndex, reduce!, reduction{more}"
+    for name, more in (("nll_loss", ""), ("cross_entropy", ", label_smoothing!"))
+}  # whose last function is nll_loss

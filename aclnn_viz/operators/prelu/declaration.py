@@ -6,16 +6,26 @@ from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
 from . import page
 
 OPERATOR = Operator(
-    name="prelu", page=page,
+    name="prelu",
+    page=page,
     prototype="""aclnnStatus aclnnPreluBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclTensor *weight, aclTensor *gradInput, aclTensor *gradWeight,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_prelu_backward.h", library="ops-nn",
+    header="aclnn_prelu_backward.h",
+    library="ops-nn",
     formats={WITH_BFLOAT16: "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
     tensors={
-        "self": Tensor("N C *P", kinks=(0,)), "weight": Tensor("C"), "y": Tensor("N C *P"), "gradOutput": Tensor("N C *P"),
-        "gradInput": Tensor("N C *P"), "gradWeight": Tensor("C"),
+        "self": Tensor("N C *P", kinks=(0,)),
+        "weight": Tensor("C"),
+        "y": Tensor("N C *P"),
+        "gradOutput": Tensor("N C *P"),
+        "gradInput": Tensor("N C *P"),
+        "gradWeight": Tensor("C"),
     },
-    takes=("self", "weight"), gives=("y",), upstream={"gradOutput": "y"}, gradient_of={"gradInput": "self", "gradWeight": "weight"},
-    like="self", shapes=({"shape": (2, 3, 4)}, {"shape": (5, 7)}, {"shape": (2, 1, 3, 2)}),
+    takes=("self", "weight"),
+    gives=("y",),
+    upstream={"gradOutput": "y"},
+    gradient_of={"gradInput": "self", "gradWeight": "weight"},
+    like="self",
+    shapes=({"shape": (2, 3, 4)}, {"shape": (5, 7)}, {"shape": (2, 1, 3, 2)}),
 )

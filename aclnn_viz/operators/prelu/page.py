@@ -3,7 +3,14 @@
 Source: aclnnPreluBackward, CANN operator documentation, which prints weight with the index of the sample in gradInput.
 """
 
-AXES = {"self": "n..", "weight": ".", "y": "n..", "gradOutput": "n..", "gradInput": "n..", "gradWeight": "."}
+AXES = {
+    "self": "n..",
+    "weight": ".",
+    "y": "n..",
+    "gradOutput": "n..",
+    "gradInput": "n..",
+    "gradWeight": ".",
+}
 
 
 def forward(xp, self, weight):

@@ -4,11 +4,24 @@ from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
 
 
 def in_torch(torch, gradOutput, self, weight):
-    gradInput, gradWeight = torch.ops.aten._prelu_kernel_backward(gradOutput, self, weight.reshape(-1, *[1] * (self.ndim - 2)))
-    return {"gradInput": gradInput, "gradWeight": gradWeight.sum([k for k in range(self.ndim) if k != 1])}
+    gradInput, gradWeight = torch.ops.aten._prelu_kernel_backward(
+        gradOutput, self, weight.reshape(-1, *[1] * (self.ndim - 2))
+    )
+    return {
+        "gradInput": gradInput,
+        "gradWeight": gradWeight.sum([k for k in range(self.ndim) if k != 1]),
+    }
 
 
-DIFFERENCES = {"torch": (Difference("every step is rounded to 16 bits", "ATen native/cpu/Activation.cpp", narrow_steps("prelu in 16 bits"),
-                                    dtypes=NARROW),)}
+DIFFERENCES = {
+    "torch": (
+        Difference(
+            "every step is rounded to 16 bits",
+            "ATen native/cpu/Activation.cpp",
+            narrow_steps("prelu in 16 bits"),
+            dtypes=NARROW,
+        ),
+    )
+}
 
 DUMPED = {"prelu": "input: self, weight"}

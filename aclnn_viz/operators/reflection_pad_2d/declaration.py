@@ -4,6 +4,9 @@ from aclnn_viz.operators.families.resampling import padding_2d
 
 from . import page
 
-OPERATOR = padding_2d(page, """aclnnStatus aclnnReflectionPad2dBackwardGetWorkspaceSize(
+OPERATOR = padding_2d(
+    page,
+    """aclnnStatus aclnnReflectionPad2dBackwardGetWorkspaceSize(
     const aclTensor *gradOutput, const aclTensor *self, const aclIntArray *padding, aclTensor *gradInput,
-    uint64_t *workspaceSize, aclOpExecutor **executor);""")
+    uint64_t *workspaceSize, aclOpExecutor **executor);""",
+)

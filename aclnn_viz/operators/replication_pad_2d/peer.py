@@ -7,6 +7,13 @@ def in_torch(torch, gradOutput, self, padding):
     return {"gradInput": torch.ops.aten.replication_pad2d_backward(gradOutput, self, list(padding))}
 
 
-DIFFERENCES = {"torch": (
-    Difference("what padding shows of an element is added in 16 bits", "ATen native/cpu/PaddingKernel.cpp",
-               narrow_steps("padding in 16 bits", accumulate="storage"), dtypes=NARROW),)}
+DIFFERENCES = {
+    "torch": (
+        Difference(
+            "what padding shows of an element is added in 16 bits",
+            "ATen native/cpu/PaddingKernel.cpp",
+            narrow_steps("padding in 16 bits", accumulate="storage"),
+            dtypes=NARROW,
+        ),
+    )
+}

@@ -21,13 +21,17 @@ def draw(source: Draw, shape) -> dict:
 
     def rows(rng):
         scale = 10.0 ** rng.uniform(-1, 1, (prod(shape[:split]), 1))
-        scale[-1:] = np.sqrt(max(epsilon, 0.0))  # eps inside or outside of the root makes no difference to the others
+        scale[-1:] = np.sqrt(
+            max(epsilon, 0.0)
+        )  # eps inside or outside of the root makes no difference to the others
         length = prod(shape[split:])
         for part in np.array_split(scale, max(1, scale.size * length // STRETCH)):
             yield part * rng.standard_normal((part.size, length))
 
     x = source.tensor("x", shape, rows)
-    gamma = source.tensor("gamma", shape[split:], lambda rng: 1 + 0.5 * rng.standard_normal(shape[split:]))
+    gamma = source.tensor(
+        "gamma", shape[split:], lambda rng: 1 + 0.5 * rng.standard_normal(shape[split:])
+    )
     dy = source.normal("dy", shape)
     saved = operator("rms_norm").forward(x=x, gamma=gamma, epsilon=epsilon)["rstd"]
     return {"dy": dy, "x": x, "rstd": source.saved("rstd", saved), "gamma": gamma}
@@ -42,14 +46,22 @@ def suite():
     yield {"shape": (4, 6), "strided": True}
     for dtype in ("float16", "bfloat16", "float64"):
         yield {"shape": (5, 24), "dtype": dtype}
-    yield {"shape": (6, 15), "dtype": "bfloat16", "gamma": np.linspace(0.4, 1.9, 15, dtype=np.float32)}
+    yield {
+        "shape": (6, 15),
+        "dtype": "bfloat16",
+        "gamma": np.linspace(0.4, 1.9, 15, dtype=np.float32),
+    }
     for shape in ((7,), (1, 16), (4, 1), (2, 255), (2, 256), (2, 257), (300, 3), (0, 4)):
         yield {"shape": shape}
     yield {"shape": (12, 130), "dtype": "float16"}
     yield {"shape": (3, 3), "x": 0.0}
     yield {"shape": (70, 33)}
     yield {"shape": (2, 6100)}  # rows longer than Atlas A2 takes whole
-    yield {"shape": (5, 40), "dtype": "float16", "gamma": np.linspace(-1.5, 1.5, 40, dtype=np.float32)}
+    yield {
+        "shape": (5, 40),
+        "dtype": "float16",
+        "gamma": np.linspace(-1.5, 1.5, 40, dtype=np.float32),
+    }
 
 
 def meter(dy, x, rstd, gamma):
@@ -57,8 +69,18 @@ def meter(dy, x, rstd, gamma):
     flat = wide(x).reshape(rows, -1) if x.size else np.zeros((0, 1))
     n = flat.shape[1]
     with np.errstate(all="ignore"):
-        saved = np.abs(wide(rstd).reshape(-1, 1)[:len(flat)] * np.sqrt(np.mean(flat**2, axis=1, keepdims=True)))
+        saved = np.abs(
+            wide(rstd).reshape(-1, 1)[: len(flat)]
+            * np.sqrt(np.mean(flat**2, axis=1, keepdims=True))
+        )
     by_row = wide(dy).reshape(flat.shape) if x.size else flat
-    return {message("factor 1/n"): 1 - 1 / n, message("projection"): share(np.abs(np.mean(by_row * flat, axis=1)) > 0),
-            message("dy in the projection"): spread(by_row, 1), "gamma": off(gamma, 1.0), message("rows"): 1 - 1 / max(len(flat), 1),
-            "rstd": off(rstd, 1.0), "epsilon": share(saved < 0.9), message("n not divided by 16"): float(n % 16 != 0)}
+    return {
+        message("factor 1/n"): 1 - 1 / n,
+        message("projection"): share(np.abs(np.mean(by_row * flat, axis=1)) > 0),
+        message("dy in the projection"): spread(by_row, 1),
+        "gamma": off(gamma, 1.0),
+        message("rows"): 1 - 1 / max(len(flat), 1),
+        "rstd": off(rstd, 1.0),
+        "epsilon": share(saved < 0.9),
+        message("n not divided by 16"): float(n % 16 != 0),
+    }

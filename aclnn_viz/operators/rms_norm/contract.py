@@ -8,12 +8,30 @@ from math import nan, prod
 
 import numpy as np
 
-from aclnn_viz.operators.codes import ACL_BF16, ACL_FLOAT, ACL_FLOAT16, ACLNN_ERR_INNER_TILING_ERROR, DATA_TYPE_SIZES
+from aclnn_viz.operators.codes import (
+    ACL_BF16,
+    ACL_FLOAT,
+    ACL_FLOAT16,
+    ACLNN_ERR_INNER_TILING_ERROR,
+    DATA_TYPE_SIZES,
+)
 from aclnn_viz.operators.contract.model import Call, Constraint, DtypeRow
 from aclnn_viz.operators.contract.rules import (
-    UINT32, generated_contract, rank_in, tensor_names, tiling_check, wrapped_product,
+    UINT32,
+    generated_contract,
+    rank_in,
+    tensor_names,
+    tiling_check,
+    wrapped_product,
 )
-from aclnn_viz.operators.products import ATLAS_A2_A3, FIRST_ARCH35, INFERENCE, TRAINING, WITH_ARCH35, WITHOUT_ARCH35
+from aclnn_viz.operators.products import (
+    ATLAS_A2_A3,
+    FIRST_ARCH35,
+    INFERENCE,
+    TRAINING,
+    WITH_ARCH35,
+    WITHOUT_ARCH35,
+)
 from aclnn_viz.words.messages import message
 
 from .declaration import OPERATOR
@@ -27,14 +45,25 @@ INPUTS = tensor_names(OPERATOR.c_parameters, output=False)
 
 def row(data: int, gamma: int, products, **scope) -> DtypeRow:
     """One combination: dy, x and dx alike, gamma alike or FLOAT, rstd and dgamma always FLOAT."""
-    return DtypeRow(dict(zip(NAMES, (data, data, ACL_FLOAT, gamma, data, ACL_FLOAT))), products=products, **scope)
+    return DtypeRow(
+        dict(zip(NAMES, (data, data, ACL_FLOAT, gamma, data, ACL_FLOAT))),
+        products=products,
+        **scope,
+    )
 
 
 DTYPE_ROWS = (
-    *(row(data, gamma, products, since=since)
-      for products, since in ((ATLAS_A2_A3, None), (WITH_ARCH35, FIRST_ARCH35))
-      for data, gamma in ((ACL_FLOAT16, ACL_FLOAT), (ACL_BF16, ACL_FLOAT), (ACL_FLOAT16, ACL_FLOAT16),
-                          (ACL_FLOAT, ACL_FLOAT), (ACL_BF16, ACL_BF16))),
+    *(
+        row(data, gamma, products, since=since)
+        for products, since in ((ATLAS_A2_A3, None), (WITH_ARCH35, FIRST_ARCH35))
+        for data, gamma in (
+            (ACL_FLOAT16, ACL_FLOAT),
+            (ACL_BF16, ACL_FLOAT),
+            (ACL_FLOAT16, ACL_FLOAT16),
+            (ACL_FLOAT, ACL_FLOAT),
+            (ACL_BF16, ACL_BF16),
+        )
+    ),
     *(row(data, data, (INFERENCE,)) for data in (ACL_FLOAT16, ACL_FLOAT)),
     *(row(data, data, (TRAINING,), documented=False) for data in (ACL_FLOAT16, ACL_FLOAT)),
 )
@@ -46,88 +75,199 @@ def leading(call: Call) -> int:
 
 
 def rstd_differs(call: Call) -> bool:
-    rows, rstd = call["x"].shape[:leading(call)], call["rstd"].shape
+    rows, rstd = call["x"].shape[: leading(call)], call["rstd"].shape
     if len(rstd) < len(rows):
-        return rstd != rows[:len(rstd)] or any(n != 1 for n in rows[len(rstd):])
-    return rstd[:len(rows)] != rows  # what follows is not compared
+        return rstd != rows[: len(rstd)] or any(n != 1 for n in rows[len(rstd) :])
+    return rstd[: len(rows)] != rows  # what follows is not compared
 
 
 def row_count(call: Call) -> int:
-    return wrapped_product(call["x"].shape[:leading(call)])
+    return wrapped_product(call["x"].shape[: leading(call)])
 
 
 TILING = (
     rank_in("x", 1, 8, SOURCE, ACLNN_ERR_INNER_TILING_ERROR),
     rank_in("gamma", 1, 8, SOURCE, ACLNN_ERR_INNER_TILING_ERROR),
-    tiling_check("gamma rank within x", lambda call: call["gamma"].rank > call["x"].rank,
-                 "gamma must not have more axes than x", SOURCE, ("gamma", "x")),
-    *(tiling_check(f"{name} rank as {other}", lambda call, name=name, other=other: call[name].rank != call[other].rank,
-                   f"{name} must have as many axes as {other}", SOURCE, (name, other))
-      for name, other in (("dy", "x"), ("dxOut", "dy"), ("dgammaOut", "gamma"))),
-    *(tiling_check(f"{name} shape as {other}",
-                   lambda call, name=name, other=other: call[name].shape != call[other].shape,
-                   f"{name} must have the shape of {other}", SOURCE, (name, other))
-      for name, other in (("dy", "x"), ("dxOut", "dy"))),
-    tiling_check("dy last axis", lambda call: call["dy"].shape[-1] == 0, "the last axis of dy must not be 0", SOURCE,
-                 ("dy",)),
-    tiling_check("rstd shape", rstd_differs, "rstd must have the axes of x that gamma does not cover", SOURCE,
-                 ("rstd", "x", "gamma")),
-    tiling_check("gamma shape", lambda call: call["gamma"].shape != call["dy"].shape[leading(call):],
-                 "gamma must have the last axes of dy", SOURCE, ("gamma", "dy")),
-    tiling_check("dgammaOut shape", lambda call: call["dgammaOut"].shape != call["dy"].shape[leading(call):],
-                 "dgammaOut must have the last axes of dy", SOURCE, ("dgammaOut", "dy")),
-    tiling_check("rstd size", lambda call: wrapped_product(call["rstd"].shape) != row_count(call), None, SOURCE),
-    tiling_check("gamma size", lambda call: prod(call["gamma"].shape) % 64 != 0,
-                 message("the number of elements of gamma must be a multiple of 64"), SOURCE, ("gamma",), products=(TRAINING,)),
-    tiling_check("rows", lambda call: row_count(call) == 0, message("there must be at least one row"), SOURCE, ("x", "gamma"),
-                 products=WITHOUT_ARCH35),
+    tiling_check(
+        "gamma rank within x",
+        lambda call: call["gamma"].rank > call["x"].rank,
+        "gamma must not have more axes than x",
+        SOURCE,
+        ("gamma", "x"),
+    ),
+    *(
+        tiling_check(
+            f"{name} rank as {other}",
+            lambda call, name=name, other=other: call[name].rank != call[other].rank,
+            f"{name} must have as many axes as {other}",
+            SOURCE,
+            (name, other),
+        )
+        for name, other in (("dy", "x"), ("dxOut", "dy"), ("dgammaOut", "gamma"))
+    ),
+    *(
+        tiling_check(
+            f"{name} shape as {other}",
+            lambda call, name=name, other=other: call[name].shape != call[other].shape,
+            f"{name} must have the shape of {other}",
+            SOURCE,
+            (name, other),
+        )
+        for name, other in (("dy", "x"), ("dxOut", "dy"))
+    ),
+    tiling_check(
+        "dy last axis",
+        lambda call: call["dy"].shape[-1] == 0,
+        "the last axis of dy must not be 0",
+        SOURCE,
+        ("dy",),
+    ),
+    tiling_check(
+        "rstd shape",
+        rstd_differs,
+        "rstd must have the axes of x that gamma does not cover",
+        SOURCE,
+        ("rstd", "x", "gamma"),
+    ),
+    tiling_check(
+        "gamma shape",
+        lambda call: call["gamma"].shape != call["dy"].shape[leading(call) :],
+        "gamma must have the last axes of dy",
+        SOURCE,
+        ("gamma", "dy"),
+    ),
+    tiling_check(
+        "dgammaOut shape",
+        lambda call: call["dgammaOut"].shape != call["dy"].shape[leading(call) :],
+        "dgammaOut must have the last axes of dy",
+        SOURCE,
+        ("dgammaOut", "dy"),
+    ),
+    tiling_check(
+        "rstd size",
+        lambda call: wrapped_product(call["rstd"].shape) != row_count(call),
+        None,
+        SOURCE,
+    ),
+    tiling_check(
+        "gamma size",
+        lambda call: prod(call["gamma"].shape) % 64 != 0,
+        message("the number of elements of gamma must be a multiple of 64"),
+        SOURCE,
+        ("gamma",),
+        products=(TRAINING,),
+    ),
+    tiling_check(
+        "rows",
+        lambda call: row_count(call) == 0,
+        message("there must be at least one row"),
+        SOURCE,
+        ("x", "gamma"),
+        products=WITHOUT_ARCH35,
+    ),
 )
 
 
 def short_tail(call: Call, arrays) -> bool:
-    return any(t.rank and t.shape[-1] * DATA_TYPE_SIZES.get(t.dtype, 0) < 32
-               for t in (call["x"], call["dy"], call["gamma"]))
+    return any(
+        t.rank and t.shape[-1] * DATA_TYPE_SIZES.get(t.dtype, 0) < 32
+        for t in (call["x"], call["dy"], call["gamma"])
+    )
 
 
 def no_rows(call: Call, arrays=None) -> bool:
-    return prod(call["x"].shape[:max(leading(call), 0)]) == 0
+    return prod(call["x"].shape[: max(leading(call), 0)]) == 0
 
 
 def not_finite(call: Call, arrays) -> bool:
-    return any(not np.isfinite(np.asarray(arrays[name], dtype=np.float64)).all() for name in INPUTS if name in arrays)
+    return any(
+        not np.isfinite(np.asarray(arrays[name], dtype=np.float64)).all()
+        for name in INPUTS
+        if name in arrays
+    )
 
 
 CONSTRAINTS = (
-    Constraint("last axis of 32 bytes", "the last axis of x, dy and gamma must hold at least 32 bytes on this product: "
-               "the kernel copies blocks of 32 bytes", "device.run", short_tail, DOCUMENT, products=(INFERENCE,)),
-    Constraint("finite inputs", "inputs must not contain inf or nan on this product", "device.run", not_finite,
-               DOCUMENT, products=(INFERENCE,)),
-    Constraint("strided input", "older documents do not support strided inputs; the library makes them contiguous",
-               "nobody", lambda call, arrays: any(not call[name].is_contiguous for name in INPUTS), DOCUMENT),
-    Constraint("no rows", "x must have at least one row: the library answers a tiling error", "library",
-               lambda call, arrays: no_rows(call) and call["x"].shape[-1:] != (0,), SOURCE, products=WITHOUT_ARCH35),
-    Constraint("no rows on 950", "x must have at least one row: the kernel fills dgammaOut with nan", "device.run",
-               lambda call, arrays: no_rows(call) and call["x"].shape[-1:] != (0,),
-               "ops-nn norm/rms_norm_grad/op_kernel/arch35/rms_norm_grad_empty_dgamma.h", products=WITH_ARCH35),
-    Constraint("empty last axis", "older documents do not support empty tensors; the library answers success and "
-               "computes nothing", "nobody", lambda call, arrays: call["x"].shape[-1:] == (0,), DOCUMENT),
-    Constraint("32-bit sizes", "rows and columns must each stay below 2^32: their products wrap in uint32_t",
-               "device.run", lambda call, arrays: any(
-                   prod(part) >= UINT32 for part in (call["x"].shape[:max(leading(call), 0)], call["gamma"].shape)),
-               SOURCE),
-    Constraint("one axis", "the documents ask for two to eight axes of x; the library takes one", "nobody",
-               lambda call, arrays: call["x"].rank == 1, DOCUMENT),
+    Constraint(
+        "last axis of 32 bytes",
+        "the last axis of x, dy and gamma must hold at least 32 bytes on this product: "
+        "the kernel copies blocks of 32 bytes",
+        "device.run",
+        short_tail,
+        DOCUMENT,
+        products=(INFERENCE,),
+    ),
+    Constraint(
+        "finite inputs",
+        "inputs must not contain inf or nan on this product",
+        "device.run",
+        not_finite,
+        DOCUMENT,
+        products=(INFERENCE,),
+    ),
+    Constraint(
+        "strided input",
+        "older documents do not support strided inputs; the library makes them contiguous",
+        "nobody",
+        lambda call, arrays: any(not call[name].is_contiguous for name in INPUTS),
+        DOCUMENT,
+    ),
+    Constraint(
+        "no rows",
+        "x must have at least one row: the library answers a tiling error",
+        "library",
+        lambda call, arrays: no_rows(call) and call["x"].shape[-1:] != (0,),
+        SOURCE,
+        products=WITHOUT_ARCH35,
+    ),
+    Constraint(
+        "no rows on 950",
+        "x must have at least one row: the kernel fills dgammaOut with nan",
+        "device.run",
+        lambda call, arrays: no_rows(call) and call["x"].shape[-1:] != (0,),
+        "ops-nn norm/rms_norm_grad/op_kernel/arch35/rms_norm_grad_empty_dgamma.h",
+        products=WITH_ARCH35,
+    ),
+    Constraint(
+        "empty last axis",
+        "older documents do not support empty tensors; the library answers success and "
+        "computes nothing",
+        "nobody",
+        lambda call, arrays: call["x"].shape[-1:] == (0,),
+        DOCUMENT,
+    ),
+    Constraint(
+        "32-bit sizes",
+        "rows and columns must each stay below 2^32: their products wrap in uint32_t",
+        "device.run",
+        lambda call, arrays: any(
+            prod(part) >= UINT32
+            for part in (call["x"].shape[: max(leading(call), 0)], call["gamma"].shape)
+        ),
+        SOURCE,
+    ),
+    Constraint(
+        "one axis",
+        "the documents ask for two to eight axes of x; the library takes one",
+        "nobody",
+        lambda call, arrays: call["x"].rank == 1,
+        DOCUMENT,
+    ),
 )
+
 
 def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: list[str]) -> dict:
     """rstd is read as one number a row; axes of length 1 may be missing, and axes behind the rows are not compared."""
-    rows = call["x"].shape[:call["x"].rank - call["gamma"].rank]
+    rows = call["x"].shape[: call["x"].rank - call["gamma"].rank]
     return arrays | {"rstd": arrays["rstd"].reshape(rows)}
 
 
 # Of the workspace, the system part is in the tiling of A2, A3 and 310P; that 910 and 950 ask for as much is inferred.
 CONTRACT = generated_contract(
-    OPERATOR, DTYPE_ROWS, TILING, CONSTRAINTS,
+    OPERATOR,
+    DTYPE_ROWS,
+    TILING,
+    CONSTRAINTS,
     fills=lambda call: {"dgammaOut": nan} if row_count(call) == 0 else {},
     kernel_inputs=kernel_inputs,
 )

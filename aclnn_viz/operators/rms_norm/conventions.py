@@ -19,8 +19,13 @@ def ours(x, epsilon=0.0, dy=DY, **given) -> dict:
 def theirs(torch, x, epsilon=0.0, dy=DY) -> dict:
     """Those of PyTorch's rms_norm, which computes rstd anew."""
     shape = np.shape(x)[-1:]
-    return gradients(torch, lambda x, gamma: torch.nn.functional.rms_norm(x, shape, gamma, epsilon), dy,
-                     dxOut=x, dgammaOut=np.ones(shape))
+    return gradients(
+        torch,
+        lambda x, gamma: torch.nn.functional.rms_norm(x, shape, gamma, epsilon),
+        dy,
+        dxOut=x,
+        dgammaOut=np.ones(shape),
+    )
 
 
 ZERO = [[0.0, 0.0, 0.0], [1.0, 2.0, 2.0]]

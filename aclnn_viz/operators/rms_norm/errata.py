@@ -27,7 +27,14 @@ def slope_by_gamma():
 
 
 def shapes(x, rstd, gamma) -> dict:
-    return {"dy": (x,), "x": (x,), "rstd": (rstd,), "gamma": (gamma,), "dxOut": (x,), "dgammaOut": (gamma,)}
+    return {
+        "dy": (x,),
+        "x": (x,),
+        "rstd": (rstd,),
+        "gamma": (gamma,),
+        "dxOut": (x,),
+        "dgammaOut": (gamma,),
+    }
 
 
 USUAL = shapes((2, 64), (2,), (64,))
@@ -36,29 +43,49 @@ status = partial(contract.status, "rms_norm", **USUAL)
 
 def documented_ranks(first: int, last: int):
     """The ranks of x for which the printed rules leave rstd = x[0:n] and gamma = x[n:] with 1 to 8 axes each."""
-    return [rank for rank in range(first, last + 1)
-            if any(1 <= n <= 8 and 1 <= rank - n <= 8 for n in range(rank))]
+    return [
+        rank
+        for rank in range(first, last + 1)
+        if any(1 <= n <= 8 and 1 <= rank - n <= 8 for n in range(rank))
+    ]
 
 
 def no_rows_on_950():
     """dgammaOut for x of shape (0, 2)."""
     rows, one = np.zeros((0, 2), np.float32), np.zeros(2, np.float32)
-    given = {"dy": rows, "x": rows, "rstd": np.zeros(0, np.float32), "gamma": one, "dxOut": rows, "dgammaOut": one}
+    given = {
+        "dy": rows,
+        "x": rows,
+        "rstd": np.zeros(0, np.float32),
+        "gamma": one,
+        "dxOut": rows,
+        "dgammaOut": one,
+    }
     return contract.run("rms_norm", ASCEND_950, **given).outputs["dgammaOut"]
 
 
 def through_strides():
     """dgammaOut for x and dy of shape (1, 2) seen through strides of 2, and rstd and gamma of ones."""
+
     def every_second(*values):
         return np.repeat(np.float32([values]), 2, axis=1)[:, ::2]
 
     ones = np.ones(2, np.float32)
-    return contract.run("rms_norm", dy=every_second(3, 5), x=every_second(1, 2), rstd=ones[:1], gamma=ones,
-               dxOut=np.zeros((1, 2), np.float32), dgammaOut=0 * ones).outputs["dgammaOut"]
+    return contract.run(
+        "rms_norm",
+        dy=every_second(3, 5),
+        x=every_second(1, 2),
+        rstd=ones[:1],
+        gamma=ones,
+        dxOut=np.zeros((1, 2), np.float32),
+        dgammaOut=0 * ones,
+    ).outputs["dgammaOut"]
 
 
 def on_the_host():
     """The statuses of both phases and of synchronise when x lies in host memory."""
     bench, x = Bench("rms_norm"), np.ones((2, 64), np.float32)
-    there = bench.acl.aclCreateTensor([2, 64], ACL_FLOAT, None, 0, ACL_FORMAT_ND, [2, 64], x.ctypes.data)
+    there = bench.acl.aclCreateTensor(
+        [2, 64], ACL_FLOAT, None, 0, ACL_FORMAT_ND, [2, 64], x.ctypes.data
+    )
     return list(bench.run(USUAL | {"x": there}).statuses)

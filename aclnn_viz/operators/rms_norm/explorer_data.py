@@ -35,22 +35,48 @@ OUTPUTS = ("dxOut", "dgammaOut")
 class State:
     """What can be moved; `epsilon` and `scale` are powers of ten, `outlier` is a power of two."""
 
-    epsilon: float = real(-6.0, -12.0, 2.0, 0.1, "epsilon 10^", "Operator", "only the forward operator takes it")
+    epsilon: float = real(
+        -6.0, -12.0, 2.0, 0.1, "epsilon 10^", "Operator", "only the forward operator takes it"
+    )
     dtype: str = fields.dtype()
     row: int = whole(2, 0, 63, "row", "Row", "the row that is drawn", below="rows")
-    outlier: float = real(0.0, 0.0, 12.0, 0.25, "outlier 2^", "Row", "what one element of the row is multiplied by")
+    outlier: float = real(
+        0.0, 0.0, 12.0, 0.25, "outlier 2^", "Row", "what one element of the row is multiplied by"
+    )
     column: int = whole(5, 0, 255, "at", "Row", "the column of the outlier", below="columns")
     rows: int = whole(8, 1, 64, "rows", "Tensors")
     columns: int = whole(32, 1, 256, "columns", "Tensors")
     scale: float = real(0.0, -5.0, 3.0, 0.1, "x 10^", "Tensors", "the standard deviation of x")
-    gamma: str = choice("random", {"ones": "ones", "random": "random", "ramp": "ramp", "signs": "+1, -1"}, "gamma",
-                        "Tensors")
-    dy: str = choice("mixed", {"mixed": "x and random", "random": "random", "along": "along x", "ones": "ones",
-                               "column": "one column"}, "dy", "Tensors", "along x: dy * gamma is x normalised")
+    gamma: str = choice(
+        "random",
+        {"ones": "ones", "random": "random", "ramp": "ramp", "signs": "+1, -1"},
+        "gamma",
+        "Tensors",
+    )
+    dy: str = choice(
+        "mixed",
+        {
+            "mixed": "x and random",
+            "random": "random",
+            "along": "along x",
+            "ones": "ones",
+            "column": "one column",
+        },
+        "dy",
+        "Tensors",
+        "along x: dy * gamma is x normalised",
+    )
     seed: int = fields.seed()
-    output: str = choice("dgammaOut", {"dgammaOut": "dgammaOut", "dxOut": "dxOut"}, "sum of", "Sums",
-                         "dgammaOut adds up rows, the mean in dxOut columns")
-    accumulate: str = choice("float32", {f.name: f.name for f in FORMATS}, "in", "Sums", "the format of running sums")
+    output: str = choice(
+        "dgammaOut",
+        {"dgammaOut": "dgammaOut", "dxOut": "dxOut"},
+        "sum of",
+        "Sums",
+        "dgammaOut adds up rows, the mean in dxOut columns",
+    )
+    accumulate: str = choice(
+        "float32", {f.name: f.name for f in FORMATS}, "in", "Sums", "the format of running sums"
+    )
     tile: int = whole(64, 1, 4096, "tile", "Sums", "terms of a tree in the blocked order")
     device: str = fields.device()
     soc: str = fields.soc()
@@ -86,7 +112,9 @@ class Data:
     epsilons: np.ndarray  # (E,)
     left: np.ndarray  # (2, E)
     lengths: np.ndarray  # (L,)
-    order_errors: np.ndarray  # (3, L): of ORDERS, relative to the largest dgamma, or dy * gamma * rstd
+    order_errors: (
+        np.ndarray
+    )  # (3, L): of ORDERS, relative to the largest dgamma, or dy * gamma * rstd
     dxOut: np.ndarray  # (rows, n)
     dgammaOut: np.ndarray  # (n,)
     errors: tuple[np.ndarray, np.ndarray]  # largest distance of each from the truth
@@ -100,19 +128,36 @@ def tensors(state: State, rows: int, columns: int, xp=XP) -> dict:
     chosen = (np.arange(rows)[:, np.newaxis] == state.row) & (np.arange(columns) == state.column)
     x = xp.round_to(xp.where(chosen, x * 2.0**state.outlier, x), state.dtype)
     if xp is XP and not np.isfinite(x).all():
-        raise StateError("scale", message("x must stay below {largest:g} in float16", largest=float(np.finfo(np.float16).max)),
-                         message("x of size 10^{scale:g} with an outlier 2^{outlier:g}", scale=state.scale, outlier=state.outlier),
-                         message("lower x or the outlier"))
-    gamma = {"ones": np.ones(columns), "random": rng.uniform(0.5, 1.5, columns), "ramp": np.linspace(0.5, 2.0, columns),
-             "signs": 1.0 - 2.0 * (np.arange(columns) % 2)}[state.gamma]
+        raise StateError(
+            "scale",
+            message(
+                "x must stay below {largest:g} in float16", largest=float(np.finfo(np.float16).max)
+            ),
+            message(
+                "x of size 10^{scale:g} with an outlier 2^{outlier:g}",
+                scale=state.scale,
+                outlier=state.outlier,
+            ),
+            message("lower x or the outlier"),
+        )
+    gamma = {
+        "ones": np.ones(columns),
+        "random": rng.uniform(0.5, 1.5, columns),
+        "ramp": np.linspace(0.5, 2.0, columns),
+        "signs": 1.0 - 2.0 * (np.arange(columns) % 2),
+    }[state.gamma]
     gamma = round_to(gamma, state.dtype)
     dy = np.ones((rows, columns))
     if state.dy == "column":
         dy = xp.where(np.arange(columns) == state.column % columns, dy, 0.0)
     elif state.dy != "ones":
         wide = double(xp, x)
-        along = wide / xp.sqrt(xp.mean(wide * wide, axis=1, keepdims=True)) / gamma.astype(np.float64)
-        dy = (state.dy != "random") * along + (state.dy != "along") * rng.standard_normal((rows, columns))
+        along = (
+            wide / xp.sqrt(xp.mean(wide * wide, axis=1, keepdims=True)) / gamma.astype(np.float64)
+        )
+        dy = (state.dy != "random") * along + (state.dy != "along") * rng.standard_normal(
+            (rows, columns)
+        )
     return {"dy": xp.round_to(dy, state.dtype), "x": x, "gamma": gamma}
 
 
@@ -136,8 +181,13 @@ def gathered(state: State, backward=host(OP), xp=XP, op=OP) -> dict:
     """Return what kernels make of a state, and their truth: the arguments of `data`."""
     given = inputs(state, xp, op)
     outputs, notices = gradients(op, state, given, backward)
-    return {"given": given, "outputs": outputs, "right": op.truth(**given), "notices": notices,
-            "dx": further(op, state, over_epsilon(xp, state, given), backward)["dxOut"]}
+    return {
+        "given": given,
+        "outputs": outputs,
+        "right": op.truth(**given),
+        "notices": notices,
+        "dx": further(op, state, over_epsilon(xp, state, given), backward)["dxOut"],
+    }
 
 
 def data(xp, state: State, given: dict, outputs: dict, right: dict, dx, notices=()) -> Data:
@@ -146,19 +196,44 @@ def data(xp, state: State, given: dict, outputs: dict, right: dict, dx, notices=
     `dx` (E, n) is what comes out for `over_epsilon`.
     """
     wide = {name: double(xp, value) for name, value in (given | outputs).items()}
-    x, dy, rstd, kept = (element(xp, wide[name], state.row) for name in ("x", "dy", "rstd", "dxOut"))
+    x, dy, rstd, kept = (
+        element(xp, wide[name], state.row) for name in ("x", "dy", "rstd", "dxOut")
+    )
     arriving, xhat = dy * wide["gamma"], x * rstd
     mean_square, epsilons = xp.mean(x * x), _epsilons(xp, state)
     inner = xp.sum(kept * x), xp.sum(arriving * x) * rstd[0]
     return Data(
-        xp=xp, state=state, inputs=given, computed_by=computed_by(state), notices=notices,
-        x=x, xhat=xhat, arriving=arriving, part=xhat * xp.mean(arriving * xhat), kept=kept / rstd, term=dy * xhat,
-        epsilon=10.0**state.epsilon, mean_square=mean_square, inner=inner, plane=_plane(xp, x, arriving, kept / rstd),
-        epsilons=epsilons, lengths=np.array(LENGTHS), dxOut=wide["dxOut"], dgammaOut=wide["dgammaOut"],
+        xp=xp,
+        state=state,
+        inputs=given,
+        computed_by=computed_by(state),
+        notices=notices,
+        x=x,
+        xhat=xhat,
+        arriving=arriving,
+        part=xhat * xp.mean(arriving * xhat),
+        kept=kept / rstd,
+        term=dy * xhat,
+        epsilon=10.0**state.epsilon,
+        mean_square=mean_square,
+        inner=inner,
+        plane=_plane(xp, x, arriving, kept / rstd),
+        epsilons=epsilons,
+        lengths=np.array(LENGTHS),
+        dxOut=wide["dxOut"],
+        dgammaOut=wide["dgammaOut"],
         left=xp.stack([_left(xp, state, given, dx), epsilons / (mean_square + epsilons)]),
-        order_errors=_order_errors(state.output, state.accumulate, state.tile, state.dtype, state.gamma, state.dy,
-                                   state.seed),
-        errors=tuple(xp.max(xp.abs(wide[name] - right[name])) for name in OUTPUTS))
+        order_errors=_order_errors(
+            state.output,
+            state.accumulate,
+            state.tile,
+            state.dtype,
+            state.gamma,
+            state.dy,
+            state.seed,
+        ),
+        errors=tuple(xp.max(xp.abs(wide[name] - right[name])) for name in OUTPUTS),
+    )
 
 
 def _epsilons(xp, state):
@@ -177,14 +252,21 @@ def _plane(xp, x, arriving, kept):
     for _ in range(2):  # what is left of a vector along x is noise, in which x must not come back
         across = across - along * xp.sum(across * along)
         across = across / _length(xp, across)
-    return xp.stack([xp.stack([xp.sum(vector * along), xp.sum(vector * across)]) for vector in (arriving, kept)])
+    return xp.stack(
+        [xp.stack([xp.sum(vector * along), xp.sum(vector * across)]) for vector in (arriving, kept)]
+    )
 
 
 def over_epsilon(xp, state: State, given: dict) -> dict:
     """Return inputs of op.backward that hold the chosen row once for each of EPSILONS and, last, for the state's."""
-    x, dy = (xp.stack([element(xp, given[name], state.row)] * (EPSILONS.size + 1)) for name in ("x", "dy"))
+    x, dy = (
+        xp.stack([element(xp, given[name], state.row)] * (EPSILONS.size + 1))
+        for name in ("x", "dy")
+    )
     wide = double(xp, x)
-    rstd = 1.0 / xp.sqrt(xp.mean(wide * wide, axis=-1, keepdims=True) + _epsilons(xp, state)[:, np.newaxis])
+    rstd = 1.0 / xp.sqrt(
+        xp.mean(wide * wide, axis=-1, keepdims=True) + _epsilons(xp, state)[:, np.newaxis]
+    )
     return {"dy": dy, "x": x, "rstd": xp.astype(rstd, given["rstd"].dtype), "gamma": given["gamma"]}
 
 
@@ -192,7 +274,9 @@ def _left(xp, state: State, given: dict, dx):
     """|<dx, x>| with the projection over that without it, for each epsilon."""
     rows = {name: double(xp, value) for name, value in over_epsilon(xp, state, given).items()}
     whole_part = xp.sum(rows["dy"] * rows["gamma"] * rows["x"], axis=-1) * rows["rstd"][:, 0]
-    return xp.abs(xp.sum(double(xp, dx) * rows["x"], axis=-1)) / xp.maximum(xp.abs(whole_part), 1e-300)
+    return xp.abs(xp.sum(double(xp, dx) * rows["x"], axis=-1)) / xp.maximum(
+        xp.abs(whole_part), 1e-300
+    )
 
 
 @lru_cache(16)  # most movements leave it as it is
@@ -204,11 +288,21 @@ def _order_errors(output, accumulate, tile, dtype, gamma, dy, seed) -> np.ndarra
         given["rstd"] = OP.forward(x=given["x"], gamma=given["gamma"], epsilon=1e-6)["rstd"]
         truth = OP.truth(**given)[output]
         # dx may cancel to nothing; what it cancels from does not.
-        size = np.max(np.abs(truth if output == "dgammaOut" else
-                             np.float64(given["dy"]) * np.float64(given["gamma"]) * given["rstd"]))
+        size = np.max(
+            np.abs(
+                truth
+                if output == "dgammaOut"
+                else np.float64(given["dy"]) * np.float64(given["gamma"]) * given["rstd"]
+            )
+        )
         for row, order in enumerate(ORDERS):
-            plan = Plan(storage=dtype, compute="float64" if dtype == "float64" else "float32", accumulate=accumulate,
-                        order=order, tile=tile)
+            plan = Plan(
+                storage=dtype,
+                compute="float64" if dtype == "float64" else "float32",
+                accumulate=accumulate,
+                order=order,
+                tile=tile,
+            )
             values = np.asarray(run(OP, plan, **given)[output], np.float64)
             found[row, column] = np.max(np.abs(values - truth)) / size
     return found

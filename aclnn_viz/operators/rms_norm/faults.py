@@ -10,9 +10,14 @@ def regions(values, output, shape):
     found = ends(shape, -1 % len(shape), message("column")) if shape else {}
     if output == "dxOut":
         lead = len(shape) - values["gamma"].ndim
-        row = np.arange(values["rstd"].size).reshape(values["rstd"].shape[:lead] + (1,) * values["gamma"].ndim)
-        found |= {message("first row"): row == 0, message("last row"): row == values["rstd"].size - 1,
-                  message("rows between"): (row > 0) & (row < values["rstd"].size - 1)}
+        row = np.arange(values["rstd"].size).reshape(
+            values["rstd"].shape[:lead] + (1,) * values["gamma"].ndim
+        )
+        found |= {
+            message("first row"): row == 0,
+            message("last row"): row == values["rstd"].size - 1,
+            message("rows between"): (row > 0) & (row < values["rstd"].size - 1),
+        }
     return found
 
 
@@ -21,9 +26,16 @@ USUAL_SHAPE = (8, 16)
 
 
 def vendor_options(uniform, number):
-    return {"x": uniform(-5, 5, *USUAL_SHAPE), "dy": uniform(-5, 5, *USUAL_SHAPE),
-            "rstd": uniform(0, 5, USUAL_SHAPE[0], 1)}
+    return {
+        "x": uniform(-5, 5, *USUAL_SHAPE),
+        "dy": uniform(-5, 5, *USUAL_SHAPE),
+        "rstd": uniform(0, 5, USUAL_SHAPE[0], 1),
+    }
 
 
 #: One of each kind: a wrong formula, one that is slightly wrong, and one that is seldom seen.
-KINDS = {"formula": "missing 1/n", "slight": "divided by n - 1", "seldom": "tail of the row forgotten"}
+KINDS = {
+    "formula": "missing 1/n",
+    "slight": "divided by n - 1",
+    "seldom": "tail of the row forgotten",
+}

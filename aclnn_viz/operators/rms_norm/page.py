@@ -4,8 +4,13 @@ Source: aclnnRmsNormGrad, CANN operator documentation; it prints dgamma without 
 """
 
 AXES = {
-    "x": "r.", "gamma": ".", "y": "r.", "rstd": "r.",
-    "dy": "r.", "dxOut": "r.", "dgammaOut": ".",
+    "x": "r.",
+    "gamma": ".",
+    "y": "r.",
+    "rstd": "r.",
+    "dy": "r.",
+    "dxOut": "r.",
+    "dgammaOut": ".",
 }
 
 

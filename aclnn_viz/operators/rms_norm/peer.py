@@ -10,8 +10,13 @@ ROUNDINGS = 8  # of the forward pass that saved rstd, about
 
 
 def in_torch(torch, dy, x, rstd, gamma):
-    leaves = x.requires_grad_(), gamma.to(rstd.dtype).requires_grad_()  # dgammaOut is as wide as rstd
-    y = torch.nn.functional.rms_norm(x, gamma.shape, leaves[1], epsilon(torch, x.detach(), rstd, gamma))
+    leaves = (
+        x.requires_grad_(),
+        gamma.to(rstd.dtype).requires_grad_(),
+    )  # dgammaOut is as wide as rstd
+    y = torch.nn.functional.rms_norm(
+        x, gamma.shape, leaves[1], epsilon(torch, x.detach(), rstd, gamma)
+    )
     return dict(zip(("dxOut", "dgammaOut"), torch.autograd.grad(y, leaves, dy.to(y.dtype))))
 
 
@@ -25,17 +30,35 @@ def epsilon(torch, x, rstd, gamma) -> float:
     found = max(float(1.0 / wide[at] ** 2 - squares[at]), 0.0)
     off = (wide * (squares + found).sqrt() - 1.0).abs().max()
     if not off <= ROUNDINGS * torch.finfo(rstd.dtype).eps:
-        raise NotSupported(problem(REFUSED[0], "another rstd", "pass the rstd that the forward operator saved"))
+        raise NotSupported(
+            problem(REFUSED[0], "another rstd", "pass the rstd that the forward operator saved")
+        )
     return found
 
 
 def liger(kernel, dy, x, rstd, gamma):
     """liger_kernel.ops.rms_norm.rms_norm_backward(dY, X, W, RSTD, offset, casting_mode, BLOCK_SIZE, num_warps, in_place, row_mode)."""
     n, rows = gamma.numel(), rstd.numel()
-    dx, dgamma = kernel(dy.reshape(*dy.shape[:dy.ndim - gamma.ndim], n), x.reshape(rows, n), gamma.reshape(-1), rstd.reshape(-1), 0.0,
-                        "llama", 1024, 4, False, None)
+    dx, dgamma = kernel(
+        dy.reshape(*dy.shape[: dy.ndim - gamma.ndim], n),
+        x.reshape(rows, n),
+        gamma.reshape(-1),
+        rstd.reshape(-1),
+        0.0,
+        "llama",
+        1024,
+        4,
+        False,
+        None,
+    )
     if dgamma.dtype == gamma.dtype != rstd.dtype:
-        raise NotSupported(problem("dgammaOut is as wide as rstd", f"{dgamma.dtype}, as Liger's is", "leave this format out"))
+        raise NotSupported(
+            problem(
+                "dgammaOut is as wide as rstd",
+                f"{dgamma.dtype}, as Liger's is",
+                "leave this format out",
+            )
+        )
     return dx.reshape(x.shape), dgamma.reshape(gamma.shape)
 
 

@@ -64,7 +64,12 @@ def rms_add_slots(self):
             eventID = GetTPipePtr().FetchEventID(HardEvent.V_MTE2)
             SetFlag(HardEvent.V_MTE2, eventID)
             WaitFlag(HardEvent.V_MTE2, eventID)
-            DataCopyPad(self.work, self.partGm[core * self.t.slot + start], row, DataCopyPadExtParams(False, 0, 0, 0))
+            DataCopyPad(
+                self.work,
+                self.partGm[core * self.t.slot + start],
+                row,
+                DataCopyPadExtParams(False, 0, 0, 0),
+            )
             eventID = GetTPipePtr().FetchEventID(HardEvent.MTE2_V)
             SetFlag(HardEvent.MTE2_V, eventID)
             WaitFlag(HardEvent.MTE2_V, eventID)

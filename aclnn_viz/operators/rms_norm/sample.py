@@ -6,7 +6,15 @@ It passes an rstd that was not computed from its x. The outputs follow from the 
 import numpy as np
 
 from aclnn_viz.acl import ACL_FLOAT, ACL_FORMAT_NCDHW
-from aclnn_viz.acl.samples import check_ret, create_acl_tensor, init, malloc_workspace, print_result, program, release
+from aclnn_viz.acl.samples import (
+    check_ret,
+    create_acl_tensor,
+    init,
+    malloc_workspace,
+    print_result,
+    program,
+    release,
+)
 
 
 @program
@@ -24,14 +32,23 @@ def main(acl):
     gamma_input_host_data = np.arange(1, 17, dtype=np.float32)
     dx_out_host_data = np.arange(1, 33, dtype=np.float32)
     dgamma_out_host_data = np.arange(1, 17, dtype=np.float32)
-    created = [create_acl_tensor(acl, data, shape, ACL_FLOAT, ACL_FORMAT_NCDHW) for data, shape in (
-        (grad_input_host_data, x_shape), (x_input_host_data, x_shape), (rstd_input_host_data, rstd_shape),
-        (gamma_input_host_data, gamma_shape), (dx_out_host_data, x_shape), (dgamma_out_host_data, gamma_shape))]
+    created = [
+        create_acl_tensor(acl, data, shape, ACL_FLOAT, ACL_FORMAT_NCDHW)
+        for data, shape in (
+            (grad_input_host_data, x_shape),
+            (x_input_host_data, x_shape),
+            (rstd_input_host_data, rstd_shape),
+            (gamma_input_host_data, gamma_shape),
+            (dx_out_host_data, x_shape),
+            (dgamma_out_host_data, gamma_shape),
+        )
+    ]
     (grad_input, x_input, rstd_input, gamma_input, dx_out, dgamma_out), addresses = zip(*created)
 
     # 3. Call the two phases.
     ret, workspace_size, executor = acl.aclnnRmsNormGradGetWorkspaceSize(
-        grad_input, x_input, rstd_input, gamma_input, dx_out, dgamma_out)
+        grad_input, x_input, rstd_input, gamma_input, dx_out, dgamma_out
+    )
     check_ret(ret, "aclnnRmsNormGradGetWorkspaceSize failed.")
     workspace_addr = malloc_workspace(acl, workspace_size)
     ret = acl.aclnnRmsNormGrad(workspace_addr, workspace_size, executor, stream)

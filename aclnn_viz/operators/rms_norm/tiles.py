@@ -26,14 +26,29 @@ def tiling(platform, dy, x, rstd, gamma, tileLength=None, atomic=False):
     tile = min(tileLength or most, most, -(-max(columns, 1) // 64) * 64)
     slot = -(-columns // 8) * 8
     strip = min(-(-columns // (64 * cores)) * 64, tile)
-    return Tiling(cores, workspace=0 if atomic else 4 * slot * cores, T=x.dtype, G=gamma.dtype, rows=rows,
-                  columns=columns, span=span, tileLength=tile, slot=slot, strip=strip, atomic=atomic)
+    return Tiling(
+        cores,
+        workspace=0 if atomic else 4 * slot * cores,
+        T=x.dtype,
+        G=gamma.dtype,
+        rows=rows,
+        columns=columns,
+        span=span,
+        tileLength=tile,
+        slot=slot,
+        strip=strip,
+        atomic=atomic,
+    )
 
 
 class RmsNormGrad:
     def Init(self, dy, x, rstd, gamma, dx, dgamma, workspace, tiling):
         self.t, self.T, self.G = tiling, tiling.T, tiling.G
-        self.dyGm, self.xGm, self.dxGm = GlobalTensor(self.T), GlobalTensor(self.T), GlobalTensor(self.T)
+        self.dyGm, self.xGm, self.dxGm = (
+            GlobalTensor(self.T),
+            GlobalTensor(self.T),
+            GlobalTensor(self.T),
+        )
         self.rstdGm, self.dgammaGm, self.partGm = (GlobalTensor(float32) for _ in range(3))
         self.gammaGm = GlobalTensor(self.G)
         self.dyGm.SetGlobalBuffer(dy, self.t.rows * self.t.columns)
@@ -51,12 +66,18 @@ class RmsNormGrad:
             pipe.InitBuffer(que, BUFFERS, self.t.tileLength * max(self.T.itemsize, 2))
         self.gammaInBuf = TBuf(VECCALC)
         pipe.InitBuffer(self.gammaInBuf, self.t.tileLength * self.G.itemsize)
-        self.dyBuf, self.xBuf, self.gammaBuf, self.dgammaBuf, self.workBuf = (TBuf(VECCALC) for _ in range(5))
+        self.dyBuf, self.xBuf, self.gammaBuf, self.dgammaBuf, self.workBuf = (
+            TBuf(VECCALC) for _ in range(5)
+        )
         for buf in (self.dyBuf, self.xBuf, self.gammaBuf, self.dgammaBuf, self.workBuf):
             pipe.InitBuffer(buf, self.t.tileLength * 4)
         self.sumBuf = TBuf(VECCALC)
         pipe.InitBuffer(self.sumBuf, 32)
-        self.dy, self.xhat, self.work = self.dyBuf.Get(float32), self.xBuf.Get(float32), self.workBuf.Get(float32)
+        self.dy, self.xhat, self.work = (
+            self.dyBuf.Get(float32),
+            self.xBuf.Get(float32),
+            self.workBuf.Get(float32),
+        )
         self.gamma, self.dgamma = self.gammaBuf.Get(float32), self.dgammaBuf.Get(float32)
         self.sum = self.sumBuf.Get(float32)
 
@@ -103,14 +124,23 @@ class RmsNormGrad:
                 Duplicate(self.dgamma, 0.0, count)
                 self.AddToDgamma(count)
                 self.Dx(row * columns + start, mean, rstd, count)
-                self.StoreDgamma(start, count)  # finished before the next row adds to the same columns
+                self.StoreDgamma(
+                    start, count
+                )  # finished before the next row adds to the same columns
 
     def LoadGamma(self, start, count):
         given = self.gammaInBuf.Get(self.G)
         eventID = GetTPipePtr().FetchEventID(HardEvent.V_MTE2)
-        SetFlag(HardEvent.V_MTE2, eventID)  # the last gamma has been read; the sum of a row has waited for that, too
+        SetFlag(
+            HardEvent.V_MTE2, eventID
+        )  # the last gamma has been read; the sum of a row has waited for that, too
         WaitFlag(HardEvent.V_MTE2, eventID)
-        DataCopyPad(given, self.gammaGm[start], DataCopyExtParams(1, count * self.G.itemsize, 0, 0, 0), NO_PAD)
+        DataCopyPad(
+            given,
+            self.gammaGm[start],
+            DataCopyExtParams(1, count * self.G.itemsize, 0, 0, 0),
+            NO_PAD,
+        )
         eventID = GetTPipePtr().FetchEventID(HardEvent.MTE2_V)
         SetFlag(HardEvent.MTE2_V, eventID)
         WaitFlag(HardEvent.MTE2_V, eventID)
@@ -143,7 +173,9 @@ class RmsNormGrad:
         PipeBarrier(PIPE_V)
         Mul(self.work, self.work, self.xhat, count)
         PipeBarrier(PIPE_V)
-        ReduceSum(self.sum, self.work, self.work, count)  # waits for itself: the sum may be read at once
+        ReduceSum(
+            self.sum, self.work, self.work, count
+        )  # waits for itself: the sum may be read at once
         return self.sum.GetValue(0)
 
     def AddToDgamma(self, count):
@@ -192,7 +224,11 @@ class RmsNormGrad:
         SetFlag(HardEvent.V_MTE3, eventID)
         WaitFlag(HardEvent.V_MTE3, eventID)
         for column in range(start, end, self.t.tileLength):
-            DataCopyPad(target[column], self.work, DataCopyExtParams(1, min(count, end - column) * 4, 0, 0, 0))
+            DataCopyPad(
+                target[column],
+                self.work,
+                DataCopyExtParams(1, min(count, end - column) * 4, 0, 0, 0),
+            )
         eventID = GetTPipePtr().FetchEventID(HardEvent.MTE3_V)
         SetFlag(HardEvent.MTE3_V, eventID)
         WaitFlag(HardEvent.MTE3_V, eventID)
@@ -208,7 +244,9 @@ class RmsNormGrad:
 
     def AddSlots(self):
         """Add the slots of all cores, in their order, for every strip of columns that is this core's."""
-        for start in range(GetBlockIdx() * self.t.strip, self.t.columns, self.t.strip * GetBlockNum()):
+        for start in range(
+            GetBlockIdx() * self.t.strip, self.t.columns, self.t.strip * GetBlockNum()
+        ):
             count = min(self.t.strip, self.t.columns - start)
             row = DataCopyExtParams(1, count * 4, 0, 0, 0)
             eventID = GetTPipePtr().FetchEventID(HardEvent.MTE3_V)
@@ -217,7 +255,9 @@ class RmsNormGrad:
             Duplicate(self.dgamma, 0.0, count)
             for core in range(GetBlockNum()):
                 eventID = GetTPipePtr().FetchEventID(HardEvent.V_MTE2)
-                SetFlag(HardEvent.V_MTE2, eventID)  # and so the vector unit's last sum is finished, too
+                SetFlag(
+                    HardEvent.V_MTE2, eventID
+                )  # and so the vector unit's last sum is finished, too
                 WaitFlag(HardEvent.V_MTE2, eventID)
                 DataCopyPad(self.work, self.partGm[core * self.t.slot + start], row, NO_PAD)
                 eventID = GetTPipePtr().FetchEventID(HardEvent.MTE2_V)
@@ -243,8 +283,23 @@ def atomic_tiling(platform, **inputs):
 # Rows and cores may add up in any order: no chain is longer than that of one row after the other.
 _PLAN = Plan("rms norm in tiles", order=BLOCKED, tile=64, leading=SEQUENTIAL, reciprocal_mean=True)
 PROGRAMS = (
-    Program("rms_norm", "rms_norm", tiling, kernel, _PLAN, sync="strict",
-            text="dgamma through the workspace, the cores' slots added in their order"),
-    Program("rms_norm", "rms_norm_atomic", atomic_tiling, kernel, _PLAN, deterministic=False, sync="strict",
-            text="dgamma by atomic sums onto the cleared output, in whatever order the cores arrive"),
+    Program(
+        "rms_norm",
+        "rms_norm",
+        tiling,
+        kernel,
+        _PLAN,
+        sync="strict",
+        text="dgamma through the workspace, the cores' slots added in their order",
+    ),
+    Program(
+        "rms_norm",
+        "rms_norm_atomic",
+        atomic_tiling,
+        kernel,
+        _PLAN,
+        deterministic=False,
+        sync="strict",
+        text="dgamma by atomic sums onto the cleared output, in whatever order the cores arrive",
+    ),
 )

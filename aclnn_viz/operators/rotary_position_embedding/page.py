@@ -8,8 +8,18 @@ is cos1 * dy1 + sin2 * dy2 for x1, and cos2 * dy2 - sin1 * dy1 for x2.
 Source: aclnnRotaryPositionEmbeddingGrad, CANN operator documentation.
 """
 
-AXES = {"x": "abc...", "cos": "abc...", "sin": "abc...", "y": "abc...", "xSaved": "abc...", "dy": "abc...", "xOptional": "abc...",
-        "dxOut": "abc...", "dcosOut": "abc...", "dsinOut": "abc..."}
+AXES = {
+    "x": "abc...",
+    "cos": "abc...",
+    "sin": "abc...",
+    "y": "abc...",
+    "xSaved": "abc...",
+    "dy": "abc...",
+    "xOptional": "abc...",
+    "dxOut": "abc...",
+    "dcosOut": "abc...",
+    "dsinOut": "abc...",
+}
 PAIR = 4
 INTERLEAVE_HALF = 3
 
@@ -40,5 +50,8 @@ def backward(xp, dy, cos, sin, xOptional, mode):
     grads = {"dxOut": swapped(xp, dy * cos - rot(xp, dy * sin), mode)}
     if xOptional is not None:
         pairs = swapped(xp, xOptional, mode)
-        grads |= {"dcosOut": added(xp, dy * pairs, cos), "dsinOut": added(xp, dy * rot(xp, pairs), sin)}
+        grads |= {
+            "dcosOut": added(xp, dy * pairs, cos),
+            "dsinOut": added(xp, dy * rot(xp, pairs), sin),
+        }
     return grads

@@ -6,21 +6,33 @@ from aclnn_viz.operators.products import ATLAS_A2_A3
 from . import page
 
 OPERATOR = Operator(
-    name="scaled_masked_softmax", page=page,
+    name="scaled_masked_softmax",
+    page=page,
     prototype="""aclnnStatus aclnnScaledMaskedSoftmaxBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *y, const aclTensor *mask, double scale, bool fixTriuMask,
         aclTensor *out, uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_scaled_masked_softmax_backward.h", library="ops-nn",
+    header="aclnn_scaled_masked_softmax_backward.h",
+    library="ops-nn",
     formats={ATLAS_A2_A3: "float32 float16 bfloat16"},
     tensors={
-        "x": Tensor("B N S1 S2"), "result": Tensor("B N S1 S2"), "y": Tensor("B N S1 S2"),
-        "mask": Tensor("~B ~N S1 S2", "bool"), "gradOutput": Tensor("B N S1 S2"), "out": Tensor("B N S1 S2"),
+        "x": Tensor("B N S1 S2"),
+        "result": Tensor("B N S1 S2"),
+        "y": Tensor("B N S1 S2"),
+        "mask": Tensor("~B ~N S1 S2", "bool"),
+        "gradOutput": Tensor("B N S1 S2"),
+        "out": Tensor("B N S1 S2"),
     },
     attributes={
         "scale": Attribute("double", 1.0, tries=(0.125,)),
-        "fixTriuMask": Attribute("bool", False, values=(False,), seen=False),  # True is refused: no mask is made inside
+        "fixTriuMask": Attribute(
+            "bool", False, values=(False,), seen=False
+        ),  # True is refused: no mask is made inside
     },
-    takes=("x", "mask", "scale"), gives=("result",), upstream={"gradOutput": "result"}, saved={"y": "result"},
-    gradient_of={"out": "x"}, like="y",
+    takes=("x", "mask", "scale"),
+    gives=("result",),
+    upstream={"gradOutput": "result"},
+    saved={"y": "result"},
+    gradient_of={"out": "x"},
+    like="y",
     shapes=({"shape": (2, 3, 4, 6)}, {"shape": (1, 2, 1, 257)}, {"shape": (2, 1, 5, 1)}),
 )

@@ -6,7 +6,14 @@ Source: aclnnScaledMaskedSoftmaxBackward, CANN operator documentation; the const
 """
 
 MASKED = -10000.0
-AXES = {"x": "bns.", "mask": "bns.", "result": "bns.", "gradOutput": "bns.", "y": "bns.", "out": "bns."}
+AXES = {
+    "x": "bns.",
+    "mask": "bns.",
+    "result": "bns.",
+    "gradOutput": "bns.",
+    "y": "bns.",
+    "out": "bns.",
+}
 
 
 def forward(xp, x, mask, scale):

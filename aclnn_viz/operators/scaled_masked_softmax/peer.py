@@ -2,4 +2,8 @@
 
 
 def in_torch(torch, gradOutput, y, mask, scale, fixTriuMask):
-    return {"out": (torch.ops.aten._softmax_backward_data(gradOutput, y, -1, y.dtype) * scale).masked_fill(mask, 0.0)}
+    return {
+        "out": (
+            torch.ops.aten._softmax_backward_data(gradOutput, y, -1, y.dtype) * scale
+        ).masked_fill(mask, 0.0)
+    }

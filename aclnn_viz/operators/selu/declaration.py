@@ -7,7 +7,11 @@ from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 from . import page
 
 OPERATOR = activation(
-    page, """aclnnStatus aclnnSeluBackwardGetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnSeluBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *result, aclTensor *gradInput,
-        uint64_t *workspaceSize, aclOpExecutor **executor);""", ATLAS_INFERENCE_TRAINING,
-    x=Tensor("*P", kinks=(0,), ranks=(1, 8)), saved={"result": "y"})
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    ATLAS_INFERENCE_TRAINING,
+    x=Tensor("*P", kinks=(0,), ranks=(1, 8)),
+    saved={"result": "y"},
+)

@@ -7,7 +7,13 @@ from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 from . import page
 
 OPERATOR = activation(
-    page, """aclnnStatus aclnnSigmoidBackwardGetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnSigmoidBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *output, aclTensor *gradInput,
-        uint64_t *workspaceSize, aclOpExecutor **executor);""", ATLAS_INFERENCE_TRAINING,
-    more="float64", shape="~*P", x=Tensor("~*P", ranks=(1, 8)), saved={"output": "y"})
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    ATLAS_INFERENCE_TRAINING,
+    more="float64",
+    shape="~*P",
+    x=Tensor("~*P", ranks=(1, 8)),
+    saved={"output": "y"},
+)

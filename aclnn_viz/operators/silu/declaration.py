@@ -7,6 +7,10 @@ from aclnn_viz.operators.products import TRAINING
 from . import page
 
 OPERATOR = activation(
-    page, """aclnnStatus aclnnSiluBackwardGetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnSiluBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, aclTensor *gradInput,
-        uint64_t *workspaceSize, aclOpExecutor **executor);""", (TRAINING,), x=Tensor("*P", ranks=(1, 8)))
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    (TRAINING,),
+    x=Tensor("*P", ranks=(1, 8)),
+)

@@ -8,10 +8,16 @@ from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 from . import page
 
 OPERATOR = loss(
-    page, """aclnnStatus aclnnSmoothL1LossBackwardGetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnSmoothL1LossBackwardGetWorkspaceSize(
         const aclTensor *gradOut, const aclTensor *self, const aclTensor *target, int64_t reduction, float beta,
         aclTensor *gradInput,
-        uint64_t *workspaceSize, aclOpExecutor **executor);""", ATLAS_INFERENCE_TRAINING,
-    {"self": Tensor("~*P", ranks=(1, 8)), "target": Tensor("~*P", CHOICE, kinks=("self - beta", "self + beta"))},
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    ATLAS_INFERENCE_TRAINING,
+    {
+        "self": Tensor("~*P", ranks=(1, 8)),
+        "target": Tensor("~*P", CHOICE, kinks=("self - beta", "self + beta")),
+    },
     attributes={"beta": Attribute("float", 1.0, low=0.0, tries=(0.5, 0.0))},
-    counts={"count": "P"})
+    counts={"count": "P"},
+)

@@ -8,8 +8,11 @@ from aclnn_viz.operators.products import TRAINING
 from . import page
 
 OPERATOR = loss(
-    page, """aclnnStatus aclnnSoftMarginLossBackwardGetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnSoftMarginLossBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclTensor *target, int64_t reduction, aclTensor *out,
-        uint64_t *workspaceSize, aclOpExecutor **executor);""", (TRAINING,),
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    (TRAINING,),
     {"self": Tensor("~*P", ranks=(1, 8)), "target": Tensor("~*P", CHOICE)},
-    counts={"count": "P"})
+    counts={"count": "P"},
+)

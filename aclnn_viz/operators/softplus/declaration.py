@@ -7,11 +7,16 @@ from aclnn_viz.operators.products import TRAINING
 from . import page
 
 OPERATOR = activation(
-    page, """aclnnStatus aclnnSoftplusBackwardGetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnSoftplusBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclScalar *beta, const aclScalar *threshold,
         aclTensor *gradInput,
-        uint64_t *workspaceSize, aclOpExecutor **executor);""", (TRAINING,),
-    more="float64", x=Tensor("*P", kinks=("threshold / beta",)), attributes={
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    (TRAINING,),
+    more="float64",
+    x=Tensor("*P", kinks=("threshold / beta",)),
+    attributes={
         "beta": Attribute("const aclScalar *", 1.0, tries=(2.5,)),
         "threshold": Attribute("const aclScalar *", 20.0, tries=(0.5,)),
-    })
+    },
+)

@@ -7,8 +7,14 @@ from aclnn_viz.operators.products import INFERENCE, WITH_BFLOAT16
 from . import page
 
 OPERATOR = gated(
-    page, """aclnnStatus aclnnSwiGluGradGetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnSwiGluGradGetWorkspaceSize(
         const aclTensor *yGrad, const aclTensor *x, int64_t dim, const aclTensor *out,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
     {WITH_BFLOAT16: "float32 float16 bfloat16", (INFERENCE,): "float32 float16"},
-    header="aclnn_swi_glu_grad.h", x="x", gradient="yGrad", out="out", tensors={"x": Tensor("*A 2*H@dim *B", empty=False)})
+    header="aclnn_swi_glu_grad.h",
+    x="x",
+    gradient="yGrad",
+    out="out",
+    tensors={"x": Tensor("*A 2*H@dim *B", empty=False)},
+)

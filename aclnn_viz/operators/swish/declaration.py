@@ -7,7 +7,10 @@ from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 from . import page
 
 OPERATOR = activation(
-    page, """aclnnStatus aclnnSwishBackwardGetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnSwishBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclScalar *betaOptional, aclTensor *gradInput,
-        uint64_t *workspaceSize, aclOpExecutor **executor);""", ATLAS_INFERENCE_TRAINING,
-    attributes={"betaOptional": Attribute("const aclScalar *", 1.0, tries=(-0.5, 1.702))})
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    ATLAS_INFERENCE_TRAINING,
+    attributes={"betaOptional": Attribute("const aclScalar *", 1.0, tries=(-0.5, 1.702))},
+)

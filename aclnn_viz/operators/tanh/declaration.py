@@ -6,7 +6,13 @@ from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 from . import page
 
 OPERATOR = activation(
-    page, """aclnnStatus aclnnTanhBackwardGetWorkspaceSize(
+    page,
+    """aclnnStatus aclnnTanhBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *output, aclTensor *gradInput,
-        uint64_t *workspaceSize, aclOpExecutor **executor);""", ATLAS_INFERENCE_TRAINING,
-    library="ops-math", more="float64", shape="~*P", saved={"output": "y"})
+        uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    ATLAS_INFERENCE_TRAINING,
+    library="ops-math",
+    more="float64",
+    shape="~*P",
+    saved={"output": "y"},
+)

@@ -5,7 +5,11 @@ from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
 
 from . import page
 
-OPERATOR = upsampling_2d(page, """aclnnStatus aclnnUpsampleBicubic2dBackwardGetWorkspaceSize(
+OPERATOR = upsampling_2d(
+    page,
+    """aclnnStatus aclnnUpsampleBicubic2dBackwardGetWorkspaceSize(
     const aclTensor *gradOut, const aclIntArray *outputSize, const aclIntArray *inputSize, const bool alignCorners,
     double scalesH, double scalesW, aclTensor *gradInput, uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    {WITH_BFLOAT16: "float32 float16 bfloat16", (TRAINING,): "float32 float16"}, aligns="const bool")
+    {WITH_BFLOAT16: "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
+    aligns="const bool",
+)

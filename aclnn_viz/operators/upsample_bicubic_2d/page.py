@@ -19,11 +19,17 @@ def shares(xp, length, places, scale, alignCorners):
 
 
 def taps(xp, height, width, rows, columns, alignCorners, scalesH, scalesW):
-    return shares(xp, height, rows, scalesH, alignCorners), shares(xp, width, columns, scalesW, alignCorners)
+    return shares(xp, height, rows, scalesH, alignCorners), shares(
+        xp, width, columns, scalesW, alignCorners
+    )
 
 
 def forward(xp, self, height, width, rows, columns, alignCorners, scalesH, scalesW):
-    return {"out": gathered(xp, self, *taps(xp, height, width, rows, columns, alignCorners, scalesH, scalesW))}
+    return {
+        "out": gathered(
+            xp, self, *taps(xp, height, width, rows, columns, alignCorners, scalesH, scalesW)
+        )
+    }
 
 
 def backward(xp, gradOut, height, width, rows, columns, alignCorners, scalesH, scalesW):

@@ -5,7 +5,15 @@ from aclnn_viz.operators.products import ATLAS_A2_A3, ATLAS_INFERENCE_TRAINING, 
 
 from . import page
 
-OPERATOR = upsampling_2d(page, """aclnnStatus aclnnUpsampleBilinear2dBackwardGetWorkspaceSize(
+OPERATOR = upsampling_2d(
+    page,
+    """aclnnStatus aclnnUpsampleBilinear2dBackwardGetWorkspaceSize(
     const aclTensor *gradOut, const aclIntArray *outputSize, const aclIntArray *inputSize, bool alignCorners,
     double scalesH, double scalesW, aclTensor *out, uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    {WITH_ARCH35: "float32 float16 bfloat16", (*ATLAS_A2_A3, *ATLAS_INFERENCE_TRAINING): "float32 float16"}, gradient="out", made="result")
+    {
+        WITH_ARCH35: "float32 float16 bfloat16",
+        (*ATLAS_A2_A3, *ATLAS_INFERENCE_TRAINING): "float32 float16",
+    },
+    gradient="out",
+    made="result",
+)

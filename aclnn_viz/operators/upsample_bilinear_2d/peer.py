@@ -5,4 +5,8 @@ from aclnn_viz.operators.families.resampling_peer import REFUSED, given_scales
 
 def in_torch(torch, gradOut, outputSize, inputSize, alignCorners, scalesH, scalesW):
     scales = given_scales(outputSize, inputSize, (scalesH, scalesW))
-    return {"out": torch.ops.aten.upsample_bilinear2d_backward(gradOut, list(outputSize), list(inputSize), alignCorners, *scales)}
+    return {
+        "out": torch.ops.aten.upsample_bilinear2d_backward(
+            gradOut, list(outputSize), list(inputSize), alignCorners, *scales
+        )
+    }

@@ -5,7 +5,12 @@ from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16
 
 from . import page
 
-OPERATOR = upsampling_2d(page, """aclnnStatus aclnnUpsampleNearest2dBackwardGetWorkspaceSize(
+OPERATOR = upsampling_2d(
+    page,
+    """aclnnStatus aclnnUpsampleNearest2dBackwardGetWorkspaceSize(
     const aclTensor *gradOut, const aclIntArray *outputSize, const aclIntArray *inputSize, double scalesH, double scalesW,
     aclTensor *gradInput, uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    {WITH_BFLOAT16: "float32 float16 bfloat16", ATLAS_INFERENCE_TRAINING: "float16"}, aligns="", empty=True)
+    {WITH_BFLOAT16: "float32 float16 bfloat16", ATLAS_INFERENCE_TRAINING: "float16"},
+    aligns="",
+    empty=True,
+)

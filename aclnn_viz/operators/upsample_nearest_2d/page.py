@@ -28,4 +28,8 @@ def forward(xp, self, height, width, rows, columns, scalesH, scalesW):
 
 
 def backward(xp, gradOut, height, width, rows, columns, scalesH, scalesW):
-    return {"gradInput": scattered(xp, gradOut, *shown(xp, height, width, rows, columns, scalesH, scalesW), height, width)}
+    return {
+        "gradInput": scattered(
+            xp, gradOut, *shown(xp, height, width, rows, columns, scalesH, scalesW), height, width
+        )
+    }

@@ -1,8 +1,17 @@
 """Nearest neighbours in PyTorch: one function of ATen, called as its interpolate does."""
 
-from aclnn_viz.operators.families.resampling_peer import REFUSED, given_scales  # what the peer refuses, too
+from aclnn_viz.operators.families.resampling_peer import (
+    REFUSED,
+    given_scales,
+)  # what the peer refuses, too
 
 
 def in_torch(torch, gradOut, outputSize, inputSize, scalesH, scalesW):
-    scales = given_scales(outputSize, inputSize, (scalesH, scalesW) if scalesH > 0.0 and scalesW > 0.0 else (0.0, 0.0))
-    return {"gradInput": torch.ops.aten.upsample_nearest2d_backward(gradOut, list(outputSize), list(inputSize), *scales)}
+    scales = given_scales(
+        outputSize, inputSize, (scalesH, scalesW) if scalesH > 0.0 and scalesW > 0.0 else (0.0, 0.0)
+    )
+    return {
+        "gradInput": torch.ops.aten.upsample_nearest2d_backward(
+            gradOut, list(outputSize), list(inputSize), *scales
+        )
+    }

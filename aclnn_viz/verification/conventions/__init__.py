@@ -14,7 +14,16 @@ from aclnn_viz.verification.conventions import default
 from aclnn_viz.verification.conventions.model import TOPICS, Convention, Row, recomputed, stated
 from aclnn_viz.words.messages import tr
 
-__all__ = ["TOPICS", "Convention", "Row", "conventions", "html_table", "recompute", "text_table", "to_json"]
+__all__ = [
+    "TOPICS",
+    "Convention",
+    "Row",
+    "conventions",
+    "html_table",
+    "recompute",
+    "text_table",
+    "to_json",
+]
 
 
 def conventions(op) -> tuple[Convention, ...]:
@@ -25,14 +34,22 @@ def conventions(op) -> tuple[Convention, ...]:
     'kink'
     """
     op = operator(op)
-    rows = registry.own("conventions", op.name, "CONVENTIONS") or stated(op.name) or default.conventions(op)
+    rows = (
+        registry.own("conventions", op.name, "CONVENTIONS")
+        or stated(op.name)
+        or default.conventions(op)
+    )
     return tuple(sorted(rows, key=lambda row: TOPICS.index(row.topic)))
 
 
 def recompute(ops: Iterable[Operator] | None = None) -> list[Row]:
     """Recompute the table of all operators, or of some."""
     ops = operators() if ops is None else listed("ops", ops, (str, Operator))
-    return [recomputed(op.name, row) for op in noted(map(operator, ops), len(ops)) for row in conventions(op)]
+    return [
+        recomputed(op.name, row)
+        for op in noted(map(operator, ops), len(ops))
+        for row in conventions(op)
+    ]
 
 
 def text_table(rows: list[Row]) -> str:
@@ -42,22 +59,54 @@ def text_table(rows: list[Row]) -> str:
         if (row.operator, row.topic) != head:
             head = (row.operator, row.topic)
             text += [tr("{name}: {what}", name=row.operator, what=tr(row.topic)), ""]
-        text += [f"  {tr(row.where)}", _line(tr("kit"), _kit(row)), _line(tr("document"), tr(row.document)),
-                 _line(tr("published"), tr(row.published)), _line("PyTorch", tr(row.pytorch)),
-                 _line(tr("why"), tr(row.why)), ""]
+        text += [
+            f"  {tr(row.where)}",
+            _line(tr("kit"), _kit(row)),
+            _line(tr("document"), tr(row.document)),
+            _line(tr("published"), tr(row.published)),
+            _line("PyTorch", tr(row.pytorch)),
+            _line(tr("why"), tr(row.why)),
+            "",
+        ]
     changed = sum(not row.holds for row in rows)
-    return "\n".join([*text, tr("conventions: {n}, changed: {changed}", n=len(rows), changed=changed)])
+    return "\n".join(
+        [*text, tr("conventions: {n}, changed: {changed}", n=len(rows), changed=changed)]
+    )
 
 
 def html_table(rows: list[Row]) -> str:
     """The rows as one table of a page, a line each."""
-    head = [tr("operator"), tr("case"), tr("kit"), tr("document"), tr("published"), "PyTorch", tr("why")]
-    return as_html(tr("Conventions"), head, [(row.operator, tr("{name}: {what}", name=tr(row.topic), what=tr(row.where)), _kit(row), *map(tr, (
-        row.document, row.published, row.pytorch, row.why))) for row in listed("rows", rows, Row)], filters=tr("filter rows"))
+    head = [
+        tr("operator"),
+        tr("case"),
+        tr("kit"),
+        tr("document"),
+        tr("published"),
+        "PyTorch",
+        tr("why"),
+    ]
+    return as_html(
+        tr("Conventions"),
+        head,
+        [
+            (
+                row.operator,
+                tr("{name}: {what}", name=tr(row.topic), what=tr(row.where)),
+                _kit(row),
+                *map(tr, (row.document, row.published, row.pytorch, row.why)),
+            )
+            for row in listed("rows", rows, Row)
+        ],
+        filters=tr("filter rows"),
+    )
 
 
 def _kit(row: Row) -> str:
-    return tr(row.kit) if row.holds else tr("{kit}, BUT {recorded} IS WRITTEN DOWN", kit=tr(row.kit), recorded=tr(row.recorded))
+    return (
+        tr(row.kit)
+        if row.holds
+        else tr("{kit}, BUT {recorded} IS WRITTEN DOWN", kit=tr(row.kit), recorded=tr(row.recorded))
+    )
 
 
 def _line(label: str, text: str) -> str:
@@ -66,4 +115,7 @@ def _line(label: str, text: str) -> str:
 
 def to_json(rows: list[Row]) -> dict:
     rows = listed("rows", rows, Row)
-    return {"passed": bool(rows) and all(row.holds for row in rows), "conventions": [asdict(row) for row in rows]}
+    return {
+        "passed": bool(rows) and all(row.holds for row in rows),
+        "conventions": [asdict(row) for row in rows],
+    }

@@ -20,25 +20,49 @@ UNKNOWN = message("not written down")
 def conventions(op: Operator) -> Iterator[Convention]:
     """One row for each kink that is declared, for each special number in each floating input, and for tensors without elements."""
     for name in op.takes:
-        for number in default.kinks_of(op, name, {n: a.default for n, a in op.attributes.items()}) if name in op.tensors else ():
+        for number in (
+            default.kinks_of(op, name, {n: a.default for n, a in op.attributes.items()})
+            if name in op.tensors
+            else ()
+        ):
             text, side = at_kink(op, name, number)
-            yield replace(_row("kink", f"{name} = {number:g}", lambda name=name, number=number: at_kink(op, name, number)[0]),
-                          returns=text if side else message("the slope of one side"))
+            yield replace(
+                _row(
+                    "kink",
+                    f"{name} = {number:g}",
+                    lambda name=name, number=number: at_kink(op, name, number)[0],
+                ),
+                returns=text if side else message("the slope of one side"),
+            )
     inputs = case(op, **(op.shapes or ({},))[0]).inputs
     for name, value in inputs.items():
         if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.size:
             for special in (np.nan, np.inf):
-                yield _row("not finite", message("one element of {name} is {special}, the others are usual", name=name,
-                special=special),
-                           partial(spoiled, op, inputs, name, special))
+                yield _row(
+                    "not finite",
+                    message(
+                        "one element of {name} is {special}, the others are usual",
+                        name=name,
+                        special=special,
+                    ),
+                    partial(spoiled, op, inputs, name, special),
+                )
     for shape in default.varied_shapes(op):
         if 0 in shape:
             yield _row("empty", message("shape {shape}", shape=shape), partial(empty, op, shape))
 
 
 def _row(topic: str, where: str, kernel) -> Convention:
-    return Convention(topic, where, kernel, None, UNKNOWN, UNKNOWN, message("what the page computes, as measured"),
-    pytorch=UNKNOWN)
+    return Convention(
+        topic,
+        where,
+        kernel,
+        None,
+        UNKNOWN,
+        UNKNOWN,
+        message("what the page computes, as measured"),
+        pytorch=UNKNOWN,
+    )
 
 
 def at_kink(op: Operator, name: str, number: float) -> tuple[str, str]:
@@ -50,22 +74,43 @@ def at_kink(op: Operator, name: str, number: float) -> tuple[str, str]:
         return op.forward(**taken)[op.gives[0]].flat[0]
 
     output = next(output for output, of in op.gradient_of.items() if of == name)
-    given = case(op, "float64", shape=shape, **{name: number}, **dict.fromkeys(op.upstream, 1.0)).inputs
+    given = case(
+        op, "float64", shape=shape, **{name: number}, **dict.fromkeys(op.upstream, 1.0)
+    ).inputs
     found = float(op.backward(**given)[output].flat[0])
-    left, right = ((forward(number + side * STEP) - forward(number + 2 * side * STEP)) / (-side * STEP) for side in (-1, 1))
-    side = next((side for side, slope in {"left": left, "right": right, "mean": (left + right) / 2}.items()
-                 if abs(found - slope) <= 1e-4 * max(1.0, abs(slope))), "")
-    return message("{found}, between {left} on the left and {right} on the right", found=f"{found:.4g}", left=f"{left:.4g}",
-                   right=f"{right:.4g}"), side
+    left, right = (
+        (forward(number + side * STEP) - forward(number + 2 * side * STEP)) / (-side * STEP)
+        for side in (-1, 1)
+    )
+    side = next(
+        (
+            side
+            for side, slope in {"left": left, "right": right, "mean": (left + right) / 2}.items()
+            if abs(found - slope) <= 1e-4 * max(1.0, abs(slope))
+        ),
+        "",
+    )
+    return message(
+        "{found}, between {left} on the left and {right} on the right",
+        found=f"{found:.4g}",
+        left=f"{left:.4g}",
+        right=f"{right:.4g}",
+    ), side
 
 
 def spoiled(op: Operator, inputs: dict, name: str, special: float) -> str:
     """How many elements of each output are no numbers when the first element of an input is not one."""
     changed = inputs[name].copy()
     changed.flat[0] = special
-    counts = [message("{output}: {n} of {total} not finite", output=output, n=np.count_nonzero(~np.isfinite(value)),
-    total=value.size)
-            for output, value in op.backward(**inputs | {name: changed}).items()]
+    counts = [
+        message(
+            "{output}: {n} of {total} not finite",
+            output=output,
+            n=np.count_nonzero(~np.isfinite(value)),
+            total=value.size,
+        )
+        for output, value in op.backward(**inputs | {name: changed}).items()
+    ]
     return linked("{some}; {more}", counts)
 
 
@@ -74,5 +119,7 @@ def empty(op: Operator, shape: tuple[int, ...]) -> str:
         outputs = op.backward(**case(op, shape=shape).inputs)
     except ValueError as refused:
         return message("refused: {why}", why=refused)
-    return "; ".join(f"{name} {list(value.shape)}" + (f", {np.unique(value).tolist()}" if value.size else "")
-                     for name, value in outputs.items())
+    return "; ".join(
+        f"{name} {list(value.shape)}" + (f", {np.unique(value).tolist()}" if value.size else "")
+        for name, value in outputs.items()
+    )

@@ -69,8 +69,21 @@ def recomputed(operator: str, convention: Convention) -> Row:
         there = as_text(c.peer(torch))
         pytorch = message("{value} ({version}, run here)", value=there, version=torch.__version__)
         if there != cited:
-            pytorch = message("{here}, but {value} ({version})", here=pytorch, value=cited, version=PYTORCH)
-    return Row(operator, c.topic, c.where, c.document, c.published, pytorch, kit, c.why, kit == recorded, recorded)
+            pytorch = message(
+                "{here}, but {value} ({version})", here=pytorch, value=cited, version=PYTORCH
+            )
+    return Row(
+        operator,
+        c.topic,
+        c.where,
+        c.document,
+        c.published,
+        pytorch,
+        kit,
+        c.why,
+        kit == recorded,
+        recorded,
+    )
 
 
 def stated(op: str) -> tuple[Convention, ...]:
@@ -83,23 +96,55 @@ def stated(op: str) -> tuple[Convention, ...]:
 
 
 def _rows(op: str, table: dict) -> tuple[Convention, ...]:
-    cited, known = citing(table), {**vars(np), "lost": lost, "taken": taken, **getattr(registry.module("conventions", op), "__dict__", {})}
+    cited, known = (
+        citing(table),
+        {
+            **vars(np),
+            "lost": lost,
+            "taken": taken,
+            **getattr(registry.module("conventions", op), "__dict__", {}),
+        },
+    )
 
-    def row(topic, where, seen, returns, published, why, document=SILENT, pytorch=None, peer="") -> Convention:
+    def row(
+        topic, where, seen, returns, published, why, document=SILENT, pytorch=None, peer=""
+    ) -> Convention:
         def value(of):
             return eval(seen, known | {"of": of})
+
         quoted = isinstance(pytorch, str)
-        there = known[peer] if peer else None if quoted or "theirs" not in known else lambda torch: value(partial(known["theirs"], torch))
-        return Convention(topic, cited(where), partial(value, known.get("ours")), returns, cited(document), cited(published), cited(why), there,
-                          cited(pytorch) if quoted else pytorch)
+        there = (
+            known[peer]
+            if peer
+            else None
+            if quoted or "theirs" not in known
+            else lambda torch: value(partial(known["theirs"], torch))
+        )
+        return Convention(
+            topic,
+            cited(where),
+            partial(value, known.get("ours")),
+            returns,
+            cited(document),
+            cited(published),
+            cited(why),
+            there,
+            cited(pytorch) if quoted else pytorch,
+        )
+
     return tuple(row(**one) for one in table.get("convention", ()))
 
 
 def gradients(torch, function: Callable, upstream=1.0, **at) -> dict[str, np.ndarray]:
     """PyTorch's gradients of `function` by each of its tensors, in float64, under the names that these have in `at`."""
-    tensors = {name: torch.tensor(np.asarray(value, np.float64), requires_grad=True) for name, value in at.items()}
+    tensors = {
+        name: torch.tensor(np.asarray(value, np.float64), requires_grad=True)
+        for name, value in at.items()
+    }
     y = function(*tensors.values())
-    y.backward(torch.tensor(np.broadcast_to(np.asarray(upstream, np.float64), tuple(y.shape)).copy()))
+    y.backward(
+        torch.tensor(np.broadcast_to(np.asarray(upstream, np.float64), tuple(y.shape)).copy())
+    )
     return {name: tensor.grad.numpy() for name, tensor in tensors.items()}
 
 

@@ -14,12 +14,33 @@ from aclnn_viz.operators import operators, registry
 from aclnn_viz.tables import as_html, padded, wrapped
 from aclnn_viz.verification.errata import data
 from aclnn_viz.verification.errata.model import (
-    CLASSES, Computation, Contradiction, Counterexample, Erratum, Evidence, Lemma, Observation,
+    CLASSES,
+    Computation,
+    Contradiction,
+    Counterexample,
+    Erratum,
+    Evidence,
+    Lemma,
+    Observation,
 )
 from aclnn_viz.words.messages import tr
 
-__all__ = ["CLASSES", "Computation", "Contradiction", "Counterexample", "Erratum", "Evidence", "Finding", "Lemma",
-           "Observation", "errata", "html_table", "recompute", "text_table", "to_json"]
+__all__ = [
+    "CLASSES",
+    "Computation",
+    "Contradiction",
+    "Counterexample",
+    "Erratum",
+    "Evidence",
+    "Finding",
+    "Lemma",
+    "Observation",
+    "errata",
+    "html_table",
+    "recompute",
+    "text_table",
+    "to_json",
+]
 
 
 @dataclass(frozen=True)
@@ -36,8 +57,11 @@ def errata() -> tuple[Erratum, ...]:
     >>> errata()[0].id
     'hardswish-kinks'
     """
-    own = (replace(erratum, operator=op.name) for op in operators()
-           for erratum in (*registry.own("errata", op.name, "ERRATA", ()), *data.stated(op)))
+    own = (
+        replace(erratum, operator=op.name)
+        for op in operators()
+        for erratum in (*registry.own("errata", op.name, "ERRATA", ()), *data.stated(op))
+    )
     return (*own, *data.of_platform())
 
 
@@ -52,28 +76,63 @@ def text_table(findings: list[Finding]) -> str:
     text, findings = [], listed("findings", findings, Finding)
     for number, finding in enumerate(findings, 1):
         erratum = finding.erratum
-        text += [f"{number}. {erratum} [{erratum.id}]",
-                 "   " + tr("{operator}, {kind}: {verdict}", operator=tr(erratum.operator), kind=tr(erratum.kind), verdict=_verdict(finding)),
-                 _paragraph(tr("Document:"), tr(erratum.document)), _source(erratum.document_source),
-                 _paragraph(tr("Holds:"), tr(erratum.truth)), _source(erratum.truth_source)]
+        text += [
+            f"{number}. {erratum} [{erratum.id}]",
+            "   "
+            + tr(
+                "{operator}, {kind}: {verdict}",
+                operator=tr(erratum.operator),
+                kind=tr(erratum.kind),
+                verdict=_verdict(finding),
+            ),
+            _paragraph(tr("Document:"), tr(erratum.document)),
+            _source(erratum.document_source),
+            _paragraph(tr("Holds:"), tr(erratum.truth)),
+            _source(erratum.truth_source),
+        ]
         if erratum.inferred:
             text.append(_paragraph(tr("Inferred:"), tr(erratum.inferred)))
         text += [f"     {tr(line)}" for line in finding.evidence.lines] + [""]
     failed = sum(not finding.evidence.holds for finding in findings)
     counts = Counter(finding.erratum.rests_on for finding in findings)
     text += [f"{counts[name]:4} {tr(meaning)}" for name, meaning in CLASSES.items() if counts[name]]
-    return "\n".join([*text, tr("errata: {n}, not reproduced: {failed}", n=len(findings), failed=failed)])
+    return "\n".join(
+        [*text, tr("errata: {n}, not reproduced: {failed}", n=len(findings), failed=failed)]
+    )
 
 
 def html_table(findings: list[Finding]) -> str:
     """The findings as one table of a page, a line each."""
-    head = [tr("operator"), tr("kind"), tr("document"), tr("what holds"), tr("verdict"), tr("source")]
-    return as_html(tr("Errata"), head, [(*map(tr, (e.operator, e.kind, e.document, e.truth)), _verdict(finding), _cited(e.document_source))
-                   for finding in listed("findings", findings, Finding) for e in [finding.erratum]], filters=tr("filter rows"))
+    head = [
+        tr("operator"),
+        tr("kind"),
+        tr("document"),
+        tr("what holds"),
+        tr("verdict"),
+        tr("source"),
+    ]
+    return as_html(
+        tr("Errata"),
+        head,
+        [
+            (
+                *map(tr, (e.operator, e.kind, e.document, e.truth)),
+                _verdict(finding),
+                _cited(e.document_source),
+            )
+            for finding in listed("findings", findings, Finding)
+            for e in [finding.erratum]
+        ],
+        filters=tr("filter rows"),
+    )
 
 
 def _verdict(finding: Finding) -> str:
-    return tr(CLASSES[finding.erratum.rests_on]) if finding.evidence.holds else tr("DOES NOT REPRODUCE")
+    return (
+        tr(CLASSES[finding.erratum.rests_on])
+        if finding.evidence.holds
+        else tr("DOES NOT REPRODUCE")
+    )
 
 
 def _paragraph(label: str, text: str) -> str:
@@ -91,16 +150,28 @@ def _cited(text: str) -> str:
 def to_json(findings: list[Finding]) -> dict:
     """The findings as plain data; lemmas carry their equations in LaTeX."""
     findings = listed("findings", findings, Finding)
-    return {"passed": bool(findings) and all(finding.evidence.holds for finding in findings),
-            "errata": [_as_json(finding) for finding in findings]}
+    return {
+        "passed": bool(findings) and all(finding.evidence.holds for finding in findings),
+        "errata": [_as_json(finding) for finding in findings],
+    }
 
 
 def _as_json(finding: Finding) -> dict:
     e = finding.erratum
     lemmas = [part.theorem() for part in e.evidence if isinstance(part, Lemma)]
-    return {"id": e.id, "operator": e.operator, "kind": e.kind, "title": e.title, "document": e.document,
-            "document_source": e.document_source, "holds": e.truth, "holds_source": e.truth_source,
-            "rests_on": e.rests_on,
-            "inferred": bool(e.inferred), "what_is_inferred": e.inferred, "reproduced": finding.evidence.holds,
-            "evidence": list(finding.evidence.lines),
-            "theorems": [{"name": t.name, "text": t.text, "latex": t.statement} for t in lemmas]}
+    return {
+        "id": e.id,
+        "operator": e.operator,
+        "kind": e.kind,
+        "title": e.title,
+        "document": e.document,
+        "document_source": e.document_source,
+        "holds": e.truth,
+        "holds_source": e.truth_source,
+        "rests_on": e.rests_on,
+        "inferred": bool(e.inferred),
+        "what_is_inferred": e.inferred,
+        "reproduced": finding.evidence.holds,
+        "evidence": list(finding.evidence.lines),
+        "theorems": [{"name": t.name, "text": t.text, "latex": t.statement} for t in lemmas],
+    }

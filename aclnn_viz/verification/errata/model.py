@@ -15,7 +15,9 @@ KINDS = ("mathematics", "contract", "numerics")
 CLASSES = {
     "recomputed": message("recomputed mathematically"),
     "two texts": message("two published texts contradict each other, and both are quoted"),
-    "source": message("a published source does otherwise than the document, and the emulator does as the source"),
+    "source": message(
+        "a published source does otherwise than the document, and the emulator does as the source"
+    ),
     "emulator": message("no published source: only the emulator behaves so"),
 }
 
@@ -68,9 +70,17 @@ class Lemma:
         mutant = {claim.name: claim for claim in theorem.mutants}[self.refused]
         proved, refused = theorem.prove().holds, not mutant.prove().holds
         claim, denied = kept(theorem.text), kept(mutant.name)
-        return Evidence(proved and refused, (
-            message("proved: {claim}", claim=claim) if proved else message("NOT PROVED: {claim}", claim=claim),
-            message("  not proved, as it should be: {claim}", claim=denied) if refused else message("  PROVED, but false: {claim}", claim=denied)))
+        return Evidence(
+            proved and refused,
+            (
+                message("proved: {claim}", claim=claim)
+                if proved
+                else message("NOT PROVED: {claim}", claim=claim),
+                message("  not proved, as it should be: {claim}", claim=denied)
+                if refused
+                else message("  PROVED, but false: {claim}", claim=denied),
+            ),
+        )
 
     def theorem(self):
         from derivations import theorems
@@ -96,11 +106,26 @@ class Counterexample:
 
     def recompute(self) -> Evidence:
         documented, right, judge = self.documented(), self.right(), self.judge()
-        holds = distance(right, judge) <= self.tolerance and distance(documented, judge) >= 1000 * self.tolerance
+        holds = (
+            distance(right, judge) <= self.tolerance
+            and distance(documented, judge) >= 1000 * self.tolerance
+        )
         values = zip((*self.labels, self.judged_by), (documented, right, judge))
         # Digits below the tolerance are noise of the differences; adding 0 makes a rounded -0 plain.
-        return Evidence(holds, (message("at {place}:", place=kept(self.at)), *(
-            message("  {label}: {value}", label=kept(label), value=shown(np.round(value, 9) + 0.0)) for label, value in values)))
+        return Evidence(
+            holds,
+            (
+                message("at {place}:", place=kept(self.at)),
+                *(
+                    message(
+                        "  {label}: {value}",
+                        label=kept(label),
+                        value=shown(np.round(value, 9) + 0.0),
+                    )
+                    for label, value in values
+                ),
+            ),
+        )
 
 
 @dataclass(frozen=True)
@@ -115,8 +140,17 @@ class Observation:
     def recompute(self) -> Evidence:
         observed = shown(self.observe())
         holds = observed == shown(self.found) and observed != shown(self.documented)
-        return Evidence(holds, (message("{what}: {observed} (document: {documented})", what=kept(self.what),
-                                        observed=kept(observed), documented=kept(shown(self.documented))),))
+        return Evidence(
+            holds,
+            (
+                message(
+                    "{what}: {observed} (document: {documented})",
+                    what=kept(self.what),
+                    observed=kept(observed),
+                    documented=kept(shown(self.documented)),
+                ),
+            ),
+        )
 
 
 class Computation(Observation):
@@ -132,9 +166,13 @@ class Contradiction:
 
     def recompute(self) -> Evidence:
         (one, where), (other, elsewhere) = self.one, self.other
-        return Evidence(one != other and where != elsewhere and bool(one and other),
-                        (message('"{text}" ({source})', text=kept(one), source=kept(where)),
-                         message('  but "{text}" ({source})', text=kept(other), source=kept(elsewhere))))
+        return Evidence(
+            one != other and where != elsewhere and bool(one and other),
+            (
+                message('"{text}" ({source})', text=kept(one), source=kept(where)),
+                message('  but "{text}" ({source})', text=kept(other), source=kept(elsewhere)),
+            ),
+        )
 
 
 @dataclass(frozen=True)
@@ -169,19 +207,25 @@ class Erratum:
             return "emulator"
         if any(isinstance(part, Contradiction) for part in self.evidence):
             return "two texts"
-        computed = any(isinstance(part, Lemma | Counterexample | Computation) for part in self.evidence)
+        computed = any(
+            isinstance(part, Lemma | Counterexample | Computation) for part in self.evidence
+        )
         return "recomputed" if computed else "source"
 
     def recompute(self) -> Evidence:
         """Recompute all evidence; the erratum holds only if every part does."""
         parts = [part.recompute() for part in self.evidence]
-        return Evidence(bool(parts) and all(part.holds for part in parts),
-                        tuple(line for part in parts for line in part.lines))
+        return Evidence(
+            bool(parts) and all(part.holds for part in parts),
+            tuple(line for part in parts for line in part.lines),
+        )
 
 
 # Derivatives from differences of forward passes: the judges of the counterexamples
 
-STEP = 2.0**-17  # the error of a central difference of order-one functions is then about 1e-10, far below 1e-6
+STEP = (
+    2.0**-17
+)  # the error of a central difference of order-one functions is then about 1e-10, far below 1e-6
 
 
 def gradient(loss, x) -> np.ndarray:

@@ -15,7 +15,10 @@ def stores(is_set: bool) -> list[tuple]:
     acl.aclrtSetDevice(0)
     if is_set:
         acl.aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, 1)
-    return [read(ACL_OPT_DETERMINISTIC) for read in (acl.aclrtCtxGetSysParamOpt, acl.aclrtGetSysParamOpt)]
+    return [
+        read(ACL_OPT_DETERMINISTIC)
+        for read in (acl.aclrtCtxGetSysParamOpt, acl.aclrtGetSysParamOpt)
+    ]
 
 
 def initialisations() -> list:

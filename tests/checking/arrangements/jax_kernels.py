@@ -8,7 +8,11 @@ jax.config.update("jax_enable_x64", True)
 
 
 def wide(array):
-    return array if array.dtype.kind in "iub" or array.dtype == np.float64 else array.astype(np.float32)
+    return (
+        array
+        if array.dtype.kind in "iub" or array.dtype == np.float64
+        else array.astype(np.float32)
+    )
 
 
 def j(array):
@@ -18,7 +22,7 @@ def j(array):
 def rms_norm(dy, x, rstd, gamma):
     axes = tuple(range(x.ndim - gamma.ndim, x.ndim))
     g, X, r, w = j(dy), j(x), j(rstd), j(gamma)
-    r = r.reshape(x.shape[:x.ndim - gamma.ndim] + (1,) * gamma.ndim)
+    r = r.reshape(x.shape[: x.ndim - gamma.ndim] + (1,) * gamma.ndim)
     hat = X * r
     gw = g * w
     dx = gw * r - hat * r * jnp.mean(gw * hat, axis=axes, keepdims=True)
@@ -51,7 +55,7 @@ def group_norm(gradOut, input, mean, rstd, gamma, N, C, HxW, group, outputMask):
     m, r = (j(part).reshape(N, group, 1, 1) for part in (mean, rstd))
     hat = (x - m) * r
     w = jnp.ones((1, group, each, 1)) if gamma is None else j(gamma).reshape(1, group, each, 1)
-    gw = (dy * w.astype(dy.dtype))
+    gw = dy * w.astype(dy.dtype)
     a = jnp.sum(gw, axis=(2, 3), keepdims=True) / (each * HxW)
     b = jnp.sum(gw * hat, axis=(2, 3), keepdims=True) / (each * HxW)
     dx = r * (gw - a - b * hat)

@@ -3,10 +3,27 @@
 import numpy as np
 
 from checking.rewritings import (
-    cross_entropy_loss, grid_sampler_2d, group_norm_swish, hardswish, layer_norm, one_axis, reflected, rms_norm, wide)
+    cross_entropy_loss,
+    grid_sampler_2d,
+    group_norm_swish,
+    hardswish,
+    layer_norm,
+    one_axis,
+    reflected,
+    rms_norm,
+    wide,
+)
 
-__all__ = ["cross_entropy_loss", "grid_sampler_2d", "group_norm_swish", "hardswish", "layer_norm", "one_axis", "reflected",
-           "rms_norm"]
+__all__ = [
+    "cross_entropy_loss",
+    "grid_sampler_2d",
+    "group_norm_swish",
+    "hardswish",
+    "layer_norm",
+    "one_axis",
+    "reflected",
+    "rms_norm",
+]
 
 
 def silu(gradOutput, self):
@@ -58,7 +75,17 @@ def embedding(grad, indices, numWeights, paddingIdx, scaleGradByFreq):
     return out.astype(grad.dtype)
 
 
-def avg_pool(gradOutput, self, kernelSize, stride, padding, ceilMode, countIncludePad, divisorOverride, cubeMathType):
+def avg_pool(
+    gradOutput,
+    self,
+    kernelSize,
+    stride,
+    padding,
+    ceilMode,
+    countIncludePad,
+    divisorOverride,
+    cubeMathType,
+):
     height, width = self.shape[-2:]
     dy = wide(gradOutput)
     out = np.zeros(self.shape, dy.dtype)
@@ -70,12 +97,19 @@ def avg_pool(gradOutput, self, kernelSize, stride, padding, ceilMode, countInclu
             top, left = i * sh - ph, j * sw - pw
             bottom, right = min(top + kh, height + ph), min(left + kw, width + pw)
             size = (bottom - top) * (right - left)
-            top, left, bottom, right = max(top, 0), max(left, 0), min(bottom, height), min(right, width)
+            top, left, bottom, right = (
+                max(top, 0),
+                max(left, 0),
+                min(bottom, height),
+                min(right, width),
+            )
             if not countIncludePad:
                 size = (bottom - top) * (right - left)
             if divisorOverride:
                 size = divisorOverride
-            out[..., top:bottom, left:right] += (dy[..., i, j] / dy.dtype.type(size))[..., None, None]
+            out[..., top:bottom, left:right] += (dy[..., i, j] / dy.dtype.type(size))[
+                ..., None, None
+            ]
     return out.astype(self.dtype)
 
 

@@ -5,7 +5,11 @@ import torch
 
 
 def wide(array):
-    return array if array.dtype.kind in "iub" or array.dtype == np.float64 else array.astype(np.float32)
+    return (
+        array
+        if array.dtype.kind in "iub" or array.dtype == np.float64
+        else array.astype(np.float32)
+    )
 
 
 def t(array):
@@ -21,18 +25,32 @@ def hardswish(gradOutput, self):
 
 def rms_norm(dy, x, rstd, gamma):
     n = gamma.size
-    X, m, w, r = t(x).reshape(-1, n), t(dy).reshape(-1, n), t(gamma).reshape(-1), t(rstd).reshape(-1, 1)
+    X, m, w, r = (
+        t(x).reshape(-1, n),
+        t(dy).reshape(-1, n),
+        t(gamma).reshape(-1),
+        t(rstd).reshape(-1, 1),
+    )
     m = m.to(r.dtype)
     dgamma = (m * (X * r)).sum(dim=0)
     m = m * w
     dx = r * m
     dx = dx - (r / n) * r * r * (m * X).sum(dim=-1, keepdim=True) * X
-    return dx.reshape(x.shape).numpy().astype(x.dtype), dgamma.reshape(gamma.shape).numpy().astype(rstd.dtype)
+    return dx.reshape(x.shape).numpy().astype(x.dtype), dgamma.reshape(gamma.shape).numpy().astype(
+        rstd.dtype
+    )
 
 
-def layer_norm(gradOut, input, normalizedShape, mean, rstd, weightOptional, biasOptional, outputMask):
+def layer_norm(
+    gradOut, input, normalizedShape, mean, rstd, weightOptional, biasOptional, outputMask
+):
     n = int(np.prod(normalizedShape))
-    x, dy, mu, r = t(input).reshape(-1, n), t(gradOut).reshape(-1, n), t(mean).reshape(-1, 1), t(rstd).reshape(-1, 1)
+    x, dy, mu, r = (
+        t(input).reshape(-1, n),
+        t(gradOut).reshape(-1, n),
+        t(mean).reshape(-1, 1),
+        t(rstd).reshape(-1, 1),
+    )
     hat = (x - mu) * r
     wdy = dy if weightOptional is None else dy * t(weightOptional).reshape(n)
     c1 = (hat * wdy).sum(dim=1, keepdim=True) / n
@@ -60,7 +78,11 @@ def smooth_l1_loss(gradOut, self, target, reduction, beta):
     x, y, g = torch.broadcast_tensors(t(self), t(target), t(gradOut))
     norm = 1.0 / max(x.numel(), 1) if reduction == 1 else 1.0
     d = x - y
-    slope = torch.where(d <= -beta, -torch.ones_like(d), torch.where(d >= beta, torch.ones_like(d), d / max(beta, 1e-30)))
+    slope = torch.where(
+        d <= -beta,
+        -torch.ones_like(d),
+        torch.where(d >= beta, torch.ones_like(d), d / max(beta, 1e-30)),
+    )
     slope = torch.where(d == 0, torch.zeros_like(d), slope)
     return (norm * slope * g).numpy().astype(self.dtype)
 

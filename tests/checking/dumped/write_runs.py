@@ -24,7 +24,11 @@ class Model(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.embedding, self.norm = torch.nn.Embedding(10, 8), torch.nn.LayerNorm(8, eps=1e-6)
-        self.groups, self.act, self.soft = torch.nn.GroupNorm(1, 5), torch.nn.Hardswish(), torch.nn.Softmax(-1)
+        self.groups, self.act, self.soft = (
+            torch.nn.GroupNorm(1, 5),
+            torch.nn.Hardswish(),
+            torch.nn.Softmax(-1),
+        )
         self.gelu, self.loss = torch.nn.GELU("tanh"), torch.nn.CrossEntropyLoss()
 
     def forward(self, ids, target):
@@ -36,8 +40,18 @@ class Model(torch.nn.Module):
 def debugger(folder, level: str, task: str, summary: str = "statistics"):
     PrecisionDebugger._instance = None
     config = folder / "config.json"
-    config.write_text(json.dumps({"task": task, "dump_path": str(folder / "dump"), "rank": [], "step": [], "level": level,
-                                  task: {"scope": [], "list": [], "summary_mode": summary, "data_mode": ["all"]}}))
+    config.write_text(
+        json.dumps(
+            {
+                "task": task,
+                "dump_path": str(folder / "dump"),
+                "rank": [],
+                "step": [],
+                "level": level,
+                task: {"scope": [], "list": [], "summary_mode": summary, "data_mode": ["all"]},
+            }
+        )
+    )
     return PrecisionDebugger(config_path=str(config))
 
 
@@ -56,14 +70,25 @@ def of_many(folder) -> None:
     def kernel(gradient, x):
         given, at = gradient.numpy(), x.numpy()  # the functions of PyTorch would be dumped, too
         slope = np.where(at < -3, np.float32(0), at / 3 + np.float32(0.5))
-        return torch.from_numpy(given * (slope if next(count) == BROKEN else np.where(at > 3, np.float32(1), slope)))  # one forgets the end at 3
+        return torch.from_numpy(
+            given * (slope if next(count) == BROKEN else np.where(at > 3, np.float32(1), slope))
+        )  # one forgets the end at 3
+
     library = torch.library.Library("aten", "IMPL")
     library.impl("hardswish_backward", kernel, "CPU")
 
     def x(*shape):
         return (2 * torch.randn(*shape)).requires_grad_()
-    kinds = [lambda: F.hardswish(x(3, 6)), lambda: F.layer_norm(x(3, 6), (6,), x(6), x(6)), lambda: F.silu(x(2, 5)),
-             lambda: F.softmax(x(2, 7), -1), lambda: F.grid_sample(x(1, 1, 3, 4), torch.rand(1, 2, 2, 2).requires_grad_(), align_corners=False)]
+
+    kinds = [
+        lambda: F.hardswish(x(3, 6)),
+        lambda: F.layer_norm(x(3, 6), (6,), x(6), x(6)),
+        lambda: F.silu(x(2, 5)),
+        lambda: F.softmax(x(2, 7), -1),
+        lambda: F.grid_sample(
+            x(1, 1, 3, 4), torch.rand(1, 2, 2, 2).requires_grad_(), align_corners=False
+        ),
+    ]
     calls, probe = [kinds[number % 5] for number in range(CALLS)], debugger(folder, "L1", "tensor")
     probe.start()
     for call in calls:
@@ -80,7 +105,13 @@ def main(kind: str, *about: str) -> None:
     with tarfile.open(Path(__file__).parent / f"{name}.tar.xz", "w:xz") as archive:
         for path in sorted((folder / "dump").rglob("*")):
             if path.suffix == ".json":
-                path.write_text(re.sub(r"(?<=File )/[^,]*/(?=\w+\.py)|/tmp/[^\"]*(?=\"|/step)", "/srv/train/", path.read_text()))
+                path.write_text(
+                    re.sub(
+                        r"(?<=File )/[^,]*/(?=\w+\.py)|/tmp/[^\"]*(?=\"|/step)",
+                        "/srv/train/",
+                        path.read_text(),
+                    )
+                )
             if path.is_file():
                 inside = re.sub(r"proc\d+", "rank0", f"{name}/{path.relative_to(folder / 'dump')}")
                 info = archive.gettarinfo(path, inside)

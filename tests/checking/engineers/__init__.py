@@ -23,5 +23,9 @@ def wrong():
         module = import_module(f"checking.engineers.{name}")
         for slip in module.SLIPS:
             beyond = slip in getattr(module, "BEYOND", ())
-            yield name, slip, partial(module.kernel, slip), {
-                "beyond": True, "dtypes": ("float32", "float16", "bfloat16")} if beyond else {}
+            yield (
+                name,
+                slip,
+                partial(module.kernel, slip),
+                {"beyond": True, "dtypes": ("float32", "float16", "bfloat16")} if beyond else {},
+            )

@@ -46,7 +46,13 @@ def taps(slip, x, size, interpolation, padding, aligned):
             scale = np.where((u <= 0) | (u >= size - 1), 0, scale)
         u = np.clip(u, 0, size - 1)
     if interpolation == 1:
-        u = np.floor(u + 0.5) if slip == "nearest by a half" else np.floor(u) if slip == "nearest is floor" else np.rint(u)
+        u = (
+            np.floor(u + 0.5)
+            if slip == "nearest by a half"
+            else np.floor(u)
+            if slip == "nearest is floor"
+            else np.rint(u)
+        )
         return [(u, np.ones_like(u), np.zeros_like(u))]
     first = np.trunc(u) if slip == "truncated to an index" else np.floor(u)
     t = u - first

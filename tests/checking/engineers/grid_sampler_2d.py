@@ -5,12 +5,29 @@ import numpy as np
 from checking.engineers.axis import taps
 
 SLIPS = (
-    "mirrors at the centres", "slope not mirrored", "align corners not read", "half a pixel forgotten",
-    "slope of the grid forgotten", "slope as if aligned", "bicubic as bilinear", "zeros taken for border",
-    "slope outside of the border", "nearest by a half", "nearest is floor", "truncated to an index",
-    "weights of the corners exchanged", "coefficient of Catmull-Rom", "cubic slope by distance", "x and y exchanged",
-    "grid gradient as (y, x)", "stored instead of added", "last channel alone", "width for both",
-    "image of sample 0", "one column too far")
+    "mirrors at the centres",
+    "slope not mirrored",
+    "align corners not read",
+    "half a pixel forgotten",
+    "slope of the grid forgotten",
+    "slope as if aligned",
+    "bicubic as bilinear",
+    "zeros taken for border",
+    "slope outside of the border",
+    "nearest by a half",
+    "nearest is floor",
+    "truncated to an index",
+    "weights of the corners exchanged",
+    "coefficient of Catmull-Rom",
+    "cubic slope by distance",
+    "x and y exchanged",
+    "grid gradient as (y, x)",
+    "stored instead of added",
+    "last channel alone",
+    "width for both",
+    "image of sample 0",
+    "one column too far",
+)
 
 
 def kernel(slip, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask):
@@ -36,11 +53,17 @@ def kernel(slip, gradOutput, input, grid, interpolationMode, paddingMode, alignC
                 else:
                     np.add.at(to_image[n], (slice(None), r, c), grad * weight)
                 if interpolationMode != 1:
-                    dot = grad[-1] * source[-1, r, c] if slip == "last channel alone" and channels else np.sum(
-                        grad * source[:, r, c], axis=0, dtype=wide)
+                    dot = (
+                        grad[-1] * source[-1, r, c]
+                        if slip == "last channel alone" and channels
+                        else np.sum(grad * source[:, r, c], axis=0, dtype=wide)
+                    )
                     to_grid[n, at, x] += dot * (wy * dx)[at].astype(wide)
                     to_grid[n, at, y] += dot * (wx * dy)[at].astype(wide)
     if slip == "grid gradient as (y, x)":
         to_grid = to_grid[..., ::-1]
-    outputs = {"inputGrad": to_image.astype(input.dtype), "gridGrad": to_grid.reshape(grid.shape).astype(grid.dtype)}
+    outputs = {
+        "inputGrad": to_image.astype(input.dtype),
+        "gridGrad": to_grid.reshape(grid.shape).astype(grid.dtype),
+    }
     return {name: value for (name, value), asked in zip(outputs.items(), outputMask) if asked}

@@ -5,10 +5,22 @@ import numpy as np
 from checking.engineers.axis import taps
 
 SLIPS = (
-    "align corners not read", "slope of the grid forgotten", "zeros taken for border", "slope outside of the border",
-    "weights of the corners exchanged", "z, y, x read", "depth and height exchanged",
-    "derivative by z forgotten", "weight of z not in the others", "stored instead of added", "image of sample 0",
-    "mirrors at the centres", "slope of the first corner positive", "plane taken as h * d", "back corners lost")
+    "align corners not read",
+    "slope of the grid forgotten",
+    "zeros taken for border",
+    "slope outside of the border",
+    "weights of the corners exchanged",
+    "z, y, x read",
+    "depth and height exchanged",
+    "derivative by z forgotten",
+    "weight of z not in the others",
+    "stored instead of added",
+    "image of sample 0",
+    "mirrors at the centres",
+    "slope of the first corner positive",
+    "plane taken as h * d",
+    "back corners lost",
+)
 
 
 def kernel(slip, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask):
@@ -17,11 +29,16 @@ def kernel(slip, gradOutput, input, grid, interpolationMode, paddingMode, alignC
     wide = np.float64 if input.dtype == np.float64 else np.float32
     image, places = input.astype(wide), grid.astype(wide).reshape(samples, points, 3)
     upstream = gradOutput.astype(wide).reshape(samples, channels, points)
-    to_image, to_grid = np.zeros((samples, channels, depth * height * width), wide), np.zeros_like(places)
+    to_image, to_grid = (
+        np.zeros((samples, channels, depth * height * width), wide),
+        np.zeros_like(places),
+    )
     image = image.reshape(to_image.shape)
     modes = interpolationMode, paddingMode, alignCorners
     order = (2, 1, 0) if slip == "z, y, x read" else (0, 1, 2)
-    sizes = (width, depth, height) if slip == "depth and height exchanged" else (width, height, depth)
+    sizes = (
+        (width, depth, height) if slip == "depth and height exchanged" else (width, height, depth)
+    )
     for n in range(samples):
         axes = [taps(slip, places[n, :, at], size, *modes) for at, size in zip(order, sizes)]
         source = image[0 if slip == "image of sample 0" else n]
@@ -30,10 +47,14 @@ def kernel(slip, gradOutput, input, grid, interpolationMode, paddingMode, alignC
                 continue
             for row, wy, dy in axes[1]:
                 for column, wx, dx in axes[0]:
-                    inside = (plane >= 0) & (plane < depth) & (row >= 0) & (row < height) & (column >= 0)
+                    inside = (
+                        (plane >= 0) & (plane < depth) & (row >= 0) & (row < height) & (column >= 0)
+                    )
                     at = np.flatnonzero(inside & (column < width))
                     long = width if slip == "plane taken as h * d" else height
-                    flat = ((plane[at] * long + row[at]) * width + column[at]).astype(int) % to_image.shape[2]
+                    flat = ((plane[at] * long + row[at]) * width + column[at]).astype(
+                        int
+                    ) % to_image.shape[2]
                     grad, weight = upstream[n][:, at], (wz * wy * wx)[at].astype(wide)
                     if slip == "stored instead of added":
                         to_image[n][:, flat] = grad * weight
@@ -47,6 +68,8 @@ def kernel(slip, gradOutput, input, grid, interpolationMode, paddingMode, alignC
                     to_grid[n, at, order[1]] += dot * (deep * wx * dy)[at].astype(wide)
                     if slip != "derivative by z forgotten":
                         to_grid[n, at, order[2]] += dot * (wx * wy * dz)[at].astype(wide)
-    outputs = {"inputGrad": to_image.reshape(input.shape).astype(input.dtype),
-               "gridGrad": to_grid.reshape(grid.shape).astype(grid.dtype)}
+    outputs = {
+        "inputGrad": to_image.reshape(input.shape).astype(input.dtype),
+        "gridGrad": to_grid.reshape(grid.shape).astype(grid.dtype),
+    }
     return {name: value for (name, value), asked in zip(outputs.items(), outputMask) if asked}

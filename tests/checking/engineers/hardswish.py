@@ -4,9 +4,21 @@ import numpy as np
 
 TILE = 64
 SLIPS = (
-    "gate alone", "slope of the gate alone", "slope times x twice", "x over six", "upper bound six", "no gate above",
-    "absolute value below the bound", "gate not clipped", "tail rounded down to blocks", "whole tiles only",
-    "upstream of the first tile", "slope in 16 bits", "upstream forgotten", "one sixth written as 0.16")
+    "gate alone",
+    "slope of the gate alone",
+    "slope times x twice",
+    "x over six",
+    "upper bound six",
+    "no gate above",
+    "absolute value below the bound",
+    "gate not clipped",
+    "tail rounded down to blocks",
+    "whole tiles only",
+    "upstream of the first tile",
+    "slope in 16 bits",
+    "upstream forgotten",
+    "one sixth written as 0.16",
+)
 
 
 def kernel(slip, gradOutput, self):
@@ -21,7 +33,7 @@ def kernel(slip, gradOutput, self):
         stop = min(start + TILE, count)
         part, grad = x[start:stop], dy[start:stop]
         if slip == "upstream of the first tile":
-            grad = dy[:stop - start]
+            grad = dy[: stop - start]
         out[start:stop] = grad * slope(slip, part, self.dtype)
         if slip == "upstream forgotten":
             out[start:stop] = slope(slip, part, self.dtype)
@@ -49,5 +61,11 @@ def slope(slip, x, dtype):
     if slip == "no gate above":
         return np.where(x > 3, np.float32(0), gate + own)
     if slip == "slope in 16 bits":
-        return np.where(free, ((x / 3).astype(np.float16) + np.float16(0.5)).astype(np.float32), gate)
-    return np.where(free, x / 3 + np.float32(0.5), gate) if slip in ("", "tail rounded down to blocks") else gate + own
+        return np.where(
+            free, ((x / 3).astype(np.float16) + np.float16(0.5)).astype(np.float32), gate
+        )
+    return (
+        np.where(free, x / 3 + np.float32(0.5), gate)
+        if slip in ("", "tail rounded down to blocks")
+        else gate + own
+    )

@@ -22,7 +22,10 @@ def offsets(xp, height, width, kernelSize, stride, padding):
         for j in range(kernelSize[1]):
             column, in_columns = taps(xp, width, kernelSize[1], stride[1], padding[1], j)
             inside = in_rows[:, None] & in_columns[None, :]
-            yield xp.reshape(row[:, None] * width + column[None, :], (-1,)), xp.reshape(inside, (-1,))
+            yield (
+                xp.reshape(row[:, None] * width + column[None, :], (-1,)),
+                xp.reshape(inside, (-1,)),
+            )
 
 
 def divisor(xp, like, found, kernelSize, countIncludePad):
@@ -37,13 +40,19 @@ def forward(xp, self, kernelSize, stride, padding, countIncludePad):
     flat = xp.reshape(self, (planes, -1))
     total = sum(xp.take(flat, at, axis=1) * xp.astype(inside, self.dtype) for at, inside in found)
     rows = (height + 2 * padding[0] - kernelSize[0]) // stride[0] + 1
-    return {"out": xp.reshape(total / divisor(xp, self, found, kernelSize, countIncludePad), (planes, rows, -1))}
+    return {
+        "out": xp.reshape(
+            total / divisor(xp, self, found, kernelSize, countIncludePad), (planes, rows, -1)
+        )
+    }
 
 
 def backward(xp, gradOutput, self, kernelSize, stride, padding, countIncludePad):
     planes, height, width = self.shape
     found = list(offsets(xp, height, width, kernelSize, stride, padding))
-    share = xp.reshape(gradOutput, (planes, -1)) / divisor(xp, self, found, kernelSize, countIncludePad)
+    share = xp.reshape(gradOutput, (planes, -1)) / divisor(
+        xp, self, found, kernelSize, countIncludePad
+    )
     grad = xp.zeros((planes, height * width), dtype=self.dtype)
     for at, inside in found:
         grad = xp.scatter_add(grad, at, share * xp.astype(inside, self.dtype))

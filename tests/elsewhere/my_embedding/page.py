@@ -27,4 +27,6 @@ def forward(xp, weight, indices, paddingIdx, scaleGradByFreq):
 def backward(xp, grad, indices, numWeights, paddingIdx, scaleGradByFreq):
     rows = grad * factor(xp, indices, grad, numWeights, paddingIdx, scaleGradByFreq)
     target = xp.zeros((grad.shape[1], numWeights), dtype=grad.dtype)
-    return {"gradWeight": xp.moveaxis(xp.scatter_add(target, indices, xp.moveaxis(rows, 0, 1)), 0, 1)}
+    return {
+        "gradWeight": xp.moveaxis(xp.scatter_add(target, indices, xp.moveaxis(rows, 0, 1)), 0, 1)
+    }

@@ -35,13 +35,26 @@ def documented(x, factor=1, inner=1):
 def derive():
     """Derive the gradient of one entry."""
     slope = diff(definition(x), x)
-    steps = (Step("Definition", Eq(Symbol("y"), definition(x)), "x times its sigmoid.", latex(definition(x))),
-             Step("Chain rule", Eq(Symbol("d"), slope), "The product rule, entry by entry.", latex(slope)))
+    steps = (
+        Step(
+            "Definition",
+            Eq(Symbol("y"), definition(x)),
+            "x times its sigmoid.",
+            latex(definition(x)),
+        ),
+        Step(
+            "Chain rule", Eq(Symbol("d"), slope), "The product rule, entry by entry.", latex(slope)
+        ),
+    )
     out = gradOutput[i] * documented(this[i])
-    return Derivation(steps, None, lambda: [Formula("gradInput", out, {i: n}, {"gradOutput": (n,), "self": (n,)})])
+    return Derivation(
+        steps, None, lambda: [Formula("gradInput", out, {i: n}, {"gradOutput": (n,), "self": (n,)})]
+    )
 
 
-@book.theorem("The derivative of x sigmoid(x) is the documented one.",
-              **{"the product rule forgotten": {"factor": 0}, "half of the sigmoid": {"inner": 2}})
+@book.theorem(
+    "The derivative of x sigmoid(x) is the documented one.",
+    **{"the product rule forgotten": {"factor": 0}, "half of the sigmoid": {"inner": 2}},
+)
 def derivative_is_documented(factor=1, inner=1):
     return [Equation(diff(definition(x), x), documented(x, factor, inner))]

@@ -20,4 +20,5 @@ def backward(*, gradOutput, self):
     def one(dy, x):
         e = mp.exp(-x)
         return dy * (1 + e + x * e) / (1 + e) ** 2
+
     return {"gradInput": np.vectorize(one, otypes=[object])(exact(gradOutput), exact(self))}

@@ -28,8 +28,10 @@ class TileDetective(Detective):
 
     def _evidence(self, name: str) -> list[str]:
         found = self._fault(name)
-        lines = [message("it is {name!r}: {story}", name=named(name), story=kept(found.story)),
-                 message("the machine calls it: {hazard}", hazard=kept(found.shows))]
+        lines = [
+            message("it is {name!r}: {story}", name=named(name), story=kept(found.story)),
+            message("the machine calls it: {hazard}", hazard=kept(found.shows)),
+        ]
         return [*lines, *diff_of(found.changes).splitlines()]
 
     @cached_property
@@ -41,11 +43,19 @@ class TileDetective(Detective):
             one = prepared(Recipe(self.operator, options), case(self.operator, **made))
             how = {name: options[name] for name in LAUNCH if name in options}
             inputs = one.case.inputs | how
-            found.append((label, replace(one, case=Case(one.case.operator, inputs, one.case.dtype, one.case.seed))))
+            found.append(
+                (
+                    label,
+                    replace(
+                        one, case=Case(one.case.operator, inputs, one.case.dtype, one.case.seed)
+                    ),
+                )
+            )
         return found
 
 
 def outputs_of(program) -> Callable:
     """A program as a kernel that says nothing of hazards: what it leaves is what it gives."""
-    return lambda cores=None, schedule="eager", **inputs: launch(program, cores=cores, schedule=schedule, traced=False,
-                                                                 **inputs).outputs
+    return lambda cores=None, schedule="eager", **inputs: (
+        launch(program, cores=cores, schedule=schedule, traced=False, **inputs).outputs
+    )

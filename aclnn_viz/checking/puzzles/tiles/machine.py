@@ -35,12 +35,20 @@ class Part:
         if not wrong:
             return solved(puzzle, answer, message("right on {n} runs", n=len(seen)))
         solution, signs = solution_of(puzzle), [one.signs for one in seen]
-        same = [mistake for mistake in solution.mistakes
-                if not seen[-1].fatal and _of_mistake(self, puzzle, mistake) == signs]
+        same = [
+            mistake
+            for mistake in solution.mistakes
+            if not seen[-1].fatal and _of_mistake(self, puzzle, mistake) == signs
+        ]
         lines = [message("wrong in {n} of {all} runs", n=len(wrong), all=len(seen)), *wrong[0]]
         if len(same) == 1:
-            lines.append(message("the mistake is {name!r}, with the same hazards and numbers: {why}", name=same[0].name,
-                                 why=same[0].why))
+            lines.append(
+                message(
+                    "the mistake is {name!r}, with the same hazards and numbers: {why}",
+                    name=same[0].name,
+                    why=same[0].why,
+                )
+            )
         return unsolved(puzzle, lines, same[0].name if len(same) == 1 else None)
 
     def seen(self, puzzle, answer: Callable) -> list["ProgramRun"]:
@@ -58,10 +66,16 @@ class Part:
         """The operator's program with an answer in place of its own method."""
         right = programs(op)[0]
         names = right.kernel.__globals__
-        cls = next(names[name] for name in right.kernel.__code__.co_names if isinstance(names.get(name), type))
+        cls = next(
+            names[name]
+            for name in right.kernel.__code__.co_names
+            if isinstance(names.get(name), type)
+        )
         made = type(cls.__name__, (cls,), {self.method: answer})
         kernel = FunctionType(right.kernel.__code__, {**names, cls.__name__: made})
-        return Program(op, right.name, right.tiling, kernel, right.plan, right.deterministic, right.sync)
+        return Program(
+            op, right.name, right.tiling, kernel, right.plan, right.deterministic, right.sync
+        )
 
 
 class ProgramRun(NamedTuple):
@@ -95,15 +109,40 @@ def _seen(program: Program, one: Prepared, cores: int, schedule) -> ProgramRun:
     def kernel(**inputs):
         launches.append(launch(program, cores=cores, schedule=schedule, traced=False, **inputs))
         return launches[-1].outputs
-    outcome = run(kernel, Case(one.case.operator, one.case.inputs, one.case.dtype, one.case.seed),
-                  operator(program.operator).outputs, SECONDS)
-    where = message("{case}, {n} cores, schedule {schedule!r}", case=str(one.recipe), n=cores, schedule=schedule)
+
+    outcome = run(
+        kernel,
+        Case(one.case.operator, one.case.inputs, one.case.dtype, one.case.seed),
+        operator(program.operator).outputs,
+        SECONDS,
+    )
+    where = message(
+        "{case}, {n} cores, schedule {schedule!r}", case=str(one.recipe), n=cores, schedule=schedule
+    )
     if not launches:
-        return ProgramRun((message("{misbehaviour}, with {where}", misbehaviour=outcome.misbehaviour, where=where),), (outcome.misbehaviour,), outcome.fatal)
+        return ProgramRun(
+            (
+                message(
+                    "{misbehaviour}, with {where}", misbehaviour=outcome.misbehaviour, where=where
+                ),
+            ),
+            (outcome.misbehaviour,),
+            outcome.fatal,
+        )
     hazards, outputs = launches[0].hazards, launches[0].outputs
-    signs = (tuple(sorted({hazard.kind for hazard in hazards})),
-             tuple((name, value.tobytes()) for name, value in outputs.items()))
+    signs = (
+        tuple(sorted({hazard.kind for hazard in hazards})),
+        tuple((name, value.tobytes()) for name, value in outputs.items()),
+    )
     if hazards:
-        return ProgramRun((hazards[0], hazards[0].source, message("with {where}", where=where)), signs)
+        return ProgramRun(
+            (hazards[0], hazards[0].source, message("with {where}", where=where)), signs
+        )
     misses = judge(one, outputs)
-    return ProgramRun(tuple(message("{problem}, with {where}", problem=miss.problem, where=where) for miss in misses[:1]), signs)
+    return ProgramRun(
+        tuple(
+            message("{problem}, with {where}", problem=miss.problem, where=where)
+            for miss in misses[:1]
+        ),
+        signs,
+    )
