@@ -5,8 +5,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from aclnn_viz.moved import Moved
-
 if (
     TYPE_CHECKING
 ):  # for editors and type checkers, which do not see what is loaded when it is first needed
@@ -74,7 +72,6 @@ _OFFERED = (
     "__version__",
 )
 
-sys.meta_path.insert(0, Moved)
 if "ipykernel" in sys.modules:
     import_module("aclnn_viz.notebook").watch()
 

@@ -23,7 +23,6 @@ PACKAGES = {
     "children": "",
     "command": "ctypes",
     "tables": "",
-    "moved": "",
     "dtypes": "numpy ml_dtypes",
     "storage": "numpy",
     "words": "",
@@ -315,7 +314,7 @@ def test_importing_the_kit_loads_no_package():
     heavy = [
         "numpy",
         "ml_dtypes",
-        *(f"aclnn_viz.{package}" for package in ORDER if package != "moved"),
+        *(f"aclnn_viz.{package}" for package in ORDER),
     ]
     assert loaded_by("import aclnn_viz", heavy) == ([], [])
 
@@ -333,7 +332,7 @@ def test_the_public_names_are_those_that_editors_see():
     text = {
         name.rpartition(".")[2]
         for name in imports((ROOT / "aclnn_viz" / "__init__.py").read_text(), "")
-        if package_of(name) and name[-1] != "." and not re.search("moved|notebook", name)
+        if package_of(name) and name[-1] != "." and not re.search("notebook", name)
     }  # not f"aclnn_viz.{module}"
     assert text == set(aclnn_viz.__all__) and text <= set(dir(aclnn_viz))
 
