@@ -997,8 +997,8 @@ def scalar_after_copy(x, z):
     lambda x, z: x,
     (
         "a length of 16 bits",
-        "DataCopyExtParams(1, 80000, 0, 0, 0), ",
-        "DataCopyParams(1, 80000, 0, 0), ",
+        "DataCopyExtParams(1, 80000, 0, 0, 0),",
+        "DataCopyParams(1, 80000, 0, 0),",
     ),
     (
         "more blocks than 4095",

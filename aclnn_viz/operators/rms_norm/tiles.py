@@ -255,9 +255,8 @@ class RmsNormGrad:
             Duplicate(self.dgamma, 0.0, count)
             for core in range(GetBlockNum()):
                 eventID = GetTPipePtr().FetchEventID(HardEvent.V_MTE2)
-                SetFlag(
-                    HardEvent.V_MTE2, eventID
-                )  # and so the vector unit's last sum is finished, too
+                # With this flag the vector unit's last sum is finished, too.
+                SetFlag(HardEvent.V_MTE2, eventID)
                 WaitFlag(HardEvent.V_MTE2, eventID)
                 DataCopyPad(self.work, self.partGm[core * self.t.slot + start], row, NO_PAD)
                 eventID = GetTPipePtr().FetchEventID(HardEvent.MTE2_V)
