@@ -538,28 +538,30 @@ def _need_safe_overlap(core, dst, src, found):
 
 
 def converted(values: np.ndarray, dtype: np.dtype, mode: RoundMode) -> np.ndarray:
-    """Return values in another type, rounded by a mode.
+    """Return values in another type, rounded by a mode; in their own type, rounded to whole numbers.
+
+    Source: docs/zh/api/SIMD-API/基础API/数据结构/precision_conversion.md.
 
     >>> converted(np.float32([2.5, -2.5]), np.dtype(np.int32), RoundMode.CAST_ROUND)
     array([ 3, -3], dtype=int32)
     """
+    wide = _wide(values)
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         if values.dtype.kind in "iu":
-            return np.clip(values, limits.min, limits.max).astype(dtype)
-        whole = np.nan_to_num(_whole(values.astype(np.float64), mode), nan=0.0)
+            return np.clip(values.astype(np.int64), limits.min, limits.max).astype(dtype)
+        whole = np.nan_to_num(_whole(wide, mode), nan=0.0)
         high = whole >= float(limits.max)
         fitting = np.where(high, 0.0, np.maximum(whole, limits.min)).astype(np.int64)
         return np.where(high, limits.max, fitting).astype(dtype)
-    if mode in (RoundMode.CAST_NONE, RoundMode.CAST_RINT):
-        return round_to(values, dtype) if values.dtype.kind not in "iu" else values.astype(dtype)
     if dtype == values.dtype:
-        return _whole(values, mode).astype(dtype)
-    fmt = float_format(dtype)
+        return _whole(wide, mode).astype(dtype)
     if mode is RoundMode.CAST_ROUND:
-        return round_away(values, fmt)
-    near = round_to(values, fmt)
-    wide, got = values.astype(np.float64), near.astype(np.float64)
+        return round_away(wide, float_format(dtype))
+    near = round_to(wide if values.dtype.kind in "iu" else values, dtype)
+    if mode in (RoundMode.CAST_NONE, RoundMode.CAST_RINT):
+        return near
+    got = near.astype(np.float64)
     below = np.nextafter(near, np.asarray(-np.inf, dtype))
     above = np.nextafter(near, np.asarray(np.inf, dtype))
     down, up = np.where(got > wide, below, near), np.where(got < wide, above, near)
@@ -571,6 +573,14 @@ def converted(values: np.ndarray, dtype: np.dtype, mode: RoundMode) -> np.ndarra
         return np.where(wide < 0, up, down).astype(dtype)
     odd = down.astype(dtype).view(f"u{dtype.itemsize}") & 1 == 1
     return np.where(odd, down, up).astype(dtype)
+
+
+def _wide(values: np.ndarray) -> np.ndarray:
+    """Values in float64; of an int64_t beyond its 53 bits the last bit kept is 1 (odd), so that a later rounding is right."""
+    if values.dtype == np.int64:
+        odd = values >> 11 << 11 | (values & 2047 != 0).astype(np.int64) << 11
+        values = np.where(np.abs(values) < 2**53, values, odd)
+    return values.astype(np.float64)
 
 
 def _whole(values, mode: RoundMode):
