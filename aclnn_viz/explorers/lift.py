@@ -98,5 +98,5 @@ TEXTS = {
     "link": link,
     "cell": cell,
     "test": lambda subject, state: subject.test(subject, state),
-    "cpp": lambda subject, state: subject.cpp(subject, state),
+    "cpp": cpp,
 }

@@ -35,7 +35,6 @@ class Subject:
     headline: Callable  # data -> sentences; they and the text may take longer than the panels
     text: Callable  # data -> the whole picture in words
     test: Callable = lift.pytest_case  # (subject, state) -> a test module
-    cpp: Callable = lift.cpp  # (subject, state) -> C++ of that state
     notices: Callable = lambda data: map(tr, data.notices)  # data -> small print
     live: tuple = ()  # (gathered, data) that can be traced: then a page computes the picture without Python
     drawn_of: Callable = (

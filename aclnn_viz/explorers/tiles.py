@@ -5,7 +5,6 @@ from itertools import groupby
 
 import numpy as np
 
-from aclnn_viz import tiles
 from aclnn_viz.explorers import lift, tiles_stated, tiles_time
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.explorers.tiles_data import (
@@ -14,11 +13,9 @@ from aclnn_viz.explorers.tiles_data import (
     Owned,
     State,
     compute,
-    how,
     inputs,
     operator_of,
     pipe_name,
-    program_of,
 )
 from aclnn_viz.explorers.tiles_time import KINDS_OF_PIPES, kib
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Note
@@ -429,11 +426,6 @@ def pytest_case(subject, state: State) -> str:
     )
 
 
-def cpp(subject, state: State) -> str:
-    """Return the Ascend C sketch of the program, with the numbers of this state."""
-    return tiles.sketch(program_of(state), **how(state), **inputs(state))
-
-
 def subject():
     return Subject(
         "tiles",
@@ -445,7 +437,6 @@ def subject():
         headline,
         describe,
         pytest_case,
-        cpp,
-        notices,
+        notices=notices,
         recorded=RECORDED,
     )

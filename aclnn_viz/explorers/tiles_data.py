@@ -265,7 +265,7 @@ MACHINE = [*Machine.__dataclass_fields__]
 
 
 def how(state: State) -> dict:
-    """Return the machine of a state, as `launch` and `sketch` take it."""
+    """Return the machine of a state, as `launch` takes it."""
     return {"soc": state.soc, "cores": state.cores, "unified_buffer": state.unified_buffer}
 
 

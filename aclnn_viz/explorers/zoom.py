@@ -592,8 +592,7 @@ def subject():
         headline,
         text,
         tiles.pytest_case,
-        tiles.cpp,
-        notices,
-        (gathered, data),
-        tuple(MACHINE),
+        notices=notices,
+        live=(gathered, data),
+        kept=tuple(MACHINE),
     )

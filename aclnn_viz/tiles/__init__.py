@@ -15,7 +15,6 @@ from aclnn_viz.tiles.launching import HazardError, Program, Run, Tiling, explore
 from aclnn_viz.tiles.platforms import Platform
 from aclnn_viz.tiles.projects import Project
 from aclnn_viz.tiles.schedules import Orders
-from aclnn_viz.tiles.sketch import sketch
 from aclnn_viz.tiles.timing import Times, timeline
 
 __all__ = [
@@ -40,7 +39,6 @@ __all__ = [
     "launch",
     "programs",
     "run",
-    "sketch",
     "timeline",
 ]
 

@@ -235,7 +235,7 @@ def _place(one, shape: tuple, whole: tuple, row: int | None) -> str:
 
 @cache
 def _module(name: str, text: str) -> ModuleType:
-    """The program as a module whose text can be read: hazards quote its lines, and a sketch is made of it."""
+    """The program as a module whose text can be read: hazards quote its lines."""
     module = ModuleType(f"{__name__}_{name}_{crc32(text.encode()):08x}")
     module.__file__ = f"<{module.__name__}>"
     linecache.cache[module.__file__] = len(text), None, text.splitlines(True), module.__file__

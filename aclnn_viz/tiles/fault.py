@@ -61,7 +61,7 @@ class TileFault:
 def edited(op: str, name: str, changes: tuple[tuple[str, str], ...]) -> Program:
     """Return the program of this name when the texts of its file are changed.
 
-    The changed file can be read as any other: hazards quote its lines, and a sketch is made of it.
+    The changed file can be read as any other: hazards quote its lines.
     """
     right = registry.module("tiles", op)
     source = rewritten(right, changes)

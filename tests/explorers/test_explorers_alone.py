@@ -114,8 +114,7 @@ def test_a_state_fits_and_is_lifted_out(name):
             assert_lifted_test_judges(
                 explorer, next(iter(explorer.subject.operator(explorer.data.state).outputs))
             )
-        if name not in ("tiles", "zoom"):  # whose program is a sketch of its own
-            assert_lifted_program_makes_both_calls(explorer)
+        assert_lifted_program_makes_both_calls(explorer)
         assert_lifted_pictures(explorer)
     finally:
         explorer.close()

@@ -412,14 +412,6 @@ def test_a_lifted_test_judges_a_program(explorer):
         namespace["test_the_program_in_this_state"]()
 
 
-def test_a_lifted_sketch_is_of_the_changed_program_with_its_numbers(explorer):
-    text, run = explorer.lifted("cpp"), explorer.data.work.run
-    assert "not compiled here" in text and f"int64_t tileLength = {run.tiling.tileLength};" in text
-    right = subject().cpp(subject(), State(program="rms_norm", columns=60))
-    waits = "SetFlag<HardEvent::V_MTE3>(eventID)"
-    assert text.count(waits) == right.count(waits) - 1  # the fault took one out
-
-
 def test_the_program_of_a_state_is_the_kits_own_unless_something_is_changed():
     assert program_of(State()) is tiles.programs("hardswish")[0]
     one, two = (compute(State(buffers=count)).work.run.tiling.tileLength for count in (1, 2))

@@ -384,11 +384,6 @@ def good_calls(tmp_path):
             },
         ),
         (
-            av.tiles.sketch,
-            [program],
-            {"soc": "A2", "cores": 1, **av.case("hardswish", shape=(4,)).inputs},
-        ),
-        (
             av.tiles.explore,
             [program],
             {"limit": 2, "cores": 1, **av.case("hardswish", shape=(4,)).inputs},
