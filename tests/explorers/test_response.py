@@ -75,8 +75,8 @@ def test_a_slope_says_what_it_is_of_and_what_is_held(name, held, title):
 def test_kinks_are_those_of_the_declaration_and_move_with_it():
     found = answer("hardtanh", min=-0.5, max=0.25)
     assert headline(np, found) == [
-        "At the kink self = -0.5 the slope is 1; just below it 0, just above 1.",
-        "At the kink self = 0.25 the slope is 1; just below it 1, just above 0.",
+        "At the kink self = -0.5 the slope is 0; just below it 0, just above 1.",
+        "At the kink self = 0.25 the slope is 0; just below it 1, just above 0.",
     ]
     dots = marks(found, "slope")[-1]
     np.testing.assert_array_equal(dots.x, found.kinks)

@@ -7,12 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from aclnn_viz import cli, operator
+from aclnn_viz import cli, operator, operators
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.families import sampling
 from aclnn_viz.operators.faults.edits import sources
 from aclnn_viz.verification import conventions, kinks
 from aclnn_viz.verification.conventions.model import TOPICS, recomputed
+from aclnn_viz.verification.errata import Contradiction
+from aclnn_viz.verification.errata import errata as register
 from machine import taught
 from together import in_one
 
@@ -246,3 +248,40 @@ def test_an_operator_without_a_file_has_measured_rows(op, monkeypatch):
     assert any("not finite" in row.kit for row in rows) and any(
         "refused" in row.kit or "[0" in row.kit for row in rows
     )
+
+
+DECLARED = [op.name for op in operators() if any(tensor.kinks for tensor in op.tensors.values())]
+
+
+@pytest.mark.needs("torch")
+def test_page_errata_pytorch_and_conventions_agree_at_every_declared_kink():
+    rows = [row for row in conventions.recompute(DECLARED) if row.topic == "kink"]
+    assert len({row.operator for row in rows}) >= 10  # two have kinks where two tensors are equal
+    assert [row for row in rows if not row.holds or ", but " in row.pytorch] == []
+    assert all("run here" in row.pytorch for row in rows)
+
+
+def test_an_erratum_about_a_kink_is_seen_on_the_page_and_told_by_the_conventions():
+    """One that only quotes two texts may say the opposite of what the page does."""
+    errata = [one for one in register() if one.operator in DECLARED]
+    quoted = [e for e in errata if all(isinstance(part, Contradiction) for part in e.evidence)]
+    assert errata and quoted == []
+    told = {row.document for row in conventions.recompute(DECLARED) if row.topic == "kink"}
+    assert {e.id for e in errata if e.document in told} == {
+        "hardtanh-bounds",
+        "selu-zero",
+        "threshold-zero",
+    }
+
+
+@pytest.mark.needs("torch")
+def test_a_page_that_takes_the_other_slope_at_a_kink_differs_from_pytorch(monkeypatch):
+    monkeypatch.setattr(
+        operator("hardtanh").page,
+        "backward",
+        lambda xp, gradOutput, self, min, max: {
+            "out": gradOutput * ((self >= min) & (self <= max))
+        },
+    )
+    rows = [row for row in conventions.recompute(["hardtanh"]) if row.topic == "kink"]
+    assert len(rows) == 2 and all(", but " in row.pytorch for row in rows)

@@ -66,9 +66,7 @@ def source(xp, x, size, paddingMode, alignCorners):
 def bicubic_source(xp, x, size, paddingMode, alignCorners):
     """As `source` for bicubic: padding acts on the taps, not on the coordinate, so it adds no factor to the slope."""
     u, slope = unnormalise(fold(xp, x) if paddingMode == REFLECTION else x, size, alignCorners)
-    if (
-        paddingMode != REFLECTION
-    ):  # there NOWHERE would be mirrored into the image; a nan stays outside
+    if paddingMode != REFLECTION:  # which would mirror NOWHERE into the image; a nan stays outside
         u = xp.where(xp.abs(u) <= HUGE, u, xp.full_like(u, NOWHERE))
     return u, slope * xp.ones_like(u)
 

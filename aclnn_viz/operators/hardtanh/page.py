@@ -1,6 +1,6 @@
-"""Hardtanh: y = clip(x, min, max) of each element x of self; the gradient passes where x is not outside, the ends included.
+"""Hardtanh: y = clip(x, min, max) of each element x of self; the gradient passes strictly between the ends.
 
-Source: aclnnHardtanhBackward, CANN operator documentation; the published kernel stops the gradient at the ends, too.
+Source: aclnnHardtanhBackward, CANN operator documentation, which includes the ends; the published kernel and its test do not.
 """
 
 AXES = {"self": "p", "y": "p", "gradOutput": "p", "out": "p"}
@@ -11,4 +11,4 @@ def forward(xp, self, min, max):
 
 
 def backward(xp, gradOutput, self, min, max):
-    return {"out": xp.where((self < min) | (self > max), xp.zeros_like(gradOutput), gradOutput)}
+    return {"out": xp.where((self <= min) | (self >= max), xp.zeros_like(gradOutput), gradOutput)}

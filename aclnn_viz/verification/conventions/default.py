@@ -1,6 +1,9 @@
-"""The conventions of an operator whose folder states none: what its kernel returns for empty and special inputs, measured."""
+"""The conventions of an operator whose folder states none: what its kernel returns, measured.
 
-from collections.abc import Iterator
+What the document and the published kernel have at a kink is said by the erratum of that topic, if there is one.
+"""
+
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -8,8 +11,9 @@ import numpy as np
 
 from aclnn_viz.cases import case, default
 from aclnn_viz.cases.default import Draw
+from aclnn_viz.devices import open_device
 from aclnn_viz.dtypes import FLOAT64
-from aclnn_viz.operators import Operator
+from aclnn_viz.operators import Operator, registry
 from aclnn_viz.verification.conventions.model import Convention
 from aclnn_viz.words.messages import linked, message
 
@@ -19,20 +23,22 @@ UNKNOWN = message("not written down")
 
 def conventions(op: Operator) -> Iterator[Convention]:
     """One row for each kink that is declared, for each special number in each floating input, and for tensors without elements."""
+    errata = registry.table("errata", op.name).get("erratum", ())
+    printed = next((one for one in errata if one.get("topic") == "kink"), {})
     for name in op.takes:
         for number in (
             default.kinks_of(op, name, {n: a.default for n, a in op.attributes.items()})
             if name in op.tensors
             else ()
         ):
-            text, side = at_kink(op, name, number)
+            there = partial(at_kink, op, name, number)
+            text, side = there(op.backward)
             yield replace(
-                _row(
-                    "kink",
-                    f"{name} = {number:g}",
-                    lambda name=name, number=number: at_kink(op, name, number)[0],
-                ),
+                _row("kink", f"{name} = {number:g}", lambda there=there: there(op.backward)[0]),
                 returns=text if side else message("the slope of one side"),
+                document=printed.get("document", UNKNOWN),
+                published=printed.get("truth", UNKNOWN),
+                **_peer(op, there),
             )
     inputs = case(op, **(op.shapes or ({},))[0]).inputs
     for name, value in inputs.items():
@@ -52,6 +58,18 @@ def conventions(op: Operator) -> Iterator[Convention]:
             yield _row("empty", message("shape {shape}", shape=shape), partial(empty, op, shape))
 
 
+def _peer(op: Operator, there) -> dict:
+    """What PyTorch gives at a kink, where it computes the operator: the kernel's value, else the row says so."""
+    if not registry.own("peer", op.name, "in_torch"):
+        return {}
+
+    def in_torch(torch):
+        with open_device("torch") as peer:
+            return there(partial(peer.run, op))[0]
+
+    return {"pytorch": None, "peer": in_torch}
+
+
 def _row(topic: str, where: str, kernel) -> Convention:
     return Convention(
         topic,
@@ -65,8 +83,8 @@ def _row(topic: str, where: str, kernel) -> Convention:
     )
 
 
-def at_kink(op: Operator, name: str, number: float) -> tuple[str, str]:
-    """What backward gives there for a gradient of 1, and which of the slopes at its sides that is, "" where it is none."""
+def at_kink(op: Operator, name: str, number: float, backward: Callable) -> tuple[str, str]:
+    """What a backward gives there for a gradient of 1, and which of the slopes at its sides that is, "" where it is none."""
     shape = default.default_shape(op)
 
     def forward(x):
@@ -77,7 +95,7 @@ def at_kink(op: Operator, name: str, number: float) -> tuple[str, str]:
     given = case(
         op, "float64", shape=shape, **{name: number}, **dict.fromkeys(op.upstream, 1.0)
     ).inputs
-    found = float(op.backward(**given)[output].flat[0])
+    found = float(backward(**given)[output].flat[0])
     left, right = (
         (forward(number + side * STEP) - forward(number + 2 * side * STEP)) / (-side * STEP)
         for side in (-1, 1)
