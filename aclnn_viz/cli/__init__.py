@@ -497,7 +497,7 @@ COMMANDS = {
     ),
 }
 
-TAKES_DATA = ("check", "triage", "run", "sweep", "report")
+TAKES_DATA = ("check", "triage", "run", "sweep", "report", "mcp")
 
 
 def table(rows: list[Row]) -> str:

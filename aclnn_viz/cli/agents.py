@@ -2,6 +2,9 @@
 
 Each tool runs one command with --json in a process of its own, with limits of time and memory; what it prints is what the client
 gets, as data. So a tool and its command say the same, and whatever ends such a process leaves the server as it is.
+
+The process that judges runs no code that a client names: kernels have a process of their own, modules are not looked for in the
+current folder (-P), and of operators in folders it opens those that --operator named when the server started.
 """
 
 import json
@@ -17,6 +20,7 @@ from typing import Any
 
 from aclnn_viz.children import Child, environment
 from aclnn_viz.errors import problem
+from aclnn_viz.operators import registry
 
 SECONDS, MEMORY = 300.0, 8 << 30  # of one command
 PRINTED = 1 << 16  # characters of what a program prints
@@ -87,7 +91,7 @@ def _run(words: list[str], given: str, seconds: float, source, started: list) ->
             if source:
                 Path(folder, source[0]).write_text(source[1], "utf-8")
             process = Child(
-                [sys.executable, "-m", "aclnn_viz.cli", *words[:at], "--json", *words[at:]],
+                [sys.executable, "-P", "-m", "aclnn_viz.cli", *words[:at], "--json", *words[at:]],
                 environment(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -126,7 +130,10 @@ def _run(words: list[str], given: str, seconds: float, source, started: list) ->
             process.end()
             started.remove(process)
     try:
-        found = json.loads(said)
+        answered = json.loads(said)
+        content = answered if isinstance(answered, dict) else {"found": answered}
+        if not _belongs(process.returncode, content):
+            raise ValueError
     except ValueError:
         if len(errors) > 2 * LINES:
             errors = f"{errors[:LINES]}...{errors[-LINES:]}"
@@ -136,10 +143,14 @@ def _run(words: list[str], given: str, seconds: float, source, started: list) ->
                 "a command answers in JSON", f"status {process.returncode}", "look at its arguments"
             )
         ) from None
-    return {
-        "status": process.returncode,
-        **(found if isinstance(found, dict) else {"found": found}),
-    }
+    return content | {"status": process.returncode}
+
+
+def _belongs(status: int, content: dict) -> bool:
+    """Tell whether a command that ends with this exit status says this: 0 held, 1 did not; of a program it is the program's own."""
+    if "status" in content:
+        return content["status"] == status
+    return status in (0, 1) and content.get("passed", not status) is (not status)
 
 
 def _words(**options) -> list[str]:
@@ -169,6 +180,26 @@ def _plain(name: str, text: str) -> str:
     return text
 
 
+def _operator(text: str) -> str:
+    """The name of an operator of the kit, or the folder of one that --operator named: no other folder is opened."""
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    folders = registry.outside()
+    if text in folders:
+        return str(folders[text])
+    if {"/", "\\"} & {*_plain("operator", text)}:
+        if (folder := Path(text).resolve()) not in folders.values():
+            raise ToolError(
+                problem(
+                    "the folder of an operator runs code, and is named when the server starts",
+                    text,
+                    "pass a name that `operators` lists, or start the server with --operator FOLDER",
+                )
+            )
+        return str(folder)
+    return text
+
+
 def _shape(lengths: list[int] | None) -> str:
     return lengths and ",".join(map(str, lengths)) + "," * (len(lengths) == 1)
 
@@ -180,7 +211,7 @@ async def operators() -> dict[str, Any]:
 
 async def describe(operator: str) -> dict[str, Any]:
     """Describe an operator (short or vendor name): parameters in the vendor's order with shapes, formats and defaults; its outputs."""
-    return await answer(["describe", _plain("operator", operator)])
+    return await answer(["describe", _operator(operator)])
 
 
 async def explain(
@@ -201,7 +232,7 @@ async def explain(
     """As check, with all that is known of a wrong kernel: the smallest counterexample, where it is wrong, which edit of the formula explains its numbers."""
     words = [
         "check",
-        _plain("operator", operator),
+        _operator(operator),
         _plain("kernel", f"source.py:{kernel}" if source else kernel),
         "--sealed",
         *_words(
@@ -250,7 +281,7 @@ async def tolerance(
     return await answer(
         [
             "tolerance",
-            _plain("operator", operator),
+            _operator(operator),
             *_words(shape=_shape(shape), dtype=dtype, plan=plan, seed=seed),
             *pair,
         ]
@@ -276,7 +307,7 @@ async def tiles(
         "cpp",
         "check",
         f"{place}.cpp" if entry else place,
-        *_words(op=_plain("operator", operator), entry=entry, dtypes=",".join(dtypes), depth=depth),
+        *_words(op=_operator(operator), entry=entry, dtypes=",".join(dtypes), depth=depth),
     ]
     return await answer(words, source=("source.cpp", source) if source else None)
 
