@@ -59,9 +59,14 @@ KINDS |= {"cpython.PyInterpreterState_New": "process", "resource.prlimit": "sett
 UNSEEN = {
     "_posixsubprocess.fork_exec": "process",
     "signal.pidfd_send_signal": "signal",
-    "os.sched_setaffinity": "settings",
-    "os.setpriority": "settings",
+    "posix.mkfifo": "file",
+    "posix.mknod": "file",
+    "posix.sched_setaffinity": "settings",
+    "posix.setpriority": "settings",
 }
+# What gives a path another meaning, of Python and of the C library.
+VIEWS = {"chroot", "mount", "pivot_root", "setns", "unshare"}
+UNSEEN |= {f"posix.{name}": "settings" for name in VIEWS}
 KINDS |= dict.fromkeys(
     ("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"), "network"
 )
@@ -106,6 +111,7 @@ def watcher(channel, file: str):
         frozenset(CHANGES),
         dict(KINDS),
     )
+    views = frozenset(VIEWS)
     opened, isdir = f"/proc/{os.getpid()}/fd/", os.path.isdir
     folder, kit, source = (
         os.path.dirname(file) + "/",
@@ -173,6 +179,8 @@ def watcher(channel, file: str):
             )
             if not all(named(each, below).startswith(free) for each in paths):
                 stop("file", named(arguments[0], below))
+        elif event == "ctypes.dlsym" and arguments[1] in views:
+            stop("settings", arguments[1])
         elif kind := kinds.get(event):
             stop(kind, event)
 
@@ -285,7 +293,10 @@ def main(number: str, memory: str, name: str) -> None:
         )(channel, file)
         for whole, kind in UNSEEN.items():
             place, each = whole.split(".")
-            setattr(__import__(place), each, partial(stop, kind, whole))
+            instead = partial(stop, kind, whole)
+            for holder in (__import__(place), os if place == "posix" else None):
+                if hasattr(holder, each):
+                    setattr(holder, each, instead)
         text, held = Path(file).read_text("utf-8"), functions()
         module = ModuleType("kernel")
         module.__file__, sys.modules["kernel"] = file, module

@@ -108,6 +108,20 @@ CHEATS = {
         "def kernel(**given):\n    held = [np.ones(1 << 26) for _ in range(1000)]\n    return right(**given)",
         "takes more memory than 512 MiB",
     ),
+    **{
+        call: (
+            f"import ctypes, os, posix\ndef kernel(**given):\n    {call}('/tmp')\n    return right(**given)",
+            said,
+        )
+        for call, said in (
+            ("os.chroot", r"changes how a process runs \(posix.chroot\), in line 16"),
+            ("posix.chroot", r"changes how a process runs \(posix.chroot\), in line 16"),
+            ("ctypes.CDLL(None).chroot", r"changes how a process runs \(chroot\), in line 16"),
+            ("ctypes.CDLL(None).mount", r"changes how a process runs \(mount\), in line 16"),
+            ("ctypes.CDLL(None)['unshare']", r"changes how a process runs \(unshare\), in line 16"),
+            ("os.mkfifo", "changes the file posix.mkfifo"),
+        )
+    },
     # Ten more.
     "exits as it is loaded": (
         "import sys\nsys.exit(0)\nkernel = right",
