@@ -51,7 +51,7 @@ peers: .venv/.has-peers
 	ACLNN_VIZ_PEERS=1 $(PYTEST)
 
 bench: .venv/.has-peers
-	$(PY) benchmarks/kernels.py --write
+	$(PY) benchmarks/bench.py --write
 
 lab: .venv/.has-lab
 	.venv/bin/aclnn-viz lab .
@@ -62,7 +62,6 @@ verify: .venv/.has-lab
 soak: .venv/.has-test
 	-ACLNN_VIZ_SOAK=1 $(PYTEST) --junitxml=build/soak.xml
 	$(PY) benchmarks/soak.py build/soak.xml
-	$(PY) benchmarks/mutants.py
 
 # -W: a link to nowhere ends the build.
 SPHINX := $(PY) -m sphinx -q -W --keep-going -c docs -d build/doctrees .

@@ -1,11 +1,10 @@
-"""Ten mistakes in each of ten operators, five by hand and five drawn edits, against `check`: `python benchmarks/field_bugs.py`.
+"""Five mistakes by hand in each of ten operators, against `check`: `python benchmarks/field_bugs.py`.
 
 Kernels by hand are those of tests/checking/by_hand.py, run on float16, bfloat16 and float32. Writes benchmarks/reports/field_bugs.md.
 """
 
 import sys
 import time
-from itertools import islice
 
 from records import REPORTS, ROOT, git, line
 
@@ -14,23 +13,20 @@ sys.path.insert(0, str(ROOT / "tests"))
 import aclnn_viz as av  # noqa: E402
 from aclnn_viz.checking.evidence import KernelUnderTest, examine  # noqa: E402
 from aclnn_viz.checking.scope import Scope  # noqa: E402
-from aclnn_viz.checking.score import COMPUTED, EXPLAINED, NUMBERS, drawn, score_mutant  # noqa: E402
 from checking.by_hand import SLIPS, right, wrong  # noqa: E402
 
-FORMATS, EDITS = ("float16", "bfloat16", "float32"), 5
-HEAD = """# Mistakes by hand and by edit
+FORMATS = ("float16", "bfloat16", "float32")
+HEAD = """# Mistakes by hand
 
-Ten operators, ten mistakes each: five by hand, after threads about backward kernels (tests/checking/by_hand.py), and five drawn edits of
-the page that give other numbers, in float32 and in float64 (edits that change no number are no mistakes, and those that stop with an error
-need no explanation: both are passed over). Written by `python benchmarks/field_bugs.py` at commit {commit}, seed 0, normal depth, on a
+Ten operators, five mistakes each, after threads about backward kernels (tests/checking/by_hand.py). Written by `python benchmarks/field_bugs.py` at commit {commit}, seed 0, normal depth, on a
 machine that others used as well.
 
 - *caught*: by `check` on float16, bfloat16 and float32; *explained*: of those caught, by an explanation that gives the kernel's numbers on
-  a suite with other numbers, too, an edit by itself or an equal one; both in each format;
+  a suite with other numbers, too; both in each format;
 - *right*: kernels that are right, by hand and with sums in two other orders, each on the three formats, and how many pass.
 
-| operator | by hand: caught | explained | edits: caught | explained | right: pass | seconds |
-| --- | ---: | ---: | ---: | ---: | ---: | ---: |
+| operator | caught | explained | right: pass | seconds |
+| --- | ---: | ---: | ---: | ---: |
 """
 
 
@@ -56,12 +52,6 @@ def row(name):
             missed.append(slip)
         elif not explained(name, kernel, result):
             unknown.append(slip)
-    edits = (
-        {score_mutant(av.operator(name), edit, computed, 0).outcome for computed in COMPUTED}
-        for edit in drawn(av.operator(name), 0)
-    )
-    edits = [*islice((outcomes for outcomes in edits if outcomes <= {*NUMBERS, "missed"}), EDITS)]
-    caught = [outcomes for outcomes in edits if "missed" not in outcomes]
     passed = [
         av.check(name, kernel, dtypes=(dtype,)).passed
         for of, _, kernel in right()
@@ -72,8 +62,6 @@ def row(name):
     counts = (
         (by_hand, 5),
         (by_hand - len(unknown), by_hand),
-        (len(caught), len(edits)),
-        (sum(outcomes <= {*EXPLAINED} for outcomes in caught), len(caught)),
         (sum(passed), len(passed)),
     )
     return counts, round(time.process_time() - start), missed, unknown

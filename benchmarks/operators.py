@@ -2,20 +2,17 @@
 
 Each number counts what was tried and held. Cells go to build/operators.jsonl as they are made; a run that is begun again makes those that
 are missing (remove the file when pages have changed). The page is written once it is whole. Needs PyTorch, JAX and numba, as
-`make .venv/.has-peers` installs them, and a C++ compiler.
+`make .venv/.has-peers` installs them.
 """
 
 import sys
-import tempfile
 from pathlib import Path
 
-import cpp_samples
 import numpy as np
 from records import ROOT, kept, line, publish
 
 import aclnn_viz as av
 from aclnn_viz.cases.suites import suite
-from aclnn_viz.checking.score import EQUIVALENT, EXPLAINED, NUMBERS, score_mutants
 from aclnn_viz.devices.peers import computed_by
 from aclnn_viz.explorers import subject_of
 from aclnn_viz.operators import registry
@@ -28,19 +25,16 @@ sys.path[:0] = [
     str(ROOT / "tests" / "verification"),
     str(ROOT / "tests" / "tiles"),
 ]
-CASES, MUTANTS, SEEDS, SMALL = 2000, 10, 4, 500
+CASES, SEEDS, SMALL = 2000, 4, 500
 
 COLUMNS = (
     "lines",
     "proved",
     "verified",
     "PyTorch",
-    "caught",
-    "explained",
     "passed",
     "explorer",
     "engines",
-    "C++",
     "tiles",
     "sweep",
     "conventions",
@@ -57,14 +51,10 @@ held, "3 of 4" where one did not. `python benchmarks/operators.py` writes this p
   the emulator and its status codes;
 - *PyTorch*: random cases in float64 in which the gradients are those of PyTorch to 1e-10 of their terms ({CASES:,}; "-": it has no such function;
   where layer norm differs in one, a row has one element, its gradient of the weight is 0, and PyTorch's a rounding error of 1e-13);
-- *caught*, *explained*: of {MUTANTS} drawn edits of the page, run as kernels in float32 and in float64, those that `check` refuses, and of
-  those of them that give numbers the ones that it explains by that edit or an equal one; edits that change no number are left out. Of a page of
-  indices most edits stop with an error, which needs no explanation ("-" where all do); benchmarks/reports/field_bugs.md draws on until five give numbers;
 - *passed*: cases of `check` in which the page's own kernel is right, as it must be;
 - *explorer*: panels of the picture, each with its twin in words;
 - *engines*: cases of `check` on which the devices torch, jax and numba, where they compute the operator, give the page's numbers within the
   bound, or what their documented differences say;
-- *C++*: the sample program that `av.cpp_sample` writes: it compiles, runs on the emulated library, and prints the truth;
 - *tiles*: cases of the suite of up to {SMALL} elements in a tensor that the tile programs take, eager, late and in drawn orders, on 48, 7 and
   1 cores, without a hazard and within the bound; "-": no program, for the page is not straight ([tiles.md](tiles.md));
 - *sweep*: cases of `aclnn-viz sweep` on the host that are right, {SEEDS} drawn in each of the three formats that the product takes;
@@ -114,15 +104,6 @@ def of_pytorch(op):
     return count(seen)
 
 
-def of_mutants(op):
-    mutants = score_mutants([op], each=MUTANTS)
-    wrong = len(mutants.rows) - mutants.count(*EQUIVALENT)
-    return {
-        "caught": (wrong - mutants.count("missed"), wrong),
-        "explained": (mutants.count(*EXPLAINED), mutants.count(*NUMBERS)),
-    }
-
-
 def passed(op):
     right = av.check(op, op.backward)
     return right.cases - right.failed - right.refused, right.cases
@@ -140,12 +121,6 @@ def engines(op):
         if computed_by(library, op)
         for _, failure in peers.found(op, library)
     )
-
-
-def in_cpp(op):
-    with tempfile.TemporaryDirectory() as folder:
-        status, _, outputs, _ = cpp_samples.judged(op, av.cpp_sample(op, av.case(op)), Path(folder))
-    return count([status == "0" and set(outputs.split(", ")) == {"pass", "printed"}])
 
 
 def tiles(op):
@@ -197,11 +172,9 @@ PARTS = {
     "proved": lambda op: count(t.holds for t in av.prove(op).theorems),
     "verified": lambda op: count(check().passed for check in numeric.checks([op])),
     "PyTorch": of_pytorch,
-    "caught explained": of_mutants,
     "passed": passed,
     "explorer": panels,
     "engines": engines,
-    "C++": in_cpp,
     "tiles": tiles,
     "sweep": swept,
     "conventions": of_conventions,
@@ -244,12 +217,9 @@ def main(names):
         for row in rows:
             made[row["kit"]] |= row
         for op in av.operators():
-            for columns, part in PARTS.items():
-                if (not names or op.name in names) and not set(columns.split()) <= made[
-                    op.name
-                ].keys():
-                    found = part(op)
-                    add({"kit": op.name} | (found if isinstance(found, dict) else {columns: found}))
+            for column, part in PARTS.items():
+                if (not names or op.name in names) and column not in made[op.name]:
+                    add({"kit": op.name, column: part(op)})
                     made[op.name] |= rows[-1]
                     print(rows[-1], flush=True)
     publish(REPORT, report(made), all(set(COLUMNS) <= row.keys() for row in made.values()))

@@ -22,7 +22,7 @@ ROWS = {
 def opened(name, monkeypatch):
     monkeypatch.setattr(
         sys, "path", [*sys.path, str(BENCHMARKS)]
-    )  # last: tests/kernels has a name of theirs
+    )  # last: tests/bench has a name of theirs
     spec = spec_from_file_location(f"benchmark_{name}", BENCHMARKS / f"{name}.py")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -30,8 +30,8 @@ def opened(name, monkeypatch):
 
 
 @pytest.fixture
-def kernels(monkeypatch):
-    return opened("kernels", monkeypatch)
+def bench(monkeypatch):
+    return opened("bench", monkeypatch)
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ def kernels(monkeypatch):
         ((0.99, 1.9), []),
     ],
 )
-def test_a_ratio_that_fell_by_15_percent_in_two_runs_is_named(runs, fell, kernels):
+def test_a_ratio_that_fell_by_15_percent_in_two_runs_is_named(runs, fell, bench):
     left = list(runs)
-    rows, found = kernels.twice(
+    rows, found = bench.twice(
         [("a 0", "op", {}), ("new", "op", {})],
         lambda turns, name, *case: {"ratio": left.pop(0) if name == "a 0" else 0.1},
         {"a 0": 2.0},
@@ -54,36 +54,36 @@ def test_a_ratio_that_fell_by_15_percent_in_two_runs_is_named(runs, fell, kernel
     assert found == fell and left == [] and rows["a 0"]["ratio"] == runs[-1]
 
 
-def test_a_case_below_pytorch_is_measured_in_more_turns(kernels):
+def test_a_case_below_pytorch_is_measured_in_more_turns(bench):
     seen = []
-    kernels.twice(
+    bench.twice(
         [("a 0", "op", {}), ("b 0", "op", {})],
         lambda turns, name, *case: (
             seen.append((turns, name)) or {"ratio": 0.99 if name[0] == "a" else 1.0}
         ),
         {},
     )
-    assert seen == [(1, "a 0"), (1, "b 0"), (kernels.AGAIN, "a 0")]
+    assert seen == [(1, "a 0"), (1, "b 0"), (bench.AGAIN, "a 0")]
 
 
-def test_the_table_is_read_as_it_is_written(kernels, monkeypatch):
+def test_the_table_is_read_as_it_is_written(bench, monkeypatch):
     names = {
         "rms_norm float32 small": 1.25,
         "cross_entropy_loss mean 0.1 0.0 float16 large": 0.97,
         "grid_sampler_2d 0 2 True float32 medium": 12.0,
     }
-    text = kernels.HEAD + "".join(
-        kernels.shown(name, ROWS | {"ratio": ratio, "numpy": 0.5}, names)
+    text = bench.HEAD + "".join(
+        bench.shown(name, ROWS | {"ratio": ratio, "numpy": 0.5}, names)
         for name, ratio in names.items()
     )
-    monkeypatch.setattr(kernels, "git", lambda *words: text)
-    assert kernels.committed() == names
+    monkeypatch.setattr(bench, "git", lambda *words: text)
+    assert bench.committed() == names
 
 
-def test_a_case_below_pytorch_has_the_reason_that_was_measured(kernels):
+def test_a_case_below_pytorch_has_the_reason_that_was_measured(bench):
     below = ROWS | {"ratio": 0.8}
     assert [
-        kernels.reason(*case)
+        bench.reason(*case)
         for case in ((ROWS, 99.0), (below, 30.0), (below | {"triad": 0.8}, 10.0), (below, 10.0))
     ] == ["", "latency", "memory", "instructions"]
 

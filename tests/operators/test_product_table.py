@@ -58,10 +58,6 @@ ELSEWHERE = {
         ["Ascend910B2", "DAV_2201"],
         "the architecture whose table of calls is in this file",
     ),
-    "benchmarks/cpp_samples.py": (
-        ["9.1", "Ascend910B2"],
-        "what the samples of the documents ran on",
-    ),
 }
 TABLE = "aclnn_viz/operators/products.py"
 NAMES = {

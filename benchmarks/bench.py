@@ -1,8 +1,8 @@
 """The kit's fastest engine (numba) beside PyTorch's CPU backward and the memory of this machine: `make bench`.
 
-    python benchmarks/kernels.py [operator ...] [--dtypes float32,...] [--sizes small,...]   # print, compare, write nothing
-    python benchmarks/kernels.py --write                    # all cases: benchmarks/reports/bench.md, unless a ratio fell
-    python benchmarks/kernels.py --growth [operator ...]    # how time and memory grow up to 10^8 elements
+    python benchmarks/bench.py [operator ...] [--dtypes float32,...] [--sizes small,...]   # print, compare, write nothing
+    python benchmarks/bench.py --write                    # all cases: benchmarks/reports/bench.md, unless a ratio fell
+    python benchmarks/bench.py --growth [operator ...]    # how time and memory grow up to 10^8 elements
 
 A case is a mode, a format and a size. Small tensors have some 2^16 elements (they fit the second cache of a core), medium ones
 2^20 (the third), large ones more than any cache; those of the samplers, which compute more for each, fewer.
@@ -348,7 +348,7 @@ def bench(chosen, dtypes, sizes, write: bool) -> int:
         calls = "".join(line(*key, f"{1e6 * least:.0f}") for key, least in latency.items())
         TABLE.write_text(
             "# The kit beside PyTorch and the memory of the machine\n\nWritten by `make bench` at commit "
-            f"{git('rev-parse', '--short', 'HEAD')}, {date.today()}: {about}. `benchmarks/kernels.py` says how.\n\n{summary(rows)}\n"
+            f"{git('rev-parse', '--short', 'HEAD')}, {date.today()}: {about}. `benchmarks/bench.py` says how.\n\n{summary(rows)}\n"
             f"{starts()}\n{line('a call on tensors of some elements', 'format', 'kit us')}{line(*['---'] * 3)}{calls}\n{HEAD}"
             + "".join(shown(*one, before) for one in rows.items()),
             encoding="utf-8",
