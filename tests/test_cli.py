@@ -172,12 +172,6 @@ def test_check_says_what_it_cannot(arguments, text, capsys):
     assert status == 2 and text in complaint
 
 
-@pytest.mark.soak
-def test_the_score_of_the_checker_itself(capsys):
-    status, printed, _ = called(capsys, "check", "hardswish", "--self")
-    assert status == 0 and "hardswish" in printed and "allclose" in printed
-
-
 def test_the_module_is_the_command():
     done = subprocess.run(
         [sys.executable, "-m", "aclnn_viz.cli", "check"], cwd=ROOT, text=True, capture_output=True

@@ -250,7 +250,7 @@ READY = "import aclnn_viz.cli\nprint('ready', flush=True)\n"
     [
         pytest.param(("verify", "--numeric"), marks=pytest.mark.soak),
         ("verify", "--symbolic"),
-        ("check", "--self"),
+        ("check", "rms_norm", "host", "--depth", "deep"),
     ],
     ids=" ".join,
 )

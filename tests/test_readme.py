@@ -10,13 +10,10 @@ import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.cases import suites
 from aclnn_viz.checking.puzzles import detectives, puzzles, tile_detectives, tile_puzzles
-from aclnn_viz.checking.score import USUAL, caught_by
 from aclnn_viz.explorers import explorers
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.document import documented
-from aclnn_viz.operators.faults import faults
-from aclnn_viz.operators.faults.fault import faulty_kernel
-from machine import ROOT, SOAK
+from machine import ROOT
 from together import in_one
 
 PAGES = {
@@ -138,62 +135,6 @@ def test_the_files_of_an_operator_are_those_that_it_may_have():
 
 def test_the_sample_runs():
     assert prints(block("import sample"), {"av": av})[3] == "result[3] is: 4.500000"
-
-
-@pytest.mark.soak  # of hardswish, too; what the usual tests catch of each is counted below
-def test_the_score_of_the_checker_is_the_one_quoted():
-    """Times are left out: they are the machine's."""
-    from aclnn_viz.checking import score
-
-    names = [op.name for op in av.operators() if registry.file("faults", op.name)]
-    assert len(names) >= 5
-    measured = str(score(names))
-    rows = [re.search(rf"^\| {name} \|.*$", measured, re.MULTILINE)[0] for name in names]
-    for row in rows:
-        cells = [cell.strip() for cell in row.strip("|").split("|")]
-        assert "| " + " | ".join(cells[:5] + cells[6:]) + " |" in CHECKING
-
-
-def score_row(name):
-    cells = re.search(rf"^\| {name} \|.*$", CHECKING, re.MULTILINE)[0].strip("|").split("|")
-    return [int(cell) for cell in cells[1:]]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        op.name
-        for op in av.operators()
-        if registry.file("faults", op.name) and (SOAK or not op.name.startswith("grid"))
-    ],
-)
-def test_the_faults_and_what_the_usual_tests_catch_of_them_are_those_quoted(name):
-    """Caught and named by the checker itself takes longer: the test above, of all operators with `make soak`."""
-    op = av.operator(name)
-    found = [caught_by(faulty_kernel(op, fault), op, 0) for fault in faults(name)]
-    count, *by_check, _, _, _ = row = score_row(name)
-    assert row[-3:] == [sum(one[label] for one in found) for label in USUAL]
-    assert count == len(found) and by_check == [count, count, 0]
-
-
-def test_the_score_on_mutants_is_the_one_quoted():
-    """The sentence has the numbers of the last line of the table by operator in benchmarks/reports/mutants.md."""
-    text = (ROOT / "benchmarks" / "reports" / "mutants.md").read_text(encoding="utf-8")
-    cells = [
-        cell.strip()
-        for cell in re.search(r"^\| all \|.*$", text, re.MULTILINE)[0].strip("|").split("|")
-    ]
-    tried, caught, fail, numbers, share, so, equal, wrongly, median = cells[2:11]
-    assert int(so) + int(equal) + int(wrongly) <= int(numbers) == int(caught) - int(fail)
-    assert (
-        f"of {int(tried):,} of them {int(caught):,} are caught, {int(numbers):,} by wrong numbers, and {share} of these are "
-        f"explained, {int(wrongly) or 'none'} wrongly, in a median of {median}"
-    ) in " ".join(CHECKING.split())
-    every = sum(map(int, re.findall(r"^\| \w+, float\d+ \| (\d+) ", text, re.MULTILINE)))
-    assert (
-        f"a fair sample of all {every:,})" in CHECKING
-        and f"Of those not caught {cells[-1]} are wrong on other inputs." in CHECKING
-    )
 
 
 def test_the_first_plot_of_an_atlas_is_five_lines_that_run(tmp_path, monkeypatch):

@@ -2,7 +2,6 @@
 
 from aclnn_viz.checking.check import check, given, read_and_check, write_suite
 from aclnn_viz.checking.museum import museum
-from aclnn_viz.checking.score import score
 from aclnn_viz.checking.signatures import load_kernel
 from aclnn_viz.checking.triage import triage
 
@@ -12,7 +11,6 @@ __all__ = [
     "load_kernel",
     "museum",
     "read_and_check",
-    "score",
     "triage",
     "write_suite",
 ]

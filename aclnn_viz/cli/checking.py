@@ -121,17 +121,7 @@ OPTIONS = {
         "metavar": "MIB",
         "help": "with --sealed: of the kernel's process (default: 2048)",
     },
-    "--self": {
-        "action": "store_true",
-        "help": "check every named wrong kernel and some mutants, and show the score",
-    },
     "--force": FORCE,
-    "--mutants": {
-        "type": int,
-        "default": 3,
-        "metavar": "N",
-        "help": "of each operator, for --self",
-    },
 }
 
 _SCOPE = {
@@ -146,7 +136,6 @@ _SCOPE = {
     "--beyond",
 }
 WAYS = {
-    "--self": {"--seed", "--mutants"},
     "--write": _SCOPE | {"--force"},
     "--read": _SCOPE | {"--allow-unsupported", "--html"},
     "--given": {"--html", "--plan"},
@@ -178,16 +167,9 @@ def check(options) -> int:
         "shapes": [_shape(shape) for shape in options.shape],
         "plan": options.plan,
     }
-    if way == "--self":
-        result = checking.score(
-            options.operator and [options.operator],
-            options.seed or 0,
-            lambda items, *_: progress(items, "fault"),
-            options.mutants,
-        )
-    elif options.operator is None:
-        raise ValueError(problem("check needs an operator", "none", "name one, or pass --self"))
-    elif way == "--write" and options.write.endswith((".json", ".csv")):
+    if options.operator is None:
+        raise ValueError(problem("check needs an operator", "none", "name one"))
+    if way == "--write" and options.write.endswith((".json", ".csv")):
         notes = write_list(
             options.operator, options.write, options.seed or 0, options.force, **asked
         )
@@ -259,7 +241,7 @@ def check(options) -> int:
     print(result.to_json() if options.json else result)
     if options.html:
         _write_page(options.html, result.to_html())
-    return 0 if result.passed and (way in ("--self", "--sealed") or not result.stopped) else 1
+    return 0 if result.passed and (way == "--sealed" or not result.stopped) else 1
 
 
 def tolerance(options) -> int:
@@ -370,7 +352,6 @@ def _write_page(place: str, page: str) -> None:
 def _way(options) -> str:
     """Which of the ways of a check is asked for; ValueError for two of them, and for options that it has no use for."""
     asked = {
-        "--self": options.self,
         "--write": options.write,
         "--read": options.read,
         "--given": options.given,

@@ -230,8 +230,8 @@ def _module_name(kind: str, name: str) -> str:
 def own(kind: str, name: str, attribute: str, default=None):
     """Return what an operator's own file of a kind defines under a name, else the default.
 
-    >>> own("faults", "rms_norm", "USUAL_SHAPE"), own("faults", "rms_norm", "nothing", 7)
-    ((8, 16), 7)
+    >>> own("faults", "grid_sampler_2d", "CANCELLING"), own("faults", "rms_norm", "nothing", 7)
+    (True, 7)
     """
     return getattr(module(kind, name), attribute, default)
 

@@ -45,14 +45,6 @@ def test_a_list_holds_what_counts(tmp_path, name):
             "--depth and --cases can be given with a kernel: got it with --read; leave it out",
         ),
         (
-            ["--self", "--depth", "quick"],
-            "--depth can be given with --sealed or a kernel: got it with --self; leave it out",
-        ),
-        (
-            ["--self", "--dtypes", "float16"],
-            "--dtypes can be given with --write or --read or --sealed or a kernel: got it with --self",
-        ),
-        (
             ["host", "--force"],
             "--force can be given with --write: got it with a kernel; leave it out",
         ),

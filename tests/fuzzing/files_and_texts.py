@@ -536,7 +536,7 @@ def _line(draw) -> list[str]:
             if not one.startswith("-"):
                 if draw.random() < 0.9:
                     words.append(draw.choice(values))
-            elif draw.random() < 0.12 and one not in ("--self", "--workers", "--scheduler"):
+            elif draw.random() < 0.12 and one not in ("--workers", "--scheduler"):
                 words += (
                     [one]
                     if (settings if isinstance(flag, str) else settings[one]).get("action")

@@ -301,7 +301,6 @@ def good_calls(tmp_path):
             {"plan": None},
         ),
         (checking.read_and_check, [op, case_folder(tmp_path, result)], {"allow_unsupported": True}),
-        (checking.score, [[]], {"seed": 0, "progress": None}),
         (puzzles.puzzle, ["rms_dx"], {}),
         (puzzles.puzzles, [], {}),
         (puzzles.detective, ["long_rows"], {}),
@@ -470,7 +469,7 @@ def named(function):
 def inner_errors(function, arguments, keywords, kinds=WRONG):
     """What comes out when each argument in turn is of a wrong kind, and is no answer in three parts."""
     places = [*range(len(arguments)), *keywords]
-    everything = named(function) in ("score", "recompute")  # None asks for all that there is
+    everything = named(function) == "recompute"  # None asks for all that there is
     for place in places:
         good = arguments[place] if isinstance(place, int) else keywords[place]
         for wrong in kinds:

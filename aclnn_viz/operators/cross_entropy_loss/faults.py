@@ -1,4 +1,4 @@
-"""What belongs to the wrong kernels of faults.toml: regions of an output, and what usual tests feed."""
+"""What belongs to the wrong kernels of faults.toml: regions of an output."""
 
 import numpy as np
 
@@ -12,18 +12,6 @@ def regions(values, output, shape):
         message("ignored rows"): ignored,
         message("target columns"): hit & ~ignored,
         message("other columns"): ~hit & ~ignored,
-    }
-
-
-# What usual tests feed.
-USUAL_SHAPE = (16, 8)
-ONES = {"gradLoss": 1.0, "input": 1.0, "weightOptional": 1.0, "target": 1}
-
-
-def vendor_options(uniform, number):
-    return {
-        "logProb": uniform(-10, -1e-9, *USUAL_SHAPE),
-        "reduction": ("mean", "sum", "none")[number % 3],
     }
 
 

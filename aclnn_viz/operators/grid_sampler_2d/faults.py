@@ -1,4 +1,4 @@
-"""What belongs to the wrong kernels of faults.toml: regions of an output, and what usual tests feed."""
+"""What belongs to the wrong kernels of faults.toml: regions of an output."""
 
 import numpy as np
 
@@ -52,24 +52,6 @@ def regions(values, output, shape):
         names[values["paddingMode"]]: outside,
         message("x components"): np.arange(2) == 0,
         message("y components"): np.arange(2) == 1,
-    }
-
-
-# What usual tests feed; the vendor's tables hold no reflection and no bicubic.
-USUAL_SHAPE = (2, 3, 8, 8)
-POINTS = (2, 6, 5, 2)
-
-
-def random_options(rng):
-    return {"grid": rng.uniform(-1, 1, POINTS).astype(np.float32)}
-
-
-def vendor_options(uniform, number):
-    return {
-        "grid": uniform(-5, 5, *POINTS),
-        "interpolationMode": number % 2,
-        "paddingMode": number // 2 % 2,
-        "alignCorners": number % 3 == 0,
     }
 
 

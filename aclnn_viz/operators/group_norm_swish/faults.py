@@ -1,4 +1,4 @@
-"""What belongs to the wrong kernels of faults.toml: regions of an output, and what usual tests feed."""
+"""What belongs to the wrong kernels of faults.toml: regions of an output."""
 
 import numpy as np
 
@@ -14,25 +14,6 @@ def regions(values, output, shape):
         message("first group"): along(shape, 1, group == 0),
         message("other groups"): along(shape, 1, group > 0),
         **ends(shape, 0, message("sample")),
-    }
-
-
-# What usual tests feed.
-USUAL_SHAPE = (2, 4, 4, 4)
-
-
-def vendor_options(uniform, number):
-    names = {
-        "x": USUAL_SHAPE,
-        "dy": USUAL_SHAPE,
-        "gamma": (4,),
-        "beta": (4,),
-        "mean": (2, 2),
-        "rstd": (2, 2),
-    }
-    return {name: uniform(-5, 5, *lengths) for name, lengths in names.items()} | {
-        "numGroups": 2,
-        "swishScale": float(uniform(0.1, 2)),
     }
 
 

@@ -1,4 +1,4 @@
-"""What belongs to the wrong kernels of faults.toml: regions of an output, and what usual tests feed."""
+"""What belongs to the wrong kernels of faults.toml: regions of an output."""
 
 import numpy as np
 
@@ -12,14 +12,6 @@ def regions(values, output, shape):
         "x = 3": x == 3,
         "x > 3": x > 3,
     }
-
-
-# What usual tests feed.
-USUAL_SHAPE = (8, 16)
-
-
-def random_options(rng):
-    return {"self": rng.standard_normal(USUAL_SHAPE).astype(np.float32)}
 
 
 #: One of each kind: a wrong formula, one that is slightly wrong, and one that is seldom seen.

@@ -1,4 +1,4 @@
-"""What belongs to the wrong kernels of faults.toml: regions of an output, and what usual tests feed."""
+"""What belongs to the wrong kernels of faults.toml: regions of an output."""
 
 import numpy as np
 
@@ -19,18 +19,6 @@ def regions(values, output, shape):
             message("rows between"): (row > 0) & (row < values["rstd"].size - 1),
         }
     return found
-
-
-# What usual tests feed.
-USUAL_SHAPE = (8, 16)
-
-
-def vendor_options(uniform, number):
-    return {
-        "x": uniform(-5, 5, *USUAL_SHAPE),
-        "dy": uniform(-5, 5, *USUAL_SHAPE),
-        "rstd": uniform(0, 5, USUAL_SHAPE[0], 1),
-    }
 
 
 #: One of each kind: a wrong formula, one that is slightly wrong, and one that is seldom seen.
