@@ -334,3 +334,17 @@ def test_a_second_interrupt_ends_a_kernel_that_keeps_the_first(tmp_path):
             with suppress(subprocess.TimeoutExpired):
                 child.wait(0.3)
         assert (child.returncode, child.stderr.read()) == INTERRUPTED
+
+
+@pytest.mark.parametrize("length", [300, 5000])
+def test_a_long_text_is_no_path(length):
+    """A name of a file has at most 255 characters: to ask for a longer one is an error of the system."""
+    text = ("error code is 561103 " * length)[:length]
+    assert run("why", text)[0] == 0
+    for what in (
+        lambda: av.open_device(text),
+        lambda: av.check(text),
+        lambda: av.check("tanh", text),
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            what()

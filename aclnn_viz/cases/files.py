@@ -4,6 +4,7 @@
 they must hold the same numbers.
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
@@ -68,7 +69,7 @@ def names_cases(value) -> bool:
         isinstance(value, str)
         and "/" not in value
         and "\\" not in value
-        and not Path(value).exists()
+        and not os.path.exists(value)
     ):
         return False
     if registry.holds_operator(value):

@@ -38,7 +38,8 @@ CODES = (
 GUARD, CANARY = 64, 0xFF  # bytes around each input, and what stands there: nan in every format, -1
 FRAMES = 5  # of a traceback
 HERE = Path(__file__).parent
-LONGEST = 500  # characters of an exception's text
+LONGEST = 500  # characters of an exception's text, and of the name of an output
+OTHERS = 50  # outputs by name that nobody asked for are named, more are counted
 NOTHING = message("returns None where an array is expected")
 AGAIN, TIMES = (
     40,
@@ -178,12 +179,13 @@ def named(returned, names: Sequence[str], every: Sequence[str] = ()) -> dict[str
     if returned is None:
         raise TypeError(NOTHING)
     asked = names
-    if isinstance(returned, Mapping):
+    if isinstance(returned, Mapping) and len(returned) <= len(names) + OTHERS:
         found = {
-            name if name in names else printable(str(name)): value
+            name if name in names else printable(str(name)[:LONGEST]): value
             for name, value in returned.items()
         }
     else:
+        returned = tuple(returned.values()) if isinstance(returned, Mapping) else returned
         numbers = isinstance(returned, list) and all(
             isinstance(part, (Number, list)) for part in returned
         )

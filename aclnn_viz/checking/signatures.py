@@ -7,6 +7,8 @@ shared library, and any mapping of names. A call that the kernel does not take i
 import ctypes
 import importlib.util
 import inspect
+import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -65,7 +67,7 @@ def opened(
 
     Of a folder of cases, whose outputs stand for the kernel, the path alone, as the device.
     """
-    if files.names_cases(kernel) and Path(kernel).is_dir():
+    if files.names_cases(kernel) and os.path.isdir(kernel):
         yield None, Path(kernel)
         return
     with ExitStack() as closing, warnings.catch_warnings():
@@ -120,7 +122,7 @@ def load_kernel(name: str, op=None) -> Callable:
     ).rpartition(":")
     if not place:
         raise _misnamed(repr(name), "name the function as well")
-    if Path(place).suffix in (".py", *SOURCES) and not Path(place).is_file():
+    if Path(place).suffix in (".py", *SOURCES) and not os.path.isfile(place):
         raise _misnamed(f"{name!r}: no file {place}", "mend the name")
     if Path(place).suffix == ".so":
         raise _misnamed(
@@ -174,6 +176,9 @@ def _misnamed(got: str, fix: str) -> ValueError:
 
 
 def _module_of_file(path: Path):
+    """The module of a file, which may import those beside it, as a program does, also when its functions run."""
+    if (folder := str(path.parent.absolute())) not in sys.path:
+        sys.path.append(folder)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -437,7 +442,7 @@ def _of_library(place, prototype: str) -> tuple:
         )
     try:
         function = getattr(
-            ctypes.CDLL(str(Path(path).resolve()) if Path(path).exists() else path), name
+            ctypes.CDLL(str(Path(path).resolve()) if os.path.exists(path) else path), name
         )
     except (OSError, AttributeError) as error:
         raise ValueError(

@@ -1,6 +1,7 @@
 """The commands about operators: list them, describe one, make a new one, prove its page, show its conventions and the glossary."""
 
 import json
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +18,8 @@ def operators(options) -> int:
     backward operators that the vendor documents and that are not here are listed by family, with what makes them.
     The exit status is 1 when a required file is missing.
     """
-    from aclnn_viz.operators import operators as all_operators, registry
+    from aclnn_viz.operators import operators as all_operators
+    from aclnn_viz.operators import registry
     from aclnn_viz.operators.document import documented
 
     rows = {
@@ -173,9 +175,7 @@ def why(options) -> int:
 
     text = sys.stdin.read() if options.what in (None, "-") else options.what
     found = why(
-        Path(text).read_text("utf-8", "replace")
-        if len(text) < 500 and Path(text).is_file()
-        else text,
+        Path(text).read_text("utf-8", "replace") if os.path.isfile(text) else text,
         options.soc,
         options.cann,
     )

@@ -6,7 +6,6 @@ import json
 import os
 import sys
 from contextlib import contextmanager, nullcontext, redirect_stdout
-from pathlib import Path
 
 from aclnn_viz.errors import problem
 from aclnn_viz.words.messages import tr
@@ -202,7 +201,7 @@ def check(options) -> int:
         )
     elif way == "--given":
         result = checking.given(options.operator, _named(options.given), options.plan)
-    elif options.kernel is None and not Path(options.operator).is_dir():  # where outputs may lie
+    elif options.kernel is None and not os.path.isdir(options.operator):  # where outputs may lie
         raise ValueError(
             problem(
                 "check needs a kernel", "none", "name FILE.py:FUNCTION, a device, --write or --read"

@@ -398,7 +398,7 @@ def open_device(
         _only("a peer", soc=soc, cann=cann, plan=plan, root=root, custom=custom)
         return open_peer(name)
     atlas = re.fullmatch(r"atlas(?::(\d+))?", str(name))
-    if not atlas and "\0" not in str(name) and Path(name).is_file():
+    if not atlas and os.path.isfile(str(name)):
         _only("a capsule", soc=soc, cann=cann, plan=plan, root=root, custom=custom)
         return Capsule(name)
     if not atlas:

@@ -208,6 +208,14 @@ def as_array(value, name: str | None = None, floating: bool = False):
                     "convert it to a NumPy array",
                 )
             ) from error
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(
+            problem(
+                "each element of an array counts",
+                f"a masked array with {np.ma.count_masked(value)} elements masked",
+                "pass value.filled(...)",
+            )
+        )
     if isinstance(value, np.ndarray) and _is_bits(value, floating):
         if not value.dtype.isnative:
             value = value.astype(value.dtype.newbyteorder("="))
@@ -218,6 +226,8 @@ def as_array(value, name: str | None = None, floating: bool = False):
 def _converted(value) -> np.ndarray:
     if hasattr(value, "detach"):
         value = value.detach().cpu()
+        if hasattr(value, "resolve_neg"):  # PyTorch keeps the sign of `z.conj().imag` apart
+            value = value.resolve_neg()
         if str(value.dtype) == "torch.bfloat16":
             return value.contiguous().view(sys.modules["torch"].int16).numpy().view(BFLOAT16.numpy)
         return value.numpy()

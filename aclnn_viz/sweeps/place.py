@@ -289,7 +289,7 @@ def _content(path: Path) -> str:
 
 def recorded_at(place: Place) -> dict[str, Case]:
     """The cases of the capsule that a place names, by their digests; none of another place."""
-    if place.is_kernel or not Path(place.name).is_file():
+    if place.is_kernel or not os.path.isfile(place.name):
         return {}
     with Capsule(place.name) as capsule:
         return _cases(capsule)

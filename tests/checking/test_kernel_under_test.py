@@ -12,6 +12,7 @@ from aclnn_viz.checking import check, evidence, explanation
 from aclnn_viz.checking.evidence import KernelUnderTest
 from aclnn_viz.checking.judge import judge
 from aclnn_viz.checking.scope import Ready, Scope
+from aclnn_viz.checking.signatures import load_kernel
 from aclnn_viz.checking.work import Budget
 from aclnn_viz.operators import plans
 from checking.wrong_kernels import RMS, SWISH, fault
@@ -129,3 +130,17 @@ def test_a_check_in_which_a_call_did_not_return_asks_no_more():
     found = check("hardswish", kernel, call_limit=0.5)
     assert len(calls) <= 5 and "does not return within 0.5 s" in str(found)
     held.set()
+
+
+def test_outputs_without_number_are_counted():
+    result = av.check("tanh", lambda **given: {f"k{n}": given["output"] for n in range(1000)})
+    assert "returns 1000 outputs instead of 1: gradInput" in str(result)
+    assert len(str(result.to_json())) < 5000
+
+
+def test_a_kernel_imports_what_lies_beside_its_file(tmp_path):
+    (tmp_path / "beside_a_kernel.py").write_text("answer = 42\n")
+    (tmp_path / "mine.py").write_text(
+        "from beside_a_kernel import answer\ndef f(): return answer\n"
+    )
+    assert load_kernel(f"{tmp_path}/mine.py:f")() == 42

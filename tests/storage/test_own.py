@@ -336,3 +336,17 @@ def test_torch_itself(monkeypatch):
         dtypes=("bfloat16",),
         shapes=((4, 16),),
     ).passed
+
+
+@pytest.mark.needs("torch")
+def test_a_sign_that_pytorch_keeps_apart_is_taken(monkeypatch):
+    monkeypatch.undo()
+    import torch
+
+    turned = torch.complex(torch.zeros(3), torch.arange(3.0)).conj().imag
+    assert turned.is_neg() and as_array(turned).tolist() == [0.0, -1.0, -2.0]
+
+
+def test_a_masked_array_is_refused():
+    with pytest.raises(TypeError, match=r"1 elements masked; pass value.filled\(\.\.\.\)"):
+        as_array(np.ma.masked_array([1.0, 2.0], mask=[True, False]))
