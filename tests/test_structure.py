@@ -381,7 +381,39 @@ def test_modules_are_short():
     assert long_modules(modules("aclnn_viz", "derivations")) == []
 
 
+def switches(text):
+    """Conditions on the name of a mistake: the right branch would stand in the source of the wrong kernel."""
+    return re.findall(
+        r"\bif (?:slip|fault|bug|mistake|wrong) (?:[!=]=|(?:not )?in\b|is\b).*",
+        text.replace("elif", "if"),
+    )
+
+
+def test_no_wrong_kernel_switches_its_mistake_on():
+    assert [
+        (path.name, switch)
+        for path in modules("tests", "benchmarks")
+        if path.name != "test_structure.py"
+        for switch in switches(path.read_text("utf-8"))
+    ] == []
+
+
 # The checks above reject what they are there for.
+
+
+@in_one
+@pytest.mark.parametrize(
+    "line, count",
+    [
+        ("if slip == 'gamma twice':", 1),
+        ("    elif fault in ('a', 'b'):", 1),
+        ("x = y if bug != 'sum' else z", 1),
+        ("if fault.shows in KINDS:", 0),
+        ("if slips == 2:", 0),
+    ],
+)
+def test_a_switch_of_a_mistake_is_noticed(line, count):
+    assert len(switches(line)) == count
 
 
 @in_one

@@ -8,8 +8,8 @@ from aclnn_viz.checking import check
 from aclnn_viz.checking.evidence import KernelUnderTest, examine
 from aclnn_viz.checking.judge import judge, prepared_at, prepared_suite, suite_recipes
 from aclnn_viz.checking.scope import Scope
-from checking.engineers import right
 from checking.rewritings import rewritings
+from checking.wrong import kernel as by_hand
 from checking.wrong_kernels import suite_where
 from machine import SOAK, taught
 
@@ -38,16 +38,14 @@ def test_right_kernels_pass(op, record_property):
     assert found == []
 
 
-ENGINEERS = (
-    taught() if SOAK else [operator(name) for name in ("hardswish", "rms_norm", "layer_norm")]
-)
+BY_HAND = taught() if SOAK else [operator(name) for name in ("hardswish", "rms_norm", "layer_norm")]
 
 
-@pytest.mark.parametrize("at", range(len(ENGINEERS)), ids=[op.name for op in ENGINEERS])
-def test_right_kernels_of_engineers_pass(at, record_property):
+@pytest.mark.parametrize("at", range(len(BY_HAND)), ids=[op.name for op in BY_HAND])
+def test_right_kernels_by_hand_pass(at, record_property):
     """Written from the formulas, by rows, tiles and cores; every second time for one format alone, with one option."""
-    op, kernel = ENGINEERS[at], right(ENGINEERS[at].name)
-    seeds = SEEDS if SOAK else range(at, 6, len(ENGINEERS))
+    op, kernel = BY_HAND[at], by_hand(BY_HAND[at].name)
+    seeds = SEEDS if SOAK else range(at, 6, len(BY_HAND))
     record_property("seeds", len(seeds))
 
     def half(**inputs):

@@ -8,12 +8,26 @@ import numpy as np
 import pytest
 from machine import taught
 
+from aclnn_viz.arrays.plan import BLOCKED, SEQUENTIAL, SHUFFLED, Plan
 from aclnn_viz.checking import check
-from checking import arrangements, by_hand, engineers, rewritings
+from checking import arrangements, rewritings
 from checking.arrangements import numpy_kernels, slips
-from checking.rewritings import wide
+from checking.rewritings import planned, wide
+from checking.wrong import SLIPS, kernel
 
 FORMATS = ("float16", "bfloat16", "float32")
+PLANS = (
+    Plan("one after another", order=SEQUENTIAL),
+    Plan(
+        "tiles on three cores",
+        order=BLOCKED,
+        tile=8,
+        cores=3,
+        leading=SHUFFLED,
+        scatter=SHUFFLED,
+        reciprocal_mean=True,
+    ),
+)
 
 
 def rms_norm_as_liger(dy, x, rstd, gamma):
@@ -72,9 +86,13 @@ def silu_as_aten(gradOutput, self):
 
 def all_right():
     """(operator, arrangement, kernel) of those in NumPy alone."""
-    yield from by_hand.right()
+    ours = [op.name for op in taught()]
+    yield from ((name, "by hand", kernel(name)) for name in SLIPS)
     yield from (
-        (name, "by rows, tiles and cores", engineers.right(name)) for name in engineers.OPERATORS
+        (name, plan.name, planned(name, plan))
+        for name in SLIPS
+        if name not in ours
+        for plan in PLANS
     )
     yield from (
         (op.name, how, kernel)

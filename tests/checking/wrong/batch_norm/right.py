@@ -1,0 +1,33 @@
+import numpy as np
+
+from checking.wrong.common import wide
+
+
+def kernel(
+    gradOut,
+    input,
+    weight,
+    runningMean,
+    runningVar,
+    saveMean,
+    saveInvstd,
+    training,
+    eps,
+    outputMask,
+):
+    shape, count = (1, -1) + (1,) * (input.ndim - 2), input.size // input.shape[1]
+    g, x, axes = wide(gradOut), wide(input), (0, *range(2, input.ndim))
+    mean = wide(saveMean if training else runningMean).reshape(shape)
+    rstd = wide(saveInvstd) if training else 1 / np.sqrt(wide(runningVar) + np.float32(eps))
+    w, rstd = 1 if weight is None else wide(weight).reshape(shape), rstd.reshape(shape)
+    xhat, grad = (x - mean) * rstd, g * w
+    if training:
+        grad = grad - np.sum(g * w, axis=axes, keepdims=True) / count
+        grad = grad - xhat * np.sum(g * w * xhat, axis=axes, keepdims=True) / count
+    kind = input.dtype if weight is None else weight.dtype
+    outputs = {
+        "gradInput": (grad * rstd).astype(input.dtype),
+        "gradWeight": np.sum(g * xhat, axis=axes).astype(kind),
+        "gradBias": np.sum(g, axis=axes).astype(kind),
+    }
+    return {name: value for (name, value), asked in zip(outputs.items(), outputMask) if asked}

@@ -1,0 +1,8 @@
+import numpy as np
+
+from checking.wrong.common import wide
+
+
+def kernel(gradOutput, self, negativeSlope, selfIsResult):
+    g = wide(gradOutput)
+    return np.where(wide(self) > 0, g, g * np.float32(negativeSlope)).astype(self.dtype)

@@ -1,0 +1,7 @@
+from checking.wrong.common import sigmoid, wide
+
+
+def kernel(gradOutput, self):
+    x = wide(self)
+    s = sigmoid(x)
+    return (wide(gradOutput) * s * (1 + x * s)).astype(self.dtype)
