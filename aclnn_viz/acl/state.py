@@ -8,7 +8,6 @@ Sources: "Device memory malloc and free", CANN runtime reference (64-byte alignm
 and padding of the size).
 """
 
-import os
 import threading
 from bisect import bisect_right
 from collections import Counter, deque
@@ -30,14 +29,6 @@ from aclnn_viz.words.messages import message
 POISON = 0xA5
 _FIRST_ADDRESS = 0x12C0_0000_0000
 _GUARD = 4096  # between blocks, so that a small overrun never touches a neighbour
-
-
-def machine_memory() -> int:
-    """The bytes of memory of the machine that emulates, without limit where it does not say."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 1 << 62
 
 
 class Block:

@@ -13,10 +13,12 @@ from aclnn_viz.dtypes import FLOAT32, float_format
 from aclnn_viz.errors import lengths, need, problem, shown, whole
 from aclnn_viz.operators import Operator, known, operator, registry
 from aclnn_viz.storage.own import is_own
+from aclnn_viz.storage.reading import machine_memory
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import meant, message, tr
 
-MOST = 1 << 36  # elements of a tensor: more than any machine holds
+MOST = 1 << 36  # elements of a tensor, were no length 0
+BYTES = 16  # of an element of the first tensor, at least, while a case is drawn
 LEFT_OUT = meant("left out", "that is not given")
 
 
@@ -111,7 +113,12 @@ def case(op, /, dtype=None, seed: int = 0, shape=None, **given) -> Case:
             else shape
         )
     shape, fmt = checked_shape(shape), float_format(_format(op, given) if dtype is None else dtype)
-    inputs = own("draw", partial(default.draw, op))(Draw(fmt, seed, given), shape)
+    try:
+        inputs = own("draw", partial(default.draw, op))(Draw(fmt, seed, given), shape)
+    except MemoryError as error:
+        raise MemoryError(
+            problem("a case fits into the memory of this machine", str(error), "draw a smaller one")
+        ) from None
     op.arrange_backward(**op.bind(inputs))  # whatever the caller gave must fit
     return Case(op, inputs, fmt.name, seed)
 
@@ -216,8 +223,13 @@ def checked_shape(shape) -> tuple[int, ...]:
         raise ValueError(
             problem("every length of shape must be at least 0", repr(shape), "mend it")
         )
-    if prod(max(n, 1) for n in shape) > MOST:
+    most = min(MOST, machine_memory() // BYTES)
+    if prod(max(n, 1) for n in shape) > MOST or prod(shape) > most:
         raise ValueError(
-            problem(f"a case holds at most {MOST:,} elements", shown(shape), "draw a smaller one")
+            problem(
+                f"a case holds at most {most:,} elements on this machine",
+                shown(shape),
+                "draw a smaller one",
+            )
         )
     return shape

@@ -28,7 +28,7 @@ from aclnn_viz.errors import listed as listed_of, place_of, printable, problem, 
 from aclnn_viz.operators import Operator, operator, operators, registry
 from aclnn_viz.operators.products import SOC, product_of
 from aclnn_viz.storage.cases import LONGEST_INDEX
-from aclnn_viz.storage.reading import StoredError, dtype_named, read_file
+from aclnn_viz.storage.reading import StoredError, dtype_named, parsed, read_file
 from aclnn_viz.storage.results import new_file
 from aclnn_viz.words.messages import message
 
@@ -127,7 +127,7 @@ class Atk:
     @staticmethod
     def read(text: str, note: Callable[[str], None]) -> Iterator:
         try:
-            cases = json.loads(text)
+            cases = parsed(text)
         except ValueError as error:
             raise _wrong(
                 "a list of ATK is JSON", "it must be whole", str(error), "write it again"
@@ -706,7 +706,7 @@ def load(source: str) -> list[Case]:
             )
         ]
     try:
-        listed = json.loads(read_file(Path(source), LONGEST_INDEX))
+        listed = parsed(read_file(Path(source), LONGEST_INDEX))
         if not isinstance(listed, list):
             raise TypeError(f"a {type(listed).__name__}")
         return [

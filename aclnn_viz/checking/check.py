@@ -26,11 +26,14 @@ from aclnn_viz.checking.tile_trials import try_tiles
 from aclnn_viz.checking.work import Budget
 from aclnn_viz.devices import Capsule
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.errors import flag, function, listed, need, problem, shown, whole
+from aclnn_viz.errors import flag, function, listed, need, place_of, problem, shown, whole
 from aclnn_viz.notebook import noted
 from aclnn_viz.operators import Operator, operator
-from aclnn_viz.storage.own import as_array, load
+from aclnn_viz.storage.own import as_array, load, stored_bytes
+from aclnn_viz.storage.reading import machine_memory
 from aclnn_viz.words.messages import message
+
+JUDGED = 40  # arrays of the size of one that is judged, in the memory of the machine
 
 
 def check(
@@ -361,6 +364,15 @@ def _from_file(name: str, value) -> np.ndarray:
     if not isinstance(value, (str, Path)):
         return as_array(value, name)
     path, _, form = str(value).partition(".bin:")
+    place = place_of(f"{path}.bin" if form else value)
+    if place.is_file() and (size := stored_bytes(place)) > (most := machine_memory() // JUDGED):
+        raise ValueError(
+            problem(
+                f"this machine judges arrays of at most {most} bytes",
+                f"{name} with {size}",
+                "cut a part out of the case, along axes that the operator treats alike",
+            )
+        )
     if not form:
         return load(value)
     dtype, _, shape = form.partition(":")

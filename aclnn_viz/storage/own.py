@@ -20,12 +20,29 @@ from aclnn_viz.storage.reading import (
     dtype_named,
     from_bin,
     from_npy,
+    machine_memory,
     read_file,
     regular,
 )
 
-LARGEST = 8 << 30  # bytes of one file
+COPIES = 3  # of an array, as it is read from a file
+PACKED, EXPANSION = (
+    1 << 26,
+    64,
+)  # bytes of a compressed array, and bytes of it for each that is stored
 _FORMS = "a .npy file, a .npz file and the name of an array in it, or a .bin file with its dtype"
+
+
+def largest() -> int:
+    """Return the bytes of the largest array that this machine reads."""
+    return machine_memory() // COPIES
+
+
+def stored_bytes(path: Path) -> int:
+    """Return the bytes of the largest array in a file, as the file says before it is read."""
+    if path.suffix == ".npz":
+        return max((info.file_size for info in _held(path).values()), default=0)
+    return path.stat().st_size
 
 
 def load(path, dtype=None, shape=None, name: str | None = None) -> np.ndarray:
@@ -34,7 +51,7 @@ def load(path, dtype=None, shape=None, name: str | None = None) -> np.ndarray:
     Of a .npz file the array of that `name` is taken, or the only one if no name is given. Bare numbers (.bin: C order, little-endian) need a
     `dtype`, and without a `shape` are one row. 16 bits that NumPy's files hold as `|V2` are bfloat16; with
     dtype="bfloat16" those held as uint16 are, too. Raises FileNotFoundError, and ValueError for what is no such file, is
-    damaged or does not have that dtype and shape.
+    damaged, does not have that dtype and shape, or is larger than a third of the machine's memory.
 
     >>> import tempfile
     >>> np.save(path := tempfile.mkdtemp() + "/x.npy", np.float32([1, 2]))
@@ -61,12 +78,12 @@ def load(path, dtype=None, shape=None, name: str | None = None) -> np.ndarray:
                         'pass such as dtype="bfloat16", shape=(4, 16)',
                     )
                 )
-            content = read_file(path, LARGEST)
+            content = read_file(path, largest())
             shape = (len(content) // wanted.itemsize,) if shape is None else tuple(shape)
             return from_bin(content, path.name, shape, wanted)
         if path.suffix not in (".npy", ".npz"):
             raise ValueError(problem(f"an array is taken from {_FORMS}", path.name, "convert it"))
-        content = read_file(path, LARGEST) if path.suffix == ".npy" else _member(path, name)
+        content = read_file(path, largest()) if path.suffix == ".npy" else _member(path, name)
         found = from_npy(content, path.name, wanted)
     except StoredError as error:
         raise _refused(error) from None
@@ -122,8 +139,12 @@ def _member(path: Path, name: str | None) -> bytes:
             )
         )
     info = held[next(iter(held)) if name is None else name]
-    if info.file_size > LARGEST:
-        raise StoredError(f"{info.filename} of {path.name} with {info.file_size} bytes")
+    expanded = max(PACKED, EXPANSION * info.compress_size)
+    if info.file_size > (most := min(largest(), expanded)):
+        raise StoredError(
+            f"{info.filename} of {path.name}, {info.file_size} bytes in {info.compress_size}, where "
+            f"at most {most} are read; a large array is stored without compression"
+        )
     with _archive(path) as archive:
         return archive.read(info)
 

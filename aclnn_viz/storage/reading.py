@@ -5,6 +5,7 @@ as uint16, and the dtype stands beside them. A `.bin` file holds the same number
 """
 
 import io
+import json
 import os
 import stat
 import struct
@@ -38,6 +39,14 @@ class TooLargeError(StoredError):
 
 class FileKindError(StoredError):
     """This is no regular file: a folder, a pipe, a device or a link in its place."""
+
+
+def machine_memory() -> int:
+    """Return the bytes of memory of this machine, without limit where it does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 62
 
 
 def regular(path: Path, follow: bool = True) -> BinaryIO:
@@ -84,6 +93,18 @@ def read_file(path: Path, limit: int, follow: bool = True) -> bytes:
                 f"{path.name} with {size} bytes, where at most {limit} are expected"
             )
         return file.read(size)  # not the limit, for which memory would be taken
+
+
+def parsed(text: str | bytes):
+    """Return the value of a text in JSON; ValueError also where an object has a name twice, of which readers take the last."""
+    return json.loads(text, object_pairs_hook=_object)
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict:
+    if len(content := dict(pairs)) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise StoredError(f"{max(names, key=names.count)!r} twice in one object")
+    return content
 
 
 _ENCRYPTED = 1  # a bit of the flags of a member

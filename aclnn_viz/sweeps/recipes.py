@@ -37,7 +37,7 @@ from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import listed as listed_of, need, place_of, problem, shown, whole
 from aclnn_viz.operators import Operator, known, operator, operators
 from aclnn_viz.storage.cases import LONGEST_INDEX
-from aclnn_viz.storage.reading import StoredError, dtype_named, read_file
+from aclnn_viz.storage.reading import StoredError, dtype_named, parsed, read_file
 
 ASKED = "a recipe is an object of JSON with the keywords of av.case"
 FIX = 'write such as {"operator": NAME, "shape": [4, 16], "seed": 3}'
@@ -68,6 +68,9 @@ def recipe(given: Mapping | suites.Recipe, seed: int | None = None) -> str:
             raise TypeError(
                 problem(f"{name} of a recipe is of type {kind.__name__}", shown(value), FIX)
             )
+    for name, value in plain.items():
+        if name == "shape" or name.endswith("_shape"):
+            shape_of(f"{name} of a recipe", value)
     if not 0 <= plain["seed"] < 1 << 63:
         raise ValueError(
             problem("a seed is a number from 0 on, below 2^63", shown(plain["seed"]), FIX)
@@ -176,7 +179,7 @@ def canonical(many: Iterable) -> Iterator[str]:
     for one in many:
         if isinstance(one, str):
             try:
-                one = json.loads(one)
+                one = parsed(one)
             except ValueError as error:
                 raise ValueError(problem(ASKED, f"{shown(one)}: {error}", FIX)) from None
         yield recipe(one)
@@ -406,7 +409,7 @@ def _is_ours(text: str) -> bool:
 
 def _objects(text: str, ops) -> Source:
     try:
-        held = listed_of("recipes", json.loads(text), dict)
+        held = listed_of("recipes", parsed(text), dict)
     except (ValueError, RecursionError) as error:
         raise ValueError(
             problem("a list of recipes is JSON", str(error), "write it again")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from aclnn_viz.errors import place_of, problem
-from aclnn_viz.storage.own import LARGEST, load
+from aclnn_viz.storage.own import largest, load
 from aclnn_viz.storage.reading import StoredError, from_bin, read_file
 from aclnn_viz.tiles.cpp import CppKernel
 from aclnn_viz.tiles.launching import poisoned, run
@@ -161,7 +161,7 @@ def array_of(text: str) -> np.ndarray:
             )
         ) from None
     try:
-        return from_bin(read_file(place_of(name), LARGEST), name, lengths, dtype)
+        return from_bin(read_file(place_of(name), largest()), name, lengths, dtype)
     except StoredError as error:
         raise ValueError(
             problem(

@@ -1,6 +1,5 @@
 """Programs and their launch: host tiling, cores, what a run leaves behind."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
@@ -11,6 +10,7 @@ import numpy as np
 
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.errors import need, problem, shown
+from aclnn_viz.storage.reading import machine_memory
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.products import SOC
 from aclnn_viz.tiles.hazards import Hazard
@@ -317,10 +317,7 @@ def explore(program, /, limit: int = LIMIT, **how) -> Orders:
 
 
 def poisoned(shape, dtype) -> np.ndarray:
-    wanted, most = (
-        prod(shape) * dtype.itemsize,
-        os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-    )
+    wanted, most = prod(shape) * dtype.itemsize, machine_memory()
     if wanted > most:
         raise ValueError(
             problem(

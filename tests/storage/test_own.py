@@ -261,6 +261,11 @@ def cut(path, count):
             "have names in a .npz file: got a.npy and the name",
         ),
         (
+            lambda path: np.savez_compressed(path / "a.npz", np.zeros(1 << 26, np.int8)),
+            {},
+            r"arr_0.npy of a.npz, 67108992 bytes in \d+, where at most 67108864 are read",
+        ),
+        (
             lambda path: (path / "a.bin").write_bytes(b"abc"),
             {},
             "bare numbers need a dtype: got a.bin; pass such as",
@@ -292,6 +297,24 @@ def test_a_file_that_does_not_fit_is_refused(tmp_path, make, options, words):
     with pytest.raises(ValueError, match=words) as text:
         load(next(tmp_path.iterdir()), **options)
     assert ": got " in str(text.value) and "; " in str(text.value)
+
+
+@pytest.mark.parametrize("form", [np.save, np.savez])
+def test_an_array_beyond_the_memory_is_refused_before_it_is_read(tmp_path, monkeypatch, form):
+    pages = {"SC_PAGE_SIZE": 1 << 10, "SC_PHYS_PAGES": 30}
+    monkeypatch.setattr(os, "sysconf", pages.__getitem__)
+    file = tmp_path / ("a.npy" if form is np.save else "a.npz")
+    form(file, np.zeros(4000, np.float32))
+    for call in (load, lambda path: av.case("tanh", output=path)):
+        with pytest.raises(ValueError, match="16128 bytes.*at most 10240 are.*; write the file"):
+            call(file)
+    form(file, np.zeros(1000, np.float32))
+    with pytest.raises(
+        ValueError, match="judges arrays of at most 768 bytes: got gradOutput with 4"
+    ):
+        av.checking.given("tanh", dict.fromkeys(("gradOutput", "output", "gradInput"), str(file)))
+    with pytest.raises(ValueError, match=r"holds at most 1,920 elements .*: got tuple \(2000,\); draw"):
+        av.case("tanh", shape=(2000,))
 
 
 @pytest.mark.parametrize(

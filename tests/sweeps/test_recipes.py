@@ -184,6 +184,17 @@ def test_a_mode_is_what_the_operator_declares_as_worth_trying():
             "16-bit format: got x in float32",
         ),
         (lambda: source("[1]"), "recipes is a list of dict: got list [1]; pass such a list"),
+        *(
+            (
+                lambda shape=shape: source(f'[{{"operator": "tanh", "shape": {shape}}}]'),
+                "shape of a recipe: a shape is a list of lengths: got",
+            )
+            for shape in ("[NaN]", "[1e3]", '["4"]', "[true]", '"4"')
+        ),
+        (
+            lambda: source('[{"operator": "tanh", "seed": 1, "seed": 2}]'),
+            "a list of recipes is JSON: got 'seed' twice in one object; write it again",
+        ),
         (lambda: source("[{"), "a list of recipes is JSON: got"),
         (
             lambda: source("nowhere.json"),
