@@ -4,6 +4,7 @@ The command runs in a child, which reports its status when it has written all it
 waits, and passes that status on; a child that ended without a report is a failure, whatever status it ended with.
 """
 
+import io
 import os
 import signal
 import sys
@@ -18,6 +19,17 @@ PATIENCE = 1.0  # seconds; Ctrl-C reaches parent and child, a later one ends a c
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 
 
+class _Output(io.FileIO):
+    """The standard output, whose reader may stop early: the command goes on, and its verdict is its exit status."""
+
+    def write(self, content):
+        try:
+            return super().write(content)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
+            return len(content)
+
+
 def command() -> int:
     """Run the command that this process was called with, and return its exit status."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # until something answers it
@@ -30,6 +42,12 @@ def command() -> int:
         sys.stdout is None,
         sys.stderr or open(2, "w", encoding="utf-8", closefd=False),
     )
+    if not closed:
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(_Output(1, "wb", closefd=False)),
+            sys.stdout.encoding,
+            line_buffering=sys.stdout.line_buffering,
+        )
     for stream in filter(None, (sys.stdin, sys.stdout, sys.stderr)):
         stream.reconfigure(
             errors="replace"

@@ -115,7 +115,7 @@ def answers(tmp_path_factory):
     return asyncio.run(talk())
 
 
-def test_a_client_that_no_longer_reads_is_said_in_one_line():
+def test_a_client_that_no_longer_reads_is_no_failure():
     with subprocess.Popen(
         [sys.executable, "-m", "aclnn_viz.cli", "mcp"],
         cwd=ROOT,
@@ -126,10 +126,7 @@ def test_a_client_that_no_longer_reads_is_said_in_one_line():
         server.stdout.close()
         server.stdin.write(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
         server.stdin.close()
-        assert (
-            server.stderr.read() == b"aclnn-viz: whoever read the output is gone\n"
-            and server.wait() == 2
-        )
+        assert server.stderr.read() == b"" and server.wait() == 0
 
 
 def test_a_client_finds_each_tool_with_its_parameters(answers):

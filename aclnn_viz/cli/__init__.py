@@ -170,11 +170,6 @@ def _status(chosen) -> int:
             status = chosen.run(chosen)
         sys.stdout.flush()
         return status
-    except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # Python flushes once more at its end
-        return ended("whoever read the output is gone", 2)
     except KeyboardInterrupt:
         return ended("interrupted", 130)
     except ImportError as error:

@@ -20,7 +20,6 @@ from typing import Any
 
 from aclnn_viz.children import Child, environment
 from aclnn_viz.errors import problem
-from aclnn_viz.operators import registry
 
 SECONDS, MEMORY = 300.0, 8 << 30  # of one command
 PRINTED = 1 << 16  # characters of what a program prints
@@ -51,10 +50,7 @@ def mcp(options) -> int:
     if options.json:
         print(json.dumps({"tools": [tool.__name__ for tool in TOOLS]}))
         return 0
-    try:
-        server.run()
-    except* BrokenPipeError as gone:
-        raise BrokenPipeError from gone
+    server.run()
     return 0
 
 
@@ -183,6 +179,8 @@ def _plain(name: str, text: str) -> str:
 def _operator(text: str) -> str:
     """The name of an operator of the kit, or the folder of one that --operator named: no other folder is opened."""
     from mcp.server.mcpserver.exceptions import ToolError
+
+    from aclnn_viz.operators import registry
 
     folders = registry.outside()
     if text in folders:
