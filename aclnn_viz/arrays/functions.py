@@ -26,6 +26,17 @@ def moved_part(f, name: str, arrays, nothing=ZERO):
     )
 
 
+def sort_of(test):
+    """Return a rule that tests numbers for nan or infinity, which is open where nothing is known of them."""
+
+    def rule(xp, a):
+        if not a.exact:
+            xp.decided(np.isfinite(a.error))
+        return test(a.data)
+
+    return rule
+
+
 class ArrayOfParts(NDArrayOperatorsMixin):
     """An array whose elements have several parts, of which `data` holds the numbers; `applied` is what a ufunc makes of it."""
 

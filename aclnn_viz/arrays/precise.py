@@ -4,7 +4,7 @@ import numpy as np
 
 from aclnn_viz.arrays import double_double as dd, multiples
 from aclnn_viz.arrays.elementary import PRECISE, carried
-from aclnn_viz.arrays.functions import ArrayOfParts, ExactFunctions, moved_part, spread
+from aclnn_viz.arrays.functions import ArrayOfParts, ExactFunctions, moved_part, sort_of, spread
 from aclnn_viz.arrays.local_errors import SLACK, over, plus, times
 from aclnn_viz.arrays.planned import is_float
 from aclnn_viz.arrays.sums import in_front, sum_axes, tree
@@ -46,8 +46,8 @@ class PreciseArray(ArrayOfParts):
 def _finished(xp, ufunc, operands, value, error):
     """An array of what was computed, with what float64 gives where that is not finite.
 
-    Where an operand is not finite, or the divisor is 0, every arithmetic gives the same, and nothing is unknown. Where
-    finite numbers overflow, nothing is known.
+    Where an operand is not finite, or the divisor is 0, every arithmetic gives the same, and nothing is unknown, unless
+    the result hangs on the sign of a number that may be 0 and need not. Where finite numbers overflow, nothing is known.
     """
     (high, low), naive = value, ufunc(*(x.high for x in operands))
     finite = np.isfinite(naive)
@@ -58,7 +58,11 @@ def _finished(xp, ufunc, operands, value, error):
         if ufunc is np.divide:
             special = special | (operands[1].high == 0.0)
         for x in operands:
-            special = special & (True if x.error is None else np.isfinite(x.error))
+            if x.error is not None:
+                special = special & np.isfinite(x.error)
+                if ufunc in (np.multiply, np.divide):
+                    unsigned = (x.error > 0.0) & (np.abs(x.high) <= x.error * SLACK)
+                    special = special & ~(unsigned & ~_any_nan(operands))
         broken = ~finite | ~np.isfinite(high)  # or an overflow on the way to a finite number
         high, low = (
             np.where(broken, naive, high),
@@ -70,6 +74,10 @@ def _finished(xp, ufunc, operands, value, error):
     if error is not None and np.isnan(error).any():
         error = np.where(np.isnan(error), np.inf, error)
     return PreciseArray(xp, high, low, error)
+
+
+def _any_nan(operands):
+    return np.logical_or.reduce(np.broadcast_arrays(*(np.isnan(x.high) for x in operands)))
 
 
 def _add(xp, a, b):
@@ -215,7 +223,7 @@ def _difference(a, b):
 def _compare(xp, ufunc, a, b):
     apart, error = _difference(a, b)
     if error is not None:
-        xp.decided(~((np.abs(apart) <= error) & (error > 0.0)))
+        xp.decided(~((np.abs(apart) <= error) & (error > 0.0) | np.isinf(error)))
     return ufunc(apart, 0.0)
 
 
@@ -319,8 +327,8 @@ _RULES = {ufunc: _elementary(ufunc) for ufunc in PRECISE} | {
     np.remainder: _remainder,
     np.maximum: _extreme(np.maximum),
     np.minimum: _extreme(np.minimum),
-    np.isfinite: lambda xp, a: np.isfinite(a.high),
-    np.isnan: lambda xp, a: np.isnan(a.high),
+    np.isfinite: sort_of(np.isfinite),
+    np.isnan: sort_of(np.isnan),
 }
 
 

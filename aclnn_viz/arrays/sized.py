@@ -11,7 +11,7 @@ import numpy as np
 
 from aclnn_viz.arrays import double_double as dd
 from aclnn_viz.arrays.elementary import PRECISE, carried
-from aclnn_viz.arrays.functions import ZERO, ArrayOfParts, ExactFunctions, spread
+from aclnn_viz.arrays.functions import ZERO, ArrayOfParts, ExactFunctions, sort_of, spread
 from aclnn_viz.arrays.local_errors import TINY, exact_sum
 from aclnn_viz.arrays.planned import is_float
 from aclnn_viz.arrays.sums import columns, in_front, sum_axes
@@ -223,7 +223,8 @@ def _apart(a, b):
     apart = a.data - b.data
     if a.exact and b.exact:
         return apart, True
-    return apart, ~(np.abs(apart) <= UNIT * ROOM * (a.units + b.units))
+    far = UNIT * ROOM * (a.units + b.units)
+    return apart, (np.abs(apart) > far) | np.isnan(apart) & np.isfinite(far)
 
 
 def _compare(xp, ufunc, a, b):
@@ -280,8 +281,8 @@ _RULES = {ufunc: _elementary(ufunc) for ufunc in PRECISE} | {
     np.remainder: _remainder,
     np.maximum: _extreme(np.maximum),
     np.minimum: _extreme(np.minimum),
-    np.isfinite: lambda xp, a: np.isfinite(a.data),
-    np.isnan: lambda xp, a: np.isnan(a.data),
+    np.isfinite: sort_of(np.isfinite),
+    np.isnan: sort_of(np.isnan),
 }
 
 

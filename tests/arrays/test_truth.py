@@ -17,6 +17,8 @@ from machine import SOAK
 from aclnn_viz import case, compare, operator
 from aclnn_viz.accuracy.envelopes import envelope, explain
 from aclnn_viz.arrays import sized, truth as module
+from aclnn_viz.arrays.precise import PreciseArrays
+from aclnn_viz.arrays.sized import SizedArrays
 from aclnn_viz.arrays.truth import Certified, doubtful, rounded_sum, spacing, undecided
 from aclnn_viz.dtypes import FORMATS, float_format, round_to, ulp
 
@@ -222,6 +224,32 @@ def test_what_is_not_finite_is_certain_where_the_inputs_are_not(special, dtype):
                 not value.error[same].any()
                 and compare(out[output], value).undecided <= 0.01 * value.size
             )
+
+
+@pytest.mark.parametrize("upstream", [np.inf, -np.inf])
+@pytest.mark.parametrize(
+    ("name", "x", "error"),
+    [("gelu", -40, np.inf), ("gelu_v2", -60, np.inf), ("hardswish", -4, 0), ("gelu", 9, 0)],
+)
+def test_an_infinity_times_what_may_not_be_0_is_unknown(name, x, error, upstream):
+    inputs = {"self": np.float32([x]), "gradOutput": np.float32([upstream])}
+    assert operator(name).truth(**inputs).error["gradInput" if error or x > 0 else "out"] == error
+
+
+def test_a_quotient_of_what_may_not_be_0_by_0_is_unknown():
+    inputs = case("flash_attention_score").inputs
+    inputs["softmaxSumOptional"] = 0 * inputs["softmaxSumOptional"]
+    inputs["softmaxMaxOptional"] = 0 * inputs["softmaxMaxOptional"] + 2000
+    assert np.isinf(operator("flash_attention_score").truth(**inputs).error["dvOut"]).all()
+
+
+@pytest.mark.parametrize("arrays", [PreciseArrays, SizedArrays])
+def test_what_is_unknown_decides_nothing(arrays):
+    for test in (lambda xp, x: x > 0.0, lambda xp, x: xp.isnan(x)):
+        xp = arrays()
+        with np.errstate(all="ignore"):
+            test(xp, xp.given(np.float64([np.inf])) * xp.exp(xp.given(np.float64([-800.0]))))
+        assert xp.open
 
 
 def test_nothing_is_known_behind_an_overflow():

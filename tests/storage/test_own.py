@@ -313,7 +313,9 @@ def test_an_array_beyond_the_memory_is_refused_before_it_is_read(tmp_path, monke
         ValueError, match="judges arrays of at most 768 bytes: got gradOutput with 4"
     ):
         av.checking.given("tanh", dict.fromkeys(("gradOutput", "output", "gradInput"), str(file)))
-    with pytest.raises(ValueError, match=r"holds at most 1,920 elements .*: got tuple \(2000,\); draw"):
+    with pytest.raises(
+        ValueError, match=r"holds at most 1,920 elements .*: got tuple \(2000,\); draw"
+    ):
         av.case("tanh", shape=(2000,))
 
 
