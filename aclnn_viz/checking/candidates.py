@@ -209,7 +209,7 @@ def cut(array: np.ndarray, axis: int | None, places: Callable[[int], int | slice
 
 # Inputs
 def taken_for_others(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
-    """Attributes that are read as another value, tensors that are not read, exchanged, read elsewhere or transformed."""
+    """Attributes that are read as another value, tensors that are not read, exchanged or read elsewhere."""
     values: dict[str, dict] = {}
     for one in seen:
         for name, value in choices(one.prepared.case).items():
@@ -240,15 +240,23 @@ def taken_for_others(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
             arrays=lambda given, a=a, b=b: given | {a: given[b], b: given[a]},
         )
     for names in _groups(op, arrays, floating):
-        axes = _axis_names(op, names[0], arrays)
-        for words, values, change in (*_readings(axes, len(names)), *_values() * (len(names) == 1)):
-            yield _of(
-                op,
-                message(words, input=linked("{some} and {more}", names), **values),
-                arrays=lambda given, names=names, change=change: (
-                    given | {name: change(given[name]) for name in names}
-                ),
-            )
+        for reading in _readings(_axis_names(op, names[0], arrays), len(names)):
+            yield _changed(op, names, *reading)
+
+
+def transformed(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
+    """Tensors whose values are read as another function of them."""
+    for name, array in failing_arrays(seen).items():
+        if array is not None and array.dtype.kind == "f":
+            yield from (_changed(op, (name,), *value) for value in _values())
+
+
+def _changed(op: Operator, names: tuple[str, ...], words: str, values: dict, change) -> Candidate:
+    return _of(
+        op,
+        message(words, input=linked("{some} and {more}", names), **values),
+        arrays=lambda given: given | {name: change(given[name]) for name in names},
+    )
 
 
 def failing_arrays(seen: list[CaseRun]) -> dict:
@@ -424,7 +432,9 @@ def moved(op: Operator, wrong: list[CaseRun]) -> Iterator[Candidate]:
 
         def exchanged(one: CaseRun) -> bool:
             truth = one.truth
-            return a in truth and b in truth and one.agrees(truth | {a: truth[b], b: truth[a]})
+            return (
+                a in truth and b in truth and one.explained_by(truth | {a: truth[b], b: truth[a]})
+            )
 
         yield _in_words(
             "outputs", message("{one} and {other} are exchanged", one=a, other=b), exchanged
@@ -456,7 +466,7 @@ def _cut(names: list[str], wrong: list[CaseRun]) -> Iterator[Candidate]:
                         -axis > one.wanted[name][0].ndim for name in some if name in truth
                     ):
                         return False
-                    return one.agrees(
+                    return one.explained_by(
                         truth
                         | {
                             name: cut(truth[name].reshape(one.wanted[name][0].shape), axis, places)
@@ -483,7 +493,7 @@ def _cut(names: list[str], wrong: list[CaseRun]) -> Iterator[Candidate]:
 def _with(name: str, words: str, change: Callable) -> Candidate:
     def same(one: CaseRun) -> bool:
         truth = one.truth
-        return name not in truth or one.agrees(
+        return name not in truth or one.explained_by(
             truth | {name: change(truth, one.prepared.case.inputs)}
         )
 
@@ -608,7 +618,7 @@ def fitted(slot: Slot, failing: list[CaseRun]) -> Candidate | None:
     return Candidate(
         "constant",
         lambda: (line_of(slot.unit, slot.change.line), before, after.replace(FITTED, text)),
-        lambda one: one.agrees(slot.values(one, number_of(one))),
+        lambda one: one.explained_by(slot.values(one, number_of(one))),
     )
 
 
@@ -641,7 +651,7 @@ def scaled_output(failing: list[CaseRun]) -> Candidate | None:
     text, number_of = found
 
     def same(one: CaseRun) -> bool:
-        return name not in one.truth or one.agrees(
+        return name not in one.truth or one.explained_by(
             one.truth | {name: one.truth[name] * number_of(one)}
         )
 

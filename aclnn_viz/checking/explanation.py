@@ -22,6 +22,7 @@ from aclnn_viz.checking.candidates import (
     scaled_output,
     slots,
     taken_for_others,
+    transformed,
 )
 from aclnn_viz.checking.case_run import (
     SINGLE,
@@ -34,7 +35,7 @@ from aclnn_viz.checking.case_run import (
 )
 from aclnn_viz.checking.conditions import Condition, Traits, separating, stands
 from aclnn_viz.checking.evidence import KernelUnderTest
-from aclnn_viz.checking.judge import Expected, judge
+from aclnn_viz.checking.judge import Expected, Miss, judge
 from aclnn_viz.checking.mending import Mend
 from aclnn_viz.checking.scope import Ready
 from aclnn_viz.checking.sums import over_fewer, reduced
@@ -167,7 +168,7 @@ def law_of(
         [(one.prepared.case, bool(one.misses)) for one in some if one.size]
         for some in (fresh, others)
     )
-    if not law or any(law.holds(made) not in (None, wrong) for made, wrong in [*runs, *more]):
+    if not law or any(wrong and law.holds(made) is False for made, wrong in [*runs, *more]):
         return None, False
     return law, stands(law, runs)
 
@@ -214,13 +215,18 @@ def _gives(fault: Fault, wrong: Callable, one: CaseRun, inputs: dict, single: bo
         for name, value in one.outputs.items()
     ):
         return False
-    if one.misses and not single and not judge(one.prepared, outputs):
+    if not (single or {*_wrong(one.misses)} <= {*_wrong(judge(one.prepared, outputs))}):
         return False
     return all(
         _alike(fault, expected, outputs[name], one.outputs[name], single)
         for name, expected in one.prepared.expected.items()
         if name in outputs
     )
+
+
+def _wrong(misses: Iterable[Miss]) -> dict[str, None]:
+    """The outputs of misses, in their order."""
+    return dict.fromkeys(miss.output for miss in misses)
 
 
 def _alike(
@@ -361,21 +367,24 @@ def explain(
 
     `fresh()` are runs of the kernel on cases on which nothing was found; `right` describes more cases on which it is right.
     """
-    failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
-    if not failing or not all(one.usable for one in failing) or all(one.subtle for one in failing):
+    failing = sorted((one for one in seen if one.misses and one.usable), key=lambda one: one.size)
+    if all(one.subtle for one in failing):
         return None
     passing = sorted(
         (one for one in seen if not one.misses and one.usable), key=lambda one: one.size
     )
+    # A kernel may compute in the format that it is given, or in float32 where it is given float64.
     wide = [one for one in failing if not one.narrow]
-    if not wide or len(wide) == len(failing):
-        return _searched(op, cheapest_first(failing), passing, fresh, budget, right)
-    failing = [
-        *cheapest_first(wide),
-        *(one for one in failing if one.narrow),
-    ]  # a kernel may compute in the format that it is given
-    loose, others = ([one.loose for one in some] for some in (failing, passing))
-    return _searched(op, loose, others, lambda: [one.loose for one in fresh()], budget, right)
+    sharp = {one.dtype for one in wide if one.dtype != "float64"} or {"float64"}
+    if not wide:
+        sharp = {one.dtype for one in failing}
+
+    def loose(some):
+        return [one if one.dtype in sharp else one.loose for one in some]
+
+    first = cheapest_first([one for one in failing if one.dtype in sharp])
+    failing = [*first, *loose(one for one in failing if one.dtype not in sharp)]
+    return _searched(op, failing, loose(passing), lambda: loose(fresh()), budget, right)
 
 
 def _searched(op, failing, passing, fresh, budget, right) -> Explanation | None:
@@ -429,7 +438,7 @@ def _searched(op, failing, passing, fresh, budget, right) -> Explanation | None:
 
 def _as_one(op, failing, passing, fresh, budget, right) -> Explanation | None:
     rounded = None
-    for stage in (_named, _plain, _edited, _written_out, _sums, _constants, _pairs):
+    for stage in (_named, _plain, _edited, _transformed, _written_out, _sums, _constants, _pairs):
         found = sorted(stage(op, failing, passing, budget), key=lambda one: one.size)
         whole = [
             one
@@ -442,7 +451,7 @@ def _as_one(op, failing, passing, fresh, budget, right) -> Explanation | None:
             sharp = [
                 one
                 for one in whole
-                if all(one.same(replace(other, slack=0.0)) for other in every if other.slack)
+                if all(one.same(replace(other, slack=0.0)) for other in every if other.narrow)
             ]
             if sharp:
                 return _in_words(sharp, len(every))
@@ -495,6 +504,10 @@ def _edited(op, failing, passing, budget) -> Iterator[Candidate]:
         else []
     )
     yield from whole or partly
+
+
+def _transformed(op, failing, passing, budget) -> Iterator[Candidate]:
+    yield from _agree(budget.within(transformed(op, failing)), failing)
 
 
 def _reached(some: Iterable[Edit], failing) -> Iterator[Edit]:
@@ -593,9 +606,9 @@ def _borne_out(one: Candidate, condition: Condition | None, other: CaseRun) -> b
 
 
 def _holds_on(condition: Condition, fresh: Sequence[CaseRun]) -> bool:
-    """Whether a condition holds on all fresh cases; one that names single cases is no law."""
-    return _excepts(condition.text) or all(
-        condition.holds(one.prepared.case) in (None, bool(one.misses)) for one in fresh if one.size
+    """Whether no fresh case is wrong outside of a condition; one that names single cases is no law."""
+    return _excepts(condition.text) or not any(
+        one.misses and condition.holds(one.prepared.case) is False for one in fresh
     )
 
 

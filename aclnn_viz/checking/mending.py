@@ -30,7 +30,7 @@ from aclnn_viz.checking.kernel_call import outputs_alone
 from aclnn_viz.checking.kernel_edits import edits_of_kernels
 from aclnn_viz.checking.scope import UNTAKEN, Ready, Scope
 from aclnn_viz.checking.work import CASE, GLANCE, METER, PAGE, Budget
-from aclnn_viz.checking.wrong_outputs import convention
+from aclnn_viz.checking.wrong_outputs import convention, in_documented_form
 from aclnn_viz.operators.faults.edits import Change, changes, distance, head, names_of
 from aclnn_viz.words.messages import linked, message
 
@@ -404,7 +404,16 @@ def _outputs(kernel: Callable, one: Prepared) -> dict[str, np.ndarray] | None:
 def _wrong(kernel: Callable, one: CaseRun) -> set[str] | None:
     """The outputs that a kernel has wrong on the case of a run; None if it returns nothing."""
     outputs = _outputs(kernel, one.prepared)
-    return None if outputs is None else {miss.output for miss in judge(one.prepared, outputs)}
+    if outputs is None:
+        return None
+    return {miss.output for miss in _judged(one.prepared, outputs).misses}
+
+
+def _judged(one: Prepared, outputs: dict[str, np.ndarray]) -> CaseRun:
+    """The run in which a kernel returned outputs; where it is given float64, the digits of float32 are enough."""
+    run = CaseRun(one, outputs, judge(one, outputs))
+    right = run.misses and in_documented_form(run).right_in_float32
+    return replace(run, misses=()) if right else run
 
 
 def _right(kernel: Callable, one: CaseRun) -> bool:
@@ -472,7 +481,7 @@ class _FreshCase:
         ) and page.agrees(outputs):
             return False
         try:
-            seen = CaseRun(self.truth, outputs, judge(self.truth, outputs))
+            seen = _judged(self.truth, outputs)
         except UNTAKEN:
             return False
         return bool(seen.misses) and not convention(seen)
@@ -614,7 +623,8 @@ def _one_each(source, choices: list[list], cases, again, fresh, budget, quick) -
             try:
                 changed, kernel = source.built(quick), source.built()
                 texts = {
-                    one.line: (
+                    id(statement): (
+                        one.line,
                         one.before,
                         head(statement)
                         if sum(statement is other for _, _, other in some) > 1
@@ -629,11 +639,11 @@ def _one_each(source, choices: list[list], cases, again, fresh, budget, quick) -
             and fresh.right(changed)
             and all(_right(kernel, one) for one in again * quick)
         ):
-            before, after = map("; ".join, zip(*texts.values()))
+            places, before, after = zip(*texts.values())
             return Mend(
-                linked("{some} and {more}", list(texts)),
-                before,
-                after,
+                linked("{some} and {more}", list(places)),
+                "; ".join(before),
+                "; ".join(after),
                 kernel,
                 cases=len(again) + len(fresh.cases),
             )

@@ -448,10 +448,12 @@ def smallest(wrong: Sequence[CaseRun]) -> CaseRun | None:
     return min(wrong, key=lambda one: (bool(convention(one)), one.elements), default=None)
 
 
-def _but_conventions(seen: Sequence[CaseRun]) -> list[CaseRun]:
-    """Without those in which only a convention differs, if others are wrong by more."""
+def _telling(seen: Sequence[CaseRun]) -> list[CaseRun]:
+    """Without those in which only a convention differs, and those in float64 that are right to the digits of float32, if others
+    are wrong by more."""
     more = [one for one in seen if not one.misses or not convention(one)]
-    return more if any(one.misses for one in more) else list(seen)
+    less = [one for one in more if not (one.misses and in_documented_form(one).right_in_float32)]
+    return next((some for some in (less, more) if any(one.misses for one in some)), list(seen))
 
 
 def _conventions(wrong: Sequence[CaseRun]) -> tuple[str, ...]:
@@ -487,7 +489,7 @@ def _explained(
     op, evidence: Evidence, tested: KernelUnderTest | None, seed: int, runs: float, small: CaseRun
 ) -> tuple[Diagnosis, Explanation | None]:
     """The likeliest mistake, and the change that explains it and the `small` case; of numbers that do not fit, once they do."""
-    seen, unfit = _but_conventions(evidence.seen), wrong_forms(evidence.seen)
+    seen, unfit = _telling(evidence.seen), wrong_forms(evidence.seen)
 
     dtypes = {one.prepared.case.dtype for one in seen}  # a kernel in float32 is wrong in float64
 
@@ -497,7 +499,7 @@ def _explained(
             one for one in [in_documented_form(small)] if one.usable and small not in evidence.seen
         ]
         return (
-            _but_conventions(
+            _telling(
                 [
                     one
                     for one in (
@@ -564,7 +566,7 @@ def _explained(
     if not explanation:
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
         others = (
-            _but_conventions([one for one in tested.wrong if one.prepared.case.dtype in dtypes])
+            _telling([one for one in tested.wrong if one.prepared.case.dtype in dtypes])
             if tested
             else []
         )
@@ -575,7 +577,7 @@ def _explained(
         text = depends(op, failing, None if stands else tested, seed, late, others)
         if law:
             text = [
-                message("wrong exactly where {condition}", condition=law.text)
+                message("wrong only where {condition}", condition=law.text)
                 if stands
                 else message(
                     "of the cases that were run exactly those are wrong with {condition}",

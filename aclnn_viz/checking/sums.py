@@ -64,9 +64,11 @@ def _carried(whole, values, **options):
 
 
 def _length_of(change: Callable[[int, list[int], list[int]], int]):
-    """Divided by another length of the array that is summed over."""
+    """A mean that is divided by another length of its array."""
 
     def reduce(whole, values, **options):
+        if whole.__name__ != "mean":
+            raise ValueError(whole)
         shape, axes = np.shape(values), _axes(options, np.ndim(values))
         n = int(np.prod([shape[axis] for axis in axes]))
         others = [shape[axis] for axis in range(len(shape)) if axis not in axes]

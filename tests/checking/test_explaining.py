@@ -20,9 +20,18 @@ from aclnn_viz.checking import case_run, check, result, work
 from aclnn_viz.checking.candidates import _cut, pairs
 from aclnn_viz.checking.case_run import CaseRun, Variant, cheapest_first, is_single
 from aclnn_viz.checking.evidence import KernelUnderTest, examine
-from aclnn_viz.checking.explanation import Explanation, _reached, explain, law_of, of_fault
-from aclnn_viz.checking.judge import prepared_at, prepared_suite, suite_recipes
+from aclnn_viz.checking.conditions import Condition
+from aclnn_viz.checking.explanation import (
+    Explanation,
+    _holds_on,
+    _reached,
+    explain,
+    law_of,
+    of_fault,
+)
+from aclnn_viz.checking.judge import Miss, judge, prepared_at, prepared_suite, suite_recipes
 from aclnn_viz.checking.scope import DEPTHS, Ready, Scope
+from aclnn_viz.checking.sums import _length_of
 from aclnn_viz.checking.work import Budget
 from aclnn_viz.checking.wrong_outputs import depends
 from aclnn_viz.operators import registry
@@ -211,6 +220,90 @@ def test_outputs_that_are_explained_each_without_a_line_of_the_page_are_said_in_
     )
     with in_language("zh"):
         assert tr(found.brief) == "dxOut中存放的是x；dgammaOut中存放的是gamma"
+
+
+def curved(gradOutput, self, weight):
+    """PReLU of which the gradient of the weight alone is wrong."""
+    out = operator("prelu").backward(gradOutput=gradOutput, self=self, weight=weight)
+    return out | {
+        "gradWeight": np.sin(9 * out["gradWeight"].astype(np.float64)).astype(weight.dtype)
+    }
+
+
+def test_a_change_of_one_output_explains_no_other():
+    assert check("prelu", lambda **inputs: curved(**inputs), depth="quick").explanation is None
+    one = next(suite_where(RMS, lambda made: made.dtype == "float32"))
+    outputs = RMS.backward(**one.case.inputs)
+    outputs["dgammaOut"] = outputs["dgammaOut"] + 1
+    run, page = CaseRun(one, outputs, judge(one, outputs)), lambda: RMS.page
+    assert not any(
+        run.matches(Variant(page, only=frozenset([name] * (name in RMS.outputs))))
+        for name in ("", *RMS.outputs)
+    )
+
+
+def test_an_output_that_is_hardly_wrong_is_not_left_out():
+    """One that the right page has up to its rounding, beside one that an edit explains."""
+    one = next(suite_where(RMS, lambda made: made.inputs["x"].shape == (4, 6)))
+    outputs = RMS.backward(**one.case.inputs)
+    unit = np.spacing(np.max(np.abs(outputs["dgammaOut"])))
+    outputs["dxOut"], outputs["dgammaOut"] = -outputs["dxOut"], outputs["dgammaOut"] + 12 * unit
+    run = CaseRun(one, outputs, judge(one, outputs))
+    negated = Variant(
+        lambda: RMS.page, outputs=lambda values, _: values | {"dxOut": -values["dxOut"]}
+    )
+    assert {miss.output for miss in run.misses} == {"dxOut", "dgammaOut"}
+    assert not run.matches(negated) and run.alone("dxOut").matches(negated)
+
+
+def test_one_wrong_case_without_elements_ends_no_search():
+    kernel = rms(lambda out, x: out | {"dgammaOut": out["dgammaOut"] * (1.5 if x.size else np.nan)})
+    assert "dgammaOut is 1.5 times" in str(check("rms_norm", kernel, beyond=True).explanation)
+
+
+def test_a_condition_is_no_less_true_for_a_case_within_it_that_happens_to_be_right():
+    cases = [
+        CaseRun(one, {}, [Miss("out", "")] * wrong)
+        for one, wrong in zip(prepared_suite("hardswish", 0), (True, False, False))
+    ]
+    law = Condition("float32", lambda made: made is not cases[2].prepared.case)
+    assert _holds_on(law, cases)
+    assert not _holds_on(Condition("", lambda made: made is not cases[0].prepared.case), cases)
+
+
+def test_a_sum_has_no_length_that_it_is_divided_by():
+    less = _length_of(lambda n, axes, others: n - 1)
+    assert less(np.mean, np.ones(5)) == 1.25
+    with pytest.raises(ValueError):
+        less(np.sum, np.ones(5))
+
+
+def cancelling(gradOutput, output):
+    y = output.astype(np.float32)
+    return (gradOutput.astype(np.float32) * (y - y * y)).astype(output.dtype)
+
+
+def early(gradOutput, self):
+    """The slope is 1 from 3.228 on."""
+    x = self.astype(np.float32)
+    s = 1 / (1 + np.exp(-x))
+    slope = np.where(x >= 3.228, 1, s * (1 + x * (1 - s)))
+    return (gradOutput.astype(np.float32) * slope).astype(self.dtype)
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel", "words"),
+    [
+        ("sigmoid", cancelling, "arranged so that it cancels in float32"),
+        ("silu", early, "gradInput is wrong only where 3."),
+    ],
+)
+def test_errors_that_16_bits_do_not_make_are_not_said_to_be_theirs(
+    name, kernel, words, monkeypatch
+):
+    monkeypatch.setitem(DEPTHS, "normal", replace(DEPTHS["normal"], shrinking=3000))
+    text = check(name, lambda **inputs: kernel(**inputs)).diagnosis.text
+    assert words in text and "16 bits" not in text
 
 
 def test_noise_is_not_explained():

@@ -83,6 +83,14 @@ def test_a_law_is_said_only_if_it_stands_on_cases_drawn_to_break_it():
     assert stands(law, runs) and not stands(law, runs[:3])  # of few by chance
     assert not stands(law, [*runs, (some[0], True)]) and not stands(law, runs[2::3])
     assert not stands(Condition("always", lambda made: True), [(one, True) for one in some * 9])
+    more = [*runs, *runs]
+    assert stands(law, [*more, (some[2], False)]) and not stands(law, [*more, (some[0], True)])
+
+
+def test_a_shape_among_the_attributes_is_no_law():
+    made = case("upsample_bilinear_2d")
+    assert "inputSize" in made.inputs and "alignCorners" in Traits.of(made).choices
+    assert not {"inputSize", "outputSize"} & Traits.of(made).choices.keys()
 
 
 def test_a_length_that_is_just_a_number_is_no_law():
