@@ -80,6 +80,7 @@ from aclnn_viz.tiles.vector import (
     And,
     Axpy,
     BinaryRepeatParams,
+    BrcbRepeatParams,
     Cast,
     Copy,
     CreateVecIndex,

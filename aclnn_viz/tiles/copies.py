@@ -46,39 +46,26 @@ class DataCopyPadExtParams(NamedTuple):
 
 def DataCopy(dst, src, params: int | DataCopyParams):
     """Copy whole blocks of 32 bytes: `count` elements, rounded DOWN to 32 bytes, or as DataCopyParams say."""
-    core, size = current(), dst.dtype.itemsize
+    core = current()
     if not isinstance(params, DataCopyParams):
-        length = int(params) * size
-        if length % BLOCK:
+        length = int(params) * dst.dtype.itemsize
+        if rest := length % BLOCK:
             core.hazard(
                 "shortened copy",
                 message(
                     "DataCopy of {n} elements, {length} bytes, leaves out the last {rest} bytes",
                     n=params,
                     length=length,
-                    rest=length % BLOCK,
+                    rest=rest,
                 ),
             )
         params = DataCopyParams(1, length // BLOCK)
-    _need(
-        core,
-        "DataCopy",
-        blockCount=(params.blockCount, 4095),
-        blockLen=(params.blockLen, 65535),
-        srcGap=(params.srcGap, 65535),
-        dstGap=(params.dstGap, 65535),
-    )
+    for field, value in params._asdict().items():
+        _need(core, "DataCopy", field, value, 4095 if field == "blockCount" else 65535)
     length = params.blockLen * BLOCK
     if params.blockCount and length:
-        _copy(
-            "DataCopy",
-            dst,
-            src,
-            params.blockCount,
-            length,
-            length + params.srcGap * BLOCK,
-            length + params.dstGap * BLOCK,
-        )
+        steps = length + params.srcGap * BLOCK, length + params.dstGap * BLOCK
+        _copy("DataCopy", dst, src, params.blockCount, length, *steps)
 
 
 def DataCopyPad(dst, src, params: DataCopyExtParams, pad: DataCopyPadExtParams | None = None):
@@ -95,15 +82,9 @@ def DataCopyPad(dst, src, params: DataCopyExtParams, pad: DataCopyPadExtParams |
         "DataCopyPad takes DataCopyExtParams",
         "pass DataCopyExtParams(1, bytes, 0, 0, 0)",
     )
-    count, length = params.blockCount, params.blockLen
-    _need(
-        core,
-        "DataCopyPad",
-        blockCount=(count, 4095),
-        blockLen=(length, most[0]),
-        srcStride=(params.srcStride, most[1]),
-        dstStride=(params.dstStride, most[1]),
-    )
+    count, length, *strides, _ = params
+    for field, value, largest in zip(params._fields, params, (4095, *most, most[1])):
+        _need(core, "DataCopyPad", field, value, largest)
     if length % size:
         core.stop(
             "copy parameters",
@@ -116,65 +97,50 @@ def DataCopyPad(dst, src, params: DataCopyExtParams, pad: DataCopyPadExtParams |
         )
     if not count or not length:
         return
+    left, right = (pad.leftPadding * size, pad.rightPadding * size) if pad is not None else (0, 0)
+    row = -(-(left + length + right) // BLOCK) * BLOCK
     if isinstance(src, LocalTensor):
-        row = -(-length // BLOCK) * BLOCK
-        _copy(
-            "DataCopyPad",
-            dst,
-            src,
-            count,
-            length,
-            row + params.srcStride * BLOCK,
-            length + params.dstStride,
-        )
+        if pad is not None and any(pad):
+            core.stop(
+                "copy parameters", message("DataCopyPad pads copies into the Unified Buffer alone")
+            )
+        steps = row + strides[0] * BLOCK, length + strides[1]
+        _copy("DataCopyPad", dst, src, count, length, *steps)
         return
-    pad = pad or DataCopyPadExtParams()
-    left, right = pad.leftPadding * size, pad.rightPadding * size
-    for side, bytes_of in (("leftPadding", left), ("rightPadding", right)):
-        if not 0 <= bytes_of <= BLOCK:
+    for side, past in (("leftPadding", left), ("rightPadding", right)):
+        if not 0 <= past <= BLOCK:
             core.stop(
                 "copy parameters",
                 message(
                     "DataCopyPad has a {side} of {n} elements, {length} bytes, which must lie in 0 to {most}",
                     side=side,
-                    n=bytes_of // size,
-                    length=bytes_of,
+                    n=past // size,
+                    length=past,
                     most=BLOCK,
                 ),
             )
-    row = -(-(left + length + right) // BLOCK) * BLOCK
-    _copy(
-        "DataCopyPad",
-        dst,
-        src,
-        count,
-        length,
-        length + params.srcStride,
-        row + params.dstStride * BLOCK,
-        left,
-        row,
-        pad,
-    )
+    if pad is not None and size == 8:
+        _need(core, "DataCopyPad", "paddingValue", pad.paddingValue, 0)
+    steps = length + strides[0], row + strides[1] * BLOCK
+    _copy("DataCopyPad", dst, src, count, length, *steps, left, row, pad)
 
 
-def _need(core, name: str, **fields):
-    for field, (value, largest) in fields.items():
-        if not 0 <= value <= largest:
-            core.stop(
-                "copy parameters",
-                message(
-                    "{name} has {field} {value}, which must lie in 0 to {most}",
-                    name=name,
-                    field=field,
-                    value=value,
-                    most=largest,
-                ),
-            )
+def _need(core, name: str, field: str, value, largest: int):
+    if not 0 <= value <= largest:
+        core.stop(
+            "copy parameters",
+            message(
+                "{name} has {field} {value}, which must lie in 0 to {most}",
+                name=name,
+                field=field,
+                value=value,
+                most=largest,
+            ),
+        )
 
 
-def _copy(name, dst, src, count, length, src_step, dst_step, left=0, row=None, pad=None):
-    """Move `count` blocks of `length` bytes; in the Unified Buffer a padded block takes `row` bytes from `left` on."""
-    core = current()
+def _pipe(core, name: str, dst, src) -> int:
+    """The pipe of a copy between two tensors of one format."""
     if dst.dtype != src.dtype:
         core.stop(
             "format",
@@ -185,71 +151,70 @@ def _copy(name, dst, src, count, length, src_step, dst_step, left=0, row=None, p
                 new=c_name(dst.dtype),
             ),
         )
-    if isinstance(dst, GlobalTensor) and isinstance(src, GlobalTensor):
+    if isinstance(src, LocalTensor):
+        return V if isinstance(dst, LocalTensor) else MTE3
+    if isinstance(dst, GlobalTensor):
         core.stop("format", message("{name} copies from global memory to global memory", name=name))
-    pipe = MTE2 if isinstance(src, GlobalTensor) else MTE3 if isinstance(dst, GlobalTensor) else V
-    blocks = ((count,), (src_step,)), ((count,), (dst_step,))
-    if count == 1:
-        blocks = ((), ()), ((), ())
-    read = src.span(name, False, length, *blocks[0])
-    write = dst.span(name, True, row or length, *blocks[1])
-    data = (
-        write if write.length == length else write._replace(start=write.start + left, length=length)
+    return MTE2
+
+
+def _copy(name, dst, src, count, length, src_step, dst_step, left=0, row=None, pad=None):
+    """Move `count` blocks of `length` bytes; in the Unified Buffer a padded block takes `row` bytes from `left` on."""
+    core = current()
+    pipe = _pipe(core, name, dst, src)
+    read, write = (
+        tensor.span(name, writing, span, *(((count,), (step,)) if count > 1 else ()))
+        for tensor, writing, span, step in (
+            (src, False, length, src_step),
+            (dst, True, row or length, dst_step),
+        )
     )
+    data = write._replace(start=write.start + left, length=length)
     source, target = (
         read.values(src.memory.bytes, src.dtype),
         data.values(dst.memory.bytes, dst.dtype),
     )
-    fillers = (
-        []
-        if data is write
-        else [
-            write._replace(start=start, length=end - start)
-            for start, end in (
-                (write.start, data.start),
-                (data.start + length, write.start + write.length),
-            )
-            if end > start
-        ]
-    )
-    if pipe == MTE3 and core.atomic is not None:
-        if core.atomic != dst.dtype:
-            core.stop(
-                "format",
-                message(
-                    "{name} adds {dtype} while SetAtomicAdd is on for {other}",
-                    name=name,
-                    dtype=c_name(dst.dtype),
-                    other=c_name(core.atomic),
-                ),
-            )
-
-        combine = core.combine
-
-        def run():
-            combine(target, source, out=target)
-
-        core.issue(
-            pipe, name + " (atomic)", run, [(src.memory, read)], [(dst.memory, data)], atomic=True
+    atomic = pipe == MTE3 and core.atomic is not None
+    if atomic and core.atomic != dst.dtype:
+        core.stop(
+            "format",
+            message(
+                "{name} adds {dtype} while SetAtomicAdd is on for {other}",
+                name=name,
+                dtype=c_name(dst.dtype),
+                other=c_name(core.atomic),
+            ),
         )
-        return
+    combine = core.combine if atomic else None
+    fillers = [
+        write._replace(start=start, length=end - start)
+        for start, end in (
+            (write.start, data.start),
+            (data.start + length, write.start + write.length),
+        )
+        if end > start
+    ]
     # Left alone, the lanes behind a block repeat its first element; given a value, they take it.
-    given = pad is not None and pad.isPad and pad.leftPadding + pad.rightPadding
-    value = np.asarray(pad.paddingValue).astype(dst.dtype) if given else None
+    padded = pad is not None and pad.isPad and pad.leftPadding + pad.rightPadding
+    value = np.asarray(pad.paddingValue).astype(dst.dtype) if padded else source[..., :1]
     lanes = [filler.values(dst.memory.bytes, dst.dtype) for filler in fillers]
 
     def run():
-        np.copyto(target, source)
+        if combine is None:
+            np.copyto(target, source)
+        else:
+            combine(target, source, out=target)
         for lane in lanes:
-            lane[...] = source[..., :1] if value is None else value
+            lane[...] = value
 
     core.issue(
         pipe,
-        name,
+        name + " (atomic)" * atomic,
         run,
         [(src.memory, read)],
         [(dst.memory, write)],
-        padding=[(dst.memory, filler) for filler in fillers] if value is None else (),
+        padding=() if padded else [(dst.memory, filler) for filler in fillers],
+        atomic=atomic,
     )
 
 
@@ -276,8 +241,8 @@ def SyncAll(*workspaces):
     `workspaces`, where given, are of global memory and of the Unified Buffer, 32 bytes a core (asc-devkit, SyncAll).
     """
     core = current()
-    for one in workspaces:
-        one.span("SyncAll", True, len(core.machine.cores) * BLOCK)
+    for workspace in workspaces:
+        workspace.span("SyncAll", True, len(core.machine.cores) * BLOCK)
     if not core.skipped():
         core.barrier()
         core.machine.meet(core)

@@ -125,6 +125,7 @@ PARAMETERS = (
     copies.DataCopyPadExtParams,
     vector.UnaryRepeatParams,
     vector.BinaryRepeatParams,
+    vector.BrcbRepeatParams,
 )
 ENTRY = re.compile(r"__global__[^;{}()]*?\b(\w+)\s*\(([^{;]*?)\)\s*\{", re.DOTALL)
 NAME = re.compile(r"(\w+)\s*(?:\[.*\])?\s*(?:=.*)?$", re.DOTALL)  # of a parameter

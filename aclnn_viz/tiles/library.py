@@ -231,17 +231,6 @@ def WholeReduceIndex(
     _issue("WholeReduce" + name, [(dst, reach)], [(src, int(at.max()) + 1)], compute)
 
 
-def CompareBits(dst, src0, src1, mode: CMPMODE, count: int):
-    """As Compare, of any count; src1 is a tensor or a number."""
-    sources = [(one, count) for one in (src0, src1) if hasattr(one, "block")]
-    _issue(
-        "Compare",
-        [(dst, -(-count // 8))],
-        sources,
-        lambda a, b=src1: (np.packbits(mode(a, b), bitorder="little").view(dst.dtype),),
-    )
-
-
 def Gatherb(dst, src, offsets, repeats: int, block_step: int, step: int):
     """Gather blocks of 32 bytes at byte offsets, 8 a repeat."""
     lanes = BLOCK // dst.dtype.itemsize

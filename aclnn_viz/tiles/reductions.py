@@ -13,7 +13,18 @@ import numpy as np
 from aclnn_viz.tiles.machine import current
 from aclnn_viz.tiles.memory import MTE3, S, V, meet
 from aclnn_viz.tiles.platforms import BLOCK, REPEAT, c_name, int32_t, uint32_t, uint8_t
-from aclnn_viz.tiles.vector import MASK, counted, eight_bits, mask_spans, named, need_format
+from aclnn_viz.tiles.vector import (
+    STRIDE,
+    BrcbRepeatParams,
+    counted,
+    eight_bits,
+    mask_spans,
+    named,
+    need_format,
+    need_mask,
+    need_places,
+    overlap,
+)
 from aclnn_viz.words.messages import message
 
 _ADD, _MAX, _MIN = np.add, np.maximum, np.minimum
@@ -54,66 +65,55 @@ def _need_apart(core, name: str, write, reads):
     """
     for read in reads:
         if meet(write, read):
-            core.hazard(
-                "overlap",
-                message(
-                    "{name} writes bytes {a} to {b} and reads {c} to {d}",
-                    name=name,
-                    a=write.start,
-                    b=write.end,
-                    c=read.start,
-                    d=read.end,
-                ),
-            )
+            overlap(core, name, write, read)
+
+
+def _issue(name: str, result, reads, function, sources=None):
+    """Issue one instruction whose (span, elements) hold what `function()` gives; it must lie apart from its sources."""
+    core, (write, out) = current(), result
+    _need_apart(core, name, write, reads if sources is None else sources)
+
+    def run():
+        out[...] = function()
+
+    core.vector(name, run, reads, [write])
 
 
 def _reduce(name, function, dst, src, tmp, form):
     core, size = current(), src.dtype.itemsize
     need_format(core, name, src.dtype)
-    if len(form) == 1:
-        count = counted(core, name, form[0])
-        if not count:
+    in_turn = len(form) == 1
+    if in_turn:
+        if not (count := counted(core, name, form[0])):
             return
-        (read, given), order = src.part(name, False, count * size), "ascending"
+        repeats = -(-count * size // REPEAT)
+        read, elements = src.part(name, False, count * size)
     else:
         mask, repeats, step = form
-        if not 0 <= mask <= REPEAT // size:
-            core.hazard(
-                "mask",
-                message(MASK, name=name, mask=mask, n=REPEAT // size, dtype=c_name(src.dtype)),
-            )
-            mask = max(min(mask, REPEAT // size), 0)
+        mask = need_mask(core, name, mask, src.dtype, REPEAT // size)
+        if isinstance(mask, tuple):
+            core.stop("format", message("{name} with a mask of bits is not offered", name=name))
         if not mask or not counted(core, name, repeats):
             return
-        (read, given), order = (
-            src.part(name, False, int(mask) * size, (repeats,), (step * BLOCK,)),
-            "tree",
-        )
-    write, out = dst.part(name, True, size, align=size)
-    writes = [write]
-    if order == "tree" or function is not _ADD:  # for a sum of a count the work buffer is not used
-        repeats = read.shape[0] if read.shape else -(-count * size // REPEAT)
+        read, elements = src.part(name, False, mask * size, (repeats,), (step * BLOCK,))
+    result, out = dst.part(name, True, size, align=size)
+    writes = [result]
+    if not in_turn or function is not _ADD:  # A sum of a count does not use the work buffer.
         lanes = BLOCK // size
         work = tmp.span(name, True, -(-repeats * (1 if function is _ADD else 2) // lanes) * BLOCK)
         _need_apart(core, name, work, [read])
-        writes = (
-            [work._replace(start=work.start + BLOCK, length=work.length - BLOCK)]
-            * (work.length > BLOCK)
-            + writes
-            if work.start == write.start
-            else [work, write]
-        )
+        if work.start == result.start:
+            work = work._replace(start=work.start + BLOCK, length=work.length - BLOCK)
+        writes = [work] * (work.length > 0) + writes
 
     def run():
-        if order == "tree":
-            out[0] = tree(tree(given, function), function)
+        if in_turn:
+            out[0] = core.reduced = function.accumulate(_repeats(elements, function))[-1]
         else:
-            out[0] = core.reduced = function.accumulate(_repeats(given, function))[-1]
+            out[0] = tree(tree(elements, function), function)
 
     core.vector(name, run, [read], writes)
-    if (
-        order == "ascending"
-    ):  # the scalar unit takes the sum over and stores it: all later pipes are behind it
+    if in_turn:  # the scalar unit takes the sum over and stores it: all later pipes are behind it
         clock = core.snapshot(V)
         for pipe in (S, V, MTE3):
             core.wait(pipe, clock)
@@ -123,13 +123,12 @@ def _reducing(kind):
     def call(dst, src, tmp, *form):
         _reduce(f"Reduce{kind}", KINDS[kind], dst, src, tmp, form)
 
-    setattr(
+    return named(
         call,
-        "__doc__",
+        f"Reduce{kind}",
         f"dst[0] = the {kind.lower()} of src: `(dst, src, tmp, count)` or `(dst, src, tmp, mask, repeatTime, srcRepStride)`.\n\n"
         "    With a count the repeats are taken one after the other, and dst of a sum may be read at once; else they form a tree.",
     )
-    return named(call, f"Reduce{kind}")
 
 
 ReduceSum, ReduceMax, ReduceMin = map(_reducing, KINDS)
@@ -154,62 +153,53 @@ def _whole(
     core, size = current(), src.dtype.itemsize
     need_format(core, name, src.dtype)
     repeats = eight_bits(core, name, repeats, "repeatTime")
-    if not repeats:
+    boxes = mask_spans(core, name, mask, repeats, (src_block, src_step), [(src, False)])
+    if not boxes:
         return
-    found = mask_spans(core, name, mask, repeats, ((src_block, src_step),), [(src, False)])
-    if not found:
-        return
-    lanes, out_step = REPEAT // size, dst_step * shares * size
-    if not isinstance(mask, (tuple, list)):  # a share without a lane keeps what it holds
-        written = min(-(-mask * shares // lanes), shares)
-    else:
-        written = shares
-    write, out = dst.part(name, True, written * size, (repeats,), (out_step,), align=align or size)
-    per_block = BLOCK // size
-    reads = [one[0] for one in found]
-    # Where in the repeat each run lies: its place in the tree.
-    boxes = [
-        (
-            (span.start - src.start) // BLOCK // max(src_block, 1),
-            span.shape[1],
-            (span.start - src.start) % BLOCK // size,
-            span.length // size,
-        )
-        for span in reads
-    ]
-    given = [span.values(core.ub.bytes, src.dtype) for span in reads]
+    lanes = np.zeros((8, BLOCK // size), bool)
+    for (block, blocks, lane, width), _ in boxes:
+        lanes[block : block + blocks, lane : lane + width] = True
+    held = [*lanes.reshape(shares, -1).any(1).tolist(), False]
+    results = []  # A share without a lane keeps what it holds.
+    for share in range(shares):
+        if held[share] and not (share and held[share - 1]):
+            end = held.index(False, share)
+            part = dst.part(
+                name,
+                True,
+                (end - share) * size,
+                (repeats,),
+                (dst_step * shares * size,),
+                offset=share * size,
+                align=align or size,
+            )
+            results.append((share, end, part))
 
     def run():
-        filled = np.full((repeats, 8, per_block), _NEUTRAL[function], src.dtype)
-        for (block, blocks, lane, width), part in zip(boxes, given):
-            filled[:, block : block + blocks, lane : lane + width] = part
-        out[...] = tree(filled.reshape(repeats, shares, lanes // shares), function)[:, :written]
+        filled = np.full((repeats, *lanes.shape), _NEUTRAL[function], src.dtype)
+        for (block, blocks, lane, width), (span,) in boxes:
+            filled[:, block : block + blocks, lane : lane + width] = span.values(
+                core.ub.bytes, src.dtype
+            )
+        reduced = tree(filled.reshape(repeats, shares, -1), function)
+        for share, end, (_, out) in results:
+            out[...] = reduced[:, share:end]
 
-    core.vector(name, run, reads, [write])
+    core.vector(name, run, [span for _, (span,) in boxes], [write for *_, (write, _) in results])
 
 
 def _wholes(kind):
     def call(
         dst, src, mask, repeatTime: int, dstRepStride: int, srcBlkStride: int, srcRepStride: int
     ):
-        _whole(
-            f"WholeReduce{kind}",
-            KINDS[kind],
-            dst,
-            src,
-            mask,
-            repeatTime,
-            dstRepStride,
-            srcBlkStride,
-            srcRepStride,
-        )
+        strides = dstRepStride, srcBlkStride, srcRepStride
+        _whole(f"WholeReduce{kind}", KINDS[kind], dst, src, mask, repeatTime, *strides)
 
-    setattr(
+    return named(
         call,
-        "__doc__",
+        f"WholeReduce{kind}",
         f"The {kind.lower()} of each repeat of src, side by side when dstRepStride is 1 (order ORDER_ONLY_VALUE).",
     )
-    return named(call, f"WholeReduce{kind}")
 
 
 WholeReduceSum, WholeReduceMax, WholeReduceMin = map(_wholes, KINDS)
@@ -225,66 +215,33 @@ def RepeatReduceSum(
     dstRepStride: int,
     srcRepStride: int,
 ):
-    """As WholeReduceSum, its arguments in the order of the older call."""
-    _whole(
-        "RepeatReduceSum",
-        _ADD,
-        dst,
-        src,
-        elemsInOneRepeat,
-        repeatTime,
-        dstRepStride,
-        srcBlkStride,
-        srcRepStride,
-    )
+    """As WholeReduceSum, its arguments in the order of the older call; dstBlkStride has no effect, as its page says."""
+    strides = dstRepStride, srcBlkStride, srcRepStride
+    _whole("RepeatReduceSum", _ADD, dst, src, elemsInOneRepeat, repeatTime, *strides)
 
 
-def _blocks(kind):
+def _parts(name, kind, shares=8):
+    """A call that gives so many results of each repeat, None for one of each two lanes."""
+
     def call(
         dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int
     ):
-        _whole(
-            f"BlockReduce{kind}",
-            KINDS[kind],
-            dst,
-            src,
-            mask,
-            repeatTime,
-            dstRepStride,
-            srcBlkStride,
-            srcRepStride,
-            8,
-            8 * src.dtype.itemsize,
-        )
+        size, strides = src.dtype.itemsize, (dstRepStride, srcBlkStride, srcRepStride)
+        count = shares or REPEAT // size // 2
+        align = 8 * size if shares else BLOCK
+        _whole(name, KINDS[kind], dst, src, mask, repeatTime, *strides, count, align)
 
-    setattr(
-        call, "__doc__", f"The {kind.lower()} of each block of 32 bytes: 8 for each repeat of src."
+    return named(
+        call,
+        name,
+        f"The {kind.lower()} of each block of 32 bytes; PairReduceSum: of two neighbours.",
     )
-    return named(call, f"BlockReduce{kind}")
 
 
-BlockReduceSum, BlockReduceMax, BlockReduceMin = map(_blocks, KINDS)
-
-
-def PairReduceSum(
-    dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int
-):
-    """The sums of neighbours: half as many elements as src has in each repeat."""
-    size = src.dtype.itemsize
-    lanes = REPEAT // size
-    _whole(
-        "PairReduceSum",
-        _ADD,
-        dst,
-        src,
-        mask,
-        repeatTime,
-        dstRepStride,
-        srcBlkStride,
-        srcRepStride,
-        lanes // 2,
-        BLOCK,
-    )
+BlockReduceSum, BlockReduceMax, BlockReduceMin = (
+    _parts(f"BlockReduce{kind}", kind) for kind in KINDS
+)
+PairReduceSum = _parts("PairReduceSum", "Sum", None)
 
 
 SCRATCH = 8192  # bytes at the end of the Unified Buffer that some forms of Select use themselves on Atlas A2
@@ -320,10 +277,11 @@ def _strided(name: str, tensor, lanes: int, repeats: int, block_step: int, step:
     )
 
 
-def _compare(name, dst, src, mode, count, other=(), numbers=(), steps=()):
-    core, size = current(), src.dtype.itemsize
-    need_format(core, name, src.dtype)
-    if src.dtype == int32_t and mode is not CMPMODE.EQ:
+def _compare(name, dst, src0, src1, mode, count, steps=()):
+    """Compare with a tensor or a number; `steps` are the strides of blocks and repeats of each tensor."""
+    core, size = current(), src0.dtype.itemsize
+    need_format(core, name, src0.dtype)
+    if src0.dtype == int32_t and mode is not CMPMODE.EQ:
         core.stop(
             "format",
             message("{name} takes int32_t for EQ alone, not {mode}", name=name, mode=mode.name),
@@ -336,7 +294,7 @@ def _compare(name, dst, src, mode, count, other=(), numbers=(), steps=()):
             ),
         )
     count = counted(core, name, count)
-    if count * size % REPEAT:
+    if rest := count * size % REPEAT:
         core.hazard(
             "alignment of a comparison",
             message(
@@ -344,34 +302,30 @@ def _compare(name, dst, src, mode, count, other=(), numbers=(), steps=()):
                 name=name,
                 n=count,
                 length=count * size,
-                rest=count * size % REPEAT,
+                rest=rest,
             ),
         )
-        count = count * size // REPEAT * REPEAT // size
-    if count <= 0:
+        count -= rest // size
+    if not count:
         return
-    lanes = REPEAT // size
-    found = (
-        [
-            _strided(name, tensor, lanes, count // lanes, *pair)
-            for tensor, pair in zip((src, *other), steps)
-        ]
-        if steps
-        else [
-            ([span], values.view)
-            for span, values in (tensor.part(name, False, count * size) for tensor in (src, *other))
-        ]
+    tensors, numbers = [src0, src1], []
+    if not hasattr(src1, "block"):
+        tensors, numbers = [src0], [np.asarray(src1).astype(src0.dtype)]
+    operands = [
+        _strided(name, tensor, REPEAT // size, count * size // REPEAT, *pair)
+        for tensor, pair in zip(tensors, steps)
+    ] or [
+        ([span], values.view)
+        for span, values in (tensor.part(name, False, count * size) for tensor in tensors)
+    ]
+    _issue(
+        name,
+        dst.part(name, True, count // 8),
+        [span for spans, _ in operands for span in spans],
+        lambda: np.packbits(
+            mode(*(values() for _, values in operands), *numbers), bitorder="little"
+        ),
     )
-    spans = [span for some, _ in found for span in some]
-    write, out = dst.part(name, True, count // 8)
-    _need_apart(core, name, write, spans)
-
-    def run():
-        out[...] = np.packbits(
-            mode(*(values() for _, values in found), *numbers), bitorder="little"
-        )
-
-    core.vector(name, run, spans, [write])
 
 
 def CompareRepeats(dst, src0, src1, cmpMode: CMPMODE, repeats: int, *steps: int):
@@ -379,34 +333,19 @@ def CompareRepeats(dst, src0, src1, cmpMode: CMPMODE, repeats: int, *steps: int)
 
     Atlas A2 pays no heed to the mask of this form: all lanes of a repeat are compared, and their bits lie one after the other.
     """
-    pairs, count = (
-        (steps[:2], steps[2:]),
-        eight_bits(current(), "Compare", repeats, "repeatTime") * REPEAT // src0.dtype.itemsize,
-    )
-    if hasattr(src1, "block"):
-        _compare("Compare", dst, src0, cmpMode, count, (src1,), steps=pairs)
-    else:
-        _compare(
-            "CompareScalar",
-            dst,
-            src0,
-            cmpMode,
-            count,
-            numbers=(np.asarray(src1).astype(src0.dtype),),
-            steps=pairs,
-        )
+    count = eight_bits(current(), "Compare", repeats, "repeatTime") * REPEAT // src0.dtype.itemsize
+    name = "Compare" if hasattr(src1, "block") else "CompareScalar"
+    _compare(name, dst, src0, src1, cmpMode, count, (steps[:2], steps[2:]))
 
 
 def Compare(dst, src0, src1, cmpMode: CMPMODE, count: int):
     """Bit i of dst is src0[i] `cmpMode` src1[i]; count elements must fill a multiple of 256 bytes."""
-    _compare("Compare", dst, src0, cmpMode, count, (src1,))
+    _compare("Compare", dst, src0, src1, cmpMode, count)
 
 
 def CompareScalar(dst, src0, scalar, cmpMode: CMPMODE, count: int):
     """Bit i of dst is src0[i] `cmpMode` scalar; count elements must fill a multiple of 256 bytes."""
-    _compare(
-        "CompareScalar", dst, src0, cmpMode, count, numbers=(np.asarray(scalar).astype(src0.dtype),)
-    )
+    _compare("CompareScalar", dst, src0, scalar, cmpMode, count)
 
 
 def Select(dst, selMask, src0, src1, selMode: SELMODE, count: int):
@@ -416,7 +355,13 @@ def Select(dst, selMask, src0, src1, selMode: SELMODE, count: int):
     if not counted(core, "Select", count):
         return
     scalar = selMode is SELMODE.VSEL_TENSOR_SCALAR_MODE
-    tensors = (src0,) if scalar else (src0, src1)
+    if scalar == hasattr(src1, "block"):
+        core.stop(
+            "format",
+            message(
+                "Select takes a number as src1 in VSEL_TENSOR_SCALAR_MODE, and a tensor elsewhere"
+            ),
+        )
     scratch = core.platform.unified_buffer - SCRATCH
     if selMode is not SELMODE.VSEL_CMPMASK_SPR and (
         any(pipe.top > scratch for pipe in core.pipes) or core.ub.state[scratch:].any()
@@ -428,22 +373,23 @@ def Select(dst, selMask, src0, src1, selMode: SELMODE, count: int):
                 start=scratch,
             ),
         )
-    spans = [tensor.span("Select", False, count * size) for tensor in tensors]
+    parts = [
+        tensor.part("Select", False, count * size)
+        for tensor in ((src0,) if scalar else (src0, src1))
+    ]
+    spans = [span for span, _ in parts]
     lanes = min(count, REPEAT // size) if selMode is SELMODE.VSEL_CMPMASK_SPR else count
     bits = selMask.span("Select", False, -(-lanes // 8))
-    write, out = dst.part("Select", True, count * size)
-    _need_apart(core, "Select", write, [bits, *(span for span in spans if span != write)])
+    result = dst.part("Select", True, count * size)
     packed = bits.values(core.ub.bytes, uint8_t)
-    given = [span.values(core.ub.bytes, dst.dtype) for span in spans]
-    number = np.asarray(src1).astype(dst.dtype) if scalar else None
+    other = np.asarray(src1).astype(dst.dtype) if scalar else parts[1][1]
 
-    def run():
+    def function():
         chosen = np.unpackbits(packed, count=lanes, bitorder="little").astype(bool)
-        if lanes < count:
-            chosen = np.resize(chosen, count)
-        out[...] = np.where(chosen, given[0], number if scalar else given[1])
+        return np.where(np.resize(chosen, count), parts[0][1], other)
 
-    core.vector("Select", run, [bits, *spans], [write])
+    apart = [bits, *(span for span in spans if span != result[0])]
+    _issue("Select", result, [bits, *spans], function, apart)
 
 
 def Gather(dst, src, srcOffset, srcBaseAddr: int, count: int):
@@ -460,14 +406,12 @@ def Gather(dst, src, srcOffset, srcBaseAddr: int, count: int):
         )
     if not counted(core, "Gather", count):
         return
-    length = src.end - src.start - srcBaseAddr
+    where, length = core.where(), src.end - src.start - srcBaseAddr
     read = src.span("Gather", False, length // size * size, offset=srcBaseAddr)
     at, places = srcOffset.part("Gather", False, count * 4)
-    write, out = dst.part("Gather", True, count * size)
-    _need_apart(core, "Gather", write, [read, at])
     elements = read.values(core.ub.bytes, dst.dtype)
 
-    def run():
+    def function():
         index = places // size
         inside = index < elements.size
         wrong = places[~inside | (places % size != 0)]
@@ -482,10 +426,9 @@ def Gather(dst, src, srcOffset, srcBaseAddr: int, count: int):
                 ),
                 where=where,
             )
-        out[...] = elements[np.where(inside, index, 0)]
+        return elements[np.where(inside, index, 0)]
 
-    where = core.where()
-    core.vector("Gather", run, [read, at], [write])
+    _issue("Gather", dst.part("Gather", True, count * size), [read, at], function)
 
 
 def GatherMask(
@@ -534,33 +477,24 @@ def GatherMask(
         chosen, spans = np.tile(lanes % step == first, (repeats, 1)), []
     if not (kept := int(chosen.sum())):
         return 0
-    reads, given = _strided("GatherMask", src, lanes.size, repeats, blkStride, repStride)
-    write, out = dst.part("GatherMask", True, kept * src.dtype.itemsize)
+    reads, elements = _strided("GatherMask", src, lanes.size, repeats, blkStride, repStride)
+    result = dst.part("GatherMask", True, kept * src.dtype.itemsize)
     after = repeats == 1 or repStride >= -(-lanes.size * src.dtype.itemsize // BLOCK) * blkStride
     # Packed in place, as the vendor's example gather.asc does, no element is written before it is read.
-    _need_apart(
-        core, "GatherMask", write, spans if after and write.start == src.start else [*spans, *reads]
-    )
-
-    def run():
-        out[...] = given()[chosen]
-
-    core.vector("GatherMask", run, [*spans, *reads], [write])
+    apart = spans if after and result[0].start == src.start else [*spans, *reads]
+    _issue("GatherMask", result, [*spans, *reads], lambda: elements()[chosen], apart)
     return kept
 
 
-def Brcb(dst, src, repeatTime: int, params=None):
-    """Spread each of 8 elements a repeat over one block of 32 bytes."""
+def Brcb(dst, src, repeatTime: int, params=BrcbRepeatParams()):
+    """Spread each of 8 elements a repeat over one block of 32 bytes; the blocks of the result have strides."""
     core, size = current(), src.dtype.itemsize
     need_format(core, "Brcb", src.dtype)
-    lanes = BLOCK // size
-    if repeatTime <= 0:
+    repeats = eight_bits(core, "Brcb", repeatTime, "repeatTime")
+    if not repeats:
         return
-    read, given = src.part("Brcb", False, 8 * repeatTime * size)
-    write, out = dst.part("Brcb", True, 8 * repeatTime * BLOCK)
-    _need_apart(core, "Brcb", write, [read])
-
-    def run():
-        out[...] = np.repeat(given, lanes)
-
-    core.vector("Brcb", run, [read], [write])
+    block, step = (eight_bits(core, "Brcb", stride, STRIDE) for stride in params)
+    need_places(core, "Brcb", 8, block)
+    read, elements = src.part("Brcb", False, 8 * repeats * size)
+    result = dst.part("Brcb", True, BLOCK, (repeats, 8), (step * BLOCK, block * BLOCK))
+    _issue("Brcb", result, [read], lambda: elements.reshape(repeats, 8, 1))

@@ -168,15 +168,19 @@ class LocalTensor(Tensor):
                 ),
                 writing,
             )
+        self._need_inside(core, name, writing, span)
+        return span
+
+    def _need_inside(self, core, name: str, writing: bool, span: Span):
+        """Note a hazard where bytes lie before the block, or behind the end of the tensor."""
         if span.start < self.block.start:
-            before = self.block.start - span.start
             core.hazard(
                 "beyond tensor",
                 message(
                     "{name} {does} from {before} bytes before {block} on",
                     name=name,
                     does=DOES[writing],
-                    before=before,
+                    before=self.block.start - span.start,
                     block=self.block.name,
                 ),
                 writing,
@@ -194,7 +198,6 @@ class LocalTensor(Tensor):
                 ),
                 writing,
             )
-        return span
 
     def part(
         self, name: str, writing: bool, length: int, *form, **options

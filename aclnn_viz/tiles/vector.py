@@ -5,7 +5,6 @@ Calls that widen or narrow go by the wider type. Results are those of IEEE arith
 after each operation. Exp and Ln are rounded once from float64: no bound is documented for them on Atlas A2.
 """
 
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
@@ -19,11 +18,10 @@ from aclnn_viz.tiles.memory import Span
 from aclnn_viz.tiles.platforms import BLOCK, LIMIT, REPEAT, c_name, float32, half, int32_t
 from aclnn_viz.words.messages import message
 
-MASK, STRIDE = message("{name} has mask {mask} for {n} lanes of {dtype}"), message("a stride")
+STRIDE = message("a stride")
 
 
-@dataclass(frozen=True)
-class UnaryRepeatParams:
+class UnaryRepeatParams(NamedTuple):
     """Strides of blocks and of repeats of the result and the source, in blocks of 32 bytes."""
 
     dstBlkStride: int = 1
@@ -31,13 +29,8 @@ class UnaryRepeatParams:
     dstRepStride: int = 8
     srcRepStride: int = 8
 
-    @property
-    def pairs(self):
-        return (self.dstBlkStride, self.dstRepStride), (self.srcBlkStride, self.srcRepStride)
 
-
-@dataclass(frozen=True)
-class BinaryRepeatParams:
+class BinaryRepeatParams(NamedTuple):
     """Strides of blocks and of repeats of the result and the two sources, in blocks of 32 bytes."""
 
     dstBlkStride: int = 1
@@ -47,13 +40,12 @@ class BinaryRepeatParams:
     src0RepStride: int = 8
     src1RepStride: int = 8
 
-    @property
-    def pairs(self):
-        return (
-            (self.dstBlkStride, self.dstRepStride),
-            (self.src0BlkStride, self.src0RepStride),
-            (self.src1BlkStride, self.src1RepStride),
-        )
+
+class BrcbRepeatParams(NamedTuple):
+    """Strides of blocks and of repeats of the result of Brcb, in blocks of 32 bytes."""
+
+    dstBlkStride: int = 1
+    dstRepStride: int = 8
 
 
 def eight_bits(core, name: str, number: int, what: str) -> int:
@@ -83,17 +75,16 @@ def runs(mask, lanes: int, per_block: int) -> tuple[tuple[int, int, int, int], .
         whole, rest = divmod(max(min(mask, lanes), 0), per_block)
         return ((0, whole, 0, per_block),) * bool(whole) + ((whole, 1, 0, rest),) * bool(rest)
     bits = [mask[lane // 64] >> lane % 64 & 1 for lane in range(lanes)]
-    found = []
+    boxes: list = []
     for block in range(lanes // per_block):
-        lane = 0
-        while lane < per_block:
-            width = 0
-            while lane + width < per_block and bits[block * per_block + lane + width]:
-                width += 1
-            if width:
-                found.append((block, 1, lane, width))
-            lane += max(width, 1)
-    return tuple(found)
+        for lane in range(per_block):
+            if bits[block * per_block + lane]:
+                if lane and bits[block * per_block + lane - 1]:
+                    *first, width = boxes.pop()
+                    boxes.append((*first, width + 1))
+                else:
+                    boxes.append((block, 1, lane, 1))
+    return tuple(boxes)
 
 
 def counted(core, name: str, count: int) -> int:
@@ -111,10 +102,8 @@ def counted(core, name: str, count: int) -> int:
     return int(count)
 
 
-def mask_spans(core, name: str, mask, repeats: int, pairs, operands) -> list[list[Span]]:
-    """The runs of the form with a mask: for each, the spans of the operands, (repeats, blocks) runs of lanes each."""
-    widest = max(tensor.dtype.itemsize for tensor, _ in operands)
-    lanes = REPEAT // widest
+def need_mask(core, name: str, mask, dtype: np.dtype, lanes: int):
+    """A mask as a number of lanes or a tuple of bits; a hazard where it has no lane, or more than a repeat."""
     if isinstance(mask, (list, tuple)):
         mask = tuple(mask) + (0,) * (lanes // 64 - len(mask))
         fits = any(mask[: lanes // 64]) and not any(mask[lanes // 64 :])
@@ -122,44 +111,68 @@ def mask_spans(core, name: str, mask, repeats: int, pairs, operands) -> list[lis
         fits = 0 <= mask <= lanes
     if not fits:
         core.hazard(
-            "mask", message(MASK, name=name, mask=mask, n=lanes, dtype=c_name(operands[0][0].dtype))
+            "mask",
+            message(
+                "{name} has mask {mask} for {n} lanes of {dtype}",
+                name=name,
+                mask=mask,
+                n=lanes,
+                dtype=c_name(dtype),
+            ),
         )
+    return mask if isinstance(mask, tuple) else max(min(mask, lanes), 0)
+
+
+def need_places(core, name: str, blocks: int, stride: int):
+    """The blocks of one repeat of a result must not lie in one place."""
+    if stride == 0 and blocks > 1:
+        core.hazard(
+            "block stride",
+            message("{name} writes {n} blocks of each repeat to one place", name=name, n=blocks),
+            True,
+        )
+
+
+def mask_spans(core, name: str, mask, repeats: int, params, operands) -> list[tuple]:
+    """The boxes of lanes of the form with a mask, each with the spans of the operands, (repeats, blocks) runs of lanes.
+
+    `params` are the strides of blocks, then those of repeats, of each operand.
+    """
+    widest = max(tensor.dtype.itemsize for tensor, _ in operands)
+    lanes, per_block = REPEAT // widest, BLOCK // widest
+    mask = need_mask(core, name, mask, operands[0][0].dtype, lanes)
     repeats = eight_bits(core, name, repeats, "repeatTime")
     if not repeats:
         return []
-    # A narrow operand beside a wide one fills fewer than 8 blocks in a repeat.
+    pairs = zip(params[: len(operands)], params[len(operands) :])
     strides = [[eight_bits(core, name, step, STRIDE) * BLOCK for step in pair] for pair in pairs]
-    found = []
-    per_block = BLOCK // widest
+    for (tensor, _), (step, _) in zip(operands, strides):
+        if tensor.dtype.itemsize < widest and step != BLOCK:
+            core.stop(
+                "format",
+                message(
+                    "{name} with a block stride of {n} is not offered for {dtype}, the narrower type",
+                    name=name,
+                    n=step // BLOCK,
+                    dtype=c_name(tensor.dtype),
+                ),
+            )
     boxes = runs(mask, lanes, per_block)
-    if operands[0][1] and strides[0][0] == 0 and boxes and boxes[-1][0] + boxes[-1][1] > 1:
-        core.hazard(
-            "block stride",
-            message(
-                "{name} writes {n} blocks of each repeat to one place",
-                name=name,
-                n=boxes[-1][0] + boxes[-1][1],
-            ),
-            True,
-        )
-    for block, blocks, lane, width in boxes:
-        spans = []
+    if operands[0][1] and boxes:
+        need_places(core, name, boxes[-1][0] + boxes[-1][1], strides[0][0])
+    each = []
+    for box in boxes:
+        (block, blocks, lane, width), spans = box, []
         for (tensor, writing), (block_step, repeat_step) in zip(operands, strides):
             size = tensor.dtype.itemsize
-            share = widest // size  # blocks of the wide type that lie in one of this type
-            if share == 1:
-                offset, shape, steps = (
-                    block * block_step,
-                    (repeats, blocks),
-                    (repeat_step, block_step),
-                )
-                start, length = offset + lane * size, width * size
-            else:  # only unit block strides: the lanes are contiguous
-                start, length = (block * per_block + lane) * size, width * size
-                shape, steps = (repeats, blocks), (repeat_step, per_block * size)
-            spans.append(tensor.span(name, writing, length, shape, steps, offset=start))
-        found.append(spans)
-    return found
+            if size == widest:
+                start = block * block_step + lane * size
+            else:  # Beside a wide operand, a narrow one has contiguous lanes in fewer than 8 blocks.
+                start, block_step = (block * per_block + lane) * size, per_block * size
+            shape, steps = (repeats, blocks), (repeat_step, block_step)
+            spans.append(tensor.span(name, writing, width * size, shape, steps, offset=start))
+        each.append((box, spans))
+    return each
 
 
 def operands(
@@ -169,72 +182,62 @@ def operands(
 
     And whether repeats must follow one another because the result stays in place.
     """
+    tensors = [(dst, True), *((source, False) for source in sources)]
     if len(form) == 1:
-        count = counted(core, name, form[0])
-        if count <= 0:
+        if not (count := counted(core, name, form[0])):
             return [], False
-        return [
-            [
-                dst.operand(core, name, True, count),
-                *[source.operand(core, name, False, count) for source in sources],
-            ]
-        ], False
+        return [[tensor.operand(core, name, writing, count) for tensor, writing in tensors]], False
     mask, repeats, params = form
-    pairs = params.pairs
-    found = mask_spans(
-        core, name, mask, repeats, pairs, [(dst, True), *((source, False) for source in sources)]
-    )
     return [
         [
             (span, span.values(core.ub.bytes, tensor.dtype))
-            for span, tensor in zip(one, (dst, *sources))
+            for span, (tensor, _) in zip(spans, tensors)
         ]
-        for one in found
-    ], pairs[0][1] == 0 and repeats > 1
+        for _, spans in mask_spans(core, name, mask, repeats, params, tensors)
+    ], params[len(tensors)] == 0 and repeats > 1
 
 
-SUMS = {
-    "Add",
-    "Sub",
-    "Mul",
-    "Max",
-    "Min",
-}  # which may leave their result in place of src1, repeat after repeat
+SUMS = {"Add", "Sub", "Mul", "Max", "Min"}  # They may leave their result in place of src1.
 KEPT = {half, float32, int32_t}  # in these formats
 
 
-def need_apart(core, name: str, dst, found: list[list[tuple[Span, np.ndarray]]]):
+def overlap(core, name: str, write: Span, read: Span):
+    """Note that a call writes into what it reads."""
+    core.hazard(
+        "overlap",
+        message(
+            "{name} writes bytes {a} to {b} and reads {c} to {d}",
+            name=name,
+            a=write.start,
+            b=write.end,
+            c=read.start,
+            d=read.end,
+        ),
+    )
+
+
+def need_apart(core, name: str, dst, runs: list[list[tuple[Span, np.ndarray]]]):
     """Operands are the same or disjoint in a repeat, and no repeat reads what an earlier one wrote.
 
     Source: docs/zh/api/SIMD-API/通用说明和约束.md, overlapping addresses; a running sum in src1 is its one exception.
     """
-    for (write, _), *reads in found:
-        for k, (span, _) in enumerate(reads):
+    for (write, _), *reads in runs:
+        for place, (read, _) in enumerate(reads, 1):
             running = (
-                k == len(reads) - 1
+                place == len(reads)
                 and name in SUMS
                 and dst.dtype in KEPT
-                and write == span
+                and write == read
                 and write.shape
                 and write.strides[0] == 0
             )
             if (
-                write.start < span.end
-                and span.start < write.end
+                write.start < read.end
+                and read.start < write.end
                 and not running
-                and _collide(write, span)
+                and _collide(write, read)
             ):
-                core.hazard(
-                    "overlap",
-                    message(
-                        "{name} writes bytes {a} to {b} and reads {c} to {d}",
-                        name=name,
-                        a=write.start,
-                        b=write.end,
-                        c=span.start,
-                        d=span.end,
-                    ),
-                )
+                overlap(core, name, write, read)
 
 
 @lru_cache(maxsize=512)
@@ -242,23 +245,25 @@ def _collide(write: Span, read: Span) -> bool:
     """Whether a repeat overlaps its own source in part, or reads what an earlier repeat wrote."""
     if not write.shape and not read.shape:
         return write != read
-    wrote, given = (
-        span.start
-        + np.add.outer(
-            np.arange(span.shape[0]) * span.strides[0],
-            np.add.outer(
-                np.arange(span.shape[1]) * span.strides[1], np.arange(0, span.length, 2)
-            ).ravel(),
-        )
+    wrote, taken = (
+        (
+            span.start
+            + np.add.outer(
+                np.arange(span.shape[0]) * span.strides[0],
+                np.add.outer(
+                    np.arange(span.shape[1]) * span.strides[1], np.arange(0, span.length, 2)
+                ).ravel(),
+            )
+        ).tolist()
         for span in (write, read)
     )
     first: dict[int, tuple[int, int]] = {}
-    for repeat, row in enumerate(wrote.tolist()):
+    for repeat, row in enumerate(wrote):
         for place, address in enumerate(row):
             first.setdefault(address, (repeat, place))
     return any(
         first[address][0] <= repeat and first[address] != (repeat, place)
-        for repeat, row in enumerate(given.tolist())
+        for repeat, row in enumerate(taken)
         for place, address in enumerate(row)
         if address in first
     )
@@ -284,41 +289,23 @@ def elementwise(name: str, function, dst, sources, form: tuple, formats=True):
     """Issue `function(*sources)` into dst over the lanes of a form."""
     core = current()
     if formats:
-        need_format(core, name, dst.dtype)
-        for source in sources:
-            if source.dtype != dst.dtype and not (
-                name in MIXED and source.dtype == half and dst.dtype == float32
-            ):
-                need_format(core, name, source.dtype)
-                core.stop(
-                    "format",
-                    message(
-                        "{name} mixes {dtype} and {other}",
-                        name=name,
-                        dtype=c_name(dst.dtype),
-                        other=c_name(source.dtype),
-                    ),
-                )
-    found, in_turn = operands(core, name, form, dst, sources)
-    if not found:
+        need_formats(core, name, dst, sources)
+    lanes, in_turn = operands(core, name, form, dst, sources)
+    if not lanes:
         return
-    need_apart(core, name, dst, found)
-    parts = [[view for _, view in one] for one in found]
+    need_apart(core, name, dst, lanes)
+    parts = [[view for _, view in run] for run in lanes]
     if in_turn:  # a running sum: each repeat reads what the one before has left
         parts = [
             [view[repeat] for view in part] for part in parts for repeat in range(len(part[0]))
         ]
 
-    where = core.where() if dst.dtype.kind == "i" else None
+    where = core.where() if name in WRAP and dst.dtype.kind == "i" else None
 
     def run():
-        for out, *given in parts:
-            result = function(*given)
-            if (
-                where
-                and name in WRAP
-                and (result != function(*(part.astype(np.int64) for part in given))).any()
-            ):
+        for out, *elements in parts:
+            result = function(*elements)
+            if where and (result != function(*(part.astype(np.int64) for part in elements))).any():
                 core.hazard(
                     "integer overflow",
                     message(
@@ -329,33 +316,57 @@ def elementwise(name: str, function, dst, sources, form: tuple, formats=True):
             out[...] = result
 
     core.vector(
-        name, run, [span for one in found for span, _ in one[1:]], [one[0][0] for one in found]
+        name, run, [span for run in lanes for span, _ in run[1:]], [run[0][0] for run in lanes]
     )
+
+
+def need_formats(core, name: str, dst, sources):
+    """Stop the core when a call does not take the formats of its operands together."""
+    need_format(core, name, dst.dtype)
+    for source in sources:
+        if source.dtype != dst.dtype and not (
+            name in MIXED and source.dtype == half and dst.dtype == float32
+        ):
+            need_format(core, name, source.dtype)
+            core.stop(
+                "format",
+                message(
+                    "{name} mixes {dtype} and {other}",
+                    name=name,
+                    dtype=c_name(dst.dtype),
+                    other=c_name(source.dtype),
+                ),
+            )
+
+
+def named(call, name: str, text: str):
+    """A function under its name, with its docstring."""
+    call.__name__ = call.__qualname__ = name
+    setattr(call, "__doc__", text)
+    return call
 
 
 def _binary(name, function):
     def call(dst, src0, src1, *form):
         elementwise(name, function, dst, (src0, src1), form)
 
-    setattr(
+    return named(
         call,
-        "__doc__",
+        name,
         f"dst = {name} of src0 and src1: `(dst, src0, src1, count)` or "
         "`(dst, src0, src1, mask, repeatTime, BinaryRepeatParams)`.",
     )
-    return named(call, name)
 
 
 def _unary(name, function):
     def call(dst, src, *form):
         elementwise(name, function, dst, (src,), form)
 
-    setattr(
+    return named(
         call,
-        "__doc__",
+        name,
         f"dst = {name} of src: `(dst, src, count)` or `(dst, src, mask, repeatTime, UnaryRepeatParams)`.",
     )
-    return named(call, name)
 
 
 def _scalar(name, function):
@@ -365,40 +376,23 @@ def _scalar(name, function):
         )
         elementwise(name, lambda x: function(x, number), dst, (src,), form)
 
-    setattr(
+    return named(
         call,
-        "__doc__",
+        name,
         f"dst = {name} of src and a scalar, rounded to the format first: "
         "`(dst, src, scalar, count)` or "
         "`(dst, src, scalar, mask, repeatTime, UnaryRepeatParams)`.",
     )
-    return named(call, name)
 
 
-def named(call, name):
-    """A function under its name."""
-    call.__name__ = call.__qualname__ = name
-    return call
-
-
-Add, Sub, Mul = (
-    _binary(*one) for one in (("Add", np.add), ("Sub", np.subtract), ("Mul", np.multiply))
-)
-Div, Max, Min = (
-    _binary(*one) for one in (("Div", np.divide), ("Max", np.maximum), ("Min", np.minimum))
-)
+Add, Sub, Mul = _binary("Add", np.add), _binary("Sub", np.subtract), _binary("Mul", np.multiply)
+Div, Max, Min = _binary("Div", np.divide), _binary("Max", np.maximum), _binary("Min", np.minimum)
 And, Or = _binary("And", np.bitwise_and), _binary("Or", np.bitwise_or)
-Abs, Exp, Ln, Sqrt = (
-    _unary(*one)
-    for one in (
-        ("Abs", np.abs),
-        ("Exp", lambda x: np.exp(x.astype(np.float64))),
-        ("Ln", lambda x: np.log(x.astype(np.float64))),
-        ("Sqrt", np.sqrt),
-    )
-)
+Abs, Sqrt, Not = _unary("Abs", np.abs), _unary("Sqrt", np.sqrt), _unary("Not", np.invert)
+Exp = _unary("Exp", lambda x: np.exp(x.astype(np.float64)))
+Ln = _unary("Ln", lambda x: np.log(x.astype(np.float64)))
 Rsqrt = _unary("Rsqrt", lambda x: np.reciprocal(np.sqrt(x)))
-Reciprocal, Not = _unary("Reciprocal", np.reciprocal), _unary("Not", np.invert)
+Reciprocal = _unary("Reciprocal", np.reciprocal)
 Relu = _unary("Relu", lambda x: np.maximum(x, x.dtype.type(0)))
 Adds, Muls = _scalar("Adds", np.add), _scalar("Muls", np.multiply)
 Maxs, Mins = _scalar("Maxs", np.maximum), _scalar("Mins", np.minimum)
@@ -428,17 +422,12 @@ def FusedMulAdd(dst, src0, src1, *form):
     _accumulating("FusedMulAdd", lambda out, a, b: a * out + b, dst, (src0, src1), form)
 
 
-class _Strides(NamedTuple):
-    """Repeat parameters as the strides of each operand."""
-
-    pairs: tuple[tuple[int, int], ...]
-
-
 def _accumulating(name, function, dst, sources, form):
     """A call in which the result is a source as well."""
     if len(form) > 1:
         mask, repeats, params = form
-        form = mask, repeats, _Strides((params.pairs[0], *params.pairs))
+        middle = len(params) // 2
+        form = mask, repeats, (params[0], *params[:middle], params[middle], *params[middle:])
     elementwise(name, function, dst, (dst, *sources), form)
 
 
@@ -447,8 +436,8 @@ def Duplicate(dst, scalar, *form):
     need_format(current(), "Duplicate", dst.dtype)
     number = np.asarray(scalar).astype(dst.dtype)
     if len(form) > 1:
-        mask, repeats, block, step = form
-        form = mask, repeats, _Strides(((block, step),))
+        mask, repeats, *params = form
+        form = mask, repeats, params
     elementwise("Duplicate", lambda: number, dst, (), form, formats=False)
 
 
@@ -486,7 +475,7 @@ def Cast(dst, src, mode: RoundMode, *form):
     pair = c_name(src.dtype), c_name(dst.dtype)
     modes = core.platform.arch.modes.get(pair, "")
     if mode.value not in modes:
-        taken = ", ".join(one.name for one in RoundMode if one.value in modes)
+        taken = ", ".join(mode.name for mode in RoundMode if mode.value in modes)
         core.stop(
             "format",
             message(
@@ -497,21 +486,20 @@ def Cast(dst, src, mode: RoundMode, *form):
                 mode=mode.name,
             ),
         )
-    found, _ = operands(core, "Cast", form, dst, (src,))
-    if not found:
+    lanes, _ = operands(core, "Cast", form, dst, (src,))
+    if not lanes:
         return
-    _need_safe_overlap(core, dst, src, found)
+    _need_safe_overlap(core, dst, src, lanes[0][0][0], lanes[0][1][0])
 
     def run():
-        for (_, out), (_, given) in found:
-            out[...] = converted(given, dst.dtype, mode)
+        for (_, out), (_, elements) in lanes:
+            out[...] = converted(elements, dst.dtype, mode)
 
-    core.vector("Cast", run, [given[0] for _, given in found], [out[0] for out, _ in found])
+    core.vector("Cast", run, [read for _, (read, _) in lanes], [write for (write, _), _ in lanes])
 
 
-def _need_safe_overlap(core, dst, src, found):
+def _need_safe_overlap(core, dst, src, wide: Span, narrow: Span):
     """In place, a widening Cast must not write what it has still to read: the source lies at the upper end."""
-    (wide, _), (narrow, _) = found[0]
     if wide.start < narrow.end and narrow.start < wide.end:
         ratio = dst.dtype.itemsize / src.dtype.itemsize
         last = (

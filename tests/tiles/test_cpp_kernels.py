@@ -414,6 +414,113 @@ extern "C" __global__ __aicore__ void turns(GM_ADDR x, GM_ADDR z, GM_ADDR work) 
     assert run.hazards == () and np.array_equal(z, 3 * x)
 
 
+CALLS = """#include "kernel_operator.h"
+using namespace AscendC;
+extern "C" __global__ __aicore__ void calls(GM_ADDR x, GM_ADDR y, int32_t which) {{
+    GlobalTensor<float> from, to;
+    GlobalTensor<int32_t> work;
+    from.SetGlobalBuffer((__gm__ float *)x), to.SetGlobalBuffer((__gm__ float *)y), work.SetGlobalBuffer((__gm__ int32_t *)y);
+    LocalMemAllocator<> ub;
+    auto a = ub.Alloc<float>(256), d = ub.Alloc<float>(256), w = ub.Alloc<float>(64);
+    auto tmp = w.ReinterpretCast<uint8_t>();
+    auto places = a.ReinterpretCast<uint32_t>();
+    uint64_t bits[2] = {{0xF05, 0}}, five[2] = {{31, 0}};
+    UnaryRepeatParams unary;
+    BinaryRepeatParams binary;
+    DataCopy(a, from, 256), DataCopy(d, from, 256), PipeBarrier<PIPE_ALL>();
+    switch (which) {{ {cases} }}
+    PipeBarrier<PIPE_ALL>(), DataCopy(to, d, 256);
+}}
+"""
+SAME = [  # two ways to say one thing
+    (
+        "SetVectorMask<float>(0, 0xF05); Adds<float, false>(d, a, 1.0f, 0, 2, unary)",
+        "Adds(d, a, 1.0f, bits, 2, unary)",
+    ),
+    (
+        "SetMaskCount(); SetVectorMask<float, MaskMode::COUNTER>(100); Adds<float, false>(d, a, 1.0f, 0, 1, unary)",
+        "Adds(d, a, 1.0f, 100)",
+    ),
+    *(
+        (f"SetVectorMask<float>(5); {call.format('<float, false>', 0)}", call.format("", mask))
+        for mask in ("5", "five")
+        for call in (
+            "WholeReduceSum{}(d, a, {}, 2, 1, 1, 8)",
+            "WholeReduceMax{}(d, a, {}, 2, 1, 1, 8, ReduceOrder::ORDER_ONLY_VALUE)",
+            "WholeReduceMin{}(d, a, {}, 2, 1, 1, 8)",
+            "BlockReduceMax{}(d, a, 2, {}, 1, 1, 8)",
+            "PairReduceSum{}(d, a, 2, {}, 1, 1, 8)",
+            "ReduceSum{}(d, a, w, {}, 2, 8)",
+            "ReduceMax{}(d, a, w, {}, 2, 8, true)",
+        )
+    ),
+    (
+        "SetVectorMask<float>(5); RepeatReduceSum<float, false>(d, a, 2, 0, 1, 1, 1, 8)",
+        "RepeatReduceSum(d, a, 2, 5, 1, 1, 1, 8)",
+    ),
+    ("ClampMax(d, a, tmp, 2.0f, 64)", "Mins(d, a, 2.0f, 64)"),
+    ("ClampMin(d, a, 2.0f, 64)", "Maxs(d, a, 2.0f, 64)"),
+    (
+        "Brcb(d, a, 1, {2, 16})",
+        "for (int k = 0; k < 8; ++k) Duplicate(d[16 * k], a.GetValue(k), 8)",
+    ),
+]
+REFUSED = [
+    ("ReduceMax(d, a, w, bits, 2, 8)", "ReduceMax: bits that leave out lanes"),
+    ("WholeReduceMin(d, a, bits, 2, 1, 1, 8)", "WholeReduceMin: bits that leave out lanes"),
+    ("SetMaskCount(); ReduceSum(d, a, w, 64, 1, 8)", "ReduceSum: a mask that counts elements"),
+    ("Gather(d, a, places, 0, five, 1, 8)", "Gather: a mask that leaves lanes out"),
+    (
+        "Select(d, tmp, a, a, SELMODE::VSEL_CMPMASK_SPR, five, 1, binary)",
+        "Select: a mask that leaves lanes out",
+    ),
+    (
+        "Select(d, tmp, a, 1.0f, SELMODE::VSEL_TENSOR_TENSOR_MODE, 64)",
+        "Select takes a number as src1",
+    ),
+    ("SyncAll(work, w.ReinterpretCast<int32_t>(), 3)", "SyncAll: a meeting of a part of the cores"),
+    ("CrossCoreWaitFlag<2>(0)", "CrossCoreWaitFlag: modes 1 and 2"),
+    (
+        "Transpose(d, a, tmp, TransposeParamsExt(1, 2, 2, 2, TransposeType::TRANSPOSE_TYPE_NONE))",
+        "Transpose: this TransposeType",
+    ),
+]
+UNTRANSLATED = [
+    ("Adds<float, false>(d, a, 1.0f, 64)", "a count with isSetMask = false is not offered"),
+    (
+        "DataCopyPad<float, PaddingMode::Compact>(to, d, DataCopyExtParams(1, 4, 0, 0))",
+        "PaddingMode::Compact is of Atlas 950",
+    ),
+    (
+        "DataCacheCleanAndInvalid<float, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_UB>(to)",
+        "the cache of global memory alone",
+    ),
+    ("SetDeqScale(half(1))", "SetDeqScale: conversions with a scale are not offered"),
+]
+
+
+def test_calls_of_the_header_take_each_argument_or_refuse_it(tmp_path):
+    def source(statements):
+        cases = " ".join(f"case {k}: {text}; break;" for k, text in enumerate(statements))
+        (file := tmp_path / "calls.cpp").write_text(CALLS.format(cases=cases), "utf-8")
+        return cpp(file)["calls"]
+
+    def left(which):
+        y = np.zeros(256, np.float32)
+        run = av.tiles.run(kernel, np.arange(1, 257, dtype=np.float32) % 37, y, which)
+        return y.tolist(), [str(hazard) for hazard in run.hazards]
+
+    kernel = source([text for pair in SAME for text in pair] + [text for text, _ in REFUSED])
+    for place, pair in enumerate(SAME):
+        (one, hazards), other = left(2 * place), left(2 * place + 1)
+        assert (one, []) == other and hazards == [], pair
+    for place, (text, said) in enumerate(REFUSED, 2 * len(SAME)):
+        assert said in left(place)[1][0], text
+    with pytest.raises(ValueError) as error:
+        source([text for text, _ in UNTRANSLATED])
+    assert [said for _, said in UNTRANSLATED if said not in str(error.value)] == []
+
+
 def test_the_header_numbers_what_the_machine_numbers():
     names = {"pipe_t": ["PIPE_S", "PIPE_V", "PIPE_MTE2", "PIPE_MTE3", "PIPE_ALL"]}
     for kind, choice in enumerate(CHOICES):

@@ -46,6 +46,10 @@ ASCENDC_ABSENT(GetReduceRepeatMaxMinSpr, "registers of a reduction are not offer
 ASCENDC_ABSENT(GetCtrlSpr, CONTROL) ASCENDC_ABSENT(SetCtrlSpr, CONTROL) ASCENDC_ABSENT(ResetCtrlSpr, CONTROL)
 #undef CONTROL
 
+#define QUANTISATION "conversions with a scale are not offered; cast int32_t to float, multiply, and cast to half"
+ASCENDC_ABSENT(SetDeqScale, QUANTISATION) ASCENDC_ABSENT(CastDequant, QUANTISATION) ASCENDC_ABSENT(AddDeqRelu, QUANTISATION)
+#undef QUANTISATION
+
 #define PAIRS "flags between two cores are not offered; use SyncAll"
 ASCENDC_ABSENT(IBSet, PAIRS) ASCENDC_ABSENT(IBWait, PAIRS)
 #undef PAIRS

@@ -69,6 +69,7 @@ struct BrcbRepeatParams {
     uint16_t dstBlkStride = 1, dstRepStride = 8;
     BrcbRepeatParams() = default;
     BrcbRepeatParams(uint16_t dstBlk, uint16_t dstRep) : dstBlkStride(dstBlk), dstRepStride(dstRep) {}
+    void into(Arguments &to) const { to.fields(5, dstBlkStride, dstRepStride); }
 };
 
 template <class T, template <class> class To, template <class> class From>
@@ -83,14 +84,18 @@ template <class T, TPosition = TPosition::VECIN>
 void SetPadValue(T value) { pad_value = double(value), pad_set = true; }
 enum class PaddingMode { Normal, Compact };
 
-template <class T, auto = 0, class Pad>
+#define NORMAL_PADDING                                                                                                    \
+    static_assert(mode == PaddingMode::Normal, "DataCopyPad: PaddingMode::Compact is of Atlas 950; Atlas A2 begins each block at 32 bytes")
+template <class T, PaddingMode mode = PaddingMode::Normal, class Pad>
 void DataCopyPad(const LocalTensor<T> &dst, const GlobalTensor<T> &src, const DataCopyExtParams &params,
                  const DataCopyPadExtParams<Pad> &pad, AT) {
+    NORMAL_PADDING;
     call("DataCopyPad", at, dst, src, params, DataCopyPadExtParams<T>(pad.isPad || pad_set, pad.leftPadding, pad.rightPadding,
          pad.isPad ? double(pad.paddingValue) : pad_value));
 }
-template <class T, auto = 0>
+template <class T, PaddingMode mode = PaddingMode::Normal>
 void DataCopyPad(const LocalTensor<T> &dst, const GlobalTensor<T> &src, const DataCopyExtParams &params, AT) {
+    NORMAL_PADDING;
     call("DataCopyPad", at, dst, src, params);
 }
 template <class T>
@@ -99,8 +104,9 @@ void DataCopyPad(const LocalTensor<T> &dst, const GlobalTensor<T> &src, const Da
     std::memcpy(&value, &pad.paddingValue, sizeof value);
     call("DataCopyPad", at, dst, src, params, DataCopyPadExtParams<T>(pad.isPad, pad.leftPadding, pad.rightPadding, value));
 }
-template <class T>
+template <class T, PaddingMode mode = PaddingMode::Normal>
 void DataCopyPad(const GlobalTensor<T> &dst, const LocalTensor<T> &src, const DataCopyExtParams &params, AT) {
+    NORMAL_PADDING;
     call("DataCopyPad", at, dst, src, params);
 }
 template <class T>

@@ -59,9 +59,18 @@ ASCENDC_MATHEMATICS_1(Rint) ASCENDC_MATHEMATICS_1(Round) ASCENDC_MATHEMATICS_1(T
 ASCENDC_MATHEMATICS_1(Sign) ASCENDC_MATHEMATICS_1(Log) ASCENDC_MATHEMATICS_1(Log2) ASCENDC_MATHEMATICS_1(Log10)
 ASCENDC_MATHEMATICS_1(LogicalNot) ASCENDC_MATHEMATICS_1(IsNan) ASCENDC_MATHEMATICS_1(IsInf) ASCENDC_MATHEMATICS_1(IsFinite)
 ASCENDC_MATHEMATICS_2(Power) ASCENDC_MATHEMATICS_2(Fmod) ASCENDC_MATHEMATICS_2(Hypot) ASCENDC_MATHEMATICS_2(Xor)
-ASCENDC_MATHEMATICS_2(ClampMax) ASCENDC_MATHEMATICS_2(ClampMin) ASCENDC_MATHEMATICS_2(GeGLU) ASCENDC_MATHEMATICS_2(ReGlu)
+ASCENDC_MATHEMATICS_2(GeGLU) ASCENDC_MATHEMATICS_2(ReGlu)
 ASCENDC_MATHEMATICS_2(LogicalAnd) ASCENDC_MATHEMATICS_2(LogicalOr) ASCENDC_MATHEMATICS_2(LogicalXor)
 ASCENDC_MATHEMATICS_2(AddRelu) ASCENDC_MATHEMATICS_2(SubRelu)
+#define ASCENDC_CLAMP(Name)  /* its number comes behind the temporary buffer */                                            \
+    template <class T, auto... options, class Number>                                                                     \
+    void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<uint8_t> &tmp, Number scalar,       \
+              uint32_t count, AT) { call("Mathematics", at, Text{#Name}, dst, tmp, count, src, T(scalar)); }               \
+    template <class T, auto... options, class Number>                                                                     \
+    void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, Number scalar, uint32_t count, AT) {                  \
+        call("Mathematics", at, Text{#Name}, dst, Nothing(), count, src, T(scalar));                                      \
+    }
+ASCENDC_CLAMP(ClampMax) ASCENDC_CLAMP(ClampMin)
 ASCENDC_MATHEMATICS_3(Fma) ASCENDC_MATHEMATICS_3(Where) ASCENDC_MATHEMATICS_3(Clamp)
 
 template <class T, auto... options, class Number>

@@ -59,7 +59,8 @@ inline int64_t GetBlockNum(AT) {
 template <bool isAIVOnly = true>
 void SyncAll(AT) { ask("SyncAll", at); }
 template <bool isAIVOnly = true>
-void SyncAll(const GlobalTensor<int32_t> &memory, const LocalTensor<int32_t> &buffer, int32_t = 0, AT) {
+void SyncAll(const GlobalTensor<int32_t> &memory, const LocalTensor<int32_t> &buffer, int32_t usedCores = 0, AT) {
+    if (usedCores && usedCores != GetBlockNum(at)) absent("SyncAll", "a meeting of a part of the cores is not offered", at);
     ask("SyncAll", at, memory, buffer);
 }
 
@@ -79,7 +80,10 @@ void CrossCoreSetFlag(uint16_t, AT) {
     if (mode != 0) absent("CrossCoreSetFlag", "modes 1 and 2, which wait for a matrix core", at);
 }
 template <uint8_t mode = 0, pipe_t pipe = PIPE_S>
-void CrossCoreWaitFlag(uint16_t, AT) { SyncAll(at); }
+void CrossCoreWaitFlag(uint16_t, AT) {
+    if (mode != 0) absent("CrossCoreWaitFlag", "modes 1 and 2, which wait for a matrix core", at);
+    SyncAll(at);
+}
 
 template <class T>
 void SetAtomicAdd(AT) { call("SetAtomicAdd", at, Format<T>()); }
@@ -90,8 +94,10 @@ void SetAtomicMin(AT) { call("SetAtomicMin", at, Format<T>()); }
 inline void SetAtomicNone(AT) { call("SetAtomicNone", at); }
 inline void DisableDmaAtomic(AT) { call("SetAtomicNone", at); }
 
-template <class T, CacheLine lines, DcciDst = DcciDst::CACHELINE_ALL>
+template <class T, CacheLine lines, DcciDst to = DcciDst::CACHELINE_ALL>
 void DataCacheCleanAndInvalid(const GlobalTensor<T> &tensor, AT) {
+    static_assert(to == DcciDst::CACHELINE_ALL || to == DcciDst::CACHELINE_OUT,
+                  "DataCacheCleanAndInvalid: the cache of global memory alone is offered, CACHELINE_OUT or CACHELINE_ALL");
     ask("DataCacheCleanAndInvalid", at, tensor, Choice<6, CacheLine>{lines});
 }
 template <class T>

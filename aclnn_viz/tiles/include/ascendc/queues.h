@@ -63,12 +63,12 @@ public:
         return {handle};
     }
     template <class T>
-    LocalTensor<T> Get(AT) { return {make("TBuf.Get", at, made(at), Format<T>())}; }
+    LocalTensor<T> Get(AT) { return LocalTensor<T>(make("TBuf.Get", at, made(at), Format<T>())); }
     template <class T>
-    LocalTensor<T> Get(uint32_t size, AT) { return {make("TBuf.GetWithOffset", at, made(at), Format<T>(), size, 0)}; }
+    LocalTensor<T> Get(uint32_t size, AT) { return LocalTensor<T>(make("TBuf.GetWithOffset", at, made(at), Format<T>(), size, 0)); }
     template <class T>
     LocalTensor<T> GetWithOffset(uint32_t size, uint32_t bytes, AT) {
-        return {make("TBuf.GetWithOffset", at, made(at), Format<T>(), size, bytes)};
+        return LocalTensor<T>(make("TBuf.GetWithOffset", at, made(at), Format<T>(), size, bytes));
     }
     // The older interface, in which a TBuf could be used like a queue.
     template <class T>
@@ -117,7 +117,7 @@ public:
     template <class T, uint32_t size>
     LocalTensor<T> Alloc(AT) { return Alloc<T>(size, at); }
     template <class T>
-    LocalTensor<T> Alloc(uint32_t size, AT) { return {make("LocalMemAllocator.Alloc", at, Handle{handle}, Format<T>(), size)}; }
+    LocalTensor<T> Alloc(uint32_t size, AT) { return LocalTensor<T>(make("LocalMemAllocator.Alloc", at, Handle{handle}, Format<T>(), size)); }
     uint32_t GetCurAddr(AT) const { return ask("LocalMemAllocator.GetCurAddr", at, Handle{handle}); }
 };
 

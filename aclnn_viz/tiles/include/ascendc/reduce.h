@@ -9,19 +9,16 @@ template <class T>
 void ReduceSum(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<T> &tmp, int32_t count, AT) {
     counted(), call("ReduceSum", at, dst, src, tmp, count);
 }
-template <class T, bool isSetMask = true>
-void ReduceSum(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<T> &tmp, int32_t mask, int32_t repeatTime,
-               int32_t srcRepStride, AT) { call("ReduceSum", at, dst, src, tmp, mask, repeatTime, srcRepStride); }
+template <class T, bool isSetMask = true, class Lanes>
+void ReduceSum(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<T> &tmp, Lanes mask, int32_t repeatTime,
+               int32_t srcRepStride, AT) {
+    call("ReduceSum", at, dst, src, tmp, lanes_of<T, isSetMask>("ReduceSum", mask, at), repeatTime, srcRepStride);
+}
 
 // What the last ReduceSum of a count has left in a register.
 template <class T>
 T GetReduceRepeatSumSpr(AT) { return number_of<T>(ask("GetReduceRepeatSumSpr", at)); }
 
-template <class Lanes>
-int32_t lanes_of(Lanes mask) {  // of a number of lanes, or of bits
-    if constexpr (std::is_integral_v<Lanes>) return int32_t(mask);
-    else return __builtin_popcountll(mask[0]) + __builtin_popcountll(mask[1]);
-}
 #define ASCENDC_EXTREME(Name, index)                                                                                      \
     template <class T>                                                                                                    \
     void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<T> &tmp, int32_t count,             \
@@ -33,7 +30,7 @@ int32_t lanes_of(Lanes mask) {  // of a number of lanes, or of bits
     template <class T, bool isSetMask = true, class Lanes>                                                                \
     void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<T> &tmp, Lanes mask,                \
               int32_t repeatTime, int32_t srcRepStride, bool calIndex = false, AT) {                                      \
-        int32_t lanes = lanes_of(mask);                                                                                   \
+        uint32_t lanes = lanes_of<T, isSetMask>(#Name, mask, at);                                                         \
         if (calIndex) call("ReduceIndex", at, Text{index}, dst, src, tmp, lanes, repeatTime, srcRepStride);               \
         else call(#Name, at, dst, src, tmp, lanes, repeatTime, srcRepStride);                                             \
     }
@@ -48,14 +45,17 @@ void WholeReduceSum(const LocalTensor<T> &dst, const LocalTensor<T> &src, Lanes 
     });
 }
 #define ASCENDC_WHOLE(Name, extreme)                                                                                      \
-    template <class T, bool isSetMask = true>                                                                             \
-    void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, int32_t mask, int32_t repeatTime, int32_t dstRepStride, \
+    template <class T, bool isSetMask = true, class Lanes>                                                                \
+    void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, Lanes mask, int32_t repeatTime, int32_t dstRepStride, \
               int32_t srcBlkStride, int32_t srcRepStride, ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX, AT) {       \
         if (order == ReduceOrder::ORDER_ONLY_VALUE)                                                                       \
-            call(#Name, at, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride);                        \
+            repeated<T, isSetMask>(mask, repeatTime, [&](auto lanes, int repeats, int done) {                             \
+                call(#Name, at, dst[uint32_t(done * dstRepStride)], after(src, done, srcRepStride), lanes, repeats,       \
+                     dstRepStride, srcBlkStride, srcRepStride);                                                           \
+            });                                                                                                           \
         else                                                                                                              \
-            call("WholeReduceIndex", at, Text{extreme}, dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, \
-                 int(order));                                                                                             \
+            call("WholeReduceIndex", at, Text{extreme}, dst, src, lanes_of<T, isSetMask>(#Name, mask, at), repeatTime,    \
+                 dstRepStride, srcBlkStride, srcRepStride, int(order));                                                   \
     }
 ASCENDC_WHOLE(WholeReduceMax, "Max") ASCENDC_WHOLE(WholeReduceMin, "Min")
 
@@ -74,7 +74,10 @@ ASCENDC_BLOCKS(BlockReduceSum) ASCENDC_BLOCKS(BlockReduceMax) ASCENDC_BLOCKS(Blo
 template <class T, bool isSetMask = true>
 void RepeatReduceSum(const LocalTensor<T> &dst, const LocalTensor<T> &src, int32_t repeatTime, int32_t elemsInOneRepeat,
                      int32_t dstBlkStride, int32_t srcBlkStride, int32_t dstRepStride, int32_t srcRepStride, AT) {
-    call("RepeatReduceSum", at, dst, src, repeatTime, elemsInOneRepeat, dstBlkStride, srcBlkStride, dstRepStride, srcRepStride);
+    repeated<T, isSetMask>(elemsInOneRepeat, repeatTime, [&](auto lanes, int repeats, int done) {
+        call("RepeatReduceSum", at, dst[uint32_t(done * dstRepStride)], after(src, done, srcRepStride), repeats, lanes, dstBlkStride,
+             srcBlkStride, dstRepStride, srcRepStride);
+    });
 }
 
 // The newer names, with the kind of reduction as a template argument.
@@ -86,9 +89,9 @@ void ReduceRepeat(const LocalTensor<T> &dst, const LocalTensor<U> &src, Lanes ma
     if constexpr (type == ReduceType::SUM)
         WholeReduceSum<T, isSetMask>(dst, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, at);
     else if constexpr (type == ReduceType::MAX)
-        WholeReduceMax<U>(to, src, lanes_of(mask), repeatTime, dstRepStride, srcBlkStride, srcRepStride, order, at);
+        WholeReduceMax<U, isSetMask>(to, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, order, at);
     else
-        WholeReduceMin<U>(to, src, lanes_of(mask), repeatTime, dstRepStride, srcBlkStride, srcRepStride, order, at);
+        WholeReduceMin<U, isSetMask>(to, src, mask, repeatTime, dstRepStride, srcBlkStride, srcRepStride, order, at);
 }
 template <ReduceType type, class T, class U = T, bool isSetMask = true, class Lanes>
 void ReduceDataBlock(const LocalTensor<T> &dst, const LocalTensor<U> &src, Lanes mask, int32_t repeatTime, int32_t dstRepStride,

@@ -42,7 +42,8 @@ public:
     int64_t set_size = -1;            // elements, where SetSize gave them
 
     LocalTensor() = default;
-    LocalTensor(int64_t handle, int64_t offset = 0, int64_t size = -1) : handle(handle), offset(offset), set_size(size) {}
+    explicit LocalTensor(int64_t handle) : handle(handle) {}  // so that no number is taken for a tensor
+    LocalTensor(int64_t handle, int64_t offset, int64_t size) : handle(handle), offset(offset), set_size(size) {}
     LocalTensor(TPosition, uint32_t address, uint32_t elements, AT) : handle(make("static", at, Format<T>(), address, elements)) {}
     LocalTensor operator[](uint32_t elements) const {
         return {handle, offset + int64_t(elements) * int64_t(sizeof(T)), set_size < 0 ? -1 : set_size - int64_t(elements)};

@@ -60,7 +60,24 @@ template <class T>  // the tensor from behind so many repeats on; the stride is 
 LocalTensor<T> after(const LocalTensor<T> &tensor, int repeats, int stride) {
     return tensor[uint32_t(repeats * stride) * uint32_t(32 / sizeof(T))];
 }
-inline void counted() { mask_register = {}; }  // what a call with a count leaves
+// What a call with a count leaves in the mask register; with isSetMask = false it would take its count from there.
+template <bool isSetMask = true>
+void counted() {
+    static_assert(isSetMask, "a count with isSetMask = false is not offered; pass a mask and repeats, or leave isSetMask out");
+    mask_register = {};
+}
+// A mask as a number of lanes, for calls that take the first lanes in a row alone.
+template <class T, bool isSetMask, class Lanes>
+uint32_t lanes_of(const char *name, Lanes mask, Place at) {
+    if (mask_register.counter) absent(name, "a mask that counts elements (SetMaskCount) is not offered", at);
+    uint64_t low = mask_register.low, high = mask_register.high;
+    if constexpr (std::is_integral_v<Lanes>) {
+        if (isSetMask) return uint32_t(mask);
+    } else if (isSetMask) low = mask[0], high = mask[1];
+    if (sizeof(T) > 2) high = 0;
+    if (high ? ~low || high & (high + 1) : low & (low + 1)) absent(name, "bits that leave out lanes between others are not offered", at);
+    return uint32_t(__builtin_popcountll(low) + __builtin_popcountll(high));
+}
 
 // ---- Arithmetic ---------------------------------------------------------------------------------------------------------
 
@@ -70,7 +87,7 @@ using Wide = std::conditional_t<(sizeof(T) > sizeof(U)), T, U>;
 #define ASCENDC_BINARY(Name)                                                                                              \
     template <class T, bool isSetMask = true, class U, class V>                                                           \
     void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const LocalTensor<V> &src1, int32_t count, AT) {     \
-        counted(), call(#Name, at, dst, src0, src1, count);                                                               \
+        counted<isSetMask>(), call(#Name, at, dst, src0, src1, count);                                                               \
     }                                                                                                                     \
     template <class T, bool isSetMask = true, class U, class V, class Lanes>                                              \
     void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const LocalTensor<V> &src1, Lanes mask,              \
@@ -83,7 +100,7 @@ using Wide = std::conditional_t<(sizeof(T) > sizeof(U)), T, U>;
 #define ASCENDC_UNARY(Name)                                                                                               \
     template <class T, bool isSetMask = true>                                                                             \
     void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, int32_t count, AT) {                                  \
-        counted(), call(#Name, at, dst, src, count);                                                                      \
+        counted<isSetMask>(), call(#Name, at, dst, src, count);                                                                      \
     }                                                                                                                     \
     template <class T, bool isSetMask = true, class Lanes>                                                                \
     void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, Lanes mask, uint8_t repeatTime,                       \
@@ -96,7 +113,7 @@ using Wide = std::conditional_t<(sizeof(T) > sizeof(U)), T, U>;
 #define ASCENDC_SCALAR(Name)                                                                                              \
     template <class T, bool isSetMask = true, class U, class Number>                                                      \
     void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src, Number scalar, int32_t count, AT) {                   \
-        counted(), call(#Name, at, dst, src, U(scalar), count);                                                           \
+        counted<isSetMask>(), call(#Name, at, dst, src, U(scalar), count);                                                           \
     }                                                                                                                     \
     template <class T, bool isSetMask = true, class U, class Number, class Lanes>                                         \
     void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src, Number scalar, Lanes mask, uint8_t repeatTime,        \
@@ -116,7 +133,7 @@ ASCENDC_SCALAR(ShiftRight) ASCENDC_SCALAR(LeakyRelu)
 
 template <class T, class U, bool isSetMask = true, class Number>
 void Axpy(const LocalTensor<T> &dst, const LocalTensor<U> &src, Number scalar, int32_t count, AT) {
-    counted(), call("Axpy", at, dst, src, U(scalar), count);
+    counted<isSetMask>(), call("Axpy", at, dst, src, U(scalar), count);
 }
 template <class T, class U, bool isSetMask = true, class Number, class Lanes>
 void Axpy(const LocalTensor<T> &dst, const LocalTensor<U> &src, Number scalar, Lanes mask, uint8_t repeatTime,
@@ -128,7 +145,7 @@ void Axpy(const LocalTensor<T> &dst, const LocalTensor<U> &src, Number scalar, L
 }
 template <class T, class U, bool isSetMask = true>
 void MulAddDst(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const LocalTensor<U> &src1, int32_t count, AT) {
-    counted(), call("MulAddDst", at, dst, src0, src1, count);
+    counted<isSetMask>(), call("MulAddDst", at, dst, src0, src1, count);
 }
 template <class T, class U, bool isSetMask = true, class Lanes>
 void MulAddDst(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const LocalTensor<U> &src1, Lanes mask, uint8_t repeatTime,
@@ -152,7 +169,7 @@ void Duplicate(const LocalTensor<T> &dst, Number scalar, Lanes mask, uint8_t rep
 }
 template <class T, class Number>
 void CreateVecIndex(const LocalTensor<T> &dst, Number firstValue, uint32_t count, AT) {
-    call("CreateVecIndex", at, dst, T(firstValue), count);
+    counted(), call("CreateVecIndex", at, dst, T(firstValue), count);
 }
 template <class T, class Number>
 void CreateVecIndex(LocalTensor<T> dst, Number firstValue, uint64_t mask, uint8_t repeatTime, uint16_t dstBlkStride,
@@ -196,13 +213,15 @@ inline bool together(const BinaryRepeatParams &one, bool once) {
 inline bool together(const UnaryRepeatParams &one, bool once) {
     return one.dstBlkStride == 1 && one.srcBlkStride == 1 && (once || (one.dstRepStride == 8 && one.srcRepStride == 8));
 }
-template <class T, class Lanes, class P>
+template <class T, bool isSetMask = true, class Lanes, class P>
 uint32_t all_lanes(const char *name, Lanes mask, int repeatTime, const P &params, Place at) {
     if (!together(params, repeatTime <= 1 && !mask_register.counter)) absent(name, "strides that leave lanes out", at);
-    if constexpr (std::is_integral_v<Lanes>) {
-        if (mask_register.counter) return uint32_t(mask);
-        if (uint64_t(mask) != 256 / sizeof(T)) absent(name, "a mask that leaves lanes out", at);
+    if (mask_register.counter) {
+        if (!isSetMask) return uint32_t(mask_register.low);
+        if constexpr (std::is_integral_v<Lanes>) return uint32_t(mask);
+        else return uint32_t(mask[0]);
     }
+    if (lanes_of<T, isSetMask>(name, mask, at) != 256 / sizeof(T)) absent(name, "a mask that leaves lanes out", at);
     return uint32_t(repeatTime) * uint32_t(256 / sizeof(T));
 }
 template <class U, class T>
@@ -213,14 +232,14 @@ template <class U, class T, bool isSetMask = true, class Lanes>
 void Compare(const LocalTensor<U> &dst, const LocalTensor<T> &src0, const LocalTensor<T> &src1, CMPMODE mode, Lanes mask,
              uint8_t repeatTime, const BinaryRepeatParams &params, AT) {
     if (mask_register.counter)
-        return Compare(dst, src0, src1, mode, all_lanes<T>("Compare", mask, repeatTime, params, at), at);
+        return Compare(dst, src0, src1, mode, all_lanes<T, isSetMask>("Compare", mask, repeatTime, params, at), at);
     call("CompareRepeats", at, dst.template ReinterpretCast<uint8_t>(), src0, src1, Choice<3, CMPMODE>{mode}, repeatTime,
          params.src0BlkStride, params.src0RepStride, params.src1BlkStride, params.src1RepStride);
 }
 // The register that holds the bits of one repeat.
 template <class T, bool isSetMask = true, class Lanes>
 void Compare(const LocalTensor<T> &src0, const LocalTensor<T> &src1, CMPMODE mode, Lanes mask, const BinaryRepeatParams &params, AT) {
-    call("CompareRegister", at, src0, src1, Choice<3, CMPMODE>{mode}, all_lanes<T>("Compare", mask, 1, params, at));
+    call("CompareRegister", at, src0, src1, Choice<3, CMPMODE>{mode}, all_lanes<T, isSetMask>("Compare", mask, 1, params, at));
 }
 template <class U>
 void GetCmpMask(const LocalTensor<U> &dst, AT) { call("GetCmpMask", at, dst.template ReinterpretCast<uint8_t>()); }
@@ -235,7 +254,7 @@ template <class U, class T, class Number, bool isSetMask = true, class Lanes>
 void CompareScalar(const LocalTensor<U> &dst, const LocalTensor<T> &src0, Number scalar, CMPMODE mode, Lanes mask,
                    uint8_t repeatTime, const UnaryRepeatParams &params, AT) {
     if (mask_register.counter)
-        return CompareScalar(dst, src0, scalar, mode, all_lanes<T>("CompareScalar", mask, repeatTime, params, at), at);
+        return CompareScalar(dst, src0, scalar, mode, all_lanes<T, isSetMask>("CompareScalar", mask, repeatTime, params, at), at);
     call("CompareRepeats", at, dst.template ReinterpretCast<uint8_t>(), src0, T(scalar), Choice<3, CMPMODE>{mode}, repeatTime,
          params.srcBlkStride, params.srcRepStride);
 }
@@ -246,7 +265,7 @@ void Compares(const LocalTensor<U> &dst, const LocalTensor<T> &src0, Number scal
 template <class U, class T, class Number, bool isSetMask = true, class Lanes>
 void Compares(const LocalTensor<U> &dst, const LocalTensor<T> &src0, Number scalar, CMPMODE mode, Lanes mask, uint8_t repeatTime,
               const UnaryRepeatParams &params, AT) {
-    CompareScalar(dst, src0, scalar, mode, mask, repeatTime, params, at);
+    CompareScalar<U, T, Number, isSetMask>(dst, src0, scalar, mode, mask, repeatTime, params, at);
 }
 
 template <class T, class U>
@@ -265,9 +284,9 @@ void Select(const LocalTensor<T> &dst, const LocalTensor<U> &bits, const LocalTe
     uint32_t count;
     if constexpr (std::is_convertible_v<S, float>) {  // a number has no strides
         UnaryRepeatParams strides(params.dstBlkStride, params.src0BlkStride, params.dstRepStride, params.src0RepStride);
-        count = all_lanes<T>("Select", mask, repeatTime, strides, at);
+        count = all_lanes<T, isSetMask>("Select", mask, repeatTime, strides, at);
     } else {
-        count = all_lanes<T>("Select", mask, repeatTime, params, at);
+        count = all_lanes<T, isSetMask>("Select", mask, repeatTime, params, at);
     }
     Select(dst, bits, src0, src1, mode, count, at);
 }
@@ -277,7 +296,7 @@ void Select(const LocalTensor<T> &dst, const LocalTensor<U> &bits, const LocalTe
 template <class T>
 void Gather(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<uint32_t> &srcOffset, uint32_t srcBaseAddr,
             uint32_t count, AT) {
-    call("Gather", at, dst, src, srcOffset, srcBaseAddr, count);
+    counted(), call("Gather", at, dst, src, srcOffset, srcBaseAddr, count);
 }
 template <class T, class Lanes>
 void Gather(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<uint32_t> &srcOffset, uint32_t srcBaseAddr,
@@ -323,8 +342,7 @@ void GatherMask(const LocalTensor<T> &dst, const LocalTensor<T> &src, const Loca
 }
 template <class T>
 void Brcb(const LocalTensor<T> &dst, const LocalTensor<T> &src, uint8_t repeatTime, const BrcbRepeatParams &params, AT) {
-    if (params.dstBlkStride != 1 || params.dstRepStride != 8) absent("Brcb", "strides other than 1 and 8", at);
-    call("Brcb", at, dst, src, repeatTime);
+    call("Brcb", at, dst, src, repeatTime, params);
 }
 enum class TransposeType {
     TRANSPOSE_TYPE_NONE, TRANSPOSE_NZ2ND_0213, TRANSPOSE_ND2ND_B16 = 8, TRANSPOSE_NCHW2NHWC, TRANSPOSE_NHWC2NCHW
@@ -342,7 +360,8 @@ void Transpose(const LocalTensor<T> &dst, const LocalTensor<T> &src, const Local
     uint32_t c = params.cSize, hw = params.hSize * params.wSize;
     if (params.transposeType == TransposeType::TRANSPOSE_ND2ND_B16) call("Transposed", at, dst, src, tmp, 1, 16, 16);
     else if (params.transposeType == TransposeType::TRANSPOSE_NCHW2NHWC) call("Transposed", at, dst, src, tmp, params.nSize, c, hw);
-    else call("Transposed", at, dst, src, tmp, params.nSize, hw, c);
+    else if (params.transposeType == TransposeType::TRANSPOSE_NHWC2NCHW) call("Transposed", at, dst, src, tmp, params.nSize, hw, c);
+    else absent("Transpose", "this TransposeType is not offered", at);
 }
 struct TransDataTo5HDParams {
     bool dstHighHalf = false, srcHighHalf = false;
