@@ -10,7 +10,6 @@ def kernel(dy, x, rstd, gamma):
     g, r = (gamma.astype(np.float32).ravel(), rstd.astype(np.float32).ravel())
     dx, dgamma = (np.zeros_like(xs), np.zeros(n, np.float32))
     length = -(-n // 8) * 8
-    dot = np.float32(0)
     for row in range(rows):
         scale = r[row]
         dot = np.float32(0)
@@ -21,5 +20,5 @@ def kernel(dy, x, rstd, gamma):
         along = xs[row] * (dot / np.float32(length) * scale**2)
         dx[row] = scale * (dys[row] * g - along)
         part = dys[row] * xs[row] * scale
-        dgamma = (dgamma + part.astype(dgamma.dtype)).astype(dgamma.dtype)
+        dgamma = dgamma + part
     return (dx.reshape(x.shape).astype(x.dtype), dgamma.reshape(gamma.shape).astype(rstd.dtype))

@@ -9,7 +9,6 @@ def kernel(dy, x, rstd, gamma):
     xs, dys = (part.astype(np.float32).reshape(rows, n) for part in (x, dy))
     g, r = (gamma.astype(np.float32).ravel(), rstd.astype(np.float32).ravel())
     dx, dgamma = (np.zeros_like(xs), np.zeros(n, np.float32))
-    dot = np.float32(0)
     for row in range(rows):
         scale = r[row]
         dot = np.float32(0)
@@ -20,5 +19,5 @@ def kernel(dy, x, rstd, gamma):
         along = xs[row] * (dot / np.float32(n) * scale)
         dx[row] = scale * (dys[row] * g - along)
         part = dys[row] * xs[row] * scale
-        dgamma = (dgamma + part.astype(dgamma.dtype)).astype(dgamma.dtype)
+        dgamma = dgamma + part
     return (dx.reshape(x.shape).astype(x.dtype), dgamma.reshape(gamma.shape).astype(rstd.dtype))
