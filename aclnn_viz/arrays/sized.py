@@ -385,9 +385,9 @@ class SizedArrays(ExactFunctions):
         place = columns(*target.shape, index)
 
         def add(part):
-            return np.bincount(
-                place, np.broadcast_to(part, values.shape).reshape(-1), target.size
-            ).reshape(target.shape)
+            weights = np.broadcast_to(part, values.shape).reshape(-1)
+            added = np.bincount(place, weights, target.size).reshape(target.shape)
+            return added.astype(np.float64, copy=False)  # of no weights they are counts
 
         counts = np.bincount(index, minlength=target.shape[1])
         more = np.maximum(counts - 1, 0)  # additions of a column

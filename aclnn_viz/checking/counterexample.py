@@ -283,7 +283,7 @@ class _Axes:
             rest = next(letter for letter in token.split("*") if letter not in formulas)
             sizes[rest] = length * sizes[rest] // max(self.lengths[axis], 1)
         try:
-            sizes = resolved(
+            sizes = self.sizes | resolved(
                 sizes,
                 formulas,
                 {name: value for name, value in self.bound.items() if name in self.op.attributes},

@@ -16,6 +16,7 @@ import numpy as np
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.cases import Case, case
 from aclnn_viz.cases.case import checked_shape
+from aclnn_viz.cases.default import default_shape, fitted
 from aclnn_viz.cases.suites import Recipe, Step, deep
 from aclnn_viz.checking.judge import (
     Prepared,
@@ -241,7 +242,11 @@ class Scope:
     def cases(self, seed: int) -> list["Ready"]:
         """The cases to run, each with a seed of its own; what does not count is put into `left_out`."""
         kept = list(self._drawn(whole("seed", seed)))
-        if not kept:
+        if not kept:  # what is asked for, or the plainest case, tells why
+            for shape in self.shapes or (None,):
+                dtype = (self.dtypes or (FLOAT32.name,))[0]
+                if why := self.reason(case(self.op, dtype, shape=shape, **self._single())):
+                    self.left_out[why] += 1
             raise nothing_left(self)
         return kept
 
@@ -538,9 +543,12 @@ def deeper(scope: Scope, seed: int) -> Iterator[Prepared]:
 
 def _counts(scope: Scope, mode: dict) -> bool:
     """Whether some small case with these attributes counts, in whatever format."""
-    base = scope.op.shapes[0] if scope.op.shapes else {}
-    tried = scope.dtypes or ("float32",)
-    return any(not scope.reason(case(scope.op, dtype=dtype, **base | mode)) for dtype in tried)
+    base = scope.op.shapes[0] if scope.op.shapes else {"shape": default_shape(scope.op)}
+    options = fitted(scope.op, base | mode)
+    return any(
+        Ready(scope, Recipe(scope.op.name, options | {"dtype": dtype}), None, 0).counts(np.inf)
+        for dtype in scope.dtypes or ("float32",)
+    )
 
 
 def prepared_step(scope: Scope, step: Step, seed: int) -> Prepared | None:

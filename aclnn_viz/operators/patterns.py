@@ -250,10 +250,11 @@ def value(text: str, known: Mapping):
 
 
 def resolved(sizes: Sizes, formulas: Mapping[str, str], attributes: Mapping) -> Sizes:
-    """Return the sizes with those that formulas give by now; ValueError for a length below 0."""
+    """Return the sizes with those that formulas give by now; ValueError for a length below 0, and for no window."""
     for letter, text in formulas.items():
         if letter not in sizes and (found := value(text, attributes | sizes)) is not None:
-            if isinstance(found, int) and found < 0 and not text.isidentifier():
+            least = int(text.startswith("windows("))  # where none fits, nothing is pooled
+            if isinstance(found, int) and found < least and not text.isidentifier():
                 named = ", ".join(
                     f"{name} {(attributes | sizes)[name]}"
                     for name in formula(text).co_names
@@ -261,7 +262,7 @@ def resolved(sizes: Sizes, formulas: Mapping[str, str], attributes: Mapping) -> 
                 )
                 raise ValueError(
                     problem(
-                        f"{letter} = {text} must be at least 0",
+                        f"{letter} = {text} must be at least {least}",
                         f"{found} for {named}",
                         "change one of them",
                     )

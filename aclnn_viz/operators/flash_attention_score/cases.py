@@ -58,7 +58,9 @@ def completed(source: Draw, shape) -> dict:
         if mode == 5:
             i, j = np.arange(rows)[:, None], np.arange(columns)
             hidden = [(j > i + columns - rows) & (j >= n) for n in given["prefixOptional"]]
-            given.setdefault("attenMaskOptional", np.reshape(hidden, (batch, 1, rows, columns)))
+            given.setdefault(
+                "attenMaskOptional", np.reshape(hidden, (batch, 1, rows, columns)).astype(bool)
+            )
     if source.attribute("keepProb", 1.0) == 1.0:
         given.setdefault("dropMaskOptional", None)
     return given

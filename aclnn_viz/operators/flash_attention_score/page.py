@@ -73,7 +73,8 @@ def hides(xp, mask, prefix, preTokens, nextTokens, mode, rows, columns):
         return ((ahead > nextTokens) | (ahead < -preTokens))[None, None, None]
     if mode != PREFIX:
         return (ahead > 0)[None, None, None]
-    return xp.stack([(ahead > 0) & (j >= n) for n in prefix], axis=0)[:, None, None]
+    each = [(ahead > 0) & (j >= n) for n in prefix or (0,)]  # of no batch one, to be cut away
+    return xp.stack(each, axis=0)[: len(prefix), None, None]
 
 
 def scores(xp, q, k, pse, scale, hidden):
