@@ -8,11 +8,11 @@ import sys
 import venv
 
 import pytest
+from machine import ROOT
 
 from aclnn_viz import cli
 from aclnn_viz.cli import lessons
 from aclnn_viz.words import messages
-from machine import ROOT
 
 EDITIONS = ("", "zh/")
 LESSONS = {
@@ -20,10 +20,7 @@ LESSONS = {
     for edition in EDITIONS
     for path in (ROOT / "notebooks" / edition).glob("*.ipynb")
 }
-SAMPLES = {
-    f"samples/{path.parent.name}.py"
-    for path in (ROOT / "aclnn_viz" / "operators").glob("*/sample.py")
-}
+SAMPLES = {f"samples/{path.name}" for path in (ROOT / "aclnn_viz/acl/by_operator").glob("[!_]*.py")}
 CPP = {
     f"{edition}cpp/{path.name}"
     for edition in EDITIONS
@@ -140,7 +137,7 @@ def payload(tmp_path_factory):
 def test_a_wheel_holds_lessons_samples_and_settings_and_not_what_makes_them(payload):
     names = {str(path.relative_to(payload)) for path in payload.rglob("*") if path.is_file()}
     assert {f"aclnn_viz/lessons/{name}" for name in LESSONS | BESIDE} | {
-        f"aclnn_viz/operators/{n[8:-3]}/sample.py" for n in SAMPLES
+        f"aclnn_viz/acl/by_operator/{n[8:-3]}.py" for n in SAMPLES
     } <= names
     assert any(name.startswith("aclnn_viz/cli/jupyter/") for name in names)
     assert {f"aclnn_viz/words/{name}" for name in ("terms.toml", "zh.po")} <= names
@@ -159,7 +156,7 @@ def test_an_installed_wheel_runs_samples_and_copies_lessons_anywhere(payload, tm
         payload, site, dirs_exist_ok=True
     )  # what an installer does with a wheel of pure Python
     program = (
-        "import aclnn_viz as av, aclnn_viz.operators.hardswish.sample as sample, sys; from aclnn_viz import cli; "
+        "import aclnn_viz as av, aclnn_viz.acl.by_operator.hardswish as sample, sys; from aclnn_viz import cli; "
         "assert 'site-packages' in av.__file__ and sample.main(av.acl.HostAcl()) == 0; "
         "sys.exit(cli.main(['lab', 'mine', '--copy']))"
     )

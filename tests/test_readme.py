@@ -9,7 +9,7 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.cases import suites
-from aclnn_viz.checking.puzzles import detectives, puzzles, tile_detectives, tile_puzzles
+from aclnn_viz.puzzles import detectives, puzzles, tile_detectives, tile_puzzles
 from aclnn_viz.explorers import explorers
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.document import documented

@@ -112,7 +112,7 @@ def test_a_failure_is_reported_as_the_program_tells_it(name, capsys):
 
 
 def test_a_product_without_the_operator_fails_in_phase_1(capsys):
-    status = importlib.import_module("aclnn_viz.operators.cross_entropy_loss.sample").main(
+    status = importlib.import_module("aclnn_viz.acl.by_operator.cross_entropy_loss").main(
         av.acl.HostAcl(soc="Ascend310P3")
     )
     assert status == 161002

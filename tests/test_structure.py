@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 from machine import ROOT
-
-import aclnn_viz
-from aclnn_viz.operators import operators, registry
-from derivations import chapters
 from together import in_one
 
+import aclnn_viz
+from aclnn_viz.operators import operators
+from derivations import chapters
+
 # A package may import every package above it and none below, and of the packages outside only those named beside it.
-# An entry is a module or package of aclnn_viz, or derivations. A file of an operator's folder counts as one of the
-# package that opens it (`registry.KINDS`), and so does a file of families/ whose name has such a word in it.
+# An entry is a module or package of aclnn_viz, or derivations.
 PACKAGES = {
     "errors": "",
     "children": "",
@@ -38,6 +37,7 @@ PACKAGES = {
     "accuracy": "numpy",
     "checking": "ctypes numpy platformdirs",
     "pictures": "matplotlib numpy",
+    "puzzles": "numpy platformdirs",
     "verification": "numpy sympy mpmath torch",
     "sweeps": "numpy distributed",
     "explorers": "ipywidgets anywidget traitlets numpy",
@@ -124,9 +124,8 @@ def package_of(name):
     first, *rest = name.split(".")
     if first != "aclnn_viz":
         return first if first == "derivations" else None
-    if rest[:1] == ["operators"] and len(rest) > 2 and rest[1] in ("families", *registry.names()):
-        kinds = [kind for kind in registry.KINDS if re.search(rf"(^|_){kind}(_|$)", rest[2])]
-        return registry.KINDS[max(kinds, key=len)] if kinds else "operators"
+    if rest[:1] == ["operators"] and rest[2:3] in (["errata"], ["conventions"]):
+        return "verification"
     return rest[0] if rest and rest[0] in PACKAGES else "__init__"
 
 
@@ -429,13 +428,13 @@ def test_a_switch_of_a_mistake_is_noticed(line, count):
         ),
         (
             "operators",
-            "from aclnn_viz.operators.rms_norm import explorer",
-            "operators imports aclnn_viz.operators.rms_norm.explorer",
+            "from aclnn_viz.explorers.by_operator import rms_norm",
+            "operators imports aclnn_viz.explorers.by_operator.rms_norm",
         ),
         (
             "cases",
-            "from aclnn_viz.operators.families.sampling_tiles import tiling",
-            "cases imports aclnn_viz.operators.families.sampling_tiles.tiling",
+            "from aclnn_viz.tiles.by_operator.sampling import tiling",
+            "cases imports aclnn_viz.tiles.by_operator.sampling.tiling",
         ),
         (
             "arrays",

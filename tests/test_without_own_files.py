@@ -6,13 +6,12 @@ import subprocess
 import sys
 
 import pytest
-
-from aclnn_viz.operators import registry
 from machine import ROOT, SOAK, taught
 
-OPTIONAL = tuple(
-    kind for kind in registry.KINDS if kind not in (*registry.REQUIRED, *registry.BESIDE)
-)
+from aclnn_viz.operators import registry
+
+ALWAYS = (*registry.REQUIRED, "derivation", "reference")
+OPTIONAL = tuple(kind for kind in registry.KINDS if kind not in ALWAYS)
 PROGRAM = """
 import contextlib, io, json, sys
 from dataclasses import replace
@@ -21,10 +20,10 @@ from aclnn_viz.accuracy import envelope, explain
 from aclnn_viz.cases.suites import suite
 from aclnn_viz.cases.vacuity import vacuity
 from aclnn_viz.checking import check
-from aclnn_viz.checking.puzzles import detectives, puzzles
+from aclnn_viz.puzzles import detectives, puzzles
 from aclnn_viz.cli import main
 from aclnn_viz.explorers import subject_of
-from aclnn_viz.faults import faults
+from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.products import A2, CANN
 from aclnn_viz.verification import contract, errata, kinks, numeric, rounding, symbolic
 
@@ -74,9 +73,8 @@ def bare(request, tmp_path_factory):
         )  # with its bytecode, of which none counts without its source
     for name in registry.names():
         for kind in OPTIONAL if request.param == "all of them" else [request.param]:
-            if path := registry.file(kind, name):
-                (copy / path.relative_to(ROOT)).unlink()
-            (copy / f"aclnn_viz/operators/{name}/{kind}.toml").unlink(missing_ok=True)
+            while path := registry.file(kind, name, copy):
+                path.unlink()
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, "soak" if SOAK else ""],
         cwd=copy,

@@ -30,16 +30,26 @@ KINDS = {
     "tiles": "tiles",
     "tile_faults": "tiles",
     "cases": "cases",
-    "puzzles": "checking",
-    "puzzle_solutions": "checking",
+    "puzzles": "puzzles",
+    "puzzle_solutions": "puzzles",
     "errata": "verification",
     "conventions": "verification",
     "explorer": "explorers",
     "derivation": "derivations",
     "reference": "tests",
 }
-#: Files of the kit's own operators that lie outside of their folders: chapters of a book, and judges.
-BESIDE = {"derivation": "derivations", "reference": "tests.reference"}
+#: Where the kit's own operators have the files that are no facts about them: with the package that reads them.
+BESIDE = {
+    "derivation": "derivations.{}",
+    "reference": "tests.reference.{}",
+    "cases": "aclnn_viz.cases.by_operator.{}",
+    "sample": "aclnn_viz.acl.by_operator.{}",
+    "tiles": "aclnn_viz.tiles.by_operator.{}",
+    "tile_faults": "aclnn_viz.tiles.by_operator.{}_faults",
+    "puzzles": "aclnn_viz.puzzles.by_operator.{}",
+    "puzzle_solutions": "aclnn_viz.puzzles.by_operator.{}_solutions",
+    "explorer": "aclnn_viz.explorers.by_operator.{}",
+}
 REQUIRED = ("page", "declaration")
 OUTSIDE = "aclnn_viz_outside_"  # begins the package that a folder is imported as
 GAP = "GAP"  # marks what a skeleton leaves to fill
@@ -195,15 +205,20 @@ def hashed(root: Path, paths: Iterable[Path]) -> str:
     return state.hexdigest()
 
 
-def file(kind: str, name: str) -> Path | None:
-    """Return the path of an operator's own file of a kind, of its table where there is no other, None when it has neither."""
-    folder = _outside.get(name)
-    path = (
-        folder / f"{kind}.py"
-        if folder
-        else ROOT / f"{_module_name(kind, name).replace('.', '/')}.py"
-    )
-    return next((one for one in (path, path.with_suffix(".toml")) if one.is_file()), None)
+def file(kind: str, name: str, root: Path = ROOT) -> Path | None:
+    """Return the path of an operator's own file of a kind, of its table where there is no other, None when it has neither.
+
+    `root` holds the packages of the kit's own operators.
+    """
+    path = _path(kind, name, root)
+    return next((path for path in (path, path.with_suffix(".toml")) if path.is_file()), None)
+
+
+def _path(kind: str, name: str, root: Path = ROOT) -> Path:
+    """The path of an operator's Python file of a kind, whether there is one or not."""
+    if folder := _outside.get(name):
+        return folder / f"{kind}.py"
+    return root / f"{_module_name(kind, name).replace('.', '/')}.py"
 
 
 @cache
@@ -224,7 +239,7 @@ def module(kind: str, name: str) -> ModuleType | None:
 
 
 def _module_name(kind: str, name: str) -> str:
-    return f"{BESIDE[kind]}.{name}" if kind in BESIDE else f"aclnn_viz.operators.{name}.{kind}"
+    return BESIDE.get(kind, f"aclnn_viz.operators.{{}}.{kind}").format(name)
 
 
 def own(kind: str, name: str, attribute: str, default=None):
@@ -244,7 +259,7 @@ def table(kind: str, name: str, made: Callable = dict):
     >>> table("puzzle_solutions", "hardswish")["hardswish_slope"][0]["name"]
     'kinks open'
     """
-    path = Path(module("page", name).__file__).with_name(f"{kind}.toml")
+    path = _path(kind, name).with_suffix(".toml")
     return loaded(
         path, lambda: made(tomllib.loads(path.read_text("utf-8")) if path.is_file() else {})
     )

@@ -9,8 +9,8 @@ from functools import cache
 
 from aclnn_viz import tiles
 from aclnn_viz.checking.museum import museum
-from aclnn_viz.checking.puzzles.puzzle import Puzzle
-from aclnn_viz.checking.puzzles.solutions import solution_of
+from aclnn_viz.puzzles.puzzle import Puzzle
+from aclnn_viz.puzzles.solutions import solution_of
 from aclnn_viz.cli import COMMANDS, summary
 from aclnn_viz.operators import operators, registry
 from aclnn_viz.operators.contract import contract

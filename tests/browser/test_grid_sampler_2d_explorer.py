@@ -4,7 +4,7 @@ import json
 
 import panel_picture
 import pytest
-from aclnn_viz.operators.grid_sampler_2d.explorer_data import State, compute
+from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import State, compute
 
 pytestmark = [
     pytest.mark.needs("chromium"),

@@ -4,7 +4,7 @@ import json
 
 import panel_picture
 import pytest
-from aclnn_viz.operators.group_norm_swish.explorer import State
+from aclnn_viz.explorers.by_operator.group_norm_swish import State
 
 pytestmark = [
     pytest.mark.needs("chromium"),

@@ -9,7 +9,7 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz.cases import default
 from aclnn_viz.devices import AclError, ConstraintWarning
-from aclnn_viz.operators.rms_norm import cases as rms_norm
+from aclnn_viz.cases.by_operator import rms_norm
 from machine import sampled
 from together import in_one
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aclnn_viz import case, operator
-from aclnn_viz.checking.puzzles import detective, detectives, puzzles
+from aclnn_viz.puzzles import detective, detectives, puzzles
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.fault import faulty_kernel
 from machine import SOAK

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from aclnn_viz.checking.puzzles import detective, progress, puzzle
-from aclnn_viz.checking.puzzles.progress import FILE, VARIABLE, keep, kept, progress_file
+from aclnn_viz.puzzles import detective, progress, puzzle
+from aclnn_viz.puzzles.progress import FILE, VARIABLE, keep, kept, progress_file
 from machine import SOAK
 
 

@@ -7,8 +7,8 @@ import pytest
 from aclnn_viz import operators
 from aclnn_viz.checking.judge import prepared_suite
 from aclnn_viz.checking.kernel_call import named
-from aclnn_viz.checking.puzzles import puzzle, verdict
-from aclnn_viz.checking.puzzles.verdict import judged
+from aclnn_viz.puzzles import puzzle, verdict
+from aclnn_viz.puzzles.verdict import judged
 from aclnn_viz.operators import registry
 from checking.mutation import mutants
 from checking.test_mutants import killed

@@ -8,8 +8,8 @@ from itertools import takewhile
 
 import pytest
 
-from aclnn_viz.checking.puzzles import detectives, puzzles, tile_detectives, tile_puzzles
-from aclnn_viz.checking.puzzles.solutions import solution_of
+from aclnn_viz.puzzles import detectives, puzzles, tile_detectives, tile_puzzles
+from aclnn_viz.puzzles.solutions import solution_of
 from aclnn_viz.words.messages import language, tr
 from machine import ROOT
 

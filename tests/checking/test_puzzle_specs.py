@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from aclnn_viz import case, check
-from aclnn_viz.checking.puzzles import puzzle, puzzles
+from aclnn_viz.puzzles import puzzle, puzzles
 from reference import cross_entropy_loss, grid_sampler_2d, group_norm_swish, hardswish, rms_norm
 from reference.exact import exact, mp, zeros
 from together import in_one

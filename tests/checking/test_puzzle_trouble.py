@@ -5,8 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from aclnn_viz.checking.puzzles import puzzle
-from aclnn_viz.checking.puzzles.solutions import solution_of
+from aclnn_viz.puzzles import puzzle
+from aclnn_viz.puzzles.solutions import solution_of
 from together import in_one
 
 
@@ -65,7 +65,7 @@ def test_an_answer_that_is_no_function_is_refused():
 
 
 def test_an_answer_that_hangs_is_left_behind(monkeypatch):
-    monkeypatch.setattr("aclnn_viz.checking.puzzles.verdict.SECONDS", 0.2)
+    monkeypatch.setattr("aclnn_viz.puzzles.verdict.SECONDS", 0.2)
     assert (
         "does not return within 0.2 s"
         in puzzle("hardswish_middle").check(lambda x: time.sleep(30)).text
@@ -74,14 +74,14 @@ def test_an_answer_that_hangs_is_left_behind(monkeypatch):
 
 @pytest.mark.parametrize("name", ["hardswish_slope", "hardswish_kernel"])
 def test_an_answer_that_hangs_is_called_once(name, monkeypatch):
-    monkeypatch.setattr("aclnn_viz.checking.puzzles.verdict.SECONDS", 0.2)
+    monkeypatch.setattr("aclnn_viz.puzzles.verdict.SECONDS", 0.2)
     called = []
     result = puzzle(name).check(lambda **inputs: (called.append(0), time.sleep(5)))
     assert not result.passed and result.begun and len(called) == 1
 
 
 def test_cases_after_one_that_hangs_are_not_tried(monkeypatch):
-    monkeypatch.setattr("aclnn_viz.checking.puzzles.verdict.SECONDS", 0.3)
+    monkeypatch.setattr("aclnn_viz.puzzles.verdict.SECONDS", 0.3)
     called = []
 
     def at_the_kinks(x):
@@ -98,7 +98,7 @@ def test_cases_after_one_that_hangs_are_not_tried(monkeypatch):
 
 
 def test_a_kernel_that_is_right_but_too_slow_for_the_suite_is_not_solved(monkeypatch):
-    monkeypatch.setattr("aclnn_viz.checking.puzzles.verdict.LIMIT", 0.5)
+    monkeypatch.setattr("aclnn_viz.puzzles.verdict.LIMIT", 0.5)
     solution = solution_of(puzzle("hardswish_kernel")).function
     result = puzzle("hardswish_kernel").check(
         lambda **inputs: (time.sleep(0.3), solution(**inputs))[1]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from aclnn_viz.cases import case
-from aclnn_viz.checking.puzzles import puzzle, puzzles
-from aclnn_viz.checking.puzzles.solutions import Mistake, Solution, solution_of
-from aclnn_viz.checking.puzzles.verdict import apart, body_lines, judged, right_answer
+from aclnn_viz.puzzles import puzzle, puzzles
+from aclnn_viz.puzzles.solutions import Mistake, Solution, solution_of
+from aclnn_viz.puzzles.verdict import apart, body_lines, judged, right_answer
 from aclnn_viz.operators import operator
 from together import in_one
 
@@ -268,7 +268,7 @@ def test_two_mistakes_that_agree_are_both_reported(monkeypatch):
         Mistake("second", "", (("x / 3", "x / 6"),)),
     )
     both = Solution(solution_of(puzzle("hardswish_middle")).function, twin)
-    monkeypatch.setattr("aclnn_viz.checking.puzzles.verdict.solution_of", lambda _: both)
+    monkeypatch.setattr("aclnn_viz.puzzles.verdict.solution_of", lambda _: both)
     result = judged(puzzle("hardswish_middle"), lambda x: x / 6 + 0.5)
     assert result.mistake is None and "one of 'first', 'second'" in result.text
 

@@ -3,13 +3,13 @@
 import re
 
 import pytest
+from machine import SOAK
 
 import aclnn_viz as av
-from aclnn_viz.checking.puzzles import detective, detectives, tile_detectives
-from aclnn_viz.checking.puzzles.tiles.detective import outputs_of
-from aclnn_viz.pictures.puzzles import picture
+from aclnn_viz.puzzles import detective, detectives, tile_detectives
+from aclnn_viz.puzzles.pictures import picture
+from aclnn_viz.puzzles.tiles.detective import outputs_of
 from aclnn_viz.tiles import faults
-from machine import SOAK
 
 ALL = pytest.mark.parametrize("name", [one.name for one in tile_detectives()])
 

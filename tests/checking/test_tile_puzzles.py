@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz.checking.puzzles import puzzle, puzzles, tile_puzzles
-from aclnn_viz.checking.puzzles.solutions import solution_of
-from aclnn_viz.checking.puzzles.tiles import machine
-from aclnn_viz.checking.puzzles.verdict import right_answer
-from aclnn_viz.pictures.puzzles import picture
+from aclnn_viz.puzzles import puzzle, puzzles, tile_puzzles
+from aclnn_viz.puzzles.pictures import picture
+from aclnn_viz.puzzles.solutions import solution_of
+from aclnn_viz.puzzles.tiles import machine
+from aclnn_viz.puzzles.verdict import right_answer
 
 NAMES = [one.name for one in tile_puzzles()]
 NUMBERS = [one.name for one in tile_puzzles() if one.cases]

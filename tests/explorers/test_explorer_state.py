@@ -5,7 +5,7 @@ import pytest
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.packing import pack, unpack
 from aclnn_viz.explorers.state import StateError, build, changed, controls
-from aclnn_viz.operators.grid_sampler_2d.explorer_data import State
+from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import State
 from together import in_one
 
 

@@ -5,8 +5,8 @@ from math import exp, inf
 import numpy as np
 import pytest
 
-from aclnn_viz.operators.flash_attention_score.explorer import subject
-from aclnn_viz.operators.flash_attention_score.explorer_data import State, compute
+from aclnn_viz.explorers.by_operator.flash_attention_score import subject
+from aclnn_viz.explorers.by_operator.flash_attention_score_data import State, compute
 from aclnn_viz.pictures.marks import Heat, Line
 from panelled_explorer import assert_fits, mark
 

@@ -4,8 +4,8 @@ from math import floor
 
 import numpy as np
 import pytest
-from aclnn_viz.operators.grid_sampler_2d.explorer import sentence
-from aclnn_viz.operators.grid_sampler_2d.explorer_data import Data, State, compute
+from aclnn_viz.explorers.by_operator.grid_sampler_2d import sentence
+from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import Data, State, compute
 from together import in_one
 
 ZEROS, BORDER, REFLECTION = range(3)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from aclnn_viz.explorers.device import DeviceOfState
 from aclnn_viz.explorers.state import StateError
-from aclnn_viz.operators.group_norm_swish.explorer import subject
-from aclnn_viz.operators.group_norm_swish.explorer_data import OP, State, compute, inputs
+from aclnn_viz.explorers.by_operator.group_norm_swish import subject
+from aclnn_viz.explorers.by_operator.group_norm_swish_data import OP, State, compute, inputs
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Note, Rule
 from panelled_explorer import assert_fits, mark
 

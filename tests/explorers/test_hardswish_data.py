@@ -10,8 +10,8 @@ import pytest
 from aclnn_viz.dtypes import float_format, round_to
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.state import StateError
-from aclnn_viz.operators.hardswish.explorer import subject
-from aclnn_viz.operators.hardswish.explorer_data import OP, State, compute, inputs
+from aclnn_viz.explorers.by_operator.hardswish import subject
+from aclnn_viz.explorers.by_operator.hardswish_data import OP, State, compute, inputs
 from aclnn_viz.pictures.panels import described
 from aclnn_viz.pictures.picture import Picture
 from together import in_one

@@ -4,6 +4,8 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from moving_arrays import Moving, MovingArrays, moving, state_that_moves, still
+from together import in_one
 
 from aclnn_viz import operator, operators
 from aclnn_viz.explorers import default, explorers, subject_of
@@ -11,8 +13,6 @@ from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.state import build, controls
 from aclnn_viz.operators import registry
 from aclnn_viz.pictures.panels import described
-from moving_arrays import Moving, MovingArrays, moving, state_that_moves, still
-from together import in_one
 
 STATES = {op.name: ({},) for op in operators()} | {
     "hardswish": (
@@ -95,7 +95,7 @@ def parts(name, values):
         op = operator(name)
         state = build(default.state_of(op), values)
         return state, default.gathered(op, state), default.data, default
-    held = import_module(f"{explorer.__package__}.explorer_data")
+    held = import_module(f"{explorer.__name__}_data")
     state = build(held.State, values)
     return state, held.gathered(state), held.data, explorer
 
@@ -203,7 +203,7 @@ def test_a_number_that_moves_is_kept_from_whoever_looks_at_it(look):
 
 
 def test_a_panel_that_looks_is_rejected(monkeypatch):
-    explorer = import_module("aclnn_viz.operators.hardswish.explorer")
+    explorer = import_module("aclnn_viz.explorers.by_operator.hardswish")
     right = explorer._slope
     for wrong in (
         lambda data: float(data.x),

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.state import StateError, build
-from aclnn_viz.operators.rms_norm.explorer import subject
-from aclnn_viz.operators.rms_norm.explorer_data import (
+from aclnn_viz.explorers.by_operator.rms_norm import subject
+from aclnn_viz.explorers.by_operator.rms_norm_data import (
     EPSILONS,
     LENGTHS,
     OP,
@@ -269,7 +269,7 @@ def test_the_panels_hold_the_data():
 
 
 def test_the_plane_is_drawn_in_equal_units():
-    from aclnn_viz.operators.rms_norm.explorer import ASPECT
+    from aclnn_viz.explorers.by_operator.rms_norm import ASPECT
 
     panel = next(p for p in show(compute(State())).panels if p.name == "plane")
     assert (panel.x.high - panel.x.low) / (panel.y.high - panel.y.low) == pytest.approx(ASPECT)

@@ -10,7 +10,7 @@ import pytest
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.packing import unpack
 from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.operators.grid_sampler_2d.explorer_data import State, compute
+from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import State, compute
 from machine import SOAK
 
 

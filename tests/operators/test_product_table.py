@@ -3,9 +3,10 @@
 import ast
 import re
 
+from machine import ROOT
+
 from aclnn_viz.operators import products
 from aclnn_viz.operators.products import PRODUCTS, Product
-from machine import ROOT
 
 DOCUMENT = "a document or the vendor's source says this of the product alone"
 TAG = "the first version that does so, of one check of the vendor's source"
@@ -15,7 +16,6 @@ ELSEWHERE = {
         f"aclnn_viz/operators/{place}": (spelled.split(), DOCUMENT)
         for place, spelled in {
             "cross_entropy_loss/errata.py": "A2",
-            "cross_entropy_loss/explorer_data.py": "ASCEND_950",
             "grid_sampler_2d/contract.py": "9.1.0-beta.1 9.1.0-beta.2.pre INFERENCE INFERENCE_A2 TRAINING",
             "hardswish/contract.py": "INFERENCE_A2",
             "rms_norm/contract.py": "INFERENCE TRAINING",
@@ -45,6 +45,7 @@ ELSEWHERE = {
         ["9.1", "Ascend910B2"],
         "the default in the help, which imports no operator",
     ),
+    "aclnn_viz/explorers/by_operator/cross_entropy_loss_data.py": (["ASCEND_950"], DOCUMENT),
     "aclnn_viz/explorers/numeric_error_data.py": (
         ["9.0", "ASCEND_950", "INFERENCE", "TRAINING"],
         "predictions that the explorer offers",

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from together import in_one
 
 from aclnn_viz import operator
-from aclnn_viz.checking.puzzles import detective, detectives, puzzle, puzzles
-from aclnn_viz.checking.puzzles.puzzle import Curve
-from aclnn_viz.checking.puzzles.solutions import solution_of
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Line
-from aclnn_viz.pictures.puzzles import SPEC, YOURS, picture
-from together import in_one
+from aclnn_viz.puzzles import detective, detectives, puzzle, puzzles
+from aclnn_viz.puzzles.pictures import SPEC, YOURS, picture
+from aclnn_viz.puzzles.puzzle import Curve
+from aclnn_viz.puzzles.solutions import solution_of
 
 PNG = b"\x89PNG\r\n"
 CURVES = [one.name for one in puzzles() if isinstance(one.picture, Curve)]

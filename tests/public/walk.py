@@ -26,7 +26,7 @@ MODULES = (
     "aclnn_viz.arrays.plan",
     "aclnn_viz.cases",
     "aclnn_viz.checking",
-    "aclnn_viz.checking.puzzles",
+    "aclnn_viz.puzzles",
     "aclnn_viz.devices",
     "aclnn_viz.dtypes",
     "aclnn_viz.explorers",

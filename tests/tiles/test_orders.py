@@ -9,8 +9,8 @@ from machine import SOAK
 from small_kernels import gm
 
 import aclnn_viz as av
-from aclnn_viz.operators.hardswish import tiles as hardswish
-from aclnn_viz.operators.rms_norm import tiles as rms_norm
+from aclnn_viz.tiles.by_operator import hardswish
+from aclnn_viz.tiles.by_operator import rms_norm
 from aclnn_viz.tiles.ascendc import *  # noqa: F403
 from aclnn_viz.tiles.machine import Machine
 from aclnn_viz.tiles.memory import GlobalMemory

@@ -11,7 +11,7 @@ from judged import DTYPES, SCHEDULES, SHAPES, judged, random_case, same_bits
 import aclnn_viz as av
 from aclnn_viz.cases.suites import suite
 from aclnn_viz.operators import registry
-from aclnn_viz.operators.rms_norm import tiles as rms_norm
+from aclnn_viz.tiles.by_operator import rms_norm
 from aclnn_viz.tiles.ascendc import GetBlockIdx, SyncAll, Tiling
 from machine import SOAK
 

@@ -6,7 +6,7 @@ import pytest
 from small_kernels import gm, queue
 
 import aclnn_viz as av
-from aclnn_viz.operators.rms_norm import tiles as rms_norm
+from aclnn_viz.tiles.by_operator import rms_norm
 from aclnn_viz.tiles.ascendc import *  # noqa: F403
 
 

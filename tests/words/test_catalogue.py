@@ -7,20 +7,20 @@ from pathlib import Path
 from string import Formatter
 
 import pytest
-
-import aclnn_viz as av
 import visible
-from aclnn_viz.explorers import subject_of
-from aclnn_viz.explorers.device import host
-from aclnn_viz.explorers.state import build, controls
-from aclnn_viz.explorers.scripts import FRONT, SCRIPTS
-from aclnn_viz.pictures.panels import described
-from aclnn_viz.words import messages
 from babel.messages import Catalog
 from machine import ROOT, sampled_explorers
+from together import in_one
+
+import aclnn_viz as av
+from aclnn_viz.explorers import subject_of
+from aclnn_viz.explorers.device import host
+from aclnn_viz.explorers.scripts import FRONT, SCRIPTS
+from aclnn_viz.explorers.state import build, controls
+from aclnn_viz.pictures.panels import described
+from aclnn_viz.words import messages
 from notebooks.gallery import catalogue
 from notebooks.gallery.declared import declared, of_faults
-from together import in_one
 
 CHINESE = catalogue.catalogue("zh")
 ENTRIES = {entry.id: entry.string for entry in CHINESE if entry.id}
@@ -369,7 +369,7 @@ def test_every_place_that_is_judged_is_there():
     assert all(any(ROOT.glob(place)) for place in catalogue.SHOWN)
     assert {
         "aclnn_viz/explorers/tiles.py",
-        "aclnn_viz/operators/rms_norm/explorer_data.py",
+        "aclnn_viz/explorers/by_operator/rms_norm_data.py",
         "aclnn_viz/checking/puzzles/verdict.py",
         "aclnn_viz/cli/__init__.py",
     } <= judged

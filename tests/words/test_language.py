@@ -6,24 +6,24 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sympy import Symbol
 
 import aclnn_viz as av
 from aclnn_viz import cli, tiles
 from aclnn_viz.accuracy import attribute_errors, envelopes
-from aclnn_viz.checking.puzzles import puzzles
 from aclnn_viz.explorers import explore, subject_of
 from aclnn_viz.explorers.lift import call
 from aclnn_viz.explorers.state import build
 from aclnn_viz.pictures import Provenance, error_plot, error_runs, errors, fonts, ulp_histogram
 from aclnn_viz.pictures.panels import Panel
 from aclnn_viz.pictures.picture import Picture
-from aclnn_viz.pictures.puzzles import picture
+from aclnn_viz.puzzles import puzzles
+from aclnn_viz.puzzles.pictures import picture
 from aclnn_viz.tables import WIDE, columns
 from aclnn_viz.verification.errata import errata, html_table, recompute
 from aclnn_viz.words import messages
 from aclnn_viz.words.messages import tr
 from derivations import proves_equal
-from sympy import Symbol
 
 VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 import visible
-from aclnn_viz.checking.puzzles import (
+from aclnn_viz.puzzles import (
     detective,
     detectives,
     progress,
@@ -14,7 +14,7 @@ from aclnn_viz.checking.puzzles import (
     tile_detectives,
     tile_puzzles,
 )
-from aclnn_viz.checking.puzzles.solutions import solution_of
+from aclnn_viz.puzzles.solutions import solution_of
 from aclnn_viz.operators import operators, registry
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.fault import by_letter

@@ -1,0 +1,1 @@
+"""The vendor's sample programs, by operator."""

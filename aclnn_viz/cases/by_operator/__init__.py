@@ -1,0 +1,1 @@
+"""What the cases of one operator add to the default."""

@@ -1,0 +1,1 @@
+"""What the explorer of one operator computes and draws."""

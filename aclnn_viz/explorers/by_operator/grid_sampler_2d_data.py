@@ -1,0 +1,509 @@
+"""The grid-sampler explorer: state -> data. The front end and the figure draw this data and compute nothing.
+
+What is varied: the image, the points (dragged one by one, or all of them turned, scaled, shifted and jittered), the
+modes, the dtype, the device. What is seen: the image as the padding mode continues it beyond its border, with the
+points on it; the taps of the chosen point; three coordinate maps above each other, one a padding mode, and below each
+its slope; the three outputs; where gradients land on the image; the gradient of every point as an arrow.
+What is understood: a padding mode is a function from coordinates to coordinates, and its slope is the factor of
+gridGrad: 1 inside, 0 behind a border, -1 after a mirror, with kinks between; alignCorners only moves -1 and 1.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from aclnn_viz.dtypes import round_to
+from aclnn_viz.explorers import fields
+from aclnn_viz.explorers.arrays import XP, double, element
+from aclnn_viz.explorers.device import host
+from aclnn_viz.explorers.state import StateError, check_indices, choice, flag, real, whole
+from aclnn_viz.operators import operator
+from aclnn_viz.operators.families import sampling
+
+from aclnn_viz.operators.grid_sampler_2d import page
+
+OP = operator("grid_sampler_2d")
+PADDINGS = ("zeros", "border", "reflection")
+INTERPOLATIONS = ("bilinear", "nearest", "bicubic")
+REACH = 3.0  # the coordinate maps run from -REACH to REACH: one and a half periods of the mirrors
+
+
+# Images to sample from, on any number of pixels: each is a function of position in the unit square, with values from 0 to 1.
+
+
+def image(name: str, height: int, width: int, seed: int) -> np.ndarray:
+    """Return the image `name` of IMAGES as float64 (height, width); `seed` moves what is random in it."""
+    y, x = np.meshgrid(
+        (np.arange(height) + 0.5) / height, (np.arange(width) + 0.5) / width, indexing="ij"
+    )
+    return np.clip(IMAGES[name](x, y, np.random.default_rng(seed)), 0.0, 1.0)
+
+
+def landscape(x, y, rng):
+    """Like a photograph: a lit sky with a sun, two ridges in haze, a lake that mirrors them, grain."""
+    phase = rng.uniform(0, 2 * np.pi, 4)
+    far = 0.46 + 0.06 * np.sin(5 * x + phase[0]) + 0.04 * np.sin(13 * x + phase[1])
+    near = 0.62 + 0.09 * np.sin(3 * x + phase[2]) + 0.02 * np.sin(21 * x + phase[3])
+    sun = np.hypot(x - 0.72, 1.1 * (y - 0.2))
+    sky = 0.55 + 0.3 * y + 0.5 * np.exp(-((sun / 0.13) ** 2)) + 0.04 * np.sin(9 * x + 30 * y)
+    picture = np.where(y > far, 0.42 + 0.25 * (y - far), sky)
+    picture = np.where(y > near, 0.16 + 0.2 * (y - near), picture)
+    ripples = (
+        0.34
+        + 0.22 * np.exp(-(((x - 0.72) / 0.12) ** 2))
+        + 0.08 * np.sin(90 * (y + 0.04 * np.sin(9 * x)))
+    )
+    picture = np.where(y > 0.78, ripples, picture)
+    return picture * (1 - 0.25 * ((x - 0.5) ** 2 + (y - 0.5) ** 2)) + 0.02 * rng.standard_normal(
+        x.shape
+    )
+
+
+def letter(x, y, rng):
+    """An F, which shows every mirror and turn."""
+    stem = (0.28 < x) & (x < 0.42) & (0.15 < y) & (y < 0.85)
+    bars = ((0.28 < x) & (x < 0.75) & (0.15 < y) & (y < 0.28)) | (
+        (0.28 < x) & (x < 0.62) & (0.44 < y) & (y < 0.56)
+    )
+    return np.where(stem | bars, 0.95, 0.12 + 0.25 * x)
+
+
+def checks(x, y, rng):
+    return 0.1 + 0.8 * ((np.floor(8 * x) + np.floor(8 * y)) % 2)
+
+
+def ramp(x, y, rng):
+    return 0.05 + 0.6 * x + 0.3 * y
+
+
+def rings(x, y, rng):
+    return 0.5 + 0.45 * np.cos(60 * ((x - 0.4) ** 2 + (y - 0.45) ** 2))
+
+
+def dot(x, y, rng):
+    """One bright pixel near the middle: the picture of one tap."""
+    values = np.full(x.shape, 0.1)
+    values[x.shape[0] // 2, x.shape[1] // 2] = 1.0
+    return values
+
+
+def noise(x, y, rng):
+    return rng.uniform(0, 1, x.shape)
+
+
+IMAGES = {
+    "landscape": landscape,
+    "letter": letter,
+    "checks": checks,
+    "ramp": ramp,
+    "rings": rings,
+    "dot": dot,
+    "noise": noise,
+}
+
+
+@dataclass(frozen=True)
+class State:
+    """What can be moved. `moved` holds the dragged points as (row, column, x, y), in place of their grid positions.
+
+    A dragged point is dragged in every sample.
+    """
+
+    interpolationMode: int = choice(
+        0, dict(enumerate(INTERPOLATIONS)), "interpolationMode", "Operator"
+    )
+    paddingMode: int = choice(2, dict(enumerate(PADDINGS)), "paddingMode", "Operator")
+    alignCorners: bool = flag(
+        False, "alignCorners", "Operator", "x = -1 and 1 are pixel centres, not outer edges"
+    )
+    dtype: str = fields.dtype()
+    row: int = whole(5, 0, 47, "row", "Point", below="grid_height")
+    column: int = whole(15, 0, 47, "column", "Point", below="grid_width")
+    axis: str = choice(
+        "x", {"x": "x", "y": "y"}, "map of", "Point", "the axis whose coordinate map is drawn"
+    )
+    samples: int = whole(
+        1, 1, 4, "N", "Shapes", "samples: each has a grid of its own, turned by 20 degrees more"
+    )
+    channels: int = whole(
+        1,
+        1,
+        4,
+        "C",
+        "Shapes",
+        "channels: each is darker than the one before; gridGrad is their sum",
+    )
+    height: int = whole(32, 1, 96, "H", "Shapes")
+    width: int = whole(32, 1, 96, "W", "Shapes")
+    grid_height: int = whole(16, 1, 48, "Hout", "Shapes")
+    grid_width: int = whole(16, 1, 48, "Wout", "Shapes")
+    rotate: float = real(15.0, -180.0, 180.0, 1.0, "rotate", "Grid", "degrees")
+    scale: float = real(1.2, 0.05, 3.0, 0.01, "zoom", "Grid")
+    shift_x: float = real(0.25, -2.0, 2.0, 0.01, "shift x", "Grid", "1 is half the image")
+    shift_y: float = real(0.0, -2.0, 2.0, 0.01, "shift y", "Grid", "1 is half the image")
+    jitter: float = real(0.0, 0.0, 2.0, 0.01, "jitter", "Grid", "in distances of neighbours")
+    image: str = choice("landscape", {name: name for name in IMAGES}, "image", "Tensors")
+    gradOutput: str = choice(
+        "ones",
+        {"ones": "ones", "random": "random", "chosen": "chosen point only"},
+        "gradOutput",
+        "Tensors",
+    )
+    seed: int = fields.seed()
+    sample: int = whole(0, 0, 3, "show n", "Tensors", "the sample that is shown", below="samples")
+    channel: int = whole(
+        0,
+        0,
+        3,
+        "c",
+        "Tensors",
+        "the channel of image, out and inputGrad that is shown",
+        below="channels",
+    )
+    device: str = fields.device()
+    soc: str = fields.soc()
+    cann: str = fields.cann()
+    plan: str = fields.plan()
+    moved: tuple = ()
+
+    def __post_init__(self):
+        check_indices(self)
+        if not isinstance(self.moved, (list, tuple)):
+            raise StateError(
+                "moved",
+                "moved must be a list of (row, column, x, y)",
+                repr(self.moved),
+                "pass a list",
+            )
+        object.__setattr__(self, "moved", tuple(self._checked(point) for point in self.moved))
+
+    def _checked(self, point):
+        try:
+            row, column, x, y = point
+            inside = 0 <= row < self.grid_height and 0 <= column < self.grid_width
+            if (
+                inside
+                and row == int(row)
+                and column == int(column)
+                and abs(x) < np.inf
+                and abs(y) < np.inf
+            ):
+                return int(row), int(column), float(x), float(y)
+        except (TypeError, ValueError, OverflowError):
+            pass
+        raise StateError(
+            "moved",
+            "each moved point is (row, column, x, y), on the grid and finite",
+            repr(point),
+            f"choose a row below {self.grid_height} and a column below {self.grid_width}",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What is drawn, of the shown sample and channel; gridGrad is that of all channels together.
+
+    Axes are (x, y) in this order; `pixels` and maps are in pixel coordinates, 0 the first centre.
+    """
+
+    xp: object
+    state: State
+    inputs: dict  # of op.backward
+    surround: np.ndarray  # (H + 2 margin, W + 2 margin): the image as the padding mode continues it
+    margin: tuple[int, int]  # rows, columns
+    pixels: np.ndarray  # (Hout, Wout, 2): the points before padding, (column, row)
+    outs: np.ndarray  # (3, Hout, Wout), one a padding mode
+    inputGrad: np.ndarray  # (H, W)
+    gridGrad: np.ndarray  # (Hout, Wout, 2)
+    outputs: dict  # of op.backward, over all samples and channels
+    sources: np.ndarray  # (3, 2, 2): per padding mode and axis, the sampled coordinate of the chosen point, and its slope
+    taps: (
+        np.ndarray
+    )  # (3, K, 7): row, column, weight, d weight/dx, d weight/dy, inside, pixel value
+    breaks: (
+        np.ndarray
+    )  # (2, B): per axis, x where a map may have a kink, and both ends; the shorter padded with nan
+    coordinates: np.ndarray  # (3, 2, B): the maps there
+    slopes: np.ndarray  # (3, 2, B - 1): their slopes between
+    kinks: np.ndarray  # (3, 2, B): whether the slope differs on both sides
+    notices: tuple[str, ...] = field(default=())
+
+    truth: Callable = None  # () -> the truth of the outputs; it takes as long as all the rest
+
+    @cached_property
+    def errors(self) -> tuple:
+        """The largest distance of each output from the truth."""
+        xp, right = self.xp, self.truth()
+        return tuple(
+            xp.max(xp.abs(double(xp, self.outputs[name]) - right[name]))
+            for name in ("inputGrad", "gridGrad")
+        )
+
+    @property
+    def chosen(self) -> tuple:
+        return self.state.row, self.state.column
+
+    def at_chosen(self, values):
+        """Return the element of the chosen point of an array (Hout, Wout, ...)."""
+        return element(self.xp, element(self.xp, values, self.state.row), self.state.column)
+
+
+def points(state: State, xp=XP):
+    """Return the grid (N, Hout, Wout, 2) of a state in float64, before it is rounded to the dtype."""
+    shape = height, width = state.grid_height, state.grid_width
+    y, x = np.meshgrid(
+        (2 * np.arange(height) + 1) / height - 1,
+        (2 * np.arange(width) + 1) / width - 1,
+        indexing="ij",
+    )
+    steps = _steps(state.seed, (state.samples, *shape, 2)) * state.jitter
+    x, y = x + steps[..., 0] * 2 / width, y + steps[..., 1] * 2 / height
+    turn = xp.reshape((state.rotate + 20.0 * np.arange(state.samples)) * (np.pi / 180), (-1, 1, 1))
+    cosine, sine = xp.cos(turn), xp.sin(turn)
+    shift = xp.stack([xp.reshape(one, ()) for one in (state.shift_x, state.shift_y)])
+    grid = state.scale * xp.stack([x * cosine - y * sine, x * sine + y * cosine], axis=-1) + shift
+    dragged = placed(state.moved, (*shape, 2)) if isinstance(state.moved, tuple) else state.moved
+    return xp.where(xp.isnan(dragged), grid, dragged)
+
+
+@lru_cache(4)
+def _steps(seed: int, shape: tuple) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def placed(moved: tuple, shape) -> np.ndarray:
+    """Return the dragged points (Hout, Wout, 2) at their places, nan where none is."""
+    dragged = np.full(shape, np.nan)
+    for row, column, x, y in moved:
+        dragged[row, column] = x, y
+    return dragged
+
+
+def pixel_units(size: int, aligned: bool) -> tuple[float, float]:
+    """Return (offset, factor): x is offset + factor * place, with the first of `size` pixels at place 0."""
+    if not aligned:
+        return 1 / size - 1, 2 / size
+    return (-1.0, 2 / (size - 1)) if size > 1 else (0.0, 0.0)
+
+
+def _named(state: State) -> tuple:
+    """What the images of a state depend on."""
+    return (
+        state.image,
+        state.samples,
+        state.channels,
+        state.height,
+        state.width,
+        state.seed,
+        state.dtype,
+    )
+
+
+@lru_cache(16)  # most movements leave the image as it is
+def _images(
+    name: str, samples: int, channels: int, height: int, width: int, seed: int, dtype: str
+) -> np.ndarray:
+    """(N, C, H, W): samples are mirrored, upside down, or both; channel c is the image to the power c + 1."""
+    plain = image(name, height, width, seed)
+    turned = [plain, plain[:, ::-1], plain[::-1], plain[::-1, ::-1]][:samples]
+    made = round_to(
+        np.stack([[one**power for power in range(1, channels + 1)] for one in turned]), dtype
+    )
+    made.flags.writeable = False
+    return made
+
+
+def inputs(state: State, xp=XP) -> dict:
+    """Return the inputs of op.backward that a state stands for."""
+    size, shape = (state.samples, state.channels), (state.grid_height, state.grid_width)
+    upstream = np.ones((*size, *shape))
+    if state.gradOutput == "random":
+        upstream = np.random.default_rng(state.seed + 1).standard_normal((*size, *shape))
+    elif state.gradOutput == "chosen":
+        mine = (
+            np.arange(shape[0] * shape[1]).reshape(shape)
+            == state.row * state.grid_width + state.column
+        )
+        upstream = xp.where(mine, upstream, 0.0)
+    pixels = _images(*_named(state))
+    return {
+        "gradOutput": xp.round_to(upstream, state.dtype),
+        "input": pixels,
+        "grid": xp.round_to(points(state, xp), state.dtype),
+        "interpolationMode": state.interpolationMode,
+        "paddingMode": state.paddingMode,
+        "alignCorners": state.alignCorners,
+    }
+
+
+def compute(state: State, backward=host(OP)) -> Data:
+    """Return what is drawn for a state; `backward(state, inputs)` returns the outputs of op.backward, and notices.
+
+    Raises whatever `backward` raises: a device refuses what its product lacks.
+    """
+    return data(XP, state, **gathered(state, backward))
+
+
+def gathered(state: State, backward=host(OP), xp=XP, op=OP) -> dict:
+    """Return what kernels make of a state: the arguments of `data`, and a call for their truth."""
+    given = inputs(state, xp)
+    n, c = (xp.reshape(at, (1,)) for at in (state.sample, state.channel))
+    shown = {
+        "input": xp.take(xp.take(given["input"], n, axis=0), c, axis=1),
+        "grid": xp.take(given["grid"], n, axis=0),
+    }
+    modes = {name: given[name] for name in ("interpolationMode", "alignCorners")}
+    outputs, notices = backward(state, given)
+    outs = xp.stack(
+        [op.forward(**shown, **modes, paddingMode=mode)["out"][0, 0] for mode in range(3)]
+    )
+    return {
+        "given": given,
+        "outputs": outputs,
+        "outs": outs,
+        "notices": notices,
+        "truth": lambda: op.truth(**given),
+    }
+
+
+def data(xp, state: State, given: dict, outputs: dict, outs, truth, notices=()) -> Data:
+    """Return what is drawn of a state, of `given` inputs, their outputs and those of forward, all arrays of `xp`."""
+    size, modes = (state.height, state.width), (state.interpolationMode, state.alignCorners)
+    grid, image = (
+        double(xp, element(xp, given["grid"], state.sample)),
+        _plane(xp, state, given["input"]),
+    )
+    here = element(xp, element(xp, grid, state.row), state.column)
+    maps = [_maps(length, *modes) for length in size[::-1]]
+    most = max(breaks.size for breaks, *_ in maps)
+    margin, index, inside = _around(state.paddingMode, state.alignCorners, size)
+    return Data(
+        xp=xp,
+        state=state,
+        inputs=given,
+        outputs=outputs,
+        notices=notices,
+        truth=truth,
+        margin=margin,
+        surround=xp.where(
+            inside,
+            xp.reshape(xp.take(xp.reshape(image, (-1,)), index.ravel()), index.shape),
+            np.nan,
+        ),
+        pixels=xp.stack(
+            [
+                sampling.unnormalise(grid[..., k], n, state.alignCorners)[0]
+                for k, n in enumerate(size[::-1])
+            ],
+            axis=-1,
+        ),
+        outs=double(xp, outs),
+        inputGrad=_plane(xp, state, outputs["inputGrad"]),
+        gridGrad=double(xp, element(xp, outputs["gridGrad"], state.sample)),
+        sources=xp.stack(
+            [
+                xp.stack(
+                    [
+                        xp.concat(
+                            _sampled(
+                                xp,
+                                here[k : k + 1],
+                                n,
+                                state.interpolationMode,
+                                mode,
+                                state.alignCorners,
+                            )
+                        )
+                        for k, n in enumerate(size[::-1])
+                    ]
+                )
+                for mode in range(3)
+            ]
+        ),
+        taps=xp.stack(
+            [
+                _taps(xp, here, image, state.interpolationMode, mode, state.alignCorners)
+                for mode in range(3)
+            ]
+        ),
+        **{
+            name: np.stack([_stretched(each[at], most - short) for each in maps], axis=axis)
+            for at, (name, axis, short) in enumerate(
+                (("breaks", 0, 0), ("coordinates", 1, 0), ("slopes", 1, 1), ("kinks", 1, 0))
+            )
+        },
+    )
+
+
+def _plane(xp, state: State, images):
+    """The shown sample and channel of images (N, C, H, W)."""
+    return double(xp, element(xp, element(xp, images, state.sample), state.channel))
+
+
+def _stretched(values, length):
+    """The last axis continued to `length` with nan (False for bools), where one axis has fewer kinks than the other."""
+    filler = np.full(
+        (*values.shape[:-1], length - values.shape[-1]), False if values.dtype == bool else np.nan
+    )
+    return np.concatenate([values, filler], axis=-1)
+
+
+def _sampled(xp, x, size: int, interpolation: int, mode: int, aligned: bool):
+    """The pixel coordinate that a padding mode samples for x, and the slope that multiplies the gradient."""
+    if (
+        interpolation == sampling.BICUBIC
+    ):  # padding moves the taps, and leaves the coordinate as it is
+        u, slope = sampling.unnormalise(x, size, aligned)
+        return u, slope * xp.ones_like(u)
+    u, slope = sampling.source(xp, x, size, mode, aligned)
+    return u, xp.zeros_like(slope) if interpolation == sampling.NEAREST else slope
+
+
+@lru_cache(64)  # most movements leave the maps as they are
+def _maps(size: int, interpolation: int, aligned: bool):
+    """The maps of one axis of `size` pixels: the xs of all possible kinks, values there, slopes between, real kinks."""
+    first, slope = sampling.unnormalise(0.0, size, aligned)
+    period = size if not aligned else size - 1
+    low = 0.0 if aligned else -0.5
+    ends = [-REACH, REACH]
+    inner = []
+    if slope:
+        turns = np.arange(-2, 4) * period + low
+        spots = np.concatenate([turns, turns - 0.5, turns + 0.5, [0.0, size - 1.0]])
+        inner = [x for x in (spots - first) / slope if -REACH < x < REACH]
+    breaks = np.unique(np.round([*ends, *inner], 12))
+    between = (breaks[1:] + breaks[:-1]) / 2
+    values = np.stack(
+        [_sampled(XP, breaks, size, interpolation, mode, aligned)[0] for mode in range(3)]
+    )
+    slopes = np.stack(
+        [_sampled(XP, between, size, interpolation, mode, aligned)[1] for mode in range(3)]
+    )
+    kinks = np.zeros(values.shape, bool)
+    kinks[:, 1:-1] = slopes[:, 1:] != slopes[:, :-1]
+    return breaks, values, slopes, kinks
+
+
+def _taps(xp, here, image, *modes):
+    """The taps of a point (K, 7), as in `Data`."""
+    found = []
+    for row, column, *weights in page.taps_2d(xp, xp.reshape(here, (1, 1, 2)), image.shape, *modes):
+        index, inside = page.pixel(xp, row, column, image.shape)
+        value = xp.where(inside, xp.take(xp.reshape(image, (-1,)), index), 0.0)
+        parts = (xp.reshape(part, (-1,)) for part in (row, column, *weights))
+        found.append(xp.concat([*parts, double(xp, inside), value]))
+    return xp.stack(found)
+
+
+@lru_cache(16)
+def _around(paddingMode: int, aligned: bool, size: tuple[int, int]):
+    """A margin around an image (rows, columns), and for each pixel of both which one of the image it reads, if any."""
+    margin = tuple(max(2, -(-n * 3 // 10)) for n in size)
+    y, x = (
+        sampling.pad_index(XP, np.arange(-m, n + m, dtype=np.float64), n, paddingMode, aligned)
+        for m, n in zip(margin, size)
+    )
+    index, inside = page.pixel(XP, *(a[None] for a in np.meshgrid(y, x, indexing="ij")), size)
+    return margin, index.reshape(y.size, x.size), inside.reshape(y.size, x.size)

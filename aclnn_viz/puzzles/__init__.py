@@ -1,0 +1,94 @@
+"""Puzzles: parts of kernels to write, from a loop that says what is wanted; and broken kernels to find the fault of."""
+
+from difflib import get_close_matches
+
+from aclnn_viz.puzzles.detective import Detective
+from aclnn_viz.puzzles.progress import Progress, progress_of
+from aclnn_viz.puzzles.puzzle import Puzzle
+from aclnn_viz.puzzles.verdict import judged
+from aclnn_viz.errors import problem
+from aclnn_viz.operators import operators
+from aclnn_viz.operators.registry import own
+
+__all__ = [
+    "Detective",
+    "Puzzle",
+    "detective",
+    "detectives",
+    "progress",
+    "puzzle",
+    "puzzles",
+    "tile_detectives",
+    "tile_puzzles",
+]
+
+
+def puzzles() -> tuple[Puzzle, ...]:
+    """Return all puzzles on kernels, operator after operator, easy ones first.
+
+    >>> puzzles()[0].name
+    'hardswish_middle'
+    """
+    return tuple(one for op in operators() for one in own("puzzles", op.name, "PUZZLES", ()))
+
+
+def tile_puzzles() -> tuple[Puzzle, ...]:
+    """Return all puzzles on tile programs, operator after operator, easy ones first.
+
+    >>> tile_puzzles()[0].check(lambda length, tileLength: -(-length // tileLength)).passed
+    True
+    """
+    found = (one for op in operators() for one in own("puzzles", op.name, "TILE_PUZZLES", ()))
+    return tuple(sorted(found, key=lambda one: one.judge is not judged))
+
+
+def puzzle(name: str) -> Puzzle:
+    """Return a puzzle by the name of its function; ValueError for an unknown one.
+
+    >>> puzzle("rms_dx").hint(1).split(".")[0]
+    'Take the two terms of the bracket apart'
+    """
+    return _named((*puzzles(), *tile_puzzles()), name)
+
+
+def detectives() -> tuple[Detective, ...]:
+    """Return all detective cases on kernels, easy ones first."""
+    return _cases("DETECTIVES")
+
+
+def tile_detectives() -> tuple[Detective, ...]:
+    """Return all detective cases on tile programs, easy ones first."""
+    return _cases("TILE_DETECTIVES")
+
+
+def _cases(kind: str) -> tuple[Detective, ...]:
+    found = (one for op in operators() for one in own("puzzles", op.name, kind, ()))
+    return tuple(sorted(found, key=lambda one: one.number))
+
+
+def detective(name: str) -> Detective:
+    """Return a detective case by its name; ValueError for an unknown one.
+
+    >>> detective("long_rows").accuse(None).text.split(",")[0]
+    "the suspects: 'missing 1/n'"
+    """
+    return _named((*detectives(), *tile_detectives()), name)
+
+
+def _named(items, name):
+    for one in items:
+        if isinstance(name, str) and one.name == name:
+            return one
+    near = get_close_matches(str(name), [one.name for one in items], 3)
+    raise ValueError(
+        problem(
+            f"no such {'detective case' if isinstance(items[0], Detective) else 'puzzle'}",
+            f"{name!r:.60}",
+            f"name {' or '.join(near)}" if near else "name one of those that progress() lists",
+        )
+    )
+
+
+def progress() -> Progress:
+    """Return a table of what is solved on this machine, and of what was tried."""
+    return progress_of((*puzzles(), *detectives(), *tile_puzzles(), *tile_detectives()))

@@ -1,0 +1,1 @@
+"""The puzzles of one operator, and mistakes in them."""

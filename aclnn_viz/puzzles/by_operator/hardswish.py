@@ -1,0 +1,375 @@
+"""Puzzles on the gradient of hardswish: three pieces, two kinks, one rounding; and on its tiles: how many there are, how
+long each is, which core has it, and how the last one is stored.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.puzzles.detective import Detective
+from aclnn_viz.puzzles.puzzle import Curve, Puzzle, Reads
+from aclnn_viz.puzzles.symptoms import standards, table
+from aclnn_viz.puzzles.tiles.detective import TileDetective
+from aclnn_viz.puzzles.tiles.machine import Part
+
+from aclnn_viz.operators.hardswish import page
+
+XP = NumPyArrays()
+KINKS = np.array([-3.0, 3.0])
+BESIDE = np.nextafter(KINKS[:, None], np.array([-4.0, 4.0])).ravel()
+
+
+def hardswish_middle(x):
+    """The derivative of y = x (x + 3) / 6 at every element of x (n,), by the product rule."""
+    slope = np.zeros_like(x)
+    for i in range(x.size):
+        of_the_first_factor = (x[i] + 3.0) / 6.0
+        of_the_second_factor = x[i] / 6.0
+        slope[i] = of_the_first_factor + of_the_second_factor
+    return slope
+
+
+def hardswish_slope(x):
+    """The slope of hardswish, x clip(x + 3, 0, 6) / 6, everywhere on the line, for x (n,); the kinks belong to the
+    middle."""
+    slope = np.zeros_like(x)
+    for i in range(x.size):
+        clipped = min(max(x[i] + 3.0, 0.0), 6.0)
+        moving = -3.0 <= x[i] <= 3.0  # otherwise the clip holds still
+        slope[i] = (clipped + (x[i] if moving else 0.0)) / 6.0
+    return slope
+
+
+def hardswish_kernel(gradOutput, self):
+    """The whole kernel, in float16, bfloat16, float32 and float64: 16-bit inputs are computed in float32 and rounded
+    once."""
+    out = np.zeros_like(gradOutput)
+    for i in np.ndindex(out.shape):
+        x = float(self[i])
+        slope = 0.0 if x < -3.0 else 1.0 if not x <= 3.0 else x / 3.0 + 0.5
+        out[i] = float(gradOutput[i]) * slope
+    return out
+
+
+PUZZLES = (
+    Puzzle(
+        hardswish_middle,
+        "A derivative in one line",
+        ("slope",),
+        (
+            "Add the two terms of the product rule.",
+            "(x + 3) / 6 + x / 6 has one x too many: collect them.",
+            "return x / 3 + ...",
+        ),
+        Curve("x", -3.0, 3.0, marks=(-3.0, -1.5, 3.0)),
+        ({"x": np.linspace(-2.9, 2.9, 13)}, {"x": KINKS}, {"x": np.array([-1.5, 0.0, 1.0])}),
+        lambda x: page.slope(XP, x),
+    ),
+    Puzzle(
+        hardswish_slope,
+        "Two corners",
+        ("slope",),
+        (
+            "There are three pieces: what is the slope on each?",
+            "Two np.where inside each other choose one of three. Which comparisons include their bound?",
+            "return np.where(x < -3, 0, np.where(x <= 3, ..., 1))",
+        ),
+        Curve("x", -5.0, 5.0, marks=(-3.0, 3.0)),
+        (
+            {"x": np.linspace(-4.7, 4.9, 13)},
+            {"x": KINKS},
+            {"x": BESIDE},
+            {"x": np.array([-np.inf, -1e30, 1e30, np.inf])},
+        ),
+        lambda x: page.slope(XP, x),
+    ),
+    Puzzle(
+        hardswish_kernel,
+        "A kernel that rounds once",
+        ("out",),
+        (
+            "The formula is that of the puzzle before. What is new are the formats.",
+            "np.promote_types(self.dtype, np.float32) is the type to compute in: float32 for 16 bits, and never narrower.",
+            "x = self.astype(wide) first; multiply in that type; .astype(self.dtype) at the very end.",
+        ),
+        Reads(
+            {
+                "gradOutput": np.array([1.0, 2.0, -1.0, 0.5]),
+                "self": np.array([-4.0, -3.0, 1.5, 5.0]),
+            },
+            "out",
+            (2,),
+        ),
+    ),
+)
+
+DETECTIVES = (
+    Detective(
+        3,
+        "half_digits",
+        "hardswish",
+        "Accepted here, refused there",
+        "A float16 kernel passes the loose standards and fails the strict ones. The formula was read twice, and is "
+        "right.",
+        (("float16", {"shape": (64, 64), "dtype": "float16"}),),
+        partial(standards, output="out"),
+        (
+            "both kinks open",
+            "a third with three digits",
+            "16-bit outputs truncated",
+            "computed in 16 bits",
+            "half forgotten",
+        ),
+        (
+            "How many ulps are the largest errors? A cut output is off by less than one.",
+            "Look where the errors are large: at which |truth|?",
+            "Small results near x = -1.5 are differences of larger numbers. With how many digits were those kept?",
+        ),
+        "computed in 16 bits",
+    ),
+)
+
+
+LENGTHS = np.array([0.0, 1.0, 63.0, 64.0, 65.0, 127.0, 128.0, 129.0, 1000.0])
+COUNTS = np.array([1.0, 7.0, 8.0, 9.0, 15.0, 16.0, 17.0, 31.0, 32.0, 33.0, 100.0])
+
+
+def tile_count(length, tileLength):
+    """How many tiles of tileLength elements cover length (n,) elements; whole numbers, none for no elements."""
+    tiles = np.zeros_like(length)
+    for i in range(length.size):
+        start = 0.0
+        while start < length[i]:
+            tiles[i] += 1
+            start += tileLength
+    return tiles
+
+
+def tile_tail(length, tileLength):
+    """How many elements the last tile holds, for length (n,) of at least one element."""
+    last = np.zeros_like(length)
+    for i in range(length.size):
+        start = 0.0
+        while length[i] - start > tileLength:
+            start += tileLength
+        last[i] = length[i] - start
+    return last
+
+
+def aligned_bytes(count, itemsize):
+    """The bytes that count (n,) elements of itemsize bytes take in the Unified Buffer, which hands out blocks of 32."""
+    taken = np.zeros_like(count)
+    for i in range(count.size):
+        while taken[i] < count[i] * itemsize:
+            taken[i] += 32
+    return taken
+
+
+def moved_elements(count, itemsize):
+    """How many of count (n,) elements `DataCopy(dst, src, count)` moves: whole blocks of 32 bytes, and no more."""
+    moved = np.zeros_like(count)
+    for i in range(count.size):
+        while (moved[i] * itemsize + 32) <= count[i] * itemsize:
+            moved[i] += 32 / itemsize
+    return moved
+
+
+def tile_length(room, itemsize, buffers):
+    """The longest tile, in multiples of 64 elements, of which a program fits room (n,) bytes with three queues of
+    `buffers` buffers of itemsize bytes an element and two work buffers of 4 bytes an element."""
+    tile = np.zeros_like(room)
+    for i in range(room.size):
+        while (tile[i] + 64) * (3 * buffers * itemsize + 2 * 4) <= room[i]:
+            tile[i] += 64
+    return tile
+
+
+def core_first(core, total, cores, align):
+    """The first element of each core (n,): total elements are dealt in blocks of align, and the first cores have one
+    block more when they cannot be dealt evenly."""
+    blocks, first = np.ceil(total / align), np.zeros_like(core)
+    for i in range(core.size):
+        for before in range(int(core[i])):
+            first[i] += (blocks // cores + (before < blocks % cores)) * align
+    return first
+
+
+def hardswish_copy_out(self, start, count):
+    """Take the result from `self.outQue`, store its `count` elements to `self.outGm` from `start` on, and no other
+    byte, and give the tensor back. A method of the program, which holds `self.T`, the format."""
+    out = self.outQue.DeQue(self.T)
+    for i in range(count):
+        self.outGm[start].SetValue(
+            i, out.GetValue(i)
+        )  # by the scalar unit, which is slow, and not awaited here
+    self.outQue.FreeTensor(out)
+
+
+TILE_PUZZLES = (
+    Puzzle(
+        tile_count,
+        "How many tiles",
+        ("tiles",),
+        (
+            "The last tile may be short, and counts.",
+            "Rounding up is rounding down with two signs turned.",
+            "return -(-length // ...)",
+        ),
+        Curve(
+            "length",
+            1.0,
+            400.0,
+            ({"tileLength": 64.0}, {"tileLength": 100.0}),
+            (64.0, 100.0, 200.0),
+        ),
+        (
+            {"length": LENGTHS, "tileLength": 64.0},
+            {"length": LENGTHS, "tileLength": 100.0},
+            {"length": np.array([8.0, 9.0]), "tileLength": 8.0},
+        ),
+    ),
+    Puzzle(
+        tile_tail,
+        "The last tile",
+        ("last",),
+        (
+            "What does the remainder say when the tiles fit evenly?",
+            "The last tile holds 1 to tileLength elements: a remainder of 0 to tileLength - 1, and one more.",
+            "return (length - 1) % ...",
+        ),
+        Curve(
+            "length",
+            1.0,
+            400.0,
+            ({"tileLength": 64.0}, {"tileLength": 100.0}),
+            (64.0, 100.0, 200.0),
+        ),
+        ({"length": LENGTHS[1:], "tileLength": 64.0}, {"length": LENGTHS[1:], "tileLength": 100.0}),
+    ),
+    Puzzle(
+        aligned_bytes,
+        "In blocks of 32 bytes",
+        ("taken",),
+        (
+            "Round up bytes, not elements.",
+            "As many blocks as tiles in the first puzzle; each has 32 bytes.",
+            "return -(-count * itemsize // 32) * ...",
+        ),
+        Curve("count", 1.0, 40.0, ({"itemsize": 2}, {"itemsize": 4}), (8.0, 16.0, 32.0)),
+        ({"count": COUNTS, "itemsize": 4}, {"count": COUNTS, "itemsize": 2}),
+    ),
+    Puzzle(
+        moved_elements,
+        "What DataCopy leaves out",
+        ("moved",),
+        (
+            "It rounds down, and says nothing.",
+            "How many whole blocks of 32 bytes are there, and how many elements are in one?",
+            "return count * itemsize // 32 * ...",
+        ),
+        Curve("count", 1.0, 40.0, ({"itemsize": 2}, {"itemsize": 4}), (8.0, 16.0, 32.0)),
+        ({"count": COUNTS, "itemsize": 4}, {"count": COUNTS, "itemsize": 2}),
+    ),
+    Puzzle(
+        tile_length,
+        "How long a tile",
+        ("tile",),
+        (
+            "What does one element cost, in all buffers together?",
+            "Each of three queues has `buffers` buffers: that many elements lie in it at a time.",
+            "each = 3 * buffers * itemsize + 8; then as many elements as fit, down to a multiple of 64.",
+        ),
+        Curve(
+            "room",
+            1000.0,
+            20000.0,
+            ({"itemsize": 2, "buffers": 2}, {"itemsize": 4, "buffers": 2}),
+            (5120.0,),
+        ),
+        tuple(
+            {
+                "room": np.array([100.0, 2048.0, 5120.0, 100000.0, 188160.0]),
+                "itemsize": itemsize,
+                "buffers": buffers,
+            }
+            for itemsize in (2, 4)
+            for buffers in (1, 2)
+        ),
+    ),
+    Puzzle(
+        core_first,
+        "Where a core begins",
+        ("first",),
+        (
+            "Before core k lie k cores. How many of them have a block more?",
+            "The first blocks % cores cores have one more: np.minimum counts those before core k.",
+            "blocks = -(-total // align); then (core * (blocks // cores) + np.minimum(...)) * align",
+        ),
+        Curve(
+            "core",
+            0.0,
+            7.0,
+            ({"total": 90, "cores": 8, "align": 8}, {"total": 200, "cores": 8, "align": 8}),
+            (1.0, 4.0),
+        ),
+        tuple(
+            {
+                "core": np.arange(cores, dtype=np.float64),
+                "total": total,
+                "cores": cores,
+                "align": align,
+            }
+            for total, cores, align in (
+                (90, 8, 8),
+                (90, 7, 8),
+                (1999, 8, 16),
+                (64, 8, 8),
+                (70, 3, 16),
+            )
+        ),
+    ),
+    Puzzle(
+        hardswish_copy_out,
+        "A tail that eats no neighbour",
+        (),
+        (
+            "DataCopy moves whole blocks of 32 bytes. Which copy counts in bytes?",
+            "DataCopyPad takes DataCopyExtParams(1, bytes, 0, 0, 0).",
+            "out = self.outQue.DeQue(self.T), then the copy, then self.outQue.FreeTensor(out)",
+        ),
+        None,
+        judge=Part(
+            "CopyOut",
+            (
+                ({"shape": (99,)}, 1),
+                ({"shape": (300,), "dtype": "float16"}, 4),
+                ({"shape": (30000,)}, 2),
+            ),
+        ),
+    ),
+)
+
+TILE_DETECTIVES = (
+    TileDetective(
+        2,
+        "late_only",
+        "hardswish",
+        "It worked on my machine",
+        "All tests pass. On the next machine the numbers are wrong, and sometimes they are not.",
+        (
+            ("in order, 300 elements", {"shape": (300,), "schedule": "eager", "cores": 4}),
+            ("late, 300 elements", {"shape": (300,), "schedule": "late", "cores": 4}),
+            ("in order, 99 elements", {"shape": (99,), "schedule": "eager", "cores": 1}),
+            ("late, 99 elements", {"shape": (99,), "schedule": "late", "cores": 1}),
+        ),
+        table,
+        ("slope forgotten", "barrier removed", "one core fewer", "start of a core"),
+        (
+            "What does not change when instructions land later? Everything that is computed by the host.",
+            "Two of the suspects are about who computes what. Would they care for the order?",
+            "One suspect lets an instruction read what the one before it has not written yet.",
+        ),
+        "barrier removed",
+    ),
+)

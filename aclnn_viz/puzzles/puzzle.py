@@ -1,0 +1,142 @@
+"""A puzzle: a loop that says what is wanted, how many lines it can be written in, hints, a picture, and a check."""
+
+import ast
+import html
+import inspect
+import re
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from aclnn_viz.puzzles.progress import keep
+from aclnn_viz.puzzles.solutions import solution_of
+from aclnn_viz.puzzles.verdict import PuzzleResult, body_lines, judged, nth_hint
+from aclnn_viz.errors import function
+from aclnn_viz.operators.registry import OUTSIDE
+from aclnn_viz.words.messages import kept, ntr, tr
+
+
+class Curve(NamedTuple):
+    """A picture of what is wanted as a curve over one input, once for each set of the other inputs.
+
+    `marks` are the places that are easily got wrong: kinks, ties, borders.
+    """
+
+    over: str
+    low: float
+    high: float
+    series: tuple[dict, ...] = ({},)
+    marks: tuple[float, ...] = ()
+
+
+class Reads(NamedTuple):
+    """A picture of the input elements that one element of an output is made of, on small inputs."""
+
+    inputs: dict
+    output: str
+    index: tuple[int, ...]
+
+
+CODE = '<pre style="white-space: pre; overflow-x: auto">{}</pre>'  # no line is broken
+
+
+class Source(str):
+    """A text of Python that shows as code."""
+
+    def _repr_html_(self) -> str:
+        return CODE.format(html.escape(self))
+
+    __repr__ = str.__str__
+
+
+@dataclass(frozen=True, eq=False)
+class Puzzle:
+    """A function to write, named as its specification, which is executable; displays as its text.
+
+    What is written is compared on the `cases` with `truth`, which is the page, or where no
+    page says it with the specification; a puzzle without cases is a whole kernel, which `av.check` judges, unless `judge`
+    is given: it makes the result. `picture` says what to draw of it.
+    """
+
+    spec: Callable
+    title: str
+    outputs: tuple[str, ...]
+    hints: tuple[str, ...]
+    picture: Curve | Reads | None
+    cases: tuple[dict, ...] = ()
+    truth: Callable | None = None
+    judge: Callable = judged
+
+    def __post_init__(self):
+        object.__setattr__(self, "title", kept(self.title))
+        object.__setattr__(self, "hints", tuple(map(kept, self.hints)))
+
+    @property
+    def name(self) -> str:
+        return self.spec.__name__
+
+    @property
+    def operator(self) -> str:
+        """The operator in whose folder it stands."""
+        *_, folder, file = self.spec.__module__.split(".")
+        return file if folder == "by_operator" else folder.removeprefix(OUTSIDE)
+
+    @property
+    def lines(self) -> int:
+        """How many are enough for the body: as many as the solution has."""
+        return body_lines(solution_of(self).function)
+
+    @property
+    def task(self) -> str:
+        return kept(" ".join(self.spec.__doc__.split()))
+
+    @property
+    def specification(self) -> Source:
+        """The loop, without the sentence that is the task."""
+        return Source(_without_docstring(self.spec))
+
+    def check(self, answer: Callable) -> PuzzleResult:
+        """Judge a function, say which usual mistake it makes, and keep the progress; never raises for a wrong one.
+
+        An empty function counts as not begun.
+
+        >>> puzzle = __import__("aclnn_viz.puzzles", fromlist=["puzzle"]).puzzle("hardswish_middle")
+        >>> print(puzzle.check(lambda x: None))
+        hardswish_middle: nothing is returned yet
+          write the body: 1 line is enough. hint(1) gives a nudge
+        """
+        result = self.judge(self, function("an answer", answer))
+        return result.noted(keep(self.name, result.passed)) if result.begun else result
+
+    def hint(self, number: int = 1) -> str:
+        """Return one of the hints, from 1, a nudge, to the last, nearly the answer; ValueError for another number."""
+        return nth_hint(self, number)
+
+    def solution(self) -> Source:
+        """Return the source of a solution."""
+        return Source(solution_of(self).source)
+
+    def __str__(self) -> str:
+        lines = ntr("{n} line", "{n} lines", self.lines)
+        head = tr(
+            "{title} ({operator}, {lines})", title=self.title, operator=self.operator, lines=lines
+        )
+        return f"{head}\n{tr(self.task)}\n\n{self.specification}"
+
+    def _repr_html_(self) -> str:
+        head, _, code = str(self).partition("\n\n")
+        title, _, task = head.partition("\n")
+        task = re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(task))
+        return f"<strong>{html.escape(title)}</strong><p>{task}</p>{CODE.format(html.escape(code))}"
+
+
+def _without_docstring(function: Callable) -> str:
+    source = textwrap.dedent(inspect.getsource(function))
+    first, second = ast.parse(source).body[0].body[:2]
+    lines = source.splitlines()
+    return (
+        "\n".join(lines[: first.lineno - 1] + lines[first.end_lineno :]).rstrip()
+        if second
+        else source
+    )

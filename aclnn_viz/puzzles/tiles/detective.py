@@ -1,0 +1,61 @@
+"""A detective case on tiles: a broken tile program, run with what the case says of cores and schedule."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from aclnn_viz.cases import Case, case
+from aclnn_viz.cases.suites import Recipe
+from aclnn_viz.checking.judge import Prepared, prepared
+from aclnn_viz.puzzles.detective import Detective
+from aclnn_viz.operators.faults.fault import diff_of
+from aclnn_viz.tiles import TileFault, faults, launch
+from aclnn_viz.words.messages import kept, message, named
+
+LAUNCH = ("cores", "schedule")  # of an experiment's options, those of the launch
+
+
+@dataclass(frozen=True, eq=False)
+class TileDetective(Detective):
+    """As a detective case; `kernel` takes `cores` and `schedule` of av.tiles.launch, too, and names no hazard."""
+
+    def with_fault(self, name: str) -> Callable:
+        """The program of this operator with a fault by its name."""
+        return outputs_of(self._fault(name).broken(self.operator))
+
+    def _fault(self, name: str) -> TileFault:
+        return next(one for one in faults(self.operator) if one.name == name)
+
+    def _evidence(self, name: str) -> list[str]:
+        found = self._fault(name)
+        lines = [
+            message("it is {name!r}: {story}", name=named(name), story=kept(found.story)),
+            message("the machine calls it: {hazard}", hazard=kept(found.shows)),
+        ]
+        return [*lines, *diff_of(found.changes).splitlines()]
+
+    @cached_property
+    def prepared(self) -> list[tuple[str, Prepared]]:
+        """The experiments; the inputs of each say on how many cores and in which order it is run."""
+        found = []
+        for label, options in self.experiments:
+            made = {name: value for name, value in options.items() if name not in LAUNCH}
+            one = prepared(Recipe(self.operator, options), case(self.operator, **made))
+            how = {name: options[name] for name in LAUNCH if name in options}
+            inputs = one.case.inputs | how
+            found.append(
+                (
+                    label,
+                    replace(
+                        one, case=Case(one.case.operator, inputs, one.case.dtype, one.case.seed)
+                    ),
+                )
+            )
+        return found
+
+
+def outputs_of(program) -> Callable:
+    """A program as a kernel that says nothing of hazards: what it leaves is what it gives."""
+    return lambda cores=None, schedule="eager", **inputs: (
+        launch(program, cores=cores, schedule=schedule, traced=False, **inputs).outputs
+    )

@@ -1,0 +1,66 @@
+"""Grid sampler backward in space as tiles: as that of an image, with a third axis.
+
+    clear:   zeros onto inputGrad (in 16 bits: onto a float workspace); SyncAll
+    corners: of each point, the taps of three axes multiplied: 8 voxels at most, 1 for nearest
+    taps:    weight * grad -> atomic sum onto the voxel, and the dot product of grad and voxel for gridGrad
+    cast:    in 16 bits, SyncAll, then the float workspace is rounded to inputGrad
+
+Along an axis nothing is new, so each axis, each tap and the stores are those of the program in the plane. What is new
+is the number of a voxel, (plane * height + row) * width + column, and a derivative by z.
+"""
+
+from aclnn_viz.tiles.by_operator.sampling import (
+    PLAN,
+    F,
+    GridSamplerGrad,
+    atomic_tiling,
+    tiling,
+)
+from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
+
+
+class GridSampler3DGrad(GridSamplerGrad):
+    def Corners(self, point):
+        """The taps of a point that lie in the image: voxel, weight, and the weight's derivatives by x, y and z."""
+        columns = self.Inside(3 * point, self.t.width)
+        rows = self.Inside(3 * point + 1, self.t.height)
+        planes = self.Inside(3 * point + 2, self.t.depth)
+        found = []
+        for plane, wz, dz in planes:
+            for row, wy, dy in rows:
+                for column, wx, dx in columns:
+                    voxel = (plane * self.t.height + row) * self.t.width + column
+                    found.append((voxel, wz * wy * wx, wz * wy * dx, wz * dy * wx, dz * wy * wx))
+        return found
+
+    def Inside(self, place, size):
+        """The taps along the axis whose coordinate lies at a place of grid, those outside left out."""
+        taps = self.Axis(F(self.gridGm.GetValue(place)), size)
+        return [(int(index), weight, slope) for index, weight, slope in taps if 0 <= index < size]
+
+
+def kernel(gradOutput, x, grid, inputGrad, gridGrad, workspace, tiling):
+    op = GridSampler3DGrad()
+    op.Init(gradOutput, x, grid, inputGrad, gridGrad, workspace, tiling)
+    op.Process()
+
+
+PROGRAMS = (
+    Program(
+        "grid_sampler_3d",
+        "grid_sampler_3d",
+        tiling,
+        kernel,
+        PLAN,
+        text="one image a core: the sums onto a voxel come in the order of the points",
+    ),
+    Program(
+        "grid_sampler_3d",
+        "grid_sampler_3d_atomic",
+        atomic_tiling,
+        kernel,
+        PLAN,
+        deterministic=False,
+        text="points dealt to all cores, which add onto the same voxels in whatever order they arrive",
+    ),
+)
