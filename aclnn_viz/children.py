@@ -61,9 +61,8 @@ class Child(subprocess.Popen):
             os.killpg(self.pid, signal.SIGKILL)
         self.wait()
         until, empty = time.monotonic() + PATIENCE, 0
-        while (
-            empty < 2 and time.monotonic() < until
-        ):  # one that ended while they were listed may have started another
+        # one that ended while they were listed may have started another
+        while empty < 2 and time.monotonic() < until:
             found = self._left()
             empty = 0 if found else empty + 1
             for one in found:
@@ -72,9 +71,8 @@ class Child(subprocess.Popen):
 
     def _left(self) -> list[int]:
         found = []
-        for one in filter(
-            str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()
-        ):  # without it the session ends
+        # without it the session ends
+        for one in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
             with suppress(OSError):  # it has ended, or is somebody else's
                 state, session, started = _stat(one)
                 # What dies has no environment any more, while it still gives its memory back. Most are older, and so not its own.

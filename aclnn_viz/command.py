@@ -15,7 +15,8 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 
 CLI = "aclnn_viz.cli"  # loaded, as all else of the kit, when interrupts have an answer
-PATIENCE = 1.0  # seconds; Ctrl-C reaches parent and child, a later one ends a child that did not answer the first
+# seconds; Ctrl-C reaches parent and child, a later one ends a child that did not answer the first
+PATIENCE = 1.0
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 
 
@@ -33,9 +34,8 @@ class _Output(io.FileIO):
 def command() -> int:
     """Run the command that this process was called with, and return its exit status."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # until something answers it
-    while (
-        handle := os.open(os.devnull, os.O_RDWR)
-    ) < 3:  # a stream that was closed: no file of ours takes its number
+    # a stream that was closed: no file of ours takes its number
+    while (handle := os.open(os.devnull, os.O_RDWR)) < 3:
         pass
     os.close(handle)
     closed, sys.stderr = (
@@ -49,9 +49,8 @@ def command() -> int:
             line_buffering=sys.stdout.line_buffering,
         )
     for stream in filter(None, (sys.stdin, sys.stdout, sys.stderr)):
-        stream.reconfigure(
-            errors="replace"
-        )  # what the encoding of a terminal lacks, and what a log in another one holds
+        # what the encoding of a terminal lacks, and what a log in another one holds
+        stream.reconfigure(errors="replace")
 
     from aclnn_viz.children import MARK
     from aclnn_viz.errors import problem
@@ -145,9 +144,8 @@ def uninterrupted():
     """Let interrupts wait, and be blocked in processes that start meanwhile: they leave them to this one for good."""
     main, waiting = threading.current_thread() is threading.main_thread(), []
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    before = (
-        signal.signal(signal.SIGINT, lambda *_: waiting.append(1)) if main else None
-    )  # by way of threads of libraries
+    # by way of threads of libraries
+    before = signal.signal(signal.SIGINT, lambda *_: waiting.append(1)) if main else None
     try:
         yield
     finally:

@@ -62,9 +62,8 @@ class FloatFormat:
     def largest_ordinal(self) -> int:
         """The ordinal of the largest value, infinity included."""
         if self.infinite:
-            return (1 - 2 * (self.min_exponent - 1)) << (
-                self.significand_bits - 1
-            )  # all exponent bits set
+            # all exponent bits set
+            return (1 - 2 * (self.min_exponent - 1)) << (self.significand_bits - 1)
         return (1 << (self.bits - 1)) - 2
 
     def __repr__(self) -> str:
@@ -115,12 +114,8 @@ def float_format(dtype) -> FloatFormat:
         if got is None:  # which NumPy takes for float64
             raise TypeError
         return _BY_NAME[np.dtype(got).name]
-    except (
-        KeyError,
-        TypeError,
-        ValueError,
-        SyntaxError,
-    ):  # the last of texts with a comma, which NumPy reads as a program
+    except (KeyError, TypeError, ValueError, SyntaxError):
+        # the last of texts with a comma, which NumPy reads as a program
         raise ValueError(
             problem(
                 "dtype must be a floating format",
@@ -189,9 +184,8 @@ def round_to(values, dtype) -> np.ndarray:
     """
     fmt, values = float_format(dtype), numbers("values", values)
     values = values.astype(values.dtype.newbyteorder("="), copy=False)
-    with np.errstate(
-        over="ignore", under="ignore", invalid="ignore"
-    ):  # a signalling nan raises the flag
+    # a signalling nan raises the flag
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         if fmt.bits < 16:
             return _rounded(values.astype(np.float64), fmt)
         if fmt is BFLOAT16 and values.dtype == np.float64:

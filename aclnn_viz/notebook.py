@@ -48,9 +48,8 @@ def watch() -> None:
 def _begin(info) -> None:
     global _over
     _over = threading.Event()
-    threading.Thread(
-        target=copy_context().run, args=(_say, _over), daemon=True
-    ).start()  # whose context says which cell it is
+    # whose context says which cell it is
+    threading.Thread(target=copy_context().run, args=(_say, _over), daemon=True).start()
 
 
 def _end(result) -> None:

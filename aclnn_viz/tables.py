@@ -9,12 +9,10 @@ import textwrap
 from unicodedata import combining, east_asian_width
 
 _CELL = "text-align:left; vertical-align:top; padding:0.1em 0.9em 0.1em 0"
-GREEN, RED, GREY = (
-    "#3d9a5b",
-    "#d6455a",
-    "#7f7f7f",
-)  # of the line beside a verdict: right, wrong, open; a sign says the same
-MANY = 20  # rows of a table that has a field to filter them, where scripts may run: in outputs of JupyterLab that are trusted, and in pages
+# of the line beside a verdict: right, wrong, open; a sign says the same
+GREEN, RED, GREY = "#3d9a5b", "#d6455a", "#7f7f7f"
+# rows of a table that has a field to filter them, where scripts may run: in outputs of JupyterLab that are trusted, and in pages
+MANY = 20
 _FILTER = """<div><input type="search" class="filter" placeholder="{0}" aria-label="{0}"
 style="font:inherit; color:inherit; background:none; border:1px solid; border-radius:4px; padding:2px 6px; width:20em" oninput="
 const words = this.value.toLowerCase().split(/\\s+/), holds = (row) => words.every((word) => row.textContent.toLowerCase().includes(word));
@@ -71,9 +69,8 @@ def as_html(
     """
 
     def row(cells, tag):
-        tags = [
-            (tag if cell != "" else "td", html.escape(str(cell))) for cell in cells
-        ]  # an empty cell is no header
+        # an empty cell is no header
+        tags = [(tag if cell != "" else "td", html.escape(str(cell))) for cell in cells]
         return (
             "<tr>"
             + "".join(f'<{tag} style="{_CELL}">{cell}</{tag}>' for tag, cell in tags)

@@ -54,19 +54,13 @@ SIZES = {
     ],
 }
 NAMES, DTYPES = ("small", "medium", "large"), ("float32", "bfloat16", "float16")
-SETTLE, TURN, ROUNDS, BUDGET = (
-    0.012,
-    0.004,
-    (3, 5),
-    0.45,
-)  # seconds, seconds, least and most turns, seconds of a case
+# seconds, seconds, least and most turns, seconds of a case
+SETTLE, TURN, ROUNDS, BUDGET = 0.012, 0.004, (3, 5), 0.45
 AGAIN = 3
 MEMORY_BOUND = 1.3  # a loop within this of the triad is bound by memory
 FELL, TABLE = 0.15, REPORTS / "bench.md"
-SLOPE, MEMORY = (
-    1.1,
-    1.5,
-)  # limits: of log time against log size, and of peak memory beyond 10^7 elements
+# limits: of log time against log size, and of peak memory beyond 10^7 elements
+SLOPE, MEMORY = 1.1, 1.5
 FIRST = {  # what a new process does, and its limit in seconds
     "first backward": (
         0.4,
@@ -139,9 +133,8 @@ def in_torch(op, inputs):
         )
 
     given = {name: tensor(value) for name, value in inputs.items()}
-    if (
-        op.name == "rms_norm"
-    ):  # PyTorch's function runs forward, too, which does not belong to the time
+    # PyTorch's function runs forward, too, which does not belong to the time
+    if op.name == "rms_norm":
         x, gamma = given["x"].requires_grad_(), given["gamma"].requires_grad_()
         y = torch.nn.functional.rms_norm(x, gamma.shape, gamma, 1e-6)
         return lambda: torch.autograd.grad(y, (x, gamma), given["dy"], retain_graph=True)
@@ -162,9 +155,8 @@ def cases(chosen, dtypes, sizes):
         for dtype in dtypes:
             for size in sizes:
                 for mode in op.modes:
-                    if (
-                        "lseSquareScaleForZloss" not in mode or not mode["lseSquareScaleForZloss"]
-                    ):  # PyTorch has no z-loss
+                    # PyTorch has no z-loss
+                    if "lseSquareScaleForZloss" not in mode or not mode["lseSquareScaleForZloss"]:
                         yield (
                             " ".join([op.name, *map(str, mode.values()), dtype, size]),
                             op,

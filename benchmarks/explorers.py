@@ -245,7 +245,8 @@ def by_hand(page, at: int, moves: int, field: str, shown: list) -> tuple[list[fl
     taken, words = [], []
     for k in range(at, at + moves, 20):
         if not (done := page.evaluate(MOVE_HAND, [20, k, field, shown])):
-            break  # after one move of 20: the next block may begin with the value of that one, which nobody answers
+            # after one move of 20: the next block may begin with the value of that one, which nobody answers
+            break
         taken += done[0]
         words.append(done[1])
     return taken, words

@@ -40,9 +40,10 @@ import restated
 SKIP = re.compile(
     r"(?i)matmul|mmad|cube|hccl|reg_|simd_vf|simt|nddma|tensor_api|_l1|l0c|build_out|/\.|/build/|npuchk"
 )
+# other units, or 950
 MATRIX = re.compile(
     r"\b(Mmad|LoadData|Nd2NzParams|__cube__|Fixpipe|MatmulImpl|Matmul<|__simd_vf__|AllocMutexID)\b"
-)  # other units, or 950
+)
 
 
 def rows(x):

@@ -90,9 +90,8 @@ def _row(names):
 
 chapters()  # so that each is an attribute of the package
 
-for _name in [
-    name for name in sys.modules if name.startswith("derivations.prover.")
-]:  # modules of the prover lay here
+# modules of the prover lay here
+for _name in [name for name in sys.modules if name.startswith("derivations.prover.")]:
     sys.modules.setdefault(_name.replace(".prover", ""), sys.modules[_name])
 
 __all__ = ["chapters", "evaluate", "evidence", "proves_equal", "theorems"]

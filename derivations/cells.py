@@ -171,9 +171,8 @@ def _integer_near(rounding, e, known):
     whole, rest = [], []
     for term in Add.make_args(expand(e)):
         (whole if term.is_integer else rest).append(term)
-    low = (
-        0 if rounding is floor else -Rational(1, 2)
-    )  # where the interval of numbers that become 0 begins
+    # where the interval of numbers that become 0 begins
+    low = 0 if rounding is floor else -Rational(1, 2)
     for candidate in (0, -1, 1, -2):
         if not rest or (
             _sign(Add(*rest) - candidate - low, known) == 1

@@ -35,10 +35,8 @@ POINTS = [(p, 0, P - 1), (q, 0, Q - 1)]
 CHANNELS = (c, 0, C - 1)
 
 CHAPTER, PARTS = 3, (coordinates, interpolation)
-TEXT_MODES = (
-    (0, 0),
-    (0, 1),
-)  # modes without and with padding: the texts of their steps are those of all modes
+# modes without and with padding: the texts of their steps are those of all modes
+TEXT_MODES = (0, 0), (0, 1)
 book = Book("grid_sampler_2d")
 
 

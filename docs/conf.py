@@ -6,14 +6,12 @@ The pages are those of the repository, so its own links lead from one to another
 import os
 import sys
 
-sys.modules.setdefault(
-    "rfc3987_syntax", None
-)  # jsonschema builds its grammar for a second and a half; no notebook needs it
+# jsonschema builds its grammar for a second and a half; no notebook needs it
+sys.modules.setdefault("rfc3987_syntax", None)
 chinese = os.environ.get("ACLNN_VIZ_LANG") == "zh"
 language, root_doc = ("zh_CN", "docs/zh/index") if chinese else ("en", "docs/index")
-os.environ["ACLNN_VIZ_LANG"] = language[
-    :2
-]  # else the kit takes that of the locale, here and in the pages that are computed
+# else the kit takes that of the locale, here and in the pages that are computed
+os.environ["ACLNN_VIZ_LANG"] = language[:2]
 
 project, author = "aclnn-viz", "the aclnn-viz authors"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "notebooks.gallery.site"]
@@ -26,11 +24,8 @@ exclude_patterns = [".*", "build", "tests", "aclnn_viz", "derivations"]
 
 myst_enable_extensions, myst_heading_anchors = ["dollarmath"], 4
 nb_custom_formats = {".ipynb": "notebooks.gallery.site.lesson"}
-nb_execution_mode, nb_execution_raise_on_error, nb_merge_streams = (
-    "off",
-    True,
-    True,
-)  # lessons keep the outputs they are committed with
+# lessons keep the outputs they are committed with
+nb_execution_mode, nb_execution_raise_on_error, nb_merge_streams = "off", True, True
 nb_execution_timeout = -1  # no limit: a slow machine ends no build
 nb_render_markdown_format = "myst"  # with formulas
 nb_code_prompt_show, nb_code_prompt_hide = (

@@ -9,9 +9,8 @@ def forked(work, *arguments):
     """Start `work(*arguments)` in a forked child, which ends with 0, or with 1 when it raises; return its number."""
     sys.stdout.flush()
     sys.stderr.flush()
-    with (
-        warnings.catch_warnings()
-    ):  # Python 3.12 warns of threads; those of a test worker wait for messages
+    # Python 3.12 warns of threads; those of a test worker wait for messages
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if not child:

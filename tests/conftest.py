@@ -16,9 +16,8 @@ from children import forked
 from machine import ENGINES, FAST, PEERS, ROOT, SOAK, forbidden_skip, missing
 
 os.environ["ACLNN_VIZ_LANG"] = "en"  # whatever the locale of whoever runs the tests
-sys.modules.setdefault(
-    "rfc3987_syntax", None
-)  # jsonschema builds its grammar for a second and a half; no notebook needs it
+# jsonschema builds its grammar for a second and a half; no notebook needs it
+sys.modules.setdefault("rfc3987_syntax", None)
 
 # What `make check` leaves out: a browser, fuzzing, notebooks, C++, processes, sweeps and searches.
 DEAR = re.compile(
@@ -36,9 +35,8 @@ WAITS = re.compile(
     r"tests/(browser/|storage/test_killed|sweeps/test_clusters|devices/test_(atlas|bare|files_that|whole)|acl/|tiles/test_cpp|"
     r"test_(lab|notebooks|own_operator|elsewhere|cli_|make|machine|packages|without))"
 )
-EXPLORER = re.compile(
-    rf"{BROWSER}.*\[(?:[^]]*-)?(\w+)\]$"
-)  # browser tests name their explorer last
+# browser tests name their explorer last
+EXPLORER = re.compile(rf"{BROWSER}.*\[(?:[^]]*-)?(\w+)\]$")
 
 
 @pytest.hookimpl(tryfirst=True)  # before the fixtures that use the tool
@@ -81,9 +79,8 @@ def pytest_ignore_collect(collection_path):
     """Leave out whole files before they are imported: half of the fast half's time would be collection."""
     if PEERS and not SOAK and collection_path.suffix == ".py":
         words = re.findall(r"\w+", collection_path.read_text(encoding="utf-8"))
-        return (
-            not {*ENGINES, "ENGINES", "PEERS"}.intersection(words) or None
-        )  # that names no engine
+        # that names no engine
+        return not {*ENGINES, "ENGINES", "PEERS"}.intersection(words) or None
     place = collection_path.relative_to(ROOT).as_posix() + "/" * collection_path.is_dir()
     return FAST and bool(DEAR.match(place)) or None
 
@@ -134,9 +131,8 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.enable()
-    gc.set_threshold(
-        50_000
-    )  # seventy times the default: what SymPy makes lives long, and memory is not short here
+    # seventy times the default: what SymPy makes lives long, and memory is not short here
+    gc.set_threshold(50_000)
 
 
 def pytest_sessionfinish():

@@ -9,9 +9,8 @@ from zlib import crc32
 
 SOAK = os.environ.get("ACLNN_VIZ_SOAK") == "1"  # full-size sweeps instead of a sample of them
 FAST = os.environ.get("ACLNN_VIZ_FAST") == "1"  # only the half of the suite that takes a minute
-PEERS = (
-    os.environ.get("ACLNN_VIZ_PEERS") == "1"
-)  # the tests that need another engine, and no others
+# the tests that need another engine, and no others
+PEERS = os.environ.get("ACLNN_VIZ_PEERS") == "1"
 CI = os.environ.get("CI") == "true"  # nothing may be skipped, but for ALLOWED_SKIPS
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -61,15 +60,10 @@ TOOLS = {  # name: (is it here?, what to do when it is not)
     ),
     "cann": (_has_cann, "install CANN, source its set_env.sh and run on an Atlas machine"),
 }
-ENGINES = {
-    "torch",
-    "jax",
-    "numba",
-    "mcp",
-}  # what is fetched for a comparison or a client, and not for every `make test`
-ALLOWED_SKIPS = re.compile(
-    r"(Skipped: )?needs cann:"
-)  # a CI machine cannot be expected to have the vendor's hardware
+# what is fetched for a comparison or a client, and not for every `make test`
+ENGINES = {"torch", "jax", "numba", "mcp"}
+# a CI machine cannot be expected to have the vendor's hardware
+ALLOWED_SKIPS = re.compile(r"(Skipped: )?needs cann:")
 
 
 def taught() -> tuple:

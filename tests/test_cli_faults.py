@@ -43,9 +43,10 @@ def command(*arguments, before="", **options):
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        # ignored in the background
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         **options,
-    )  # ignored in the background
+    )
 
 
 def one_line(err, text):

@@ -182,9 +182,8 @@ def test_data_hold_values_and_no_paths(place, capsys):
     np.save(place / "x.npy", np.zeros(4, np.float32))
     cases = [{"operator": "hardswish", "self": str(place / name)} for name in ("x.npy", "none.npy")]
     (place / "r.json").write_text(json.dumps(cases))
-    assert av.case("hardswish", self=str(place / "x.npy")).inputs["self"].shape == (
-        4,
-    )  # of a person it is taken
+    # of a person it is taken
+    assert av.case("hardswish", self=str(place / "x.npy")).inputs["self"].shape == (4,)
     for words in (
         ["sweep", "--cases", "r.json"],
         ["run", "--cases", "r.json", "--device", "host", "--out", "x"],
@@ -222,9 +221,8 @@ def test_a_store_whose_recipes_are_of_another_operator_is_altered(place, capsys)
             place, "UPDATE cases SET operator='./evil', recipe=replace(recipe,'hardswish','./evil')"
         ),
     )
-    assert (
-        status == 0 and "--operator" not in said
-    )  # both were altered: the line is data, and data are refused
+    # both were altered: the line is data, and data are refused
+    assert status == 0 and "--operator" not in said
     assert not (place / "RAN").exists()
 
 

@@ -28,9 +28,8 @@ def every_half(fmt):
 
 @pytest.fixture(autouse=True)
 def signalling_nans_are_expected():
-    with np.errstate(
-        invalid="ignore"
-    ):  # half of the nan patterns raise the flag when they are widened
+    # half of the nan patterns raise the flag when they are widened
+    with np.errstate(invalid="ignore"):
         yield
 
 
@@ -136,9 +135,8 @@ def test_ordinals_number_all_values_without_gaps(fmt):
     values = values[~np.isnan(values)]
     order = np.argsort(values.astype(np.float64), kind="stable")
     steps = np.diff(ordinals(values)[order])
-    assert np.count_nonzero(steps == 0) == 1 and np.all(
-        (steps == 1) | (steps == 0)
-    )  # only the zeros coincide
+    # only the zeros coincide
+    assert np.count_nonzero(steps == 0) == 1 and np.all((steps == 1) | (steps == 0))
 
 
 def test_distance_states_an_answer_for_special_values():

@@ -152,9 +152,8 @@ def test_an_installed_wheel_runs_samples_and_copies_lessons_anywhere(payload, tm
     venv.create(tmp_path / "env", symlinks=True)
     python = tmp_path / "env" / "bin" / "python"
     site = next((tmp_path / "env" / "lib").glob("python*/site-packages"))
-    shutil.copytree(
-        payload, site, dirs_exist_ok=True
-    )  # what an installer does with a wheel of pure Python
+    # what an installer does with a wheel of pure Python
+    shutil.copytree(payload, site, dirs_exist_ok=True)
     program = (
         "import aclnn_viz as av, aclnn_viz.acl.by_operator.hardswish as sample, sys; from aclnn_viz import cli; "
         "assert 'site-packages' in av.__file__ and sample.main(av.acl.HostAcl()) == 0; "

@@ -76,9 +76,8 @@ def test_a_fresh_clone_is_installed_under_constraints_and_tested(clone):
 def test_the_lab_opens_the_clone(clone):
     done = clone.make("lab")
     assert "--editable .[symbols,lab]" in done.called
-    assert (
-        done.called.splitlines()[-1] == "lab ."
-    )  # of aclnn-viz; where that leads, tests/browser/test_lab_links.py sees
+    # of aclnn-viz; where that leads, tests/browser/test_lab_links.py sees
+    assert done.called.splitlines()[-1] == "lab ."
 
 
 def test_verify_soak_and_gallery_call_what_they_name(clone):
@@ -89,10 +88,8 @@ def test_verify_soak_and_gallery_call_what_they_name(clone):
     assert "ACLNN_VIZ_PEERS=1" in clone.make("--dry-run", "peers").stdout
     assert "benchmarks/bench.py --write" in clone.make("--dry-run", "bench").stdout
     site = clone.make("site").called.splitlines()
-    assert {line.split()[-1] for line in site[-3:-1]} == {
-        "build/site",
-        "build/site/zh",
-    }  # side by side
+    # side by side
+    assert {line.split()[-1] for line in site[-3:-1]} == {"build/site", "build/site/zh"}
     assert site[-1].endswith("tests/site/check_site.py")
     assert clone.make("gallery").called.splitlines()[-1] == "-m notebooks.gallery"
     assert (

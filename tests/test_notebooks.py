@@ -209,9 +209,8 @@ EDITIONS = [
 @pytest.mark.parametrize(
     "path", EDITIONS, ids=lambda path: str(path.relative_to(ROOT / "notebooks").with_suffix(""))
 )
-@pytest.mark.filterwarnings(
-    "default"
-)  # of the machinery that runs notebooks; what their cells warn is on stderr
+# of the machinery that runs notebooks; what their cells warn is on stderr
+@pytest.mark.filterwarnings("default")
 def test_runs_from_top_to_bottom_and_prints_what_is_committed(path, kernel):
     drawn = outputs.language_of(path) == "en" and (SOAK or path.stem in DRAWN)
     fresh = outputs.executed(outputs.read(path), kernel, outputs.language_of(path), drawn)
@@ -345,9 +344,8 @@ def test_what_no_two_runs_share_is_no_difference():
 def test_the_start_page_comes_first_and_leads_to_every_lesson():
     assert NOTEBOOKS[0].name == "00_start_here.ipynb"
     linked = re.findall(r"\((\w+\.ipynb)\)", "\n".join(texts(named("00_start_here"), "markdown")))
-    assert linked[7:] == [
-        path.name for path in NOTEBOOKS[1:]
-    ]  # what comes before them are the ways in
+    # what comes before them are the ways in
+    assert linked[7:] == [path.name for path in NOTEBOOKS[1:]]
     assert [name[:2] for name in linked[:7]] == ["13", "07", "01", "02", "09", "14", "15"]
     assert (
         explorers(named("00_start_here")) == [("rms_norm", True, False)]

@@ -43,9 +43,8 @@ def test_a_process_that_was_started_while_processes_were_listed_is_ended(monkeyp
 
     def left(self):
         scans.append(0)
-        return (
-            [] if len(scans) == 1 else found(self)
-        )  # as if its parent had started it after the list was made
+        # as if its parent had started it after the list was made
+        return [] if len(scans) == 1 else found(self)
 
     monkeypatch.setattr(Child, "_left", left)
     program = "import os, time; late = os.fork() or os.setsid() or os.getpid(); print(late, flush=True); time.sleep(60)"

@@ -19,9 +19,8 @@ PYTHONS = ("3.11", "3.12", "3.13")
 PIN = re.compile(r'[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.]*( ; python_version [<>=]+ "3\.\d+")?')
 
 
-CUDA = re.compile(
-    "nvidia-|cuda-|triton"
-)  # come with PyTorch where it is built for CUDA, in the versions that it names
+# come with PyTorch where it is built for CUDA, in the versions that it names
+CUDA = re.compile("nvidia-|cuda-|triton")
 
 
 def pip_packages(project, without=ENGINES):
@@ -163,9 +162,10 @@ def test_a_type_checker_finds_each_public_name_where_it_is_loaded_from():
     assert {
         name: module.removeprefix("aclnn_viz").lstrip(".") for name, module in seen.items()
     } == {
+        # the package there, the function here: it is both
         **aclnn_viz._MODULES,
         "operators": "operators",
-    }  # the package there, the function here: it is both
+    }
 
 
 def test_a_missing_a_loose_and_an_outdated_pin_are_noticed():

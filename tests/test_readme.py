@@ -30,13 +30,8 @@ BLOCKS = [
     for page in PAGES.values()
     for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL)
 ]
-ELSEWHERE = (
-    "op_api",
-    "vendors",
-    "build",
-    "op_host",
-    "op_kernel",
-)  # folders of CANN and its projects, and those that a command makes
+# folders of CANN and its projects, and those that a command makes
+ELSEWHERE = ("op_api", "vendors", "build", "op_host", "op_kernel")
 EXAMPLE, MORE = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
@@ -94,9 +89,8 @@ def test_what_is_not_there_is_noticed(text):
 
 
 def test_readme_is_short_and_leads_to_every_page():
-    listed = {
-        f"docs/{name}.md" for name in re.findall(r"(?m)^([a-z_]+)$", PAGES["docs/index.md"])
-    }  # in the contents of the site
+    # in the contents of the site
+    listed = {f"docs/{name}.md" for name in re.findall(r"(?m)^([a-z_]+)$", PAGES["docs/index.md"])}
     linked = {*re.findall(r"\]\((docs/\w+\.md)\)", README)}
     assert (
         len(README.splitlines()) <= 150
@@ -198,9 +192,8 @@ def test_the_table_of_operators_names_every_one_that_the_vendor_documents():
         for path in (ROOT / "notebooks").glob("*.ipynb")
         if "import derivations" in (text := path.read_text("utf-8"))
     ]
-    own = {
-        re.search(r'av\.operator\(\\"(\w+)\\"\)', text)[1] for text in lessons
-    }  # operators with a lesson of their own
+    # operators with a lesson of their own
+    own = {re.search(r'av\.operator\(\\"(\w+)\\"\)', text)[1] for text in lessons}
     known, more = len({each.aclnn_name for each in documented()}), len(here) - len(own)
     assert {"rms_norm", "flash_attention_score"} < own and len(own) == len(lessons)
     assert (

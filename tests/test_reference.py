@@ -189,9 +189,10 @@ def test_rms_norm_is_the_derivative_of_its_forward(shape, gamma_ndim):
     [
         mode
         for mode in itertools.product(range(3), range(3), (False, True))
+        # any two of the three meet
         if SOAK or sum(mode) % 2 == 0
     ],
-)  # any two of the three meet
+)
 @pytest.mark.sampled(2)
 def test_grid_sampler_is_the_derivative_of_its_forward(mode, padding, align):
     grid_sampler_holds(grid_sampler_2d, mode, padding, align)
@@ -387,11 +388,12 @@ def test_saved_statistics_are_used_as_given():
             x=[[[1.0, 2, 3, 6]]],
             gamma=[1.0],
             beta=[0.0],
+            # y = u / 2
             numGroups=1,
             swishScale=0.0,
         )["dxOut"],
         [[[-0.5, -0.5, 1.5, 7.5]]],
-    )  # y = u / 2
+    )
     agree(
         layer_norm.backward(
             gradOut=[[3.0, 0.0, 0.0]],
@@ -441,9 +443,11 @@ def test_reflection(c, size, align, position, sign):
     assert grid_sampler_2d.reflect(grid_sampler_2d.Fraction(c), size, align) == (position, sign)
 
 
+# of pixels 10, 20, 40, 80 in a row
 @pytest.mark.parametrize(
     "xs, mode, padding, align, out, image_grad, grid_grad",
-    [  # of pixels 10, 20, 40, 80 in a row
+    [
+        # no slope at a border
         (
             [-1, 1, -0.75, 0.75],
             BILINEAR,
@@ -452,25 +456,11 @@ def test_reflection(c, size, align, position, sign):
             [10, 80, 10, 80],
             [2, 0, 0, 2],
             [0, 0, 0, 0],
-        ),  # no slope at a border
-        (
-            [-1, 1],
-            BILINEAR,
-            ZEROS,
-            True,
-            [10, 80],
-            [1, 0, 0, 1],
-            [15, -120],
-        ),  # but towards the pixels outside
-        (
-            [-0.5, 0, 0.5],
-            NEAREST,
-            ZEROS,
-            False,
-            [10, 40, 40],
-            [1, 0, 2, 0],
-            [0, 0, 0],
-        ),  # ties go to even
+        ),
+        # but towards the pixels outside
+        ([-1, 1], BILINEAR, ZEROS, True, [10, 80], [1, 0, 0, 1], [15, -120]),
+        # ties go to even
+        ([-0.5, 0, 0.5], NEAREST, ZEROS, False, [10, 40, 40], [1, 0, 2, 0], [0, 0, 0]),
         ([np.nan, np.inf, -np.inf], BILINEAR, BORDER, True, [0, 80, 10], [1, 0, 0, 1], [0, 0, 0]),
         ([np.nan, np.inf, -np.inf], NEAREST, REFLECTION, True, [0, 0, 0], [0, 0, 0, 0], [0, 0, 0]),
         ([np.nan, np.inf, -np.inf], BICUBIC, BORDER, True, [10, 10, 10], [3, 0, 0, 0], [0, 0, 0]),

@@ -38,9 +38,8 @@ def agree(a, b):
 
 def test_it_holds_every_operator_in_several_formats_and_is_small(capsule):
     held = {(op.name, next(iter(inputs.values())).dtype.name) for op, inputs in capsule.cases()}
-    sampled = {
-        op.name for op in av.operators() if registry.file("sample", op.name)
-    }  # those that have a lesson, too
+    # those that have a lesson, too
+    sampled = {op.name for op in av.operators() if registry.file("sample", op.name)}
     assert sampled and sampled <= {name for name, _ in held}
     assert all(sum(name == one for name, _ in held) >= 2 for one in sampled)
     assert CAPSULE.stat().st_size < 200_000

@@ -66,10 +66,8 @@ def test_what_it_replays_differs_from_the_page_only_as_documented(name):
             if dtype in d.dtypes and (d.plan or d.values)
         ]  # the others are of inputs that no suite has
         misses = judge(one, outputs)
-        assert bool(misses) == bool(known), (
-            name,
-            dtype,
-        )  # as the lesson says: PyTorch in bfloat16, and nothing else
+        # as the lesson says: PyTorch in bfloat16, and nothing else
+        assert bool(misses) == bool(known), (name, dtype)
         assert all(
             (miss.wrong <= explained(known[0], one, miss.output, outputs[miss.output])).all()
             for miss in misses

@@ -27,9 +27,8 @@ SWEEP = """
 
 @pytest.fixture
 def junit(pytester, monkeypatch):
-    monkeypatch.setenv(
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1"
-    )  # some import for a second what they report
+    # some import for a second what they report
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
     def run(wrong=None):
         pytester.makepyfile(test_it=SWEEP.replace("WRONG", str(wrong)))

@@ -68,9 +68,8 @@ def bare(request, tmp_path_factory):
     """What a copy of the kit says from which the optional files of every operator are gone, all or of one kind."""
     copy = tmp_path_factory.mktemp("copy")
     for package in ("aclnn_viz", "derivations", "notebooks"):
-        shutil.copytree(
-            ROOT / package, copy / package
-        )  # with its bytecode, of which none counts without its source
+        # with its bytecode, of which none counts without its source
+        shutil.copytree(ROOT / package, copy / package)
     for name in registry.names():
         for kind in OPTIONAL if request.param == "all of them" else [request.param]:
             while path := registry.file(kind, name, copy):

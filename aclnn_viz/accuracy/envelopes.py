@@ -248,9 +248,8 @@ def _verdicts(actual, truth, low, error, bound, undecided):
     covered = right | (apart <= bound + unknown)
     undecided = undecided | (np.isinf(bound) & ~right)
     if error is not None:
-        unsure = covered & ~(
-            apart + unknown <= bound * SLACK
-        )  # but for those that the certificate says are rounded correctly
+        # but for those that the certificate says are rounded correctly
+        unsure = covered & ~(apart + unknown <= bound * SLACK)
         unsure[unsure] = ~right[unsure] | _undecided(truth[unsure], low[unsure], error[unsure], fmt)
         undecided |= unsure
     return np.where(undecided, UNDECIDED, np.where(covered, EXPLAINED, NOT_EXPLAINED))
@@ -432,9 +431,10 @@ def attribute_errors(
                 False if host is None else error <= host,
                 error <= rounding + spread,
             ],
+            # NumPy takes what a message prints
             [name[:] for name in CAUSES[:3]],
             CAUSES[3][:],
-        )  # NumPy takes what a message prints
+        )
     return Attribution(error, rounding, host, spread, cause, samples, seed)
 
 

@@ -363,18 +363,16 @@ class ScaledSum:
     def of_products(cls, a: np.ndarray, b: np.ndarray, exponent: int = 0) -> "ScaledSum":
         a, left = scaled = _scaled(a)
         b, right = scaled if b is a else _scaled(b)
-        return cls(
-            float((a * b).sum()), exponent + left + right
-        )  # np.dot would wake BLAS threads for every stretch
+        # np.dot would wake BLAS threads for every stretch
+        return cls(float((a * b).sum()), exponent + left + right)
 
 
 def _scaled(values: np.ndarray) -> tuple[np.ndarray, int]:
     largest = float(max(values.max(), -values.min())) if values.size else 0.0
     if largest == 0 or 1e-100 < largest < 1e100 or not math.isfinite(largest):
         return values, 0
-    exponent = max(
-        math.frexp(largest)[1], -1000
-    )  # 2**1000 still is a number, and lifts every subnormal enough
+    # 2**1000 still is a number, and lifts every subnormal enough
+    exponent = max(math.frexp(largest)[1], -1000)
     return values * 2.0**-exponent, exponent
 
 

@@ -57,11 +57,12 @@ class Prediction:
             if count
         ]
         inferred = sum(note.inferred for note in self.plan.notes)
+        # "none" alone is a mode
         return [
             product_of(self.soc).title,
             versions,
             ulps,
-            enumerated(text) if text else ntr("one other", "none", 0),  # "none" alone is a mode
+            enumerated(text) if text else ntr("one other", "none", 0),
             tr("{n} of {all} assumptions inferred", n=inferred, all=len(self.plan.notes)),
         ]
 

@@ -42,11 +42,8 @@ from aclnn_viz.words.messages import message
 
 SPECIALS = message("infinite or nan elements that differ from the truth")
 
-SINGLE_BENCHMARK = {
-    "float16": 2.0**-10,
-    "bfloat16": 2.0**-7,
-    "float32": 2.0**-13,
-}  # MERE; MARE is ten times that
+# MERE; MARE is ten times that
+SINGLE_BENCHMARK = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-13}
 
 
 def _relative_errors(stretch, base):

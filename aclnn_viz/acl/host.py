@@ -111,9 +111,8 @@ class MetaCalls(State):
 
 
 def _destroyed(self, handle):
-    if handle is not None and self.check_alive(
-        handle
-    ):  # a second destroy of the same handle goes unnoticed by the library
+    # a second destroy of the same handle goes unnoticed by the library
+    if handle is not None and self.check_alive(handle):
         self.destroy(handle)
 
 
@@ -264,15 +263,13 @@ class Launch:
             )
         except KernelFault as fault:
             self._stop(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, str(fault))
-        except (
-            ValueError
-        ) as refusal:  # values or shapes that the library lets pass and no formula covers
+        except ValueError as refusal:
+            # values or shapes that the library lets pass and no formula covers
             self._record(message("outputs stay as they were; {refusal}", refusal=str(refusal)))
             return
         for name in left:
-            if results[name].size and not self._exists(
-                self._addresses[name]
-            ):  # written although its view is empty
+            # written although its view is empty
+            if results[name].size and not self._exists(self._addresses[name]):
                 self._stop(ACL_ERROR_RT_AICORE_EXCEPTION, f"{name} is not in live device memory")
             self._write(name, results[name])
 
@@ -334,9 +331,8 @@ class Launch:
                         address=f"{address:#x}",
                     )
                 )
-            if (
-                view.size * itemsize > self._state.memory.capacity
-            ):  # only a view that overlaps itself gets here
+            # only a view that overlaps itself gets here
+            if view.size * itemsize > self._state.memory.capacity:
                 self._record(
                     message(
                         "{name} has {n} bytes, more than the device",

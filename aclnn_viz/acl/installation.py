@@ -21,15 +21,11 @@ from aclnn_viz.operators.products import Version
 
 ROOT_VARIABLES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
 DEFAULT_ROOTS = ("/usr/local/Ascend/cann", "/usr/local/Ascend/ascend-toolkit/latest")
-RUNTIMES = (
-    "libacl_rt.so",
-    "libascendcl.so",
-)  # of CANN 9, of CANN 8; with CANN 9 the second serves old programs
+# of CANN 9, of CANN 8; with CANN 9 the second serves old programs
+RUNTIMES = ("libacl_rt.so", "libascendcl.so")
 BASE = "libnnopbase.so"
-SPLIT, WHOLE = (
-    ("libopapi_nn.so", "libopapi_cv.so"),
-    "libopapi.so",
-)  # the whole must not be loaded beside the split ones
+# the whole must not be loaded beside the split ones
+SPLIT, WHOLE = ("libopapi_nn.so", "libopapi_cv.so"), "libopapi.so"
 CUSTOM = "libcust_opapi.so"
 DRIVER_VERSION = Path("/usr/local/Ascend/driver/version.info")
 

@@ -101,9 +101,8 @@ class DeviceMemory:
         if not isinstance(address, int) or not _FIRST_ADDRESS <= address < self._next:
             return None
         before = bisect_right(self._starts, address)
-        return (
-            self._blocks[before - 1] if before else None
-        )  # those of an earlier life are forgotten
+        # those of an earlier life are forgotten
+        return self._blocks[before - 1] if before else None
 
     def complaint(self, address, low: int, high: int) -> str | None:
         """Say what is wrong with touching bytes [low, high) counted from `address`; None when nothing is."""
@@ -177,9 +176,8 @@ class DeviceMemory:
         block = self.find(address)
         data = block.data
         low, high = byte_range(view, dtype.itemsize)
-        if (
-            max(abs(low), abs(high)) >= 1 << 62
-        ):  # offsets would leave int64, and no byte of such a view is sure
+        # offsets would leave int64, and no byte of such a view is sure
+        if max(abs(low), abs(high)) >= 1 << 62:
             data, low = data[:0], 0
         elements = np.zeros(view.shape, np.int64)
         if data.size:

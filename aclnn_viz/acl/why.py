@@ -39,7 +39,8 @@ TYPES = {
     "int64": codes.ACL_INT64,
 }
 TYPE = r"(?:ACL_|DT_|torch\.)?(\w+)"
-TENSOR = rf"(?:shape\W{{1,4}})?(?:{TYPE}\W{{1,4}})?\[([\d, ]{{0,200}})\](?:\W{{1,4}}(?:dtype\W{{1,4}})?{TYPE})?"  # float16 [4, 16]; [4, 16], float16
+# float16 [4, 16]; [4, 16], float16
+TENSOR = rf"(?:shape\W{{1,4}})?(?:{TYPE}\W{{1,4}})?\[([\d, ]{{0,200}})\](?:\W{{1,4}}(?:dtype\W{{1,4}})?{TYPE})?"
 
 
 @dataclass(frozen=True)

@@ -184,9 +184,8 @@ def lift(xp, x, dtype) -> BoundedArray:
         return BoundedArray(xp, np.asarray(x))
     value = xp.planned(np.asarray(x, np.float64), dtype)
     error = abs(float(value.data) - float(x))
-    if float(np.float32(x)) != float(
-        x
-    ):  # such as 0.1 / classes: not a short constant, so perhaps rounded before
+    # such as 0.1 / classes: not a short constant, so perhaps rounded before
+    if float(np.float32(x)) != float(x):
         error += abs(float(x)) * 2.0**-53
     return BoundedArray(xp, value, *((np.float64(error), np.float64(error**2)) if error else ()))
 
@@ -242,9 +241,8 @@ def _product_rounding(value, a, b):
 def _quotient_rounding(value, a, b):
     ulps = a.xp.plan.division_ulps
     exact = exact_quotient(value.wide, a.wide, b.wide, value.dtype)
-    if (
-        ulps != 0.5
-    ):  # such a division may err even where the quotient is a number, but not by a power of two
+    # such a division may err even where the quotient is a number, but not by a power of two
+    if ulps != 0.5:
         exact &= np.abs(np.frexp(b.wide)[0]) == 0.5
     return rounding(value.data, exact, ulps)
 
@@ -308,9 +306,8 @@ def _divide(xp, value, decisions, a, b):
         )
     least = divisor - b.error * SLACK
     spread = times(quotient, b.error) + (0.0 if a.error is None else a.error)
-    if (
-        b.least is not None
-    ):  # an overflow in the divisor does no harm: the exact quotient is next to 0, too
+    # an overflow in the divisor does no harm: the exact quotient is next to 0, too
+    if b.least is not None:
         least = np.where(np.isinf(divisor), b.least, least)
         spread = np.where(
             np.isinf(divisor), np.abs(a.wide) + (0.0 if a.error is None else a.error), spread
@@ -335,9 +332,8 @@ def _exp(xp, value, decisions, a):
         variance = variance / LIBRARY_ULPS**2  # one ulp is the usual error, LIBRARY_ULPS the bound
     size, least = value.wide, None
     if np.isinf(size).any():
-        least = np.exp(
-            np.minimum(a.wide - (0.0 if a.error is None else a.error * SLACK), 700.0)
-        )  # e**700 is a number
+        # e**700 is a number
+        least = np.exp(np.minimum(a.wide - (0.0 if a.error is None else a.error * SLACK), 700.0))
         least = least / SLACK
     if a.error is not None:
         largest = size if error is None else size + error

@@ -227,9 +227,8 @@ def log(a):
         None if low is None else np.ldexp(np.where(positive, low, 0.0), -exponent),
     )
     powers_high, powers_low, _ = _tables()
-    k = np.searchsorted(
-        powers_high[32::64], scaled[0]
-    )  # the power next to a number of [1, 2): 64 stands for 2
+    # the power next to a number of [1, 2): 64 stands for 2
+    k = np.searchsorted(powers_high[32::64], scaled[0])
     power = np.append(powers_high[::64], 2.0)[k], -np.append(powers_low[::64], 0.0)[k]
     apart = add(scaled, (-power[0], power[1]))[0]
     s = divide(apart, add(scaled, (power[0], -power[1]))[0])[0]
@@ -264,11 +263,8 @@ def _tables():
         power = power * root >> bits
     pairs = [_pair(power, bits) for power in powers]
     rest, parts = _log2(bits) // STEPS, []
-    for place in (
-        40,
-        70,
-        100,
-    ):  # at most 30 bits each: k has up to 23, and its products are to be exact
+    # at most 30 bits each: k has up to 23, and its products are to be exact
+    for place in (40, 70, 100):
         parts.append(float(rest >> (bits - place)) * 2.0**-place)
         rest &= (1 << (bits - place)) - 1
     return (

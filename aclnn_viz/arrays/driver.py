@@ -20,13 +20,11 @@ from aclnn_viz.arrays.sums import PairwiseSum
 from aclnn_viz.dtypes import STRETCH, FloatFormat, round_into
 from aclnn_viz.errors import problem
 
-BLOCK_ELEMENTS = (
-    1 << 17
-)  # of the largest array: smaller ones cost more calls than they save of the caches
+# of the largest array: smaller ones cost more calls than they save of the caches
+BLOCK_ELEMENTS = 1 << 17
 THREADED_ELEMENTS = 1 << 18  # below, starting threads costs more than they save
-np.empty(
-    31 << 20, np.uint8
-)  # freed at once: glibc keeps blocks up to the largest freed, and gives no memory of parts back
+# freed at once: glibc keeps blocks up to the largest freed, and gives no memory of parts back
+np.empty(31 << 20, np.uint8)
 
 
 class Result(NamedTuple):
@@ -46,9 +44,8 @@ class Arranged(NamedTuple):
     compute: np.dtype
     axes: dict[str, str]
     prelude: Callable | None = None  # (xp, arrays) -> more arrays, from whole inputs
-    empty: bool = (
-        False  # whether a tensor has no elements: then no page is run, for sums of nothing are 0
-    )
+    # whether a tensor has no elements: then no page is run, for sums of nothing are 0
+    empty: bool = False
 
 
 def evaluate(page: Callable, arranged: Arranged, namespace) -> dict[str, np.ndarray]:
@@ -109,9 +106,8 @@ def evaluate(page: Callable, arranged: Arranged, namespace) -> dict[str, np.ndar
     elements = BLOCK_ELEMENTS // (
         4 if any(letter not in axes[name] for name in outputs for letter in inner) else 1
     )
-    filled = any(
-        output.size for output in outputs.values()
-    )  # without, a page might look for the largest of no elements
+    # without, a page might look for the largest of no elements
+    filled = any(output.size for output in outputs.values())
     for name, block, total in combined(
         axes, given, outputs, over_blocks(run, axes, given, max(1, elements)) if filled else ()
     ):
@@ -151,9 +147,8 @@ def in_blocks(
             )
 
     xp, joined = namespace(), {}
-    parts = list(
-        over_blocks(run, axes, given, max(1, BLOCK_ELEMENTS // 4))
-    )  # arrays of such systems hold several numbers
+    # arrays of such systems hold several numbers
+    parts = list(over_blocks(run, axes, given, max(1, BLOCK_ELEMENTS // 4)))
     found = {
         name: [(block, values[name]) for block, values in parts]
         for name in outputs
@@ -236,9 +231,8 @@ def sizes_of(axes, arrays):
 
 def _blocks(sizes, axes, arrays, elements) -> Iterator[dict[str, slice]]:
     steps, letters = {}, list(sizes)
-    for at, letter in enumerate(
-        letters
-    ):  # what one step along it takes of the largest array, with all later letters whole
+    # what one step along it takes of the largest array, with all later letters whole
+    for at, letter in enumerate(letters):
         unit = max(
             array.size
             // max(

@@ -18,11 +18,8 @@ from aclnn_viz.arrays.local_errors import over, times
 
 ERF, ERFC = np.frompyfunc(erf, 1, 1), np.frompyfunc(erfc, 1, 1)
 RELATIVE = 2.0**-84  # what each function below errs by at most, beside what underflow takes
-STEP, TERMS, LAST = (
-    8,
-    22,
-    28,
-)  # nodes a unit, terms of a series (|t| <= 1/16), and where erfc is below the smallest number
+# nodes a unit, terms of a series (|t| <= 1/16), and where erfc is below the smallest number
+STEP, TERMS, LAST = 8, 22, 28
 BLOCK = 1 << 13  # elements of a block that stays in cache through the many steps of a series
 
 
@@ -72,9 +69,8 @@ def log1p(a):
     """log(1 + a): the logarithm of a sum, and next to 0, where the sum would lose digits, a - a**2 / 2 + a**3 / 3 - a**4 / 4."""
     near = np.abs(a[0]) < 2.0**-26
     inside = np.where(near, a[0], 0.0), np.where(near, 0.0 if a[1] is None else a[1], 0.0)
-    tail = inside[0] * (
-        1.0 / 3.0 - inside[0] * 0.25
-    )  # of the factor behind a**2: its first term has two parts
+    # of the factor behind a**2: its first term has two parts
+    tail = inside[0] * (1.0 / 3.0 - inside[0] * 0.25)
     small = dd.add(
         inside, dd.multiply(dd.multiply(inside, inside)[0], dd.two_sum(np.float64(-0.5), tail))[0]
     )[0]
@@ -227,9 +223,8 @@ PRECISE = {
     ERFC: erfc_of,
 }
 NUMPY = {ERF: in_numpy(float64_erf, ERF), ERFC: in_numpy(float64_erfc, ERFC)}
-ULPS = dict.fromkeys(SLOPES, 4.0) | {
-    np.sqrt: 1.0
-}  # what libraries err by at most: NumPy's loops, the C libraries' less
+# what libraries err by at most: NumPy's loops, the C libraries' less
+ULPS = dict.fromkeys(SLOPES, 4.0) | {np.sqrt: 1.0}
 
 
 def in_numpy_arrays(ufunc):
@@ -264,10 +259,8 @@ def _coefficients():
     bits = 1400  # a step forward multiplies an error of w by exp(x**2) in the end, 2**1131 at 28
     slope, nodes, w = _two_over_root_pi(bits), [], 1 << bits
     for k in range(LAST * STEP + 1):
-        terms = [
-            w,
-            2 * k * w // STEP - slope,
-        ]  # w^(n) / n!: (n + 1) c[n + 1] = 2 x c[n] + 2 c[n - 1]
+        # w^(n) / n!: (n + 1) c[n + 1] = 2 x c[n] + 2 c[n - 1]
+        terms = [w, 2 * k * w // STEP - slope]
         while len(terms) < TERMS or abs(terms[-1]) >> 3 * len(terms):
             n = len(terms) - 1
             terms.append((2 * k * terms[n] // STEP + 2 * terms[n - 1]) // (n + 1))

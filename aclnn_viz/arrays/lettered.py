@@ -9,9 +9,8 @@ from aclnn_viz.arrays.steps import BOOL, INT, REAL, Refused
 
 RANK = {BOOL: 0, INT: 1, REAL: 2}
 COMPARED = {"lt": "<", "gt": ">", "le": "<=", "ge": ">=", "eq": "==", "ne": "!="}
-KINDS = {"truediv": REAL, "floordiv": INT} | dict.fromkeys(
-    ("and", "or", *COMPARED), BOOL
-)  # of results; of others the widest of what they take
+# of results; of others the widest of what they take
+KINDS = {"truediv": REAL, "floordiv": INT} | dict.fromkeys(("and", "or", *COMPARED), BOOL)
 
 
 class LetteredArray:

@@ -91,9 +91,8 @@ def two_product(a, b):
 def _halves(a):
     """a as the sum of two numbers of at most 26 bits (Veltkamp)."""
     scaled = a * 134217729.0  # 2**27 + 1
-    if not np.all(
-        np.isfinite(scaled)
-    ):  # it overflows for numbers that do not; those beside them may be the smallest
+    # it overflows for numbers that do not; those beside them may be the smallest
+    if not np.all(np.isfinite(scaled)):
         scale = np.where(np.isfinite(scaled), 1.0, 2.0**30)
         high, low = _halves(np.where(np.isfinite(a), a, 0.0) / scale)
         return high * scale, low * scale

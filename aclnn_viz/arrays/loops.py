@@ -14,9 +14,8 @@ import numpy as np
 
 from aclnn_viz.arrays.team import BITS, shared, team
 
-PART = (
-    1 << 14
-)  # elements that are worth taking; cuts depend on the shapes alone, and so do the results
+# elements that are worth taking; cuts depend on the shapes alone, and so do the results
+PART = 1 << 14
 MOST = 32  # parts, each of which may hold sums of its own
 LANES = 32  # terms of a sum that are added side by side, as wide vectors do
 WIDE = 8  # rows and columns that `turn` takes, whatever the width of the machine's vectors
@@ -128,9 +127,8 @@ def single_exponential(x):
     p = p * r + np.float32(5.0000001201e-1)
     p = p * (r * r) + r + np.float32(1.0)
     most = n * np.float32(0.5) + np.float32(12582912.0) - np.float32(12582912.0)
-    result = (
-        p * two_to(most) * two_to(n - most)
-    )  # in two factors, for 2^n may be too large or too small
+    # in two factors, for 2^n may be too large or too small
+    result = p * two_to(most) * two_to(n - most)
     return result if x == x else x
 
 
@@ -219,9 +217,8 @@ def compiled(loop: Callable) -> Callable:
     _register()
     while _steps:
         register_jitable(error_model="numpy")(_steps.pop())
-    return numba.njit(nogil=True, error_model="numpy", pipeline_class=Apart)(
-        loop
-    )  # numpy: 1 / 0 is inf, no exception
+    # numpy: 1 / 0 is inf, no exception
+    return numba.njit(nogil=True, error_model="numpy", pipeline_class=Apart)(loop)
 
 
 @cache

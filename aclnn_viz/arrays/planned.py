@@ -105,9 +105,8 @@ class PlannedArrays(Functions):
 
     def sum(self, x, axis=None, keepdims=False):
         total = self._total(x, axis, keepdims)
-        return (
-            total if sum_axes(x.ndim, axis)[1] else self.astype(total, x.dtype)
-        )  # as the kit: see `NumPyArrays`
+        # as the kit: see `NumPyArrays`
+        return total if sum_axes(x.ndim, axis)[1] else self.astype(total, x.dtype)
 
     def mean(self, x, axis=None, keepdims=False):
         total = self._total(x, axis, keepdims)

@@ -176,9 +176,8 @@ def _log(xp, a):
 
 def _sqrt(xp, a):
     value, error = dd.sqrt(a.pair)
-    if (
-        a.error is not None
-    ):  # |sqrt a - sqrt b| = |a - b| / (sqrt a + sqrt b), and at most sqrt |a - b|
+    # |sqrt a - sqrt b| = |a - b| / (sqrt a + sqrt b), and at most sqrt |a - b|
+    if a.error is not None:
         root = value[0] / dd.ROOM
         error = error + np.where(a.error < root, over(a.error, root), np.sqrt(a.error) * dd.ROOM)
     return _finished(xp, np.sqrt, (a,), value, error)
@@ -233,9 +232,8 @@ def _extreme(ufunc):
         first = ufunc(apart, 0.0) == apart  # or a nan
         first |= np.isnan(a.high)
         chosen = xp.where(first, a, b)
-        if (
-            error is not None and chosen.error is not None
-        ):  # which of the two is not sure where they are close
+        # which of the two is not sure where they are close
+        if error is not None and chosen.error is not None:
             ea, eb = (0.0 if x.error is None else x.error for x in (a, b))
             chosen.error = np.where(np.abs(apart) <= error, np.maximum(ea, eb), chosen.error)
         return chosen

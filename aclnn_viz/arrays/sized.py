@@ -23,9 +23,8 @@ EXP = 5.0  # units that the exponential errs by: 2.2, or twice as many where it 
 LEAST = -1074  # float64 numbers are multiples of 2**-1074
 _AT_ONCE = 1024  # elements: of more, a few are looked at first
 _FLOOR = 2.0**-1021  # an error, in units, that makes up for underflow
-_LINEAR = (
-    2.0**-10 / UNIT
-)  # relative errors up to which 1 / (1 - e) and exp(e) are 1 + e, but for a hundredth
+# relative errors up to which 1 / (1 - e) and exp(e) are 1 + e, but for a hundredth
+_LINEAR = 2.0**-10 / UNIT
 
 
 class SizedArray(ArrayOfParts):
@@ -200,9 +199,8 @@ def _exp(xp, a):
 def _elementary(ufunc):
     def rule(xp, a):
         (data, _), error = PRECISE[ufunc]((a.data, None))
-        units = (
-            np.abs(data) + error * (ROOM / UNIT) + _FLOOR
-        )  # the low part that is left out, and what the function errs by
+        # the low part that is left out, and what the function errs by
+        units = np.abs(data) + error * (ROOM / UNIT) + _FLOOR
         if not a.exact:
             units = units + carried(ufunc, a.data, a.error) * (ROOM / UNIT)
         return SizedArray(xp, data, units)

@@ -274,9 +274,8 @@ def chosen(c, a, b):
         if isinstance(size, Magnitude) and (a.has(size) or b.has(size)):
             above, below = _in(a.xreplace({size: w}), d, w), _in(b.xreplace({size: -w}), d, w)
             if _same(above, below):
-                return (above if size.args[0] == d else below).xreplace(
-                    {w: d}
-                )  # all in the same exponential
+                # all in the same exponential
+                return (above if size.args[0] == d else below).xreplace({w: d})
         a, b = a.xreplace({c: S.One}), b.xreplace({c: S.Zero})
     return c * a + negated(c) * b
 

@@ -174,9 +174,8 @@ class SymbolicArrays(LetteredArrays):
     @staticmethod
     def of_page(frame):
         """ "line 12 of page.py" where a frame runs the page, else ""."""
-        own = hasattr(
-            frame.f_globals.get("float"), "__self__"
-        )  # a page reads `float` of the namespace that it runs over
+        # a page reads `float` of the namespace that it runs over
+        own = hasattr(frame.f_globals.get("float"), "__self__")
         return f"line {{}} of {Path(frame.f_code.co_filename).name}" if own else ""
 
     def place(self):

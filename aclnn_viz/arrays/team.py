@@ -24,9 +24,8 @@ from aclnn_viz.errors import problem
 BITS = {BFLOAT16.numpy: np.dtype(np.uint16), np.dtype(np.float16): np.dtype(np.int16)}
 SPINS = 400_000  # turns of half a nanosecond and more: some tenths of a millisecond
 WORDS = 80
-LEFT, DONE, TASK, TABLE, PARTS, LAST, BUSY, ASLEEP, BYTES, PIPE = (
-    8 * 8 * k for k in range(10)
-)  # in bytes, each in a line of the cache of its own
+# in bytes, each in a line of the cache of its own
+LEFT, DONE, TASK, TABLE, PARTS, LAST, BUSY, ASLEEP, BYTES, PIPE = (8 * 8 * k for k in range(10))
 
 
 @cache
@@ -103,17 +102,15 @@ def native():
                 count_up(team + DONE, 1)
                 idle = 0
             elif idle > spins:
-                count_up(
-                    team + ASLEEP, 1
-                )  # a call that came before has seen no sleeper: it does its parts itself
+                # a call that came before has seen no sleeper: it does its parts itself
+                count_up(team + ASLEEP, 1)
                 awake, idle = get(team + BYTES, pipe, 1) == 1, 0
 
     @njit(nogil=True)
     def start(team, task, table, parts, count):
         own = turns = 0
-        if count == 1 or not exchange(
-            team + BUSY, 0, 1
-        ):  # where another thread of the caller's uses the team, too
+        # where another thread of the caller's uses the team, too
+        if count == 1 or not exchange(team + BUSY, 0, 1):
             for own in range(count):
                 call(task, table, parts + 24 * own)
             return
@@ -287,6 +284,5 @@ class Team:
 
 team = cache(Team)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        after_in_child=team.cache_clear
-    )  # a forked process has no copies of the threads
+    # a forked process has no copies of the threads
+    os.register_at_fork(after_in_child=team.cache_clear)

@@ -16,15 +16,8 @@ from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.errors import NotSupported, problem
 
 PLAIN = NumPyArrays()
-MOVING = {
-    "reshape",
-    "moveaxis",
-    "permute_dims",
-    "broadcast_to",
-    "expand_dims",
-    "squeeze",
-    "astype",
-}  # the same numbers
+# the same numbers
+MOVING = {"reshape", "moveaxis", "permute_dims", "broadcast_to", "expand_dims", "squeeze", "astype"}
 REDUCING = {"sum", "mean", "max", "min", "prod", "any", "all"}  # all elements along axes make one
 #: How a step is written, and how tightly its text holds together; any other is a call.
 WRITTEN = {
@@ -241,9 +234,8 @@ def same_element(steps, first: Term, size: int) -> dict[Term, np.ndarray]:
             for one, (part, to, many, by_table) in links:
                 if by_table > looked:
                     continue
-                whole, single = (
-                    (part, one) if many else (one, part)
-                )  # an element of the first has one of the second
+                # an element of the first has one of the second
+                whole, single = (part, one) if many else (one, part)
                 if whole in found:
                     found.setdefault(single, to[found[whole]])
                 elif single in found and len({*to}) == to.size:
@@ -309,9 +301,8 @@ def stepped(op, arranged, dtype, kept=()) -> tuple[dict, list, dict]:
             ) from error
     outputs = {name: outputs[name] for name in arranged.results}
     calls = [called for called, *_ in helpers]
-    once = [
-        one for one in helpers if calls.count(one[0]) == 1
-    ]  # others would give one name to several terms
+    # others would give one name to several terms
+    once = [one for one in helpers if calls.count(one[0]) == 1]
     inner = {name: one for _, local, _ in once for name, one in local.items()}
     names = inner, {called: result for called, _, result in once}, known, outputs
     for k, found in enumerate(names):  # the last name of a term, and the last term of a name

@@ -58,11 +58,8 @@ ELEMENTWISE = {
     "isfinite",
     "where",
 }
-MAKERS = {
-    "b": "Uint8Array",
-    "f4": "Float32Array",
-    "f8": "Float64Array",
-}  # of what a variable of JavaScript holds
+# of what a variable of JavaScript holds
+MAKERS = {"b": "Uint8Array", "f4": "Float32Array", "f8": "Float64Array"}
 REDUCTIONS = {"max": "most", "min": "least", "any": "any", "all": "all", "argmax": "where_most"}
 EXACT = {"round_to": round_to, "ulp": ulp, "ordinal_distance": ordinal_distance}
 
@@ -351,9 +348,8 @@ class TracedArrays(Guards):
             and held.itemsize == 8
         ):
             if held.dtype.kind == "f" or x.dtype.kind != "f":
-                return Traced(
-                    self, x.name, held
-                )  # wider, or the same numbers: JavaScript computes in float64 anyway
+                # wider, or the same numbers: JavaScript computes in float64 anyway
+                return Traced(self, x.name, held)
         return self._made("whole" if held.dtype.kind in "iu" else "copy", held, x)
 
     def _like(function):

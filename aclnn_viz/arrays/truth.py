@@ -160,11 +160,11 @@ def spacing(size: np.ndarray, fmt: FloatFormat) -> np.ndarray:
     return np.maximum(power, 2.0**fmt.min_exponent) * 2.0 ** (1 - fmt.significand_bits)
 
 
-ELEMENTS = (
-    1 << 17
-)  # of a block: many small steps, which would cost more than their arithmetic on smaller ones
+# of a block: many small steps, which would cost more than their arithmetic on smaller ones
+ELEMENTS = 1 << 17
 ENOUGH = 1e-3  # spacings of the output's format
-FEW = 5e-4  # the share of elements that may err by more, or stay unclear where much would be computed again for them
+# the share of elements that may err by more, or stay unclear where much would be computed again for them
+FEW = 5e-4
 CHEAP = 1 / 16  # the share of a block that is computed again for a single element
 
 

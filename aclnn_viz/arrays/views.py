@@ -9,9 +9,8 @@ FEW = 7  # operations of a sum that needs no name
 
 def named(array, e, index):
     """Name an entry, the same for equal arrays; a small polynomial of entries and names stays as it is."""
-    of_sizes = not array.deps and not e.has(
-        *((Step, Indexed) if array.dtype == REAL else TRUTHS)
-    )  # those of indices alone: names
+    # those of indices alone: names
+    of_sizes = not array.deps and not e.has(*((Step, Indexed) if array.dtype == REAL else TRUTHS))
     if (
         array.leaf
         or array.cases
@@ -22,9 +21,8 @@ def named(array, e, index):
         and not any(p.exp.is_Integer is not True for p in e.atoms(Pow))
     ):
         return e
-    places = {
-        i: Symbol(f"_{k}", integer=True) for k, i in enumerate(index)
-    }  # equal entries of different arrays get one name
+    # equal entries of different arrays get one name
+    places = {i: Symbol(f"_{k}", integer=True) for k, i in enumerate(index)}
     key = array.key if e.has(Sum) else e.xreplace(places)
     return array.xp.named(
         f"#{array.xp.names.setdefault(key, len(array.xp.names))}", index, array.dtype

@@ -26,9 +26,8 @@ class Draw:
 
     def __init__(self, fmt: FloatFormat, seed: int, given: dict, kinks: bool = True):
         self.format, self.kinks = fmt, kinks  # whether elements may be where a function has kinks
-        self.wide = (
-            FLOAT64 if fmt is FLOAT64 else FLOAT32
-        )  # of the tensors that stay wide for 16-bit operators
+        # of the tensors that stay wide for 16-bit operators
+        self.wide = FLOAT64 if fmt is FLOAT64 else FLOAT32
         self.rng = np.random.default_rng(seed)
         self.given = given
 
@@ -254,9 +253,8 @@ def _tensor(
         return np.asarray(source.attribute(name, usual))
     if tensor.dtype == BITS:
         bits = np.packbits(source.rng.random(shape) < 0.7, bitorder="little")
-        return np.asarray(
-            source.attribute(name, np.pad(bits, (0, -bits.size % 16)))
-        )  # as masks of whole 128 bits are made
+        # as masks of whole 128 bits are made
+        return np.asarray(source.attribute(name, np.pad(bits, (0, -bits.size % 16))))
     if tensor.dtype.startswith("bool"):
         return np.asarray(source.attribute(name, source.rng.random(shape) < 0.3))
     if is_plain(tensor.dtype):  # whole numbers are taken for places in the last axis
@@ -295,10 +293,8 @@ def _tensor(
         )
     if not numbers:
         return source.normal(name, shape, fmt=fmt)
-    widths = (
-        1.0,
-        max(1.0, *map(abs, numbers)),
-    )  # so that there are elements beyond the kinks, and close ones
+    # so that there are elements beyond the kinks, and close ones
+    widths = 1.0, max(1.0, *map(abs, numbers))
 
     def spread_out(rng):
         spread = rng.standard_normal(shape) * rng.choice(widths, shape)
@@ -347,9 +343,8 @@ def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict)
             )
     known = {name: value for name, value in attributes.items() if value is not REQUIRED}
     sizes = resolved(pattern.before(name, shape, known), op.sizes, known)
-    if (
-        not pattern.starred
-    ):  # a product of lengths that is an axis of its own is known, whatever they are
+    # a product of lengths that is an axis of its own is known, whatever they are
+    if not pattern.starred:
         sizes = {
             axis: n for axis, n in zip(pattern.axes, shape) if axis in op.sizes and "*" in axis
         } | sizes
@@ -386,10 +381,8 @@ def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict)
             )
         )
     sizes = _remaining(op, source, sizes, known)
-    for (
-        letter,
-        text,
-    ) in op.sizes.items():  # an attribute that was not given is the length that it stands for
+    # an attribute that was not given is the length that it stands for
+    for letter, text in op.sizes.items():
         name, _, entry = text.partition("[")
         if attributes.get(name) is REQUIRED or isinstance(attributes.get(name), list):
             attributes[name] = (
@@ -448,14 +441,12 @@ def _remaining(op: Operator, source: Draw, sizes: Sizes, attributes: dict) -> Si
         pattern = chosen(tensor.shape, attributes)
         unknown = [letter for letter in pattern.names if letter not in sizes]
         given, asked = source.given.get(name), _asked(source, name)
-        if (
-            not unknown or name == op.first
-        ):  # the lengths that it leaves open follow from other tensors
+        # the lengths that it leaves open follow from other tensors
+        if not unknown or name == op.first:
             continue
         if asked is None:
-            divided = {
-                name for many in sizes if "*" in many for name in many.split("*")
-            }  # 1 divides any length
+            # 1 divides any length
+            divided = {name for many in sizes if "*" in many for name in many.split("*")}
             sizes |= {
                 letter: (next(lengths),)
                 if letter in pattern.starred

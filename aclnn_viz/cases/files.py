@@ -91,9 +91,8 @@ def write_cases(
     folder, entries = place_of(folder), []
     with new_folder(folder, force, is_folder_of_cases) as own:
         for number, one in enumerate(dumped):
-            known = {
-                name: one.outputs[name] for name in op.outputs if name in one.outputs
-            }  # a kernel may invent others
+            # a kernel may invent others
+            known = {name: one.outputs[name] for name in op.outputs if name in one.outputs}
             about = {"seed": one.case.seed, "made with": one.recipe, "dtype": one.case.dtype}
             entry, files = entry_of(
                 f"{number:03d}",

@@ -150,9 +150,8 @@ class Atk:
                 )
             tensors, attributes = [], {}
             for entry in one["inputs"]:
-                several = (
-                    entry if isinstance(entry, list) and entry else [entry]
-                )  # the entries of one array
+                # the entries of one array
+                several = entry if isinstance(entry, list) and entry else [entry]
                 kinds = {
                     str(each.get("type"))
                     if isinstance(each, dict) and isinstance(each.get("name"), str)
@@ -600,9 +599,8 @@ def _drawn(name: str, one: Values, rng) -> np.ndarray | None:
         and not (math.isfinite(one.low) and math.isfinite(one.high))
         and dtype_named(one.dtype).kind not in "iub"
     ):
-        ends = np.where(
-            rng.random(one.shape) < 0.5, one.low, one.high
-        )  # what is no number is not between others
+        # what is no number is not between others
+        ends = np.where(rng.random(one.shape) < 0.5, one.low, one.high)
         return np.asarray(round_to(ends, dtype_named(one.dtype)))
     if (
         not math.isfinite(one.low)
@@ -631,9 +629,8 @@ def _drawn(name: str, one: Values, rng) -> np.ndarray | None:
 def _listed(number: int, made: Case) -> Listed:
     op, tensors = made.operator, []
     inputs = op.bind(made.inputs)
-    marks = [
-        inputs[p.name] for p in op.parameters if p.kind == "int"
-    ]  # integers that stand for something else
+    # integers that stand for something else
+    marks = [inputs[p.name] for p in op.parameters if p.kind == "int"]
     for p in op.parameters:
         if p.kind == "tensor":
             value = inputs[p.name]

@@ -89,9 +89,8 @@ def suite(op, seed: int = 0) -> Iterator[tuple[Recipe, Case]]:
         yield recipe, recipe.case(1000 * seed + number)
 
 
-LONG = tuple(
-    2**k + 1 for k in range(7, 17)
-)  # one more than every power of two that a tile, or a core's share, has
+# one more than every power of two that a tile, or a core's share, has
+LONG = tuple(2**k + 1 for k in range(7, 17))
 LONGEST = 2**20 + 1
 REMAINDERS = range(65, 129)  # every remainder by every number up to 64
 TOTALS = (2**15, 2**18, 2**21)  # elements, all axes alike
@@ -156,14 +155,8 @@ NUMBERS = {
     "zeros": lambda fmt: [0.0, -0.0] * 4,
     "nan": lambda fmt: [np.nan] * 6,
     "inf": lambda fmt: [np.inf, -np.inf] * 4,  # so many, to meet every region of the other tensors
-    "far from 0": lambda fmt: [
-        20.0,
-        -20.0,
-        80.0,
-        -80.0,
-        90.0,
-        -90.0,
-    ],  # where exp is tiny, or overflows in float32
+    # where exp is tiny, or overflows in float32
+    "far from 0": lambda fmt: [20.0, -20.0, 80.0, -80.0, 90.0, -90.0],
     "large and small": lambda fmt: (
         [WIDE, -WIDE, 1 / WIDE, -1 / WIDE] if fmt is not FLOAT16 else _largest(fmt)
     ),
@@ -188,9 +181,8 @@ def deep(
         for at, (option, axis) in enumerate(axes):
             yield _long(axes, option, axis, length, small, "remainders", turns(number + at))
     for at, (option, axis) in enumerate(axes):
-        longest = (LONGEST,) * (
-            option == "shape"
-        )  # of points all may meet in one place: exact sums of so many are dear
+        # of points all may meet in one place: exact sums of so many are dear
+        longest = (LONGEST,) * (option == "shape")
         for number, length in enumerate((*LONG, *longest)):
             others = small if length < LONG[-1] else 1
             yield _long(axes, option, axis, length, others, f"{option} {axis}", turns(number + at))

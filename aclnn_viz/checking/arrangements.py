@@ -282,9 +282,8 @@ def _tried(source, some: list, right) -> tuple[str, str, str, str, Callable] | N
             held = {name for name, *_ in before.values()}
             used += [place[6] for place in some]
             some = [place for place in _places(source) if place[0] in held and place[6] not in used]
-    except (
-        Exception
-    ):  # an identity in the terms of another library, a name that has another value there
+    except Exception:
+        # an identity in the terms of another library, a name that has another value there
         pass
     finally:
         for holder, field, value in reversed(undo):

@@ -23,12 +23,12 @@ from aclnn_viz.operators.arranging import prelude_of
 from aclnn_viz.operators.faults.edits import distance, sources
 from aclnn_viz.words.messages import message
 
-FEW, TWO = (
-    0.1,
-    2,
-)  # where float64 disagrees in at most this share of elements, or so many, float32 and moved inputs are tried
-ORDERS = 16.0  # two wrong kernels agree within this many times the bound of a right one: rounding errors grow in them
-STEPS = 1.51  # ulps by which two 16-bit outputs may differ: one may have been rounded before it was changed, the other after
+# where float64 disagrees in at most this share of elements, or so many, float32 and moved inputs are tried
+FEW, TWO = 0.1, 2
+# two wrong kernels agree within this many times the bound of a right one: rounding errors grow in them
+ORDERS = 16.0
+# ulps by which two 16-bit outputs may differ: one may have been rounded before it was changed, the other after
+STEPS = 1.51
 SLACK = 8.0  # roundings
 SINGLE = 2.0**-24
 LETTERS = 10  # of a description count as one of a formula
@@ -107,7 +107,8 @@ class CaseRun:
     prepared: Prepared
     outputs: dict[str, np.ndarray]
     misses: Sequence[Miss]
-    slack: float = 0.0  # what roundings to 16 bits on the way may do, relative to the largest value of an output
+    # what roundings to 16 bits on the way may do, relative to the largest value of an output
+    slack: float = 0.0
 
     @property
     def loose(self) -> "CaseRun":
@@ -380,9 +381,8 @@ class CaseRun:
                     | (value == wide)
                     | np.isnan(value) & np.isnan(wide)
                 )
-                if (
-                    not same.all() and self.outputs[name].dtype.itemsize == 2
-                ):  # what overflows in 16 bits
+                # what overflows in 16 bits
+                if not same.all() and self.outputs[name].dtype.itemsize == 2:
                     same |= (
                         round_to(value, float_format(self.outputs[name])).astype(np.float64) == wide
                     )
@@ -451,9 +451,8 @@ class Candidate:
         """Whether the change gives the outputs of a run."""
         try:
             return self.test(one)
-        except (
-            Exception
-        ):  # whatever a broken page raises, an axis that is not there, an input that is not given
+        except Exception:
+            # whatever a broken page raises, an axis that is not there, an input that is not given
             return False
 
     @property

@@ -12,13 +12,12 @@ from aclnn_viz.words.messages import Message, linked, meant, message
 
 FEW = 3  # choices that a description lists
 SHORTEST = (0, 1)  # lengths that are cases of their own
-SELDOM = 20  # ways in which as many of the fresh cases could be wrong: a law that holds of fewer may do so by chance
+# ways in which as many of the fresh cases could be wrong: a law that holds of fewer may do so by chance
+SELDOM = 20
 REMAINDERS = (64, 32, 16, 8, 4, 2)
 STRIDED = message("strided tensors")
-GIVEN, ABSENT = (
-    meant("given", "that is given"),
-    meant("none", "that is not given"),
-)  # an optional tensor
+# an optional tensor
+GIVEN, ABSENT = meant("given", "that is given"), meant("none", "that is not given")
 
 
 class Traits(NamedTuple):

@@ -20,7 +20,8 @@ from aclnn_viz.operators.patterns import chosen, resolved
 from aclnn_viz.words.messages import linked, message, tr
 
 PRINTED = 24  # elements of a tensor
-PLAIN = 1000.0  # times the allowed error: a counterexample must not be a matter of rounding, if it was none before
+# times the allowed error: a counterexample must not be a matter of rounding, if it was none before
+PLAIN = 1000.0
 SIMPLE = (
     lambda values: np.ones_like(values),
     lambda values: np.rint(values),
@@ -106,7 +107,8 @@ class Counterexample:
     def call(self) -> str:
         """The line of Python that repeats it: the call of a kernel with these inputs, or where they are large, through files."""
         if sum(np.size(value) for value in self.inputs.values()) > PRINTED * len(self.inputs):
-            return 'result.counterexample.write("folder"); av.check("folder", kernel)'  # whatever it was drawn from
+            # whatever it was drawn from
+            return 'result.counterexample.write("folder"); av.check("folder", kernel)'
         given = [f"{name}={_literal(value)}" for name, value in self.inputs.items()]
         return f"kernel({', '.join(given)})"
 
@@ -225,9 +227,8 @@ def _smaller(options: dict, found: CaseRun) -> Iterator[dict]:
     for axis, n in lengths:
         yield from axes.cut(options | drawn, axis, slice(at.get(axis, 0), at.get(axis, 0) + 1))
     for axis, n in lengths:
-        power = (
-            1 << (n - 1).bit_length() - 1
-        )  # what is wrong behind whole blocks stays wrong without some of them
+        # what is wrong behind whole blocks stays wrong without some of them
+        power = 1 << (n - 1).bit_length() - 1
         for to in sorted({1, n // 2, n - 1, n - power, n - (power // 2 or 1)}):
             yield from axes.cut(options, axis, slice(0, to))
     for name, value in options.items():

@@ -49,9 +49,8 @@ class Coverage:
 
     elements: int = 0
     lengths: dict[str, set[int]] = field(default_factory=dict)
-    numbers: dict[str, set[str]] = field(
-        default_factory=dict
-    )  # by floating tensor the kinds of number that it held
+    # by floating tensor the kinds of number that it held
+    numbers: dict[str, set[str]] = field(default_factory=dict)
     calls: int = 1
     shuffled: bool = False
 
@@ -137,17 +136,15 @@ class Evidence:
     seen: list[CaseRun] = field(default_factory=list)
     misbehaviour: dict[str, str] = field(default_factory=dict)
     traces: dict[str, str] = field(default_factory=dict)  # of the errors among them
-    refused: list[Ready | Prepared] = field(
-        default_factory=list
-    )  # cases that the kernel, or the device, does not compute
+    # cases that the kernel, or the device, does not compute
+    refused: list[Ready | Prepared] = field(default_factory=list)
     tried: Coverage = field(default_factory=Coverage)
     right: list[Traits] = field(default_factory=list)  # of cases that are right and were not kept
     undecided: int = 0  # elements of these
     silent: int = 0  # cases on which the kernel returned nothing
     unrun: str = ""  # why some cases were not run
-    first_failure: float | None = (
-        None  # seconds of the whole check, with the preparation of the cases
-    )
+    # seconds of the whole check, with the preparation of the cases
+    first_failure: float | None = None
     start: float = field(default_factory=time.monotonic)
     earlier: float = 0.0  # seconds that went into the preparation of cases before
 
@@ -164,9 +161,8 @@ class Evidence:
             place == trace and known.partition(":")[0] == fault.partition(":")[0]
             for known, place in self.traces.items()
         )
-        if (
-            fault and not again
-        ):  # the same kind of error of one line is said once: its words differ with the shapes
+        # the same kind of error of one line is said once: its words differ with the shapes
+        if fault and not again:
             self.misbehaviour.setdefault(fault, str(one.recipe))
             self.traces.setdefault(fault, trace)
 
@@ -275,9 +271,8 @@ def examine_deeper(
                 "stopped after {n} wrong cases: the rest of the deep cases was not run", n=wrong
             )
             return
-    small = [
-        one for one in evidence.seen if 0 < one.size <= KEPT
-    ]  # the first ones among them, run when all was new
+    # the first ones among them, run when all was new
+    small = [one for one in evidence.seen if 0 < one.size <= KEPT]
     again = repeated(
         tested.kernel, [(one.prepared, one.outputs) for one in small], tested.limit, end
     )

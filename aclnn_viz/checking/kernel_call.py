@@ -26,25 +26,18 @@ from aclnn_viz.errors import printable
 from aclnn_viz.storage.own import as_array, is_number
 from aclnn_viz.words.messages import Message, linked, message
 
-REFUSALS = (
-    NotImplementedError,
-    CapsuleError,
-)  # the kernel, or a record, has no answer to this case
-CODES = (
-    AclError,
-    FunctionUnavailable,
-    RefusedError,
-)  # of a device: no answer only where the product has none
+# the kernel, or a record, has no answer to this case
+REFUSALS = (NotImplementedError, CapsuleError)
+# of a device: no answer only where the product has none
+CODES = (AclError, FunctionUnavailable, RefusedError)
 GUARD, CANARY = 64, 0xFF  # bytes around each input, and what stands there: nan in every format, -1
 FRAMES = 5  # of a traceback
 HERE = Path(__file__).parent
 LONGEST = 500  # characters of an exception's text, and of the name of an output
 OTHERS = 50  # outputs by name that nobody asked for are named, more are counted
 NOTHING = message("returns None where an array is expected")
-AGAIN, TIMES = (
-    40,
-    20,
-)  # cases that a deep check runs again in another order, and how often it runs one of them
+# cases that a deep check runs again in another order, and how often it runs one of them
+AGAIN, TIMES = 40, 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +102,8 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
         outputs = _as_expected(named(returned, names, case.operator.outputs), case)
     except KeyboardInterrupt:
         raise
-    except (
-        BaseException
-    ) as problem:  # what a kernel returns may be of any class, and raise SystemExit
+    except BaseException as problem:
+        # what a kernel returns may be of any class, and raise SystemExit
         text = next((one for one in problem.args if isinstance(one, Message)), None)
         return Outcome(
             None, text or message("returns what cannot be read: {error}", error=_in_words(problem))
@@ -205,9 +197,8 @@ def named(returned, names: Sequence[str], every: Sequence[str] = ()) -> dict[str
                 else message("returns {n} outputs instead of {right}: {outputs}", **text)
             )
         found = dict(zip(names, parts))
-    if found.keys() >= set(
-        asked
-    ):  # one that stands where another was asked for is a mistake, to be named
+    # one that stands where another was asked for is a mistake, to be named
+    if found.keys() >= set(asked):
         found = {name: value for name, value in found.items() if name in asked or name not in every}
     for name, value in found.items():
         if value is None:
@@ -285,9 +276,8 @@ class Guarded:
     def __init__(self, value: np.ndarray):
         self.value = value
         gaps = 1 + (value.ndim == 1 and value.strides[0] != value.itemsize)
-        strides = (
-            np.empty_like(value).strides if gaps == 1 else (2 * value.itemsize,)
-        )  # in the order of the original
+        # in the order of the original
+        strides = np.empty_like(value).strides if gaps == 1 else (2 * value.itemsize,)
         count = gaps * value.nbytes
         self._memory = np.full(count + 2 * GUARD, CANARY, np.uint8)
         self.copy = np.ndarray(value.shape, value.dtype, self._memory, GUARD, strides)

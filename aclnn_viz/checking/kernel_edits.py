@@ -31,10 +31,8 @@ FUNCTIONS = {
 }
 NUMBERS = (0.25, 0.5, 1.0, 2.0)  # by which a constant may be off
 RATES = (0.5, 2.0, -1.0)
-AXES = (
-    "tuple(range(-{}.ndim, 0))",
-    "tuple(range(-len({}), 0))",
-)  # of a tensor, or as many as an attribute lists
+# of a tensor, or as many as an attribute lists
+AXES = "tuple(range(-{}.ndim, 0))", "tuple(range(-len({}), 0))"
 
 
 def edits_of_kernels(

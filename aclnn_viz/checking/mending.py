@@ -85,17 +85,11 @@ STATEMENTS = (
     ast.Assert,
 )
 TURNS = 20_000  # of all loops of one call: an edit may make a loop endless
-LAST = (
-    "inserted",
-    "name",
-    "multiplied",
-)  # kinds of edits that are tried last, in this order, as there are many of each
+# kinds of edits that are tried last, in this order, as there are many of each
+LAST = ("inserted", "name", "multiplied")
 EQUAL, SOME, FEW = 4, 6, 3
-OTHERS, MIXED, SMALL = (
-    6,
-    100,
-    2000,
-)  # fresh cases with other numbers, with mixed options, and the elements of one at most
+# fresh cases with other numbers, with mixed options, and the elements of one at most
+OTHERS, MIXED, SMALL = 6, 100, 2000
 MEMORY = 2**30  # bytes that edited kernels may allocate beyond what the process has
 WORDS = re.compile(r"\w+|\S")
 IDLE, LONGER = re.compile(r"[+-] 0(?:\.0)?\b|[*/] 1(?:\.0)?\b"), 9
@@ -321,9 +315,8 @@ class Source:
 
         def watch(frame, *_):
             code = frame.f_code
-            if code.co_filename == EDITED and not code.co_name.startswith(
-                "<"
-            ):  # a comprehension has names of its own
+            # a comprehension has names of its own
+            if code.co_filename == EDITED and not code.co_name.startswith("<"):
                 if frame.f_lineno not in lines:
                     lines[frame.f_lineno] = self._space(quick) | frame.f_locals
                 return watch
@@ -576,9 +569,8 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
         before = head(statement)
         with change.made():
             after, new = head(statement), ast.unparse(source.trees[name]).splitlines()
-        if (
-            after == before
-        ):  # other statements in a block: the lines from the first to the last that differ
+        # other statements in a block: the lines from the first to the last that differ
+        if after == before:
             old = ast.unparse(source.trees[name]).splitlines()
             start = len(commonprefix([old, new]))  # 1 or more: both begin with the same name
             end = len(commonprefix([old[: start - 1 : -1], new[: start - 1 : -1]]))

@@ -48,12 +48,12 @@ ALLOWING = message(
 )
 GENERATOR = '<meta name="generator" content="aclnn-viz check">'  # of pages that may be replaced
 NOTHING = message("none of those measured")
-MENDING = 0.25  # of the search goes to edits of the reader's kernel at most, the rest to those of the page
-FRESHLY = 0.4  # of it to calls of the kernel on fresh cases: some kernels are compiled anew for each shape
-DEPENDENCE, LATE = (
-    4000,
-    0.1,
-)  # runs at most for what errors depend on if nothing explains them; what is left of a search then
+# of the search goes to edits of the reader's kernel at most, the rest to those of the page
+MENDING = 0.25
+# of it to calls of the kernel on fresh cases: some kernels are compiled anew for each shape
+FRESHLY = 0.4
+# runs at most for what errors depend on if nothing explains them; what is left of a search then
+DEPENDENCE, LATE = 4000, 0.1
 LINES = 90  # of a page: where it executes more, each of its runs, and each case, takes longer
 
 
@@ -156,9 +156,8 @@ class CheckResult:
 
     def __str__(self) -> str:
         lines = [self._verdict()]
-        lines += [tr(self.cause)] * bool(
-            self.explanation and self.cause != self.diagnosis.text
-        )  # which has a line of its own below
+        # which has a line of its own below
+        lines += [tr(self.cause)] * bool(self.explanation and self.cause != self.diagnosis.text)
         lines += map(tr, self.notes)
         lines += [tr(self.unrun)] * self.stopped
         lines += ["", tr("diagnosis: {text}", text=self.diagnosis)] * (
@@ -570,9 +569,8 @@ def _explained(
             if tested
             else []
         )
-        law, stands = (
-            (None, False) if unfit else law_of(seen, evidence.right, fresh(), others)
-        )  # of a wrong form no law
+        # of a wrong form no law
+        law, stands = (None, False) if unfit else law_of(seen, evidence.right, fresh(), others)
         late = Budget(min(DEPENDENCE, max(end.left, LATE * runs)) / heavy)
         text = depends(op, failing, None if stands else tested, seed, late, others)
         if law:

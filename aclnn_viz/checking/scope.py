@@ -43,21 +43,14 @@ from aclnn_viz.operators.products import (
 )
 from aclnn_viz.words.messages import kept, linked, message
 
-ENOUGH = (
-    8  # cases: where fewer have the wanted attributes or formats, others are drawn anew with them
-)
+# cases: where fewer have the wanted attributes or formats, others are drawn anew with them
+ENOUGH = 8
 SMALL = 2000  # elements of a case that a quick check may run
-DEEP, EACH = (
-    3 * 2**23,
-    2**13,
-)  # elements that a deep check adds, and how many more each of its cases counts
+# elements that a deep check adds, and how many more each of its cases counts
+DEEP, EACH = 3 * 2**23, 2**13
 MIXING = 0.5  # the chance that a case takes an option of another one
-UNTAKEN = (
-    ValueError,
-    TypeError,
-    ZeroDivisionError,
-    IndexError,
-)  # of a case that the operator does not take
+# of a case that the operator does not take
+UNTAKEN = ValueError, TypeError, ZeroDivisionError, IndexError
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,11 +316,8 @@ class Scope:
     def _counts(self, one: "Ready", counted: bool = True) -> bool:
         try:
             why = self.reason(one.case)
-        except (
-            ValueError,
-            TypeError,
-            ZeroDivisionError,
-        ) as error:  # a shape that these options do not have
+        except (ValueError, TypeError, ZeroDivisionError) as error:
+            # a shape that these options do not have
             why, counted = str(error), counted and one.number is not None
         if why and counted:
             self.left_out[why] += 1

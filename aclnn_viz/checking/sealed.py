@@ -107,9 +107,8 @@ class Sealed:
                 stderr=self.output,
                 pass_fds=[theirs.fileno()],
             )
-        late = Timer(
-            self.seconds + PATIENCE, self.process.kill
-        )  # of a process that sends byte by byte
+        # of a process that sends byte by byte
+        late = Timer(self.seconds + PATIENCE, self.process.kill)
         late.start()
         try:
             self._receive()
@@ -222,9 +221,8 @@ class Sealed:
             raise NotImplementedError(reply["text"])
         if name == "MemoryError":
             self.happened[message("takes more memory than {n} MiB", n=self.memory >> 20)] = None
-        uncalled = (
-            name == "TypeError" and not reply["trace"] and "returned" not in reply
-        )  # not one line of the kernel was run
+        # not one line of the kernel was run
+        uncalled = name == "TypeError" and not reply["trace"] and "returned" not in reply
         kind = (
             TypeError
             if uncalled

@@ -268,9 +268,10 @@ def answered(returned) -> tuple[dict, dict[str, np.ndarray], list[np.ndarray]]:
 
 
 def raised(error: BaseException, file: str) -> dict:
+    # which would read this file
     found = traceback.StackSummary.extract(
         traceback.walk_tb(error.__traceback__), lookup_lines=False
-    )  # which would read this file
+    )
     frames = [frame for frame in found if frame.filename != __file__][-FRAMES:]
     lines = [(Path(frame.filename).name, frame.lineno, frame.name, frame.line) for frame in frames]
     return {"raised": type(error).__name__, "text": str(error)[:500], "trace": lines}
@@ -327,18 +328,18 @@ def main(number: str, memory: str, name: str) -> None:
             for name, (is_array, value) in given.items()
         }
         memories = {name: value[2] for name, (is_array, value) in given.items() if is_array}
+        # until there is an answer
         before, returned, places = (
             {name: one.tobytes() for name, one in memories.items()},
             answered,
             [],
-        )  # until there is an answer
+        )
         try:
             with np.errstate(all="ignore"):
                 returned = kernel(**inputs)
                 head, arrays, places = answered(returned)
-        except (
-            BaseException
-        ) as error:  # a kernel, and what it returns, may raise anything, SystemExit included
+        except BaseException as error:
+            # a kernel, and what it returns, may raise anything, SystemExit included
             head, arrays = (
                 raised(error, file) | ({} if returned is answered else {"returned": True}),
                 {},

@@ -332,9 +332,8 @@ class _Peer(TorchPeer):
     def _compute(self, op, bound, arranged):
         if self._call is None:
             before, found = len(self._torch.asked), super()._compute(op, bound, arranged)
-            if (
-                len(self._torch.asked) == before
-            ):  # what was computed is PyTorch's own, and says nothing of the kernel
+            # what was computed is PyTorch's own, and says nothing of the kernel
+            if len(self._torch.asked) == before:
                 raise _Elsewhere(
                     problem(
                         f"{op.name} has a backward function of ATen",
@@ -375,10 +374,8 @@ def _differentiated(op, function, **inputs) -> dict:
             )
         )
     saved = op.forward(**values)
-    for (
-        name,
-        of,
-    ) in op.saved.items():  # else it came from another epsilon, which a backward call does not name
+    # else it came from another epsilon, which a backward call does not name
+    for name, of in op.saved.items():
         if not np.allclose(
             np.asarray(saved[of], float).ravel(),
             np.asarray(bound[name], float).ravel(),

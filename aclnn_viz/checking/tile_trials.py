@@ -17,18 +17,13 @@ from aclnn_viz.tiles.platforms import BLOCK, Platform
 from aclnn_viz.words.messages import Message, linked, message
 
 TAILS = (1, 15, 31)  # bytes behind the last whole block, in whole elements, but one at least
-SMALL = (
-    16384,
-    32768,
-    65536,
-)  # bytes of a Unified Buffer: the first in which the tiling fits is taken
+# bytes of a Unified Buffer: the first in which the tiling fits is taken
+SMALL = (16384, 32768, 65536)
 SEEDS = FEW = 3
 SLOW = 30.0  # seconds of a program's own, after which no other case starts
 ORDERS = 100  # of a short run, before it is said that there are more
-UNFIT = (
-    ValueError,
-    ZeroDivisionError,
-)  # of a tiling that does not take so few cores or bytes: no device has so few
+# of a tiling that does not take so few cores or bytes: no device has so few
+UNFIT = ValueError, ZeroDivisionError
 
 
 @dataclass

@@ -415,10 +415,8 @@ def _judged(op, made: list[Case], points: list[_Points], limits: tuple[float, fl
         kernel, used, beyond = faulty_kernel(op, fault), 0.0, 0.0
         for one in made:
             outputs = {}
-            with (
-                np.errstate(all="ignore"),
-                suppress(Exception),
-            ):  # whatever a broken page raises: a test finds that, too
+            # whatever a broken page raises: a test finds that, too
+            with np.errstate(all="ignore"), suppress(Exception):
                 outputs = kernel(**one.inputs)
             for point in points:
                 if point.case is one:

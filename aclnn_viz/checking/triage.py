@@ -48,11 +48,10 @@ BAD = WRONG, SUSPECT, DAMAGED = message("NOT EXPLAINED"), message("SUSPECT"), me
 ENTRY = re.compile(
     r"(?P<call>Module\..+\.(?P<class>\w+)\.)(?P<way>forward|backward)(?P<n>\.\d+)|(?P<stem>\w+\.(?P<api>.+)\.\d+)\.(?:forward|backward)"
 )
-EPSILONS, GROUPS = (
-    (1e-5, 1e-6, 1e-12, 1e-8, 1e-3, 2.0**-23),
-    (32, 16, 8, 4, 2, 1),
-)  # that modules are made with
-UNITS = 16.0  # of the last place of the largest number, by which float32 arithmetic differs where it is arranged otherwise
+# that modules are made with
+EPSILONS, GROUPS = (1e-5, 1e-6, 1e-12, 1e-8, 1e-3, 2.0**-23), (32, 16, 8, 4, 2, 1)
+# of the last place of the largest number, by which float32 arithmetic differs where it is arranged otherwise
+UNITS = 16.0
 HEADER = (
     message("place"),
     message("call"),
@@ -273,9 +272,8 @@ def triage(
     calls, kept = [], set()
     for judged, line in progress(pending):
         one = judged()
-        spare = (
-            {"case": None, "outputs": None} if (one.verdict == WRONG) in kept else {}
-        )  # a run has more numbers than memory holds
+        # a run has more numbers than memory holds
+        spare = {"case": None, "outputs": None} if (one.verdict == WRONG) in kept else {}
         kept |= {one.verdict == WRONG} if one.case else set()
         calls.append(
             replace(one, text=linked("{some}; {more}", filter(None, (one.text, line))), **spare)
@@ -368,9 +366,8 @@ def _finite(described: dict) -> bool:
 
 def _of_operator(dump: Dump, op: Operator, how, forward: dict, backward: dict) -> tuple:
     """Judge a call as one of an operator; raises ValueError or TypeError where it is none, or not known to be one."""
-    gives = sorted(
-        op.gives, key=lambda name: name != next(iter(op.upstream.values()))
-    )  # PyTorch returns first what has a gradient
+    # PyTorch returns first what has a gradient
+    gives = sorted(op.gives, key=lambda name: name != next(iter(op.upstream.values())))
     made, came, found = (
         dict(zip(gives, forward.get("output", []))),
         dict(zip(gives, backward["input"])),
@@ -421,9 +418,8 @@ def _of_operator(dump: Dump, op: Operator, how, forward: dict, backward: dict) -
             )
         )
     given |= {p.name: None for p in absent if p.optional}
-    chosen = (
-        _attributes(op, given, _value(dump, made[gives[0]])) if "parameters" in forward else {}
-    )  # of a module
+    # of a module
+    chosen = _attributes(op, given, _value(dump, made[gives[0]])) if "parameters" in forward else {}
     called = case(op, **given | chosen)
     inner, around = _around(op, called, given | chosen, lost)
     near, ready = 2 * _near(called), prepared(Recipe(op.name, {}), inner, around=around)
@@ -614,11 +610,12 @@ def _attributes(op: Operator, given: dict, output: np.ndarray) -> dict:
 
 def _around(op: Operator, made: Case, given: dict, lost: dict) -> tuple[Case, Callable]:
     """The case of an operator whose page makes the saved tensors that are lost by its forward page, and what does so to any page."""
+    # no bound knows a maximum
     if (
         not lost
         or op.first not in {p.name for p in op.parameters}
         or "max" in op.page.forward.__code__.co_names
-    ):  # no bound knows a maximum
+    ):
         return made, lambda page: page
     forward, known = (
         op.page.forward,
@@ -732,10 +729,11 @@ def _by_device(
     }.values():
         page = {"page": around(plan.page), "intended": None} if plan.page else {}
         found = envelope(ready.case.operator, replace(plan, **page), **ready.case.inputs)
+        # both are so near the exact number
         right = {
             name: Expected(
                 each.value.astype(np.float64), 2 * each.bound, gradients[name].dtype, each.undecided
-            )  # both are so near the exact number
+            )
             for name, each in found.items()
             if name in gradients
         }

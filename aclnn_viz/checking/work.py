@@ -13,10 +13,8 @@ import numpy as np
 from aclnn_viz.cases import Case
 
 GLANCE, PAGE, KERNEL, CASE, PORTION = 0.3, 1, 2, 20, 32768
-SLOWEST, FEW = (
-    750,
-    750,
-)  # of so many runs the kernel's own calls may take a second, of fewer no less: one that takes longer is slow
+# of so many runs the kernel's own calls may take a second, of fewer no less: one that takes longer is slow
+SLOWEST, FEW = 750, 750
 SHARED = 5  # of elapsed time that part counts: a kernel may wait, or others use the processor
 
 

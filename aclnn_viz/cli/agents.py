@@ -23,7 +23,8 @@ from aclnn_viz.errors import problem
 
 SECONDS, MEMORY = 300.0, 8 << 30  # of one command
 PRINTED = 1 << 16  # characters of what a program prints
-LINES = 2000  # characters at the beginning and at the end of what a command that could not be carried out says
+# characters at the beginning and at the end of what a command that could not be carried out says
+LINES = 2000
 SHORT = ("status", "passed", "verdict", "happened", "notes", "printed", "seed", "cause")
 
 
@@ -79,9 +80,8 @@ async def answer(
 def _run(words: list[str], given: str, seconds: float, source, started: list) -> dict[str, Any]:
     from mcp.server.mcpserver.exceptions import ToolError
 
-    at = (
-        words.index("--") if "--" in words else len(words)
-    )  # from there on the words are those of a program
+    # from there on the words are those of a program
+    at = words.index("--") if "--" in words else len(words)
     with tempfile.TemporaryDirectory() as folder:
         try:
             if source:
@@ -96,10 +96,8 @@ def _run(words: list[str], given: str, seconds: float, source, started: list) ->
                 errors="replace",
                 cwd=folder if source else None,
             )
-        except (
-            OSError,
-            ValueError,
-        ) as error:  # a NUL, half a character, words or a name that are too long
+        except (OSError, ValueError) as error:
+            # a NUL, half a character, words or a name that are too long
             raise ToolError(
                 problem(
                     "arguments are texts that a process takes",
@@ -110,9 +108,8 @@ def _run(words: list[str], given: str, seconds: float, source, started: list) ->
         started.append(process)
         try:
             with suppress(ProcessLookupError):
-                resource.prlimit(
-                    process.pid, resource.RLIMIT_AS, (MEMORY, resource.RLIM_INFINITY)
-                )  # what it starts has limits of its own
+                # what it starts has limits of its own
+                resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, resource.RLIM_INFINITY))
             said, errors = process.communicate(given, seconds)
         except subprocess.TimeoutExpired:
             raise ToolError(

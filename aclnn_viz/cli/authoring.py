@@ -117,9 +117,10 @@ def new(options) -> int:
             f"{folder}\n{found.proof}",
         )
         return 0 if found.proof.holds else 1
+    # in any encoding
     text = need_text(place_of(options.prototype or options.doc), 1 << 20).read_text(
         "utf-8", "replace"
-    )  # in any encoding
+    )
     folder = new_operator(options.name, text, home, options.in_repo)
     left = gaps(folder)
     show(

@@ -213,10 +213,8 @@ def check(options) -> int:
             "depth": options.depth,
             "progress": lambda items, *_: progress(items, "case"),
         }
-        with (
-            _staying(),
-            redirect_stdout(sys.stderr) if options.json else nullcontext(),
-        ):  # a kernel may print
+        # a kernel may print
+        with _staying(), redirect_stdout(sys.stderr) if options.json else nullcontext():
             kernel = options.kernel
             if way == "--sealed":
                 limits = {

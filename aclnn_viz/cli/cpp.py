@@ -13,10 +13,8 @@ from aclnn_viz.cli.checking import show
 from aclnn_viz.errors import printable, problem
 from aclnn_viz.words.messages import tr
 
-ON_FILES, JUDGED = (
-    ("--input", "--set", "--rtol", "--cores", "--schedule"),
-    ("--dtypes", "--depth"),
-)  # options that count with --golden, and with --op
+# options that count with --golden, and with --op
+ON_FILES, JUDGED = ("--input", "--set", "--rtol", "--cores", "--schedule"), ("--dtypes", "--depth")
 SHOWN = 1 << 20  # characters of what a program prints that --json holds
 
 

@@ -13,9 +13,8 @@ from aclnn_viz.words.messages import LANGUAGES, language
 
 PACKAGE = Path(__file__).parents[1]
 EDITION = ("*.ipynb", "capsules/*.capsule", "capsules/cases.json", "cpp/*.cpp", "cpp/*.h")
-FOLDERS = {
-    name: "" if name == LANGUAGES[0] else f"{name}/" for name in LANGUAGES
-}  # of the editions of the lessons
+# of the editions of the lessons
+FOLDERS = {name: "" if name == LANGUAGES[0] else f"{name}/" for name in LANGUAGES}
 START = "00_start_here.ipynb"
 SETTINGS = Path(__file__).parent / "jupyter"
 

@@ -54,9 +54,8 @@ from aclnn_viz.storage.results import (
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import message, ntr, tr
 
-CapsuleError = (
-    StoredError  # of a file that is no whole capsule; its subclasses are the kinds of damage
-)
+# of a file that is no whole capsule; its subclasses are the kinds of damage
+CapsuleError = StoredError
 
 
 class UnrecordedError(StoredError):
@@ -96,9 +95,8 @@ def write(
                     archive.writestr(name, content)
         except BaseException as error:
             interrupt = error.__context__
-            if isinstance(
-                interrupt, KeyboardInterrupt
-            ):  # closing an interrupted archive raises its own ValueError
+            # closing an interrupted archive raises its own ValueError
+            if isinstance(interrupt, KeyboardInterrupt):
                 raise interrupt from None
             raise
 
@@ -219,9 +217,8 @@ def record(
     `progress` wraps the list of cases, such as `tqdm`. Raises FileExistsError, before anything is run, when something
     is at the path, but for a capsule with `force`, or when FILE.part is no recording of this kit.
     """
-    if not is_device(device) or not callable(
-        getattr(device, "about", None)
-    ):  # a capsule is no source of a recording
+    # a capsule is no source of a recording
+    if not is_device(device) or not callable(getattr(device, "about", None)):
         raise TypeError(
             problem(
                 "cases are recorded on an opened device",

@@ -281,7 +281,8 @@ class Session(Calls):
         if self._stack is None:
             return
         if os.getpid() != self._owner[0]:
-            self._stack.pop_all()  # the parent's handles: releasing them here would take them from the parent
+            # the parent's handles: releasing them here would take them from the parent
+            self._stack.pop_all()
         else:
             self._need_thread()
         with Uninterrupted():
@@ -360,9 +361,8 @@ def _call(op, bound, product, cann) -> tuple[Contract, Call, dict, dict, dict]:
     """The contract of an operator, a call of its phase 1, all its tensors as the device reads them, their descriptors, and of them the outputs."""
     promise = contract(op.name)
     results = op.arrange_backward(**bound).results
-    if any(
-        bound[name] != value for name, value in op.all_outputs.items()
-    ):  # the library wants every output tensor
+    # the library wants every output tensor
+    if any(bound[name] != value for name, value in op.all_outputs.items()):
         results = op.arrange_backward(**bound | op.all_outputs).results
     outputs = {
         name: np.empty(result.documented_shape, result.format.numpy)

@@ -64,11 +64,8 @@ HANDLES = (
     "aclScalar",
     "aclOpExecutor",
 )
-BY_HAND = (
-    "aclrtMemcpy",
-    "aclrtMemset",
-    "aclCreateScalar",
-)  # in client.cpp: they take memory of the host
+# in client.cpp: they take memory of the host
+BY_HAND = ("aclrtMemcpy", "aclrtMemset", "aclCreateScalar")
 NUMBERS = {
     name: value
     for name, value in vars(codes).items()

@@ -170,10 +170,8 @@ class TorchPeer(Peer):
                 )
             )
         try:
-            with (
-                self._torch.inference_mode(False),
-                self._torch.enable_grad(),
-            ):  # whatever the caller has set
+            # whatever the caller has set
+            with self._torch.inference_mode(False), self._torch.enable_grad():
                 found = function(
                     self._torch,
                     **{

@@ -39,9 +39,8 @@ from aclnn_viz.words.messages import message, tr
 DEVICE, DEVICE_END = 0x12C0_0000_0000, (0x12C0_0000_0000) + (1 << 44)  # as in client.h
 HANDLES = 0x5AC1_0000_0000  # what the program sees of a handle: no memory is there
 BY_NAME = {function.name: function for function in FUNCTIONS}
-HANDLE_TYPES = {
-    f"{name} *" for name in OPAQUE
-}  # what C tells apart; any pointer compiles where the others stand
+# what C tells apart; any pointer compiles where the others stand
+HANDLE_TYPES = {f"{name} *" for name in OPAQUE}
 POINTERS = {*HANDLE_TYPES, "void *", "aclrtStream", "aclrtContext"}
 ELEMENTS = {"int64_t *": "<i8", "bool *": "?", "float *": "<f4"}
 
@@ -150,13 +149,11 @@ class Emulator:
                     np.frombuffer(bytearray(calls.read(count)), np.uint8) if count else None, code
                 )
             )
-        if (
-            name == "aclrtSetDevice" and not self.acl.initialised
-        ):  # the vendor's examples begin with it (asc-devkit, examples/)
+        # the vendor's examples begin with it (asc-devkit, examples/)
+        if name == "aclrtSetDevice" and not self.acl.initialised:
             self.acl.aclInit(None)
-        if (
-            function := BY_NAME.get(name)
-        ) is None:  # the program wrote into a socket that is not its own
+        # the program wrote into a socket that is not its own
+        if (function := BY_NAME.get(name)) is None:
             raise EOFError
         result = getattr(self.acl, name)(
             *(self.taken(text, one.c_type, f"{name}: {one.name}") for one in function.inputs)

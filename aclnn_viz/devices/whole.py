@@ -29,20 +29,10 @@ from aclnn_viz.words.messages import tr
 SECONDS = 60.0
 WRITTEN = 4 << 30  # bytes of one file that a program may write
 TIME = 124  # the exit status of what took too long, as of timeout(1)
-FLAGS = (
-    "-std=c++17",
-    "-O0",
-    "-g1",
-    "-w",
-    "-pthread",
-    "-fno-pie",
-)  # fixed addresses: a kernel is started at one
-LINK = (
-    "-no-pie",
-    "-pthread",
-    "-Wl,--wrap=main,--no-as-needed",
-    "-ldl",
-)  # the library, even where a program calls nothing of it
+# fixed addresses: a kernel is started at one
+FLAGS = ("-std=c++17", "-O0", "-g1", "-w", "-pthread", "-fno-pie")
+# the library, even where a program calls nothing of it
+LINK = ("-no-pie", "-pthread", "-Wl,--wrap=main,--no-as-needed", "-ldl")
 MARK = re.compile(r"<<\s*<")
 CALLEE = re.compile(
     r"(?:[A-Za-z_]\w*\s*::\s*)*\b([A-Za-z_]\w*)(?:\s*<(?:[^<>;{}]|<[^<>;{}]*>)*>)?\s*$"

@@ -33,7 +33,8 @@ LONGEST, LARGEST = 64, 1 << 14  # of one axis, and elements in all
 GIVEN, OUT, ERROR, GUIDE = 0, 2, 1, 4  # kinds of marks; GUIDE is grey
 TALL, LOW = 125, 115  # pixels of the panels of inputs and outputs, and of errors, at most
 SCREEN = 560  # pixels of all rows together
-TIE = 1e-7  # ulps that a truth in float64 may be beside a tie: each of its steps rounds by up to 2e-9 ulps of float32
+# ulps that a truth in float64 may be beside a tie: each of its steps rounds by up to 2e-9 ulps of float32
+TIE = 1e-7
 EXACT = message("{output}: {exact} of {all} elements are as near to the truth as {dtype} allows.")
 WORST = message(
     "{output}: {exact} of {all} elements are as near to the truth as {dtype} allows; the largest error is {error} ulp "
@@ -179,9 +180,8 @@ def _control(op, parameter, start: dict):
     if kind == "bool":
         return flag(known, name, group)
     if kind == "bools":
-        masks = [
-            _signs(each) for each in product((True, False), repeat=len(known))
-        ]  # as text, for JSON has no tuples
+        # as text, for JSON has no tuples
+        masks = [_signs(each) for each in product((True, False), repeat=len(known))]
         return choice(_signs(known), dict(zip(masks, masks)), name, group)
     if kind == "float":
         return _real(parameter, float(known))
@@ -214,9 +214,8 @@ def _signs(mask) -> str:
 
 def _real(parameter, known: float):
     low, high = getattr(parameter, "low", None), getattr(parameter, "high", None)
-    if (
-        0 < known < 0.01 and (low or 0.0) <= 0.0 and (high is None or high > 100.0)
-    ):  # such as epsilon
+    # such as epsilon
+    if 0 < known < 0.01 and (low or 0.0) <= 0.0 and (high is None or high > 100.0):
         return real(
             round(log10(known), 6),
             -12.0,
@@ -381,9 +380,8 @@ def _moving(op, state, moved, given: dict, traced) -> tuple[dict, dict]:
     }
     if op.saved and any(p.name in moving for p in op.forward_parameters):
         asked, known = options(op, state), given
-        if not registry.own(
-            "cases", op.name, "draw"
-        ):  # drawn again, what forward alone takes is there, too
+        # drawn again, what forward alone takes is there, too
+        if not registry.own("cases", op.name, "draw"):
             known = (
                 default.draw_forward(
                     op, default.Draw(float_format(state.dtype), state.seed, asked), asked["shape"]

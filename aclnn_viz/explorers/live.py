@@ -44,13 +44,8 @@ MOST = 24  # combinations of choices that a page holds
 STOPS = 9  # pictures of a slider that cannot be traced
 PAIRS = 100  # combinations of such sliders
 LARGEST = 3_000_000  # bytes of a page
-KEPT = (
-    "seed",
-    "device",
-    "soc",
-    "cann",
-    "plan",
-)  # what the kit's own kernel, and the host, must not be asked again for
+# what the kit's own kernel, and the host, must not be asked again for
+KEPT = ("seed", "device", "soc", "cann", "plan")
 NOTICE = message(
     "This page computes its picture without Python, as the kit's own kernel does; the truth is computed in float64. "
     "It moves {alive}; everything else needs Python."
@@ -136,9 +131,8 @@ class TracedOperator:
 
     def _run(self, page, arrange, bound, given, wide=None):
         xp = self._xp
-        if not any(
-            isinstance(value, Traced) for value in given.values()
-        ):  # nothing moves: as exact as ever
+        # nothing moves: as exact as ever
+        if not any(isinstance(value, Traced) for value in given.values()):
             return (
                 self._op.truth
                 if wide
@@ -204,9 +198,8 @@ def saved(subject, state, data) -> str:
     groups = page.groups()
     while True:
         page.compute(groups)
-        if (groups or page.moving) and not page.shows(
-            state
-        ):  # it looks at a number that moves: then that has stops
+        # it looks at a number that moves: then that has stops
+        if (groups or page.moving) and not page.shows(state):
             page, moved = _Page(subject, state, data, moving=False), page.moving
             groups = page.groups() if moved else []
             continue
@@ -263,10 +256,8 @@ class _Page:
             if isinstance(mark, Handles)
         ]
         self.handles = [handles[0].move, *handles[0].x.shape] if handles else None
-        self.options, self.variants = (
-            {},
-            {},
-        )  # values by field, and pictures by the places of values among them
+        # values by field, and pictures by the places of values among them
+        self.options, self.variants = {}, {}
         self.moving = [
             c["field"]
             for c in self.controls
@@ -351,11 +342,8 @@ class _Page:
                         state = replace(self.state, **dict(zip(group, values)))
                         if (place := self._place(state)) not in variants:
                             variants[place] = shown(state)
-                    except (
-                        TypeError,
-                        ValueError,
-                        AttributeError,
-                    ):  # it looks at a number, or does not exist
+                    except (TypeError, ValueError, AttributeError):
+                        # it looks at a number, or does not exist
                         pass
 
     def written(self) -> str:
@@ -370,9 +358,8 @@ class _Page:
         for name in LANGUAGES:
             with in_language(name):
                 controls = self.subject.controls()
-                labels = {
-                    c["field"]: re.sub(r" \d+\^$", "", c["label"]) for c in controls
-                }  # of "epsilon 10^" the name
+                # of "epsilon 10^" the name
+                labels = {c["field"]: re.sub(r" \d+\^$", "", c["label"]) for c in controls}
                 notice = HELD if self.subject.recorded else NOTICE
                 notice = (
                     tr(notice, alive=enumerated(map(labels.get, alive)), n=len(variants))
@@ -450,9 +437,8 @@ class _Page:
         outputs, shapes = {}, {}
 
         def place(value):
-            key = "_".join(
-                ["o" + xp._named(value).replace("$.", "_"), *map(str, value.shape)]
-            )  # one variable may have several shapes
+            # one variable may have several shapes
+            key = "_".join(["o" + xp._named(value).replace("$.", "_"), *map(str, value.shape)])
             outputs[key], shapes[key] = value, list(value.shape)
             return key
 

@@ -40,11 +40,8 @@ KINDS = (0, 2, 3, 4, 1)  # of the marks of each cause
 REACH = 3.0  # powers of ten that the standards' axis shows on either side of the limit
 WORDS = 3.4  # where on the axis the text to its right begins
 END, REASON = 28.0, 56  # of the axis; columns of the words
-TALL, LOW, WORDED = (
-    216,
-    310,
-    640,
-)  # pixels of the two rows, and across of the standards with their words
+# pixels of the two rows, and across of the standards with their words
+TALL, LOW, WORDED = 216, 310, 640
 MISSING = message(
     "{missed} of {all} elements lie outside the envelope: no correct arithmetic of this plan gives them. A bug. Of "
     "the others {format} are the format's, {inputs} the inputs', {plan} the plan's."

@@ -45,11 +45,8 @@ CAUSES = (
 FORMAT, INPUT, PLAN, OPEN, MISSED = range(5)
 AS_PLANNED = "plan"  # a piece that the base plan decides
 DRAWS = 4  # of inputs within one ulp
-INDICES = {
-    "formula": 0,
-    "slight": 1,
-    "seldom": 2,
-}  # of faults, where an operator names none of the kind
+# of faults, where an operator names none of the kind
+INDICES = {"formula": 0, "slight": 1, "seldom": 2}
 PLANS = {
     "kit": message("the kit's"),
     f"{TRAINING.example_soc} {CANN}": message("predicted 910A"),
@@ -182,9 +179,8 @@ class Data:
     rounding: np.ndarray  # the error of the correctly rounded truth
     spread: np.ndarray  # how far inputs within one ulp move the truth
     cause: np.ndarray  # one of CAUSES, by position
-    focus: (
-        int | None
-    )  # the element shown: farthest beyond its bound, or else with the largest error
+    # the element shown: farthest beyond its bound, or else with the largest error
+    focus: int | None
     ties: int  # elements that the other rule for ties would round to another number
     notices: tuple[str, ...] = field(default=())
 
@@ -306,9 +302,8 @@ def compute(
 def _computed(op, plan, fault, given) -> dict:
     if fault is None:
         return plans.run(op, plan, **given)
-    if (
-        fault.plan or fault.cast or fault.alters
-    ):  # what is wrong is the precision, the cast or the reading
+    # what is wrong is the precision, the cast or the reading
+    if fault.plan or fault.cast or fault.alters:
         return faulty_kernel(op, fault)(**given)
     wrong = replace(op, page=fault.page(op.page))
     return plans.run(wrong, replace(plan, page=wrong.page.backward), **given)

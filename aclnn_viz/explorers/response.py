@@ -22,11 +22,8 @@ from aclnn_viz.pictures.text import choose, count, number
 from aclnn_viz.words.messages import message, tr
 
 MOST = 64  # of the outputs of a row or an axis, and of the elements beside each
-POINTS, NEAR, MARGIN = (
-    81,
-    1e-6,
-    0.02,
-)  # of a curve between two kinks; how near to these it goes, and to the ends of a range
+# of a curve between two kinks; how near to these it goes, and to the ends of a range
+POINTS, NEAR, MARGIN = 81, 1e-6, 0.02
 REACH = 5.0
 INPUT, KINK, GRADIENT, GUIDE = 0, 1, 2, 4  # kinds of marks
 HEIGHT = 165

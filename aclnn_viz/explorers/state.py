@@ -286,9 +286,8 @@ def _fitted(name: str, value, control: dict | None):
 
 def _option(name, value, control):
     for option in control["options"]:
-        same = (
-            type(option) is type(value) or type(option) is float and type(value) is int
-        )  # a browser writes 3.0 as 3
+        # a browser writes 3.0 as 3
+        same = type(option) is type(value) or type(option) is float and type(value) is int
         if same and option == value:
             return option
     raise StateError(

@@ -36,14 +36,13 @@ class Subject:
     text: Callable  # data -> the whole picture in words
     test: Callable = lift.pytest_case  # (subject, state) -> a test module
     notices: Callable = lambda data: map(tr, data.notices)  # data -> small print
-    live: tuple = ()  # (gathered, data) that can be traced: then a page computes the picture without Python
-    drawn_of: Callable = (
-        lambda state: {}
-    )  # state -> inputs by name that a traced picture takes as they are
+    # (gathered, data) that can be traced: then a page computes the picture without Python
+    live: tuple = ()
+    # state -> inputs by name that a traced picture takes as they are
+    drawn_of: Callable = lambda state: {}
     kept: tuple[str, ...] = ()  # fields that a page leaves as they are
-    recorded: tuple[
-        dict, ...
-    ] = ()  # where nothing can be traced: {field: values, or () for all}, of whose products a page holds the pictures
+    # where nothing can be traced: {field: values, or () for all}, of whose products a page holds the pictures
+    recorded: tuple[dict, ...] = ()
 
     def drawn(self, data) -> tuple[dict, list[dict]]:
         """Return what the browser draws: the arrays by name, and the panels."""

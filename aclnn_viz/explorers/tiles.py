@@ -144,9 +144,8 @@ def program(data: Data) -> Panel:
     """The lines of the program that are at work in this step, by pipe, and those of hazards."""
     working = [job for job in data.jobs if job.step == data.step]
     own = data.work.program.kernel.__code__.co_filename
-    file = next(
-        (at.file for at in (*working, *data.hazards) if at.file), own
-    )  # of a program that extends another
+    # of a program that extends another
+    file = next((at.file for at in (*working, *data.hazards) if at.file), own)
     active = {job.line: pipe_name(job.pipe) for job in working if job.file == file}
     hazards = [hazard.line for hazard in data.hazards if hazard.line and hazard.file == file]
     marks, numbers, lines = [], [], linecache.getlines(file)
@@ -412,9 +411,8 @@ def test_the_program_in_this_state():
 
 def pytest_case(subject, state: State) -> str:
     """Return a test module that runs the program of this state and expects the same of it."""
-    state = State(
-        **{name: getattr(state, name) for name in MACHINE}
-    )  # another explorer's may look at something else
+    # another explorer's may look at something else
+    state = State(**{name: getattr(state, name) for name in MACHINE})
     work = compute(state).work
     return TEST.format(
         name=state.program,

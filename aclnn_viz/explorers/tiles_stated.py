@@ -30,12 +30,8 @@ NOTICES = (
     ),
 )
 NOT_PREDICTED = message("{pipe} not predicted")
-SAID = (
-    "critical",
-    "waits",
-    "us",
-    "roofline",
-)  # the panels that `describe` says better than their marks
+# the panels that `describe` says better than their marks
+SAID = ("critical", "waits", "us", "roofline")
 OF_PIPES = ("MTE2", "V", "MTE3", "S")
 
 

@@ -50,11 +50,8 @@ LANES = (
         "aclFinalize",
     ),
 )
-STATUS, ALIVE, WIDE = (
-    6.1,
-    11.9,
-    0.86,
-)  # columns of the panel of calls: status, first lane, width of a lane
+# columns of the panel of calls: status, first lane, width of a lane
+STATUS, ALIVE, WIDE = 6.1, 11.9, 0.86
 FEWEST = 16  # rows that the panel of calls has room for, at least
 WHOLE = 560  # pixels in which the names of both phases can be told apart, and codes are whole
 POISON = 0xA5
@@ -146,9 +143,8 @@ def calls(data: Data) -> Panel:
         ]  # where the status must end
     for lane, (name, start, end, left) in enumerate(lifetimes(found)):
         at = ALIVE + lane * WIDE
-        marks.append(
-            Note(at + 0.45 * WIDE, -1 - 0.75 * (lane % 2), tr(name), "center")
-        )  # names are wider than lanes
+        # names are wider than lanes
+        marks.append(Note(at + 0.45 * WIDE, -1 - 0.75 * (lane % 2), tr(name), "center"))
         if start is not None:
             stop = len(found) - 1 if end is None else end
             marks.append(

@@ -90,9 +90,8 @@ class Data:
     name: str  # of the main output
     fetched: np.ndarray | None  # its elements as copied back; None when no copy was made
     expected: np.ndarray  # what op.backward returns
-    right: dict[str, bool] = field(
-        default_factory=dict
-    )  # by output, of those that were copied back
+    # by output, of those that were copied back
+    right: dict[str, bool] = field(default_factory=dict)
 
     @property
     def failing(self) -> int | None:
@@ -157,11 +156,12 @@ def program(state: State, acl) -> Program:
         if name not in results:
             layout.view(host[name])[...] = array
     attributes = {name: value for name, value in bound.items() if name not in arrays}
+    # of scalars
     host |= {
         name: np.array(value, np.float64)
         for name, value in attributes.items()
         if isinstance(value, float)
-    }  # of scalars
+    }
     return Program(acl, op, tensors, op.like, attributes, host, state.mistake)
 
 

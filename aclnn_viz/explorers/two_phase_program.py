@@ -24,11 +24,12 @@ START, MEMORY, TENSORS, PHASE_1, PHASE_2, STREAM, RELEASE = (
     message("stream"),
     message("release"),
 )
+# they return the handle
 WITHOUT_STATUS = (
     "aclCreateTensor",
     "aclCreateScalar",
     *(f"aclCreate{kind.__name__}" for kind in ARRAYS),
-)  # they return the handle
+)
 
 
 class Name(str):

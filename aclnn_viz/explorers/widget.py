@@ -37,9 +37,8 @@ def _brief(text: str) -> str:
 class Explorer(anywidget.AnyWidget):
     """An explorer of one subject; `values` holds the whole state, `data` what the last good picture shows."""
 
-    values = traitlets.Dict().tag(
-        sync=True, echo_update=False
-    )  # the picture says which values it is for
+    # the picture says which values it is for
+    values = traitlets.Dict().tag(sync=True, echo_update=False)
     picture = traitlets.Dict().tag(sync=True)
     words = traitlets.Dict().tag(sync=True)
     problem = traitlets.Dict().tag(sync=True)
@@ -47,9 +46,8 @@ class Explorer(anywidget.AnyWidget):
     initial = traitlets.Dict().tag(sync=True)  # the state in which it was opened, for Reset
     wording = traitlets.Dict().tag(sync=True)
     colours = traitlets.Dict().tag(sync=True)
-    traces = traitlets.Bool().tag(
-        sync=True
-    )  # whether the browser may ask for what it needs to move the picture by itself
+    # whether the browser may ask for what it needs to move the picture by itself
+    traces = traitlets.Bool().tag(sync=True)
 
     def __init__(self, subject: Subject, /, **values):
         self._esm, self._css = script(LAB), style()
@@ -90,9 +88,8 @@ class Explorer(anywidget.AnyWidget):
             if self.values == before and [*map(type, self.values.values())] != [
                 *map(type, before.values())
             ]:
-                self._moved(
-                    {"new": self.values}
-                )  # traitlets takes 1 and True for equal and calls no observer
+                # traitlets takes 1 and True for equal and calls no observer
+                self._moved({"new": self.values})
 
     @traitlets.validate("values")
     def _whole(self, proposal):
@@ -119,9 +116,8 @@ class Explorer(anywidget.AnyWidget):
             self._send_words(values, data)
         except StateError as error:
             self.problem = {error.field: _brief(tr(error.said))}
-        except (
-            Exception
-        ) as error:  # shown beside the controls: a traceback in the log of the kernel helps nobody
+        except Exception as error:
+            # shown beside the controls: a traceback in the log of the kernel helps nobody
             self.problem = {"": _brief(f"{type(error).__name__}: {error}")}
 
     def _nearest(self, values) -> tuple[object, dict[str, str]]:
@@ -197,9 +193,8 @@ class Explorer(anywidget.AnyWidget):
         >>> explorer.save("hardswish.html")  # doctest: +SKIP
         >>> explorer.close()
         """
-        from aclnn_viz.explorers.live import (
-            saved,
-        )  # and with it a trace, which no other redraw needs
+        # and with it a trace, which no other redraw needs
+        from aclnn_viz.explorers.live import saved
 
         self._drawn()
         with new_file(

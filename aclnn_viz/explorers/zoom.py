@@ -41,12 +41,8 @@ DOWN = {
 STEP, CHOSEN, OUTPUT, ALONG, GIVEN = range(5)  # kinds of marks
 MANY = 99  # rows of outputs: all that there are
 WIDEST = 90  # letters across that formulas have at least
-LETTER, DIGITS, TABLE, PATH = (
-    7.4,
-    52,
-    640,
-    620,
-)  # pixels across: of a letter, a number in a cell, the table of instructions, the path
+# pixels across: of a letter, a number in a cell, the table of instructions, the path
+LETTER, DIGITS, TABLE, PATH = 7.4, 52, 640, 620
 LEGEND = {
     GIVEN: message("input"),
     STEP: message("elementwise"),
@@ -60,9 +56,8 @@ OFF = message(
     "It is off by {off}, that is {error} ulp, the sum of what rounding adds in each step, of either sign. The largest part, {share} ulp, comes from rounding {step}."
 )
 FORMULA, THE_OUTPUT = message("{formula}"), message("the output")
-HOME = next(
-    name for name in FIRST if len(operator_of(Machine(name)).outputs) > 1
-)  # sums have more to show
+# sums have more to show
+HOME = next(name for name in FIRST if len(operator_of(Machine(name)).outputs) > 1)
 
 
 @dataclass(frozen=True)
@@ -391,9 +386,8 @@ def owners(data: Data) -> list[Panel]:
     found = tiles.owners(replace(seen, work=replace(z.work, owned=parts)), MANY)
     for part in parts:
         shown, (height, wide) = _output(z, part.name), part.core.shape
-        ends = (
-            -(-np.arange(wide + 1) * across // wide) - 0.5
-        )  # of the elements of an output that has fewer columns than others
+        # of the elements of an output that has fewer columns than others
+        ends = -(-np.arange(wide + 1) * across // wide) - 0.5
         row, column = (
             element(xp, shown.rows, data.row) + top,
             element(xp, shown.columns, data.column),
@@ -409,9 +403,8 @@ def owners(data: Data) -> list[Panel]:
             ),
             data.term,
         )
-        term = (
-            int(term) if isinstance(term, STILL) else term
-        )  # the chosen one, where this output is what it goes to
+        # the chosen one, where this output is what it goes to
+        term = int(term) if isinstance(term, STILL) else term
         marks += [
             Box(
                 element(xp, ends, column),

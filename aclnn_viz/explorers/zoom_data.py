@@ -25,10 +25,8 @@ from aclnn_viz.words.messages import message
 
 MANY = 10**6  # tiles of a core
 REPEAT = 256  # bytes: a vector instruction may go on behind a tail, to the end of its last repeat
-NEAR = {
-    4: 1e-5,
-    2: 2.0**-8,
-}  # how far numbers of so many bytes may lie from those of the term that they are, in parts of its largest
+# how far numbers of so many bytes may lie from those of the term that they are, in parts of its largest
+NEAR = {4: 1e-5, 2: 2.0**-8}
 SMALL = {"rows": 4, "columns": 16, "cores": 2}  # so that the numbers of a tensor can be read
 
 
@@ -290,9 +288,8 @@ def tiles_of(work, truth, places: dict) -> tuple[list[Tile], dict]:
     tiles, owner = [], {}
     for part in work.owned:
         flat = part.core.reshape(-1) * MANY + part.tile.reshape(-1)
-        home = np.zeros(
-            flat.size, int
-        )  # the first element of the first output that belongs to one of this output
+        # the first element of the first output that belongs to one of this output
+        home = np.zeros(flat.size, int)
         home[places[part.name].reshape(-1)[::-1]] = np.arange(truth[0].size)[::-1]
         for key in np.unique(flat):
             own, (core, number) = np.flatnonzero(flat == key), divmod(int(key), MANY)
@@ -342,9 +339,8 @@ def known(raw, truth, places, dtype):
                     np.abs(those - values).max(axis=2) / np.abs(those).max(axis=2), nan=np.inf
                 )
             fits = far <= NEAR[kind.itemsize]
-            far = np.where(
-                fits, np.abs(rows), np.inf
-            )  # of equal terms the first, of rows the nearest
+            # of equal terms the first, of rows the nearest
+            far = np.where(fits, np.abs(rows), np.inf)
             term, row = np.unravel_index(far.argmin(), far.shape)
             yield values, those[term, row], int(term) if fits.any() else -1, rows[row]
 

@@ -67,9 +67,8 @@ class Fitted(NamedTuple):
     sizes: Sizes
     tensors: tuple[str, ...]
     shapes: dict[str, tuple]  # of tensors that only have another shape on the page
-    others: dict[
-        str, tuple
-    ]  # of those that it sees otherwise: the shape to which it is broadcast first, and that of the page
+    # of those that it sees otherwise: the shape to which it is broadcast first, and that of the page
+    others: dict[str, tuple]
     attributes: dict  # what the page takes beside the tensors
     axes: dict[str, str]
     results: dict[str, Result]
@@ -92,12 +91,10 @@ class Arrangement:
     rules: tuple[Callable[[dict], None], ...] = ()
     unseen: frozenset[str] = frozenset()
     ranges: dict[str, tuple] = field(default_factory=dict)
-    counts: dict[str, str] = field(
-        default_factory=dict
-    )  # what the page takes beside: the number of elements of a tensor, or a length
-    kept: dict[str, str] = field(
-        default_factory=dict
-    )  # outputs of the shape of a tensor that the page broadcasts
+    # what the page takes beside: the number of elements of a tensor, or a length
+    counts: dict[str, str] = field(default_factory=dict)
+    # outputs of the shape of a tensor that the page broadcasts
+    kept: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, page, bound: dict) -> Arranged:
         """Return `bound` as the page takes it; raises TypeError or ValueError for what does not fit."""
@@ -157,9 +154,8 @@ class Arrangement:
             for name, one in tensors
         }
         fmt, sizes, patterns = self.checked(arrays, attributes)
-        alone = {name for name, array in arrays.items() if array is None} | {
-            *self.kept.values()
-        }  # as they are
+        # as they are
+        alone = {name for name, array in arrays.items() if array is None} | {*self.kept.values()}
         wholes = {
             name: None
             if array is None

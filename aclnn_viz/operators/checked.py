@@ -113,9 +113,8 @@ def _faults(op: Operator) -> Iterator[tuple[str, str, str, str]]:
         for end in (one.low, one.high, *getattr(one, "kinks", ()))
         if isinstance(end, str)
     ]
-    tensors = {
-        kink: op.takes for tensor in op.tensors.values() for kink in tensor.kinks
-    }  # a kink may lie at another tensor
+    # a kink may lie at another tensor
+    tensors = {kink: op.takes for tensor in op.tensors.values() for kink in tensor.kinks}
     for field, name, text in texts:
         try:
             wrong = {*formula(text).co_names} - {

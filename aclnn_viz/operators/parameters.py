@@ -43,14 +43,8 @@ _ACCEPTED = {
     "float": (int, float, np.integer, np.floating),
     "str": (str,),
 }
-_NUMBERS = {
-    np.float32,
-    np.float64,
-    np.float16,
-    BFLOAT16.numpy.type,
-    np.int64,
-    np.int32,
-}  # an array of these is taken as it is
+# an array of these is taken as it is
+_NUMBERS = {np.float32, np.float64, np.float16, BFLOAT16.numpy.type, np.int64, np.int32}
 _PLAIN = {"int": int, "bool": bool, "float": float, "str": str}
 
 
@@ -199,9 +193,8 @@ class Parameter:
         wrong_bool = kind in ("int", "float") and isinstance(value, _ACCEPTED["bool"])
         if wrong_bool or not isinstance(value, _ACCEPTED[kind]):
             raise TypeError(problem(f"{self.name} is of type {kind}", _described(value), fix))
-        value = (
-            value.item() if isinstance(value, np.generic) else value
-        )  # which compares without its own rounding
+        # which compares without its own rounding
+        value = value.item() if isinstance(value, np.generic) else value
         if kind == "int" and self.c_type == "uint64_t" and 2**63 <= value < 2**64:
             value -= 2**64  # as C keeps a negative number
         too_large = kind == "int" and not -(2**63) <= value < 2**63
@@ -249,7 +242,8 @@ class vendor_named:
     def __get__(self, one, owner=None):
         if one is None:
             return self.method
-        key = f"{self.name} as named by the vendor"  # not the method's own name: a class may still be given another
+        # not the method's own name: a class may still be given another
+        key = f"{self.name} as named by the vendor"
         if key in one.__dict__:
             return one.__dict__[key]
 

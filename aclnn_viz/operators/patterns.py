@@ -21,9 +21,8 @@ from types import CodeType
 
 from aclnn_viz.errors import problem
 
-Sizes = dict[
-    str, int | tuple[int, ...]
-]  # a length for a name, a tuple of lengths for a starred one
+# a length for a name, a tuple of lengths for a starred one
+Sizes = dict[str, int | tuple[int, ...]]
 
 
 def windows(length, extent, step, padding, up):
@@ -41,9 +40,10 @@ FUNCTIONS = {
     "len": len,
     "sum": sum,
     "prod": prod,
+    # what a formula may call
     "half": lambda numbers: tuple(n // 2 for n in numbers),
     "windows": windows,
-}  # what a formula may call
+}
 
 
 @dataclass(frozen=True)

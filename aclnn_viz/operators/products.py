@@ -131,24 +131,16 @@ ASCEND_950 = Product(
 )
 
 # Sets of products by what they share. A product that is added joins those that hold of it, and no other place has to change.
-READ = (
-    TRAINING,
-    A2,
-    A3,
-    INFERENCE,
-    INFERENCE_A2,
-    ASCEND_950,
-)  # whose libraries and kernels were read
+# whose libraries and kernels were read
+READ = (TRAINING, A2, A3, INFERENCE, INFERENCE_A2, ASCEND_950)
 PRODUCTS = (*READ,)
 ATLAS_A2_A3 = (A2, A3)  # one architecture, the same kernels
 ATLAS_INFERENCE_TRAINING = (INFERENCE, TRAINING)  # the first Atlas, that documents name together
 WITH_ARCH35 = (ASCEND_950,)  # whose kernels are in the vendor's folders arch35
 WITHOUT_ARCH35 = tuple(product for product in READ if product not in WITH_ARCH35)
 WITH_BFLOAT16 = (*ATLAS_A2_A3, *WITH_ARCH35)
-DOCUMENTED = (
-    *WITH_BFLOAT16,
-    *ATLAS_INFERENCE_TRAINING,
-)  # on which a document of the kit's operators lists support
+# on which a document of the kit's operators lists support
+DOCUMENTED = (*WITH_BFLOAT16, *ATLAS_INFERENCE_TRAINING)
 
 SOC = A2.example_soc  # where nobody names a product
 
@@ -205,11 +197,8 @@ def _plain(name: str) -> str:
     return re.sub(r"[\s_-]", "", name).lower()
 
 
-_OLD = (
-    "Ascend910ProA",
-    "Ascend910ProB",
-    "Ascend910PremiumA",
-)  # the SoC names that are not in capitals
+# the SoC names that are not in capitals
+_OLD = ("Ascend910ProA", "Ascend910ProB", "Ascend910PremiumA")
 
 
 _BETA, _RELEASE = "beta", "release"
@@ -267,6 +256,5 @@ class Version:
 
 VERSIONS = ("8.1", "9.0", "9.1")  # of CANN, whose sources were read
 CANN = VERSIONS[-1]  # where nobody names a version
-FIRST_ARCH35 = Version.parse(
-    "8.5.0"
-)  # the registry of CANN 8.1 knows no product with arch35; the first version that does is inferred
+# the registry of CANN 8.1 knows no product with arch35; the first version that does is inferred
+FIRST_ARCH35 = Version.parse("8.5.0")

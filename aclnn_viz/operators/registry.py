@@ -55,9 +55,8 @@ OUTSIDE = "aclnn_viz_outside_"  # begins the package that a folder is imported a
 GAP = "GAP"  # marks what a skeleton leaves to fill
 ROOT = Path(__file__).parents[2]  # of the packages aclnn_viz, derivations and, in a clone, tests
 
-_outside: dict[
-    str, Path
-] = {}  # by name: folders that a person opened, and installed ones that were asked for
+# by name: folders that a person opened, and installed ones that were asked for
+_outside: dict[str, Path] = {}
 
 
 def names() -> tuple[str, ...]:
@@ -230,9 +229,8 @@ def module(kind: str, name: str) -> ModuleType | None:
     if name in _own():
         return import_module(_module_name(kind, name))
     package = f"{OUTSIDE}{name}"
-    if (
-        package not in sys.modules
-    ):  # the folder as a package, so that its files can import each other
+    # the folder as a package, so that its files can import each other
+    if package not in sys.modules:
         sys.modules[package] = ModuleType(package)
         sys.modules[package].__path__ = [str(path.parent)]
     return loaded(path, lambda: import_module(f"{package}.{kind}"))

@@ -48,9 +48,8 @@ class ErrorPlot:
 
     @cached_property
     def limits(self) -> tuple[float, float, float]:
-        return limits(
-            self.errors.ulps, self.windows.expected
-        )  # what lies between the two needs no height
+        # what lies between the two needs no height
+        return limits(self.errors.ulps, self.windows.expected)
 
     def axes(self) -> tuple[Axis, Axis]:
         low, _, high = self.limits

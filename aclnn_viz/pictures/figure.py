@@ -27,11 +27,8 @@ from aclnn_viz.tables import columns, wrapped
 COLUMNS, DPI = DRAWING["columns"], 100
 POINT = 72 / DPI  # of Matplotlib, in a pixel
 OPACITY, WIDTH, CELL = DRAWING["opacity"], DRAWING["line"], DRAWING["cell"]
-LINE, HEADLINE, GAP = (
-    15,
-    17,
-    10,
-)  # pixels: a line of words, one above the panels, what stays free between panels
+# pixels: a line of words, one above the panels, what stays free between panels
+LINE, HEADLINE, GAP = 15, 17, 10
 DIGIT, LETTER, BOLD = 7.1, 6.2, 7.4  # pixels across, of small words and of titles
 SMALL = 8
 ACROSS = {"normal": 1.28, "bold": 1.12}  # letters of one point in a pixel of width
@@ -161,9 +158,8 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
     if labels:
         named = {text: handle for handle, text in zip(*axes.get_legend_handles_labels())}
         order = [text for text in dict.fromkeys(labels) if text in named]
-        bands = [
-            mark.label for mark in panel.marks if isinstance(mark, Band) and mark.label
-        ]  # each lies over those before it
+        # each lies over those before it
+        bands = [mark.label for mark in panel.marks if isinstance(mark, Band) and mark.label]
         handles = [
             tuple(named[one] for one in bands[: bands.index(text) + 1])
             if text in bands

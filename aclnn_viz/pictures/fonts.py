@@ -37,13 +37,13 @@ def chinese() -> str:
     """Return the first font of this machine that has Chinese glyphs, or an empty text."""
     from matplotlib.font_manager import findSystemFonts, fontManager
 
-    if not (
-        known := _known(fontManager)
-    ):  # Matplotlib keeps a list from when it first ran: a font may be newer
+    # Matplotlib keeps a list from when it first ran: a font may be newer
+    if not (known := _known(fontManager)):
         for path in filter(FILES.search, findSystemFonts()):
             fontManager.addfont(path)
         known = _known(fontManager)
-    if known:  # a font without a bold face serves for titles, too, and Matplotlib need not say so at every picture
+    # a font without a bold face serves for titles, too, and Matplotlib need not say so at every picture
+    if known:
         logging.getLogger("matplotlib.font_manager").addFilter(
             lambda record: "font weight" not in record.getMessage()
         )

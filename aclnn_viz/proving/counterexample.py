@@ -10,9 +10,8 @@ import numpy as np
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.words.messages import tr
 
-STEP = (
-    2.0**-16
-)  # of the differences: their error is about its fourth power, and that of rounding 2**-36
+# of the differences: their error is about its fourth power, and that of rounding 2**-36
+STEP = 2.0**-16
 CLOSE, SMOOTH = 1e-7, 1e-3  # what two numbers, and the slopes on both sides, may differ by
 SIZES = (1, 2, 3)
 TRIED, FEWEST = 120, 120  # sizes, and draws, of one combination of options
@@ -20,17 +19,8 @@ FEW = 24  # draws of all options that try what is proved
 ENTRIES = 24  # of one input, by which the derivative is looked at
 AGAIN = 10**6  # the first seed of other draws
 WHOLE, REAL, POSITIVE = (1, -100, 0, 2), (0.75, 0.0, 1.0, 0.25), (0.5, 1.0, 2.0)  # attributes
-SIMPLE = (
-    0.0,
-    1.0,
-    -1.0,
-    2.0,
-    -2.0,
-    0.5,
-    -0.5,
-    3.0,
-    -3.0,
-)  # where branches of pages turn, and what a reader likes
+# where branches of pages turn, and what a reader likes
+SIMPLE = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, -3.0)
 
 
 @dataclass(frozen=True)
@@ -79,9 +69,8 @@ def search(subjects) -> Counterexample | None:
     ):
         known = _drawn(subject, sizes, seed)
         if _wrong(subject, sizes, known):
-            for less, lengths in islice(
-                _sizes(subject), ENTRIES
-            ):  # more draws: special numbers may show it in smaller sizes
+            # more draws: special numbers may show it in smaller sizes
+            for less, lengths in islice(_sizes(subject), ENTRIES):
                 for again in range(AGAIN, AGAIN + 2 * ENTRIES) if less < total else ():
                     smaller = _drawn(subject, lengths, again)
                     if _wrong(subject, lengths, smaller):

@@ -289,9 +289,8 @@ class _Path:
     def _outputs_kept(self, saved):
         known = {}
         for name, a in self.outputs.items():
-            if (
-                a.op in ("input", "number") or a.name in known
-            ):  # it stands for itself: the output gets an array of its own
+            # it stands for itself: the output gets an array of its own
+            if a.op in ("input", "number") or a.name in known:
                 a = self.xp.made(
                     "adjoint", (a.symbol,), a.lengths, a.kind, ("output", name), a.symbol
                 )

@@ -16,7 +16,8 @@ from aclnn_viz.proving.theorems import (
     place_in,
 )
 
-REGIONS = 6  # of a theorem: where more meet, as those of the samplers, the points between them would take minutes
+# of a theorem: where more meet, as those of the samplers, the points between them would take minutes
+REGIONS = 6
 TRIED = 2  # regions in which a kink is looked for beside the first
 LARGE = 60  # operations of what is not divided
 MOST = 5  # truths of a value at a kink that are tried as 0 and as 1

@@ -23,9 +23,8 @@ ARITHMETIC = {
     "log": log,
 }
 INFIX = COMPARED | {"and": "&", "or": "|", "floordiv": "//"}
-WRITTEN = (
-    8  # digits of a number that is multiplied out with others; longer ones stay as they are written
-)
+# digits of a number that is multiplied out with others; longer ones stay as they are written
+WRITTEN = 8
 STEPS = ("floor", "ceil", "round", "trunc", "sign")
 
 

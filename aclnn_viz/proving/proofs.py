@@ -145,9 +145,10 @@ class Result:
             if self.holds
             else []
         )
+        # as it stands: * is no emphasis
         text = "\n".join(f"- {line.strip()}" for line in listed) or "\n".join(
             ["```text", *rest, "```"]
-        )  # as it stands: * is no emphasis
+        )
         return f"**{first}**\n\n{formulas}\n\n{text}"
 
     def content(self) -> dict:
@@ -219,9 +220,8 @@ def _attempted(subject, held):
                 [str(subject), *(f"{s} = {value}" for s, value in traced.equal.items())]
             ).strip(", ")
             problems = theorems.unsound(traced)
-            if all(
-                out == f"d{of}" for out, of in subject.gradient_of.items()
-            ):  # of two functions; options may leave gradients of an operator out
+            # of two functions; options may leave gradients of an operator out
+            if all(out == f"d{of}" for out, of in subject.gradient_of.items()):
                 problems += [
                     f"backward gives {out}, the gradient of no input"
                     for out in traced.backward
@@ -241,9 +241,8 @@ def _attempted(subject, held):
                     )
                 else:
                     found.append(_theorem(traced, output, of, options))
-    except (
-        Exception
-    ) as error:  # the page's own Python may fail in any way over arrays that are no numbers
+    except Exception as error:
+        # the page's own Python may fail in any way over arrays that are no numbers
         found.append(
             Theorem(
                 "backward",

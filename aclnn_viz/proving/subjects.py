@@ -206,9 +206,8 @@ def of_functions(forward, backward, shapes, labels, wrt=None) -> list[Subject]:
             Subject("", forward, lambda xp: {}, (None, None), inputs, attributes, {}, {}, {}),
             lambda e: True,
         ).forward
-    except (
-        Exception
-    ) as error:  # the page's own Python may fail in any way over arrays that are no numbers
+    except Exception as error:
+        # the page's own Python may fail in any way over arrays that are no numbers
         raise ValueError(
             problem(
                 "forward does what is known of arrays of any size",

@@ -34,6 +34,7 @@ from derivations.prover.ranges import Ranges, is_nonnegative
 ONE = Symbol("#1", real=True)
 MOVED = "broadcast", "permuted", "reshape", "part"  # what makes no new entries
 ARITHMETIC = "add", "sub", "mul", "truediv", "square"  # compares nothing
+# nor does this
 SMOOTH = {
     "input",
     *ARITHMETIC,
@@ -45,10 +46,9 @@ SMOOTH = {
     "sum",
     "where",
     *MOVED,
-}  # nor does this
-NAMINGS = BY_WORK, BY_VALUE, NONE = range(
-    3
-)  # equal work has equal names, equal expressions have, nothing has one; the cheapest first
+}
+# equal work has equal names, equal expressions have, nothing has one; the cheapest first
+NAMINGS = BY_WORK, BY_VALUE, NONE = range(3)
 DIVIDED = "what is divided by is not 0"
 MAX_CASES = 400  # of the signs of compared numbers, in one equation
 
@@ -205,9 +205,8 @@ def _claim(traced, output, of, piece, index, at, path):
         ),
         lines=lines,
     )
-    if (
-        path.parts is None
-    ):  # what forward compares within a sum is of the entry once the derivative is taken
+    # what forward compares within a sum is of the entry once the derivative is taken
+    if path.parts is None:
         left, _ = _derived(claim)
         if any(total.has(*TRUTHS) for total in left.atoms(Sum)):
             claim = replace(claim, left=path.settled(normal_form(left, Ranges(claim.ranges))))
@@ -407,9 +406,8 @@ class Path:
 
     def _side(self, d):
         entry, d = self.entry.xreplace(self.sizes), plain(self.written_out(d))
-        if (
-            not d.has(entry) or d.atoms(Dummy) or d.free_symbols & self.open
-        ):  # then it differs from entry to entry
+        # then it differs from entry to entry
+        if not d.has(entry) or d.atoms(Dummy) or d.free_symbols & self.open:
             return None
         for known, side in zip(self.signs, self.taken):
             if d == known or expand(d + known) == 0:

@@ -65,9 +65,8 @@ def _curve(puzzle: Puzzle, answer) -> Picture:
     wanted, panels, lines = puzzle.picture, {}, []
     x, marked = np.linspace(wanted.low, wanted.high, POINTS), np.array(wanted.marks)
     sparse = np.linspace(wanted.low, wanted.high, YOURS_POINTS)
-    apart = (
-        len(puzzle.outputs) == 1 and len(wanted.series) == 2
-    )  # two curves beside each other are easier to read
+    # two curves beside each other are easier to read
+    apart = len(puzzle.outputs) == 1 and len(wanted.series) == 2
     for count, fixed in enumerate(wanted.series):
         text = tr(", ").join(f"{name} = {value}" for name, value in fixed.items())
         curves, at = (

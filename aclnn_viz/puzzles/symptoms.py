@@ -41,9 +41,8 @@ class Symptom:
         return "\n".join(as_text(text[0], text[1:]) if self.kind == "table" else text)
 
     def _repr_html_(self) -> str:
-        if (
-            self.kind == "table" and not str(self).isascii()
-        ):  # letters of two columns are aligned by a table alone
+        # letters of two columns are aligned by a table alone
+        if self.kind == "table" and not str(self).isascii():
             header, *rows = self._lines()
             return as_html("", header, rows)
         return f"<pre>{html.escape(str(self))}</pre>"

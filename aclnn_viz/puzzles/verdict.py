@@ -25,16 +25,14 @@ from aclnn_viz.operators import operator
 from aclnn_viz.tables import GREEN, GREY, RED
 from aclnn_viz.words.messages import english, linked, message, tr
 
-CLOSE = (
-    1e-9  # of the largest element: far above float64 rounding of these sums, far below any mistake
-)
+# of the largest element: far above float64 rounding of these sums, far below any mistake
+CLOSE = 1e-9
 SECONDS = 5.0  # for one call
 LIMIT = 20.0  # seconds for a whole kernel
 NUDGE = message("hint(1) gives a nudge")
 PRINTED = 6  # elements of an input in a message
-ENOUGH = (
-    2  # right cases with a value of an attribute, before it is said that the mistake depends on it
-)
+# right cases with a value of an attribute, before it is said that the mistake depends on it
+ENOUGH = 2
 
 
 class Reply:

@@ -118,11 +118,12 @@ class Dump:
             )
         for key, extreme in (("Max", np.max), ("Min", np.min)) if found.size else ():
             wanted = described.get(key)
+            # an int may have any size
             if (
                 isinstance(wanted, (int, float))
                 and abs(wanted) < np.inf
                 and float(extreme(found)) != wanted
-            ):  # an int may have any size
+            ):
                 raise AlteredError(
                     problem(
                         f"{name} has the {key} that {INDEX} says, {wanted}",
@@ -348,9 +349,8 @@ def _described(content: bytes):
                 stack[at:] = [tuple(stack[at:])]
             case "BINPUT" | "LONG_BINPUT":
                 memo[value] = stack[-1]
-            case "BINGET" | "LONG_BINGET" if not isinstance(
-                memo[value], tuple
-            ):  # tuples of tuples, each there twice, have no end
+            # tuples of tuples, each there twice, have no end
+            case "BINGET" | "LONG_BINGET" if not isinstance(memo[value], tuple):
                 stack.append(memo[value])
             case "REDUCE":
                 stack[-2:] = [tuple(stack[-2:])]

@@ -254,9 +254,8 @@ def _converted(value) -> np.ndarray:
         return value.numpy()
     try:
         return np.from_dlpack(value)
-    except (
-        Exception
-    ):  # formats that DLPack or NumPy lacks; what the array interface gives is as good
+    except Exception:
+        # formats that DLPack or NumPy lacks; what the array interface gives is as good
         if not hasattr(value, "__array__"):
             raise
         return np.asarray(value)

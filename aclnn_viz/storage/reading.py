@@ -61,9 +61,8 @@ def regular(path: Path, follow: bool = True) -> BinaryIO:
         handle = os.open(path, flags)
     except FileNotFoundError:
         raise
-    except (
-        OSError
-    ) as error:  # a link where none may be, a socket, a file where a folder is expected
+    except OSError as error:
+        # a link where none may be, a socket, a file where a folder is expected
         raise FileKindError(f"{path.name}, which is no readable file ({error.strerror})") from None
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -183,9 +182,8 @@ class Archive(Source):
             )
         with regular(self.path) as file:
             file.seek(info.header_offset)
-            file.seek(
-                sum(struct.unpack("<26x2H", file.read(30))), os.SEEK_CUR
-            )  # behind the name and the extra field
+            # behind the name and the extra field
+            file.seek(sum(struct.unpack("<26x2H", file.read(30))), os.SEEK_CUR)
             return file.read(info.file_size)
 
 

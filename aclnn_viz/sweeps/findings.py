@@ -50,9 +50,8 @@ class Found:
     wrong: int = 0
     undecided: int = 0
     elements: int = 0
-    used: float = (
-        0.0  # the largest part of what the judge allows; infinite where an output did not fit
-    )
+    # the largest part of what the judge allows; infinite where an output did not fit
+    used: float = 0.0
     max_ulp: float = 0.0
     mere: float = 0.0
     failed: Counter = field(default_factory=Counter)
@@ -115,9 +114,8 @@ class Findings:
     software: tuple[str, ...]
     against: "Findings | None" = None
     changes: dict[Where, Change] = field(default_factory=dict)
-    outcome_changes: Counter = field(
-        default_factory=Counter
-    )  # (operator, outcome before, outcome now)
+    # (operator, outcome before, outcome now)
+    outcome_changes: Counter = field(default_factory=Counter)
 
     @property
     def total(self) -> Counter:
@@ -474,9 +472,8 @@ def worst(found: Findings) -> list[tuple[str, str]]:
         )
         for name in found.outcomes
     ]
-    for own in sorted(
-        filter(None, ranked), key=lambda own: not own[0][0][0]
-    ):  # operators with wrong cases first
+    # operators with wrong cases first
+    for own in sorted(filter(None, ranked), key=lambda own: not own[0][0][0]):
         lines += [
             (
                 message("{place}: {what}", place=where.text, what=note)

@@ -97,9 +97,8 @@ class Ledger:
             and not one("PRAGMA application_id")
             and not self._reading
         ):
-            self._base.execute(
-                "BEGIN IMMEDIATE"
-            )  # of two who make it at once the second waits, and finds it made
+            # of two who make it at once the second waits, and finds it made
+            self._base.execute("BEGIN IMMEDIATE")
             if not one("SELECT count(*) FROM sqlite_master"):
                 for statement in filter(str.strip, TABLES.split(";")):
                     self._base.execute(statement)
@@ -118,9 +117,8 @@ class Ledger:
                     "use the kit that wrote it, or name another file",
                 )
             )
-        added = one(
-            "SELECT count(*) FROM sqlite_master WHERE type IN ('view', 'trigger')"
-        )  # which may run without end, or delete
+        # which may run without end, or delete
+        added = one("SELECT count(*) FROM sqlite_master WHERE type IN ('view', 'trigger')")
         if (text := "a view or a trigger in it" if added else one("PRAGMA quick_check(1)")) != "ok":
             raise AlteredError(
                 problem(
@@ -148,10 +146,8 @@ class Ledger:
                     "stays done",
                 )
             ) from error
-        except (
-            sqlite3.DatabaseError,
-            UnicodeDecodeError,
-        ) as error:  # the latter where the message of the former holds bytes of the file
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            # the latter where the message of the former holds bytes of the file
             kind = ForeignError if "not a database" in str(error) else AlteredError
             raise kind(
                 problem(ASKED, f"{self.path}: {error}", "name another file, or take a copy of it")
@@ -242,9 +238,8 @@ class Ledger:
 
     def rows(self, statement: str, values=()) -> Iterator[tuple]:
         with self._with_advice():
-            for row in self._base.execute(
-                statement, values
-            ):  # of texts only what can be printed gets out
+            # of texts only what can be printed gets out
+            for row in self._base.execute(statement, values):
                 yield tuple(
                     one if isinstance(one, (int, float, NoneType)) else printable(str(one))
                     for one in row

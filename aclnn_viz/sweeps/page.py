@@ -33,10 +33,8 @@ from aclnn_viz.sweeps.findings import (
 from aclnn_viz.words.messages import language, tr
 
 ROW, MARGIN = 22, 96  # pixels of a row of cells, and above and below them
-LEAST, MOST = (
-    0.25,
-    1e6,
-)  # where "exact" stands on a logarithmic axis of ulps, and all that is larger
+# where "exact" stands on a logarithmic axis of ulps, and all that is larger
+LEAST, MOST = 0.25, 1e6
 FORMATS = ("float32", "float16", "bfloat16", "float64")  # in the order of the kinds of lines
 
 

@@ -26,13 +26,8 @@ from aclnn_viz.operators.codes import ACL_ERROR_RT_INVALID_DEVICEID
 from aclnn_viz.operators.products import CANN, SOC, soc_of, version_of
 from aclnn_viz.words.messages import linked, message
 
-UNSEEN = {
-    "cli",
-    "explorers",
-    "lessons",
-    "pictures",
-    "verification",
-}  # packages that no result of a sweep depends on: an edit there keeps results valid
+# packages that no result of a sweep depends on: an edit there keeps results valid
+UNSEEN = {"cli", "explorers", "lessons", "pictures", "verification"}
 
 
 def kit() -> str:
@@ -124,9 +119,8 @@ def open_card(name: str, **options) -> tuple:
 
 
 CALL = 60.0  # seconds, after which a kernel of somebody else is given up; a device is waited for
-kernels: dict[
-    str, str
-] = {}  # that a person named in this process, by their names without the folder
+# that a person named in this process, by their names without the folder
+kernels: dict[str, str] = {}
 _here = threading.local()  # a device belongs to the thread that opened it
 
 

@@ -380,8 +380,9 @@ def _file(path: Path, ops, seeds: int) -> Source:
     found = [
         (one, its, number)
         for number, its, one in entries(path, None, left)
+        # what cannot be a recipe is refused now
         if its.name in names and listed(one, its, number, 0)
-    ]  # what cannot be a recipe is refused now
+    ]
     if not found:
         shown = (
             "; ".join(f"{count} with {why}" for why, count in left.left_out.items())

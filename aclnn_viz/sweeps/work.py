@@ -32,18 +32,10 @@ RIGHT, WRONG, LEFT_OUT, UNSUPPORTED, DIED = (
     message("died"),
 )
 OUTCOMES = (RIGHT, WRONG, LEFT_OUT, UNSUPPORTED, DIED)
-MEASURES = (
-    "used",
-    "max_ulp",
-    "mere",
-    "mare",
-    "rmse",
-    "max_abs",
-    "cosine",
-)  # the first: of what the judge allows
-_one_at_a_time = (
-    threading.Lock()
-)  # of the threads of a process: warnings and modules belong to all of them
+# the first: of what the judge allows
+MEASURES = ("used", "max_ulp", "mere", "mare", "rmse", "max_abs", "cosine")
+# of the threads of a process: warnings and modules belong to all of them
+_one_at_a_time = threading.Lock()
 DUMPED = 1 << 16  # elements of the outputs of a wrong case that are sent back
 
 
@@ -94,18 +86,18 @@ def work(place: Place, recipes: Sequence[str]) -> list[Row]:
         with _one_at_a_time, warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore", ConstraintWarning)
             row = _row(here, text)
-        here = (
-            place.opened() if here.closed else here
-        )  # a device that died of a case is opened anew
+        # a device that died of a case is opened anew
+        here = place.opened() if here.closed else here
         rows.append(
             Row(
                 **vars(row)
                 | {
                     "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
                     "seconds": time.perf_counter() - start,
+                    # a path may be none
                     "worker": f"{platform.node()}:{os.getpid()}, {here.name}".encode(
                         "utf-8", "replace"
-                    ).decode(),  # a path may be none
+                    ).decode(),
                     "software": f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}",
                 }
             )

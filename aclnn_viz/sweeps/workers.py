@@ -69,9 +69,8 @@ def crew(executor=None) -> Crew:
         "an executor is None, a number of processes, an Executor or a dask Client",
         "pass such as 4, or concurrent.futures.ProcessPoolExecutor()",
     )
-    if client := getattr(
-        executor, "_client", None
-    ):  # dask's executor does not say how many workers it has
+    # dask's executor does not say how many workers it has
+    if client := getattr(executor, "_client", None):
         return Crew(executor, lambda: AHEAD * max(1, sum(client.nthreads().values())))
     workers = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
     return Crew(executor, lambda: AHEAD * workers)
@@ -86,7 +85,8 @@ def processes(count: int) -> Executor:
             with uninterrupted():
                 return super().submit(function, *arguments, **named)
 
-    resource_tracker.ensure_running()  # else it starts with the first process, and lets interrupts through
+    # else it starts with the first process, and lets interrupts through
+    resource_tracker.ensure_running()
     return Started(count, get_context("spawn"), initializer=_begin)
 
 

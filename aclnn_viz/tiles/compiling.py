@@ -27,9 +27,8 @@ class CompileError(ValueError):
 
 def compiler() -> str:
     """The C++ compiler of this machine; ValueError where there is none, and on systems other than Linux."""
-    if (
-        sys.platform != "linux"
-    ):  # processes share memory by memfd_create, and talk over SOCK_SEQPACKET
+    # processes share memory by memfd_create, and talk over SOCK_SEQPACKET
+    if sys.platform != "linux":
         raise ValueError(
             problem(
                 "C++ runs on Linux", sys.platform, "use WSL on Windows, a Linux container on macOS"

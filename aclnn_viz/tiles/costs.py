@@ -133,9 +133,8 @@ class Costs:
         _, vector, into, out = pipes = one[0]
         spent = {name: value * clock for name, value in row.items()}
         sizes = [sum(job.size for job in pipe) for pipe in pipes]
-        bursts = 1 + sum(
-            job.horizon != before.horizon for before, job in zip(into, into[1:])
-        )  # one latency each
+        # one latency each
+        bursts = 1 + sum(job.horizon != before.horizon for before, job in zip(into, into[1:]))
         made = self.but(
             vector_head=(spent["V"] - sizes[1]) / len(vector),
             issue=spent["S"] / sum(map(len, pipes[1:])),

@@ -75,9 +75,8 @@ FLAGS = (
 SECONDS, BYTES = 60.0, 4 << 30  # a launch may take so long, and a core so much memory
 STARTS = 10.0  # seconds until the first entry can be called
 PRINTED = 1 << 16  # bytes that are shown of what a kernel prints
-APART = (
-    1 << 16
-)  # bytes between tensors in global memory, so that an address beyond one lies in none
+# bytes between tensors in global memory, so that an address beyond one lies in none
+APART = 1 << 16
 CALLS = 1 << 16  # bytes in which a core notes its calls, behind global memory
 # Names of C's library that entries have as well: such an entry is renamed.
 OF_C = {
@@ -243,9 +242,8 @@ def _tiling_of(file: Path, names: tuple[str, ...]) -> str:
         Path(one).name
         for one in re.findall(r'#\s*include\s*"(.*?)"', file.read_text("utf-8", "replace"))
     ):
-        parts = "\n".join(
-            one[0] for one in DEFINED.finditer(text)
-        )  # without the host's code beside it, which the kernel cannot compile
+        # without the host's code beside it, which the kernel cannot compile
+        parts = "\n".join(one[0] for one in DEFINED.finditer(text))
         name = next(name for registered, name in REGISTERED.findall(text) if registered == op)
         given += f"namespace optiling {{\n{parts}\nREGISTER_TILING_DATA_CLASS({op}, {name})\n}}\n"
     return f"{given}namespace optiling {{}}\nusing namespace optiling;\n#define RegisteredTiling Registered{op}\n"
@@ -514,12 +512,10 @@ class Launched:
             machine,
             math.inf if debugged() else time.monotonic() + kernel.seconds,
         )
-        self.memories: list[
-            tuple[int, GlobalMemory, np.ndarray]
-        ] = []  # where it begins, the memory, its own array
-        self.values: list[
-            bytes | int
-        ] = []  # bytes of each argument, or the offset of what a pointer points to
+        # where it begins, the memory, its own array
+        self.memories: list[tuple[int, GlobalMemory, np.ndarray]] = []
+        # bytes of each argument, or the offset of what a pointer points to
+        self.values: list[bytes | int] = []
         regions, top = self.laid_out(arguments)
         self.top = top = -(-top // APART) * APART
         self.file = os.memfd_create("aclnn-viz")
@@ -625,9 +621,8 @@ class Launched:
         text = b""
         while index not in self.ends and (more := os.read(self.report, 4096)):
             text += more
-            for one, word in map(
-                str.split, text.decode().splitlines()
-            ):  # why it crashed may come first
+            # why it crashed may come first
+            for one, word in map(str.split, text.decode().splitlines()):
                 (self.ends if word.lstrip("-").isdigit() else self.whys)[int(one)] = (
                     int(word) if word.lstrip("-").isdigit() else word
                 )
@@ -718,7 +713,8 @@ class Calls:
     def __init__(self, launched: Launched, core: Core, mine: socket, base: int):
         self.launched, self.core, self.mine, self.base = launched, core, mine, base
         self.noted = memoryview(launched.shared)[launched.top + core.index * CALLS :]
-        self.made: list = []  # what a number of the kernel stands for: pipes, queues, buffers, tensors
+        # what a number of the kernel stands for: pipes, queues, buffers, tensors
+        self.made: list = []
         self.tensors: dict[tuple, LocalTensor | GlobalTensor] = {}
         self.heads: dict[bytes, tuple] = {}
 

@@ -123,9 +123,8 @@ COPY_OUT = (
 )
 FILLED = "        Duplicate({0}, {1}, lanes)\n        PipeBarrier(PIPE_V)\n"
 NUMBER = "        {0}Number = F(self.{0}Gm.GetValue({1}))\n"
-TAKEN = "        {0}Given = self.{0}Que.DeQue(self.t.T_{0})\n" + FILLED.format(
-    "{1}", "0.0"
-)  # lanes behind a tail must hold something
+# lanes behind a tail must hold something
+TAKEN = "        {0}Given = self.{0}Que.DeQue(self.t.T_{0})\n" + FILLED.format("{1}", "0.0")
 WIDENED = """        if self.t.T_{0} == float32:
             Muls({1}, {0}Given, 1.0, count)
         else:

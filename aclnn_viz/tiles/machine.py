@@ -37,11 +37,8 @@ _local = threading.local()
 
 DOES = message("reads"), message("writes")
 ADDS, ADDS_ONTO = message("adds to"), message("adds onto")
-ONE = {
-    "reads": DOES[0],
-    "writes": DOES[1],
-    "adds to": ADDS,
-}  # what one other core does, and what several do
+# what one other core does, and what several do
+ONE = {"reads": DOES[0], "writes": DOES[1], "adds to": ADDS}
 MANY = {"reads": message("read"), "writes": message("write"), "adds to": ADDS}
 BYTES = message("{name} {does} {n} of {all} bytes that nobody wrote")
 ELEMENTS = message("{name} {does} {n} of {all} elements of {tensor} that nobody wrote")
@@ -134,9 +131,8 @@ class Core:
         self.count = [0] * 4
         self.seen = [[0] * 4 for _ in PIPES]
         self.issued: list[list[Instruction]] = [[] for _ in PIPES]
-        self.flags: dict[
-            tuple, tuple[list[int], int]
-        ] = {}  # (event, id) -> the clock, and the line that set it
+        # (event, id) -> the clock, and the line that set it
+        self.flags: dict[tuple, tuple[list[int], int]] = {}
         self.ids: dict[tuple, tuple] = {}  # (event, id) -> what holds it
         self.fetched: set[tuple] = set()  # (event, id) that FetchEventID named
         self.atomic = self.ended_at = self.reduced = None
@@ -265,9 +261,8 @@ class Core:
         )
         for memory, span in reads:
             self._check(one, memory, span, False)
-            if (
-                memory is not self.ub
-            ):  # for other cores; on its own, what is read at once has been read
+            # for other cores; on its own, what is read at once has been read
+            if memory is not self.ub:
                 memory.note(span, S, 0, False, self, False)
         self.machine.schedule.reach(self, one)
 
@@ -327,10 +322,8 @@ class Core:
                 return
             state = span.view(memory.state, memory.unit)
             if least == UNWRITTEN:
-                missing, whose = (
-                    int((state == UNWRITTEN).sum()),
-                    getattr(memory, "name", None),
-                )  # a Unified Buffer has none
+                # a Unified Buffer has none
+                missing, whose = int((state == UNWRITTEN).sum()), getattr(memory, "name", None)
                 self.hazard(
                     "dirty atomics" if writing else "unwritten",
                     message(

@@ -15,9 +15,8 @@ import numpy as np
 S, V, MTE2, MTE3 = PIPES = range(4)
 PIPE_NAMES = ("PIPE_S", "PIPE_V", "PIPE_MTE2", "PIPE_MTE3")
 
-UNWRITTEN, PADDING, WRITTEN = range(
-    3
-)  # so that the least of a span tells whether all of it is data
+# so that the least of a span tells whether all of it is data
+UNWRITTEN, PADDING, WRITTEN = range(3)
 POISON = 0xFF  # as bytes of any floating format: a nan
 _CORES = 1024  # stamps are epoch * _CORES + core + 1
 _MANY = _CORES - 1
@@ -270,9 +269,8 @@ class GlobalMemory:
         else:
             mine = held == stamp
             held[...] = np.where((held > floor) & ~mine, floor + _MANY, stamp)
-            at[...] = (
-                4 * position + pipe if position else np.where(mine, at, 0)
-            )  # a scalar read is over at once
+            # a scalar read is over at once
+            at[...] = 4 * position + pipe if position else np.where(mine, at, 0)
 
     def least(self, span: Span) -> int:
         """The least state of the elements of a span."""

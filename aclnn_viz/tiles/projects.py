@@ -339,9 +339,8 @@ class Project:
                     "pass shapes=",
                 )
             )
-        again = {
-            one.name for one in self.outputs
-        }  # an output called like an input is the same memory
+        # an output called like an input is the same memory
+        again = {one.name for one in self.outputs}
         memories = [
             None if array is None else GlobalMemory(one.name, array.copy(), True)
             for one, array in zip(self.inputs, inputs)
@@ -390,9 +389,8 @@ class Project:
             _paired(self, self.inputs, tensors),
             _paired(self, self.outputs, list(op.outputs)),
         )
-        attributes = [
-            plain(one.name, values) for one in self.attributes
-        ]  # one that the operator lacks keeps its default
+        # one that the operator lacks keeps its default
+        attributes = [plain(one.name, values) for one in self.attributes]
 
         def tiling(platform, **bound) -> Tiling:
             results = op.arrange_backward(**bound).results

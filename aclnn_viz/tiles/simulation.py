@@ -76,9 +76,8 @@ def simulated(cores: list, costs, l2: str = "warm") -> Simulated:
     into = sum(job.size for pipes in cores for job in pipes[MTE2] if not job.bypass)
     out = sum(job.size for pipes in cores for job in pipes[MTE3])
     capacity = cost["L2"] * 1e6
-    dirty = (
-        out / (into + out) if into + out > capacity else 0.0
-    )  # of what an allocation evicts, the share that must be written
+    # of what an allocation evicts, the share that must be written
+    dirty = out / (into + out) if into + out > capacity else 0.0
     left = Counter(job.epoch for pipes in cores for pipe in pipes for job in pipe)
     epochs = sorted(left)
     phase = 0

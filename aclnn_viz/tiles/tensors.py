@@ -253,10 +253,8 @@ class Block:
     def __init__(self, name: str, label: str, start: int, length: int, state: str = FREE):
         self.name, self.label, self.start, self.length = name, label, start, length
         self.state, self.turn = state, 0
-        self.clock, self.event = (
-            [0] * 4,
-            None,
-        )  # what EnQue or FreeTensor saw, and the (event, id) that waits with it
+        # what EnQue or FreeTensor saw, and the (event, id) that waits with it
+        self.clock, self.event = [0] * 4, None
 
     def tensor(self, dtype) -> LocalTensor:
         return LocalTensor(self, self.start, self.start + self.length, dtype)

@@ -62,9 +62,8 @@ def timeline(run: Run, costs=None, l2: str = "warm", bypass=()):
     slots: list[Slot] = []
     floor = ended = epoch = 0
     free: dict[tuple, int] = {}  # (core, pipe) -> the first step not taken
-    at: dict[
-        tuple, tuple[int, Instruction]
-    ] = {}  # (core, pipe, position) -> step, the last of its pipe so far
+    # (core, pipe, position) -> step, the last of its pipe so far
+    at: dict[tuple, tuple[int, Instruction]] = {}
     for one in sorted(run.trace, key=lambda one: one.epoch):
         if one.epoch != epoch:
             epoch, floor = one.epoch, ended
@@ -142,9 +141,8 @@ class Times:
     waits: dict[str, dict[str, float]]
     path: tuple[Span, ...]
     memory: float
-    sizes: dict[
-        str, float
-    ]  # bytes into the cores and out of them, repeats, cycles of the vector unit
+    # bytes into the cores and out of them, repeats, cycles of the vector unit
+    sizes: dict[str, float]
 
     @property
     def critical(self) -> dict[str, float]:

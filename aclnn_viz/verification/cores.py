@@ -36,13 +36,10 @@ def begin(folders: tuple) -> None:
     from sympy import Indexed, Sum
     from sympy.core.cache import cacheit
 
-    gc.set_threshold(
-        500_000
-    )  # what SymPy makes lives long: with Python's 700 a quarter of the time looks for garbage
-    for kind in (
-        Indexed,
-        Sum,
-    ):  # SymPy makes them anew each time, and compares each with all that it remembers of others
+    # what SymPy makes lives long: with Python's 700 a quarter of the time looks for garbage
+    gc.set_threshold(500_000)
+    # SymPy makes them anew each time, and compares each with all that it remembers of others
+    for kind in (Indexed, Sum):
         kind.__new__ = staticmethod(cacheit(kind.__new__))
     for folder in folders:
         operator(folder)
@@ -59,9 +56,8 @@ def rows(parts: tuple[str, ...], names: tuple[str, ...] | None = None) -> Iterat
 
     Processes, because SymPy computes in Python; started anew, because this process may have threads.
     """
-    os.environ.setdefault(
-        "SYMPY_CACHE_SIZE", "30000"
-    )  # of those processes; SymPy's own 1,000 costs them a twentieth of the time
+    # of those processes; SymPy's own 1,000 costs them a twentieth of the time
+    os.environ.setdefault("SYMPY_CACHE_SIZE", "30000")
     anew, others = multiprocessing.get_context("spawn"), multiprocessing.active_children()
     with ProcessPoolExecutor(os.cpu_count(), anew, begin, (registry.folders(),)) as pool:
         numbers = range(len(checks(parts, names)))

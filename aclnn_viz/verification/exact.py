@@ -8,9 +8,8 @@ import numpy as np
 from aclnn_viz.arrays.functions import Guards
 
 DIGITS = 60
-STEP = (
-    mpmath.mpf(2) ** -66
-)  # about 1e-20: its square, and what rounding leaves of 60 digits divided by it, are below 1e-39
+# about 1e-20: its square, and what rounding leaves of 60 digits divided by it, are below 1e-39
+STEP = mpmath.mpf(2) ** -66
 FAR = 0.3721  # to another number, and no round one
 mp = mpmath.mp.clone()
 mp.dps = DIGITS
@@ -31,9 +30,8 @@ for name in (
     "erf",
     "erfc",
 ):
-    setattr(
-        mp.mpf, name, lambda x, f=getattr(mp, name): f(x)
-    )  # NumPy's functions call it for each element
+    # NumPy's functions call it for each element
+    setattr(mp.mpf, name, lambda x, f=getattr(mp, name): f(x))
 mp.mpf.rint = lambda x: mp.nint(x)  # ties to even
 exact = np.frompyfunc(mp.mpf, 1, 1)
 

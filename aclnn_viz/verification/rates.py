@@ -33,7 +33,8 @@ TRIES = 1000
 DIRECTIONS = 3
 DIGITS = 45  # of 53: sums of thousands of terms, in other orders, and rstd computed anew
 UNIT = 2.0**-DIGITS
-LEAST = 1e-34  # of 60 digits a difference of numbers up to 10,000, divided by a step of 1e-20, keeps so much and more
+# of 60 digits a difference of numbers up to 10,000, divided by a step of 1e-20, keeps so much and more
+LEAST = 1e-34
 Point = Mapping[str, np.ndarray]
 
 

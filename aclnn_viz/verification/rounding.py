@@ -61,9 +61,10 @@ def magnitudes(op: Operator, inputs: Mapping) -> dict[str, np.ndarray]:
             np.inf,
             found.bound + np.abs(found.value.astype(np.float64)) * FLOAT64.unit_roundoff,
         )
+        # truth is compared as float64
         / (STEPS * unit)
         for name, found in envelope(op, HOST, **inputs).items()
-    }  # truth is compared as float64
+    }
 
 
 def excess(
@@ -75,9 +76,8 @@ def excess(
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.abs(actual.astype(np.float64) - truth)
         unit = compute.unit_roundoff * size.reshape(actual.shape)
-        allowed = (
-            STEPS * unit + STEPS * 2.0**compute.min_exponent
-        )  # below the normal numbers a rounding is absolute
+        # below the normal numbers a rounding is absolute
+        allowed = STEPS * unit + STEPS * 2.0**compute.min_exponent
         # A weight of coordinates is a float64 polynomial: small, its error is that of the largest weight.
         allowed = allowed + STEPS * FLOAT64.unit_roundoff * np.max(
             size, initial=0.0, where=np.isfinite(size)

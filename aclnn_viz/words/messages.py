@@ -117,9 +117,8 @@ def _of_the_process() -> str:
 def _catalogue(name: str) -> dict[str, str]:
     from json import loads  # a quoted text has the form of JSON
 
-    found = _ENTRY.findall(
-        (PLACE / f"{name}.po").read_text("utf-8").replace('"\n"', "")
-    )  # a text may go on in the next line
+    # a text may go on in the next line
+    found = _ENTRY.findall((PLACE / f"{name}.po").read_text("utf-8").replace('"\n"', ""))
     return dict(zip(*(loads(f"[{','.join(texts)}]") for texts in zip(*found))))
 
 
@@ -298,9 +297,8 @@ def ntr(one: str, many: str, n: int, /, **values) -> str:
 
 
 LONGEST = 1 << 20  # characters of a message from a file
-PLAIN = re.compile(
-    r"([^{}]|{{|}}|{\w+(!r)?(:,?(\.\d)?[a-z]?)?})*"
-)  # no attribute, no item; a width would demand memory
+# no attribute, no item; a width would demand memory
+PLAIN = re.compile(r"([^{}]|{{|}}|{\w+(!r)?(:,?(\.\d)?[a-z]?)?})*")
 
 
 def stored(text: str) -> str:

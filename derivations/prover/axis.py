@@ -130,9 +130,8 @@ def axis_cells(interpolationMode, paddingMode, alignCorners):
     size, end = (last + 1, last) if alignCorners else (width, width - 1)
     inner = (last, before + after + 1) if alignCorners else (width, before + after + 2)
     outer = (last, after + 1) if alignCorners else (width, after + 1)
-    parts = (
-        [TAU / 2, HALF + TAU / 2] if interpolationMode == 1 else [TAU]
-    )  # nearest jumps in the middle
+    # nearest jumps in the middle
+    parts = [TAU / 2, HALF + TAU / 2] if interpolationMode == 1 else [TAU]
     if interpolationMode == 2 or paddingMode == 0:
         found = [(pixel + TAU - (HALF if interpolationMode == 1 else 0), ())]
     elif paddingMode == 1:
@@ -157,6 +156,5 @@ def axis_cells(interpolationMode, paddingMode, alignCorners):
         )
         for u, known in found
     ]
-    return (
-        cells + [AxisCell(mode, S.Zero, T, S.One)] * alignCorners
-    )  # one aligned pixel: the grid has no effect
+    # one aligned pixel: the grid has no effect
+    return cells + [AxisCell(mode, S.Zero, T, S.One)] * alignCorners

@@ -59,9 +59,8 @@ def positive_factor(e):
         for term in Add.make_args(e):
             coefficient, power = term.as_independent(s, as_Add=False)
             by_power[power] = by_power.get(power, 0) + coefficient
-        parts = {
-            power: total.primitive() for power, total in by_power.items()
-        }  # (positive number, rest)
+        # (positive number, rest)
+        parts = {power: total.primitive() for power, total in by_power.items()}
         rests = {rest for _, rest in parts.values()}
         if len(rests) == 1 < len(parts) and all(power.is_positive for power in parts):
             return factor(
@@ -138,9 +137,8 @@ def _sum(body, bounds, normalise):
 def _named(body, limits):
     """The sum over (index, last), each from 0, with canonical indices in canonical order."""
     bounds = dict(limits)
-    taken = [
-        s.dummy_index - CANONICAL for e in (body, *bounds.values()) for s in e.atoms(Dummy)
-    ]  # free or bound
+    # free or bound
+    taken = [s.dummy_index - CANONICAL for e in (body, *bounds.values()) for s in e.atoms(Dummy)]
     level = 1 + max([k for k in taken if 0 <= k < CANONICAL], default=-1)
     names = [
         Dummy(f"b{level + k}", dummy_index=CANONICAL + level + k, integer=True)
@@ -197,9 +195,8 @@ def _alternatives(body, indices):
     if len(indices) <= MAX_ORDERED:
         return list(permutations(indices))
     marker, other = (Dummy("mark", dummy_index=CANONICAL - k, integer=True) for k in (1, 2))
-    alike = {
-        v: other for v in indices
-    }  # too many to try: sorted by the place of each among nameless others
+    # too many to try: sorted by the place of each among nameless others
+    alike = {v: other for v in indices}
     return [
         tuple(sorted(indices, key=lambda v: default_sort_key(body.xreplace({**alike, v: marker}))))
     ]

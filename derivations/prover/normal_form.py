@@ -138,9 +138,8 @@ class NormalForm:
         monomial = common_monomial(base)
         if not (exponent.is_Integer or monomial.is_positive):
             monomial = S.One
-        base = multiplied(
-            Add(*[term / monomial for term in base.args])
-        )  # by terms, so that the powers cancel
+        # by terms, so that the powers cancel
+        base = multiplied(Add(*[term / monomial for term in base.args]))
         factor, base = (S.One, base) if exponent.is_Integer else positive_factor(base)
         return (
             Pow(content, exponent)

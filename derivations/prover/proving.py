@@ -70,9 +70,8 @@ def proves_equal(a, b, *, in_range=None):
         return _examined(a, b, ranges)
     except NotUnderstood as refusal:
         return Answer(Sentence(SAID["not understood"], why=_reason(refusal)))
-    except (
-        Exception
-    ) as error:  # SymPy raises many kinds where it cannot go on; none of them is a proof
+    except Exception as error:
+        # SymPy raises many kinds where it cannot go on; none of them is a proof
         return Answer(f"given up: {type(error).__name__}: {error}")
 
 
@@ -98,9 +97,8 @@ def _compared(a, b, ranges):
     except TooLarge:
         if (a - b).has(Sum, KroneckerDelta) or terms(a - b) > MAX_EXPANDED:
             raise
-        difference = (
-            a - b
-        )  # nothing but the expansion of fractions was to be done, and they may stay as they are
+        # nothing but the expansion of fractions was to be done, and they may stay as they are
+        difference = a - b
     if difference.has(nan, zoo):
         return Answer("not understood: a pole: the difference is not finite")
     if difference == 0 or is_rationally_zero(difference):

@@ -124,9 +124,8 @@ class _Atoms:
         return self.symbols.setdefault(e, Dummy(f"a{len(self.symbols)}"))
 
     def _exponential(self, coefficient, rest):
-        unit = self.fractions[
-            rest
-        ]  # exp(t/2) and exp(t/3) are powers of the one symbol for exp(t/6)
+        # exp(t/2) and exp(t/3) are powers of the one symbol for exp(t/6)
+        unit = self.fractions[rest]
         return self._symbol(exp(rest / unit)) ** (coefficient * unit)
 
     def _root(self, base, degree):

@@ -47,9 +47,8 @@ def as_expression(value, integers=frozenset()):
         raise NotUnderstood(f"a truth value: {value}")
     try:
         e = sympify(value, strict=True)
-    except (
-        Exception
-    ) as error:  # SymPy raises many kinds for foreign objects; none of them is an expression
+    except Exception as error:
+        # SymPy raises many kinds for foreign objects; none of them is an expression
         raise NotUnderstood(f"not an expression: {value!r}") from error
     if not isinstance(e, Expr):
         raise NotUnderstood(f"not an expression: {value!r}")
@@ -58,9 +57,8 @@ def as_expression(value, integers=frozenset()):
 
 
 def _require_understood(e, integers):
-    kind = type(
-        e
-    )  # one that SymPy does not have may compare, or be evaluated, in ways that only its author knows
+    # one that SymPy does not have may compare, or be evaluated, in ways that only its author knows
+    kind = type(e)
     if not (
         (kind.__module__ or "sympy").startswith("sympy")
         or getattr(kind, "pointwise", False)

@@ -58,9 +58,8 @@ MODES = {"bilinear", "nearest", "bicubic", "zeros", "border", "reflection", "non
 WORD = re.compile(r"[^\W\d_]{2}")
 WORDS = re.compile(r"[^\W\d_]{2}\w*")
 NUMBERS = {"nan", "inf"}
-FILE = re.compile(
-    r"(?:ops-\w+ )?[\w.-]+(?:/[\w.-]+){2,}(?:, commit \w{7})?"
-)  # of a published repository, as it is cited
+# of a published repository, as it is cited
+FILE = re.compile(r"(?:ops-\w+ )?[\w.-]+(?:/[\w.-]+){2,}(?:, commit \w{7})?")
 # What tools for catalogues ask for; Babel's own head would change with its version.
 HEAD = r"""# Translations use the terms of terms.toml, beside this file.
 msgid ""

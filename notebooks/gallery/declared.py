@@ -100,9 +100,8 @@ def words(entry) -> set[str]:
         return set() if isinstance(entry, Message) else {entry}
     if isinstance(entry, tuple):
         return set().union(*map(words, entry))
-    if not dataclasses.is_dataclass(entry) or isinstance(
-        entry, Lemma
-    ):  # what a lemma claims is a theorem's
+    # what a lemma claims is a theorem's
+    if not dataclasses.is_dataclass(entry) or isinstance(entry, Lemma):
         return set()
     return set().union(
         *(
@@ -118,9 +117,8 @@ def of_faults() -> dict[str, str]:
     """Return {text: file} of all that faults and puzzles say."""
     found = {}
     for op in operators():
-        named = (
-            faults(op) if registry.file("faults", op.name) else ()
-        )  # else mechanical edits, which say what the code does
+        # else mechanical edits, which say what the code does
+        named = faults(op) if registry.file("faults", op.name) else ()
         puzzles = [
             one for attribute in PUZZLES for one in registry.own("puzzles", op.name, attribute, ())
         ]

@@ -177,9 +177,8 @@ def executed(
             if "text" in output:
                 output.text = settled(output.text)
             if {"text/html", "text/markdown"} & output.get("data", {}).keys():
-                output.data.pop(
-                    "text/plain", None
-                )  # the fields of an object, which nobody is shown
+                # the fields of an object, which nobody is shown
+                output.data.pop("text/plain", None)
             for kind, value in output.get("data", {}).items():
                 if kind.startswith("text/"):
                     output.data[kind] = settled(value)
@@ -238,9 +237,8 @@ def differing(one: str, other: str) -> tuple[str, str] | None:
 
 
 def _near(one: str, other: str) -> bool:
-    return isclose(
-        float(one), float(other), rel_tol=NEAR["error" if "e" in one else "value"]
-    )  # 1.8e+308 is infinite
+    # 1.8e+308 is infinite
+    return isclose(float(one), float(other), rel_tol=NEAR["error" if "e" in one else "value"])
 
 
 def write(path: Path, client: AsyncKernelClient) -> None:

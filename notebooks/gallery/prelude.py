@@ -20,9 +20,11 @@ from ipywidgets import Widget
 
 Widget.close_all()  # an explorer of another lesson would follow the language
 pyplot.switch_backend(get_backend())
-pyplot.uninstall_repl_displayhook()  # which draws each figure at the end of its cell, before the backend saves it
+# which draws each figure at the end of its cell, before the backend saves it
+pyplot.uninstall_repl_displayhook()
 notebook.AFTER = 1e6  # a lesson is committed without what passes
-gc.freeze()  # no later search for garbage looks at all that is imported: a tenth of the time of the lessons
+# no later search for garbage looks at all that is imported: a tenth of the time of the lessons
+gc.freeze()
 NO_LABEL = meant("", "no label")
 
 

@@ -66,10 +66,8 @@ def lesson(text: str):
     """Return a notebook in which a still picture of an explorer is the explorer, and a figure has its words below it."""
     notebook, here = read(text), language()
     folder = "zh/notebooks/zh" if here == "en" else "notebooks"
-    notebook.metadata["language_info"] = {
-        "name": "python",
-        "pygments_lexer": "ipython3",
-    }  # which knows calls of the shell
+    # which knows calls of the shell
+    notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
     for cell in notebook.cells:
         if cell.cell_type == "markdown":  # the other edition is another site
             cell.source = LINK[here].sub(
@@ -115,9 +113,8 @@ def write_explorers(app) -> None:
             for cell in lesson.cells
             for output in cell.get("outputs", ())
         }
-        pages = sorted(
-            {(name, "") for name in explorers()} | shown - {None}, reverse=True
-        )  # what takes longest, zoom, first
+        # what takes longest, zoom, first
+        pages = sorted({(name, "") for name in explorers()} | shown - {None}, reverse=True)
         with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
             list(pool.map(partial(write_explorer, folder), pages))
 

@@ -27,9 +27,8 @@ def place(value: Fraction, name: str) -> int:
 
 def infinity(name: str) -> int:
     bits, low = PRECISION[name]
-    return (3 - 2 * low) * 2 ** (
-        bits - 1
-    )  # one step beyond 2 - 2 low binades of normal numbers and the subnormals
+    # one step beyond 2 - 2 low binades of normal numbers and the subnormals
+    return (3 - 2 * low) * 2 ** (bits - 1)
 
 
 def measures(actual, truth, name: str) -> dict[str, float]:

@@ -9,9 +9,8 @@ from aclnn_viz.dtypes import FORMATS, ordinal_distance, round_to
 from together import in_one
 
 ALL = pytest.mark.parametrize("fmt", FORMATS, ids=lambda f: f.name)
-THREE = pytest.mark.parametrize(
-    "fmt", FORMATS[:3], ids=lambda f: f.name
-)  # the truth is computed in float64
+# the truth is computed in float64
+THREE = pytest.mark.parametrize("fmt", FORMATS[:3], ids=lambda f: f.name)
 NAN, INF = np.nan, np.inf
 
 

@@ -230,9 +230,8 @@ def test_the_expected_width_holds_nearly_all_and_is_narrower_than_the_bound(name
     # Six standard deviations, of errors that are uniform and not quite independent.
     assert inside.mean() > 0.999
     assert np.median(env.expected) < 0.7 * np.median(env.bound)
-    assert (
-        np.median(env.expected[error > 0] / error[error > 0]) < 40
-    )  # it would show a digit that is lost
+    # it would show a digit that is lost
+    assert np.median(env.expected[error > 0] / error[error > 0]) < 40
 
 
 def test_float64_envelope_is_that_of_float64():
@@ -254,9 +253,8 @@ def slope_at_50_digits(factor, x):
 def test_every_16_bit_input_of_the_factors(factor, dtype):
     result = sweep_factor(factor, dtype)
     assert result.size + result.special_size == 1 << 16
-    assert (
-        result.max_ulp <= 1 and result.ulp_counts["exact"] >= 0.999 * result.size
-    )  # float32 inside, rounded once
+    # float32 inside, rounded once
+    assert result.max_ulp <= 1 and result.ulp_counts["exact"] >= 0.999 * result.size
     rough = sweep_factor(factor, dtype, Plan(compute=dtype, accumulate=dtype))
     assert rough.max_ulp > 3  # 16 bits inside lose digits where the slope crosses zero
     right = slope_at_50_digits(factor, rough.worst_input)

@@ -30,9 +30,8 @@ def test_the_right_kernel_is_never_blamed():
 
 
 def test_an_error_as_large_as_one_ulp_of_the_inputs_makes_is_the_inputs():
-    x = np.float32(
-        [-1.5 + 2.0**-20]
-    )  # next to the zero of the slope: x/3 + 1/2 has few digits of x left
+    # next to the zero of the slope: x/3 + 1/2 has few digits of x left
+    x = np.float32([-1.5 + 2.0**-20])
     inputs = {"gradOutput": np.ones(1, np.float32), "self": x}
     slope = av.operator("hardswish").truth(**inputs)["out"]
     found = attributed(

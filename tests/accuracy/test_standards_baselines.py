@@ -159,9 +159,10 @@ def test_msprobe_benchmark_counts_small_value_errors(dtype, level, bad, base_bad
     [
         *(("dual benchmark", dtype) for dtype in THREE),
         ("msprobe benchmark", "float32"),
+        # no two numbers of float16 are as near as its limit in msprobe, 1e-16
         ("msprobe benchmark", "bfloat16"),
     ],
-)  # no two numbers of float16 are as near as its limit in msprobe, 1e-16
+)
 def test_small_value_errors_are_strictly_above_their_limit(suite, dtype):
     error = SMALL[suite][dtype][1]
     base = [float(round_to(error, dtype))] * 8
@@ -178,9 +179,8 @@ def test_small_value_errors_are_strictly_above_their_limit(suite, dtype):
 def test_the_small_value_domain_ends_below_its_threshold(dtype, suite):
     # Two errors beside an exact baseline: allowed by count below the threshold, an infinite MARE ratio from there on.
     small, error = SMALL[suite][dtype]
-    size = (
-        1 if suite == "dual benchmark" else 10**5
-    )  # msprobe compares shares with at least 2^-11, 2^-8, 2^-14
+    # msprobe compares shares with at least 2^-11, 2^-8, 2^-14
+    size = 1 if suite == "dual benchmark" else 10**5
     for truth, outcome in (
         (nudged(small, DOWN, 1), "pass"),
         (small, "fail"),
@@ -235,9 +235,10 @@ DUAL_SPECIAL = [
     (NAN, NAN, NAN, "pass", ""),
     (INF, INF, 1.0, "pass", ""),
     (NAN, NAN, INF, "pass", ""),  # equals the truth
+    # equals the baseline
     (-INF, INF, -INF, "pass", ""),
     (NAN, 1.0, NAN, "pass", ""),
-    (1.0, NAN, 1.0, "pass", ""),  # equals the baseline
+    (1.0, NAN, 1.0, "pass", ""),
     (-INF, INF, INF, "fail", "infinite or nan elements that the baseline has right"),
     (1.0, NAN, NAN, "fail", "infinite or nan elements that the baseline has right"),
     (NAN, INF, INF, "fail", "infinite or nan elements that the baseline has right"),
@@ -262,8 +263,9 @@ DUAL_SPECIAL = [
         "fail",
         "infinite or nan elements that the standard leaves to an investigation",
     ),
+    # a broken baseline excuses nothing
     (1.0, 1.0, NAN, "pass", ""),
-    (1.5, 1.0, INF, "fail", "MARE"),  # a broken baseline excuses nothing
+    (1.5, 1.0, INF, "fail", "MARE"),
 ]
 
 

@@ -52,9 +52,8 @@ def test_compare_allows_an_error_of_a_thousandth_at_any_cosine_above_nine_tenths
     dtype, direction, outcome
 ):
     error = 0.001 if direction is None else nudged(0.001, direction, 1)
-    assert (
-        judge("msprobe compare", dtype, [(2.0**-8, 2.0**-8), (0.0, error)]) == outcome
-    )  # cosine 0.969
+    # cosine 0.969
+    assert judge("msprobe compare", dtype, [(2.0**-8, 2.0**-8), (0.0, error)]) == outcome
 
 
 @in_one
@@ -62,9 +61,8 @@ def test_compare_allows_an_error_of_a_thousandth_at_any_cosine_above_nine_tenths
 @pytest.mark.parametrize("direction, outcome", [(DOWN, "pass"), (None, "pass"), (UP, "fail")])
 def test_compare_fails_above_an_error_of_one(dtype, direction, outcome):
     error = 1.0 if direction is None else nudged(1.0, direction, 1)
-    assert (
-        judge("msprobe compare", dtype, [(1024.0, 1024.0), (0.0, error)]) == outcome
-    )  # the cosine is almost 1
+    # the cosine is almost 1
+    assert judge("msprobe compare", dtype, [(1024.0, 1024.0), (0.0, error)]) == outcome
 
 
 @in_one
@@ -101,7 +99,8 @@ def test_api_accepts_any_relative_error_below_an_error_of_a_thousandth(dtype, di
 
 
 WARNED, QUIET = True, False
-SHARES = [  # formats, exact elements beside one of large relative error, outcome, whether msprobe warns
+# formats, exact elements beside one of large relative error, outcome, whether msprobe warns
+SHARES = [
     (("float16", "bfloat16"), 98, "fail", QUIET),
     (("float16", "bfloat16"), 99, "fail", QUIET),
     (("float16", "bfloat16"), 100, "pass", WARNED),

@@ -31,9 +31,8 @@ def test_mere_must_be_below_its_limit(dtype, direction, at, outcome):
 @FORMATS3
 @SIDES
 def test_mare_must_be_below_ten_times_the_limit(dtype, direction, at, outcome):
-    output, truth = at_relative(
-        10 * T[dtype], EPS, dtype
-    )  # with 19 exact elements MERE is half its limit
+    # with 19 exact elements MERE is half its limit
+    output, truth = at_relative(10 * T[dtype], EPS, dtype)
     pairs = [(output, truth if at else nudged(truth, direction)), *exact_elements(19)]
     assert judge("single benchmark", dtype, pairs) == outcome
 
@@ -41,12 +40,10 @@ def test_mare_must_be_below_ten_times_the_limit(dtype, direction, at, outcome):
 @FORMATS3
 def test_mere_is_a_mean_over_all_elements(dtype):
     output, truth = at_relative(5 * T[dtype], EPS, dtype)
-    assert (
-        judge("single benchmark", dtype, [(output, truth), *exact_elements(5)]) == "pass"
-    )  # 5/6 of the limit
-    assert (
-        judge("single benchmark", dtype, [(output, truth), *exact_elements(3)]) == "fail"
-    )  # 5/4 of it
+    # 5/6 of the limit
+    assert judge("single benchmark", dtype, [(output, truth), *exact_elements(5)]) == "pass"
+    # 5/4 of it
+    assert judge("single benchmark", dtype, [(output, truth), *exact_elements(3)]) == "fail"
 
 
 MIXED = {
@@ -66,9 +63,8 @@ def test_mixed_tolerance_of_an_element_includes_its_limit(dtype, sign):
     assert judge("mixed tolerance", dtype, [(output, sign * (1.0 + 2.0**-40))]) == "pass"
     assert judge("mixed tolerance", dtype, [(output, sign * (1.0 - 2.0**-40))]) == "fail"
     assert judge("mixed tolerance", dtype, [(0.0, sign * atol)]) == "pass"
-    assert (
-        judge("mixed tolerance", dtype, [(atol, 0.0)]) == "pass"
-    )  # a zero truth leaves atol alone
+    # a zero truth leaves atol alone
+    assert judge("mixed tolerance", dtype, [(atol, 0.0)]) == "pass"
     assert judge("mixed tolerance", dtype, [(atol * 1.25, 0.0)]) == "fail"
 
 

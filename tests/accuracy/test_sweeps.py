@@ -47,9 +47,8 @@ def test_counts_are_those_of_a_scalar_loop(fmt):
     with np.errstate(all="ignore"):
         inputs = inputs[np.isfinite(inputs.astype(np.float64))]
     apart = [abs(place(float(x + three - three), fmt) - place(float(x), fmt)) for x in inputs]
-    found = sweep(
-        lambda x: x + three - three, lambda x: x, fmt
-    )  # cancellation: every class of errors occurs
+    # cancellation: every class of errors occurs
+    found = sweep(lambda x: x + three - three, lambda x: x, fmt)
     assert list(found.ulp_counts.values()) == [
         *(apart.count(k) for k in range(4)),
         sum(a > 3 for a in apart),

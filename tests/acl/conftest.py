@@ -99,9 +99,8 @@ def pytest_runtest_protocol(item, nextitem):
         ]
     except (Crashed, AssertionError) as error:
         reports = [pytest.TestReport(item.nodeid, item.location, {}, "failed", str(error), "call")]
-    item.session._setupstate.teardown_exact(
-        nextitem
-    )  # the child did; here the set-up of earlier tests may be left
+    # the child did; here the set-up of earlier tests may be left
+    item.session._setupstate.teardown_exact(nextitem)
     for report in reports:
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)

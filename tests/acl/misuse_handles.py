@@ -126,9 +126,8 @@ def context_destroyed_with_work(p):
     status, context = p.acl.aclrtCreateContext(0)
     arguments = hardswish(p)
     status, size, executor = p.phase_1(HARDSWISH, arguments.values())
-    assert (
-        p.acl.aclnnHardswishBackward(None, size, executor, None) == 0
-    )  # on the default stream of the context
+    # on the default stream of the context
+    assert p.acl.aclnnHardswishBackward(None, size, executor, None) == 0
     assert [
         p.acl.aclrtDestroyContext(context),
         p.acl.aclrtSetDevice(0),

@@ -164,9 +164,8 @@ def tensor_larger_than_the_device(p):
         for _ in range(3)
     ]
     status, size, executor = p.phase_1(HARDSWISH, views)
-    assert (
-        p.acl.aclnnHardswishBackward(None, 0, executor, p.stream) == 0
-    )  # so much workspace is not to be had either
+    # so much workspace is not to be had either
+    assert p.acl.aclnnHardswishBackward(None, 0, executor, p.stream) == 0
     assert p.acl.aclrtSynchronizeStream(p.stream) == 507015
 
 

@@ -338,9 +338,8 @@ def test_copies_in_every_direction(program):
     assert acl.aclrtMemcpy(back, 28, second, 28, TO_HOST) == 0
     assert acl.aclrtMemcpy(host, 28, back, 28, 0) == 0
     assert host.tolist() == data.tolist()
-    assert (
-        acl.aclrtMemcpy(second + 4, 24, data, 8, 4) == 0
-    )  # the default direction, into the middle
+    # the default direction, into the middle
+    assert acl.aclrtMemcpy(second + 4, 24, data, 8, 4) == 0
     expected = data.copy()
     expected[1:3] = data[:2]
     assert program.get(second, 7, np.float32).tolist() == expected.tolist()

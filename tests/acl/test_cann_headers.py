@@ -34,9 +34,8 @@ def test_every_prototype_is_that_of_the_headers():
     headers = declared()
     own = {function.name for op in OF_THEIR_OWN for function in phases(contract(op))}
     for name, function in functions().items():
-        if (
-            name.startswith("aclnn") and "Executor" in function.prototype and name not in own
-        ):  # their headers are made of the declaration
+        # their headers are made of the declaration
+        if name.startswith("aclnn") and "Executor" in function.prototype and name not in own:
             continue
         expected = (
             plain(function.return_type + " f"),

@@ -153,9 +153,8 @@ def test_version_files(tmp_path, file, text, version):
 def test_without_version_files_it_is_said_what_tells(tmp_path, root, runtime, version, source):
     files = [f"lib64/{runtime}", "opp/version.info"]
     made(tmp_path / root, *files)
-    (tmp_path / root / "opp/version.info").write_text(
-        "Version=7.7.0.1.238\n"
-    )  # of the package, not of CANN
+    # of the package, not of CANN
+    (tmp_path / root / "opp/version.info").write_text("Version=7.7.0.1.238\n")
     found, text = find(tmp_path / root).version()
     assert str(found) == version and text.startswith(source)
 

@@ -149,11 +149,8 @@ LOGS = [
         "",
     ),
     ('{"error_code": "161002"}', {"161002"}, ""),
-    (
-        "\x1b[1merror\x1b[0m code is \x1b[31;1m161002\x1b[0m",
-        {"161002"},
-        "",
-    ),  # as a terminal colours it
+    # as a terminal colours it
+    ("\x1b[1merror\x1b[0m code is \x1b[31;1m161002\x1b[0m", {"161002"}, ""),
     ("aclnnAdd的返回码为161002。", {"161002"}, "aclnnAdd"),
     ("model execute failed, result[507018]\nstatus 161001 instead of 0", {"507018", "161001"}, ""),
 ]

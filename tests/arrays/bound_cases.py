@@ -39,18 +39,16 @@ def rms_norm(rng, dtype, size, kind, columns=64):
     rstd[::3] *= np.float32(rng.uniform(0.1, 3))  # off the manifold of the forward pass
     wide_x, wide_r = x.astype(np.float64), rstd.astype(np.float64)
     with np.errstate(all="ignore"):
-        dy[1::2] = round_to(
-            wide_x[1::2] * wide_r[1::2] / gamma.astype(np.float64), dtype
-        )  # dx cancels
+        # dx cancels
+        dy[1::2] = round_to(wide_x[1::2] * wide_r[1::2] / gamma.astype(np.float64), dtype)
     dy = np.where(np.isfinite(dy.astype(np.float64)), dy, np.zeros_like(dy))
     return dict(dy=dy, x=x, rstd=rstd, gamma=gamma)
 
 
 def cross_entropy_loss(rng, dtype, size, kind, classes=64, reduction="mean", smoothing=0.1):
     rows = max(size // classes, 1)
-    scale = {PLAIN: 1.0, HUGE_RANGE: 20.0, SUBNORMAL: 60.0}[
-        kind
-    ]  # exponentials of every size, down to subnormal ones
+    # exponentials of every size, down to subnormal ones
+    scale = {PLAIN: 1.0, HUGE_RANGE: 20.0, SUBNORMAL: 60.0}[kind]
     log_prob = round_to(-np.abs(rng.standard_normal((rows, classes)) * scale), dtype)
     grad = numbers(rng, dtype, (rows,) if reduction == "none" else (), kind)
     target = np.where(rng.random(rows) < 0.1, -100, rng.integers(0, classes, rows))
@@ -130,9 +128,8 @@ def grid_sampler_2d(rng, dtype, size, kind, side=129, modes=(0, 0, False)):
 def grid_sampler_3d(rng, dtype, size, kind, side=9, modes=(0, 0, False)):
     inputs = sampler(rng, dtype, size, kind, (side, side + 2, side), modes)
     far = inputs["grid"].reshape(-1, 3)[5::40]
-    far[:] = round_to(
-        far.astype(np.float64) + 4.0 * rng.integers(-3, 4, far.shape), dtype
-    )  # behind other mirrors
+    # behind other mirrors
+    far[:] = round_to(far.astype(np.float64) + 4.0 * rng.integers(-3, 4, far.shape), dtype)
     return inputs
 
 
@@ -141,9 +138,8 @@ def sampler(rng, dtype, size, kind, image, modes):
     points = (max(int((size // 2) ** (1 / axes) + 1e-9), 2),) * axes
     grid = rng.uniform(-1.3, 1.3, (1, *points, axes))
     pixel = 2.0 / (side - 1 if modes[2] else side)
-    near = (
-        np.round(grid / pixel) * pixel * (1 + rng.choice([-1, 0, 1], grid.shape) * 1e-6)
-    )  # next to pixel centres
+    # next to pixel centres
+    near = np.round(grid / pixel) * pixel * (1 + rng.choice([-1, 0, 1], grid.shape) * 1e-6)
     flat = grid.reshape(-1, axes)
     for axis in range(axes):
         flat[axis::20, axis] = near.reshape(-1, axes)[axis::20, axis]
@@ -168,10 +164,8 @@ CASES = {
         group_norm_swish,
     )
 }
-SMALL = {
-    "grid_sampler_2d": {"side": 17},
-    "grid_sampler_3d": {"side": 5},
-}  # images of no more elements than the points have
+# images of no more elements than the points have
+SMALL = {"grid_sampler_2d": {"side": 17}, "grid_sampler_3d": {"side": 5}}
 VARIANTS = {"layer_norm": [{"weight": weight} for weight in ("same", "wide", None)]}
 for _name, _interpolations in (("grid_sampler_2d", 3), ("grid_sampler_3d", 2)):
     VARIANTS[_name] = [

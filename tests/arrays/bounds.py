@@ -40,9 +40,8 @@ class Judged(NamedTuple):
     @property
     def missed(self):
         """Indices of the claimed elements that the bound does not cover."""
-        return np.argwhere(
-            self.claims & ~(self.error <= self.envelope.bound + 2.0**-250)
-        )  # where the truth was cut
+        # where the truth was cut
+        return np.argwhere(self.claims & ~(self.error <= self.envelope.bound + 2.0**-250))
 
     @property
     def ratio(self):

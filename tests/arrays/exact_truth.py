@@ -96,9 +96,8 @@ def cross_entropy_loss(
     lseSquareScaleForZloss=0.0,
 ):
     rows, classes = logProb.shape
-    log_prob, grad = taken(
-        logProb, np.asarray(gradLoss).reshape(-1), below=64.0
-    )  # exp of -64 is no small number yet
+    # exp of -64 is no small number yet
+    log_prob, grad = taken(logProb, np.asarray(gradLoss).reshape(-1), below=64.0)
     bits = log_prob.bits
     weight = fixed(np.ones(classes) if weightOptional is None else weightOptional, bits)
     kept = target != ignoreIndex

@@ -10,11 +10,8 @@ import numpy as np
 
 # Bits behind the point for inputs of moderate size, of at most 32 bits, and of 64.
 FEW, SHORT, LONG = 400, 1000, 3400
-GRANTED = {
-    FEW: 300,
-    SHORT: 700,
-    LONG: 1200,
-}  # minus the exponents of what cut bits may add up to, far below every bound
+# minus the exponents of what cut bits may add up to, far below every bound
+GRANTED = {FEW: 300, SHORT: 700, LONG: 1200}
 STEPS = 8  # bytes of a remainder whose exponentials are looked up
 
 

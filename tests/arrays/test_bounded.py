@@ -35,9 +35,8 @@ SMALL = {
 def test_bound_holds_against_fifty_digits(name, dtype):
     inputs = case(name, dtype=dtype, seed=7, **SMALL[name]).inputs
     truths = importlib.import_module(f"reference.{name}").backward(**inputs)
-    half = (
-        list(SMALL).index(name) + (dtype == "bfloat16")
-    ) % 2  # a sample takes half of the plans in each format
+    # a sample takes half of the plans in each format
+    half = (list(SMALL).index(name) + (dtype == "bfloat16")) % 2
     for plan in PLANS if SOAK else list(PLANS)[half::2]:
         out, envelopes = planned(name, PLANS[plan](name), inputs)
         for output, truth in truths.items():
@@ -155,9 +154,8 @@ def test_tall_sums_of_the_kit_stay_within_its_own_bound(name, output, shape, dty
     op = operator(name)
     out, env = op.backward(**inputs)[output], envelope(op, **inputs)[output]
     assert np.array_equal(out, env.value) and not env.undecided.any()
-    first, second = (
-        (factor * 2.0**53).astype(np.int64).astype(object) for factor in factors
-    )  # all from 1/2 to 1
+    # all from 1/2 to 1
+    first, second = ((factor * 2.0**53).astype(np.int64).astype(object) for factor in factors)
     for got, total, bound in zip(out.tolist(), (first * second).sum(axis=0), env.bound.tolist()):
         right = Fraction(total, 2**106)
         assert (

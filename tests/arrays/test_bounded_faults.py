@@ -57,9 +57,8 @@ def test_a_wrong_reflection_sign_leaves_the_bound():
         grid_shape=(16, 16),
         paddingMode=2,
     ).inputs
-    inputs["grid"] = (
-        np.random.default_rng(2).uniform(1.05, 2.9, (1, 16, 16, 2)).astype(np.float32)
-    )  # one mirror away
+    # one mirror away
+    inputs["grid"] = np.random.default_rng(2).uniform(1.05, 2.9, (1, 16, 16, 2)).astype(np.float32)
     truth = rounded(TRUTHS["grid_sampler_2d"](**inputs)["gridGrad"]).reshape(inputs["grid"].shape)
     env = envelope(operator("grid_sampler_2d"), Plan(), **inputs)["gridGrad"]
     inner = truth != 0  # the border, where the multiplier is 0, has no sign

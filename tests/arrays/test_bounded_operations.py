@@ -107,9 +107,8 @@ def test_nothing_is_known_of_a_floor_that_may_be_many_numbers():
 def test_nothing_is_known_of_a_floor_behind_an_undecided_number():
     third = given(1.0) / 3.0
     sign = XP.where(third * 3.0 - 1.0 < 0.0, -XP.ones_like(third), XP.ones_like(third))
-    assert (
-        XP.floor(sign * third).decisions.item() == -1
-    )  # 0 or -1, although the bound of the product is small
+    # 0 or -1, although the bound of the product is small
+    assert XP.floor(sign * third).decisions.item() == -1
 
 
 def test_undecided_sides_that_agree_stay_decided():
@@ -121,9 +120,8 @@ def test_undecided_sides_that_agree_stay_decided():
 
 
 def test_a_scattered_sum_marks_both_landings_and_no_other():
-    index = XP.astype(
-        XP.floor(given(1.0, 6.0) / 3.0 * given(3.0, 1.0)), XP.int64
-    )  # 0 or 1; 2 surely
+    # 0 or 1; 2 surely
+    index = XP.astype(XP.floor(given(1.0, 6.0) / 3.0 * given(3.0, 1.0)), XP.int64)
     image = XP.scatter_add(XP.zeros((1, 4), np.float32), index, XP.ones((1, 2), np.float32))
     assert (image.decisions != 0).tolist() == [[True, True, False, False]]
 

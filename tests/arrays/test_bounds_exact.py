@@ -117,10 +117,8 @@ def sums(rng, rows, kind, dtype):
                 biasOptional=None,
             ),
         )
-    for shape in (
-        (rows, others, others),
-        (others, others, rows),
-    ):  # samples, and elements of a channel
+    # samples, and elements of a channel
+    for shape in ((rows, others, others), (others, others, rows)):
         x, one = round_to(rng.standard_normal(shape), dtype), np.ones((shape[0], 1), dy.dtype)
         dy = terms(rng, (shape[0] * others, shape[2]), kind, dtype).reshape(shape)
         yield (

@@ -38,9 +38,8 @@ def judged(function, reference, *operands, largest=2.0**-97):
             mp.mpf(float(bound)) <= largest * abs(b) + mp.mpf(2) ** -1068
             for bound, b in zip(error, right)
         )
-        assert np.array_equal(
-            value[0], value[0] + value[1]
-        )  # the high part is the float64 number next to the sum
+        # the high part is the float64 number next to the sum
+        assert np.array_equal(value[0], value[0] + value[1])
         return np.array([float(e / abs(b)) if b else float(e) for e, b in zip(errors, right)])
 
 

@@ -145,9 +145,8 @@ def test_sums_of_float32_are_carried_in_float64():
     tall = np.full((1 << 16, 3), np.float32(0.1))
     assert np.array_equal(xp.sum(tall[:, 0]), np.float32(65536 * float(np.float32(0.1))))
     assert xp.mean(tall).dtype == xp.sum(tall, axis=1).dtype == np.float32
-    assert (
-        xp.sum(tall, axis=0).dtype == np.float64
-    )  # perhaps a part of a sum, which must not be rounded
+    # perhaps a part of a sum, which must not be rounded
+    assert xp.sum(tall, axis=0).dtype == np.float64
     assert np.array_equal(xp.sum(tall, axis=0), np.full(3, float(np.float32(0.1)) * 65536))
     assert xp.mean(tall, axis=0, keepdims=True).shape == (1, 3)
 

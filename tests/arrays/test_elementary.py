@@ -83,10 +83,8 @@ def test_a_function_is_within_its_bound(name, low):
             exact = right(name, mp.mpf(float(x[at])) + (mp.mpf(float(part[at])) if low else 0))
             gap = abs(mp.mpf(float(high[at])) + mp.mpf(float(rest[at])) - exact)
             assert gap <= error[at], (x[at], gap, error[at])
-            assert error[at] <= abs(exact) * 2.0**-53 + 2.0**-1070, (
-                x[at],
-                error[at],
-            )  # a bound that says something
+            # a bound that says something
+            assert error[at] <= abs(exact) * 2.0**-53 + 2.0**-1070, (x[at], error[at])
 
 
 @pytest.mark.parametrize("name", UFUNCS)
@@ -156,9 +154,8 @@ def test_an_error_is_carried(name, system):
             ]
         )
     assert (gaps <= error).all()
-    assert (
-        error <= 2.0**-20 * np.float64([abs(e) for e in exact]) + 2.0**-100
-    ).mean() > 0.6  # and says something
+    # and says something
+    assert (error <= 2.0**-20 * np.float64([abs(e) for e in exact]) + 2.0**-100).mean() > 0.6
 
 
 def test_a_plan_rounds_to_its_format():

@@ -53,9 +53,8 @@ def test_sequential_and_pairwise_sums(dtype):
 @pytest.mark.parametrize("dtype", FORMATS)
 def test_blocked_sums_take_tiles_then_cores(dtype):
     terms = terms_of(dtype, 48)
-    tiles = [
-        tree(terms[at : at + 4].astype(float), dtype) for at in range(0, 48, 4)
-    ]  # 12 tiles on 3 cores
+    # 12 tiles on 3 cores
+    tiles = [tree(terms[at : at + 4].astype(float), dtype) for at in range(0, 48, 4)]
     cores = [chain(tiles[at : at + 4], dtype) for at in (0, 4, 8)]
     assert planned_sum(terms, dtype, order="blocked", tile=4, cores=3) == chain(cores, dtype)
 

@@ -90,9 +90,8 @@ def test_pages_compute_the_same_over_recording_arrays(op):
         op, **SMALL.get(op.name, default.fitted(op, {"shape": matrix_shape(op, 2, 3)}))
     )
     for name, value in op.page.backward(NumPyArrays(), **arrays).items():
-        np.testing.assert_allclose(
-            seen.outputs[name], value, rtol=1e-12, atol=1e-12
-        )  # another order of summation
+        # another order of summation
+        np.testing.assert_allclose(seen.outputs[name], value, rtol=1e-12, atol=1e-12)
 
 
 @in_one
@@ -114,9 +113,8 @@ def test_whatever_changes_an_output_was_recorded(op):
 def test_reads_are_not_more_than_they_are():
     seen, *_ = recorded(sampled(__name__)[1], **SMALL["rms_norm"])
     assert seen.reads("dxOut", (0, 1), "x").tolist() == [[True] * 3, [False] * 3]  # its own row
-    assert (
-        seen.reads("dgammaOut", (2,), "x").tolist() == [[False, False, True]] * 2
-    )  # its own column
+    # its own column
+    assert seen.reads("dgammaOut", (2,), "x").tolist() == [[False, False, True]] * 2
     assert seen.counts("dxOut", "dy").tolist() == [[3] * 3] * 2
 
 

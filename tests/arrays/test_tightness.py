@@ -97,9 +97,8 @@ def test_a_point_that_a_rounded_coordinate_moves_to_another_pixel_is_explained_b
     found = judged("grid_sampler_2d", PLANS["950"]("grid_sampler_2d"), inputs)["gridGrad"]
     assert not found.envelope.undecided.any()
     error, bound = found.error[0, 0, :, 0], found.envelope.bound[0, 0, :, 0]
-    assert (
-        error.tolist() == [0, 128] and 128 <= bound[1] < 129
-    )  # slopes of 64 a pixel: one up, one down
+    # slopes of 64 a pixel: one up, one down
+    assert error.tolist() == [0, 128] and 128 <= bound[1] < 129
 
 
 def worst_order(terms, dtype):

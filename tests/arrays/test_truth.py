@@ -65,9 +65,8 @@ def good(truth, fmt):
     values = np.asarray(truth)
     if fmt.bits == 64:
         return ~undecided(values, truth.low, truth.error, fmt)
-    rounded = np.clip(
-        round_to(values, fmt), -fmt.largest, fmt.largest
-    )  # an infinity has no spacing
+    # an infinity has no spacing
+    rounded = np.clip(round_to(values, fmt), -fmt.largest, fmt.largest)
     return truth.error <= 1e-3 * ulp(rounded, fmt)
 
 
@@ -156,9 +155,8 @@ def test_float64_truth_is_the_correctly_rounded_number():
     x, g = (np.random.default_rng(seed).uniform(-3, 3, 2000) for seed in (1, 2))
     ref = operator("hardswish").truth(gradOutput=g, self=x)["out"]
     exact = [(2 * Fraction(a) + 3) * Fraction(b) / 6 for a, b in zip(x.tolist(), g.tolist())]
-    assert np.array_equal(
-        np.asarray(ref), [float(e) for e in exact]
-    )  # which rounds to nearest even
+    # which rounds to nearest even
+    assert np.array_equal(np.asarray(ref), [float(e) for e in exact])
     assert all(
         abs(Fraction(h) + Fraction(low) - e) <= Fraction(error)
         for h, low, e, error in zip(ref.tolist(), ref.low.tolist(), exact, ref.error.tolist())
@@ -293,9 +291,8 @@ def test_below_what_double_doubles_hold_the_certificate_says_so(name):
             decided = np.isfinite(plain) & ~undecided(
                 plain, value.low, value.error, float_format("float64")
             )
-            spacing = np.where(
-                decided, np.spacing(np.abs(plain)), np.inf
-            )  # half of it; twice the numbers
+            # half of it; twice the numbers
+            spacing = np.where(decided, np.spacing(np.abs(plain)), np.inf)
             assert not beyond((plain, plain), spacing, right + right, granted=3000).any(), output
             seen.append(decided.mean())
     assert 0.02 < np.mean(seen) < 0.98
@@ -318,9 +315,8 @@ def test_what_underflowed_is_never_called_exact(result):
     e, small, large = (xp.given(np.float32([x, x])) for x in (-800.0, 1e-38, 1e38))
     found = result(xp.exp(e), small, large)
     assert (found.data == 0.0).all() and (found.error >= 2.0**-1074).all()
-    assert not (
-        xp.given(np.float32([0, 0])) * xp.exp(e)
-    ).error.any()  # but a zero that was given is one
+    # but a zero that was given is one
+    assert not (xp.given(np.float32([0, 0])) * xp.exp(e)).error.any()
 
 
 def test_an_exact_zero_stays_exact_beside_another():
@@ -412,9 +408,8 @@ def test_undecided_is_what_two_roundings_disagree_on(fmt):
         apart = rounded_sum(high, low - error, fmt) != rounded_sum(high, low + error, fmt)
     assert found[apart].all() and 0.02 < apart.mean() < 0.9
     assert (found & ~apart).mean() < 0.05  # within a hundredth of the width more
-    alone = [
-        undecided(*(part[k] for part in (high, low, error)), fmt).item() for k in range(200)
-    ]  # arrays of no axes
+    # arrays of no axes
+    alone = [undecided(*(part[k] for part in (high, low, error)), fmt).item() for k in range(200)]
     assert alone == found[:200].tolist()
     if fmt.bits < 64:  # a narrower search first, which misses none of them
         may, loose = (

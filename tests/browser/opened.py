@@ -81,9 +81,8 @@ class Opened(Notebook):
             self.run("explorer.close()")
             self.page.wait_for_function(f"!document.querySelector('{ROOT} canvas')")
         self.name, self.subject = name, subject_of(name)
-        self.device = DeviceOfState(
-            self.subject.operator
-        )  # not the kernel's, but what the state says of precision
+        # not the kernel's, but what the state says of precision
+        self.device = DeviceOfState(self.subject.operator)
         self.controls = [c for c in controls(self.subject.state) if c["field"] != "device"]
         self.open_again()
 
@@ -93,12 +92,10 @@ class Opened(Notebook):
             f"() => document.querySelectorAll('{ROOT}').forEach((old) => old.classList.remove('aclnn-explorer'))"
         )
         self.page.evaluate(RUN_CELL, cell or CELL.format(name=self.name))
-        self.page.locator(f"{ROOT} canvas").first.wait_for(
-            timeout=60_000
-        )  # holds no element, as a selector would
-        self.page.evaluate(
-            f"document.querySelector('{ROOT} .ae-twin').open = true"
-        )  # closed, it is written later
+        # holds no element, as a selector would
+        self.page.locator(f"{ROOT} canvas").first.wait_for(timeout=60_000)
+        # closed, it is written later
+        self.page.evaluate(f"document.querySelector('{ROOT} .ae-twin').open = true")
         self.settle()
 
     def set(self, *changes):
@@ -134,9 +131,8 @@ class Opened(Notebook):
             "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", name
         )
         self.page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=name)
-        self.page.wait_for_function(
-            "!document.querySelector('#jupyterlab-splash')"
-        )  # two at once disturb each other
+        # two at once disturb each other
+        self.page.wait_for_function("!document.querySelector('#jupyterlab-splash')")
         self.settle()
 
     def choose_language(self, language):

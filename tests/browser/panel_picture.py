@@ -86,15 +86,12 @@ def misplaced(opened, axes, panels, arrays):
 
         if not len(places):
             continue
-        found = (
-            share(0, bool(mark.get("digits")), 4) if "values" in mark else share(0, 2, 70)
-        )  # digits have soft edges
-        narrow = mark["mark"] == "Bars" and not frame.wide(
-            mark
-        )  # less than a pixel of one may have its whole colour
-        if ((NARROW if narrow else ENOUGH[mark["mark"]]) - found) * len(
-            chosen
-        ) >= 1:  # one more may lie under a word, also of three
+        # digits have soft edges
+        found = share(0, bool(mark.get("digits")), 4) if "values" in mark else share(0, 2, 70)
+        # less than a pixel of one may have its whole colour
+        narrow = mark["mark"] == "Bars" and not frame.wide(mark)
+        # one more may lie under a word, also of three
+        if ((NARROW if narrow else ENOUGH[mark["mark"]]) - found) * len(chosen) >= 1:
             wrong.append(f"{text['name']}: {found:.0%} of the {mark['mark']}")
         elif (
             mark["mark"] == "Bars"

@@ -161,9 +161,8 @@ def test_a_fast_random_sequence_ends_in_the_right_picture(explorer):
 @SOME
 def test_a_value_out_of_range_is_said_in_words_and_the_rest_goes_on(explorer):
     wholes = [c for c in explorer.controls if c["kind"] == "whole"]
-    control = next(
-        (c for c in wholes if c["field"] == "seed"), wholes[0]
-    )  # a chosen point is kept inside anyway
+    # a chosen point is kept inside anyway
+    control = next((c for c in wholes if c["field"] == "seed"), wholes[0])
     field, high = control["field"], control["high"]
     explorer.set((field, high + 1))
     explorer.settle()

@@ -39,9 +39,8 @@ def test_a_point_is_dragged_and_the_last_position_wins(explorer):
     u, v = 59 / size, -29.5 / size
     # Pointers stand on whole screen pixels, a fifth of a cell.
     assert (gx * 16, gy * 16) == pytest.approx((u, v), abs=0.3)
-    assert (
-        hint == f"row {row}, column {column}: x {gx:.4g}, y {gy:.4g}"
-    )  # of the point that is held, where it is now
+    # of the point that is held, where it is now
+    assert hint == f"row {row}, column {column}: x {gx:.4g}, y {gy:.4g}"
 
 
 def test_a_text_that_was_copied_goes_when_the_state_does(explorer):

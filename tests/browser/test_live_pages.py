@@ -52,9 +52,8 @@ class Page:
         )
         self.page.goto(address)
         self.page.wait_for_function(READY)
-        self.page.locator(
-            ".ae-twin summary"
-        ).click()  # an open text is written with the headline, a closed one some time later
+        # an open text is written with the headline, a closed one some time later
+        self.page.locator(".ae-twin summary").click()
         self.becomes("said.at(-1).startsWith(said[0])")
 
     def said(self):
@@ -75,9 +74,8 @@ class Page:
         return self.page.url
 
 
-@pytest.mark.parametrize(
-    "name", explorers() if SOAK else ["rms_norm"]
-)  # which moves by steps and by recorded pictures
+# which moves by steps and by recorded pictures
+@pytest.mark.parametrize("name", explorers() if SOAK else ["rms_norm"])
 def test_a_saved_page_is_alive_without_a_request_and_its_address_opens_the_same(
     name, browser, tmp_path
 ):
@@ -89,9 +87,8 @@ def test_a_saved_page_is_alive_without_a_request_and_its_address_opens_the_same(
     path.write_text(live.saved(subject, state, data), "utf-8")
     one = Page(browser, path.as_uri())
     before = one.said()
-    for field in one.page.evaluate(
-        FIELDS
-    ):  # one alone may change nothing, such as a scale that counts beside another
+    # one alone may change nothing, such as a scale that counts beside another
+    for field in one.page.evaluate(FIELDS):
         times = one.page.evaluate(MOVE, [field, 200 if SOAK else 10])
         one.page.wait_for_timeout(200)
         if one.said() != before:
@@ -282,7 +279,10 @@ def test_a_click_leads_from_the_formula_to_the_tensor_to_the_tile_to_the_pipes_a
     assert page.said()[0].startswith(f"{name} {place} is ")
     k = next(k for k, one in enumerate(z.terms) if one.label == output)
     tile, there = z.tiles[z.tile[k, 2, 7]], [*map(int, z.shown[k].index[:, 2, 7])]
-    last = f"{name} {there} is {number(z.values[[one.label for one in z.terms].index(name), 2, 7])}."  # the term stays
+    # the term stays
+    last = (
+        f"{name} {there} is {number(z.values[[one.label for one in z.terms].index(name), 2, 7])}."
+    )
     click("owners", 7, 2, f"{output} {there}: core {tile.core}, tile {tile.number}", "pipes")
     assert page.said()[0] == last and f"= {output}, off by" in page.said()[-1]
     address = page.address()

@@ -30,9 +30,8 @@ def test_a_long_cell_says_how_far_it_is_and_is_stopped_by_its_button_and_a_table
     seconds, rounds = map(
         int, re.search(r"(\d+) s: (\d+) of 200", stop.locator("..").inner_text()).groups()
     )
-    assert seconds >= 2 and 1 <= rounds <= 10 * (
-        seconds + 1
-    )  # one takes a tenth of a second, on a busy machine more
+    # one takes a tenth of a second, on a busy machine more
+    assert seconds >= 2 and 1 <= rounds <= 10 * (seconds + 1)
     assert stop.count() == 1  # the cell of one second has none
     stop.click()
     book.page.get_by_text("KeyboardInterrupt").first.wait_for()

@@ -23,9 +23,8 @@ def test_saved_tensors_are_those_of_the_forward_pass(dtype):
     np.testing.assert_allclose(rms["rstd"].astype(float), exact, rtol=1e-6)
     norm = av.case("group_norm_swish", dtype=dtype, shape=(3, 4, 50), numGroups=2).inputs
     x = norm["x"].astype(float).reshape(3, 2, -1)
-    tolerance = {"float16": 2e-3, "bfloat16": 2e-2}.get(
-        dtype, 1e-5
-    )  # the statistics are saved in the format
+    # the statistics are saved in the format
+    tolerance = {"float16": 2e-3, "bfloat16": 2e-2}.get(dtype, 1e-5)
     np.testing.assert_allclose(norm["mean"].astype(float), x.mean(-1), rtol=tolerance)
     np.testing.assert_allclose(
         norm["rstd"].astype(float), 1 / np.sqrt(x.var(-1) + 1e-5), rtol=tolerance

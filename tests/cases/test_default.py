@@ -61,9 +61,8 @@ def test_the_default_suite_has_modes_formats_strides_and_sizes(op):
     assert any(recipe.strided for recipe in listed) and len(listed) >= len(op.modes) + 10
     shapes = [recipe.options.get("shape") for recipe in listed]
     assert any(min(shape, default=0) == 1 for shape in shapes)
-    if not any(
-        0 in shape for shape in shapes
-    ):  # only where the operator takes no tensor without elements
+    # only where the operator takes no tensor without elements
+    if not any(0 in shape for shape in shapes):
         with pytest.raises(ValueError, match=": got .*; "):
             case(op, shape=(0, *shapes[0][1:]))
 

@@ -158,11 +158,12 @@ def test_a_list_of_atk_is_read(tmp_path):
         and rms.inputs["rstd"].max() <= 2
         and np.unique(rms.inputs["rstd"]).size == 6
     )
+    # normal
     assert (
         np.abs(rms.inputs["dy"].astype(float)).max()
         <= 1
         < np.abs(rms.inputs["x"].astype(float)).max()
-    )  # normal
+    )
     assert {
         name: value for name, value in grid.inputs.items() if not isinstance(value, np.ndarray)
     } == {

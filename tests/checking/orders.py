@@ -335,10 +335,8 @@ def main(seconds: str = "60", seed: str = "1") -> int:
     while time.monotonic() < start + float(seconds):
         try:
             case, plan = drawn(rng, names)
-        except (
-            ValueError,
-            TypeError,
-        ) as refused:  # a format or a shape that the operator does not have
+        except (ValueError, TypeError) as refused:
+            # a format or a shape that the operator does not have
             assert "got" in str(refused), refused
             continue
         if any(np.size(value) > 40_000 for value in case.inputs.values()):
@@ -350,10 +348,11 @@ def main(seconds: str = "60", seed: str = "1") -> int:
             if not used <= 1.0:
                 print("BROKEN", used, plan, order, number, repr(case), flush=True)
                 tally["broken"] += 1
+        # nothing to order
         if (
             tally[f"draws of {case.operator.name}"] > 5
             and not tally[f"sums of {case.operator.name}"]
-        ):  # nothing to order
+        ):
             names = [name for name in names if name != case.operator.name]
     print(
         f"{time.monotonic() - start:.0f} s by the clock, {time.process_time():.0f} s of processor time; {len(names)} operators; "

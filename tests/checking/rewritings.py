@@ -243,9 +243,8 @@ def layer_norm(
         1 if weightOptional is None else wide(weightOptional).reshape(n),
     )
     m, r = (wide(part).reshape(rows, 1).astype(x.dtype) for part in (mean, rstd))
-    hat = (r.astype(np.float64) * x - r * m).astype(
-        x.dtype
-    )  # the first product and the difference are one instruction
+    # the first product and the difference are one instruction
+    hat = (r.astype(np.float64) * x - r * m).astype(x.dtype)
     dx = (
         (
             dy * w

@@ -252,9 +252,8 @@ def test_the_time_limit_stops_the_suite():
         "hardswish", lambda **inputs: time.sleep(0.02) or SWISH.backward(**inputs), time_limit=0.05
     )
     assert result.stopped and result.cases < 10 and "time limit" in str(result)
-    assert (
-        result._repr_html_().partition("<details")[0].count("time limit") == 1
-    )  # beside the verdict, not folded away
+    # beside the verdict, not folded away
+    assert result._repr_html_().partition("<details")[0].count("time limit") == 1
 
 
 @pytest.mark.usefixtures("unshrunken")

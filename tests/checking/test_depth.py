@@ -43,9 +43,10 @@ def only(monkeypatch, unexplained, unshrunken):
 ELEMENTS = {
     "wrong beyond 65,536 elements": (2**13, 2**17),
     "wrong beyond 2^20 elements": (2**20, 2**20 + 1),
+    # of some cases
     "wrong beyond 4,000 rows": (2**10, 2**14),
     "last row dropped when rows % 16 = 1": (0, 2**8),
-}  # of some cases
+}
 DEAR = ("a nan grid point reads pixel 0", "wrong beyond 2^20 elements")  # a dozen seconds each
 
 
@@ -169,9 +170,8 @@ def test_every_series_has_its_share_of_the_elements_and_a_step_too_large_ends_it
 @pytest.mark.sampled(2)
 def test_a_quick_check_is_small_and_still_sees_modes_and_formats(op):
     result = check(op, op.backward, depth="quick")
-    assert (
-        result.passed and result.depth == "quick" and result.cases <= 20 and result.seconds < 10
-    )  # 2 when it is quiet
+    # 2 when it is quiet
+    assert result.passed and result.depth == "quick" and result.cases <= 20 and result.seconds < 10
 
 
 def test_a_quick_check_sees_a_small_error():

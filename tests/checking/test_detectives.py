@@ -54,8 +54,14 @@ def test_the_right_name_is_explained(name):
 
 
 @pytest.mark.parametrize(
-    "name", [one.name for one in detectives() if SOAK or not one.operator.startswith("grid")]
-)  # whose cases are dear
+    "name",
+    [
+        one.name
+        for one in detectives()
+        # whose cases are dear
+        if SOAK or not one.operator.startswith("grid")
+    ],
+)
 @pytest.mark.sampled(3)
 def test_a_wrong_name_gets_a_reason(name):
     one = detective(name)

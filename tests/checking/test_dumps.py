@@ -365,9 +365,8 @@ def test_right_outputs_pass_in_the_byte_order_of_another_machine(copy):
 
 def test_of_two_files_that_differ_none_is_taken(copy):
     for name, value in repaired(copy).items():
-        (copy / "000" / "out" / f"{name}.bin").write_bytes(
-            value.tobytes()
-        )  # beside the .npy of the wrong kernel
+        # beside the .npy of the wrong kernel
+        (copy / "000" / "out" / f"{name}.bin").write_bytes(value.tobytes())
     with pytest.raises(
         ValueError, match="dxOut.npy and dxOut.bin, which hold different numbers: delete the older"
     ):

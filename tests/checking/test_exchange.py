@@ -61,9 +61,8 @@ def run_outside(folder, kernel, suffix=".bin", only=None):
 )  # whose cases are dearest
 @pytest.mark.sampled(1)
 def test_a_right_program_passes(op, suffix, tmp_path):
-    where = (
-        {"paddingMode": 0} if op.name == "grid_sampler_2d" and not SOAK else None
-    )  # of fifty dear cases twenty
+    # of fifty dear cases twenty
+    where = {"paddingMode": 0} if op.name == "grid_sampler_2d" and not SOAK else None
     run_outside(write_suite(op, tmp_path, where=where), op.backward, suffix)
     result = read_and_check(op, tmp_path)
     assert result.passed and not result.stopped and result.cases > 15

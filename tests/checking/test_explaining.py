@@ -478,10 +478,8 @@ def test_edits_within_a_function_of_a_function_are_tried():
 
 def test_the_cheapest_failing_case_comes_first_and_none_is_lost():
     """Of one tap a point and not of sixteen, unless these alone are wrong."""
-    op, modes = (
-        operator("grid_sampler_2d"),
-        {0: "bilinear", 1: "nearest", 2: "bicubic"},
-    )  # a case of each
+    # a case of each
+    op, modes = operator("grid_sampler_2d"), {0: "bilinear", 1: "nearest", 2: "bicubic"}
     each = suite_where(op, lambda made: modes.pop(made.inputs["interpolationMode"], None))
     seen = sorted(
         (

@@ -81,10 +81,8 @@ def test_a_kernel_in_float32_is_explained_where_it_is_given_float64_too():
 
 
 def test_a_line_of_a_cell_is_named_by_its_function(tmp_path):
-    source, name = (
-        inspect.getsource(rms),
-        str(tmp_path / "675492143.py"),
-    )  # as a notebook calls a cell
+    # as a notebook calls a cell
+    source, name = inspect.getsource(rms), str(tmp_path / "675492143.py")
     linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
     exec(compile(source, name, "exec"), made := {"np": np})
     assert check("rms_norm", made["rms"]).explanation.yours.line == "line 6 (rms)"

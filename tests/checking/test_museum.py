@@ -29,9 +29,8 @@ def test_every_published_mistake_of_an_operator_of_the_kit_is_there():
         for thread in threads
     )
     with in_language("zh"):
-        assert re.findall("href=[^>]*", av.museum()._repr_html_()) == re.findall(
-            "href=[^>]*", page
-        )  # no Chinese word before a name is of it
+        # no Chinese word before a name is of it
+        assert re.findall("href=[^>]*", av.museum()._repr_html_()) == re.findall("href=[^>]*", page)
 
 
 @pytest.mark.parametrize(("piece", "kernel"), PIECES)

@@ -99,9 +99,8 @@ def reason(mutant):
 @pytest.mark.parametrize("op", WITH_FAULTS, ids=lambda op: op.name)
 @pytest.mark.sampled(2)
 def test_every_mutant_is_killed_or_equivalent(op, record_property):
-    some = (
-        of(op) if SOAK else [mutant for mutant in of(op) if reason(mutant) is None]
-    )  # no case ends what is equivalent
+    # no case ends what is equivalent
+    some = of(op) if SOAK else [mutant for mutant in of(op) if reason(mutant) is None]
     alive = survivors(op, some)
     record_property("survivors, all equivalent", len(alive))
     assert [str(mutant) for mutant in alive if reason(mutant) is None] == []

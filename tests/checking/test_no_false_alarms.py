@@ -71,10 +71,9 @@ def test_terms_that_cancel_exactly_on_the_device_need_not_cancel_elsewhere():
     assert complaints(op, label, dict(rewritings(op.name))[label], 230, bicubic) == []
 
 
+# whose cases are dearest
 @pytest.mark.parametrize(
-    "op",
-    [op for op in taught() if SOAK or op.name != "grid_sampler_3d"],  # whose cases are dearest
-    ids=lambda op: op.name,
+    "op", [op for op in taught() if SOAK or op.name != "grid_sampler_3d"], ids=lambda op: op.name
 )
 @pytest.mark.parametrize("relative", [2.0**-14, -(2.0**-14)])
 @pytest.mark.sampled(1)

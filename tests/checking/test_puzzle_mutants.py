@@ -81,9 +81,10 @@ def reason(mutant):
     )
 
 
+# whose cases are dear
 @pytest.mark.parametrize(
     "op",
-    [op for op in WITH_PUZZLES if SOAK or op.name != "grid_sampler_2d"],  # whose cases are dear
+    [op for op in WITH_PUZZLES if SOAK or op.name != "grid_sampler_2d"],
     ids=lambda op: op.name,
 )
 @pytest.mark.sampled(1)

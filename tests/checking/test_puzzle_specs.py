@@ -12,7 +12,8 @@ from reference import cross_entropy_loss, grid_sampler_2d, group_norm_swish, har
 from reference.exact import exact, mp, zeros
 from together import in_one
 
-CLOSE = 1e-10  # of the largest element: dozens of terms in float64, which cancel to 1e-6 in rows of one element
+# of the largest element: dozens of terms in float64, which cancel to 1e-6 in rows of one element
+CLOSE = 1e-10
 
 
 def scalars(function, values):

@@ -128,9 +128,8 @@ def test_the_text_holds_the_loop_and_not_its_sentence(name):
     )
     assert one.title in str(one) and one.task in str(one) and str(one.lines) in str(one)
     assert "&quot;" in one._repr_html_() or name in one._repr_html_()
-    assert (
-        "white-space: pre;" in one._repr_html_()
-    )  # JupyterLab would break lines of code within a word
+    # JupyterLab would break lines of code within a word
+    assert "white-space: pre;" in one._repr_html_()
     assert f"def {name}(" in one.solution() and one.solution() != one.specification
 
 

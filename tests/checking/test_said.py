@@ -145,9 +145,8 @@ def test_a_failing_test_in_files_is_one_command(factor, tmp_path, capsys):
     ]
     page = tmp_path / "result.html"
     assert main(["check", "rms_norm", *arguments, "--html", str(page)]) == (factor != 1)
-    assert main(["check", "rms_norm", *arguments, "--html", str(page)]) == (
-        factor != 1
-    )  # its own page may be replaced
+    # its own page may be replaced
+    assert main(["check", "rms_norm", *arguments, "--html", str(page)]) == (factor != 1)
     text, html = capsys.readouterr().out, page.read_text("utf-8")
     assert "golden.dxOut is right within rounding" in text and ("WRONG in 1 of 1 case" in text) == (
         factor != 1

@@ -225,9 +225,8 @@ def test_a_function_of_autograd():
     options = {"dtypes": ["float32"], "time_limit": 30.0}
     for function in (Right, Apart, torch.nn.functional.silu):
         assert checked("silu", function, "torch.autograd", **options).passed
-    assert checked(
-        "gelu", torch.nn.functional.gelu, "torch.autograd", **options
-    ).passed  # its vendor broadcasts gradOutput
+    # its vendor broadcasts gradOutput
+    assert checked("gelu", torch.nn.functional.gelu, "torch.autograd", **options).passed
     for right in (Right, Apart):
         doubled = type(
             "Doubled",
@@ -261,18 +260,18 @@ def test_cases_whose_saved_tensors_a_function_would_not_compute_are_left_out():
 @pytest.mark.needs("torch")
 def test_the_host_wrapper_of_a_triton_kernel():
     def liger(grad, x, weight, rstd, offset, mode, block, warps, in_place, row_mode, factor=1.0):
+        # x as the forward saves it
         rows, gradient, scale = (
             x.float(),
             grad.view(-1, grad.shape[-1]).float(),
             rstd.reshape(-1, 1),
-        )  # x as the forward saves it
+        )
         xhat, along = rows * scale, gradient * weight.float()
         dx = (along - factor * xhat * (along * xhat).mean(1, keepdim=True)) * scale
         return dx.to(x.dtype).view(grad.shape), (gradient * xhat).sum(0)
 
-    def narrow(
-        grad, x, weight, *others
-    ):  # Liger's own gives this gradient in the format of the weight
+    # Liger's own gives this gradient in the format of the weight
+    def narrow(grad, x, weight, *others):
         dx, dweight = liger(grad, x, weight, *others)
         return dx, dweight.to(weight.dtype)
 

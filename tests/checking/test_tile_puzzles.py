@@ -112,9 +112,8 @@ def test_a_row_moves_what_the_machine_counts(columns, twice):
         np.array([float(columns)]), runs[0].tiling.tileLength, 4
     )
     more = runs[1].gm_bytes - runs[0].gm_bytes - moved.item()
-    assert more == (
-        columns * 4 * 3 if twice else 0
-    )  # gamma is loaded twice for a row that is cut, dgamma stored
+    # gamma is loaded twice for a row that is cut, dgamma stored
+    assert more == (columns * 4 * 3 if twice else 0)
 
 
 # A part of a program as a learner would write it.

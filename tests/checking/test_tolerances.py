@@ -90,9 +90,8 @@ def test_the_worst_order_errs_more_than_others_and_the_compensated_sum_less():
     assert min(error["worst first"], error["worst first, downwards"]) > 3 * max(
         error[one] for one in ("as they are", "reversed", "shuffled")
     )
-    assert (
-        np.abs(ADDS["compensated"](terms, None) - terms.sum(0, np.float64)).max() <= 2.0**-15
-    )  # an ulp of 300
+    # an ulp of 300
+    assert np.abs(ADDS["compensated"](terms, None) - terms.sum(0, np.float64)).max() <= 2.0**-15
 
 
 def test_a_fused_sum_rounds_each_step_once():
@@ -200,9 +199,8 @@ def test_a_wrong_kernel_that_passes_is_told_from_one_that_these_inputs_do_not_sh
 
 
 def test_a_tolerance_says_what_it_does_not_hold_for():
-    text = str(
-        av.tolerance("grid_sampler_2d", shape=(1, 1, 7, 7), grid=1 / 7, interpolationMode=1)
-    )  # between two pixels
+    # between two pixels
+    text = str(av.tolerance("grid_sampler_2d", shape=(1, 1, 7, 7), grid=1 / 7, interpolationMode=1))
     assert "16 elements hang on a rounding" in text
     assert "no rtol is sound without atol" in str(av.tolerance("rms_norm"))
 

@@ -315,9 +315,8 @@ def test_each_api_is_taken_as_pytorch_calls_it(op, name, tmp_path):
     ):
         made_up(op, name, dtype, one := Written(tmp_path / str(number)), change)
         (found,) = triage(one.done()).calls
-        right = (
-            {WRONG} if change is off else {ROUNDING, *[DEVICE] * (dtype == "bfloat16")}
-        )  # the kit saves what the case has: 16 bits
+        # the kit saves what the case has: 16 bits
+        right = {WRONG} if change is off else {ROUNDING, *[DEVICE] * (dtype == "bfloat16")}
         assert found.verdict in right and found.operator == op.name, found
 
 
@@ -576,9 +575,8 @@ def test_what_is_no_dump_is_said(tmp_path, capsys):
         assert said in capsys.readouterr().err
     (tmp_path / "dump.json").write_bytes(b"[" * 200_000)
     assert main(["triage", str(tmp_path)]) == 1 and "breaks off behind 0" in capsys.readouterr().out
-    assert (
-        triage(tmp_path).head == "0 calls: nothing that can be judged"
-    )  # whether or not there were calls
+    # whether or not there were calls
+    assert triage(tmp_path).head == "0 calls: nothing that can be judged"
 
 
 def test_a_mark_of_utf_8_is_no_damage_and_chinese_counts_are_chinese(run_of):

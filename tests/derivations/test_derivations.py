@@ -20,9 +20,8 @@ from machine import SOAK
 from notebooks.gallery import declared
 
 DIGITS = 50
-STEP = (
-    mpmath.mpf(10) ** -15
-)  # central differences are then exact to about 1e-30 of these smooth functions
+# central differences are then exact to about 1e-30 of these smooth functions
+STEP = mpmath.mpf(10) ** -15
 CLOSE = 1e-25
 BAD = ("Sum(", "_b0", "_Dummy", "Indexed", "KroneckerDelta", "Dummy")
 SIZES = {"m": 2, "n": 3, "N": 2, "G": 2, "D": 2, "P": 3, "C": 4, "H": 3, "W": 4, "Q": 2}
@@ -194,9 +193,8 @@ def name_of(step):
 def all_steps():
     yield from hardswish.derive().steps
     for name, (derive, *_) in CASES.items():
-        if (
-            SOAK or name != "grid_sampler_2d (2, 0, True)"
-        ):  # whose sixteen taps take longer than all others
+        # whose sixteen taps take longer than all others
+        if SOAK or name != "grid_sampler_2d (2, 0, True)":
             yield from derive().steps
 
 
@@ -283,10 +281,11 @@ def somewhere(shape, mode):
     [
         mode
         for mode in itertools.product((0, 1, 2), (0, 1, 2), (False, True))
+        # any two of the three meet
         if SOAK or sum(mode) % 2 and mode[0] < 2
     ],
     ids=str,
-)  # any two of the three meet
+)
 @pytest.mark.sampled(1)
 def test_grid_sampler_formulas_against_differences(mode):
     sizes = {"N": 1, "C": 2, "H": 3, "W": 4, "P": 2, "Q": 2}
@@ -296,8 +295,9 @@ def test_grid_sampler_formulas_against_differences(mode):
             **sizes,
             "input": numbers(rng, (1, 2, 3, 4)),
             "gradOutput": numbers(rng, (1, 2, 2, 2)),
+            # reaches into several reflections
             "grid": numbers(rng, (1, 2, 2, 2)) * mpmath.mpf("1.3"),
-        }  # reaches into several reflections
+        }
         for name, formula in grid_sampler_2d.derive(*mode).formulas().items():
             axes = {index: length(size, sizes) for index, size in formula.indices.items()}
             gradient = evaluate(formula.expression, values, axes, digits=DIGITS)

@@ -182,14 +182,8 @@ def is_false(row):
             difference(one, seed, sizes=[(1, 2, 1, 2), *SIZES][seed % 4]) > 1e-6
             for seed in range(12)
         )
-    except (
-        SyntaxError,
-        ValueError,
-        ZeroDivisionError,
-        TypeError,
-        KeyError,
-        ArithmeticError,
-    ):  # there is no number
+    except (SyntaxError, ValueError, ZeroDivisionError, TypeError, KeyError, ArithmeticError):
+        # there is no number
         return False
 
 

@@ -31,7 +31,6 @@ def test_formulas_agree_with_the_reference(mode):
     options = dict(zip(("interpolationMode", "paddingMode", "alignCorners"), mode))
     expected = reference.backward(**inputs, **options)
     for name, formula in grid_sampler_3d.derive(*mode).formulas().items():
-        axes = {
-            index: int(SIZES.get(str(size), 3)) for index, size in formula.indices.items()
-        }  # 3 coordinates
+        # 3 coordinates
+        axes = {index: int(SIZES.get(str(size), 3)) for index, size in formula.indices.items()}
         agree(evaluate(formula.expression, inputs | SIZES, axes, digits=50), expected[name])

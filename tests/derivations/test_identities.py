@@ -296,7 +296,8 @@ def test_true_identity_is_proved_and_true_in_numbers(row):
 
 
 NATURAL, POSITIVE = {"integer": True, "nonnegative": True}, {"integer": True, "positive": True}
-DECLARED = {  # what is declared of the index, where it starts, what is written, and what SymPy makes of it
+# what is declared of the index, where it starts, what is written, and what SymPy makes of it
+DECLARED = {
     "at least 1, from 0": (POSITIVE, 0, lambda s: Max(s, 1) * x[s], lambda s: s * x[s]),
     "at least 1, from any index": (POSITIVE, q, lambda s: Max(s, 1) * x[s], lambda s: s * x[s]),
     "at least 1, from -n": (POSITIVE, -n, lambda s: Max(s, 1) * x[s], lambda s: s * x[s]),

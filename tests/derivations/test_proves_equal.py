@@ -57,9 +57,8 @@ def over(e, index, size=n, low=0):
     return Sum(e, (index, low, size - 1 + low))
 
 
-LARGE = (a * (a + 1) * (v + 1) + (a + 1) * (v + 1)) / (a + 1) - a * (
-    v + 1
-)  # v + 1, whose cube is not expanded
+# v + 1, whose cube is not expanded
+LARGE = (a * (a + 1) * (v + 1) + (a + 1) * (v + 1)) / (a + 1) - a * (v + 1)
 EQUAL = {
     "renamed": (over(x[i], i), over(x[j], j)),
     "linear": (over(2 * x[i] + y[i], i), over(y[k], k) + 2 * over(x[j], j)),

@@ -67,9 +67,8 @@ def rewritten(rng, e):
         kind = rng.choice(["rename", "shift", "split", "select", "factor"])
         new = symbols(f"{v.name}_new{rng.randint(0, 9)}", integer=True)
         if body.has(Sum):
-            return Sum(
-                body, (v, low, high)
-            )  # renaming by replacement is safe in bodies without sums alone
+            # renaming by replacement is safe in bodies without sums alone
+            return Sum(body, (v, low, high))
         if kind == "rename":
             return Sum(body.subs(v, new), (new, low, high))
         if kind == "shift":

@@ -34,9 +34,8 @@ def test_theorem_is_proved(theorem):
 def test_mutant_is_refused(mutant):
     proof = mutant.prove()
     assert not proof.holds and proof.not_proved and proof.assumptions == ()
-    assert proof.reason.startswith(
-        "no rule makes the difference 0: "
-    )  # understood, and not given up
+    # understood, and not given up
+    assert proof.reason.startswith("no rule makes the difference 0: ")
 
 
 @pytest.mark.parametrize("theorem", ALL, ids=name)
@@ -48,9 +47,8 @@ def test_theorem_is_true_at_explicit_sizes(theorem):
 
 def test_mutants_are_false_in_numbers():
     for _, mutant in MUTANTS if SOAK else MUTANTS[1::18]:
-        points = itertools.product(
-            range(30), mutant.equations()
-        )  # deltas make many of the points agree
+        # deltas make many of the points agree
+        points = itertools.product(range(30), mutant.equations())
         assert any(difference(e, seed, sizes=SIZES[seed % 3]) > 1e-6 for seed, e in points), name(
             mutant
         )
@@ -137,9 +135,7 @@ def test_the_steps_of_a_derivation_are_told_by_their_titles():
 
     how = derivations.rms_norm.derive()
     assert [step.title for step in how["Mean"].steps] == ["Mean"]
-    assert [step.title for step in how["Mean", "Scale"].steps] == [
-        "Scale",
-        "Mean",
-    ]  # in reading order
+    # in reading order
+    assert [step.title for step in how["Mean", "Scale"].steps] == ["Scale", "Mean"]
     with pytest.raises(KeyError, match="got 'Median'; choose among Reciprocal"):
         how["Median"]

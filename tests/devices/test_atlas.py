@@ -34,9 +34,8 @@ def test_values_are_those_of_the_page(op, layout):
                 for dtype in ("float16", "bfloat16", "float32")
             }
 
-    for dtype, found in on_stand_in(
-        work, layout
-    ).items():  # both sum a few products of size 1 in their own order
+    # both sum a few products of size 1 in their own order
+    for dtype, found in on_stand_in(work, layout).items():
         close_to(found, op.backward(**case_of(op, dtype=dtype).inputs), units=16)
 
 

@@ -61,9 +61,8 @@ def test_what_we_initialised_we_finalise_where_it_is_counted(layout):
             if name in ("aclInit", "aclrtResetDevice", "aclFinalize", "aclFinalizeReference")
         ]
 
-    counted = (
-        ["aclFinalizeReference"] if layout == "9.x" else []
-    )  # CANN 8 allows one aclInit in a process
+    # CANN 8 allows one aclInit in a process
+    counted = ["aclFinalizeReference"] if layout == "9.x" else []
     assert on_stand_in(work, layout) == ["aclInit", "aclrtResetDevice", *counted]
 
 

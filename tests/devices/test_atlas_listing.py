@@ -251,9 +251,8 @@ def test_a_hanging_driver_does_not_outlive_who_asked(hanging, tmp_path, monkeypa
         time.sleep(0.02)
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
     os.kill(parent, how)
-    assert os.waitpid(parent, 0)[1] == {signal.SIGINT: 256}.get(
-        how, how
-    )  # a KeyboardInterrupt, or the signal itself
+    # a KeyboardInterrupt, or the signal itself
+    assert os.waitpid(parent, 0)[1] == {signal.SIGINT: 256}.get(how, how)
     until = time.monotonic() + 20
     while any(map(lives, children)) and time.monotonic() < until:
         time.sleep(0.05)

@@ -114,9 +114,8 @@ def test_a_case_file_that_was_cut_off_counts_as_unfinished(path, spoiled):
 
     case = av.case("hardswish")
     victim = next(path.with_name("x.capsule.part").glob("*/case.json"))
-    (victim.parent / "case.json.aclnn-viz-unfinished").write_text(
-        spoiled
-    )  # what a crash leaves is never the finished name
+    # what a crash leaves is never the finished name
+    (victim.parent / "case.json.aclnn-viz-unfinished").write_text(spoiled)
     with av.open_device("host") as device:
         record(device, [(case.operator, case.inputs)], path)
     with av.open_device(path) as capsule:

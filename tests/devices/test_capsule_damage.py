@@ -172,9 +172,8 @@ def test_an_index_without_its_checksum(capsule, tmp_path):
     refused(tmp_path / "sum", "cases.json does not have its checksum", AlteredError)
 
 
-@pytest.mark.parametrize(
-    "at", [6, 8]
-)  # of a local header and of the central directory: where the flags are
+# of a local header and of the central directory: where the flags are
+@pytest.mark.parametrize("at", [6, 8])
 def test_a_flipped_flag_asks_for_no_password(capsule, tmp_path, at):
     content = bytearray(capsule.read_bytes())
     start = content.rindex(b"PK\1\2") if at == 8 else 0

@@ -42,14 +42,11 @@ FROM_PAGES = [
     "log_softmax",
     "scaled_masked_softmax",
 ]
-COMPILED = FUSED[
-    :: 1 if SOAK else 6
-]  # numba takes seconds for each, and a minute for all formats of a sampler
+# numba takes seconds for each, and a minute for all formats of a sampler
+COMPILED = FUSED[:: 1 if SOAK else 6]
 SWEPT = [name for name in COMPILED if SOAK or not name.startswith("grid_sampler")]
-EVERY = [
-    5,
-    pytest.param(1, marks=pytest.mark.soak),
-]  # case of a suite, as far as Python can run it by single numbers
+# case of a suite, as far as Python can run it by single numbers
+EVERY = [5, pytest.param(1, marks=pytest.mark.soak)]
 SMALL = 600
 
 
@@ -282,10 +279,8 @@ def _judged(name, device, every):
     op, tried = av.operator(name), 0
     for number in range(0, len(suite_recipes(name)), every):
         case = case_at(name, number, 0)
-        lie_apart = case.inputs.get("dim", -1) not in (
-            -1,
-            np.ndim(case.inputs.get("output")) - 1,
-        )  # the elements of a row
+        # the elements of a row
+        lie_apart = case.inputs.get("dim", -1) not in (-1, np.ndim(case.inputs.get("output")) - 1)
         if lie_apart or sum(np.size(value) for value in case.inputs.values()) > SMALL:
             continue
         found, truth = device.run(op, **case.inputs), op.truth(**case.inputs)
@@ -377,9 +372,8 @@ def test_every_number_is_read_and_rounded_as_the_formats_have_it():
         right = numbers.view(fmt.numpy).astype(np.float32)
         assert np.array_equal(widened, right, equal_nan=True)
         assert np.array_equal(back.view(fmt.numpy), round_to(right, fmt), equal_nan=True)
-    halves = (np.arange(1 << 16, dtype=np.uint32) << 16 | 0x8000).view(
-        np.float32
-    )  # ties, and one below them
+    # ties, and one below them
+    halves = (np.arange(1 << 16, dtype=np.uint32) << 16 | 0x8000).view(np.float32)
     below = (halves.view(np.uint32) - 1).view(np.float32)
     for values in (halves, below):
         run(np.array(values), values, back := np.empty(1 << 16, np.uint16))

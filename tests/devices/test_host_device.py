@@ -264,9 +264,8 @@ class Failing:
             if name == "aclrtMalloc" or name == "aclrtCreateStream":
                 return 207001, None
             if name.startswith("aclnn"):
-                self._acl.aclDestroyAclOpExecutor(
-                    arguments[2]
-                )  # a failed phase 2 has consumed the executor
+                # a failed phase 2 has consumed the executor
+                self._acl.aclDestroyAclOpExecutor(arguments[2])
             return 500000
 
         return call

@@ -218,9 +218,8 @@ def test_byte_order_is_no_part_of_a_case(tmp_path):
 
 def test_an_interrupt_inside_the_archive_stays_an_interrupt(tmp_path, monkeypatch):
     def interrupted(archive, name, content):
-        archive.open(
-            name, "w"
-        )  # an archive with an open writing handle refuses to close with a ValueError
+        # an archive with an open writing handle refuses to close with a ValueError
+        archive.open(name, "w")
         raise KeyboardInterrupt
 
     monkeypatch.setattr(zipfile.ZipFile, "writestr", interrupted)

@@ -35,9 +35,8 @@ def test_a_prediction_is_the_preset_run_through_both_phases(op, dtype):
 
 
 def test_ties_go_away_from_zero_for_group_norm_swish():
-    dy = np.array([[[2.0, 2.0**-7]]]).astype(
-        bfloat16
-    )  # with scale 0 the slope is 1/2, and dbeta = 1 + 2^-8 a tie
+    # with scale 0 the slope is 1/2, and dbeta = 1 + 2^-8 a tie
+    dy = np.array([[[2.0, 2.0**-7]]]).astype(bfloat16)
     inputs = av.case(
         "group_norm_swish", dtype="bfloat16", shape=(1, 1, 2), dy=dy, swishScale=0.0
     ).inputs

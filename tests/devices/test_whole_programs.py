@@ -73,9 +73,8 @@ def test_the_sample_that_misreads_its_data_is_named_at_the_line_of_the_launch():
 )
 @pytest.mark.sampled(1)
 def test_a_sample_of_each_operator_prints_the_numbers_of_backward(name, mode, tmp_path):
-    case = av.case(
-        name, seed=1, **mode
-    )  # a mask of 6 million elements is written as runs of equal ones
+    # a mask of 6 million elements is written as runs of equal ones
+    case = av.case(name, seed=1, **mode)
     left, text = ran(written(tmp_path, av.cpp_sample(name, case)))
     expected = av.operator(name).backward(**case.inputs)
     assert (left.status, left.sentences) == (0, [])
@@ -120,11 +119,8 @@ def test_headers_declare_what_those_of_the_stand_in_declare(tmp_path):
 @pytest.mark.sampled(1)
 def test_kernel_and_host_in_one_file(schedule):
     left, text = ran(PROGRAM, words=["word"], schedule=schedule)
-    assert (left.status, text, left.sentences) == (
-        1,
-        "0 1024 word\n",
-        [],
-    )  # the program's own status
+    # the program's own status
+    assert (left.status, text, left.sentences) == (1, "0 1024 word\n", [])
 
 
 NUMBERS = "#include <cstdint>\nstruct Numbers { float value; uint32_t at; };\n"
@@ -186,12 +182,13 @@ def test_a_struct_is_given_by_value_and_by_its_address_through_aclrt_launch_kern
             "DataCopy(zGm",
         ),
         ("(__gm__ T *)y + each", "(__gm__ T *)numbers.z + each", "unwritten", "yGm[at]"),
+        # the last call
         (
             "    TPipe pipe;",
             "    *(volatile int *)8 = 1;\n    TPipe pipe;",
             "program ended",
             "(__gm__ T *)numbers.z",
-        ),  # the last call
+        ),
     ],
 )
 @pytest.mark.sampled(1)
@@ -357,9 +354,8 @@ def test_a_debugger_is_opened_in_the_terminal_while_the_process_waits(
     before, after, handler, tmp_path, monkeypatch, capsys
 ):
     file = edited(tmp_path, before, after)
-    assert (
-        cli.main(["cpp", "run", str(file), "--gdb"]) == 2
-    )  # no terminal in a test, and perhaps no gdb
+    # no terminal in a test, and perhaps no gdb
+    assert cli.main(["cpp", "run", str(file), "--gdb"]) == 2
     assert "--gdb opens gdb" in capsys.readouterr().err
     (tmp_path / "gdb").write_text(
         '#!/bin/sh\necho "$@"; kill -0 "$3" && echo "it waits"\n', "utf-8"

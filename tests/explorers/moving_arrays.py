@@ -12,13 +12,8 @@ import numpy as np
 from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.words.messages import Choice, Number, Text
 
-UNSHAPED = {
-    "nonzero",
-    "unique_all",
-    "unique_counts",
-    "unique_inverse",
-    "unique_values",
-}  # their results have no fixed size
+# their results have no fixed size
+UNSHAPED = {"nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"}
 OWN = {"round_to", "ulp", "ordinal_distance", "scatter_add", "guard"}
 
 

@@ -40,9 +40,8 @@ def assert_fits(shown: Picture):
     assert taken == {(row, column) for row in heights for column in range(20)}, (
         "rows are not filled"
     )
-    assert (
-        sum(heights.values()) <= 560 and 1 <= len(shown.headline) <= 6
-    )  # how elements answer, one for each output, who computed them
+    # how elements answer, one for each output, who computed them
+    assert sum(heights.values()) <= 560 and 1 <= len(shown.headline) <= 6
     assert all(sentence in shown.text for sentence in shown.headline)
 
 

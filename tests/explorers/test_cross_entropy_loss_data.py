@@ -255,9 +255,8 @@ def test_panels_show_the_data():
 )
 def test_the_sums_and_errors_of_rows_are_drawn(label, values):
     data = compute(State(lseSquareScaleForZloss=0.1, dtype="bfloat16", ignored=0.0, ignoreIndex=-1))
-    np.testing.assert_allclose(
-        mark(show(data), "sums", Dots, label).y, values(data), rtol=1e-14
-    )  # sums in two orders
+    # sums in two orders
+    np.testing.assert_allclose(mark(show(data), "sums", Dots, label).y, values(data), rtol=1e-14)
 
 
 def test_without_a_reduction_each_row_has_its_own_gradient():

@@ -73,9 +73,8 @@ def test_everything_is_lifted_out(bare):
     assert_lifted_cell_opens_the_same_state(bare)
     assert_lifted_test_judges(bare, subject_operator(bare).outputs[0])
     assert_lifted_program_makes_both_calls(bare)
-    if (
-        SOAK or bare.subject.name == OPERATORS[0]
-    ):  # every panel of the others is drawn by the same marks
+    # every panel of the others is drawn by the same marks
+    if SOAK or bare.subject.name == OPERATORS[0]:
         assert_lifted_pictures(bare)
 
 

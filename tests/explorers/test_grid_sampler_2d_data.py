@@ -202,9 +202,8 @@ def test_small_shapes_and_other_interpolations_have_a_picture(values):
     assert data.taps.shape[1] == (4, 1, 16)[data.state.interpolationMode]
     assert np.isfinite(data.outs).all() and np.isfinite(data.gridGrad).all()
     if data.state.interpolationMode:
-        assert (
-            not data.kinks.any()
-        )  # nearest has no gradient, and bicubic pads taps, not the coordinate
+        # nearest has no gradient, and bicubic pads taps, not the coordinate
+        assert not data.kinks.any()
 
 
 SEVERAL = State(

@@ -113,9 +113,8 @@ def test_the_image_lies_on_its_continuation(shown, data):
 def test_lines_lead_from_the_chosen_point_to_what_each_mode_reads(shown, data):
     ends = {line.kind: (line.x[-1], line.y[-1]) for line in marks(shown, "image", Line)}
     for mode in range(3):
-        assert ends[mode] == pytest.approx(
-            tuple(data.sources[mode, :, 0]), abs=1.0
-        )  # or at the edge of the panel
+        # or at the edge of the panel
+        assert ends[mode] == pytest.approx(tuple(data.sources[mode, :, 0]), abs=1.0)
     for axis in "xy":
         made = show(compute(State(axis=axis)))
         here = [dots for dots in marks(made, "map", Dots) if dots.x.size == 1]

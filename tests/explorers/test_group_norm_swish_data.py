@@ -283,9 +283,8 @@ def test_groups_are_drawn_on_their_channels():
     ]
     groups = {box.label: (box.y0, box.y1) for box in boxes if box.label}
     assert groups == {f"group {g}": (3 * g - 0.5, 3 * g + 2.5) for g in range(4)}
-    assert (
-        boxes[3].label == "group 3" and boxes[3].kind == 2
-    )  # channel 9; the chosen one lies on top
+    # channel 9; the chosen one lies on top
+    assert boxes[3].label == "group 3" and boxes[3].kind == 2
     thin = [
         each
         for each in show(compute(State(channels=48, numGroups=48))).panels[0].marks

@@ -120,9 +120,8 @@ def test_errors_are_in_ulp_of_the_truth():
         exact = gradient(float(sweep.x[at]), upstream)
         spacing = Fraction(float(np.spacing(np.float16(abs(float(exact)) if exact else 0.0))))
         below = np.float16(float(exact))
-        if abs(below) > abs(
-            exact
-        ):  # rounded up over a power of two, whose own spacing is twice as large
+        # rounded up over a power of two, whose own spacing is twice as large
+        if abs(below) > abs(exact):
             spacing = Fraction(float(np.spacing(np.nextafter(np.abs(below), np.float16(0)))))
         error = abs(Fraction(float(sweep.out[at])) - exact) / spacing
         assert sweep.errors[at] == pytest.approx(float(error), abs=1e-9)
@@ -162,9 +161,8 @@ def test_float32_loses_its_digits_where_the_slope_is_nought():
     sweep = compute(State(dtype="float32", reach="near", arriving="chosen")).sweep
     worst = sweep.x[np.argmax(sweep.errors)]
     assert abs(worst + 1.5) < 0.01 < 10 < sweep.errors.max()
-    assert (
-        sweep.errors[np.abs(sweep.x + 1.5) > 1].max() < 3
-    )  # terms up to 3/2 for results above 1/3
+    # terms up to 3/2 for results above 1/3
+    assert sweep.errors[np.abs(sweep.x + 1.5) > 1].max() < 3
 
 
 @pytest.mark.parametrize(

@@ -41,17 +41,18 @@ ODD = np.array(
 )
 LARGEST = 3_000_000  # bytes of a page
 #: What pages show exactly, to the last of float32's digits; else how far numbers may be off, of the largest beside them, and why.
-PAGES = dict.fromkeys(
-    (op.name for op in operators()), 1e-6
-) | {  # of an operator that is not named: as far as exp and log
+# of an operator that is not named: as far as exp and log
+PAGES = dict.fromkeys((op.name for op in operators()), 1e-6) | {
     "grid_sampler_2d": 0.0,
     "grid_sampler_3d": 0.0,
     "rms_norm": 0.0,
     "zoom": 0.0,
+    # the truth where it cancels: of float64, not of 106 bits
     "hardswish": 1e-6,
-    "layer_norm": 1e-6,  # the truth where it cancels: of float64, not of 106 bits
+    "layer_norm": 1e-6,
+    # exp and log of float64 are the browser's
     "cross_entropy_loss": 1e-6,
-    "group_norm_swish": 1e-6,  # exp and log of float64 are the browser's
+    "group_norm_swish": 1e-6,
     "numeric_error": 0.0,
     "tiles": 0.0,
     "two_phase": 0.0,
@@ -186,9 +187,8 @@ console.log(JSON.stringify(counts));""",
 @NODE
 def test_a_step_that_is_wrong_is_noticed(tmp_path):
     want, traced = both(lambda xp, x: x * 3.0 + 1.0, ODD.astype(np.float32))
-    (wrong,) = computed(
-        {"wrong": (*traced, {"x0": ODD.astype(np.float64)})}, tmp_path
-    ).values()  # an input that float32 cannot hold
+    # an input that float32 cannot hold
+    (wrong,) = computed({"wrong": (*traced, {"x0": ODD.astype(np.float64)})}, tmp_path).values()
     assert bits(want) != bits(wrong)
 
 
@@ -330,9 +330,8 @@ def test_a_choice_without_a_picture_beside_the_others_stays_and_sets_them_back(t
 def test_a_slider_that_decides_which_inputs_there_are_has_stops_alone():
     page = page_of(saved("flash_attention_score")[-1])
     assert "scaleValue" in page["alive"] and "scaleValue" not in page["options"]
-    assert (
-        "keepProb" not in page["alive"] or "keepProb" in page["options"]
-    )  # below 1 there is a mask of dropout, too
+    # below 1 there is a mask of dropout, too
+    assert "keepProb" not in page["alive"] or "keepProb" in page["options"]
 
 
 def test_an_attribute_moves_where_forward_takes_what_backward_does_not():
@@ -365,9 +364,8 @@ def test_a_page_says_what_it_leaves_and_speaks_both_languages():
 
 
 @pytest.mark.parametrize("name", explorers())
-@pytest.mark.sampled(
-    2
-)  # without the zoom, of which the page is the largest: it is opened in a browser, in test_live_pages.py
+# without the zoom, of which the page is the largest: it is opened in a browser, in test_live_pages.py
+@pytest.mark.sampled(2)
 def test_a_page_opens_with_the_picture_of_its_state(name):
     page = page_of(saved(name)[2])
     places = ",".join(

@@ -96,9 +96,8 @@ def test_causes_follow_the_yardsticks():
         kind = "plan"
         if e.ulps[k] <= nearest:
             kind = "format"
-        elif e.ulps[k] <= (nearest + data.spread[k]) * (
-            1 + 1e-12
-        ):  # the spread was divided by the ulp once more
+        elif e.ulps[k] <= (nearest + data.spread[k]) * (1 + 1e-12):
+            # the spread was divided by the ulp once more
             kind = "inputs"
         assert CAUSES[data.cause[k]] == kind and e.ulps[k] <= e.bound[k]
         seen.add(kind)
@@ -246,9 +245,8 @@ def test_ties_are_where_both_rules_differ():
 
 def test_scales_reach_the_ends_of_the_format():
     tiny = compute(State(dtype="float16", gradient=-8.0, plan="kit"))
-    assert (
-        tiny.errors.actual.any() and abs(tiny.errors.truth).max() < 2.0**-14
-    )  # below the normal numbers
+    # below the normal numbers
+    assert tiny.errors.actual.any() and abs(tiny.errors.truth).max() < 2.0**-14
     huge = compute(State(operator="hardswish", dtype="float16", gradient=4.5, plan="kit"))
     assert np.isinf(huge.errors.actual).any() and "inf" in show(huge).text
 

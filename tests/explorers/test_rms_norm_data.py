@@ -104,12 +104,10 @@ def test_epsilon_leaves_its_share_of_the_part_along_x(values):
     assert data.epsilons[-1] == data.epsilon and data.epsilons.size == EPSILONS.size + 1
     square = float(np.mean(data.inputs["x"][1] ** 2))
     np.testing.assert_allclose(exact, [e / (square + e) for e in data.epsilons], rtol=1e-12)
-    np.testing.assert_allclose(
-        measured, exact, rtol=1e-6, atol=1e-13
-    )  # float64 keeps the part to a few roundings
-    assert np.interp(square, data.epsilons[:-1], exact[:-1]) == pytest.approx(
-        0.5, abs=0.05
-    )  # half at mean(x^2)
+    # float64 keeps the part to a few roundings
+    np.testing.assert_allclose(measured, exact, rtol=1e-6, atol=1e-13)
+    # half at mean(x^2)
+    assert np.interp(square, data.epsilons[:-1], exact[:-1]) == pytest.approx(0.5, abs=0.05)
 
 
 def test_a_coarse_format_leaves_a_floor():

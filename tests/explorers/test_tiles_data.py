@@ -71,10 +71,8 @@ def test_sums_are_owned_by_all_who_add_and_not_by_who_clears():
     ]
     heat = next(mark for mark in owners(data).marks if isinstance(mark, Heat))
     assert "Σ 3 cores" in heat.words
-    assert (owners(data).x.low, owners(data).x.high) == (
-        -0.5,
-        np.shape(heat.values)[1] - 0.5,
-    )  # whole cells
+    # whole cells
+    assert (owners(data).x.low, owners(data).x.high) == (-0.5, np.shape(heat.values)[1] - 0.5)
 
 
 def test_bytes_moved_are_those_of_the_least_where_nothing_is_moved_twice():
@@ -82,10 +80,8 @@ def test_bytes_moved_are_those_of_the_least_where_nothing_is_moved_twice():
         3 * 99 * 4,
     ) * 2
     work = compute(State(program="rms_norm", rows=4, columns=40, cores=2)).work
-    matrices, row = (
-        3 * 4 * 40 * 4,
-        40 * 4,
-    )  # dy, x, dx; gamma and dgamma; each core's dgamma goes to a slot and is read
+    # dy, x, dx; gamma and dgamma; each core's dgamma goes to a slot and is read
+    matrices, row = 3 * 4 * 40 * 4, 40 * 4
     assert (work.run.gm_bytes, work.least) == (
         matrices + 2 * row + row + 2 * 2 * row,
         matrices + 2 * row,
@@ -122,18 +118,16 @@ def test_a_buffer_is_written_then_keeps_its_data_then_is_read():
     data = compute(State())
     life = next(life for life in lives(data) if life.name == "gradQue 1")
     assert [state_of(life, step)[0] for step in (0, 1, 8, 9)] == [WRITES, HOLDS, HOLDS, READS]
-    assert (
-        state_of(life, 0)[1] == 4 * data.work.run.tiling.tileLength
-    )  # filled to its end by the first tile
+    # filled to its end by the first tile
+    assert state_of(life, 0)[1] == 4 * data.work.run.tiling.tileLength
 
 
 def test_a_hazard_is_shown_at_its_step_its_line_and_its_numbers():
     data = compute(State(**BARRIER))
     (hazard,), wrong = data.hazards, [job for job in data.jobs if job.hazardous]
     assert hazard.kind == "missing barrier" and hazard.source == "Adds(slope, slope, 0.5, count)"
-    assert {(job.name, job.line) for job in wrong} == {("Adds", hazard.line)} and len(
-        wrong
-    ) == 3  # one a tile
+    # one a tile
+    assert {(job.name, job.line) for job in wrong} == {("Adds", hazard.line)} and len(wrong) == 3
     before = {job.step: job.name for job in data.jobs if job.name == "Muls"}
     assert all(before.get(job.step - 1) == "Muls" for job in wrong)
     assert sum(text.startswith("✗") for text in notes(data, "pipes")) == 3 and "✗" in notes(
@@ -295,9 +289,8 @@ def test_buffers_without_a_name_are_told_apart_in_the_chosen_language():
 
 
 def test_names_of_instructions_have_the_room_for_which_they_were_cut():
-    assert (
-        panel(compute(State()), "pipes").least == ACROSS
-    )  # in a narrow window the timeline is scrolled
+    # in a narrow window the timeline is scrolled
+    assert panel(compute(State()), "pipes").least == ACROSS
 
 
 def test_nothing_claims_to_be_measured():
@@ -332,9 +325,8 @@ def test_stated_times_are_drawn_where_the_timeline_puts_them(cores):
         for row in {box.y0 for box in boxes}
     ]
     assert all(a[1] <= b[0] + 1e-9 for row in rows for a, b in zip(row, row[1:])) and len(rows) == 3
-    assert {box.filled for box in boxes} == (
-        {True} if cores == 1 else {True, False}
-    )  # what cannot be predicted is not filled
+    # what cannot be predicted is not filled
+    assert {box.filled for box in boxes} == ({True} if cores == 1 else {True, False})
     (line,) = (mark for mark in panel(data, "us").marks if isinstance(mark, Line))
     assert (line.x[0], line.x[-1]) == (data.times.path[0].start, max(span.end for span in spans))
     parts = [mark.x1 for mark in panel(data, "critical").marks]

@@ -29,12 +29,8 @@ POISON = np.full(4, 0xA5, np.uint8).view(np.float32)[0]
 TABLE = {
     "none": (None, None, False, True),
     "no init": (("aclrtSetDevice", 100001), ("aclrtSetDevice", 100001), True, None),
-    "no device": (
-        ("aclrtCreateStream", 107002),
-        ("aclrtCreateStream", 107002),
-        True,
-        None,
-    ),  # reset without set
+    # reset without set
+    "no device": (("aclrtCreateStream", 107002), ("aclrtCreateStream", 107002), True, None),
     "null": ((PHASE_1, 161001), (PHASE_1, 161001), False, None),
     "dtype": ((PHASE_1, 161002), (PHASE_1, 161002), False, None),
     "shape": ((PHASE_1, 161002), (PHASE_1, 561002), False, None),
@@ -116,9 +112,8 @@ def test_what_is_copied_too_early_is_poison():
     data = compute(State())
     assert (data.fetched == POISON).all() and data.right == {"out": False}
     assert "24 were never written" in show(data).headline[0]
-    outlines = [
-        mark for mark in panel(data, "result").marks if isinstance(mark, Box)
-    ]  # each around its own element
+    # each around its own element
+    outlines = [mark for mark in panel(data, "result").marks if isinstance(mark, Box)]
     assert sorted((box.y0, box.y1, box.x0, box.x1) for box in outlines) == [
         (r - 0.46, r + 0.46, c - 0.46, c + 0.46) for r, c in np.ndindex(data.fetched.shape)
     ]
@@ -233,9 +228,8 @@ def test_what_only_the_emulator_notices_is_labelled():
 
 def test_on_a_phone_the_two_phases_have_names_that_differ():
     calls = next(panel for panel in show(compute(State())).panels if panel.name == "calls")
-    assert (
-        len("aclnnHardswishBackwardGet") * 6.5 < calls.least * (STATUS - 0.5) / calls.x.high
-    )  # else it is scrolled
+    # else it is scrolled
+    assert len("aclnnHardswishBackwardGet") * 6.5 < calls.least * (STATUS - 0.5) / calls.x.high
 
 
 def test_the_panels_fit():

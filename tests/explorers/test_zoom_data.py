@@ -122,8 +122,9 @@ HELD = {
         "dxhat",
         "dxOut",
     },
+    # none of them a number that a whole row shares
     "softmax": {"gradOutput", "output", "gradOutput × output", "out"},
-}  # none of them a number that a whole row shares
+}
 
 
 @pytest.mark.parametrize("program", HELD)
@@ -135,9 +136,8 @@ def test_an_instruction_holds_the_numbers_of_the_term_that_it_is_said_to_be(prog
         for job, values, exact, term, _ in tile.wrote:
             assert term < 0 or np.abs(values - exact).max() <= 1e-5 * np.abs(exact).max()
         assert tile.jobs[-1].name.startswith("DataCopy") and tile.wrote[-1][0] is tile.jobs[-1]
-        assert (
-            tile.wrote[-1][3:] == (index(z, tile.output), 0) or not tile.wrote[-1][1].any()
-        )  # zeros are those of any term
+        # zeros are those of any term
+        assert tile.wrote[-1][3:] == (index(z, tile.output), 0) or not tile.wrote[-1][1].any()
 
 
 @pytest.mark.parametrize("program", FIRST)
@@ -250,9 +250,10 @@ def test_the_smallest_and_the_largest_tensor_are_shown(values, level):
     shown = SUBJECT.show(SUBJECT.compute(State(level=level, **values)))
     path = shown.panels[0]
     assert path.name == "path" and all(shown.headline)
+    # pixels, the narrow letters among them
     assert path.least / 4 > 5.5 * max(
         len(mark.text) for mark in path.marks if isinstance(mark, Note)
-    )  # pixels, the narrow letters among them
+    )
 
 
 def test_each_term_has_a_picture_of_its_own_and_the_default_is_the_first_output():

@@ -87,11 +87,12 @@ def test_every_edit_changes_the_text_and_is_taken_back(op):
 @ALL
 def test_the_line_is_that_of_the_change(op):
     for edit in edits(op.page)[::5]:
+        # it may lie in another page
         lines = (
             (ROOT / "aclnn_viz" / "operators" / str(edit).partition(",")[0])
             .read_text()
             .splitlines()
-        )  # it may lie in another page
+        )
         names = {node.id for node in ast.walk(edit.change.node) if isinstance(node, ast.Name)} - {
             "xp"
         }

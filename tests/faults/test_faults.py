@@ -14,9 +14,8 @@ from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.operators.faults.fault import diff_of, faulty_kernel, truncated
 from together import in_one
 
-WITH_OWN = [
-    op for op in operators() if registry.file("faults", op.name)
-]  # mechanical edits may change nothing
+# mechanical edits may change nothing
+WITH_OWN = [op for op in operators() if registry.file("faults", op.name)]
 ALL = [(op, fault) for op in WITH_OWN for fault in faults(op.name)]
 NAMED = [f"{op.name}-{fault.name}" for op, fault in ALL]
 

@@ -507,9 +507,8 @@ def _line(draw) -> list[str]:
         "operators",
         "device",
     }
-    name = draw.choice(
-        [name for name in COMMANDS if name not in ("lab", "mcp")]
-    )  # which become JupyterLab and a server
+    # which become JupyterLab and a server
+    name = draw.choice([name for name in COMMANDS if name not in ("lab", "mcp")])
     words = [name] if draw.random() < 0.95 else [draw.choice(TEXTS)]
     values = (
         "hardswish",

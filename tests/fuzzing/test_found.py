@@ -293,9 +293,8 @@ def test_no_character_of_a_document_spoils_the_file_of_python(tmp_path):
 @pytest.mark.parametrize("text", ["<", "<!--", "[x]("])
 def test_a_document_of_marks_that_nothing_closes_is_read_to_its_end(text):
     def read_it():
-        resource.setrlimit(
-            resource.RLIMIT_CPU, (100, 100)
-        )  # of hours that each mark times each other would take
+        # of hours that each mark times each other would take
+        resource.setrlimit(resource.RLIMIT_CPU, (100, 100))
         return len(read(DOCUMENT.replace("梯度。", text * 200_000)).rows)
 
     assert in_child(read_it) == 6

@@ -152,9 +152,8 @@ def _outcome(one: Surface, attempt, seed: int, findings: dict) -> str:
         attempt(random.Random(f"{one.name} {seed}"))
         return "taken"
     except one.refusals as error:
-        if (
-            THREE.fullmatch(str(error)) or isinstance(error, OSError) and error.errno
-        ):  # in the words of the system
+        # in the words of the system
+        if THREE.fullmatch(str(error)) or isinstance(error, OSError) and error.errno:
             return "refused"
         findings[seed] = f"not in three parts: {type(error).__name__}: {error}"[:300] + _place(
             error

@@ -58,9 +58,8 @@ def test_rms_norm(judged, dtype, shape):
 
 FORMATS = ["float32", "float16", "bfloat16"]
 MODES = list(product(range(3), range(3), (False, True), FORMATS))
-PAIRS = [
-    (i, p, (i + p) % 3 == 0, FORMATS[(i - p) % 3]) for i, p in product(range(3), repeat=2)
-]  # any two of the four meet
+# any two of the four meet
+PAIRS = [(i, p, (i + p) % 3 == 0, FORMATS[(i - p) % 3]) for i, p in product(range(3), repeat=2)]
 
 
 @pytest.mark.parametrize("interpolation,padding,align,dtype", MODES if SOAK else PAIRS)

@@ -110,18 +110,16 @@ NEW = (A2, A3, ASCEND_950)
 #: Formats that a call in one format may have, by product; all else is refused.
 SUPPORTED = {
     "hardswish": dict.fromkeys(NEW, NARROW) | {TRAINING: OLD},
-    "rms_norm": dict.fromkeys(NEW, NARROW)
-    | {INFERENCE: OLD, TRAINING: OLD},  # 910: only in the registry of CANN 8.1
+    # 910: only in the registry of CANN 8.1
+    "rms_norm": dict.fromkeys(NEW, NARROW) | {INFERENCE: OLD, TRAINING: OLD},
     # Neither DOUBLE on 910 nor 310P is in the documents; the library's check takes both.
     "grid_sampler_2d": dict.fromkeys(NEW, NARROW | {FLOAT64})
     | dict.fromkeys((TRAINING, INFERENCE), OLD | {FLOAT64}),
     "cross_entropy_loss": dict.fromkeys(NEW, NARROW),
     "group_norm_swish": dict.fromkeys(NEW, NARROW),
 }
-PLAIN = {
-    "rms_norm": {"shape": (6, 64)},
-    "cross_entropy_loss": {"ignoreIndex": 9},
-}  # refused for nothing but the format
+# refused for nothing but the format
+PLAIN = {"rms_norm": {"shape": (6, 64)}, "cross_entropy_loss": {"ignoreIndex": 9}}
 
 
 @pytest.mark.parametrize("name", SUPPORTED)

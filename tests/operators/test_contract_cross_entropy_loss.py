@@ -133,10 +133,11 @@ SINGLE_A2 = [
     Row({"target": tensor(2, dtype=I32)}, 161002, "no supported combination"),
 ]
 SINGLE_950 = [
+    # 1 in float
     *SINGLE,
     fine(labelSmoothing=0.5),
     fine(labelSmoothing=1.0),
-    fine(labelSmoothing=1 + 1e-9),  # 1 in float
+    fine(labelSmoothing=1 + 1e-9),
     fine(gradLoss=tensor(1)),
     fine(target=tensor(2, dtype=I32)),
     Row({"labelSmoothing": -0.1}, 561002, "labelSmoothing"),

@@ -56,9 +56,8 @@ SINGLE = [
     fine(**dict.fromkeys(GOOD, tensor(4, 2, format=HWCN))),
     fine(**dict.fromkeys(GOOD, tensor(4, 2, format=NDHWC))),
     nothing_to_do(**dict.fromkeys(GOOD, tensor(4, 0))),
-    Row(
-        {"gradOutput": tensor(1, 2)}, 161002, "gradOutput must have the shape of self"
-    ),  # no broadcasting
+    # no broadcasting
+    Row({"gradOutput": tensor(1, 2)}, 161002, "gradOutput must have the shape of self"),
     Row(dict.fromkeys(GOOD, tensor(4, 2, dtype=F64)), 161002, "data type of self"),
     Row({"self": tensor(4, 0)}, 161002, "gradOutput must have the shape of self"),
     Row(dict(gradOutput=tensor(0), self=tensor(0)), 161002, "out must have the shape of self"),
@@ -110,7 +109,6 @@ def test_undocumented_product_is_warned_of():
 def test_only_strided_tensors_need_workspace():
     assert workspace("hardswish", GOOD) == 0
     assert workspace("hardswish", GOOD, self=tensor(4, 2, strides=(1, 4))) == 512
-    large = dict.fromkeys(
-        GOOD, tensor(120, 2, strides=(1, 120))
-    )  # 960 bytes and 32 more take two blocks of 512
+    # 960 bytes and 32 more take two blocks of 512
+    large = dict.fromkeys(GOOD, tensor(120, 2, strides=(1, 120)))
     assert workspace("hardswish", GOOD, **large) == 3 * 1024

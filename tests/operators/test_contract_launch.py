@@ -126,9 +126,8 @@ def test_table_notices_two_checks_that_changed_places():
     whole = contract("hardswish")
     steps = list(whole.steps)
     null = [step.name for step in steps].index("out null")
-    steps[null : null + 2] = reversed(
-        steps[null : null + 2]
-    )  # the next one looks at the data type of self
+    # the next one looks at the data type of self
+    steps[null : null + 2] = reversed(steps[null : null + 2])
     swapped = replace(whole, steps=tuple(steps))
     null, dtype = (
         Row({"out": None}, 161001, "out is a null"),

@@ -121,13 +121,12 @@ def test_the_answers_are_the_vendors():
 
 
 def test_every_step_and_its_place_is_noticed():
-    assert (
-        unnoticed_mutants(NAME, GOOD, ORDERED, SINGLE)
-        == [
-            "mean must have one element a row before mean shape as rstd",  # no rows tell them apart: both look at mean
-            "nothing asked for before gradBiasOut must have one element a column",
-        ]
-    )  # which is made only if it is asked for
+    assert unnoticed_mutants(NAME, GOOD, ORDERED, SINGLE) == [
+        # no rows tell them apart: both look at mean
+        "mean must have one element a row before mean shape as rstd",
+        # which is made only if it is asked for
+        "nothing asked for before gradBiasOut must have one element a column",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -57,9 +57,8 @@ def test_the_scale_is_missing_before_9_1_in_one_factor():
             e = mp.exp(-2 * y) + 1
             total += ((y - y / e) + 1) / e * float(inputs["dy"][n, channel, k])
             right += (2 * (y - y / e) + 1) / e * float(inputs["dy"][n, channel, k])
-        assert (
-            abs(float(dbeta[channel]) - total) < 1e-5
-        )  # float32 against a difference of the formulas of order 0.1
+        # float32 against a difference of the formulas of order 0.1
+        assert abs(float(dbeta[channel]) - total) < 1e-5
         assert abs(total - right) > 1e-3
 
 
@@ -226,9 +225,8 @@ def test_the_device_multiplies_by_a_rounded_third():
 
 def test_the_a2_counts_mirrors_by_a_reciprocal():
     xp = PlannedArrays(Plan(), "float32")
-    u = xp.given(
-        np.float32([41.0])
-    )  # the mirror of 42 aligned pixels; 41 times the rounded 1/41 is below 1
+    # the mirror of 42 aligned pixels; 41 times the rounded 1/41 is below 1
+    u = xp.given(np.float32([41.0]))
     assert 41 * rounded(Fraction(1, 41), "float32") < 1
     (vector, vector_slope), (simt, simt_slope) = (
         sampling_plans._reflect(xp, u, 42, True, k) for k in (False, True)

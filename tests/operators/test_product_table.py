@@ -69,9 +69,8 @@ NAMES = {
 TEXT = re.compile(
     r"\bAscend\d{3}\w*|(?:default: |^ ?)v?[89]\.\d+(?:\.\w+)?(?:-beta\.\d+)?(?:\.pre)?(?=\)?$)"
 )
-ANY = re.compile(
-    rf"Ascend\d{{3}}|[89]\.\d|\b(?:{'|'.join(NAMES)})\b"
-)  # without one of these nothing is spelled: most modules
+# without one of these nothing is spelled: most modules
+ANY = re.compile(rf"Ascend\d{{3}}|[89]\.\d|\b(?:{'|'.join(NAMES)})\b")
 
 
 def spelled(text: str) -> set[str]:
@@ -131,6 +130,5 @@ def test_sets_are_made_of_the_table():
     assert len(sets) > 6 and all(
         len(set(one)) == len(one) and set(one) <= set(PRODUCTS) for one in sets.values()
     )
-    assert (
-        len({frozenset(one) for name, one in sets.items() if name != "READ"}) == len(sets) - 1
-    )  # each once
+    # each once
+    assert len({frozenset(one) for name, one in sets.items() if name != "READ"}) == len(sets) - 1

@@ -152,9 +152,8 @@ def test_every_element_is_bounded_where_places_meet_elements(name, scale):
         name, shape=(1, 1, 5, 5), outputSize=(3, 3), scalesH=scale, scalesW=scale, dtype="float32"
     )
     (one,) = prepared(Recipe(name, {}), made).expected.values()
-    assert (
-        not one.undecided.any() and (one.allowed < 1e-4).all()
-    )  # 64 products of float32 weights of numbers of order one
+    # 64 products of float32 weights of numbers of order one
+    assert not one.undecided.any() and (one.allowed < 1e-4).all()
     assert all(
         np.isfinite(exact.error).all() for exact in made.operator.truth(**made.inputs).values()
     )

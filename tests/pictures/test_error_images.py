@@ -92,9 +92,8 @@ def test_a_picture_is_900_pixels_wide_and_keeps_its_words_inside(name):
     for text in figure.findobj(Text):
         box = text.get_window_extent()
         inside = 0 <= box.x0 and box.x1 <= 900 and 0 <= box.y0 and box.y1 <= figure.bbox.height
-        assert inside or text in ticks or not text.get_text(), (
-            text.get_text()
-        )  # ticks beyond an axis are not drawn
+        # ticks beyond an axis are not drawn
+        assert inside or text in ticks or not text.get_text(), text.get_text()
 
 
 if __name__ == "__main__":

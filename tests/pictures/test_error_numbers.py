@@ -166,9 +166,8 @@ def test_a_running_line_breaks_at_zero():
     w, axis = windows(e), ordinal_axis(e.place, FLOAT16)
     x, y = w.curve(w.median, axis)
     assert np.isnan(x).sum() == np.isnan(y).sum() == 3
-    parts = x.reshape(3, 4)[
-        :, :3
-    ]  # negative, zero, positive: the last line has a length of its own
+    # negative, zero, positive: the last line has a length of its own
+    parts = x.reshape(3, 4)[:, :3]
     assert np.allclose(parts[:2].mean(1), axis.x(e.place)[:2]) and (
         parts[2, 0],
         parts[2, 2],
@@ -213,9 +212,8 @@ def test_a_picture_takes_a_few_bytes_an_element(monkeypatch):
     plotted(errors(actual, truth, "mine"))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert (
-        peak < 26 * truth.size
-    )  # 13 are the errors', 8 would be an array of all positions or values in another order
+    # 13 are the errors', 8 would be an array of all positions or values in another order
+    assert peak < 26 * truth.size
 
 
 @pytest.mark.parametrize("shape", ["normal", "ties", "two", "infinite", "sampled wrong"])

@@ -150,10 +150,11 @@ def test_the_legend_shows_bands_as_they_lie_over_each_other():
     x = np.arange(3.0)
     panel = Panel("p", "", (Band(x, 0 * x, 2 * x, 1, "possible"), Band(x, 0 * x, x, 1, "expected")))
     legend = drawn([panel])["p"].get_legend()
+    # one, then two in one place
     assert (
         len([one for one in legend.findobj(Rectangle) if one.get_facecolor()[3] == OPACITY["band"]])
         == 3
-    )  # one, then two in one place
+    )
 
 
 @pytest.mark.parametrize(

@@ -95,10 +95,14 @@ def test_what_is_read_is_what_changes_the_output(name):
                 + step
                 * (
                     np.arange(values.size).reshape(values.shape)
-                    == np.ravel_multi_index(at, values.shape)
+                    == np.ravel_multi_index(
+                        # a small one may leave a piece that is constant as it is
+                        at,
+                        values.shape,
+                    )
                 )
                 for step in (1e-3, 0.7)
-            ]  # a small one may leave a piece that is constant as it is
+            ]
             if any(
                 value(wanted.inputs | {array: changed}) != value(wanted.inputs) for changed in steps
             ):
@@ -109,9 +113,8 @@ def test_what_is_read_is_what_changes_the_output(name):
 
 def test_a_wrong_answer_is_drawn_beside_what_is_wanted():
     one = puzzle("rms_dx")
-    found = picture(
-        one, solution_of(one).wrong(solution_of(one).mistakes[0])
-    )  # rstd taken for a constant
+    # rstd taken for a constant
+    found = picture(one, solution_of(one).wrong(solution_of(one).mistakes[0]))
     assert outlined(found, "x") == {(0, 0), (0, 1), (0, 2)} and outlined(found, "x", YOURS) == set()
     assert outlined(found, "dy", YOURS) == {
         (0, 1)

@@ -144,13 +144,14 @@ def test_a_value_where_numbers_are_equal_is_one_of_those_beside_or_between_them(
     "y, dx, part",
     [
         ("x * x", "xp.where(x * x == 1.0, dy, 2.0 * x * dy)", "x[i0]**2"),  # the place is not found
+        # forward compares there, too
         (
             "xp.where(xp.abs(x) > 0.0, x, 0.0 * x)",
             "xp.where(xp.abs(x) > 0.0, dy, 0.0 * x)",
             "x[i0]",
         ),
     ],
-)  # forward compares there, too
+)
 def test_a_value_that_is_not_known_or_a_convention_is_said_to_be_open(y, dx, part):
     result = av.prove(
         (eval(f"lambda xp, x: {{'y': {y}}}"), eval(f"lambda xp, dy, x: {{'dx': {dx}}}")),
@@ -169,8 +170,9 @@ def test_a_value_that_is_not_known_or_a_convention_is_said_to_be_open(y, dx, par
         "2.0 * xp.sqrt(x) * xp.sqrt(x) * dy",  # where x < 0
         "2.0 * x ** 1.5 / x ** 0.5 * dy",
         "2.0 * xp.guard(x, 1e-30) * dy",
+        # what NumPy refuses
         "xp.moveaxis(2.0 * x * dy, 5, 5)",
-        "2.0 * x * dy + 0.0 * xp.sum(dy, axis=(0, 0), keepdims=True)",  # what NumPy refuses
+        "2.0 * x * dy + 0.0 * xp.sum(dy, axis=(0, 0), keepdims=True)",
         "dy if isinstance(x, np.ndarray) else 2.0 * x * dy",
         "2.0 * x * dy if hasattr(x, 'lengths') else dy",
     ],
@@ -208,9 +210,8 @@ def test_a_label_that_is_called_as_an_index_is_another_number():
     "name", ["embedding", "avg_pool", "upsample_nearest_2d", "reflection_pad_2d"]
 )
 def test_attributes_fit_the_sizes_of_a_draw(name):
-    assert (
-        tried(of_operator(av.operator(name))) is None
-    )  # where they did not, NumPy refused what is right
+    # where they did not, NumPy refused what is right
+    assert tried(of_operator(av.operator(name))) is None
 
 
 def soft(xp, x, s):

@@ -26,7 +26,8 @@ def doubled(xp, dy, x):
     return {"dx": 2 * dy * x}
 
 
-REFUSALS = {  # what stands in the place of `2 * dy * x`, and what is said of it; None where forward is changed
+# what stands in the place of `2 * dy * x`, and what is said of it; None where forward is changed
+REFUSALS = {
     "xp.sort(dy)": "xp.sort is not known",
     "dy * len(x)": "a length as a Python number",
     "dy * x[:, 0]": "axes of the lengths n and r meet",

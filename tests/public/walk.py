@@ -494,9 +494,8 @@ def inner_errors(function, arguments, keywords, kinds=WRONG):
                 if hasattr(answer, "close"):
                     answer.close()
             except OWN_ERRORS + (NotImplementedError,) as error:
-                system = (
-                    isinstance(error, OSError) and error.errno
-                )  # which says what and where in its own words
+                # which says what and where in its own words
+                system = isinstance(error, OSError) and error.errno
                 if not system and not THREE_PARTS.fullmatch(str(error)):
                     yield f"{place}={wrong!r:.40}: {type(error).__name__}: {str(error)[:150]}"
             except Exception as error:

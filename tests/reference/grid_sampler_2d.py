@@ -111,9 +111,8 @@ def taps_of(value, size, interpolationMode, paddingMode, align):
             return []
         c, multiplier = found
         if interpolationMode == NEAREST:
-            taps = [
-                (round(c), mp.one, mp.zero)
-            ]  # Python rounds a Fraction to nearest, ties to even
+            # Python rounds a Fraction to nearest, ties to even
+            taps = [(round(c), mp.one, mp.zero)]
         else:
             floor, slope = math.floor(c), to_mpf(multiplier)
             taps = [(floor, to_mpf(1 - (c - floor)), -slope), (floor + 1, to_mpf(c - floor), slope)]

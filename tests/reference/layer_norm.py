@@ -130,9 +130,8 @@ def terms(
             moved += abs(scaled[k]) * parts[k]  # through xhat_k of the second sum
         for i in range(columns):
             own = abs(xhat[i]) * abs(scaled[i]) * parts[i]
-            both = (
-                abs(signed + xhat[i] * scaled[i]) * parts[i]
-            )  # xhat_i stands before the second sum, and in it
+            # xhat_i stands before the second sum, and in it
+            both = abs(signed + xhat[i] * scaled[i]) * parts[i]
             dx[row, i] = abs(r) * (
                 abs(scaled[i])
                 + (shift + abs(xhat[i]) * along + both + abs(xhat[i]) * moved - own) / columns

@@ -33,9 +33,8 @@ AUDITED = (
         CHINESE,
     ]
 )
-SEEN = (
-    None if os.environ.get("ACLNN_VIZ_SOAK") else {"exclude": [["tr:nth-child(n + 12)"]]}
-)  # rows of a table look alike
+# rows of a table look alike
+SEEN = None if os.environ.get("ACLNN_VIZ_SOAK") else {"exclude": [["tr:nth-child(n + 12)"]]}
 THEMES = pytest.mark.parametrize("theme", ["light", "dark"])  # of what has colours
 FIRST_LINE = "document.querySelector('.ae-headline').textContent"
 
@@ -144,7 +143,8 @@ def broken(place: str, read=tags) -> list[str]:
             link.fragment
             and os.path.dirname(path) != str(SITE / "live")
             and link.fragment not in tags(Path(path)).ids
-        ):  # of an explorer it is a state
+        ):
+            # of an explorer it is a state
             found.append(target)
     return found
 

@@ -13,9 +13,8 @@ from standin import generic
 
 HERE = Path(__file__).resolve().parent
 SEEDS = HERE / "seeds"
-OBJECTS = (
-    HERE.parents[1] / "build" / "standin"
-)  # compiled once per state of the sources, whatever the root
+# compiled once per state of the sources, whatever the root
+OBJECTS = HERE.parents[1] / "build" / "standin"
 COMPILER = shutil.which("g++")
 
 OPERATORS = {
@@ -49,9 +48,8 @@ def _kept(key: tuple, suffix: str, *command: object) -> Path:
     digest = hashlib.sha256(repr((Path(COMPILER).resolve(), *key)).encode()).hexdigest()
     path = OBJECTS / f"{digest[:24]}{suffix}"
     with open(path.with_suffix(".lock"), "wb") as lock:
-        fcntl.flock(
-            lock, fcntl.LOCK_EX
-        )  # another worker of the tests waits, and does not build the same
+        # another worker of the tests waits, and does not build the same
+        fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists():
             mine = path.with_suffix(".new")
             _run(COMPILER, *command, "-o", mine)

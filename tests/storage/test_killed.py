@@ -133,7 +133,8 @@ PROTOTYPE = (
     "aclnnStatus aclnnMyBackwardGetWorkspaceSize(const aclTensor *gradOutput, const aclTensor *self, "
     "aclTensor *out, uint64_t *workspaceSize, aclOpExecutor **executor);"
 )
-WRITING = {  # the command with the place where it writes; whether that is whole; whether a kill may leave a part of it
+# the command with the place where it writes; whether that is whole; whether a kill may leave a part of it
+WRITING = {
     "run": (
         lambda at: (
             "run",
@@ -185,9 +186,8 @@ def test_a_kill_loses_nothing_and_leaves_nothing(run, tmp_path, what, record_pro
     for _ in run.killed(*command, seed=what):
         assert (place / "thesis.txt").read_text() == "mine"
         assert not out.exists() or grows or sound(out)
-        if (
-            what in ("new", "lab") and out.exists()
-        ):  # what is there would be kept, and nothing written
+        # what is there would be kept, and nothing written
+        if what in ("new", "lab") and out.exists():
             assert what == "lab" or sound(out)
             shutil.rmtree(out)
         elif again.random() < 0.3:  # else one kill follows another

@@ -115,9 +115,8 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_n
 
 def test_what_was_left_beside_a_finished_result_is_removed_though_it_is_kept(tmp_path):
     (tmp_path / "x").write_bytes(b"mine")
-    (tmp_path / ".x.0123456789abcdef.aclnn-viz-unfinished").write_bytes(
-        b"mine"
-    )  # a kill between its name and its end
+    # a kill between its name and its end
+    (tmp_path / ".x.0123456789abcdef.aclnn-viz-unfinished").write_bytes(b"mine")
     with (
         pytest.raises(FileExistsError, match="which exists"),
         new_file(tmp_path / "x", False, ours),

@@ -150,9 +150,8 @@ def test_killed_and_interrupted_twenty_times_it_goes_on_where_it_stopped(
     store, left = tmp_path / "s.sqlite", []
 
     def sweeping():
-        signal.signal(
-            signal.SIGINT, signal.default_int_handler
-        )  # who starts tests in the background ignores it
+        # who starts tests in the background ignores it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         av.sweep(CASES, store=store)
 
     for seed in range(20):

@@ -179,9 +179,8 @@ def test_a_sweep_that_is_killed_again_and_again_loses_and_repeats_nothing(tmp_pa
     inputs = {recipe: draw(recipe)[1].inputs["self"].tobytes().hex() for recipe in cases}
     for count, done in known:
         later = set(calls[count:])
-        unlike = [
-            recipe for recipe in done if list(inputs.values()).count(inputs[recipe]) == 1
-        ]  # no other has its numbers
+        # no other has its numbers
+        unlike = [recipe for recipe in done if list(inputs.values()).count(inputs[recipe]) == 1]
         assert not [recipe for recipe in unlike if inputs[recipe] in later]
 
 

@@ -120,9 +120,8 @@ def test_every_worst_case_runs_again_by_its_line(stores, monkeypatch, capsys):
 
 def test_the_page_stands_alone_and_says_what_the_text_says(stores, tmp_path, monkeypatch):
     found = report(stores / "wrong", stores / "right")
-    monkeypatch.setattr(
-        Picture, "png", lambda self, theme: theme.encode()
-    )  # drawing takes its time
+    # drawing takes its time
+    monkeypatch.setattr(Picture, "png", lambda self, theme: theme.encode())
     page = found.write(tmp_path / "report.html").read_text()
     assert not re.search(r'(src|href|srcset)="(?!data:|#)', page) and "<script" not in page
     assert page.count("data:image/png;base64,") == 2 * 2 and "prefers-color-scheme: dark" in page

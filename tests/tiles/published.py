@@ -39,10 +39,8 @@ def jobs(row: str, rows: int = 8192) -> list:
 def _core(total, tile, sets, split, past, factor):
     vector, into, out = [], [], []
     for k, start in enumerate(range(0, total, tile)):
-        size, last = (
-            2 * min(tile, total - start),
-            max(k + 1 - sets, 0),
-        )  # of the tile that had the same buffers before
+        # of the tile that had the same buffers before
+        size, last = 2 * min(tile, total - start), max(k + 1 - sets, 0)
         free = (0, last, 2 * last, 0) if split else (0, last, 2 * last, last)
         into += [Job(free, 0, size, 0, past)] * 2
         vector.append(Job((0, 0, 2 * k + 2, last), 0, -(-size // 256) * factor))

@@ -184,9 +184,8 @@ def test_a_project_that_cannot_run_says_why(name, before, after, kind, words, co
 def test_the_command_judges_a_project_as_an_operator(
     name, before, after, status, words, copy, capsys, monkeypatch
 ):
-    monkeypatch.setitem(
-        DEPTHS, "quick", replace(DEPTHS["quick"], seconds=600.0)
-    )  # a machine may be busy
+    # a machine may be busy
+    monkeypatch.setitem(DEPTHS, "quick", replace(DEPTHS["quick"], seconds=600.0))
     folder = FOLDER if name is None else copy(name, before, after)
     assert (
         cli.main(

@@ -231,9 +231,8 @@ def test_each_hazard_is_named_under_any_schedule(kind, vendor, text, kernel, sch
 
 
 def test_every_kind_has_its_smallest_program():
-    assert {kind for kind, *_ in HAZARDS} | {"output not written", "program ended"} == set(
-        KINDS
-    )  # these two are tested with declared programs and in C++
+    # these two are tested with declared programs and in C++
+    assert {kind for kind, *_ in HAZARDS} | {"output not written", "program ended"} == set(KINDS)
 
 
 @pytest.mark.parametrize(
@@ -356,9 +355,8 @@ def at_their_limits(x, y):
     Adds(one, one, 1, 64)
     Adds(rest, rest, 1.0, 8, 1, UnaryRepeatParams(0, 1, 8, 8))
     PipeBarrier(PIPE_V)
-    Select(
-        rest[128], rest.ReinterpretCast(BITS), rest, rest[64], SELMODE.VSEL_CMPMASK_SPR, 64
-    )  # the one without memory of its own
+    # the one without memory of its own
+    Select(rest[128], rest.ReinterpretCast(BITS), rest, rest[64], SELMODE.VSEL_CMPMASK_SPR, 64)
     for _ in range(2):
         sync(V_S, pipe.FetchEventID(V_S))
         SetAtomicAdd(FLOAT)

@@ -23,7 +23,8 @@ CUT = "".join(
     f"Select(slope, mask, slope, {other}f, SELMODE::VSEL_TENSOR_SCALAR_MODE, count);\n {BARRIER}"
     for at, how, other in ((-3.0, "GE", 0.0), (3.0, "LE", 1.0))
 )
-MENDED = {  # the operator; a line of the file, and what takes its place; the hazard that names it, None where numbers do
+# the operator; a line of the file, and what takes its place; the hazard that names it, None where numbers do
+MENDED = {
     "sigmoid": (
         "sigmoid",
         "Duplicate(slope, 1.0f, count);",
@@ -81,7 +82,8 @@ MENDED = {  # the operator; a line of the file, and what takes its place; the ha
         None,
     ),
 }
-ATTENTION = {  # what is wrong in each kernel of attention, and what stands there once it is mended; the one experiment that shows it
+# what is wrong in each kernel of attention, and what stands there once it is mended; the one experiment that shows it
+ATTENTION = {
     "broken_corner": (
         "row + 1 - j",
         "row + (mode == 2 ? 0 : int32_t(columns) - int32_t(rows)) + 1 - j",

@@ -195,9 +195,8 @@ def test_the_search_finds_what_trying_everything_finds():
         assert found.complete and every.complete
         assert set(found.outcomes) == set(every.outcomes), seed
         counts.append((found.count, every.count, len(found.outcomes)))
-    assert (
-        sum(few for few, *_ in counts) < sum(all_ for _, all_, _ in counts) / 2
-    )  # the reduction reduces
+    # the reduction reduces
+    assert sum(few for few, *_ in counts) < sum(all_ for _, all_, _ in counts) / 2
     assert sum(outcomes > 1 for *_, outcomes in counts) >= 5  # and there is something to find
 
 

@@ -19,9 +19,8 @@ PROGRAMS = [
     program for op in av.operators() for program in registry.own("tiles", op.name, "PROGRAMS", ())
 ]
 ids = [program.name for program in PROGRAMS]
-PARTS = {
-    "flash_attention_score"
-}  # whose programs refuse some of the suite: here the layouts that are not BNSD
+# whose programs refuse some of the suite: here the layouts that are not BNSD
+PARTS = {"flash_attention_score"}
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=ids)
@@ -141,10 +140,8 @@ def test_rows_that_are_cut_give_what_whole_rows_give():
 CUT = [
     ("cross_entropy_loss", {"shape": (7, 200), "labelSmoothing": 0.3}),
     ("group_norm_swish", {"shape": (3, 4, 200), "numGroups": 2}),
-    (
-        "layer_norm",
-        {"shape": (132, 66), "normalizedShape": (66,)},
-    ),  # more rows a core than a group has
+    # more rows a core than a group has
+    ("layer_norm", {"shape": (132, 66), "normalizedShape": (66,)}),
     ("layer_norm", {"shape": (5, 130), "normalizedShape": (130,), "dtype": "bfloat16"}),
 ]
 

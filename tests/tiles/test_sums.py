@@ -23,10 +23,8 @@ def summed(call, given, results):
 
     def kernel(x, y):
         pipe = TPipe()
-        src, dst = (
-            buffer(pipe, dtype, given.size),
-            buffer(pipe, dtype, max(results, 512)),
-        )  # which may be the work buffer, too
+        # which may be the work buffer, too
+        src, dst = buffer(pipe, dtype, given.size), buffer(pipe, dtype, max(results, 512))
         DataCopyPad(src, gm(x, dtype), DataCopyExtParams(1, given.size * size, 0, 0, 0))
         sync(E.MTE2_V)
         call(dst, src)

@@ -184,9 +184,8 @@ def test_a_trace_file_holds_every_instruction(tmp_path):
     spans = [event for event in events if event["ph"] == "X"]
     ends = {}
     for span in spans:
-        assert span["ts"] >= ends.get(
-            (span["pid"], span["tid"]), 0
-        )  # speedscope nests what overlaps by a rounding
+        # speedscope nests what overlaps by a rounding
+        assert span["ts"] >= ends.get((span["pid"], span["tid"]), 0)
         ends[span["pid"], span["tid"]] = span["ts"] + span["dur"]
     assert len(spans) == len(found.spans) and {"ts", "dur", "pid", "tid", "name"} <= set(spans[0])
 

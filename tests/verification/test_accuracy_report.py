@@ -24,9 +24,8 @@ def smaller(op):
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     text = report.symbolic.claims
-    with (
-        pytest.MonkeyPatch.context() as patch
-    ):  # how long one operator's theorems take; that all hold, others see
+    # how long one operator's theorems take; that all hold, others see
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             report.symbolic,
             "claims",

@@ -115,10 +115,8 @@ def test_kernel_values_are_those_of_the_reference(table):
                 )["gridGrad"][0, 0, 0, 0]
                 / 2
             )
-        assert abs(expected - row.kernel) < 1e-12, (
-            row.mode,
-            row.at,
-        )  # float64, a few operations on numbers up to 31
+        # float64, a few operations on numbers up to 31
+        assert abs(expected - row.kernel) < 1e-12, (row.mode, row.at)
 
 
 def test_all_modes_are_there_and_bicubic_has_no_kink(table):
@@ -191,10 +189,8 @@ def test_pytorch_is_run_where_it_is_installed(monkeypatch):
 
     monkeypatch.setattr(kinks, "torch_here", lambda: Torch)
     rows = kinks.rows()
-    assert {row.pytorch for row in rows} == {
-        4.0,
-        2.0,
-    }  # the gradient by the grid counts half a pixel
+    # the gradient by the grid counts half a pixel
+    assert {row.pytorch for row in rows} == {4.0, 2.0}
     assert {row.pytorch_source for row in rows} == {"PyTorch 2.99, run here"}
 
 

@@ -38,11 +38,8 @@ def of_tensors(op, kink):
     return any(name in op.tensors for name in formula(str(kink)).co_names)
 
 
-CHEAP = (
-    "emulated device",
-    "status codes",
-    "one-sided at kinks",
-)  # of the others a sample is elsewhere
+# of the others a sample is elsewhere
+CHEAP = ("emulated device", "status codes", "one-sided at kinks")
 
 
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
@@ -217,9 +214,8 @@ def test_differences_move_what_shares_no_term_at_once_and_see_what_rounding_hide
         found, right, rtol=1e-12, atol=1e-30, equal_nan=True
     )
     assert sum(runs) == 1 + 2 * 4
-    small = exact.differences(lambda point: [1.0 + point["x"] * 2.0**-90], {"x": x})[
-        "x"
-    ]  # float64 shows no change
+    # float64 shows no change
+    small = exact.differences(lambda point: [1.0 + point["x"] * 2.0**-90], {"x": x})["x"]
     assert np.allclose(small, 2.0**-90, rtol=1e-9, atol=0.0)
 
 

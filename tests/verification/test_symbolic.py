@@ -19,30 +19,27 @@ from aclnn_viz.verification import numeric, rounding, symbolic
 from derivations import theorems
 
 
-@pytest.mark.soak  # a process that starts anew; of numbers the command prints a row for each check in an ordinary run
+# a process that starts anew; of numbers the command prints a row for each check in an ordinary run
+@pytest.mark.soak
 def test_the_command_line_has_a_row_for_each_theorem(capsys, monkeypatch):
     """Of one operator: the theorems of all are proved in tests/derivations, the kernels of all judged below."""
-    monkeypatch.setattr(
-        os, "cpu_count", lambda: 1
-    )  # one process that starts anew is enough for them
+    # one process that starts anew is enough for them
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
     assert cli.main(["verify", "rms_norm", "--json", "--symbolic"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     text = [t for t in theorems() if t.operator == "rms_norm"]
     assert [row["check"] for row in rows[: len(text)]] == [t.name for t in text]
     assert all(row["cases"] == 1 + len(theorem.mutants) >= 3 for row, theorem in zip(rows, text))
-    assert (
-        sum(row["value"] != "" for row in rows[: len(text)]) > len(text) // 2
-    )  # what the proofs assume
+    # what the proofs assume
+    assert sum(row["value"] != "" for row in rows[: len(text)]) > len(text) // 2
     assert {"kernel against symbols", "symbols against forward", "page against derivative"} == {
         row["check"] for row in rows[len(text) :]
     }
 
 
 def test_every_theorem_and_every_mode_is_checked():
-    known, found = (
-        {op.name for op in taught()},
-        symbolic.checks(taught()),
-    )  # a derivation may come before its page
+    # a derivation may come before its page
+    known, found = {op.name for op in taught()}, symbolic.checks(taught())
     text = [(t.operator, t.name) for t in theorems() if t.operator in known]
     assert (
         len(text) >= 45 and [(check.operator, check.name) for check in found[: len(text)]] == text

@@ -57,9 +57,8 @@ def faults(english, chinese, terms=av.glossary()):
         name = term.term.casefold()
         if name in words and re.search(rf"(?<![-\w]){re.escape(name)}s?\b", words):
             words = words.replace(name, "")
-            kept = (
-                term.term in visible.KEPT and term.term in said
-            )  # a parameter or a mode of that name
+            # a parameter or a mode of that name
+            kept = term.term in visible.KEPT and term.term in said
             if term.chinese.casefold() not in said.casefold() and not kept:
                 found.append(f"{one!r}: {term.term} is {term.chinese} in the glossary")
     return found
@@ -70,9 +69,8 @@ def test_every_message_has_its_chinese_and_every_entry_is_used():
     untranslated = {message: where for message, where in found.items() if message not in ENTRIES}
     assert untranslated == {}, "fill in what `make words` adds to the catalogue"
     assert {*ENTRIES} - {*found} == set(), "no longer used: `make words` takes them out"
-    assert len(ENTRIES) > 100 and {"gridGrad", "A = -0.5"}.isdisjoint(
-        found
-    )  # names alone have no entry
+    # names alone have no entry
+    assert len(ENTRIES) > 100 and {"gridGrad", "A = -0.5"}.isdisjoint(found)
 
 
 def written(source):

@@ -244,9 +244,8 @@ def test_the_words_of_a_picture_say_an_option_as_its_control_does(name, values, 
     assert chinese in subject.show(data).text
 
 
-HALF = re.compile(
-    r"[\u4e00-\u9fff\uff00-\uffef”][,;:]|[,;:] ?[\u4e00-\u9fff“]"
-)  # a mark of English beside Chinese
+# a mark of English beside Chinese
+HALF = re.compile(r"[\u4e00-\u9fff\uff00-\uffef”][,;:]|[,;:] ?[\u4e00-\u9fff“]")
 
 
 @pytest.mark.parametrize(

@@ -113,13 +113,10 @@ def test_what_was_proved_is_looked_up():
 
 def test_a_step_is_looked_up_and_its_name_stays_english(monkeypatch):
     how = derivations.rms_norm.derive()["Adjoint of x", "Mean"]
-    assert [step.shown.count(visible.OPEN) for step in how.steps] == [
-        3,
-        3,
-    ]  # the line, its title and its reason
-    assert (
-        replace(how.steps[0], pattern="", about="").shown.count(visible.OPEN) == 2
-    )  # the pattern is what is known
+    # the line, its title and its reason
+    assert [step.shown.count(visible.OPEN) for step in how.steps] == [3, 3]
+    # the pattern is what is known
+    assert replace(how.steps[0], pattern="", about="").shown.count(visible.OPEN) == 2
     monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
     assert how._repr_markdown_().startswith("**x的伴随量**：x既直接进入")
     monkeypatch.setattr(messages, "_translations", dict)

@@ -123,10 +123,11 @@ def test_every_text_of_a_fault_and_of_a_case_is_kept_as_a_message():
     assert [
         text for fault in found for _, text in texts(fault) if not isinstance(text, Message)
     ] == []
+    # code means no more elsewhere
     assert (
         all(type(fault.name) is (Message if fault.edit else Name) for fault in found)
         and len(found) > 100
-    )  # code means no more elsewhere
+    )
     for one in CASES:
         assert all(
             isinstance(text, Message)

@@ -26,28 +26,14 @@ PROGRAMS = ("two texts", ", from outside", *fonts.FONTS, "DejaVu Sans", fonts.HI
 # What JSON says, and no table; names of fonts; what no font could show in Chinese; a word of Matplotlib.
 PLACED = {"xycoords", "textcoords", "loc"}  # words of Matplotlib
 TRANSLATED = {"tr", "ntr", "message", "linked", "meant"}
-DECLARED = {
-    "choice",
-    "flag",
-    "whole",
-    "real",
-}  # their texts are looked at in the controls themselves
+# their texts are looked at in the controls themselves
+DECLARED = {"choice", "flag", "whole", "real"}
 CITED = {"Standard", "Note"}  # their second argument is a source, which is cited as it is
-DATA = {
-    "Fault",
-    "Puzzle",
-    "Detective",
-    "TileDetective",
-    "Mistake",
-    "TileFault",
-}  # keep their texts as messages, which are looked at there
-KINDS = {
-    "Panel",
-    "Change",
-    "Candidate",
-    "hazard",
-    "stop",
-}  # their first argument is a name of their own
+# keep their texts as messages, which are looked at there
+DATA = {"Fault", "Puzzle", "Detective", "TileDetective", "Mistake", "TileFault"}
+# their first argument is a name of their own
+KINDS = {"Panel", "Change", "Candidate", "hazard", "stop"}
+# stay English
 ERRORS = {
     "StateError",
     "problem",
@@ -58,18 +44,11 @@ ERRORS = {
     "by_name",
     "_check",
     "ended",
-}  # stay English
-INSIDE = {
-    "import_module",
-    "compile",
-    "search",
-    "setattr",
-    "getattr",
-    "named",
-}  # what they are given is never shown, or is a docstring
-WORD = re.compile(
-    r"(?<![./-])\b[A-Za-z]{2,}\b(?![(=/])"
-)  # no attribute, part of a path or option, function that is called, keyword
+}
+# what they are given is never shown, or is a docstring
+INSIDE = {"import_module", "compile", "search", "setattr", "getattr", "named"}
+# no attribute, part of a path or option, function that is called, keyword
+WORD = re.compile(r"(?<![./-])\b[A-Za-z]{2,}\b(?![(=/])")
 WORDS = re.compile(r"[A-Za-z]{2,},? +[A-Za-z]{2,}")
 READ = {"label", "title", "text", "words"}  # fields of panels and marks that are shown
 SHOWN = {
@@ -80,23 +59,15 @@ SHOWN = {
 }
 OPEN, CLOSE = "⟦⟧"
 CODE = re.compile(r"\b(\w+ = )?acl\.\w+\(.*")  # a call as Python
-BRACKETS = re.compile(
-    r"\b(?!(?:if|else|in|and|or|not|return)\b)[A-Za-z_]+ \("
-)  # words (in brackets)
+# words (in brackets)
+BRACKETS = re.compile(r"\b(?!(?:if|else|in|and|or|not|return)\b)[A-Za-z_]+ \(")
 TAG = re.compile(r"<[^<>]*>")
 STYLE = re.compile(r"@media ")
 QUERY = re.compile(r"(SELECT|JOIN|cases AS) ")  # of SQL
-LINES = (
-    ast.Assign,
-    ast.Return,
-    ast.Assert,
-    ast.Import,
-    ast.ImportFrom,
-    ast.Attribute,
-)  # in lines of a program
-LIFTED = re.compile(
-    r"^(import \w+( as \w+)?|def \w+\(.*\):)$", re.MULTILINE
-)  # a program, which stays English
+# in lines of a program
+LINES = (ast.Assign, ast.Return, ast.Assert, ast.Import, ast.ImportFrom, ast.Attribute)
+# a program, which stays English
+LIFTED = re.compile(r"^(import \w+( as \w+)?|def \w+\(.*\):)$", re.MULTILINE)
 NAME = re.compile(r"\w+")
 INNER = re.compile(rf"{OPEN}[^{OPEN}{CLOSE}]*{CLOSE}")
 CUT = re.compile(rf"{OPEN}[^{OPEN}{CLOSE}…]*…")  # no room for the rest
@@ -311,5 +282,6 @@ def texts(picture: dict, lines=()):
             mark["text"]
             for mark in panel["marks"]
             if "text" in mark
+            # a sentence may fill several lines
             and not any(line.startswith(mark["text"].removesuffix("…")) for line in lines)
-        )  # a sentence may fill several lines
+        )

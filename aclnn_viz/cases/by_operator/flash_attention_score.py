@@ -110,12 +110,13 @@ def suite():
         {"shape": shape, "inputLayout": "BSH"}
         for shape in ((1, 1, 1), (1, 17, 6), (2, 31, 4), (0, 3, 4), (2, 0, 4))
     )
+    # rows that see nothing
     yield {
         "shape": (2, 6, 4, 5),
         "keyIn_shape": (2, 2, 3, 5),
         "value_shape": (2, 2, 3, 3),
         "sparseMode": 3,
-    }  # rows that see nothing
+    }
     yield {
         "shape": (1, 3, 4, 5),
         "keyIn_shape": (1, 1, 6, 5),

@@ -17,8 +17,9 @@ OPTIONS = ("grid_shape",)
 FEW = {"grid_shape": (2, 3)}  # points, where the picture shall stay small
 STANDARD = tuple(
     {"interpolationMode": i, "paddingMode": p, "alignCorners": a, "shape": (1, 2, 8, 8)}
+    # those that every Atlas A2 computes
     for i, p, a in product((0, 1), range(3), (False, True))
-)  # those that every Atlas A2 computes
+)
 
 
 def draw(source: Draw, shape) -> dict:
@@ -77,9 +78,8 @@ def suite():
                     "alignCorners": aligned,
                 }
     quarters = np.arange(-6, 7, dtype=np.float32) / 4
-    crossing = np.stack(np.meshgrid(quarters, quarters), -1)[
-        None
-    ]  # centres, edges, mirrors and ties of 4 and 5 pixels
+    # centres, edges, mirrors and ties of 4 and 5 pixels
+    crossing = np.stack(np.meshgrid(quarters, quarters), -1)[None]
     for interpolation in (0, 1, 2):
         for padding in (0, 1, 2):
             yield {
@@ -108,12 +108,8 @@ def suite():
         for padding in range(3):
             yield {"shape": (2, 1, 1, 3), "paddingMode": padding, "alignCorners": aligned}
     yield {"shape": (1, 1, 1, 1)}
-    yield {
-        "shape": (1, 1, 1, 1),
-        "grid_shape": (1, 1),
-        "grid": 3.0,
-        "input": np.inf,
-    }  # nothing outside is read, not even times 0
+    # nothing outside is read, not even times 0
+    yield {"shape": (1, 1, 1, 1), "grid_shape": (1, 1), "grid": 3.0, "input": np.inf}
     yield {"shape": (1, 1, 1, 1), "interpolationMode": 2, "paddingMode": 2}
     yield {
         "shape": (1, 1, 2, 3),

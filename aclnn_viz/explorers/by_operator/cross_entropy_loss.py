@@ -410,6 +410,7 @@ def subject():
         panels,
         headline,
         text,
+        # they decide which rows and parts there are
         live=(gathered, data),
         kept=("ignored", "lseSquareScaleForZloss"),
-    )  # they decide which rows and parts there are
+    )

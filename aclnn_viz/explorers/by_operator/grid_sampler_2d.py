@@ -76,13 +76,10 @@ def _image(data: Data) -> Panel:
     inner = data.surround[rows : rows + state.height, columns : columns + state.width]
     edge = 0.0 if state.alignCorners else 0.5  # where x and y are -1 and 1
     x, y = _frame(data)
-    ends = (
-        (-edge, "x=−1"),
-        (state.width - 1 + edge, "x=1"),
-    )  # below the picture, where no point lies on them
-    if state.width < 0.2 * max(
-        state.width + 2 * columns, state.height + 2 * rows
-    ):  # they would lie on each other
+    # below the picture, where no point lies on them
+    ends = ((-edge, "x=−1"), (state.width - 1 + edge, "x=1"))
+    # they would lie on each other
+    if state.width < 0.2 * max(state.width + 2 * columns, state.height + 2 * rows):
         ends = (((state.width - 1) / 2, "x=±1"),)
 
     def inside(place):  # a point beyond the panel is drawn at its edge

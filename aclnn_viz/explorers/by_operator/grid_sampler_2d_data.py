@@ -218,13 +218,12 @@ class Data:
     inputGrad: np.ndarray  # (H, W)
     gridGrad: np.ndarray  # (Hout, Wout, 2)
     outputs: dict  # of op.backward, over all samples and channels
-    sources: np.ndarray  # (3, 2, 2): per padding mode and axis, the sampled coordinate of the chosen point, and its slope
-    taps: (
-        np.ndarray
-    )  # (3, K, 7): row, column, weight, d weight/dx, d weight/dy, inside, pixel value
-    breaks: (
-        np.ndarray
-    )  # (2, B): per axis, x where a map may have a kink, and both ends; the shorter padded with nan
+    # (3, 2, 2): per padding mode and axis, the sampled coordinate of the chosen point, and its slope
+    sources: np.ndarray
+    # (3, K, 7): row, column, weight, d weight/dx, d weight/dy, inside, pixel value
+    taps: np.ndarray
+    # (2, B): per axis, x where a map may have a kink, and both ends; the shorter padded with nan
+    breaks: np.ndarray
     coordinates: np.ndarray  # (3, 2, B): the maps there
     slopes: np.ndarray  # (3, 2, B - 1): their slopes between
     kinks: np.ndarray  # (3, 2, B): whether the slope differs on both sides
@@ -452,9 +451,8 @@ def _stretched(values, length):
 
 def _sampled(xp, x, size: int, interpolation: int, mode: int, aligned: bool):
     """The pixel coordinate that a padding mode samples for x, and the slope that multiplies the gradient."""
-    if (
-        interpolation == sampling.BICUBIC
-    ):  # padding moves the taps, and leaves the coordinate as it is
+    # padding moves the taps, and leaves the coordinate as it is
+    if interpolation == sampling.BICUBIC:
         u, slope = sampling.unnormalise(x, size, aligned)
         return u, slope * xp.ones_like(u)
     u, slope = sampling.source(xp, x, size, mode, aligned)

@@ -89,12 +89,10 @@ class Data:
     xhat: np.ndarray  # (N, C, S)
     z: np.ndarray  # (N, C, S): what swish is applied to
     slope: np.ndarray  # (N, C, S): of swish there
-    early_slope: (
-        np.ndarray
-    )  # (N, C, S): without one factor swishScale, as kernels before CANN 9.1 have it
-    curve: (
-        np.ndarray
-    )  # (4, M): z over the reach of the chosen group, swish, its slope, the early slope
+    # (N, C, S): without one factor swishScale, as kernels before CANN 9.1 have it
+    early_slope: np.ndarray
+    # (4, M): z over the reach of the chosen group, swish, its slope, the early slope
+    curve: np.ndarray
     dxhat: np.ndarray  # (N, C, S)
     means: np.ndarray  # (N, G, 2): of dxhat and of dxhat * xhat
     rstd: np.ndarray  # (N, G)

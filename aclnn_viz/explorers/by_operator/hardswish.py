@@ -130,9 +130,8 @@ def _window(data: Data) -> Panel:
     xp, state = data.xp, data.state
     steps = np.arange(-state.steps, state.steps + 1.0)
     step = float(ulp(state.centre, state.dtype))
-    jump = {-3.0: state.steps, 3.0: state.steps + 1}.get(
-        state.centre, 0
-    )  # the truth is not joined across it
+    # the truth is not joined across it
+    jump = {-3.0: state.steps, 3.0: state.steps + 1}.get(state.centre, 0)
     truth = xp.concat([data.window_truth[:jump], np.array([np.nan]), data.window_truth[jump:]])
     marks = [
         Line(np.insert(steps, jump, steps[jump]), truth, TRUTH, tr("truth"), 1.2),

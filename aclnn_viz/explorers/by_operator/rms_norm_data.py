@@ -112,9 +112,8 @@ class Data:
     epsilons: np.ndarray  # (E,)
     left: np.ndarray  # (2, E)
     lengths: np.ndarray  # (L,)
-    order_errors: (
-        np.ndarray
-    )  # (3, L): of ORDERS, relative to the largest dgamma, or dy * gamma * rstd
+    # (3, L): of ORDERS, relative to the largest dgamma, or dy * gamma * rstd
+    order_errors: np.ndarray
     dxOut: np.ndarray  # (rows, n)
     dgammaOut: np.ndarray  # (n,)
     errors: tuple[np.ndarray, np.ndarray]  # largest distance of each from the truth

@@ -247,9 +247,8 @@ class Contract:
     constraints: tuple[Constraint, ...]
     workspace_size: Callable[[Call], int]
     fills: Callable[[Call], dict[str, float]] = field(default=lambda call: {})
-    untouched: Callable[[Call], tuple[str, ...]] | None = (
-        None  # None: what the declaration says is not asked for
-    )
+    # None: what the declaration says is not asked for
+    untouched: Callable[[Call], tuple[str, ...]] | None = None
     kernel_inputs: Callable = field(
         default=lambda launch, call, arrays, attributes, outputs: arrays | attributes
     )

@@ -37,9 +37,8 @@ def target_weight(xp, target, weight, ignoreIndex, like):
     counted = mask(xp, target, ignoreIndex, like)
     if weight is None:
         return counted
-    if (
-        weight.shape[0] == 0
-    ):  # there is nothing to look up, for without classes every row is ignored
+    # there is nothing to look up, for without classes every row is ignored
+    if weight.shape[0] == 0:
         return counted
     ignored = target == ignoreIndex
     return xp.where(

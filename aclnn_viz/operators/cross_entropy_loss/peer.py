@@ -35,9 +35,8 @@ def in_torch(
             )
         )
     leaf = logProb.detach().requires_grad_()
-    weight = (
-        None if weightOptional is None else weightOptional.to(logProb.dtype)
-    )  # nll_loss takes one format
+    # nll_loss takes one format
+    weight = None if weightOptional is None else weightOptional.to(logProb.dtype)
     loss = torch.nn.functional.nll_loss(
         leaf, target.long(), weight, ignore_index=ignoreIndex, reduction=reduction
     )

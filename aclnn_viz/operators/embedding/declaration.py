@@ -26,9 +26,8 @@ OPERATOR = Operator(
     attributes={
         "numWeights": Attribute("uint64_t"),
         "scaleGradByFreq": Attribute("bool", False, tries=(True,)),
-        "paddingIdx": Attribute(
-            "uint64_t", -1, tries=(1,)
-        ),  # a negative number is passed as 2^64 less it: no row is left out
+        # a negative number is passed as 2^64 less it: no row is left out
+        "paddingIdx": Attribute("uint64_t", -1, tries=(1,)),
     },
     sizes={"V": "numWeights"},
     takes=("weight", "indices", "paddingIdx", "scaleGradByFreq"),

@@ -6,12 +6,13 @@ def sigmoid(xp, x):
     return 1.0 / (1.0 + xp.exp(-x))
 
 
+# of 1/2; 2 / sqrt(pi); of 2 / pi
 ROOT_HALF, ERF_SLOPE, ROOT, CUBIC = (
     0.7071067811865476,
     1.1283791670955126,
     0.7978845608028654,
     0.044715,
-)  # of 1/2; 2 / sqrt(pi); of 2 / pi
+)
 
 
 def gaussian(xp, x, approximate):

@@ -33,16 +33,12 @@ PLAN = Plan("a channel after the other", coordinates="float64", order=SEQUENTIAL
 NEAREST, BICUBIC = 1, 2
 BORDER, REFLECTION = 1, 2
 TAPS = {0: 2, NEAREST: 1, BICUBIC: 4}  # along one axis
-CHANNELS = (
-    WIDE,
-    32,
-)  # of a sample that one thread takes: fewer cost more taps, for each thread computes its own
+# of a sample that one thread takes: fewer cost more taps, for each thread computes its own
+CHANNELS = WIDE, 32
 KNOWN, POINTS = 4096, 512  # taps, and points, that fit the caches beside an image
 PIXELS = 1 << 20  # of all images that are added to at a time; one image may be larger
-NOWHERE, HUGE = (
-    -100.0,
-    2.0**31,
-)  # the device's place for what no int32 holds, which is outside of every image
+# the device's place for what no int32 holds, which is outside of every image
+NOWHERE, HUGE = -100.0, 2.0**31
 
 
 @step
@@ -74,9 +70,8 @@ def cubic_weights(axis, p, t, along, weight, slope):
         else:
             weight[axis, k, p] = ((-0.75 * d + 3.75) * d - 6.0) * d + 3.0
             change = (-2.25 * d + 7.5) * d - 6.0
-        slope[axis, k, p] = (
-            -change if k > 1 else change
-        ) * along  # the last two distances shrink as t grows
+        # the last two distances shrink as t grows
+        slope[axis, k, p] = (-change if k > 1 else change) * along
 
 
 @step
@@ -111,9 +106,8 @@ def place(
             (x + 1.0) * 0.5 * (size - 1.0) if aligned else ((x + 1.0) * size - 1.0) * 0.5,
             scale,
         )
-    if (
-        padding == REFLECTION and not cubic
-    ):  # the padding of bicubic moves the taps, not the coordinate
+    # the padding of bicubic moves the taps, not the coordinate
+    if padding == REFLECTION and not cubic:
         for p in range(count):
             u[p], sign = mirrored(u[p], size, aligned)
             along[p] *= sign
@@ -137,10 +131,8 @@ def place(
                 index[axis, k, p] = tap * stride if tap >= 0.0 and tap < size else -1.0
     else:
         for p in range(count):
-            u[p], t = (
-                np.rint(u[p]) if nearest else np.floor(u[p]),
-                u[p] - np.floor(u[p]),
-            )  # ties to even
+            # ties to even
+            u[p], t = np.rint(u[p]) if nearest else np.floor(u[p]), u[p] - np.floor(u[p])
             if not nearest:
                 weight[axis, 0, p], weight[axis, 1, p], slope[axis, 0, p], slope[axis, 1, p] = (
                     1.0 - t,
@@ -374,9 +366,8 @@ def backward(
     chunks = -(-channels // each)
     turned = outputMask[1] and interpolationMode != NEAREST
     gridSums = np.zeros((samples, chunks, axes, points) if turned else 0)
-    lanes = min(
-        WIDE, 1 << max(1, (min(each, channels) - 1).bit_length())
-    )  # no more than that: few channels of an image stay in the caches
+    # no more than that: few channels of an image stay in the caches
+    lanes = min(WIDE, 1 << max(1, (min(each, channels) - 1).bit_length()))
     run = sampler(TAPS[interpolationMode], axes, lanes)
     over(
         cuts(samples * chunks, samples * chunks * PART),

@@ -57,18 +57,8 @@ FUNCTIONS = {
     "abs": ("negative",),
     "sqrt": ("square",),
 }
-IDENTITIES = {
-    "exp",
-    "log",
-    "sqrt",
-    "abs",
-    "clip",
-    "guard",
-    "floor",
-    "round",
-    "trunc",
-    "where",
-}  # what may be left out
+# what may be left out
+IDENTITIES = {"exp", "log", "sqrt", "abs", "clip", "guard", "floor", "round", "trunc", "where"}
 AXES = (None, 0, -1)
 FAMILIES = "aclnn_viz.operators.families."  # what pages of several operators share
 FORWARD, ENTRIES = "forward", ("backward", "PRELUDE")  # a wrong backward kernel is looked for

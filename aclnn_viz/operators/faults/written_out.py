@@ -252,11 +252,12 @@ def expanded(page: ModuleType) -> Unit | None:
     ):
         return None
     tree = copy.copy(unit.tree)
+    # no part twice
     tree.body = [
         *(
             ast.Assign([ast.Name(name, ast.Store())], copy.deepcopy(part))
             for name, part in outputs.items()
-        ),  # no part twice
+        ),
         ast.Return(ast.Dict(value.keys, [ast.Name(name, ast.Load()) for name in outputs])),
     ]
     for part in ast.walk(ast.Module(tree.body, [])):

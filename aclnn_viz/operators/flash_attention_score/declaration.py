@@ -23,9 +23,8 @@ QUERY, KEY, VALUE, OUT = (
 )
 ROWS, PSE = "B N2*G Q 8", "~B N2*G ~Q K"
 MASK = "2048 2048 if sparseMode = 2|3|4 else 3072 2048 if sparseMode = 6 else ~B ~N2*G Q K"
-COMPRESSED = cache(
-    partial(page.compressed, np)
-)  # by sparseMode: millions of numbers, of which each call is asked
+# by sparseMode: millions of numbers, of which each call is asked
+COMPRESSED = cache(partial(page.compressed, np))
 PLACES = {"BNSD": (0, 2), "BSND": (0, 1), "BSH": (0, 1), "SBH": (1, 0)}  # of B and S
 
 

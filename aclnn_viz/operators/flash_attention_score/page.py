@@ -12,7 +12,8 @@ The document leaves dS out and writes 1 / sqrt(d) for the scale. A row in which 
 Source: aclnnFlashAttentionScoreGrad, CANN operator documentation, and its page on sparseMode.
 """
 
-ORDERS = "{0} if sparseMode = 6 else bn.{1} if inputLayout = BNSD else .bn{1} if inputLayout = SBH else b.n{1}"  # prefixes cannot be cut
+# prefixes cannot be cut
+ORDERS = "{0} if sparseMode = 6 else bn.{1} if inputLayout = BNSD else .bn{1} if inputLayout = SBH else b.n{1}"
 QUERY, KEY, ROWS = (
     ORDERS.format(".....", ".."),
     ORDERS.format("....", "."),
@@ -35,7 +36,8 @@ AXES = {
     "pseShiftOptional": ROWS,
     "dpseOut": ROWS,
     "dropMaskOptional": ROWS,
-    "attenMaskOptional": " if sparseMode = 2|3|4|6 else bn...",  # that of positions says what the mode says
+    # that of positions says what the mode says
+    "attenMaskOptional": " if sparseMode = 2|3|4|6 else bn...",
 }
 SEQUENCE = {"SBH": 0, "BSH": 1, "BSND": 1, "BNSD": -2}
 LEFT_UP, BAND, PREFIX, OF_POSITIONS = 2, 4, 6, (2, 3, 4, 6)
@@ -66,9 +68,8 @@ def hides(xp, mask, prefix, preTokens, nextTokens, mode, rows, columns):
     if mode not in OF_POSITIONS:
         return mask
     i, j = xp.arange(rows, dtype=xp.int64)[:, None], xp.arange(columns, dtype=xp.int64)[None, :]
-    ahead = (
-        j - i if mode == LEFT_UP else j - i - (columns - rows)
-    )  # of the diagonal, which ends in the lower right corner
+    # of the diagonal, which ends in the lower right corner
+    ahead = j - i if mode == LEFT_UP else j - i - (columns - rows)
     if mode == BAND:
         return ((ahead > nextTokens) | (ahead < -preTokens))[None, None, None]
     if mode != PREFIX:

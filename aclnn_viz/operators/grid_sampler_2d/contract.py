@@ -41,9 +41,8 @@ from .declaration import OPERATOR
 
 SOURCE = "ops-cv image/grid_sampler2_d_grad/op_host/op_api/aclnn_grid_sampler2d_backward.cpp"
 BICUBIC = Version.parse("9.1.0-beta.2.pre")  # the first tag that accepts interpolationMode 2
-MASK_CHECKED = Version.parse(
-    "9.1.0-beta.1"
-)  # the first tag in which only a null mask bypasses the checks
+# the first tag in which only a null mask bypasses the checks
+MASK_CHECKED = Version.parse("9.1.0-beta.1")
 
 NAMES = tensor_names(OPERATOR.c_parameters)
 INPUTS = tensor_names(OPERATOR.c_parameters, output=False)

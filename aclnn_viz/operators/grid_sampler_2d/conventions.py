@@ -8,11 +8,10 @@ from aclnn_viz.operators import operator
 from aclnn_viz.verification import kinks as table
 from aclnn_viz.verification.conventions.model import gradients
 
-SIZES = {
-    True: 5,
-    False: 4,
-}  # pixels in a row, by alignCorners: all coordinates u / 2 are then exact as grid values
-MULTIPLIER = 2.0  # of both, (5 - 1) / 2 and 4 / 2: what turns a derivative by the pixel coordinate into gridGrad
+# pixels in a row, by alignCorners: all coordinates u / 2 are then exact as grid values
+SIZES = {True: 5, False: 4}
+# of both, (5 - 1) / 2 and 4 / 2: what turns a derivative by the pixel coordinate into gridGrad
+MULTIPLIER = 2.0
 PIXELS = np.array([1.0, 3.0, 7.0, 15.0, 31.0])  # differences 2, 4, 8, 16: no two slopes are alike
 BICUBIC = 2
 BICUBIC_SOURCE = "ATen GridSampler.h, read and not run: the multiplier of bicubic is that of the unnormalisation alone"

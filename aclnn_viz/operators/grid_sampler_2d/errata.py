@@ -8,9 +8,8 @@ from aclnn_viz.verification import contract
 from aclnn_viz.verification.errata.model import STEP
 
 A = -0.75
-ROW = np.array(
-    [1.0, 2.0, 4.0]
-)  # one row of pixels; with alignCorners x = -1, 0, 1 are their centres
+# one row of pixels; with alignCorners x = -1, 0, 1 are their centres
+ROW = np.array([1.0, 2.0, 4.0])
 SQUARE = np.array([[1.0, 2.0], [3.0, 4.0]])
 NEAREST, BICUBIC, BORDER = 1, 2, 1
 DOUBLES = {

@@ -33,10 +33,8 @@ def pixel(xp, row, column, size):
     """The number of each pixel among all N * H * W, flat, and whether it lies on the image (if not, it is 0)."""
     height, width = size
     inside = (row >= 0.0) & (row < height) & (column >= 0.0) & (column < width)
-    row, column = (
-        xp.astype(row, xp.int64),
-        xp.astype(column, xp.int64),
-    )  # no format is to round the number of a pixel
+    # no format is to round the number of a pixel
+    row, column = xp.astype(row, xp.int64), xp.astype(column, xp.int64)
     first = xp.arange(row.shape[0], dtype=xp.int64)[:, None] * (height * width)
     index = xp.where(inside, first + (row * width + column), xp.zeros_like(first))
     return xp.reshape(index, (-1,)), xp.reshape(inside, (-1,))

@@ -27,9 +27,8 @@ KEPT = 1 << 20  # elements of a group, for each thread: some megabytes
 def swish_slope(z, s, zero, one, most):
     """d/dz of z * sigmoid(s * z), with one division: sigmoid(-|t|) is exp(-|t|) times sigmoid(|t|)."""
     t = s * z
-    t = (
-        -most if t < -most else (most if t > most else t)
-    )  # beyond, the slope is 0 or 1: t * sigmoid(-t) is not inf * 0
+    # beyond, the slope is 0 or 1: t * sigmoid(-t) is not inf * 0
+    t = -most if t < -most else (most if t > most else t)
     tail = exponential(-abs(t))
     large = one / (one + tail)
     small = tail * large

@@ -40,9 +40,8 @@ def sigmoids(xp, t):
 
 def swish_slope(xp, z, s=1.0):
     """d/dz of z * sigmoid(s * z)."""
-    t = xp.guard(
-        s * z, -2e4, 2e4
-    )  # beyond, the slope is 0 or 1 in every format; t * sigmoid(-t) must not be inf * 0
+    # beyond, the slope is 0 or 1 in every format; t * sigmoid(-t) must not be inf * 0
+    t = xp.guard(s * z, -2e4, 2e4)
     sigmoid, complement = sigmoids(xp, t)
     return sigmoid * (1.0 + t * complement)
 

@@ -11,9 +11,8 @@ def in_torch(torch, gradOutput, self):
 
 def page(xp, gradOutput, self):
     """What automatic differentiation makes of x * clip(x + 3, 0, 6) / 6: next to a kink x + 3 may round onto it."""
-    far = xp.full_like(
-        self, 4.0
-    )  # nothing is rounded there: an infinity stays known, and nan has the page's slope 1
+    # nothing is rounded there: an infinity stays known, and nan has the page's slope 1
+    far = xp.full_like(self, 4.0)
     near = xp.where(self < 4.0, xp.where(self > -4.0, self, -far), far)
     share, lifted = gradOutput / 6.0, near + 3.0
     inside = xp.where((lifted >= 0.0) & (lifted <= 6.0), near, xp.zeros_like(near))

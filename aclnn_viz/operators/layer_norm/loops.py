@@ -54,11 +54,12 @@ def backward(outputs, gradOut, input, mean, rstd, weightOptional, biasOptional):
         else weightOptional.astype(compute, copy=False)
     )
     sums = np.zeros((2, len(parts), n))
+    # rows that no one reads
     results = (
         outputs["gradInputOut"]
         if "gradInputOut" in outputs
         else np.empty((len(parts), n), input.dtype)
-    )  # rows that no one reads
+    )
     over(
         parts,
         rows,

@@ -10,10 +10,8 @@ ROUNDINGS = 8  # of the forward pass that saved rstd, about
 
 
 def in_torch(torch, dy, x, rstd, gamma):
-    leaves = (
-        x.requires_grad_(),
-        gamma.to(rstd.dtype).requires_grad_(),
-    )  # dgammaOut is as wide as rstd
+    # dgammaOut is as wide as rstd
+    leaves = x.requires_grad_(), gamma.to(rstd.dtype).requires_grad_()
     y = torch.nn.functional.rms_norm(
         x, gamma.shape, leaves[1], epsilon(torch, x.detach(), rstd, gamma)
     )

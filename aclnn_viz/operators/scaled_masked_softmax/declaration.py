@@ -24,9 +24,8 @@ OPERATOR = Operator(
     },
     attributes={
         "scale": Attribute("double", 1.0, tries=(0.125,)),
-        "fixTriuMask": Attribute(
-            "bool", False, values=(False,), seen=False
-        ),  # True is refused: no mask is made inside
+        # True is refused: no mask is made inside
+        "fixTriuMask": Attribute("bool", False, values=(False,), seen=False),
     },
     takes=("x", "mask", "scale"),
     gives=("result",),

@@ -1,9 +1,7 @@
 """Nearest neighbours in PyTorch: one function of ATen, called as its interpolate does."""
 
-from aclnn_viz.operators.families.resampling_peer import (
-    REFUSED,
-    given_scales,
-)  # what the peer refuses, too
+# what the peer refuses, too
+from aclnn_viz.operators.families.resampling_peer import REFUSED, given_scales
 
 
 def in_torch(torch, gradOut, outputSize, inputSize, scalesH, scalesW):

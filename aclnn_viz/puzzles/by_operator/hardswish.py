@@ -200,9 +200,8 @@ def hardswish_copy_out(self, start, count):
     byte, and give the tensor back. A method of the program, which holds `self.T`, the format."""
     out = self.outQue.DeQue(self.T)
     for i in range(count):
-        self.outGm[start].SetValue(
-            i, out.GetValue(i)
-        )  # by the scalar unit, which is slow, and not awaited here
+        # by the scalar unit, which is slow, and not awaited here
+        self.outGm[start].SetValue(i, out.GetValue(i))
     self.outQue.FreeTensor(out)
 
 

@@ -47,10 +47,8 @@ def tiling(
         sparseMode == BAND,
     )
     (batch, heads, length, size), (_, kept, columns, narrow) = query.shape, value.shape
-    places, wide = (
-        batch * heads * length * columns,
-        -(-size // 16) * 16,
-    )  # a row begins at a multiple of 32 bytes in every format
+    # a row begins at a multiple of 32 bytes in every format
+    places, wide = batch * heads * length * columns, -(-size // 16) * 16
     rows = heads // kept * length  # of the heads that share keys
     most = max(rows, columns)
     fits = (platform.GetCoreMemSize() - 1024) // (

@@ -28,9 +28,8 @@ def tiling(
     tasks, positions, size = samples * numGroups, prod(x.shape[2:]), x.dtype.itemsize
     span = max(-(-tasks // platform.GetCoreNumAiv()), 1)
     cores = max(-(-tasks // span), 1)
-    available = (
-        platform.GetCoreMemSize() - 8192 - 8 * SUMS - 1024
-    )  # Select works in the upper 8 KiB
+    # Select works in the upper 8 KiB
+    available = platform.GetCoreMemSize() - 8192 - 8 * SUMS - 1024
     most = int(available / (2 * BUFFERS * size + BUFFERS * 4 + 6 * 4 + 1 / 8)) // 64 * 64
     tile = min(tileLength or most, most, -(-max(positions, 1) // 64) * 64)
     strip = min(max(-(-channels // (64 * cores)) * 64, 64), tile)
@@ -201,9 +200,8 @@ class GroupNormSwishGrad:
         Div(self.b, self.one, self.b, count)  # and the larger
         CompareScalar(self.bits, self.t1, 0.0, CMPMODE.LT, -(-count // 64) * 64)
         out = self.outQue.AllocTensor(float32)
-        Select(
-            out, self.bits, self.b, self.a, SELMODE.VSEL_TENSOR_TENSOR_MODE, count
-        )  # sigmoid(-t)
+        # sigmoid(-t)
+        Select(out, self.bits, self.b, self.a, SELMODE.VSEL_TENSOR_TENSOR_MODE, count)
         Select(self.a, self.bits, self.a, self.b, SELMODE.VSEL_TENSOR_TENSOR_MODE, count)
         Mul(out, out, self.t1, count)
         Adds(out, out, 1.0, count)

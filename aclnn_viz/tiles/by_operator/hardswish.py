@@ -98,9 +98,8 @@ class HardswishGrad:
         PipeBarrier(PIPE_V)
         Select(slope, above, slope, 0.0, SELMODE.VSEL_TENSOR_SCALAR_MODE, count)
         PipeBarrier(PIPE_V)
-        Select(
-            slope, within, slope, 1.0, SELMODE.VSEL_TENSOR_SCALAR_MODE, count
-        )  # a nan, too, has slope 1
+        # a nan, too, has slope 1
+        Select(slope, within, slope, 1.0, SELMODE.VSEL_TENSOR_SCALAR_MODE, count)
         if self.T == float32:
             PipeBarrier(PIPE_V)
             Mul(out, grad, slope, count)

@@ -79,7 +79,8 @@ class LayerNormGrad:
         ):
             tensor.SetGlobalBuffer(address)
         self.weighted, self.wantsInput = weight is not None, gradInput is not None
-        self.sums = []  # the outputs that are sums over the rows: which, where their slots begin, and the output
+        # the outputs that are sums over the rows: which, where their slots begin, and the output
+        self.sums = []
         # gradWeight sums what lies in dw, gradBias what lies in db.
         for k, address in enumerate((gradWeight, gradBias)):
             if address is not None:

@@ -223,9 +223,8 @@ class Erratum:
 
 # Derivatives from differences of forward passes: the judges of the counterexamples
 
-STEP = (
-    2.0**-17
-)  # the error of a central difference of order-one functions is then about 1e-10, far below 1e-6
+# the error of a central difference of order-one functions is then about 1e-10, far below 1e-6
+STEP = 2.0**-17
 
 
 def gradient(loss, x) -> np.ndarray:
