@@ -16,7 +16,7 @@ NAMES = [op.name for op in av.operators() if registry.file("sample", op.name)]
 def lines(name, capsys, acl=None):
     """Run a sample and return its status and what it printed."""
     acl = acl or av.acl.HostAcl()
-    status = importlib.import_module(f"aclnn_viz.samples.{name}").main(acl)
+    status = importlib.import_module(f"aclnn_viz.acl.by_operator.{name}").main(acl)
     assert acl.misuse == []
     return status, capsys.readouterr().out.splitlines()
 
@@ -107,7 +107,9 @@ def test_group_norm_swish(capsys):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_failure_is_reported_as_the_program_tells_it(name, capsys):
-    status = importlib.import_module(f"aclnn_viz.samples.{name}").main(av.acl.HostAcl(memory=64))
+    status = importlib.import_module(f"aclnn_viz.acl.by_operator.{name}").main(
+        av.acl.HostAcl(memory=64)
+    )
     assert status == 207001 and capsys.readouterr().out == "aclrtMalloc failed. ERROR: 207001\n"
 
 

@@ -30,7 +30,7 @@ MODULES = {
     "aclnn_viz/tiles": "copies fault hazards machine reductions tensors vector",
     "aclnn_viz/verification": "check contract kinks numeric peers rates rounding symbolic",
 }
-OWN_FILES = "explorer* faults plans conventions errata* puzzle*".split()  # of an operator's folder
+OWN_FILES = "faults plans conventions errata*".split()  # of an operator's folder
 SHOWN = (
     *(
         f"aclnn_viz/{package}/**/*.py"
@@ -41,6 +41,7 @@ SHOWN = (
             "explorers",
             "operators/faults",
             "pictures",
+            "puzzles",
             "verification/conventions",
             "verification/errata",
             "words",

@@ -318,7 +318,9 @@ def test_lines_are_counted_without_comments_and_docstrings():
         lines."""
         # why
 
-        z = x
+        z = [
+            x,
+        ]
         return z + y
 
     def annotated(x: np.ndarray = np.zeros(()), *, y=(1, 2)) -> np.ndarray:
@@ -327,7 +329,7 @@ def test_lines_are_counted_without_comments_and_docstrings():
     def short(x):
         return x
 
-    assert body_lines(several) == 3 and body_lines(annotated) == body_lines(short) == 1
+    assert body_lines(several) == 4 and body_lines(annotated) == body_lines(short) == 1
     assert (
         body_lines(lambda x: x) is None and body_lines(3) is None and body_lines(np.sum) is not None
     )

@@ -368,6 +368,6 @@ def test_every_place_that_is_judged_is_there():
     assert {
         "aclnn_viz/explorers/tiles.py",
         "aclnn_viz/explorers/by_operator/rms_norm_data.py",
-        "aclnn_viz/checking/puzzles/verdict.py",
+        "aclnn_viz/puzzles/verdict.py",
         "aclnn_viz/cli/__init__.py",
     } <= judged

@@ -12,7 +12,15 @@ from aclnn_viz.pictures.text import choose, number, signed, written
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import message, tr
 
-from aclnn_viz.explorers.by_operator.flash_attention_score_data import OP, Data, State, compute, data, gathered, inputs
+from aclnn_viz.explorers.by_operator.flash_attention_score_data import (
+    OP,
+    Data,
+    State,
+    compute,
+    data,
+    gathered,
+    inputs,
+)
 
 WEIGHT, ARRIVING, GRADIENT, CHOSEN, GUIDE = range(5)  # kinds of marks; GUIDE is grey
 TILE = (

@@ -13,7 +13,15 @@ from aclnn_viz.pictures.text import choose, number, signed, written
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import message, ntr, tr
 
-from aclnn_viz.explorers.by_operator.group_norm_swish_data import OP, Data, State, compute, data, gathered, inputs
+from aclnn_viz.explorers.by_operator.group_norm_swish_data import (
+    OP,
+    Data,
+    State,
+    compute,
+    data,
+    gathered,
+    inputs,
+)
 
 TAKEN, WRONG, LEFT, CHOSEN, GUIDE = range(5)  # kinds of marks; GUIDE is grey
 TALL, LOW = 222, 172

@@ -13,7 +13,15 @@ from aclnn_viz.pictures.text import choose, count, extent, number, written
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import message, tr
 
-from aclnn_viz.explorers.by_operator.rms_norm_data import OP, Data, State, compute, data, gathered, inputs
+from aclnn_viz.explorers.by_operator.rms_norm_data import (
+    OP,
+    Data,
+    State,
+    compute,
+    data,
+    gathered,
+    inputs,
+)
 
 ARRIVING, PART, KEPT, OTHER, GUIDE = range(5)  # kinds of marks; GUIDE is grey
 BELOW = message(
