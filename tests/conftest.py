@@ -6,7 +6,7 @@ import os
 import random
 import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import suppress
 from importlib.util import module_from_spec, spec_from_file_location
 
@@ -186,6 +186,17 @@ def pytest_xdist_make_scheduler(config, log):
 
     config.option.loadscopereorder = False  # by the number of tests
     return Scheduling(config, log)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """At most five lines: how many tests were skipped, why, and what to do about it."""
+    skips = terminalreporter.stats.get("skipped", ())
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skips)
+    lines = [f"{count} skipped: {reason}" for reason, count in reasons.most_common()]
+    if len(lines) > 5:
+        lines[4:] = [f"{len(lines) - 4} other reasons for skips: pytest -rs names them"]
+    for line in lines:
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -42,7 +42,7 @@ def suite(pytester, monkeypatch):
         pytester.path.joinpath(name).write_text((ROOT / "tests" / name).read_text())
     pytester.makeini(
         "[pytest]\nmarkers =\n  needs(*tools): x\n  soak: x\n"
-        "addopts = -rs --continue-on-collection-errors"
+        "addopts = --continue-on-collection-errors"
     )
     pytester.makepyfile(test_kinds=MODULE, test_skipped=SKIPPED_MODULE)
 
@@ -58,8 +58,18 @@ def suite(pytester, monkeypatch):
 def test_a_missing_tool_skips_before_fixtures_and_says_what_to_install(suite):
     done = suite()
     done.assert_outcomes(passed=1, skipped=3, xfailed=1, deselected=2)
-    done.stdout.fnmatch_lines(["*needs g++: install a C++ compiler (Debian: apt-get install g++)"])
+    done.stdout.fnmatch_lines(["1 skipped: needs g++: install a C++ compiler (Debian: *)", "1 skip*"])
     assert done.ret == 0
+
+
+def test_skips_are_said_in_five_lines(suite, pytester):
+    pytester.makepyfile(
+        test_many="import pytest\n@pytest.mark.parametrize('k', range(9))\n"
+        "def test(k): pytest.skip(f'reason {min(k, 6)}')"
+    )
+    lines = [line for line in suite().outlines if line[0:1].isdigit()]
+    assert len(lines) == 5 and lines[0] == "3 skipped: reason 6"
+    assert lines[4] == "6 other reasons for skips: pytest -rs names them"
 
 
 def test_in_ci_every_skip_is_a_failure_and_nothing_else_is(suite):
