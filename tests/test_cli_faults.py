@@ -115,9 +115,10 @@ def test_a_file_that_does_not_load(tmp_path, capsys, kernel):
             ["check", "hardswish", "--write", f"{__file__}/x"],
             "opens or makes what is named: got .*test_cli_faults.py: File exists; name another",
         ),
-        (
+        pytest.param(
             ["cpp", "run", str(ROOT / "notebooks/cpp/whole.cpp"), "-I", "nowhere"],
             "headers are in a folder: got nowhere, which is none; mend",
+            marks=pytest.mark.needs("g++"),
         ),
         (
             ["sweep", "hardswish", "--resources", "atlas=1"],

@@ -109,6 +109,12 @@ def named(name):
     return outputs.read(ROOT / "notebooks" / f"{name}.ipynb")
 
 
+def needed(path):
+    """The tools that the cells of a lesson need, of which a Chinese one names Chinese figures."""
+    cells, chinese = path.read_text(encoding="utf-8"), outputs.language_of(path) == "zh"
+    return ["g++"] * ("tiles.cpp(" in cells) + ["chinese font"] * (chinese and "image/png" in cells)
+
+
 def texts(notebook, kind):
     return [cell.source for cell in notebook.cells if cell.cell_type == kind]
 
@@ -199,7 +205,7 @@ def kernel():
 DRAWN = ("02_hardswish", "07_numeric_error")
 IN_CHINESE = ("02_hardswish",)
 EDITIONS = [
-    each
+    pytest.param(each, marks=pytest.mark.needs(*needed(each)))
     for path in NOTEBOOKS
     for each in outputs.editions(path).values()
     if SOAK or each == path or path.stem in IN_CHINESE
@@ -409,7 +415,13 @@ def test_the_moves_name_controls_and_options_that_exist(lesson, name):
     assert unknown_to_explorer(named(lesson), name) == []
 
 
-@pytest.mark.parametrize("lesson", CHECKS)
+@pytest.mark.parametrize(
+    "lesson",
+    [
+        pytest.param(name, marks=pytest.mark.needs(*needed(ROOT / "notebooks" / f"{name}.ipynb")))
+        for name in CHECKS
+    ],
+)
 @pytest.mark.sampled(7)
 def test_the_check_at_the_end_tells_a_right_answer_from_none(lesson):
     """What it says without an answer is committed, and compared with what it prints, in another test."""

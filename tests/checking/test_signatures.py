@@ -66,6 +66,9 @@ def test_an_unknown_signature_is_refused(signature):
         checked("hardswish", renamed, signature)
 
 
+compiled = pytest.mark.needs("g++")
+
+
 @pytest.fixture(scope="module")
 def libraries(tmp_path_factory):
     folder = tmp_path_factory.mktemp("c")
@@ -87,6 +90,7 @@ def libraries(tmp_path_factory):
     return folder
 
 
+@compiled
 def test_a_c_function(libraries):
     assert checked("rms_norm", f"{libraries}/right.so:right", PROTOTYPE).passed
     wrong = checked("rms_norm", f"{libraries}/wrong.so:right", PROTOTYPE)
@@ -101,6 +105,7 @@ def test_a_c_function(libraries):
         assert not failing.passed and "a C function returns 0" in str(failing)
 
 
+@compiled
 @pytest.mark.parametrize(
     "old, new",
     [("*dy", "*grad"), ("int64_t K", "int64_t columns"), ("const float *x", "const long *x")],
@@ -110,6 +115,7 @@ def test_a_prototype_that_names_nothing_known_is_a_wrong_call(libraries, old, ne
         checked("rms_norm", f"{libraries}/right.so:right", PROTOTYPE.replace(old, new))
 
 
+@compiled
 def test_a_c_function_that_is_not_there(libraries):
     for place in ("right.so:other", "none.so:right", "right.so"):
         with pytest.raises(ValueError, match="a C function is|a shared library exports"):
@@ -127,6 +133,7 @@ def test_the_command(tmp_path, capsys):
     assert "a kernel takes the arguments" in capsys.readouterr().err
 
 
+@compiled
 def test_the_command_of_a_c_function(libraries):
     for name, status in (("right", 0), ("wrong", 1)):
         assert (

@@ -57,6 +57,7 @@ def test_arguments_of_another_kind_are_reported_whether_or_not_there_is_cann(wro
         list_devices(**wrong)
 
 
+@needs_compiler
 def test_a_stand_in_is_shown_as_what_it_is():
     root, opened = stand_in("9.x", custom=True), os.listdir("/proc/self/fd")
     found = listed(root)

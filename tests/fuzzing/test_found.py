@@ -35,6 +35,7 @@ from aclnn_viz.sweeps.recipes import draw, recipe
 from aclnn_viz.tiles.compiling import refusal
 from aclnn_viz.tiles.files import on_files
 
+compiled = pytest.mark.needs("g++")
 SILU, LONG = av.operator("silu"), "a" * 300
 
 
@@ -118,43 +119,6 @@ REFUSED = {
         lambda folder: new_file(".", True, lambda old: bool(old.read_bytes())).__enter__(),
         FileExistsError,
         "this result is a file",
-    ),
-    "a pipe as an input": (
-        lambda folder: os.mkfifo(folder / "x.npy") or on_file("x.npy")(folder),
-        ValueError,
-        "an array is taken from",
-    ),
-    "a pipe of bytes": (
-        lambda folder: os.mkfifo(folder / "x") or on_file("x:float32:2")(folder),
-        ValueError,
-        "x holds 2 elements of float32",
-    ),
-    "lengths below 0": (
-        on_file("x:float32:2x-1x-2"),
-        ValueError,
-        "a file is given as FILE.npy or FILE:DTYPE:SHAPE",
-    ),
-    "a tolerance without end": (
-        on_file("x.npy", float("inf")),
-        ValueError,
-        "a tolerance is a finite number",
-    ),
-    "a tolerance below 0": (on_file("x.npy", -1.0), ValueError, "a tolerance is a finite number"),
-    "a text as an array": (
-        lambda folder: np.save(folder / "x.npy", np.array(["a"])) or on_file("x.npy")(folder),
-        ValueError,
-        "a file holds one of float32, ",
-    ),
-    "a number of a kernel that no int can hold": (
-        lambda folder: on_files(
-            av.tiles.cpp(ROOT / "tests" / "tiles" / "cpp" / "hardswish_grad.cpp")["hardswish_grad"],
-            [],
-            [],
-            ["n=" + "9" * 5000],
-            1e-3,
-        ),
-        TypeError,
-        "n is a whole number",
     ),
     "a dtype with a comma": (
         lambda folder: av.case("silu", dtype="(,)f4"),
@@ -247,11 +211,52 @@ REFUSED = {
         "a page gives gradInput the shape",
     ),
 }
+COMPILED = {
+    "a pipe as an input": (
+        lambda folder: os.mkfifo(folder / "x.npy") or on_file("x.npy")(folder),
+        ValueError,
+        "an array is taken from",
+    ),
+    "a pipe of bytes": (
+        lambda folder: os.mkfifo(folder / "x") or on_file("x:float32:2")(folder),
+        ValueError,
+        "x holds 2 elements of float32",
+    ),
+    "lengths below 0": (
+        on_file("x:float32:2x-1x-2"),
+        ValueError,
+        "a file is given as FILE.npy or FILE:DTYPE:SHAPE",
+    ),
+    "a tolerance without end": (
+        on_file("x.npy", float("inf")),
+        ValueError,
+        "a tolerance is a finite number",
+    ),
+    "a tolerance below 0": (on_file("x.npy", -1.0), ValueError, "a tolerance is a finite number"),
+    "a text as an array": (
+        lambda folder: np.save(folder / "x.npy", np.array(["a"])) or on_file("x.npy")(folder),
+        ValueError,
+        "a file holds one of float32, ",
+    ),
+    "a number of a kernel that no int can hold": (
+        lambda folder: on_files(
+            av.tiles.cpp(ROOT / "tests" / "tiles" / "cpp" / "hardswish_grad.cpp")["hardswish_grad"],
+            [],
+            [],
+            ["n=" + "9" * 5000],
+            1e-3,
+        ),
+        TypeError,
+        "n is a whole number",
+    ),
+}
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize(
+    "name", [*REFUSED, *(pytest.param(name, marks=compiled) for name in COMPILED)]
+)
 def test_it_is_refused_in_three_parts(name, tmp_path):
-    call, kind, part = REFUSED[name]
+    call, kind, part = (REFUSED | COMPILED)[name]
     written = Written(tmp_path / "dump")
     written.silu(0)
     written.done()
@@ -349,6 +354,7 @@ def test_a_pipe_is_no_source(tmp_path, capsys):
         assert main(["new", "--doc", str(name)]) == 2 and said in capsys.readouterr().err
 
 
+@compiled
 def test_no_core_is_no_number_of_cores(tmp_path):
     np.save(tmp_path / "x.npy", np.ones(64, np.float32))
     with pytest.raises(ValueError, match="cores .*: got 0; "):

@@ -282,8 +282,9 @@ def test_the_sources_of_errata_have_the_marks_of_chinese():
     assert "commit e5c3fa9；ops-nn" in said and "; ops" not in said and "提交" not in said
 
 
-def test_the_words_of_other_pictures_have_the_marks_of_chinese():
+def test_the_words_of_other_pictures_have_the_marks_of_chinese(monkeypatch):
     av.language("zh")
+    monkeypatch.setattr(fonts, "chinese", lambda: "Some Font")
     sources = [Provenance("out", "host", "Ascend910B2", "9.1.0"), Provenance("out", "mine", seed=0)]
     out = np.ones(8, np.float32)
     runs = {f"run {k}": errors(out, np.ones(8), source) for k, source in enumerate(sources)}
@@ -350,8 +351,9 @@ def test_only_a_picture_with_chinese_words_asks_for_another_font(monkeypatch):
     assert fonts.drawn(english) and not fonts.drawn(chinese)
 
 
-def test_names_of_runs_that_somebody_gave_are_nobodys_messages():
+def test_names_of_runs_that_somebody_gave_are_nobodys_messages(monkeypatch):
     av.language("zh")
+    monkeypatch.setattr(fonts, "chinese", lambda: "Some Font")
     runs = {
         name: errors(np.float16([1, 2]), np.array([1, 2.001]), "mine")
         for name in ("kit", "document")
