@@ -4,6 +4,7 @@
 # make bench   numba's loops beside PyTorch, into benchmarks/reports/bench.md; fails where a ratio fell
 # make peers   the tests that need PyTorch, JAX, numba and the package mcp, which it installs: see SIZE
 # make site    lessons, guides and reference as a site that any host serves, in build/site, and its checks
+# make bare    the tests that could need a browser, a Chinese font, a compiler or git, with those hidden
 # make gallery the pictures of README
 # make release-check   the checklist of a release: builds, installs and tries it, and leaves it in dist/
 # make words   the catalogues of what explorers say in Chinese, brought up to date
@@ -38,7 +39,7 @@ CHECK = if ! $(PYTHON) -c "" 2>/dev/null; then \
   fi
 stop_if = $(if $(1),$(error $(1)))
 
-.PHONY: test check bench peers lab verify soak site gallery lessons words release-check
+.PHONY: test check bare bench peers lab verify soak site gallery lessons words release-check
 
 test: WORKERS := 3
 test: .venv/.has-test
@@ -46,6 +47,9 @@ test: .venv/.has-test
 
 check: .venv/.has-test
 	ACLNN_VIZ_FAST=1 $(PYTEST)
+
+bare: .venv/.has-test
+	.ci/bare
 
 peers: .venv/.has-peers
 	ACLNN_VIZ_PEERS=1 $(PYTEST)

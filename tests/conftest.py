@@ -193,9 +193,7 @@ def pytest_terminal_summary(terminalreporter):
     skips = terminalreporter.stats.get("skipped", ())
     reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skips)
     lines = [f"{count} skipped: {reason}" for reason, count in reasons.most_common()]
-    if len(lines) > 5:
-        lines[4:] = [f"{len(lines) - 4} other reasons for skips: pytest -rs names them"]
-    for line in lines:
+    for line in filter(None, (*lines[:4], "; ".join(lines[4:]))):
         terminalreporter.write_line(line)
 
 
