@@ -82,17 +82,28 @@ def debugged() -> list[str]:
     return ["-g"] if "ACLNN_VIZ_GDB" in os.environ else []
 
 
-def kept(key: Iterable, name: str, make: Callable[[Path], object]) -> Path:
-    """Return the folder of the cache that `make(folder)` filled for this key: whole, or not at all."""
-    digest = hashlib.sha256("\0".join(map(str, key)).encode()).hexdigest()[:32]
-    folder = Path(
+@cache
+def _of_this_process() -> tempfile.TemporaryDirectory:
+    return tempfile.TemporaryDirectory(prefix="aclnn-viz-")
+
+
+def _cache() -> Path:
+    """The user's cache, or where nothing can be written there a folder that ends with this process."""
+    place = Path(
         os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache",
         "aclnn-viz",
         "cpp",
-        f"{name}-{digest}",
     )
+    with suppress(OSError):
+        place.mkdir(parents=True, exist_ok=True)
+    return place if os.access(place, os.W_OK) else Path(_of_this_process().name)
+
+
+def kept(key: Iterable, name: str, make: Callable[[Path], object]) -> Path:
+    """Return the folder of the cache that `make(folder)` filled for this key: whole, or not at all."""
+    digest = hashlib.sha256("\0".join(map(str, key)).encode()).hexdigest()[:32]
+    folder = _cache() / f"{name}-{digest}"
     if not folder.exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as made:
             (new := Path(made, name)).mkdir()
             make(new)

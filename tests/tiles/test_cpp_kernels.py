@@ -13,7 +13,7 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.checking import scope
-from aclnn_viz.tiles.compiling import compiler, ready, translate
+from aclnn_viz.tiles.compiling import compiler, kept, ready, translate
 from aclnn_viz.tiles.cpp import CHOICES, FLAGS, FORMATS, FUNCTIONS, INCLUDE, PARAMETERS, cpp
 
 pytestmark = pytest.mark.needs("g++")
@@ -234,6 +234,13 @@ def test_our_header_is_translated_once_and_again_where_a_macro_changes_it():
     assert "#pragma GCC pch_preprocess" not in seen("-DGM_ADDR=char *") and "struct Entry" in seen(
         "-DGM_ADDR=char *"
     )
+
+
+def test_what_is_compiled_is_kept_where_the_cache_cannot_be_written(monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc")
+    made = []
+    assert {kept("key", "name", made.append).is_dir() for _ in range(2)} == {True}
+    assert len(made) == 1
 
 
 def test_a_program_in_the_cache_that_is_damaged_is_named(tmp_path, monkeypatch):
