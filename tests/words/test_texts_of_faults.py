@@ -26,7 +26,8 @@ TASKS, CASES = (*puzzles(), *tile_puzzles()), (*detectives(), *tile_detectives()
 
 
 @pytest.fixture
-def marked(monkeypatch):
+def marked(monkeypatch, tmp_path):
+    monkeypatch.setenv("ACLNN_VIZ_DATA", str(tmp_path))  # an attempt of a test is nobody's progress
     monkeypatch.setattr(
         messages,
         "_translations",
