@@ -234,101 +234,6 @@ def tail_maximum(x, z):
 
 
 @restated(
-    lambda: arrays(512, -512, dtype=np.float16),
-    lambda x, z: x * 3,
-    (
-        "more lanes than a repeat has",
-        "3.0, 128, 4, UnaryRepeatParams(1, 1, 8, 8)",
-        "3.0, 160, 4, UnaryRepeatParams(1, 1, 8, 8)",
-    ),
-    (
-        "260 repeats are 4",
-        "3.0, 128, 4, UnaryRepeatParams(1, 1, 8, 8)",
-        "3.0, 128, 260, UnaryRepeatParams(1, 1, 8, 8)",
-    ),
-    (
-        "a target's block stride of 0",
-        "3.0, 128, 4, UnaryRepeatParams(1, 1, 8, 8)",
-        "3.0, 128, 4, UnaryRepeatParams(0, 1, 8, 8)",
-    ),
-    (
-        "repeats of the source too far apart",
-        "3.0, 128, 4, UnaryRepeatParams(1, 1, 8, 8)",
-        "3.0, 128, 4, UnaryRepeatParams(1, 1, 8, 16)",
-    ),
-    (
-        "repeats of the result overlap",
-        "3.0, 128, 4, UnaryRepeatParams(1, 1, 8, 8)",
-        "3.0, 128, 4, UnaryRepeatParams(1, 1, 4, 8)",
-    ),
-    (
-        "a repeat reads what the one before wrote",
-        "Muls(out, tile, 3.0, 128, 4, ",
-        "Muls(both[128], both, 3.0, 128, 4, ",
-    ),
-    (
-        "half a repeat",
-        "3.0, 128, 4, UnaryRepeatParams(1, 1, 8, 8)",
-        "3.0, 64, 4, UnaryRepeatParams(1, 1, 8, 8)",
-    ),
-)
-def muls_repeats(x, z):
-    """Memory矢量计算/双目指令/Muls with mask and repeats."""
-    both = LocalMemAllocator().Alloc(half, 1024)
-    tile, out = both, both[512]
-    DataCopy(tile, named(x, half), 512)
-    wait(HardEvent.MTE2_V)
-    Muls(out, tile, 3.0, 128, 4, UnaryRepeatParams(1, 1, 8, 8))
-    stored(z, out, 512, half)
-
-
-@restated(
-    lambda: arrays(512, -8),
-    lambda x, z: x.reshape(8, 64).sum(1),
-    ("results two apart", "64, 8, 1, 1, 8", "64, 8, 2, 1, 8"),
-    ("half of each row", "64, 8, 1, 1, 8", "32, 8, 1, 1, 8"),
-    ("a mask of half in float", "64, 8, 1, 1, 8", "128, 8, 1, 1, 8"),
-    ("a row more than there are", "64, 8, 1, 1, 8", "64, 9, 1, 1, 8"),
-)
-def whole_reduce(x, z):
-    """Memory矢量计算/归约计算/WholeReduceSum: the sum of each of eight rows."""
-    ub = LocalMemAllocator()
-    tile, out = loaded(ub, x, 512), ub.Alloc(float32, 8)
-    wait(HardEvent.MTE2_V)
-    WholeReduceSum(out, tile, 64, 8, 1, 1, 8)
-    stored(z, out, 8)
-
-
-@restated(
-    lambda: arrays(512, -64),
-    lambda x, z: x.reshape(64, 8).sum(1),
-    ("every second repeat", "8, 64, 1, 1, 8", "8, 64, 1, 1, 16"),
-    ("a place off the block", "BlockReduceSum(out,", "BlockReduceSum(out[1],"),
-)
-def block_reduce(x, z):
-    """Memory矢量计算/归约计算/BlockReduceSum: the sum of each block of 32 bytes."""
-    ub = LocalMemAllocator()
-    tile, out = loaded(ub, x, 512), ub.Alloc(float32, 64)
-    wait(HardEvent.MTE2_V)
-    BlockReduceSum(out, tile, 8, 64, 1, 1, 8)
-    stored(z, out, 64)
-
-
-@restated(
-    lambda: arrays(256, -128),
-    lambda x, z: x.reshape(128, 2).sum(1),
-    ("results apart", "4, 64, 1, 1, 8", "4, 64, 2, 1, 8"),
-)
-def pair_reduce(x, z):
-    """Memory矢量计算/归约计算/PairReduceSum: neighbours two by two."""
-    ub = LocalMemAllocator()
-    tile, out = loaded(ub, x, 256), ub.Alloc(float32, 128)
-    wait(HardEvent.MTE2_V)
-    PairReduceSum(out, tile, 4, 64, 1, 1, 8)
-    stored(z, out, 128)
-
-
-@restated(
     lambda: arrays(200, -200),
     lambda x, z: x / x.sum(),
     ("the scalar reads before the sum is there", "WaitFlag(HardEvent.V_S, number)", "pass"),
@@ -409,57 +314,6 @@ def compare_select(x, y, z):
 
 
 @restated(
-    lambda: [*arrays(128), (np.arange(127, -1, -1) * 4).astype(np.uint32), *arrays(-128)],
-    lambda x, i, z: x[::-1],
-    (
-        "result over its source",
-        "Gather(out, a, at, 0, 128)",
-        "Gather(a, a, at, 0, 128); Muls(out, a, 1.0, 128)",
-    ),
-    ("a base behind the end", "Gather(out, a, at, 0, 128)", "Gather(out, a, at, 8, 128)"),
-    ("offsets copied in while they are read", "wait(HardEvent.MTE2_V)", "pass"),
-)
-def gather_back(x, i, z):
-    """Memory矢量计算/离散与聚合/Gather: by offsets in bytes."""
-    ub = LocalMemAllocator()
-    a, at, out = loaded(ub, x, 128), loaded(ub, i, 128, uint32_t), ub.Alloc(float32, 128)
-    wait(HardEvent.MTE2_V)
-    Gather(out, a, at, 0, 128)
-    stored(z, out, 128)
-
-
-@restated(
-    lambda: [*arrays(128), np.arange(128, dtype=np.uint32) % 128, *arrays(-128)],
-    lambda x, i, z: x[i],
-    ("element numbers for bytes", "ShiftLeft(at, at, 2, 128)", "pass"),
-    ("shifted too far", "ShiftLeft(at, at, 2, 128)", "ShiftLeft(at, at, 3, 128)"),
-)
-def gather_elements(x, i, z):
-    """Memory矢量计算/离散与聚合/Gather, of element numbers that are made bytes."""
-    ub = LocalMemAllocator()
-    a, at, out = loaded(ub, x, 128), loaded(ub, i, 128, uint32_t), ub.Alloc(float32, 128)
-    wait(HardEvent.MTE2_V)
-    ShiftLeft(at, at, 2, 128)
-    Gather(out, a, at, 0, 128)
-    stored(z, out, 128)
-
-
-@restated(
-    lambda: arrays(256, -128, dtype=np.float16),
-    lambda x, z: x[::2],
-    ("odd lanes", "GatherMask(out, a, 1, 256)", "GatherMask(out, a, 2, 256)"),
-    ("place for a quarter", "ub.Alloc(half, 128)", "ub.Alloc(half, 64)"),
-)
-def gather_mask(x, z):
-    """Memory矢量计算/数据收集/GatherMask: every second lane."""
-    ub = LocalMemAllocator()
-    a, out = loaded(ub, x, 256, half), ub.Alloc(half, 128)
-    wait(HardEvent.MTE2_V)
-    GatherMask(out, a, 1, 256)
-    stored(z, out, 128, half)
-
-
-@restated(
     lambda: arrays(512, -512, dtype=np.float16),
     lambda x, z: x * 2 + 1,
     (
@@ -495,22 +349,6 @@ def widen_in_place(x, z):
     Adds(wide, wide, 1.0, 512)
     Cast(out, wide, RoundMode.CAST_RINT, 512)
     stored(z, out, 512, half)
-
-
-@restated(
-    lambda: arrays(16, -128),
-    lambda x, z: np.repeat(x, 8),
-    ("one repeat of two", "Brcb(out, a, 2)", "Brcb(out, a, 1)"),
-    ("three repeats of two", "Brcb(out, a, 2)", "Brcb(out, a, 3)"),
-    ("result over its source", "Brcb(out, a, 2)", "Muls(out, a, 1.0, 16); Brcb(out, out, 2)"),
-)
-def spread(x, z):
-    """Memory矢量计算/数据填充/Brcb: each element over a block."""
-    ub = LocalMemAllocator()
-    a, out = loaded(ub, x, 16), ub.Alloc(float32, 128)
-    wait(HardEvent.MTE2_V)
-    Brcb(out, a, 2)
-    stored(z, out, 128)
 
 
 @restated(
@@ -804,64 +642,6 @@ def scalar_loop(x, z):
 
 
 @restated(
-    lambda: [*arrays(128, dtype=np.int32), np.zeros(128, np.int32)],
-    lambda x, z: (x * 1000 + np.arange(128)) & ~3,
-    ("more than 32 bits hold", "Muls(a, a, 1000, 128)", "Muls(a, a, 2**28, 128)"),
-    ("an index of fewer", "CreateVecIndex(at, 0, 128)", "CreateVecIndex(at, 0, 120)"),
-    ("shifted the other way", "ShiftRight(a, a, 2, 128)", "ShiftLeft(a, a, 2, 128)"),
-    sync="auto",
-)
-def whole_numbers(x, z):
-    """Memory矢量计算: CreateVecIndex, ShiftRight, ShiftLeft on int32_t."""
-    ub = LocalMemAllocator()
-    a, at = loaded(ub, x, 128, int32_t), ub.Alloc(int32_t, 128)
-    wait(HardEvent.MTE2_V)
-    CreateVecIndex(at, 0, 128)
-    Muls(a, a, 1000, 128)
-    Add(a, a, at, 128)
-    ShiftRight(a, a, 2, 128)
-    ShiftLeft(a, a, 2, 128)
-    stored(z, a, 128, int32_t)
-
-
-@restated(
-    lambda: [*arrays(256, dtype=np.float16), *arrays(256, -256)],
-    lambda x, y, z: y + x.astype(np.float32) * x.astype(np.float32) + 2 * x,
-    ("sum not there before", "Muls(sum_, b, 1.0, 256)", "pass"),
-    ("float added into half", "Axpy(sum_, a, 2.0, 256)", "Axpy(a, sum_, 2.0, 256)"),
-)
-def mixed_sums(x, y, z):
-    """Memory矢量计算/复合计算/MulAddDst and Axpy: half factors, a sum in float."""
-    ub = LocalMemAllocator()
-    a, b, sum_ = loaded(ub, x, 256, half), loaded(ub, y, 256), ub.Alloc(float32, 256)
-    wait(HardEvent.MTE2_V)
-    Muls(sum_, b, 1.0, 256)
-    MulAddDst(sum_, a, a, 256)
-    Axpy(sum_, a, 2.0, 256)
-    stored(z, sum_, 256)
-
-
-@restated(
-    lambda: arrays(64 * 24, -64 * 8),
-    lambda x, z: x.reshape(64, 24)[:, 8:16].ravel(),
-    (
-        "a gap counted from the start of a row",
-        "DataCopyParams(64, 1, 2, 0)",
-        "DataCopyParams(64, 1, 3, 0)",
-    ),
-    ("bytes for blocks", "DataCopyParams(64, 1, 2, 0)", "DataCopyParams(64, 32, 2, 0)"),
-    ("a column to the left", "named(x)[8]", "named(x)[7]"),
-    ("one row fewer", "DataCopyParams(64, 1, 2, 0)", "DataCopyParams(63, 1, 2, 0)"),
-)
-def strided_columns(x, z):
-    """数据搬运/DataCopy: blocks with gaps, eight of 24 columns."""
-    tile = LocalMemAllocator().Alloc(float32, 512)
-    DataCopy(tile, named(x)[8], DataCopyParams(64, 1, 2, 0))
-    wait(HardEvent.MTE2_MTE3)
-    DataCopy(named(z), tile, 512)
-
-
-@restated(
     lambda: arrays(512, 64, -512),
     lambda x, y, z: np.r_[y, x[64:]],
     ("no barrier between two copies in", "PipeBarrier(PIPE_MTE2)", "pass"),
@@ -1018,60 +798,6 @@ def long_copy(x, z):
     )
     wait(HardEvent.MTE2_MTE3)
     DataCopyPad(named(z, half), tile, DataCopyExtParams(1, 80000, 0, 0, 0))
-
-
-@restated(
-    lambda: arrays(4096, -64),
-    lambda x, z: x.reshape(64, 64).sum(0),
-    ("a stride of more than 8 bits", "1, 8, 8, 8))", "1, 8, 8, 264))"),
-    ("repeats without end", "PipeBarrier(PIPE_V)\n        Add(", "Add("),
-    ("rows that are not there", "a[n * 64]", "a[n * 64 + 64]"),
-    sync="strict",
-)
-def column_sums(x, z):
-    """guide, operator practice: the sum of rows by halving their number."""
-    ub = LocalMemAllocator()
-    a, n = loaded(ub, x, 4096), 64
-    wait(HardEvent.MTE2_V)
-    while n > 1:
-        n //= 2
-        PipeBarrier(PIPE_V)
-        Add(a, a, a[n * 64], 64, n, BinaryRepeatParams(1, 1, 1, 8, 8, 8))
-    stored(z, a, 64)
-
-
-@restated(
-    lambda: arrays(256, -16),
-    lambda x, z: np.r_[
-        x.reshape(4, 64).max(1), x.reshape(4, 64).min(1), x.sum(), np.zeros(7, np.float32)
-    ],
-    (
-        "work memory that begins in the middle of a block",
-        "ReduceSum(out[8], a, work, 64, 4, 8)",
-        "ReduceSum(out[8], a, work[7], 64, 4, 8)",
-    ),
-    (
-        "work memory is the result",
-        "ReduceSum(out[8], a, work, 64, 4, 8)",
-        "ReduceSum(out[8], a, out[8], 64, 4, 8)",
-    ),
-    (
-        "pairs of value and place, counted two apart",
-        "WholeReduceMax(out, a, 64, 4, 1, 1, 8)",
-        "WholeReduceMax(out, a, 64, 4, 2, 1, 8)",
-    ),
-    ("the least off its element", "WholeReduceMin(out[4],", "WholeReduceMin(out[3],"),
-)
-def extremes(x, z):
-    """Memory矢量计算/归约计算/WholeReduceMax and WholeReduceMin (values alone), ReduceSum with mask and repeats."""
-    ub = LocalMemAllocator()
-    a, out, work = loaded(ub, x, 256), ub.Alloc(float32, 16), ub.Alloc(float32, 8)
-    wait(HardEvent.MTE2_V)
-    Duplicate(out, 0.0, 16)
-    WholeReduceMax(out, a, 64, 4, 1, 1, 8)
-    WholeReduceMin(out[4], a, 64, 4, 1, 1, 8)
-    ReduceSum(out[8], a, work, 64, 4, 8)
-    stored(z, out, 16)
 
 
 @restated(

@@ -287,36 +287,6 @@ UINT = np.uint32
             lambda x: np.append(x, x),
         ),
         (
-            "Duplicate(out, 7.0f, 2 * n); SetMaskCount(); SetVectorMask<float, MaskMode::COUNTER>(0, 70);"
-            "Muls<float, false>(out, in, 2.0f, MASK_PLACEHOLDER, 1, {1, 1, 8, 8}); SetMaskNorm(); ResetMask()",
-            lambda x: np.append(2 * x[:70], np.full(186, 7)),
-        ),
-        (
-            "Duplicate(out, 7.0f, 2 * n); SetVectorMask<float>(3); Adds<float, false>(out, in, 1.0f, MASK_PLACEHOLDER, 2, {1, 1, 8, 8}); ResetMask()",
-            lambda x: (
-                np.where(np.arange(256) % 64 < 3, np.append(x + 1, x), 7) * (np.arange(256) < 128)
-                + 7 * (np.arange(256) >= 128)
-            ),
-        ),
-        (
-            "Duplicate(out, 0.0f, 2 * n); ReduceMax(out, in, tmp, n, true)",
-            lambda x: np.append(
-                np.array([x.max(), np.array([x.argmax()], UINT).view("f4")[0]], "f4"), np.zeros(254)
-            ),
-        ),
-        (
-            "Duplicate(out, 0.0f, 2 * n); WholeReduceMin(out, in, 64, 2, 1, 1, 8)",
-            lambda x: np.append(
-                [
-                    x[:64].min(),
-                    np.array([x[:64].argmin()], UINT).view("f4")[0],
-                    x[64:].min(),
-                    np.array([x[64:].argmin()], UINT).view("f4")[0],
-                ],
-                np.zeros(252),
-            ),
-        ),
-        (
             "Duplicate(out, 0.0f, 2 * n); Duplicate(tmp, 3.0f, n); ReduceSum(tmp[n], tmp, in, n); Duplicate(tmp, 0.0f, 2 * n); out(0) = GetReduceRepeatSumSpr<float>()",
             lambda x: np.append(384, np.zeros(255)),
         ),
