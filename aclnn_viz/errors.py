@@ -36,7 +36,7 @@ def shown(value) -> str:
     ('3', 'list [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ...')
     """
     if hasattr(value, "dtype") and hasattr(value, "shape"):
-        return f"an array {value.dtype}{list(value.shape)}"
+        return f"an array {getattr(value, 'kind', value.dtype)}{list(value.shape)}"
     text = " ".join(repr(value).split())
     text = text if len(text) <= 60 else text[:40] + "..."
     return (

@@ -13,18 +13,44 @@ COMPARED = {"lt": "<", "gt": ">", "le": "<=", "ge": ">=", "eq": "==", "ne": "!="
 KINDS = {"truediv": REAL, "floordiv": INT} | dict.fromkeys(("and", "or", *COMPARED), BOOL)
 
 
+class Format:
+    """The format of an array of a proof: a page passes it on, and what it asks of it is refused, as a proof holds in no format."""
+
+    def __init__(self, kind):
+        self._kind = kind
+
+    def _asked(self, *_):
+        raise Refused("the format of an array is asked for, of which a proof knows none")
+
+    __eq__ = __ne__ = __hash__ = __bool__ = __repr__ = __format__ = __getattr__ = _asked
+
+
+def kind_of(dtype):
+    """Return the kind of numbers that a page names by a format: that of an array, or one of the namespace."""
+    return dtype._kind if isinstance(dtype, Format) else dtype
+
+
 class LetteredArray:
-    """An array of the namespace `xp`; `lengths` are those of its axes, `value` its expression where it has none."""
+    """An array of the namespace `xp`: its `kind`, the `lengths` of its axes, its expression as `value` where it has none."""
 
     __array_ufunc__ = None
 
+    dtype = property(lambda self: Format(self.kind))
     ndim = property(lambda self: len(self.lengths))
     size = property(lambda self: self.xp.number(Mul(*self.lengths)))
     shape = property(lambda self: tuple(map(self.xp.number, self.lengths)))
     T = property(lambda self: self.xp.permute_dims(self, range(self.ndim)[::-1]))
 
     def __repr__(self):
-        return f"{self.dtype}{list(self.lengths)}" if self.lengths else str(self.value)
+        return f"{self.kind}{list(self.lengths)}" if self.lengths else str(self.value)
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise Refused(f"{name} of an array is not known")
+
+    def __array__(self, *_, **__):
+        raise Refused("NumPy is given an array of a proof")
 
     def __len__(self):
         raise Refused("a length as a Python number")
@@ -109,7 +135,7 @@ class LetteredArrays:
     def part(self, x, index):
         """The part at an index of numbers, slices, None and an ellipsis; at an array of whole numbers as `take` gives it."""
         if any(isinstance(i, LetteredArray) and i.ndim for i in index):
-            if len(index) == 1 and index[0].dtype == INT:
+            if len(index) == 1 and index[0].kind == INT:
                 return self.take(x, index[0], axis=0)
             raise Refused("an array as an index: use take")
         given = sum(i is not None and i is not Ellipsis for i in index)

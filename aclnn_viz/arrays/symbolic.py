@@ -28,7 +28,7 @@ from sympy import (
     sqrt,
 )
 
-from aclnn_viz.arrays.lettered import KINDS, RANK, LetteredArray, LetteredArrays
+from aclnn_viz.arrays.lettered import KINDS, RANK, LetteredArray, LetteredArrays, kind_of
 from aclnn_viz.arrays.steps import (
     BOOL,
     INT,
@@ -85,7 +85,7 @@ class SymbolicArray(LetteredArray):
     """
 
     def __init__(self, xp, axes, entry, kind, key, deps, slopes, cases=None):
-        self.xp, self.axes, self._entry, self.dtype, self.key, self.deps, self.slopes = (
+        self.xp, self.axes, self._entry, self.kind, self.key, self.deps, self.slopes = (
             xp,
             axes,
             entry,
@@ -302,7 +302,7 @@ class SymbolicArrays(LetteredArrays):
         )
 
     def _kind(self, arrays, kind):
-        return kind or max((a.dtype for a in arrays), key=RANK.get)
+        return kind or max((a.kind for a in arrays), key=RANK.get)
 
     def each(self, name, f, kind, *arrays):
         arrays = [self.lift(a) for a in arrays]
@@ -318,7 +318,7 @@ class SymbolicArrays(LetteredArrays):
             and axes == arrays[0].axes
         ):
             return arrays[0]
-        if name == "eq" and all(a.dtype == BOOL for a in arrays):
+        if name == "eq" and all(a.kind == BOOL for a in arrays):
             f = lambda a, b: a * b + (1 - a) * (1 - b)
         elif name == "eq" and arrays[0].key in (arrays[1].places or ()):
             return self._at_place(*arrays)
@@ -326,7 +326,7 @@ class SymbolicArrays(LetteredArrays):
             return self._at_place(*arrays[::-1])
         if name in ("add", "mul"):
             arrays.sort(key=lambda a: a.key)
-        if name in ("and", "or") and any(a.dtype != BOOL for a in arrays):
+        if name in ("and", "or") and any(a.kind != BOOL for a in arrays):
             raise Refused(f"{name!r} takes boolean arrays, and one of these is none")
         return self.made(
             axes,
@@ -396,16 +396,17 @@ class SymbolicArrays(LetteredArrays):
         raise Refused(why)
 
     def astype(self, x, dtype):
+        dtype = kind_of(dtype)
         if dtype not in RANK:
             raise Refused(f"the format {dtype!r} is not known")
         f = (
             Truncated
             if dtype == INT
             else (lambda e: e)
-            if dtype == REAL or x.dtype == BOOL
+            if dtype == REAL or x.kind == BOOL
             else lambda e: negated(equal(e, S.Zero))
         )
-        if dtype == x.dtype:
+        if dtype == x.kind:
             return x
         return self._through(
             x, ("astype", dtype), lambda part: self.each(f"astype {dtype}", f, dtype, part)
@@ -413,7 +414,7 @@ class SymbolicArrays(LetteredArrays):
 
     def where(self, condition, x, y):
         condition, x, y = map(self.lift, (condition, x, y))
-        if condition.dtype != BOOL:
+        if condition.kind != BOOL:
             raise Refused("the condition of where is no boolean array")
         axes = broadcast(condition.axes, x.axes, y.axes)
 
@@ -445,24 +446,25 @@ class SymbolicArrays(LetteredArrays):
         return (
             x
             if x.axes == axes
-            else self.made(axes, lambda *i: x.at(axes, i), x.dtype, ("broadcast", axes), x)
+            else self.made(axes, lambda *i: x.at(axes, i), x.kind, ("broadcast", axes), x)
         )
 
     # Functions that make and move entries.
 
     def full(self, shape, value, dtype=REAL):
         shape = shape if isinstance(shape, tuple) else (shape,)
-        value, kind = self.lift(value), dtype
+        value, kind = self.lift(value), kind_of(dtype)
         axes = tuple(() if n == 1 else (n,) for n in (self.lift(n).value for n in shape))
         return self.made(axes, lambda *_: value.value, kind, ("full", axes, kind), value)
 
     def full_like(self, x, value):
         value = self.lift(value)
-        return self.made(x.axes, lambda *_: value.value, x.dtype, ("full", x.axes, x.dtype), value)
+        return self.made(x.axes, lambda *_: value.value, x.kind, ("full", x.axes, x.kind), value)
 
     def arange(self, stop, dtype=INT):
         n = self.lift(stop).value
-        return self.made(((n,),), lambda i: i[0], dtype, ("arange", n, dtype))
+        kind = kind_of(dtype)
+        return self.made(((n,),), lambda i: i[0], kind, ("arange", n, kind))
 
     def permute_dims(self, x, axes):
         order = tuple(axes)
@@ -475,7 +477,7 @@ class SymbolicArrays(LetteredArrays):
                 x,
                 ("permuted",),
                 lambda x: self.made(
-                    [x.axes[k] for k in order], entry, x.dtype, ("permuted", order), x
+                    [x.axes[k] for k in order], entry, x.kind, ("permuted", order), x
                 ),
             )
             if not x.cases
@@ -517,7 +519,7 @@ class SymbolicArrays(LetteredArrays):
             parts = iter(parts)
             return x.at(x.axes, tuple(tuple(next(parts) for _ in axis) for axis in x.axes))
 
-        return self.made(axes, entry, x.dtype, ("reshape", tuple(axes)), x)
+        return self.made(axes, entry, x.kind, ("reshape", tuple(axes)), x)
 
     def parted(self, x, index):
         axes, plan, places, old = [], [], [], iter(enumerate(x.axes))
@@ -563,13 +565,13 @@ class SymbolicArrays(LetteredArrays):
             return self.where(
                 *(self.parted(self.broadcast_to(part, x.axes), index) for part in x.cases)
             )
-        made = self.made(axes, entry, x.dtype, ("part", tuple(axes), tuple(plan)), x, deps=deps)
+        made = self.made(axes, entry, x.kind, ("part", tuple(axes), tuple(plan)), x, deps=deps)
         made.source = made if deps else None
         return made
 
     def take(self, x, index, axis=0):
         axis %= x.ndim
-        if index.dtype != INT:
+        if index.kind != INT:
             raise Refused("the indices of take are not whole numbers")
         if index.cases:
             c, a, b = (self.broadcast_to(part, index.axes) for part in index.cases)
@@ -595,7 +597,7 @@ class SymbolicArrays(LetteredArrays):
             place = fitted((index.at(index.axes, i[here]),), (Mul(*x.axes[axis]),), x.axes[axis])
             return x.at(x.axes, i[:axis] + (place,) + i[here.stop :])
 
-        return self.made(axes, entry, x.dtype, ("take", axis), x, index, slopes=x.slopes)
+        return self.made(axes, entry, x.kind, ("take", axis), x, index, slopes=x.slopes)
 
     def _looked_up(self, index, length, condition):
         at = generic(index.axes)
@@ -699,7 +701,7 @@ class SymbolicArrays(LetteredArrays):
             )
 
         return self.made(
-            axes, entry, INT if x.dtype == BOOL else x.dtype, ("sum", chosen, keepdims), x
+            axes, entry, INT if x.kind == BOOL else x.kind, ("sum", chosen, keepdims), x
         )
 
     def mean(self, x, /, *, axis=None, keepdims=False):
@@ -711,7 +713,7 @@ class SymbolicArrays(LetteredArrays):
     def max(self, x, /, *, axis=None, keepdims=False, name="max"):
         """The entry at the place of the greatest one, which stays where it is when entries change a little; held, an input of its own."""
         chosen, axes, index = self._along(x, axis, keepdims)
-        if self.held is not None and x.dtype == REAL:
+        if self.held is not None and x.kind == REAL:
             key = "_".join([f"{name}{x.key}", *map(str, chosen)]) + "k" * keepdims
             return self.held.setdefault(key, self._leaf(key, axes, REAL))
         lengths = [n for a in chosen for n in x.axes[a]]
@@ -728,7 +730,7 @@ class SymbolicArrays(LetteredArrays):
         made = self.made(
             axes,
             lambda *i: x.at(x.axes, index(i, places(*i))),
-            x.dtype,
+            x.kind,
             (name, chosen, keepdims),
             x,
         )

@@ -10,11 +10,11 @@ FEW = 7  # operations of a sum that needs no name
 def named(array, e, index):
     """Name an entry, the same for equal arrays; a small polynomial of entries and names stays as it is."""
     # those of indices alone: names
-    of_sizes = not array.deps and not e.has(*((Step, Indexed) if array.dtype == REAL else TRUTHS))
+    of_sizes = not array.deps and not e.has(*((Step, Indexed) if array.kind == REAL else TRUTHS))
     if (
         array.leaf
         or array.cases
-        or array.dtype == BOOL
+        or array.kind == BOOL
         or of_sizes
         or not e.has(Sum, Step, Magnitude, exp, log)
         and not (e.is_Add and e.count_ops() > FEW)
@@ -25,13 +25,13 @@ def named(array, e, index):
     places = {i: Symbol(f"_{k}", integer=True) for k, i in enumerate(index)}
     key = array.key if e.has(Sum) else e.xreplace(places)
     return array.xp.named(
-        f"#{array.xp.names.setdefault(key, len(array.xp.names))}", index, array.dtype
+        f"#{array.xp.names.setdefault(key, len(array.xp.names))}", index, array.kind
     )
 
 
 def truth_named(array, e, index):
     """As `named`; several comparisons that are one truth get one name, too."""
-    if array.dtype == BOOL and not e.has(Sum, KroneckerDelta) and len(e.atoms(*TRUTHS)) > 1:
+    if array.kind == BOOL and not e.has(Sum, KroneckerDelta) and len(e.atoms(*TRUTHS)) > 1:
         key = e.xreplace({i: Symbol(f"_{k}", integer=True) for k, i in enumerate(index)})
         return Whether(
             array.xp.named(f"#{array.xp.names.setdefault(key, len(array.xp.names))}", index, REAL)
@@ -41,11 +41,11 @@ def truth_named(array, e, index):
 
 def by_key(array, e, index):
     """Name an entry without looking at it: arrays that were computed alike get the same name."""
-    name = array.xp.named(f"@{array.key}", index, REAL if array.dtype == BOOL else array.dtype)
-    return Whether(name) if array.dtype == BOOL else name
+    name = array.xp.named(f"@{array.key}", index, REAL if array.kind == BOOL else array.kind)
+    return Whether(name) if array.kind == BOOL else name
 
 
 def of_source(array, e, index):
     """Replace an entry by an unknown function of one entry of an input."""
     part = Part(array.source.at(array.axes, index), Integer(array.key), S.Zero)
-    return Whether(part) if array.dtype == BOOL else part
+    return Whether(part) if array.kind == BOOL else part

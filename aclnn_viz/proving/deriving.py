@@ -403,10 +403,10 @@ class _Path:
                 for k, axis in enumerate(made.axes)
             )
             right = readable(made.at(made.axes, index))
-            left = xp.named(name, [i for axis in index for i in axis], made.dtype)
+            left = xp.named(name, [i for axis in index for i in axis], made.kind)
             equation, printed = Eq(left, right, evaluate=False), ""
             self.made = getattr(self, "made", {}) | {
-                name: xp.input(name, tuple(a.lengths), made.dtype)
+                name: xp.input(name, tuple(a.lengths), made.kind)
             }
         except Exception:  # what has no formula of entries is shown as it is computed
             equation, printed = (

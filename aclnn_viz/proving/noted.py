@@ -9,7 +9,14 @@ from numbers import Number
 
 from sympy import Add, Expr, Integer, Mul, S, Symbol, exp, expand, log, sqrt, tanh
 
-from aclnn_viz.arrays.lettered import COMPARED, KINDS, RANK, LetteredArray, LetteredArrays
+from aclnn_viz.arrays.lettered import (
+    COMPARED,
+    KINDS,
+    RANK,
+    LetteredArray,
+    LetteredArrays,
+    kind_of,
+)
 from aclnn_viz.arrays.steps import BOOL, INT, REAL, Refused, exact
 
 #: Arithmetic that is written out where its result has no name.
@@ -44,7 +51,6 @@ class Noted(LetteredArray):
     name: str = ""
     given: bool = False  # an input, or a saved output
 
-    dtype = property(lambda self: self.kind)
     value = property(lambda self: self.symbol)
 
     def __bool__(self):
@@ -239,6 +245,7 @@ class NotedArrays(LetteredArrays):
         )
 
     def astype(self, x, dtype):
+        dtype = kind_of(dtype)
         if dtype not in RANK:
             raise Refused(f"the format {dtype!r}")
         x = self.lift(x)
@@ -260,13 +267,13 @@ class NotedArrays(LetteredArrays):
         lengths = tuple(
             self.lift(n).symbol for n in (shape if isinstance(shape, tuple) else (shape,))
         )
-        return self.made("full", (exact(value), *lengths), lengths, dtype)
+        return self.made("full", (exact(value), *lengths), lengths, kind_of(dtype))
 
     full_like = lambda self, x, value: self.full(x.shape, value, x.kind)
 
     def arange(self, stop, dtype=INT):
         n = self.lift(stop).symbol
-        return self.made("arange", (n,), (n,), dtype)
+        return self.made("arange", (n,), (n,), kind_of(dtype))
 
     def permute_dims(self, x, axes):
         axes = tuple(axes)

@@ -329,7 +329,7 @@ def _unproved(traced, output, answer, claim):
 
 def _place(traced, output):
     made = traced.backward[output]
-    return getattr(getattr(made, "arrays", [made])[0], "place", "")
+    return (made.arrays[0] if isinstance(made, Pieces) else made).place
 
 
 def _formula(traced, output):

@@ -4,6 +4,8 @@ import re
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from dis import get_instructions
+from functools import cache
 from inspect import signature
 from itertools import combinations
 from keyword import iskeyword
@@ -13,6 +15,7 @@ from types import FunctionType
 import numpy as np
 from sympy import Integer, KroneckerDelta, S, Symbol
 
+from aclnn_viz.arrays.lettered import Format, LetteredArray
 from aclnn_viz.arrays.steps import Refused
 from aclnn_viz.arrays.symbolic import BOOL, INT, REAL, SymbolicArray, SymbolicArrays
 from aclnn_viz.errors import need, problem
@@ -151,11 +154,45 @@ def _solved(e):
     return None
 
 
+def _unasked(question):
+    """Return a question of Python's that is refused of an array of a proof, as of an array of numbers the answer may be another."""
+
+    def asked(value, *rest):
+        if isinstance(value, Format) or isinstance(value, LetteredArray) and value.ndim:
+            raise Refused(f"{question.__name__} of an array, of which a proof knows no type")
+        return question(value, *rest)
+
+    return asked
+
+
+QUESTIONS = {
+    question.__name__: _unasked(question)
+    for question in (type, isinstance, hasattr, getattr, dir, id)
+}
+
+
+@cache
+def _catches(code) -> bool:
+    """Tell whether a function catches exceptions: it may then go on where the proof stops."""
+    return bool(code.co_exceptiontable) and any(
+        step.opname == "PUSH_EXC_INFO" for step in get_instructions(code)
+    )
+
+
 def rebound(function, number, copies):
-    """A function whose `float`, and that of the functions that it calls, is `number`, which lets sizes be symbols."""
+    """Return a function that asks nothing of arrays but numbers and sizes, nor do those that it calls.
+
+    Its `float` is `number`, which lets sizes be symbols.
+    """
+    if _catches(function.__code__):
+
+        def function(*_, name=function.__name__, **__):
+            raise Refused(f"{name} catches exceptions, or has a with statement")
+
+        return function
     own = function.__globals__
     if id(own) not in copies:
-        copies[id(own)] = made = dict(own, float=number)
+        copies[id(own)] = made = QUESTIONS | own | {"float": number}
         made |= {
             name: rebound(value, number, copies)
             for name, value in own.items()

@@ -242,7 +242,7 @@ def _of_parts(traced, output, of, piece, index, at, path, whole):
                 raise Apart
             value = path.settled(array.at(array.axes, at_row))
             part = Part(path.entry, Integer(array.key), S.Zero).xreplace(path.sizes)
-            if array.dtype != BOOL:
+            if array.kind != BOOL:
                 values |= {part: name(value), part.slope: name(path.slope(value))}
             elif value.is_Rational:
                 values[Whether(part)] = value
@@ -308,7 +308,7 @@ class Path:
         if not self._reached(array.deps):
             return self.unmoved.shared(array)
         if self.parts is not None and not array.cases and array.made_by not in MOVED:
-            if array.source is not None and (array.dtype == BOOL or self._reached(array.slopes)):
+            if array.source is not None and (array.kind == BOOL or self._reached(array.slopes)):
                 self.parts[array.key] = (
                     array,
                     tuple(tuple(i.xreplace(self.rows) for i in axis) for axis in index),
@@ -316,7 +316,7 @@ class Path:
                 return of_source
             return (
                 by_key
-                if array.dtype != BOOL
+                if array.kind != BOOL
                 and not self._reached(array.slopes)
                 and self.unmoved.hides(array)
                 else None

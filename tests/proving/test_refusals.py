@@ -42,6 +42,16 @@ REFUSALS = {
     "dy * x[:, 3:4]": "place 3 is looked up, and an axis of length n may not have it",
     "xp.sum(dy * x, axis=0)": "dx has the shape (n), x the shape (r, n)",
     "3 * dy * x": "no rule makes the derivative less this output 0: -dy[i0, i1]*x[i0, i1]",
+    "2 * dy * x if x.dtype == xp.float64 else x": "the format of an array is asked for",
+    "2 * dy * x if x.dtype.itemsize > 4 else x": "the format of an array is asked for",
+    "2 * dy * x if 'real' in str(x.dtype) else x": "the format of an array is asked for",
+    "2 * dy * x if {x.dtype: 1} else x": "the format of an array is asked for",
+    "2 * dy * x if x.itemsize > 4 else x": "itemsize of an array is not known",
+    "2 * dy * x if x.flags else x": "flags of an array is not known",
+    "x if hasattr(x, 'strides') else 2 * dy * x": "hasattr of an array, of which a proof",
+    "x if isinstance(x, tuple) else 2 * dy * x": "isinstance of an array, of which a proof",
+    "2 * dy * x if 'Sym' in type(x).__name__ else x": "type of an array, of which a proof",
+    "2 * dy * x * __import__('numpy').asarray(x)": "NumPy is given an array of a proof",
     "dy * undefined": "name 'undefined' is not defined",
 }
 
@@ -62,6 +72,17 @@ def test_a_refusal_says_what_is_not_known_and_in_which_line(text):
         and REFUSALS[text] in result.reason
         and "line 3 of mine.py" in result.reason
     ), result.reason
+
+
+def test_a_page_that_catches_exceptions_is_refused():
+    def back(xp, dy, x):
+        try:
+            return {"dx": 2 * dy * x * (x.nbytes < 0)}
+        except Exception:
+            return {"dx": 2 * dy * x}
+
+    result = av.prove((square, back), shapes=SHAPES)
+    assert not result.holds and "back catches exceptions" in result.reason
 
 
 def test_a_line_of_a_page_is_one_of_its_file():
