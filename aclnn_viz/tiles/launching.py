@@ -200,26 +200,12 @@ def launch(
                 "let the tiling take at most GetCoreNumAiv()",
             )
         )
-    tensors = [parameter.name for parameter in op.parameters if parameter.kind == "tensor"]
-    given = {
-        name: None
-        if bound[name] is None
-        else GlobalMemory(name, np.ascontiguousarray(bound[name]), True)
-        for name in tensors
-    }
-    outputs = {
-        name: GlobalMemory(name, poisoned(result.documented_shape, result.format.numpy), False)
-        for name, result in results.items()
-    }
-    workspace = GlobalMemory(
-        "workspace", poisoned((-(-tiling.workspace // 2),), np.dtype(np.uint16)), False
-    )
+    tensors, outputs = _memories(op, bound, results)
+    pointers = (outputs.get(name) for name in op.outputs)
+    arguments = *tensors, *pointers, workspace_of(tiling), tiling
     machine = Machine(platform, tiling.blockDim, timing, sync, traced, without)
     if tiling.blockDim:
-        machine.run(
-            program.kernel,
-            (*given.values(), *(outputs.get(name) for name in op.outputs), workspace, tiling),
-        )
+        machine.run(program.kernel, arguments)
     _look_back(machine, program.kernel, outputs)
     return left_by(machine, outputs, tiling)
 
@@ -329,6 +315,27 @@ def poisoned(shape, dtype) -> np.ndarray:
     array = np.empty(shape, dtype)
     array.reshape(-1).view(np.uint8)[...] = POISON
     return array
+
+
+def _memories(op, bound: dict, results: dict) -> tuple[list, dict[str, GlobalMemory]]:
+    """The memories of tensor parameters, in their order, and of outputs, by name."""
+    tensors = [
+        None
+        if (value := bound[parameter.name]) is None
+        else GlobalMemory(parameter.name, np.ascontiguousarray(value), True)
+        for parameter in op.parameters
+        if parameter.kind == "tensor"
+    ]
+    return tensors, {
+        name: GlobalMemory(name, poisoned(result.documented_shape, result.format.numpy), False)
+        for name, result in results.items()
+    }
+
+
+def workspace_of(tiling: Tiling) -> GlobalMemory:
+    """The workspace that a tiling asks for."""
+    shape = (-(-tiling.workspace // 2),)
+    return GlobalMemory("workspace", poisoned(shape, np.dtype(np.uint16)), False)
 
 
 def _look_back(machine: Machine, kernel, outputs):

@@ -285,35 +285,7 @@ class Core:
     def _check(self, one: Instruction, memory, span: Span, writing: bool):
         found = memory.unordered(span, one.horizon, writing, self, one.atomic)
         if memory is not self.ub:
-            if met := memory.cache(span, self, one.pipe == S, writing):
-                self.hazard(
-                    "data cache",
-                    message(MET[met], name=one.name, does=DOES[writing], tensor=memory.name),
-                    writing,
-                )
-            if writing and memory.read_only:
-                self.hazard(
-                    "input overwritten",
-                    message("{name} writes to {tensor}", name=one.name, tensor=memory.name),
-                    True,
-                )
-            if clash := memory.clash(span, self, writing, one.atomic):
-                core, verb, count = clash
-                self.hazard(
-                    "race between cores",
-                    message(
-                        "{name} {does} {n} elements of {tensor} that {who} {verb} in the same phase",
-                        name=one.name,
-                        does=ADDS if one.atomic else DOES[writing],
-                        n=count,
-                        tensor=memory.name,
-                        who=message("other cores")
-                        if core is None
-                        else message("core {core}", core=core),
-                        verb=(MANY if core is None else ONE)[verb],
-                    ),
-                    writing,
-                )
+            self._check_global(one, memory, span, writing)
         if found:
             self._unordered(one, found[0], writing, memory)
         elif not writing or one.atomic:
@@ -344,6 +316,38 @@ class Core:
                         n=int((state == PADDING).sum()),
                     ),
                 )
+
+    def _check_global(self, one: Instruction, memory, span: Span, writing: bool):
+        """What the scalar unit's caches, the inputs and other cores have against an access."""
+        if met := memory.cache(span, self, one.pipe == S, writing):
+            self.hazard(
+                "data cache",
+                message(MET[met], name=one.name, does=DOES[writing], tensor=memory.name),
+                writing,
+            )
+        if writing and memory.read_only:
+            self.hazard(
+                "input overwritten",
+                message("{name} writes to {tensor}", name=one.name, tensor=memory.name),
+                True,
+            )
+        if clash := memory.clash(span, self, writing, one.atomic):
+            core, verb, count = clash
+            self.hazard(
+                "race between cores",
+                message(
+                    "{name} {does} {n} elements of {tensor} that {who} {verb} in the same phase",
+                    name=one.name,
+                    does=ADDS if one.atomic else DOES[writing],
+                    n=count,
+                    tensor=memory.name,
+                    who=message("other cores")
+                    if core is None
+                    else message("core {core}", core=core),
+                    verb=(MANY if core is None else ONE)[verb],
+                ),
+                writing,
+            )
 
     def _unordered(self, one, other, writing, memory):
         pipe, position = other

@@ -108,6 +108,10 @@ class Project:
                 "-DACLNN_VIZ_HOST",
             ],
         )
+        self._describe(op)
+
+    def _describe(self, op: str | None):
+        """Take over what the host says of an operator."""
         described = self._asked()
         names = [words[1] for words in described if words[0] == "op"]
         if op not in names and (op is not None or len(names) != 1):
@@ -339,41 +343,36 @@ class Project:
                     "pass shapes=",
                 )
             )
-        # an output called like an input is the same memory
-        again = {one.name for one in self.outputs}
-        memories = [
-            None if array is None else GlobalMemory(one.name, array.copy(), True)
-            for one, array in zip(self.inputs, inputs)
-        ]
-        held = {
-            memory.name: memory
-            for memory in memories
-            if memory is not None and memory.name in again
-        }
-        for memory in held.values():
-            memory.read_only = False
-        results = [
-            held.get(one.name) or GlobalMemory(one.name, launching.poisoned(shape, dtype), False)
-            for one, shape, dtype in zip(self.outputs, made, dtypes)
-        ]
+        memories, results = self._memories(inputs, made, dtypes)
         kernel = self.compiled([None if one is None else one.dtype for one in inputs], dtypes)
         kernel.key = tiling.key
-        workspace = GlobalMemory(
-            "workspace",
-            launching.poisoned((-(-tiling.workspace // 2),), np.dtype(np.uint16)),
-            False,
-        )
         return launching.run(
             kernel,
             *memories,
             *results,
-            workspace,
+            launching.workspace_of(tiling),
             tiling.data,
             soc=soc,
             cores=tiling.blockDim,
             schedule=schedule,
             sync=sync,
         )
+
+    def _memories(self, inputs: Sequence, shapes: Sequence, dtypes: Sequence) -> tuple[list, list]:
+        """The memories of inputs and of outputs; an output called like an input is the same memory."""
+        memories = [
+            None if array is None else GlobalMemory(parameter.name, array.copy(), True)
+            for parameter, array in zip(self.inputs, inputs)
+        ]
+        again = {parameter.name for parameter in self.outputs}
+        held = {memory.name: memory for memory in memories if memory and memory.name in again}
+        for memory in held.values():
+            memory.read_only = False
+        return memories, [
+            held.get(parameter.name)
+            or GlobalMemory(parameter.name, launching.poisoned(shape, dtype), False)
+            for parameter, shape, dtype in zip(self.outputs, shapes, dtypes)
+        ]
 
     def program(self, op) -> Program:
         """The project as a tile program of an operator of the kit, for `av.check`.

@@ -6,6 +6,7 @@ takes a cycle a repeat, more where its operands lie in one bank group. Nothing i
 """
 
 import heapq
+import operator
 import random
 from collections import Counter
 from math import prod
@@ -68,128 +69,151 @@ class Simulated(NamedTuple):
     memory: float  # share of the bandwidth of global memory that was in use
 
 
+class _Simulation:
+    """Jobs of cores on their pipes; times are in cycles. A copy in starts, then shares memory, and then ends."""
+
+    START, SHARE, END = range(3)
+
+    def __init__(self, cores: list, costs, l2: str):
+        self.cores, self.l2, n = cores, l2, len(cores)
+        self.cost = {name: entry.value for name, entry in costs.entries.items()}
+        self.clock, self.port = self.cost["clock"], self.cost["port"]
+        self.memory, self.chance = self.cost["memory"] * 1e3 / self.clock, random.Random(0)
+        into = sum(job.size for pipes in cores for job in pipes[MTE2] if not job.bypass)
+        out = sum(job.size for pipes in cores for job in pipes[MTE3])
+        self.capacity = self.cost["L2"] * 1e6
+        # of what an allocation evicts, the share that must be written
+        self.dirty = out / (into + out) if into + out > self.capacity else 0.0
+        self.left = Counter(job.epoch for pipes in cores for pipe in pipes for job in pipe)
+        self.epochs, self.phase = sorted(self.left), 0
+        self.started, self.done, self.since = ([[0] * 4 for _ in cores] for _ in range(3))
+        self.busy, self.ended, self.far = [[0.0] * 4 for _ in cores], [0.0] * n, [0.0] * n
+        self.begin = [
+            (self.cost["start"] + self.cost["skew"] * c / max(n - 1, 1)) * self.clock
+            for c in range(n)
+        ]
+        # (time, core, what, pipe, position)
+        self.timed = [(self.begin[c], c, self.START, -1, 0) for c in range(n)]
+        # copies in that share memory: (work at which it ends, core, position)
+        self.sharing: list = []
+        self.waiting: list[list[int]] = [[] for _ in cores]
+        self.active = [False] * n
+        # (core, pipe, position) -> [start, end, waited for]
+        self.at: dict[tuple, list] = {}
+        self.now = self.work = self.filled = self.used = 0.0
+        self.under_way = [0, 0]  # copies in, those through the L2 and those past it
+        self.writes = 0
+
+    def run(self):
+        while self.timed or self.sharing:
+            c, what, p, k = self.advance()
+            cause, woken = None, (c,)
+            if what == self.SHARE:
+                self.waiting[c].append(k)
+                woken = ()
+            elif what == self.END:
+                cause, woken = (c, p, k), self.end(c, p, k)
+            if self.waiting[c] and not self.active[c]:
+                self.share(c, cause)
+            for core in woken:
+                if self.now >= self.begin[core]:
+                    for pipe in PIPES:
+                        while self.startable(core, pipe):
+                            self.start(core, pipe, cause)
+
+    def advance(self) -> tuple[int, int, int, int]:
+        """Go to the next event: its core, what it is, its pipe and position."""
+        evicted = self.dirty * (self.l2 == "warm" or self.filled > self.capacity)
+        reads, past = self.under_way
+        # of a byte read through the L2, in bytes of memory
+        load, written = reads * (1 + evicted) + past, self.writes * self.port * evicted
+        share = max(min(self.port, (self.memory - written) / load), self.port / 64) if load else 0
+        rate = share if load else self.port
+        soon = self.now + (self.sharing[0][0] - self.work) / rate if self.sharing else float("inf")
+        known = bool(self.timed) and self.timed[0][0] <= soon
+        then = self.timed[0][0] if known else soon
+        self.used += (then - self.now) * (load * rate + written)
+        self.filled += (then - self.now) * (self.writes * self.port + rate * reads)
+        self.work += rate * (then - self.now)
+        self.now = then
+        if known:
+            return heapq.heappop(self.timed)[1:]
+        _, c, k = heapq.heappop(self.sharing)
+        self.active[c] = False
+        self.under_way[self.cores[c][MTE2][k].bypass] -= 1
+        return c, self.END, MTE2, k
+
+    def end(self, c: int, p: int, k: int):
+        """Note the end of a job; returns the cores that may go on."""
+        self.done[c][p] += 1
+        self.at[c, p, k][1] = self.ended[c] = self.now
+        self.writes -= p == MTE3
+        if self.started[c][p] == self.done[c][p]:
+            self.busy[c][p] += self.now - self.since[c][p]
+        self.left[self.cores[c][p][k].epoch] -= 1
+        phase = self.phase
+        while self.phase < len(self.epochs) and not self.left[self.epochs[self.phase]]:
+            self.phase += 1
+        return (c,) if phase == self.phase else range(len(self.cores))
+
+    def share(self, c: int, cause):
+        """Let the next copy in of a core share memory."""
+        self.active[c], k = True, self.waiting[c].pop(0)
+        job = self.cores[c][MTE2][k]
+        heapq.heappush(self.sharing, (self.work + job.size, c, k))
+        self.under_way[job.bypass] += 1
+        if cause and cause[1] == MTE2:
+            self.at[c, MTE2, k][2] = cause
+
+    def startable(self, c: int, p: int) -> bool:
+        """Whether the next job of a pipe is there, and all that it waits for is finished."""
+        pipe, k, have = self.cores[c][p], self.started[c][p], self.done[c]
+        if k == len(pipe):
+            return False
+        job = pipe[k]
+        return (
+            (p == MTE2 or k <= have[p])
+            and have[S] >= job.stores
+            and all(map(operator.ge, have, job.horizon))
+            and not (self.phase < len(self.epochs) and job.epoch > self.epochs[self.phase])
+        )
+
+    def start(self, c: int, p: int, cause):
+        k, job = self.started[c][p], self.cores[c][p][self.started[c][p]]
+        if k == self.done[c][p]:
+            self.since[c][p] = self.now
+            self.far[c] = self.cost["read latency"]
+            if len(self.cores) > 1:
+                jitter = self.cost["jitter"]
+                self.far[c] *= self.chance.uniform(1 - jitter, 1 + jitter)
+        self.started[c][p] += 1
+        self.writes += p == MTE3
+        delay = (
+            self.cost["element"],
+            self.cost["vector head"] + job.size * self.cost["repeat"],
+            self.far[c],
+            self.cost["write head"] + job.size / self.port,
+        )[p]
+        self.at[c, p, k] = [self.now, self.now, cause]
+        what = self.SHARE if p == MTE2 else self.END
+        heapq.heappush(self.timed, (self.now + delay, c, what, p, k))
+
+
 def simulated(cores: list, costs, l2: str = "warm") -> Simulated:
     """Give times to jobs."""
-    cost = {name: entry.value for name, entry in costs.entries.items()}
-    clock, port, n = cost["clock"], cost["port"], len(cores)
-    memory, chance = cost["memory"] * 1e3 / clock, random.Random(0)
-    into = sum(job.size for pipes in cores for job in pipes[MTE2] if not job.bypass)
-    out = sum(job.size for pipes in cores for job in pipes[MTE3])
-    capacity = cost["L2"] * 1e6
-    # of what an allocation evicts, the share that must be written
-    dirty = out / (into + out) if into + out > capacity else 0.0
-    left = Counter(job.epoch for pipes in cores for pipe in pipes for job in pipe)
-    epochs = sorted(left)
-    phase = 0
-    started, done, since = ([[0] * 4 for _ in cores] for _ in range(3))
-    busy, ended = [[0.0] * 4 for _ in cores], [0.0] * n
-    begin = [(cost["start"] + cost["skew"] * c / max(n - 1, 1)) * clock for c in range(n)]
-    far = [0.0] * n
-    timed = [(begin[c], c, 0, -1, 0) for c in range(n)]  # (time, core, what, pipe, position)
-    sharing: list = []  # (work at which it ends, core, position): copies in that share memory
-    waiting: list[list[int]] = [[] for _ in cores]
-    active = [False] * n
-    at: dict[tuple, list] = {}  # (core, pipe, position) -> [start, end, waited for]
-    now = work = filled = used = 0.0
-    reads, past, writes = 0, 0, 0  # copies under way
-    while timed or sharing:
-        evicted = dirty if l2 == "warm" else dirty * (filled > capacity)
-        each = 1 + evicted  # of a byte read through the L2, in bytes of memory
-        load = reads * each + past
-        rate = (
-            max(min(port, (memory - writes * port * evicted) / load), port / 64) if load else port
-        )
-        soon = now + (sharing[0][0] - work) / rate if sharing else float("inf")
-        then, known = (timed[0][0], True) if timed and timed[0][0] <= soon else (soon, False)
-        used += (then - now) * (load * rate + writes * port * evicted)
-        filled += (then - now) * (writes * port + rate * reads)
-        work += rate * (then - now)
-        now, cause, woken = then, None, ()
-        if known:
-            _, c, what, p, k = heapq.heappop(timed)
-        else:
-            _, c, k = heapq.heappop(sharing)
-            what, p, active[c] = 2, MTE2, False
-            if cores[c][MTE2][k].bypass:
-                past -= 1
-            else:
-                reads -= 1
-        if what == 1:
-            waiting[c].append(k)
-        elif what == 2:
-            done[c][p] += 1
-            at[c, p, k][1] = ended[c] = now
-            cause, woken = (c, p, k), (c,)
-            writes -= p == MTE3
-            if started[c][p] == done[c][p]:
-                busy[c][p] += now - since[c][p]
-            left[cores[c][p][k].epoch] -= 1
-            while phase < len(epochs) and not left[epochs[phase]]:
-                phase += 1
-                woken = range(n)
-        else:
-            woken = (c,)
-        if waiting[c] and not active[c]:
-            active[c], k = True, waiting[c].pop(0)
-            job = cores[c][MTE2][k]
-            heapq.heappush(sharing, (work + job.size, c, k))
-            if job.bypass:
-                past += 1
-            else:
-                reads += 1
-            if cause and cause[1] == MTE2:
-                at[c, MTE2, k][2] = cause
-        for c in woken:
-            if now < begin[c]:
-                continue
-            finished = done[c]
-            for p in PIPES:
-                pipe, going = cores[c][p], started[c]
-                while going[p] < len(pipe):
-                    job = pipe[going[p]]
-                    (s, v, i, o), have = job.horizon, finished
-                    if (
-                        p != MTE2
-                        and going[p] > have[p]
-                        or have[S] < job.stores
-                        or have[S] < s
-                        or have[V] < v
-                        or have[MTE2] < i
-                        or have[MTE3] < o
-                        or phase < len(epochs)
-                        and job.epoch > epochs[phase]
-                    ):
-                        break
-                    k = going[p]
-                    if k == have[p]:
-                        since[c][p] = now
-                        far[c] = (
-                            cost["read latency"]
-                            * chance.uniform(1 - cost["jitter"], 1 + cost["jitter"])
-                            if n > 1
-                            else cost["read latency"]
-                        )
-                    going[p] += 1
-                    writes += p == MTE3
-                    delay = (
-                        cost["element"],
-                        cost["vector head"] + job.size * cost["repeat"],
-                        far[c],
-                        cost["write head"] + job.size / port,
-                    )[p]
-                    at[c, p, k] = [now, now, cause]
-                    heapq.heappush(timed, (now + delay, c, 1 if p == MTE2 else 2, p, k))
-    for c in range(n):
-        busy[c][S] += cost["issue"] * sum(map(len, cores[c][1:]))
-    core = (
-        sum(max(0.0, end - first) for end, first in zip(ended, begin)) / max(n, 1) / clock
-        + cost["start"]
-    )
-    spans = [(*key, start / clock, end / clock, waited) for key, (start, end, waited) in at.items()]
+    s, n = _Simulation(cores, costs, l2), max(len(cores), 1)
+    s.run()
+    for busy, pipes in zip(s.busy, cores):
+        busy[S] += s.cost["issue"] * sum(map(len, pipes[1:]))
+    times = (max(0.0, end - begin) for end, begin in zip(s.ended, s.begin))
+    spans = [
+        (*key, start / s.clock, end / s.clock, waited) for key, (start, end, waited) in s.at.items()
+    ]
+    spent = s.now - min(s.begin, default=s.now)
     return Simulated(
-        max(ended, default=0.0) / clock + cost["dispatch"],
-        core,
-        {name: sum(row[p] for row in busy) / max(n, 1) / clock for p, name in enumerate(SHORT)},
+        max(s.ended, default=0.0) / s.clock + s.cost["dispatch"],
+        sum(times) / n / s.clock + s.cost["start"],
+        {name: sum(row[p] for row in s.busy) / n / s.clock for p, name in enumerate(SHORT)},
         spans,
-        used / (memory * (now - min(begin))) if n and now > min(begin) else 0.0,
+        s.used / (s.memory * spent) if spent > 0 else 0.0,
     )

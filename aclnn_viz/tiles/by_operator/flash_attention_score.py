@@ -41,11 +41,8 @@ def tiling(
         raise NotImplementedError(
             problem("tiles take inputLayout BNSD", inputLayout, "move the axes")
         )
-    pse, mask, band = (
-        pseShiftOptional,
-        None if sparseMode in OF_POSITIONS else attenMaskOptional,
-        sparseMode == BAND,
-    )
+    pse, band = pseShiftOptional, sparseMode == BAND
+    mask = None if sparseMode in OF_POSITIONS else attenMaskOptional
     (batch, heads, length, size), (_, kept, columns, narrow) = query.shape, value.shape
     # a row begins at a multiple of 32 bytes in every format
     places, wide = batch * heads * length * columns, -(-size // 16) * 16
@@ -115,6 +112,9 @@ class FlashAttentionScoreGrad:
             bound(uint8_t, mask),
             bound(uint8_t, drop),
         )
+        self.Buffers(tiling)
+
+    def Buffers(self, tiling):
         pipe, self.inQue, self.outQue = TPipe(), TQue(VECIN, 1), TQue(VECOUT, 1)
         for que in (self.inQue, self.outQue):
             pipe.InitBuffer(que, BUFFERS, tiling.block * tiling.wide * tiling.T.itemsize)
