@@ -200,8 +200,6 @@ def test_data_hold_values_and_no_paths(place, capsys):
 
 
 def test_a_store_names_no_code_to_run(place, capsys):
-    words = report(store(place, device="k.py:wrong")).to_json()["worst"][0]["command"]
-    assert "--device k.py:wrong --soc Ascend910B2" in words  # which was named here
     for other in ("/tmp/evil.py", "e.py"):
         path = store(
             place, f"UPDATE runs SET device=replace(device, 'k.py', '{other}')", device="k.py:wrong"
@@ -213,7 +211,7 @@ def test_a_store_names_no_code_to_run(place, capsys):
 def test_a_store_whose_recipes_are_of_another_operator_is_altered(place, capsys):
     path = store(place, "UPDATE cases SET recipe=replace(recipe,'hardswish','./evil')")
     status, said = ended(capsys, "report", path)
-    assert status == 2 and "a store is a ledger of this kit, whole and unaltered: got" in said
+    assert status == 2 and "a store is an SQLite file of this kit, whole and unaltered: got" in said
     status, said = ended(
         capsys,
         "report",
@@ -246,11 +244,6 @@ def test_a_lifted_cell_calls_nothing_by_the_name_of_a_folder(tmp_path):
 def test_a_page_escapes_the_names_of_a_store(place, edit):
     page = report(store(place, f"UPDATE cases SET {edit}")).html
     assert "<script" not in page and '" onload' not in page
-
-
-def test_a_picture_takes_no_name_for_a_formula(place):
-    path = store(place, "UPDATE cases SET dtype='$\\frac$'")
-    assert "<img" in report(path).html
 
 
 @pytest.mark.parametrize(
@@ -321,11 +314,8 @@ def test_nothing_steers_the_terminal(place, capsys):
 @pytest.mark.parametrize(
     "edit",
     [
-        "outputs SET standards='[1]'",
-        "outputs SET standards='x'",
         "outputs SET max_ulp='x'",
         "outputs SET mere='x'",
-        "outputs SET elements='x'",
         "runs SET device='{}'",
         "runs SET device='nonsense'",
         "runs SET device='[]'",
@@ -336,7 +326,7 @@ def test_nothing_steers_the_terminal(place, capsys):
 )
 def test_a_bad_store_is_refused_in_words(place, edit, capsys):
     status, said = ended(capsys, "report", store(place, f"UPDATE {edit}"))
-    assert status == 2 and "a store is a ledger of this kit, whole and unaltered: got" in said
+    assert status == 2 and "a store is an SQLite file of this kit, whole and unaltered: got" in said
 
 
 @pytest.mark.parametrize(
@@ -364,15 +354,15 @@ def test_a_recipe_of_the_wrong_kind_is_refused_at_once(extra, text, place, capsy
         {"listed": []},
         {"listed": ["a", [["self", ["x"], "float32", 0, 1]], {}, 0]},
         {"listed": ["a", [["self", [4], "float32", [], 1]], {}, 0]},
-        {"self": {"base64": ""}},
-        {"self": {"base64": "", "shape": [0], "array": ["x"]}},
+        {"self": {"values": []}},
+        {"self": {"values": [], "shape": [0], "array": ["x"]}},
         {"every": "self"},
     ],
 )
 def test_a_recipe_that_draws_nothing_is_left_out_in_words(extra, place):
     found = av.sweep([{"operator": "hardswish", **extra}], store=place / "s.sqlite")
     assert found.outcomes == {"left out": 1} and not found.passed
-    ((why,),) = report(place / "s.sqlite").findings.reasons.values()
+    ((why,),) = report(place / "s.sqlite").reasons.values()
     assert ": got " in why and "; " in why
 
 

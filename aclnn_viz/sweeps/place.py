@@ -10,8 +10,9 @@ import os
 import tempfile
 import threading
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
@@ -86,10 +87,8 @@ def open_card(name: str, **options) -> tuple:
 
     Raises RuntimeError where another process uses it, or all of them, and whatever opening a device raises.
     """
-    asked, number = name.partition(":")[2], 0
-    while True:
-        held = claimed(int(asked) if asked else number)
-        if held is None and asked:
+    if asked := name.partition(":")[2]:
+        if (claim := claimed(int(asked))) is None:
             raise RuntimeError(
                 problem(
                     "a card is used by one process at a time",
@@ -97,30 +96,34 @@ def open_card(name: str, **options) -> tuple:
                     "name another card, or wait for that sweep",
                 )
             )
-        if held is not None:
-            try:
-                return open_device(name if asked else f"atlas:{number}", **options), held
-            except BaseException as error:
-                held.close()
-                if (
-                    asked
-                    or not number
-                    or getattr(error, "code", None) != ACL_ERROR_RT_INVALID_DEVICEID
-                ):
-                    raise
-                raise RuntimeError(
-                    problem(
-                        "each card is used by one process at a time",
-                        f"one worker more than the free ones of {number} cards",
-                        f"start at most {number} workers, or wait for who uses them",
-                    )
-                ) from error
-        number += 1
+        return _opened(name, claim, options), claim
+    for number in count():
+        if (claim := claimed(number)) is None:
+            continue
+        try:
+            return _opened(f"atlas:{number}", claim, options), claim
+        except Exception as error:
+            if not number or getattr(error, "code", None) != ACL_ERROR_RT_INVALID_DEVICEID:
+                raise
+            raise RuntimeError(
+                problem(
+                    "each card is used by one process at a time",
+                    f"one worker more than the free ones of {number} cards",
+                    f"start at most {number} workers, or wait for who uses them",
+                )
+            ) from error
+
+
+def _opened(name: str, claim: BinaryIO, options: dict):
+    try:
+        return open_device(name, **options)
+    except BaseException:
+        claim.close()
+        raise
 
 
 CALL = 60.0  # seconds, after which a kernel of somebody else is given up; a device is waited for
-# that a person named in this process, by their names without the folder
-kernels: dict[str, str] = {}
+OPTIONS = "soc", "cann", "plan", "root", "custom"  # of opening a device
 _here = threading.local()  # a device belongs to the thread that opened it
 
 
@@ -155,10 +158,7 @@ class Place:
             text["soc"] = soc_of(text["soc"])
         if text.get("cann"):
             text["cann"] = str(version_of(text["cann"]))
-        place = cls(str(device), kit=kit(), folders=registry.folders(), **text)
-        if place.is_kernel:
-            kernels[Path(place.name).name] = place.name
-        return place
+        return cls(str(device), kit=kit(), folders=registry.folders(), **text)
 
     @property
     def is_kernel(self) -> bool:
@@ -192,58 +192,46 @@ def close_all() -> None:
     _here.opened = {}
 
 
-@dataclass(eq=False)
 class Opened:
     """An opened place: `kernel` runs an operator's inputs, `identity` says as JSON what computes, whichever card it is."""
 
-    place: Place
-    identity: str = ""
-    name: str = ""
-    recorded: dict[str, Case] = field(default_factory=dict)
-
-    def __post_init__(self):
-        place, self._device, self._claim = self.place, None, None
-        options = {
-            name: value
-            for name, value in asdict(place).items()
-            if name in ("soc", "cann", "plan", "root", "custom") and value is not None
-        }
-        text = {"device": place.name, "plan": place.plan, "open": Path(place.name).name}
+    def __init__(self, place: Place):
+        self.place, self.limit = place, CALL if place.is_kernel else None
+        self._device = self._claim = None
+        self._scopes: dict[str, Scope] = {}
+        self.recorded: dict[str, Case] = {}
+        options = {name: value for name, value in vars(place).items() if name in OPTIONS and value}
+        content = place.custom
         if place.is_kernel:
-            self._kernel = load_kernel(place.name)
-            text |= {
-                "device": Path(place.name).name,
-                "content": _content(Path(place.name.rpartition(":")[0])),
-            }
-            self.name, self.limit = place.name, CALL
-            self.soc, self.cann = place.soc or SOC, place.cann or str(version_of(CANN))
+            self._kernel, content = load_kernel(place.name), place.name.rpartition(":")[0]
+            device = opens = Path(place.name).name
+            self.name, self.soc, self.cann = place.name, place.soc or SOC, place.cann or CANN
         else:
-            self.limit = None
-            if place.name.partition(":")[0] == "atlas":
+            opens = place.name.partition(":")[0]
+            if opens == "atlas":
                 self._device, self._claim = open_card(place.name, **options)
-                number = self._device.name.partition(" ")[0]
-                text |= {
-                    "device": "atlas" + self._device.name.removeprefix(number),
-                    "open": "atlas",
-                }
-                text["content"] = None if place.custom is None else _content(Path(place.custom))
+                device = "atlas" + self._device.name.removeprefix(
+                    self._device.name.partition(" ")[0]
+                )
             else:
-                self._device = open_device(place.name, **options)
-                text["device"] = self._device.name
+                self._device, opens = open_device(place.name, **options), Path(place.name).name
+                device = self._device.name
             self.name, self.soc, self.cann = self._device.name, self._device.soc, self._device.cann
             if isinstance(self._device, Capsule):
                 self.recorded = _cases(self._device)
-        text |= {
+        outside = [f"{name} {registry.sources(name)[:12]}" for name in registry.outside()]
+        text = {
+            "device": device,
+            "plan": place.plan,
+            "open": opens,
+            "content": content and _content(Path(content)),
             "soc": self.soc,
-            "cann": str(self.cann),
-            "operators": ", ".join(
-                f"{name} {registry.sources(name)[:12]}" for name in registry.outside()
-            ),
+            "cann": str(self.cann or ""),
+            "operators": ", ".join(outside),
         }
         self.identity = json.dumps(
             {name: value for name, value in text.items() if value}, sort_keys=True
         )
-        self._scopes: dict[str, Scope] = {}
 
     @property
     def closed(self) -> bool:
@@ -317,15 +305,14 @@ def device_text(identity: str) -> str:
     words = [
         said["device"],
         said.get("soc"),
-        f"CANN {said['cann']}" if said.get("cann") else "",
+        f"CANN {said['cann']}" if "cann" in said else "",
         message("content {bits}", bits=said["content"][:8]) if "content" in said else "",
         said.get("operators"),
     ]
     listed = linked("{some}, {more}", filter(None, words))
-    if said["device"] == "host":
-        return message("{device} (emulated, not measured on hardware)", device=listed)
-    return (
-        message("{device} (predicted, not measured on hardware)", device=listed)
-        if said["device"] == "host (prediction)"
-        else listed
-    )
+    kinds = {
+        "host": message("{device} (emulated, not measured on hardware)"),
+        "host (prediction)": message("{device} (predicted, not measured on hardware)"),
+    }
+    kind = kinds.get(said["device"])
+    return message(kind, device=listed) if kind else listed

@@ -3,18 +3,16 @@
 A recipe is an object of JSON with the keywords of `av.case`: `{"operator": NAME, "shape": [4, 16], "seed": 3}`. Beside
 these it may say `"strided": true`, or how else the case is made: `"every": TENSOR` (all numbers of a 16-bit format in
 one tensor), `"listed": [...]` (what a test list says of it) or `"recorded": DIGEST` (a case of a capsule). An array is
-`{"array": DTYPE, "shape": [...], "base64": ...}`. Recipes are the same exactly if their canonical texts are.
+`{"array": DTYPE, "shape": [...], "values": [...]}`. Recipes are the same exactly if their canonical texts are.
 
 A source yields recipes one by one: the suites, deep checks, all numbers of a 16-bit format, files, capsules.
 """
 
-import base64
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
-from math import prod
-from numbers import Integral, Real
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
@@ -52,22 +50,20 @@ def recipe(given: Mapping | suites.Recipe, seed: int | None = None) -> str:
     '{"operator":"rms_norm","seed":3,"shape":[4,16]}'
     """
     if isinstance(given, suites.Recipe):
-        given = {"operator": given.operator, **given.options} | (
-            {"strided": True} if given.strided else {}
-        )
+        strided = {"strided": True} if given.strided else {}
+        given = {"operator": given.operator, **given.options, **strided}
     need(given, Mapping, ASKED, FIX)
     if not isinstance(given.get("operator"), (str, Operator)):
         raise TypeError(problem(ASKED, shown(dict(given)), FIX))
-    plain = {name: _plain(value) for name, value in given.items() if name != "operator"}
-    plain |= {
-        "operator": known(given["operator"]).name,
-        "seed": plain.get("seed", 0) if seed is None else seed,
-    }
+    plain = {"seed": 0, **given, "operator": known(given["operator"]).name}
+    if seed is not None:
+        plain["seed"] = seed
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"), default=_plain)
+    plain = json.loads(text)
     for name, kind in KINDS.items():
         if type(value := plain.get(name, kind())) is not kind:
-            raise TypeError(
-                problem(f"{name} of a recipe is of type {kind.__name__}", shown(value), FIX)
-            )
+            asked = f"{name} of a recipe is of type {kind.__name__}"
+            raise TypeError(problem(asked, shown(value), FIX))
     for name, value in plain.items():
         if name == "shape" or name.endswith("_shape"):
             shape_of(f"{name} of a recipe", value)
@@ -75,7 +71,7 @@ def recipe(given: Mapping | suites.Recipe, seed: int | None = None) -> str:
         raise ValueError(
             problem("a seed is a number from 0 on, below 2^63", shown(plain["seed"]), FIX)
         )
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    return text
 
 
 def hashed(*texts: str) -> str:
@@ -97,39 +93,33 @@ def draw(text: str, recorded: Mapping[str, Case] = {}) -> tuple[suites.Recipe, C
 
     Raises ValueError and TypeError as `av.case` does.
     """
-    found = json.loads(text)
-    op, seed = known(found.pop("operator")), found.pop("seed")
-    strided, every = found.pop("strided", False), found.pop("every", None)
-    options = {name: _value(value) for name, value in found.items()}
-    if "listed" in found:
-        match found["listed"]:
+    said = json.loads(text)
+    op, seed = known(said.pop("operator")), said.pop("seed")
+    if "listed" in said:
+        match said["listed"]:
             case [str(name), [*tensors], {**attributes}, int(number)] if number >= 0:
-                one = Listed(name, op.name, tuple(map(_tensor, tensors)), attributes)
-                return suites.Recipe(op.name, {"listed": name}), drawn(op, one, seed, number, [])
-        raise TypeError(
-            problem(
-                "a listed case is [name, tensors, attributes, number]", shown(found["listed"]), FIX
-            )
-        )
-    if "recorded" in found:
-        if found["recorded"] not in recorded:
+                entry = Listed(name, op.name, tuple(map(_tensor, tensors)), attributes)
+                return suites.Recipe(op.name, {"listed": name}), drawn(op, entry, seed, number, [])
+        asked = "a listed case is [name, tensors, attributes, number]"
+        raise TypeError(problem(asked, shown(said["listed"]), FIX))
+    if digest_ := said.get("recorded"):
+        if digest_ not in recorded:
             raise ValueError(
                 problem(
                     "a recorded case is drawn from the capsule that holds it",
-                    f"{found['recorded'][:12]}, which is not in the device",
+                    f"{digest_[:12]}, which is not in the device",
                     "sweep with that capsule as the device",
                 )
             )
-        return suites.Recipe(op.name, {"recorded": found["recorded"][:12]}), recorded[
-            found["recorded"]
-        ]
-    if every is not None:
-        return suites.Recipe(op.name, {"every": every} | options), _every(
-            op, every, seed, **options
-        )
-    made = suites.Recipe(op.name, options, strided)
+        return suites.Recipe(op.name, {"recorded": digest_[:12]}), recorded[digest_]
+    options = {name: _value(value) for name, value in said.items()}
+    if every := options.pop("every", None):
+        kind = suites.Recipe(op.name, {"every": every} | options)
+        return kind, _every(op, every, seed, **options)
+    strided = options.pop("strided", False)
     drawn_case = stated(op, seed=seed, **options)
-    return made, suites.transposed(drawn_case) if strided else drawn_case
+    kind = suites.Recipe(op.name, options, strided)
+    return kind, suites.transposed(drawn_case) if strided else drawn_case
 
 
 def mode(made: Case) -> str:
@@ -174,46 +164,30 @@ def listed(entry: Listed, op: Operator, number: int, seed: int) -> str:
     )
 
 
-def canonical(many: Iterable) -> Iterator[str]:
+def canonical(recipes: Iterable) -> Iterator[str]:
     """The canonical texts of recipes in any form: mappings, recipes of the suites, texts of JSON."""
-    for one in many:
-        if isinstance(one, str):
+    for given in recipes:
+        if isinstance(given, str):
             try:
-                one = parsed(one)
+                given = parsed(given)
             except ValueError as error:
-                raise ValueError(problem(ASKED, f"{shown(one)}: {error}", FIX)) from None
-        yield recipe(one)
+                raise ValueError(problem(ASKED, f"{shown(given)}: {error}", FIX)) from None
+        yield recipe(given)
 
 
 def _plain(value):
-    """A value as JSON has it, the same whatever library or kind of number it came as."""
+    """A number or an array as JSON has it, the same whatever library or byte order it came in."""
     if isinstance(value, np.ndarray):
-        little = (
-            np.ascontiguousarray(value).astype(value.dtype.newbyteorder("<"))
-            if value.dtype.kind != "V"
-            else value
-        )
+        exact = value if value.dtype.kind in "biu" else value.astype(np.float64)
         return {
             "array": value.dtype.name,
             "shape": list(value.shape),
-            "base64": base64.b64encode(little.tobytes()).decode(),
+            "values": exact.ravel().tolist(),
         }
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    if isinstance(value, (str, type(None))):
-        return value
-    if isinstance(value, Integral):
-        return int(value)
-    if (
-        isinstance(value, Real)
-        and not isinstance(value, np.floating)
-        or isinstance(value, (np.floating, np.generic))
-    ):
-        return float(value)
-    if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, np.generic | Real):
+        return (
+            value.item() if getattr(value, "dtype", np.dtype("V")).kind in "biu" else float(value)
+        )
     raise TypeError(problem("a recipe holds numbers, texts, lists and arrays", shown(value), FIX))
 
 
@@ -230,32 +204,18 @@ def _tensor(value) -> Values:
 
 
 def _value(value):
-    if isinstance(value, dict) and "base64" in value:
-        if value.keys() != {"array", "shape", "base64"}:
-            raise ValueError(
-                problem("an array of a recipe has array, shape and base64", shown(value), FIX)
+    """A value of a recipe as `av.case` takes it."""
+    if not isinstance(value, dict):
+        return tuple(map(_value, value)) if isinstance(value, list) else value
+    try:
+        values = np.array(value["values"]).astype(dtype_named(value["array"]))
+        return values.reshape(checked_shape(value["shape"]))
+    except (LookupError, ValueError, TypeError, ArithmeticError) as error:
+        raise ValueError(
+            problem(
+                "an array of a recipe has array, shape and values", f"{error}", "write it again"
             )
-        shape, dtype = checked_shape(value["shape"]), dtype_named(value["array"])
-        try:
-            held = base64.b64decode(value["base64"])
-        except (ValueError, TypeError) as error:
-            raise ValueError(
-                problem("base64 of an array is a text of that code", str(error), "write it again")
-            ) from None
-        if len(held) != prod(shape) * dtype.itemsize:
-            raise ValueError(
-                problem(
-                    "an array of a recipe is whole",
-                    f"{len(held)} bytes for {dtype.name}{list(shape)}",
-                    "write it again",
-                )
-            )
-        return (
-            np.frombuffer(held, dtype.newbyteorder("<") if dtype.kind != "V" else dtype)
-            .astype(dtype)
-            .reshape(shape)
-        )
-    return tuple(map(_value, value)) if isinstance(value, list) else value
+        ) from None
 
 
 HALVES = ("float16", "bfloat16")

@@ -1,120 +1,271 @@
 """`report`: what a store says of a run in words, tables, JSON and a page of HTML, and what changed against another one."""
 
+import html
 import json
-from dataclasses import dataclass
+import shlex
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
+from typing import NamedTuple
 
-from aclnn_viz.errors import place_of
+from aclnn_viz.errors import place_of, problem
+from aclnn_viz.operators import operators, registry
 from aclnn_viz.storage.results import new_file
-from aclnn_viz.sweeps.findings import (
-    CANCELLING,
-    CHANGED,
-    CHANGES,
-    HEADER,
-    Findings,
-    changed_rows,
-    counted,
-    findings,
-    left_lines,
-    merged_rows,
-    outcome_lines,
-    part,
-    rows,
-    ulps,
-    worst,
-)
-from aclnn_viz.sweeps.place import Place, device_text
-from aclnn_viz.sweeps.work import DIED, RIGHT, WRONG
-from aclnn_viz.tables import as_text
-from aclnn_viz.words.messages import english, message, tr
+from aclnn_viz.sweeps.place import Place, about, device_text
+from aclnn_viz.sweeps.recipes import named
+from aclnn_viz.sweeps.store import Run, Store
+from aclnn_viz.sweeps.work import DIED, LEFT_OUT, OUTCOMES, RIGHT, UNSUPPORTED, WRONG
+from aclnn_viz.tables import GREEN, RED, as_html, as_text
+from aclnn_viz.words.messages import english, language, linked, message, ntr, tr
 
+WORST = 3  # cases that are shown of each operator
+CHANGES = 12  # places that are named of a comparison
+REASONS = 4  # why cases were not judged, of each operator
+KERNEL = "FILE.py:FUNCTION"
 MADE_BY = "<!-- made by aclnn-viz report -->"
+COUNTED = {
+    RIGHT: message("{n:,} right"),
+    WRONG: message("{n:,} wrong"),
+    LEFT_OUT: message("{n:,} left out"),
+    UNSUPPORTED: message("{n:,} unsupported"),
+    DIED: message("{n:,} died"),
+}
+PLACE = [message("operator"), message("output"), message("format"), message("mode")]
+HEADER = [
+    *PLACE,
+    message("cases"),
+    message("wrong"),
+    message("part used"),
+    message("worst ulp"),
+    message("worst MERE"),
+]
+CHANGED = [
+    *PLACE,
+    message("cases"),
+    message("other bits"),
+    message("newly wrong"),
+    message("newly right"),
+    message("ulp before"),
+    message("ulp now"),
+]
+CANCELLING = message(
+    "cases are judged by what rounding may do, of which the worst uses a part; where terms cancel, many ulps are "
+    "right"
+)
+# One row an output of an operator in a format and a mode.
+PLACES = """
+SELECT operator, output, dtype, mode, count(*), sum(verdict = 'wrong'), max(used), max(max_ulp), max(mere)
+FROM cases JOIN outputs USING (key) WHERE run = ? GROUP BY operator, output, dtype, mode"""
+# The worst case of each place, the worst first.
+WORST_CASES = """
+SELECT * FROM (SELECT operator, output, dtype, mode, verdict = 'wrong' AS wrong, used, recipe, note, row_number() OVER
+  (PARTITION BY operator, output, dtype, mode ORDER BY verdict = 'wrong' DESC, used DESC, key) AS number
+  FROM cases JOIN outputs USING (key) WHERE run = ?) WHERE number = 1 ORDER BY wrong DESC, used DESC"""
+SHARED = "cases AS c JOIN other.cases AS d ON c.run = ? AND d.run = ? AND d.recipe = c.recipe"
+# The outputs that two runs share, with what became of them.
+PAIRS = f"""
+SELECT c.operator, o.output, c.dtype, c.mode, c.recipe, o.bits != p.bits AS bits, o.verdict = 'wrong' AND p.verdict != 'wrong' AS
+  broken, p.verdict = 'wrong' AND o.verdict != 'wrong' AS mended, p.max_ulp AS before, o.max_ulp AS now
+FROM {SHARED} JOIN outputs AS o ON o.key = c.key JOIN other.outputs AS p ON p.key = d.key AND p.output = o.output"""
+CHANGES_OF = f"""
+SELECT operator, output, dtype, mode, count(*), sum(bits), sum(broken), sum(mended), max(before), max(now), sum(now > before)
+FROM ({PAIRS}) GROUP BY operator, output, dtype, mode"""
+CHANGED_MOST = f"""
+SELECT recipe FROM ({PAIRS}) WHERE operator = ? AND output = ? AND dtype = ? AND mode = ? AND (broken OR now > before)
+ORDER BY broken DESC, now - before DESC LIMIT 1"""
 
 
-@dataclass(frozen=True, eq=False)
+class Where(NamedTuple):
+    """What has numbers of its own: an output of an operator, in a format and a mode."""
+
+    operator: str
+    output: str
+    dtype: str
+    mode: str
+
+    @property
+    def text(self) -> str:
+        mode = self.mode or message("its only mode")
+        return linked("{some}, {more}", (f"{self.operator} {self.output}", self.dtype, mode))
+
+
+class Numbers(NamedTuple):
+    """What is known of a place: cases, how many are wrong, the largest part of what rounding may do, the largest errors."""
+
+    cases: int
+    wrong: int
+    used: float
+    max_ulp: float
+    mere: float
+
+
+class Change(NamedTuple):
+    """How cases that two runs share differ at a place: `before` and `now` are the largest errors in ulps."""
+
+    cases: int
+    other_bits: int
+    newly_wrong: int
+    newly_right: int
+    before: float
+    now: float
+    worse: int
+
+    @property
+    def growth(self) -> float:
+        """How much the largest error grew; 1 where both are infinite."""
+        return 1.0 if self.before == inf else (self.now + 0.5) / (self.before + 0.5)
+
+    @property
+    def rank(self) -> tuple:
+        """By what changes are sorted: the share of cases that became wrong, then how much the largest error grew."""
+        return self.newly_wrong / self.cases, self.growth if self.worse else 0.0, self.newly_wrong
+
+
+@dataclass(eq=False)
 class Report:
     """The report of one run, and of what changed; prints as text, `html` is a page that stands alone."""
 
-    findings: Findings
+    store: str
+    run: Run
+    seconds: float
+    software: list[str]
+    outcomes: dict[str, Counter]  # by operator
+    reasons: dict[str, Counter]  # why cases were not judged, by operator
+    places: dict[Where, Numbers]
+    worst: list[tuple[str, str]]  # what is wrong, and the recipe
+    against: "Report | None" = None
+    changes: dict[Where, Change] = field(default_factory=dict)
+    moved: Counter = field(default_factory=Counter)  # (operator, outcome before, outcome now)
+    kernel: str = KERNEL
+
+    @property
+    def total(self) -> Counter:
+        return sum(self.outcomes.values(), Counter())
 
     @property
     def headline(self) -> str:
         """The one thing to know: the worst regression, else what is wrong, else that all is right."""
-        return _regression(self.findings) if self.findings.against else _state(self.findings)
+        return _regression(self) if self.against else _state(self)
 
     @property
     def passed(self) -> bool:
         """Whether nothing is wrong, and nothing right before became wrong or lost its answer."""
-        total = self.findings.total
-        lost = sum(
-            count for (_, then, _), count in self.findings.outcome_changes.items() if then == RIGHT
-        )
+        total = self.total
+        lost = any(then == RIGHT for _, then, _ in self.moved)
         return bool(total[RIGHT]) and not total[WRONG] and not total[DIED] and not lost
 
     def lines(self) -> list[str]:
         """What stands below the headline: which run this is, and of what kind its numbers are."""
-        found = self.findings
-        lines = [_about(found)] + (
-            [message("against {run}", run=_about(found.against))] if found.against else []
-        )
-        lines += [
-            message("computed with {software}", software=software) for software in found.software
-        ] + [CANCELLING]
-        return [tr(line) for line in lines]
+        lines = [_about(self)]
+        if self.against:
+            lines.append(message("against {run}", run=_about(self.against)))
+        lines += [message("computed with {software}", software=text) for text in self.software]
+        return [tr(line) for line in (*lines, CANCELLING)]
+
+    def changed(self) -> list[list[str]]:
+        """The rows of the table of what changed, the worst first."""
+        return [
+            [*where, *map(_count, change[:4]), ulps(change.before), ulps(change.now)]
+            for where, change in self.changes.items()
+            if change.other_bits or change.newly_wrong
+        ]
+
+    def rows(self) -> list[list[str]]:
+        """The rows of the table of the run."""
+        return [
+            [
+                *where,
+                *map(_count, numbers[:2]),
+                part(numbers.used),
+                ulps(numbers.max_ulp),
+                f"{numbers.mere:.1e}",
+            ]
+            for where, numbers in self.places.items()
+        ]
+
+    def notes(self) -> list[str]:
+        """Cases that ended otherwise than before, and those that were not judged."""
+        lines = [
+            ntr(
+                "{name}: {n} case {then} before, {now} now",
+                "{name}: {n} cases {then} before, {now} now",
+                count,
+                name=name,
+                then=tr(then),
+                now=tr(now),
+            )
+            for (name, then, now), count in sorted(self.moved.items())
+        ]
+        return lines + [
+            ntr(
+                "{name}: {n} case not judged: {why}",
+                "{name}: {n} cases not judged: {why}",
+                count,
+                name=name,
+                why=tr(why),
+            )
+            for name, whys in self.reasons.items()
+            for why, count in whys.most_common(REASONS)
+        ]
+
+    def commands(self) -> list[tuple[str, str]]:
+        """The worst cases, each with the line for a shell that runs it again."""
+        return [(title, _command(self, recipe)) for title, recipe in self.worst]
 
     def __str__(self) -> str:
-        found, lines = self.findings, [tr(self.headline), *self.lines()]
-        if found.against:
-            lines += [
-                "",
-                *as_text([*map(tr, CHANGED)], changed_rows(found, CHANGES)),
-                *outcome_lines(found),
-            ]
-        lines += [
-            "",
-            *as_text([*map(tr, HEADER)], merged_rows(found)),
-            "",
-            *left_lines(found),
-            tr("worst cases, and how to run each again:"),
-        ]
-        for title, command in worst(found):
+        lines = [tr(self.headline), *self.lines(), ""]
+        if changed := self.changed()[:CHANGES]:
+            lines += [*as_text([*map(tr, CHANGED)], changed), ""]
+        lines += [*as_text([*map(tr, HEADER)], self.rows()), "", *self.notes()]
+        lines.append(tr("worst cases, and how to run each again:"))
+        for title, command in self.commands():
             lines += [f"  {tr(title)}", f"    {command}"]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from aclnn_viz.sweeps.page import body
-
-        return body(self)
+        mark = GREEN if self.passed else RED
+        tables = [as_html(tr(self.headline), (), [], self.lines(), mark=mark)]
+        if changed := self.changed()[:CHANGES]:
+            tables.append(as_html(tr("What changed"), [*map(tr, CHANGED)], changed))
+        cases = [(tr(title), command) for title, command in self.commands()]
+        tables.append(as_html(tr("Worst cases, and how to run each again"), (), cases))
+        tables.append(as_html("", [*map(tr, HEADER)], self.rows(), self.notes()))
+        return "\n".join(tables)
 
     @property
     def html(self) -> str:
-        """A page that needs no other file and no network, light or dark as the browser asks."""
-        from aclnn_viz.sweeps.page import page
-
-        return f"{MADE_BY}\n{page(self)}"
+        """A page that needs no other file, no network and no script, light or dark as the browser asks."""
+        return (
+            f'{MADE_BY}\n<!doctype html><html lang="{language()}"><head><meta charset="utf-8">'
+            f'<meta name="color-scheme" content="light dark"><title>{html.escape(tr(self.headline))}</title></head>'
+            f"<body>{self._repr_html_()}</body></html>\n"
+        )
 
     def write(self, path, force: bool = False) -> Path:
         """Write the page; FileExistsError where something is, unless it is such a page and `force`."""
-        path = place_of(path)
-        with new_file(
-            path, force, lambda there: there.read_bytes()[:200].startswith(MADE_BY.encode())
-        ) as file:
+
+        def ours(there: Path) -> bool:
+            return there.read_bytes()[:200].startswith(MADE_BY.encode())
+
+        with new_file(path := place_of(path), force, ours) as file:
             file.write(self.html.encode("utf-8", "replace"))
         return path
 
     def to_json(self) -> dict:
         """The headline and both tables, as JSON has them: in English."""
-        found = self.findings
         with english():
             return {
                 "headline": self.headline,
                 "passed": self.passed,
-                "kit": found.run.kit,
-                "device": json.loads(found.run.device),
-                "outcomes": dict(found.total),
-                "places": [dict(zip(HEADER, row)) for row in rows(found)],
-                "changes": [dict(zip(CHANGED, row)) for row in changed_rows(found)],
-                "worst": [{"case": title, "command": command} for title, command in worst(found)],
+                "kit": self.run.kit,
+                "device": json.loads(self.run.device),
+                "outcomes": dict(self.total),
+                "places": [dict(zip(HEADER, row)) for row in self.rows()],
+                "changes": [dict(zip(CHANGED, row)) for row in self.changed()],
+                "worst": [
+                    {"case": title, "command": command} for title, command in self.commands()
+                ],
             }
 
 
@@ -122,14 +273,147 @@ def report(store, against=None, device=None) -> Report:
     """Report the last run of a store that `sweep` wrote, and what changed against that of another store.
 
     `against` may be the same store: then the run before is meant. A store names no code to run: `device` is the kernel
-    (FILE.py:FUNCTION) for the lines that run a case again, where this process has not swept it. Raises FileNotFoundError
-    where no store is, ValueError for what is none, or holds no run.
+    (FILE.py:FUNCTION) for the lines that run a case again. Raises FileNotFoundError where no store is, ValueError for
+    what is none, or holds no run.
     """
-    device is None or Place.of(device)
-    return Report(findings(store, against))
+    kernel = KERNEL if device is None else Place.of(device).name
+    store = place_of(store)
+    with Store(store, reading=True) as opened:
+        found = _read(opened, 1)
+        found.kernel = kernel
+        if against is None:
+            return found
+        other = place_of(against)
+        with Store(other, reading=True) as earlier:
+            found.against = _read(earlier, 2 if store.resolve() == other.resolve() else 1)
+        opened.attach(other)
+        with opened.unaltered():
+            _compare(opened, found, (found.run.number, found.against.run.number))
+    return found
 
 
-def _about(found: Findings) -> str:
+def _read(store: Store, back: int) -> Report:
+    """The report of the run that is so many from the end."""
+    some = "SELECT 1 FROM cases WHERE run = ? LIMIT 1"
+    runs = [run for run in store.runs() if any(store.rows(some, [run.number]))]
+    if len(runs) < back:
+        raise ValueError(
+            problem(
+                "a report is made of a run, and compared with another one",
+                f"{len(runs)} in {store.path}",
+                "sweep first, with another device or kit to compare" if back > 1 else "sweep first",
+            )
+        )
+    with store.unaltered():
+        return _of_run(store, runs[-back])
+
+
+def _of_run(store: Store, run: Run) -> Report:
+    about(run.device)
+
+    def rows(query):
+        return store.rows(query, [run.number])
+
+    outcomes: dict[str, Counter] = defaultdict(Counter)
+    reasons: dict[str, Counter] = defaultdict(Counter)
+    cases = "SELECT operator, outcome, note, count(*) FROM cases WHERE run = ? GROUP BY operator, outcome, note"
+    for name, outcome, note, count in rows(cases):
+        outcomes[name][outcome] += count
+        if outcome in (LEFT_OUT, UNSUPPORTED):
+            reasons[name][store.note(note)] += count
+    places = {Where(*row[:4]): Numbers(*row[4:]) for row in rows(PLACES)}
+    order = {op.name: number for number, op in enumerate(operators())}
+    names = sorted(outcomes, key=lambda name: (order.get(name, len(order)), name))
+    worst, shown = [], Counter()
+    for *where, wrong, used, recipe, note, _ in rows(WORST_CASES):
+        where = Where(*where)
+        if shown[where.operator] < (WORST if wrong else 1):
+            shown[where.operator] += 1
+            what = (
+                store.note(note)
+                if wrong
+                else message("right, {part} of what is allowed", part=part(used))
+            )
+            worst.append(_titled(where, what, recipe))
+    work = "FROM provenance JOIN cases USING (key) WHERE run = ?"
+    return Report(
+        str(store.path),
+        run,
+        next(rows(f"SELECT total(seconds) {work}"))[0],
+        [text for (text,) in rows(f"SELECT DISTINCT software {work} ORDER BY 1")],
+        {name: outcomes[name] for name in names},
+        reasons,
+        dict(sorted(places.items(), key=lambda item: (names.index(item[0].operator), item[0]))),
+        worst,
+    )
+
+
+def _titled(where: Where, what: str, recipe: str) -> tuple[str, str]:
+    """A case with its recipe, which is printed to be run again: ValueError for that of another operator."""
+    if named(recipe) != where.operator:
+        raise ValueError(f"a case of {where.operator} with the recipe {recipe:.80}")
+    return message("{place}: {what}", place=where.text, what=what), recipe
+
+
+def _compare(store: Store, found: Report, runs: tuple[int, int]) -> None:
+    changes = {Where(*row[:4]): Change(*row[4:]) for row in store.rows(CHANGES_OF, runs)}
+    found.changes = dict(sorted(changes.items(), key=lambda item: item[1].rank, reverse=True))
+    moved = f"SELECT c.operator, d.outcome, c.outcome, count(*) FROM {SHARED} WHERE c.outcome != d.outcome GROUP BY 1, 2, 3"
+    found.moved = Counter({tuple(row[:3]): row[3] for row in store.rows(moved, runs)})
+    lines = [
+        _titled(where, message("newly wrong") if change.newly_wrong else message("worse"), recipe)
+        for where, change in [*found.changes.items()][:WORST]
+        for (recipe,) in store.rows(CHANGED_MOST, [*runs, *where])
+    ]
+    recipes = {recipe for _, recipe in lines}
+    found.worst = lines + [line for line in found.worst if line[1] not in recipes]
+
+
+def _count(number: int) -> str:
+    return str(number) if number else ""
+
+
+def ulps(value: float) -> str:
+    """An error in ulps in few words.
+
+    >>> ulps(3.0), ulps(123456.0), ulps(inf)
+    ('3', '1.2e+05', 'inf')
+    """
+    return f"{value:.0f}" if value < 1e4 else f"{value:.1e}"
+
+
+def part(used: float) -> str:
+    """A part of what is allowed in few words: at most 1 where nothing is wrong.
+
+    >>> part(0.0), part(0.2549), part(41.7), part(inf)
+    ('0', '0.25', '42', 'inf')
+    """
+    return f"{used:.2g}" if used < 10 else ulps(used)
+
+
+def counted(total) -> str:
+    """How many cases ended how."""
+    return linked(
+        "{some}, {more}",
+        [message(COUNTED[name], n=total[name]) for name in OUTCOMES if total[name]],
+    )
+
+
+def _command(found: Report, recipe: str) -> str:
+    """The line for a shell that runs one case again; it names a file of code only if a person named it here."""
+    said = about(found.run.device)
+    is_kernel = ".py:" in said["open"]
+    device = found.kernel if is_kernel else said["open"]
+    words = ["aclnn-viz", "sweep", "--cases", f"[{recipe}]", "--device", device]
+    if is_kernel or device == "host":
+        for option in ("soc", "cann", "plan"):
+            words += [f"--{option}", said[option]] if option in said else []
+    if (folder := registry.outside().get(named(recipe))) in registry.folders():
+        words += ["--operator", str(folder)]
+    return shlex.join(words)
+
+
+def _about(found: Report) -> str:
     return message(
         "{store}: {counts}; {device}; kit {kit}; {seconds:,.0f} s of work",
         store=found.store,
@@ -140,86 +424,67 @@ def _about(found: Findings) -> str:
     )
 
 
-def _state(found: Findings) -> str:
-    wrong = [(found.places[where], where) for where in found.places if found.places[where].wrong]
-    if not wrong:
-        most = max(found.places.items(), key=lambda item: item[1].used, default=None)
-        right = (
-            message("all {n:,} judged cases are right", n=found.total[RIGHT])
-            if found.total[RIGHT]
-            else message("no case was judged")
+def _state(found: Report) -> str:
+    wrong = {where: numbers for where, numbers in found.places.items() if numbers.wrong}
+    if wrong:
+        where = max(
+            wrong, key=lambda where: (wrong[where].wrong / wrong[where].cases, wrong[where])
         )
-        return (
-            message(
-                "{text}; the worst uses {part} of what rounding may do, in {place}",
-                text=right,
-                part=part(most[1].used),
-                place=most[0].text,
-            )
-            if most
-            else right
-        )
-    place, where = max(wrong, key=lambda pair: (pair[0].wrong / pair[0].cases, pair[0].wrong))
-    return _and_more(
-        message(
+        text = message(
             "WRONG: {place}: {wrong} of {n} cases",
             place=where.text,
-            wrong=place.wrong,
-            n=place.cases,
-        ),
-        len(wrong) - 1,
-    )
-
-
-def _regression(found: Findings) -> str:
-    changes = found.changes
-    if not changes:
-        return message("nothing to compare: the two runs share no case that was judged")
-    common = message(
-        "{n:,} outputs of cases that both have", n=sum(change.cases for change in changes.values())
-    )
-    where, change = next(iter(changes.items()))
-    broken = sum(one.newly_wrong > 0 for one in changes.values())
-    if broken:
-        return _and_more(
-            message(
-                "REGRESSION: {place}: {wrong} of {n} cases are wrong that were right",
-                place=where.text,
-                wrong=change.newly_wrong,
-                n=change.cases,
-            ),
-            broken - 1,
+            wrong=wrong[where].wrong,
+            n=wrong[where].cases,
         )
-    lost = {key: count for key, count in found.outcome_changes.items() if key[1] == RIGHT}
-    if lost:
-        (name, _, now), count = max(lost.items(), key=lambda item: item[1])
+        return _and_more(text, len(wrong) - 1)
+    if not found.places:
+        return message("no case was judged")
+    where = max(found.places, key=lambda where: found.places[where].used)
+    return message(
+        "{text}; the worst uses {part} of what rounding may do, in {place}",
+        text=message("all {n:,} judged cases are right", n=found.total[RIGHT]),
+        part=part(found.places[where].used),
+        place=where.text,
+    )
+
+
+def _regression(found: Report) -> str:
+    if not found.changes:
+        return message("nothing to compare: the two runs share no case that was judged")
+    changes = found.changes.values()
+    where, change = next(iter(found.changes.items()))
+    if change.newly_wrong:
+        text = message(
+            "REGRESSION: {place}: {wrong} of {n} cases are wrong that were right",
+            place=where.text,
+            wrong=change.newly_wrong,
+            n=change.cases,
+        )
+        return _and_more(text, sum(each.newly_wrong > 0 for each in changes) - 1)
+    if lost := Counter({key: count for key, count in found.moved.items() if key[1] == RIGHT}):
+        ((name, _, now), count), *_ = lost.most_common(1)
         return message(
             "REGRESSION: {name}: {n} cases are {now} that were right",
             name=name,
             n=count,
             now=message(now),
         )
-    grown = sum(one.worse > 0 and one.growth > 1 for one in changes.values())
-    if grown:
-        return _and_more(
-            message(
-                "no case became wrong; the error grew most in {place}: at most {before} ulp before, {after} now",
-                place=where.text,
-                before=ulps(change.before),
-                after=ulps(change.after),
-            ),
-            grown - 1,
+    if grown := sum(each.worse > 0 and each.growth > 1 for each in changes):
+        text = message(
+            "no case became wrong; the error grew most in {place}: at most {before} ulp before, {after} now",
+            place=where.text,
+            before=ulps(change.before),
+            after=ulps(change.now),
         )
-    bits = sum(one.other_bits for one in changes.values())
-    return (
-        message(
+        return _and_more(text, grown - 1)
+    common = message("{n:,} outputs of cases that both have", n=sum(each.cases for each in changes))
+    if bits := sum(each.other_bits for each in changes):
+        return message(
             "no regression: {bits:,} of {outputs} have other bits, no error grew",
             bits=bits,
             outputs=common,
         )
-        if bits
-        else message("nothing changed: {outputs} have the same bits", outputs=common)
-    )
+    return message("nothing changed: {outputs} have the same bits", outputs=common)
 
 
 def _and_more(text: str, count: int) -> str:

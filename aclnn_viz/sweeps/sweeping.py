@@ -1,8 +1,7 @@
 """`sweep`: many cases on a device or a kernel, here or on many machines, each recorded once.
 
-Recipes that are in the ledger are skipped, the rest is cut into units of work, of which a limited number is with the workers at
-a time, so memory does not grow with the sweep. When a worker dies, its unit is run again one case at a time: so the case that
-ended it is found.
+Recipes that are in the store are skipped. Of the rest a limited number is with the workers at a time, so memory does not grow
+with the sweep. When a process dies, the cases that were out are run again one by one: so the case that ended it is found.
 """
 
 from collections import Counter
@@ -18,136 +17,104 @@ from aclnn_viz.checking.counterexample import dumped
 from aclnn_viz.checking.judge import prepared
 from aclnn_viz.errors import function, problem, shown, whole
 from aclnn_viz.notebook import noted
-from aclnn_viz.sweeps.ledger import MEMORY, Ledger, Run
 from aclnn_viz.sweeps.place import Place, device_text, recorded_at
 from aclnn_viz.sweeps.recipes import Source, draw, given, source
-from aclnn_viz.sweeps.findings import counted
-from aclnn_viz.sweeps.work import DIED, WRONG, Row, died, identity, work
-from aclnn_viz.sweeps.workers import Crew, crew
+from aclnn_viz.sweeps.reporting import counted
+from aclnn_viz.sweeps.store import MEMORY, Run, Store
+from aclnn_viz.sweeps.work import DIED, RIGHT, WRONG, Row, died, identity, work
+from aclnn_viz.sweeps.workers import count_of, executor_of
 from aclnn_viz.tables import GREEN, RED, as_html
 from aclnn_viz.words.messages import kept, linked, message, tr
 
-SECONDS = 0.5  # a unit of work should take about so long
-MOST, FIRST = 64, 4  # cases of a unit: at most, and before it is known how long a case takes
-LOOKED_UP = 256  # recipes that are looked up in the ledger by one query
-DEATH = message("it ended its worker")
+AHEAD = 4  # cases that wait for each worker: none is idle, and no more lie in memory
+DUMPS = 20  # wrong cases of an operator that are written
+LISTED = 10  # wrong cases that are named
 
 
 class Drive:
     """One sweep under way; `known` counts the recipes that were done before."""
 
-    def __init__(self, place: Place, crew: Crew, ledger: Ledger, run: Run, recorded: Mapping):
-        self.place, self.crew, self.ledger, self.run, self.recorded = (
-            place,
-            crew,
-            ledger,
-            run,
-            recorded,
-        )
-        self.known = 0
-        self._out: dict[Future, list[str]] = {}
-        self._per_case = SECONDS / FIRST
+    def __init__(self, place: Place, executor, store: Store):
+        self.place, self.store, self.known, self.recorded = place, store, 0, recorded_at(place)
+        self.executor, self.renew = executor_of(executor)
+        self._out: dict[Future, str] = {}
 
-    def rows(self, recipes: Iterator[str]) -> Iterator[Row]:
-        """Yield the rows of all recipes that are not done, each when it is in the ledger."""
+    def begin(self) -> Run:
+        """The run in the store: what computes is found out by a worker."""
+        text = self.executor.submit(identity, self.place).result()
+        self.run = self.store.run(self.place.kit, text)
+        return self.run
+
+    def rows(self, recipes: Iterable[str]) -> Iterator[Row]:
+        """Yield the rows of all recipes that are not done, each when it is in the store."""
         todo = self._todo(recipes)
         try:
             while True:
-                while len(self._out) < self.crew.window() and (
-                    unit := list(islice(todo, self._size()))
-                ):
-                    self._out[self._submit(unit)] = unit
+                free = AHEAD * count_of(self.executor) - len(self._out)
+                for recipe in islice(todo, max(0, free)):
+                    self._out[self._submit(recipe)] = recipe
                 if not self._out:
                     return
                 for future in wait(self._out, return_when=FIRST_COMPLETED).done:
                     if future in self._out:  # it may have been run again with others
-                        yield from self._kept(future, self._out.pop(future))
+                        for row in self._results(future, self._out.pop(future)):
+                            self.store.add(self.run, row)
+                            yield row
         finally:
             for future in self._out:
                 future.cancel()
 
-    def _todo(self, recipes: Iterator[str]) -> Iterator[str]:
+    def _todo(self, recipes: Iterable[str]) -> Iterator[str]:
         """The recipes that are neither done nor out."""
-        while some := dict.fromkeys(islice(recipes, LOOKED_UP)):
-            keys = {self.run.key(recipe): recipe for recipe in some}
-            done = self.ledger.known(keys)
-            self.known += len(done)
-            for key, recipe in keys.items():
-                if key not in done and not any(recipe in unit for unit in self._out.values()):
-                    yield recipe
+        for recipe in recipes:
+            if self.store.known(self.run.key(recipe)):
+                self.known += 1
+            elif recipe not in self._out.values():
+                yield recipe
 
-    def _size(self) -> int:
-        return max(1, min(MOST, int(SECONDS / self._per_case)))
-
-    def _submit(self, unit: list[str]) -> Future:
+    def _submit(self, recipe: str) -> Future:
         try:
-            return self.crew.executor.submit(work, self.place, unit)
+            return self.executor.submit(work, self.place, recipe)
         except BrokenExecutor as error:
             failed = Future()
             failed.set_exception(error)
             return failed
 
-    def _kept(self, future: Future, unit: list[str]) -> Iterator[Row]:
+    def _results(self, future: Future, recipe: str) -> Iterator[Row]:
+        """The row of a case; where a worker died, those of all cases that were out, run one by one."""
         try:
-            rows = future.result()
-        except BrokenExecutor as error:  # all that is out is lost with it
-            units = [unit, *self._out.values()]
+            yield future.result()
+        except (BrokenExecutor, CancelledError, OSError) as error:
+            if not isinstance(error, BrokenExecutor) or not self.renew:
+                raise RuntimeError(
+                    problem(
+                        "the workers must stay until the sweep ends",
+                        f"{type(error).__name__} {error}",
+                        "sweep again, perhaps with another executor: it goes on where it stopped",
+                    )
+                ) from error
+            recipes = [recipe, *self._out.values()]
             self._out.clear()
-            yield from self._one_by_one([recipe for one in units for recipe in one], error)
-        except (CancelledError, OSError) as error:
-            raise RuntimeError(
-                problem(
-                    "the workers must stay until the sweep ends",
-                    f"{type(error).__name__} {error}",
-                    "sweep again: it goes on where it stopped",
-                )
-            ) from error
+            self._renewed()
+            for lost in recipes:
+                try:
+                    yield self._submit(lost).result()
+                except BrokenExecutor:  # it ends its worker again: it is the one that did
+                    self._renewed()
+                    yield died(lost, self.recorded)
         except Exception as error:
-            if not _killed_worker(error):
+            # dask gives a case up of which worker after worker died; by name, for dask may not be there
+            if type(error).__name__ != "KilledWorker":
                 raise
-            yield from self._one_by_one(unit, error)
-        else:
-            yield from self._added(rows)
+            yield died(recipe, self.recorded)
 
-    def _one_by_one(self, recipes: list[str], error: BaseException) -> Iterator[Row]:
-        """Run cases alone that were out when a worker died: one that ends its worker again is the one that did."""
-        broken = isinstance(error, BrokenExecutor)
-        if broken and self.crew.renew is None:
-            raise RuntimeError(
-                problem(
-                    "the workers must stay until the sweep ends",
-                    f"{type(error).__name__} {error}",
-                    "sweep again with another executor: it goes on where it stopped",
-                )
-            ) from error
-        if broken:
-            self.crew.renewed()
-        for recipe in recipes:
-            try:
-                rows = self._submit([recipe]).result()
-            except Exception as again:
-                if not isinstance(again, BrokenExecutor) and not _killed_worker(again):
-                    raise
-                if isinstance(again, BrokenExecutor):
-                    self.crew.renewed()
-                rows = [died(recipe, self.recorded, DEATH)]
-            yield from self._added(rows)
+    def _renewed(self) -> None:
+        self.executor.shutdown(wait=False, cancel_futures=True)
+        self.executor = self.renew()
 
-    def _added(self, rows: list[Row]) -> Iterator[Row]:
-        self.ledger.add(self.run, rows)
-        if rows:
-            self._per_case += 0.3 * (sum(row.seconds for row in rows) / len(rows) - self._per_case)
-            self._per_case = max(self._per_case, 1e-4)
-        yield from rows
-
-
-def _killed_worker(error: BaseException) -> bool:
-    """Whether dask gave a unit up because worker after worker died of it; asked by name, dask may not be there."""
-    return type(error).__name__ == "KilledWorker"
-
-
-DUMPS = 20  # wrong cases of an operator that are written
-LISTED = 10  # of them that are named
+    def close(self) -> None:
+        if self.renew:
+            self.executor.shutdown(cancel_futures=True)
 
 
 @dataclass(eq=False)
@@ -165,17 +132,17 @@ class Swept:
     @property
     def passed(self) -> bool:
         """Whether cases were judged and none is wrong."""
-        return bool(self.outcomes["right"]) and not self.outcomes[WRONG] and not self.outcomes[DIED]
+        return bool(self.outcomes[RIGHT]) and not self.outcomes[WRONG] and not self.outcomes[DIED]
 
     def __str__(self) -> str:
-        about = {
-            "counts": counted(self.outcomes) or message("no case"),
-            "device": device_text(self.run.device),
-        }
+        counts = counted(self.outcomes) or message("no case")
         lines = [
-            tr("{counts} on {device}", **about)
-            if self.store == MEMORY
-            else tr("{store}: {counts} on {device}", store=self.store, **about),
+            tr(
+                "{store}: {counts} on {device}",
+                store=self.store,
+                counts=counts,
+                device=device_text(self.run.device),
+            ),
             tr(
                 "{ran:,} cases ran, {known:,} were known; kit {kit}",
                 ran=self.ran,
@@ -184,7 +151,8 @@ class Swept:
             ),
             *map(tr, self.wrong),
         ]
-        lines += [tr("dumps of wrong cases: {folder}", folder=self.dumps)] * bool(self.dumps)
+        if self.dumps:
+            lines.append(tr("dumps of wrong cases: {folder}", folder=self.dumps))
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -243,42 +211,43 @@ def sweep(
     cases = _source(cases, ops, whole("seeds", seeds, 1))
     place = Place.of(device, soc=soc, cann=cann, plan=plan, root=root, custom=custom)
     progress = noted if progress is None else function("progress", progress)
-    with Ledger(store) as ledger:
-        who = crew(executor)
+    with Store(store) as opened:
+        drive = Drive(place, executor, opened)
         try:
-            run = ledger.run(place.kit, who.executor.submit(identity, place).result())
-            recorded = recorded_at(place)
-            drive = Drive(place, who, ledger, run, recorded)
-            result, dumps = Swept(str(store), run), _Dumps(store, recorded)
-            rows = drive.rows(iter(cases))
-            for row in progress(rows, cases.count):
+            result = Swept(str(store), drive.begin())
+            written: Counter = Counter()
+            for row in progress(drive.rows(cases), cases.count):
                 result.ran += 1
-                dumps.add(run, row)
+                if row.actual and result.store != MEMORY and written[row.operator] < DUMPS:
+                    written[row.operator] += 1
+                    result.dumps = _dump(Path(f"{store}.dumps"), row, drive)
         finally:
-            who.close()
-        result.known, result.dumps = drive.known, dumps.folder
-        result.outcomes = Counter(
-            dict(
-                ledger.rows(
-                    "SELECT outcome, count(*) FROM cases WHERE run = ? GROUP BY outcome",
-                    (run.number,),
-                )
-            )
-        )
-        result.wrong = [
-            message(
-                "{outcome}: {case}: {note}",
-                outcome=kept(outcome),
-                case=linked("{some}, {more}", filter(None, (name, dtype, mode))),
-                note=ledger.note(note),
-            )
-            for name, dtype, mode, outcome, note in ledger.rows(
-                "SELECT operator, dtype, mode, outcome, note FROM cases WHERE run = ? AND outcome "
-                "IN (?, ?) ORDER BY key LIMIT ?",
-                (run.number, WRONG, DIED, LISTED),
-            )
-        ]
+            drive.close()
+        result.known = drive.known
+        result.outcomes = _outcomes(opened, result.run)
+        result.wrong = _wrong(opened, result.run)
     return result
+
+
+def _outcomes(store: Store, run: Run) -> Counter:
+    query = "SELECT outcome, count(*) FROM cases WHERE run = ? GROUP BY outcome"
+    return Counter(dict(store.rows(query, [run.number])))
+
+
+def _wrong(store: Store, run: Run) -> list[str]:
+    query = (
+        "SELECT outcome, operator, dtype, mode, note FROM cases WHERE run = ? AND outcome IN (?, ?) "
+        "ORDER BY key LIMIT ?"
+    )
+    return [
+        message(
+            "{outcome}: {case}: {note}",
+            outcome=kept(outcome),
+            case=linked("{some}, {more}", filter(None, about)),
+            note=store.note(note),
+        )
+        for outcome, *about, note in store.rows(query, [run.number, WRONG, DIED, LISTED])
+    ]
 
 
 def _source(cases, ops, seeds: int) -> Source:
@@ -299,27 +268,9 @@ def _source(cases, ops, seeds: int) -> Source:
     return given(cases, ops)
 
 
-class _Dumps:
-    """The first wrong cases of each operator as folders that `aclnn-viz check FOLDER` reads, with what was computed."""
-
-    def __init__(self, store, recorded: Mapping):
-        self._under = None if str(store) == MEMORY else Path(f"{store}.dumps")
-        self._recorded, self._written, self.folder = recorded, Counter(), None
-
-    def add(self, run: Run, row: Row) -> None:
-        if row.actual is None or self._under is None or self._written[row.operator] >= DUMPS:
-            return
-        self._written[row.operator] += 1
-        ready = prepared(*draw(row.recipe, self._recorded))
-        write_cases(
-            dump_of(self._under, run.key(row.recipe)),
-            ready.case.operator,
-            [dumped(ready, row.actual)],
-            force=True,
-        )
-        self.folder = self._under
-
-
-def dump_of(under: Path, key: str) -> Path:
-    """Where the dump of a case is, if it has one."""
-    return under / key[:16]
+def _dump(folder: Path, row: Row, drive: Drive) -> Path:
+    """Write a wrong case as a folder that `aclnn-viz check FOLDER` reads, with what was computed."""
+    ready = prepared(*draw(row.recipe, drive.recorded))
+    place = folder / drive.run.key(row.recipe)[:16]
+    write_cases(place, ready.case.operator, [dumped(ready, row.actual)], force=True)
+    return folder

@@ -3,8 +3,7 @@
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
-from dataclasses import dataclass
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from multiprocessing import connection, get_context, parent_process, resource_tracker, util
 
 from aclnn_viz.command import uninterrupted
@@ -12,11 +11,12 @@ from aclnn_viz.errors import need, problem, whole
 from aclnn_viz.sweeps.place import close_all
 
 MOST = 1024  # processes of one machine
-AHEAD = 4  # units of work that wait for each worker: none is idle, and no more lie in memory
 
 
 class Here(Executor):
     """An executor that works in this process, one unit at a time."""
+
+    _max_workers = 1
 
     def submit(self, function, /, *arguments, **named):
         future = Future()
@@ -30,64 +30,45 @@ class Here(Executor):
         close_all()
 
 
-@dataclass
-class Crew:
-    """An executor, how many units of work may wait in it, and, where that is known, how to make another one when its workers died."""
+class Processes(ProcessPoolExecutor):
+    """Processes that are started anew: ACL does not survive a fork. They leave interrupts to the process that sweeps."""
 
-    executor: Executor
-    window: Callable[[], int]
-    renew: Callable[[], Executor] | None = None
-    owned: bool = False
+    def __init__(self, count: int):
+        resource_tracker.ensure_running()  # else the first process starts it, and lets interrupts through
+        super().__init__(count, get_context("spawn"), initializer=_begin)
 
-    def renewed(self) -> None:
-        self.executor.shutdown(wait=False, cancel_futures=True)
-        self.executor = self.renew()
-
-    def close(self) -> None:
-        if self.owned:
-            self.executor.shutdown(cancel_futures=True)
+    def submit(self, function, /, *arguments, **named):
+        with uninterrupted():
+            return super().submit(function, *arguments, **named)
 
 
-def crew(executor=None) -> Crew:
-    """The crew that an option of `sweep` names: None is this process, a number so many processes of its own.
+def executor_of(executor) -> tuple[Executor, Callable[[], Executor] | None]:
+    """The executor that an option of `sweep` names, and where the sweep owns it, what makes another one.
 
-    Else any Executor of concurrent.futures, or a Client of dask.distributed. TypeError for anything else.
+    None is this process, a number so many processes, else an Executor of concurrent.futures or a Client of
+    dask.distributed. TypeError for anything else.
     """
     if executor is None:
-        return Crew(Here(), lambda: 1, owned=True)
+        return Here(), Here
     if isinstance(executor, int) and not isinstance(executor, bool):
         count = whole("executor", executor, 1, MOST)
-        return Crew(processes(count), lambda: AHEAD * count, lambda: processes(count), owned=True)
-    if hasattr(executor, "get_executor") and hasattr(executor, "nthreads"):
-        return Crew(
-            executor.get_executor(pure=False),
-            lambda: AHEAD * max(1, sum(executor.nthreads().values())),
-        )
+        return Processes(count), lambda: Processes(count)
+    if hasattr(executor, "get_executor"):
+        return executor.get_executor(pure=False), None
     need(
         executor,
         Executor,
         "an executor is None, a number of processes, an Executor or a dask Client",
         "pass such as 4, or concurrent.futures.ProcessPoolExecutor()",
     )
-    # dask's executor does not say how many workers it has
+    return executor, None
+
+
+def count_of(executor: Executor) -> int:
+    """How many workers an executor has now; those of dask come and go."""
     if client := getattr(executor, "_client", None):
-        return Crew(executor, lambda: AHEAD * max(1, sum(client.nthreads().values())))
-    workers = getattr(executor, "_max_workers", None) or os.cpu_count() or 1
-    return Crew(executor, lambda: AHEAD * workers)
-
-
-def processes(count: int) -> Executor:
-    """Processes that are started anew: ACL does not survive a fork. They leave interrupts to the process that sweeps."""
-    from concurrent.futures import ProcessPoolExecutor
-
-    class Started(ProcessPoolExecutor):
-        def submit(self, function, /, *arguments, **named):
-            with uninterrupted():
-                return super().submit(function, *arguments, **named)
-
-    # else it starts with the first process, and lets interrupts through
-    resource_tracker.ensure_running()
-    return Started(count, get_context("spawn"), initializer=_begin)
+        return max(1, sum(client.nthreads().values()))
+    return getattr(executor, "_max_workers", None) or os.cpu_count() or 1
 
 
 def cluster(address: str, resources: dict | None = None) -> tuple[Executor, Callable[[], None]]:
@@ -115,9 +96,8 @@ def cluster(address: str, resources: dict | None = None) -> tuple[Executor, Call
                 "start `dask scheduler`, and name the address that it prints",
             )
         ) from error
-    return client.get_executor(
-        pure=False, **({"resources": resources} if resources else {})
-    ), client.close
+    options = {"resources": resources} if resources else {}
+    return client.get_executor(pure=False, **options), client.close
 
 
 def _begin() -> None:

@@ -28,7 +28,7 @@ from aclnn_viz.operators.skeleton import gaps, new_operator
 from aclnn_viz.storage.cases import CHECKSUM, INDEX
 from aclnn_viz.storage.dumps import from_pt, read_dumps, tensors
 from aclnn_viz.storage.own import load
-from aclnn_viz.sweeps.ledger import MEASURES, Ledger
+from aclnn_viz.sweeps.store import Store
 from aclnn_viz.sweeps.recipes import draw as drawn, recipe, source
 from aclnn_viz.sweeps.reporting import report
 from aclnn_viz.sweeps.work import Judged, Row
@@ -220,35 +220,19 @@ def recipes(folder):
 )
 def stores(folder):
     whole, place = folder / "whole.sqlite", folder / "spoiled.sqlite"
-    with Ledger(whole) as ledger:
-        ledger.add(
-            ledger.run("1.0", "{}"),
-            [
-                Row(
-                    recipe({"operator": "hardswish", "seed": seed}),
-                    "hardswish",
-                    "float32",
-                    "",
-                    seed,
-                    "right",
-                    "",
-                    (Judged("out", "right", 3, 0, 0, (1.0,) * len(MEASURES), "{}", "ab"),),
-                    "2026-01-01",
-                    0.5,
-                    "here",
-                    "{}",
-                )
-                for seed in range(3)
-            ],
-        )
-        ledger.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+    with Store(whole) as store:
+        run, output = store.run("1.0", "{}"), Judged("out", "right", 1.0, 1.0, 1.0, "ab")
+        for seed in range(3):
+            text = recipe({"operator": "hardswish", "seed": seed})
+            store.add(run, Row(text, "hardswish", "float32", "", "right", "", (output,)))
+        store.rows("PRAGMA wal_checkpoint(TRUNCATE)")
     content = whole.read_bytes()
     columns = [
         (table, column)
         for table, names in {
-            "runs": "kit device started",
-            "cases": "recipe operator dtype mode seed outcome note",
-            "outputs": "output verdict elements wrong undecided standards bits",
+            "runs": "kit device",
+            "cases": "recipe operator dtype mode outcome note",
+            "outputs": "output verdict used max_ulp mere bits",
             "provenance": "at seconds",
         }.items()
         for column in names.split()
@@ -275,8 +259,8 @@ def stores(folder):
             assert place.read_bytes() == before, "reading changed the file"
         else:
             try:
-                with Ledger(place) as ledger:
-                    ledger.known(["a"])
+                with Store(place) as store:
+                    store.known("a")
             except ValueError:
                 assert place.read_bytes() == before, "a file of somebody else was changed"
                 raise

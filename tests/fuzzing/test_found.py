@@ -30,7 +30,7 @@ from aclnn_viz.operators.prototype import parse
 from aclnn_viz.operators.skeleton import new_operator
 from aclnn_viz.storage.dumps import read_dumps, tensors as described_in
 from aclnn_viz.storage.results import new_file
-from aclnn_viz.sweeps.ledger import Ledger
+from aclnn_viz.sweeps.store import Store
 from aclnn_viz.sweeps.recipes import draw, recipe
 from aclnn_viz.tiles.compiling import refusal
 from aclnn_viz.tiles.files import on_files
@@ -62,7 +62,7 @@ def given(array) -> None:
             {
                 "operator": "tanh",
                 "shape": [2],
-                "gradOutput": {"array": "float32", "shape": [2], "base64": array},
+                "gradOutput": {"array": "float32", "shape": [2], "values": array},
             }
         )
     )
@@ -125,15 +125,15 @@ REFUSED = {
         ValueError,
         "dtype must be a floating format",
     ),
-    "base64 that is none": (
+    "values that are none": (
         lambda folder: given("é"),
         ValueError,
-        "base64 of an array is a text of that code",
+        "an array of a recipe has array, shape and values",
     ),
-    "base64 of another kind": (
+    "values of another shape": (
         lambda folder: given([1]),
         ValueError,
-        "base64 of an array is a text of that code",
+        "an array of a recipe has array, shape and values",
     ),
     "the type of an input": (
         lambda folder: listed(folder, type={}),
@@ -276,13 +276,13 @@ def test_a_small_file_needs_little_memory(tmp_path):
 
 
 def test_a_store_whose_error_is_no_text_is_called_altered(tmp_path):
-    with Ledger(path := tmp_path / "s.sqlite") as ledger:
-        ledger.run("1", "{}")
+    with Store(path := tmp_path / "s.sqlite") as store:
+        store.run("1", "{}")
     path.write_bytes(path.read_bytes().replace(b"CREATE TABLE runs", b"CREATE \x8cABLE runs"))
     with pytest.raises(
-        ValueError, match="a store is a ledger of this kit, whole and unaltered: got .*; "
+        ValueError, match="a store is an SQLite file of this kit, whole and unaltered: got .*; "
     ):
-        Ledger(path, reading=True)
+        Store(path, reading=True)
 
 
 def test_half_a_character_in_a_document_is_replaced(tmp_path):

@@ -1,11 +1,11 @@
-"""What the tests of sweeps share: kernels as files, ledgers as plain rows, a worker that dies."""
+"""What the tests of sweeps share: kernels as files, stores as plain rows, a worker that dies."""
 
 import os
 from concurrent.futures import BrokenExecutor, Executor, Future
 
 from children import forked
 
-from aclnn_viz.sweeps.ledger import Ledger
+from aclnn_viz.sweeps.store import Store
 
 KERNELS = '''
 import os, signal
@@ -38,6 +38,12 @@ def deadly(**inputs):
     if inputs["self"].shape == (257,):
         os._exit(3)
     return right(**inputs)
+
+def raises(**inputs):
+    raise KeyError("x")
+
+def refuses(**inputs):
+    raise NotImplementedError
 '''
 
 
@@ -49,11 +55,20 @@ def kernel(folder, name, **constants):
 
 
 def held(store):
-    """The rows of a ledger, but for when, where and how long."""
-    with Ledger(store, reading=True) as ledger:
+    """The cases and the outputs of a store, as dicts; nothing of when, where and how long."""
+    tables = {
+        "cases": "key recipe operator dtype mode outcome note",
+        "outputs": "key output verdict used max_ulp mere bits",
+    }
+    with Store(store, reading=True) as opened:
         return [
-            list(ledger.rows(f"SELECT * FROM {table} ORDER BY key"))
-            for table in ("cases", "outputs")
+            [
+                dict(zip(columns.split(), row, strict=True))
+                for row in opened.rows(
+                    f"SELECT {columns.replace(' ', ', ')} FROM {table} ORDER BY key"
+                )
+            ]
+            for table, columns in tables.items()
         ]
 
 
@@ -63,14 +78,14 @@ class Mortal(Executor):
     def __init__(self, dies_of):
         self.dies_of, self.dead = dies_of, False
 
-    def submit(self, function, /, place, recipes):
+    def submit(self, function, /, place, recipe=None):
         if self.dead:
             raise BrokenExecutor("dead")
-        future, self.dead = Future(), any(map(self.dies_of, recipes))
+        future, self.dead = Future(), recipe is not None and self.dies_of(recipe)
         if self.dead:
             future.set_exception(BrokenExecutor("dead"))
         else:
-            future.set_result(function(place, recipes))
+            future.set_result(function(place, recipe) if recipe else function(place))
         return future
 
     def shutdown(self, wait=True, *, cancel_futures=False):

@@ -1,13 +1,11 @@
 """Recipes draw the same cases and have the same identity everywhere; whatever names cases is read lazily."""
 
 import json
-import subprocess
-import sys
 from itertools import islice
 
 import numpy as np
 import pytest
-from machine import ROOT, SOAK, sampled
+from machine import SOAK, sampled
 
 import aclnn_viz as av
 from aclnn_viz.cases.suites import recipes
@@ -23,10 +21,10 @@ GIVEN = {
     "self": np.array([-3, np.nan, 2.0]).astype(BFLOAT16.numpy),
 }
 TEXT = (
-    '{"dtype":"bfloat16","gradOutput":1.5,"operator":"hardswish","seed":7,"self":{"array":"bfloat16","base64":'
-    '"QMDAfwBA","shape":[3]},"shape":[3]}'
+    '{"dtype":"bfloat16","gradOutput":1.5,"operator":"hardswish","seed":7,"self":{"array":"bfloat16",'
+    '"shape":[3],"values":[-3.0,NaN,2.0]},"shape":[3]}'
 )
-IDENTITY = "d963a6497bf9ad7dab0b667e7456a653"
+IDENTITY = "736784417ecce50579f94c00b7b072be"
 
 
 def same(one, other):
@@ -80,21 +78,6 @@ def test_a_recipe_has_one_text_and_one_identity_on_every_platform():
 )
 def test_another_recipe_has_another_identity(change):
     assert hashed(recipe(GIVEN | change)) != IDENTITY
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("seed", "01")
-def test_another_process_gives_the_same_identity(seed):
-    program = "import json, sys; from aclnn_viz.sweeps.recipes import *; print(hashed(recipe(json.loads(sys.argv[1]))))"
-    done = subprocess.run(
-        [sys.executable, "-c", program, TEXT],
-        cwd=ROOT,
-        text=True,
-        capture_output=True,
-        check=True,
-        env={"PYTHONHASHSEED": seed},
-    )
-    assert done.stdout.strip() == IDENTITY
 
 
 def test_all_numbers_of_a_format_are_in_one_case():
@@ -172,8 +155,8 @@ def test_a_mode_is_what_the_operator_declares_as_worth_trying():
             "a recipe holds numbers, texts, lists and arrays: got",
         ),
         (
-            lambda: draw(TEXT.replace("QMDAfwBA", "QMDA")),
-            "an array of a recipe is whole: got 3 bytes for bfloat16[3]; write",
+            lambda: draw(TEXT.replace("[-3.0,NaN,2.0]", "[-3.0,2.0]")),
+            "an array of a recipe has array, shape and values: got cannot reshape",
         ),
         (
             lambda: draw('{"operator":"rms_norm","recorded":"ab","seed":0}'),

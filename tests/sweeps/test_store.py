@@ -1,40 +1,37 @@
-"""The ledger keeps a row once, whoever writes at the same time, and takes no other file for its own."""
+"""The store keeps a row once, whoever writes at the same time, and takes no other file for its own."""
 
 import resource
 import signal
 import sqlite3
+from dataclasses import replace
 
 import pytest
 from in_child import in_child
 from swept import held, in_children
 
-from aclnn_viz.storage.reading import AlteredError, ForeignError
-from aclnn_viz.sweeps.ledger import MEASURES, VERSION, Ledger
+from aclnn_viz.storage.reading import AlteredError, ForeignError, StoredError
+from aclnn_viz.sweeps.store import Store
 from aclnn_viz.sweeps.recipes import recipe
 from aclnn_viz.sweeps.work import Judged, Row
 
 
 def row(seed, outcome="right", note=""):
-    judged = Judged("out", outcome, 3, 0, 0, (1.0,) * len(MEASURES), "{}", "ab")
     return Row(
         recipe({"operator": "hardswish", "seed": seed}),
         "hardswish",
         "float32",
         "",
-        seed,
         outcome,
         note,
-        (judged,),
-        "2026-01-01",
-        0.5,
-        "here",
-        "Python",
+        (Judged("out", outcome, 1.0, 1.0, 1.0, "ab"),),
     )
 
 
 def written(path, seeds, **more):
-    with Ledger(path) as ledger:
-        ledger.add(ledger.run("1.0", "host"), [row(seed, **more) for seed in seeds])
+    with Store(path) as store:
+        run = store.run("1.0", "host")
+        for seed in seeds:
+            store.add(run, row(seed, **more))
     return path
 
 
@@ -44,21 +41,18 @@ def test_a_row_that_is_there_is_not_written_again(tmp_path):
     written(path, range(2, 5), outcome="wrong")
     after = held(path)
     assert [len(table) for table in after] == [5, 5] and all(line in after[0] for line in before[0])
-    assert sum(line[8] == "wrong" for line in after[0]) == 2
+    assert sum(line["outcome"] == "wrong" for line in after[0]) == 2
 
 
 def test_a_key_is_that_of_recipe_kit_and_device(tmp_path):
-    with Ledger(tmp_path / "s.sqlite") as ledger:
-        runs = [ledger.run(kit, device) for kit in ("1", "2") for device in ("host", "atlas")]
+    with Store(tmp_path / "s.sqlite") as store:
+        runs = [store.run(kit, device) for kit in ("1", "2") for device in ("host", "atlas")]
         assert (
-            ledger.run("1", "host") == runs[0]
-            and len({run.key(row(0).recipe) for run in runs}) == 4
+            store.run("1", "host") == runs[0] and len({run.key(row(0).recipe) for run in runs}) == 4
         )
         for run in runs:
-            ledger.add(run, [row(0)])
-        assert ledger.known([run.key(row(0).recipe) for run in runs] + ["else"]) == {
-            run.key(row(0).recipe) for run in runs
-        }
+            store.add(run, row(0))
+        assert all(store.known(run.key(row(0).recipe)) for run in runs) and not store.known("else")
 
 
 def test_two_writers_at_once_lose_nothing(tmp_path):
@@ -73,12 +67,12 @@ def test_two_writers_at_once_lose_nothing(tmp_path):
 
 
 def test_rows_go_in_together_or_not_at_all(tmp_path):
-    with Ledger(tmp_path / "s.sqlite") as ledger:
-        run = ledger.run("1", "host")
-        with pytest.raises(AttributeError):
-            ledger.add(run, [row(0), None])
-        assert list(ledger.rows("SELECT * FROM cases")) == []
-        ledger.add(run, [row(0)])
+    with Store(tmp_path / "s.sqlite") as store:
+        run = store.run("1", "host")
+        with pytest.raises(TypeError):
+            store.add(run, replace(row(0), outputs=(None,)))
+        assert list(store.rows("SELECT * FROM cases")) == []
+        store.add(run, row(0))
     assert len(held(tmp_path / "s.sqlite")[0]) == 1
 
 
@@ -97,8 +91,8 @@ def endless(path):
     written(path, [0])
     with sqlite3.connect(path) as base:
         base.executescript(
-            "ALTER TABLE runs RENAME TO r; CREATE VIEW runs AS WITH RECURSIVE c(run, kit, device, started) AS "
-            "(SELECT * FROM r UNION ALL SELECT run + 1, kit, device, started FROM c) SELECT * FROM c"
+            "ALTER TABLE runs RENAME TO r; CREATE VIEW runs AS WITH RECURSIVE c(run, kit, device) AS "
+            "(SELECT * FROM r UNION ALL SELECT run + 1, kit, device FROM c) SELECT * FROM c"
         )
 
 
@@ -119,21 +113,16 @@ def scratched(path):
     path.write_bytes(held_[:12000] + bytes(8000) + held_[20000:])
 
 
+OTHER = "of another program or of another version"
+
+
 @pytest.mark.parametrize(
     ("spoil", "kind", "text"),
     [
-        (
-            lambda path: path.write_text("no ledger, but a text of some length " * 50),
-            ForeignError,
-            "file is not a database",
-        ),
-        (
-            lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(40)),
-            (ForeignError, AlteredError),
-            "s.sqlite",
-        ),
-        (other_program, ForeignError, "an SQLite file of another program"),
-        (newer, ForeignError, f"of version 99, where {VERSION} is known"),
+        (lambda path: path.write_text("a text " * 300), ForeignError, "file is not a database"),
+        (lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(40)), StoredError, "s.sqlite"),
+        (other_program, ForeignError, OTHER),
+        (newer, ForeignError, OTHER),
         (endless, AlteredError, "a view or a trigger"),
         (deleting, AlteredError, "a view or a trigger"),
         (cut, AlteredError, "s.sqlite"),
@@ -149,8 +138,10 @@ def test_another_or_a_damaged_file_is_refused_and_left_as_it_is(
     spoil(path)
     before = path.read_bytes()
     with pytest.raises(kind) as error:
-        Ledger(path, reading=reading)
-    assert str(error.value).startswith("a store is a ledger of this kit, whole and unaltered: got ")
+        Store(path, reading=reading)
+    assert str(error.value).startswith(
+        "a store is an SQLite file of this kit, whole and unaltered: got "
+    )
     assert text in str(error.value) and "; " in str(error.value) and path.read_bytes() == before
 
 
@@ -158,7 +149,7 @@ def test_where_nothing_is_a_report_makes_nothing(tmp_path):
     with pytest.raises(
         FileNotFoundError, match="a report is made of a store: got .*none is; sweep with --store"
     ):
-        Ledger(tmp_path / "none.sqlite", reading=True)
+        Store(tmp_path / "none.sqlite", reading=True)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -169,7 +160,7 @@ def test_a_place_that_cannot_be_written_is_reported(place, tmp_path, monkeypatch
         OSError,
         match="must be readable, and writable to sweep into it: got unable to open .*; mend",
     ):
-        Ledger(place)
+        Store(place)
 
 
 def test_a_full_disk_loses_nothing_that_was_done(tmp_path):

@@ -1,0 +1,199 @@
+"""The store of a sweep: an SQLite file with one row for each recipe, kit and device; a row that is there is never written again.
+
+A key is the hash of the recipe's canonical text, the kit and the device. Several processes of one machine may write at once;
+the file must lie on a local disk, as SQLite's write-ahead log needs it.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import NoneType
+
+from aclnn_viz.errors import place_of, printable, problem
+from aclnn_viz.storage.reading import AlteredError, ForeignError, StoredError
+from aclnn_viz.sweeps.recipes import hashed
+from aclnn_viz.sweeps.work import Row
+from aclnn_viz.words.messages import restored, stored
+
+MARK, VERSION = 0x41434C4E, 4  # of the file: "ACLN"
+MEMORY = ":memory:"
+WAIT = 60.0  # seconds for another writer
+ASKED = "a store is an SQLite file of this kit, whole and unaltered"
+COPY = "take a copy of it, or sweep into another file"
+TABLES = f"""
+CREATE TABLE runs (run INTEGER PRIMARY KEY, kit TEXT NOT NULL, device TEXT NOT NULL, UNIQUE (kit, device));
+CREATE TABLE cases (key TEXT PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs, recipe TEXT NOT NULL,
+                    operator TEXT NOT NULL, dtype TEXT NOT NULL, mode TEXT NOT NULL,
+                    outcome TEXT NOT NULL, note TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX recipes ON cases (run, recipe);
+CREATE TABLE outputs (key TEXT NOT NULL REFERENCES cases, output TEXT NOT NULL, verdict TEXT NOT NULL,
+                      used REAL, max_ulp REAL, mere REAL, bits TEXT NOT NULL, PRIMARY KEY (key, output)) WITHOUT ROWID;
+CREATE TABLE provenance (key TEXT PRIMARY KEY REFERENCES cases, at TEXT NOT NULL, seconds REAL NOT NULL,
+                         worker TEXT NOT NULL, software TEXT NOT NULL) WITHOUT ROWID;
+PRAGMA application_id = {MARK};
+PRAGMA user_version = {VERSION};
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Which kit ran on which device: what rows of a store have in common."""
+
+    number: int
+    kit: str
+    device: str
+
+    def key(self, recipe: str) -> str:
+        return hashed(recipe, self.kit, self.device)
+
+
+class Store:
+    """An opened store; made where there is none, unless it is only to be read. Use it in a `with` block.
+
+    Raises ForeignError for another file, AlteredError for a damaged store, FileNotFoundError where one is to be read,
+    and OSError where it cannot be written. MEMORY is a store that nobody keeps.
+    """
+
+    def __init__(self, path, reading: bool = False):
+        self.path, self._reading = MEMORY if str(path) == MEMORY else place_of(path), reading
+        if reading and not Path(self.path).is_file():
+            raise FileNotFoundError(
+                problem(
+                    "a report is made of a store",
+                    f"{path}, where none is",
+                    "sweep with --store, or name another file",
+                )
+            )
+        place = _read_only(self.path) if reading else self.path
+        with self._with_advice():
+            self._base = sqlite3.connect(place, uri=reading, timeout=WAIT, isolation_level=None)
+        try:
+            with self._with_advice():
+                self._need_own()
+        except BaseException:
+            self._base.close()
+            raise
+
+    def _need_own(self) -> None:
+        count, version = "SELECT count(*) FROM sqlite_master", self._one("PRAGMA user_version")
+        if not self._reading and not self._one(count) and not self._one("PRAGMA application_id"):
+            self._base.execute("BEGIN IMMEDIATE")  # a second process that makes it waits here
+            if not self._one(count):
+                for statement in filter(str.strip, TABLES.split(";")):
+                    self._base.execute(statement)
+            self._base.execute("COMMIT")
+            version = VERSION
+        if self._one("PRAGMA application_id") != MARK or version != VERSION:
+            text = f"{self.path}, of another program or of another version ({version})"
+            raise ForeignError(
+                problem(ASKED, text, "use the kit that wrote it, or name another file")
+            )
+        # a view may run without end, a trigger may delete
+        if self._one(f"{count} WHERE type IN ('view', 'trigger')"):
+            raise AlteredError(problem(ASKED, f"{self.path}: a view or a trigger in it", COPY))
+        if (text := self._one("PRAGMA quick_check(1)")) != "ok":
+            raise AlteredError(problem(ASKED, f"{self.path}: {text}", COPY))
+        if not self._reading:
+            self._base.execute("PRAGMA journal_mode = WAL")
+            self._base.execute("PRAGMA synchronous = NORMAL")
+
+    def _one(self, statement: str):
+        return self._base.execute(statement).fetchone()[0]
+
+    @contextmanager
+    def _with_advice(self):
+        """SQLite's errors as errors of this kit, in three parts."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise OSError(
+                problem(
+                    f"the store {self.path} must be readable, and writable to sweep into it",
+                    str(error),
+                    "mend the folder, its rights or the room on its disk, and start again: what is done "
+                    "stays done",
+                )
+            ) from error
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a message may hold any bytes
+            kind = ForeignError if "not a database" in str(error) else AlteredError
+            raise kind(problem(ASKED, f"{self.path}: {error}", COPY)) from error
+
+    def run(self, kit: str, device: str) -> Run:
+        """The run of a kit on a device, made when it is asked for the first time."""
+        with self._with_advice():
+            self._base.execute(
+                "INSERT OR IGNORE INTO runs (kit, device) VALUES (?, ?)", (kit, device)
+            )
+        return next(run for run in self.runs() if (run.kit, run.device) == (kit, device))
+
+    def runs(self) -> list[Run]:
+        """All runs, the one that was begun last at the end."""
+        return [Run(*row) for row in self.rows("SELECT run, kit, device FROM runs ORDER BY run")]
+
+    def known(self, key: str) -> bool:
+        """Whether the case of a key is done."""
+        return any(self.rows("SELECT 1 FROM cases WHERE key = ?", [key]))
+
+    def add(self, run: Run, row: Row) -> None:
+        """Add a row in one step; one whose key is there stays as it is."""
+        key = run.key(row.recipe)
+        case = key, run.number, row.recipe, row.operator, row.dtype, row.mode, row.outcome
+        with self._with_advice():
+            self._base.execute("BEGIN IMMEDIATE")
+            try:
+                if self._insert("cases", *case, stored(row.note)):
+                    for output in row.outputs:
+                        self._insert("outputs", key, *vars(output).values())
+                    self._insert("provenance", key, row.at, row.seconds, row.worker, row.software)
+                self._base.execute("COMMIT")
+            except BaseException:
+                if self._base.in_transaction:
+                    self._base.execute("ROLLBACK")
+                raise
+
+    def _insert(self, table: str, *values) -> int:
+        places = ", ".join("?" * len(values))
+        return self._base.execute(
+            f"INSERT OR IGNORE INTO {table} VALUES ({places})", values
+        ).rowcount
+
+    def rows(self, statement: str, values=()) -> Iterator[tuple]:
+        """The rows of a query; their texts hold only what can be printed."""
+        with self._with_advice():
+            for row in self._base.execute(statement, values):
+                yield tuple(
+                    value if isinstance(value, (int, float, NoneType)) else printable(str(value))
+                    for value in row
+                )
+
+    @contextmanager
+    def unaltered(self) -> Iterator[None]:
+        """While its rows are understood: AlteredError for what no sweep has written."""
+        try:
+            yield
+        except StoredError:
+            raise
+        except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+            raise AlteredError(problem(ASKED, f"{self.path}: {error!r:.200}", COPY)) from error
+
+    def note(self, kept: str) -> str:
+        """The message that a row keeps as its note; AlteredError for what no sweep has written."""
+        with self.unaltered():
+            return restored(kept)
+
+    def attach(self, path) -> None:
+        """Make another store readable beside this one, under the name "other"."""
+        with self._with_advice():
+            self._base.execute("ATTACH DATABASE ? AS other", [_read_only(path)])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._base.close()
+
+
+def _read_only(path) -> str:
+    return f"{Path(path).absolute().as_uri()}?mode=ro"
