@@ -47,7 +47,7 @@ held, "3 of 4" where one did not. `python benchmarks/operators.py` writes this p
 
 - *lines*: of page and declaration;
 - *proved*: outputs that are the derivative of forward, for all sizes, under each combination of options;
-- *verified*: checks of `aclnn-viz verify`: rounding against truth in each format, Taylor rates, kinks, the two phases on each product of
+- *verified*: checks of `aclnn-viz verify`: the suite against truth, kinks, the two phases on each product of
   the emulator and its status codes;
 - *PyTorch*: random cases in float64 in which the gradients are those of PyTorch to 1e-10 of their terms ({CASES:,}; "-": it has no such function;
   where layer norm differs in one, a row has one element, its gradient of the weight is 0, and PyTorch's a rounding error of 1e-13);

@@ -19,7 +19,7 @@ from machine import ROOT, SOAK
 
 from aclnn_viz import cli
 from aclnn_viz.children import environment
-from aclnn_viz.verification import kinks, report
+from aclnn_viz.verification import kinks
 
 BARE = """
 import sys
@@ -138,7 +138,6 @@ def test_a_file_that_does_not_load(tmp_path, capsys, kernel):
             "a place of its own: got /, which this kit did not make",
         ),
         (["check", "hardswish", "--write", "/dev/null"], "a place of its own: got /dev/null"),
-        (["verify", "--report", "/dev/null"], "a report needs a folder: got /dev/null"),
     ],
 )
 def test_what_cannot_be_done_is_reported_at_once(capsys, arguments, complaint):
@@ -332,22 +331,6 @@ def test_a_command_ends_with_the_server_that_started_it(how, tmp_path):
         assert gone(session)
 
 
-def test_a_report_is_not_written_over_something_else(tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "measured_rows", list)
-    monkeypatch.setattr(report, "swept", dict)
-    monkeypatch.setattr(report, "proof_times", dict)
-    for _ in range(2):
-        assert [path.name for path in report.write(tmp_path, force=True)] == [
-            "accuracy.md",
-            "accuracy.json",
-        ]
-    with pytest.raises(FileExistsError, match="accuracy.md, which exists"):
-        report.need_places(tmp_path)
-    (tmp_path / "accuracy.json").write_text('{"mine": 1}')
-    with pytest.raises(FileExistsError, match="accuracy.json, which this kit did not make"):
-        report.write(tmp_path, force=True)
-
-
 STRANGE = [
     "",
     "-",
@@ -398,7 +381,6 @@ FLAGS = {
     "device": [],
     "operators": [],
     "new": ["--prototype", "--to"],
-    "verify": ["--report"],
     "errata": ["--kinks"],
     "": [],
 }
@@ -413,8 +395,6 @@ def command_line(draw, place):
             flag != "--kinks"
         )
     arguments += ["--json"] * draw.choice((0, 1)) + ["--force"] * (draw.random() < 0.2)
-    if name == "verify" and not draw.random() < 0.01:
-        arguments += ["--report", "/dev/null"]  # refused before anything is verified
     if name == "errata" and "--kinks" not in arguments:
         arguments += ["--kinks"]
     if name == "run" and "--device" not in arguments:

@@ -260,7 +260,6 @@ def test_what_cannot_be_taken(capsys, arguments, complaint):
         ["sweep", "--scheduler"],
         ["check", "hardswish", "host", "--write"],
         ["verify"],
-        ["verify", "--report"],
         ["sweep", "--operator"],
         ["check", "hardswish", "host", "--dtypes"],
     ],

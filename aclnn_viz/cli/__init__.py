@@ -221,17 +221,13 @@ def ended(why: str, status: int = 2) -> int:
 
 
 def verify(options) -> int:
-    """Verify every operator: theorems, rounding against truth, Taylor rates, status codes of the emulator.
+    """Verify every operator: theorems, pages against truth, status codes of the emulator, peers.
 
-    Modes x formats x products x shapes; the exit status is 0 only if everything held.
+    The exit status is 0 only if everything held.
     """
     from aclnn_viz.operators import operator
     from aclnn_viz.verification import cores
 
-    if options.report:
-        from aclnn_viz.verification import report
-
-        report.need_places(options.report, options.force)
     start = time.perf_counter()
     parts = tuple(
         part
@@ -259,15 +255,6 @@ def verify(options) -> int:
             seconds=f"{seconds:.1f}",
         ),
     )
-    if options.report:
-        print(
-            *(
-                tr("wrote {path}", path=path)
-                for path in report.write(options.report, options.force)
-            ),
-            sep="\n",
-            file=sys.stderr,
-        )
     return 0 if passed else 1
 
 
@@ -347,17 +334,12 @@ COMMANDS = {
             },
             "--numeric": {
                 "action": "store_true",
-                "help": "only kernels, rates, devices and status codes",
+                "help": "only kernels, devices, status codes and peers",
             },
             "--symbolic": {
                 "action": "store_true",
-                "help": "only theorems with their mutants, and kernels against them",
+                "help": "only theorems with their mutants, and pages",
             },
-            "--report": {
-                "metavar": "FOLDER",
-                "help": "write accuracy.md and accuracy.json there as well",
-            },
-            "--force": checking.FORCE,
         },
     ),
     "prove": (

@@ -1,9 +1,9 @@
-"""The numeric verification: every operator in its modes, formats and shapes and on every product; Taylor rates; kinks; status codes."""
+"""The numeric verification: every operator on its suite, at its kinks, on every product, against its peers, and its status codes."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.checking.judge import judge, prepared_suite
 from aclnn_viz.operators import Operator, operators
 from aclnn_viz.operators.products import CANN, DOCUMENTED, SOC, VERSIONS, product_of
 from aclnn_viz.verification import kinks
@@ -12,9 +12,26 @@ from aclnn_viz.verification.contract import device_check, status_check
 from aclnn_viz.verification.conventions import conventions
 from aclnn_viz.verification.conventions.model import recomputed
 from aclnn_viz.verification.peers import peer_checks
-from aclnn_viz.verification.rates import derived_checks, rate_check
-from aclnn_viz.verification.rounding import rounding_check
 from aclnn_viz.words.messages import kept, message
+
+
+def truth_check(op: Operator) -> Check:
+    """The page on the cases of its suite, in all formats: within what rounding may do to truth."""
+
+    def run():
+        for ready in prepared_suite(op, 0):
+            outputs = op.backward(**ready.case.inputs)
+            used = max(expected.used(outputs[name]) for name, expected in ready.expected.items())
+            misses = judge(ready, outputs)
+            problem = (
+                message("{problem}; {case}", problem=misses[0].problem, case=str(ready.recipe))
+                if misses
+                else None
+            )
+            yield used, problem
+
+    unit = message("of what rounding may do")
+    return Check(op.name, message("kernel against truth"), message("suite"), unit, run)
 
 
 def at_kinks(op: Operator) -> list:
@@ -58,8 +75,7 @@ def kink_check(op: Operator) -> Check:
 def checks(ops: Iterable[Operator] | None = None) -> Iterator[Check]:
     """All checks of the numeric part, of all operators or of some, in the order of the report."""
     for op in operators() if ops is None else ops:
-        yield from (rounding_check(op, fmt.name) for fmt in FORMATS)
-        yield rate_check(op)
+        yield truth_check(op)
         if at_kinks(op):
             yield kink_check(op)
         for product in DOCUMENTED:
@@ -68,4 +84,3 @@ def checks(ops: Iterable[Operator] | None = None) -> Iterator[Check]:
                 yield device_check(op, product, VERSIONS[0])
         yield status_check(op)
         yield from peer_checks(op)
-        yield from derived_checks(op)

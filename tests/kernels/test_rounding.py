@@ -10,7 +10,7 @@ import pytest
 
 from aclnn_viz import case, operator
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.verification.rounding import judge, magnitudes
+from rounding_bounds import judge, magnitudes
 from kernels.test_against_reference import REFERENCES
 from machine import SOAK
 

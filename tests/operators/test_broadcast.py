@@ -12,7 +12,7 @@ from aclnn_viz.dtypes import BFLOAT16, FLOAT16, FLOAT64
 from aclnn_viz.operators import Tensor
 from aclnn_viz.operators.patterns import Pattern
 from aclnn_viz.operators.shapes import formats_of
-from aclnn_viz.verification.rounding import magnitudes
+from rounding_bounds import magnitudes
 from together import in_one
 
 

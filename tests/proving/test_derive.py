@@ -11,7 +11,7 @@ import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.proving.making import from_forward
-from aclnn_viz.verification.exact import ExactArrays, differences, exact
+from exact_pages import ExactArrays, differences, exact
 from together import in_one
 
 EVERY = ALL | OTHERS

@@ -24,7 +24,7 @@ import json, os, sys, sympy
 from aclnn_viz import checking, cli, devices
 from aclnn_viz.cases import lists
 from aclnn_viz.operators import skeleton
-from aclnn_viz.verification import numeric, report, symbolic
+from aclnn_viz.verification import numeric, symbolic
 {before}
 silent = os.open(os.devnull, os.O_RDWR)
 for line in sys.stdin:
@@ -82,8 +82,7 @@ class Runner:
 def run(tmp_path_factory):
     made = Runner(
         tmp_path_factory.mktemp("temporary"),
-        "report.measured_rows = list; "
-        "report.swept = report.proof_times = dict; numeric.checks = lambda ops: []",
+        "numeric.checks = lambda ops: []",
     )
     yield made
     made.end()
@@ -108,12 +107,6 @@ def sound_list(path):
 
 def sound_skeleton(path):
     return {"declaration.py", "page.py"} <= set(os.listdir(path))
-
-
-def sound_report(path):
-    return sorted(os.listdir(path)) == ["accuracy.json", "accuracy.md"] and json.loads(
-        (path / "accuracy.json").read_text()
-    )
 
 
 def sound_lessons(path):
@@ -157,10 +150,6 @@ WRITING = {
         lambda at: ("new", "x", "--prototype", at / "p.h", "--to", at / "place"),
         sound_skeleton,
     ),
-    "a report": (
-        lambda at: ("verify", "hardswish", "--numeric", "--report", at / "place/x", "--force"),
-        sound_report,
-    ),
     "lab": (lambda at: ("lab", at / "place/x", "--copy"), sound_lessons),
 }
 
@@ -181,7 +170,7 @@ def test_a_kill_loses_nothing_and_leaves_nothing(run, tmp_path, what, record_pro
     (place / "thesis.txt").write_text("mine")
     make, sound = WRITING[what]
     command, out = make(tmp_path), place / ("x.json" if what == "a list" else "x")
-    grows = what in ("lab", "a report")  # their files are whole one by one
+    grows = what == "lab"  # their files are whole one by one
     again = random.Random(what)
     for _ in run.killed(*command, seed=what):
         assert (place / "thesis.txt").read_text() == "mine"

@@ -9,7 +9,7 @@ from aclnn_viz.cases import default
 from aclnn_viz.cases.suites import Recipe, recipes
 from aclnn_viz.devices import UnsupportedError
 from aclnn_viz.operators import registry
-from aclnn_viz.verification.rounding import magnitudes
+from rounding_bounds import magnitudes
 
 pytestmark = pytest.mark.needs("torch")
 OPERATORS = [op for op in av.operators() if registry.own("peer", op.name, "in_torch")]

@@ -1,7 +1,7 @@
-"""Compare a kernel with truth: float32 within 8 u S, 16 bits within one step of the format or that bound.
+"""How far a kernel may be from truth: float32 within 8 u S, 16 bits within one step of the format or that bound.
 
 u is the unit roundoff of the type that is computed in; S is such that 8 u S bounds the roundings of the kit's own
-arithmetic in one element, as `aclnn_viz.accuracy` adds them up. Which cases are tried follows from the declaration.
+arithmetic in one element, as `aclnn_viz.accuracy` adds them up.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,45 +10,10 @@ import numpy as np
 
 from aclnn_viz.accuracy.envelopes import envelope
 from aclnn_viz.arrays.plan import HOST
-from aclnn_viz.cases import case, default
 from aclnn_viz.dtypes import FLOAT32, FLOAT64, float_format, ordinal_distance, round_to
 from aclnn_viz.operators import Operator
-from aclnn_viz.verification.check import Check
-from aclnn_viz.words.messages import message
 
 STEPS = 8  # roundings on the longest way from an input to an output, about
-SAVED = -0.75
-
-
-def modes(op: Operator) -> tuple[dict, ...]:
-    """The attributes worth trying, then each optional tensor left out."""
-    return (*op.modes, *default.left_out(op))
-
-
-def unsaved(op: Operator) -> dict:
-    """Saved tensors as no forward pass saves them: a kernel must be right for any."""
-    return {name: SAVED for name in op.saved if not op.tensors[name].optional}
-
-
-def shapes(op: Operator) -> list[dict]:
-    """The declared shapes and their variations, as options of `case`, as far as the operator takes them."""
-
-    def taken(options):
-        try:
-            return case(op, **options) is not None
-        except (TypeError, ValueError):
-            return False
-
-    return [
-        *filter(
-            taken,
-            (
-                *op.shapes,
-                *({"shape": shape} for shape in default.varied_shapes(op)),
-                *default.broadcasts(op),
-            ),
-        )
-    ]
 
 
 def magnitudes(op: Operator, inputs: Mapping) -> dict[str, np.ndarray]:
@@ -98,13 +63,9 @@ def excess(
         return worst, None
     at = np.unravel_index(np.argmin(within), within.shape)
     place = ", ".join(map(str, at))
-    return worst, message(
-        "{name}[{place}] is {found} instead of {truth}, allowed {allowed}",
-        name=name,
-        place=place,
-        found=actual[at],
-        truth=truth[at],
-        allowed=f"{allowed[at]:.3g}",
+    return (
+        worst,
+        f"{name}[{place}] is {actual[at]} instead of {truth[at]}, allowed {allowed[at]:.3g}",
     )
 
 
@@ -114,11 +75,7 @@ def judge(
     """Judge all outputs of one call: the worst ratio and the first failure. `kernel` defaults to `op.backward`."""
     actual, truth = (kernel or op.backward)(**inputs), op.truth(**inputs)
     if actual.keys() != truth.keys():
-        return np.inf, message(
-            "outputs are {found} instead of {expected}",
-            found=sorted(actual),
-            expected=sorted(truth),
-        )
+        return np.inf, f"outputs are {sorted(actual)} instead of {sorted(truth)}"
     with np.errstate(all="ignore"):
         sizes = magnitudes(op, inputs)
     return worst(excess(name, value, truth[name], sizes[name]) for name, value in actual.items())
@@ -128,44 +85,3 @@ def worst(results) -> tuple[float, str | None]:
     """The largest of several values, and the first failure."""
     values, failures = zip((0.0, None), *results)
     return max(values), next(filter(None, failures), None)
-
-
-def strided(array):
-    return (
-        np.repeat(array[..., np.newaxis], 2, axis=-1)[..., 1]
-        if isinstance(array, np.ndarray) and array.ndim
-        else array
-    )
-
-
-def rounding_check(op: Operator, dtype: str) -> Check:
-    def run():
-        tried, shaped = (*modes(op), unsaved(op)), shapes(op)
-        for number, mode in enumerate(tried):
-            # Every mode with two shapes, and every shape with some mode; one of the two is not contiguous.
-            for turn in range(max(2, -(-len(shaped) // len(tried)))):
-                options = shaped[(number + turn * len(tried)) % len(shaped)]
-                inputs = case(
-                    op, dtype=dtype, seed=number + turn, **default.fitted(op, options | mode)
-                ).inputs
-                if turn % 2:
-                    inputs = {name: strided(value) for name, value in inputs.items()}
-                value, failure = judge(op, inputs)
-                yield (
-                    value,
-                    failure
-                    and message(
-                        "{failure}; shape {shape}, {mode}",
-                        failure=failure,
-                        shape=options["shape"],
-                        mode=mode,
-                    ),
-                )
-
-    return Check(
-        op.name,
-        message("kernel against truth"),
-        dtype,
-        message("times unit roundoff times scale"),
-        run,
-    )
