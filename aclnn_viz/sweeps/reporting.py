@@ -319,9 +319,10 @@ def _of_run(store: Store, run: Run) -> Report:
     cases = "SELECT operator, outcome, note, count(*) FROM cases WHERE run = ? GROUP BY operator, outcome, note"
     for name, outcome, note, count in rows(cases):
         outcomes[name][outcome] += count
+        why = store.note(note)
         if outcome in (LEFT_OUT, UNSUPPORTED):
-            reasons[name][store.note(note)] += count
-    places = {Where(*row[:4]): Numbers(*row[4:]) for row in rows(PLACES)}
+            reasons[name][why] += count
+    places = {Where(*row[:4]): Numbers(*row[4:6], *map(float, row[6:])) for row in rows(PLACES)}
     order = {op.name: number for number, op in enumerate(operators())}
     names = sorted(outcomes, key=lambda name: (order.get(name, len(order)), name))
     worst, shown = [], Counter()
@@ -356,7 +357,10 @@ def _titled(where: Where, what: str, recipe: str) -> tuple[str, str]:
 
 
 def _compare(store: Store, found: Report, runs: tuple[int, int]) -> None:
-    changes = {Where(*row[:4]): Change(*row[4:]) for row in store.rows(CHANGES_OF, runs)}
+    changes = {
+        Where(*row[:4]): Change(*row[4:8], *map(float, row[8:10]), row[10])
+        for row in store.rows(CHANGES_OF, runs)
+    }
     found.changes = dict(sorted(changes.items(), key=lambda item: item[1].rank, reverse=True))
     moved = f"SELECT c.operator, d.outcome, c.outcome, count(*) FROM {SHARED} WHERE c.outcome != d.outcome GROUP BY 1, 2, 3"
     found.moved = Counter({tuple(row[:3]): row[3] for row in store.rows(moved, runs)})
