@@ -1,7 +1,6 @@
 """Backward formulas derived and proved for symbolic sizes."""
 
 import pkgutil
-import sys
 from functools import reduce
 from importlib import import_module
 from inspect import ismodule
@@ -15,8 +14,8 @@ def chapters(*outside):
     """
     The derivations of the operators, in the order of the lessons: the modules here that derive, then those given.
 
-    A chapter has `derive`, `book`, its place `CHAPTER` (last when it has none), and `PARTS`, modules with books of
-    their own that come before it.
+    A chapter has `book`, its place `CHAPTER` (last when it has none), mostly `derive`, and `PARTS`, modules with books
+    of their own that come before it.
 
     >>> chapters()[0].__name__
     'derivations.hardswish'
@@ -24,7 +23,7 @@ def chapters(*outside):
     for found in pkgutil.iter_modules(__path__):
         import_module(f"{__name__}.{found.name}")
     here = [
-        module for module in globals().values() if ismodule(module) and hasattr(module, "derive")
+        module for module in globals().values() if ismodule(module) and hasattr(module, "CHAPTER")
     ]
     return [
         *sorted(here, key=lambda module: (getattr(module, "CHAPTER", 1000), module.__name__)),
@@ -89,9 +88,5 @@ def _row(names):
 
 
 chapters()  # so that each is an attribute of the package
-
-# modules of the prover lay here
-for _name in [name for name in sys.modules if name.startswith("derivations.prover.")]:
-    sys.modules.setdefault(_name.replace(".prover", ""), sys.modules[_name])
 
 __all__ = ["chapters", "evaluate", "evidence", "proves_equal", "theorems"]

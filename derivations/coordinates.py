@@ -7,7 +7,6 @@ theorems say where that factor is the derivative, and what it is at the kinks.
 """
 
 from sympy import Abs, And, Max, Min, Mod, Piecewise, Rational, S, Symbol, diff, expand, floor
-from sympy.core.relational import Ge, Gt, Le, Lt
 
 from derivations.cells import T, cells, left_derivative, right_derivative, slope
 from derivations.prover.theorem import Book, Equation
@@ -28,54 +27,34 @@ def unnormalise(x, size, align):
     return ((x + 1) * size - 1) / 2, size / S(2)
 
 
-def clip(u, last, closed=False, decide=None):
+def clip(u, last, closed=False):
     """Clamp to [0, last]; the factor is 0 outside and, unless `closed` as in print, at the border itself."""
-    decide, evaluate = decide or _as_it_is, decide is None
-    above, below = (Ge, Le) if closed else (Gt, Lt)
-    inside = And(
-        above(u, 0, evaluate=evaluate), below(u, last, evaluate=evaluate), evaluate=evaluate
-    )
-    return (
-        decide(Min(Max(u, 0, evaluate=evaluate), last, evaluate=evaluate)),
-        decide(Piecewise((1, inside), (0, True), evaluate=evaluate)),
-    )
+    inside = And(u >= 0, u <= last) if closed else And(u > 0, u < last)
+    return Min(Max(u, 0), last), Piecewise((1, inside), (0, True))
 
 
-def reflect(u, low, span, decide=None):
+def reflect(u, low, span):
     """Reflect at low and low + span as often as needed; the factor is -1 after an odd number of reflections."""
-    decide, evaluate = decide or _as_it_is, decide is None
     v = u - low
-    distance = decide(Abs(v, evaluate=evaluate))
-    flips = (
-        decide(floor(expand(distance / span), evaluate=False))
-        if not evaluate
-        else _floor(expand(distance / span))
-    )
+    distance = Abs(v)
+    flips = _floor(expand(distance / span))
     rest = distance - flips * span
     odd = Mod(flips, 2)
-    side = decide(Piecewise((-1, Lt(v, 0, evaluate=evaluate)), (1, True), evaluate=evaluate))
-    return decide(low + rest + odd * (span - 2 * rest)), decide(side * (1 - 2 * odd))
+    side = Piecewise((-1, v < 0), (1, True))
+    return low + rest + odd * (span - 2 * rest), side * (1 - 2 * odd)
 
 
-def padded(u, size, padding, align, closed=False, decide=None):
-    """
-    Value and factor for paddingMode 0 (zeros), 1 (border), 2 (reflection).
-
-    Where more is known about u, `decide` says the outcome of each case, which SymPy then need not look for.
-    """
+def padded(u, size, padding, align, closed=False):
+    """Value and factor for paddingMode 0 (zeros), 1 (border), 2 (reflection)."""
     if padding == 0:
         return u, S.One
     if padding == 1:
-        return clip(u, size - 1, closed, decide)
+        return clip(u, size - 1, closed)
     # A single aligned pixel has span 0; any other span serves, since clipping takes every coordinate to that pixel.
-    low, span = (S.Zero, (decide or _as_it_is)(Max(size - 1, 1))) if align else (-HALF, S(size))
-    reflected, sign = reflect(u, low, span, decide)
-    clipped, inside = clip(reflected, size - 1, closed, decide)
+    low, span = (S.Zero, Max(size - 1, 1)) if align else (-HALF, S(size))
+    reflected, sign = reflect(u, low, span)
+    clipped, inside = clip(reflected, size - 1, closed)
     return clipped, sign * inside
-
-
-def _as_it_is(e):
-    return e
 
 
 def _floor(e):

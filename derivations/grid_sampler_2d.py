@@ -14,18 +14,17 @@ from sympy import IndexedBase, Integer, KroneckerDelta, S, Sum, Symbol
 from derivations import coordinates, interpolation
 from derivations.coordinates import unnormalise
 from derivations.grid_sampler_2d_kinks import kinks  # what the chapter offers
-from derivations.interpolation import slopes, t
-from derivations.prover.axis import WEIGHTS, spread, taps
-from derivations.prover.formulas import Derivation, Formula
+from derivations.interpolation import WEIGHTS, slopes, t
+from derivations.prover.expressions import substitute
+from derivations.prover.formulas import Derivation
+from derivations.prover.gradient import gradient
 from derivations.prover.notation import index_symbols, size_symbols
 from derivations.prover.tape import Tape
 from derivations.prover.theorem import Book, Equation
 
 N, C, H, W, P, Q, K = size_symbols("N C H W P Q K")
-b, c, h, w, p, q, k, l, d = index_symbols("b c h w p q k l d")
-image, grid, gradOutput, V = (
-    IndexedBase(name, real=True) for name in ("input", "grid", "gradOutput", "V")
-)
+b, c, h, w, p, q, k, l = index_symbols("b c h w p q k l")
+image, gradOutput, V = (IndexedBase(name, real=True) for name in ("input", "gradOutput", "V"))
 X, Y = (IndexedBase(name, integer=True) for name in "XY")
 wx, wy, tx, ty, sx, sy = (IndexedBase(name, real=True) for name in "wx wy tx ty sx sy".split())
 POINT = (b, p, q)
@@ -50,13 +49,11 @@ def derive(interpolationMode=0, paddingMode=0, alignCorners=False):
     """
     Derive inputGrad and gridGrad for one mode: 0 bilinear, 1 nearest, 2 bicubic; 0 zeros, 1 border, 2 reflection.
 
-    >>> sorted(derive(interpolationMode=2).formulas())
-    ['gridGrad', 'inputGrad']
+    >>> derive(interpolationMode=2).steps[-1].title
+    'gridGrad_y'
     """
     tape = _tape(interpolationMode, interpolationMode != 2 and paddingMode != 0, alignCorners)
-    return Derivation(
-        tuple(tape.steps), tape, lambda: _formulas(interpolationMode, paddingMode, alignCorners)
-    )
+    return Derivation(tuple(tape.steps), tape)
 
 
 @cache
@@ -186,46 +183,19 @@ def documented_corner_sum(x_weights, y_weights):
     return Sum(gradOutput[b, c, p, q] * terms, CHANNELS)
 
 
-def sampled(to_x, to_y, limits=PIXELS):
+def sampled(to_x, to_y):
     """The value of out[b, c, p, q], when `to_x` and `to_y` are the weights of column w and row h."""
-    return Sum(image[b, c, h, w] * to_y * to_x, *limits[::-1])
+    return Sum(image[b, c, h, w] * to_y * to_x, *PIXELS[::-1])
 
 
-def gathered(slope, limits=PIXELS):
+def gathered(slope):
     """The value of gridGrad, when `slope` is the derivative of the weight of pixel (h, w)."""
-    return Sum(gradOutput[b, c, p, q] * image[b, c, h, w] * slope, *limits[::-1], CHANNELS)
+    return Sum(gradOutput[b, c, p, q] * image[b, c, h, w] * slope, *PIXELS[::-1], CHANNELS)
 
 
 def scattered(to_x, to_y):
     """The value of inputGrad."""
     return Sum(gradOutput[b, c, p, q] * to_y * to_x, *POINTS[::-1])
-
-
-def _closed(*mode):
-    """The weights of column w and row h as closed expressions in the grid, and their derivatives by its entries."""
-    xs, x_weights, x_slopes = taps(grid[b, p, q, 0], W, *mode)
-    ys, y_weights, y_slopes = taps(grid[b, p, q, 1], H, *mode)
-    return (
-        spread(w, xs, x_weights),
-        spread(h, ys, y_weights),
-        spread(w, xs, x_slopes),
-        spread(h, ys, y_slopes),
-    )
-
-
-def _formulas(*mode):
-    to_x, to_y, by_x, by_y = _closed(*mode)
-    leaves = {"gradOutput": (N, C, P, Q), "input": (N, C, H, W), "grid": (N, P, Q, Integer(2))}
-    slope = KroneckerDelta(d, 0) * to_y * by_x + KroneckerDelta(d, 1) * by_y * to_x
-    return [
-        Formula("inputGrad", scattered(to_x, to_y), PIXEL, leaves),
-        Formula("gridGrad", gathered(slope), {b: N, p: P, q: Q, d: Integer(2)}, leaves),
-    ]
-
-
-def forward(*mode):
-    """The value of out[b, c, p, q] as a closed expression in input and grid."""
-    return sampled(*_closed(*mode)[:2])
 
 
 @cache
@@ -306,3 +276,54 @@ def constant_image_has_no_grid_gradient(inside=INSIDE, moving=slopes(LINEAR)):
     e = derive(0, 2).tape.inline(corners, keep=("tx", "wy"))
     constant = e.replace(lambda a: a.is_Indexed and a.base == image, lambda _: value)
     return [Equation(constant, 0, {**POINT_RANGE, **inside})]
+
+
+ANY_ROWS = Sum(wy[(l, *POINT)] * KroneckerDelta(h, Y[(l, *POINT)]), (l, 0, K - 1))
+
+
+@book.theorem(
+    "Whatever the weights are, what holds by x holds by y with the names of rows and columns exchanged.",
+    **{"sizes kept": {"sizes": {}}, "weights kept": {"weights": {}}},
+)
+def axes_exchange_for_any_weights(sizes={W: H, H: W}, weights={wx: wy, wy: wx}):
+    to_x, to_y, by_x, by_y = (
+        wx[(w, *POINT)],
+        wy[(h, *POINT)],
+        wx[(w, *POINT, 1)],
+        wy[(h, *POINT, 1)],
+    )
+
+    def exchanged(e):
+        transposed = e.xreplace({image[b, c, h, w]: image[b, c, w, h]})
+        return transposed.xreplace({**sizes, **weights, w: h, h: w})
+
+    return [
+        Equation(exchanged(sampled(to_x, to_y)), sampled(to_x, to_y)),
+        Equation(exchanged(gathered(by_x * to_y)), gathered(by_y * to_x)),
+    ]
+
+
+@book.theorem(
+    "With any number of taps anywhere, inputGrad is the derivative of the forward pass by the image.",
+    **{"of one sample": {"samples": 1}, "rows and columns exchanged": {"exchange": True}},
+)
+def input_grad_of_any_taps(samples=N, exchange=False):
+    row, column = index_symbols("row column")
+    to_x = Sum(wx[(k, *POINT)] * KroneckerDelta(w, X[(k, *POINT)]), (k, 0, K - 1))
+    loss = Sum(
+        gradOutput[b, c, p, q] * sampled(to_x, ANY_ROWS),
+        *POINTS[::-1],
+        CHANNELS,
+        (b, 0, samples - 1),
+    )
+    documented = substitute(
+        scattered(to_x, ANY_ROWS), {h: column, w: row} if exchange else {h: row, w: column}
+    )
+    return [
+        Equation(
+            gradient(loss, image[b, c, row, column]),
+            documented,
+            {b: (0, N - 1), c: (0, C - 1), row: (0, H - 1), column: (0, W - 1)},
+            shown=Symbol("inputGrad"),
+        )
+    ]

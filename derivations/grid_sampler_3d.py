@@ -5,23 +5,17 @@ Documented backward: aclnnGridSampler3DBackward, CANN documentation; ops-cv imag
 channels c, pixels (e, h, w) = (plane, row, column), grid points (o, p, q).
 """
 
-from functools import cache
 from math import prod
 
-from sympy import Eq, IndexedBase, Integer, KroneckerDelta, S, Sum, Symbol
+from sympy import IndexedBase, KroneckerDelta, S, Sum, Symbol
 
 from derivations.interpolation import linear_weights, slopes, t
-from derivations.prover.axis import spread, taps
-from derivations.prover.expressions import substitute
-from derivations.prover.formulas import Derivation, Formula
-from derivations.prover.gradient import gradient
 from derivations.prover.notation import index_symbols, size_symbols
-from derivations.prover.tape import Step
 from derivations.prover.theorem import Book, Equation
 
 N, C, D, H, W, O, P, Q, K = size_symbols("N C D H W O P Q K")
-b, c, e, h, w, o, p, q, k, d = index_symbols("b c e h w o p q k d")
-image, grid, gradOutput = (IndexedBase(name, real=True) for name in ("input", "grid", "gradOutput"))
+b, c, e, h, w, o, p, q, k = index_symbols("b c e h w o p q k")
+image, gradOutput = (IndexedBase(name, real=True) for name in ("input", "gradOutput"))
 AXES = {"x": (w, W), "y": (h, H), "z": (e, D)}
 POINT, POINTS = (b, o, p, q), [(q, 0, Q - 1), (p, 0, P - 1), (o, 0, O - 1)]
 PIXELS = {index: (index, 0, size - 1) for index, size in AXES.values()}
@@ -45,77 +39,18 @@ def corner(to):
     return to[w] * to[h] * to[e]
 
 
-def sampled(to, limits=PIXELS):
-    return Sum(image[b, c, e, h, w] * corner(to), *limits.values())
+def sampled(to):
+    return Sum(image[b, c, e, h, w] * corner(to), *PIXELS.values())
 
 
-def gathered(slope, limits=PIXELS):
+def gathered(slope):
     return Sum(
-        gradOutput[b, c, o, p, q] * image[b, c, e, h, w] * slope, *limits.values(), (c, 0, C - 1)
+        gradOutput[b, c, o, p, q] * image[b, c, e, h, w] * slope, *PIXELS.values(), (c, 0, C - 1)
     )
 
 
 def scattered(to):
     return Sum(gradOutput[b, c, o, p, q] * corner(to), *POINTS)
-
-
-def _closed(*mode):
-    """Weights and their derivatives by the grid along each axis, {index: expression}."""
-    to, by = {}, {}
-    for axis, (index, size) in enumerate(AXES.values()):
-        pixels, weights, moving = taps(grid[(*POINT, axis)], size, *mode)
-        to[index], by[index] = spread(index, pixels, weights), spread(index, pixels, moving)
-    return to, by
-
-
-@cache
-def derive(interpolationMode=0, paddingMode=0, alignCorners=False):
-    """
-    Derive inputGrad and gridGrad for one mode: 0 trilinear, 1 nearest; 0 zeros, 1 border, 2 reflection.
-
-    >>> sorted(derive(interpolationMode=1).formulas())
-    ['gridGrad', 'inputGrad']
-    """
-    named = {
-        index: IndexedBase(f"w{axis}", real=True)[(index, *POINT)]
-        for axis, (index, _) in AXES.items()
-    }
-    moving = IndexedBase("wxbar", real=True)[(w, *POINT)]
-    lines = [
-        ("Interpolate", Symbol("out"), sampled(named), "Weights of the three axes multiply."),
-        (
-            "Gradient of the image",
-            Symbol("inputGrad"),
-            scattered(named),
-            "out is linear in the image: scatter.",
-        ),
-        (
-            "Gradient of the grid",
-            Symbol("gridGrad"),
-            gathered(corner({**named, w: moving})),
-            "By one coordinate: the weight of its axis gives way to its derivative, here that of x.",
-        ),
-    ]
-    steps = tuple(
-        Step(title, Eq(left, right, evaluate=False), why) for title, left, right, why in lines
-    )
-    return Derivation(steps, None, lambda: _formulas(interpolationMode, paddingMode, alignCorners))
-
-
-def _formulas(*mode):
-    to, by = _closed(*mode)
-    slope = sum(
-        KroneckerDelta(d, axis) * corner({**to, index: by[index]}) for axis, index in enumerate(to)
-    )
-    leaves = {
-        "gradOutput": (N, C, O, P, Q),
-        "input": (N, C, D, H, W),
-        "grid": (N, O, P, Q, Integer(3)),
-    }
-    return [
-        Formula("inputGrad", scattered(to), {b: N, c: C, e: D, h: H, w: W}, leaves),
-        Formula("gridGrad", gathered(slope), {b: N, o: O, p: P, q: Q, d: Integer(3)}, leaves),
-    ]
 
 
 @book.theorem(
@@ -141,26 +76,6 @@ def axes_exchange_for_any_weights(sizes=True, weights=True):
             )
             equations.append(Equation(transposed.xreplace(names), right))
     return equations
-
-
-@book.theorem(
-    "With any number of taps anywhere, inputGrad is the derivative of the forward pass by the volume.",
-    **{"of one sample": {"samples": 1}, "planes and columns exchanged": {"exchange": True}},
-)
-def input_grad_of_any_taps(samples=N, exchange=False):
-    plane, row, column = index_symbols("plane row column")
-    loss = Sum(
-        gradOutput[b, c, o, p, q] * sampled(ANY), *POINTS, (c, 0, C - 1), (b, 0, samples - 1)
-    )
-    places = {e: column, h: row, w: plane} if exchange else {e: plane, h: row, w: column}
-    return [
-        Equation(
-            gradient(loss, image[b, c, plane, row, column]),
-            substitute(scattered(ANY), places),
-            {**RANGE, plane: (0, D - 1), row: (0, H - 1), column: (0, W - 1)},
-            shown=Symbol("inputGrad"),
-        )
-    ]
 
 
 @book.theorem(
@@ -200,7 +115,7 @@ def scatter_is_the_transpose_of_gather(exchange=False, axes=(w, h, e)):
 )
 def constant_volume_has_no_grid_gradient(inside=True, moving=slopes(linear_weights(t))):
     value, X = Symbol("value", real=True), IndexedBase("X", integer=True)
-    by_x = spread(w, [X[(j, *POINT)] for j in (0, 1)], moving)
+    by_x = sum(KroneckerDelta(w, X[(j, *POINT)]) * slope for j, slope in enumerate(moving))
     constant = gathered(corner({**ANY, w: by_x})).xreplace({image[b, c, e, h, w]: value})
     return [Equation(constant, 0, {**RANGE, **INSIDE} if inside else RANGE)]
 

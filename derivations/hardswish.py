@@ -7,20 +7,15 @@ is closed, so at both kinks it returns the derivative from inside.
 
 from functools import cache
 
-from sympy import Eq, IndexedBase, Max, Min, Piecewise, Rational, S, Sum, Symbol, diff, integrate
+from sympy import Eq, Max, Min, Piecewise, Rational, S, Symbol, diff, integrate
 
 from derivations.cells import cells, left_derivative, limit_at, right_derivative, slope
-from derivations.prover.formulas import Derivation, Formula
-from derivations.prover.gradient import gradient
+from derivations.prover.formulas import Derivation
 from derivations.prover.kinks import Kink
-from derivations.prover.notation import index_symbols, size_symbols
 from derivations.prover.tape import Step
 from derivations.prover.theorem import Book, Equation
 
-n = size_symbols("n")
-i, j, p = index_symbols("i j p")
 x = Symbol("x", real=True)
-gradOutput, this = IndexedBase("gradOutput", real=True), IndexedBase("self", real=True)
 CELLS = LEFT, MIDDLE, RIGHT = tuple(cells(-3, 3))
 WHERE = {LEFT: "x = -3 - t, t > 0", MIDDLE: "x = -3 + 6t/(1+t), t > 0", RIGHT: "x = 3 + t, t > 0"}
 
@@ -82,29 +77,16 @@ def derive():
         ),
         ("Kink at 3", Symbol("d_right"), right_derivative(hardswish, 3), "From the right it is 1."),
     ]
-    steps = tuple(
-        Step(title, Eq(left, right, evaluate=False), why) for title, left, right, why in lines
-    )
-    out = gradOutput[i] * documented_slope(this[i])
     return Derivation(
-        steps, None, lambda: [Formula("out", out, {i: n}, {"gradOutput": (n,), "self": (n,)})]
+        tuple(
+            Step(title, Eq(left, right, evaluate=False), why) for title, left, right, why in lines
+        )
     )
 
 
 def per_cell(left, right):
     """One equation for each open cell."""
     return [Equation(left(cell), right(cell), where=WHERE[cell]) for cell in CELLS]
-
-
-@book.theorem(
-    "On each open cell the derivative of hardswish is the documented one.",
-    **{"x/6 in the middle": {"middle": Rational(1, 6)}, "1/2 forgotten": {"offset": 0}},
-)
-def slope_on_each_cell(middle=Rational(1, 3), offset=Rational(1, 2)):
-    return per_cell(
-        lambda cell: slope(hardswish, cell),
-        lambda cell: documented_slope(cell.point, middle, offset),
-    )
 
 
 @book.theorem(
@@ -227,22 +209,6 @@ def comment_form_of_the_middle(three=3, two=2):
             documented_slope(MIDDLE.point), (two * MIDDLE.point + three) / 6, where=WHERE[MIDDLE]
         )
     ]
-
-
-@book.theorem(
-    "For a whole tensor inside one cell, out is gradOutput times the slope, entry by entry.",
-    **{"summed over the tensor": {"entry": j}, "gradOutput forgotten": {"given": False}},
-)
-def gradient_of_a_tensor(entry=i, given=True):
-    pieces = [lambda v: S.Zero * v, lambda v: v * (v + 3) / 6, lambda v: v]
-    slopes = [lambda v: S.Zero, lambda v: v / 3 + Rational(1, 2), lambda v: S.One]
-    equations = []
-    for piece, d in zip(pieces, slopes):
-        loss = Sum(gradOutput[p] * piece(this[p]), (p, 0, n - 1))
-        right = (gradOutput[i] if given else 1) * d(this[i])
-        right = right if entry == i else Sum(right.subs(i, j), (j, 0, n - 1))
-        equations.append(Equation(gradient(loss, this[i]), right, {i: (0, n - 1)}))
-    return equations
 
 
 def kinks():

@@ -59,6 +59,13 @@ def printed_coefficients(t, a=A, signed=False):
     ]
 
 
+WEIGHTS = {
+    0: linear_weights(t),
+    1: [S.One],
+    2: cubic_weights(t, DOCUMENTED_A),
+}  # of each interpolationMode
+
+
 def hat(s):
     """The tent that linear interpolation puts on each pixel."""
     return Max(0, 1 - Abs(s))

@@ -5,20 +5,18 @@ Documented backward (aclnnLayerNormBackward, CANN documentation; ops-nn norm/lay
 the leading axes together, columns j = 0..n-1 the normalised ones, as for RMS norm.
 """
 
-from functools import cache
-
 from sympy import IndexedBase, KroneckerDelta, Rational, Sum, Symbol
 
-from derivations.prover.formulas import Derivation, Formula
 from derivations.prover.gradient import gradient
-from derivations.prover.tape import Tape
+from derivations.prover.notation import index_symbols
 from derivations.prover.theorem import Book, Equation
 from derivations.rms_norm import COLUMN, ENTRY, ROW, i, j, k, l, m, n, p, r
 
 eps = Symbol("eps", positive=True)
-INPUTS = {"input": {r: m, j: n}, "weightOptional": {j: n}, "biasOptional": {j: n}}
+u, t = index_symbols("u t")
 x, weight, bias, dy, mean, rstd = (
-    IndexedBase(name, real=True) for name in (*INPUTS, "gradOut", "mean", "rstd")
+    IndexedBase(name, real=True)
+    for name in ("input", "weightOptional", "biasOptional", "gradOut", "mean", "rstd")
 )
 CHAPTER, book = 6, Book("layer_norm")
 
@@ -49,70 +47,17 @@ def from_input(row, column, e=eps, at=lambda row, column: x[row, column]):
     return centred[0] * (Sum(centred[1] ** 2, (k, 0, n - 1)) / n + e) ** Rational(-1, 2)
 
 
-@cache
-def derive():
-    """
-    Derive the gradients by input, weight and bias from the forward definition, for any number and length of rows.
+def inlined(e):
+    """Insert the mean and rstd of a row, in terms of the input alone."""
 
-    >>> sorted(derive().formulas())
-    ['gradBiasOut', 'gradInputOut', 'gradWeightOut']
-    """
-    tape = Tape({n: [j, i, l], m: [r, p, k]})
-    for name, indices in INPUTS.items():
-        tape.input(name, indices)
-    tape.define("mean", {r: m}, Sum(x[r, l], COLUMN) / n, "One for each row.", "Mean of a row")
-    tape.define(
-        "rstd",
-        {r: m},
-        (Sum((x[r, l] - mean[r]) ** 2, COLUMN) / n + eps) ** Rational(-1, 2),
-        "The variance divides by n, not by n - 1.",
-        "Reciprocal standard deviation",
-        lambda e: e.replace(
-            lambda e: e.is_Pow and e.exp == Rational(-3, 2), lambda _: rstd[r] ** 3
-        ),
-    )
-    xhat = tape.define("xhat", INPUTS["input"], x_hat(r, j), "The normalised row.", "Normalise")
-    tape.define(
-        "out", INPUTS["input"], weight[j] * xhat[r, j] + bias[j], "By column.", "Scale and shift"
-    )
-    tape.backward(
-        "out",
-        dy[r, j],
-        list(INPUTS),
-        {
-            "out": "gradOut is given.",
-            "xhat": "Each xhat enters one out, with the factor weight.",
-            "weightOptional": "The weight of a column serves all rows: sum over them.",
-            "biasOptional": "The bias of a column serves all rows, too.",
-            "rstd": "rstd multiplies every entry of its row.",
-            "mean": "mean enters every xhat of its row, and rstd; the second part is 0, as x - mean sums to 0.",
-            "input": "x enters xhat directly, and through rstd and mean, each of which holds 1/n.",
-        },
-    )
-    outputs = {
-        "gradInputOut": documented_input(r, j),
-        "gradWeightOut": documented_weight(j),
-        "gradBiasOut": documented_bias(j),
-    }
-    for (name, e), (node, indices) in zip(outputs.items(), INPUTS.items()):
-        tape.conclude(
-            name, indices, e, node, "As derived, with the adjoints of mean and rstd inserted."
-        )
-    leaves = {
-        "gradOut": (m, n),
-        "input": (m, n),
-        "mean": (m,),
-        "rstd": (m,),
-        "weightOptional": (n,),
-    }
-    return Derivation(
-        tuple(tape.steps),
-        tape,
-        lambda: [
-            Formula(name, e, indices, leaves)
-            for (name, e), indices in zip(outputs.items(), INPUTS.values())
-        ],
-    )
+    def statistic(entry):
+        (row,) = entry.indices
+        average = Sum(x[row, u], (u, 0, n - 1)) / n
+        if entry.base == mean:
+            return average
+        return (Sum((x[row, t] - average) ** 2, (t, 0, n - 1)) / n + eps) ** Rational(-1, 2)
+
+    return e.replace(lambda e: e.is_Indexed and e.base in (mean, rstd), statistic)
 
 
 @book.theorem(
@@ -121,7 +66,7 @@ def derive():
 )
 def input_gradient_sums_to_zero(**change):
     total = Sum(documented_input(p, j, **change), (j, 0, n - 1))
-    return [Equation(derive().tape.inline(total), 0, ENTRY, shown=total)]
+    return [Equation(inlined(total), 0, ENTRY, shown=total)]
 
 
 @book.theorem(
@@ -131,7 +76,7 @@ def input_gradient_sums_to_zero(**change):
 def input_gradient_is_almost_orthogonal_to_xhat(factor=eps, power=3):
     inner = Sum(x_hat(p, j) * documented_input(p, j), (j, 0, n - 1))
     along = factor * rstd[p] ** power * Sum(dy[p, l] * weight[l] * x_hat(p, l), COLUMN)
-    return [Equation(derive().tape.inline(inner), derive().tape.inline(along), ENTRY, shown=inner)]
+    return [Equation(inlined(inner), inlined(along), ENTRY, shown=inner)]
 
 
 @book.theorem(
@@ -143,7 +88,7 @@ def jacobian(shift=1, one=1):
     return [
         Equation(
             gradient(from_input(p, i), x[p, j]),
-            derive().tape.inline(expected),
+            inlined(expected),
             {**ENTRY, j: (0, n - 1)},
         )
     ]

@@ -1,27 +1,10 @@
-"""The result of a derivation: one closed formula for each output, to be evaluated."""
+"""The result of a derivation: its steps, as a notebook shows them."""
 
 from dataclasses import dataclass, replace
-from typing import Callable
-
-from sympy import Expr, Symbol
+from sympy import Symbol
 
 from derivations.prover.notation import NAMES
 from derivations.prover.wording import SAID, said
-
-
-@dataclass(frozen=True)
-class Formula:
-    """
-    `expression` is the value of `output` at the entry `indices`, {index: length}, one axis each.
-
-    Arrays in it carry the vendor's parameter names; `leaves` gives for each the lengths of its axes, in order. Lengths
-    are symbols whose names are keys of the values that `derivations.evaluate` takes.
-    """
-
-    output: str
-    expression: Expr
-    indices: dict
-    leaves: dict
 
 
 @dataclass(frozen=True)
@@ -29,8 +12,7 @@ class Derivation:
     """A finished derivation: `steps` in reading order, `tape` with its nodes (None where there are only cells)."""
 
     steps: tuple
-    tape: object
-    build: Callable[[], list[Formula]]
+    tape: object = None
 
     def _repr_markdown_(self):
         """The steps as a notebook shows them, and of which names the letters in them are."""
@@ -61,13 +43,3 @@ class Derivation:
                     f"a step of this derivation: got {title!r}; choose among {', '.join(known)}"
                 )
         return replace(self, steps=tuple(step for step in self.steps if step.title in titles))
-
-    def formulas(self):
-        """
-        The documented and proved formula of every output, {output name: Formula}.
-
-        >>> import derivations
-        >>> list(derivations.hardswish.derive().formulas())
-        ['out']
-        """
-        return {formula.output: formula for formula in self.build()}

@@ -83,7 +83,7 @@ def steps() -> dict[str, str]:
     """Return {text: file} of what the steps of all derivations say; a chapter whose default mode lacks some lists modes in TEXT_MODES."""
     found = {}
     for chapter in chapters():
-        for mode in getattr(chapter, "TEXT_MODES", ((),)):
+        for mode in getattr(chapter, "TEXT_MODES", ((),)) if hasattr(chapter, "derive") else ():
             for step in chapter.derive(*mode).steps:
                 for text in step.texts:
                     found.setdefault(text, f"{chapter.__name__.replace('.', '/')}.py")

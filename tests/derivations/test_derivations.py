@@ -239,86 +239,9 @@ def test_a_wrong_adjoint_is_noticed():
             )
 
 
-def test_formulas_agree_with_the_steps():
-    for case, arrays in {
-        "rms_norm": {},
-        "group_norm_swish": {},
-        "cross_entropy_loss mean": {"logProb": "logp", "lseForZlossOptional": "lse"},
-        "cross_entropy_loss sum": {"logProb": "logp", "lseForZlossOptional": "lse"},
-    }.items():
-        derive, output, given, _ = CASES[case]
-        derivation = derive()
-        with mpmath.workdps(DIGITS):
-            indices = {given: derivation.tape.nodes[output].indices} if given else {}
-            values = draw(derivation.tape, indices, SIZES, seed=9)
-            result = run(derivation.steps, values, SIZES, index_lengths(derivation.tape, SIZES))
-            leaves = {**result, **{leaf: result[name] for leaf, name in arrays.items()}}
-            if case == "rms_norm":
-                leaves["rstd"] = result["rstd"]
-            for formula in derivation.formulas().values():
-                axes = {index: length(size, SIZES) for index, size in formula.indices.items()}
-                assert set(formula.leaves) <= set(leaves)
-                value = evaluate(formula.expression, leaves, axes, digits=DIGITS)
-                assert np.all(np.abs(value - result[formula.output]) < CLOSE), (
-                    case,
-                    formula.output,
-                )
-
-
-def sampled(forward, values, sizes):
-    b, c, p, q = grid_sampler_2d.OUTPUT
-    axes = {b: sizes["N"], c: sizes["C"], p: sizes["P"], q: sizes["Q"]}
-    return (evaluate(forward, values, axes, digits=DIGITS) * values["gradOutput"]).sum()
-
-
-def somewhere(shape, mode):
-    """A few entries, others for every mode."""
-    return list(np.ndindex(shape))[sum(mode) % 5 :: 11]
-
-
-@pytest.mark.parametrize(
-    "mode",
-    [
-        mode
-        for mode in itertools.product((0, 1, 2), (0, 1, 2), (False, True))
-        # any two of the three meet
-        if SOAK or sum(mode) % 2 and mode[0] < 2
-    ],
-    ids=str,
-)
-@pytest.mark.sampled(1)
-def test_grid_sampler_formulas_against_differences(mode):
-    sizes = {"N": 1, "C": 2, "H": 3, "W": 4, "P": 2, "Q": 2}
-    rng, forward = np.random.default_rng(3), grid_sampler_2d.forward(*mode)
-    with mpmath.workdps(DIGITS):
-        values = {
-            **sizes,
-            "input": numbers(rng, (1, 2, 3, 4)),
-            "gradOutput": numbers(rng, (1, 2, 2, 2)),
-            # reaches into several reflections
-            "grid": numbers(rng, (1, 2, 2, 2)) * mpmath.mpf("1.3"),
-        }
-        for name, formula in grid_sampler_2d.derive(*mode).formulas().items():
-            axes = {index: length(size, sizes) for index, size in formula.indices.items()}
-            gradient = evaluate(formula.expression, values, axes, digits=DIGITS)
-            moved = {"inputGrad": "input", "gridGrad": "grid"}[name]
-            for entry in (
-                list(np.ndindex(gradient.shape))[::3] if SOAK else somewhere(gradient.shape, mode)
-            ):
-                ends = []
-                for side in (1, -1):
-                    array = values[moved].copy()
-                    array[entry] = array[entry] + side * STEP
-                    ends.append(sampled(forward, {**values, moved: array}, sizes))
-                assert abs((ends[0] - ends[1]) / (2 * STEP) - gradient[entry]) < CLOSE, (
-                    name,
-                    entry,
-                )
-
-
 def test_operators_are_reachable_from_the_package():
     for chapter in derivations.chapters():
-        assert getattr(derivations, chapter.__name__.rpartition(".")[2]).derive().steps
+        assert getattr(derivations, chapter.__name__.rpartition(".")[2]).book.theorems
 
 
 def test_a_notebook_shows_every_step_with_its_reason():
