@@ -1,18 +1,9 @@
-"""Evaluate one expression on NumPy arrays: in their own precision, or with mpmath at any number of digits."""
+"""Evaluate one expression on NumPy arrays: in float64, or with mpmath at any number of digits."""
 
 import math
 from collections.abc import Mapping
 from contextlib import nullcontext
-from decimal import (
-    MAX_EMAX,
-    MIN_EMIN,
-    ROUND_FLOOR,
-    Context,
-    Decimal,
-    DivisionByZero,
-    getcontext,
-    localcontext,
-)
+from functools import reduce
 
 import mpmath
 import numpy as np
@@ -91,94 +82,16 @@ def evaluate(e, values, indices=(), digits=None):
         "pass such as 50",
     )
     indices = dict(indices)
-    numbers = _Digits() if digits else _Float64()
-    with numbers.context(digits) if digits else nullcontext():
-        named = {symbol.name for symbol in e.atoms(Symbol)}
-        arrays = {name: numbers.array(value) for name, value in values.items() if name in named}
+    with mpmath.workdps(digits + 3) if digits else nullcontext():
+        evaluator = _Evaluator({symbol.name for symbol in e.atoms(Symbol)}, values, bool(digits))
         axes = tuple(indices)
-        result = _Evaluator(arrays, numbers).value(
-            e, axes, {index: (0, length) for index, length in indices.items()}
-        )
-        if digits:
-            with mpmath.workdps(digits):
-                result = np.frompyfunc(_of_mpmath, 1, 1)(result)
+        result = evaluator.value(e, axes, {index: (0, n) for index, n in indices.items()})
         return np.array(np.broadcast_to(result, [indices[index] for index in axes]))
 
 
 def _need(holds, asked, value, fix):
     if not holds:
         raise TypeError(f"{asked}: got {type(value).__name__} {value!r:.60}; {fix}")
-
-
-class _Float64:
-    exp, log, sqrt, floor, nan = np.exp, np.log, np.sqrt, np.floor, np.nan
-
-    def array(self, value):
-        value = np.asarray(value)
-        return value if value.dtype.kind in "iu" else value.astype(np.float64)
-
-    def number(self, e):
-        return np.float64(e.p) / np.float64(e.q) if e.is_Rational else np.float64(e)
-
-    def power(self, base, exponent):
-        return np.power(np.asarray(base, np.float64), self.number(exponent))
-
-
-def _each(function):
-    """A function of one decimal number for arrays of any numbers."""
-    return np.frompyfunc(lambda value: function(Decimal(value)), 1, 1)
-
-
-class _Digits:
-    """Decimal numbers: Python computes with them in C, and ten times as fast as with those of mpmath."""
-
-    exp, log, sqrt = _each(Decimal.exp), _each(Decimal.ln), _each(Decimal.sqrt)
-    floor = _each(lambda value: value.to_integral_value(ROUND_FLOOR))
-    nan = Decimal("nan")
-
-    @staticmethod
-    def context(digits):
-        return localcontext(
-            Context(digits + 3, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[DivisionByZero])
-        )
-
-    def array(self, value):
-        value = np.asarray(value)
-        if value.dtype.kind in "iu":
-            return value
-        return np.frompyfunc(_decimal, 1, 1)(
-            value if value.dtype.kind == "O" else value.astype(np.float64)
-        )
-
-    def number(self, e):
-        return (
-            Decimal(int(e.p)) / int(e.q)
-            if e.is_Rational
-            else Decimal(str(e.evalf(getcontext().prec + 5)))
-        )
-
-    def power(self, base, exponent):
-        exponent = self.number(exponent)
-        return _each(lambda value: value**exponent)(base)
-
-
-def _decimal(value):
-    """A number of Python or mpmath as a decimal one."""
-    if not isinstance(value, mpmath.mpf):
-        return Decimal(value)
-    if not mpmath.isfinite(value):
-        return Decimal(str(value))
-    sign, mantissa, exponent, _ = value._mpf_
-    return (-1) ** sign * Decimal(int(mantissa)) * Decimal(2) ** exponent
-
-
-def _of_mpmath(value):
-    """A decimal number as one of mpmath; others as they are."""
-    return (
-        mpmath.mpf(str(value).lower().replace("infinity", "inf"))
-        if isinstance(value, Decimal)
-        else value
-    )
 
 
 def _is_number(e):
@@ -195,8 +108,28 @@ def _is_number(e):
 class _Evaluator:
     """Every value is a number or an array that broadcasts over `axes`, the free and bound indices in scope."""
 
-    def __init__(self, arrays, numbers):
-        self.arrays, self.numbers, self.memo = arrays, numbers, {}
+    def __init__(self, names, values, is_exact):
+        self.is_exact, self.memo = is_exact, {}
+        self.arrays = {name: self._array(value) for name, value in values.items() if name in names}
+
+    def _array(self, value):
+        value = np.asarray(value)
+        if value.dtype.kind in "iu":
+            return value
+        return self._applied("mpf", value) if self.is_exact else value.astype(np.float64)
+
+    def _applied(self, name, *values):
+        """A function of mpmath for each element of arrays, or that of NumPy."""
+        if self.is_exact:
+            return np.frompyfunc(getattr(mpmath, name), len(values), 1)(*values)
+        return getattr(np, name)(*(np.asarray(value, np.float64) for value in values))
+
+    def _number(self, e):
+        if not self.is_exact:
+            return np.float64(e.p) / np.float64(e.q) if e.is_Rational else np.float64(e)
+        if e.is_Rational:
+            return mpmath.mpf(int(e.p)) / int(e.q)
+        return mpmath.mpf(str(e.evalf(mpmath.mp.dps + 5)))
 
     def value(self, e, axes, lengths):
         key = (e, axes, tuple(lengths[a] for a in axes))
@@ -218,7 +151,7 @@ class _Evaluator:
         if e.is_Integer:
             return int(e)
         if _is_number(e):
-            return self.numbers.number(e)
+            return self._number(e)
         if isinstance(e, Indexed):
             return self._entry(self.arrays[e.base.name], [value(index) for index in e.indices], e)
         if isinstance(e, Sum):
@@ -261,16 +194,16 @@ class _Evaluator:
     def _power(self, base, exponent, value):
         if exponent.is_Integer:
             positive = math.prod([base] * (abs(int(exponent)) - 1), start=base)
-            return positive if exponent > 0 else self.numbers.number(S.One) / positive
-        if abs(exponent) == S.Half:
-            root = self.numbers.sqrt(base)
-            return root if exponent > 0 else self.numbers.number(S.One) / root
-        if exponent.is_number:
-            return self.numbers.power(base, exponent)
-        return self.numbers.exp(value(exponent) * self.numbers.log(base))
+        elif abs(exponent) == S.Half:
+            positive = self._applied("sqrt", base)
+        elif exponent.is_number:
+            return self._applied("power", base, self._number(exponent))
+        else:
+            return self._applied("exp", value(exponent) * self._applied("log", base))
+        return positive if exponent > 0 else self._number(S.One) / positive
 
     def _cases(self, e, value):
-        result = self.numbers.nan
+        result = mpmath.nan if self.is_exact else np.nan
         for branch, condition in reversed(e.args):
             result = np.where(self._holds(condition, value), value(branch), result)
         return result
@@ -279,48 +212,36 @@ class _Evaluator:
         if condition in (S.true, S.false):
             return bool(condition)
         if type(condition) in COMPARISONS:
-            return np.asarray(
-                COMPARISONS[type(condition)](value(condition.lhs), value(condition.rhs)), dtype=bool
-            )
+            sides = value(condition.lhs), value(condition.rhs)
+            return np.asarray(COMPARISONS[type(condition)](*sides), dtype=bool)
         parts = [self._holds(arg, value) for arg in condition.args]
         if isinstance(condition, ITE):  # what SymPy makes of a comparison with a Piecewise
             return np.where(*parts)
-        combine = {
-            And: np.logical_and.reduce,
-            Or: np.logical_or.reduce,
-            Not: lambda p: np.logical_not(p[0]),
-            ITE: lambda p: np.where(*p),
-        }
-        return combine[type(condition)](np.broadcast_arrays(*parts))
+        if isinstance(condition, Not):
+            return np.logical_not(parts[0])
+        combine = {And: np.logical_and, Or: np.logical_or}[type(condition)]
+        return combine.reduce(np.broadcast_arrays(*parts))
 
     def _function(self, e, value):
         args = [value(arg) for arg in e.args]
-        if isinstance(e, exp):
-            return self.numbers.exp(args[0])
-        if isinstance(e, log):
-            return self.numbers.log(args[0])
+        if isinstance(e, (exp, log)):
+            return self._applied(type(e).__name__, args[0])
         if isinstance(e, Abs):
             return np.abs(args[0])
         if isinstance(e, floor):
-            return self._integers(self.numbers.floor(args[0]))
+            return self._floor(args[0])
         if isinstance(e, Mod):
-            return args[0] - args[1] * self.numbers.floor(args[0] / args[1])
+            return args[0] - args[1] * self._floor(args[0] / args[1])
         if isinstance(e, (Max, Min)):
             pick = np.maximum if isinstance(e, Max) else np.minimum
-            result = args[0]
-            for arg in args[1:]:
-                result = pick(result, arg)
-            return result
+            return reduce(pick, args)
         if isinstance(e, round_half_even):
-            below = self.numbers.floor(args[0])
-            rest = args[0] - below
-            half = self.numbers.number(S.Half)
-            up = (rest > half) | ((rest == half) & (below % 2 != 0))
-            return self._integers(below + up)
+            below = self._floor(args[0])
+            rest = 2 * (args[0] - below)
+            return below + ((rest > 1) | ((rest == 1) & (below % 2 != 0)))
         raise KeyError(
             f"evaluate: got the function {type(e).__name__}; give an expression of known functions"
         )
 
-    @staticmethod
-    def _integers(value):
-        return np.asarray(value).astype(np.int64)
+    def _floor(self, value):
+        return np.asarray(self._applied("floor", value)).astype(np.int64)
