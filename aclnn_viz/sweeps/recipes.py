@@ -62,8 +62,9 @@ def recipe(given: Mapping | suites.Recipe, seed: int | None = None) -> str:
     plain = json.loads(text)
     for name, kind in KINDS.items():
         if type(value := plain.get(name, kind())) is not kind:
-            asked = f"{name} of a recipe is of type {kind.__name__}"
-            raise TypeError(problem(asked, shown(value), FIX))
+            raise TypeError(
+                problem(f"{name} of a recipe is of type {kind.__name__}", shown(value), FIX)
+            )
     for name, value in plain.items():
         if name == "shape" or name.endswith("_shape"):
             shape_of(f"{name} of a recipe", value)
@@ -100,8 +101,11 @@ def draw(text: str, recorded: Mapping[str, Case] = {}) -> tuple[suites.Recipe, C
             case [str(name), [*tensors], {**attributes}, int(number)] if number >= 0:
                 entry = Listed(name, op.name, tuple(map(_tensor, tensors)), attributes)
                 return suites.Recipe(op.name, {"listed": name}), drawn(op, entry, seed, number, [])
-        asked = "a listed case is [name, tensors, attributes, number]"
-        raise TypeError(problem(asked, shown(said["listed"]), FIX))
+        raise TypeError(
+            problem(
+                "a listed case is [name, tensors, attributes, number]", shown(said["listed"]), FIX
+            )
+        )
     if digest_ := said.get("recorded"):
         if digest_ not in recorded:
             raise ValueError(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from aclnn_viz.errors import place_of, problem
 from aclnn_viz.operators import operators, registry
 from aclnn_viz.storage.results import new_file
+from aclnn_viz.sweeps import queries
 from aclnn_viz.sweeps.place import Place, about, device_text
 from aclnn_viz.sweeps.recipes import named
 from aclnn_viz.sweeps.store import Run, Store
@@ -53,27 +54,6 @@ CANCELLING = message(
     "cases are judged by what rounding may do, of which the worst uses a part; where terms cancel, many ulps are "
     "right"
 )
-# One row an output of an operator in a format and a mode.
-PLACES = """
-SELECT operator, output, dtype, mode, count(*), sum(verdict = 'wrong'), max(used), max(max_ulp), max(mere)
-FROM cases JOIN outputs USING (key) WHERE run = ? GROUP BY operator, output, dtype, mode"""
-# The worst case of each place, the worst first.
-WORST_CASES = """
-SELECT * FROM (SELECT operator, output, dtype, mode, verdict = 'wrong' AS wrong, used, recipe, note, row_number() OVER
-  (PARTITION BY operator, output, dtype, mode ORDER BY verdict = 'wrong' DESC, used DESC, key) AS number
-  FROM cases JOIN outputs USING (key) WHERE run = ?) WHERE number = 1 ORDER BY wrong DESC, used DESC"""
-SHARED = "cases AS c JOIN other.cases AS d ON c.run = ? AND d.run = ? AND d.recipe = c.recipe"
-# The outputs that two runs share, with what became of them.
-PAIRS = f"""
-SELECT c.operator, o.output, c.dtype, c.mode, c.recipe, o.bits != p.bits AS bits, o.verdict = 'wrong' AND p.verdict != 'wrong' AS
-  broken, p.verdict = 'wrong' AND o.verdict != 'wrong' AS mended, p.max_ulp AS before, o.max_ulp AS now
-FROM {SHARED} JOIN outputs AS o ON o.key = c.key JOIN other.outputs AS p ON p.key = d.key AND p.output = o.output"""
-CHANGES_OF = f"""
-SELECT operator, output, dtype, mode, count(*), sum(bits), sum(broken), sum(mended), max(before), max(now), sum(now > before)
-FROM ({PAIRS}) GROUP BY operator, output, dtype, mode"""
-CHANGED_MOST = f"""
-SELECT recipe FROM ({PAIRS}) WHERE operator = ? AND output = ? AND dtype = ? AND mode = ? AND (broken OR now > before)
-ORDER BY broken DESC, now - before DESC LIMIT 1"""
 
 
 class Where(NamedTuple):
@@ -316,17 +296,18 @@ def _of_run(store: Store, run: Run) -> Report:
 
     outcomes: dict[str, Counter] = defaultdict(Counter)
     reasons: dict[str, Counter] = defaultdict(Counter)
-    cases = "SELECT operator, outcome, note, count(*) FROM cases WHERE run = ? GROUP BY operator, outcome, note"
-    for name, outcome, note, count in rows(cases):
+    for name, outcome, note, count in rows(queries.CASES):
         outcomes[name][outcome] += count
         why = store.note(note)
         if outcome in (LEFT_OUT, UNSUPPORTED):
             reasons[name][why] += count
-    places = {Where(*row[:4]): Numbers(*row[4:6], *map(float, row[6:])) for row in rows(PLACES)}
+    places = {
+        Where(*row[:4]): Numbers(*row[4:6], *map(float, row[6:])) for row in rows(queries.PLACES)
+    }
     order = {op.name: number for number, op in enumerate(operators())}
     names = sorted(outcomes, key=lambda name: (order.get(name, len(order)), name))
     worst, shown = [], Counter()
-    for *where, wrong, used, recipe, note, _ in rows(WORST_CASES):
+    for *where, wrong, used, recipe, note, _ in rows(queries.WORST_CASES):
         where = Where(*where)
         if shown[where.operator] < (WORST if wrong else 1):
             shown[where.operator] += 1
@@ -336,12 +317,11 @@ def _of_run(store: Store, run: Run) -> Report:
                 else message("right, {part} of what is allowed", part=part(used))
             )
             worst.append(_titled(where, what, recipe))
-    work = "FROM provenance JOIN cases USING (key) WHERE run = ?"
     return Report(
         str(store.path),
         run,
-        next(rows(f"SELECT total(seconds) {work}"))[0],
-        [text for (text,) in rows(f"SELECT DISTINCT software {work} ORDER BY 1")],
+        next(rows(queries.SECONDS))[0],
+        [text for (text,) in rows(queries.SOFTWARE)],
         {name: outcomes[name] for name in names},
         reasons,
         dict(sorted(places.items(), key=lambda item: (names.index(item[0].operator), item[0]))),
@@ -359,15 +339,14 @@ def _titled(where: Where, what: str, recipe: str) -> tuple[str, str]:
 def _compare(store: Store, found: Report, runs: tuple[int, int]) -> None:
     changes = {
         Where(*row[:4]): Change(*row[4:8], *map(float, row[8:10]), row[10])
-        for row in store.rows(CHANGES_OF, runs)
+        for row in store.rows(queries.CHANGES, runs)
     }
     found.changes = dict(sorted(changes.items(), key=lambda item: item[1].rank, reverse=True))
-    moved = f"SELECT c.operator, d.outcome, c.outcome, count(*) FROM {SHARED} WHERE c.outcome != d.outcome GROUP BY 1, 2, 3"
-    found.moved = Counter({tuple(row[:3]): row[3] for row in store.rows(moved, runs)})
+    found.moved = Counter({tuple(row[:3]): row[3] for row in store.rows(queries.MOVED, runs)})
     lines = [
         _titled(where, message("newly wrong") if change.newly_wrong else message("worse"), recipe)
         for where, change in [*found.changes.items()][:WORST]
-        for (recipe,) in store.rows(CHANGED_MOST, [*runs, *where])
+        for (recipe,) in store.rows(queries.CHANGED_MOST, [*runs, *where])
     ]
     recipes = {recipe for _, recipe in lines}
     found.worst = lines + [line for line in found.worst if line[1] not in recipes]

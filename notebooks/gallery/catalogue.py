@@ -26,9 +26,9 @@ from notebooks.gallery.declared import declared, of_faults, steps
 ROOT = PLACE.parents[1]
 IMPORTED, OWN = "words.messages import", PLACE / "messages.py"
 MODULES = {
-    "aclnn_viz/sweeps": "findings page place recipes reporting sweeping workers",
+    "aclnn_viz/sweeps": "place recipes reporting sweeping workers",
     "aclnn_viz/tiles": "copies fault hazards machine reductions tensors vector",
-    "aclnn_viz/verification": "check contract kinks numeric peers rates rounding symbolic",
+    "aclnn_viz/verification": "check contract kinks numeric peers symbolic",
 }
 OWN_FILES = "faults plans conventions errata*".split()  # of an operator's folder
 SHOWN = (
