@@ -42,6 +42,7 @@ ERRORS = {
     "need",
     "function",
     "by_name",
+    "shape_of",
     "_check",
     "ended",
 }
