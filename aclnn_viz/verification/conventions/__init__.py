@@ -9,7 +9,7 @@ from dataclasses import asdict
 from aclnn_viz.errors import listed
 from aclnn_viz.notebook import noted
 from aclnn_viz.operators import Operator, operator, operators, registry
-from aclnn_viz.tables import as_html, padded, wrapped
+from aclnn_viz.tables import padded, wrapped
 from aclnn_viz.verification.conventions import default
 from aclnn_viz.verification.conventions.model import TOPICS, Convention, Row, recomputed, stated
 from aclnn_viz.words.messages import tr
@@ -19,7 +19,6 @@ __all__ = [
     "Convention",
     "Row",
     "conventions",
-    "html_table",
     "recompute",
     "text_table",
     "to_json",
@@ -71,33 +70,6 @@ def text_table(rows: list[Row]) -> str:
     changed = sum(not row.holds for row in rows)
     return "\n".join(
         [*text, tr("conventions: {n}, changed: {changed}", n=len(rows), changed=changed)]
-    )
-
-
-def html_table(rows: list[Row]) -> str:
-    """The rows as one table of a page, a line each."""
-    head = [
-        tr("operator"),
-        tr("case"),
-        tr("kit"),
-        tr("document"),
-        tr("published"),
-        "PyTorch",
-        tr("why"),
-    ]
-    return as_html(
-        tr("Conventions"),
-        head,
-        [
-            (
-                row.operator,
-                tr("{name}: {what}", name=tr(row.topic), what=tr(row.where)),
-                _kit(row),
-                *map(tr, (row.document, row.published, row.pytorch, row.why)),
-            )
-            for row in listed("rows", rows, Row)
-        ],
-        filters=tr("filter rows"),
     )
 
 

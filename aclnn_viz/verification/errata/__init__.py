@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from aclnn_viz.errors import listed
 from aclnn_viz.notebook import noted
 from aclnn_viz.operators import operators, registry
-from aclnn_viz.tables import as_html, padded, wrapped
+from aclnn_viz.tables import padded, wrapped
 from aclnn_viz.verification.errata import data
 from aclnn_viz.verification.errata.model import (
     CLASSES,
@@ -36,7 +36,6 @@ __all__ = [
     "Lemma",
     "Observation",
     "errata",
-    "html_table",
     "recompute",
     "text_table",
     "to_json",
@@ -98,32 +97,6 @@ def text_table(findings: list[Finding]) -> str:
     text += [f"{counts[name]:4} {tr(meaning)}" for name, meaning in CLASSES.items() if counts[name]]
     return "\n".join(
         [*text, tr("errata: {n}, not reproduced: {failed}", n=len(findings), failed=failed)]
-    )
-
-
-def html_table(findings: list[Finding]) -> str:
-    """The findings as one table of a page, a line each."""
-    head = [
-        tr("operator"),
-        tr("kind"),
-        tr("document"),
-        tr("what holds"),
-        tr("verdict"),
-        tr("source"),
-    ]
-    return as_html(
-        tr("Errata"),
-        head,
-        [
-            (
-                *map(tr, (e.operator, e.kind, e.document, e.truth)),
-                _verdict(finding),
-                _cited(e.document_source),
-            )
-            for finding in listed("findings", findings, Finding)
-            for e in [finding.erratum]
-        ],
-        filters=tr("filter rows"),
     )
 
 
