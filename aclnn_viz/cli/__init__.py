@@ -6,6 +6,7 @@ without its verdict, 130 if it was interrupted.
 
 import argparse
 import os
+import re
 import sys
 import time
 import warnings
@@ -24,8 +25,49 @@ from aclnn_viz.verification.check import Row
 from aclnn_viz.words.messages import LANGUAGES, VARIABLE, english, language, message, tr
 
 
+# What argparse says of itself, in English.
+USAGE = (
+    message("usage: "),
+    message("positional arguments"),
+    message("options"),
+    message("show this help message and exit"),
+    message("%(prog)s: error: %(message)s\n"),
+    message("the following arguments are required: %s"),
+    message("unrecognized arguments: %s"),
+    message("invalid choice: %(value)r (choose from %(choices)s)"),
+    message("argument %(argument_name)s: %(message)s"),
+    message("expected one argument"),
+    message("expected %s arguments"),
+    message("invalid %(type)s value: %(value)r"),
+    message("one of the arguments %s is required"),
+    message("not allowed with argument %s"),
+    message("ambiguous option: %(option)s could match %(matches)s"),
+    message("ignored explicit argument %r"),
+)
+PLACE = r"%(?:\(\w+\))?[rs]"  # of a word in such a sentence
+
+
+def translated(sentence: str) -> str:
+    """Return a sentence of argparse in the language of the output; as it is where it is none of USAGE."""
+    for template in USAGE:
+        parts, places = re.split(PLACE, template), re.findall(PLACE, template)
+        if match := re.fullmatch("(.+?)".join(map(re.escape, parts)), sentence, re.DOTALL):
+            text = tr(template)
+            for place, word in zip(places, match.groups()):
+                word = translated(word) if place == "%(message)s" else word
+                text = text.replace(place, word, 1)
+            return text
+    return sentence
+
+
 class Help(argparse.HelpFormatter):
-    """Help whose lines are as wide as they look."""
+    """Help whose lines are as wide as they look, in the language of the output."""
+
+    def start_section(self, heading):
+        super().start_section(heading and translated(heading))
+
+    def add_usage(self, usage, actions, groups, prefix=None):
+        super().add_usage(usage, actions, groups, tr("usage: ") if prefix is None else prefix)
 
     def _split_lines(self, text, width):
         return wrapped(" ".join(text.split()), width)
@@ -34,15 +76,23 @@ class Help(argparse.HelpFormatter):
         return "\n".join(wrapped(" ".join(text.split()), width, indent, indent))
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser that helps and complains in the language of the output."""
+
+    def __init__(self, **settings):
+        super().__init__(**settings, add_help=False, formatter_class=Help, allow_abbrev=False)
+        self.add_argument("-h", "--help", action="help", help=tr("show this help message and exit"))
+
+    def error(self, message):
+        self.print_usage(sys.stderr)
+        self.exit(2, translated(f"{self.prog}: error: {message}\n"))
+
+
 def main(
     arguments: list[str] | None = None, supervised: Callable = lambda work, alone: work()
 ) -> int:
     """Run one command and return its exit status; `supervised(work, alone)` does its work, in a child unless alone."""
     arguments, words = cpp.parted(sys.argv[1:] if arguments is None else arguments)
-    argparse._, argparse.ngettext = (
-        tr,
-        lambda one, many, n: tr(many),
-    )  # which look up what argparse says of itself
     first = argparse.ArgumentParser(prog="aclnn-viz", add_help=False, allow_abbrev=False)
     option = first.add_argument("--lang", choices=LANGUAGES)
     asked, arguments = first.parse_known_args(arguments)  # before any help or error is said
@@ -50,11 +100,9 @@ def main(
         os.environ[VARIABLE] = asked.lang  # which the kernels of a JupyterLab inherit
         language(asked.lang)
     option.help = tr("the language of the output, and of the explorers that `lab` opens")
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="aclnn-viz",
         parents=[first],
-        formatter_class=Help,
-        allow_abbrev=False,
         description=tr("Verify the backward operators of CANN's aclnn."),
         epilog=tr(
             "Exit status: 0 held, 1 did not hold, 2 could not be carried out or ended "
@@ -78,27 +126,6 @@ def main(
     )  # which becomes a JupyterLab, and has no verdict
 
 
-# What argparse says of itself.
-USAGE = (
-    message("usage: "),
-    message("positional arguments"),
-    message("options"),
-    message("show this help message and exit"),
-    message("%(prog)s: error: %(message)s\n"),
-    message("the following arguments are required: %s"),
-    message("unrecognized arguments: %s"),
-    message("invalid choice: %(value)r (choose from %(choices)s)"),
-    message("argument %(argument_name)s: %(message)s"),
-    message("expected one argument"),
-    message("expected %s arguments"),
-    message("invalid %(type)s value: %(value)r"),
-    message("one of the arguments %s is required"),
-    message("not allowed with argument %s"),
-    message("ambiguous option: %(option)s could match %(matches)s"),
-    message("ignored explicit argument %r"),
-)
-
-
 def summary(function) -> str:
     """What a command does, in one sentence; nothing under -OO."""
     return " ".join((function.__doc__ or "").partition("\n\n")[0].split())
@@ -112,7 +139,6 @@ def _offer(commands, table: dict) -> None:
         command = commands.add_parser(
             name,
             help=about,
-            formatter_class=Help,
             description=(function.__doc__ or "") if about == short else about,
         )
         if isinstance(function, ModuleType):
