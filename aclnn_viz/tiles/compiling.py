@@ -34,8 +34,8 @@ def compiler() -> str:
                 "C++ runs on Linux", sys.platform, "use WSL on Windows, a Linux container on macOS"
             )
         )
-    found = next(filter(None, map(shutil.which, COMPILERS)), None)
-    if found is None:
+    program = next(filter(None, map(shutil.which, COMPILERS)), None)
+    if program is None:
         raise ValueError(
             problem(
                 "C++ needs a compiler",
@@ -43,7 +43,7 @@ def compiler() -> str:
                 "install one (Debian and Ubuntu: apt-get install g++)",
             )
         )
-    return found
+    return program
 
 
 def debugger(seconds: float) -> None:
@@ -69,12 +69,12 @@ def debugger(seconds: float) -> None:
 
 def included(folders: Sequence) -> list[str]:
     """The options that name folders of headers; NotADirectoryError for what is none, which a compiler would pass over."""
-    for one in folders:
-        if not place_of(one).is_dir():
+    for name in folders:
+        if not place_of(name).is_dir():
             raise NotADirectoryError(
-                problem("headers are in a folder", f"{one}, which is none", "mend the name")
+                problem("headers are in a folder", f"{name}, which is none", "mend the name")
             )
-    return [f"-I{one}" for one in folders]
+    return [f"-I{folder}" for folder in folders]
 
 
 def debugged() -> list[str]:
@@ -104,8 +104,8 @@ def kept(key: Iterable, name: str, make: Callable[[Path], object]) -> Path:
     digest = hashlib.sha256("\0".join(map(str, key)).encode()).hexdigest()[:32]
     folder = _cache() / f"{name}-{digest}"
     if not folder.exists():
-        with tempfile.TemporaryDirectory(dir=folder.parent) as made:
-            (new := Path(made, name)).mkdir()
+        with tempfile.TemporaryDirectory(dir=folder.parent) as building:
+            (new := Path(building, name)).mkdir()
             make(new)
             with suppress(OSError):  # somebody else was first
                 new.rename(folder)
@@ -123,7 +123,7 @@ def translate(command: list, text: str | None, file: Path, hidden: str = "") -> 
         errors="replace",
     ) as process:  # a compiler is several processes
         try:
-            made, complaint = process.communicate(text, SECONDS)
+            output, complaint = process.communicate(text, SECONDS)
         except subprocess.TimeoutExpired:
             raise CompileError(
                 problem(
@@ -134,7 +134,7 @@ def translate(command: list, text: str | None, file: Path, hidden: str = "") -> 
             ) from None
     if process.returncode:
         raise CompileError(refusal(complaint, file, hidden))
-    return made
+    return output
 
 
 @cache
@@ -149,7 +149,9 @@ def ready(header: Path, *command: str) -> list[str]:
     folder = kept(
         (*command, translate([*command, "-E", *of], None, header)),
         "header",
-        lambda made: translate([*command, *of, "-o", made / f"{header.name}.gch"], None, header),
+        lambda building: translate(
+            [*command, *of, "-o", building / f"{header.name}.gch"], None, header
+        ),
     )
     return [f"-I{folder}", "-fpch-preprocess"]
 

@@ -88,8 +88,8 @@ OF_C = {
 }
 # What start.h and kernel_operator.h number: formats, enumerations, parameters.
 FORMATS = tuple(
-    np.dtype(one)
-    for one in (
+    np.dtype(dtype)
+    for dtype in (
         int8_t,
         uint8_t,
         int16_t,
@@ -187,11 +187,11 @@ def cpp(file, defines: Mapping[str, str] | None = None, include: Sequence = ()) 
 def entries_of(file: Path) -> dict[str, tuple[int, str]]:
     """The line and the parameters of each entry of a source."""
     plain = NOISE.sub(
-        lambda found: re.sub(r"[^\n]", " ", found[0]), file.read_text("utf-8", "replace")
+        lambda match: re.sub(r"[^\n]", " ", match[0]), file.read_text("utf-8", "replace")
     )
     return {
-        found[1]: (plain.count("\n", 0, found.start()) + 1, found[2])
-        for found in ENTRY.finditer(plain)
+        match[1]: (plain.count("\n", 0, match.start()) + 1, match[2])
+        for match in ENTRY.finditer(plain)
     }
 
 
@@ -219,34 +219,36 @@ int main(int count, char **words) {{
 def _tiling_of(file: Path, names: tuple[str, ...]) -> str:
     """In a project, the struct that its host fills: the header that defines it, or its definition out of the host's source."""
     own = REGISTERED.search(file.read_text("utf-8", "replace"))
-    folder = next((one.parent / "op_host" for one in file.parents if one.name == "op_kernel"), None)
+    folder = next(
+        (parent.parent / "op_host" for parent in file.parents if parent.name == "op_kernel"), None
+    )
     if own or folder is None:
         return f"#define RegisteredTiling Registered{own[1]}\n" if own else ""
-    found = {}
+    hosts = {}
     for host in sorted(
-        one
-        for one in folder.rglob("*.*")
-        if one.suffix in (".h", ".cpp") and one.parent.name[0] != "."
+        path
+        for path in folder.rglob("*.*")
+        if path.suffix in (".h", ".cpp") and path.parent.name[0] != "."
     ):
         text = NOISE.sub(
-            lambda one: one[0] if one[0][0] == '"' else "", host.read_text("utf-8", "replace")
+            lambda match: match[0] if match[0][0] == '"' else "", host.read_text("utf-8", "replace")
         )
         for op, name in REGISTERED.findall(text):
-            found[op] = host, text
-    fitting = [op for op in found if snake(op)[0] in (*names, file.stem)] or list(found)
+            hosts[op] = host, text
+    fitting = [op for op in hosts if snake(op)[0] in (*names, file.stem)] or list(hosts)
     if not fitting:
         return ""
-    host, text = found[op := fitting[0]]
-    given = '#include "kernel_tiling/kernel_tiling.h"\n'
+    host, text = hosts[op := fitting[0]]
+    header = '#include "kernel_tiling/kernel_tiling.h"\n'
     if host.name not in (
-        Path(one).name
-        for one in re.findall(r'#\s*include\s*"(.*?)"', file.read_text("utf-8", "replace"))
+        Path(name).name
+        for name in re.findall(r'#\s*include\s*"(.*?)"', file.read_text("utf-8", "replace"))
     ):
         # without the host's code beside it, which the kernel cannot compile
-        parts = "\n".join(one[0] for one in DEFINED.finditer(text))
+        parts = "\n".join(match[0] for match in DEFINED.finditer(text))
         name = next(name for registered, name in REGISTERED.findall(text) if registered == op)
-        given += f"namespace optiling {{\n{parts}\nREGISTER_TILING_DATA_CLASS({op}, {name})\n}}\n"
-    return f"{given}namespace optiling {{}}\nusing namespace optiling;\n#define RegisteredTiling Registered{op}\n"
+        header += f"namespace optiling {{\n{parts}\nREGISTER_TILING_DATA_CLASS({op}, {name})\n}}\n"
+    return f"{header}namespace optiling {{}}\nusing namespace optiling;\n#define RegisteredTiling Registered{op}\n"
 
 
 def snake(name: str) -> tuple[str, str]:
@@ -354,8 +356,8 @@ class Source:
             )
         line, written = self._entries[name]
         kinds = self._kinds[name]
-        found = [NAME.search(one.strip()) for one in written.split(",")]
-        names = [one[1] if one else f"argument_{place}" for place, one in enumerate(found)]
+        matches = [NAME.search(parameter.strip()) for parameter in written.split(",")]
+        names = [match[1] if match else f"argument_{place}" for place, match in enumerate(matches)]
         if len(names) != len(kinds):  # macros hide what the parameters are called
             names = [f"argument_{place}" for place in range(len(kinds))]
         return CppKernel(self.file, self.binary, name, line, tuple(zip(names, kinds)))
@@ -384,7 +386,7 @@ class CppKernel:
         self.__name__ = self.__qualname__ = name
         self.__code__ = SimpleNamespace(co_filename=str(file), co_firstlineno=line)
         self.__signature__ = Signature(
-            [Parameter(one, Parameter.POSITIONAL_ONLY) for one, _ in parameters]
+            [Parameter(name, Parameter.POSITIONAL_ONLY) for name, _ in parameters]
         )
 
     def __call__(self, *arguments):
@@ -460,7 +462,7 @@ class _Arranged(CppKernel):
         *pointers, tiling = arguments
         taken = iter(pointers)
         try:
-            found = [
+            values = [
                 tiling.numbers[name]
                 if name in tiling.numbers
                 else next(taken if kind[0] == "p" else iter(()))
@@ -483,7 +485,7 @@ class _Arranged(CppKernel):
                     "add the missing parameters",
                 )
             )
-        return super().opened(machine, found)
+        return super().opened(machine, values)
 
 
 # What start.h says of a crash.
@@ -535,7 +537,7 @@ class Launched:
         self.ends: dict[int, int] = {}
         self.whys: dict[int, str] = {}
         self.printed = tempfile.TemporaryFile("w+b")
-        passed = [self.file, reporting, *(one.fileno() for one in theirs)]
+        passed = [self.file, reporting, *(end.fileno() for end in theirs)]
         self.process = Child(
             [
                 kernel.binary,
@@ -545,7 +547,7 @@ class Launched:
                 str(top),
                 str(top + BYTES),
                 str(reporting),
-                *(str(one.fileno()) for one in theirs),
+                *(str(end.fileno()) for end in theirs),
             ],
             env={**os.environ, "ACLNN_VIZ_TILING_KEY": str(kernel.key)},
             pass_fds=passed,
@@ -554,8 +556,8 @@ class Launched:
             stderr=self.printed,
         )
         os.close(reporting)
-        for one in theirs:
-            one.close()
+        for end in theirs:
+            end.close()
 
     def laid_out(self, arguments) -> tuple[list, int]:
         """Where in shared memory what pointers point to begins, with that; and how much there is. Fills `values`."""
@@ -592,8 +594,8 @@ class Launched:
             (base,) = struct.unpack("=q", address)
             mine.send(
                 b"".join(
-                    struct.pack("=q", base + one) if isinstance(one, int) else one
-                    for one in self.values
+                    struct.pack("=q", base + value) if isinstance(value, int) else value
+                    for value in self.values
                 )
             )
             Calls(self, core, mine, base).serve()
@@ -622,8 +624,8 @@ class Launched:
         while index not in self.ends and (more := os.read(self.report, 4096)):
             text += more
             # why it crashed may come first
-            for one, word in map(str.split, text.decode().splitlines()):
-                (self.ends if word.lstrip("-").isdigit() else self.whys)[int(one)] = (
+            for core, word in map(str.split, text.decode().splitlines()):
+                (self.ends if word.lstrip("-").isdigit() else self.whys)[int(core)] = (
                     int(word) if word.lstrip("-").isdigit() else word
                 )
         status = self.ends.get(index)
@@ -643,8 +645,8 @@ class Launched:
         )
 
     def close(self):
-        for one in self.sockets:
-            one.close()
+        for end in self.sockets:
+            end.close()
         self.process.end()
         for start, memory, array in self.memories:
             array.reshape(-1).view(np.uint8)[...] = memory.bytes
@@ -796,14 +798,14 @@ class Calls:
                 convert = repeat(value).__next__
             whole += form
             kinds.append((len(form), convert))
-        made = self.heads[text] = (
+        head = self.heads[text] = (
             kind.decode(),
             (file.decode(), line),
             function,
             struct.Struct(whole),
             kinds,
         )
-        return made
+        return head
 
     def tensor(self, kind: type, code: int, first: int, last: int) -> LocalTensor | GlobalTensor:
         """The tensor of (number, byte offset) in the Unified Buffer, or of (address, elements) in global memory."""
@@ -811,9 +813,9 @@ class Calls:
         if key in self.tensors:
             return self.tensors[key]
         if kind is GlobalTensor:
-            made = GlobalTensor(FORMATS[code])
-            if first and (found := self.launched.memory_at(first - self.base, FORMATS[code])):
-                made.SetGlobalBuffer(found, None if last < 0 else last)
+            tensor = GlobalTensor(FORMATS[code])
+            if first and (address := self.launched.memory_at(first - self.base, FORMATS[code])):
+                tensor.SetGlobalBuffer(address, None if last < 0 else last)
         else:
             if first < 0:
                 self.core.stop(
@@ -821,10 +823,10 @@ class Calls:
                     message("a LocalTensor is used that no queue and no buffer gave"),
                 )
             base = self.made[first]
-            made = LocalTensor(base.block, base.start + last, base.end, FORMATS[code])
-            made.turn = base.turn
-        self.tensors[key] = made
-        return made
+            tensor = LocalTensor(base.block, base.start + last, base.end, FORMATS[code])
+            tensor.turn = base.turn
+        self.tensors[key] = tensor
+        return tensor
 
 
 def parameters(kind: type, *values: float):

@@ -179,8 +179,8 @@ def tiling(platform, name: str, inputs: dict) -> Tiling:
     arranged = op.arrange_backward(**inputs)
     lines, shape = straight(op, arranged), arranged.results[op.main].documented_shape
     places = {
-        key: _place(one, inputs[key].shape, shape, lines.length)
-        for key, one in lines.inputs.items()
+        key: _place(value, inputs[key].shape, shape, lines.length)
+        for key, value in lines.inputs.items()
         if key in lines.last
     }
     row = lines.length or min(
@@ -214,11 +214,11 @@ def tiling(platform, name: str, inputs: dict) -> Tiling:
     )
 
 
-def _place(one, shape: tuple, whole: tuple, row: int | None) -> str:
+def _place(value, shape: tuple, whole: tuple, row: int | None) -> str:
     """Where a tile that begins at `start` finds its elements of an input of this shape."""
     size, wide, own = (
         prod(shape),
-        one.size > 1,
+        value.size > 1,
         shape[next((k for k, n in enumerate(shape) if n != 1), len(shape)) :],
     )
     if size == 1 != prod(whole):
@@ -228,7 +228,7 @@ def _place(one, shape: tuple, whole: tuple, row: int | None) -> str:
     if wide and own == whole[len(whole) - len(own) :]:  # it may be broadcast along leading axes
         return "start" if size == prod(whole) else f"start % {size}"
     raise NotStraight.of(
-        f"{one.name} {shape} beside {whole}, broadcast along other axes than the leading ones"
+        f"{value.name} {shape} beside {whole}, broadcast along other axes than the leading ones"
     )
 
 
@@ -260,7 +260,7 @@ def _written(op, lines, places: dict) -> str:
                 *map(GLOBAL.format, passed),
                 *(QUEUE.format(key, "VECIN") for key in streamed),
                 *(QUEUE.format(key, "VECOUT") for key in lines.outputs),
-                *(BUFFER.format(*one) for one in buffers),
+                *(BUFFER.format(*buffer) for buffer in buffers),
             ]
         ),
         copy_in="".join(COPY_IN.format(key, places[key]) for key in streamed),
@@ -280,14 +280,16 @@ class _Writing:
         for at, (value, step, taken) in enumerate(lines.steps):
             if value.name in lines.last:
                 self.step(value, step, taken)
-            for one in {
-                one.name: one
-                for one in (value, *taken)
-                if isinstance(one, Traced) and self.is_vector(one)
+            for vector in {
+                operand.name: operand
+                for operand in (value, *taken)
+                if isinstance(operand, Traced) and self.is_vector(operand)
             }.values():
-                if lines.last.get(one.name, at) == at:
-                    self.free[one.dtype == bool].append(self.named[one.name])
-        self.text += [ROUNDED.format(key, self.vector(one)) for key, one in lines.outputs.items()]
+                if lines.last.get(vector.name, at) == at:
+                    self.free[vector.dtype == bool].append(self.named[vector.name])
+        self.text += [
+            ROUNDED.format(key, self.vector(value)) for key, value in lines.outputs.items()
+        ]
 
     def streamed(self, key: str) -> bool:
         return self.lines.inputs[key].size > 1 and self.places[key] != "0"
@@ -313,20 +315,21 @@ class _Writing:
             self.text.append(WIDENED.format(key, wide))
         self.text.append(FREED.format(key))
 
-    def number(self, one) -> str:
-        return self.named[one.name] if isinstance(one, Traced) else repr(one)
+    def number(self, value) -> str:
+        return self.named[value.name] if isinstance(value, Traced) else repr(value)
 
-    def is_vector(self, one) -> bool:
+    def is_vector(self, value) -> bool:
         return (
-            isinstance(one, Traced) and self.named.get(one.name) in self.all[False] + self.all[True]
+            isinstance(value, Traced)
+            and self.named.get(value.name) in self.all[False] + self.all[True]
         )
 
-    def vector(self, one) -> str:
+    def vector(self, value) -> str:
         """A value as a vector; a number is spread over a buffer, which is free again at once."""
-        if self.is_vector(one):
-            return self.named[one.name]
+        if self.is_vector(value):
+            return self.named[value.name]
         spread = self.buffer()
-        self.text.append(FILLED.format(spread, self.number(one)))
+        self.text.append(FILLED.format(spread, self.number(value)))
         self.spread.append(spread)
         return spread
 
@@ -357,8 +360,8 @@ class _Writing:
                 zip(
                     "abc",
                     (
-                        self.number(one) if number and k else self.vector(one)
-                        for k, one in enumerate(taken)
+                        self.number(operand) if number and k else self.vector(operand)
+                        for k, operand in enumerate(taken)
                     ),
                 )
             )

@@ -87,7 +87,7 @@ def _faults(name: str) -> tuple[TileFault, ...]:
         "tile_faults",
         name,
         lambda table: tuple(
-            TileFault(**one | {"case": literal_eval(one.get("case", "{}"))})
-            for one in table.get("fault", ())
+            TileFault(**entry | {"case": literal_eval(entry.get("case", "{}"))})
+            for entry in table.get("fault", ())
         ),
     )

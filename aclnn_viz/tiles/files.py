@@ -20,20 +20,20 @@ class Files:
 
     def __init__(self, run, golden: list, rtol: float):
         self.hazards, self.rtol, self.outputs = run.hazards, rtol, []
-        for (name, made), right in zip(list(run.outputs.items())[-len(golden) :], golden):
+        for (name, output), right in zip(list(run.outputs.items())[-len(golden) :], golden):
             with np.errstate(all="ignore"):
-                wide, wanted = (one.astype(np.float64) for one in (made, right))
+                wide, wanted = (array.astype(np.float64) for array in (output, right))
                 wrong = ~np.isclose(wide, wanted, rtol, rtol, equal_nan=True)
             places = np.argwhere(wrong)
             self.outputs.append(
                 (
                     name,
                     len(places),
-                    made.size,
+                    output.size,
                     *(
                         (
                             tuple(map(int, place := places[0])),
-                            made[tuple(place)].item(),
+                            output[tuple(place)].item(),
                             right[tuple(place)].item(),
                         )
                         if len(places)
@@ -47,17 +47,17 @@ class Files:
         return json.dumps(
             {
                 "passed": self.passed,
-                "hazards": [str(one) for one in self.hazards],
+                "hazards": [str(hazard) for hazard in self.hazards],
                 "outputs": [
-                    dict(zip(("name", "wrong", "of", "first", "got", "golden"), one))
-                    for one in self.outputs
+                    dict(zip(("name", "wrong", "of", "first", "got", "golden"), output))
+                    for output in self.outputs
                 ],
             },
             indent=1,
         )
 
     def __str__(self) -> str:
-        lines = [str(one) for one in self.hazards]
+        lines = [str(hazard) for hazard in self.hazards]
         for name, wrong, size, *first in self.outputs:
             lines.append(
                 tr(
@@ -102,19 +102,23 @@ def on_files(
                 "a tolerance is a finite number from 0 on", f"{rtol}", "pass such as --rtol 0.001"
             )
         )
-    inputs, golden = ([array_of(one) for one in given] for given in (inputs, golden))
-    numbers = {name: value_of(text) for name, text in (one.partition("=")[::2] for one in values)}
+    inputs, golden = ([array_of(path) for path in paths] for paths in (inputs, golden))
+    numbers = {name: value_of(text) for name, text in (word.partition("=")[::2] for word in values)}
     if isinstance(kernel, Project):
         left = kernel.launch(
-            *inputs, shapes=[one.shape for one in golden], cores=cores, schedule=schedule, **numbers
+            *inputs,
+            shapes=[array.shape for array in golden],
+            cores=cores,
+            schedule=schedule,
+            **numbers,
         )
         return Files(left, golden, rtol)
     tensors = iter(
         [
             *inputs,
             *(
-                GlobalMemory(f"output {place}", poisoned(one.shape, one.dtype), False)
-                for place, one in enumerate(golden)
+                GlobalMemory(f"output {place}", poisoned(array.shape, array.dtype), False)
+                for place, array in enumerate(golden)
             ),
         ]
     )
@@ -139,10 +143,10 @@ def on_files(
 def array_of(text: str) -> np.ndarray:
     """The array of FILE.npy, or of FILE:DTYPE:SHAPE, such as x.bin:float16:8x2048."""
     if text.endswith(".npy"):
-        if (array := load(text)).dtype.name not in {one.name for one in TYPES}:
+        if (array := load(text)).dtype.name not in {dtype.name for dtype in TYPES}:
             raise ValueError(
                 problem(
-                    "a file holds one of " + ", ".join(one.name for one in TYPES),
+                    "a file holds one of " + ", ".join(dtype.name for dtype in TYPES),
                     f"{array.dtype} in {text}",
                     "convert it",
                 )
@@ -150,8 +154,8 @@ def array_of(text: str) -> np.ndarray:
         return array
     try:
         name, dtype, shape = text.rsplit(":", 2)
-        lengths = tuple(int(one) for one in shape.split("x")) if shape else ()
-        dtype = next(one for one in TYPES if one.name == dtype and min(lengths, default=0) >= 0)
+        lengths = tuple(int(length) for length in shape.split("x")) if shape else ()
+        dtype = next(kind for kind in TYPES if kind.name == dtype and min(lengths, default=0) >= 0)
     except (ValueError, StopIteration):
         raise ValueError(
             problem(

@@ -240,7 +240,7 @@ def run(
     ((), 2.0)
     """
     platform, names = Platform.of(soc, cores), list(signature(kernel).parameters)
-    given, outputs = [], {}
+    values, outputs = [], {}
     for place, value in enumerate(arguments):
         if isinstance(value, np.ndarray):
             name = names[place] if place < len(names) else f"argument {place}"
@@ -256,9 +256,9 @@ def run(
             value.read_only = False
         elif isinstance(value, GlobalMemory) and not value.read_only and value.name != "workspace":
             outputs[value.name] = value
-        given.append(value)
+        values.append(value)
     machine = Machine(platform, cores, schedule_of(schedule), sync, True)
-    machine.run(kernel, given)
+    machine.run(kernel, values)
     _look_back(
         machine,
         kernel,
@@ -269,7 +269,7 @@ def run(
 
 def left_by(machine: Machine, outputs: dict[str, GlobalMemory], tiling: Tiling) -> Run:
     """What a machine leaves behind."""
-    made = Run(
+    run = Run(
         {name: memory.array for name, memory in outputs.items()},
         tuple(machine.hazards),
         machine.trace,
@@ -285,7 +285,7 @@ def left_by(machine: Machine, outputs: dict[str, GlobalMemory], tiling: Tiling) 
         frozenset(machine.hazardous),
     )
     machine.part()
-    return made
+    return run
 
 
 def explore(program, /, limit: int = LIMIT, **how) -> Orders:

@@ -85,17 +85,20 @@ def Mathematics(name: str, dst, tmp, count: int, *sources):
     """dst = the function called `name` of the sources, tensors or numbers; `tmp` is its temporary buffer, or None."""
     function = MATHEMATICS[name]
 
-    def compute(*given):
-        tensors = iter(given)
+    def compute(*arrays):
+        tensors = iter(arrays)
         return function(
-            *(next(tensors).astype(np.float64) if hasattr(one, "block") else one for one in sources)
+            *(
+                next(tensors).astype(np.float64) if hasattr(source, "block") else source
+                for source in sources
+            )
         )
 
     _issue(
         name,
         [(dst, count)],
-        [(one, count) for one in sources if hasattr(one, "block")],
-        lambda *given: (compute(*given),),
+        [(source, count) for source in sources if hasattr(source, "block")],
+        lambda *arrays: (compute(*arrays),),
         tmp,
     )
 
@@ -103,16 +106,18 @@ def Mathematics(name: str, dst, tmp, count: int, *sources):
 def _issue(name: str, results, sources, function, tmp=None):
     """Issue one instruction: `function` of the sources' elements gives those of each result; (tensor, elements) each."""
     core = current()
-    reads = [one.part(name, False, count * one.dtype.itemsize) for one, count in sources]
+    reads = [tensor.part(name, False, count * tensor.dtype.itemsize) for tensor, count in sources]
     writes = [
-        one.part(name, True, count * one.dtype.itemsize, align=min(BLOCK, one.dtype.itemsize))
-        for one, count in results
+        tensor.part(
+            name, True, count * tensor.dtype.itemsize, align=min(BLOCK, tensor.dtype.itemsize)
+        )
+        for tensor, count in results
     ]
     works = [] if tmp is None else [tmp.span(name, True, (tmp.end - tmp.start) // BLOCK * BLOCK)]
 
     def run():
-        for (_, out), made in zip(writes, function(*(given for _, given in reads))):
-            out[...] = np.asarray(made).reshape(-1)
+        for (_, out), values in zip(writes, function(*(elements for _, elements in reads))):
+            out[...] = np.asarray(values).reshape(-1)
 
     core.vector(name, run, [span for span, _ in reads], [*works, *(span for span, _ in writes)])
     return core
@@ -136,13 +141,13 @@ def SoftMax(dst, total, largest, src, tmp, rows: int, columns: int, real: int):
     def compute(x):
         x = x.reshape(rows, columns)[:, :real].astype(np.float64)
         top = x.max(1, keepdims=True)
-        made = np.exp(x - top)
-        whole = made.sum(1, keepdims=True)
+        powers = np.exp(x - top)
+        whole = powers.sum(1, keepdims=True)
         out = np.zeros((rows, columns))
-        out[:, :real] = made / whole
+        out[:, :real] = powers / whole
         return out, *(
-            np.repeat(one, lanes, 1)
-            for one, lanes in ((whole, wide), (top, wide))
+            np.repeat(column, lanes, 1)
+            for column, lanes in ((whole, wide), (top, wide))
             if total is not None
         )
 

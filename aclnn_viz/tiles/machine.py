@@ -216,11 +216,13 @@ class Core:
     def issue(self, pipe: int, name: str, run, reads, writes, padding=(), atomic: bool = False):
         """Check an instruction's (memory, span) accesses, and give it to its pipe; `padding` spans hold no data."""
         where, horizon, position = self.where(), self.horizon(pipe), self.count[pipe] + 1
-        one = Instruction(self, pipe, position, name, where, horizon, run, reads, writes, atomic)
+        instruction = Instruction(
+            self, pipe, position, name, where, horizon, run, reads, writes, atomic
+        )
         for memory, span in reads:
-            self._check(one, memory, span, False)
+            self._check(instruction, memory, span, False)
         for memory, span in writes:
-            self._check(one, memory, span, True)
+            self._check(instruction, memory, span, True)
         for memory, span in reads:
             memory.note(span, pipe, position, False, self, atomic)
         for memory, span in writes:
@@ -233,13 +235,13 @@ class Core:
             )
         for memory, span in padding:
             span.view(memory.state)[...] = PADDING
-        self.issued[pipe].append(one)
+        self.issued[pipe].append(instruction)
         self.count[pipe] = position
         if self.auto and pipe == V:
             self.seen[V][V] = position
         if self.machine.trace is not None:
-            self.machine.trace.append(one)
-        self.machine.schedule.issue(one)
+            self.machine.trace.append(instruction)
+        self.machine.schedule.issue(instruction)
 
     def vector(self, name: str, run, reads, writes):
         """An instruction of the vector unit, which reads and writes spans of the Unified Buffer."""
@@ -256,15 +258,15 @@ class Core:
     def wait_for(self, name: str, reads=()):
         """The scalar unit waits: all that is ordered before takes effect."""
         horizon = [self.count[S], *self.seen[S][1:]]  # its own stores are in order
-        one = Instruction(
+        instruction = Instruction(
             self, S, self.count[S], name, self.where(), horizon, None, reads, [], False
         )
         for memory, span in reads:
-            self._check(one, memory, span, False)
+            self._check(instruction, memory, span, False)
             # for other cores; on its own, what is read at once has been read
             if memory is not self.ub:
                 memory.note(span, S, 0, False, self, False)
-        self.machine.schedule.reach(self, one)
+        self.machine.schedule.reach(self, instruction)
 
     def scalar_write(self, name: str, memory, span: Span, run):
         if self.auto:
@@ -282,13 +284,13 @@ class Core:
             clock[pipe] = position
             self.wait(S, clock)
 
-    def _check(self, one: Instruction, memory, span: Span, writing: bool):
-        found = memory.unordered(span, one.horizon, writing, self, one.atomic)
+    def _check(self, instruction: Instruction, memory, span: Span, writing: bool):
+        unordered = memory.unordered(span, instruction.horizon, writing, self, instruction.atomic)
         if memory is not self.ub:
-            self._check_global(one, memory, span, writing)
-        if found:
-            self._unordered(one, found[0], writing, memory)
-        elif not writing or one.atomic:
+            self._check_global(instruction, memory, span, writing)
+        if unordered:
+            self._unordered(instruction, unordered[0], writing, memory)
+        elif not writing or instruction.atomic:
             least = memory.least(span)
             if least == WRITTEN:
                 return
@@ -300,7 +302,7 @@ class Core:
                     "dirty atomics" if writing else "unwritten",
                     message(
                         BYTES if memory is self.ub else ELEMENTS,
-                        name=one.name,
+                        name=instruction.name,
                         does=ADDS_ONTO if writing else DOES[0],
                         n=missing,
                         all=state.size,
@@ -312,33 +314,33 @@ class Core:
                     "padding",
                     message(
                         "{name} reads {n} bytes that only pad a copy",
-                        name=one.name,
+                        name=instruction.name,
                         n=int((state == PADDING).sum()),
                     ),
                 )
 
-    def _check_global(self, one: Instruction, memory, span: Span, writing: bool):
+    def _check_global(self, instruction: Instruction, memory, span: Span, writing: bool):
         """What the scalar unit's caches, the inputs and other cores have against an access."""
-        if met := memory.cache(span, self, one.pipe == S, writing):
+        if met := memory.cache(span, self, instruction.pipe == S, writing):
             self.hazard(
                 "data cache",
-                message(MET[met], name=one.name, does=DOES[writing], tensor=memory.name),
+                message(MET[met], name=instruction.name, does=DOES[writing], tensor=memory.name),
                 writing,
             )
         if writing and memory.read_only:
             self.hazard(
                 "input overwritten",
-                message("{name} writes to {tensor}", name=one.name, tensor=memory.name),
+                message("{name} writes to {tensor}", name=instruction.name, tensor=memory.name),
                 True,
             )
-        if clash := memory.clash(span, self, writing, one.atomic):
+        if clash := memory.clash(span, self, writing, instruction.atomic):
             core, verb, count = clash
             self.hazard(
                 "race between cores",
                 message(
                     "{name} {does} {n} elements of {tensor} that {who} {verb} in the same phase",
-                    name=one.name,
-                    does=ADDS if one.atomic else DOES[writing],
+                    name=instruction.name,
+                    does=ADDS if instruction.atomic else DOES[writing],
                     n=count,
                     tensor=memory.name,
                     who=message("other cores")
@@ -349,21 +351,21 @@ class Core:
                 writing,
             )
 
-    def _unordered(self, one, other, writing, memory):
+    def _unordered(self, instruction, other, writing, memory):
         pipe, position = other
         kind = (
             "missing barrier"
-            if pipe == one.pipe
+            if pipe == instruction.pipe
             else "missing scalar wait"
-            if S in (pipe, one.pipe)
+            if S in (pipe, instruction.pipe)
             else "missing wait"
         )
         earlier = self.issued[pipe][position - 1]
         wrote = any(memory is held for held, _ in earlier.writes)
         what = message(
             UNORDERED if memory is self.ub else UNORDERED_OF,
-            name=one.name,
-            pipe=PIPE_NAMES[one.pipe],
+            name=instruction.name,
+            pipe=PIPE_NAMES[instruction.pipe],
             does=DOES[writing],
             earlier=earlier.name,
             line=earlier.where[1],
@@ -371,8 +373,10 @@ class Core:
             other=PIPE_NAMES[pipe],
             tensor=getattr(memory, "name", None),
         )
-        if pipe != one.pipe:
-            event = "_".join(PIPE_NAMES[each].removeprefix("PIPE_") for each in (pipe, one.pipe))
+        if pipe != instruction.pipe:
+            event = "_".join(
+                PIPE_NAMES[each].removeprefix("PIPE_") for each in (pipe, instruction.pipe)
+            )
             what = message("{what} (that flag is HardEvent {event})", what=what, event=event)
         self.hazard(kind, what, writing)
 

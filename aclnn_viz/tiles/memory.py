@@ -65,20 +65,20 @@ class Span(NamedTuple):
         )
 
 
-def meet(some: Span, other: Span) -> bool:
+def meet(span: Span, other: Span) -> bool:
     """Whether two spans of a memory have a byte in common."""
     return (
-        some.start < other.end
-        and other.start < some.end
-        and (not (some.shape or other.shape) or _meet(some, other))
+        span.start < other.end
+        and other.start < span.end
+        and (not (span.shape or other.shape) or _meet(span, other))
     )
 
 
 @lru_cache(1 << 12)  # tiles repeat their spans
-def _meet(some: Span, other: Span) -> bool:
-    start = min(some.start, other.start)
-    marks = np.zeros(max(some.end, other.end) - start, bool)
-    some._replace(start=some.start - start).view(marks)[...] = True
+def _meet(span: Span, other: Span) -> bool:
+    start = min(span.start, other.start)
+    marks = np.zeros(max(span.end, other.end) - start, bool)
+    span._replace(start=span.start - start).view(marks)[...] = True
     return bool(other._replace(start=other.start - start).view(marks).any())
 
 
@@ -108,7 +108,7 @@ class UnifiedBuffer:
         self, span: Span, horizon, writing: bool, core=None, atomic: bool = False
     ) -> list[tuple[int, int]]:
         """Pipe and position of the last accesses in conflict that the horizon does not cover, those of writes first."""
-        found = []
+        conflicts = []
         for held, last in ((self.writes, self.last_write), (self.reads, self.last_read))[
             : 1 + writing
         ]:
@@ -118,13 +118,13 @@ class UnifiedBuffer:
                 or last[2] > horizon[2]
                 or last[3] > horizon[3]
             ):
-                found += [
+                conflicts += [
                     (pipe, position)
                     for pipe in PIPES
                     if last[pipe] > horizon[pipe]
                     and (position := self._last(held[pipe], span, horizon[pipe])) > horizon[pipe]
                 ]
-        return found
+        return conflicts
 
     def _last(self, held: dict[Span, int], span: Span, least: int) -> int:
         """The last position that touched bytes of a span, looked for down to the least."""
@@ -196,21 +196,21 @@ class GlobalMemory:
         """Follow an access through the caches; returns "dirty" or "old" where it meets what is not what memory holds."""
         if self.read_only or not scalar and not self.lines:
             return None
-        found, own = None, (core, span.start // CACHE)
+        met, own = None, (core, span.start // CACHE)
         for key, state in list(self.lines.items()):
             if scalar and key == own or not meet(span, Span(key[1] * CACHE, CACHE)):
                 continue
             if state == "dirty":
-                found = "dirty"
+                met = "dirty"
             elif writing:
                 self.lines[key] = "old"
         if scalar:
             core.cached.add(self)
             if not writing and self.lines.get(own) == "old":
-                found = "old"
+                met = "old"
             if writing or own not in self.lines:
                 self.lines[own] = "dirty" if writing else "clean"
-        return found
+        return met
 
     def _recent(self, span: Span, core, writing: bool, atomic: bool):
         """Verb, stamps and places of the accesses that could be in conflict, if there were any in this epoch.
@@ -231,14 +231,14 @@ class GlobalMemory:
         self, span: Span, horizon, writing: bool, core, atomic: bool = False
     ) -> list[tuple[int, int]]:
         """As for the Unified Buffer, among the accesses of one core in this epoch; older ones SyncAll has ordered."""
-        stamp, found = core.epoch * _CORES + core.index + 1, []
+        stamp, conflicts = core.epoch * _CORES + core.index + 1, []
         for _, held, at in self._recent(span, core, writing, atomic):
             where = at[held == stamp]
             for pipe in PIPES if where.size else ():
                 position = int((where >> 2).max(initial=0, where=where & 3 == pipe))
                 if position > horizon[pipe]:
-                    found.append((pipe, position))
-        return found
+                    conflicts.append((pipe, position))
+        return conflicts
 
     def clash(
         self, span: Span, core, writing: bool, atomic: bool

@@ -74,7 +74,7 @@ class Project:
 
     def __init__(self, folder, op: str | None = None):
         folder = place_of(folder).resolve()
-        hosts = [one for one in _own(folder, "op_host") if (one.parent / "op_kernel").is_dir()]
+        hosts = [host for host in _own(folder, "op_host") if (host.parent / "op_kernel").is_dir()]
         if len(hosts) != 1:
             raise ValueError(
                 problem(
@@ -85,8 +85,8 @@ class Project:
             )
         self.folder = hosts[0].parent
         sources = _own(hosts[0], "*.cpp")
-        text = "\n".join(one.read_text("utf-8", "replace") for one in sources)
-        plain = NOISE.sub(lambda one: one[0] if one[0][0] == '"' else "", text)
+        text = "\n".join(source.read_text("utf-8", "replace") for source in sources)
+        plain = NOISE.sub(lambda match: match[0] if match[0][0] == '"' else "", text)
         for pattern, what in ABSENT.items():
             if re.search(pattern, plain):
                 raise NotImplementedError(
@@ -96,7 +96,7 @@ class Project:
                         "give the struct yourself: av.tiles.cpp(FILE)[ENTRY].program(op, tiling)",
                     )
                 )
-        included = "".join(f'#include "{one}"\n' for one in sources)
+        included = "".join(f'#include "{source}"\n' for source in sources)
         self.host = compiled(
             sources[0] if sources else hosts[0],
             "tile.h",
@@ -142,18 +142,18 @@ class Project:
     @cached_property
     def kernel(self) -> tuple[Path, str]:
         """The file and the entry of the kernel."""
-        files = [one for one in _own(self.folder / "op_kernel", "*") if one.suffix in SOURCES]
+        files = [file for file in _own(self.folder / "op_kernel", "*") if file.suffix in SOURCES]
         called = snake(self.name)
-        for file in sorted(files, key=lambda one: one.stem not in called):
+        for file in sorted(files, key=lambda source: source.stem not in called):
             entries = entries_of(file)
-            if fitting := [one for one in entries if one in called] or (
+            if fitting := [name for name in entries if name in called] or (
                 list(entries) if file.stem in called else []
             ):
                 return file, fitting[0]
         raise ValueError(
             problem(
                 f"op_kernel has an entry {called[0]}",
-                f"none in {', '.join(one.name for one in files) or 'it'}",
+                f"none in {', '.join(file.name for file in files) or 'it'}",
                 "name the kernel as OpDef names the operator",
             )
         )
@@ -181,7 +181,8 @@ class Project:
             words += self._attribute(parameter, value)
         shapes = []
         for kind, *rest in self._asked(
-            self.name, given=" ".join(map(str, words)).encode("utf-8") + b"\n" + b"".join(content)
+            self.name,
+            question=" ".join(map(str, words)).encode("utf-8") + b"\n" + b"".join(content),
         ):
             if kind == "shape":
                 shapes.append(tuple(map(int, rest)))
@@ -224,7 +225,7 @@ class Project:
                 )
             ) from None
 
-    def _asked(self, *words: str, given: bytes = b"") -> list[list[str]]:
+    def _asked(self, *words: str, question: bytes = b"") -> list[list[str]]:
         """The lines that the host's program answers with, each as words."""
         with tempfile.TemporaryFile("w+b") as report, tempfile.TemporaryFile("w+b") as complaints:
             with Child(
@@ -236,7 +237,7 @@ class Project:
                 pass_fds=[report.fileno()],
             ) as host:
                 try:
-                    host.communicate(given, SECONDS)
+                    host.communicate(question, SECONDS)
                 except subprocess.TimeoutExpired:
                     raise ValueError(
                         problem(
@@ -246,7 +247,7 @@ class Project:
                         )
                     ) from None
             report.seek(0), complaints.seek(max(complaints.seek(0, os.SEEK_END) - 300, 0))
-            text, said = (one.read().decode("utf-8", "replace") for one in (report, complaints))
+            text, said = (file.read().decode("utf-8", "replace") for file in (report, complaints))
         if host.returncode:
             raise ValueError(
                 problem(
@@ -278,23 +279,30 @@ class Project:
 
     def formats(self, inputs: Sequence) -> list[np.dtype]:
         """The formats of the outputs, from the combination of OpDef in which the inputs have theirs."""
-        places = range(max((len(one.types) for one in (*self.inputs, *self.outputs)), default=0))
+        places = range(
+            max((len(parameter.types) for parameter in (*self.inputs, *self.outputs)), default=0)
+        )
         for place in places:
             if all(
-                array is None or len(one.types) <= place or one.types[place] == array.dtype
-                for one, array in zip(self.inputs, inputs)
+                array is None
+                or len(parameter.types) <= place
+                or parameter.types[place] == array.dtype
+                for parameter, array in zip(self.inputs, inputs)
             ):
-                return [one.types[min(place, len(one.types) - 1)] for one in self.outputs]
+                return [
+                    parameter.types[min(place, len(parameter.types) - 1)]
+                    for parameter in self.outputs
+                ]
         raise ValueError(
             problem(
                 f"{self.name} takes a combination of formats of its OpDef",
-                ", ".join("none" if one is None else c_name(one.dtype) for one in inputs),
+                ", ".join("none" if array is None else c_name(array.dtype) for array in inputs),
                 "pass arrays of one of these: "
                 + "; ".join(
                     ", ".join(
-                        c_name(one.types[place])
-                        for one in self.inputs
-                        if place < len(one.types) and one.types[place]
+                        c_name(parameter.types[place])
+                        for parameter in self.inputs
+                        if place < len(parameter.types) and parameter.types[place]
                     )
                     for place in places
                 ),
@@ -316,35 +324,35 @@ class Project:
         `shapes` are those of the outputs where the project infers none. Raises what `tiled` raises, and TypeError for
         inputs or attributes that OpDef does not have.
         """
-        unknown = attributes.keys() - {one.name for one in self.attributes}
+        unknown = attributes.keys() - {parameter.name for parameter in self.attributes}
         if len(inputs) != len(self.inputs) or unknown:
             raise TypeError(
                 problem(
-                    f"{self.name} takes {', '.join(one.name for one in (*self.inputs, *self.attributes))}",
+                    f"{self.name} takes {', '.join(parameter.name for parameter in (*self.inputs, *self.attributes))}",
                     f"{len(inputs)} inputs" + f" and {', '.join(unknown)}" * bool(unknown),
                     "pass each input, None for one left out",
                 )
             )
-        inputs = [None if one is None else np.ascontiguousarray(one) for one in inputs]
+        inputs = [None if array is None else np.ascontiguousarray(array) for array in inputs]
         platform, dtypes = Platform.of(soc, cores), self.formats(inputs)
-        given = [None] * len(dtypes) if shapes is None else shapes
+        wanted = [None] * len(dtypes) if shapes is None else shapes
         tiling, inferred = self.tiled(
             platform,
             inputs,
-            [*zip(given, dtypes)],
-            [attributes.get(one.name) for one in self.attributes],
+            [*zip(wanted, dtypes)],
+            [attributes.get(parameter.name) for parameter in self.attributes],
         )
-        made = shapes or inferred
-        if len(made) != len(dtypes):
+        sizes = shapes or inferred
+        if len(sizes) != len(dtypes):
             raise ValueError(
                 problem(
-                    f"{self.name} has outputs {', '.join(one.name for one in self.outputs)}",
+                    f"{self.name} has outputs {', '.join(parameter.name for parameter in self.outputs)}",
                     "no shape function",
                     "pass shapes=",
                 )
             )
-        memories, results = self._memories(inputs, made, dtypes)
-        kernel = self.compiled([None if one is None else one.dtype for one in inputs], dtypes)
+        memories, results = self._memories(inputs, sizes, dtypes)
+        kernel = self.compiled([None if array is None else array.dtype for array in inputs], dtypes)
         kernel.key = tiling.key
         return launching.run(
             kernel,
@@ -381,7 +389,7 @@ class Project:
         """
         op = operator(op)
         tensors, values = (
-            [one.name for one in op.parameters if one.kind == "tensor"],
+            [parameter.name for parameter in op.parameters if parameter.kind == "tensor"],
             list(op.attributes),
         )
         inputs, outputs = (
@@ -389,24 +397,24 @@ class Project:
             _paired(self, self.outputs, list(op.outputs)),
         )
         # one that the operator lacks keeps its default
-        attributes = [plain(one.name, values) for one in self.attributes]
+        attributes = [plain(parameter.name, values) for parameter in self.attributes]
 
         def tiling(platform, **bound) -> Tiling:
             results = op.arrange_backward(**bound).results
-            made = [
-                (results[one].documented_shape, results[one].format.numpy)
-                if one in results
+            kinds = [
+                (results[name].documented_shape, results[name].format.numpy)
+                if name in results
                 else ((0,), np.dtype(np.float32))
-                for one in outputs
+                for name in outputs
             ]
             return self.tiled(
                 platform,
-                [bound[one] for one in inputs],
-                made,
-                [bound.get(one) for one in attributes],
+                [bound[name] for name in inputs],
+                kinds,
+                [bound.get(name) for name in attributes],
             )[0]
 
-        order = [(tensors + list(op.outputs)).index(one) for one in (*inputs, *outputs)]
+        order = [(tensors + list(op.outputs)).index(name) for name in (*inputs, *outputs)]
         return Program(
             op.name, self.name, tiling, _OfProject(self, order), Plan(), text=self.folder.name
         )
@@ -415,9 +423,9 @@ class Project:
 def _own(folder: Path, pattern: str) -> list[Path]:
     """What a person wrote in a folder: nothing hidden, and nothing that a build has copied."""
     return [
-        one
-        for one in sorted(folder.rglob(pattern))
-        if not any(part[0] == "." or part == "build_out" for part in one.relative_to(folder).parts)
+        path
+        for path in sorted(folder.rglob(pattern))
+        if not any(part[0] == "." or part == "build_out" for part in path.relative_to(folder).parts)
     ]
 
 
@@ -427,20 +435,20 @@ def plain(name: str, names: list[str]) -> str | None:
     >>> plain("grad_input", ["gradInputOut", "gradWeightOut"])
     'gradInputOut'
     """
-    same = {re.sub(r"_|(?<=.)out$", "", one.lower()): one for one in names}
+    same = {re.sub(r"_|(?<=.)out$", "", known.lower()): known for known in names}
     return same.get(re.sub(r"_|(?<=.)out$", "", name.lower()))
 
 
 def _paired(project: Project, mine: Sequence[Parameter], theirs: list[str]) -> list[str]:
     """For each parameter of a project, what the operator calls it."""
-    found = [plain(one.name, theirs) for one in mine]
-    if None not in found and len(set(found)) == len(found):
-        return found
+    names = [plain(parameter.name, theirs) for parameter in mine]
+    if None not in names and len(set(names)) == len(names):
+        return names
     if len(mine) > len(theirs):
         raise TypeError(
             problem(
                 f"{project.name} has the parameters of the operator: {', '.join(theirs)}",
-                ", ".join(one.name for one in mine),
+                ", ".join(parameter.name for parameter in mine),
                 "name them as the operator does",
             )
         )
@@ -463,8 +471,8 @@ class _OfProject:
 
     def opened(self, machine, arguments):
         *memories, workspace, tiling = arguments
-        pointers = [memories[one] for one in self.order]
-        formats = [None if one is None else one.array.dtype for one in pointers]
+        pointers = [memories[place] for place in self.order]
+        formats = [None if memory is None else memory.array.dtype for memory in pointers]
         count = len(self.project.inputs)
         self.kernel = self.project.compiled(formats[:count], formats[count:])
         self.kernel.key = tiling.key

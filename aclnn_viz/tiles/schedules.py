@@ -29,10 +29,10 @@ from aclnn_viz.tiles.memory import PIPES
 class Eager:
     """Every instruction lands when it is issued: the order in which the program is written."""
 
-    def issue(self, one: Instruction):
-        one.land()
+    def issue(self, instruction: Instruction):
+        instruction.land()
 
-    def reach(self, core, one: Instruction):
+    def reach(self, core, instruction: Instruction):
         pass
 
     def drain(self, cores):
@@ -54,25 +54,29 @@ class Late:
     def order(self, cores: list) -> list:
         return cores
 
-    def priority(self, one: Instruction) -> float:
+    def priority(self, instruction: Instruction) -> float:
         return -self.number
 
-    def issue(self, one: Instruction):
+    def issue(self, instruction: Instruction):
         self.number += 1
-        core, horizon, landed = one.core, one.horizon, self.landed.setdefault(one.core, [0] * 4)
+        core, horizon, landed = (
+            instruction.core,
+            instruction.horizon,
+            self.landed.setdefault(instruction.core, [0] * 4),
+        )
         for pipe in PIPES:
             if horizon[pipe] > landed[pipe]:
-                one.missing += 1
-                self.waiting[core, pipe, horizon[pipe]].append(one)
-        one.entry = self.priority(one), self.number, one
-        if not one.missing:
-            heapq.heappush(self.ready, one.entry)
+                instruction.missing += 1
+                self.waiting[core, pipe, horizon[pipe]].append(instruction)
+        instruction.entry = self.priority(instruction), self.number, instruction
+        if not instruction.missing:
+            heapq.heappush(self.ready, instruction.entry)
 
-    def land(self, one: Instruction):
-        one.land()
-        one.landed, one.entry = True, None
-        landed, issued = self.landed[one.core], one.core.issued[one.pipe]
-        core, pipe = one.core, one.pipe
+    def land(self, instruction: Instruction):
+        instruction.land()
+        instruction.landed, instruction.entry = True, None
+        landed, issued = self.landed[instruction.core], instruction.core.issued[instruction.pipe]
+        core, pipe = instruction.core, instruction.pipe
         while landed[pipe] < len(issued) and issued[landed[pipe]].landed:
             landed[pipe] += 1
             for freed in self.waiting.pop((core, pipe, landed[pipe]), ()):
@@ -91,12 +95,12 @@ class Late:
                     reached = list(map(max, reached, further))
         return reached
 
-    def reach(self, core, one: Instruction):
+    def reach(self, core, instruction: Instruction):
         """Land what the scalar unit waits for, and no more."""
         landed = self.landed.setdefault(core, [0] * 4)
-        if all(map(ge, landed, one.horizon)):
+        if all(map(ge, landed, instruction.horizon)):
             return  # the usual case: all of it has landed
-        needed, aside = self.needed(core, one.horizon), []
+        needed, aside = self.needed(core, instruction.horizon), []
         while any(landed[pipe] < needed[pipe] for pipe in PIPES):
             entry = heapq.heappop(self.ready)
             if entry[2].core is core and entry[2].position <= needed[entry[2].pipe]:
@@ -121,11 +125,11 @@ class Seeded(Late):
     def order(self, cores: list) -> list:
         return self.random.sample(cores, len(cores))
 
-    def priority(self, one: Instruction) -> float:
+    def priority(self, instruction: Instruction) -> float:
         return self.random.random()
 
-    def reach(self, core, one: Instruction):
-        super().reach(core, one)
+    def reach(self, core, instruction: Instruction):
+        super().reach(core, instruction)
         while self.ready and self.random.random() < 0.5:  # what nobody waits for may land as well
             self.land(heapq.heappop(self.ready)[2])
 
@@ -166,13 +170,13 @@ def explored(run: Callable, limit: int = LIMIT, search: "Search | None" = None) 
     search, hazards, outcomes, count = search or Search(), {}, {}, 0
     while count < limit:
         try:
-            made = run(Chosen(search))
+            result = run(Chosen(search))
         except Redundant:
             pass
         else:
             count += 1
-            outcomes.setdefault(tuple(output.tobytes() for output in made.outputs.values()))
-            for hazard in made.hazards:
+            outcomes.setdefault(tuple(output.tobytes() for output in result.outputs.values()))
+            for hazard in result.hazards:
                 hazards.setdefault((hazard.kind, hazard.file, hazard.line), hazard)
         if not search.turn():
             return Orders(count, tuple(hazards.values()), tuple(outcomes), True)
@@ -191,15 +195,15 @@ class Chosen(Late):
         self.search, self.reads = search, 0
         search.start()
 
-    def reach(self, core, one: Instruction):
+    def reach(self, core, instruction: Instruction):
         self.reads += 1
         self.number += 1
         landed = self.landed.setdefault(core, [0] * 4)
         while True:
-            free = all(have >= need for have, need in zip(landed, one.horizon))
+            free = all(have >= need for have, need in zip(landed, instruction.horizon))
             chosen = self.search.choose(
                 [Step(entry[2], entry[1]) for entry in self.ready]
-                + [Step(one, self.number, self.reads)] * free
+                + [Step(instruction, self.number, self.reads)] * free
             )
             if chosen.read:
                 return
@@ -221,21 +225,21 @@ class Chosen(Late):
 class Step:
     """One instruction in the search: a key that holds in every run, its place in the order, the bytes it touches."""
 
-    def __init__(self, one: Instruction, number: int, read: int = 0):
-        self.number, self.read, self.core = number, read, one.core.index
-        self.pipe, self.position = one.pipe, one.position
+    def __init__(self, instruction: Instruction, number: int, read: int = 0):
+        self.number, self.read, self.core = number, read, instruction.core.index
+        self.pipe, self.position = instruction.pipe, instruction.position
         self.key = self.core, self.pipe, self.position, read
         self.horizon, self.epoch, self.atomic = (
-            one.horizon,
-            one.core.epoch if read else one.epoch,
-            one.atomic,
+            instruction.horizon,
+            instruction.core.epoch if read else instruction.epoch,
+            instruction.atomic,
         )
         self.reads, self.writes = (
             tuple(
                 (getattr(memory, "name", self.core), span.start, span.end)
                 for memory, span in touched
             )
-            for touched in (one.reads, one.writes)
+            for touched in (instruction.reads, instruction.writes)
         )
 
     def commutes(self, other: "Step") -> bool:
@@ -254,10 +258,10 @@ class Step:
         return other.horizon[self.pipe] >= self.position
 
 
-def _meet(some, others) -> bool:
+def _meet(spans, others) -> bool:
     return any(
         a == b and start < last and first < end
-        for a, start, end in some
+        for a, start, end in spans
         for b, first, last in others
     )
 

@@ -33,27 +33,36 @@ class Job(NamedTuple):
 def jobs_of(run, groups: int = 16, bypass=()) -> list:
     """For each core and pipe the jobs of a traced run; tensors named in `bypass` are read past the L2."""
     cores: list = [[[], [], [], []] for _ in range(run.cores)]
-    for one in run.trace:
-        pipes = cores[one.core.index]
-        if one.pipe == S:
+    for instruction in run.trace:
+        pipes = cores[instruction.core.index]
+        if instruction.pipe == S:
             size: float = 1
-        elif one.pipe == V:
-            size = cycles(one, groups)
+        elif instruction.pipe == V:
+            size = cycles(instruction, groups)
         else:
-            ((_, span),) = one.reads if one.pipe == MTE2 else one.writes
+            ((_, span),) = instruction.reads if instruction.pipe == MTE2 else instruction.writes
             size = span.length * prod(span.shape)
-        past = one.pipe == MTE2 and one.reads[0][0].name in bypass
-        pipes[one.pipe].append(Job(tuple(one.horizon), len(pipes[S]), size, one.epoch, past, one))
+        past = instruction.pipe == MTE2 and instruction.reads[0][0].name in bypass
+        pipes[instruction.pipe].append(
+            Job(
+                tuple(instruction.horizon),
+                len(pipes[S]),
+                size,
+                instruction.epoch,
+                past,
+                instruction,
+            )
+        )
     return cores
 
 
-def cycles(one: Instruction, groups: int = 16) -> int:
+def cycles(instruction: Instruction, groups: int = 16) -> int:
     """A vector instruction's repeats, times how many of its reads meet in one bank group in a cycle."""
-    spans = [span for _, span in (*one.reads, *one.writes)]
+    spans = [span for _, span in (*instruction.reads, *instruction.writes)]
     repeats = max(-(-span.length * prod(span.shape) // REPEAT) for span in spans)
     met = Counter(
         (span.start // BLOCK + block) % groups
-        for _, span in one.reads
+        for _, span in instruction.reads
         for block in range(min(8, -(-span.length * prod(span.shape) // BLOCK)))
     )
     return repeats * max(met.values(), default=1)

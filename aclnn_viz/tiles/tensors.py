@@ -209,14 +209,14 @@ class LocalTensor(Tensor):
     def operand(self, core, name: str, writing: bool, count: int) -> tuple[Span, np.ndarray]:
         """Return where the first elements lie, and the elements; tiles ask for the same ones again and again."""
         key = self.block, self.start, self.end, self.dtype, count
-        found = core.ub.operands.get(key)
-        if found is not None:
+        operand = core.ub.operands.get(key)
+        if operand is not None:
             self.block.check_use(core, name, writing, self.turn)
-            return found
-        span, _ = found = self.part(name, writing, count * self.dtype.itemsize)
+            return operand
+        span, _ = operand = self.part(name, writing, count * self.dtype.itemsize)
         if self.start % BLOCK == 0 and self.block.start <= self.start and span.end <= self.end:
-            core.ub.operands[key] = found  # it passed all checks
-        return found
+            core.ub.operands[key] = operand  # it passed all checks
+        return operand
 
 
 class TPosition(Enum):
@@ -349,11 +349,11 @@ class TPipe:
             self.queues.append(buffer)
 
     def _sizes(self):
-        found = {}
+        sizes = {}
         for block in self.buffers:
-            number, _ = found.get((block.name, block.length), (0, 0))
-            found[block.name, block.length] = number + 1, block.length
-        return found.values()
+            number, _ = sizes.get((block.name, block.length), (0, 0))
+            sizes[block.name, block.length] = number + 1, block.length
+        return sizes.values()
 
     def AllocEventID(self, event: HardEvent) -> int:
         """Take an id until ReleaseEventID. C++: `AllocEventID<HardEvent::V_S>()`."""

@@ -64,25 +64,36 @@ def timeline(run: Run, costs=None, l2: str = "warm", bypass=()):
     free: dict[tuple, int] = {}  # (core, pipe) -> the first step not taken
     # (core, pipe, position) -> step, the last of its pipe so far
     at: dict[tuple, tuple[int, Instruction]] = {}
-    for one in sorted(run.trace, key=lambda one: one.epoch):
-        if one.epoch != epoch:
-            epoch, floor = one.epoch, ended
+    for instruction in sorted(run.trace, key=lambda entry: entry.epoch):
+        if instruction.epoch != epoch:
+            epoch, floor = instruction.epoch, ended
         core, step, after = (
-            one.core.index,
-            max(free.get((one.core.index, one.pipe), 0), floor),
+            instruction.core.index,
+            max(free.get((instruction.core.index, instruction.pipe), 0), floor),
             None,
         )
         for pipe in PIPES:
-            if one.horizon[pipe]:
-                done, other = at[core, pipe, one.horizon[pipe]]
-                if done + 1 >= step and pipe != one.pipe:
+            if instruction.horizon[pipe]:
+                done, other = at[core, pipe, instruction.horizon[pipe]]
+                if done + 1 >= step and pipe != instruction.pipe:
                     after = other
                 step = max(step, done + 1)
-        free[core, one.pipe] = step + 1
-        before = at.get((core, one.pipe, one.position - 1), (-1, one))
-        at[core, one.pipe, one.position] = max((step, one), before, key=lambda entry: entry[0])
+        free[core, instruction.pipe] = step + 1
+        before = at.get((core, instruction.pipe, instruction.position - 1), (-1, instruction))
+        at[core, instruction.pipe, instruction.position] = max(
+            (step, instruction), before, key=lambda entry: entry[0]
+        )
         ended = max(ended, step + 1)
-        slots.append(Slot(core, PIPE_NAMES[one.pipe], step, one.name, one.where[1], after))
+        slots.append(
+            Slot(
+                core,
+                PIPE_NAMES[instruction.pipe],
+                step,
+                instruction.name,
+                instruction.where[1],
+                after,
+            )
+        )
     return slots
 
 
@@ -147,10 +158,10 @@ class Times:
     @property
     def critical(self) -> dict[str, float]:
         """us of each pipe on the critical path."""
-        found: dict[str, float] = defaultdict(float)
-        for one in self.path:
-            found[one.pipe] += one.end - one.start
-        return dict(found)
+        shares: dict[str, float] = defaultdict(float)
+        for span in self.path:
+            shares[span.pipe] += span.end - span.start
+        return dict(shares)
 
     @property
     def sentence(self) -> str:
@@ -285,29 +296,30 @@ def timed(run: Run, costs: Costs, l2: str = "warm", bypass=()) -> Times:
     if l2 not in L2:
         raise ValueError(problem(f"l2 must be one of {', '.join(L2)}", repr(l2), "choose one"))
     cores = jobs_of(run, int(costs["groups"].value), bypass)
-    made = simulated(cores, costs, l2)
+    simulation = simulated(cores, costs, l2)
     order = {
-        key[:3]: k for k, key in enumerate(sorted(made.spans, key=lambda one: (one[3], one[4])))
+        key[:3]: k
+        for k, key in enumerate(sorted(simulation.spans, key=lambda span: (span[3], span[4])))
     }
     spans: list = [None] * len(order)
-    for c, p, k, start, end, waited in made.spans:
-        one = cores[c][p][k].one
+    for c, p, k, start, end, waited in simulation.spans:
+        instruction = cores[c][p][k].one
         spans[order[c, p, k]] = Span(
-            c, SHORT[p], start, end, one.name, one.where[1], order.get(waited)
+            c, SHORT[p], start, end, instruction.name, instruction.where[1], order.get(waited)
         )
     return Times(
         run,
         costs,
-        made.task,
-        made.core,
+        simulation.task,
+        simulation.core,
         {
             name: value if run.cores == 1 or name in ("V", "MTE2") else None
-            for name, value in made.busy.items()
+            for name, value in simulation.busy.items()
         },
         tuple(spans),
         _waits(spans, run.cores),
         _path(spans),
-        made.memory,
+        simulation.memory,
         {
             "in": sum(job.size for pipes in cores for job in pipes[MTE2]),
             "out": sum(job.size for pipes in cores for job in pipes[MTE3]),
@@ -326,20 +338,20 @@ def timed(run: Run, costs: Costs, l2: str = "warm", bypass=()) -> Times:
 
 def _waits(spans: list, cores: int) -> dict[str, dict[str, float]]:
     """Between the instructions of a pipe: for which pipe it stood still, us of a mean core."""
-    found: dict[str, dict[str, float]] = {name: defaultdict(float) for name in SHORT}
+    waits: dict[str, dict[str, float]] = {name: defaultdict(float) for name in SHORT}
     free: dict[tuple, float] = {}
-    for one in spans:
-        gap = one.start - free.get((one.core, one.pipe), one.start)
-        if gap > 0 and one.after is not None:
-            found[one.pipe][spans[one.after].pipe] += gap / cores
-        free[one.core, one.pipe] = max(free.get((one.core, one.pipe), 0.0), one.end)
-    return {name: dict(each) for name, each in found.items()}
+    for span in spans:
+        gap = span.start - free.get((span.core, span.pipe), span.start)
+        if gap > 0 and span.after is not None:
+            waits[span.pipe][spans[span.after].pipe] += gap / cores
+        free[span.core, span.pipe] = max(free.get((span.core, span.pipe), 0.0), span.end)
+    return {name: dict(each) for name, each in waits.items()}
 
 
 def _path(spans: list) -> tuple[Span, ...]:
     """The chain that ends last: each what the next has waited for, cut where that begins."""
-    found, one, seen = [], max(spans, key=lambda span: span.end, default=None), float("inf")
-    while one is not None:
-        found.append(one._replace(end=max(one.start, min(one.end, seen))))
-        seen, one = one.start, spans[one.after] if one.after is not None else None
-    return tuple(reversed(found))
+    path, span, seen = [], max(spans, key=lambda span: span.end, default=None), float("inf")
+    while span is not None:
+        path.append(span._replace(end=max(span.start, min(span.end, seen))))
+        seen, span = span.start, spans[span.after] if span.after is not None else None
+    return tuple(reversed(path))

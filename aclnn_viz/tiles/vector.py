@@ -13,6 +13,7 @@ import numpy as np
 
 from aclnn_viz.arrays.plan import round_away
 from aclnn_viz.dtypes import float_format, round_to
+from aclnn_viz.errors import problem
 from aclnn_viz.tiles.machine import current
 from aclnn_viz.tiles.memory import Span
 from aclnn_viz.tiles.platforms import BLOCK, LIMIT, REPEAT, c_name, float32, half, int32_t
@@ -165,11 +166,10 @@ def mask_spans(core, name: str, mask, repeats: int, params, operands) -> list[tu
         (block, blocks, lane, width), spans = box, []
         for (tensor, writing), (block_step, repeat_step) in zip(operands, strides):
             size = tensor.dtype.itemsize
-            if size == widest:
-                start = block * block_step + lane * size
-            else:  # Beside a wide operand, a narrow one has contiguous lanes in fewer than 8 blocks.
-                start, block_step = (block * per_block + lane) * size, per_block * size
-            shape, steps = (repeats, blocks), (repeat_step, block_step)
+            start, near = block * block_step + lane * size, block_step
+            if size < widest:  # Its lanes are contiguous, and fill fewer than 8 blocks.
+                start, near = (block * per_block + lane) * size, per_block * size
+            shape, steps = (repeats, blocks), (repeat_step, near)
             spans.append(tensor.span(name, writing, width * size, shape, steps, offset=start))
         each.append((box, spans))
     return each
@@ -188,6 +188,14 @@ def operands(
             return [], False
         return [[tensor.operand(core, name, writing, count) for tensor, writing in tensors]], False
     mask, repeats, params = form
+    if len(params) != 2 * len(tensors):
+        raise TypeError(
+            problem(
+                f"{name} has two strides of each of {len(tensors)} operands",
+                f"{len(params)} in {type(params).__name__}",
+                "pass UnaryRepeatParams with one source, BinaryRepeatParams with two",
+            )
+        )
     return [
         [
             (span, span.values(core.ub.bytes, tensor.dtype))

@@ -1,6 +1,7 @@
 """Each instruction, type and mode against loops over lanes that share nothing with the machine, and each argument has an effect."""
 
 import operator
+import re
 from enum import Enum
 from fractions import Fraction
 from functools import partial
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 
 import mpmath
 import numpy as np
+import pytest
 from reference.ascendc_sums import pairs, reduce_sum_count
 from small_kernels import NO_PAD, buffer, gm, ran, sync
 
@@ -115,37 +117,45 @@ def places(form, sizes):
 
 
 POSITIVE = {"Ln", "Sqrt", "Rsqrt", "Reciprocal", "Exp", "Div", "Mathematics"}
-# Operands (n is a number), and the result; r rounds to the format of d.
+# Results as formulas of elements of d, a, b, e and numbers n, m; r rounds to the format of d.
 ELEMENTWISE = {
-    "Add": ("ab", lambda r, a, b: a + b),
-    "Sub": ("ab", lambda r, a, b: a - b),
-    "Mul": ("ab", lambda r, a, b: a * b),
-    "Div": ("ab", lambda r, a, b: a / b),
-    "Max": ("ab", lambda r, a, b: a if a > b else b),
-    "Min": ("ab", lambda r, a, b: a if a < b else b),
-    "And": ("ab", lambda r, a, b: a & b),
-    "Or": ("ab", lambda r, a, b: a | b),
-    "FusedMulAdd": ("dab", lambda r, d, a, b: r(a * d) + b),
-    "MulAddDst": ("dab", lambda r, d, a, b: r(a * b) + d),
-    "Abs": ("a", lambda r, a: a if a > 0 else -a),
-    "Exp": ("a", lambda r, a: mpmath.exp(a)),
-    "Ln": ("a", lambda r, a: mpmath.log(a)),
-    "Sqrt": ("a", lambda r, a: mpmath.sqrt(a)),
-    "Rsqrt": ("a", lambda r, a: 1 / r(mpmath.sqrt(a))),
-    "Reciprocal": ("a", lambda r, a: 1 / a),
-    "Relu": ("a", lambda r, a: a if a > 0 else 0),
-    "Not": ("a", lambda r, a: -a - 1),
-    "Copy": ("a", lambda r, a: a),
-    "Adds": ("an", lambda r, a, n: a + n),
-    "Muls": ("an", lambda r, a, n: a * n),
-    "Maxs": ("an", lambda r, a, n: a if a > n else n),
-    "Mins": ("an", lambda r, a, n: a if a < n else n),
-    "ShiftLeft": ("an", lambda r, a, n: a << n),
-    "ShiftRight": ("an", lambda r, a, n: a >> n),
-    "LeakyRelu": ("an", lambda r, a, n: a if a > 0 else a * n),
-    "Axpy": ("dan", lambda r, d, a, n: d + r(a * n)),
-    "Duplicate": ("n", lambda r, n: n),
+    "Add": "a + b",
+    "Sub": "a - b",
+    "Mul": "a * b",
+    "Div": "a / b",
+    "Max": "a if a > b else b",
+    "Min": "a if a < b else b",
+    "And": "a & b",
+    "Or": "a | b",
+    "FusedMulAdd": "r(a * d) + b",
+    "MulAddDst": "r(a * b) + d",
+    "Abs": "a if a > 0 else -a",
+    "Exp": "exp(a)",
+    "Ln": "log(a)",
+    "Sqrt": "sqrt(a)",
+    "Rsqrt": "1 / r(sqrt(a))",
+    "Reciprocal": "1 / a",
+    "Relu": "a if a > 0 else 0",
+    "Not": "-a - 1",
+    "Copy": "a",
+    "Adds": "a + n",
+    "Muls": "a * n",
+    "Maxs": "a if a > n else n",
+    "Mins": "a if a < n else n",
+    "ShiftLeft": "a << n",
+    "ShiftRight": "a >> n",
+    "LeakyRelu": "a if a > 0 else a * n",
+    "Axpy": "d + r(a * n)",
+    "Duplicate": "n",
 }
+
+
+def formula(text):
+    """The operands of a formula in the order of a call's arguments, and its function of r and them."""
+    letters = [x for x in "dabenm" if re.search(rf"\b{x}\b", text)]
+    return letters, eval(f"lambda r, {', '.join(letters)}: {text}", dict(vars(mpmath)))  # noqa: S307
+
+
 BITS = (0x8000000000000F05, 5)
 STRIDES = {
     1: ((2, 16), (1, 9)),
@@ -168,8 +178,8 @@ def rounding(dtype):
 
 def elementwise(name, dtype, narrow=None):
     """The rows of a call: of a count, of a number of lanes, and of bits, with strides."""
-    letters, function = ELEMENTWISE[name]
-    tensors = "d" + letters.replace("d", "").replace("n", "")
+    letters, function = formula(ELEMENTWISE[name])
+    tensors = "d" + "".join(x for x in letters if x not in "dn")
     types = {"": dtype} | dict.fromkeys("ab" * bool(narrow), narrow)
     sizes = [types.get(x, dtype).itemsize for x in tensors]
     strides = STRIDES[len(sizes)]
@@ -236,16 +246,6 @@ def whole(name, *form, dtype, given=None):
     return Row(name, ("d", "a", "w", *form), want, {"": dtype}, given)
 
 
-HOLDS = {
-    "LT": operator.lt,
-    "GT": operator.gt,
-    "EQ": operator.eq,
-    "LE": operator.le,
-    "GE": operator.ge,
-    "NE": operator.ne,
-}
-
-
 def compared(name, mode, *form, dtype, other="b"):
     """Bit by bit; `form` is a count, or repeats with the strides of blocks and repeats of each source."""
     lanes = 256 // dtype.itemsize
@@ -258,7 +258,7 @@ def compared(name, mode, *form, dtype, other="b"):
             if other != "b"
             else sum(strided(t.b, repeats, lanes, *steps[2:]), [])
         )
-        bits = [bool(HOLDS[mode.name](*each)) for each in zip(first, second)]
+        bits = [bool(getattr(operator, mode.name.lower())(*each)) for each in zip(first, second)]
         for k in range(len(bits) // 8):
             yield k, sum(value << place for place, value in enumerate(bits[8 * k : 8 * k + 8]))
 
@@ -414,43 +414,42 @@ def copies():
 
 # ---- calls made of several instructions, and forms of C++ alone -------------------------------------------------------
 
-mp = mpmath
 ONE = "tanh sin cos tan sinh cosh asin acos atan asinh acosh atanh erf erfc floor ceil sign log10"
-# Operands (n and m are numbers), and the result.
-MATHEMATICS = {name.capitalize(): ("a", getattr(mp, name)) for name in ONE.split()} | {
-    "Sigmoid": ("a", lambda x: 1 / (1 + mp.exp(-x))),
-    "Silu": ("a", lambda x: x / (1 + mp.exp(-x))),
-    "Swish": ("an", lambda x, n: x / (1 + mp.exp(-n * x))),
-    "Gelu": ("a", lambda x: x / (1 + mp.exp(-2 * mp.sqrt(2 / mp.pi) * (x + 0.044715 * x**3)))),
-    "FasterGelu": ("a", lambda x: x / (1 + mp.exp(-1.702 * x))),
-    "Rint": ("a", round),
-    "Round": ("a", round),
-    "Trunc": ("a", int),
-    "Frac": ("a", lambda x: x - int(x)),
-    "Log": ("a", mp.log),
-    "Log2": ("a", lambda x: mp.log(x, 2)),
-    "Power": ("ab", lambda x, y: mp.mpf(x) ** y),
-    "Fmod": ("ab", lambda x, y: x - int(x / y) * y),
-    "Hypot": ("ab", mp.hypot),
-    "ClampMax": ("an", min),
-    "ClampMin": ("an", max),
-    "Clamp": ("anm", lambda x, n, m: min(max(x, n), m)),
-    "Fma": ("abe", lambda x, y, z: x * y + z),
-    "SwiGLU": ("abn", lambda x, y, n: x * y / (1 + mp.exp(-n * y))),
-    "GeGLU": ("ab", lambda x, y: x * MATHEMATICS["Gelu"][1](y)),
-    "ReGlu": ("ab", lambda x, y: x * max(y, 0)),
-    "AddRelu": ("ab", lambda x, y: max(x + y, 0)),
-    "SubRelu": ("ab", lambda x, y: max(x - y, 0)),
-    "MulAddRelu": ("abe", lambda x, y, z: max(x * z + y, 0)),
-    "Xor": ("ab", lambda x, y: int(x) ^ int(y)),
-    "LogicalAnd": ("ab", lambda x, y: x != 0 and y != 0),
-    "LogicalOr": ("ab", lambda x, y: x != 0 or y != 0),
-    "LogicalXor": ("ab", lambda x, y: (x != 0) != (y != 0)),
-    "LogicalNot": ("a", lambda x: x == 0),
-    "IsNan": ("a", lambda x: x != x),
-    "IsInf": ("a", lambda x: abs(x) == mp.inf),
-    "IsFinite": ("a", lambda x: x == x and abs(x) != mp.inf),
-    "Where": ("abe", lambda x, y, z: x if z else y),
+GELU = "{0} / (1 + exp(-2 * sqrt(2 / pi) * ({0} + 0.044715 * {0}**3)))"
+MATHEMATICS = {name.capitalize(): f"{name}(a)" for name in ONE.split()} | {
+    "Sigmoid": "1 / (1 + exp(-a))",
+    "Silu": "a / (1 + exp(-a))",
+    "Swish": "a / (1 + exp(-n * a))",
+    "Gelu": GELU.format("a"),
+    "FasterGelu": "a / (1 + exp(-1.702 * a))",
+    "Rint": "nint(a)",
+    "Round": "nint(a)",
+    "Trunc": "int(a)",
+    "Frac": "a - int(a)",
+    "Log": "log(a)",
+    "Log2": "log(a, 2)",
+    "Power": "a**b",
+    "Fmod": "a - int(a / b) * b",
+    "Hypot": "hypot(a, b)",
+    "ClampMax": "min(a, n)",
+    "ClampMin": "max(a, n)",
+    "Clamp": "min(max(a, n), m)",
+    "Fma": "a * b + e",
+    "SwiGLU": "a * b / (1 + exp(-n * b))",
+    "GeGLU": f"a * {GELU.format('b')}",
+    "ReGlu": "a * max(b, 0)",
+    "AddRelu": "max(a + b, 0)",
+    "SubRelu": "max(a - b, 0)",
+    "MulAddRelu": "max(a * e + b, 0)",
+    "Xor": "int(a) ^ int(b)",
+    "LogicalAnd": "a != 0 and b != 0",
+    "LogicalOr": "a != 0 or b != 0",
+    "LogicalXor": "(a != 0) != (b != 0)",
+    "LogicalNot": "a == 0",
+    "IsNan": "a != a",
+    "IsInf": "abs(a) == inf",
+    "IsFinite": "a == a and abs(a) != inf",
+    "Where": "a if e else b",
 }
 # What `a` begins with where the function has a bound or looks at special numbers.
 BEGINS = dict.fromkeys(("LogicalAnd", "LogicalOr", "LogicalXor", "LogicalNot"), 0) | {
@@ -461,15 +460,15 @@ BEGINS = dict.fromkeys(("LogicalAnd", "LogicalOr", "LogicalXor", "LogicalNot"), 
 
 
 def mathematics(name, dtype):
-    letters, function = MATHEMATICS[name]
+    letters, function = formula(MATHEMATICS[name])
     operands = [{"n": 0.75, "m": 2.5}.get(x, x) for x in letters]
 
     def want(t):
         for k in range(40):
             values = [
-                x if isinstance(x, float) else mp.mpf(float(getattr(t, x)[k])) for x in operands
+                x if isinstance(x, float) else mpmath.mpf(float(getattr(t, x)[k])) for x in operands
             ]
-            yield k, float(function(*values))
+            yield k, float(function(float, *values))
 
     given = None
     if name in ("Asin", "Acos", "Atanh", "Acosh"):
@@ -482,9 +481,9 @@ def mathematics(name, dtype):
 
 def softmax(t):
     for row, numbers in enumerate(t.a[:48].reshape(3, 16).astype(float).tolist()):
-        total = mp.fsum(map(mp.exp, numbers[:5]))
+        total = mpmath.fsum(map(mpmath.exp, numbers[:5]))
         for k in range(16):
-            yield 16 * row + k, float(mp.exp(numbers[k]) / total) if k < 5 else 0.0
+            yield 16 * row + k, float(mpmath.exp(numbers[k]) / total) if k < 5 else 0.0
 
 
 def index(row, dtype):
@@ -670,6 +669,12 @@ def test_an_argument_that_is_ignored_is_found(monkeypatch):
         FUNCTIONS, "Brcb", lambda dst, src, repeats, params: Brcb(dst, src, repeats)
     )
     assert list(idle(row)) == ["dstBlkStride", "dstRepStride"] and wrong(row)
+
+
+def test_strides_of_another_number_of_operands_are_refused():
+    row = Row("Adds", ("d", "a", 1.0, 64, 1, BinaryRepeatParams()), None, {"": float32})
+    with pytest.raises(TypeError, match="two strides of each of 2 operands: got 6"):
+        called(row)
 
 
 def test_every_call_has_a_row():
