@@ -50,33 +50,34 @@ def operators(options) -> int:
     if options.json:
         print(json.dumps(rows, indent=1))
     else:
-        for name, row in rows.items():
-            if "document" in row:
-                continue
-            files = row["files"]
-            print(
-                f"{name} ({row.get('aclnn_name') or row['announced']})",
-                *(
-                    "  " + tr("{name}: {what}", name=how, what=enumerated(found))
-                    for how in (message("own"), message("default"), message("missing"))
-                    if (found := [kind for kind, where in files.items() if where == how])
-                ),
-                sep="\n",
-            )
-        print(
-            tr(
-                "{n} more have a document of the vendor, which docs/operators.md names; aclnn-viz new --doc FILE.md makes a folder of one:",
-                n=len(others),
-            )
-        )
-        for family in dict.fromkeys(each.family for each in others):
-            print(
-                f"  {family}:",
-                ", ".join(each.aclnn_name for each in others if each.family == family),
-            )
+        _list(rows, others)
     for line in registry.missing():
         print(line, file=sys.stderr)
     return 1 if registry.missing() else 0
+
+
+def _list(rows: dict, others: list) -> None:
+    """Print the operators that are here with their files, then the names of the others by family."""
+    for name, row in rows.items():
+        if "document" in row:
+            continue
+        kinds = {
+            how: [kind for kind, where in row["files"].items() if where == how]
+            for how in (message("own"), message("default"), message("missing"))
+        }
+        print(f"{name} ({row.get('aclnn_name') or row['announced']})")
+        for how, files in kinds.items():
+            if files:
+                print("  " + tr("{name}: {what}", name=how, what=enumerated(files)))
+    print(
+        tr(
+            "{n} more have a document of the vendor, which docs/operators.md names; aclnn-viz new --doc FILE.md makes a folder of one:",
+            n=len(others),
+        )
+    )
+    for family in dict.fromkeys(other.family for other in others):
+        names = ", ".join(other.aclnn_name for other in others if other.family == family)
+        print(f"  {family}: {names}")
 
 
 def describe(options) -> int:

@@ -152,8 +152,6 @@ def check(options) -> int:
     (NotImplementedError, or no output to read) fails, unless --allow-unsupported.
     """
     from aclnn_viz import checking
-    from aclnn_viz.checking.check import write_list
-    from aclnn_viz.checking.sealed import check_sealed
 
     way = _way(options)
     asked = {
@@ -168,34 +166,9 @@ def check(options) -> int:
     }
     if options.operator is None:
         raise ValueError(problem("check needs an operator", "none", "name one"))
-    if way == "--write" and options.write.endswith((".json", ".csv")):
-        notes = write_list(
-            options.operator, options.write, options.seed or 0, options.force, **asked
-        )
-        show(
-            options,
-            {"file": options.write, "lost": notes},
-            "\n  ".join(
-                [tr("{file}: what this form cannot say:", file=options.write), *map(tr, notes)]
-            ),
-        )
-        return 0
-    elif way == "--write":
-        folder = checking.write_suite(
-            options.operator, options.write, options.seed or 0, options.force, **asked
-        )
-        show(
-            options,
-            {"folder": str(folder)},
-            tr(
-                "{folder}: inputs in 000/in/NAME.bin, their shapes and dtypes in cases.json\n"
-                "leave outputs in 000/out/NAME.bin, then: aclnn-viz check {operator} --read {folder}",
-                folder=folder,
-                operator=options.operator,
-            ),
-        )
-        return 0
-    elif way == "--read":
+    if way == "--write":
+        return _write(options, asked)
+    if way == "--read":
         result = checking.read_and_check(
             options.operator, options.read, allow_unsupported=options.allow_unsupported, **asked
         )
@@ -208,37 +181,60 @@ def check(options) -> int:
             )
         )
     else:
-        shared = asked | {
-            "allow_unsupported": options.allow_unsupported,
-            "depth": options.depth,
-            "progress": lambda items, *_: progress(items, "case"),
-        }
-        # a kernel may print
-        with _staying(), redirect_stdout(sys.stderr) if options.json else nullcontext():
-            kernel = options.kernel
-            if way == "--sealed":
-                limits = {
-                    name: value
-                    for name, value in (
-                        ("seconds", options.seconds),
-                        ("memory", options.memory and options.memory << 20),
-                    )
-                    if value is not None
-                }
-                result = check_sealed(options.operator, kernel, options.seed, **shared, **limits)
-            else:
-                result = checking.check(
-                    options.operator,
-                    checking.load_kernel(kernel) if kernel and kernel.endswith(".py") else kernel,
-                    options.seed or 0,
-                    **shared,
-                    cases=options.cases,
-                    signature=_call(options.signature),
-                )
+        result = _judged(options, way, asked)
     print(result.to_json() if options.json else result)
     if options.html:
         _write_page(options.html, result.to_html())
     return 0 if result.passed and (way == "--sealed" or not result.stopped) else 1
+
+
+def _write(options, asked: dict) -> int:
+    """Write the cases: as a list into a file of JSON or CSV, else with their arrays into a folder."""
+    from aclnn_viz.checking import write_suite
+    from aclnn_viz.checking.check import write_list
+
+    place = options.operator, options.write, options.seed or 0, options.force
+    if options.write.endswith((".json", ".csv")):
+        notes = write_list(*place, **asked)
+        lost = tr("{file}: what this form cannot say:", file=options.write)
+        text = "\n  ".join([lost, *map(tr, notes)])
+        show(options, {"file": options.write, "lost": notes}, text)
+        return 0
+    folder = write_suite(*place, **asked)
+    text = tr(
+        "{folder}: inputs in 000/in/NAME.bin, their shapes and dtypes in cases.json\n"
+        "leave outputs in 000/out/NAME.bin, then: aclnn-viz check {operator} --read {folder}",
+        folder=folder,
+        operator=options.operator,
+    )
+    show(options, {"folder": str(folder)}, text)
+    return 0
+
+
+def _judged(options, way: str, asked: dict):
+    """Run the kernel and judge it; with --json what it prints goes to the standard error."""
+    from aclnn_viz import checking
+    from aclnn_viz.checking.sealed import check_sealed
+
+    asked |= {
+        "allow_unsupported": options.allow_unsupported,
+        "depth": options.depth,
+        "progress": lambda items, *_: progress(items, "case"),
+    }
+    kernel, memory = options.kernel, options.memory and options.memory << 20
+    with _staying(), redirect_stdout(sys.stderr) if options.json else nullcontext():
+        if way == "--sealed":
+            limits = {"seconds": options.seconds, "memory": memory}
+            asked |= {name: value for name, value in limits.items() if value is not None}
+            return check_sealed(options.operator, kernel, options.seed, **asked)
+        return checking.check(
+            options.operator,
+            checking.load_kernel(kernel) if kernel and kernel.endswith(".py") else kernel,
+            options.seed or 0,
+            **asked,
+            cases=options.cases,
+            signature=_call(options.signature),
+        )
 
 
 def tolerance(options) -> int:

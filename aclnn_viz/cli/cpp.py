@@ -106,9 +106,8 @@ def check(options) -> int:
     """
     from aclnn_viz.checking import check as judged
     from aclnn_viz.tiles.compiling import debugger
-    from aclnn_viz.tiles.cpp import SECONDS, cpp
+    from aclnn_viz.tiles.cpp import SECONDS
     from aclnn_viz.tiles.files import on_files
-    from aclnn_viz.tiles.projects import Project
 
     if bool(options.op) == bool(options.golden):
         raise ValueError(
@@ -133,26 +132,7 @@ def check(options) -> int:
         )
     if options.gdb:
         debugger(SECONDS)
-    place = Path(options.place)
-    if place.is_dir():
-        kernel = Project(place, options.entry)
-    else:
-        source = cpp(
-            place, dict(one.partition("=")[::2] for one in options.defines), options.include
-        )
-        if (
-            (options.entry or source.names[0]) not in source.names
-            or not options.entry
-            and len(source.names) > 1
-        ):
-            raise ValueError(
-                problem(
-                    f"a kernel is one entry: {', '.join(source.names)}",
-                    options.entry or "none named",
-                    "pass it as --entry",
-                )
-            )
-        kernel = source[options.entry or source.names[0]]
+    kernel = _kernel(options)
     with redirect_stdout(sys.stderr) if options.json else nullcontext():  # a kernel may print
         result = (
             judged(
@@ -174,6 +154,29 @@ def check(options) -> int:
         )
     print(result.to_json() if options.json else result)
     return 0 if result.passed and not (options.op and result.stopped) else 1
+
+
+def _kernel(options):
+    """Open the project, or the one entry of a C++ file, that a command names."""
+    from aclnn_viz.tiles.cpp import cpp
+    from aclnn_viz.tiles.projects import Project
+
+    place = Path(options.place)
+    if place.is_dir():
+        return Project(place, options.entry)
+    source = cpp(
+        place, dict(macro.partition("=")[::2] for macro in options.defines), options.include
+    )
+    name = options.entry or source.names[0]
+    if name not in source.names or not options.entry and len(source.names) > 1:
+        raise ValueError(
+            problem(
+                f"a kernel is one entry: {', '.join(source.names)}",
+                options.entry or "none named",
+                "pass it as --entry",
+            )
+        )
+    return source[name]
 
 
 def save(runs, file: Path) -> None:

@@ -92,10 +92,16 @@ def load(path, dtype=None, shape=None, name: str | None = None) -> np.ndarray:
         if _is_bits(found, wanted is not None and wanted == BFLOAT16.numpy)
         else found
     )
+    _need_fit(path.name, found, wanted, shape)
+    return found if shape is None else found.reshape(shape)
+
+
+def _need_fit(file: str, found: np.ndarray, wanted: np.dtype | None, shape) -> None:
+    """Raise ValueError unless an array of a file has the dtype, and as many elements as the shape, that were named."""
     if wanted is not None and found.dtype != wanted:
         raise ValueError(
             problem(
-                f"{path.name} must hold {wanted}",
+                f"{file} must hold {wanted}",
                 str(found.dtype),
                 "leave dtype out, or name its own",
             )
@@ -103,12 +109,11 @@ def load(path, dtype=None, shape=None, name: str | None = None) -> np.ndarray:
     if shape is not None and prod(found.shape) != prod(shape):
         raise ValueError(
             problem(
-                f"{path.name} must fill the shape {tuple(shape)}",
+                f"{file} must fill the shape {tuple(shape)}",
                 f"shape {found.shape}",
                 "leave shape out, or give one of as many elements",
             )
         )
-    return found if shape is None else found.reshape(shape)
 
 
 def _dtype(dtype) -> np.dtype:
