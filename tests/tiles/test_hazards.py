@@ -477,62 +477,6 @@ def test_what_a_call_does_not_take_is_named_and_what_it_takes_is_silent(text, ca
     assert text in hazard.text and not none
 
 
-@pytest.mark.parametrize(
-    ("call", "meeting", "apart"),
-    [
-        (lambda dst, t, s: GatherMask(dst, t, 1, 64), (8, 56), (0, 64, -1)),
-        (
-            lambda dst, t, s: Compare(dst.ReinterpretCast(BITS), t, t[64], CMPMODE.LT, 64),
-            (0, 56, 120),
-            (128, -1),
-        ),
-        (
-            lambda dst, t, s: CompareScalar(dst.ReinterpretCast(BITS), t, 1.0, CMPMODE.LT, 64),
-            (0, 56),
-            (64, -1),
-        ),
-        (
-            lambda dst, t, s: Select(
-                dst, t[192].ReinterpretCast(BITS), t, t[64], SELMODE.VSEL_TENSOR_TENSOR_MODE, 64
-            ),
-            (8, 120, 136),
-            (0, 64, 128, -1),
-        ),
-        (
-            lambda dst, t, s: Gather(dst, s, t.ReinterpretCast(np.dtype(np.uint32)), 0, 64),
-            (0, 56, -1),
-            (64,),
-        ),
-        (lambda dst, t, s: Brcb(dst, t, 1), (0,), (8, -1)),
-        (lambda dst, t, s: ReduceMax(s, t, dst, 64), (0, 56), (64,)),
-        (lambda dst, t, s: Cast(dst, t, RoundMode.CAST_CEIL, 64), (8,), (0, 64, -1)),
-        (lambda dst, t, s: Adds(dst, t, 1.0, 64), (8, 56), (0, 64, -1)),
-        (lambda dst, t, s: Add(dst, t, t[64], 64), (8, 120), (0, 64, 128, -1)),
-    ],
-    ids=[
-        "GatherMask",
-        "Compare",
-        "CompareScalar",
-        "Select",
-        "Gather",
-        "Brcb",
-        "ReduceMax",
-        "Cast",
-        "Adds",
-        "Add",
-    ],
-)
-def test_a_result_over_a_source_is_a_hazard_and_beside_it_none(call, meeting, apart):
-    """The result begins at an element of the tensor that is read, or is another one (-1)."""
-
-    def kinds(at):
-        return [hazard.kind for hazard in called(lambda t, s: call(s if at < 0 else t[at], t, s))]
-
-    assert {at: kinds(at) for at in (*meeting, *apart)} == {at: ["overlap"] for at in meeting} | {
-        at: [] for at in apart
-    }
-
-
 def test_a_kernel_of_no_operator_runs_on_arrays():
     x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
     for schedule in ("eager", "late", 3):

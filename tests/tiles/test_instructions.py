@@ -66,6 +66,8 @@ def called(row):
             raw = buffer(pipe, uint8_t, BYTES)
             DataCopy(raw, gm(x + at, uint8_t), BYTES)
             tensors[letter] = raw.ReinterpretCast(form[letter])
+        tensors["in"] = tensors["a"].ReinterpretCast(form["d"])
+        tensors["on"] = tensors["a"][8].ReinterpretCast(form["d"])
         PipeBarrier(PIPE_ALL)
         answers.append(
             FUNCTIONS[row.name](
@@ -661,6 +663,24 @@ def test_no_argument_is_without_an_effect():
         for place in idle(row)
         if not {(row.name, place), (row.name, place, len(row.args))} & WITHOUT.keys()
     ] == []
+
+
+IN_PLACE = {"Adds", "Add", "Cast", "Select", "GatherMask"}
+
+
+def test_a_result_over_a_source_is_a_hazard_and_in_place_only_of_some():
+    """A result (of ReduceMax the work buffer) that begins with a source, and 8 elements behind its beginning."""
+    for name in (*IN_PLACE, "Compare", "CompareScalar", "Gather", "Brcb", "ReduceMax"):
+        row = next(
+            row
+            for row in ROWS
+            if row.name == name and float32 == row.types[""] == row.types.get("a", float32)
+        )
+        args = [*row.args]
+        for where, legal in (("in", name in IN_PLACE), ("on", False)):
+            args[2 if name == "ReduceMax" else 0] = where
+            hazards = called(row._replace(args=args))[2][2]
+            assert legal != any(hazard.startswith("overlap") for hazard in hazards), (row, where)
 
 
 def test_an_argument_that_is_ignored_is_found(monkeypatch):
