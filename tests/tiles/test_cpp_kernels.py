@@ -423,14 +423,18 @@ extern "C" __global__ __aicore__ void turns(GM_ADDR x, GM_ADDR z, GM_ADDR work) 
 
 CALLS = """#include "kernel_operator.h"
 using namespace AscendC;
-extern "C" __global__ __aicore__ void calls(GM_ADDR x, GM_ADDR y, int32_t which) {{
+extern "C" __global__ __aicore__ void asinh(GM_ADDR x, GM_ADDR y, int32_t which) {{  // called like a function of C's library
     GlobalTensor<float> from, to;
     GlobalTensor<int32_t> work;
     from.SetGlobalBuffer((__gm__ float *)x), to.SetGlobalBuffer((__gm__ float *)y), work.SetGlobalBuffer((__gm__ int32_t *)y);
     LocalMemAllocator<> ub;
     auto a = ub.Alloc<float>(256), d = ub.Alloc<float>(256), w = ub.Alloc<float>(64);
+    auto nines = ub.Alloc<float>(64);
     auto tmp = w.ReinterpretCast<uint8_t>();
+    auto pattern = w.ReinterpretCast<uint32_t>();
+    uint64_t kept = 0;
     auto places = a.ReinterpretCast<uint32_t>();
+    uint32_t to_[] = {{2, 64}}, of[] = {{1, 64}}, at[] = {{0, 2, 32, 34, 95, 127}};
     uint64_t bits[2] = {{0xF05, 0}}, five[2] = {{31, 0}};
     UnaryRepeatParams unary;
     BinaryRepeatParams binary;
@@ -467,6 +471,30 @@ SAME = [  # two ways to say one thing
     ),
     ("ClampMax(d, a, tmp, 2.0f, 64)", "Mins(d, a, 2.0f, 64)"),
     ("ClampMin(d, a, 2.0f, 64)", "Maxs(d, a, 2.0f, 64)"),
+    ("Power(d, a, 2.0f, tmp, 64)", "Mul(d, a, a, 64)"),
+    (
+        "Broadcast<float, 2, 0>(d, a, to_, of)",
+        "Muls(d, a, 1.0f, 64), Muls(d[64], a, 1.0f, 64)",
+    ),
+    ("ReduceSum(nines, a, w, 64), d(0) = GetReduceRepeatSumSpr<float>()", "ReduceSum(d, a, w, 64)"),
+    (
+        "GatherMask(d, a, 1, true, 10, {2, 3, 4, 0}, kept), d(200) = float(kept)",
+        "for (int k = 0; k < 15; ++k) d(k) = a(k / 5 * 32 + (k % 5 < 4 ? k % 5 * 2 : 16)); d(200) = 15",
+    ),
+    (
+        "Duplicate(pattern, 5u, 2), Duplicate(pattern[8], 0x80000000u, 2), GatherMask(d, a, pattern, false, 0, {1, 2, 8, 1}, kept)",
+        "for (int k = 0; k < 6; ++k) d(k) = a(at[k])",
+    ),
+    (
+        "Duplicate(nines, 9.0f, 64), Compare(tmp, a, nines, CMPMODE::LT, 3, 2, BinaryRepeatParams(1, 1, 0, 8, 8, 0)), "
+        "Select(d, tmp, a, 9.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, 128)",
+        "Mins(d, a, 9.0f, 128)",
+    ),
+    (
+        "Compares(tmp, a, 9.0f, CMPMODE::LT, 64, 2, UnaryRepeatParams(1, 1, 8, 4)), "
+        "Select(d, tmp, a, 9.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, 128)",
+        "for (int k = 0; k < 128; ++k) d(k) = a(k < 64 ? k : k - 32) < 9 ? a(k) : 9",
+    ),
     (
         "Brcb(d, a, 1, {2, 16})",
         "for (int k = 0; k < 8; ++k) Duplicate(d[16 * k], a.GetValue(k), 8)",
@@ -510,7 +538,7 @@ def test_calls_of_the_header_take_each_argument_or_refuse_it(tmp_path):
     def source(statements):
         cases = " ".join(f"case {k}: {text}; break;" for k, text in enumerate(statements))
         (file := tmp_path / "calls.cpp").write_text(CALLS.format(cases=cases), "utf-8")
-        return cpp(file)["calls"]
+        return cpp(file)["asinh"]
 
     def left(which):
         y = np.zeros(256, np.float32)

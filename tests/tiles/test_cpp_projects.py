@@ -10,11 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.checking.scope import DEPTHS
 from aclnn_viz.tiles.compiling import CompileError
-from aclnn_viz.tiles.cpp import cpp
 from aclnn_viz.tiles.platforms import Platform
 from aclnn_viz.tiles.projects import Project
 
@@ -252,96 +250,6 @@ def test_the_command_judges_a_file_and_a_project_on_files(tmp_path, capsys):
         cli.main(["cpp", "check", str(source), "--golden", f"{tmp_path}/dy.bin:float32:4x41"]) == 2
     )
     assert "dy.bin holds 4x41 elements" in capsys.readouterr().err
-
-
-LIBRARY = """#include "kernel_operator.h"
-using namespace AscendC;
-extern "C" __global__ __aicore__ void asinh(GM_ADDR x, GM_ADDR y, uint32_t n) {  // called like a function of C's library
-    LocalMemAllocator<> ub;
-    GlobalTensor<float> given, made;
-    given.SetGlobalBuffer((__gm__ float *)x, n), made.SetGlobalBuffer((__gm__ float *)y, 2 * n);
-    auto in = ub.Alloc<float>(n), out = ub.Alloc<float>(2 * n), tmp = ub.Alloc<float>(2 * n);
-    DataCopy(in, given, n);
-    SetFlag<HardEvent::MTE2_V>(0), WaitFlag<HardEvent::MTE2_V>(0);
-    CALL;
-    SetFlag<HardEvent::V_MTE3>(0), WaitFlag<HardEvent::V_MTE3>(0);
-    DataCopy(made, out, 2 * n);
-}
-"""
-UINT = np.uint32
-
-
-@pytest.mark.parametrize(
-    "call, meant",
-    [
-        (
-            "Duplicate(out, 0.0f, 2 * n); Asinh(out, in, n)",
-            lambda x: np.append(np.arcsinh(x), 0 * x),
-        ),
-        (
-            "Duplicate(out, 0.0f, 2 * n); Power(out, in, 3.0f, tmp.ReinterpretCast<uint8_t>(), n)",
-            lambda x: np.append(x**3.0, 0 * x),
-        ),
-        (
-            "uint32_t to[] = {2, n}, of[] = {1, n}; Broadcast<float, 2, 0>(out, in, to, of)",
-            lambda x: np.append(x, x),
-        ),
-        (
-            "Duplicate(out, 0.0f, 2 * n); Duplicate(tmp, 3.0f, n); ReduceSum(tmp[n], tmp, in, n); Duplicate(tmp, 0.0f, 2 * n); out(0) = GetReduceRepeatSumSpr<float>()",
-            lambda x: np.append(384, np.zeros(255)),
-        ),
-        (
-            "uint64_t kept; Duplicate(out, 0.0f, 2 * n); GatherMask(out, in, 1, true, 10, {2, 3, 4, 0}, kept); out(200) = float(kept)",
-            lambda x: np.concatenate(
-                [
-                    x[[32 * r + b for r in range(3) for b in (0, 2, 4, 6, 16)]],
-                    np.zeros(185),
-                    [15],
-                    np.zeros(55),
-                ]
-            ),
-        ),
-        (
-            "uint64_t kept; auto bits = tmp.ReinterpretCast<uint32_t>(); Duplicate(bits, 5u, 2); Duplicate(bits[8], 0x80000000u, 2); Duplicate(out, 0.0f, 2 * n);"
-            "GatherMask(out, in, bits, false, 0, {1, 2, 8, 1}, kept)",
-            lambda x: np.append(x[[0, 2, 32, 34, 95, 127]], np.zeros(250)),
-        ),
-        (
-            "auto bits = tmp.ReinterpretCast<uint8_t>(); Duplicate(out, 0.0f, 2 * n); Duplicate(tmp[64], 1.25f, 64);"
-            "Compare(bits, in, tmp[64], CMPMODE::LT, 3, 2, BinaryRepeatParams(1, 1, 0, 8, 8, 0)); Select(out, bits, in, 9.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, n)",
-            lambda x: np.append(np.where(x < 1.25, x, 9), np.zeros(128)),
-        ),
-        (
-            "auto bits = tmp.ReinterpretCast<uint8_t>(); Duplicate(out, 0.0f, 2 * n); Compares(bits, in, 1.25f, CMPMODE::LT, 64, 2, UnaryRepeatParams(1, 1, 8, 4));"
-            "Select(out, bits, in, 9.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, n)",
-            lambda x: np.append(np.where(np.append(x[:64], x[32:96]) < 1.25, x, 9), np.zeros(128)),
-        ),
-        (
-            "Duplicate(out, 0.0f, 2 * n); out(3) = in(5)",
-            lambda x: np.where(np.arange(256) == 3, x[5], 0),
-        ),
-    ],
-)
-@pytest.mark.sampled(1)
-def test_calls_that_only_cpp_has(call, meant, tmp_path):
-    (file := tmp_path / "call.cpp").write_text(
-        LIBRARY.replace("CALL", call.replace(";", "; PipeBarrier<PIPE_V>();")), "utf-8"
-    )
-    x, y = (
-        np.random.default_rng(3).uniform(0.5, 2, 128).astype(np.float32),
-        np.zeros(256, np.float32),
-    )
-    for name, schedule in (("asinh", "eager"), ("fmax", "late")):
-        file.write_text(file.read_text("utf-8").replace("void asinh", f"void {name}"), "utf-8")
-        run = av.tiles.run(cpp(file)[name], x, y, x.size, schedule=schedule)
-        assert run.hazards == ()
-        np.testing.assert_allclose(
-            y,
-            np.asarray(
-                meant(x.astype(np.float64)) if "ReduceM" not in call else meant(x), np.float32
-            ),
-            rtol=2e-7,
-        )
 
 
 def test_options_that_do_not_count_with_an_operator_are_refused(capsys):
