@@ -155,5 +155,24 @@ def function(name: str, value):
     return value
 
 
+class DeviceRefusal(Exception):
+    """A device does not compute a call: no answer of a kernel where its product has none, and wrong where it has one."""
+
+
+class DeviceClosedError(RuntimeError):
+    """The device was closed, has died of an error, or belongs to another process or thread."""
+
+
 class NotSupported(NotImplementedError):
     """What a kernel raises for a call that it does not support; `check` counts such calls apart from wrong ones."""
+
+
+def is_device(value) -> bool:
+    """Whether something runs operators and says its name, its product and its CANN version, whatever its class.
+
+    >>> is_device("host"), is_device(max)
+    (False, False)
+    """
+    return all(hasattr(value, name) for name in ("name", "soc", "cann")) and callable(
+        getattr(value, "run", None)
+    )

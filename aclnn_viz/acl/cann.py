@@ -36,7 +36,7 @@ from aclnn_viz.acl.protocol import (
     operator_with,
     phases,
 )
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import DeviceRefusal, problem
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.contract import Contract, contract
 from aclnn_viz.operators.parameters import Parameter
@@ -258,7 +258,7 @@ def _handle_of(pointer) -> CannHandle | None:
 _KINDS = {kind.pointer_type: kind for kind in HANDLES.values()}
 
 
-class FunctionUnavailable(RuntimeError):
+class FunctionUnavailable(DeviceRefusal, RuntimeError):
     """The installation has no such function, or another one under its name; the message says which."""
 
 

@@ -13,8 +13,7 @@ from sys import intern
 
 import numpy as np
 
-from aclnn_viz.dtypes import FORMATS, PLAIN
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import DeviceRefusal, problem
 from aclnn_viz.operators.codes import (
     ACL_DOUBLE,
     ACL_FORMAT_ND,
@@ -24,7 +23,8 @@ from aclnn_viz.operators.codes import (
     ACL_SUCCESS,
     status_name,
 )
-from aclnn_viz.operators.contract import Contract, TensorDescriptor, contiguous_strides
+from aclnn_viz.operators.contract import Contract
+from aclnn_viz.operators.contract.calling import DTYPE_CODES, descriptor, span
 
 _ADVICE = {
     100002: "another library has initialised ACL in this process; this is harmless",
@@ -55,7 +55,7 @@ _NULLS = {
 }
 
 
-class AclError(RuntimeError):
+class AclError(DeviceRefusal, RuntimeError):
     """A C call answered with an error: `call`, its `code` with its `name`, and the `message` of the library.
 
     Errors during the release of resources that followed are in `__notes__`.
@@ -189,12 +189,6 @@ class Uninterrupted:
         if self._waiting:
             self._waiting = False
             signal.raise_signal(signal.SIGINT)
-
-
-#: The aclDataType of what an array holds.
-DTYPE_CODES = {np.dtype(name): code for name, code in PLAIN.items()} | {
-    fmt.numpy: fmt.acl_code for fmt in FORMATS
-}
 
 
 class Program:
@@ -397,30 +391,6 @@ def bare_type(c_type: str) -> str:
     ('aclTensor', 'double')
     """
     return c_type.removeprefix("const ").rstrip(" *")
-
-
-def descriptor(array: np.ndarray, layout: int = ACL_FORMAT_ND) -> TensorDescriptor:
-    """Return the descriptor of a tensor over an array: its shape, its strides in elements, what it spans as storage."""
-    strides, storage = contiguous_strides(array.shape), array.shape
-    if not array.flags.c_contiguous:
-        strides, storage = (
-            tuple(stride // array.itemsize for stride in array.strides),
-            (span(array),),
-        )
-    return TensorDescriptor(array.shape, DTYPE_CODES[array.dtype], strides, 0, layout, storage)
-
-
-def span(array: np.ndarray) -> int:
-    """Return the number of elements from the first to the last of an array, what lies between included.
-
-    >>> span(np.zeros((3, 4))[:, ::2])
-    11
-    """
-    if not array.size:
-        return 0
-    return 1 + sum(
-        (n - 1) * stride // array.itemsize for n, stride in zip(array.shape, array.strides)
-    )
 
 
 def memory_of(array: np.ndarray) -> np.ndarray:

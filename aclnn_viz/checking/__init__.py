@@ -2,7 +2,7 @@
 
 from aclnn_viz.checking.check import check, given, read_and_check, write_suite
 from aclnn_viz.checking.museum import museum
-from aclnn_viz.checking.signatures import load_kernel
+from aclnn_viz.checking.kernel import load_kernel
 from aclnn_viz.checking.triage import triage
 
 __all__ = [

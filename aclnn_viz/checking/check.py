@@ -6,6 +6,7 @@ A wrong kernel gets a small counterexample and, where one is found, the mistake 
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib import import_module
 from numbers import Real
 from pathlib import Path
 
@@ -18,13 +19,11 @@ from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.counterexample import dumped, shrink
 from aclnn_viz.checking.evidence import Evidence, KernelUnderTest, examine, examine_deeper
+from aclnn_viz.checking.kernel import as_kernel, differences
 from aclnn_viz.checking.judge import Prepared, judge, prepared
 from aclnn_viz.checking.result import CheckResult, conclude, smallest
 from aclnn_viz.checking.scope import Scope, deeper, depth_named, few, nothing_left
-from aclnn_viz.checking.signatures import differences, opened
-from aclnn_viz.checking.tile_trials import try_tiles
 from aclnn_viz.checking.work import Budget
-from aclnn_viz.devices import Capsule
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import flag, function, listed, need, place_of, problem, shown, whole
 from aclnn_viz.notebook import noted
@@ -33,6 +32,7 @@ from aclnn_viz.storage.own import as_array, load, stored_bytes
 from aclnn_viz.storage.reading import machine_memory
 from aclnn_viz.words.messages import message
 
+TRIALS = "aclnn_viz.checking.tile_trials"  # loaded for a tile program alone
 JUDGED = 40  # arrays of the size of one that is judged, in the memory of the machine
 
 
@@ -137,19 +137,20 @@ def check(
         op, _, entries = files.read_cases(op)
         dump = [(Recipe(op.name, {"folder": entry.folder}), entry.case) for entry in entries]
     op = operator(op)
-    with opened(kernel, op, signature, soc, cann) as (kernel, device), np.errstate(all="ignore"):
-        if isinstance(device, Path):
-            return read_and_check(op, device, allow_unsupported=allow_unsupported, **asked)
+    with as_kernel(kernel, op, signature, soc, cann) as kernel, np.errstate(all="ignore"):
+        if kernel.folder:
+            return read_and_check(op, kernel.folder, allow_unsupported=allow_unsupported, **asked)
+        device = kernel.device
         if device is not None:
             asked |= {"soc": soc or device.soc or None, "cann": cann or device.cann or None}
             allow_unsupported, call_limit = True, None
-            if dump is None and cases is None and isinstance(device, Capsule):
+            if dump is None and cases is None and hasattr(device, "cases"):
                 dump = _recorded(device, op)
         start = time.monotonic()
         if dump is not None:  # what was written counts, unless a product is named
             asked["beyond"] = flag("beyond", beyond) or not (soc or cann)
         scope = Scope.of(op, **asked)
-        scope.notes.extend(differences(kernel if device is None else device, op))
+        scope.notes.extend(differences(device or kernel.function, op))
         if cases is not None:
             dump = _listed(cases, op, scope, seed)
         ready = scope.cases(seed) if dump is None else scope.among(dump)
@@ -160,13 +161,13 @@ def check(
                 if level.name == "quick"
                 else [*first, *(one for one in ready if one not in first)]
             )
-        tested = KernelUnderTest(kernel, scope, call_limit)
+        tested = KernelUnderTest(kernel.function, scope, call_limit)
         evidence = examine(tested, ready, time_limit, progress, level.enough)
         if level.name == "deep" and dump is None and not evidence.failed:
             examine_deeper(evidence, tested, deeper(scope, seed), start + time_limit, progress)
         trials = (
-            try_tiles(tested, seed, level.trials, evidence)
-            if dump is None and level.trials and not evidence.failed
+            import_module(TRIALS).try_tiles(tested, seed, level.trials, evidence)
+            if tested.tiles and dump is None and level.trials and not evidence.failed
             else None
         )
         wrong = smallest([one for one in evidence.seen if one.misses])
@@ -185,7 +186,7 @@ def check(
         )
 
 
-def _recorded(capsule: Capsule, op: Operator) -> list[tuple[Recipe, Case]]:
+def _recorded(capsule, op: Operator) -> list[tuple[Recipe, Case]]:
     """The cases of an operator that a capsule holds."""
     found = [
         Case(op, inputs, float_format(inputs[op.like]).name, 0)

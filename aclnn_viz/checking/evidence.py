@@ -299,6 +299,11 @@ class KernelUnderTest:
     lost: bool = False
     wrong: list[CaseRun] = field(default_factory=list)
 
+    @property
+    def tiles(self) -> bool:
+        """Whether the kernel is a tile program, which may run on other cores, in other buffers and orders."""
+        return hasattr(self.kernel, "under")
+
     def call(self, made: Case, names: Sequence[str]) -> Outcome:
         outcome = run(self.kernel, made, names, self.limit)
         self.lost |= outcome.fatal

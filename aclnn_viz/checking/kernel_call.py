@@ -14,22 +14,14 @@ import numpy as np
 from aclnn_viz.cases import Case
 from aclnn_viz.checking.judge import Prepared, documented
 from aclnn_viz.checking.work import KERNEL, METER
-from aclnn_viz.devices import (
-    AclError,
-    CapsuleError,
-    DeviceClosedError,
-    FunctionUnavailable,
-    RefusedError,
-)
 from aclnn_viz.dtypes import BFLOAT16
-from aclnn_viz.errors import printable
+from aclnn_viz.errors import DeviceClosedError, DeviceRefusal, printable
+from aclnn_viz.storage.cases import StoredError
 from aclnn_viz.storage.own import as_array, is_number
 from aclnn_viz.words.messages import Message, linked, message
 
 # the kernel, or a record, has no answer to this case
-REFUSALS = (NotImplementedError, CapsuleError)
-# of a device: no answer only where the product has none
-CODES = (AclError, FunctionUnavailable, RefusedError)
+REFUSALS = (NotImplementedError, StoredError)
 GUARD, CANARY = 64, 0xFF  # bytes around each input, and what stands there: nan in every format, -1
 FRAMES = 5  # of a traceback
 HERE = Path(__file__).parent
@@ -97,7 +89,7 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
             if uncalled
             else message("raises {error}", error=said)
         )
-        return Outcome(None, did, by_code=isinstance(error, CODES), trace=trace)
+        return Outcome(None, did, by_code=isinstance(error, DeviceRefusal), trace=trace)
     try:
         outputs = _as_expected(named(returned, names, case.operator.outputs), case)
     except KeyboardInterrupt:

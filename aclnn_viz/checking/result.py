@@ -28,7 +28,6 @@ from aclnn_viz.checking.explanation import (
 from aclnn_viz.checking.judge import once_per_case
 from aclnn_viz.checking.mending import FreshCases, mend
 from aclnn_viz.checking.scope import DEPTHS, Depth, Scope
-from aclnn_viz.checking.tile_trials import Trials
 from aclnn_viz.checking.wrong_outputs import (
     convention,
     depends,
@@ -40,7 +39,6 @@ from aclnn_viz.checking.wrong_outputs import (
 from aclnn_viz.checking.work import METER, Budget
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.tables import GREEN, RED, as_html
-from aclnn_viz.tiles.launching import Program
 from aclnn_viz.words.messages import language_here, linked, message, ntr, tr
 
 ALLOWING = message(
@@ -122,7 +120,7 @@ class CheckResult:
     vacuity: Vacuity
     depth: str
     untried: list[str]
-    trials: Trials | None = None
+    trials: object | None = None  # Trials of a tile program
     notes: tuple[str, ...] = ()
 
     @property
@@ -389,7 +387,7 @@ def conclude(
     allowed: bool = False,
     device: bool = False,
     depth: Depth = DEPTHS["normal"],
-    trials: Trials | None = None,
+    trials=None,
 ) -> CheckResult:
     """Return the result for what was seen; `small` is the shrunken counterexample, if the kernel could be called.
 
@@ -438,7 +436,7 @@ def conclude(
         depth=depth.name,
         trials=trials,
         untried=evidence.tried.untried
-        + [NOT_AS_TILES] * (trials is None and isinstance(tested and tested.kernel, Program)),
+        + [NOT_AS_TILES] * (trials is None and tested is not None and tested.tiles),
     )
 
 

@@ -28,10 +28,10 @@ from aclnn_viz.checking.judge import (
     prepared_at,
     suite_recipes,
 )
-from aclnn_viz.devices.device import refusal
 from aclnn_viz.dtypes import FLOAT32, float_format, round_to
 from aclnn_viz.errors import flag, need, problem, shown, whole
 from aclnn_viz.operators import Operator, operator, plans
+from aclnn_viz.operators.contract.calling import refusal
 from aclnn_viz.operators.products import (
     CANN,
     SOC,

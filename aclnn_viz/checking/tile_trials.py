@@ -85,14 +85,9 @@ class Trials:
         )
 
 
-def try_tiles(tested: KernelUnderTest, seed: int, most: int, evidence: Evidence) -> Trials | None:
-    """Run a tile program on what breaks programs, of at most so many elements, until something is wrong, which the evidence then says.
-
-    Return None for any other kernel.
-    """
+def try_tiles(tested: KernelUnderTest, seed: int, most: int, evidence: Evidence) -> Trials:
+    """Run a tile program on what breaks programs, of at most so many elements, until something is wrong, which the evidence then says."""
     program, scope = tested.kernel, tested.scope
-    if not isinstance(program, Program):
-        return None
     full, made, small, late = Platform.of(SOC), Trials(), None, METER.seconds + SLOW
     kinds = scope.dtypes or ("float32", "float16", "bfloat16")
     for step in sorted(rows(scope.op, scope.modes, kinds, _short), key=lambda step: step.elements)[

@@ -22,9 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
-from aclnn_viz.devices.device import Closing, is_device
+from aclnn_viz.devices.device import Closing
 from aclnn_viz.dtypes import FORMATS
-from aclnn_viz.errors import function, listed, place_of, printable, problem, shown
+from aclnn_viz.errors import function, is_device, listed, place_of, printable, problem, shown
 from aclnn_viz.operators import operator, recorded
 from aclnn_viz.storage.cases import (
     FORMAT,

@@ -26,11 +26,9 @@ from aclnn_viz.acl.program import (
     Calls,
     Program,
     Uninterrupted,
-    descriptor,
     report_failures,
-    span,
 )
-from aclnn_viz.errors import NotSupported, problem
+from aclnn_viz.errors import DeviceClosedError, DeviceRefusal, NotSupported, problem
 from aclnn_viz.operators import Operator, operator
 from aclnn_viz.operators.codes import (
     ACL_ERROR_COMPILING_STUB_MODE,
@@ -41,13 +39,14 @@ from aclnn_viz.operators.codes import (
     ACL_ERROR_RT_NO_DEVICE,
     ACL_OPT_DETERMINISTIC,
 )
-from aclnn_viz.operators.contract import Call, Contract, TensorDescriptor, contract
+from aclnn_viz.operators.contract import TensorDescriptor
+from aclnn_viz.operators.contract.calling import call_of
 from aclnn_viz.operators.products import Product, Version, product_of
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import Message, kept, meant, message, tr
 
 
-class RefusedError(ValueError):
+class RefusedError(DeviceRefusal, ValueError):
     """A call that the library would take in silence and answer wrongly; `constraint` names the rule."""
 
     def __init__(self, aclnn_name: str, constraint, fix: str):
@@ -69,10 +68,6 @@ class UnsupportedError(RefusedError, NotSupported):
 
 class ConstraintWarning(UserWarning):
     """A documented constraint that nobody enforces is violated."""
-
-
-class DeviceClosedError(RuntimeError):
-    """The device was closed, has died of an error, or belongs to another process or thread."""
 
 
 class Process:
@@ -317,24 +312,6 @@ def run(
     return finish(_run(session, op, given, predicts))
 
 
-def refusal(op: Operator, inputs: dict, product: Product, cann: Version) -> str:
-    """Return why a product with a CANN version does not compute these inputs as documented, or an empty text.
-
-    >>> import aclnn_viz as av
-    >>> from aclnn_viz.operators.products import A2
-    >>> refusal(av.operator("rms_norm"), av.case("rms_norm").inputs, A2, Version.parse("9.1"))
-    ''
-    """
-    promise, call, tensors, *_ = _call(op, op.bind(inputs), product, cann)
-    outcome = promise.evaluate(call)
-    if outcome.status or outcome.launch_status:
-        return outcome.reason or f"status {outcome.status or outcome.launch_status}"
-    silent = (
-        one.text for one in promise.violations(call, tensors) if one.enforced_by == "device.run"
-    )
-    return next(silent, "")
-
-
 def answer(
     op: Operator, inputs: dict, product: Product, cann: Version, predicts: bool = False
 ) -> tuple[Message, ...]:
@@ -347,7 +324,7 @@ def answer(
     >>> answer(av.operator("rms_norm"), av.case("rms_norm").inputs, A2, Version.parse("9.1"))
     ()
     """
-    promise, call, tensors, *_ = _call(op, op.bind(inputs), product, cann)
+    promise, call, tensors, *_ = call_of(op, op.bind(inputs), product, cann)
     objections = _objections(promise, call, tensors, predicts)
     outcome, name = promise.evaluate(call), promise.aclnn_name
     if outcome.status:
@@ -357,38 +334,11 @@ def answer(
     return objections
 
 
-def _call(op, bound, product, cann) -> tuple[Contract, Call, dict, dict, dict]:
-    """The contract of an operator, a call of its phase 1, all its tensors as the device reads them, their descriptors, and of them the outputs."""
-    promise = contract(op.name)
-    results = op.arrange_backward(**bound).results
-    # the library wants every output tensor
-    if any(bound[name] != value for name, value in op.all_outputs.items()):
-        results = op.arrange_backward(**bound | op.all_outputs).results
-    outputs = {
-        name: np.empty(result.documented_shape, result.format.numpy)
-        for name, result in results.items()
-    }
-    takes_views = all(constraint.name != "strided input" for constraint in promise.constraints)
-    tensors = {
-        name: _viewable(value, takes_views)
-        for name, value in bound.items()
-        if isinstance(value, np.ndarray)
-    }
-    tensors |= outputs
-    described = {name: descriptor(array, op.layout(name)) for name, array in tensors.items()}
-    given = bound | described
-    return (
-        promise,
-        Call(product, cann, {p.name: given.get(p.name) for p in promise.parameters}),
-        tensors,
-        described,
-        outputs,
-    )
-
-
 def _run(session, op, bound, predicts) -> dict[str, np.ndarray]:
     wanted = op.arrange_backward(**bound).results
-    promise, call, tensors, described, outputs = _call(op, bound, session.product, session.acl.cann)
+    promise, call, tensors, described, outputs = call_of(
+        op, bound, session.product, session.acl.cann
+    )
     for text in _objections(promise, call, tensors, predicts):
         warnings.warn(text, ConstraintWarning, stacklevel=4)
 
@@ -430,19 +380,6 @@ def _fix(constraint, values) -> str:
     return fix
 
 
-def _viewable(array: np.ndarray, takes_views: bool) -> np.ndarray:
-    """Return the array itself when the device can read it: dense, or with whole, non-negative strides; else a copy.
-
-    A view that skips most of its memory is copied too: what lies between would cross to the device for nothing.
-    """
-    if array.flags.c_contiguous:
-        return array
-    whole = takes_views and all(
-        stride >= 0 and stride % array.itemsize == 0 for stride in array.strides
-    )
-    return array if whole and span(array) <= 4 * array.size else np.ascontiguousarray(array)
-
-
 def _unwritten(program: Program, array: np.ndarray) -> int:
     """Allocate device memory for an output and fill it with UNWRITTEN."""
     address = program.malloc(array.nbytes)
@@ -464,17 +401,6 @@ def _tensor(program: Program, view: TensorDescriptor, dtype: np.dtype, address: 
 
 
 STATES = meant("open", "that is open"), message("closed")
-
-
-def is_device(value) -> bool:
-    """Whether something runs operators and says its name, its product and its CANN version, whatever its class.
-
-    >>> is_device("host"), is_device(max)
-    (False, False)
-    """
-    return all(hasattr(value, name) for name in ("name", "soc", "cann")) and callable(
-        getattr(value, "run", None)
-    )
 
 
 class Closing:

@@ -12,8 +12,7 @@ from aclnn_viz.cases import Case
 from aclnn_viz.cases.case import inputs_of
 from aclnn_viz.checking.kernel_call import named
 from aclnn_viz.devices import open_device
-from aclnn_viz.devices.device import is_device
-from aclnn_viz.errors import by_name, problem, shown
+from aclnn_viz.errors import by_name, is_device, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import plan_of
 from aclnn_viz.pictures.error_plot import error_plot

@@ -4,8 +4,7 @@ import re
 from dataclasses import dataclass
 
 from aclnn_viz.cases import Case
-from aclnn_viz.devices.device import is_device
-from aclnn_viz.errors import need, problem, shown, whole
+from aclnn_viz.errors import is_device, need, problem, shown, whole
 from aclnn_viz.words.messages import enumerated, message, tr
 
 HARDWARE = re.compile(r"atlas:\d+( \(custom [^;)]*\))?|torch:npu(:\d+)? \([^)]*\)")

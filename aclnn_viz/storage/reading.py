@@ -20,6 +20,8 @@ import numpy as np
 from aclnn_viz.dtypes import FORMATS, PLAIN, float_format
 from aclnn_viz.errors import problem
 
+SOURCES = (".cpp", ".cc", ".cxx", ".asc")  # of files in C++
+
 
 class StoredError(ValueError):
     """Stored cases that cannot be used."""

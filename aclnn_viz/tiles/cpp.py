@@ -31,7 +31,7 @@ from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.children import Child
 from aclnn_viz.errors import listed, need, place_of, problem, shown, signal_named
 from aclnn_viz.operators import operator
-from aclnn_viz.storage.reading import need_text
+from aclnn_viz.storage.reading import SOURCES, need_text
 from aclnn_viz.tiles import copies, events, library, reductions, tensors, vector
 from aclnn_viz.tiles.compiling import (
     CompileError,
@@ -62,7 +62,6 @@ from aclnn_viz.tiles.tensors import GlobalTensor, LocalTensor
 from aclnn_viz.words.messages import Message, message, tr
 
 INCLUDE = Path(__file__).parent / "include"
-SOURCES = (".cpp", ".cc", ".cxx", ".asc")
 # With these macros, which say that a CPU runs it, a source leaves out what only the device has, such as launches.
 FLAGS = (
     "-std=c++17",

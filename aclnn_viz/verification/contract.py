@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from aclnn_viz.acl import HostAcl
-from aclnn_viz.acl.program import DTYPE_CODES, AclError, Calls, Program, descriptor
+from aclnn_viz.acl.program import AclError, Calls, Program
+from aclnn_viz.operators.contract.calling import DTYPE_CODES, descriptor
 from aclnn_viz.cases import case
 from aclnn_viz.devices import ConstraintWarning, RefusedError, open_device
 from aclnn_viz.dtypes import FORMATS

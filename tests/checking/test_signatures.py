@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz.checking.signatures import CallError
+from aclnn_viz.devices.signatures import CallError
 from aclnn_viz.cli import main
 
 RMS = av.operator("rms_norm")

@@ -19,7 +19,7 @@ from trying import TEXTS, changed, odd, spoiled, surface, text_of
 import aclnn_viz as av
 from aclnn_viz.acl.why import CODES, why
 from aclnn_viz.cases import lists
-from aclnn_viz.checking.signatures import as_kernel
+from aclnn_viz.devices.signatures import adapted
 from aclnn_viz.cli import COMMANDS, main
 from aclnn_viz.devices import Capsule, record
 from aclnn_viz.operators.document import read
@@ -438,15 +438,13 @@ def signatures(folder):
                     for one in parse(text)
                 )
                 return
-            as_kernel(
-                op, draw.choice(("nowhere.so:fn", "libc.so.6:abs", kernel, odd(draw, 0))), text
-            )
+            adapted(op, draw.choice(("nowhere.so:fn", "libc.so.6:abs", kernel, odd(draw, 0))), text)
             return
         names = {"g": "gradOutput", "x": "self"}
         given = changed(draw, names) if draw.random() < 0.9 else names
-        adapted = as_kernel(op, kernel, given)
+        renamed = adapted(op, kernel, given)
         if given == names:
-            assert adapted(**inputs)["out"].tobytes() == op.backward(**inputs)["out"].tobytes()
+            assert renamed(**inputs)["out"].tobytes() == op.backward(**inputs)["out"].tobytes()
 
     return attempt
 

@@ -136,7 +136,7 @@ def test_the_code_of_a_refusal_is_the_declared_one():
     op = declared("softmax")
     other = replace(op, attributes={"dim": replace(op.attributes["dim"], status=561002)})
     inputs = av.case(op, shape=(4, 6)).inputs
-    from aclnn_viz.acl.program import descriptor
+    from aclnn_viz.operators.contract.calling import descriptor
 
     call = Call(
         A2,

@@ -1,34 +1,25 @@
-"""What people give as a kernel, as a function that takes the vendor's parameters by name: devices, names, other signatures.
+"""Kernels of other signatures, as functions that take the vendor's parameters by name.
 
 Signatures are those of ATen's backward functions, `torch.autograd.Function`, host wrappers of Triton kernels, C functions of a
 shared library, and any mapping of names. A call that the kernel does not take is a CallError at once, and no verdict.
 """
 
 import ctypes
-import importlib.util
 import inspect
 import os
-import sys
-import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
 from functools import partial
-from importlib import import_module
 from math import prod
 from pathlib import Path
 
 import numpy as np
 
-from aclnn_viz.cases import case, files
-from aclnn_viz.devices import ConstraintWarning, open_device
-from aclnn_viz.devices.device import is_device
-from aclnn_viz.devices.peers import TorchPeer, is_peer
-from aclnn_viz.errors import NotSupported, by_name, loaded, need, problem, shown
-from aclnn_viz.operators import Operator, registry
+from aclnn_viz.cases import case
+from aclnn_viz.devices.peers import TorchPeer
+from aclnn_viz.errors import NotSupported, by_name, problem, shown
+from aclnn_viz.operators import registry
 from aclnn_viz.operators.prototype import parse
 from aclnn_viz.storage.own import as_array
-from aclnn_viz.tiles.cpp import SOURCES, cpp
-from aclnn_viz.words.messages import message
 
 C_TYPES = {
     "float": (ctypes.c_float, "f4"),
@@ -59,144 +50,13 @@ class _Taken(Exception):
     """A kernel takes the call: it is made when the kernel is judged, with the limits of that."""
 
 
-@contextmanager
-def opened(
-    kernel, op: Operator, signature=None, soc=None, cann=None
-) -> Iterator[tuple[Callable, object]]:
-    """The kernel as a function of the vendor's parameters by name, and the device that it is or names, opened, if there is one.
-
-    Of a folder of cases, whose outputs stand for the kernel, the path alone, as the device.
-    """
-    if files.names_cases(kernel) and os.path.isdir(kernel):
-        yield None, Path(kernel)
-        return
-    with ExitStack() as closing, warnings.catch_warnings():
-        device = None
-        if isinstance(kernel, (str, Path)) and not is_prototype(signature):
-            if is_peer(kernel) or ":" not in str(kernel).removeprefix("atlas:"):
-                device = closing.enter_context(
-                    open_device(kernel, soc=soc, cann=cann)
-                    if kernel == "host"
-                    else open_device(kernel)
-                )
-            elif isinstance(kernel, str):
-                kernel = load_kernel(kernel, op)
-        elif is_device(kernel) and not callable(kernel):
-            device = kernel
-        if device is not None:
-            warnings.simplefilter("ignore", ConstraintWarning)
-            kernel = partial(device.run, op)
-        kernel = kernel if signature is None else as_kernel(op, kernel, signature)
-        if not callable(kernel):
-            raise TypeError(
-                problem(
-                    "a kernel is a function, a device or the name of one",
-                    shown(kernel),
-                    "pass such as my_kernel, which takes the vendor's parameters as keywords",
-                )
-            )
-        yield kernel, device
-
-
-def differences(teller, op: Operator) -> Iterator[str]:
-    """How a device, or another's implementation, is documented to differ from the vendor."""
-    for how in getattr(teller, "differences", lambda op: ())(op):
-        yield message("{device} is documented to differ: {how}", device=teller.name, how=how)
-
-
-def load_kernel(name: str, op=None) -> Callable:
-    """Return the function that "path/to/file.py:function" or "package.module:function" names.
-
-    "path/to/file.cpp:entry" is an Ascend C kernel of the operator `op`, which runs on the tile machine.
-
-    Raises ValueError when there is no such file, module or function, or when its code fails as it is loaded.
-
-    >>> load_kernel("math:sqrt")(4.0)
-    2.0
-    """
-    place, _, function = need(
-        name,
-        str,
-        "a kernel is named as FILE.py:FUNCTION or MODULE:FUNCTION",
-        "pass such as 'kernel.py:norm'",
-    ).rpartition(":")
-    if not place:
-        raise _misnamed(repr(name), "name the function as well")
-    if Path(place).suffix in (".py", *SOURCES) and not os.path.isfile(place):
-        raise _misnamed(f"{name!r}: no file {place}", "mend the name")
-    if Path(place).suffix == ".so":
-        raise _misnamed(
-            repr(name),
-            "say how a function of a library is called: signature=, or --signature, with its prototype in C",
-        )
-    if Path(place).suffix in SOURCES:
-        source = cpp(place)
-        if function not in source.names:
-            raise _misnamed(
-                f"{name!r}, where {place} has no entry {function!r}",
-                f"name one of: {', '.join(source.names)}",
-            )
-        return source[function].program(op)
-    try:
-        module = loaded(
-            place,
-            lambda: _module_of_file(Path(place)) if place.endswith(".py") else import_module(place),
-        )
-    except ValueError as error:
-        missing = error.__cause__
-        if (
-            isinstance(missing, ModuleNotFoundError)
-            and missing.name
-            and f"{place}.".startswith(f"{missing.name}.")
-        ):
-            raise _misnamed(f"{name!r}: {missing}", "mend the name") from missing
-        raise
-    kernel = getattr(module, function, None)
-    if kernel is None:
-        there = (
-            ", ".join(
-                key for key, value in vars(module).items() if callable(value) and key[0] != "_"
-            )
-            or "none"
-        )
-        raise _misnamed(
-            f"{name!r}, where {place} has no {function!r}", f"name one of its functions: {there}"
-        )
-    if not callable(kernel):
-        raise _misnamed(f"{name!r}, a {type(kernel).__name__}", "name a function")
-    return kernel
-
-
-def _misnamed(got: str, fix: str) -> ValueError:
-    return ValueError(
-        problem(
-            "a kernel is named as FILE.py:FUNCTION, MODULE:FUNCTION or FILE.cpp:ENTRY", got, fix
-        )
-    )
-
-
-def _module_of_file(path: Path):
-    """The module of a file, which may import those beside it, as a program does, also when its functions run."""
-    if (folder := str(path.parent.absolute())) not in sys.path:
-        sys.path.append(folder)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def is_prototype(signature) -> bool:
-    """Whether a signature is the prototype of a C function."""
-    return isinstance(signature, str) and "(" in signature
-
-
-def as_kernel(op, kernel, signature) -> Callable:
+def adapted(op, kernel, signature) -> Callable:
     """Return a kernel of another signature as one of the vendor's parameters; raises CallError where one call does not fit.
 
     `signature` is "aten", "torch.autograd", one that the operator's `peer.py` names (such as "liger"), a C prototype for
     "LIBRARY.so:FUNCTION", or a mapping of the kernel's parameter names to the vendor's.
     """
-    adapted = _adapted(op, kernel, signature)
+    function = _adapted(op, kernel, signature)
     try:
         _adapted(op, kernel, signature, _tried)(**case(op).inputs)
     except CallError:
@@ -207,8 +67,8 @@ def as_kernel(op, kernel, signature) -> Callable:
     except Exception:  # of what takes the call, and of a format that it has not
         pass
     if signature in KNOWN:
-        adapted.name, adapted.differences = "PyTorch", partial(_Peer.differences, _Peer)
-    return adapted
+        function.name, function.differences = "PyTorch", partial(_Peer.differences, _Peer)
+    return function
 
 
 def _tried(kernel):
@@ -255,7 +115,7 @@ def _adapted(op, kernel, signature, made=lambda kernel: kernel) -> Callable:
             ).run,
             op,
         )
-    if is_prototype(signature):
+    if isinstance(signature, str) and "(" in signature:
         function, declared = _of_library(kernel, signature)
         return partial(_call_library, op, made(function), declared)
     raise ValueError(

@@ -1,0 +1,178 @@
+"""What people give as a kernel becomes one thing at the door: a function of the vendor's parameters by name.
+
+Nothing behind it asks again whether a kernel is a function, a name, a file, C++, a device, a capsule or a folder.
+"""
+
+import importlib.util
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+
+from aclnn_viz.cases import files
+from aclnn_viz.errors import is_device, loaded, need, problem, shown
+from aclnn_viz.operators import Operator
+from aclnn_viz.storage.reading import SOURCES
+from aclnn_viz.words.messages import message
+
+MAKERS = {
+    "device": "aclnn_viz.devices",
+    "peer": "aclnn_viz.devices.peers",
+    "signature": "aclnn_viz.devices.signatures",
+    "C++": "aclnn_viz.tiles.cpp",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """A function that takes the vendor's parameters by name; the device that computes it, if there is one.
+
+    A folder of cases has no function: the outputs that lie there stand for it.
+    """
+
+    function: Callable | None
+    device: object | None = None
+    folder: Path | None = None
+
+
+def _maker(kind: str):
+    """The module that makes kernels of a kind, loaded when one is asked for: judging a function needs none of them."""
+    return import_module(MAKERS[kind])
+
+
+@contextmanager
+def as_kernel(what, op: Operator, signature=None, soc=None, cann=None) -> Iterator[Kernel]:
+    """What a person gives as a kernel, as one; a device that it names is open within the block."""
+    if files.names_cases(what) and os.path.isdir(what):
+        yield Kernel(None, folder=Path(what))
+        return
+    with ExitStack() as closing, warnings.catch_warnings():
+        function, device = what, None
+        if isinstance(what, (str, Path)) and not is_prototype(signature):
+            if names_device(what):
+                product = {"soc": soc, "cann": cann} if what == "host" else {}
+                device = closing.enter_context(_maker("device").open_device(what, **product))
+            elif isinstance(what, str):
+                function = load_kernel(what, op)
+        elif is_device(what) and not callable(what):
+            device = what
+        if device is not None:
+            warnings.simplefilter("ignore", _maker("device").ConstraintWarning)
+            function = partial(device.run, op)
+        if signature is not None:
+            function = _maker("signature").adapted(op, function, signature)
+        if not callable(function):
+            raise TypeError(
+                problem(
+                    "a kernel is a function, a device or the name of one",
+                    shown(what),
+                    "pass such as my_kernel, which takes the vendor's parameters as keywords",
+                )
+            )
+        yield Kernel(function, device)
+
+
+def names_device(name: str | Path) -> bool:
+    """Whether a text names a device, or the file of a capsule, and no function of a file or module.
+
+    >>> names_device("atlas:1"), names_device("math:sqrt")
+    (True, False)
+    """
+    return ":" not in str(name).removeprefix("atlas:") or _maker("peer").is_peer(name)
+
+
+def differences(teller, op: Operator) -> Iterator[str]:
+    """How a device, or another's implementation, is documented to differ from the vendor."""
+    for how in getattr(teller, "differences", lambda op: ())(op):
+        yield message("{device} is documented to differ: {how}", device=teller.name, how=how)
+
+
+def load_kernel(name: str, op=None) -> Callable:
+    """Return the function that "path/to/file.py:function" or "package.module:function" names.
+
+    "path/to/file.cpp:entry" is an Ascend C kernel of the operator `op`, which runs on the tile machine.
+
+    Raises ValueError when there is no such file, module or function, or when its code fails as it is loaded.
+
+    >>> load_kernel("math:sqrt")(4.0)
+    2.0
+    """
+    place, _, function = need(
+        name,
+        str,
+        "a kernel is named as FILE.py:FUNCTION or MODULE:FUNCTION",
+        "pass such as 'kernel.py:norm'",
+    ).rpartition(":")
+    if not place:
+        raise _misnamed(repr(name), "name the function as well")
+    if Path(place).suffix in (".py", *SOURCES) and not os.path.isfile(place):
+        raise _misnamed(f"{name!r}: no file {place}", "mend the name")
+    if Path(place).suffix == ".so":
+        raise _misnamed(
+            repr(name),
+            "say how a function of a library is called: signature=, or --signature, with its prototype in C",
+        )
+    if Path(place).suffix in SOURCES:
+        source = _maker("C++").cpp(place)
+        if function not in source.names:
+            raise _misnamed(
+                f"{name!r}, where {place} has no entry {function!r}",
+                f"name one of: {', '.join(source.names)}",
+            )
+        return source[function].program(op)
+    try:
+        module = loaded(
+            place,
+            lambda: _module_of_file(Path(place)) if place.endswith(".py") else import_module(place),
+        )
+    except ValueError as error:
+        missing = error.__cause__
+        if (
+            isinstance(missing, ModuleNotFoundError)
+            and missing.name
+            and f"{place}.".startswith(f"{missing.name}.")
+        ):
+            raise _misnamed(f"{name!r}: {missing}", "mend the name") from missing
+        raise
+    kernel = getattr(module, function, None)
+    if kernel is None:
+        there = (
+            ", ".join(
+                key for key, value in vars(module).items() if callable(value) and key[0] != "_"
+            )
+            or "none"
+        )
+        raise _misnamed(
+            f"{name!r}, where {place} has no {function!r}", f"name one of its functions: {there}"
+        )
+    if not callable(kernel):
+        raise _misnamed(f"{name!r}, a {type(kernel).__name__}", "name a function")
+    return kernel
+
+
+def _misnamed(got: str, fix: str) -> ValueError:
+    return ValueError(
+        problem(
+            "a kernel is named as FILE.py:FUNCTION, MODULE:FUNCTION or FILE.cpp:ENTRY", got, fix
+        )
+    )
+
+
+def _module_of_file(path: Path):
+    """The module of a file, which may import those beside it, as a program does, also when its functions run."""
+    if (folder := str(path.parent.absolute())) not in sys.path:
+        sys.path.append(folder)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def is_prototype(signature) -> bool:
+    """Whether a signature is the prototype of a C function."""
+    return isinstance(signature, str) and "(" in signature
