@@ -33,7 +33,7 @@ PACKAGES = {
     "cases": "numpy",
     "acl": "ctypes numpy ml_dtypes",
     "tiles": "numpy ml_dtypes",
-    "devices": "numpy torch torch_npu jax jaxlib numba llvmlite",
+    "devices": "ctypes numpy torch torch_npu jax jaxlib numba llvmlite",
     "accuracy": "numpy",
     "checking": "ctypes numpy platformdirs",
     "pictures": "matplotlib numpy",
