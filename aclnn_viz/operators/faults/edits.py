@@ -60,7 +60,8 @@ FUNCTIONS = {
 # what may be left out
 IDENTITIES = {"exp", "log", "sqrt", "abs", "clip", "guard", "floor", "round", "trunc", "where"}
 AXES = (None, 0, -1)
-FAMILIES = "aclnn_viz.operators.families."  # what pages of several operators share
+# what pages, and tile programs, of several operators share
+FAMILIES = "aclnn_viz.operators.families.", "aclnn_viz.tiles.by_operator."
 FORWARD, ENTRIES = "forward", ("backward", "PRELUDE")  # a wrong backward kernel is looked for
 SUM, PRODUCT = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
 
