@@ -86,21 +86,18 @@ OF_C = {
     ).split(),
 }
 # What start.h and kernel_operator.h number: formats, enumerations, parameters.
-FORMATS = tuple(
-    np.dtype(dtype)
-    for dtype in (
-        int8_t,
-        uint8_t,
-        int16_t,
-        uint16_t,
-        int32_t,
-        uint32_t,
-        int64_t,
-        uint64_t,
-        half,
-        bfloat16_t,
-        float32,
-    )
+FORMATS = (
+    int8_t,
+    uint8_t,
+    int16_t,
+    uint16_t,
+    int32_t,
+    uint32_t,
+    int64_t,
+    uint64_t,
+    half,
+    bfloat16_t,
+    float32,
 )
 PIPES = copies.PIPE_S, copies.PIPE_V, copies.PIPE_MTE2, copies.PIPE_MTE3, copies.PIPE_ALL
 CHOICES = tuple(
