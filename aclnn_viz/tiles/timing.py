@@ -67,11 +67,8 @@ def timeline(run: Run, costs=None, l2: str = "warm", bypass=()):
     for instruction in sorted(run.trace, key=lambda entry: entry.epoch):
         if instruction.epoch != epoch:
             epoch, floor = instruction.epoch, ended
-        core, step, after = (
-            instruction.core.index,
-            max(free.get((instruction.core.index, instruction.pipe), 0), floor),
-            None,
-        )
+        core = instruction.core.index
+        step, after = max(free.get((core, instruction.pipe), 0), floor), None
         for pipe in PIPES:
             if instruction.horizon[pipe]:
                 done, other = at[core, pipe, instruction.horizon[pipe]]
