@@ -12,6 +12,7 @@ as numbers alone. Rows go to build/unseen.jsonl, the report to benchmarks/report
 torch, jax, "by hand") is only shown.
 """
 
+import re
 import statistics
 import sys
 import time
@@ -262,11 +263,11 @@ def report(rows: list[dict]) -> str:
 
 
 def answer(row: dict) -> str:
+    """The head of an explanation on one line, or the outcome where there is none."""
     if row["outcome"] not in ("explained", "wrongly"):
         return row["outcome"]
-    return ("WRONG: " if row["outcome"] == "wrongly" else "") + row["text"].replace(
-        "\n", " "
-    ).replace("|", "\\|")
+    head = re.split(r"\n  (?:it gives|with it your|these edits)", row["text"])[0]
+    return "WRONG: " * (row["outcome"] == "wrongly") + " ".join(head.replace("|", "\\|").split())
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ def kernel(
     shape, count = (1, -1) + (1,) * (input.ndim - 2), input.size // input.shape[1]
     g, x, axes = wide(gradOut), wide(input), (0, *range(2, input.ndim))
     mean = wide(saveMean if training else runningMean).reshape(shape)
-    rstd = wide(saveInvstd) if training else 1 / np.sqrt(wide(runningVar) + np.float32(eps))
+    rstd = wide(saveInvstd) if training else 1 / np.sqrt(wide(runningVar) + eps)
     w, rstd = 1 if weight is None else wide(weight).reshape(shape), rstd.reshape(shape)
     xhat, grad = (x - mean) * rstd, g * w
     if training:

@@ -4,14 +4,14 @@ from checking.wrong.common import wide
 
 
 def kernel(dy, x, gx, gamma, mean, rstd, alpha):
-    shape, scale = (mean.size, gamma.size), np.float32(alpha)
+    shape = mean.size, gamma.size
     g, w = wide(dy).reshape(shape), wide(gamma).reshape(1, -1)
     m, r = (wide(part).reshape(-1, 1) for part in (mean, rstd))
-    xhat = (scale * wide(x).reshape(shape) + wide(gx).reshape(shape) - m) * r
+    xhat = (alpha * wide(x).reshape(shape) + wide(gx).reshape(shape) - m) * r
     along = np.mean(g * w, axis=1, keepdims=True)
     grad = (r * (g * w - along)).reshape(x.shape)
     return {
-        "dxOut": (scale * grad).astype(x.dtype),
+        "dxOut": (alpha * grad).astype(x.dtype),
         "dgxOut": grad.astype(x.dtype),
         "dbetaOut": np.sum(g, axis=0).reshape(gamma.shape).astype(np.float32),
         "dgammaOut": np.sum(g * xhat, axis=0).reshape(gamma.shape).astype(np.float32),

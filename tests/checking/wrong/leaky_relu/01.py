@@ -5,4 +5,4 @@ from checking.wrong.common import wide
 
 def kernel(gradOutput, self, negativeSlope, selfIsResult):
     g = wide(gradOutput)
-    return np.where(wide(self) > 0, g, g * np.float32(0.01)).astype(self.dtype)
+    return np.where(wide(self) > 0, g, g * 0.01).astype(self.dtype)

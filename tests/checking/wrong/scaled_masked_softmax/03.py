@@ -5,5 +5,5 @@ from checking.wrong.common import wide
 
 def kernel(gradOutput, y, mask, scale, fixTriuMask):
     g, p = wide(gradOutput), wide(y)
-    grad = p * (g - np.float32(scale) * np.sum(g * p, axis=-1, keepdims=True))
+    grad = p * (g - scale * np.sum(g * p, axis=-1, keepdims=True))
     return np.where(mask, 0, grad).astype(y.dtype)
