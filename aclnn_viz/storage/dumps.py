@@ -58,6 +58,44 @@ class NoNumbersError(StoredError):
     """A dump holds statistics or a checksum of a tensor, not its numbers."""
 
 
+def _need_described(name: str, found: np.ndarray, described: dict) -> None:
+    """Raise AlteredError unless a tensor has the shape, dtype, checksum and ends that its entry says."""
+    shape = described.get("shape")
+    if (
+        list(found.shape) != shape
+        or found.dtype.name != str(described.get("dtype")).rpartition(".")[2].lower()
+    ):
+        raise AlteredError(
+            problem(
+                printable(f"{name} is what {INDEX} says, {described.get('dtype')} {shape}"),
+                f"{found.dtype}{list(found.shape)}",
+                MORE,
+            )
+        )
+    crc = described.get("md5")  # so msProbe calls a CRC-32
+    if (
+        isinstance(crc, str)
+        and len(crc) == 8
+        and crc.lower() != f"{zlib.crc32(found.tobytes()):08x}"
+    ):
+        raise AlteredError(problem(f"{name} has the checksum that {INDEX} says", "another", MORE))
+    for key, extreme in (("Max", np.max), ("Min", np.min)) if found.size else ():
+        wanted = described.get(key)
+        # an int may have any size
+        if (
+            isinstance(wanted, (int, float))
+            and abs(wanted) < np.inf
+            and float(extreme(found)) != wanted
+        ):
+            raise AlteredError(
+                problem(
+                    f"{name} has the {key} that {INDEX} says, {wanted}",
+                    f"{extreme(found)}",
+                    MORE,
+                )
+            )
+
+
 @dataclass
 class Dump:
     """One dump.json: `place` below the folder that was named, its entries by name, and what is wrong with it as a whole."""
@@ -69,7 +107,7 @@ class Dump:
 
     def tensor(self, described: dict) -> np.ndarray:
         """The numbers of a tensor that an entry describes; a StoredError where they are not there, damaged or of another kind."""
-        name, shape = described.get("data_name"), described.get("shape")
+        name = described.get("data_name")
         if name is None:
             raise NoNumbersError(
                 problem(
@@ -96,41 +134,7 @@ class Dump:
                     else problem(f"{name} is one tensor as NumPy writes it", str(error), MORE)
                 )
             ) from None
-        if (
-            list(found.shape) != shape
-            or found.dtype.name != str(described.get("dtype")).rpartition(".")[2].lower()
-        ):
-            raise AlteredError(
-                problem(
-                    printable(f"{name} is what {INDEX} says, {described.get('dtype')} {shape}"),
-                    f"{found.dtype}{list(found.shape)}",
-                    MORE,
-                )
-            )
-        crc = described.get("md5")  # so msProbe calls a CRC-32
-        if (
-            isinstance(crc, str)
-            and len(crc) == 8
-            and crc.lower() != f"{zlib.crc32(found.tobytes()):08x}"
-        ):
-            raise AlteredError(
-                problem(f"{name} has the checksum that {INDEX} says", "another", MORE)
-            )
-        for key, extreme in (("Max", np.max), ("Min", np.min)) if found.size else ():
-            wanted = described.get(key)
-            # an int may have any size
-            if (
-                isinstance(wanted, (int, float))
-                and abs(wanted) < np.inf
-                and float(extreme(found)) != wanted
-            ):
-                raise AlteredError(
-                    problem(
-                        f"{name} has the {key} that {INDEX} says, {wanted}",
-                        f"{extreme(found)}",
-                        MORE,
-                    )
-                )
+        _need_described(name, found, described)
         return found
 
     def lines(self) -> dict[str, str]:
