@@ -4,9 +4,12 @@ A run of a page counts PAGE, one of a kernel KERNEL, one of its statements GLANC
 CASE, each as many times more as the case has elements above PORTION. Only a kernel that is itself very slow is left before: `METER.slow` then says so.
 """
 
+import ctypes
+import gc
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 
 import numpy as np
 
@@ -40,6 +43,13 @@ class Meter(threading.local):
 
 
 METER = Meter()
+
+
+def give_memory_back() -> None:
+    """Give the memory of arrays that are gone back to the system, which the allocator of Linux keeps between others."""
+    gc.collect()
+    with suppress(AttributeError, OSError):  # another system's
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 class Budget:

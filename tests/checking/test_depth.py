@@ -1,17 +1,20 @@
 """What each depth tries: the kernels that only a deep check sees, what a pass says it did not try, and how long it takes."""
 
 import json
+import os
 import random
+import sys
 import time
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import aclnn_viz as av
 from aclnn_viz.cases.suites import deep
-from aclnn_viz.checking import check, kernel_call, scope, wrong_outputs
+from aclnn_viz.checking import check, kernel_call, scope, work, wrong_outputs
 from aclnn_viz.checking.conditions import Traits
 from aclnn_viz.checking.evidence import Coverage, Evidence, KernelUnderTest, examine_deeper
 from aclnn_viz.checking.judge import judge, prepared_suite
@@ -302,3 +305,21 @@ def test_calls_in_another_order_end_in_time_and_are_reported_as_they_were():
     assert kernel_call.repeated(
         lambda **inputs: 2 * SWISH.backward(**inputs)["out"], ran, None, time.monotonic() + 60
     ).fault
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the allocator of Linux")
+def test_memory_between_other_arrays_is_given_back(monkeypatch):
+    def resident():
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    arrays = [np.ones(12_000) for _ in range(2000)]  # below what the allocator maps by itself
+    last, before = np.ones(12_000), resident()
+    arrays.clear()
+    work.give_memory_back()
+    assert before - resident() > 100 << 20 and last.all()
+    called = []
+    monkeypatch.setattr(sys.modules[check.__module__], "give_memory_back", lambda: called.append(1))
+    for depth in ("normal", "deep"):
+        with pytest.raises(TypeError, match="time_limit"):
+            check("tanh", None, depth=depth, time_limit=-1.0)
+    assert called == [1]
