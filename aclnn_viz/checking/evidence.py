@@ -5,6 +5,7 @@ kernel on all of these cases, and on further ones for those who search for an ex
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -138,6 +139,7 @@ class Evidence:
     traces: dict[str, str] = field(default_factory=dict)  # of the errors among them
     # cases that the kernel, or the device, does not compute
     refused: list[Ready | Prepared] = field(default_factory=list)
+    reasons: Counter = field(default_factory=Counter)  # of that
     tried: Coverage = field(default_factory=Coverage)
     right: list[Traits] = field(default_factory=list)  # of cases that are right and were not kept
     undecided: int = 0  # elements of these
@@ -226,7 +228,11 @@ def _examined(
     """
     outcome = tested.call(one.case, list(documented(one.case)))
     refused = outcome.refused or outcome.by_code and not tested.scope.takes(one.case)
-    evidence.refused += [one] * refused
+    if refused:
+        evidence.refused.append(one)
+        asked = outcome.misbehaviour.partition(": got ")[0]
+        same = (why for why in evidence.reasons if why.partition(": got ")[0] == asked)
+        evidence.reasons[next(same, outcome.misbehaviour)] += 1  # what was got differs by the case
     evidence.silent += outcome.outputs is None and not refused
     fault = "" if refused else outcome.misbehaviour
     evidence.blame(fault, one, outcome.trace)

@@ -10,12 +10,17 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, update_wrapper
 from importlib import import_module
 from pathlib import Path
 
-from aclnn_viz.cases import files
-from aclnn_viz.errors import is_device, loaded, need, problem, shown
+import numpy as np
+
+from aclnn_viz.cases import Case, files
+from aclnn_viz.cases.suites import Recipe
+from aclnn_viz.checking.judge import prepared
+from aclnn_viz.dtypes import float_format
+from aclnn_viz.errors import NotSupported, is_device, loaded, need, problem, shown
 from aclnn_viz.operators import Operator
 from aclnn_viz.storage.reading import SOURCES
 from aclnn_viz.words.messages import message
@@ -26,6 +31,7 @@ MAKERS = {
     "signature": "aclnn_viz.devices.signatures",
     "C++": "aclnn_viz.tiles.cpp",
 }
+CLEAR = 0.25  # of the allowed error: what other saved tensors may take of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +72,8 @@ def as_kernel(what, op: Operator, signature=None, soc=None, cann=None) -> Iterat
             function = partial(device.run, op)
         if signature is not None:
             function = _maker("signature").adapted(op, function, signature)
+            if signature == "torch.autograd" and op.saved:
+                function = update_wrapper(partial(_saving, op, function), function)
         if not callable(function):
             raise TypeError(
                 problem(
@@ -75,6 +83,36 @@ def as_kernel(what, op: Operator, signature=None, soc=None, cann=None) -> Iterat
                 )
             )
         yield Kernel(function, device)
+
+
+def _saving(op: Operator, function: Callable, **inputs) -> dict:
+    """The gradients of a Function, which saves its own tensors; NotSupported where it cannot be judged by the saved ones.
+
+    Exact gradients of exact tensors are others than those of tensors from another epsilon, or of 16 bits.
+    """
+
+    def wide(values: dict) -> dict:
+        return {
+            name: value.astype(np.float64)
+            if isinstance(value, np.ndarray) and value.dtype.kind in "fV"
+            else value
+            for name, value in values.items()
+        }
+
+    bound = wide(op.bind(inputs))
+    anew = op.forward(**{p.name: bound[p.name] for p in op.forward_parameters if p.name in bound})
+    exact = op.backward(**bound | {name: anew[of] for name, of in op.saved.items()})
+    made = Case(op, inputs, float_format(inputs[op.like]).name, 0)
+    for name, part in prepared(Recipe(op.name), made).expected.items():
+        if (np.abs(exact[name] - part.truth) > CLEAR * part.allowed)[~part.undecided].any():
+            raise NotSupported(
+                problem(
+                    "a Function saves its own tensors, in its own precision",
+                    f"{name}, which follows from another {' or '.join(op.saved)}",
+                    "leave such cases out",
+                )
+            )
+    return function(**inputs)
 
 
 def names_device(name: str | Path) -> bool:

@@ -36,7 +36,7 @@ AGAIN, TIMES = 40, 20
 class Outcome:
     """What one call did: its outputs as NumPy arrays, or what it did wrong in place of returning them.
 
-    `fatal`: there is no use in calling the kernel again. `refused`: the kernel said that it does not compute this case;
+    `fatal`: there is no use in calling the kernel again. `refused`: the kernel said that it does not compute this case, for that reason;
     `by_code`: a device said so, by an error that is `misbehaviour` where its product computes it. `trace` tells where an
     error was raised.
     """
@@ -68,7 +68,7 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
             None, message("does not return within {seconds:g} s", seconds=seconds), fatal=True
         )
     if isinstance(error, REFUSALS):
-        return Outcome(None, refused=True)
+        return Outcome(None, printable(str(error))[:LONGEST] or type(error).__name__, refused=True)
     if error is not None:
         trace = _trace(error)
         uncalled = isinstance(error, TypeError) and not trace  # not one line of the kernel was run

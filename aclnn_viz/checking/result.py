@@ -4,7 +4,7 @@ import html
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -46,6 +46,7 @@ ALLOWING = message(
 )
 GENERATOR = '<meta name="generator" content="aclnn-viz check">'  # of pages that may be replaced
 NOTHING = message("none of those measured")
+REASONS = 3  # of refusals, the most frequent first
 # of the search goes to edits of the reader's kernel at most, the rest to those of the page
 MENDING = 0.25
 # of it to calls of the kernel on fresh cases: some kernels are compiled anew for each shape
@@ -89,7 +90,7 @@ class CheckResult:
     does not support, unless that was allowed. `cases` were judged, `failed` of them are wrong, `refused` a device does
     not compute, `unsupported` the kernel does not; `unrun` says why others were not run. `scope` says what counts,
     `trials` says on which rows, cores and buffers and in which orders a tile program was run,
-    `left_out` why cases of the suite do not. `misbehaviour` maps what else the kernel does wrong to the case where it
+    `left_out` why cases of the suite do not, `reasons` why cases were refused or are not supported. `misbehaviour` maps what else the kernel does wrong to the case where it
     did, `traces` to where an error was raised. `explanation` is the smallest change of the right page
     that gives the kernel's numbers, or None; `cause` the same in one line. `notes` say such as in how many wrong cases
     only a convention differs. `vacuity` says what these cases cannot show, `untried` what this `depth`
@@ -122,6 +123,7 @@ class CheckResult:
     untried: list[str]
     trials: object | None = None  # Trials of a tile program
     notes: tuple[str, ...] = ()
+    reasons: dict[str, int] = field(default_factory=dict)
 
     @property
     def stopped(self) -> bool:
@@ -188,6 +190,10 @@ class CheckResult:
         lines += [tr("{n} cases are refused by the device and not judged", n=self.refused)] * bool(
             self.refused
         )
+        lines += [
+            ntr("  {n} case: {why}", "  {n} cases: {why}", count, why=why)
+            for why, count in Counter(self.reasons).most_common(REASONS)
+        ]
         lines += [
             tr("{n} elements hang on a rounding and are not judged", n=self.undecided)
         ] * bool(self.undecided)
@@ -321,6 +327,7 @@ class CheckResult:
                 "first_failure",
                 "outputs",
                 "misbehaviour",
+                "reasons",
                 "traces",
                 "conditions",
                 "regions",
@@ -435,6 +442,7 @@ def conclude(
         vacuity=_can_show(op, [one.prepared.case for one in seen]),
         depth=depth.name,
         trials=trials,
+        reasons=dict(evidence.reasons),
         untried=evidence.tried.untried
         + [NOT_AS_TILES] * (trials is None and tested is not None and tested.tiles),
     )

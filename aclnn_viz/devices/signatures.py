@@ -103,6 +103,14 @@ def _adapted(op, kernel, signature, made=lambda kernel: kernel) -> Callable:
     if isinstance(signature, Mapping):
         return partial(_renamed, made(kernel), by_name("signature", signature))
     if signature == "aten":
+        if not registry.own("peer", op.name, "in_torch"):
+            raise ValueError(
+                problem(
+                    "a function of ATen is called by the operator's own peer.py",
+                    f"{op.name}, which has none",
+                    'add it, or use "torch.autograd" or a mapping of names',
+                )
+            )
         return partial(_Peer(_With, made(kernel)).run, op)
     if signature == "torch.autograd":
         return partial(_differentiated, op, made(kernel))
@@ -233,34 +241,23 @@ def _differentiated(op, function, **inputs) -> dict:
                 'use signature="aten", or the vendor\'s names',
             )
         )
-    saved = op.forward(**values)
-    # else it came from another epsilon, which a backward call does not name
-    for name, of in op.saved.items():
-        if not np.allclose(
-            np.asarray(saved[of], float).ravel(),
-            np.asarray(bound[name], float).ravel(),
-            rtol=1e-3,
-            equal_nan=True,
-        ):
+    results = op.arrange_backward(**bound).results
+    for name, result in results.items():
+        of = values[op.gradient_of[name]]
+        if of is None or (of.shape, of.dtype) != (result.documented_shape, result.format.numpy):
             raise NotSupported(
                 problem(
-                    "a Function computes saved tensors anew",
-                    f"another {name}",
+                    "autograd gives a gradient the shape and the format of its parameter",
+                    f"{name}, {result.format.name}{list(result.documented_shape)}, of {shown(of)}",
                     "leave such cases out",
                 )
             )
-    torch, made = (
-        tensor._torch,
-        {
-            name: tensor._tensor(value) if isinstance(value, np.ndarray) else value
-            for name, value in values.items()
-        },
-    )
-    leaves = {
-        out: made[of].requires_grad_()
-        for out, of in op.gradient_of.items()
-        if made.get(of) is not None and op.asks_for(out, bound)
+    torch = tensor._torch
+    made = {
+        name: tensor._tensor(value) if isinstance(value, np.ndarray) else value
+        for name, value in values.items()
     }
+    leaves = {name: made[op.gradient_of[name]].requires_grad_() for name in results}
     with torch.enable_grad():
         found = _taken(function, f"{op.name}.forward", *made.values())
         found = dict(zip(op.gives, found if isinstance(found, (tuple, list)) else (found,)))

@@ -3,11 +3,14 @@
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
 
 import aclnn_viz as av
 from aclnn_viz.devices.signatures import CallError
 from aclnn_viz.cli import main
+from aclnn_viz.storage.own import as_array
+from machine import ROOT
 
 RMS = av.operator("rms_norm")
 NAMES = {"grad": "dy", "inp": "x", "r": "rstd", "w": "gamma"}
@@ -311,3 +314,90 @@ def test_the_host_wrapper_of_layer_norm():
     found = checked("layer_norm", liger, "liger")
     assert found.passed and found.cases > 3
     assert not checked("layer_norm", lambda grad, *others: liger(-grad, *others), "liger").passed
+
+
+def exact(op, factor=1):
+    """A torch.autograd.Function of an operator, whose every step is float64; the gradients times a factor."""
+    import torch
+
+    def plain(value):
+        array = as_array(value.detach()) if isinstance(value, torch.Tensor) else value
+        floats = isinstance(array, np.ndarray) and array.dtype.kind in "fV"
+        return array.astype(np.float64) if floats else array
+
+    class Exact(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *values):
+            ctx.set_materialize_grads(False)
+            names = [p.name for p in op.forward_parameters]
+            ctx.given, ctx.values = dict(zip(names, map(plain, values))), dict(zip(names, values))
+            ctx.made = op.forward(**ctx.given)
+            first = ctx.values[op.first]
+            return tuple(torch.from_numpy(ctx.made[name]).to(first.dtype) for name in op.gives)
+
+        @staticmethod
+        def backward(ctx, *grads):
+            known = ctx.given | {name: ctx.made[of] for name, of in op.saved.items()}
+            known |= op.all_outputs | {
+                name: plain(dict(zip(op.gives, grads))[of]) for name, of in op.upstream.items()
+            }
+            names = {p.name for p in op.parameters} & {*known}
+            found = op.backward(**{name: known[name] for name in names})
+            of = {parameter: name for name, parameter in op.gradient_of.items()}
+            return tuple(
+                torch.from_numpy(np.asarray(found[of[name]] * factor))
+                .to(value.dtype)
+                .reshape(value.shape)
+                if of.get(name) in found and isinstance(value, torch.Tensor)
+                else None
+                for name, value in ctx.values.items()
+            )
+
+    return Exact
+
+
+BY_AUTOGRAD = [
+    op
+    for op in av.operators()
+    if {p.name for p in op.forward_parameters if not p.optional} <= {p.name for p in op.parameters}
+]
+NORMS = [av.operator(name) for name in ("rms_norm", "layer_norm", "group_norm_swish", "ge_glu")]
+
+
+@pytest.mark.needs("torch")
+@pytest.mark.parametrize(
+    "op",
+    [*dict.fromkeys([*NORMS, *BY_AUTOGRAD])],
+    ids=lambda op: op.name,
+)
+@pytest.mark.sampled(8)
+def test_a_right_function_of_autograd_is_wrong_on_no_case(op):
+    right, wrong = (checked(op, exact(op, factor), "torch.autograd") for factor in (1, 1.5))
+    judged = bool(right.cases)  # of ge_glu none: its saved tensor is half of the gradient
+    assert not right.failed and not right.misbehaviour, str(right)
+    assert right.passed == bool(wrong.failed) == judged and judged == (op.name != "ge_glu")
+    assert sum(right.reasons.values()) == len(right.unsupported)
+
+
+@pytest.mark.needs("torch")
+def test_what_autograd_cannot_say_is_not_supported_with_its_reason():
+    found = str(
+        av.check("layer_norm", exact(av.operator("layer_norm")), signature="torch.autograd")
+    )
+    assert (
+        "2 cases: autograd gives a gradient the shape and the format of its parameter: got" in found
+    )
+
+
+def test_a_function_of_aten_needs_the_call_of_the_operator():
+    with pytest.raises(ValueError, match="own peer.py: got my_silu, which has none; add it, or"):
+        av.check(ROOT / "tests/elsewhere/my_silu", lambda *values: 0, signature="aten")
+
+
+def test_a_refusal_carries_its_reason():
+    def tired(**inputs):
+        raise NotImplementedError(f"a tired kernel: got {inputs['self'].dtype}; let it rest")
+
+    result = av.check("silu", tired, depth="quick")
+    assert "  6 cases: a tired kernel: got float32; let it rest" in str(result).splitlines()
+    assert [*result.reasons.values()] == [6]

@@ -12,7 +12,7 @@ from aclnn_viz.operators.peers import NARROW
 from aclnn_viz.verification import peers
 from aclnn_viz.verification.conventions import conventions
 from aclnn_viz.verification.conventions.model import Row, as_text
-from machine import sampled
+from machine import ROOT, sampled
 from together import in_one
 
 OPERATORS = [op.name for op in av.operators() if registry.file("peer", op.name)]
@@ -222,3 +222,10 @@ def test_a_check_of_a_peer_tells_what_is_documented():
         and "is documented to differ: the interval is open at 3: slope 1" in str(result)
     )
     assert av.check("rms_norm", "torch").passed
+
+
+@pytest.mark.needs("torch")
+def test_an_operator_of_ones_own_declares_a_difference():
+    rows = peers.found(av.operator(ROOT / "tests/elsewhere/my_adaptive_avg_pool"), "torch")
+    assert "every step is rounded to 16 bits" in rows[0][0]
+    assert [failure for _, failure in rows if failure] == []
