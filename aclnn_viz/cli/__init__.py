@@ -85,7 +85,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message):
         self.print_usage(sys.stderr)
-        self.exit(2, translated(f"{self.prog}: error: {message}\n"))
+        said = {"prog": self.prog, "message": translated(message)}
+        self.exit(2, tr("%(prog)s: error: %(message)s\n") % said)
 
 
 def main(
