@@ -129,3 +129,14 @@ def test_a_mean_with_a_longer_target_divides_by_what_the_document_says(name, cou
         for one in (1, 2)
     )
     assert all(np.allclose(mean[out], summed[out] / count) for out in mean)
+
+
+def test_prelu_takes_one_weight_for_all_channels():
+    op = av.operator("prelu")
+    case = av.case(op, "float64", shape=(2, 3, 4), weight_shape=(1,))
+    x, grad, weight = (case.inputs[name] for name in ("self", "gradOutput", "weight"))
+    found = op.backward(**case.inputs)
+    assert found["gradWeight"] == pytest.approx([(grad * np.minimum(x, 0)).sum()])
+    assert (found["gradInput"] == np.where(x > 0, grad, grad * weight)).all()
+    with pytest.raises(ValueError, match="weight must have shape"):
+        av.case(op, shape=(2, 3, 4), weight_shape=(2,))

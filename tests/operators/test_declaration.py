@@ -9,7 +9,7 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz.operators import Attribute, Tensor, checked
 from aclnn_viz.operators.contract import Call, evaluate
-from aclnn_viz.operators.contract.default import plain_contract
+from aclnn_viz.operators.contract.rules import plain_contract
 from aclnn_viz.operators.patterns import Pattern, resolved, value
 from aclnn_viz.operators.products import A2, Version
 

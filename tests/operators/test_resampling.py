@@ -187,3 +187,15 @@ def exchanged(swapped):
 def test_the_proof_tells_weights_apart(swapped):
     subject = of_operator(av.operator("upsample_bilinear_2d"), exchanged(swapped))[-1]
     assert proved("upsample_bilinear_2d", [subject]).holds is not swapped
+
+
+@pytest.mark.parametrize("name", ["bilinear", "bicubic", "nearest"])
+def test_truth_takes_a_scale_for_the_quotient_that_the_page_takes_it_for(name):
+    """Where a place lies on an element, its neighbour gets nothing, and not what the rounding of the scale leaves."""
+    op = av.operator(f"upsample_{name}_2d")
+    scales = {"scalesH": 3.4, "scalesW": 0.08000000000000002}
+    case = av.case(op, "float64", shape=(3, 3, 7, 3), outputSize=(9, 1), **scales)
+    truth, page = op.truth(**case.inputs), op.backward(**case.inputs)
+    assert all(((value == 0) == (truth[key] == 0)).all() for key, value in page.items())
+    narrow = av.case(op, shape=(3, 3, 7, 3), outputSize=(9, 1), **scales)
+    assert av.check(op, op.backward, cases=[narrow], depth="quick", beyond=True).passed

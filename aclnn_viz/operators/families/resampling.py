@@ -7,6 +7,8 @@ that is 1.
 from fractions import Fraction
 from numbers import Real
 
+import numpy as np
+
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16
@@ -53,12 +55,12 @@ def ratio(length, places, scale):
     """The elements a place as two whole numbers, a quotient; None and the scale where one above 0 is none but for its rounding."""
     if not scale > 0.0:
         return length, places
-    near = (
-        Fraction(scale).limit_denominator(2**20)
-        if isinstance(scale, Real) and scale < 2**32
-        else Fraction(0)
-    )
-    whole = near > 0 and abs(near - Fraction(scale)) <= Fraction(scale) / 2**50
+    number = scale if isinstance(scale, Real) else getattr(scale, "data", None)
+    if not isinstance(number, (Real, np.ndarray)) or not number < 2**32:
+        return None, scale
+    given = Fraction(float(number))  # where truth is computed, an attribute is an exact array
+    near = given.limit_denominator(2**20)
+    whole = near > 0 and abs(near - given) <= given / 2**50
     return (near.denominator, near.numerator) if whole else (None, scale)
 
 

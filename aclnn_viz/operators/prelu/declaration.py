@@ -1,4 +1,4 @@
-"""aclnnPreluBackward: gradOutput, self (N, C, *P), and weight (C,); one weight for all is the case C = 1 of a reshaped self."""
+"""aclnnPreluBackward: gradOutput, self (N, C, *P), and weight (C,), or (1,) for all channels."""
 
 from aclnn_viz.operators.operator import Operator, Tensor
 from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
@@ -16,11 +16,11 @@ OPERATOR = Operator(
     formats={WITH_BFLOAT16: "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
     tensors={
         "self": Tensor("N C *P", kinks=(0,)),
-        "weight": Tensor("C"),
+        "weight": Tensor("~C"),
         "y": Tensor("N C *P"),
         "gradOutput": Tensor("N C *P"),
         "gradInput": Tensor("N C *P"),
-        "gradWeight": Tensor("C"),
+        "gradWeight": Tensor("~C"),
     },
     takes=("self", "weight"),
     gives=("y",),

@@ -1,4 +1,4 @@
-"""PReLU: y = x where x > 0, else weight * x, with a weight of its own for each channel; x of self is (N, C, P).
+"""PReLU: y = x where x > 0, else weight * x, with a weight of its own for each channel, or one for all; x of self is (N, C, P).
 
 Source: aclnnPreluBackward, CANN operator documentation, which prints weight with the index of the sample in gradInput.
 """
@@ -19,7 +19,8 @@ def forward(xp, self, weight):
 
 def backward(xp, gradOutput, self, weight):
     below = xp.where(self > 0.0, xp.zeros_like(self), self)
+    grad = xp.sum(gradOutput * below, axis=(0, 2))
     return {
         "gradInput": xp.where(self > 0.0, gradOutput, gradOutput * weight[None, :, None]),
-        "gradWeight": xp.sum(gradOutput * below, axis=(0, 2)),
+        "gradWeight": grad if weight.shape == grad.shape else xp.sum(grad, axis=0, keepdims=True),
     }

@@ -7,10 +7,8 @@ def in_torch(torch, gradOutput, self, weight):
     gradInput, gradWeight = torch.ops.aten._prelu_kernel_backward(
         gradOutput, self, weight.reshape(-1, *[1] * (self.ndim - 2))
     )
-    return {
-        "gradInput": gradInput,
-        "gradWeight": gradWeight.sum([k for k in range(self.ndim) if k != 1]),
-    }
+    apart = [k for k in range(self.ndim) if k != 1 or weight.numel() == 1]
+    return {"gradInput": gradInput, "gradWeight": gradWeight.sum(apart).reshape(weight.shape)}
 
 
 DIFFERENCES = {
