@@ -1,4 +1,4 @@
-"""Fused loops: plain Python over single numbers, which numba compiles when it is there, run by threads.
+"""Fused loops: plain Python over single numbers, which numba compiles when it is there and runs on its threads.
 
 A loop computes its part of the outputs from whole arrays: `loop(part, first, last, *arrays)` does the units `first` to
 `last`, which belong to it alone, so that no two threads write one element. Arrays are read and written by `read` and
@@ -7,26 +7,31 @@ the results are the same whatever the number of threads and the width of the mac
 """
 
 import os
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
+from types import FunctionType
 
 import numpy as np
 
-from aclnn_viz.arrays.team import BITS, shared, team
+from aclnn_viz.dtypes import BFLOAT16
+from aclnn_viz.errors import problem
 
-# elements that are worth taking; cuts depend on the shapes alone, and so do the results
-PART = 1 << 14
+#: The storage by which loops know the two formats of 16 bits, which numba lacks.
+BITS = {BFLOAT16.numpy: np.dtype(np.uint16), np.dtype(np.float16): np.dtype(np.int16)}
+PART = 1 << 14  # elements of a part; cuts depend on the shapes alone, and so do the results
 MOST = 32  # parts, each of which may hold sums of its own
 LANES = 32  # terms of a sum that are added side by side, as wide vectors do
-WIDE = 8  # rows and columns that `turn` takes, whatever the width of the machine's vectors
 KINDS = {bits.type: kind for kind, bits in BITS.items()}
 
-_steps: list[Callable] = []  # functions that numba does not know yet
+_steps: set[Callable] = set()  # functions that loops may call
+_lock = threading.Lock()  # not every set of threads that numba has takes calls of two threads
 
 
 def step(function: Callable) -> Callable:
     """Mark a function that loops may call."""
-    _steps.append(function)
+    _steps.add(function)
     return function
 
 
@@ -50,14 +55,10 @@ def write(array, at, value):
     array[at : at + 1].view(KINDS.get(array.dtype.type, array.dtype))[0] = value
 
 
-def narrow(array) -> bool:
-    """Whether an array has one of the formats of 16 bits."""
-    return array.itemsize == 2
-
-
+@step
 def once(array, value):
     """A number in float64 as `write` takes it for an array: rounding it again to 16 bits rounds once."""
-    return odd(value) if narrow(array) else value
+    return odd(value) if array.itemsize == 2 else value
 
 
 @step
@@ -70,7 +71,6 @@ def odd(value):
     return np.int32((bits - 1 if abs(np.float64(near)) > abs(value) else bits) | 1).view(np.float32)
 
 
-@step
 def total(part, first, last, sums, result):
     """Add rows of float64 to the first in their order, and round that once into a result."""
     for k in range(1, sums.shape[0]):
@@ -80,29 +80,10 @@ def total(part, first, last, sums, result):
         write(result, i, once(result, sums[0, i]))
 
 
-def totals(part, first, last, sums, result, others, other):
-    total(part, first, last, sums, result)
-    total(part, first, last, others, other)
-
-
-def turn(array, first, apart, result, at, step):
-    """Write WIDE columns of WIDE elements, each in a row, as rows: those of an array lie `apart`, those of the result a `step`."""
-    for k in range(WIDE):
-        for row in range(WIDE):
-            write(result, at + k * step + row, read(array, first + row * apart + k))
-
-
-def add_wide(sums, at, values, first, factor, lanes):
-    """Add so many elements of an array from `first` on, times a factor, to those of another from `at` on."""
-    sums[at : at + lanes] += values[first : first + lanes] * factor
-
-
-def dot_wide(one, at, other, first, lanes):
-    """The sum of so many products, a power of two, in float64: halves are added until one is left."""
-    products = one[at : at + lanes].astype(np.float64) * other[first : first + lanes]
-    while products.size > 1:
-        products = products[: products.size // 2] + products[products.size // 2 :]
-    return products[0]
+def rounded(part, first, last, values, result):
+    """Round the elements of an array into another."""
+    for i in range(first, last):
+        write(result, i, values[i])
 
 
 def exponential(x):
@@ -132,9 +113,10 @@ def single_exponential(x):
     return result if x == x else x
 
 
+@step
 def two_to(n):
     """2^n for a float32 n that is whole, which float32 must hold."""
-    return np.ldexp(np.float32(1.0), int(n))
+    return np.int32((np.int32(n) + 127) << 23).view(np.float32)
 
 
 @cache
@@ -150,54 +132,50 @@ def cuts(units: int, elements: int) -> np.ndarray:
 
 
 def over(parts: np.ndarray, loop: Callable, *arguments) -> None:
-    """Run a loop, compiled, over all parts of `cuts`, on every core; the order of the parts does not matter. Arrays are contiguous."""
-    if (run := compiled(loop)) is not loop:
-        team(threads()).run(
-            shared(
-                run,
-                *[
-                    (one.dtype, one.ndim) if type(one) is np.ndarray else type(one)
-                    for one in arguments
-                ],
-            ),
-            parts,
-            arguments,
-        )
-    else:  # as it is written
+    """Run a loop, compiled, over all parts of `cuts`, on every core; the order of the parts does not matter."""
+    run = compiled(loop)
+    arguments = [
+        each.view(BITS.get(each.dtype, each.dtype)) if isinstance(each, np.ndarray) else each
+        for each in arguments
+    ]
+    if run is loop or len(parts) == 1 or _first_process() != os.getpid():
         for part in parts.tolist():
-            loop(
-                *part,
-                *[
-                    one.view(BITS[one.dtype])
-                    if type(one) is np.ndarray and one.dtype in BITS
-                    else one
-                    for one in arguments
-                ],
+            run(*part, *arguments)
+        return
+    done = np.zeros(len(parts), bool)
+    with _lock, suppress(SystemError):  # which numba raises for an error of some of its threads
+        _shared(run)(parts, done, *arguments)
+    if not done.all():
+        raise MemoryError(
+            problem(
+                "a loop gets the memory that it works in",
+                "an error, which is printed above",
+                "use smaller shapes",
             )
-
-
-def prepared(parts: np.ndarray, loop: Callable, arguments: tuple) -> Callable:
-    """A loop over parts, which takes such arguments at once, arrays of any shape as of one axis."""
-    sharing = shared(
-        compiled(loop),
-        *[(one.dtype, one.ndim, 1) if type(one) is np.ndarray else type(one) for one in arguments],
-    )
-    return lambda *arguments: team(threads()).run(sharing, parts, arguments)
-
-
-def add_up(*sums_and_results: np.ndarray) -> None:
-    """Take the `total` of rows of float64, of as many as the result that follows has elements, or of two such pairs of one size."""
-    over(
-        cuts(sums_and_results[1].size, 1),
-        total if len(sums_and_results) == 2 else totals,
-        *sums_and_results,
-    )
+        )
 
 
 @cache
-def threads() -> int:
-    """How many threads loops run on: as many as the process had processors when it first asked."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+def _first_process() -> int:
+    """The process that shared the first call among threads: a fork of it has none, and computes alone."""
+    return os.getpid()
+
+
+@cache
+def _shared(run: Callable) -> Callable:
+    from numba import njit, prange
+
+    def share(parts, done, *arguments):
+        for k in prange(len(parts)):
+            run(parts[k, 0], parts[k, 1], parts[k, 2], *arguments)
+            done[k] = True
+
+    return njit(nogil=True, parallel=True)(share)
+
+
+def add_up(sums: np.ndarray, result: np.ndarray) -> None:
+    """Take the `total` of rows of float64, of as many as the result has elements."""
+    over(cuts(result.size, result.size), total, sums, result)
 
 
 @cache
@@ -205,7 +183,6 @@ def compiled(loop: Callable) -> Callable:
     """The loop, compiled by numba for each set of formats when first called with it; it lets other threads run."""
     import numba
     from numba.core.compiler import CompilerBase, DefaultPassBuilder
-    from numba.extending import register_jitable
 
     class Apart(CompilerBase):
         """What a loop writes is read through no other name: without that, most loops are not run on vectors."""
@@ -215,10 +192,13 @@ def compiled(loop: Callable) -> Callable:
             return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
 
     _register()
-    while _steps:
-        register_jitable(error_model="numpy")(_steps.pop())
+    known = loop.__globals__
+    steps = {
+        name: compiled(known[name]) for name in loop.__code__.co_names if known.get(name) in _steps
+    }
+    function = FunctionType(loop.__code__, known | steps, loop.__name__, None, loop.__closure__)
     # numpy: 1 / 0 is inf, no exception
-    return numba.njit(nogil=True, error_model="numpy", pipeline_class=Apart)(loop)
+    return numba.njit(nogil=True, error_model="numpy", pipeline_class=Apart)(function)
 
 
 @cache
@@ -230,159 +210,20 @@ def _register() -> None:
     from numba import types
     from numba.extending import intrinsic, overload
 
-    def conversion(argument, result, build):
-        @intrinsic
-        def convert(typing, value):
-            return result(argument), lambda context, builder, signature, args: build(
-                builder, args[0]
-            )
+    half = ir.HalfType()
 
-        return convert
-
-    half, single, bits16, bits32 = ir.HalfType(), ir.FloatType(), ir.IntType(16), ir.IntType(32)
-
-    def alike(x, kind, value=None):
-        """The type of a number, or of as many as `x` has; a value of it."""
-        kind = ir.VectorType(kind, x.type.count) if isinstance(x.type, ir.VectorType) else kind
-        return (
-            kind
-            if value is None
-            else ir.Constant(
-                kind, [value] * kind.count if isinstance(kind, ir.VectorType) else value
-            )
+    # numba has no float16 on a processor, whose two instructions for it are three times as fast as its bits by hand.
+    @intrinsic
+    def from_half(typing, bits):
+        return types.float32(types.int16), lambda context, b, signature, args: b.fpext(
+            b.bitcast(args[0], half), ir.FloatType()
         )
-
-    def narrowed(b, x):
-        """The nearest bfloat16: half of its last place is added, a little less where that is even; a nan stays one."""
-        bits = b.bitcast(x, alike(x, bits32))
-        odd = b.and_(b.lshr(bits, alike(x, bits32, 16)), alike(x, bits32, 1))
-        near = b.add(bits, b.add(odd, alike(x, bits32, 0x7FFF)))
-        chosen = b.select(
-            b.fcmp_unordered("uno", x, x), b.or_(bits, alike(x, bits32, 1 << 22)), near
-        )
-        return b.trunc(b.lshr(chosen, alike(x, bits32, 16)), alike(x, bits16))
-
-    def power(b, n):
-        """2^n for a float n that is whole, which a format of float32 must hold."""
-        return b.bitcast(b.shl(b.add(b.fptosi(n, bits32), bits32(127)), bits32(23)), single)
-
-    # As instructions, for numba computes all integers in 64 bits, of which half as many fit in a vector.
-    widened = {
-        types.int16: lambda b, x: b.fpext(b.bitcast(x, alike(x, half)), alike(x, single)),
-        types.uint16: lambda b, x: b.bitcast(
-            b.shl(b.zext(x, alike(x, bits32)), alike(x, bits32, 16)), alike(x, single)
-        ),
-    }
-    rounded = {
-        types.int16: lambda b, x: b.bitcast(b.fptrunc(x, alike(x, half)), alike(x, bits16)),
-        types.uint16: narrowed,
-    }
-    from_half, from_bfloat = (
-        conversion(kind, types.float32, widened[kind]) for kind in (types.int16, types.uint16)
-    )
-    to_half, to_bfloat = (
-        conversion(types.float32, kind, rounded[kind]) for kind in (types.int16, types.uint16)
-    )
-    shifted = conversion(types.float32, types.float32, power)
-
-    def wide(context, b, array, value, at, lanes=WIDE):
-        """(place, align) of some elements of an array, which need not lie at a multiple of their size together."""
-        first = b.gep(context.make_array(array)(context, b, value).data, [at])
-        return b.bitcast(
-            first, ir.VectorType(context.get_value_type(array.dtype), lanes).as_pointer()
-        ), array.dtype.bitwidth // 8
-
-    def loaded(context, b, *place):
-        at, align = wide(context, b, *place)
-        return b.load(at, align=align)
-
-    def mixed(b, one, other, lanes):
-        return b.shuffle_vector(one, other, ir.Constant(ir.VectorType(bits32, len(lanes)), lanes))
 
     @intrinsic
-    def turned(typing, array, first, apart, result, at, step):
-        def build(context, b, signature, args):
-            source, first, apart, target, at, step = args
-            rows, lanes = [], range(WIDE)
-            for k in lanes:
-                row = loaded(context, b, array, source, b.add(first, b.mul(apart, apart.type(k))))
-                rows.append(widened[array.dtype](b, row) if array.dtype in widened else row)
-            side = WIDE // 2
-            while side:  # halves that lie crosswise change places, then halves of these
-                for k in (k for k in lanes if not k & side):
-                    one, other = rows[k], rows[k + side]
-                    rows[k] = mixed(
-                        b, one, other, [WIDE + j - side if j & side else j for j in lanes]
-                    )
-                    rows[k + side] = mixed(
-                        b, one, other, [WIDE + j if j & side else j + side for j in lanes]
-                    )
-                side //= 2
-            for k in lanes:
-                place, align = wide(
-                    context, b, result, target, b.add(at, b.mul(step, step.type(k)))
-                )
-                b.store(
-                    rounded[result.dtype](b, rows[k]) if result.dtype in rounded else rows[k],
-                    place,
-                    align=align,
-                )
-            return context.get_dummy_value()
-
-        return types.void(array, types.intp, types.intp, result, types.intp, types.intp), build
-
-    @intrinsic(prefer_literal=True)
-    def added(typing, sums, at, values, first, factor, lanes):
-        def build(context, b, signature, args):
-            place, align = wide(context, b, sums, *args[:2], lanes.literal_value)
-            one = b.insert_element(
-                ir.Constant(alike(b.load(place, align=align), args[4].type), ir.Undefined),
-                args[4],
-                bits32(0),
-            )
-            term = b.fmul(
-                loaded(context, b, values, *args[2:4], lanes.literal_value),
-                mixed(b, one, one, [0] * lanes.literal_value),
-            )
-            b.store(b.fadd(b.load(place, align=align), term), place, align=align)
-            return context.get_dummy_value()
-
-        return types.void(sums, types.intp, values, types.intp, sums.dtype, lanes), build
-
-    @intrinsic(prefer_literal=True)
-    def dotted(typing, one, at, other, first, lanes):
-        def build(context, b, signature, args):
-            left = lanes.literal_value
-            doubles = ir.VectorType(ir.DoubleType(), left)
-            factors = (
-                loaded(context, b, one, *args[:2], left),
-                loaded(context, b, other, *args[2:4], left),
-            )
-            rest = b.fmul(
-                *(each if each.type == doubles else b.fpext(each, doubles) for each in factors)
-            )
-            while left > 1:
-                left //= 2
-                rest = b.fadd(*(mixed(b, rest, rest, [*range(k, k + left)]) for k in (0, left)))
-            return b.extract_element(rest, bits32(0))
-
-        return types.float64(one, types.intp, other, types.intp, lanes), build
-
-    @overload(turn)
-    def _turn(array, first, apart, result, at, step):
-        return lambda array, first, apart, result, at, step: turned(
-            array, first, apart, result, at, step
+    def to_half(typing, value):
+        return types.int16(types.float32), lambda context, b, signature, args: b.bitcast(
+            b.fptrunc(args[0], half), ir.IntType(16)
         )
-
-    @overload(add_wide, prefer_literal=True)
-    def _add_wide(sums, at, values, first, factor, lanes):
-        return lambda sums, at, values, first, factor, lanes: added(
-            sums, at, values, first, factor, lanes
-        )
-
-    @overload(dot_wide, prefer_literal=True)
-    def _dot_wide(one, at, other, first, lanes):
-        return lambda one, at, other, first, lanes: dotted(one, at, other, first, lanes)
 
     @overload(real, inline="always")
     def _real(array, value):
@@ -393,9 +234,12 @@ def _register() -> None:
     # Unsigned, an index is none from the end, which would be looked for each time, and keeps a loop from whole vectors.
     @overload(read)
     def _read(array, at):
+        def bfloat(array, at):
+            return np.uint32(np.uint32(array[np.uintp(at)]) << 16).view(np.float32)
+
         return {
             types.int16: lambda array, at: from_half(array[np.uintp(at)]),
-            types.uint16: lambda array, at: from_bfloat(array[np.uintp(at)]),
+            types.uint16: bfloat,
         }.get(array.dtype, lambda array, at: array[np.uintp(at)])
 
     @overload(write)
@@ -404,29 +248,17 @@ def _register() -> None:
             array[np.uintp(at)] = to_half(np.float32(value))
 
         def bfloat(array, at, value):
-            array[np.uintp(at)] = to_bfloat(np.float32(value))
+            bits = np.float32(value).view(np.uint32)
+            # Half of the last place is added, a little less where that is even; a nan stays one.
+            near = np.uint32(bits + np.uint32(0x7FFF + np.uint32(np.uint32(bits >> 16) & 1)))
+            array[np.uintp(at)] = (near if value == value else np.uint32(bits | 1 << 22)) >> 16
 
         def as_it_is(array, at, value):
             array[np.uintp(at)] = value
 
         return {types.int16: half_precision, types.uint16: bfloat}.get(array.dtype, as_it_is)
 
-    @overload(narrow)
-    def _narrow(array):
-        return (lambda array: True) if array.dtype in widened else lambda array: False
-
-    @overload(once)
-    def _once(array, value):
-        return (
-            (lambda array, value: odd(value))
-            if array.dtype in widened
-            else lambda array, value: value
-        )
-
-    @overload(two_to)
-    def _two_to(n):
-        return lambda n: shifted(n)
-
     @overload(exponential)
     def _exponential(x):
-        return (lambda x: math.exp(x)) if x == types.float64 else single_exponential
+        single = compiled(single_exponential)
+        return (lambda x: math.exp(x)) if x == types.float64 else lambda x: single(x)

@@ -10,7 +10,6 @@ import platform
 import re
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from contextlib import contextmanager
 
 import numpy as np
@@ -23,8 +22,6 @@ from aclnn_viz.devices.device import STATES, Closing, UnsupportedError
 from aclnn_viz.dtypes import BFLOAT16, round_to
 from aclnn_viz.errors import NotSupported, problem
 from aclnn_viz.operators import operator, registry
-from aclnn_viz.operators.arranging import KEPT
-from aclnn_viz.operators.operator import kinds_of
 from aclnn_viz.storage.own import as_array
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import message, said, tr
@@ -303,19 +300,6 @@ class NumbaPeer(Peer):
         import numba
 
         super().__init__(f"numba ({numba.__version__})")
-        self._calls: dict = {}
-
-    def run(self, op, /, **inputs):
-        self.need_open()
-        axes, call = self._calls.get(key := (op := operator(op), *kinds_of(inputs)), (None, None))
-        if axes is op.page.AXES:
-            return call(inputs)
-        found = super().run(op, **inputs)
-        if call := _ready(op, inputs, key):
-            if len(self._calls) == KEPT:
-                self._calls.clear()
-            self._calls[key] = op.page.AXES, call
-        return found
 
     def _compute(self, op, bound, arranged):
         function = registry.own("loops", op.name, "backward")
@@ -354,7 +338,7 @@ class NumbaPeer(Peer):
         return {
             "library": f"numba {numba.__version__}, llvmlite {llvmlite.__version__}",
             "place": f"cpu ({processor()})",
-            "threads": loops.threads(),
+            "threads": numba.config.NUMBA_NUM_THREADS,
             "deterministic": True,
             "flags": {"fastmath": False, "nogil": True},
         }
@@ -371,59 +355,6 @@ def _one_loop(op, arranged) -> tuple:
         (),
         dict.fromkeys(loop.__code__.co_varnames[3 : loop.__code__.co_argcount], whole),
     )
-
-
-def _ready(op, inputs: dict, key: tuple) -> Callable | None:
-    """What to call when such inputs come again; None where their numbers decide more than what is computed, or loops take copies of them."""
-    function, whole = (registry.own("loops", op.name, name) for name in ("backward", "WHOLE"))
-    if any(one is False for one in key) or op.ranges or vars(op.page).get("PRELUDE") and not whole:
-        return None
-    bound, fitted = op.fitted(inputs)
-    if (
-        fitted.empty
-        or fitted.others
-        or not all(one.dtype.isnative for one in inputs.values() if isinstance(one, np.ndarray))
-    ):
-        return None
-    plain = {name: one for name, one in bound.items() if not isinstance(one, np.ndarray)}
-    taken = {name: fitted.shapes.get(name) for name in fitted.tensors if bound[name] is not None}
-    attributes = fitted.attributes | {name: None for name in fitted.tensors if name not in taken}
-    results = [
-        (name, one.shape, one.documented_shape, one.format.numpy)
-        for name, one in fitted.results.items()
-    ]
-
-    def several(inputs):  # loops, which take arrays in the shapes of the page
-        for rule in op.rules:
-            rule(plain | inputs)
-        outputs = {name: np.empty(shape, dtype) for name, shape, _, dtype in results}
-        function(
-            outputs,
-            **{
-                name: inputs[name] if shape is None else inputs[name].reshape(shape)
-                for name, shape in taken.items()
-            },
-            **attributes,
-        )
-        return {name: outputs[name].reshape(shape) for name, _, shape, _ in results}
-
-    def one(inputs):  # a single loop, which takes them as they are
-        arrays = inputs | {name: np.empty(shape, dtype) for name, _, shape, dtype in results}
-        run(*numbers, *[arrays[name] for name in shapes])
-        return {name: arrays[name] for name, *_ in results}
-
-    if function is not None:
-        return several
-    parts, loop, numbers, shapes = _one_loop(op, op.arranged(inputs)[1])
-    arrays = inputs | {name: np.empty(shape, dtype) for name, _, shape, dtype in results}
-    if (
-        op.rules
-        or loops.compiled(loop) is loop
-        or any(arrays[name].size != math.prod(shape) for name, shape in shapes.items())
-    ):
-        return None
-    run = loops.prepared(parts, loop, (*numbers, *[arrays[name] for name in shapes]))
-    return one
 
 
 def _given(array: np.ndarray) -> np.ndarray:

@@ -1,8 +1,7 @@
-"""The grid samplers as fused loops: the taps of all points first, then some channels at a time, side by side in memory.
+"""The grid samplers as fused loops: the taps of some points first, then channel by channel what they add and gather.
 
 A sample's channels belong to one thread, which alone writes their image; what they add to each tap's share of the gradient
-of the grid is added up at the end. A plane image is one of depth 1, on which there is one tap of weight 1. Behind the last pixel
-there are some that take in turn what falls outside, and are not read: all that is added to one waits for what was before.
+of the grid is added up at the end. A plane image is one of depth 1, on which there is one tap of weight 1.
 
 Nothing is sliced for a point or an axis: a slice counts its owner's references, which takes longer than the arithmetic.
 """
@@ -12,19 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from aclnn_viz.arrays.loops import (
-    PART,
-    WIDE,
-    add_wide,
-    computed,
-    cuts,
-    dot_wide,
-    over,
-    read,
-    step,
-    turn,
-    write,
-)
+from aclnn_viz.arrays.loops import PART, computed, cuts, over, read, rounded, step
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.dtypes import round_into
 
@@ -33,12 +20,12 @@ PLAN = Plan("a channel after the other", coordinates="float64", order=SEQUENTIAL
 NEAREST, BICUBIC = 1, 2
 BORDER, REFLECTION = 1, 2
 TAPS = {0: 2, NEAREST: 1, BICUBIC: 4}  # along one axis
-# of a sample that one thread takes: fewer cost more taps, for each thread computes its own
-CHANNELS = WIDE, 32
+CHANNELS = 8, 32  # of a sample that one thread takes: each thread computes its own taps
 KNOWN, POINTS = 4096, 512  # taps, and points, that fit the caches beside an image
-PIXELS = 1 << 20  # of all images that are added to at a time; one image may be larger
-# the device's place for what no int32 holds, which is outside of every image
-NOWHERE, HUGE = -100.0, 2.0**31
+NOWHERE, HUGE = (
+    -100.0,
+    2.0**31,
+)  # the device's place for what no int32 holds, outside of every image
 
 
 @step
@@ -147,59 +134,55 @@ def place(
 
 
 @step
-def spread(count, taps, deep, index, weight, outside, pixels, weights):
-    """The taps of all axes together: the pixel, or `outside`, and the weight."""
-    tap = 0
-    for k in range(deep):
-        for j in range(taps):
-            for i in range(taps):
-                for p in range(count):
+def spread(count, taps, deep, index, weight, pixels, weights):
+    """The taps of all axes together: the pixel, -1 outside, and the weight."""
+    for p in range(count):
+        tap = 0
+        for k in range(deep):
+            for j in range(taps):
+                for i in range(taps):
                     z, y, x = index[2, k, p], index[1, j, p], index[0, i, p]
-                    pixels[tap, p] = (
-                        z + y + x if z >= 0 and y >= 0 and x >= 0 else outside + p % WIDE
-                    )
-                if taps > 1:  # the nearest pixel has the weight 1
-                    for p in range(count):
-                        weights[tap, p] = weight[2, k, p] * weight[1, j, p] * weight[0, i, p]
-                tap += 1
+                    pixels[p, tap] = z + y + x if z >= 0 and y >= 0 and x >= 0 else -1
+                    if taps > 1:  # the nearest pixel has the weight 1
+                        weights[p, tap] = weight[2, k, p] * weight[1, j, p] * weight[0, i, p]
+                    tap += 1
 
 
 @step
-def along_axes(count, taps, deep, weight, slope, outside, pixels, dots, sums, at, apart):
-    """Add what each tap has of the gradients of x, y, z, which lie `apart`: its derivative times its dot product."""
-    tap = 0
-    for k in range(deep):
-        for j in range(taps):
-            for i in range(taps):
-                for p in range(count):
-                    if pixels[tap, p] < outside:
-                        sums[at + p] += dots[tap, p] * (
-                            weight[2, k, p] * weight[1, j, p] * slope[0, i, p]
-                        )
-                        sums[at + apart + p] += dots[tap, p] * (
-                            weight[2, k, p] * slope[1, j, p] * weight[0, i, p]
-                        )
+def added(count, base, pixels, weights, grads, images, input, dots, wanted, turned):
+    """Add what the gradients of so many points have of a channel's image, and of the dot products of their taps."""
+    for p in range(count):
+        grad = grads[np.uintp(p)]
+        for tap in range(pixels.shape[1]):
+            pixel = pixels[np.uintp(p), np.uintp(tap)]
+            if pixel >= 0:
+                if wanted:
+                    images[np.uintp(base + pixel)] += grad * weights[np.uintp(p), np.uintp(tap)]
+                if turned:
+                    dot = np.float64(read(input, base + pixel)) * grad
+                    dots[np.uintp(p), np.uintp(tap)] += dot
+
+
+@step
+def along_axes(count, taps, deep, weight, slope, pixels, dots, sums, at, apart):
+    """What the taps have of the gradients of x, y, z, which lie `apart`: derivatives times dot products."""
+    for p in range(count):
+        tap = 0
+        for k in range(deep):
+            for j in range(taps):
+                for i in range(taps):
+                    if pixels[p, tap] >= 0:
+                        z, y, x = weight[2, k, p], weight[1, j, p], weight[0, i, p]
+                        sums[at + p] += dots[p, tap] * (z * y * slope[0, i, p])
+                        sums[at + apart + p] += dots[p, tap] * (z * slope[1, j, p] * x)
                         if deep > 1:
-                            sums[at + 2 * apart + p] += dots[tap, p] * (
-                                slope[2, k, p] * weight[1, j, p] * weight[0, i, p]
-                            )
-                tap += 1
-
-
-@step
-def moved(array, first, apart, along, result, at, off, on, rows, count):
-    """Move rows that lie `apart`, of elements that follow at `along`, to where rows lie `off` and elements follow at `on`: of each pair one is 1."""
-    whole = count - count % WIDE if rows == WIDE else 0
-    for p in range(0, whole, WIDE):
-        turn(array, first + p * along, apart * along, result, at + p * on, off * on)
-    for row in range(rows):
-        for p in range(whole, count):
-            write(result, at + row * off + p * on, read(array, first + row * apart + p * along))
+                            sums[at + 2 * apart + p] += dots[p, tap] * (slope[2, k, p] * y * x)
+                    tap += 1
 
 
 @cache
-def sampler(taps, axes, lanes):
-    """The loop for so many taps along each of two or three axes, and channels at a time: numba unrolls what is known when it compiles."""
+def sampler(taps, axes):
+    """The loop for so many taps along each of two or three axes: numba unrolls what is known when it compiles."""
     deep = taps if axes == 3 else 1
     known = taps * taps * deep
     most = min(KNOWN // known, POINTS)  # points at a time
@@ -221,136 +204,56 @@ def sampler(taps, axes, lanes):
         aligned,
         wanted,
         turned,
-        like,
         places,
-        inputGrad,
+        images,
         chunks,
         gridSums,
     ):
-        step = (elements + WIDE) * lanes
-        together = lanes * max(1, min(-(-each // lanes), PIXELS // ((elements + 1) * lanes)))
         index, weight, slope = (
             np.zeros((3, taps, most), places.dtype),
             np.ones((3, taps, most)),
             np.zeros((3, taps, most)),
         )
-        pixels, weights = np.empty((known, most), places.dtype), np.ones((known, most), like.dtype)
-        dots, u, along, grads = (
-            np.empty((known, most)),
-            np.empty(most),
-            np.empty(most),
-            np.empty(most * lanes, like.dtype),
+        pixels, weights = (
+            np.empty((most, known), places.dtype),
+            np.ones((most, known), images.dtype),
         )
-        images = np.empty(together // lanes * step if wanted else 0, like.dtype)
-        planes = np.empty(together // lanes * step if turned else 0, like.dtype)
+        dots, u, along = np.empty((most, known)), np.empty(most), np.empty(most)
+        grads = np.empty(most, images.dtype)
         for unit in range(first, last):
             sample, chunk = unit // chunks, unit % chunks
-            end = min((chunk + 1) * each, channels)
-            for begin in range(chunk * each, end, together):
-                images[:] = 0
-                planes[:] = 0
+            for start in range(0, points, most):
+                count, stride = min(most, points - start), 1
+                for axis in range(axes):
+                    place(
+                        grid,
+                        (sample * points + start) * axes,
+                        axes,
+                        count,
+                        axis,
+                        size[axis],
+                        stride,
+                        interpolation,
+                        padding,
+                        aligned,
+                        u,
+                        along,
+                        index,
+                        weight,
+                        slope,
+                    )
+                    stride *= size[axis]
+                spread(count, taps, deep, index, weight, pixels, weights)
+                dots[:] = 0
+                for channel in range(chunk * each, min((chunk + 1) * each, channels)):
+                    at = (sample * channels + channel) * points + start
+                    base = (sample * channels + channel) * elements
+                    for p in range(count):
+                        grads[p] = read(gradOutput, at + p)
+                    added(count, base, pixels, weights, grads, images, input, dots, wanted, turned)
                 if turned:
-                    for block in range(begin, min(begin + together, end), lanes):
-                        moved(
-                            input,
-                            (sample * channels + block) * elements,
-                            elements,
-                            1,
-                            planes,
-                            (block - begin) // lanes * step,
-                            1,
-                            lanes,
-                            min(lanes, end - block),
-                            elements,
-                        )
-                for start in range(0, points, most):
-                    count, stride = min(most, points - start), 1
-                    for axis in range(axes):
-                        place(
-                            grid,
-                            (sample * points + start) * axes,
-                            axes,
-                            count,
-                            axis,
-                            size[axis],
-                            stride,
-                            interpolation,
-                            padding,
-                            aligned,
-                            u,
-                            along,
-                            index,
-                            weight,
-                            slope,
-                        )
-                        stride *= size[axis]
-                    spread(count, taps, deep, index, weight, elements, pixels, weights)
-                    dots[:] = 0
-                    for block in range(begin, min(begin + together, end), lanes):
-                        if block + lanes > end:  # channels that there are none of
-                            grads[:] = 0
-                        moved(
-                            gradOutput,
-                            (sample * channels + block) * points + start,
-                            points,
-                            1,
-                            grads,
-                            0,
-                            1,
-                            lanes,
-                            min(lanes, end - block),
-                            count,
-                        )
-                        base = (block - begin) // lanes * step
-                        if wanted:
-                            for p in range(count):
-                                for tap in range(known):
-                                    add_wide(
-                                        images,
-                                        base + pixels[tap, p] * lanes,
-                                        grads,
-                                        p * lanes,
-                                        weights[tap, p],
-                                        lanes,
-                                    )
-                        if turned:
-                            for p in range(count):
-                                for tap in range(known):
-                                    dots[tap, p] += dot_wide(
-                                        planes,
-                                        base + pixels[tap, p] * lanes,
-                                        grads,
-                                        p * lanes,
-                                        lanes,
-                                    )
-                    if turned:
-                        along_axes(
-                            count,
-                            taps,
-                            deep,
-                            weight,
-                            slope,
-                            elements,
-                            pixels,
-                            dots,
-                            gridSums,
-                            unit * axes * points + start,
-                            points,
-                        )
-                if wanted:
-                    for block in range(begin, min(begin + together, end), lanes):
-                        moved(
-                            images,
-                            (block - begin) // lanes * step,
-                            1,
-                            lanes,
-                            inputGrad,
-                            (sample * channels + block) * elements,
-                            elements,
-                            1,
-                            min(lanes, end - block),
-                            elements,
-                        )
+                    to = unit * axes * points + start
+                    along_axes(count, taps, deep, weight, slope, pixels, dots, gridSums, to, points)
 
     return units
 
@@ -360,18 +263,17 @@ def backward(
 ):
     samples, channels, *size = input.shape
     points, axes = grid.shape[1:]
-    compute = computed(input)
-    elements = math.prod(size)
+    compute, elements = computed(input), math.prod(size)
     each = min(max(CHANNELS[0], samples * channels // 2), CHANNELS[1])
     chunks = -(-channels // each)
     turned = outputMask[1] and interpolationMode != NEAREST
     gridSums = np.zeros((samples, chunks, axes, points) if turned else 0)
-    # no more than that: few channels of an image stay in the caches
-    lanes = min(WIDE, 1 << max(1, (min(each, channels) - 1).bit_length()))
-    run = sampler(TAPS[interpolationMode], axes, lanes)
+    result = outputs.get("inputGrad", np.empty(0, compute))
+    images = result if result.dtype == compute else np.empty(result.shape, compute)
+    images[...] = 0
     over(
         cuts(samples * chunks, samples * chunks * PART),
-        run,
+        sampler(TAPS[interpolationMode], axes),
         each,
         channels,
         points,
@@ -385,12 +287,13 @@ def backward(
         alignCorners,
         outputMask[0],
         turned,
-        np.empty(0, compute),
         np.empty(0, np.int32 if elements < 2**31 else np.int64),
-        outputs.get("inputGrad", np.empty(0, input.dtype)).reshape(-1),
+        images.reshape(-1),
         chunks,
         gridSums.reshape(-1),
     )
+    if images is not result:
+        over(cuts(*[result.size] * 2), rounded, images.reshape(-1), result.reshape(-1))
     if turned:
         with np.errstate(all="ignore"):
             round_into(outputs["gridGrad"], gridSums.sum(axis=1).swapaxes(1, 2))

@@ -45,7 +45,6 @@ def groups(part, first, last, dy, x, mean, rstd, gamma, beta, swishScale, dx, sh
         real(gamma, swishScale),
     )
     straight, along = np.empty(LANES), np.empty(LANES)
-    whole = positions - positions % LANES
     keeps = channels * positions <= KEPT
     kept = np.empty((channels if keeps else 1, positions), gamma.dtype)
     for unit in range(first, last):
@@ -66,15 +65,11 @@ def groups(part, first, last, dy, x, mean, rstd, gamma, beta, swishScale, dx, sh
                 )
             straight[:] = 0.0
             along[:] = 0.0
-            for start in range(0, whole, LANES):
-                for lane in range(LANES):
+            for start in range(0, positions, LANES):
+                for lane in range(min(LANES, positions - start)):
                     dz = np.float64(read(dzs, start + lane))
                     straight[lane] += dz
                     along[lane] += dz * ((read(xs, start + lane) - centre) * scale)
-            for i in range(whole, positions):
-                dz = np.float64(dzs[i])
-                straight[i - whole] += dz
-                along[i - whole] += dz * ((read(xs, i) - centre) * scale)
             shifts[unit, channel], alongs[unit, channel] = straight.sum(), along.sum()
             shift += factor * shifts[unit, channel]
             projection += factor * alongs[unit, channel]
@@ -124,10 +119,6 @@ def backward(outputs, dy, mean, rstd, x, gamma, beta, swishScale):
         shifts,
         alongs,
     )
-    if pairs := [
-        one
-        for name, sums in (("dgammaOut", alongs), ("dbetaOut", shifts))
-        if name in outputs
-        for one in (sums.reshape(samples, -1), outputs[name].reshape(-1))
-    ]:
-        add_up(*pairs)
+    for name, sums in (("dgammaOut", alongs), ("dbetaOut", shifts)):
+        if name in outputs:
+            add_up(sums.reshape(samples, -1), outputs[name].reshape(-1))

@@ -2,47 +2,36 @@
 
 import numpy as np
 
-from aclnn_viz.arrays.loops import LANES, add_up, computed, cuts, narrow, over, read, real, write
+from aclnn_viz.arrays.loops import LANES, add_up, computed, cuts, over, read, real, write
 from aclnn_viz.arrays.plan import Plan
 
 PLAN = Plan("row by row", accumulate="float64")
 
 
 def rows(part, first, last, gradOut, input, mean, rstd, weight, gradInput, weightSums, biasSums):
-    n, apart = weight.size, narrow(gradInput)
-    straight, along, xhats = np.empty(LANES), np.empty(LANES), np.empty(n, weight.dtype)
+    n = weight.size
+    straight, along = np.empty(LANES), np.empty(LANES)
     ofWeight, ofBias = weightSums[part], biasSums[part]
     for row in range(first, last):
         grads, xs, centre, scale = gradOut[row], input[row], mean[row, 0], rstd[row, 0]
         straight[:] = 0.0
         along[:] = 0.0
-        whole = n - n % LANES
-        for start in range(0, whole, LANES):
-            for lane in range(LANES):
+        for start in range(0, n, LANES):
+            for lane in range(min(LANES, n - start)):
                 i = start + lane
                 grad, xhat = read(grads, i), (read(xs, i) - centre) * scale
-                if apart:
-                    write(xhats, i, xhat)
                 weighted = grad * read(weight, i)
                 straight[lane] += weighted
                 along[lane] += weighted * xhat
                 write(ofWeight, i, read(ofWeight, i) + grad * xhat)
                 write(ofBias, i, read(ofBias, i) + grad)
-        for i in range(whole, n):
-            grad, xhats[i] = read(grads, i), (read(xs, i) - centre) * scale
-            weighted = grad * read(weight, i)
-            straight[i - whole] += weighted
-            along[i - whole] += weighted * xhats[i]
-            ofWeight[i] += grad * xhats[i]
-            ofBias[i] += grad
         # The gradient has nothing along 1 and along x-hat: shifting and scaling a row changes no x-hat.
         shift, projection = real(weight, straight.sum() / n), real(weight, along.sum() / n)
         results = gradInput[row if gradInput.shape[0] == input.shape[0] else part]
         for i in range(n):
-            xhat = xhats[i] if apart else (read(xs, i) - centre) * scale
-            write(
-                results, i, (read(grads, i) * read(weight, i) - (shift + xhat * projection)) * scale
-            )
+            xhat = (read(xs, i) - centre) * scale
+            along_both = shift + xhat * projection
+            write(results, i, (read(grads, i) * read(weight, i) - along_both) * scale)
 
 
 def backward(outputs, gradOut, input, mean, rstd, weightOptional, biasOptional):
@@ -71,10 +60,6 @@ def backward(outputs, gradOut, input, mean, rstd, weightOptional, biasOptional):
         results,
         *sums,
     )
-    if pairs := [
-        one
-        for name, each in zip(("gradWeightOut", "gradBiasOut"), sums)
-        if name in outputs
-        for one in (each, outputs[name])
-    ]:
-        add_up(*pairs)
+    for name, each in zip(("gradWeightOut", "gradBiasOut"), sums):
+        if name in outputs:
+            add_up(each, outputs[name])

@@ -14,13 +14,10 @@ def rows(part, first, last, dy, x, rstd, gamma, dxOut, sums):
     for row in range(first, last):
         grad, xs, results, scale = dy[row], x[row], dxOut[row], read(rstd[row], 0)
         lanes[:] = 0.0
-        whole = n - n % LANES
-        for start in range(0, whole, LANES):
-            for lane in range(LANES):
+        for start in range(0, n, LANES):
+            for lane in range(min(LANES, n - start)):
                 i = start + lane
                 lanes[lane] += read(grad, i) * read(gamma, i) * (read(xs, i) * scale)
-        for i in range(whole, n):
-            lanes[i - whole] += read(grad, i) * read(gamma, i) * (read(xs, i) * scale)
         # What of the gradient points along x itself reaches x through rstd, and is lost.
         projection = real(dxOut, lanes.sum() / n)
         for i in range(n):
