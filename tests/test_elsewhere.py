@@ -92,12 +92,12 @@ def mistaken(op, before, after):
     return replace(op, page=mistaken_page(op, before, after)).backward
 
 
-def test_two_files_have_at_most_80_lines(op):
+def test_two_files_have_at_most_110_lines(op):
     files = sorted(Path(op.page.__file__).parent.glob("*.py"))
     files = [path for path in files if path.name != "peer.py"]
     assert [path.name for path in files] == ["declaration.py", "page.py"]
-    assert sum(len(path.read_text().splitlines()) for path in files) <= 80
-    assert max(len(line) for path in files for line in path.read_text().splitlines()) <= 128
+    assert sum(len(path.read_text().splitlines()) for path in files) <= 110
+    assert max(len(line) for path in files for line in path.read_text().splitlines()) <= 100
 
 
 @pytest.mark.parametrize("op", SAMPLE, indirect=True)

@@ -128,7 +128,7 @@ def test_the_files_of_an_operator_are_those_that_it_may_have():
 
 
 def test_the_sample_runs():
-    assert prints(block("import sample"), {"av": av})[3] == "result[3] is: 4.500000"
+    assert prints(block("by_operator import"), {"av": av})[3] == "result[3] is: 4.500000"
 
 
 def test_the_first_plot_of_an_atlas_is_five_lines_that_run(tmp_path, monkeypatch):

@@ -145,7 +145,7 @@ def good_calls(tmp_path):
     from aclnn_viz import explorers
     from aclnn_viz.operators import faults
     from aclnn_viz.accuracy.envelopes import verdicts
-    from aclnn_viz.checking import puzzles
+    from aclnn_viz import puzzles
     from aclnn_viz.operators import plans
     from aclnn_viz.verification import conventions, errata
 
