@@ -1,18 +1,36 @@
-"""Tables of calls and the answers that the vendor's library gives, and the tests that every such table stands.
+"""Tables of calls and the answers that the vendor's library gives: contracts/<operator>.toml.
 
-A `Row` changes a good call and states the answer by hand. Of the rows of an ordered table, in the order of the
+A row is "changes -> answer": what is changed of a good call, and what phase 1 then answers: a status with a part of
+its message, "ok", "nothing" (success, and phase 2 has nothing to do) or "discarded" (success with a message, and the
+launch fails). A tensor is "f32[2,3]{strides}@FORMAT": what is left out is as in the good call, strides are dense.
+A size changes every tensor of the good call that has its letter. Of the rows of an ordered table, in the order of the
 vendor's checks, any two that change different arguments are also made together: the earlier row's answer must win.
 """
 
-from dataclasses import dataclass, field, replace
-from itertools import combinations
-from math import prod
+import re
+import tomllib
+from ast import literal_eval
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import NamedTuple
 
-from aclnn_viz.operators.contract import Call, Outcome, TensorDescriptor, contract
+import numpy as np
+
+from aclnn_viz.operators import operator
+from aclnn_viz.operators.contract import (
+    Call,
+    Contract,
+    TensorDescriptor,
+    contiguous_strides,
+    contract,
+)
 from aclnn_viz.operators.products import Version, product_of
+from aclnn_viz.verification.contract import good
 
-F32, F16, BF16, F64, I32, I64 = 0, 1, 27, 11, 3, 9
-ND, NCHW, NHWC, HWCN, NDHWC, NCDHW, NCL = 2, 0, 1, 16, 27, 30, 47
+F32, I64 = 0, 9
+DTYPES = dict(f32=F32, f16=1, i8=2, i32=3, i64=I64, f64=11, bf16=27)
+FORMATS = dict(NCHW=0, NHWC=1, ND=2, HWCN=16, NDHWC=27, NCDHW=30, NCL=47)
 SOC = {
     "910": "Ascend910B",
     "910b": "Ascend910B2",
@@ -22,104 +40,207 @@ SOC = {
     "950": "Ascend950PR_9579",
 }
 POINTERS = ("workspace_pointer", "executor_pointer")
+#: status, whether phase 2 computes, and what it answers.
+ANSWERS = {"ok": (0, True, 0), "nothing": (0, False, 0), "discarded": (0, True, 361001)}
+FOLDER = Path(__file__).parent / "contracts"
+TABLES = sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
-def tensor(*shape, dtype=F32, strides=None, format=ND) -> TensorDescriptor:
-    dense = tuple(prod(shape[i + 1 :]) for i in range(len(shape)))
-    return TensorDescriptor(shape, dtype, strides or dense, 0, format, shape)
-
-
-def call(arguments: dict, product="910b", cann="9.1") -> Call:
-    pointers = {name: arguments[name] for name in POINTERS if name in arguments}
-    return Call(
-        product_of(SOC[product]),
-        Version.parse(cann),
-        {name: value for name, value in arguments.items() if name not in POINTERS},
-        **pointers,
-    )
-
-
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """`says` is a part of the message ("" for none); `runs` whether phase 2 computes; `launch` what it answers."""
 
     changes: dict
     status: int
     says: str = ""
-    runs: bool = field(default=False, kw_only=True)
-    launch: int = field(default=0, kw_only=True)
+    runs: bool = False
+    launch: int = 0
 
-    def differs(self, outcome: Outcome) -> bool:
+    def differs(self, outcome) -> bool:
         said = outcome.message or ""
-        said_so = self.says in said if self.says else not said
-        return not (
-            outcome.status == self.status
-            and said_so
-            and outcome.runs == self.runs
-            and outcome.launch_status == self.launch
+        answer = (outcome.status, outcome.runs, outcome.launch_status)
+        return answer != (self.status, self.runs, self.launch) or (
+            self.says not in said if self.says else bool(said)
         )
 
 
-def fine(**changes) -> Row:
-    return Row(changes, 0, runs=True)
+def lines(text: str) -> list[str]:
+    """Lines without comments."""
+    return [line for full in text.splitlines() if (line := full.partition("#")[0].strip())]
 
 
-def nothing_to_do(**changes) -> Row:
-    return Row(changes, 0)
+class Table:
+    """The table of one operator; `good` are the arguments of a call that passes, without a file those of a usual case."""
+
+    def __init__(self, name: str):
+        path = FOLDER / f"{name}.toml"
+        self.data = tomllib.loads(path.read_text()) if path.exists() else {}
+        self.contract = contract(name)
+        self.tensors = [p.name for p in self.contract.parameters if p.kind == "tensor"]
+        self.sizes = self.data.get("sizes", {})
+        self.good: dict = {}
+        self.good = self.sized({}) if self.data else usual(name)
+
+    def sized(self, sizes: dict[str, str]) -> dict:
+        sizes, texts = self.sizes | sizes, self.data.get("good", {})
+        return self.good | {
+            name: self.value(name, text, sizes, self.good) for name, text in texts.items()
+        }
+
+    def value(self, name: str, text: str, sizes: dict[str, str], base: dict):
+        if text == "null":
+            return None
+        for _ in range(2):  # a size may be another one
+            text = re.sub(r"[a-z]\w*", lambda word: sizes.get(word[0], word[0]), text)
+        if name not in self.tensors:
+            return literal_eval(text)
+        dtype, shape, strides, layout = re.fullmatch(
+            r"(\w*)(\[.*])?({.*})?(?:@(\w+))?", text
+        ).groups()
+        dense = base.get(name) or TensorDescriptor((), F32, (), 0, FORMATS["ND"], ())
+        axes = tuple(map(int, re.findall(r"-?\d+", shape))) if shape else dense.shape
+        steps = tuple(map(int, re.findall(r"\d+", strides or "")))
+        return TensorDescriptor(
+            axes,
+            DTYPES[dtype] if dtype else dense.dtype,
+            steps or contiguous_strides(axes),
+            0,
+            FORMATS[layout or "ND"],
+            axes,
+        )
+
+    def changes(self, text: str) -> dict:
+        """Return {argument: value} of "dy,x=f16 rows=0,3"."""
+        groups = {"*": self.tensors} | self.data.get("groups", {})
+        pairs = [
+            (name, value)
+            for names, value in (word.split("=", 1) for word in text.split())
+            for group in names.split(",")
+            for name in groups.get(group, [group])
+        ]
+        sizes = {name: value for name, value in pairs if name in self.sizes}
+        sized = self.sized(sizes)
+        values = {name: value for name, value in sized.items() if value != self.good[name]}
+        return values | {
+            name: self.value(name, text, {}, sized) for name, text in pairs if name not in sizes
+        }
+
+    def row(self, line: str) -> Row:
+        changes, _, answer = line.partition("->")
+        word, _, says = answer.strip().partition(" ")
+        status, *rest = ANSWERS.get(word) or (int(word), False, 0)
+        return Row(self.changes(changes), status, says, *rest)
+
+    def rows(self, names: str) -> list[Row]:
+        return [self.row(line) for name in names.split() for line in lines(self.data["rows"][name])]
+
+    def trials(self) -> list["Trial"]:
+        """Return one trial for each product and version that the file names, and the file's table of it."""
+        return [
+            self.trial(table, product, cann)
+            for table in self.data["table"]
+            for product in table["products"].split()
+            for cann in table["cann"].split()
+        ]
+
+    def trial(self, table: dict, product: str, cann: str) -> "Trial":
+        ordered, single = self.rows(table["ordered"]), self.rows(table.get("single", ""))
+        if "refused" in table:  # whatever else is wrong
+            answer = self.row("-> " + table["refused"])
+            ordered.append(answer)
+            single = [answer._replace(changes=row.changes) for row in single]
+        return Trial(self.contract, self.good, ordered, single, product, cann)
+
+    def answer(self, line: str) -> tuple[str, str]:
+        """Return what the contract answers to "products versions changes -> fact", and what the line says, both as text."""
+        question, _, expected = line.partition("->")
+        products, versions, *words = question.split()
+        fact, _, expected = expected.strip().partition(" ")
+        arrays = {
+            name: np.array(v.split(","), np.int64 if self.good[name].dtype == I64 else np.float32)
+            for name, colon, v in (word.partition(":=") for word in words)
+            if colon
+        }
+        changes = self.changes(" ".join(word for word in words if ":=" not in word))
+        answers = {
+            self.fact(fact, call(self.good | changes, product, cann), arrays)
+            for product in products.split(",")
+            for cann in versions.split(",")
+        }
+        return " or ".join(sorted(answers)), expected
+
+    def fact(self, name: str, asked: Call, arrays: dict) -> str:
+        outcome = self.contract.evaluate(asked)
+        if name == "violates":
+            broken = self.contract.violations(asked, arrays or None)
+            return "; ".join(f"{rule.name}: {rule.enforced_by}" for rule in broken)
+        return {
+            "status": str(outcome.status),
+            "workspace": str(outcome.workspace_size),
+            "fills": " ".join(f"{output}={value}" for output, value in outcome.fills.items()),
+            "untouched": " ".join(outcome.untouched),
+        }[name]
 
 
-def disagreements(
-    contract, good: dict, ordered: list[Row], single: list[Row], product="910b", cann="9.1"
-) -> list[str]:
-    """Return what the contract answers otherwise than the rows say: each alone, the ordered ones in pairs too."""
-    trials = [(row.changes, row) for row in (*ordered, *single)]
-    trials += [
-        (later.changes | row.changes, row)
-        for row, later in combinations(ordered, 2)
-        if not row.changes.keys() & later.changes.keys()
-    ]
-    found = []
-    for changes, row in trials:
-        outcome = contract.evaluate(call(good | changes, product, cann))
-        if row.differs(outcome):
-            found.append(f"{product} {cann} {changes}: expected {row}, got {outcome}")
-    return found
-
-
-def unnoticed_mutants(
-    name: str, good: dict, ordered: list[Row], single: list[Row], product="910b", cann="9.1"
-) -> list[str]:
-    """Return the steps that can be left out, and the neighbours that can change places, unnoticed by the rows."""
-    whole = contract(name)
-    steps = [s for s in whole.steps if s.applies(call(good, product, cann))]
-    mutants = {f"without {s.name}": steps[:i] + steps[i + 1 :] for i, s in enumerate(steps)}
-    mutants |= {
-        f"{b.name} before {a.name}": steps[:i] + [b, a] + steps[i + 2 :]
-        for i, (a, b) in enumerate(zip(steps, steps[1:]))
+def usual(name: str) -> dict:
+    """Arguments of phase 1 that pass, from a usual case."""
+    return {
+        key: TensorDescriptor(value[0], value[1], contiguous_strides(value[0]), 0, 2, value[0])
+        if isinstance(value, tuple)
+        else tuple(value)
+        if isinstance(value, list)
+        else value
+        for key, value in good(operator(name)).items()
     }
-    unnoticed = []
-    for label, changed in mutants.items():
+
+
+def call(arguments: dict, product="910b", cann="9.1") -> Call:
+    pointers = {name: arguments[name] for name in POINTERS if name in arguments}
+    rest = {name: value for name, value in arguments.items() if name not in POINTERS}
+    return Call(product_of(SOC[product]), Version.parse(cann), rest, **pointers)
+
+
+@dataclass
+class Trial:
+    """The rows that hold on one product with one version of CANN."""
+
+    contract: Contract
+    good: dict
+    ordered: list[Row]
+    single: list[Row]
+    product: str = "910b"
+    cann: str = "9.1"
+
+    def disagreements(self) -> list[str]:
+        """Return what the contract answers otherwise than the rows say: each alone, the ordered ones in pairs too."""
+        pairs = [
+            row._replace(changes=later.changes | row.changes)
+            for row, later in combinations(self.ordered, 2)
+            if not row.changes.keys() & later.changes.keys()
+        ]
+        return [
+            f"{self.product} {self.cann}: expected {row}, got {outcome}"
+            for row in (*self.ordered, *self.single, *pairs)
+            if row.differs(
+                outcome := self.contract.evaluate(
+                    call(self.good | row.changes, self.product, self.cann)
+                )
+            )
+        ]
+
+    def unnoticed(self) -> list[str]:
+        """Return the steps that can be left out, and the neighbours that can change places, unnoticed by the rows."""
+        passes = call(self.good, self.product, self.cann)
+        steps = [step for step in self.contract.steps if step.applies(passes)]
+        mutants = {f"without {s.name}": steps[:i] + steps[i + 1 :] for i, s in enumerate(steps)}
+        mutants |= {
+            f"{b.name} before {a.name}": steps[:i] + [b, a] + steps[i + 2 :]
+            for i, (a, b) in enumerate(pairwise(steps))
+        }
+        return [label for label, changed in mutants.items() if not self.notices(changed)]
+
+    def notices(self, steps: list) -> bool:
         try:
-            if not disagreements(
-                replace(whole, steps=tuple(changed)), good, ordered, single, product, cann
-            ):
-                unnoticed.append(label)
+            mutant = replace(self.contract, steps=tuple(steps))
+            return bool(replace(self, contract=mutant).disagreements())
         except (AttributeError, TypeError, IndexError, ValueError, ZeroDivisionError):
-            pass  # a later check met what an earlier one keeps from it: noticed as well
-    return unnoticed
-
-
-def status(name: str, good: dict, product="910b", cann="9.1", **changes) -> int:
-    return contract(name).evaluate(call(good | changes, product, cann)).status
-
-
-def workspace(name: str, good: dict, product="910b", cann="9.1", **changes) -> int:
-    return contract(name).evaluate(call(good | changes, product, cann)).workspace_size
-
-
-def violated(
-    name: str, good: dict, product="910b", cann="9.1", arrays=None, **changes
-) -> dict[str, str]:
-    """Return the violated constraints as {name: enforced_by}."""
-    found = contract(name).violations(call(good | changes, product, cann), arrays)
-    return {constraint.name: constraint.enforced_by for constraint in found}
+            return True  # a later check met what an earlier one keeps from it

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from contract_table import Row, disagreements, tensor
+from contract_table import Table, Trial
 
 from aclnn_viz.operators.contract import contract, evaluate_launch
 from machine import sampled
@@ -14,41 +14,34 @@ GENERATED = ("rms_norm", "cross_entropy_loss", "group_norm_swish")
 OPERATORS = tuple(op.name for op in sampled(__name__))
 
 
+HAND_WRITTEN = ("hardswish", "grid_sampler_2d")
+
+
 @pytest.mark.parametrize(
-    ("operators", "launch", "code"),
+    ("operators", "workspace", "size", "executor", "required", "code"),
     [
-        (OPERATORS, dict(workspace=True, workspace_size=0, executor=False, required=0), 161001),
-        (
-            OPERATORS,
-            dict(workspace=False, workspace_size=512, executor=False, required=1024),
-            161001,
-        ),
-        (OPERATORS, dict(workspace=False, workspace_size=512, executor=True, required=512), 161001),
-        (
-            OPERATORS,
-            dict(workspace=False, workspace_size=512, executor=True, required=1024),
-            161001,
-        ),
-        (OPERATORS, dict(workspace=False, workspace_size=0, executor=True, required=0), 0),
-        (OPERATORS, dict(workspace=True, workspace_size=512, executor=True, required=512), 0),
-        (OPERATORS, dict(workspace=True, workspace_size=1024, executor=True, required=512), 0),
-        (GENERATED, dict(workspace=True, workspace_size=511, executor=True, required=512), 161002),
-        (GENERATED, dict(workspace=False, workspace_size=0, executor=True, required=512), 161002),
-        (
-            ("hardswish", "grid_sampler_2d"),
-            dict(workspace=True, workspace_size=511, executor=True, required=512),
-            0,
-        ),
-        (
-            ("hardswish", "grid_sampler_2d"),
-            dict(workspace=False, workspace_size=0, executor=True, required=512),
-            0,
-        ),
+        (OPERATORS, True, 0, False, 0, 161001),
+        (OPERATORS, False, 512, False, 1024, 161001),
+        (OPERATORS, False, 512, True, 512, 161001),
+        (OPERATORS, False, 512, True, 1024, 161001),
+        (OPERATORS, False, 0, True, 0, 0),
+        (OPERATORS, True, 512, True, 512, 0),
+        (OPERATORS, True, 1024, True, 512, 0),
+        (GENERATED, True, 511, True, 512, 161002),
+        (GENERATED, False, 0, True, 512, 161002),
+        (HAND_WRITTEN, True, 511, True, 512, 0),
+        (HAND_WRITTEN, False, 0, True, 512, 0),
     ],
 )
-def test_phase_2_argument_checks(operators, launch, code):
+def test_phase_2_argument_checks(operators, workspace, size, executor, required, code):
     for operator in operators:
-        status, message = evaluate_launch(operator, **launch)
+        status, message = evaluate_launch(
+            operator,
+            workspace=workspace,
+            workspace_size=size,
+            executor=executor,
+            required=required,
+        )
         assert status == code and (message is None) == (code == 0)
 
 
@@ -88,54 +81,45 @@ def test_contract_is_complete(operator):
     )
 
 
+HARDSWISH = Table("hardswish")
+
+
+def trial(*single, ordered=(), whole=HARDSWISH.contract):
+    rows = [[HARDSWISH.row(line) for line in part] for part in (ordered, single)]
+    return Trial(whole, HARDSWISH.good, *rows)
+
+
 def test_message_names_the_call_and_what_it_got():
-    rows = [
-        Row(
-            {"out": tensor(4, 3)},
-            161002,
-            "aclnnHardswishBackwardGetWorkspaceSize: out must have the shape of "
-            "self; got out = FLOAT [4, 3], self = FLOAT [4, 2]",
-        )
-    ]
-    assert disagreements(contract("hardswish"), GOOD, rows, []) == []
-
-
-GOOD = dict.fromkeys(("gradOutput", "self", "out"), tensor(4, 2))
-TABLE = [
-    Row({"self": None}, 161001, "self is a null pointer"),
-    Row({"out": tensor(4, 3)}, 161002, "shape"),
-]
+    text = "aclnnHardswishBackwardGetWorkspaceSize: out must have the shape of self; got out = FLOAT [4, 3], self = FLOAT [4, 2]"
+    assert trial(f"out=[4,3] -> 161002 {text}").disagreements() == []
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        Row({"self": None}, 161002, "self is a null pointer"),
-        Row({"self": None}, 161001, "out is a null pointer"),
-        Row({"self": None}, 161001),
-        Row({}, 0),
-        Row({}, 161001),
+        "self=null -> 161002 self is a null pointer",
+        "self=null -> 161001 out is a null pointer",
+        "self=null -> 161001",
+        "-> nothing",
+        "-> 161001",
     ],
 )
 def test_table_refuses_a_wrong_answer(wrong):
-    assert disagreements(contract("hardswish"), GOOD, TABLE, []) == []
-    assert len(disagreements(contract("hardswish"), GOOD, TABLE, [wrong])) == 1
+    right = ["self=null -> 161001 self is a null pointer", "out=[4,3] -> 161002 shape"]
+    assert trial(ordered=right).disagreements() == []
+    assert len(trial(wrong, ordered=right).disagreements()) == 1
 
 
 def test_table_notices_two_checks_that_changed_places():
-    whole = contract("hardswish")
-    steps = list(whole.steps)
+    steps = list(HARDSWISH.contract.steps)
     null = [step.name for step in steps].index("out null")
     # the next one looks at the data type of self
     steps[null : null + 2] = reversed(steps[null : null + 2])
-    swapped = replace(whole, steps=tuple(steps))
-    null, dtype = (
-        Row({"out": None}, 161001, "out is a null"),
-        Row({"self": tensor(4, 2, dtype=3)}, 161002, "of self"),
-    )
-    assert disagreements(swapped, GOOD, [], [null, dtype]) == []  # neither alone can tell
-    assert disagreements(swapped, GOOD, [null, dtype], []) != []
-    assert disagreements(whole, GOOD, [null, dtype], []) == []
+    swapped = replace(HARDSWISH.contract, steps=tuple(steps))
+    rows = ["out=null -> 161001 out is a null", "self=i32 -> 161002 of self"]
+    assert trial(*rows, whole=swapped).disagreements() == []  # neither alone can tell
+    assert trial(ordered=rows, whole=swapped).disagreements() != []
+    assert trial(ordered=rows).disagreements() == []
 
 
 def test_unknown_operator_is_refused_in_three_parts():
