@@ -42,7 +42,8 @@ from sympy.core.function import AppliedUndef
 from sympy.functions.elementary.piecewise import ExprCondPair
 from sympy.logic.boolalg import Boolean
 
-_FUNCTIONS = (exp, log, sin, cos, tanh, Abs, sign, floor, ceiling, Max, Min, Mod)
+UNRULED = (log, sin, cos, tanh, sign, floor, ceiling, Min, Mod)  # taken, without identities
+_FUNCTIONS = (exp, Abs, Max, *UNRULED)
 CANONICAL = 10**12  # numbers of canonical indices lie above those that SymPy hands out
 _FIRST_NAME = 2 * CANONICAL  # and those of new names above both
 _BINDS_NOTHING = (Add, Mul, Pow, Function, Boolean, ExprCondPair, Tuple)

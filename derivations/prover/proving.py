@@ -5,7 +5,7 @@ from functools import lru_cache
 from sympy import KroneckerDelta, Pow, Sum, nan, zoo
 
 from derivations.prover.canonical import is_total
-from derivations.prover.expressions import NotUnderstood, TooLarge, multiplied
+from derivations.prover.expressions import UNRULED, NotUnderstood, TooLarge, multiplied
 from derivations.prover.normal_form import normal_form
 from derivations.prover.poles import require_no_poles
 from derivations.prover.ranges import Ranges
@@ -103,6 +103,9 @@ def _compared(a, b, ranges):
         return Answer("not understood: a pole: the difference is not finite")
     if difference == 0 or is_rationally_zero(difference):
         return Answer(denominators=_denominators(a, b))
+    if names := sorted({type(node).__name__ for node in difference.atoms(*UNRULED)}):
+        values = {"difference": _short(difference), "names": ", ".join(names)}
+        return Answer(Sentence(SAID["no identity"], **values))
     return Answer(Sentence(SAID["no rule"], difference=_short(difference)))
 
 

@@ -12,6 +12,7 @@ SAID = {
     "proved": "proved: {claim}",
     "not proved": "NOT PROVED: {claim}",
     "no rule": "no rule makes the difference 0: {difference}",
+    "no identity": "no rule makes the difference 0: {difference}; no identities of {names} are known",
     "not understood": "not understood: {why}",
     "refused": "    not proved, as it should be: {claims}",
     "through": "    PROVED, THOUGH FALSE: {claims}",

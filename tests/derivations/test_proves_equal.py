@@ -308,3 +308,20 @@ def test_large_powers_are_given_up():
 
 def test_sine_identities_are_beyond_the_algebra():
     assert not proves_equal(sin(v) ** 2, 1 - sin(v + pi / 2) ** 2 + c)
+
+
+Z = sympy.Symbol("z", real=True)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "names"),
+    [
+        (sympy.sin(2 * Z), 2 * sympy.sin(Z) * sympy.cos(Z), "cos, sin"),
+        (sympy.tanh(Z), (sympy.exp(2 * Z) - 1) / (sympy.exp(2 * Z) + 1), "tanh"),
+        (sympy.Max(Z, 2) + sympy.Min(Z, 2), Z + 2, "Min"),
+    ],
+    ids=str,
+)
+def test_a_true_identity_that_is_refused_names_the_functions_without_rules(left, right, names):
+    answer = proves_equal(left, right)
+    assert not answer and answer.reason.endswith(f"; no identities of {names} are known")
