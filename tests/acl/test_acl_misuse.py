@@ -9,15 +9,13 @@ from contextlib import suppress
 import pytest
 from acl_program import Program
 from in_child import StandIn, in_child, stand_in
-from misuse_handles import TABLE as HANDLES
-from misuse_memory import TABLE as MEMORY
-from misuse_steps import HARDSWISH
+from script import HARDSWISH, play, scripts
 from test_acl_leaks import COMPLAINTS, leak
 
 from aclnn_viz.acl import CannAcl, HostAcl
 from together import in_one
 
-TABLE = MEMORY + HANDLES
+TABLE = scripts("misuse")
 
 
 def without_numbers(text):
@@ -25,15 +23,19 @@ def without_numbers(text):
     return re.sub(r"0x[0-9a-f]+", "0x#", re.sub(r"(<acl\w+) \d+>", r"\1 #>", text))
 
 
+def split(lines):
+    """The calls of a wrong program, and the complaints."""
+    calls = [line for line in lines if not line.startswith("! ")]
+    return calls, [line[2:] for line in lines[len(calls) :]]
+
+
 @in_one
-@pytest.mark.parametrize(
-    ("wrong", "complaints"), TABLE, ids=lambda value: getattr(value, "__name__", "")
-)
-def test_misuse_is_reported_exactly_and_corrupts_nothing(wrong, complaints):
+@pytest.mark.parametrize("lines", TABLE.values(), ids=TABLE)
+def test_misuse_is_reported_exactly_and_corrupts_nothing(lines):
     acl = HostAcl()
-    program = Program(acl).start()
-    wrong(program)
-    assert list(map(without_numbers, acl.misuse)) == list(map(without_numbers, complaints))
+    program, (calls, complaints) = Program(acl).start(), split(lines)
+    play(calls, acl, program)
+    assert list(map(without_numbers, acl.misuse)) == complaints
     text = list(acl.misuse)
     found = program.run(HARDSWISH)
     other = Program(HostAcl()).start()
@@ -92,7 +94,10 @@ def test_the_stand_in_notices_wrong_programs_too():
 
         return left
 
-    assert {wrong.__name__ for wrong, _ in TABLE if not noticed(wrong)} == UNNOTICED
+    def script(lines):
+        return lambda program: play(split(lines)[0], program.acl, program)
+
+    assert {name for name, lines in TABLE.items() if not noticed(script(lines))} == UNNOTICED
     assert all(noticed(leaks(kind)) for kind in COMPLAINTS) and not noticed(
         lambda program: program.run(HARDSWISH)
     )
