@@ -9,7 +9,8 @@ if (
     TYPE_CHECKING
 ):  # for editors and type checkers, which do not see what is loaded when it is first needed
     from aclnn_viz import acl as acl, tiles as tiles
-    from aclnn_viz.accuracy import compare as compare, predict as predict
+    from aclnn_viz.accuracy.predictions import predict as predict
+    from aclnn_viz.accuracy.report import compare as compare
     from aclnn_viz.acl.why import why as why
     from aclnn_viz.cases import Case as Case, case as case
     from aclnn_viz.checking import check as check, museum as museum

@@ -2,7 +2,6 @@
 
 import html
 import json
-import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import overload
@@ -13,6 +12,7 @@ from aclnn_viz.accuracy.measures import Extreme, Measures, Tally, check_inputs, 
 from aclnn_viz.accuracy.standards import FAIL, PASS, STANDARDS, Judging, Verdict
 from aclnn_viz.cases import files
 from aclnn_viz.errors import need, problem
+from aclnn_viz.storage.results import strict
 from aclnn_viz.tables import as_html, padded
 from aclnn_viz.words.messages import enumerated, linked, message, ntr, tr
 
@@ -277,14 +277,3 @@ def _place(extreme: Extreme) -> str:
 
 def _share(name: str, share: float) -> str:
     return message("{ulps}: {share} %", ulps=name, share=f"{100 * share:.4g}")
-
-
-def strict(value):
-    """Replace what JSON has no notation for."""
-    if isinstance(value, dict):
-        return {name: strict(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [strict(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return repr(value)
-    return value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from aclnn_viz.accuracy.report import strict
 from aclnn_viz.cases import default, files
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.case_run import CaseRun
@@ -17,6 +16,7 @@ from aclnn_viz.checking.work import Budget
 from aclnn_viz.checking.wrong_outputs import convention
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import chosen, resolved
+from aclnn_viz.storage.results import strict
 from aclnn_viz.words.messages import linked, message, tr
 
 PRINTED = 24  # elements of a tensor

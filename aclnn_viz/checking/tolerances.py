@@ -16,7 +16,6 @@ import numpy as np
 
 from aclnn_viz.accuracy.envelopes import envelope
 from aclnn_viz.accuracy.measures import distance
-from aclnn_viz.accuracy.report import strict
 from aclnn_viz.arrays.plan import ORDERS, Plan
 from aclnn_viz.cases import Case, case
 from aclnn_viz.checking.judge import FLOAT32, documented, pages
@@ -25,6 +24,7 @@ from aclnn_viz.errors import listed, problem, shown, whole
 from aclnn_viz.operators import operator, plans
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.fault import faulty_kernel
+from aclnn_viz.storage.results import strict
 from aclnn_viz.tables import as_text
 from aclnn_viz.words.messages import english, message, ntr, tr
 

@@ -4,6 +4,7 @@ A result is written under a temporary name beside its place, flushed to the disk
 left is removed by the next one that writes to the same place; a lock shows whether somebody still writes.
 """
 
+import math
 import os
 import re
 import secrets
@@ -240,3 +241,14 @@ def _settle(folder: Path) -> None:
         pass  # not every file system can
     finally:
         os.close(handle)
+
+
+def strict(value):
+    """Return a value with texts in the place of what JSON has no notation for."""
+    if isinstance(value, dict):
+        return {name: strict(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [strict(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)
+    return value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)
