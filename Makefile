@@ -1,5 +1,5 @@
 # make test    the test suite                  make lab     JupyterLab on the start page
-# make check   its fast half, in a minute
+# make check   its fast half, in a minute     make lint    layout, ruff and mypy
 # make verify  every operator, headless        make soak    the full-size sweeps, into benchmarks/
 # make bench   numba's loops beside PyTorch, into benchmarks/reports/bench.md; fails where a ratio fell
 # make peers   the tests that need PyTorch, JAX, numba and the package mcp, which it installs: see SIZE
@@ -39,7 +39,7 @@ CHECK = if ! $(PYTHON) -c "" 2>/dev/null; then \
   fi
 stop_if = $(if $(1),$(error $(1)))
 
-.PHONY: test check bare bench peers lab verify soak site gallery lessons words release-check
+.PHONY: test check lint bare bench peers lab verify soak site gallery lessons words release-check
 
 test: WORKERS := 3
 test: .venv/.has-test
@@ -50,6 +50,11 @@ check: .venv/.has-test
 
 bare: .venv/.has-test
 	.ci/bare
+
+lint: .venv/.has-test
+	$(PY) -m ruff format --check --quiet .
+	$(PY) -m ruff check --quiet .
+	$(PY) -m mypy --strict --follow-imports=silent tests/public/typed.py
 
 peers: .venv/.has-peers
 	ACLNN_VIZ_PEERS=1 $(PYTEST)

@@ -97,7 +97,7 @@ def test_two_files_have_at_most_110_lines(op):
     files = [path for path in files if path.name != "peer.py"]
     assert [path.name for path in files] == ["declaration.py", "page.py"]
     assert sum(len(path.read_text().splitlines()) for path in files) <= 110
-    assert max(len(line) for path in files for line in path.read_text().splitlines()) <= 100
+    assert max(len(line) for path in files for line in path.read_text().splitlines()) <= 128
 
 
 @pytest.mark.parametrize("op", SAMPLE, indirect=True)

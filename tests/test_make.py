@@ -150,6 +150,7 @@ def test_ci_runs_each_part_and_ends_with_the_sum_of_their_counts(tmp_path, end):
     assert done.returncode == (int(end) or 1)
     assert re.findall(r"^make (\S+): \d+ s, ", done.stderr, re.M) == [
         ".venv/.has-test",
+        "lint",
         "test",
         "bare",
         "verify",

@@ -4,8 +4,11 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
+from collections import Counter
 from functools import cache
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 from machine import ROOT
@@ -534,3 +537,12 @@ def test_no_two_files_of_tests_have_the_same_name():
         if path.name.startswith("test_") and not (path.parent / "__init__.py").exists()
     ]
     assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.needs("git")
+def test_the_project_weighs_no_more_than_its_limits():
+    weight = run_path(str(ROOT / ".ci" / "weight"))
+    limits = tomllib.loads((ROOT / ".ci" / "weight.toml").read_text("utf-8"))
+    packages = weight["weights"](weight["here"]())
+    assert weight["beyond"](packages, limits) == []
+    assert weight["beyond"](packages + Counter(cli=10**6), limits) != []

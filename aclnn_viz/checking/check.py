@@ -6,7 +6,6 @@ A wrong kernel gets a small counterexample and, where one is found, the mistake 
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import wraps
 from importlib import import_module
 from numbers import Real
 from pathlib import Path
@@ -24,7 +23,7 @@ from aclnn_viz.checking.kernel import as_kernel, differences
 from aclnn_viz.checking.judge import Prepared, judge, prepared
 from aclnn_viz.checking.result import CheckResult, conclude, smallest
 from aclnn_viz.checking.scope import Scope, deeper, depth_named, few, nothing_left
-from aclnn_viz.checking.work import Budget, give_memory_back
+from aclnn_viz.checking.work import Budget, memory_given_back
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import flag, function, listed, need, place_of, problem, shown, whole
 from aclnn_viz.notebook import noted
@@ -37,21 +36,6 @@ TRIALS = "aclnn_viz.checking.tile_trials"  # loaded for a tile program alone
 JUDGED = 40  # arrays of the size of one that is judged, in the memory of the machine
 
 
-def _without_leftovers(check: Callable) -> Callable:
-    """A check after which the memory of large cases is the system's again."""
-
-    @wraps(check)
-    def call(*asked, depth: str = "normal", **options):
-        try:
-            return check(*asked, depth=depth, **options)
-        finally:
-            if depth == "deep":
-                give_memory_back()
-
-    return call
-
-
-@_without_leftovers
 def check(
     op,
     kernel=None,
@@ -153,7 +137,11 @@ def check(
         op, _, entries = files.read_cases(op)
         dump = [(Recipe(op.name, {"folder": entry.folder}), entry.case) for entry in entries]
     op = operator(op)
-    with as_kernel(kernel, op, signature, soc, cann) as kernel, np.errstate(all="ignore"):
+    with (
+        memory_given_back(level.name == "deep"),
+        as_kernel(kernel, op, signature, soc, cann) as kernel,
+        np.errstate(all="ignore"),
+    ):
         if kernel.folder:
             return read_and_check(op, kernel.folder, allow_unsupported=allow_unsupported, **asked)
         device = kernel.device

@@ -9,7 +9,7 @@ import gc
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import numpy as np
 
@@ -45,11 +45,16 @@ class Meter(threading.local):
 METER = Meter()
 
 
-def give_memory_back() -> None:
-    """Give the memory of arrays that are gone back to the system, which the allocator of Linux keeps between others."""
-    gc.collect()
-    with suppress(AttributeError, OSError):  # another system's
-        ctypes.CDLL(None).malloc_trim(0)
+@contextmanager
+def memory_given_back(large: bool) -> Iterator[None]:
+    """Behind a block with large arrays, give those that are gone back to the system: the allocator of Linux keeps them."""
+    try:
+        yield
+    finally:
+        if large:
+            gc.collect()
+            with suppress(AttributeError, OSError):  # another system's
+                ctypes.CDLL(None).malloc_trim(0)
 
 
 class Budget:

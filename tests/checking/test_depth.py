@@ -5,6 +5,7 @@ import os
 import random
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -314,12 +315,16 @@ def test_memory_between_other_arrays_is_given_back(monkeypatch):
 
     arrays = [np.ones(12_000) for _ in range(2000)]  # below what the allocator maps by itself
     last, before = np.ones(12_000), resident()
-    arrays.clear()
-    work.give_memory_back()
+    with work.memory_given_back(True):
+        arrays.clear()
     assert before - resident() > 100 << 20 and last.all()
     called = []
-    monkeypatch.setattr(sys.modules[check.__module__], "give_memory_back", lambda: called.append(1))
-    for depth in ("normal", "deep"):
-        with pytest.raises(TypeError, match="time_limit"):
-            check("tanh", None, depth=depth, time_limit=-1.0)
-    assert called == [1]
+    monkeypatch.setattr(
+        sys.modules[check.__module__],
+        "memory_given_back",
+        lambda large: called.append(large) or nullcontext(),
+    )
+    for depth in ("quick", "deep"):
+        with pytest.raises(TypeError, match="a kernel is a function"):
+            check("tanh", None, depth=depth)
+    assert called == [False, True]
