@@ -18,7 +18,7 @@ from checking.test_triage import Written
 import ml_dtypes
 import numpy as np
 import sympy
-from trying import TEXTS, changed, odd, spoiled, surface, text_of
+from trying import TEXTS, WORDS, changed, odd, spoiled, surface, text_of
 from machine import ROOT
 
 import aclnn_viz as av
@@ -60,9 +60,7 @@ def calls_of_the_C_API(folder):
             at = draw.randrange(len(arguments))
             match draw.randrange(5):
                 case 0:
-                    arguments[at] = draw.choice(
-                        (None, 0, 1, -1, 2**63, 0.5, float("nan"), "mean", "\0", "x")
-                    )
+                    arguments[at] = draw.choice(WORDS["arguments of the C API"])
                 case 1:
                     shape = tuple(
                         draw.choice((0, 1, 2, 3, 5, -1, 2**31)) for _ in range(draw.randrange(5))
@@ -134,23 +132,7 @@ def odd_array(draw: random.Random, dtype=None) -> np.ndarray:
     )
     shape = tuple(draw.choice((0, 1, 2, 3, 4)) for _ in range(draw.choice((0, 1, 1, 2, 2, 3, 9))))
     shape = tuple(min(n, 1) for n in shape) if len(shape) == 9 else shape
-    special = (
-        0.0,
-        -0.0,
-        1.0,
-        -1.0,
-        3.0,
-        -3.0,
-        1e-45,
-        1e38,
-        -1e38,
-        65504.0,
-        1e300,
-        float("nan"),
-        float("inf"),
-        -float("inf"),
-        2.0**-24,
-    )
+    special = WORDS["special numbers"]
     with np.errstate(all="ignore"):
         values = np.array(
             [
@@ -176,21 +158,7 @@ def odd_array(draw: random.Random, dtype=None) -> np.ndarray:
     MemoryError,
 )
 def arrays(folder):
-    ops = [
-        av.operator(name)
-        for name in (
-            "hardswish",
-            "rms_norm",
-            "cross_entropy_loss",
-            "grid_sampler_2d",
-            "silu",
-            "elu",
-            "threshold",
-            "glu",
-            "embedding",
-            "softmax",
-        )
-    ]
+    ops = [av.operator(name) for name in WORDS["operators of arrays"]]
 
     def attempt(draw):
         if draw.random() < 0.5:
@@ -315,42 +283,7 @@ def declarations(folder):
         source, place := folder / "my_silu", ignore=shutil.ignore_patterns("__pycache__")
     )
     texts = {name: (place / name).read_text() for name in ("declaration.py", "page.py")}
-    words = (
-        '"',
-        "'",
-        "(",
-        ")",
-        "{",
-        "}",
-        "None",
-        "0",
-        "page",
-        "Tensor(",
-        '"*P"',
-        '"N,M"',
-        "WITH_BFLOAT16",
-        ",",
-        "=",
-        "self",
-        "out",
-        "float32 ",
-        "1e400",
-        "lambda",
-        "\t",
-        "\ud800",
-        "shapes=(",
-        "like=",
-        "attributes=",
-        "*P",
-        "P*",
-        "N N",
-        "{}",
-        "[]",
-        "const aclTensor *",
-        "uint64_t ",
-        ")",
-        "#",
-    )
+    words = WORDS["declarations"]
     os.sys.dont_write_bytecode = True
 
     def attempt(draw):
@@ -422,26 +355,7 @@ def pages_read_by_the_prover(folder):
     ops = [
         av.operator(name) for name in ("hardswish", "silu", "mse_loss", "leaky_relu", "softplus")
     ]
-    pieces = (
-        "0.5",
-        "2.0",
-        "-",
-        "+",
-        "*",
-        "/",
-        "(",
-        ")",
-        "xp.exp(",
-        "xp.sum(",
-        "self",
-        "<",
-        "<=",
-        "xp.where(",
-        "1",
-        "0.0",
-        "== ",
-        "xp.abs(",
-    )
+    pieces = WORDS["pages read by the prover"]
 
     def attempt(draw):
         op = draw.choice(ops)
@@ -587,22 +501,7 @@ def requests_of_agents(folder):
         return dict.fromkeys(agents.SHORT, 1)
 
     agents.answer = answer
-    valid = {
-        "describe": {"operator": "rms_norm"},
-        "operators": {},
-        "why": {"text": "561103", "soc": "A2"},
-        "tolerance": {"operator": "tanh", "shape": [8], "let_through": [1e-3, 1e-3]},
-        "check": {
-            "operator": "silu",
-            "source": "x",
-            "kernel": "k",
-            "shapes": [[2]],
-            "where": {"a": 1},
-        },
-        "explain": {"operator": "silu", "kernel": "a.py:k", "dtypes": ["float16"]},
-        "tiles": {"operator": "silu", "kernel": "k", "source": "x"},
-        "cpp_run": {"source": "x", "arguments": ["--x"], "defines": ["A=1"]},
-    }
+    valid = WORDS["requests of agents"]
 
     def attempt(draw):
         name = draw.choice(list(valid))
@@ -645,28 +544,7 @@ def requests_of_agents(folder):
 )
 def sources_in_C_plus_plus(folder):
     text = (ROOT / "tests" / "tiles" / "cpp" / "add_custom.cpp").read_text()
-    pieces = (
-        "tileLength",
-        "blockLength",
-        "xLocal",
-        "zGm",
-        "0",
-        "1",
-        "-1",
-        "1u << 31",
-        "GetBlockIdx()",
-        "while (true) {}",
-        "*(int *)0 = 1;",
-        "return;",
-        "exit(0);",
-        "DataCopy(zGm, xLocal, tileLength);",
-        "inQueueX.FreeTensor(xLocal);",
-        "Muls(zLocal, xLocal, 2.0f, tileLength);",
-        "BUFFER_NUM",
-        "half",
-        "throw 1;",
-        "int a[1 << 28]; a[0] = total;",
-    )
+    pieces = WORDS["sources in C plus plus"]
     x, y = np.random.default_rng(0).standard_normal((2, 2048), np.float32)
 
     def attempt(draw):

@@ -14,7 +14,7 @@ import numpy as np
 from cases.test_lists import ATK, TTK
 from checking.test_triage import Written, pt
 from gate_document import DOCUMENT
-from trying import TEXTS, changed, odd, spoiled, surface, text_of
+from trying import TEXTS, WORDS, changed, odd, spoiled, surface, text_of
 
 import aclnn_viz as av
 from aclnn_viz.acl.why import CODES, why
@@ -158,40 +158,7 @@ def dumps(folder):
     "a canonical text is its own canonical text, and a case has the shape that was asked for",
 )
 def recipes(folder):
-    valid = [
-        {"operator": "hardswish", "shape": [3], "seed": 3},
-        {
-            "operator": "rms_norm",
-            "shape": [2, 4],
-            "dtype": "float16",
-            "strided": True,
-            "gamma": 1.0,
-        },
-        {
-            "operator": "grid_sampler_2d",
-            "paddingMode": 1,
-            "inputShape": [1, 1, 2, 2],
-            "outputMask": [True, False],
-        },
-        {"operator": "cross_entropy_loss", "reduction": "sum", "ignoreIndex": 0, "shape": [2, 3]},
-        {
-            "operator": "silu",
-            "listed": [
-                "a",
-                [
-                    ["gradOutput", [2], "float32", -1, 1, False],
-                    ["self", [2], "float32", -1, 1, True],
-                ],
-                {},
-                0,
-            ],
-        },
-        {
-            "operator": "tanh",
-            "gradOutput": {"array": "float32", "shape": [2], "base64": "AACAPwAAgD8="},
-            "shape": [2],
-        },
-    ]
+    valid = WORDS["recipes"]
 
     def small(draw):
         value = odd(draw)
@@ -299,31 +266,7 @@ def lists_of_cases(folder):
     OSError,
 )
 def documents_of_the_vendor(folder):
-    words = (
-        "<td>",
-        "</td>",
-        "<tr>",
-        "\n## ",
-        "(",
-        ")",
-        ",",
-        "aclTensor *",
-        "int64_t ",
-        "输出",
-        "可选输入",
-        "shape与self一致。",
-        "BFLOAT16",
-        "支持0(none)|1(mean)。",
-        "```Cpp\n",
-        "161002",
-        "[",
-        "](",
-        "<!--",
-        "仅支持",
-        "数据类型不支持",
-        "：",
-        *TEXTS,
-    )
+    words = (*WORDS["documents of the vendor"], *TEXTS)
 
     def attempt(draw):
         text = spoiled(draw, DOCUMENT, words)
@@ -341,33 +284,7 @@ def documents_of_the_vendor(folder):
     60_000, "a code that the headers name has a meaning, and what is unknown is said to be unknown"
 )
 def logs(folder):
-    pieces = (
-        "EZ9999",
-        "ret = ",
-        "failed, ERROR: ",
-        "aclnnHardswishBackwardGetWorkspaceSize",
-        "aclnnRmsNormGrad",
-        "self [4, 16], float32",
-        "gradOutput: float16 [4,16]",
-        "dy shape [2, 3] dtype DT_BF16",
-        "561103",
-        "161002",
-        "507015",
-        "Ascend910B2",
-        "CANN 9.1",
-        "CANN 12345678901234567890.1",
-        "error code 999999",
-        "\\n",
-        "\n",
-        "x ",
-        "rstd [2]",
-        "gamma float32 [3]",
-        "[" * 50,
-        "9" * 40,
-        "reduction: 1e400",
-        "epsilon 1e-5",
-        *TEXTS[2:],
-    )
+    pieces = (*WORDS["logs"], *TEXTS[2:])
 
     def attempt(draw):
         text = "".join(
@@ -393,32 +310,7 @@ def logs(folder):
 def signatures(folder):
     op = av.operator("hardswish")
     inputs = av.case(op, shape=(3,)).inputs
-    pieces = (
-        "void ",
-        "int ",
-        "fn",
-        "fn(",
-        "const float *",
-        "self",
-        "gradOutput",
-        "out",
-        ", ",
-        "int64_t n",
-        ")",
-        ";",
-        "float *",
-        "...",
-        "(*f)(int)",
-        "&",
-        "const",
-        "*",
-        "[3]",
-        "void",
-        "std::vector<int> ",
-        "\n",
-        "/* c */",
-        *TEXTS,
-    )
+    pieces = (*WORDS["signatures"], *TEXTS)
 
     def kernel(g, x):
         return op.backward(gradOutput=g, self=x)
@@ -492,25 +384,7 @@ def _line(draw) -> list[str]:
     # which become JupyterLab and a server
     name = draw.choice([name for name in COMMANDS if name not in ("lab", "mcp")])
     words = [name] if draw.random() < 0.95 else [draw.choice(TEXTS)]
-    values = (
-        "hardswish",
-        "silu",
-        "aclnnRmsNormGrad",
-        "nowhere",
-        "561103",
-        "stride",
-        "tie",
-        "1",
-        "0",
-        "-1",
-        "3,4",
-        "(2,)",
-        "float16",
-        "a=b",
-        "self=x.npy",
-        "gelu",
-        *TEXTS,
-    )
+    values = (*WORDS["line"], *TEXTS)
     options = COMMANDS[name][1] if name != "cpp" else {}
     for flag, settings in options.items():
         for one in flag if isinstance(flag, tuple) else (flag,):
