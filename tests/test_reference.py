@@ -21,6 +21,7 @@ from reference import (
 )
 from reference.exact import divide, exact, mp
 from reference.judging import agree, differentiate, dot, uniform
+from tables import table
 from together import in_one
 
 BILINEAR, NEAREST, BICUBIC = 0, 1, 2
@@ -40,11 +41,8 @@ def hardswish_holds(module):
 
 
 def rms_norm_holds(module, shape=(2, 3, 4), gamma_ndim=1):
-    x, dy, gamma = (
-        uniform(1, *shape),
-        uniform(2, *shape),
-        uniform(3, *shape[len(shape) - gamma_ndim :]),
-    )
+    x, dy = uniform(1, *shape), uniform(2, *shape)
+    gamma = uniform(3, *shape[len(shape) - gamma_ndim :])
     loss = lambda x, gamma: dot(module.forward(x=x, gamma=gamma, epsilon=0.25)["y"], dy)  # noqa: E731
     saved = module.forward(x=x, gamma=gamma, epsilon=0.25)["rstd"]
     out = module.backward(dy=dy, x=x, rstd=saved, gamma=gamma)
@@ -98,12 +96,8 @@ def cross_entropy_holds(
 
 
 def group_norm_holds(module, shape=(2, 4, 3), groups=2, scale=-1.5):
-    x, dy, gamma, beta = (
-        uniform(1, *shape),
-        uniform(2, *shape),
-        uniform(3, shape[1]),
-        uniform(4, shape[1]),
-    )
+    x, dy = uniform(1, *shape), uniform(2, *shape)
+    gamma, beta = uniform(3, shape[1]), uniform(4, shape[1])
     options = dict(numGroups=groups, swishScale=scale)
     loss = lambda x, gamma, beta: dot(  # noqa: E731
         module.forward(x=x, gamma=gamma, beta=beta, eps=0.25, **options)["y"], dy
@@ -237,112 +231,59 @@ def test_group_norm_swish_is_the_derivative_of_its_forward(shape, groups, scale)
 
 # The checks above must reject wrong formulas: each entry changes one place of a module's text.
 
-MUTANTS = [
-    (hardswish, hardswish_holds, "x / 3 + mp.mpf(1) / 2", "x / 6 + mp.mpf(1) / 2"),
-    (rms_norm, rms_norm_holds, "mean = divide(total, mp.mpf(g.size))", "mean = total"),
-    (rms_norm, rms_norm_holds, "total += dy_rows[row, j] * g[j]", "total += g[j]"),
-    (
-        rms_norm,
-        rms_norm_holds,
-        'dgamma[i] += dy_rows[row, i] * x_rows[row, i] * rstd[row]\n    return {"dxOut": dx',
-        'dgamma[i] = dy_rows[row, i] * x_rows[row, i] * rstd[row]\n    return {"dxOut": dx',
-    ),
-    (grid_sampler_2d, grid_sampler_holds, "multiplier *= sign", "multiplier *= 1"),
-    (grid_sampler_2d, grid_sampler_holds, "return c, multiplier * inside", "return c, multiplier"),
-    (
-        grid_sampler_2d,
-        grid_sampler_holds,
-        "(span - extra + low, -sign)",
-        "(span - extra + low, sign)",
-    ),
-    (grid_sampler_2d, grid_sampler_holds, "else Fraction(size, 2)", "else Fraction(size - 1, 2)"),
-    (grid_sampler_2d, grid_sampler_holds, "-slope), (floor + 1", "slope), (floor + 1"),
-    (grid_sampler_2d, bicubic_holds, "side * (3 * (A + 2)", "(3 * (A + 2)"),
-    (
-        grid_sampler_2d,
-        bicubic_holds,
-        "t, factor = to_mpf(c - floor), to_mpf(unnormalise_factor(size, align))",
-        "t, factor = to_mpf(c - floor), to_mpf(unnormalise_factor(size, align) * clip(c, size)[1])",
-    ),
-    (cross_entropy_loss, cross_entropy_holds, "[grad, exact(gradZlossOptional).ravel()]", "[grad]"),
-    (
-        cross_entropy_loss,
-        cross_entropy_holds,
-        "divide(z[row], count_divisor)",
-        "divide(z[row], weight_divisor)",
-    ),
-    (
-        cross_entropy_loss,
-        cross_entropy_holds,
-        "+ prob[c] * smooth_total - smooth * weight[c]\n            for",
-        "- smooth * weight[c]\n            for",
-    ),
-    (cross_entropy_loss, cross_entropy_holds, "smoothing / classes * mask", "smoothing / classes"),
-    (group_norm_swish, group_norm_holds, "- shift / n)", "- shift)"),
-    (group_norm_swish, group_norm_holds, "xhats[k] * projection / n -", "xhats[k] * projection -"),
-    (
-        group_norm_swish,
-        group_norm_holds,
-        "(1 + s * u * sigmoid(-s * u))",
-        "(1 + u * sigmoid(-s * u))",
-    ),
-    (
-        group_norm_swish,
-        group_norm_holds,
-        "            xhats, dus = [], []\n            projection, shift",
-        "            xhats, dus = [], []\n            if group == 0:\n                projection, shift",
-    ),
-    (layer_norm, layer_norm_holds, "- shift / columns", "- shift"),
-    (layer_norm, layer_norm_holds, "- shift / columns", ""),
-    (layer_norm, layer_norm_holds, "xhat[i] * along / columns", "xhat[i] * along"),
-    (
-        layer_norm,
-        layer_norm_holds,
-        "along += dy[row, j] * weight[j] * xhat[j]",
-        "along += weight[j] * xhat[j]",
-    ),
-    (
-        layer_norm,
-        layer_norm_holds,
-        "dweight[i] += dy[row, i] * xhat[i]",
-        "dweight[i] = dy[row, i] * xhat[i]",
-    ),
-    (
-        grid_sampler_3d,
-        grid_sampler_3d_holds,
-        "(wz * wy * sx, wz * sy * wx, sz * wy * wx)",
-        "(sz * wy * wx, wz * sy * wx, wz * wy * sx)",
-    ),
-    (grid_sampler_3d, grid_sampler_3d_holds, "wz * wy * wx, (wz", "wy * wx, (wz"),
-    (grid_sampler_3d, grid_sampler_3d_holds, "part(g * weight)", "part(weight)"),
-]
+MUTANTS = table(r"""
+hardswish          | hardswish       | x / 3 + mp.mpf(1) / 2                                                              | x / 6 + mp.mpf(1) / 2
+rms_norm           | rms_norm        | mean = divide(total, mp.mpf(g.size))                                               | mean = total
+rms_norm           | rms_norm        | total += dy_rows[row, j] * g[j]                                                    | total += g[j]
+rms_norm           | rms_norm        | dgamma[i] += dy_rows[row, i] * x_rows[row, i] * rstd[row]\n    return {"dxOut": dx | dgamma[i] = dy_rows[row, i] * x_rows[row, i] * rstd[row]\n    return {"dxOut": dx
+grid_sampler_2d    | grid_sampler    | multiplier *= sign                                                                 | multiplier *= 1
+grid_sampler_2d    | grid_sampler    | return c, multiplier * inside                                                      | return c, multiplier
+grid_sampler_2d    | grid_sampler    | (span - extra + low, -sign)                                                        | (span - extra + low, sign)
+grid_sampler_2d    | grid_sampler    | else Fraction(size, 2)                                                             | else Fraction(size - 1, 2)
+grid_sampler_2d    | grid_sampler    | -slope), (floor + 1                                                                | slope), (floor + 1
+grid_sampler_2d    | bicubic         | side * (3 * (A + 2)                                                                | (3 * (A + 2)
+grid_sampler_2d    | bicubic         | t, factor = to_mpf(c - floor), to_mpf(unnormalise_factor(size, align))             | t, factor = to_mpf(c - floor), to_mpf(unnormalise_factor(size, align) * clip(c, size)[1])
+cross_entropy_loss | cross_entropy   | [grad, exact(gradZlossOptional).ravel()]                                           | [grad]
+cross_entropy_loss | cross_entropy   | divide(z[row], count_divisor)                                                      | divide(z[row], weight_divisor)
+cross_entropy_loss | cross_entropy   | + prob[c] * smooth_total - smooth * weight[c]\n            for                     | - smooth * weight[c]\n            for
+cross_entropy_loss | cross_entropy   | smoothing / classes * mask                                                         | smoothing / classes
+group_norm_swish   | group_norm      | - shift / n)                                                                       | - shift)
+group_norm_swish   | group_norm      | xhats[k] * projection / n -                                                        | xhats[k] * projection -
+group_norm_swish   | group_norm      | (1 + s * u * sigmoid(-s * u))                                                      | (1 + u * sigmoid(-s * u))
+group_norm_swish   | group_norm      | xhats, dus = [], []\n            projection, shift                                 | xhats, dus = [], []\n            if group == 0:\n                projection, shift
+layer_norm         | layer_norm      | - shift / columns                                                                  | - shift
+layer_norm         | layer_norm      | - shift / columns                                                                  |
+layer_norm         | layer_norm      | xhat[i] * along / columns                                                          | xhat[i] * along
+layer_norm         | layer_norm      | along += dy[row, j] * weight[j] * xhat[j]                                          | along += weight[j] * xhat[j]
+layer_norm         | layer_norm      | dweight[i] += dy[row, i] * xhat[i]                                                 | dweight[i] = dy[row, i] * xhat[i]
+grid_sampler_3d    | grid_sampler_3d | (wz * wy * sx, wz * sy * wx, sz * wy * wx)                                         | (sz * wy * wx, wz * sy * wx, wz * wy * sx)
+grid_sampler_3d    | grid_sampler_3d | wz * wy * wx, (wz                                                                  | wy * wx, (wz
+grid_sampler_3d    | grid_sampler_3d | part(g * weight)                                                                   | part(weight)
+""")
 
 
-def mutant(module, old, new):
+def holds(module, what, old, new):
+    """Check a copy of a module in whose text one place is another."""
+    module = globals()[module]
     source = inspect.getsource(module)
     assert source.count(old) == 1, old
-    changed = importlib.util.module_from_spec(
-        importlib.util.spec_from_loader(module.__name__, loader=None)
-    )
+    spec = importlib.util.spec_from_loader(module.__name__, loader=None)
+    changed = importlib.util.module_from_spec(spec)
     exec(compile(source.replace(old, new), "mutant", "exec"), changed.__dict__)
-    return changed
+    globals()[f"{what}_holds"](changed)
 
 
-@pytest.mark.parametrize("module, holds, old, new", MUTANTS, ids=[new[:40] for *_, new in MUTANTS])
+@pytest.mark.parametrize("module, what, old, new", MUTANTS, ids=[row[3][:40] for row in MUTANTS])
 @pytest.mark.sampled(5)
-def test_a_wrong_formula_is_noticed(module, holds, old, new):
+def test_a_wrong_formula_is_noticed(module, what, old, new):
     with pytest.raises(AssertionError):
-        holds(mutant(module, old, new))
+        holds(module, what, old, new)
 
 
-@pytest.mark.parametrize(
-    "module, holds, old",
-    list({entry[0].__name__: entry[:3] for entry in MUTANTS}.values()),
-    ids=lambda value: getattr(value, "__name__", ""),
-)
+@pytest.mark.parametrize("module, what, old", {row[0]: row[:3] for row in MUTANTS}.values())
 @pytest.mark.sampled(3)
-def test_an_unchanged_copy_passes(module, holds, old):
-    holds(mutant(module, old, old))
+def test_an_unchanged_copy_passes(module, what, old):
+    holds(module, what, old, old)
 
 
 # What differentiation does not see: how numbers are taken, kinks, ties, what is not finite, what is refused.

@@ -12,6 +12,7 @@ from runpy import run_path
 
 import pytest
 from machine import ROOT
+from tables import table
 from together import in_one
 
 import aclnn_viz
@@ -20,43 +21,40 @@ from derivations import chapters
 
 # A package may import every package above it and none below, and of the packages outside only those named beside it.
 # An entry is a module or package of aclnn_viz, or derivations.
-PACKAGES = {
-    "errors": "",
-    "children": "",
-    "command": "ctypes",
-    "tables": "",
-    "dtypes": "numpy ml_dtypes",
-    "storage": "numpy",
-    "words": "",
-    "notebook": "IPython anywidget traitlets",
-    "derivations": "sympy mpmath numpy",
-    "arrays": "numpy jax numba llvmlite sympy",
-    "operators": "numpy",
-    "proving": "numpy sympy",
-    "cases": "numpy",
-    "acl": "ctypes numpy ml_dtypes",
-    "tiles": "numpy ml_dtypes",
-    "devices": "ctypes numpy torch torch_npu jax jaxlib numba llvmlite",
-    "accuracy": "numpy",
-    "checking": "ctypes numpy platformdirs",
-    "pictures": "matplotlib numpy",
-    "puzzles": "numpy platformdirs",
-    "verification": "numpy sympy mpmath torch",
-    "sweeps": "numpy distributed",
-    "explorers": "ipywidgets anywidget traitlets numpy",
-    "cli": "tqdm mcp anyio",
-    "__init__": "",
-}
+PACKAGES = dict(
+    table("""
+errors       | -
+children     | -
+command      | ctypes
+tables       | -
+dtypes       | numpy ml_dtypes
+storage      | numpy
+words        | -
+notebook     | IPython anywidget traitlets
+derivations  | sympy mpmath numpy
+arrays       | numpy jax numba llvmlite sympy
+operators    | numpy
+proving      | numpy sympy
+cases        | numpy
+acl          | ctypes numpy ml_dtypes
+tiles        | numpy ml_dtypes
+devices      | ctypes numpy torch torch_npu jax jaxlib numba llvmlite
+accuracy     | numpy
+checking     | ctypes numpy platformdirs
+pictures     | matplotlib numpy
+puzzles      | numpy platformdirs
+verification | numpy sympy mpmath torch
+sweeps       | numpy distributed
+explorers    | ipywidgets anywidget traitlets numpy
+cli          | tqdm mcp anyio
+__init__     | -
+""")
+)
 ORDER = list(PACKAGES)
 OPERATORS = [word for op in operators() for word in (op.name, op.aclnn_name)]
-FUNCTIONS = {
-    "gelu",
-    "sigmoid",
-    "softmax",
-    "softplus",
-    "tanh",
-    "threshold",
-}  # of mathematics: generic code has these words, too
+FUNCTIONS = set(
+    "gelu sigmoid softmax softplus tanh threshold".split()
+)  # of mathematics: generic code has these words, too
 ANY_OPERATOR = re.compile(
     rf"\b(?:{'|'.join(word for word in OPERATORS if word not in FUNCTIONS)})\b"
 )
@@ -354,29 +352,30 @@ def test_files_are_read_and_written_in_utf_8_whatever_the_locale():
     assert found == []
 
 
-@in_one
-@pytest.mark.parametrize(
-    "source,count",
-    [
-        ("open(f)", 1),
-        ("open(f, 'w')", 1),
-        ("f.open('a')", 1),
-        ("f.read_text()", 1),
-        ("f.read_text(errors='replace')", 1),
-        ("f.write_text(t)", 1),
-        ("Popen(c, text=True)", 1),
-        ("open(f, 'xb')", 0),
-        ("open(f, mode='rb')", 0),
-        ("f.read_text('utf-8')", 0),
-        ("os.open(f, flags)", 0),
-        ("Image.open(f)", 0),
-        ("open(f, encoding='utf-8')", 0),
-        ("f.write_text(t, 'utf-8')", 0),
-        ("open(**options)", 0),
-    ],
-)
-def test_the_encoding_of_the_locale_is_noticed(source, count):
-    assert len(list(in_the_locale(source))) == count
+def test_the_encoding_of_the_locale_is_noticed():
+    bad, good = (
+        """
+open(f)
+open(f, 'w')
+f.open('a')
+f.read_text()
+f.read_text(errors='replace')
+f.write_text(t)
+Popen(c, text=True)
+""",
+        """
+open(f, 'xb')
+open(f, mode='rb')
+f.read_text('utf-8')
+os.open(f, flags)
+Image.open(f)
+open(f, encoding='utf-8')
+f.write_text(t, 'utf-8')
+open(**options)
+""",
+    )
+    lines = [number for number, line in enumerate(bad.split("\n"), 1) if line]
+    assert list(in_the_locale(bad)) == lines and list(in_the_locale(good)) == []
 
 
 def test_modules_are_short():
@@ -421,44 +420,20 @@ def test_a_switch_of_a_mistake_is_noticed(line, count):
 @in_one
 @pytest.mark.parametrize(
     ("package", "source", "fault"),
-    [
-        ("words", "import numpy as np", "words uses numpy"),
-        ("operators", "import ctypes", "operators uses ctypes"),
-        (
-            "arrays",
-            "from aclnn_viz.operators.rms_norm import page",
-            "arrays imports aclnn_viz.operators.rms_norm.page",
-        ),
-        (
-            "operators",
-            "from aclnn_viz.explorers.by_operator import rms_norm",
-            "operators imports aclnn_viz.explorers.by_operator.rms_norm",
-        ),
-        (
-            "cases",
-            "from aclnn_viz.tiles.by_operator.sampling import tiling",
-            "cases imports aclnn_viz.tiles.by_operator.sampling.tiling",
-        ),
-        (
-            "arrays",
-            "def f():\n    from aclnn_viz import operators",
-            "arrays imports aclnn_viz.operators",
-        ),
-        (
-            "arrays",
-            "from ..operators import operator",
-            "arrays imports aclnn_viz.operators.operator",
-        ),
-        ("arrays", "from .. import cli", "arrays imports aclnn_viz.cli"),
-        ("acl", "import aclnn_viz", "acl imports aclnn_viz"),
-        ("cases", "import_module('aclnn_viz.pictures')", "cases imports aclnn_viz.pictures"),
-        (
-            "cases",
-            "importlib.import_module(f'aclnn_viz.pictures.{n}')",
-            "cases imports aclnn_viz.pictures.",
-        ),
-        ("derivations", "import aclnn_viz.errors", "derivations imports aclnn_viz.errors"),
-    ],
+    table(r"""
+words       | import numpy as np                                      | words uses numpy
+operators   | import ctypes                                           | operators uses ctypes
+arrays      | from aclnn_viz.operators.rms_norm import page           | arrays imports aclnn_viz.operators.rms_norm.page
+operators   | from aclnn_viz.explorers.by_operator import rms_norm    | operators imports aclnn_viz.explorers.by_operator.rms_norm
+cases       | from aclnn_viz.tiles.by_operator.sampling import tiling | cases imports aclnn_viz.tiles.by_operator.sampling.tiling
+arrays      | def f():\n    from aclnn_viz import operators           | arrays imports aclnn_viz.operators
+arrays      | from ..operators import operator                        | arrays imports aclnn_viz.operators.operator
+arrays      | from .. import cli                                      | arrays imports aclnn_viz.cli
+acl         | import aclnn_viz                                        | acl imports aclnn_viz
+cases       | import_module('aclnn_viz.pictures')                     | cases imports aclnn_viz.pictures
+cases       | importlib.import_module(f'aclnn_viz.pictures.{n}')      | cases imports aclnn_viz.pictures.
+derivations | import aclnn_viz.errors                                 | derivations imports aclnn_viz.errors
+"""),
 )
 def test_an_import_from_below_is_noticed(package, source, fault):
     assert list(broken_rules(package, source, f"aclnn_viz.{package}")) == [fault]
@@ -466,14 +441,14 @@ def test_an_import_from_below_is_noticed(package, source, fault):
 
 @pytest.mark.parametrize(
     "source",
-    [
-        'if op.name == "rms_norm": pass',
-        "from aclnn_viz.operators.rms_norm import page",
-        "import derivations.rms_norm",
-        "_TABLE = dict(rms_norm=1)",
-        "def rms_norm(): pass",
-        'f"aclnnRmsNormGrad {x}"',
-    ],
+    """
+if op.name == "rms_norm": pass
+from aclnn_viz.operators.rms_norm import page
+import derivations.rms_norm
+_TABLE = dict(rms_norm=1)
+def rms_norm(): pass
+f"aclnnRmsNormGrad {x}"
+""".strip().splitlines(),
 )
 def test_an_operator_named_by_generic_code_is_noticed(source):
     assert len(list(operators_named(source))) == 1
@@ -491,15 +466,13 @@ def test_an_example_and_a_cited_document_may_name_an_operator():
 
 
 def test_an_import_from_above_is_allowed():
-    for source in (
-        "import math",
-        "from .. import errors",
-        "from .driver import a",
-        "from aclnn_viz.dtypes import b",
-        "import derivations",
-        "import numpy.linalg",
-    ):
-        assert list(broken_rules("arrays", source, "aclnn_viz.arrays")) == []
+    source = """
+import math, derivations, numpy.linalg
+from .. import errors
+from .driver import a
+from aclnn_viz.dtypes import b
+"""
+    assert list(broken_rules("arrays", source, "aclnn_viz.arrays")) == []
 
 
 def test_a_circle_is_noticed():

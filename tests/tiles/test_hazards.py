@@ -15,241 +15,109 @@ from aclnn_viz.checking import check
 from aclnn_viz.tiles import KINDS
 from aclnn_viz.tiles.ascendc import *  # noqa: F403
 from aclnn_viz.words import messages
+from tables import table
 from together import in_one
 
-# Kind, the vendor's name, part of the sentence, kernel.
-HAZARDS = [
-    ("unwritten", "ErrorRead2", "reads 128 of 256 bytes that nobody wrote", smallest.unwritten),
-    ("padding", "ErrorRead2", "reads 12 bytes that only pad a copy", smallest.padding),
-    (
-        "beyond tensor",
-        "ErrorWrite2",
-        "writes up to byte 288 of a tensor of 256 bytes",
-        smallest.beyond_tensor,
-    ),
-    (
-        "beyond unified buffer",
-        "ErrorWrite2",
-        "reaches byte 196512 of 196352",
-        smallest.beyond_unified_buffer,
-    ),
-    (
-        "beyond global memory",
-        "ErrorRead3",
-        "bytes 800 to 1056 of x, which has 1024",
-        smallest.beyond_global_memory,
-    ),
-    ("misaligned", "ErrorWrite4", "from byte 8 on, 8 past a multiple of 32", smallest.misaligned),
-    (
-        "shortened copy",
-        "",
-        "13 elements, 52 bytes, leaves out the last 20 bytes",
-        smallest.shortened,
-    ),
-    (
-        "copy parameters",
-        "",
-        "blockCount 5000, which must lie in 0 to 4095",
-        smallest.too_many_blocks,
-    ),
-    (
-        "missing wait",
-        "ErrorSync2",
-        "Adds on PIPE_V reads what DataCopy in line",
-        smallest.missing_wait,
-    ),
-    (
-        "missing wait",
-        "ErrorSync1",
-        "Duplicate on PIPE_V writes what DataCopyPad in line",
-        smallest.missing_wait_for_a_reader,
-    ),
-    (
-        "missing barrier",
-        "ErrorSync2",
-        "Adds on PIPE_V reads what Adds in line",
-        smallest.missing_barrier,
-    ),
-    (
-        "missing scalar wait",
-        "ErrorSync2",
-        "GetValue on PIPE_S reads what DataCopyPad",
-        smallest.missing_scalar_wait,
-    ),
-    (
-        "missing scalar wait",
-        "ErrorSync2",
-        "Adds on PIPE_V reads what SetValue",
-        smallest.missing_wait_after_set_value,
-    ),
-    ("used after FreeTensor", "ErrorWrite1", "Adds uses TQue of line", smallest.used_after_free),
-    ("used after EnQue", "ErrorWrite1", "after EnQue and before DeQue", smallest.used_after_enque),
-    ("queue not freed", "ErrorLeak", "finds all 2 blocks of TQue of line", smallest.not_freed),
-    ("never freed", "ErrorLeak", "the kernel ends while TQue of line", smallest.never_freed),
-    ("freed twice", "ErrorFree", "that is free", smallest.freed_twice),
-    (
-        "not initialised",
-        "ErrorBuffer0",
-        "AllocTensor is called for a queue without InitBuffer",
-        smallest.not_initialised,
-    ),
-    ("another queue", "ErrorBuffer1", "EnQue is given a tensor of TQue", smallest.another_queue),
-    (
-        "queue order",
-        "ErrorBuffer2",
-        "EnQue is given a tensor that is enqueued",
-        smallest.queue_order,
-    ),
-    ("queue empty", "", "DeQue finds nothing", smallest.queue_empty),
-    ("queue depth", "", "puts tensor 2 into a queue of depth 1", smallest.queue_depth),
-    (
-        "no event id",
-        "",
-        "FreeTensor needs an id of V_MTE2, all 8 of which are held by lines",
-        smallest.ninth,
-    ),
-    (
-        "no event id",
-        "",
-        "EnQue needs an id of MTE2_V, all 8 of which are held by lines",
-        smallest.ninth_enqueued,
-    ),
-    (
-        "event id in use",
-        "ErrorSync4",
-        "SetFlag uses id 0 of V_MTE2, which FreeTensor in line",
-        smallest.id_of_a_queue,
-    ),
-    (
-        "event id in use",
-        "ErrorSync4",
-        "FreeTensor takes id 0 of V_MTE2, which SetFlag in line",
-        smallest.id_of_a_program,
-    ),
-    ("event id not allocated", "", "SetFlag uses id 0 of V_S, which neither", smallest.id_by_hand),
-    ("event id not allocated", "", "ReleaseEventID gives back id 3 of V_S", smallest.id_of_nobody),
-    (
-        "event id not allocated",
-        "",
-        "ReleaseEventID gives back id 0 of V_MTE2",
-        smallest.id_of_a_queue_given_back,
-    ),
-    (
-        "event id not released",
-        "",
-        "the kernel ends while id 0 of V_S, allocated in line",
-        smallest.id_kept,
-    ),
-    ("flag set twice", "ErrorSync4", "SetFlag of V_S sets id 0", smallest.two_fetched),
-    ("event", "", "SetFlag uses id 6 of V_S, which is the system's", smallest.event_of_the_system),
-    ("too many buffers", "", "makes 66 buffers of a TPipe that holds 64", smallest.many_buffers),
-    ("buffer of no bytes", "", "1 blocks of 0 bytes", smallest.no_bytes),
-    (
-        "unified buffer full",
-        "",
-        "asks for 2 x 65536 bytes beside 2 x 65536: 262144 of 196352",
-        smallest.full,
-    ),
-    (
-        "second pipe",
-        "",
-        "AllocTensor is called for a buffer of an earlier one of 2 TPipes",
-        smallest.second_pipe,
-    ),
-    ("flag set twice", "ErrorSync4", "SetFlag of V_S sets id 0", smallest.flag_twice),
-    ("flag unpaired", "ErrorSync3", "WaitFlag waits for id 0 of V_S", smallest.flag_never_set),
-    ("flag unpaired", "ErrorSync3", "the kernel ends while id 3 of V_S is set", smallest.flag_left),
-    ("event", "", "id 8 is none of the 8", smallest.ninth_event),
-    (
-        "race between cores",
-        "",
-        "DataCopyPad writes 64 elements of y that core 0 writes",
-        smallest.race,
-    ),
-    (
-        "race between cores",
-        "",
-        "DataCopy writes 3 elements of y that core 0 writes",
-        smallest.tail_over_a_neighbour,
-    ),
-    ("dirty atomics", "", "adds onto 64 of 64 elements of y that nobody wrote", smallest.dirty),
-    ("atomic mode left on", "", "ends while SetAtomicAdd is on", smallest.atomics_left_on),
-    ("repeat beyond 255", "", "has repeatTime 256, taken as 0", smallest.repeat),
-    ("repeat beyond 255", "", "has a stride 256, taken as 0", smallest.stride),
-    ("mask", "", "has mask 65 for 64 lanes of float", smallest.mask),
-    (
-        "format",
-        "",
-        "Add takes float, half, int16_t, int32_t, not bfloat16_t",
-        smallest.format_of_a_call,
-    ),
-    ("format", "", "Cast from float to bfloat16_t takes CAST_RINT", smallest.format_of_a_cast),
-    ("overlap", "", "writes bytes 32 to 160 and reads 0 to 128", smallest.overlap),
-    ("overlap", "", "Adds writes bytes 256 to 768 and reads 0 to 512", smallest.overlap_of_repeats),
-    ("overlap", "", "Add writes bytes 0 to 256 and reads 0 to 256", smallest.running_sum),
-    ("overlap", "", "writes bytes 32 to 96 and reads 0 to 256", smallest.work_buffer_of_the_source),
-    (
-        "beyond tensor",
-        "ErrorWrite2",
-        "ReduceSum writes up to byte 64 of a tensor of 32 bytes",
-        smallest.work_buffer,
-    ),
-    ("block stride", "", "Adds writes 8 blocks of each repeat to one place", smallest.block_stride),
-    ("integer overflow", "", "Adds gives a number beyond int32_t", smallest.wrapped),
-    (
-        "data cache",
-        "",
-        "DataCopyPad reads bytes of y that a scalar unit has written",
-        smallest.scalar_store,
-    ),
-    ("data cache", "", "GetValue reads bytes of y from the cache", smallest.scalar_load),
-    (
-        "alignment of a comparison",
-        "",
-        "60 elements, 240 bytes, leaves out the last 240",
-        smallest.comparison,
-    ),
-    ("input overwritten", "", "writes to x", smallest.input_overwritten),
-    ("deadlock", "", "SyncAll waits for 1 of 2 cores that have ended", smallest.deadlock),
-]
+# Kernel, kind, the vendor's name, part of the sentence.
+HAZARDS = table("""
+unwritten                    | unwritten                 | ErrorRead2   | reads 128 of 256 bytes that nobody wrote
+padding                      | padding                   | ErrorRead2   | reads 12 bytes that only pad a copy
+beyond_tensor                | beyond tensor             | ErrorWrite2  | writes up to byte 288 of a tensor of 256 bytes
+beyond_unified_buffer        | beyond unified buffer     | ErrorWrite2  | reaches byte 196512 of 196352
+beyond_global_memory         | beyond global memory      | ErrorRead3   | bytes 800 to 1056 of x, which has 1024
+misaligned                   | misaligned                | ErrorWrite4  | from byte 8 on, 8 past a multiple of 32
+shortened                    | shortened copy            | -            | 13 elements, 52 bytes, leaves out the last 20 bytes
+too_many_blocks              | copy parameters           | -            | blockCount 5000, which must lie in 0 to 4095
+missing_wait                 | missing wait              | ErrorSync2   | Adds on PIPE_V reads what DataCopy in line
+missing_wait_for_a_reader    | missing wait              | ErrorSync1   | Duplicate on PIPE_V writes what DataCopyPad in line
+missing_barrier              | missing barrier           | ErrorSync2   | Adds on PIPE_V reads what Adds in line
+missing_scalar_wait          | missing scalar wait       | ErrorSync2   | GetValue on PIPE_S reads what DataCopyPad
+missing_wait_after_set_value | missing scalar wait       | ErrorSync2   | Adds on PIPE_V reads what SetValue
+used_after_free              | used after FreeTensor     | ErrorWrite1  | Adds uses TQue of line
+used_after_enque             | used after EnQue          | ErrorWrite1  | after EnQue and before DeQue
+not_freed                    | queue not freed           | ErrorLeak    | finds all 2 blocks of TQue of line
+never_freed                  | never freed               | ErrorLeak    | the kernel ends while TQue of line
+freed_twice                  | freed twice               | ErrorFree    | that is free
+not_initialised              | not initialised           | ErrorBuffer0 | AllocTensor is called for a queue without InitBuffer
+another_queue                | another queue             | ErrorBuffer1 | EnQue is given a tensor of TQue
+queue_order                  | queue order               | ErrorBuffer2 | EnQue is given a tensor that is enqueued
+queue_empty                  | queue empty               | -            | DeQue finds nothing
+queue_depth                  | queue depth               | -            | puts tensor 2 into a queue of depth 1
+ninth                        | no event id               | -            | FreeTensor needs an id of V_MTE2, all 8 of which are held by lines
+ninth_enqueued               | no event id               | -            | EnQue needs an id of MTE2_V, all 8 of which are held by lines
+id_of_a_queue                | event id in use           | ErrorSync4   | SetFlag uses id 0 of V_MTE2, which FreeTensor in line
+id_of_a_program              | event id in use           | ErrorSync4   | FreeTensor takes id 0 of V_MTE2, which SetFlag in line
+id_by_hand                   | event id not allocated    | -            | SetFlag uses id 0 of V_S, which neither
+id_of_nobody                 | event id not allocated    | -            | ReleaseEventID gives back id 3 of V_S
+id_of_a_queue_given_back     | event id not allocated    | -            | ReleaseEventID gives back id 0 of V_MTE2
+id_kept                      | event id not released     | -            | the kernel ends while id 0 of V_S, allocated in line
+two_fetched                  | flag set twice            | ErrorSync4   | SetFlag of V_S sets id 0
+event_of_the_system          | event                     | -            | SetFlag uses id 6 of V_S, which is the system's
+many_buffers                 | too many buffers          | -            | makes 66 buffers of a TPipe that holds 64
+no_bytes                     | buffer of no bytes        | -            | 1 blocks of 0 bytes
+full                         | unified buffer full       | -            | asks for 2 x 65536 bytes beside 2 x 65536: 262144 of 196352
+second_pipe                  | second pipe               | -            | AllocTensor is called for a buffer of an earlier one of 2 TPipes
+flag_twice                   | flag set twice            | ErrorSync4   | SetFlag of V_S sets id 0
+flag_never_set               | flag unpaired             | ErrorSync3   | WaitFlag waits for id 0 of V_S
+flag_left                    | flag unpaired             | ErrorSync3   | the kernel ends while id 3 of V_S is set
+ninth_event                  | event                     | -            | id 8 is none of the 8
+race                         | race between cores        | -            | DataCopyPad writes 64 elements of y that core 0 writes
+tail_over_a_neighbour        | race between cores        | -            | DataCopy writes 3 elements of y that core 0 writes
+dirty                        | dirty atomics             | -            | adds onto 64 of 64 elements of y that nobody wrote
+atomics_left_on              | atomic mode left on       | -            | ends while SetAtomicAdd is on
+repeat                       | repeat beyond 255         | -            | has repeatTime 256, taken as 0
+stride                       | repeat beyond 255         | -            | has a stride 256, taken as 0
+mask                         | mask                      | -            | has mask 65 for 64 lanes of float
+format_of_a_call             | format                    | -            | Add takes float, half, int16_t, int32_t, not bfloat16_t
+format_of_a_cast             | format                    | -            | Cast from float to bfloat16_t takes CAST_RINT
+overlap                      | overlap                   | -            | writes bytes 32 to 160 and reads 0 to 128
+overlap_of_repeats           | overlap                   | -            | Adds writes bytes 256 to 768 and reads 0 to 512
+running_sum                  | overlap                   | -            | Add writes bytes 0 to 256 and reads 0 to 256
+work_buffer_of_the_source    | overlap                   | -            | writes bytes 32 to 96 and reads 0 to 256
+work_buffer                  | beyond tensor             | ErrorWrite2  | ReduceSum writes up to byte 64 of a tensor of 32 bytes
+block_stride                 | block stride              | -            | Adds writes 8 blocks of each repeat to one place
+wrapped                      | integer overflow          | -            | Adds gives a number beyond int32_t
+scalar_store                 | data cache                | -            | DataCopyPad reads bytes of y that a scalar unit has written
+scalar_load                  | data cache                | -            | GetValue reads bytes of y from the cache
+comparison                   | alignment of a comparison | -            | 60 elements, 240 bytes, leaves out the last 240
+input_overwritten            | input overwritten         | -            | writes to x
+deadlock                     | deadlock                  | -            | SyncAll waits for 1 of 2 cores that have ended
+""")
 BITS = np.dtype(np.uint8)
-ON_TWO_CORES = {smallest.race, smallest.tail_over_a_neighbour, smallest.deadlock}
+ON_TWO_CORES = {"race", "tail_over_a_neighbour", "deadlock"}
+EACH = pytest.mark.parametrize("name, kind, vendor, text", HAZARDS)
+
+
+def shown(name, kind, schedule="eager"):
+    """The hazard of a kind that a smallest program shows."""
+    hazards = ran(getattr(smallest, name), cores=1 + (name in ON_TWO_CORES), schedule=schedule)[0]
+    return next(hazard for hazard in hazards if hazard.kind == kind)
 
 
 @in_one
-@pytest.mark.parametrize(
-    ("kind", "vendor", "text", "kernel"), HAZARDS, ids=[case[3].__name__ for case in HAZARDS]
-)
+@EACH
 @pytest.mark.parametrize("schedule", ["eager", "late", 1])
-def test_each_hazard_is_named_under_any_schedule(kind, vendor, text, kernel, schedule):
-    result = ran(kernel, cores=1 + (kernel in ON_TWO_CORES), schedule=schedule)
-    found = next(hazard for hazard in result.hazards if hazard.kind == kind)
-    assert found.vendor == vendor
-    assert text in found.text.replace("core 1", "core 0") and found.text.endswith(KINDS[kind].fix)
-    assert Path(found.file).parent == Path(__file__).parent and found.line > 0
-    assert found.source
+def test_each_hazard_is_named_under_any_schedule(name, kind, vendor, text, schedule):
+    hazard = shown(name, kind, schedule)
+    assert hazard.vendor == vendor.strip("-")
+    assert text in hazard.text.replace("core 1", "core 0") and hazard.text.endswith(KINDS[kind].fix)
+    assert Path(hazard.file).parent == Path(__file__).parent and hazard.line > 0
+    assert hazard.source
 
 
 def test_every_kind_has_its_smallest_program():
     # these two are tested with declared programs and in C++
-    assert {kind for kind, *_ in HAZARDS} | {"output not written", "program ended"} == set(KINDS)
+    assert {kind for _, kind, *_ in HAZARDS} | {"output not written", "program ended"} == set(KINDS)
 
 
-@pytest.mark.parametrize(
-    ("kind", "vendor", "text", "kernel"), HAZARDS, ids=[case[3].__name__ for case in HAZARDS]
-)
-def test_each_hazard_is_said_in_chinese_and_read_in_english(
-    kind, vendor, text, kernel, monkeypatch
-):
+@EACH
+def test_each_hazard_is_said_in_chinese_and_read_in_english(name, kind, vendor, text, monkeypatch):
     monkeypatch.setattr(messages, "_chosen", ["zh"])
-    found = next(
-        hazard
-        for hazard in ran(kernel, cores=1 + (kernel in ON_TWO_CORES)).hazards
-        if hazard.kind == kind
-    )
+    hazard = shown(name, kind)
     english = re.compile(r"[a-z]{2,} [a-z]{2,}")  # two words that are no names
-    assert "计算核" in str(found) and not english.search(str(found)) and english.search(found.text)
-    assert f"{found.sentence}".startswith(kind) and found.text.isascii()
+    assert "计算核" in str(hazard) and not english.search(str(hazard))
+    assert english.search(hazard.text)
+    assert f"{hazard.sentence}".startswith(kind) and hazard.text.isascii()
 
 
 def test_what_is_raised_stays_english(monkeypatch):
@@ -272,12 +140,8 @@ def test_one_line_is_one_hazard_however_often_it_runs():
         for start in (2, 18, 34):
             Duplicate(tensor[start], 1.0, 8)
 
-    (found,) = ran(kernel, cores=4).hazards
-    assert (found.kind, found.times, found.source) == (
-        "misaligned",
-        12,
-        "Duplicate(tensor[start], 1.0, 8)",
-    )
+    (hazard,) = ran(kernel, cores=4).hazards
+    assert (hazard.kind, hazard.times) == ("misaligned", 12)
 
 
 # ---- what is right is not called wrong ------------------------------------------------------------------------------
