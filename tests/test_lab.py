@@ -48,7 +48,7 @@ def test_an_empty_folder_gets_everything_and_begins_with_the_start_page(tmp_path
     text = copied(tmp_path / "new", capsys)
     assert set(text["copied"]) == LESSONS | SAMPLES | BESIDE and text["start"] in LESSONS
     assert all(
-        (tmp_path / "new" / name).read_bytes() == (lessons.PACKAGE / "lessons" / name).read_bytes()
+        (tmp_path / "new" / name).read_bytes() == (lessons.LESSONS / name).read_bytes()
         for name in LESSONS
     )
 
@@ -120,8 +120,7 @@ def payload(tmp_path_factory):
             sys.executable,
             "-W",
             "ignore",
-            "-c",
-            "import setuptools; setuptools.setup()",
+            "setup.py",
             "build_py",
             "--build-lib",
             str(out),

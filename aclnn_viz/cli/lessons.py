@@ -12,6 +12,9 @@ from aclnn_viz.storage.results import new_file, sweep
 from aclnn_viz.words.messages import LANGUAGES, language
 
 PACKAGE = Path(__file__).parents[1]
+LESSONS = PACKAGE / "lessons"
+if not LESSONS.is_dir():  # a clone, not a wheel
+    LESSONS = PACKAGE.parent / "notebooks"
 EDITION = ("*.ipynb", "capsules/*.capsule", "capsules/cases.json", "cpp/*.cpp", "cpp/*.h")
 # of the editions of the lessons
 FOLDERS = {name: "" if name == LANGUAGES[0] else f"{name}/" for name in LANGUAGES}
@@ -58,19 +61,18 @@ def lab(options) -> int:
 def is_clone(folder: Path) -> bool:
     """Tell whether the lessons that this kit brings are those in the folder itself."""
     there = folder / "notebooks" / START
-    return there.is_file() and there.samefile(PACKAGE / "lessons" / START)
+    return there.is_file() and there.samefile(LESSONS / START)
 
 
 def copy(folder: Path) -> list[str]:
     """Copy the lessons and samples that a folder lacks, and return their places in it."""
     from aclnn_viz.operators import registry
 
-    lessons = PACKAGE / "lessons"
     sources = {
-        str(path.relative_to(lessons)): path
+        str(path.relative_to(LESSONS)): path
         for below in FOLDERS.values()
         for pattern in EDITION
-        for path in sorted(lessons.glob(f"{below}{pattern}"))
+        for path in sorted(LESSONS.glob(f"{below}{pattern}"))
     }
     sources |= {
         f"samples/{name}.py": path
