@@ -32,7 +32,7 @@ storage      | numpy
 words        | -
 notebook     | IPython anywidget traitlets
 derivations  | sympy mpmath numpy
-arrays       | numpy jax numba llvmlite sympy
+arrays       | numpy jax numba llvmlite
 operators    | numpy
 proving      | numpy sympy
 cases        | numpy

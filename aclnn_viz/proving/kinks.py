@@ -4,7 +4,7 @@ from itertools import chain, combinations_with_replacement, product
 
 from sympy import Integer, S, Symbol, cancel, expand
 
-from aclnn_viz.arrays.steps import TRUTHS, plain
+from aclnn_viz.proving.steps import TRUTHS, plain
 from aclnn_viz.proving.theorems import (
     BY_VALUE,
     Impossible,

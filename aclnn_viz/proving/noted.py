@@ -9,7 +9,7 @@ from numbers import Number
 
 from sympy import Add, Expr, Integer, Mul, S, Symbol, exp, expand, log, sqrt, tanh
 
-from aclnn_viz.arrays.lettered import (
+from aclnn_viz.proving.lettered import (
     COMPARED,
     KINDS,
     RANK,
@@ -17,7 +17,7 @@ from aclnn_viz.arrays.lettered import (
     LetteredArrays,
     kind_of,
 )
-from aclnn_viz.arrays.steps import BOOL, INT, REAL, Refused, exact
+from aclnn_viz.proving.steps import BOOL, INT, REAL, Refused, exact
 
 #: Arithmetic that is written out where its result has no name.
 ARITHMETIC = {

@@ -8,14 +8,14 @@ from time import perf_counter
 
 from sympy import Eq, Symbol
 
-from aclnn_viz.arrays.steps import Refused, Step
-from aclnn_viz.arrays.symbolic import Pieces, SymbolicArrays
 from aclnn_viz.errors import need, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.operator import Operator
 from aclnn_viz.proving import kinks, theorems
 from aclnn_viz.proving.counterexample import Counterexample, search, tried
+from aclnn_viz.proving.steps import Refused, Step
 from aclnn_viz.proving.subjects import Subject, Traced, of_functions, of_operator
+from aclnn_viz.proving.symbolic import Pieces, SymbolicArrays
 from aclnn_viz.words.messages import message, tr
 from derivations.prover.expressions import NotUnderstood
 from derivations.prover.notation import latex

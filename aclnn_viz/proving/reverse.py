@@ -4,9 +4,9 @@ from collections import defaultdict
 
 from sympy import Add, Mul, S, diff, expand, factor, factor_terms
 
-from aclnn_viz.arrays.steps import Refused
-from aclnn_viz.arrays.symbolic import REAL
 from aclnn_viz.proving.noted import STEPS
+from aclnn_viz.proving.steps import Refused
+from aclnn_viz.proving.symbolic import REAL
 
 INLINED = ("add", "sub", "mul", "truediv", "pow")
 OUTER = {  # the derivative of a function by what it takes, in its value u and that z

@@ -15,14 +15,14 @@ from types import FunctionType
 import numpy as np
 from sympy import Integer, KroneckerDelta, S, Symbol
 
-from aclnn_viz.arrays.lettered import Format, LetteredArray
-from aclnn_viz.arrays.steps import Refused
-from aclnn_viz.arrays.symbolic import BOOL, INT, REAL, SymbolicArray, SymbolicArrays
 from aclnn_viz.errors import need, problem
-from aclnn_viz.operators.patterns import choices as patterns_of
-from aclnn_viz.operators.patterns import branch, chosen, formula, resolved, value
 from aclnn_viz.operators.operator import Operator, combined
+from aclnn_viz.operators.patterns import branch, chosen, formula, resolved, value
+from aclnn_viz.operators.patterns import choices as patterns_of
 from aclnn_viz.operators.shapes import BITS, is_plain
+from aclnn_viz.proving.lettered import Format, LetteredArray
+from aclnn_viz.proving.steps import Refused
+from aclnn_viz.proving.symbolic import BOOL, INT, REAL, SymbolicArray, SymbolicArrays
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from itertools import product
 
 from sympy import Add, Dummy, Expr, Indexed, Integer, KroneckerDelta, Mul, S, Sum, Symbol, expand
 
-from aclnn_viz.arrays.steps import (
+from aclnn_viz.proving.steps import (
     TRUTHS,
     Above,
     AtLeast,
@@ -22,8 +22,8 @@ from aclnn_viz.arrays.steps import (
     same_length,
     tidy,
 )
-from aclnn_viz.arrays.symbolic import BOOL, Pieces
-from aclnn_viz.arrays.views import by_key, of_source, truth_named
+from aclnn_viz.proving.symbolic import BOOL, Pieces
+from aclnn_viz.proving.views import by_key, of_source, truth_named
 from derivations.prover.canonical import is_total
 from derivations.prover.expressions import NotUnderstood, substitute
 from derivations.prover.gradient import gradient

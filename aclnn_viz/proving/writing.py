@@ -4,10 +4,10 @@ from collections import Counter
 
 from sympy import Integer, Mul, Pow, Rational, S, expand
 
-from aclnn_viz.arrays.steps import Refused
-from aclnn_viz.arrays.symbolic import BOOL, INT, REAL
 from aclnn_viz.proving.noted import INFIX
 from aclnn_viz.proving.reverse import INLINED, tidy
+from aclnn_viz.proving.steps import Refused
+from aclnn_viz.proving.symbolic import BOOL, INT, REAL
 
 SUM, PRODUCT, ATOM = 2, 3, 4  # how tightly a text holds together; comparisons do not
 PLAIN = ("number", "constant", "new axis", "place", "input")  # what may stand twice

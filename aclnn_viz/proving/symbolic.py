@@ -28,8 +28,8 @@ from sympy import (
     sqrt,
 )
 
-from aclnn_viz.arrays.lettered import KINDS, RANK, LetteredArray, LetteredArrays, kind_of
-from aclnn_viz.arrays.steps import (
+from aclnn_viz.proving.lettered import KINDS, RANK, LetteredArray, LetteredArrays, kind_of
+from aclnn_viz.proving.steps import (
     BOOL,
     INT,
     REAL,
@@ -55,7 +55,7 @@ from aclnn_viz.arrays.steps import (
     negated,
     same_length,
 )
-from aclnn_viz.arrays.views import by_key, named, of_source
+from aclnn_viz.proving.views import by_key, named, of_source
 from derivations.prover.expressions import fresh_index
 
 OPERATIONS = {

@@ -2,7 +2,7 @@
 
 from sympy import Indexed, Integer, KroneckerDelta, Pow, S, Sum, Symbol, exp, log
 
-from aclnn_viz.arrays.steps import BOOL, REAL, TRUTHS, Magnitude, Part, Step, Whether
+from aclnn_viz.proving.steps import BOOL, REAL, TRUTHS, Magnitude, Part, Step, Whether
 
 FEW = 7  # operations of a sum that needs no name
 

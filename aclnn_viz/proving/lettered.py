@@ -5,7 +5,7 @@ What a page does and such arrays do not know raises Refused; the text says what 
 
 from sympy import Mul, S, expand
 
-from aclnn_viz.arrays.steps import BOOL, INT, REAL, Refused
+from aclnn_viz.proving.steps import BOOL, INT, REAL, Refused
 
 RANK = {BOOL: 0, INT: 1, REAL: 2}
 COMPARED = {"lt": "<", "gt": ">", "le": "<=", "ge": ">=", "eq": "==", "ne": "!="}
