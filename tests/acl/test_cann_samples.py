@@ -25,7 +25,7 @@ def in_python(name, root):
     """Run a sample: its status, its lines, and what the stand-in noted."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        status = importlib.import_module(f"aclnn_viz.samples.{name}").main(CannAcl(root))
+        status = importlib.import_module(f"aclnn_viz.acl.by_operator.{name}").main(CannAcl(root))
     notes = StandIn(root)
     return status, printed.getvalue(), notes.misuse, notes.live
 
