@@ -37,8 +37,7 @@ from aclnn_viz.checking.judge import judge, suite_recipes  # noqa: E402
 from aclnn_viz.checking.kernel_call import run  # noqa: E402
 from aclnn_viz.checking.scope import Ready, Scope  # noqa: E402
 from aclnn_viz.checking.wrong_outputs import convention  # noqa: E402
-from aclnn_viz.operators.faults.edits import edits, rarer  # noqa: E402
-from aclnn_viz.operators.faults.written_out import written_out  # noqa: E402
+from aclnn_viz.operators.faults.edits import anywhere, edits  # noqa: E402
 
 SEED, EACH, FRESH, ROWS = 11, 2, 50, ROOT / "build" / "unseen.jsonl"
 NAMES = {False: "with source", True: "numbers alone"}
@@ -103,9 +102,8 @@ def measured(operator: str, tested, opaque: bool) -> dict:
     kernel = (lambda **inputs: tested(**inputs)) if opaque else tested
     for remembered in (
         edits,
-        rarer,
+        anywhere,
         slots,
-        written_out,
     ):  # as in the process of whoever checks a kernel
         remembered.cache_clear()
     start = time.process_time()

@@ -6,86 +6,37 @@ constant, which is fitted to the numbers.
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache, partial
 from itertools import combinations
 from math import prod
 from types import ModuleType
 
 import numpy as np
 
+from aclnn_viz.checking.budgets import SEVERAL
 from aclnn_viz.checking.case_run import Candidate, CaseRun, Variant
 from aclnn_viz.checking.conditions import choices, lengths
 from aclnn_viz.operators import Operator
-from aclnn_viz.operators.faults.edits import (
-    Change,
-    Edit,
-    Unit,
-    edited_head,
-    head,
-    statements,
-    units,
-)
+from aclnn_viz.operators.faults.edits import Edit, replacements, units
 from aclnn_viz.words.messages import linked, message
 
 BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
-MAPS = {
-    "1 / it": lambda a: 1.0 / a,
-    "sqrt(it)": np.sqrt,
-    "1 / sqrt(it)": lambda a: 1.0 / np.sqrt(a),
-    message("it squared"): np.square,
-    "-it": np.negative,
-    "abs(it)": np.abs,
-    "exp(it)": np.exp,
-    "log(it)": np.log,
-    "1 + it": lambda a: 1.0 + a,
-    "it - 1": lambda a: a - 1.0,
-    "1 - it": lambda a: 1.0 - a,
-}
 AXIS = message("axis {axis}")
-# What is read otherwise, of one input and of several.
-FIRST_ALONG = (
-    message("only the first place of {input} along axis {axis} is read"),
-    message("only the first place of {input} along axis {axis} are read"),
-)
-REVERSED = (
-    message("{input} is read in reverse along axis {axis}"),
-    message("{input} are read in reverse along axis {axis}"),
-)
-EARLY = (
-    message("{input} is read one place too early along axis {axis}"),
-    message("{input} are read one place too early along axis {axis}"),
-)
-LATE = (
-    message("{input} is read one place too late along axis {axis}"),
-    message("{input} are read one place too late along axis {axis}"),
-)
-FIRST = (
-    message("only the first place of {input} is read"),
-    message("only the first place of {input} are read"),
-)
-AGAIN = (
-    message("only the first {block} of {input} is read, again and again"),
-    message("only the first {block} of {input} are read, again and again"),
-)
-ZEROED = message("{input} is taken for 0 {place}"), message("{input} are taken for 0 {place}")
+FIRST_ALONG = message("only the first place along axis {axis} is read of {input}")
+REVERSED = message("the places of {input} along axis {axis} are read in reverse")
+EARLY = message("each place of {input} along axis {axis} is read one too early")
+LATE = message("each place of {input} along axis {axis} is read one too late")
+FIRST = message("only the first place is read of {input}")
+AGAIN = message("only the first {block} places are read of {input}, again and again")
+ZEROED = message("0 is taken for {input} {place}")
 FITTED = "fitted"
-FITS = 8  # cases from which a number is fitted; on the others it is tried
 CLOSE = 1e-3  # of two fits in 16 bits; a fit is judged by what it gives, not by this
-NICE = {1 / 3: "1/3", 2 / 3: "2/3", 1 / 6: "1/6", np.sqrt(2): "sqrt(2)", np.pi: "pi", 0.75: "0.75"}
 
 
 def _in_words(kind: str, words: str, test: Callable[[CaseRun], bool]) -> Candidate:
     return Candidate(kind, lambda: ("", "", words), test)
-
-
-def line_of(unit: Unit, line) -> str:
-    return (
-        message("{file}, line {line}, written out", file=unit.file, line=line)
-        if unit.out
-        else message("{file}, line {line}", file=unit.file, line=line)
-    )
 
 
 def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
@@ -93,7 +44,7 @@ def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
     variant = Variant(lambda: edit.page, only=only)
 
     def texts():
-        place = line_of(edit.unit, edit.line)
+        place = edit.place
         if only:
             place = message(
                 "{place}, for {outputs} alone",
@@ -105,66 +56,17 @@ def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
     return Candidate(edit.kind, texts, lambda one: one.matches(variant))
 
 
-def pairs(some: Iterable[Edit], harmless: Callable[[Edit], bool]) -> Iterator[Candidate]:
-    """Every two edits of one statement that each leave right what the kernel computes rightly; and what is taken for the same in
-    several places of a function. Statements with few edits come first: a long one has thousands of pairs."""
-    by_statement: dict[int, list[Edit]] = {}
-    some = tuple(some)
-    yield from exchanges(some, harmless)
-    for edit in some:
-        if edit.kind != "name" and not edit.change.drops:
-            by_statement.setdefault(id(edit.statement), []).append(edit)
-    for alike in sorted(by_statement.values(), key=len):
-        kept = [edit for edit in alike if harmless(edit)] if len(alike) > 1 else ()
-        for first, second in combinations(kept, 2):
-            if first.change.node is not second.change.node:
-                yield _together(first, second)
-
-
-def exchanges(
-    some: Iterable[Edit], harmless: Callable[[Edit], bool] = lambda edit: True
-) -> Iterator[Candidate]:
+def exchanges(some: Iterable[Edit]) -> Iterator[Candidate]:
     """What is taken for the same in two places of a function, and in all."""
     by_exchange: dict[tuple, list[Edit]] = {}
     for edit in some:
         if edit.change.exchange:
             by_exchange.setdefault((edit.unit.name, *edit.change.exchange), []).append(edit)
     for alike in sorted(by_exchange.values(), key=len):
-        kept = [edit for edit in alike if harmless(edit)] if len(alike) > 1 else []
-        for places in (*combinations(kept, 2), *[tuple(kept)] * (len(kept) > 2)):
+        for places in (*combinations(alike, 2), *[tuple(alike)] * (len(alike) > 2)):
             if len({(id(edit.change.node), *edit.change.values) for edit in places}) == len(places):
-                yield _together(*places)
-
-
-def _together(*some: Edit) -> Candidate:
-    first = some[0]
-
-    def made() -> ExitStack:
-        stack = ExitStack()
-        for edit in some:
-            stack.enter_context(edit.change.made())
-        return stack
-
-    @cache
-    def page():
-        with made():
-            return first.unit.page()
-
-    def texts():
-        with made():
-            after = dict.fromkeys(edited_head(edit.statement) for edit in some)
-        lines = dict.fromkeys(str(edit.line) for edit in some)
-        place = (
-            line_of(first.unit, *lines)
-            if len(lines) == 1
-            else message(
-                "{file}, lines {lines}", file=first.file, lines=linked("{some} and {more}", lines)
-            )
-        )
-        return place, "; ".join(dict.fromkeys(edit.before for edit in some)), "; ".join(after)
-
-    variant = Variant(page)
-    return Candidate("two edits", texts, lambda one: one.matches(variant))
+                first, *others = places
+                yield of_edit(replace(first, others=tuple(others)))
 
 
 def whole(length: int, block: int) -> int:
@@ -240,15 +142,8 @@ def taken_for_others(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
             arrays=lambda given, a=a, b=b: given | {a: given[b], b: given[a]},
         )
     for names in _groups(op, arrays, floating):
-        for reading in _readings(_axis_names(op, names[0], arrays), len(names)):
+        for reading in _readings(_axis_names(op, names[0], arrays)):
             yield _changed(op, names, *reading)
-
-
-def transformed(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
-    """Tensors whose values are read as another function of them."""
-    for name, array in failing_arrays(seen).items():
-        if array is not None and array.dtype.kind == "f":
-            yield from (_changed(op, (name,), *value) for value in _values())
 
 
 def _changed(op: Operator, names: tuple[str, ...], words: str, values: dict, change) -> Candidate:
@@ -283,8 +178,7 @@ def _axis_names(op: Operator, name: str, arrays: dict) -> dict[int, str | int]:
     return {axis: dict(enumerate(names)).get(axis, axis) for axis in range(arrays[name].ndim)}
 
 
-def _readings(axes: dict[int, str | int], inputs: int) -> Iterator[tuple[str, dict, Callable]]:
-    several = inputs > 1
+def _readings(axes: dict[int, str | int]) -> Iterator[tuple[str, dict, Callable]]:
     for axis, name in axes.items():
         for words, change in {
             FIRST_ALONG: lambda a, axis: np.broadcast_to(np.take(a, [0], axis), a.shape),
@@ -292,15 +186,15 @@ def _readings(axes: dict[int, str | int], inputs: int) -> Iterator[tuple[str, di
             EARLY: partial(np.roll, shift=1),
             LATE: partial(np.roll, shift=-1),
         }.items():
-            yield words[several], {"axis": name}, partial(change, axis=axis)
+            yield words, {"axis": name}, partial(change, axis=axis)
     yield (
-        FIRST[several],
+        FIRST,
         {},
         lambda a: np.broadcast_to(a.reshape(-1)[:1].reshape((1,) * a.ndim), a.shape),
     )
     for block in BLOCKS[2:]:
         yield (
-            AGAIN[several],
+            AGAIN,
             {"block": block},
             lambda a, b=block: a.reshape(-1)[np.arange(a.size) % b].reshape(a.shape),
         )
@@ -308,25 +202,10 @@ def _readings(axes: dict[int, str | int], inputs: int) -> Iterator[tuple[str, di
         where = message("its elements") if axis is None else message(AXIS, axis=axes[axis])
         for words, block, places in places_of_axes():
             yield (
-                ZEROED[several],
+                ZEROED,
                 {"place": message(words, block=block, axis=where)},
                 partial(cut, axis=axis, places=places),
             )
-
-
-def _values() -> tuple[tuple[str, dict, Callable], ...]:
-    numbers = tuple(
-        (
-            message("{input} is taken for {number} everywhere"),
-            {"number": f"{number:g}"},
-            lambda a, v=number: np.full_like(a, v),
-        )
-        for number in (1.0, 0.0)
-    )
-    return numbers + tuple(
-        (message("{input} is taken for {value}"), {"value": value}, change)
-        for value, change in MAPS.items()
-    )
 
 
 def _of(op: Operator, words: str, **changes) -> Candidate:
@@ -336,7 +215,7 @@ def _of(op: Operator, words: str, **changes) -> Candidate:
 
 
 def read_and_written(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
-    """A tensor is read, and its gradient written, in reverse along an axis; or an output is multiplied with an input at the end."""
+    """A tensor is read, and its gradient written, in reverse along an axis."""
     arrays = failing_arrays(seen)
     for output, name in op.gradient_of.items():
         if arrays.get(name) is None:
@@ -357,27 +236,6 @@ def read_and_written(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
                 arrays=lambda given, n=name, k=axis: given | {n: np.flip(given[n], k)},
                 outputs=reversed_,
             )
-    for name, array in arrays.items():
-        if array is None or array.dtype.kind != "f":
-            continue
-        for output in op.outputs:
-            for words, ones in (
-                (message("{output} is multiplied with {input} at the end, not before"), True),
-                (message("{output} is multiplied with {input} once more"), False),
-            ):
-                yield _last(op, message(words, output=output, input=name), name, output, ones)
-
-
-def _last(op: Operator, words: str, name: str, output: str, ones: bool) -> Candidate:
-    def ones_for(given):
-        return given | {name: np.ones_like(given[name])}
-
-    def outputs(values, given):
-        return values | {output: values[output] * given[name]}
-
-    return _of(
-        op, words, arrays=ones_for if ones else None, outputs=outputs, only=frozenset([output])
-    )
 
 
 # Outputs
@@ -504,162 +362,83 @@ def _mapped(name: str, words: str, change: Callable) -> Candidate:
     return _with(name, words, lambda truth, _: change(truth[name]))
 
 
-@dataclass(frozen=True, eq=False)
-class Slot:
-    """A place of a page where an unknown number stands: in place of a constant, or as a factor of an expression."""
-
-    unit: Unit
-    shown: ast.AST
-    change: Change
-
-    @cached_property
-    def page(self) -> ModuleType:
-        with self.change.made():
-            return self.unit.page()
-
-    @cached_property
-    def texts(self) -> tuple[str, str]:
-        before = head(self.shown)
-        with self.change.made():
-            return before, head(self.shown)
-
-    def values(self, one: CaseRun, number: float) -> dict:
-        setattr(self.page, FITTED, number)
-        return one.computed(Variant(lambda: self.page))
-
-    def fit(self, one: CaseRun) -> float | None:
-        """The number with which the page computes the kernel's outputs, found by least squares; None if there is none."""
-        with np.errstate(all="ignore"):
-            return self._fit(one)
-
-    def _fit(self, one: CaseRun) -> float | None:
-        try:
-            low, high = (self._flat(one, number) for number in (1.0, 2.0))
-            wanted = np.concatenate([wide.ravel() for wide, _ in one.wanted.values()])
-            sure = np.concatenate([np.isfinite(near).ravel() for _, near in one.wanted.values()])
-            sure &= np.isfinite(wanted) & np.isfinite(low) & np.isfinite(high)
-            slope = (high - low)[sure]
-            square = float(slope @ slope)
-            if square == 0.0:
-                return None
-            number = 1.0 + float(slope @ (wanted - low)[sure]) / square
-            for _ in range(3):  # Newton's steps, for a page that is not linear in the number
-                here, step = self._flat(one, number)[sure], 1e-4 * max(abs(number), 1e-3)
-                slope = (self._flat(one, number + step)[sure] - here) / step
-                square = float(slope @ slope)
-                if not np.isfinite(square) or square == 0.0:
-                    return None
-                number += float(slope @ (wanted[sure] - here)) / square
-            sharp = not one.narrow and not one.agrees(self.values(one, number))
-            return number if np.isfinite(number) and not sharp else None
-        except Exception:  # whatever a broken page raises
-            return None
-
-    def _flat(self, one: CaseRun, number: float) -> np.ndarray:
-        found = self.values(one, number)
-        return np.concatenate([np.asarray(found[name], np.float64).ravel() for name in one.wanted])
-
-
 @cache
-def slots(page: ModuleType) -> tuple[Slot, ...]:
-    """Every place of a page where a number may be wrong or a factor missing."""
-    return tuple(_slots(page))
+def slots(page: ModuleType) -> tuple[Edit, ...]:
+    """Every place of a page where a number may be wrong or a factor missing: an unknown number stands there."""
+    return tuple(
+        Edit("constant", unit, statement, change)
+        for unit in units(page)
+        for statement, change in replacements(unit.tree, _unknown)
+    )
 
 
-def _slots(page: ModuleType) -> Iterator[Slot]:
+def _unknown(node: ast.expr, parent: ast.AST, field: str) -> Iterator[tuple[str, ast.expr]]:
     unknown = ast.Name(FITTED, ast.Load())
-    for unit in units(page):
-        shown_of = statements(unit.tree) if unit.name else {}
-        for node in ast.walk(unit.tree):
-            shown = shown_of.get(id(node), unit.tree)
-            line = getattr(node, "lineno", 0)
-
-            def slot(changed, values, unit=unit, shown=shown, line=line):
-                return Slot(unit, shown, Change("constant", changed, values, line=line))
-
-            match node:
-                case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
-                    yield slot(node, {"left": _scaled(left, unknown)})
-                    yield slot(node, {"right": _scaled(right, unknown)})
-                case ast.BinOp(
-                    left=left, op=ast.Mult() | ast.Div(), right=ast.Constant(value=float())
-                ):
-                    yield slot(node, {"right": unknown})
-                case ast.Assign(value=value) if unit.name:
-                    if not isinstance(value, (ast.Tuple, ast.List)):
-                        yield slot(node, {"value": _scaled(value, unknown)})
-                case ast.Assign(
-                    value=ast.Constant(value=float())
-                    | ast.UnaryOp(operand=ast.Constant(value=float()))
-                ):
-                    yield slot(node, {"value": unknown})
-                case ast.Compare(comparators=[ast.Constant(value=float())]):
-                    continue  # a bound is no smooth function of its number
+    number = isinstance(node, ast.Constant)
+    match parent:
+        case ast.BinOp(op=ast.Mult() | ast.Div()) if not (number and field == "right"):
+            return
+        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div()):
+            yield "constant", unknown if number else ast.BinOp(unknown, ast.Mult(), node)
+        case ast.Assign() | ast.Dict() if field != "keys" and not isinstance(
+            node, ast.Tuple | ast.List | ast.Dict
+        ):
+            yield "constant", unknown if number else ast.BinOp(unknown, ast.Mult(), node)
 
 
-def _scaled(node: ast.expr, unknown: ast.Name) -> ast.expr:
-    return unknown if isinstance(node, ast.Constant) else ast.BinOp(unknown, ast.Mult(), node)
+def _with_number(slot: Edit, one: CaseRun, number: float) -> dict:
+    setattr(slot.page, FITTED, number)
+    return one.computed(Variant(lambda: slot.page))
 
 
-def fitted(slot: Slot, failing: list[CaseRun]) -> Candidate | None:
+def fit(slot: Edit, one: CaseRun) -> float | None:
+    """The number with which the page computes the kernel's outputs, found by Newton's steps of least squares; None if there is none."""
+
+    def flat(number: float) -> np.ndarray:
+        values = _with_number(slot, one, number)
+        return np.concatenate([np.asarray(values[name], np.float64).ravel() for name in one.wanted])
+
+    try:
+        wanted, near = (
+            np.concatenate([part.ravel() for part in parts]) for parts in zip(*one.wanted.values())
+        )
+        sure = np.isfinite(near) & np.isfinite(wanted) & np.isfinite(flat(1.0))
+        number, step = 1.0, 1.0
+        for _ in range(4):  # the first is exact, where the page is linear in the number
+            here = flat(number)[sure]
+            slope = (flat(number + step)[sure] - here) / step
+            square = float(slope @ slope)
+            if not np.isfinite(square) or square == 0.0:
+                return None
+            number += float(slope @ (wanted[sure] - here)) / square
+            step = 1e-4 * max(abs(number), 1e-3)
+        same = one.narrow or one.agrees(_with_number(slot, one, number))
+        return number if np.isfinite(number) and same else None
+    except Exception:  # whatever a broken page raises
+        return None
+
+
+def fitted(slot: Edit, failing: list[CaseRun]) -> Candidate | None:
     """The candidate of a place, when one number, or one length, fits all failing cases."""
     numbers, sharp = [], _sharp(failing)
     for one in sharp:
-        number = slot.fit(one)
-        if number is None:
+        numbers.append(fit(slot, one))
+        if numbers[-1] is None:
             return None
-        numbers.append(number)
     found = _law(numbers, sharp)
     if found is None:
         return None
     text, number_of = found
-    before, after = slot.texts
-
     return Candidate(
         "constant",
-        lambda: (line_of(slot.unit, slot.change.line), before, after.replace(FITTED, text)),
-        lambda one: one.explained_by(slot.values(one, number_of(one))),
+        lambda: (slot.place, slot.before, slot.after.replace(FITTED, text)),
+        lambda one: one.explained_by(_with_number(slot, one, number_of(one))),
     )
 
 
 def _sharp(failing: list[CaseRun]) -> list[CaseRun]:
     """Some cases in which a number can be fitted to many digits."""
-    return ([one for one in failing if not one.narrow] or failing)[:FITS]
-
-
-def scaled_output(failing: list[CaseRun]) -> Candidate | None:
-    """The candidate that one output is a multiple of the right one."""
-    name, others = next(
-        (
-            (miss.output, {m.output for one in failing for m in one.misses})
-            for one in failing
-            for miss in one.misses
-        ),
-        ("", set()),
-    )
-    if len(others) != 1:
-        return None
-    numbers, sharp = [], _sharp(failing)
-    for one in sharp:
-        truth = np.nan_to_num(one.truth[name]).ravel()
-        wide = np.nan_to_num(one.wanted[name][0]).ravel()
-        with np.errstate(all="ignore"):
-            numbers.append(float(truth @ wide) / max(float(truth @ truth), 1e-300))
-    found = _law(numbers, sharp)
-    if found is None:
-        return None
-    text, number_of = found
-
-    def same(one: CaseRun) -> bool:
-        return name not in one.truth or one.explained_by(
-            one.truth | {name: one.truth[name] * number_of(one)}
-        )
-
-    return _in_words(
-        "outputs",
-        message("{output} is {factor} times the right one", output=name, factor=text),
-        same,
-    )
+    return ([one for one in failing if not one.narrow] or failing)[:SEVERAL]
 
 
 def _law(numbers: list[float], failing: list[CaseRun]):
@@ -667,15 +446,11 @@ def _law(numbers: list[float], failing: list[CaseRun]):
     first = numbers[0]
     if all(abs(number - first) <= CLOSE * max(abs(first), 1e-9) for number in numbers):
         number = min(numbers, key=lambda one: abs(one - np.median(numbers)))
-        nice = next(
-            (
-                value
-                for value in (*NICE, *(round(number, digits) for digits in range(5)))
-                if abs(value - number) <= 1e-4 * max(abs(value), 1e-9)
-            ),
-            number,
-        )
-        return NICE.get(nice, f"{nice:.6g}"), lambda one: nice
+        for nice in (Fraction(number).limit_denominator(12), Fraction(f"{number:.4f}")):
+            if abs(nice - number) <= CLOSE / 10 * abs(number):
+                texts = f"{float(nice):.6g}", str(nice)
+                return min(texts, key=len), lambda one, value=float(nice): value
+        return f"{number:.6g}", lambda one: number
     laws = [
         ("{}", float),
         ("1 / {}", lambda n: 1 / n),

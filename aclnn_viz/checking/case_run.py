@@ -116,19 +116,6 @@ class CaseRun:
         unit = float_format(self.dtype).unit_roundoff if self.narrow else SINGLE
         return replace(self, slack=SLACK * unit)
 
-    def alone(self, output: str) -> "CaseRun":
-        """The same run, of which one output counts."""
-        return (
-            CaseRun(
-                replace(self.prepared, expected={output: self.prepared.expected[output]}),
-                {output: self.outputs[output]},
-                [miss for miss in self.misses if miss.output == output],
-                self.slack,
-            )
-            if output in self.outputs
-            else self
-        )
-
     @cached_property
     def arranged(self):
         return self.prepared.case.operator.arrange_backward(**bound(self.prepared.case))
@@ -221,16 +208,23 @@ class CaseRun:
         return all(np.isfinite(wide).all() for wide, _ in self.wanted.values())
 
     @cached_property
-    def _trace(self) -> tuple[Counter, frozenset[str]]:
-        """How often the right page executes each line on the inputs of the case, and the functions that it calls."""
-        page, lines, names = self.prepared.case.operator.page, Counter(), set()
+    def _trace(self) -> tuple[Counter, dict[str, set[str]]]:
+        """How often the right page executes each line on the inputs of the case, and which names of the functions that it
+        calls are floating tensors."""
+        page, lines, floats = self.prepared.case.operator.page, Counter(), {}
         files = {module.__file__ for module, _ in sources(page)}
 
         def watch(frame, event, _):
             if frame.f_code.co_filename not in files:
                 return None
             lines[frame.f_code.co_filename, frame.f_lineno] += 1
-            names.add(frame.f_code.co_name)
+            known = floats.setdefault(frame.f_code.co_name, set())
+            if event == "return":
+                known |= {
+                    name
+                    for name, value in frame.f_locals.items()
+                    if isinstance(value, np.ndarray) and value.dtype.kind == "f"
+                }
             return watch
 
         before = sys.gettrace()
@@ -239,7 +233,7 @@ class CaseRun:
             self.computed(Variant(lambda: page))
         finally:
             sys.settrace(before)
-        return lines, frozenset(names)
+        return lines, floats
 
     @property
     def executed(self) -> Set[tuple[str, int]]:
@@ -253,8 +247,8 @@ class CaseRun:
         return self._trace[0].total()
 
     @property
-    def called(self) -> frozenset[str]:
-        """The functions that the right page calls on the inputs of the case."""
+    def floats(self) -> dict[str, set[str]]:
+        """By function that the right page calls on the inputs of the case the names that are floating tensors there."""
         return self._trace[1]
 
     @cached_property

@@ -5,30 +5,30 @@ run, and on fresh cases where the kernel can be called. Changes that no case dis
 named confidently only if it agrees with the kernel on every case, and no other fault does.
 """
 
+import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
 import numpy as np
 
+from aclnn_viz.cases import default
 from aclnn_viz.cases.suites import Recipe
+from aclnn_viz.checking.budgets import DRAWN, ELEMENTS, FRESH, MIXED, SEVERAL, SHOWN
 from aclnn_viz.checking.candidates import (
     exchanges,
+    fit,
     fitted,
     moved,
     of_edit,
-    pairs,
     read_and_written,
-    scaled_output,
     slots,
     taken_for_others,
-    transformed,
 )
 from aclnn_viz.checking.case_run import (
     SINGLE,
     Candidate,
     CaseRun,
-    Variant,
     cheapest_first,
     is_single,
     leaders,
@@ -37,32 +37,17 @@ from aclnn_viz.checking.conditions import Condition, Traits, separating, stands
 from aclnn_viz.checking.evidence import KernelUnderTest
 from aclnn_viz.checking.judge import Expected, Miss, judge
 from aclnn_viz.checking.mending import Mend
-from aclnn_viz.checking.scope import Ready
+from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.checking.sums import over_fewer, reduced
-from aclnn_viz.checking.wrong_outputs import in_documented_form, resemblance
 from aclnn_viz.checking.work import Budget
+from aclnn_viz.checking.wrong_outputs import in_documented_form, resemblance
 from aclnn_viz.dtypes import float_format, ulp
 from aclnn_viz.operators.faults import Fault, faults
-from aclnn_viz.operators.faults.edits import Edit, edits, rarer
+from aclnn_viz.operators.faults.edits import Edit, anywhere, edits
 from aclnn_viz.operators.faults.fault import faulty_kernel
-from aclnn_viz.operators.faults.written_out import written_out
 from aclnn_viz.words.messages import kept, linked, message, tr
 
-SMALLEST = 12  # of the failing cases, to look for what is like them where no fault agrees with all
 ODD = 0.02  # the share of 16-bit elements that float32 rounding may put on the other side of a tie
-FRESH, MIXED, SMALL = (
-    6,
-    16,
-    2000,
-)  # fresh cases, and with mixed options, on which the kernel is run, and their elements at most
-TRIED = 50  # mixed cases at most: an operator does not take all of them
-SHOWN = 6  # equal candidates
-FORGOTTEN = (
-    "one",
-    "zero",
-    "factors",
-)  # of which two are tried at once in a page that is written out
-EXCEPT = message("not with {case}")
 NO_FAULT = message("none of the known faults")
 
 
@@ -147,7 +132,7 @@ def _unknown(failing) -> Diagnosis:
     alike = resemblance(
         [
             (one.prepared, one.outputs, {miss.output for miss in one.misses})
-            for one in failing[:SMALLEST]
+            for one in failing[:SEVERAL]
         ]
     )
     return Diagnosis(None, False, linked("{some}; {more}", [NO_FAULT, *alike]))
@@ -282,13 +267,10 @@ class Explanation:
     holds: Callable[[CaseRun], bool] | None = field(default=None, repr=False, compare=False)
     yours: Mend | None = None
     law: Condition | None = field(default=None, repr=False, compare=False)
-    parts: tuple["Explanation", ...] = field(default=(), repr=False, compare=False)
 
     @property
     def brief(self) -> str:
-        """In one line as what the kernel behaves, and where; `parts` are those of several outputs."""
-        if self.parts:
-            return linked("{some}; {more}", [part.brief for part in self.parts])
+        """In one line as what the kernel behaves, and where."""
         after, change = kept(self.after), self.text
         if self.line:
             words = " ".join(after.key.split())
@@ -297,18 +279,12 @@ class Explanation:
             )
         if not self.condition:
             return change
-        return (
-            message("{change}, but {condition}", change=change, condition=self.condition)
-            if _excepts(self.condition)
-            else message(
-                "{change}, only where {condition}", change=change, condition=self.condition
-            )
-        )
+        return message("{change}, only where {condition}", change=change, condition=self.condition)
 
     @classmethod
     def of_mend(cls, found: Mend) -> "Explanation":
         return cls(
-            "arrangement" if found.lost else "mended",
+            "mended",
             str(found),
             found.line,
             found.before,
@@ -335,16 +311,14 @@ class Explanation:
     @property
     def mends(self) -> bool:
         """Whether it says how the reader's kernel becomes right, and not as what it behaves."""
-        return self.kind in ("arrangement", "mended")
+        return self.kind == "mended"
 
     def __str__(self) -> str:
         lines = [tr(str(self.yours))] * bool(self.yours) + [tr(self.text)] * (not self.mends)
         if self.condition:
-            lines += [
-                tr("  but {condition}: there it is right", condition=self.condition)
-                if _excepts(self.condition)
-                else tr("  only where {condition}; elsewhere it is right", condition=self.condition)
-            ]
+            lines.append(
+                tr("  only where {condition}; elsewhere it is right", condition=self.condition)
+            )
         lines += [f"  {tr(self.evidence)}"]
         same = (
             tr("  these edits mend it, too:")
@@ -388,57 +362,8 @@ def explain(
 
 
 def _searched(op, failing, passing, fresh, budget, right) -> Explanation | None:
-    """What explains all outputs, or else each of several wrong ones."""
-    if found := _as_one(op, failing, passing, fresh, budget, right):
-        return found
-    parts = []
-    outputs = dict.fromkeys(miss.output for one in failing for miss in one.misses)
-    for name in outputs if len(outputs) > 1 else ():
-        alone = [one.alone(name) for one in (*failing, *passing)]
-        part = _as_one(
-            op,
-            [one for one in alone if one.misses],
-            [one for one in alone if not one.misses],
-            lambda name=name: [one.alone(name) for one in fresh()],
-            budget,
-            right,
-        )
-        if not part:
-            return None
-        parts.append((name, part))
-    if not parts:
-        return None
-    text = linked(
-        "{some}\n{more}",
-        [
-            message("{output}: {text}", output=name, text=part.text) if part.line else part.text
-            for name, part in parts
-        ],
-    )
-    line, before, after = (
-        "; ".join(filter(None, (getattr(part, name) for _, part in parts)))
-        for name in ("line", "before", "after")
-    )
-    return Explanation(
-        "several",
-        text,
-        line,
-        before,
-        after,
-        parts[0][1].evidence,
-        linked("{some}; {more}", [part.condition for _, part in parts if part.condition])
-        if any(part.condition for _, part in parts)
-        else "",
-        holds=lambda one: all(
-            part.holds(one.alone(name)) for name, part in parts if name in one.outputs
-        ),
-        parts=tuple(part for _, part in parts),
-    )
-
-
-def _as_one(op, failing, passing, fresh, budget, right) -> Explanation | None:
     rounded = None
-    for stage in (_named, _plain, _edited, _transformed, _written_out, _sums, _constants, _pairs):
+    for stage in STAGES:
         found = sorted(stage(op, failing, passing, budget), key=lambda one: one.size)
         whole = [
             one
@@ -457,12 +382,9 @@ def _as_one(op, failing, passing, fresh, budget, right) -> Explanation | None:
                 return _in_words(sharp, len(every))
             rounded = rounded or whole and _in_words(whole, len(every), rounded=True)
         for one in budget.within(found[:SHOWN]):
-            if (
-                (text := _conditional(one, failing, passing, right))
-                and _holds_on(text, fresh())
-                and all(_borne_out(one, text, other) for other in fresh())
-            ):
-                return _in_words([one], len(failing) + len(passing), text)
+            law = _conditional(one, failing, passing, right)
+            if law and _holds_on(law, fresh()) and all(_within(one, law, run) for run in fresh()):
+                return _in_words([one], len(failing) + len(passing), law)
     return rounded or None
 
 
@@ -496,7 +418,7 @@ def _edited(op, failing, passing, budget) -> Iterator[Candidate]:
     compute each output by itself."""
     wrong = frozenset(miss.output for one in failing for miss in one.misses)
     alone = wrong if wrong < {name for one in failing for name in one.outputs} else None
-    some = budget.within(_reached((*edits(op.page), *rarer(op.page)), failing))
+    some = budget.within(_reached(edits(op.page), failing))
     partly = {one: edit for edit in some for one in _agree([of_edit(edit, alone)], failing)}
     whole = (
         [one for edit in partly.values() for one in _agree([of_edit(edit)], failing)]
@@ -504,10 +426,6 @@ def _edited(op, failing, passing, budget) -> Iterator[Candidate]:
         else []
     )
     yield from whole or partly
-
-
-def _transformed(op, failing, passing, budget) -> Iterator[Candidate]:
-    yield from _agree(budget.within(transformed(op, failing)), failing)
 
 
 def _reached(some: Iterable[Edit], failing) -> Iterator[Edit]:
@@ -526,47 +444,29 @@ def _sums(op, failing, passing, budget) -> Iterator[Candidate]:
 
 
 def _constants(op, failing, passing, budget) -> Iterator[Candidate]:
-    if scaled := [*_agree(filter(None, [scaled_output(failing)]), failing)]:
-        yield from scaled
-        return
     for slot in budget.within(slots(op.page)):
-        if slot.fit(failing[0]) is not None and (found := fitted(slot, failing)):
+        if fit(slot, failing[0]) is not None and (found := fitted(slot, failing)):
             yield from _agree([found], failing)
 
 
-def _written_out(op, failing, passing, budget) -> Iterator[Candidate]:
-    some = written_out(op.page)
-    yield from [*_agree(map(of_edit, budget.within(some)), failing)] or _agree(
-        budget.within(exchanges(some)), failing
-    )
+def _anywhere(op, failing, passing, budget) -> Iterator[Candidate]:
+    """Other expressions in the place of any, and one more factor: of what is a floating tensor where the page is run."""
+    floats = failing[0].floats
+    some = [
+        edit
+        for edit in anywhere(op.page)
+        if edit.kind != "one more" or edit.change.exchange[-1] in floats.get(edit.unit.name, ())
+    ]
+    yield from _agree(map(of_edit, budget.within(_reached(some, failing))), failing)
 
 
-def _pairs(op, failing, passing, budget) -> Iterator[Candidate]:
-    probe, wrong = failing[0], {miss.output for one in failing for miss in one.misses}
-    right = {name for name in probe.outputs if name not in wrong}
-    known: dict[int, bool] = {}
-
-    def harmless(edit: Edit) -> bool:
-        if id(edit) not in known:
-            try:
-                values = probe.computed(Variant(lambda: edit.page))
-                known[id(edit)] = all(_near(probe, name, values[name]) for name in right)
-            except Exception:  # whatever a broken page raises
-                known[id(edit)] = False
-        return known[id(edit)]
-
-    forgotten = [edit for edit in written_out(op.page) if edit.unit.out and edit.kind in FORGOTTEN]
-    yield from _agree(
-        budget.within(
-            chain(pairs(forgotten, harmless), pairs(_reached(edits(op.page), failing), harmless))
-        ),
-        failing,
-    )
+def _exchanged(op, failing, passing, budget) -> Iterator[Candidate]:
+    some = _reached((*edits(op.page), *anywhere(op.page)), failing)
+    yield from _agree(budget.within(exchanges(some)), failing)
 
 
-def _near(one: CaseRun, name: str, value) -> bool:
-    wide, near = one.wanted[name]
-    return value.size == wide.size and bool((abs(value.reshape(wide.shape) - wide) <= near).all())
+# Those that try little come first.
+STAGES = (_named, _plain, _edited, _sums, _constants, _anywhere, _exchanged)
 
 
 def _conditional(one: Candidate, failing, passing, right) -> Condition | None:
@@ -574,51 +474,41 @@ def _conditional(one: Candidate, failing, passing, right) -> Condition | None:
     outside = [other for other in passing if not one.same(other)]
     if not outside or len(failing) < 2:
         return None
-    found = separating(
+    return separating(
         [other.traits for other in failing], [*(other.traits for other in outside), *right]
     )
-    if found or 4 * len(outside) > len(failing):
-        return found
-    apart = {
-        id(other.prepared.case) for other in outside
-    }  # a few, of which nothing simple tells the others
-    text = linked(
-        "{some} and {more}",
-        [message(EXCEPT.key, case=str(other.prepared.recipe)) for other in outside],
-    )
-    return Condition(text, lambda made: id(made) not in apart)
 
 
-def _excepts(condition: str) -> bool:
-    """Whether a condition names the cases to which it does not apply."""
-    return condition.startswith(EXCEPT.partition("{")[0])
-
-
-def _borne_out(one: Candidate, condition: Condition | None, other: CaseRun) -> bool:
-    """Whether a fresh run agrees with a condition: where it holds the kernel computes what the candidate does, elsewhere it is right."""
-    if (
-        condition
-        and (not condition.holds(other.prepared.case) or _excepts(condition.text))
-        and not other.misses
-    ):
-        return True
-    return one.same(other)
+def _within(one: Candidate, condition: Condition | None, run: CaseRun) -> bool:
+    """Whether a run agrees with a condition: where it holds the kernel computes what the candidate does, elsewhere it is right."""
+    outside = condition and not condition.holds(run.prepared.case)
+    return outside and not run.misses or one.same(run)
 
 
 def _holds_on(condition: Condition, fresh: Sequence[CaseRun]) -> bool:
-    """Whether no fresh case is wrong outside of a condition; one that names single cases is no law."""
-    return _excepts(condition.text) or not any(
-        one.misses and condition.holds(one.prepared.case) is False for one in fresh
-    )
+    """Whether no fresh case is wrong outside of a condition."""
+    return not any(one.misses and condition.holds(one.prepared.case) is False for one in fresh)
 
 
 def fresh_runs(tested: KernelUnderTest, seed: int, budget: Budget) -> Iterator[CaseRun]:
-    """Small cases of the scope with other numbers, and with their options mixed."""
-    for cases, count in zip(tested.scope.unseen(seed, TRIED), (FRESH, MIXED)):
-        asked = (tested.run_on(ready, SMALL) for ready in budget.within(cases))
+    """Small cases of the scope with other numbers, with their options mixed, and with other lengths."""
+    others, mixed = tested.scope.unseen(seed, DRAWN)
+    lengths = _of_other_lengths(tested.scope, seed)
+    for cases, count in ((others, FRESH), (mixed, MIXED), (lengths, FRESH)):
+        asked = (tested.run_on(ready, ELEMENTS) for ready in budget.within(cases))
         yield from islice(
             (fit for one in asked if one and (fit := in_documented_form(one)).usable), count
         )
+
+
+def _of_other_lengths(scope: Scope, seed: int) -> Iterator[Ready]:
+    """Cases whose last axis has a length that the suite has not: a law of lengths may hold of those by chance."""
+    rng = random.Random(seed)
+    for ready in () if scope.shapes else scope.unseen(seed, 0)[0]:
+        if shape := ready.recipe.options.get("shape"):
+            options = ready.recipe.options | {"shape": (*shape[:-1], rng.randrange(2, 80))}
+            if default.fitted(scope.op, options)["shape"] == options["shape"]:
+                yield Ready(scope, Recipe(scope.op.name, options), None, seed)
 
 
 def _in_words(
@@ -652,6 +542,6 @@ def _in_words(
         evidence,
         condition.text if condition else "",
         text[:SHOWN] + more,
-        lambda one: _borne_out(first, condition, one.loose if rounded else one),
-        law=condition if condition and not _excepts(condition.text) else None,
+        lambda one: _within(first, condition, one.loose if rounded else one),
+        law=condition,
     )

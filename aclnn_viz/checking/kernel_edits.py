@@ -3,209 +3,179 @@
 import ast
 import copy
 from collections.abc import Iterator
+from functools import partial
+from itertools import combinations
 
-from aclnn_viz.operators.faults.edits import Change, statements
+from aclnn_viz.operators.faults.edits import Change, replacements, statements
 
 CASTS = {"astype", "to", "half", "bfloat16", "float"}
+# Functions that are taken for others in kernels, beside those on pages.
 FUNCTIONS = {
-    "sum": ("mean",),
-    "mean": ("sum",),
-    "floor": ("rint", "round", "ceil"),
+    "floor": ("rint",),
     "rint": ("floor", "trunc"),
     "expm1": ("exp",),
     "exp": ("expm1",),
+    "exp2": ("exp",),
     "tanh": ("sigmoid",),
     "sigmoid": ("tanh",),
     "erf": ("erfc",),
     "erfc": ("erf",),
     "min": ("max",),
     "max": ("min",),
-    "zeros_like": ("ones_like",),
-    "ones_like": ("zeros_like",),
     "float16": ("float32",),
     "bfloat16": ("float32",),
     "int": ("abs",),
     "abs": ("int",),
-    "minimum": ("maximum",),
-    "maximum": ("minimum",),
 }
-NUMBERS = (0.25, 0.5, 1.0, 2.0)  # by which a constant may be off
-RATES = (0.5, 2.0, -1.0)
-# of a tensor, or as many as an attribute lists
-AXES = "tuple(range(-{}.ndim, 0))", "tuple(range(-len({}), 0))"
+AXES = tuple(map(ast.Constant, (0, 1, -1, -2, None)))
+TRAILING = (
+    "tuple(range(-{}.ndim, 0))",
+    "tuple(range(-len({}), 0))",
+)  # of a tensor, or as many as an attribute lists
 
 
 def edits_of_kernels(
     tree: ast.FunctionDef, names: tuple[str, ...]
 ) -> Iterator[tuple[ast.stmt, Change]]:
     """Every such edit of a function, beside the statement that it changes; `names` are those that its expressions may use."""
-    holder = statements(tree)
     parts = {
         ast.unparse(node): copy.deepcopy(node)
         for node in ast.walk(tree)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)
     }
     factors = (*(ast.Name(name, ast.Load()) for name in names), *parts.values())
+    for statement, change in replacements(tree, partial(_others, names=names, factors=factors)):
+        if not isinstance(statement, ast.FunctionDef):
+            yield statement, change
     for node in ast.walk(tree):
-        for field_, value in ast.iter_fields(node):
-            if field_ in ("body", "orelse") and isinstance(value, list):
-                yield from _in_block(node, field_, value)
-            for at, part in enumerate(value if isinstance(value, list) else [value]):
-                if (
-                    isinstance(part, ast.expr)
-                    and id(part) in holder
-                    and not isinstance(holder[id(part)], ast.FunctionDef)
-                ):
-                    for kind, new in _others(part, factors, node):
-                        put = (
-                            [*value[:at], new, *value[at + 1 :]] if isinstance(value, list) else new
-                        )
-                        yield (
-                            holder[id(part)],
-                            Change(kind, node, {field_: put}, line=getattr(part, "lineno", 0)),
-                        )
-        if (
-            isinstance(node, ast.keyword)
-            and node.arg in ("axis", "dim")
-            and id(node.value) in holder
-        ):
-            for axis in (*map(ast.Constant, (0, 1, -1, -2, None)), *_axes_of(names)):
-                yield (
-                    holder[id(node.value)],
-                    Change("axis", node, {"value": axis}, line=node.value.lineno),
-                )
-    for one in {
-        id(one): one
-        for one in holder.values()
-        if isinstance(one, ast.Assign | ast.Return) and one.value
-    }.values():
-        yield from (
-            (one, Change("axis", one, {"value": value}, line=one.lineno))
-            for value in _on_other_axes(one.value, names)
-        )
+        for name in ("body", "orelse"):
+            if isinstance(getattr(node, name, None), list):
+                yield from _in_block(node, name, getattr(node, name))
+    for statement in dict.fromkeys(statements(tree).values()):
+        if isinstance(statement, ast.Assign | ast.Return) and statement.value:
+            for value in _on_other_axes(statement.value, names):
+                yield statement, Change("axis", statement, {"value": value}, line=statement.lineno)
 
 
 def _axes_of(names: tuple[str, ...]) -> list[ast.expr]:
-    """The last axes, as many as a tensor has, or as an attribute lists."""
-    return [ast.parse(text.format(name), mode="eval").body for name in names for text in AXES]
+    """Some axes; and the last ones, as many as a tensor has, or as an attribute lists."""
+    texts = (text.format(name) for name in names for text in TRAILING)
+    return [*AXES, *(ast.parse(text, mode="eval").body for text in texts)]
+
+
+def _along(node: ast.AST) -> bool:
+    return isinstance(node, ast.keyword) and node.arg in ("axis", "dim")
 
 
 def _on_other_axes(value: ast.expr, names: tuple[str, ...]) -> Iterator[ast.expr]:
     """An expression that goes over the same axes in several places, and over others in all of them."""
-
-    def places(whole: ast.expr) -> list[ast.keyword]:
-        return [
-            node
-            for node in ast.walk(whole)
-            if isinstance(node, ast.keyword) and node.arg in ("axis", "dim")
-        ]
-
-    texts = [ast.unparse(place.value) for place in places(value)]
+    texts = [ast.unparse(node.value) for node in ast.walk(value) if _along(node)]
     for text in dict.fromkeys(one for one in texts if texts.count(one) > 1):
-        for axes in (*map(ast.Constant, (0, 1, -1, -2, None, (2, 3), (-2, -1))), *_axes_of(names)):
+        for axes in (*map(ast.Constant, ((2, 3), (-2, -1))), *_axes_of(names)):
             new = copy.deepcopy(value)
-            for place in places(new):
-                if ast.unparse(place.value) == text:
-                    place.value = axes
+            for node in ast.walk(new):
+                if _along(node) and ast.unparse(node.value) == text:
+                    node.value = axes
             yield ast.fix_missing_locations(new)
 
 
 def _others(
-    node: ast.expr, factors: tuple[ast.expr, ...], parent: ast.AST
+    node: ast.expr,
+    parent: ast.AST,
+    field: str,
+    names: tuple[str, ...],
+    factors: tuple[ast.expr, ...],
 ) -> Iterator[tuple[str, ast.expr]]:
     """What may stand in the place of an expression."""
+    if _along(parent):
+        yield from (("axis", axes) for axes in _axes_of(names))
+    if field == "test" and isinstance(node, ast.Name):
+        yield "comparison", ast.Compare(node, [ast.Eq()], [ast.Constant(1)])
     match node:
-        case ast.BinOp(left=left, right=right):
-            yield "side", left
-            yield "side", right
-            if isinstance(node.op, ast.Div | ast.FloorDiv | ast.Mod):
-                yield (
-                    "operator",
-                    ast.BinOp(
-                        left, ast.FloorDiv() if isinstance(node.op, ast.Div) else ast.Mult(), right
-                    ),
-                )
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
+        case ast.BinOp(left=left, op=op, right=right):
+            yield from (("side", left), ("side", right))
+            if isinstance(op, ast.Div | ast.FloorDiv | ast.Mod):
+                new = ast.FloorDiv() if isinstance(op, ast.Div) else ast.Mult()
+                yield "operator", ast.BinOp(left, new, right)
+            match op, right:
+                case ast.Sub(), ast.BinOp(left=first, op=ast.Mult(), right=share) if ast.unparse(
+                    first
+                ) == ast.unparse(left):  # in whose other arrangement nothing cancels
+                    rest = ast.BinOp(ast.Constant(1), ast.Sub(), share)
+                    yield "operator", ast.BinOp(left, ast.Mult(), rest)
+        case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
             yield "operator", operand
         case ast.IfExp(body=body, orelse=orelse):
-            yield "side", body
-            yield "side", orelse
+            yield from (("side", body), ("side", orelse))
         case ast.Constant(value=bool()):
-            yield from (("inserted", factor) for factor in factors if isinstance(factor, ast.Name))
-        case ast.Constant(value=int(value) | float(value)):
-            yield from (
-                ("constant", ast.Constant(type(value)(value + sign * step)))
-                for step in NUMBERS
-                for sign in (1, -1)
-                if isinstance(value, float)
-            )
-            yield from (
-                ("constant", ast.Constant(value * rate))
-                for rate in RATES
-                if isinstance(value, float)
-            )
-            yield from (
-                ("constant", ast.Constant(value + step))
-                for step in (1, -1)
-                if isinstance(value, int)
-            )
+            yield from (("inserted", ast.Name(name, ast.Load())) for name in names)
+        case ast.Constant(value=int(value)):
+            yield from (("constant", ast.Constant(value + step)) for step in (1, -1))
             yield from (("inserted", factor) for factor in factors)
-        case ast.Call(func=ast.Attribute(value=inner, attr=name)):
+        case ast.Constant(value=float(value)):
+            steps = (step * sign for step in (0.25, 0.5, 1.0, 2.0) for sign in (1, -1))
+            others = (*(value + step for step in steps), value / 2, value * 2, -value)
+            yield from (("constant", ast.Constant(other)) for other in others)
+            yield from (("inserted", factor) for factor in factors)
+        case ast.Call(func=ast.Attribute(value=inner, attr=name) as function):
             if name in CASTS:
                 yield "format", inner
             elif node.args and not node.keywords:
                 yield "function", node.args[0]
-            for new in FUNCTIONS.get(name, ()):
-                yield (
-                    "function",
-                    ast.Call(ast.Attribute(inner, new, ast.Load()), node.args, node.keywords),
-                )
+            yield from _functions(
+                node, name, partial(ast.Attribute, function.value, ctx=ast.Load())
+            )
         case ast.Call(func=ast.Name(id=name)):
-            if node.args:
-                yield "function", node.args[0]
+            yield from (("function", argument) for argument in node.args[:1])
+            yield from _functions(node, name, partial(ast.Name, ctx=ast.Load()))
+        case ast.Attribute(value=inner, attr=name) if not isinstance(parent, ast.Call):
             for new in FUNCTIONS.get(name, ()):
-                yield "function", ast.Call(ast.Name(new, ast.Load()), node.args, node.keywords)
-        case ast.Attribute(value=inner, attr=name) if name in FUNCTIONS and not isinstance(
-            parent, ast.Call
-        ):
-            yield from (
-                ("format", ast.Attribute(inner, new, ast.Load())) for new in FUNCTIONS[name]
-            )
-        case ast.Tuple(elts=elements) if isinstance(parent, ast.Subscript):
-            for at in range(len(elements) - 1):
-                yield (
-                    "indices",
-                    ast.Tuple(
-                        [*elements[:at], elements[at + 1], elements[at], *elements[at + 2 :]],
-                        node.ctx,
-                    ),
-                )
-    summand = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add | ast.Sub)
-    if (
-        isinstance(node, ast.BinOp | ast.Call | ast.Name | ast.Subscript)
-        and isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
-        and (summand or isinstance(parent, ast.Assign | ast.AugAssign | ast.Return | ast.Call))
+                yield "format", ast.Attribute(inner, new, ast.Load())
+        case ast.Subscript(value=ast.Attribute(value=inner, attr="shape")):
+            yield "index", ast.Attribute(inner, "size", ast.Load())
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            for first, second in combinations(range(len(elements)), 2):
+                some = [*elements]
+                some[first], some[second] = some[second], some[first]
+                yield "indices", type(node)(some, node.ctx)
+    if isinstance(node, ast.BinOp | ast.Call | ast.Name | ast.Subscript) and isinstance(
+        getattr(node, "ctx", ast.Load()), ast.Load
     ):
-        if not (isinstance(parent, ast.Call) and node is parent.func):
-            yield from (
-                ("multiplied", ast.BinOp(node, op(), factor))
-                for factor in factors
-                for op in (ast.Mult, ast.Div)
-            )
+        yield from _with_more(node, parent, field, factors)
+
+
+def _functions(call: ast.Call, name: str, named) -> Iterator[tuple[str, ast.expr]]:
+    for new in FUNCTIONS.get(name, ()):
+        yield "function", ast.Call(named(new), call.args, call.keywords)
+
+
+def _with_more(
+    node: ast.expr, parent: ast.AST, field: str, factors: tuple[ast.expr, ...]
+) -> Iterator[tuple[str, ast.expr]]:
+    """An expression with one factor more, and what a statement computes with one term more."""
+    stored = isinstance(parent, ast.Assign | ast.AugAssign | ast.Return)
+    summand = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add | ast.Sub)
+    if stored or summand or isinstance(parent, ast.Call) and field != "func":
+        for factor in factors:
+            yield from (("multiplied", ast.BinOp(node, op(), factor)) for op in (ast.Mult, ast.Div))
+    if stored or summand:
+        for factor in factors:
+            yield from (("added", ast.BinOp(node, op(), factor)) for op in (ast.Add, ast.Sub))
 
 
 def _in_block(
-    holder: ast.AST, field_: str, block: list[ast.stmt]
+    holder: ast.AST, field: str, block: list[ast.stmt]
 ) -> Iterator[tuple[ast.stmt, Change]]:
     def put(kind: str, at: int, *new: ast.stmt, upto: int | None = None):
+        rest = block[at + 1 if upto is None else upto :]
         return block[at], Change(
-            kind,
-            holder,
-            {field_: [*block[:at], *new, *block[at + 1 if upto is None else upto :]]},
-            line=block[at].lineno,
+            kind, holder, {field: [*block[:at], *new, *rest]}, line=block[at].lineno
         )
 
-    for at, one in enumerate(block):
+    def loop(one: ast.For, body: list[ast.stmt]) -> ast.For:
+        return ast.copy_location(ast.For(one.target, one.iter, body, one.orelse), one)
+
+    for at, (one, after) in enumerate(zip(block, [*block[1:], None])):
         match one:
             case ast.Assign(targets=[ast.Subscript() as target], value=value):
                 yield put(
@@ -213,31 +183,14 @@ def _in_block(
                 )
             case ast.AugAssign(target=target, value=value):
                 yield put("stores", at, ast.copy_location(ast.Assign([target], value), one))
-            case ast.Assign(targets=[ast.Name()]) if at + 1 < len(block):
-                for loop in (later for later in block[at + 1 :] if isinstance(later, ast.For)):
-                    kept = [*block[:at], *block[at + 1 :]]
-                    inner = ast.copy_location(
-                        ast.For(loop.target, loop.iter, [one, *loop.body], loop.orelse), loop
-                    )
-                    yield (
-                        one,
-                        Change(
-                            "cleared",
-                            holder,
-                            {field_: [inner if part is loop else part for part in kept]},
-                            line=one.lineno,
-                        ),
-                    )
+            case ast.Assign(targets=[ast.Name()]):
+                for place, later in enumerate(block[at + 1 :], at + 1):
+                    if isinstance(later, ast.For):  # into the loop
+                        new = [*block[at + 1 : place], loop(later, [one, *later.body])]
+                        yield put("cleared", at, *new, upto=place + 1)
             case ast.For(body=[ast.Assign(targets=[ast.Name()]) as first, *rest]) if rest:
-                yield put(
-                    "cleared",
-                    at,
-                    first,
-                    ast.copy_location(ast.For(one.target, one.iter, rest, one.orelse), one),
-                )
-        if (
-            at + 1 < len(block)
-            and isinstance(one, ast.Assign | ast.AugAssign)
-            and isinstance(block[at + 1], ast.Assign | ast.AugAssign)
+                yield put("cleared", at, first, loop(one, rest))
+        if isinstance(one, ast.Assign | ast.AugAssign) and isinstance(
+            after, ast.Assign | ast.AugAssign
         ):
-            yield put("order", at, block[at + 1], one, upto=at + 2)
+            yield put("order", at, after, one, upto=at + 2)

@@ -1,9 +1,9 @@
 """Find the edit of the reader's own kernel after which it is right on every case.
 
 Where the source of a kernel can be read, and it computes with array libraries alone, each of its lines is edited, like those of a
-page. An edit counts only if the kernel is right with it on all cases that were run, and on fresh ones. Among the edits are
-rearrangements: the same formula, in which nothing cancels or overflows. Nothing is changed but copies in memory. Where a library
-compiles for each shape, edits are tried with NumPy's functions in the place of its own, and what mends there again with its own.
+page. An edit counts only if the kernel is right with it on all cases that were run, and on fresh ones. Nothing is changed but
+copies in memory. Where a library compiles for each shape, edits are tried with NumPy's functions in the place of its own, and what
+mends there again with its own.
 """
 
 import ast
@@ -23,7 +23,16 @@ from types import FunctionType, ModuleType
 
 import numpy as np
 
-from aclnn_viz.checking.arrangements import rearranged
+from aclnn_viz.checking.budgets import (
+    COMPILED,
+    ELEMENTS,
+    FRESH,
+    MEMORY,
+    MENDED,
+    SEVERAL,
+    SHOWN,
+    TURNS,
+)
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.judge import Expected, Prepared, judge
 from aclnn_viz.checking.kernel_call import outputs_alone
@@ -84,13 +93,8 @@ STATEMENTS = (
     ast.Raise,
     ast.Assert,
 )
-TURNS = 20_000  # of all loops of one call: an edit may make a loop endless
 # kinds of edits that are tried last, in this order, as there are many of each
-LAST = ("inserted", "name", "multiplied")
-EQUAL, SOME, FEW = 4, 6, 3
-# fresh cases with other numbers, with mixed options, and the elements of one at most
-OTHERS, MIXED, SMALL = 6, 100, 2000
-MEMORY = 2**30  # bytes that edited kernels may allocate beyond what the process has
+LAST = ("inserted", "name", "multiplied", "added")
 WORDS = re.compile(r"\w+|\S")
 IDLE, LONGER = re.compile(r"[+-] 0(?:\.0)?\b|[*/] 1(?:\.0)?\b"), 9
 
@@ -152,7 +156,6 @@ class Source:
 
     kernel: Callable
     probe: CaseRun
-    watch: Callable | None = None
     functions: dict[str, FunctionType] = field(default_factory=dict)
     trees: dict[str, ast.FunctionDef] = field(default_factory=dict)
     scatters: list[ast.Call] = field(default_factory=list)
@@ -237,7 +240,7 @@ class Source:
                     raise RuntimeError("a loop without an end")
                 yield item
 
-        space = self._space(quick) | {"_bounded": bounded, "_watch": self.watch}
+        space = self._space(quick) | {"_bounded": bounded}
         exec(self._code, space)
         found = space[self.entry]
         for part in reversed(self._partials):
@@ -298,11 +301,6 @@ class Source:
             inner = inner.func
         return found
 
-    def watched(self, watch: Callable) -> None:
-        """Run the kernel, in whose trees calls of `_watch` stand, on the case that it fails."""
-        self.watch = watch
-        self.outputs_of(self.built())
-
     def outputs_of(self, kernel: Callable) -> dict[str, np.ndarray] | None:
         return _outputs(kernel, self.probe.prepared)
 
@@ -339,14 +337,13 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Mend:
-    """An edit of the reader's kernel after which it is right: where, what stands there and what should; `lost` are the bits that
-    the old arrangement loses, or None where the formula was wrong; `equal` other edits that mend it, too."""
+    """An edit of the reader's kernel after which it is right: where, what stands there and what should; `equal` are other edits
+    that mend it, too."""
 
     line: str
     before: str
     after: str
     kernel: Callable = field(repr=False)
-    lost: str = ""
     equal: tuple[str, ...] = ()
     cases: int = 0  # on which it is right
 
@@ -367,15 +364,6 @@ class Mend:
         return _right(self.kernel, one)
 
     def __str__(self) -> str:
-        if self.lost:
-            return message(
-                "the same formula, arranged so that {lost}, here: {line} of your kernel\n    {before}\n"
-                "  this arrangement keeps them, and is right:\n    {after}",
-                lost=self.lost,
-                line=self.line,
-                before=self.before,
-                after=self.after,
-            )
         return message(
             "{line} of your kernel reads\n    {before}\n  with this line in its place it is right:\n    {after}",
             line=self.line,
@@ -488,10 +476,10 @@ class FreshCases:
 
     def __init__(self, kernel: Callable, scope: Scope, seed: int, dtypes: set[str]):
         def counted(cases: Iterator[Ready]) -> Iterator[Ready]:
-            return (one for one in cases if one.counts(SMALL) and one.case.dtype in dtypes)
+            return (one for one in cases if one.counts(ELEMENTS) and one.case.dtype in dtypes)
 
-        others, mixed = map(counted, scope.unseen(seed, MIXED))
-        drawn = itertools.chain(itertools.islice(others, OTHERS), mixed)
+        others, mixed = map(counted, scope.unseen(seed, MENDED))
+        drawn = itertools.chain(itertools.islice(others, FRESH), mixed)
         self.kernel, self.cases, self._drawn = kernel, [], map(_FreshCase, drawn)
 
     def right(self, changed: Callable) -> bool:
@@ -531,11 +519,6 @@ def mend(
         or any(same[name].tobytes() != value.tobytes() for name, value in given.items())
     ):
         return None
-    cases = [*failing, *passing]
-    if found := rearranged(source, lambda changed: all(_right(changed, one) for one in cases)):
-        line, before, after, lost, changed = found
-        if fresh.right(changed):
-            return Mend(line, before, after, changed, lost, cases=len(cases) + len(fresh.cases))
     with _limited_memory() as limited:
         pass
     with warnings.catch_warnings():
@@ -546,11 +529,11 @@ def mend(
 def _edited(source, failing, passing, fresh, budget) -> Mend | None:
     """The smallest edit that mends all; of a kernel with several wrong outputs else one edit each."""
     cases, found, group = [*failing, *passing], [], ""
-    probe = max(failing[:SOME], key=lambda one: len({miss.output for miss in one.misses}))
+    probe = max(failing[:SEVERAL], key=lambda one: len({miss.output for miss in one.misses}))
     wrong = {miss.output for miss in probe.misses}
     partly: dict[str, list] = {output: [] for output in wrong}
     quick = source.quick(probe)
-    again = cases[:FEW] if quick else cases
+    again = cases[:COMPILED] if quick else cases
     lines = source.executed(probe, quick)
     for kind, (name, statement, change) in _edits(source, lines):
         if budget.over or found and kind != group:
@@ -589,7 +572,7 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
     for one, changed in sorted(
         found, key=lambda pair: (1 if pair[0].leaves_out else pair[0].size, len(pair[0].after))
     ):
-        if len(some) > EQUAL or some and budget.over:
+        if len(some) == SHOWN or some and budget.over:
             break
         if one.after not in some and fresh.right(changed) and all(map(one.right, again * quick)):
             some[one.after] = one
@@ -607,7 +590,9 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
 
 def _one_each(source, choices: list[list], cases, again, fresh, budget, quick) -> Mend | None:
     for some in budget.within(
-        itertools.product(*(sorted(part, key=lambda pair: pair[0].size)[:SOME] for part in choices))
+        itertools.product(
+            *(sorted(part, key=lambda pair: pair[0].size)[:SEVERAL] for part in choices)
+        )
     ):
         with ExitStack() as stack:
             for _, change, _ in some:
@@ -675,7 +660,7 @@ def _edits(
     """Every edit of some lines of the functions of a kernel, those of kinds with many last."""
     many: dict[str, list] = {kind: [] for kind in LAST}
     for name, tree in source.trees.items():
-        names = names_of(tree, ModuleType(""))
+        names = names_of(tree)
         for statement, change in itertools.chain(
             edits_of_kernels(tree, names), changes(tree, names)
         ):

@@ -11,6 +11,7 @@ import numpy as np
 
 from aclnn_viz.cases import Case
 from aclnn_viz.cases.vacuity import Vacuity, vacuity
+from aclnn_viz.checking.budgets import DEPENDENCE, FRESHLY, LATE, LINES, MENDING
 from aclnn_viz.checking.case_run import CaseRun, cheapest_first
 from aclnn_viz.checking.conditions import Traits, common
 from aclnn_viz.checking.counterexample import Counterexample
@@ -26,8 +27,9 @@ from aclnn_viz.checking.explanation import (
     of_fault,
 )
 from aclnn_viz.checking.judge import once_per_case
-from aclnn_viz.checking.mending import FreshCases, mend
+from aclnn_viz.checking.mending import FreshCases, Mend, mend
 from aclnn_viz.checking.scope import DEPTHS, Depth, Scope
+from aclnn_viz.checking.work import METER, Budget
 from aclnn_viz.checking.wrong_outputs import (
     convention,
     depends,
@@ -36,7 +38,6 @@ from aclnn_viz.checking.wrong_outputs import (
     wrong_forms,
     wrong_regions,
 )
-from aclnn_viz.checking.work import METER, Budget
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.tables import GREEN, RED, as_html
 from aclnn_viz.words.messages import language_here, linked, message, ntr, tr
@@ -47,13 +48,6 @@ ALLOWING = message(
 GENERATOR = '<meta name="generator" content="aclnn-viz check">'  # of pages that may be replaced
 NOTHING = message("none of those measured")
 REASONS = 3  # of refusals, the most frequent first
-# of the search goes to edits of the reader's kernel at most, the rest to those of the page
-MENDING = 0.25
-# of it to calls of the kernel on fresh cases: some kernels are compiled anew for each shape
-FRESHLY = 0.4
-# runs at most for what errors depend on if nothing explains them; what is left of a search then
-DEPENDENCE, LATE = 4000, 0.1
-LINES = 90  # of a page: where it executes more, each of its runs, and each case, takes longer
 
 
 @dataclass(frozen=True)
@@ -355,7 +349,7 @@ class CheckResult:
                 "yours": self.explanation.yours
                 and {
                     name: getattr(self.explanation.yours, name)
-                    for name in ("line", "before", "after", "lost")
+                    for name in ("line", "before", "after")
                 }
             }
             if self.explanation
@@ -523,15 +517,19 @@ def _explained(
     probe = min(
         (one for one in seen if one.misses and one.usable), key=lambda one: one.size, default=None
     )
-    heavy, start, yours = max(1.0, probe.steps / LINES) if probe else 1.0, METER.runs, None
-    if tested and not tested.lost:
-        yours = mend(
+    heavy, start = max(1.0, probe.steps / LINES) if probe else 1.0, METER.runs
+
+    def mended(budget: Budget) -> Mend | None:
+        return mend(
             tested.kernel,
             cheapest_first([one for one in seen if one.misses]),
             [one for one in seen if not one.misses],
             FreshCases(tested.kernel, tested.scope, seed, dtypes),
-            Budget(MENDING * runs),
+            budget,
         )
+
+    known = tested and not tested.lost
+    yours = mended(Budget(MENDING * runs)) if known else None
     end = Budget((runs + start - METER.runs) / heavy)
     diagnosis = diagnose(op, seen, tested, evidence.silent)
     if unfit and not diagnosis.name:
@@ -561,13 +559,13 @@ def _explained(
             ),
         )
     if diagnosis.name:
-        known = of_fault(
-            op, next(one for one in faults(op.name) if one.name == diagnosis.name), len(seen)
-        )
-        return diagnosis, replace(known, yours=yours)
-    explanation = (
-        Explanation.of_mend(yours) if yours else explain(op, seen, end, fresh, evidence.right)
-    )
+        fault = next(one for one in faults(op.name) if one.name == diagnosis.name)
+        return diagnosis, replace(of_fault(op, fault, len(seen)), yours=yours)
+    explanation = None if yours else explain(op, seen, end, fresh, evidence.right)
+    if known and not explanation:
+        yours = yours or mended(Budget(2 * MENDING * runs))
+    if yours:
+        explanation = Explanation.of_mend(yours)
     if not explanation:
         failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
         others = (

@@ -2,19 +2,17 @@
 
 import ast
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 
-from aclnn_viz.checking.candidates import BLOCKS, cut, line_of, places_of_axes
+from aclnn_viz.checking.candidates import BLOCKS, cut, places_of_axes
 from aclnn_viz.checking.case_run import Candidate, CaseRun, Variant
 from aclnn_viz.operators import Operator
-from aclnn_viz.operators.faults.edits import Change, Unit, head, statements, units
+from aclnn_viz.operators.faults.edits import Change, Edit, statements, units
 from aclnn_viz.words.messages import linked, message
 
 REDUCED = "reduced"
-REDUCTIONS = ("sum", "mean")
 
 
 def _axes(options: dict, rank: int) -> tuple[int, ...]:
@@ -110,86 +108,42 @@ def _ways() -> Iterator[tuple[str, Callable]]:
         yield words, _length_of(length)
 
 
-class _Site:
-    """Sums or means of a page that are written alike, in whose place another function is called."""
+def _candidate(site: Edit, words: str, reduce_of: Callable[[CaseRun], Callable]) -> Candidate:
+    def test(one: CaseRun) -> bool:
+        setattr(site.page, REDUCED, reduce_of(one))
+        return one.matches(Variant(lambda: site.page))
 
-    def __init__(self, unit: Unit, nodes: list[ast.Call], statements: dict[int, ast.AST]):
-        self.unit = unit
-        self.shown = list(dict.fromkeys(statements.get(id(node), unit.tree) for node in nodes))
-        self.changes = [
-            Change(
-                "sum",
-                node,
-                {
-                    "func": ast.Name(REDUCED, ast.Load()),
-                    "args": [
-                        ast.Attribute(node.func.value, node.func.attr, ast.Load()),
-                        *node.args,
-                    ],
-                },
-                line=node.lineno,
-            )
-            for node in nodes
-        ]
-        self.before = "; ".join(map(head, self.shown))
-        self.text = "; ".join(map(ast.unparse, nodes))
+    def texts():
+        sums = "; ".join(ast.unparse(edit.change.node) for edit in (site, *site.others))
+        where = message("where {sum} is taken otherwise: {change}", sum=sums, change=words)
+        return site.place, site.before, linked("{some}\n    {more}", [site.before, where])
 
-    @cached_property
-    def page(self):
-        with ExitStack() as stack:
-            for change in self.changes:
-                stack.enter_context(change.made())
-            return self.unit.page()
-
-    def candidate(self, words: str, reduce_of: Callable[[CaseRun], Callable]) -> Candidate:
-        def test(one: CaseRun) -> bool:
-            setattr(self.page, REDUCED, reduce_of(one))
-            return one.matches(Variant(lambda: self.page))
-
-        def texts():
-            lines = dict.fromkeys(str(change.line) for change in self.changes)
-            return (
-                line_of(self.unit, linked("{some} and {more}", lines)),
-                self.before,
-                linked(
-                    "{some}\n    {more}",
-                    [
-                        self.before,
-                        message(
-                            "where {sum} is taken otherwise: {change}", sum=self.text, change=words
-                        ),
-                    ],
-                ),
-            )
-
-        return Candidate("sum", texts, test)
+    return Candidate("sum", texts, test)
 
 
-def sites(op: Operator, probe: CaseRun) -> Iterator[_Site]:
-    """Every sum of a page, and those of a function that go over the same axes together."""
+def sites(op: Operator, probe: CaseRun) -> Iterator[Edit]:
+    """Every sum of a page, and those of a function that go over the same axes together: another function is called there."""
     for unit in units(op.page):
-        alike: dict[str, list[ast.Call]] = {}
-        holders = statements(unit.tree) if unit.name else {}
-        for node in ast.walk(unit.tree):
-            if (
-                unit.name in probe.called
-                and isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Attribute)
-                and node.func.attr in REDUCTIONS
-            ):
-                alike.setdefault(
-                    " ".join(ast.unparse(option) for option in node.keywords), []
-                ).append(node)
-        for nodes in alike.values():
-            yield from (_Site(unit, [node], holders) for node in nodes)
-            if len(nodes) > 1:
-                yield _Site(unit, nodes, holders)
+        alike: dict[str, list[Edit]] = {}
+        holder = statements(unit.tree)
+        for node in ast.walk(unit.tree) if unit.name in probe.floats else ():
+            match node:
+                case ast.Call(func=ast.Attribute(attr="sum" | "mean") as whole, args=args):
+                    called = {"func": ast.Name(REDUCED, ast.Load()), "args": [whole, *args]}
+                    edit = Edit(
+                        "sum", unit, holder[id(node)], Change("sum", node, called, line=node.lineno)
+                    )
+                    alike.setdefault(" ".join(map(ast.unparse, node.keywords)), []).append(edit)
+        for edits in alike.values():
+            yield from edits
+            if len(edits) > 1:
+                yield replace(edits[0], others=tuple(edits[1:]))
 
 
 def over_fewer(op: Operator, probe: CaseRun) -> Iterator[Candidate]:
     """The page with a sum, or all that go over the same axes, over the last of them alone, as they are on the page or in the case."""
     words = message("over the last of the axes alone")
-    return (site.candidate(words, _over_last) for site in sites(op, probe))
+    return (_candidate(site, words, _over_last) for site in sites(op, probe))
 
 
 def reduced(op: Operator, probe: CaseRun) -> Iterator[Candidate]:
@@ -197,4 +151,4 @@ def reduced(op: Operator, probe: CaseRun) -> Iterator[Candidate]:
     ways = list(_ways())
     for site in sites(op, probe):
         for words, reduce in ways:
-            yield site.candidate(words, lambda one, reduce=reduce: reduce)
+            yield _candidate(site, words, lambda one, reduce=reduce: reduce)

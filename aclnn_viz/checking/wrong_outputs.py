@@ -16,6 +16,8 @@ import numpy as np
 
 from aclnn_viz.cases import default
 from aclnn_viz.cases.suites import Recipe
+from aclnn_viz.checking.budgets import BREAKING, LONGEST
+from aclnn_viz.checking.candidates import BLOCKS
 from aclnn_viz.checking.case_run import CaseRun, Variant
 from aclnn_viz.checking.conditions import Traits, remainder
 from aclnn_viz.checking.evidence import KernelUnderTest
@@ -37,9 +39,6 @@ SINGLE = (
     2.0**-20
 )  # the same for float64 outputs of a kernel that computes in float32: a few of its roundings
 LENGTHS = (*range(1, 36), *(2**k + step for k in range(6, 13) for step in (-1, 0, 1)), 1000, 3000)
-BREAKING = 12  # other lengths on which a law is tried
-LARGEST = 20_000  # elements of a further case
-BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256)
 BESIDE, KINK = (
     2.0**-20,
     0.05,
@@ -573,7 +572,7 @@ def _of_lengths(
         def tried(some, axis=axis, outcome=outcome, held=held) -> None:
             for length in some:
                 here = shape[:axis] + (length,) + shape[axis + 1 :]
-                if budget.over or np.prod(here) > LARGEST:
+                if budget.over or np.prod(here) > LONGEST:
                     return
                 if (
                     length in outcome

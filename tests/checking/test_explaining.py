@@ -5,19 +5,16 @@ import json
 import math
 import re
 import time
-from collections import Counter
 from dataclasses import replace
-from itertools import islice
-from random import Random
 
 import numpy as np
 import pytest
 
-from aclnn_viz import case, operator, operators
+from aclnn_viz import operator, operators
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking import case_run, check, result, work
-from aclnn_viz.checking.candidates import _cut, pairs
+from aclnn_viz.checking.candidates import _cut
 from aclnn_viz.checking.case_run import CaseRun, Variant, cheapest_first, is_single
 from aclnn_viz.checking.evidence import KernelUnderTest, examine
 from aclnn_viz.checking.conditions import Condition
@@ -37,8 +34,6 @@ from aclnn_viz.checking.wrong_outputs import depends
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.edits import edits
-from aclnn_viz.operators.faults.written_out import expanded
-from aclnn_viz.words.messages import in_language, tr
 from checking.wrong_kernels import RMS, SWISH, fault, suite_where
 from machine import SOAK
 
@@ -86,16 +81,12 @@ def test_a_forgotten_factor_of_an_output_is_reported():
     text = check(
         "rms_norm", rms(lambda out, x: out | {"dxOut": out["dxOut"] * 1.5}), depth="quick"
     ).explanation
-    assert "dxOut is 1.5 times the right one" in str(text)
+    assert "1.5 * " in text.after and "1.5" not in text.before
 
 
 def test_in_one_line_an_explanation_says_where_it_applies():
     found = Explanation("outputs", "out is 0 everywhere", "", "", "", "", condition="ceilMode=True")
     assert found.brief == "out is 0 everywhere, only where ceilMode=True"
-    assert (
-        replace(found, condition="not with shape=(3,)").brief
-        == "out is 0 everywhere, but not with shape=(3,)"
-    )
 
 
 def test_what_is_0_as_a_whole_is_no_tail():
@@ -186,7 +177,7 @@ def test_a_fault_under_a_condition_is_reported_with_it():
             )
         ),
     ).explanation
-    assert "dgammaOut is 2 times the right one" in str(text) and "shape[-1] >" in text.condition
+    assert "'dgammaOut': 2 * " in text.after and "shape[-1] >" in text.condition
 
 
 def test_a_named_fault_is_its_own_explanation():
@@ -207,19 +198,6 @@ def test_a_right_kernel_has_no_explanation():
         )
         is None
     )
-
-
-def test_outputs_that_are_explained_each_without_a_line_of_the_page_are_said_in_one_line():
-    def copies(dy, x, rstd, gamma):
-        return x.copy(), gamma.astype(np.float32)
-
-    seen = examine(KernelUnderTest(copies, Scope.of(RMS)), islice(prepared_suite(RMS, 0), 3)).seen
-    found = explain(RMS, seen, Budget(10_000))
-    assert (
-        found.brief == "dxOut holds x; dgammaOut holds gamma" and found.line == found.before == ""
-    )
-    with in_language("zh"):
-        assert tr(found.brief) == "dxOut中存放的是x；dgammaOut中存放的是gamma"
 
 
 def curved(gradOutput, self, weight):
@@ -246,19 +224,20 @@ def test_an_output_that_is_hardly_wrong_is_not_left_out():
     """One that the right page has up to its rounding, beside one that an edit explains."""
     one = next(suite_where(RMS, lambda made: made.inputs["x"].shape == (4, 6)))
     outputs = RMS.backward(**one.case.inputs)
-    unit = np.spacing(np.max(np.abs(outputs["dgammaOut"])))
-    outputs["dxOut"], outputs["dgammaOut"] = -outputs["dxOut"], outputs["dgammaOut"] + 12 * unit
-    run = CaseRun(one, outputs, judge(one, outputs))
+    outputs["dxOut"] = -outputs["dxOut"]
     negated = Variant(
         lambda: RMS.page, outputs=lambda values, _: values | {"dxOut": -values["dxOut"]}
     )
+    assert CaseRun(one, outputs, judge(one, outputs)).matches(negated)
+    outputs["dgammaOut"] += 12 * np.spacing(np.max(np.abs(outputs["dgammaOut"])))
+    run = CaseRun(one, outputs, judge(one, outputs))
     assert {miss.output for miss in run.misses} == {"dxOut", "dgammaOut"}
-    assert not run.matches(negated) and run.alone("dxOut").matches(negated)
+    assert not run.matches(negated)
 
 
 def test_one_wrong_case_without_elements_ends_no_search():
     kernel = rms(lambda out, x: out | {"dgammaOut": out["dgammaOut"] * (1.5 if x.size else np.nan)})
-    assert "dgammaOut is 1.5 times" in str(check("rms_norm", kernel, beyond=True).explanation)
+    assert "'dgammaOut': 1.5 * " in check("rms_norm", kernel, beyond=True).explanation.after
 
 
 def test_a_condition_is_no_less_true_for_a_case_within_it_that_happens_to_be_right():
@@ -269,6 +248,19 @@ def test_a_condition_is_no_less_true_for_a_case_within_it_that_happens_to_be_rig
     law = Condition("float32", lambda made: made is not cases[2].prepared.case)
     assert _holds_on(law, cases)
     assert not _holds_on(Condition("", lambda made: made is not cases[0].prepared.case), cases)
+
+
+def test_a_law_that_holds_of_the_lengths_of_the_suite_alone_is_not_said():
+    """Of a row of several blocks the last block alone enters the sum: in most of the suite that is one place."""
+
+    def kernel(gradOutput, output, dim):
+        g, y = (np.moveaxis(part.astype(np.float32), dim, -1) for part in (gradOutput, output))
+        last = (g * y)[..., (y.shape[-1] - 1) // 16 * 16 :]
+        out = y * (g - np.sum(last, axis=-1, keepdims=True))
+        return np.moveaxis(out, -1, dim).astype(output.dtype)
+
+    found = check("softmax", lambda **inputs: kernel(**inputs), where={"dim": -1}).explanation
+    assert not found or "%" not in found.condition
 
 
 def test_a_sum_has_no_length_that_it_is_divided_by():
@@ -503,72 +495,11 @@ def test_the_cheapest_failing_case_comes_first_and_none_is_lost():
     assert cheapest_first(broken) == broken
 
 
-def test_pairs_are_of_what_the_failing_cases_execute_alone():
-    """Of the bicubic weights alone there are eight thousand pairs: no failing case without them pays for that."""
-    op = operator("grid_sampler_2d")
-    failing = [CaseRun(one, {}, ()) for one, _ in zip(prepared_suite(op, 0), range(3))]
-    reached = list(_reached(edits(op.page), failing))
-    assert (
-        len(list(pairs(reached, lambda edit: True)))
-        < len(list(pairs(edits(op.page), lambda edit: True))) / 3
-    )
-
-
 def test_a_search_runs_pages_with_the_sums_of_numpy():
     """Of a tree of neighbours in Python the search would pay a sixth of its time, and no order of sums is compared."""
     x = np.random.default_rng(0).normal(size=1000)
     assert case_run._DOUBLE.sum(x) == np.sum(x) != NumPyArrays().sum(x)
     assert case_run._DOUBLE.mean(x) == np.mean(x) != NumPyArrays().mean(x)
-
-
-def test_pairs_of_short_statements_come_first():
-    sizes = Counter(
-        id(edit.statement)
-        for edit in edits(SWISH.page)
-        if edit.kind != "name" and not edit.change.drops
-    )
-    longest = next(
-        edit.before for edit in edits(SWISH.page) if id(edit.statement) == max(sizes, key=sizes.get)
-    )
-    assert [one.before for one in pairs(edits(SWISH.page), lambda edit: True)][-1] == longest
-
-
-@pytest.mark.soak
-def test_two_edits_of_a_statement_are_found():
-    """A kernel of one's own, in which the page's line is wrong in two places."""
-
-    def kernel(dy, x, rstd, gamma):
-        out = RMS.backward(dy=dy, x=x, rstd=rstd, gamma=gamma)
-        wide = [value.astype(np.float64) for value in (dy, x, gamma)]
-        back = rstd.astype(np.float64).reshape(
-            rstd.shape[: x.ndim - gamma.ndim] + (1,) * gamma.ndim
-        )
-        axes = tuple(range(x.ndim - gamma.ndim, x.ndim))
-        along = np.mean(wide[0] * wide[2] * wide[1] * back, axis=axes, keepdims=True)
-        return out | {
-            "dxOut": np.asarray((wide[0] * wide[2] + wide[1] * back * along) / back, x.dtype)
-        }
-
-    text = check("rms_norm", kernel).explanation
-    assert text.kind == "two edits" and text.line.startswith("rms_norm/page.py, line")
-
-
-def test_a_page_that_is_written_out_computes_the_same():
-    drawn = Random(0).sample(operators(), len(operators()))
-    for op in islice((op for op in drawn if expanded(op.page)), None if SOAK else 4):
-        made = case(op, dtype="float64")
-        right, written = (
-            replace(op, page=page).backward(**made.inputs)
-            for page in (op.page, expanded(op.page).page())
-        )
-        for name, value in right.items():
-            np.testing.assert_allclose(
-                written[name],
-                value,
-                rtol=1e-5,
-                atol=1e-6 * np.max(np.abs(value), initial=0.0),
-                err_msg=f"{op.name}, {name}",
-            )
 
 
 def inverted(gradOutput, output, dim):
@@ -616,30 +547,6 @@ def test_kernels_that_are_arranged_otherwise_than_the_page_are_explained_by_numb
         and explanation.yours is None
         and "up to roundings" not in explanation.evidence
     )
-
-
-def test_one_of_two_means_that_the_page_takes_in_one_function_is_explained():
-    def kernel(
-        gradOut, input, normalizedShape, mean, rstd, weightOptional, biasOptional, outputMask
-    ):
-        axes, rows = (
-            tuple(range(-len(normalizedShape), 0)),
-            tuple(range(input.ndim - len(normalizedShape))),
-        )
-        g, hat = gradOut.astype(np.float32), (input.astype(np.float32) - mean) * rstd
-        v = g if weightOptional is None else g * weightOptional.astype(np.float32)
-        dx = (
-            v
-            - np.sum(v, axis=axes, keepdims=True)
-            - hat * np.mean(v * hat, axis=axes, keepdims=True)
-        ) * rstd
-        outputs = dx, np.sum(g * hat, axis=rows), np.sum(g, axis=rows)
-        return tuple(one.astype(input.dtype) for one, asked in zip(outputs, outputMask) if asked)
-
-    after = check(
-        "layer_norm", lambda **inputs: kernel(**inputs), dtypes=["float32"]
-    ).explanation.after
-    assert after.count("xp.sum(") == 1 and "xp.mean(" in after
 
 
 def test_a_kernel_that_computes_in_the_format_that_it_is_given_is_explained_by_the_wider_ones():

@@ -18,7 +18,6 @@ from aclnn_viz.checking.scope import Scope
 from aclnn_viz.words.messages import in_language
 from checking.arrangements.numpy_kernels import avg_pool
 from checking.arrangements.slips import built
-from checking.bad_arrangements import bad
 from checking.wrong_kernels import RMS
 
 
@@ -398,31 +397,3 @@ def test_an_edit_that_makes_a_tensor_huge_fails():
                 np.empty(MEMORY + 2**27, np.int8)
             assert np.empty(MEMORY // 4, np.int8).size
     assert np.ones(2**28, np.int8).nbytes == 2**28
-
-
-@pytest.mark.parametrize(
-    ("name", "kernel", "cases", "text"), list(bad()), ids=lambda one: getattr(one, "__name__", "")
-)
-def test_a_formula_that_cancels_is_named_with_its_place_and_a_better_one(name, kernel, cases, text):
-    explanation = check(name, kernel, cases=cases, allow_unsupported=True).explanation
-    assert explanation.kind == "arrangement" and "the same formula, arranged so that" in str(
-        explanation
-    )
-    assert (
-        text in explanation.before and explanation.after != explanation.before and explanation.holds
-    )
-    first = kernel.__code__.co_firstlineno
-    assert (
-        f"bad_arrangements.py, line {first}" not in explanation.line
-        and "bad_arrangements.py, line" in explanation.line
-    )
-
-
-def test_a_wrong_formula_is_no_bad_arrangement():
-    def kernel(gradOutput, self):
-        x, dy = self.astype(np.float32), gradOutput.astype(np.float32)
-        s = 1 / (1 + np.exp(-x))
-        return (dy * (s + x * s * (1 + s))).astype(self.dtype)
-
-    explanation = check("silu", kernel, depth="quick").explanation
-    assert explanation.kind != "arrangement" and explanation.yours.after.count("1 - s") == 1

@@ -1,8 +1,7 @@
 """Every mechanical edit of a page: one operator, factor, constant, comparison, axis, name or statement changed.
 
-A change sets attributes of one node of the page's syntax tree, in place, and is taken back. Beside the edits stand rarer
-ones (parentheses set otherwise, one more factor, a length that is off by one): they explain wrong kernels, too, but the
-kit is not scored on them.
+A change sets attributes of one node of the page's syntax tree, in place, and is taken back. Beside the edits stands what may be
+in the place of any expression: it explains wrong kernels, too, but the kit is not scored on it.
 
 Source: the operators of mutation testing, https://en.wikipedia.org/wiki/Mutation_testing, and the slips of hand-written
 kernels: a forgotten factor, a wrong axis, a swapped pair.
@@ -15,13 +14,13 @@ import inspect
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from types import CodeType, ModuleType
 
 from aclnn_viz.operators import registry
-from aclnn_viz.words.messages import message
+from aclnn_viz.words.messages import linked, message
 
 _lock = threading.RLock()  # a tree is shared by all edits of its page
 OPERATORS = {
@@ -64,6 +63,36 @@ AXES = (None, 0, -1)
 FAMILIES = "aclnn_viz.operators.families.", "aclnn_viz.tiles.by_operator."
 FORWARD, ENTRIES = "forward", ("backward", "PRELUDE")  # a wrong backward kernel is looked for
 SUM, PRODUCT = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
+EXPRESSIONS = (ast.BinOp, ast.Call, ast.Name, ast.Subscript, ast.List)
+HOLDERS = (
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.IfExp,
+    ast.Call,
+    ast.Assign,
+    ast.List,
+    ast.Subscript,
+    ast.Return,
+    ast.Dict,
+)
+UNARY = (
+    "{0}",
+    "xp.exp({0})",
+    "xp.tanh({0})",
+    "xp.erf({0})",
+    "xp.sqrt({0})",
+    "1.0 / (1.0 + xp.exp(-({0})))",
+)
+OF_NAMES = (
+    "xp.sqrt({})",
+    "1.0 / xp.sqrt({})",
+    "{} ** 2",
+    "-{}",
+    "xp.abs({})",
+    "xp.exp({})",
+    "xp.log({})",
+    "1 - {}",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,10 +145,10 @@ def edited_head(statement: ast.AST) -> str:
     return head(_Plain().visit(copy.deepcopy(statement))) if ".where(" in text else text
 
 
-def statements(tree: ast.FunctionDef) -> dict[int, ast.AST]:
+def statements(tree: ast.stmt) -> dict[int, ast.AST]:
     """The innermost statement, or output of a page, that holds a node, by the node's id."""
     found: dict[int, ast.AST] = {}
-    for statement in ast.walk(ast.Module(tree.body, [])):
+    for statement in ast.walk(ast.Module(getattr(tree, "body", [tree]), [])):
         if isinstance(statement, ast.stmt):
             found |= {id(part): statement for part in ast.walk(statement)}
         if isinstance(statement, ast.Return) and isinstance(statement.value, ast.Dict):
@@ -137,7 +166,7 @@ def distance(a: str, b: str) -> int:
     )
 
 
-def names_of(tree: ast.stmt, page: ModuleType) -> tuple[str, ...]:
+def names_of(tree: ast.stmt) -> tuple[str, ...]:
     """The names that a function takes or makes, but no functions and no namespaces."""
     if not isinstance(tree, ast.FunctionDef):
         return ()
@@ -161,35 +190,14 @@ def changes(tree: ast.stmt, names: tuple[str, ...]) -> Iterator[tuple[ast.stmt, 
             if isinstance(part, ast.Constant) and isinstance(part.value, str)
         }
     )
-    if isinstance(tree, ast.FunctionDef):
-        yield from _in_block(tree.body, names, texts)
-    else:
-        for change in _in_expression(tree, tree, names, texts):
-            yield tree, change
-
-
-def _in_block(block: list[ast.stmt], names, texts) -> Iterator[tuple[ast.stmt, Change]]:
-    for statement in block:
-        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-            continue  # a docstring
-        yield from ((statement, change) for change in _dropped(statement))
-        if isinstance(statement, ast.Return) and isinstance(statement.value, ast.Dict):
-            for key, value in zip(statement.value.keys, statement.value.values):
-                shown = ast.copy_location(ast.Dict([key], [value]), value)
-                yield from (
-                    (shown, change) for change in _in_expression(value, shown, names, texts)
-                )
-            continue
-        for name, value in ast.iter_fields(statement):
-            if name in ("body", "orelse") and isinstance(value, list):
-                yield from _in_block(value, names, texts)
-            elif name not in ("target", "targets", "name", "args", "decorator_list"):
-                for part in value if isinstance(value, list) else [value]:
-                    if isinstance(part, ast.AST):
-                        yield from (
-                            (statement, change)
-                            for change in _in_expression(part, statement, names, texts)
-                        )
+    holder = statements(tree)
+    negated = {id(node.operand) for node in ast.walk(tree) if isinstance(node, ast.UnaryOp)}
+    for node in ast.walk(tree):
+        if id(node) in holder:
+            statement = holder[id(node)]
+            whole = _dropped(node) if isinstance(tree, ast.FunctionDef) else ()
+            for change in (*whole, *_of_node(node, names, texts, negated)):
+                yield statement, change
 
 
 def _dropped(statement: ast.stmt) -> Iterator[Change]:
@@ -201,19 +209,10 @@ def _dropped(statement: ast.stmt) -> Iterator[Change]:
                     "statement", statement, {"value": ast.Name(name, ast.Load())}, drops=True
                 )
             yield Change("operator", statement, {"value": ast.UnaryOp(ast.USub(), value)})
-        case ast.Assign(targets=[ast.Tuple(elts=[ast.Name(id=first), ast.Name(id=second)])]):
-            yield Change(
-                "name",
-                statement,
-                {
-                    "targets": [
-                        ast.Tuple(
-                            [ast.Name(second, ast.Store()), ast.Name(first, ast.Store())],
-                            ast.Store(),
-                        )
-                    ]
-                },
-            )
+        case ast.Assign(targets=[ast.Tuple(elts=targets)]):
+            for at in range(len(targets) - 1):
+                swapped = [*targets[:at], targets[at + 1], targets[at], *targets[at + 2 :]]
+                yield Change("name", statement, {"targets": [ast.Tuple(swapped, ast.Store())]})
         case ast.AugAssign(op=op) if type(op) in OPERATORS:
             yield Change("statement", statement, {"value": ast.Constant(0)}, drops=True)
             for new in OPERATORS[type(op)]:
@@ -224,18 +223,8 @@ def _dropped(statement: ast.stmt) -> Iterator[Change]:
                 "statement", statement, {"test": ast.Constant(False)}, drops=not statement.orelse
             )
             yield Change("comparison", statement, {"test": ast.UnaryOp(ast.Not(), test)})
-        case ast.Expr():
+        case ast.Expr(value=ast.Call()):
             yield Change("statement", statement, {"value": ast.Constant(None)}, drops=True)
-
-
-def _in_expression(root: ast.AST, statement, names, texts) -> Iterator[Change]:
-    negated = {id(node.operand) for node in ast.walk(root) if isinstance(node, ast.UnaryOp)}
-    stored = {id(node) for target in getattr(statement, "targets", []) for node in ast.walk(target)}
-    for parent in ast.walk(root):
-        if id(parent) in stored:
-            continue
-        for change in _of_node(parent, names, texts, negated):
-            yield change
 
 
 def _of_node(node: ast.AST, names, texts, negated) -> Iterator[Change]:
@@ -356,7 +345,6 @@ class Unit:
     module: ModuleType
     tree: ast.stmt
     whole: tuple[CodeType, ...]  # of the page and of what it takes from other pages
-    out: bool = False  # whether it is the backward of the page, written out
 
     @property
     def file(self) -> str:
@@ -385,12 +373,14 @@ class Unit:
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """One change of one place of a page: its kind, the line it is in, and what stands there before and after."""
+    """One change of one place of a page: its kind, the line it is in, and what stands there before and after; `others` are made
+    with it."""
 
     kind: str
     unit: Unit
     statement: ast.stmt
     change: Change
+    others: tuple["Edit", ...] = ()
 
     @property
     def line(self) -> int:
@@ -404,27 +394,55 @@ class Edit:
         last = body[0].lineno - 1 if isinstance(body, list) else self.statement.end_lineno
         return range(self.statement.lineno, max(last, self.statement.lineno) + 1)
 
+    @contextmanager
+    def made(self):
+        with ExitStack() as stack:
+            for edit in (self, *self.others):
+                stack.enter_context(edit.change.made())
+            yield
+
     @cached_property
     def page(self) -> ModuleType:
         """The edited page; SyntaxError where the edit is no Python."""
-        with self.change.made():
+        with self.made():
             return self.unit.page()
 
     @cached_property
     def before(self) -> str:
-        return head(self.statement)
+        return "; ".join(dict.fromkeys(head(edit.statement) for edit in (self, *self.others)))
 
     @cached_property
     def after(self) -> str:
-        with self.change.made():
-            return edited_head(self.statement) if not self.change.drops else message("(left out)")
+        if self.change.drops:
+            return message("(left out)")
+        with self.made():
+            heads = (edited_head(edit._shown) for edit in (self, *self.others))
+            return "; ".join(dict.fromkeys(heads))
+
+    @property
+    def _shown(self) -> ast.AST:
+        """The statement as it now is; an output of a page is taken from what holds all of them."""
+        whole, part = self.change.node, self.statement
+        if not (isinstance(whole, ast.Dict) and isinstance(part, ast.Dict)):
+            return part
+        return ast.Dict(part.keys, [whole.values[whole.keys.index(part.keys[0])]])
 
     @property
     def file(self) -> str:
         return self.unit.file
 
+    @property
+    def place(self) -> str:
+        lines = dict.fromkeys(str(edit.line) for edit in (self, *self.others))
+        some = linked("{some} and {more}", lines)
+        return (
+            message("{file}, line {line}", file=self.file, line=some)
+            if len(lines) == 1
+            else message("{file}, lines {lines}", file=self.file, lines=some)
+        )
+
     def __str__(self) -> str:
-        place = message("{file}, line {line}", file=self.file, line=self.line)
+        place = self.place
         if self.unit.name:
             place = message("{place} ({function})", place=place, function=self.unit.name)
         return message(
@@ -513,9 +531,11 @@ def edits(page: ModuleType) -> tuple[Edit, ...]:
 
 def _edits(page: ModuleType) -> Iterator[Edit]:
     for unit in units(page):
-        known = names_of(unit.tree, page)
-        for statement, change in changes(unit.tree, known):
-            yield Edit(change.kind, unit, statement, change)
+        known = names_of(unit.tree)
+        found = [
+            Edit(change.kind, unit, part, change) for part, change in changes(unit.tree, known)
+        ]
+        yield from sorted(found, key=lambda edit: edit.line)
 
 
 @cache
@@ -528,75 +548,6 @@ def slips(page: ModuleType) -> tuple[Edit, ...]:
     )
 
 
-@cache
-def rarer(page: ModuleType) -> tuple[Edit, ...]:
-    """Return the rarer edits of a page, in the order of its source.
-
-    >>> from aclnn_viz.operators.layer_norm import page as layer_norm
-    >>> [edit.after for edit in rarer(layer_norm) if "(input - mean) * rstd" in edit.before][:2]
-    ['return input - mean * rstd', 'return input * rstd - mean']
-    """
-    return tuple(_rarer(page))
-
-
-def _rarer(page: ModuleType) -> Iterator[Edit]:
-    for unit in units(page):
-        if not isinstance(unit.tree, ast.FunctionDef):
-            continue
-        names, shown = names_of(unit.tree, page), statements(unit.tree)
-        for node in ast.walk(ast.Module(unit.tree.body, [])):
-            for change in _rarer_of_node(node, names):
-                yield Edit(change.kind, unit, shown.get(id(node), unit.tree), change)
-        for statement in dict.fromkeys(shown.values()):
-            for change in _factors(statement, names):
-                yield Edit(change.kind, unit, statement, change)
-
-
-def _rarer_of_node(node: ast.AST, names: tuple[str, ...]) -> Iterator[Change]:
-    def made(kind, **values):
-        return Change(kind, node, values, line=node.lineno)
-
-    match node:
-        case ast.BinOp(left=ast.BinOp(left=a, op=first, right=b), op=second, right=c) if _mixed(
-            first, second
-        ):
-            yield made("parenthesis", left=a, op=first, right=ast.BinOp(b, second, c))
-            yield made("parenthesis", left=ast.BinOp(a, second, c), op=first, right=b)
-        case ast.BinOp(left=a, op=first, right=ast.BinOp(left=b, op=second, right=c)) if _mixed(
-            first, second
-        ):
-            yield made("parenthesis", left=ast.BinOp(a, first, b), op=second, right=c)
-        case ast.List(elts=[ast.Tuple(elts=first), ast.Tuple(elts=second)]) if len(first) == len(
-            second
-        ):
-            for at in range(len(first)):
-                one, other = (
-                    [*some[:at], value, *some[at + 1 :]]
-                    for some, value in ((first, second[at]), (second, first[at]))
-                )
-                yield made(
-                    "exchange", elts=[ast.Tuple(one, ast.Load()), ast.Tuple(other, ast.Load())]
-                )
-        case ast.Assign(targets=[ast.Tuple(elts=targets)]) if len(targets) > 2:
-            for at in range(len(targets) - 1):
-                swapped = [*targets[:at], targets[at + 1], targets[at], *targets[at + 2 :]]
-                yield made("exchange", targets=[ast.Tuple(swapped, ast.Store())])
-    for name, value in ast.iter_fields(node):
-        if (
-            isinstance(value, ast.Name)
-            and isinstance(value.ctx, ast.Load)
-            and value.id in names
-            and not isinstance(node, (ast.Attribute, ast.Subscript))
-        ):
-            for step in (ast.Sub(), ast.Add()):
-                yield Change(
-                    "off by one",
-                    node,
-                    {name: ast.BinOp(value, step, ast.Constant(1))},
-                    line=value.lineno,
-                )
-
-
 def _mixed(first: ast.operator, second: ast.operator) -> bool:
     return (
         isinstance(first, SUM)
@@ -606,18 +557,93 @@ def _mixed(first: ast.operator, second: ast.operator) -> bool:
     )
 
 
-def _factors(statement: ast.AST, names: tuple[str, ...]) -> Iterator[Change]:
-    """One factor more of what a statement computes."""
-    match statement:
-        case (
-            ast.Assign(targets=[ast.Name()], value=ast.BinOp() | ast.Call() | ast.Name() as value)
-            | ast.Return(value=ast.BinOp() | ast.Call() | ast.Name() as value)
-        ):
-            for name in names:
-                for op in (ast.Mult(), ast.Div()):
-                    yield Change(
-                        "one more",
-                        statement,
-                        {"value": ast.BinOp(value, op, ast.Name(name, ast.Load()))},
-                        line=value.lineno,
+@cache
+def anywhere(page: ModuleType) -> tuple[Edit, ...]:
+    """Return every edit of a page that puts another expression in the place of one, or one more factor to it.
+
+    >>> from aclnn_viz.operators.layer_norm import page as layer_norm
+    >>> [edit.after for edit in anywhere(layer_norm) if edit.kind == "parenthesis"][:2]
+    ['return input - mean * rstd', 'return input * rstd - mean']
+    """
+    return tuple(
+        Edit(change.kind, unit, statement, change)
+        for unit in units(page)
+        if unit.name
+        for statement, change in replacements(
+            unit.tree, partial(_in_place, names=names_of(unit.tree))
+        )
+    )
+
+
+def replacements(tree: ast.stmt, others) -> Iterator[tuple[ast.AST, Change]]:
+    """Every change that puts another expression in the place of one, beside the statement that holds it.
+
+    `others(expression, parent, field)` yields kinds and expressions, and what is put in, if it may be so in several places.
+    """
+    holder = statements(tree)
+    for parent in ast.walk(tree):
+        for name, value in ast.iter_fields(parent):
+            for at, part in enumerate(value if isinstance(value, list) else [value]):
+                if not isinstance(part, ast.expr) or id(part) not in holder:
+                    continue
+                old = ast.unparse(part)
+                for kind, new, *word in others(part, parent, name):
+                    put = [*value[:at], new, *value[at + 1 :]] if isinstance(value, list) else new
+                    exchange = (old, kind, *word) if word else ()
+                    yield (
+                        holder[id(part)],
+                        Change(kind, parent, {name: put}, line=part.lineno, exchange=exchange),
                     )
+
+
+def _in_place(
+    node: ast.expr, parent: ast.AST, name: str, names: tuple[str, ...]
+) -> Iterator[tuple]:
+    """What may stand in the place of an expression of a page: a number, a name, itself times a name, off by one or rounded to 16 bits;
+    other parentheses, another function."""
+    known = not isinstance(node, ast.Name) or node.id in names
+    if not (known and isinstance(node, EXPRESSIONS) and isinstance(parent, HOLDERS)):
+        return
+    if name in ("func", "targets", "slice"):
+        return
+    factor = isinstance(parent, ast.BinOp) and isinstance(parent.op, PRODUCT)
+    if not isinstance(parent, ast.Subscript):
+        for number in (1.0, *[0.0] * (not factor)):  # with 0.0 the whole product would be 0
+            yield "number", ast.Constant(number), str(number)
+    yield "inverse", ast.BinOp(ast.Constant(1.0), ast.Div(), node), ""
+    for other in names:
+        word = ast.Name(other, ast.Load())
+        if not isinstance(node, ast.Name):
+            yield "name", word, other
+        yield "one more", ast.BinOp(node, ast.Mult(), word), other
+        yield "one more", ast.BinOp(node, ast.Div(), word), other
+    text = ast.unparse(node)
+    for narrow in ("float16", "bfloat16"):
+        rounded = f"xp.asarray({text}).astype('{narrow}').astype('float64')"
+        yield "16 bits", ast.parse(rounded, mode="eval").body, narrow
+    match node:
+        case ast.Call(args=[*_, argument], keywords=[]) if len(node.args) <= 2:
+            for form in UNARY:
+                other = form.format(ast.unparse(argument))
+                yield "function", ast.parse(other, mode="eval").body, form
+        case ast.Name():
+            for step in (ast.Sub(), ast.Add()):
+                yield "off by one", ast.BinOp(node, step, ast.Constant(1))
+            for form in OF_NAMES:
+                yield "function", ast.parse(form.format(text), mode="eval").body, form
+        case ast.BinOp(left=ast.BinOp(left=a, op=first, right=b), op=second, right=c) if _mixed(
+            first, second
+        ):
+            yield "parenthesis", ast.BinOp(a, first, ast.BinOp(b, second, c))
+            yield "parenthesis", ast.BinOp(ast.BinOp(a, second, c), first, b)
+        case ast.BinOp(left=a, op=first, right=ast.BinOp(left=b, op=second, right=c)) if _mixed(
+            first, second
+        ):
+            yield "parenthesis", ast.BinOp(ast.BinOp(a, first, b), second, c)
+        case ast.List(elts=[ast.Tuple(elts=first), ast.Tuple(elts=second)]):
+            for at, both in enumerate(zip(second, first)):
+                some = (
+                    ast.Tuple([*old[:at], new, *old[at + 1 :]], ast.Load())
+                    for old, new in zip((first, second), both)
+                )
+                yield "exchange", ast.List([*some], ast.Load())
