@@ -27,35 +27,6 @@ LIBRARIES = (
     "opapi_math",
     "opapi_transformer",
 )
-# What the names of an enumeration begin with, and what no other begins with.
-ENUMERATIONS = {
-    "aclDataType": (
-        "ACL_DT_",
-        *(
-            f"ACL_{word}"
-            for word in ("FLOAT", "INT", "UINT", "DOUBLE", "BOOL", "STRING", "COMPLEX", "BF16")
-        ),
-    ),
-    "aclFormat": ("ACL_FORMAT_", "ACL_FRACTAL_"),
-    "aclrtMemMallocPolicy": ("ACL_MEM_",),
-    "aclrtMemcpyKind": ("ACL_MEMCPY_",),
-    "aclSysParamOpt": ("ACL_OPT_",),
-    "aclCannAttr": ("ACL_CANN_ATTR_",),
-    "aclrtFloatOverflowMode": ("ACL_RT_OVERFLOW_MODE_",),
-}
-#: `acl/acl_rt.h`; the numbers are in the order of the names.
-MEMORY = (
-    "ACL_DDR_MEM",
-    "ACL_HBM_MEM",
-    "ACL_DDR_MEM_HUGE",
-    "ACL_DDR_MEM_NORMAL",
-    "ACL_HBM_MEM_HUGE",
-    "ACL_HBM_MEM_NORMAL",
-    "ACL_DDR_MEM_P2P_HUGE",
-    "ACL_DDR_MEM_P2P_NORMAL",
-    "ACL_HBM_MEM_P2P_HUGE",
-    "ACL_HBM_MEM_P2P_NORMAL",
-)
 HANDLES = (
     "aclTensor",
     "aclBoolArray",
@@ -66,11 +37,6 @@ HANDLES = (
 )
 # in client.cpp: they take memory of the host
 BY_HAND = ("aclrtMemcpy", "aclrtMemset", "aclCreateScalar")
-NUMBERS = {
-    name: value
-    for name, value in vars(codes).items()
-    if name.startswith("ACL") and isinstance(value, int)
-}
 
 
 def installation() -> Path:
@@ -137,24 +103,10 @@ def flags(root: Path) -> dict[str, list[str]]:
 
 def headers() -> Iterable[tuple[str, str]]:
     """Each header: its place, and its text."""
-    status = "".join(
-        f"#define {name} {value}\n"
-        for name, value in NUMBERS.items()
-        if name.startswith(("ACL_ERROR", "ACL_SUCCESS", "ACLNN_"))
-    )
+    status = "".join(f"#define {name} {value}\n" for name, value in codes.TYPES["status"].items())
     enumerations = "".join(
-        _enumeration(
-            name,
-            {
-                one: value
-                for one, value in NUMBERS.items()
-                if one.startswith(begins)
-                and not one.startswith("ACL_MEMCPY_" if "ACL_MEM_" in begins else "-")
-            },
-        )
-        for name, begins in ENUMERATIONS.items()
+        _enumeration(name, values) for name, values in codes.TYPES.items() if name != "status"
     )
-    memory = _enumeration("aclrtMemAttr", {name: value for value, name in enumerate(MEMORY)})
     yield (
         "acl/acl_base.h",
         _header(f"""#include <stdbool.h>
@@ -172,7 +124,7 @@ typedef void *aclrtContext;
 
 #define ACL_ERROR_NONE 0
 {status}
-{enumerations}{memory}"""),
+{enumerations}"""),
     )
     runtime = [one for one in RUNTIME if not _of_operators(one)]
     yield (
