@@ -55,15 +55,18 @@ def log_softmax(row, column):
     return x[row, column] - log_sum_exp(row)
 
 
-@cache
-def derive(reduction="mean"):
-    """
-    Derive xGradOut for one of the reductions "none", "mean" and "sum", with every option present.
+REASONS = {
+    "L": "Start.",
+    "row": "Each row counts with the given derivative, and with the divisor of its reduction.",
+    "zrow": "The z-loss is part of loss and an output of its own: both derivatives reach it.",
+    "logp": "The label's entry, and by smoothing every entry; ignored rows are masked out.",
+    "lse": "lse is subtracted from every logp of its row, and is squared in the z-loss.",
+    "x": "x enters its own logp and lse, whose derivative is exp(x - lse) = exp(logp): the softmax.",
+}
 
-    >>> derive("sum").steps[-1].title
-    'xGradOut'
-    """
-    scalar = reduction != "none"
+
+def _rows():
+    """The tape of both losses of each row."""
     tape = Tape({C: [c, i, k], N: [r, p, l]})
     tape.input("x", {r: N, c: C})
     tape.input("weightOptional", {c: C})
@@ -88,20 +91,34 @@ def derive(reduction="mean"):
     )
     picked = Sum(KroneckerDelta(k, target[r]) * logp[r, k], CLASSES)
     smooth = Sum(weight[k] * logp[r, k], CLASSES)
-    row = tape.define(
+    tape.define(
         "row",
         {r: N},
         -m[r] * ((1 - alpha) * wt[r] * picked + alpha / C * smooth),
         "The label has weight 1 - alpha, the rest is spread over all classes.",
         "Loss of a row",
     )
-    zrow = tape.define(
+    tape.define(
         "zrow",
         {r: N},
         lam * m[r] * row_lse[r] ** 2,
         "A penalty on large log-sum-exp.",
         "z-loss of a row",
     )
+    return tape
+
+
+@cache
+def derive(reduction="mean"):
+    """
+    Derive xGradOut for one of the reductions "none", "mean" and "sum", with every option present.
+
+    >>> derive("sum").steps[-1].title
+    'xGradOut'
+    """
+    tape, is_scalar = _rows(), reduction != "none"
+    names = "lse", "logp", "mask", "wt", "row", "zrow"
+    row_lse, logp, m, wt, row, zrow = (tape.nodes[name].base for name in names)
     divisor = zdivisor = S.One
     if reduction == "mean":
         divisor = tape.define("W", (), Sum(wt[l] * m[l], ROWS), "The mean is weighted.", "Divisor")
@@ -112,24 +129,12 @@ def derive(reduction="mean"):
     loss = g * row[r] / divisor + (g + gz) * zrow[r] / zdivisor
     tape.define(
         "L",
-        {} if scalar else {r: N},
-        Sum(loss.subs(r, l), ROWS) if scalar else loss,
+        {} if is_scalar else {r: N},
+        Sum(loss.subs(r, l), ROWS) if is_scalar else loss,
         "The outputs weighted with their given derivatives; loss contains the z-loss.",
         "Scalar loss",
     )
-    tape.backward(
-        "L",
-        S.One,
-        ["x"],
-        {
-            "L": "Start.",
-            "row": "Each row counts with the given derivative, and with the divisor of its reduction.",
-            "zrow": "The z-loss is part of loss and an output of its own: both derivatives reach it.",
-            "logp": "The label's entry, and by smoothing every entry; ignored rows are masked out.",
-            "lse": "lse is subtracted from every logp of its row, and is squared in the z-loss.",
-            "x": "x enters its own logp and lse, whose derivative is exp(x - lse) = exp(logp): the softmax.",
-        },
-    )
+    tape.backward("L", S.One, ["x"], REASONS)
     nll = tape.define(
         "nll", {r: N}, g * (1 - alpha) / divisor * m[r] * wt[r], "Scale of the label's part.", "nll"
     )

@@ -64,41 +64,7 @@ def _tape(interpolationMode, pad, alignCorners):
     tape = Tape({C: [c], H: [h], W: [w], P: [p], Q: [q], Integer(len(weights)): [k, l]})
     tape.input("input", PIXEL)
     for axis, size, tap in (("x", W, k), ("y", H, l)):
-        x = tape.input(f"g{axis}", point)
-        pixel = tape.define(
-            f"i{axis}",
-            point,
-            unnormalise(x[POINT], size, alignCorners)[0],
-            f"From [-1, 1] to pixels along {axis}.",
-            f"Unnormalise {axis}",
-        )[POINT]
-        if pad:
-            s, o = (tape.input(f"{name}{axis}", point) for name in "so")
-            pixel = tape.define(
-                f"u{axis}",
-                point,
-                s[POINT] * pixel + o[POINT],
-                "On an open cell padding is affine with slope s = 1, 0 or -1.",
-                f"Pad {axis}",
-            )[POINT]
-        if interpolationMode != 1:
-            corner = tape.input(f"floor_{axis}", point, integer=True)
-            tape.define(
-                f"t{axis}",
-                point,
-                pixel - corner[POINT],
-                "Distance from the pixel before it, below 1.",
-                f"Fraction {axis}",
-            )
-        tape.input(axis.upper(), {tap: Integer(last + 1), **point}, integer=True)
-        fraction = IndexedBase(f"t{axis}", real=True)[POINT]
-        tape.define(
-            f"w{axis}",
-            {tap: Integer(last + 1), **point},
-            by_tap(tap, weights, fraction),
-            "One weight for each pixel that is read.",
-            f"Weights {axis}",
-        )
+        _along(tape, axis, size, tap, weights, pad, alignCorners)
     read = Sum(
         KroneckerDelta(h, Y[(l, *POINT)]) * KroneckerDelta(w, X[(k, *POINT)]) * image[b, c, h, w],
         *PIXELS[::-1],
@@ -141,6 +107,46 @@ def _tape(interpolationMode, pad, alignCorners):
             "Factors of unnormalisation and padding, times the sum over channels and pixels.",
         )
     return tape
+
+
+def _along(tape, axis, size, tap, weights, pad, alignCorners):
+    """From the entry of the grid to the pixels and the weights along one axis."""
+    point = dict(zip(POINT, (N, P, Q)))
+    x = tape.input(f"g{axis}", point)
+    pixel = tape.define(
+        f"i{axis}",
+        point,
+        unnormalise(x[POINT], size, alignCorners)[0],
+        f"From [-1, 1] to pixels along {axis}.",
+        f"Unnormalise {axis}",
+    )[POINT]
+    if pad:
+        s, o = (tape.input(f"{name}{axis}", point) for name in "so")
+        pixel = tape.define(
+            f"u{axis}",
+            point,
+            s[POINT] * pixel + o[POINT],
+            "On an open cell padding is affine with slope s = 1, 0 or -1.",
+            f"Pad {axis}",
+        )[POINT]
+    if weights != WEIGHTS[1]:
+        corner = tape.input(f"floor_{axis}", point, integer=True)
+        tape.define(
+            f"t{axis}",
+            point,
+            pixel - corner[POINT],
+            "Distance from the pixel before it, below 1.",
+            f"Fraction {axis}",
+        )
+    tape.input(axis.upper(), {tap: Integer(len(weights)), **point}, integer=True)
+    fraction = IndexedBase(f"t{axis}", real=True)[POINT]
+    tape.define(
+        f"w{axis}",
+        {tap: Integer(len(weights)), **point},
+        by_tap(tap, weights, fraction),
+        "One weight for each pixel that is read.",
+        f"Weights {axis}",
+    )
 
 
 def _reasons():

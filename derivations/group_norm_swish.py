@@ -46,14 +46,19 @@ def x_hat(sample, group, channel, position):
     return (x[sample, group, channel, position] - mean[sample, group]) * rstd[sample, group]
 
 
-@cache
-def derive():
-    """
-    Derive dx, dgamma and dbeta from the forward definition, for any N, G, C/G and H W.
+REASONS = {
+    "out": "dy is the given derivative of the loss with respect to the output.",
+    "y": "Swish acts entry by entry. The documents call this adjoint dYNew.",
+    "xhat": "Each xhat enters one y, with the factor gamma.",
+    "gamma": "gamma of a channel serves all samples and positions: sum over both.",
+    "beta": "beta of a channel serves all samples and positions: sum over both.",
+    "rstd": "rstd multiplies every element of its group: sum over the group.",
+    "mean": "mean enters every xhat of its group, and rstd; the second part is 0, as x - mean sums to 0.",
+    "x": "x enters xhat directly, and through rstd and mean, each of which holds 1/M.",
+}
 
-    >>> derive().steps[0].title
-    'Mean of a group'
-    """
+
+def _forward():
     tape = Tape({D: [c, d], P: [q, u], N: [a, b], G: [g]})
     tape.input("x", FULL)
     tape.input("gamma", {g: G, c: D})
@@ -85,21 +90,20 @@ def derive():
         "Affine map",
     )
     tape.define("out", FULL, swish(y[a, g, c, q]), "Swish with slope parameter s.", "Activate")
-    tape.backward(
-        "out",
-        dy[a, g, c, q],
-        ["x", "gamma", "beta"],
-        {
-            "out": "dy is the given derivative of the loss with respect to the output.",
-            "y": "Swish acts entry by entry. The documents call this adjoint dYNew.",
-            "xhat": "Each xhat enters one y, with the factor gamma.",
-            "gamma": "gamma of a channel serves all samples and positions: sum over both.",
-            "beta": "beta of a channel serves all samples and positions: sum over both.",
-            "rstd": "rstd multiplies every element of its group: sum over the group.",
-            "mean": "mean enters every xhat of its group, and rstd; the second part is 0, as x - mean sums to 0.",
-            "x": "x enters xhat directly, and through rstd and mean, each of which holds 1/M.",
-        },
-    )
+    return tape
+
+
+@cache
+def derive():
+    """
+    Derive dx, dgamma and dbeta from the forward definition, for any N, G, C/G and H W.
+
+    >>> derive().steps[0].title
+    'Mean of a group'
+    """
+    tape = _forward()
+    tape.backward("out", dy[a, g, c, q], ["x", "gamma", "beta"], REASONS)
+    xhat, y = (tape.nodes[name].base for name in ("xhat", "y"))
     z = dYNew[a, g, d, u] * gamma[g, d]
     tape.conclude(
         "dYNew",

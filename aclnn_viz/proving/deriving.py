@@ -13,7 +13,7 @@ from aclnn_viz.proving.noted import Noted, NotedArrays
 from aclnn_viz.proving.proofs import Result, proved, refusal
 from aclnn_viz.proving.reverse import Reverse
 from aclnn_viz.proving.steps import Refused, generic
-from aclnn_viz.proving.subjects import fixed, of_functions, parameter, rebound, size
+from aclnn_viz.proving.subjects import fixed, need_among, of_functions, parameter, rebound, size
 from aclnn_viz.proving.symbolic import INT, REAL, SymbolicArrays
 from aclnn_viz.proving.writing import PLAIN, Writer, wrapped
 from aclnn_viz.words.messages import message
@@ -125,9 +125,7 @@ def _checked(forward, wrt, saved, shapes, labels):
             )
         )
     if not isinstance(shapes, dict) or not all(
-        isinstance(shape, tuple)
-        and all(isinstance(n, str | int) and not isinstance(n, bool) for n in shape)
-        for shape in shapes.values()
+        isinstance(shape, tuple) and all(map(_is_length, shape)) for shape in shapes.values()
     ):
         raise TypeError(
             problem(
@@ -136,9 +134,7 @@ def _checked(forward, wrt, saved, shapes, labels):
                 'pass such as {"x": ("r", "n"), "gamma": ("n",)}',
             )
         )
-    if not isinstance(labels, dict) or not all(
-        isinstance(n, str | int) and not isinstance(n, bool) for n in labels.values()
-    ):
+    if not isinstance(labels, dict) or not all(map(_is_length, labels.values())):
         raise TypeError(
             problem(
                 "labels maps tensors of whole numbers to a length",
@@ -151,20 +147,10 @@ def _checked(forward, wrt, saved, shapes, labels):
             raise TypeError(
                 problem(f"{name} is a tuple of names", shown(given), 'pass such as ("x", "gamma")')
             )
-    for asked, given, among in (
-        ("shapes names the tensors that forward takes", shapes, taken),
-        ("labels names tensors with a shape", labels, shapes),
-        (
-            "wrt names inputs of real numbers with a shape",
-            wrt,
-            [name for name in shapes if name not in labels],
-        ),
-    ):
-        wrong = [name for name in given if name not in among]
-        if wrong:
-            raise ValueError(
-                problem(asked, ", ".join(map(str, wrong)), f"choose among {', '.join(among)}")
-            )
+    need_among("shapes names the tensors that forward takes", shapes, taken)
+    need_among("labels names tensors with a shape", labels, shapes)
+    real = [name for name in shapes if name not in labels]
+    need_among("wrt names inputs of real numbers with a shape", wrt, real)
     if not wrt:
         raise ValueError(
             problem(
@@ -174,6 +160,10 @@ def _checked(forward, wrt, saved, shapes, labels):
             )
         )
     return taken
+
+
+def _is_length(n):
+    return isinstance(n, str | int) and not isinstance(n, bool)
 
 
 def _tree(paths, depth):
@@ -198,16 +188,10 @@ class _Path:
             return self.answers[[a.place for a in asked].index(array.place)]
 
         self.xp = xp = NotedArrays(decide)
-        self.leaves = {}
-        for name in list(signature(forward).parameters)[1:]:
-            if name in shapes:
-                self.leaves[name] = xp.input(name, shapes[name], INT if name in labels else REAL)
-            elif name in fixed(forward):
-                self.leaves[name] = fixed(forward)[name]
-            else:
-                self.leaves[name] = xp.input(
-                    name, (), **({"positive": True} if parameter(name).is_positive else {})
-                )
+        self.leaves = {
+            name: self._leaf(name, shapes, labels)
+            for name in list(signature(forward).parameters)[1:]
+        }
         self.names = {"xp", *self.leaves}
         self.shapes, self.labels = shapes, labels
         made = self._traced()
@@ -221,15 +205,7 @@ class _Path:
                     "forward returns a dict of its outputs", shown(made), 'return such as {"y": y}'
                 )
             )
-        wrong = [name for name in saved if name not in made]
-        if wrong:
-            raise ValueError(
-                problem(
-                    "saved names outputs of forward",
-                    ", ".join(wrong),
-                    f"choose among {', '.join(made)}",
-                )
-            )
+        need_among("saved names outputs of forward", saved, made)
         self.outputs = {name: xp.lift(value) for name, value in made.items()}
         self._outputs_kept(saved)
         differentiated = [name for k, name in enumerate(made) if not k or name not in saved]
@@ -258,6 +234,14 @@ class _Path:
                     "write it otherwise, or its backward by hand",
                 )
             ) from None
+
+    def _leaf(self, name, shapes, labels):
+        if name in shapes:
+            return self.xp.input(name, shapes[name], INT if name in labels else REAL)
+        if name in (kept := fixed(self.forward)):
+            return kept[name]
+        positive = {"positive": True} if parameter(name).is_positive else {}
+        return self.xp.input(name, (), **positive)
 
     def fresh(self, name):
         found = next(

@@ -4,17 +4,9 @@ from itertools import chain, combinations_with_replacement, product
 
 from sympy import Integer, S, Symbol, cancel, expand
 
+from aclnn_viz.proving.paths import BY_VALUE, Impossible, OneOrMore, Path, Still
 from aclnn_viz.proving.steps import TRUTHS, plain
-from aclnn_viz.proving.theorems import (
-    BY_VALUE,
-    Impossible,
-    OneOrMore,
-    Path,
-    Still,
-    loss_of,
-    pieces,
-    place_in,
-)
+from aclnn_viz.proving.theorems import loss_of, pieces, place_in
 
 # of a theorem: where more meet, as those of the samplers, the points between them would take minutes
 REGIONS = 6

@@ -11,7 +11,7 @@ from sympy import Eq, Symbol
 from aclnn_viz.errors import need, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.operator import Operator
-from aclnn_viz.proving import kinks, theorems
+from aclnn_viz.proving import kinks, paths, theorems
 from aclnn_viz.proving.counterexample import Counterexample, search, tried
 from aclnn_viz.proving.steps import Refused, Step
 from aclnn_viz.proving.subjects import Subject, Traced, of_functions, of_operator
@@ -267,8 +267,8 @@ def _theorem(traced, output, of, options):
         False,
     )
     try:
-        for naming in theorems.NAMINGS:
-            if naming == theorems.NONE and steps:
+        for naming in paths.NAMINGS:
+            if naming == paths.NONE and steps:
                 break
             count, reason, assumptions = 0, "nothing to prove", {}
             for claim in theorems.claims(traced, output, of, naming):

@@ -106,14 +106,6 @@ class Whether(AtLeast):
     """A comparison d >= 0 whose d is a name of its own; nothing is known of which other comparison is its opposite."""
 
 
-class Part(Function):
-    """An unknown function of an entry: (entry, the number of the function, how often it is differentiated)."""
-
-    pointwise = True
-    is_real = is_finite = True
-    slope = property(lambda self: Part(self.args[0], self.args[1], self.args[2] + 1))
-
-
 class Erf(Function):
     """The error function; floats of 2 / sqrt(pi) in a page are the number of its derivative."""
 

@@ -224,38 +224,14 @@ def of_functions(forward, backward, shapes, labels, wrt=None) -> list[Subject]:
                 "pass such as def forward(xp, x, epsilon)",
             )
         ) from error
-    missing = [name for name in {**shapes, **labels} if name not in taken[0] or name not in shapes]
-    if missing:
-        raise ValueError(
-            problem(
-                "shapes names the tensors that forward takes",
-                ", ".join(missing),
-                f"choose among {', '.join(taken[0])}",
-            )
-        )
+    need_among("shapes names the tensors that forward takes", shapes, taken[0])
+    need_among("labels names tensors with a shape", labels, shapes)
     inputs = {
         name: (tuple(map(size, shape)), INT if name in labels else REAL)
         for name, shape in shapes.items()
     }
     attributes = {name: parameter(name) for name in taken[0] if name not in shapes} | fixed(forward)
-    try:
-        probe = Traced(
-            Subject("", forward, lambda xp: {}, (None, None), inputs, attributes, {}, {}, {}),
-            lambda e: True,
-        ).forward
-    except Exception as error:
-        # the page's own Python may fail in any way over arrays that are no numbers
-        raise ValueError(
-            problem(
-                "forward does what is known of arrays of any size",
-                f"{type(error).__name__}: {error}",
-                "write it otherwise",
-            )
-        ) from error
-    for made in (
-        need(probe, dict, "forward returns a dict of its outputs", 'return such as {"y": y}')
-    ).values():
-        need(made, SymbolicArray, "an output of forward is an array", "make it of the inputs")
+    probe = _outputs(forward, inputs, attributes)
     upstream = {f"d{y}": y for y in probe if f"d{y}" in taken[1]}
     saved = {y: y for y in probe if y in taken[1] and y not in taken[0]}
     unknown = [name for name in taken[1] if name not in {*taken[0], *upstream, *saved}]
@@ -268,7 +244,6 @@ def of_functions(forward, backward, shapes, labels, wrt=None) -> list[Subject]:
             )
         )
     inputs |= {d: (tuple(n.value for n in probe[y].shape), REAL) for d, y in upstream.items()}
-    options = {name: value for name, value in fixed(forward).items()}
     return [
         Subject(
             f"{forward.__name__}, {backward.__name__}",
@@ -281,9 +256,37 @@ def of_functions(forward, backward, shapes, labels, wrt=None) -> list[Subject]:
             upstream,
             {f"d{x}": x for x in wrt or shapes if x not in labels},
             {x: (size(n), None) for x, n in labels.items()},
-            options,
+            fixed(forward),
         )
     ]
+
+
+def need_among(asked, names, among):
+    """Raise ValueError for names that are not among those known."""
+    if wrong := [name for name in names if name not in among]:
+        raise ValueError(
+            problem(asked, ", ".join(map(str, wrong)), f"choose among {', '.join(among)}")
+        )
+
+
+def _outputs(forward, inputs, attributes):
+    """What forward makes of symbolic inputs: a dict of arrays."""
+    subject = Subject("", forward, lambda xp: {}, (None, None), inputs, attributes, {}, {}, {})
+    try:
+        made = Traced(subject, lambda e: True).forward
+    except Exception as error:
+        # the page's own Python may fail in any way over arrays that are no numbers
+        raise ValueError(
+            problem(
+                "forward does what is known of arrays of any size",
+                f"{type(error).__name__}: {error}",
+                "write it otherwise",
+            )
+        ) from error
+    need(made, dict, "forward returns a dict of its outputs", 'return such as {"y": y}')
+    for array in made.values():
+        need(array, SymbolicArray, "an output of forward is an array", "make it of the inputs")
+    return made
 
 
 def fixed(forward):
@@ -395,7 +398,7 @@ def _subject(op, page, attributes, absent, mode, alone):
         for of in op.kept.values()
         for letter in chosen(op.tensors[of].shape, attributes).stretched
     }
-    sizes, inputs, xp = _sizes(op, attributes, size), {}, SymbolicArrays(lambda e: True)
+    sizes, xp = _sizes(op, attributes, size), SymbolicArrays(lambda e: True)
     for letter, text in op.sizes.items():
         known = {
             name: v if isinstance(v, tuple) else xp.lift(v)
@@ -404,24 +407,7 @@ def _subject(op, page, attributes, absent, mode, alone):
         }
         if not text.isidentifier():
             sizes[letter] = xp.lift(value(text, known)).value
-    for name, tensor in op.tensors.items():
-        if (
-            tensor.reserved
-            or name in op.gradient_of
-            or name in op.gives
-            and name not in op.takes
-            and name not in op.saved
-        ):
-            continue
-        pattern = chosen(tensor.shape, attributes)
-        own = (
-            pattern.narrowed((S.One,) * len(pattern.axes))
-            if alone and name in op.kept.values()
-            else {}
-        )
-        shape = pattern.page_shape(sizes | own)
-        shape += (1,) * (len(branch(page.AXES[name], attributes)) - len(shape))
-        inputs[name] = None if name in absent else (shape, _kind(tensor)[0])
+    inputs = _inputs(op, page, attributes, absent, sizes, alone)
     attributes = attributes | {
         name: prod(inputs[of][0])
         if of in inputs
@@ -458,6 +444,22 @@ def _subject(op, page, attributes, absent, mode, alone):
         options,
         tuple(sizes[letter] for letter in stretched) if alone else (),
     )
+
+
+def _inputs(op, page, attributes, absent, sizes, alone):
+    """(shape, kind) of each tensor that backward takes, None for one that is absent."""
+    inputs = {}
+    for name, tensor in op.tensors.items():
+        is_output = name in op.gives and name not in op.takes and name not in op.saved
+        if tensor.reserved or name in op.gradient_of or is_output:
+            continue
+        pattern = chosen(tensor.shape, attributes)
+        is_single = alone and name in op.kept.values()
+        own = pattern.narrowed((S.One,) * len(pattern.axes)) if is_single else {}
+        shape = pattern.page_shape(sizes | own)
+        shape += (1,) * (len(branch(page.AXES[name], attributes)) - len(shape))
+        inputs[name] = None if name in absent else (shape, _kind(tensor)[0])
+    return inputs
 
 
 def _kind(tensor):

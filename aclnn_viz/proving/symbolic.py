@@ -55,7 +55,7 @@ from aclnn_viz.proving.steps import (
     negated,
     same_length,
 )
-from aclnn_viz.proving.views import by_key, named, of_source
+from aclnn_viz.proving.views import by_key, named
 from derivations.prover.expressions import fresh_index
 
 OPERATIONS = {
@@ -95,7 +95,7 @@ class SymbolicArray(LetteredArray):
             slopes,
         )
         self.cases, self.leaf, self._known, self._shared, self._seen_by = cases, None, {}, {}, None
-        self.made_by, self.source, self.places, self.place = "", None, None, xp.place()
+        self.made_by, self.places, self.place = "", None, xp.place()
 
     ndim = property(lambda self: len(self.axes))
     lengths = property(lambda self: tuple(Mul(*axis) for axis in self.axes))
@@ -116,14 +116,9 @@ class SymbolicArray(LetteredArray):
             self._seen_by, self._known = view, (known := {})
         if index not in known:
             try:
-                e = None if view in (by_key, of_source) else self._entry(*index)
-                known[index] = (
-                    e
-                    if view is None
-                    else view(
-                        self, e, index if view is of_source else [i for axis in index for i in axis]
-                    )
-                )
+                e = None if view is by_key else self._entry(*index)
+                flat_index = [i for axis in index for i in axis]
+                known[index] = e if view is None else view(self, e, flat_index)
             except Exception as error:
                 error.place = getattr(error, "place", "") or self.place
                 raise
@@ -209,9 +204,7 @@ class SymbolicArrays(LetteredArrays):
 
     # How arrays are made.
 
-    def made(
-        self, axes, entry, kind, key, *parents, cases=None, deps=None, slopes=None, entrywise=False
-    ):
+    def made(self, axes, entry, kind, key, *parents, cases=None, deps=None, slopes=None):
         key = (*key, *(p.key for p in parents))
         if key not in self.arrays:
             slopes = (
@@ -223,16 +216,7 @@ class SymbolicArrays(LetteredArrays):
             self.arrays[key] = SymbolicArray(
                 self, tuple(axes), entry, kind, len(self.arrays), deps, slopes, cases
             )
-            array = self.arrays[key]
-            array.made_by, sources = key[0], {id(p.source): p.source for p in parents if p.deps}
-            source = next(iter(sources.values()), None)
-            if (
-                entrywise
-                and len(sources) == 1
-                and source is not None
-                and all(part.axes == source.axes for part in (array, *parents) if part.deps)
-            ):
-                array.source = source
+            self.arrays[key].made_by = key[0]
         return self.arrays[key]
 
     def input(self, name, shape, kind=REAL):
@@ -335,7 +319,6 @@ class SymbolicArrays(LetteredArrays):
             (name,),
             *arrays,
             slopes=frozenset() if name in STEPS else None,
-            entrywise=True,
         )
 
     def infix(self, name, a, b):
@@ -432,7 +415,6 @@ class SymbolicArrays(LetteredArrays):
             x,
             y,
             cases=(condition, x, y) if kind == INT else None,
-            entrywise=True,
         )
 
     def _through(self, x, key, f):
@@ -565,9 +547,7 @@ class SymbolicArrays(LetteredArrays):
             return self.where(
                 *(self.parted(self.broadcast_to(part, x.axes), index) for part in x.cases)
             )
-        made = self.made(axes, entry, x.kind, ("part", tuple(axes), tuple(plan)), x, deps=deps)
-        made.source = made if deps else None
-        return made
+        return self.made(axes, entry, x.kind, ("part", tuple(axes), tuple(plan)), x, deps=deps)
 
     def take(self, x, index, axis=0):
         axis %= x.ndim

@@ -1,8 +1,8 @@
 """Views of symbolic arrays: functions that replace an entry by a name, so that a proof need not look at what the entry is made of."""
 
-from sympy import Indexed, Integer, KroneckerDelta, Pow, S, Sum, Symbol, exp, log
+from sympy import Indexed, KroneckerDelta, Pow, Sum, Symbol, exp, log
 
-from aclnn_viz.proving.steps import BOOL, REAL, TRUTHS, Magnitude, Part, Step, Whether
+from aclnn_viz.proving.steps import BOOL, REAL, TRUTHS, Magnitude, Step, Whether
 
 FEW = 7  # operations of a sum that needs no name
 
@@ -43,9 +43,3 @@ def by_key(array, e, index):
     """Name an entry without looking at it: arrays that were computed alike get the same name."""
     name = array.xp.named(f"@{array.key}", index, REAL if array.kind == BOOL else array.kind)
     return Whether(name) if array.kind == BOOL else name
-
-
-def of_source(array, e, index):
-    """Replace an entry by an unknown function of one entry of an input."""
-    part = Part(array.source.at(array.axes, index), Integer(array.key), S.Zero)
-    return Whether(part) if array.kind == BOOL else part

@@ -81,26 +81,32 @@ def _require_understood(e, integers):
         _require_sum(e, integers)
         return
     if isinstance(e, Piecewise):
-        if e.has(Sum):
-            raise NotUnderstood(f"a sum inside cases: {e}")
-        for branch, condition in e.args:
-            _require_understood(branch, integers)
-            _require_condition(condition, integers)
+        _require_cases(e, integers)
         return
+    for child in _children(e, integers):
+        if not isinstance(child, Expr):
+            raise NotUnderstood(f"{type(child).__name__} inside {e}")
+        _require_understood(child, integers)
+
+
+def _children(e, integers):
     if isinstance(e, Indexed):
         if not isinstance(e.base, IndexedBase) or e.base.label in integers:
             raise NotUnderstood(
                 f"an array that is not an IndexedBase, or is named as an index: {e}"
             )
-        children = e.base.label, *e.indices
-    elif isinstance(e, (Add, Mul, Pow, KroneckerDelta)) or is_function(e):
-        children = e.args
-    else:
-        raise NotUnderstood(f"{kind.__name__}: {e}")
-    for child in children:
-        if not isinstance(child, Expr):
-            raise NotUnderstood(f"{type(child).__name__} inside {e}")
-        _require_understood(child, integers)
+        return e.base.label, *e.indices
+    if isinstance(e, (Add, Mul, Pow, KroneckerDelta)) or is_function(e):
+        return e.args
+    raise NotUnderstood(f"{type(e).__name__}: {e}")
+
+
+def _require_cases(e, integers):
+    if e.has(Sum):
+        raise NotUnderstood(f"a sum inside cases: {e}")
+    for branch, condition in e.args:
+        _require_understood(branch, integers)
+        _require_condition(condition, integers)
 
 
 def _require_condition(e, integers):
