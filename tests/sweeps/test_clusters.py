@@ -5,7 +5,6 @@ import random
 import signal
 import time
 import warnings
-from collections import defaultdict
 
 import pytest
 from children import forked
@@ -214,17 +213,3 @@ def test_a_sweep_on_a_card_closes_it(four_cards, tmp_path):
     )
     with Store(tmp_path / "s.sqlite", reading=True) as opened:
         assert "atlas:0 (stand-in)" in next(opened.rows("SELECT worker FROM provenance"))[0]
-
-
-@pytest.mark.soak
-@pytest.mark.needs("g++")
-def test_four_processes_use_four_cards(tmp_path, monkeypatch):
-    monkeypatch.setenv("STANDIN_DEVICES", "4")
-    root, store = stand_in(), tmp_path / "s.sqlite"
-    av.sweep("suite", "atlas", 4, store, ops="hardswish", seeds=20, root=root)
-    users = defaultdict(set)
-    with Store(store, reading=True) as opened:
-        for (worker,) in opened.rows("SELECT DISTINCT worker FROM provenance"):
-            process, _, card = worker.partition(", ")
-            users[card].add(process)
-    assert len(users) > 1 and all(len(processes) == 1 for processes in users.values())

@@ -97,10 +97,6 @@ def test_all_numbers_of_a_format_are_in_one_case():
         source("exhaustive", "rms_norm")
 
 
-def test_nothing_is_drawn_before_it_is_needed():
-    assert len(list(islice(source("suite", "hardswish", seeds=10**12), 1000))) == 1000
-
-
 def test_a_test_list_is_drawn_as_it_is_read(tmp_path):
     for name in ("list.json", "list.csv"):
         av.cases.write(tmp_path / name, "rms_norm")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from in_child import in_child
-from swept import held, in_children
+from swept import held
 
 from aclnn_viz.storage.reading import AlteredError, ForeignError, StoredError
 from aclnn_viz.sweeps.store import Store
@@ -42,28 +42,6 @@ def test_a_row_that_is_there_is_not_written_again(tmp_path):
     after = held(path)
     assert [len(table) for table in after] == [5, 5] and all(line in after[0] for line in before[0])
     assert sum(line["outcome"] == "wrong" for line in after[0]) == 2
-
-
-def test_a_key_is_that_of_recipe_kit_and_device(tmp_path):
-    with Store(tmp_path / "s.sqlite") as store:
-        runs = [store.run(kit, device) for kit in ("1", "2") for device in ("host", "atlas")]
-        assert (
-            store.run("1", "host") == runs[0] and len({run.key(row(0).recipe) for run in runs}) == 4
-        )
-        for run in runs:
-            store.add(run, row(0))
-        assert all(store.known(run.key(row(0).recipe)) for run in runs) and not store.known("else")
-
-
-def test_two_writers_at_once_lose_nothing(tmp_path):
-    """Both make the file, and both write the same rows and some of their own, one by one."""
-    path = tmp_path / "s.sqlite"
-    works = [
-        lambda first=first: [written(path, [seed]) for seed in range(first, first + 12)]
-        for first in (0, 6, 6)
-    ]
-    assert in_children(*works) == [0, 0, 0]
-    assert held(path) == held(written(tmp_path / "alone.sqlite", range(18)))
 
 
 def test_rows_go_in_together_or_not_at_all(tmp_path):
