@@ -11,16 +11,23 @@ FOUR = tuple(fmt.name for fmt in FORMATS)
 UP, DOWN = np.inf, -np.inf
 
 
-def judge(name, dtype, pairs, base=None) -> str:
+def verdict(name, dtype, pairs, base=None):
     """Judge (output, truth) pairs; outputs must be numbers of the format, so that no rounding hides."""
     outputs, truth = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
-    return (
-        BY_NAME[name]
-        .judge(
-            exactly(outputs, dtype), truth, baseline=None if base is None else exactly(base, dtype)
-        )
-        .outcome
-    )
+    base = None if base is None else exactly(base, dtype)
+    return BY_NAME[name].judge(exactly(outputs, dtype), truth, baseline=base)
+
+
+def expect(name, dtype, rows):
+    """Assert the outcome of each row: (outcome, pairs, baseline where there is one)."""
+    for outcome, *data in rows:
+        assert verdict(name, dtype, *data) == outcome, (name, dtype, data)
+
+
+def sides(limit, outcomes, pairs, steps=1):
+    """Rows just below a limit, at it, and just above it; `pairs` makes the data of a number."""
+    values = nudged(limit, DOWN, steps), limit, nudged(limit, UP, steps)
+    return [(outcome, pairs(value)) for outcome, value in zip(outcomes.split(), values)]
 
 
 def exactly(values, dtype):
@@ -32,8 +39,8 @@ def exactly(values, dtype):
     return rounded
 
 
-def exact_elements(count, value=1.0):
-    return [(value, value)] * count
+def ones(count):
+    return [(1.0, 1.0)] * count
 
 
 def at_relative(relative, eps, dtype):
@@ -50,8 +57,8 @@ def at_relative(relative, eps, dtype):
     raise AssertionError("no float64 truth hits the limit")
 
 
-def nudged(value, direction, steps=16):
-    """A few float64 numbers further: enough to leave a limit that was computed in float64."""
+def nudged(value, direction, steps=1):
+    """The next float64 number, or a few further: enough to leave a limit that was computed in float64."""
     for _ in range(steps):
         value = np.nextafter(value, direction)
     return float(value)
