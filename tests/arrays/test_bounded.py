@@ -1,9 +1,8 @@
-"""The rigorous bound holds at 50 digits, next to ties, in every order of atomics, and claims nothing behind a nan."""
+"""The rigorous bound holds next to ties, in every order of atomics, and claims nothing behind a nan."""
 
 import importlib
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pytest
@@ -11,38 +10,11 @@ from arrays.bound_cases import CASES, PLAIN
 from arrays.bounds import PLANS, against, planned
 from arrays.exact_truth import TRUTHS
 from arrays.fixed_point import rounded
-from machine import SOAK
-from reference.exact import exact
 
 from aclnn_viz import case, operator
 from aclnn_viz.accuracy.envelopes import envelope, explain
 from aclnn_viz.dtypes import round_to
 from aclnn_viz.operators import plans
-
-SMALL = {
-    "hardswish": {"shape": (40,)},
-    "rms_norm": {"shape": (3, 12)},
-    "group_norm_swish": {"shape": (2, 4, 3), "numGroups": 2, "swishScale": 1.5},
-    "layer_norm": {"shape": (3, 12), "normalizedShape": (12,)},
-    "cross_entropy_loss": {"shape": (4, 5), "labelSmoothing": 0.1},
-    "grid_sampler_3d": {"shape": (1, 2, 3, 4, 5), "grid_shape": (2, 2, 3), "paddingMode": 2},
-    "grid_sampler_2d": {"shape": (1, 2, 4, 5), "grid_shape": (3, 3), "paddingMode": 2},
-}
-
-
-@pytest.mark.parametrize("name,dtype", [*product(SMALL, ("float32", "bfloat16"))])
-@pytest.mark.sampled(7)
-def test_bound_holds_against_fifty_digits(name, dtype):
-    inputs = case(name, dtype=dtype, seed=7, **SMALL[name]).inputs
-    truths = importlib.import_module(f"reference.{name}").backward(**inputs)
-    # a sample takes half of the plans in each format
-    half = (list(SMALL).index(name) + (dtype == "bfloat16")) % 2
-    for plan in PLANS if SOAK else list(PLANS)[half::2]:
-        out, envelopes = planned(name, PLANS[plan](name), inputs)
-        for output, truth in truths.items():
-            env = envelopes[output]
-            errors = np.abs(exact(out[output]) - truth).reshape(env.bound.shape)
-            assert np.all((errors <= exact(env.bound)) | env.undecided), (plan, output)
 
 
 @pytest.mark.parametrize("dtype,size", [("bfloat16", 258), ("float16", 2050)])

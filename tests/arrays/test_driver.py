@@ -130,16 +130,6 @@ def test_blocks_of_a_power_of_two_make_the_tree_over_all_terms(count):
         assert whole == "(((ab)(cd))((ef)g))"
 
 
-def test_pairwise_sum_keeps_the_digits_that_a_loop_loses():
-    values = np.full(1 << 16, np.float32(0.1))
-    total, loop = PairwiseSum(), np.float32(0)
-    for value in values:
-        total.add(value)
-        loop += value
-    exact = float(np.float32(0.1)) * values.size
-    assert abs(total.total() - exact) < 1e-3 * abs(loop - exact)
-
-
 def test_sums_of_float32_are_carried_in_float64():
     xp = NumPyArrays()
     tall = np.full((1 << 16, 3), np.float32(0.1))
@@ -157,13 +147,6 @@ def test_scatter_add_adds_equal_indices_in_every_channel(dtype):
     values = np.array([[1, 2, 3], [10, 20, 30]], dtype)
     out = NumPyArrays().scatter_add(target, np.array([0, 3, 0]), values)
     assert out.tolist() == [[4, 1, 2, 5], [44, 5, 6, 27]] and out.dtype == dtype
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_where_takes_a_number_on_either_side(dtype):
-    xp, x = NumPyArrays(), np.array([1, 3], dtype)
-    for out, wanted in (xp.where(x > 2.0, x, 0.5), [0.5, 3]), (xp.where(x > 2.0, 0.5, x), [1, 0.5]):
-        assert out.tolist() == wanted and out.dtype == dtype
 
 
 @pytest.mark.soak
@@ -211,7 +194,8 @@ def test_where_takes_numbers_and_conditions_as_numpy_does():
         (True, x, -x),
         (chosen[0], x, -x),
     ):
-        assert np.array_equal(NumPyArrays().where(*given), np.where(*given))
+        found, expected = NumPyArrays().where(*given), np.where(*given)
+        assert np.array_equal(found, expected) and found.dtype == expected.dtype
 
 
 def test_scattering_a_channel_at_a_time_adds_in_the_same_order(monkeypatch):

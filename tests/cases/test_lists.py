@@ -15,104 +15,46 @@ from machine import sampled
 
 OPERATORS = pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 FORMS = pytest.mark.parametrize("form", ["json", "csv"])
+
+
+def entry(name, shape, values, dtype="fp32", **more):
+    """One tensor of a list of ATK; without a shape an attribute."""
+    kind = "attr" if shape is None else "tensor"
+    return {
+        "name": name,
+        "type": kind,
+        "dtype": dtype,
+        "shape": shape,
+        "range_values": values,
+    } | more
+
+
 # Made by hand from the described formats, as whoever writes such lists would.
+NORMAL = {"name": "nd", "mean": [-1, 1], "std": [1, 3]}
 ATK = [
     {
         "id": 900,
         "name": "RmsNormGrad",
         "aclnn_name": "RmsNormGrad",
-        "api_type": "aclnn_rms_norm_grad",
         "standard": {"acc": "single_bm", "perf": "not_key"},
         "inputs": [
-            {
-                "name": "dy",
-                "type": "tensor",
-                "required": True,
-                "dtype": "bf16",
-                "shape": [6, 75],
-                "range_values": [-1, 1],
-            },
-            {
-                "name": "input",
-                "type": "tensor",
-                "required": True,
-                "dtype": "bf16",
-                "shape": [6, 75],
-                "range_values": {"name": "nd", "mean": [-1, 1], "std": [1, 3]},
-                "align_32B": True,
-            },
-            {
-                "name": "rstd",
-                "type": "tensor",
-                "required": True,
-                "dtype": "fp32",
-                "shape": [6, 1],
-                "range_values": [0.5, 2],
-            },
-            {
-                "name": "gamma",
-                "type": "tensor",
-                "required": True,
-                "dtype": "fp32",
-                "shape": [75],
-                "range_values": [-1, 1],
-            },
+            entry("dy", [6, 75], [-1, 1], "bf16", required=True),
+            entry("input", [6, 75], NORMAL, "bf16", required=True, align_32B=True),
+            entry("rstd", [6, 1], [0.5, 2]),
+            entry("gamma", [75], [-1, 1]),
         ],
     },
     {
         "id": 901,
-        "name": "GridSampler2DBackward",
         "aclnn_name": "GridSampler2DBackward",
         "inputs": [
-            {
-                "name": "gradOutput",
-                "type": "tensor",
-                "dtype": "fp32",
-                "shape": [1, 2, 3, 4],
-                "range_values": [-1, 1],
-            },
-            {
-                "name": "input",
-                "type": "tensor",
-                "dtype": "fp32",
-                "shape": [1, 2, 5, 6],
-                "range_values": [-1, 1],
-            },
-            {
-                "name": "grid",
-                "type": "tensor",
-                "dtype": "fp32",
-                "shape": [1, 3, 4, 2],
-                "range_values": [-1, 1],
-            },
-            {
-                "name": "interpolation_mode",
-                "type": "attr",
-                "dtype": "int",
-                "shape": None,
-                "range_values": 1,
-            },
-            {
-                "name": "padding_mode",
-                "type": "attr",
-                "dtype": "int",
-                "shape": None,
-                "range_values": 2,
-            },
-            {
-                "name": "align_corners",
-                "type": "attr",
-                "dtype": "bool",
-                "shape": None,
-                "range_values": True,
-            },
-            {
-                "name": "output_mask",
-                "type": "attr_tuple",
-                "dtype": "bool",
-                "shape": None,
-                "range_values": [True, False],
-            },
+            entry("gradOutput", [1, 2, 3, 4], [-1, 1]),
+            entry("input", [1, 2, 5, 6], [-1, 1]),
+            entry("grid", [1, 3, 4, 2], [-1, 1]),
+            entry("interpolation_mode", None, 1, "int"),
+            entry("padding_mode", None, 2, "int"),
+            entry("align_corners", None, True, "bool"),
+            entry("output_mask", None, [True, False], "bool", type="attr_tuple"),
         ],
     },
 ]
@@ -399,131 +341,58 @@ def test_random_damage_is_read_or_reported(tmp_path, form):
             assert ": got " in str(error) and "; " in str(error), damaged
 
 
+def read_inputs(folder, name, *inputs, count=1):
+    """The cases of a list of ATK with as many of these inputs."""
+    return av.cases.read(atk(folder, [{"aclnn_name": name, "inputs": inputs}] * count))
+
+
+def several(name, *values, kind="attrs"):
+    return [entry(name, None, value, "int", type=kind) for value in values]
+
+
 def test_a_list_of_atk_as_the_vendor_writes_it(tmp_path):
     """Arrays as lists of entries, one value in the place of a range, infinities as texts, attributes with a range."""
-
-    def tensor(name, shape, values, dtype="fp32"):
-        return {
-            "name": name,
-            "type": "tensor",
-            "dtype": dtype,
-            "shape": shape,
-            "range_values": values,
-        }
-
-    def several(name, *values):
-        return [
-            {"name": name, "type": "attrs", "dtype": "int", "range_values": value}
-            for value in values
-        ]
-
-    (path := tmp_path / "pool.json").write_text(
-        json.dumps(
-            [
-                {
-                    "aclnn_name": "AvgPool2dBackward",
-                    "inputs": [
-                        tensor("gradOutput", [2, 3, 4], "-inf"),
-                        tensor("self", [2, 4, 6], 3),
-                        several("kernel_size", 2, [3]),
-                        several("stride", 1, 1),
-                        several("padding", 0, 0),
-                        {
-                            "name": "divisor_override",
-                            "type": "attr",
-                            "dtype": "int",
-                            "range_values": [2, 5],
-                        },
-                        {
-                            "name": "ceil_mode",
-                            "type": "attr",
-                            "dtype": "bool",
-                            "range_values": ["nan"],
-                        },
-                    ],
-                }
-            ]
-            * 3
-        )
+    made = read_inputs(
+        tmp_path,
+        "AvgPool2dBackward",
+        entry("gradOutput", [2, 3, 4], "-inf"),
+        entry("self", [2, 4, 6], 3),
+        several("kernel_size", 2, [3]),
+        several("stride", 1, 1),
+        several("padding", 0, 0),
+        entry("divisor_override", None, [2, 5], "int"),
+        entry("ceil_mode", None, ["nan"], "bool"),
+        count=3,
     )
-    made = av.cases.read(path)
-    assert [one.inputs["divisorOverride"] for one in made] == [
-        2,
-        3,
-        4,
-    ] and "a whole number each in turn" in "".join(made.notes)
+    assert [one.inputs["divisorOverride"] for one in made] == [2, 3, 4]
+    assert "a whole number each in turn" in "".join(made.notes)
     assert made[0].inputs["kernelSize"] == (2, 3) and made[0].inputs["ceilMode"] is True
     assert (made[0].inputs["self"] == 3).all() and (made[0].inputs["gradOutput"] == -np.inf).all()
 
 
 def test_a_tensor_of_the_forward_operator_alone_is_passed_over(tmp_path):
-    (path := tmp_path / "norm.json").write_text(
-        json.dumps(
-            [
-                {
-                    "aclnn_name": "DeepNormGrad",
-                    "inputs": [
-                        {
-                            "name": name,
-                            "type": "tensor",
-                            "dtype": "fp32",
-                            "shape": shape,
-                            "range_values": [0, 1],
-                        }
-                        for name, shape in (
-                            ("dy", [3, 4]),
-                            ("x", [3, 4]),
-                            ("gx", [3, 4]),
-                            ("beta", [4]),
-                            ("gamma", [4]),
-                            ("mean", [3, 1]),
-                            ("rstd", [3, 1]),
-                        )
-                    ],
-                }
-            ]
-        )
-    )
-    (made,) = av.cases.read(path)
+    shapes = {"dy": [3, 4], "x": [3, 4], "gx": [3, 4], "beta": [4], "gamma": [4], "mean": [3, 1]}
+    tensors = (entry(name, shape, [0, 1]) for name, shape in {**shapes, "rstd": [3, 1]}.items())
+    (made,) = read_inputs(tmp_path, "DeepNormGrad", *tensors)
     assert "beta" not in made.inputs and made.inputs["gamma"].shape == (4,)
 
 
 def test_scalars_tuples_entry_by_entry_and_values_that_are_listed(tmp_path):
     """Softplus and reflection as the vendor's lists have them: scalars with a distribution, a padding of four entries, listed values."""
-    tensors = [
-        {
-            "name": name,
-            "type": "tensor",
-            "dtype": "fp32",
-            "shape": [2, 3],
-            "range_values": [1, 2, 3],
-        }
-        for name in ("gradOutput", "self")
-    ]
-    scalar = {
-        "name": "beta",
-        "type": "scalar",
-        "dtype": "fp32",
-        "range_values": {"name": "nd", "mean": [1, 3], "std": [1, 25]},
-    }
-    threshold = {"name": "threshold", "type": "scalar", "dtype": "fp32", "range_values": 20.0}
-    (path := tmp_path / "list.json").write_text(
-        json.dumps([{"aclnn_name": "SoftplusBackward", "inputs": [*tensors, scalar, threshold]}])
+    (made,) = read_inputs(
+        tmp_path,
+        "SoftplusBackward",
+        *(entry(name, [2, 3], [1, 2, 3]) for name in ("gradOutput", "self")),
+        entry("beta", None, {"name": "nd", "mean": [1, 3], "std": [1, 25]}, type="scalar"),
+        entry("threshold", None, 20.0, type="scalar"),
     )
-    (made,) = av.cases.read(path)
-    assert (made.inputs["beta"], made.inputs["threshold"]) == (2.0, 20.0) and 1 <= made.inputs[
-        "self"
-    ].min() <= made.inputs["self"].max() <= 3
-    grad, image = (
-        {"name": name, "type": "tensor", "dtype": "fp32", "shape": shape, "range_values": [0, 1]}
-        for name, shape in (("gradOutput", [1, 4, 6]), ("self", [1, 3, 4]))
+    assert (made.inputs["beta"], made.inputs["threshold"]) == (2.0, 20.0)
+    assert 1 <= made.inputs["self"].min() <= made.inputs["self"].max() <= 3
+    (made,) = read_inputs(
+        tmp_path,
+        "ReflectionPad2dBackward",
+        entry("gradOutput", [1, 4, 6], [0, 1]),
+        entry("self", [1, 3, 4], [0, 1]),
+        several("padding", 1, 1, 0, 1, kind="attr_tuple"),
     )
-    padding = [
-        {"name": "padding", "type": "attr_tuple", "dtype": "int", "range_values": value}
-        for value in (1, 1, 0, 1)
-    ]
-    path.write_text(
-        json.dumps([{"aclnn_name": "ReflectionPad2dBackward", "inputs": [grad, image, padding]}])
-    )
-    (made,) = av.cases.read(path)
     assert made.inputs["padding"] == (1, 1, 0, 1)
