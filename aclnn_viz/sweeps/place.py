@@ -279,12 +279,12 @@ def recorded_at(place: Place) -> dict[str, Case]:
 
 def _cases(capsule: Capsule) -> dict[str, Case]:
     """The cases of a capsule by their digests."""
-    found = {}
+    cases = {}
     for op, inputs in capsule.cases():
         results = op.arrange_backward(**op.bind(inputs)).results
         main = results.get(op.main) or next(iter(results.values()))
-        found[digest(op, op.bind(inputs))] = Case(operator(op), inputs, main.format.name, 0)
-    return found
+        cases[digest(op, op.bind(inputs))] = Case(operator(op), inputs, main.format.name, 0)
+    return cases
 
 
 def about(identity: str) -> dict[str, str]:

@@ -126,10 +126,10 @@ def draw(text: str, recorded: Mapping[str, Case] = {}) -> tuple[suites.Recipe, C
     return kind, suites.transposed(drawn_case) if strided else drawn_case
 
 
-def mode(made: Case) -> str:
+def mode(case: Case) -> str:
     """The attributes that its operator declares as worth trying, as this case has them."""
-    bound = made.operator.bind(made.inputs)
-    return ", ".join(f"{name}={bound[name]!r}" for name in made.operator.modes[0])
+    bound = case.operator.bind(case.inputs)
+    return ", ".join(f"{name}={bound[name]!r}" for name in case.operator.modes[0])
 
 
 def _every(op: Operator, name: str, seed: int, dtype: str = "float32", **options) -> Case:
@@ -264,18 +264,13 @@ def chosen(ops=None) -> list[Operator]:
     return [operator(op) for op in listed_of("ops", ops, (str, Operator))]
 
 
-def _asked(ops) -> Callable[[str], bool]:
-    """Whether an operator is asked for by its name: all are unless some are named, announced ones too."""
+def of_operators(cases: Iterable, ops) -> Source:
+    """The recipes of an iterable that are of some operators; of all, announced ones too, unless some are named."""
     names = ops if ops is None else {op.name for op in chosen(ops)}
-    return lambda name: names is None or name in names
-
-
-def given(many: Iterable, ops) -> Source:
-    """The recipes of an iterable that are of some operators."""
-    asked = _asked(ops)
+    is_sized = isinstance(cases, Sized) and not isinstance(cases, np.ndarray)
     return Source(
-        lambda: (one for one in canonical(many) if asked(named(one))),
-        len(many) if isinstance(many, Sized) and not isinstance(many, np.ndarray) else None,
+        lambda: (text for text in canonical(cases) if names is None or named(text) in names),
+        len(cases) if is_sized else None,
     )
 
 
@@ -284,9 +279,9 @@ def _suite(ops, seeds: int) -> Source:
 
     def make():
         for seed in range(seeds):  # every operator early: what is wrong shows early
-            for its in suites.values():
-                for number, one in enumerate(its):
-                    yield recipe(one, 1000 * seed + number)
+            for suite in suites.values():
+                for number, case in enumerate(suite):
+                    yield recipe(case, 1000 * seed + number)
 
     return Source(make, seeds * sum(map(len, suites.values())))
 
@@ -315,14 +310,14 @@ def _exhaustive(ops, seeds: int) -> Source:
                 f"name {text}, or leave the operators out",
             )
         )
-    many = [
+    cases = [
         {"operator": op.name, "every": p.name, "dtype": dtype}
         for op in ops
         for p in op.parameters
         for dtype in HALVES
     ]
     return Source(
-        lambda: (recipe(one, seed) for one in many for seed in range(seeds)), len(many) * seeds
+        lambda: (recipe(case, seed) for case in cases for seed in range(seeds)), len(cases) * seeds
     )
 
 
@@ -341,13 +336,13 @@ def _file(path: Path, ops, seeds: int) -> Source:
     if path.suffix == ".json" and _is_ours(text):
         return _objects(text, ops)
     names, left = {op.name for op in chosen(ops)}, CaseList()
-    found = [
-        (one, its, number)
-        for number, its, one in entries(path, None, left)
+    cases = [
+        (entry, op, number)
+        for number, op, entry in entries(path, None, left)
         # what cannot be a recipe is refused now
-        if its.name in names and listed(one, its, number, 0)
+        if op.name in names and listed(entry, op, number, 0)
     ]
-    if not found:
+    if not cases:
         shown = (
             "; ".join(f"{count} with {why}" for why, count in left.left_out.items())
             or "none of these operators"
@@ -358,7 +353,7 @@ def _file(path: Path, ops, seeds: int) -> Source:
             )
         )
     return Source(
-        lambda: (listed(*one, seed) for one in found for seed in range(seeds)), len(found) * seeds
+        lambda: (listed(*case, seed) for case in cases for seed in range(seeds)), len(cases) * seeds
     )
 
 
@@ -368,7 +363,7 @@ def _is_ours(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(held, list) and all(
-        isinstance(one, dict) and "operator" in one for one in held
+        isinstance(case, dict) and "operator" in case for case in held
     )
 
 
@@ -379,20 +374,16 @@ def _objects(text: str, ops) -> Source:
         raise ValueError(
             problem("a list of recipes is JSON", str(error), "write it again")
         ) from None
-    asked = _asked(ops)
-    found = [one for one in canonical(held) if asked(named(one))]
-    return Source(lambda: iter(found), len(found))
+    return of_operators([*canonical(held)], ops)
 
 
 def _recorded(path: Path, ops) -> Source:
-    asked = _asked(ops)
     with Capsule(path) as capsule:
-        found = [
-            recipe({"operator": op.name, "recorded": digest(op, op.bind(inputs))})
+        cases = [
+            {"operator": op.name, "recorded": digest(op, op.bind(inputs))}
             for op, inputs in capsule.cases()
-            if asked(op.name)
         ]
-    return Source(lambda: iter(found), len(found))
+    return of_operators(cases, ops)
 
 
 NAMED: dict[str, Callable] = {"suite": _suite, "deep": _deep, "exhaustive": _exhaustive}

@@ -259,23 +259,23 @@ def report(store, against=None, device=None) -> Report:
     kernel = KERNEL if device is None else Place.of(device).name
     store = place_of(store)
     with Store(store, reading=True) as opened:
-        found = _read(opened, 1)
-        found.kernel = kernel
+        result = _read(opened, 1)
+        result.kernel = kernel
         if against is None:
-            return found
+            return result
         other = place_of(against)
         with Store(other, reading=True) as earlier:
-            found.against = _read(earlier, 2 if store.resolve() == other.resolve() else 1)
+            result.against = _read(earlier, 2 if store.resolve() == other.resolve() else 1)
         opened.attach(other)
         with opened.unaltered():
-            _compare(opened, found, (found.run.number, found.against.run.number))
-    return found
+            _compare(opened, result, (result.run.number, result.against.run.number))
+    return result
 
 
 def _read(store: Store, back: int) -> Report:
     """The report of the run that is so many from the end."""
-    some = "SELECT 1 FROM cases WHERE run = ? LIMIT 1"
-    runs = [run for run in store.runs() if any(store.rows(some, [run.number]))]
+    is_begun = "SELECT 1 FROM cases WHERE run = ? LIMIT 1"
+    runs = [run for run in store.runs() if any(store.rows(is_begun, [run.number]))]
     if len(runs) < back:
         raise ValueError(
             problem(
@@ -336,20 +336,20 @@ def _titled(where: Where, what: str, recipe: str) -> tuple[str, str]:
     return message("{place}: {what}", place=where.text, what=what), recipe
 
 
-def _compare(store: Store, found: Report, runs: tuple[int, int]) -> None:
+def _compare(store: Store, result: Report, runs: tuple[int, int]) -> None:
     changes = {
         Where(*row[:4]): Change(*row[4:8], *map(float, row[8:10]), row[10])
         for row in store.rows(queries.CHANGES, runs)
     }
-    found.changes = dict(sorted(changes.items(), key=lambda item: item[1].rank, reverse=True))
-    found.moved = Counter({tuple(row[:3]): row[3] for row in store.rows(queries.MOVED, runs)})
+    result.changes = dict(sorted(changes.items(), key=lambda item: item[1].rank, reverse=True))
+    result.moved = Counter({tuple(row[:3]): row[3] for row in store.rows(queries.MOVED, runs)})
     lines = [
         _titled(where, message("newly wrong") if change.newly_wrong else message("worse"), recipe)
-        for where, change in [*found.changes.items()][:WORST]
+        for where, change in [*result.changes.items()][:WORST]
         for (recipe,) in store.rows(queries.CHANGED_MOST, [*runs, *where])
     ]
     recipes = {recipe for _, recipe in lines}
-    found.worst = lines + [line for line in found.worst if line[1] not in recipes]
+    result.worst = lines + [line for line in result.worst if line[1] not in recipes]
 
 
 def _count(number: int) -> str:
@@ -382,11 +382,11 @@ def counted(total) -> str:
     )
 
 
-def _command(found: Report, recipe: str) -> str:
+def _command(result: Report, recipe: str) -> str:
     """The line for a shell that runs one case again; it names a file of code only if a person named it here."""
-    said = about(found.run.device)
+    said = about(result.run.device)
     is_kernel = ".py:" in said["open"]
-    device = found.kernel if is_kernel else said["open"]
+    device = result.kernel if is_kernel else said["open"]
     words = ["aclnn-viz", "sweep", "--cases", f"[{recipe}]", "--device", device]
     if is_kernel or device == "host":
         for option in ("soc", "cann", "plan"):
@@ -396,19 +396,19 @@ def _command(found: Report, recipe: str) -> str:
     return shlex.join(words)
 
 
-def _about(found: Report) -> str:
+def _about(result: Report) -> str:
     return message(
         "{store}: {counts}; {device}; kit {kit}; {seconds:,.0f} s of work",
-        store=found.store,
-        counts=counted(found.total),
-        device=device_text(found.run.device),
-        kit=found.run.kit,
-        seconds=found.seconds,
+        store=result.store,
+        counts=counted(result.total),
+        device=device_text(result.run.device),
+        kit=result.run.kit,
+        seconds=result.seconds,
     )
 
 
-def _state(found: Report) -> str:
-    wrong = {where: numbers for where, numbers in found.places.items() if numbers.wrong}
+def _state(result: Report) -> str:
+    wrong = {where: numbers for where, numbers in result.places.items() if numbers.wrong}
     if wrong:
         where = max(
             wrong, key=lambda where: (wrong[where].wrong / wrong[where].cases, wrong[where])
@@ -420,22 +420,22 @@ def _state(found: Report) -> str:
             n=wrong[where].cases,
         )
         return _and_more(text, len(wrong) - 1)
-    if not found.places:
+    if not result.places:
         return message("no case was judged")
-    where = max(found.places, key=lambda where: found.places[where].used)
+    where = max(result.places, key=lambda where: result.places[where].used)
     return message(
         "{text}; the worst uses {part} of what rounding may do, in {place}",
-        text=message("all {n:,} judged cases are right", n=found.total[RIGHT]),
-        part=part(found.places[where].used),
+        text=message("all {n:,} judged cases are right", n=result.total[RIGHT]),
+        part=part(result.places[where].used),
         place=where.text,
     )
 
 
-def _regression(found: Report) -> str:
-    if not found.changes:
+def _regression(result: Report) -> str:
+    if not result.changes:
         return message("nothing to compare: the two runs share no case that was judged")
-    changes = found.changes.values()
-    where, change = next(iter(found.changes.items()))
+    changes = result.changes.values()
+    where, change = next(iter(result.changes.items()))
     if change.newly_wrong:
         text = message(
             "REGRESSION: {place}: {wrong} of {n} cases are wrong that were right",
@@ -444,7 +444,7 @@ def _regression(found: Report) -> str:
             n=change.cases,
         )
         return _and_more(text, sum(each.newly_wrong > 0 for each in changes) - 1)
-    if lost := Counter({key: count for key, count in found.moved.items() if key[1] == RIGHT}):
+    if lost := Counter({key: count for key, count in result.moved.items() if key[1] == RIGHT}):
         ((name, _, now), count), *_ = lost.most_common(1)
         return message(
             "REGRESSION: {name}: {n} cases are {now} that were right",

@@ -18,7 +18,7 @@ from aclnn_viz.checking.judge import prepared
 from aclnn_viz.errors import function, problem, shown, whole
 from aclnn_viz.notebook import noted
 from aclnn_viz.sweeps.place import Place, device_text, recorded_at
-from aclnn_viz.sweeps.recipes import Source, draw, given, source
+from aclnn_viz.sweeps.recipes import Source, draw, of_operators, source
 from aclnn_viz.sweeps.reporting import counted
 from aclnn_viz.sweeps.store import MEMORY, Run, Store
 from aclnn_viz.sweeps.work import DIED, RIGHT, WRONG, Row, died, identity, work
@@ -265,7 +265,7 @@ def _source(cases, ops, seeds: int) -> Source:
                 'pass such as [{"operator": NAME, "shape": (4, 16), "seed": 3}]',
             )
         )
-    return given(cases, ops)
+    return of_operators(cases, ops)
 
 
 def _dump(folder: Path, row: Row, drive: Drive) -> Path:
