@@ -92,42 +92,18 @@ def _others(
     if field == "test" and isinstance(node, ast.Name):
         yield "comparison", ast.Compare(node, [ast.Eq()], [ast.Constant(1)])
     match node:
-        case ast.BinOp(left=left, op=op, right=right):
-            yield from (("side", left), ("side", right))
-            if isinstance(op, ast.Div | ast.FloorDiv | ast.Mod):
-                new = ast.FloorDiv() if isinstance(op, ast.Div) else ast.Mult()
-                yield "operator", ast.BinOp(left, new, right)
-            match op, right:
-                case ast.Sub(), ast.BinOp(left=first, op=ast.Mult(), right=share) if ast.unparse(
-                    first
-                ) == ast.unparse(left):  # in whose other arrangement nothing cancels
-                    rest = ast.BinOp(ast.Constant(1), ast.Sub(), share)
-                    yield "operator", ast.BinOp(left, ast.Mult(), rest)
+        case ast.BinOp():
+            yield from _of_sides(node)
         case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
             yield "operator", operand
         case ast.IfExp(body=body, orelse=orelse):
             yield from (("side", body), ("side", orelse))
-        case ast.Constant(value=bool()):
-            yield from (("inserted", ast.Name(name, ast.Load())) for name in names)
-        case ast.Constant(value=int(value)):
-            yield from (("constant", ast.Constant(value + step)) for step in (1, -1))
-            yield from (("inserted", factor) for factor in factors)
-        case ast.Constant(value=float(value)):
-            steps = (step * sign for step in (0.25, 0.5, 1.0, 2.0) for sign in (1, -1))
-            others = (*(value + step for step in steps), value / 2, value * 2, -value)
-            yield from (("constant", ast.Constant(other)) for other in others)
-            yield from (("inserted", factor) for factor in factors)
-        case ast.Call(func=ast.Attribute(value=inner, attr=name) as function):
-            if name in CASTS:
-                yield "format", inner
-            elif node.args and not node.keywords:
-                yield "function", node.args[0]
-            yield from _functions(
-                node, name, partial(ast.Attribute, function.value, ctx=ast.Load())
-            )
-        case ast.Call(func=ast.Name(id=name)):
-            yield from (("function", argument) for argument in node.args[:1])
-            yield from _functions(node, name, partial(ast.Name, ctx=ast.Load()))
+        case ast.Constant(value=bool() | int() | float() as value):
+            yield from (("constant", ast.Constant(other)) for other in _numbers(value))
+            some = factors[: len(names)] if isinstance(value, bool) else factors
+            yield from (("inserted", factor) for factor in some)
+        case ast.Call():
+            yield from _of_call(node)
         case ast.Attribute(value=inner, attr=name) if not isinstance(parent, ast.Call):
             for new in FUNCTIONS.get(name, ()):
                 yield "format", ast.Attribute(inner, new, ast.Load())
@@ -144,9 +120,44 @@ def _others(
         yield from _with_more(node, parent, field, factors)
 
 
-def _functions(call: ast.Call, name: str, named) -> Iterator[tuple[str, ast.expr]]:
+def _of_sides(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:
+    left, op, right = node.left, node.op, node.right
+    yield from (("side", left), ("side", right))
+    if isinstance(op, ast.Div | ast.FloorDiv | ast.Mod):
+        new = ast.FloorDiv() if isinstance(op, ast.Div) else ast.Mult()
+        yield "operator", ast.BinOp(left, new, right)
+    match op, right:  # a - a * b, which cancels
+        case ast.Sub(), ast.BinOp(left=first, op=ast.Mult(), right=share) if ast.unparse(
+            first
+        ) == ast.unparse(left):
+            rest = ast.BinOp(ast.Constant(1), ast.Sub(), share)
+            yield "operator", ast.BinOp(left, ast.Mult(), rest)
+
+
+def _numbers(value) -> list:
+    """Numbers by which a constant may be off."""
+    if isinstance(value, bool):
+        return []
+    if isinstance(value, int):
+        return [value + 1, value - 1]
+    steps = (step * sign for step in (0.25, 0.5, 1.0, 2.0) for sign in (1, -1))
+    return [*(value + step for step in steps), value / 2, value * 2, -value]
+
+
+def _of_call(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    """One function in the place of another, and a call left out."""
+    match call.func:
+        case ast.Attribute(value=inner, attr=name) if name in CASTS:
+            yield "format", inner
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            if not (isinstance(call.func, ast.Attribute) and call.keywords):
+                yield from (("function", argument) for argument in call.args[:1])
+        case _:
+            return
     for new in FUNCTIONS.get(name, ()):
-        yield "function", ast.Call(named(new), call.args, call.keywords)
+        function = copy.copy(call.func)
+        setattr(function, "attr" if isinstance(function, ast.Attribute) else "id", new)
+        yield "function", ast.Call(function, call.args, call.keywords)
 
 
 def _with_more(

@@ -234,54 +234,19 @@ def _of_node(node: ast.AST, names, texts, negated) -> Iterator[Change]:
         return Change(kind, node, values, line=line)
 
     match node:
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-            for new in OPERATORS[type(op)]:
-                yield made("operator", op=new())
-            neutral = ast.Constant(1.0 if isinstance(op, (ast.Mult, ast.Div)) else 0.0)
-            if not isinstance(op, (ast.BitAnd, ast.BitOr)):
-                for side, value in (("right", right), ("left", left)):
-                    if not isinstance(value, ast.Constant) or value.value != neutral.value:
-                        yield made("factor", **{side: neutral})
-            if isinstance(op, (ast.Sub, ast.Div)):
-                yield made("operator", left=right, right=left)
-            elif isinstance(op, (ast.BitAnd, ast.BitOr)):
-                yield made("factor", right=left)
-                yield made("factor", left=right)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            if isinstance(operand, ast.Constant) and isinstance(operand.value, int):
-                yield made("index", operand=ast.Constant(operand.value + 1))
-            else:
-                yield made("operator", op=ast.UAdd())
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARISONS:
-            for new in COMPARISONS[type(op)]:
-                yield made("comparison", ops=[new()])
-        case ast.Constant(value=bool()):
-            yield made("constant", value=not node.value)
-        case ast.Constant(value=float(value)):
-            for new in dict.fromkeys((value + 1, -value, 0.0, 1.0, 2 * value, value / 2)):
-                if new != value:
-                    yield made("constant", value=new)
-        case ast.Constant(value=int(value)) if id(node) not in negated:
-            yield made("index", value=value + 1)
-            if value:
-                yield made("index", value=value - 1)
-        case ast.Constant(value=str(value)) if value in texts:
-            for new in texts:
-                if new != value:
-                    yield made("constant", value=new)
+        case ast.BinOp() | ast.UnaryOp() | ast.Compare(ops=[_]):
+            yield from _of_operator(node, made)
+        case ast.Constant(value=value) if id(node) not in negated or not isinstance(value, int):
+            others = texts if value in texts else _numbers(value)
+            kind = "index" if type(value) is int else "constant"
+            yield from (made(kind, value=other) for other in others if other != value)
         case ast.Call():
             yield from _of_call(node, made)
         case ast.Tuple(elts=elements, ctx=ast.Load()) if len(elements) < 5:
             for at, element in enumerate(elements):
                 if isinstance(element, ast.Name) and element.id in names:
-                    yield made(
-                        "operator",
-                        elts=[
-                            *elements[:at],
-                            ast.UnaryOp(ast.USub(), element),
-                            *elements[at + 1 :],
-                        ],
-                    )
+                    negative = ast.UnaryOp(ast.USub(), element)
+                    yield made("operator", elts=[*elements[:at], negative, *elements[at + 1 :]])
         case ast.IfExp(body=body, orelse=orelse):
             yield made("comparison", body=orelse, orelse=body)
             yield made("comparison", test=ast.Constant(True))
@@ -292,6 +257,41 @@ def _of_node(node: ast.AST, names, texts, negated) -> Iterator[Change]:
             for new in names:
                 if new != name:
                     yield Change("name", node, {"id": new}, line=line, exchange=(name, new))
+
+
+def _numbers(value) -> tuple:
+    """What may stand in the place of a constant; nothing of a text."""
+    match value:
+        case bool():
+            return (not value,)
+        case float():
+            return tuple(dict.fromkeys((value + 1, -value, 0.0, 1.0, 2 * value, value / 2)))
+        case int():
+            return (value + 1, value - 1) if value else (1,)
+    return ()
+
+
+def _of_operator(node: ast.expr, made) -> Iterator[Change]:
+    match node:
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+            for new in OPERATORS[type(op)]:
+                yield made("operator", op=new())
+            if isinstance(op, ast.BitAnd | ast.BitOr):
+                yield made("factor", right=left)
+                yield made("factor", left=right)
+                return
+            neutral = ast.Constant(1.0 if isinstance(op, PRODUCT) else 0.0)
+            for side, value in (("right", right), ("left", left)):
+                if not isinstance(value, ast.Constant) or value.value != neutral.value:
+                    yield made("factor", **{side: neutral})
+            if isinstance(op, ast.Sub | ast.Div):
+                yield made("operator", left=right, right=left)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))):
+            yield made("index", operand=ast.Constant(value + 1))
+        case ast.UnaryOp(op=ast.USub()):
+            yield made("operator", op=ast.UAdd())
+        case ast.Compare(ops=[op]):
+            yield from (made("comparison", ops=[new()]) for new in COMPARISONS.get(type(op), ()))
 
 
 def _of_call(node: ast.Call, made) -> Iterator[Change]:
@@ -602,9 +602,8 @@ def _in_place(
     """What may stand in the place of an expression of a page: a number, a name, itself times a name, off by one or rounded to 16 bits;
     other parentheses, another function."""
     known = not isinstance(node, ast.Name) or node.id in names
-    if not (known and isinstance(node, EXPRESSIONS) and isinstance(parent, HOLDERS)):
-        return
-    if name in ("func", "targets", "slice"):
+    placed = isinstance(parent, HOLDERS) and name not in ("func", "targets", "slice")
+    if not (known and placed and isinstance(node, EXPRESSIONS)):
         return
     factor = isinstance(parent, ast.BinOp) and isinstance(parent.op, PRODUCT)
     if not isinstance(parent, ast.Subscript):
@@ -617,6 +616,10 @@ def _in_place(
             yield "name", word, other
         yield "one more", ast.BinOp(node, ast.Mult(), word), other
         yield "one more", ast.BinOp(node, ast.Div(), word), other
+    yield from _written_otherwise(node)
+
+
+def _written_otherwise(node: ast.expr) -> Iterator[tuple]:
     text = ast.unparse(node)
     for narrow in ("float16", "bfloat16"):
         rounded = f"xp.asarray({text}).astype('{narrow}').astype('float64')"
