@@ -125,8 +125,6 @@ def package_of(name):
     first, *rest = name.split(".")
     if first != "aclnn_viz":
         return first if first == "derivations" else None
-    if rest[:1] == ["operators"] and rest[2:3] in (["errata"], ["conventions"]):
-        return "verification"
     return rest[0] if rest and rest[0] in PACKAGES else "__init__"
 
 

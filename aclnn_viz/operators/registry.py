@@ -49,6 +49,8 @@ BESIDE = {
     "puzzles": "aclnn_viz.puzzles.by_operator.{}",
     "puzzle_solutions": "aclnn_viz.puzzles.by_operator.{}_solutions",
     "explorer": "aclnn_viz.explorers.by_operator.{}",
+    "errata": "aclnn_viz.verification.by_operator.{}_errata",
+    "conventions": "aclnn_viz.verification.by_operator.{}_conventions",
 }
 REQUIRED = ("page", "declaration")
 OUTSIDE = "aclnn_viz_outside_"  # begins the package that a folder is imported as
@@ -209,8 +211,8 @@ def file(kind: str, name: str, root: Path = ROOT) -> Path | None:
 
     `root` holds the packages of the kit's own operators.
     """
-    path = _path(kind, name, root)
-    return next((path for path in (path, path.with_suffix(".toml")) if path.is_file()), None)
+    paths = (_path(kind, name, root), *_tables(kind, name, root))
+    return next((path for path in paths if path.is_file()), None)
 
 
 def _path(kind: str, name: str, root: Path = ROOT) -> Path:
@@ -218,6 +220,12 @@ def _path(kind: str, name: str, root: Path = ROOT) -> Path:
     if folder := _outside.get(name):
         return folder / f"{kind}.py"
     return root / f"{_module_name(kind, name).replace('.', '/')}.py"
+
+
+def _tables(kind: str, name: str, root: Path = ROOT) -> tuple[Path, ...]:
+    """Where an operator's table of a kind may lie: beside its Python file of that kind, and among the facts in its folder."""
+    page = _path("page", name, root)
+    return _path(kind, name, root).with_suffix(".toml"), page.with_name(f"{kind}.toml")
 
 
 @cache
@@ -257,9 +265,10 @@ def table(kind: str, name: str, made: Callable = dict):
     >>> table("puzzle_solutions", "hardswish")["hardswish_slope"][0]["name"]
     'kinks open'
     """
-    path = _path(kind, name).with_suffix(".toml")
+    tables = _tables(kind, name)
+    path = next((path for path in tables if path.is_file()), None)
     return loaded(
-        path, lambda: made(tomllib.loads(path.read_text("utf-8")) if path.is_file() else {})
+        path or tables[-1], lambda: made(tomllib.loads(path.read_text("utf-8")) if path else {})
     )
 
 

@@ -15,11 +15,9 @@ ELSEWHERE = {
     **{
         f"aclnn_viz/operators/{place}": (spelled.split(), DOCUMENT)
         for place, spelled in {
-            "cross_entropy_loss/errata.py": "A2",
             "grid_sampler_2d/contract.py": "9.1.0-beta.1 9.1.0-beta.2.pre INFERENCE INFERENCE_A2 TRAINING",
             "hardswish/contract.py": "INFERENCE_A2",
             "rms_norm/contract.py": "INFERENCE TRAINING",
-            "rms_norm/errata.py": "ASCEND_950",
             "rms_norm/plans.py": "INFERENCE",
         }.items()
     },
@@ -45,6 +43,8 @@ ELSEWHERE = {
         ["9.1", "Ascend910B2"],
         "the default in the help, which imports no operator",
     ),
+    "aclnn_viz/verification/by_operator/cross_entropy_loss_errata.py": (["A2"], DOCUMENT),
+    "aclnn_viz/verification/by_operator/rms_norm_errata.py": (["ASCEND_950"], DOCUMENT),
     "aclnn_viz/explorers/by_operator/cross_entropy_loss_data.py": (["ASCEND_950"], DOCUMENT),
     "aclnn_viz/explorers/numeric_error_data.py": (
         ["9.0", "ASCEND_950", "INFERENCE", "TRAINING"],

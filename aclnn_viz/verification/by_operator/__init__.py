@@ -1,0 +1,1 @@
+"""What computes the errata and conventions of one operator."""
