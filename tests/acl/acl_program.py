@@ -5,6 +5,7 @@ import threading
 import ml_dtypes
 import numpy as np
 
+from aclnn_viz import case
 from aclnn_viz.acl import program
 from aclnn_viz.acl.program import Calls
 
@@ -35,72 +36,27 @@ def uniform(seed, *shape, low=-1.0, high=1.0, dtype=np.float32):
     return np.random.default_rng(seed).uniform(low, high, shape).astype(dtype)
 
 
+#: Options of a small case.
+SMALL = {
+    "aclnnHardswishBackward": {"shape": (2, 5)},
+    "aclnnRmsNormGrad": {"shape": (3, 4), "rstd": np.float32([0.7, 1.1, 1.9])},
+    "aclnnGridSampler2DBackward": {"shape": (1, 2, 4, 5), "grid_shape": (2, 3)},
+    "aclnnCrossEntropyLossGrad": {
+        "shape": (4, 3),
+        "target": np.int64([0, 2, 1, 2]),
+        "gradLoss": 0.5,
+        "weightOptional": None,
+    },
+    "aclnnGroupNormSwishGrad": {"shape": (2, 4, 3), "numGroups": 2},
+}
+
+
 def inputs_of(name, dtype=np.float32):
     """Small inputs of an operator, and the shapes and dtypes of its outputs."""
-    f = np.dtype(dtype)
-    if name == "aclnnHardswishBackward":
-        return (
-            {
-                "gradOutput": uniform(0, 2, 5, dtype=f),
-                "self": uniform(1, 2, 5, low=-5, high=5, dtype=f),
-            },
-            {"out": ((2, 5), f)},
-        )
-    if name == "aclnnRmsNormGrad":
-        return (
-            {
-                "dy": uniform(0, 3, 4, dtype=f),
-                "x": uniform(1, 3, 4, dtype=f),
-                "rstd": uniform(2, 3, low=0.5, high=2),
-                "gamma": uniform(3, 4, dtype=f),
-            },
-            {"dxOut": ((3, 4), f), "dgammaOut": ((4,), np.dtype(np.float32))},
-        )
-    if name == "aclnnGridSampler2DBackward":
-        return (
-            {
-                "gradOutput": uniform(0, 1, 2, 2, 3, dtype=f),
-                "input": uniform(1, 1, 2, 4, 5, dtype=f),
-                "grid": uniform(2, 1, 2, 3, 2, dtype=f),
-                "interpolationMode": 0,
-                "paddingMode": 0,
-                "alignCorners": False,
-                "outputMask": (True, True),
-            },
-            {"inputGrad": ((1, 2, 4, 5), f), "gridGrad": ((1, 2, 3, 2), f)},
-        )
-    if name == "aclnnCrossEntropyLossGrad":
-        return (
-            {
-                "gradLoss": np.asarray(0.5, f),
-                "logProb": uniform(0, 4, 3, low=-2, high=-0.1, dtype=f),
-                "target": np.int64([0, 2, 1, 2]),
-                "weightOptional": None,
-                "gradZlossOptional": None,
-                "lseForZlossOptional": None,
-                "reduction": "mean",
-                "ignoreIndex": -100,
-                "labelSmoothing": 0.0,
-                "lseSquareScaleForZloss": 0.0,
-            },
-            {"xGradOut": ((4, 3), f)},
-        )
-    return (
-        {
-            "dy": uniform(0, 2, 4, 3, dtype=f),
-            "mean": uniform(1, 2, 2, dtype=f),
-            "rstd": uniform(2, 2, 2, low=0.5, high=2, dtype=f),
-            "x": uniform(3, 2, 4, 3, dtype=f),
-            "gamma": uniform(4, 4, dtype=f),
-            "beta": uniform(5, 4, dtype=f),
-            "numGroups": 2,
-            "dataFormatOptional": None,
-            "swishScale": 1.0,
-            "dgammaIsRequire": True,
-            "dbetaIsRequire": True,
-        },
-        {"dxOut": ((2, 4, 3), f), "dgammaOut": ((4,), f), "dbetaOut": ((4,), f)},
-    )
+    small = case(name, dtype=np.dtype(dtype).name, **SMALL[name])
+    op, inputs = small.operator, small.operator.bind(small.inputs)
+    results = op.arrange_backward(**inputs).results
+    return inputs, {k: (r.documented_shape, r.format.numpy) for k, r in results.items()}
 
 
 def on_new_thread(work):
