@@ -1,14 +1,17 @@
 """Puzzles: parts of kernels to write, from a loop that says what is wanted; and broken kernels to find the fault of."""
 
 from difflib import get_close_matches
+from functools import cache, partial
 
+from aclnn_viz.puzzles import symptoms
 from aclnn_viz.puzzles.detective import Detective
 from aclnn_viz.puzzles.progress import Progress, progress_of
 from aclnn_viz.puzzles.puzzle import Puzzle
+from aclnn_viz.puzzles.tiles.detective import TileDetective
 from aclnn_viz.puzzles.verdict import judged
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operators
-from aclnn_viz.operators.registry import own
+from aclnn_viz.operators.registry import own, table
 
 __all__ = [
     "Detective",
@@ -53,17 +56,39 @@ def puzzle(name: str) -> Puzzle:
 
 def detectives() -> tuple[Detective, ...]:
     """Return all detective cases on kernels, easy ones first."""
-    return _cases("DETECTIVES")
+    return _cases("detectives")
 
 
 def tile_detectives() -> tuple[Detective, ...]:
     """Return all detective cases on tile programs, easy ones first."""
-    return _cases("TILE_DETECTIVES")
+    return _cases("tile_detectives")
 
 
 def _cases(kind: str) -> tuple[Detective, ...]:
-    found = (one for op in operators() for one in own("puzzles", op.name, kind, ()))
+    found = (one for op in operators() for one in _of_table(op.name, kind))
     return tuple(sorted(found, key=lambda one: one.number))
+
+
+@cache
+def _of_table(op: str, kind: str) -> list[Detective]:
+    """The cases in the table of an operator; a name in capitals is a value of the module beside the table."""
+
+    def value(one):
+        if isinstance(one, list):
+            return tuple(... if item == "..." else item for item in one)
+        return own("puzzles", op, one, one) if isinstance(one, str) else one
+
+    made = Detective if kind == "detectives" else TileDetective
+    found = []
+    for entry in table("puzzles", op).get(kind, ()):
+        shown = {"symptom": "table"} | {k: value(v) for k, v in entry.pop("show", {}).items()}
+        show = partial(getattr(symptoms, shown.pop("symptom")), **shown)
+        experiments = tuple(
+            (label, {name: value(one) for name, one in options.items()})
+            for label, options in entry.pop("experiments")
+        )
+        found.append(made(**entry, operator=op, experiments=experiments, show=show))
+    return found
 
 
 def detective(name: str) -> Detective:

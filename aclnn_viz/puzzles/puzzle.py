@@ -6,14 +6,14 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from aclnn_viz.puzzles.progress import keep
 from aclnn_viz.puzzles.solutions import solution_of
 from aclnn_viz.puzzles.verdict import PuzzleResult, body_lines, judged, nth_hint
 from aclnn_viz.errors import function
-from aclnn_viz.operators.registry import OUTSIDE
+from aclnn_viz.operators.registry import OUTSIDE, table
 from aclnn_viz.words.messages import kept, ntr, tr
 
 
@@ -56,21 +56,29 @@ class Puzzle:
 
     What is written is compared on the `cases` with `truth`, which is the page, or where no
     page says it with the specification; a puzzle without cases is a whole kernel, which `av.check` judges, unless `judge`
-    is given: it makes the result. `picture` says what to draw of it.
+    is given: it makes the result. `picture` says what to draw of it. Title, hints, outputs and curves stand in the table of the operator.
     """
 
     spec: Callable
-    title: str
-    outputs: tuple[str, ...]
-    hints: tuple[str, ...]
-    picture: Curve | Reads | None
     cases: tuple[dict, ...] = ()
     truth: Callable | None = None
+    picture: Curve | Reads | None = None
     judge: Callable = judged
+    title: str = field(init=False)
+    hints: tuple[str, ...] = field(init=False)
+    outputs: tuple[str, ...] = field(init=False)
 
     def __post_init__(self):
-        object.__setattr__(self, "title", kept(self.title))
-        object.__setattr__(self, "hints", tuple(map(kept, self.hints)))
+        entry = table("puzzles", self.operator)[self.name]
+        texts = {
+            "title": kept(entry["title"]),
+            "hints": tuple(map(kept, entry["hints"])),
+            "outputs": tuple(entry.get("outputs", ())),
+        }
+        if "curve" in entry:
+            texts["picture"] = Curve(**entry["curve"])
+        for name, value in texts.items():
+            object.__setattr__(self, name, value)
 
     @property
     def name(self) -> str:

@@ -9,7 +9,13 @@ from functools import cache
 
 from aclnn_viz import tiles
 from aclnn_viz.checking.museum import museum
-from aclnn_viz.puzzles.puzzle import Puzzle
+from aclnn_viz.puzzles import (
+    Puzzle,
+    detectives,
+    puzzles,
+    tile_detectives,
+    tile_puzzles,
+)
 from aclnn_viz.puzzles.solutions import solution_of
 from aclnn_viz.cli import COMMANDS, summary
 from aclnn_viz.operators import operators, registry
@@ -21,8 +27,6 @@ from aclnn_viz.verification.errata.model import KINDS
 from aclnn_viz.words.messages import Message
 from derivations import chapters, theorems
 from derivations.prover.wording import REASONS, SAID
-
-PUZZLES = "PUZZLES", "DETECTIVES", "TILE_PUZZLES", "TILE_DETECTIVES"
 
 
 @cache
@@ -119,13 +123,11 @@ def of_faults() -> dict[str, str]:
     for op in operators():
         # else mechanical edits, which say what the code does
         named = faults(op) if registry.file("faults", op.name) else ()
-        puzzles = [
-            one for attribute in PUZZLES for one in registry.own("puzzles", op.name, attribute, ())
-        ]
+        every = (*puzzles(), *detectives(), *tile_puzzles(), *tile_detectives())
         for kind, declared in {
             "faults": named,
             "tile_faults": tiles.faults(op),
-            "puzzles": puzzles,
+            "puzzles": [one for one in every if one.operator == op.name],
         }.items():
             for one in declared:
                 for text in _kept(

@@ -1,78 +1,12 @@
-"""Tile puzzles: what is right passes, each usual mistake is refused and named; the loops, and the programs, agree."""
+"""Tile puzzles: the loops and the programs agree, and parts of programs are judged however they are written."""
 
 import numpy as np
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz.puzzles import puzzle, puzzles, tile_puzzles
-from aclnn_viz.puzzles.pictures import picture
+from aclnn_viz.puzzles import puzzle
 from aclnn_viz.puzzles.solutions import solution_of
 from aclnn_viz.puzzles.tiles import machine
-from aclnn_viz.puzzles.verdict import right_answer
-
-NAMES = [one.name for one in tile_puzzles()]
-NUMBERS = [one.name for one in tile_puzzles() if one.cases]
-PARTS = [one.name for one in tile_puzzles() if not one.cases]
-MISTAKES = [(one.name, mistake) for one in tile_puzzles() for mistake in solution_of(one).mistakes]
-
-
-def test_there_are_enough_of_both_kinds():
-    assert len(NAMES) >= 12 and len(PARTS) >= 3
-    assert len({*NAMES, *(one.name for one in puzzles())}) == len(NAMES) + len(puzzles())
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_solution_passes_in_the_lines_that_are_promised(name):
-    one, solution = puzzle(name), solution_of(puzzle(name))
-    result = one.check(solution.function)
-    assert result.passed, result
-    assert f"{one.lines} expected" in result.text
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_puzzle_is_whole(name, folder):
-    one, mistakes = puzzle(name), solution_of(puzzle(name)).mistakes
-    assert (
-        len({mistake.name for mistake in mistakes}) == len(mistakes) >= 3
-        and len(set(one.hints)) >= 3
-    )
-    assert one.title in str(one) and one.task.endswith(".") and "for " in one.specification
-    assert one._repr_html_().count("<code>") == str(one).count("`") / 2
-    result = one.check(lambda *args, **inputs: None)
-    assert (
-        not result.passed
-        and not result.begun
-        and "hint(1)" in str(result)
-        and not list(folder.iterdir())
-    )
-    if one.cases:
-        assert picture(one).text.startswith(one.title)
-    else:
-        with pytest.raises(ValueError, match="a picture is of a puzzle whose answer is numbers"):
-            picture(one)
-
-
-@pytest.mark.parametrize(
-    ("name", "mistake"), MISTAKES, ids=lambda value: getattr(value, "name", value)
-)
-@pytest.mark.sampled(5)
-def test_a_usual_mistake_fails_and_is_named(name, mistake):
-    result = puzzle(name).check(solution_of(puzzle(name)).wrong(mistake))
-    assert not result.passed and result.mistake == mistake.name, result
-    assert mistake.why in result.text and "hint(1)" in result.text
-
-
-@pytest.mark.parametrize("name", NUMBERS)
-def test_the_specification_passes_and_a_wrong_answer_gets_no_name(name):
-    one = puzzle(name)
-    assert one.check(one.spec).passed
-    result = one.check(
-        lambda **inputs: tuple(part + 0.5 for part in right_answer(one, inputs).values())
-    )
-    assert (
-        not result.passed and result.mistake is None and "none of the usual mistakes" in result.text
-    )
-
 
 # What the programs of the kit do with the same numbers.
 
@@ -169,6 +103,6 @@ def test_only_a_run_that_does_not_end_is_the_last():
     def answer(self, *args):
         raise RuntimeError("does not return within")
 
-    one = puzzle(PARTS[0])
+    one = puzzle("hardswish_copy_out")
     result = one.check(answer)
     assert f"of {len(one.judge.runs) * len(machine.SCHEDULES)} runs" in result.text

@@ -7,10 +7,7 @@ import math
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.puzzles.detective import Detective
-from aclnn_viz.puzzles.puzzle import Curve, Puzzle, Reads
-from aclnn_viz.puzzles.symptoms import table
-from aclnn_viz.puzzles.tiles.detective import TileDetective
+from aclnn_viz.puzzles.puzzle import Puzzle, Reads
 from aclnn_viz.operators import operator
 
 from aclnn_viz.operators.cross_entropy_loss import page
@@ -138,72 +135,38 @@ def small(*names, **more):
 PUZZLES = (
     Puzzle(
         ce_softmax,
-        "Softmax minus one-hot",
-        ("grad",),
-        (
-            "Only one j of the inner loop adds anything. Which?",
-            "What is left for each c is p_c, less 1 at the target. logProb is the logarithm of p.",
-            "hit = target[:, None] == np.arange(logProb.shape[1]); return np.exp(logProb) - ...",
-        ),
-        Reads(small("logProb", "target"), "grad", (0, 1)),
         counting("logProb", "target"),
         lambda logProb, target: _kernel(
             gradLoss=np.ones(()), logProb=logProb, target=target, reduction="sum"
         ),
+        picture=Reads(small("logProb", "target"), "grad", (0, 1)),
     ),
     Puzzle(
         ce_target_weight,
-        "Who counts",
-        ("weights",),
-        (
-            "weight[target] looks up every row. What does it do where the target is -100?",
-            "Look up an index that exists in the ignored rows, and replace the result by 0.",
-            "counted = target != ignoreIndex; np.where(counted, weight[np.where(counted, target, 0)], ...)",
-        ),
-        Reads(small("target", "weight", "ignoreIndex"), "weights", (0,)),
         ignoring("target", "weight", "ignoreIndex"),
         lambda target, weight, ignoreIndex: page.target_weight(
             XP, target, weight, ignoreIndex, weight
         ),
+        picture=Reads(small("target", "weight", "ignoreIndex"), "weights", (0,)),
     ),
     Puzzle(
         ce_divisor,
-        "By what is divided",
-        ("total",),
-        (
-            "It is not the number of rows, as soon as there are weights.",
-            "Choose the rows that count first, then look up their weights, then add.",
-            "return np.sum(weight[target[...]])",
-        ),
-        Reads(small("target", "weight", "ignoreIndex"), "total", ()),
         ignoring("target", "weight", "ignoreIndex"),
         lambda target, weight, ignoreIndex: page.divisors(XP, target, weight, ignoreIndex)[
             "weightSum"
         ],
+        picture=Reads(small("target", "weight", "ignoreIndex"), "total", ()),
     ),
     Puzzle(
         ce_mean_gradient,
-        "The weighted mean",
-        ("grad",),
-        (
-            "It is the product of three puzzles before: softmax minus one-hot, a weight of the row, a divisor.",
-            "The weight of a row is that of its target: it needs a column axis, not a row axis.",
-            "gradLoss * (w / np.sum(w))[:, None] * (np.exp(logProb) - hit), where w is 0 in ignored rows",
-        ),
-        Reads(small("gradLoss", "logProb", "target", "weight", "ignoreIndex"), "grad", (0, 1)),
         ignoring("gradLoss", "logProb", "target", "weight", "ignoreIndex"),
         lambda weight, **inputs: _kernel(weightOptional=weight, reduction="mean", **inputs),
+        picture=Reads(
+            small("gradLoss", "logProb", "target", "weight", "ignoreIndex"), "grad", (0, 1)
+        ),
     ),
     Puzzle(
         ce_smoothing,
-        "Smoothed labels",
-        ("grad",),
-        (
-            "Write the (N, C) array of what every class is to have, the target distribution times the weights.",
-            "The gradient is p times the row sum of that array, minus the array itself.",
-            "wanted = labelSmoothing / C * weight + (1 - labelSmoothing) * weight[target][:, None] * hit",
-        ),
-        Reads(small("logProb", "target", "weight", labelSmoothing=0.3), "grad", (0, 1)),
         tuple(
             one | {"labelSmoothing": a}
             for a in (0.3, 0.0, 1.0)
@@ -217,17 +180,10 @@ PUZZLES = (
             reduction="sum",
             labelSmoothing=labelSmoothing,
         ),
+        picture=Reads(small("logProb", "target", "weight", labelSmoothing=0.3), "grad", (0, 1)),
     ),
     Puzzle(
         ce_zloss,
-        "The z-loss",
-        ("grad",),
-        (
-            "The chain rule has three links: the square, the log-sum-exp, the row's gradient.",
-            "The derivative of lse by the logits is the softmax, which is saved as a logarithm.",
-            "return (2 * scale * ...)[:, None] * np.exp(logProb)",
-        ),
-        Reads(small("gradZloss", "logProb", "lse", scale=0.2), "grad", (0, 1)),
         tuple(one | {"scale": 0.2} for one in counting("gradZloss", "logProb", "lse")),
         lambda gradZloss, logProb, lse, scale: _kernel(
             gradLoss=np.zeros(len(lse)),
@@ -238,42 +194,11 @@ PUZZLES = (
             lseSquareScaleForZloss=scale,
             reduction="none",
         ),
+        picture=Reads(small("gradZloss", "logProb", "lse", scale=0.2), "grad", (0, 1)),
     ),
 )
 
-NO_WEIGHTS = {"weightOptional": None}
-
-DETECTIVES = (
-    Detective(
-        6,
-        "by_what",
-        "cross_entropy_loss",
-        "Divided by what?",
-        "Some means are wrong, in every row that counts. Sums never are.",
-        (
-            ("mean", {}),
-            ("mean, no weights", NO_WEIGHTS),
-            ("mean, no row ignored", {"target": 1}),
-            ("mean, no weights, no row ignored", NO_WEIGHTS | {"target": 1}),
-            ("sum", {"reduction": "sum"}),
-            ("none", {"reduction": "none"}),
-        ),
-        table,
-        (
-            "mean forgotten",
-            "weights forgotten",
-            "mean over all rows",
-            "mean over the counted rows",
-            "weight of the column",
-        ),
-        (
-            "Sums are right, with weights and ignored rows: what is left that only a mean has?",
-            "Without weights it is right, though rows are ignored.",
-            "So rows are counted rightly, but not weighed.",
-        ),
-        "mean over the counted rows",
-    ),
-)
+NONE = None
 
 
 def target_lane(target, tileLength):
@@ -289,46 +214,9 @@ def target_lane(target, tileLength):
 TILE_PUZZLES = (
     Puzzle(
         target_lane,
-        "Where the target lies",
-        ("tile", "lane"),
-        (
-            "The first column of the second tile is no longer in the first.",
-            "A whole division, and its remainder.",
-            "return target // tileLength, target % ...",
-        ),
-        Curve("target", 0.0, 300.0, ({"tileLength": 64.0},), (64.0, 128.0, 192.0)),
         (
             {"target": np.array([0.0, 1.0, 63.0, 64.0, 65.0, 128.0, 299.0]), "tileLength": 64.0},
             {"target": np.array([6847.0, 6848.0, 6849.0]), "tileLength": 6848.0},
         ),
-    ),
-)
-
-TILE_DETECTIVES = (
-    TileDetective(
-        3,
-        "alone",
-        "cross_entropy_loss",
-        "Best when alone",
-        "A mean over all rows. The more cores help, the larger the gradients become.",
-        (
-            ("mean, 1 core", {"shape": (9, 20), "cores": 1}),
-            ("mean, 3 cores", {"shape": (9, 20), "cores": 3}),
-            ("sum, 3 cores", {"shape": (9, 20), "cores": 3, "reduction": "sum"}),
-            ("mean, 3 cores, 100 classes", {"shape": (9, 100), "cores": 3, "labelSmoothing": 0.3}),
-        ),
-        table,
-        (
-            "weights of the first tile",
-            "column tile of zero",
-            "own rows alone",
-            "target at a tile's edge",
-        ),
-        (
-            "Which of the three changes: cores, reduction, classes?",
-            "Without a mean nothing is divided, and it is right.",
-            "By what does a core divide that knows its own rows only?",
-        ),
-        "own rows alone",
     ),
 )

@@ -3,15 +3,11 @@ pixel, and what moves a point; and, in tiles, channels that lie far apart, and m
 """
 
 import math
-from functools import partial
 
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.puzzles.detective import Detective
-from aclnn_viz.puzzles.puzzle import Curve, Puzzle, Reads
-from aclnn_viz.puzzles.symptoms import error_map, table
-from aclnn_viz.puzzles.tiles.detective import TileDetective
+from aclnn_viz.puzzles.puzzle import Puzzle, Reads
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.families import sampling
 
@@ -233,15 +229,6 @@ COORDINATES = tuple(
 PUZZLES = (
     Puzzle(
         grid_unnormalise,
-        "From x to pixels",
-        ("u", "slope"),
-        (
-            "A straight line through two points: what are the two points in each case?",
-            "The line rises by size - 1 or by size while x rises by 2.",
-            "With span = size - 1 if alignCorners else size: u is (x + 1) * span / 2, moved by half a pixel in one case; "
-            "np.full_like makes the slope.",
-        ),
-        Curve("x", -1.5, 1.5, tuple({"size": 4} | modes for modes in BOTH), (-1.0, 1.0)),
         tuple(
             {"x": np.linspace(-1.5, 1.5, 13), "size": size} | modes
             for size in (1, 4, 5)
@@ -251,80 +238,32 @@ PUZZLES = (
     ),
     Puzzle(
         grid_clip,
-        "The border",
-        ("clipped", "slope"),
-        (
-            "np.clip does the first half.",
-            "The slope is 1 where nothing is clipped: strictly between the two bounds.",
-            "return np.clip(u, 0, size - 1), ((u > 0) & ...).astype(float)",
-        ),
-        Curve("u", -3.0, 7.0, ({"size": 5},), (0.0, 4.0)),
         tuple({"u": u, "size": size} for size in (5, 4, 1) for u in (QUARTERS, RANDOM)),
         lambda u, size: sampling.clip(XP, u, size),
     ),
     Puzzle(
         grid_reflect,
-        "Between two mirrors",
-        ("place",),
-        (
-            "Measure from one mirror. The picture repeats: with which period?",
-            "The period is twice the distance of the mirrors; within it, the way back mirrors the way there.",
-            "phase = np.remainder(np.abs(u - low), 2 * span); then the smaller of phase and 2 * span - phase.",
-        ),
-        Curve("u", -9.0, 12.0, tuple({"size": 4} | modes for modes in BOTH), (-0.5, 0.0, 3.0, 3.5)),
         COORDINATES,
         lambda u, size, alignCorners: sampling.reflect(XP, u, size, alignCorners)[0],
     ),
     Puzzle(
         grid_reflect_slope,
-        "The slope of a reflection",
-        ("slope",),
-        (
-            "How many mirrors lie between the image and u? Only whether their number is odd matters.",
-            "np.floor(np.abs(u - low) / span) counts spans from the lower mirror; to the left of it one mirror more is "
-            "passed.",
-            "odd = np.floor(np.abs(u - low) / span) % 2 == 1; np.where(odd == (u >= low), -1.0, 1.0)",
-        ),
-        Curve("u", -9.0, 12.0, tuple({"size": 4} | modes for modes in BOTH), (-0.5, 0.0, 3.0, 3.5)),
         COORDINATES,
         lambda u, size, alignCorners: sampling.reflect(XP, u, size, alignCorners)[1],
     ),
     Puzzle(
-        grid_taps,
-        "Two taps",
-        ("left", "left_weight", "right_weight"),
-        (
-            "One NumPy function gives the pixel to the left, for negative u as well.",
-            "The right weight is what is left of u: u minus that pixel.",
-            "left = np.floor(u); the two weights add up to 1.",
-        ),
-        Curve("u", -1.5, 2.5, marks=(-1.0, 0.0, 1.0, 2.0)),
-        ({"u": QUARTERS}, {"u": RANDOM}, {"u": np.array([-0.25, -0.75, 0.0])}),
-        _taps,
+        grid_taps, ({"u": QUARTERS}, {"u": RANDOM}, {"u": np.array([-0.25, -0.75, 0.0])}), _taps
     ),
     Puzzle(
         grid_nearest,
-        "A tie",
-        ("nearest",),
-        (
-            "np.floor(u + 0.5) is right nearly everywhere. Where is it not?",
-            "Look at 0.5 and at 1.5: the even neighbour is wanted, as IEEE 754 rounds.",
-            "NumPy's function that rounds to an integer in this way is four letters long.",
-        ),
-        Curve("u", -2.0, 3.0, marks=(-1.5, -0.5, 0.5, 1.5, 2.5)),
         ({"u": RANDOM}, {"u": QUARTERS}, {"u": np.array([-1.5, -0.5, 0.5, 1.5])}),
         _nearest,
     ),
     Puzzle(
         grid_scatter,
-        "Where gradients land",
-        ("image",),
-        (
-            "image[:, index] += values forgets all but one where two points share a pixel.",
-            "np.add.at adds every one. It takes an index for both axes: (slice(None), index).",
-            "-1 is the last column: give the image one column more, and leave it out at the end.",
-        ),
-        Reads(
+        tuple(scattered()),
+        _scattered,
+        picture=Reads(
             {
                 "index": np.array([1, 1, -1, 3]),
                 "values": np.array([[1.0, 2.0, 4.0, 8.0], [0.5, -1.0, 3.0, 2.0]]),
@@ -333,47 +272,18 @@ PUZZLES = (
             "image",
             (0, 1),
         ),
-        tuple(scattered()),
-        _scattered,
     ),
     Puzzle(
-        grid_row_gradient,
-        "What moves a point",
-        ("grad",),
-        (
-            "The two taps have the slopes -1 and 1: the gradient is a difference of two neighbours.",
-            "A pixel outside is 0. Look it up at a clipped index, and replace it by np.where.",
-            "left = np.floor(u).astype(int); (pixel(left + 1) - pixel(left)), times gradOutput, times the slope of u.",
-        ),
-        Reads(ROW, "grad", (1,)),
-        tuple(rows(-1.5, 1.5)),
-        _row_gradient,
+        grid_row_gradient, tuple(rows(-1.5, 1.5)), _row_gradient, picture=Reads(ROW, "grad", (1,))
     ),
     Puzzle(
         grid_reflected_gradient,
-        "The gradient in a mirror",
-        ("grad",),
-        (
-            "Take the puzzles apart: u, the reflected place, its slope, the clip, two taps.",
-            "Three factors multiply the difference of the neighbours: width / 2, the sign of the mirrors, and the 0 or 1 "
-            "of the clip.",
-            "phase = np.remainder(np.abs(u + 0.5), 2 * width); the place is np.minimum(phase, 2 * width - phase) - 0.5; "
-            "turned = (phase >= width) == (u >= -0.5) says where the sign is -1.",
-        ),
-        Reads(ROW | {"x": np.array([-1.6, -0.5, 0.1, 0.9])}, "grad", (0,)),
         tuple(rows(-4.0, 5.0)),
         lambda row, x, gradOutput: _row_gradient(row, x, gradOutput, sampling.REFLECTION, False),
+        picture=Reads(ROW | {"x": np.array([-1.6, -0.5, 0.1, 0.9])}, "grad", (0,)),
     ),
     Puzzle(
         grid_bicubic_slopes,
-        "Four slopes",
-        ("slopes",),
-        (
-            "Write the derivative of the near and of the far polynomial by d as two functions.",
-            "The distances of the four taps are 1 + t, t, 1 - t and 2 - t. Two of them shrink as t grows.",
-            "np.stack([far(1 + t), near(t), -near(1 - t), ...])",
-        ),
-        Curve("t", 0.0, 0.999, marks=(0.0,)),
         (
             {"t": np.arange(8) / 8.0},
             {"t": np.random.default_rng(3).uniform(0, 1, 9)},
@@ -386,73 +296,8 @@ PUZZLES = (
 LATTICE = np.stack(np.meshgrid(*2 * [np.linspace(-3.9, 3.9, 14)]), -1)[None].astype(np.float32)
 SPREAD = np.float32([[[[-0.5, -0.5], [0.5, 0.5]]]])
 PILED = np.full((1, 1, 2, 2), 0.3, np.float32)
-SQUARE = {"shape": (1, 1, 6, 6)}
-
-DETECTIVES = (
-    Detective(
-        4,
-        "in_the_mirror",
-        "grid_sampler_2d",
-        "A striped gradient",
-        "The x component of gridGrad over a lattice of points from -3.9 to 3.9, x to the right: reflection padding, an "
-        "image of 4 x 4. inputGrad is right.",
-        (
-            (
-                "a lattice",
-                {"shape": (1, 1, 4, 4), "grid_shape": (14, 14), "grid": LATTICE, "paddingMode": 2},
-            ),
-        ),
-        partial(error_map, output="gridGrad", at=(0, ..., 0)),
-        (
-            "period off by one",
-            "mirrors on the centres",
-            "reflection sign lost",
-            "clipped points keep their gradient",
-            "reflection as border",
-        ),
-        (
-            "In which columns is it wrong? What do their x have in common?",
-            "It is right between -1 and 1, wrong beyond, and right again after another image width.",
-            "An odd number of mirrors is passed there. inputGrad is right, so the place of the point is.",
-        ),
-        "reflection sign lost",
-    ),
-    Detective(
-        5,
-        "crowded",
-        "grid_sampler_2d",
-        "One point works",
-        "inputGrad is right as long as few points are sampled. gridGrad is always right.",
-        (
-            ("one point", SQUARE | {"grid": PILED[:, :, :1], "grid_shape": (1, 1)}),
-            ("two points far apart", SQUARE | {"grid": SPREAD, "grid_shape": (1, 2)}),
-            ("two points at one place", SQUARE | {"grid": PILED, "grid_shape": (1, 2)}),
-            ("25 points", SQUARE | {"grid_shape": (5, 5)}),
-            (
-                "two samples, one point each",
-                {
-                    "shape": (2, 1, 6, 6),
-                    "grid": np.repeat(PILED[:, :, :1], 2, 0),
-                    "grid_shape": (1, 1),
-                },
-            ),
-        ),
-        table,
-        (
-            "first sample for all",
-            "uninitialised where nothing lands",
-            "scatter overwrites",
-            "x and y swapped",
-            "inputGrad added up in float16",
-        ),
-        (
-            "Two points far apart are right, two at one place are wrong.",
-            "What happens in a pixel that two gradients reach?",
-            "One of the two is lost.",
-        ),
-        "scatter overwrites",
-    ),
-)
+ONE = PILED[:, :, :1]
+TWO = np.repeat(ONE, 2, 0)
 
 
 def channel_gap(pixels, itemsize):
@@ -469,52 +314,9 @@ def channel_gap(pixels, itemsize):
 TILE_PUZZLES = (
     Puzzle(
         channel_gap,
-        "From end to start",
-        ("gap",),
-        (
-            "From the start of a block to the start of the next it is one channel.",
-            "A block is one element: the gap is that much shorter.",
-            "return (pixels - 1) * ...",
-        ),
-        Curve("pixels", 1.0, 100.0, ({"itemsize": 2}, {"itemsize": 4}), (1.0, 16.0)),
         tuple(
             {"pixels": np.array([1.0, 2.0, 20.0, 1024.0]), "itemsize": itemsize}
             for itemsize in (2, 4)
         ),
-    ),
-)
-
-TILE_DETECTIVES = (
-    TileDetective(
-        4,
-        "busy_pixel",
-        "grid_sampler_2d",
-        "A busy pixel",
-        "Every point adds to the pixels around it. The gradient of the image is too small, but not always.",
-        (
-            ("one point", {"shape": (1, 2, 4, 4), "grid_shape": (1, 1), "cores": 1}),
-            (
-                "one point, float16",
-                {"shape": (1, 2, 4, 4), "grid_shape": (1, 1), "cores": 1, "dtype": "float16"},
-            ),
-            ("16 points on 4 pixels", {"shape": (1, 2, 2, 2), "grid_shape": (4, 4), "cores": 1}),
-            (
-                "16 points on 4 pixels, late",
-                {"shape": (1, 2, 2, 2), "grid_shape": (4, 4), "cores": 1, "schedule": "late"},
-            ),
-        ),
-        table,
-        (
-            "atomics onto anything",
-            "16 bits stored densely",
-            "stored instead of added",
-            "stride without its block",
-        ),
-        (
-            "Is the gradient of the grid right? Then what is read is read well.",
-            "With one point nothing is amiss, in either format.",
-            "What is left of what the points before have put on a pixel?",
-        ),
-        "stored instead of added",
     ),
 )

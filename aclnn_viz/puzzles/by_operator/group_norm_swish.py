@@ -3,15 +3,11 @@ and a detective case in tiles.
 """
 
 import math
-from functools import partial
 
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.puzzles.detective import Detective
-from aclnn_viz.puzzles.puzzle import Curve, Puzzle, Reads
-from aclnn_viz.puzzles.symptoms import error_map, table
-from aclnn_viz.puzzles.tiles.detective import TileDetective
+from aclnn_viz.puzzles.puzzle import Puzzle, Reads
 
 from aclnn_viz.operators.group_norm_swish import page
 
@@ -187,16 +183,6 @@ KERNEL = drawn(8, 1, 4, 2, 2, "mean", "rstd", "x") | {
 PUZZLES = (
     Puzzle(
         swish_slope,
-        "A smooth slope",
-        ("slope",),
-        (
-            "The product rule gives two terms; both contain the sigmoid, and the inner derivative gives the scale.",
-            "np.exp(z) of 1000 is inf. Which formula of the sigmoid never overflows?",
-            "With t = swishScale * z: sigmoid = 0.5 * (1 + np.tanh(t / 2)), then sigmoid * (1 + t * ...)",
-        ),
-        Curve(
-            "z", -6.0, 6.0, ({"swishScale": 1.0}, {"swishScale": 2.5}, {"swishScale": -0.5}), (0.0,)
-        ),
         tuple(
             {"z": z, "swishScale": s}
             for s in (1.0, 0.4, -1.3)
@@ -209,149 +195,19 @@ PUZZLES = (
     ),
     Puzzle(
         gn_xhat,
-        "Groups of channels",
-        ("xhat",),
-        (
-            "Neighbouring channels belong together: a reshape brings a group into one axis.",
-            "(N, C, P) becomes (N, numGroups, everything of a group); mean and rstd need one axis more.",
-            "shape = (len(x), numGroups, -1); subtract mean[..., None], multiply, and reshape back to x.shape",
-        ),
-        Reads(drawn(8, 1, 4, 2, 2, "x", "mean", "rstd", "numGroups"), "xhat", (0, 2, 1)),
         cases("x", "mean", "rstd", "numGroups"),
+        picture=Reads(drawn(8, 1, 4, 2, 2, "x", "mean", "rstd", "numGroups"), "xhat", (0, 2, 1)),
     ),
     Puzzle(
         gn_means,
-        "Two means of a group",
-        ("along", "shift"),
-        (
-            "The same reshape as before brings a group into one axis.",
-            "A mean divides by all elements of a group: its channels times the positions.",
-            "np.mean((dxhat * xhat).reshape(shape), axis=-1), and the same of dxhat alone",
-        ),
-        Reads(drawn(8, 1, 4, 2, 2, "dxhat", "xhat", "numGroups"), "along", (0, 1)),
         cases("dxhat", "xhat", "numGroups"),
+        picture=Reads(drawn(8, 1, 4, 2, 2, "dxhat", "xhat", "numGroups"), "along", (0, 1)),
     ),
-    Puzzle(
-        gn_dx,
-        "Three ways to x",
-        ("dx",),
-        (
-            "The bracket has three terms. For each: what leaves the sum over j?",
-            "The first leaves dxhat itself, the second a mean, the third x-hat times a mean.",
-            "(dxhat - xhat * along - shift) * rstd, with the two means of the puzzle before, keepdims=True",
-        ),
-        Reads(rows()[1], "dx", (0, 1)),
-        rows(),
-    ),
+    Puzzle(gn_dx, rows(), picture=Reads(rows()[1], "dx", (0, 1))),
     Puzzle(
         gn_parameters,
-        "One gamma for a channel",
-        ("dgamma", "dbeta"),
-        (
-            "Which axes are in dz but not in gamma?",
-            "np.sum takes several axes at once.",
-            "return np.sum(dz * xhat, axis=(0, 2)), ...",
-        ),
-        Reads(drawn(8, 2, 2, 2, 1, "dz", "xhat"), "dgamma", (1,)),
         cases("dz", "xhat"),
+        picture=Reads(drawn(8, 2, 2, 2, 1, "dz", "xhat"), "dgamma", (1,)),
     ),
-    Puzzle(
-        gn_kernel,
-        "Group norm and swish, fused",
-        ("dxOut", "dgammaOut", "dbetaOut"),
-        (
-            "Five puzzles in a row: x-hat, dz through the slope of swish, dxhat = dz * gamma, the two means, dx.",
-            "Reshape everything to (N, group, channel of the group, position); gamma and beta to (group, channel, 1). Take "
-            "math.prod(x.shape[2:]) for the positions: -1 fails without samples.",
-            "tail = np.exp(-np.abs(t)) never overflows; sigmoid(t) and sigmoid(-t) are 1 / (1 + tail) and tail / (1 + tail)"
-            ", in one order or the other. Both are needed: 1 - sigmoid has no digits left for large t.",
-        ),
-        Reads(KERNEL, "dxOut", (0, 2, 1)),
-    ),
-)
-
-DETECTIVES = (
-    Detective(
-        7,
-        "one_sample",
-        "group_norm_swish",
-        "Never alone",
-        "Every test with one sample passes. In a batch dxOut is wrong, and only that.",
-        (
-            ("one sample", {"shape": (1, 4, 6)}),
-            ("two samples", {"shape": (2, 4, 6)}),
-            ("five samples", {"shape": (5, 4, 6)}),
-            ("one sample, one channel in a group", {"shape": (1, 4, 6), "numGroups": 4}),
-        ),
-        table,
-        (
-            "missing 1/n",
-            "documented formula",
-            "sums over the batch",
-            "statistics of one channel",
-            "dgamma of the last sample",
-        ),
-        (
-            "Which sums run over the batch in a right kernel, and which must not?",
-            "One sample is right, so no factor 1/n is missing.",
-            "dgammaOut and dbetaOut are sums over the batch. Somebody may have used what they are made of twice.",
-        ),
-        "sums over the batch",
-    ),
-    Detective(
-        8,
-        "not_a_number",
-        "group_norm_swish",
-        "Nan by the group",
-        "A model asked for a large swishScale. Two channels of one sample are nan in dxOut (a row is a channel here), "
-        "one element of dgammaOut is, and all the rest is right.",
-        (("swishScale = 25", {"shape": (2, 6, 8), "numGroups": 3, "swishScale": 25.0, "seed": 3}),),
-        partial(error_map, output="dxOut", at=0),
-        (
-            "swish scale ignored",
-            "sigmoid for the swish slope",
-            "change of rstd forgotten",
-            "exp overflows",
-            "sums in float16",
-        ),
-        (
-            "One element is enough to make a sum nan. How far does a sum reach here?",
-            "What becomes of exp(t) / (1 + exp(t)) for t = 100 in float32?",
-            "A large swishScale makes large t. The other groups were spared: none of their t is large enough.",
-        ),
-        "exp overflows",
-    ),
-)
-
-
-TILE_DETECTIVES = (
-    TileDetective(
-        5,
-        "one_channel",
-        "group_norm_swish",
-        "One channel is enough",
-        "The tests had as many groups as channels. With fewer groups one of three outputs is wrong.",
-        (
-            ("4 channels, 4 groups", {"shape": (2, 4, 20), "numGroups": 4, "cores": 4}),
-            ("4 channels, 2 groups", {"shape": (2, 4, 20), "numGroups": 2, "cores": 4}),
-            ("1 sample, 4 groups", {"shape": (1, 4, 20), "numGroups": 4, "cores": 4}),
-            (
-                "4 channels, 2 groups, late",
-                {"shape": (2, 4, 20), "numGroups": 2, "cores": 4, "schedule": "late"},
-            ),
-        ),
-        table,
-        (
-            "first sample left out",
-            "rest not stored",
-            "divided by one channel",
-            "samples not awaited",
-        ),
-        (
-            "The order makes no difference: no wait is missing.",
-            "dgammaOut and dbetaOut are sums over samples. Are they right?",
-            "What does only dxOut need, and what does it depend on the number of channels in a group?",
-        ),
-        "divided by one channel",
-    ),
+    Puzzle(gn_kernel, picture=Reads(KERNEL, "dxOut", (0, 2, 1))),
 )

@@ -2,15 +2,10 @@
 long each is, which core has it, and how the last one is stored.
 """
 
-from functools import partial
-
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.puzzles.detective import Detective
-from aclnn_viz.puzzles.puzzle import Curve, Puzzle, Reads
-from aclnn_viz.puzzles.symptoms import standards, table
-from aclnn_viz.puzzles.tiles.detective import TileDetective
+from aclnn_viz.puzzles.puzzle import Puzzle, Reads
 from aclnn_viz.puzzles.tiles.machine import Part
 
 from aclnn_viz.operators.hardswish import page
@@ -55,27 +50,11 @@ def hardswish_kernel(gradOutput, self):
 PUZZLES = (
     Puzzle(
         hardswish_middle,
-        "A derivative in one line",
-        ("slope",),
-        (
-            "Add the two terms of the product rule.",
-            "(x + 3) / 6 + x / 6 has one x too many: collect them.",
-            "return x / 3 + ...",
-        ),
-        Curve("x", -3.0, 3.0, marks=(-3.0, -1.5, 3.0)),
         ({"x": np.linspace(-2.9, 2.9, 13)}, {"x": KINKS}, {"x": np.array([-1.5, 0.0, 1.0])}),
         lambda x: page.slope(XP, x),
     ),
     Puzzle(
         hardswish_slope,
-        "Two corners",
-        ("slope",),
-        (
-            "There are three pieces: what is the slope on each?",
-            "Two np.where inside each other choose one of three. Which comparisons include their bound?",
-            "return np.where(x < -3, 0, np.where(x <= 3, ..., 1))",
-        ),
-        Curve("x", -5.0, 5.0, marks=(-3.0, 3.0)),
         (
             {"x": np.linspace(-4.7, 4.9, 13)},
             {"x": KINKS},
@@ -86,14 +65,7 @@ PUZZLES = (
     ),
     Puzzle(
         hardswish_kernel,
-        "A kernel that rounds once",
-        ("out",),
-        (
-            "The formula is that of the puzzle before. What is new are the formats.",
-            "np.promote_types(self.dtype, np.float32) is the type to compute in: float32 for 16 bits, and never narrower.",
-            "x = self.astype(wide) first; multiply in that type; .astype(self.dtype) at the very end.",
-        ),
-        Reads(
+        picture=Reads(
             {
                 "gradOutput": np.array([1.0, 2.0, -1.0, 0.5]),
                 "self": np.array([-4.0, -3.0, 1.5, 5.0]),
@@ -101,32 +73,6 @@ PUZZLES = (
             "out",
             (2,),
         ),
-    ),
-)
-
-DETECTIVES = (
-    Detective(
-        3,
-        "half_digits",
-        "hardswish",
-        "Accepted here, refused there",
-        "A float16 kernel passes the loose standards and fails the strict ones. The formula was read twice, and is "
-        "right.",
-        (("float16", {"shape": (64, 64), "dtype": "float16"}),),
-        partial(standards, output="out"),
-        (
-            "both kinks open",
-            "a third with three digits",
-            "16-bit outputs truncated",
-            "computed in 16 bits",
-            "half forgotten",
-        ),
-        (
-            "How many ulps are the largest errors? A cut output is off by less than one.",
-            "Look where the errors are large: at which |truth|?",
-            "Small results near x = -1.5 are differences of larger numbers. With how many digits were those kept?",
-        ),
-        "computed in 16 bits",
     ),
 )
 
@@ -208,20 +154,6 @@ def hardswish_copy_out(self, start, count):
 TILE_PUZZLES = (
     Puzzle(
         tile_count,
-        "How many tiles",
-        ("tiles",),
-        (
-            "The last tile may be short, and counts.",
-            "Rounding up is rounding down with two signs turned.",
-            "return -(-length // ...)",
-        ),
-        Curve(
-            "length",
-            1.0,
-            400.0,
-            ({"tileLength": 64.0}, {"tileLength": 100.0}),
-            (64.0, 100.0, 200.0),
-        ),
         (
             {"length": LENGTHS, "tileLength": 64.0},
             {"length": LENGTHS, "tileLength": 100.0},
@@ -230,62 +162,15 @@ TILE_PUZZLES = (
     ),
     Puzzle(
         tile_tail,
-        "The last tile",
-        ("last",),
         (
-            "What does the remainder say when the tiles fit evenly?",
-            "The last tile holds 1 to tileLength elements: a remainder of 0 to tileLength - 1, and one more.",
-            "return (length - 1) % ...",
+            {"length": LENGTHS[1:], "tileLength": 64.0},
+            {"length": LENGTHS[1:], "tileLength": 100.0},
         ),
-        Curve(
-            "length",
-            1.0,
-            400.0,
-            ({"tileLength": 64.0}, {"tileLength": 100.0}),
-            (64.0, 100.0, 200.0),
-        ),
-        ({"length": LENGTHS[1:], "tileLength": 64.0}, {"length": LENGTHS[1:], "tileLength": 100.0}),
     ),
-    Puzzle(
-        aligned_bytes,
-        "In blocks of 32 bytes",
-        ("taken",),
-        (
-            "Round up bytes, not elements.",
-            "As many blocks as tiles in the first puzzle; each has 32 bytes.",
-            "return -(-count * itemsize // 32) * ...",
-        ),
-        Curve("count", 1.0, 40.0, ({"itemsize": 2}, {"itemsize": 4}), (8.0, 16.0, 32.0)),
-        ({"count": COUNTS, "itemsize": 4}, {"count": COUNTS, "itemsize": 2}),
-    ),
-    Puzzle(
-        moved_elements,
-        "What DataCopy leaves out",
-        ("moved",),
-        (
-            "It rounds down, and says nothing.",
-            "How many whole blocks of 32 bytes are there, and how many elements are in one?",
-            "return count * itemsize // 32 * ...",
-        ),
-        Curve("count", 1.0, 40.0, ({"itemsize": 2}, {"itemsize": 4}), (8.0, 16.0, 32.0)),
-        ({"count": COUNTS, "itemsize": 4}, {"count": COUNTS, "itemsize": 2}),
-    ),
+    Puzzle(aligned_bytes, ({"count": COUNTS, "itemsize": 4}, {"count": COUNTS, "itemsize": 2})),
+    Puzzle(moved_elements, ({"count": COUNTS, "itemsize": 4}, {"count": COUNTS, "itemsize": 2})),
     Puzzle(
         tile_length,
-        "How long a tile",
-        ("tile",),
-        (
-            "What does one element cost, in all buffers together?",
-            "Each of three queues has `buffers` buffers: that many elements lie in it at a time.",
-            "each = 3 * buffers * itemsize + 8; then as many elements as fit, down to a multiple of 64.",
-        ),
-        Curve(
-            "room",
-            1000.0,
-            20000.0,
-            ({"itemsize": 2, "buffers": 2}, {"itemsize": 4, "buffers": 2}),
-            (5120.0,),
-        ),
         tuple(
             {
                 "room": np.array([100.0, 2048.0, 5120.0, 100000.0, 188160.0]),
@@ -298,20 +183,6 @@ TILE_PUZZLES = (
     ),
     Puzzle(
         core_first,
-        "Where a core begins",
-        ("first",),
-        (
-            "Before core k lie k cores. How many of them have a block more?",
-            "The first blocks % cores cores have one more: np.minimum counts those before core k.",
-            "blocks = -(-total // align); then (core * (blocks // cores) + np.minimum(...)) * align",
-        ),
-        Curve(
-            "core",
-            0.0,
-            7.0,
-            ({"total": 90, "cores": 8, "align": 8}, {"total": 200, "cores": 8, "align": 8}),
-            (1.0, 4.0),
-        ),
         tuple(
             {
                 "core": np.arange(cores, dtype=np.float64),
@@ -330,14 +201,6 @@ TILE_PUZZLES = (
     ),
     Puzzle(
         hardswish_copy_out,
-        "A tail that eats no neighbour",
-        (),
-        (
-            "DataCopy moves whole blocks of 32 bytes. Which copy counts in bytes?",
-            "DataCopyPad takes DataCopyExtParams(1, bytes, 0, 0, 0).",
-            "out = self.outQue.DeQue(self.T), then the copy, then self.outQue.FreeTensor(out)",
-        ),
-        None,
         judge=Part(
             "CopyOut",
             (
@@ -346,29 +209,5 @@ TILE_PUZZLES = (
                 ({"shape": (30000,)}, 2),
             ),
         ),
-    ),
-)
-
-TILE_DETECTIVES = (
-    TileDetective(
-        2,
-        "late_only",
-        "hardswish",
-        "It worked on my machine",
-        "All tests pass. On the next machine the numbers are wrong, and sometimes they are not.",
-        (
-            ("in order, 300 elements", {"shape": (300,), "schedule": "eager", "cores": 4}),
-            ("late, 300 elements", {"shape": (300,), "schedule": "late", "cores": 4}),
-            ("in order, 99 elements", {"shape": (99,), "schedule": "eager", "cores": 1}),
-            ("late, 99 elements", {"shape": (99,), "schedule": "late", "cores": 1}),
-        ),
-        table,
-        ("slope forgotten", "barrier removed", "one core fewer", "start of a core"),
-        (
-            "What does not change when instructions land later? Everything that is computed by the host.",
-            "Two of the suspects are about who computes what. Would they care for the order?",
-            "One suspect lets an instruction read what the one before it has not written yet.",
-        ),
-        "barrier removed",
     ),
 )
