@@ -12,7 +12,6 @@ from aclnn_viz.checking.judge import judge, prepared_at, suite_recipes
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.peers import NARROW
 from aclnn_viz.storage.own import as_array
-from checking.rewritings import grid_sampler_3d
 
 TORCH, JAX = (pytest.mark.needs(name) for name in ("torch", "jax"))
 GRIDS = "grid_sampler_2d", "grid_sampler_3d"
@@ -21,7 +20,7 @@ MASKED = {"where": {"outputMask": [(True, False), (False, True)]}}
 
 
 def both(**inputs):
-    return grid_sampler_3d(**inputs | {"outputMask": (True, True)})
+    return SAMPLER.backward(**inputs | {"outputMask": (True, True)})
 
 
 def with_none(**inputs):

@@ -11,9 +11,10 @@ from machine import taught
 from aclnn_viz.arrays.plan import BLOCKED, SEQUENTIAL, SHUFFLED, Plan
 from aclnn_viz.checking import check
 from checking import arrangements, rewritings
-from checking.arrangements import numpy_kernels, slips
-from checking.rewritings import planned, wide
+from checking.arrangements import kernels
+from checking.rewritings import planned
 from checking.wrong import SLIPS, kernel
+from checking.wrong.common import wide
 
 FORMATS = ("float16", "bfloat16", "float32")
 PLANS = (
@@ -98,12 +99,7 @@ def all_right():
         (op.name, how, kernel)
         for op in taught()
         for how, kernel in rewritings.rewritings(op.name)
-        if how != "the kit's own"
-    )
-    yield from (
-        (name, "loops", kernel)
-        for name, kernel in slips.kernels("numpy").items()
-        if kernel.__module__ == numpy_kernels.__name__
+        if how not in ("the kit's own", "by hand")
     )
     for name, how in (
         ("rms_norm", "liger"),
@@ -119,7 +115,7 @@ def of_library(library):
     for name in re.findall(r"^def (\w+)\(\w+, ", text, re.MULTILINE):
         yield pytest.param(
             name,
-            partial(lambda name: slips.kernels(library)[name], name),
+            partial(lambda name: kernels(library)[name], name),
             marks=pytest.mark.needs(library),
             id=name,
         )

@@ -13,7 +13,6 @@ from aclnn_viz.checking import load_kernel, write_suite
 from aclnn_viz.checking.conditions import Traits
 from aclnn_viz.checking.evidence import Coverage
 from aclnn_viz.checking.judge import documented, once_per_case
-from aclnn_viz.checking.scope import Scope
 from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.devices import AclError, record
 from aclnn_viz.operators.faults import faults

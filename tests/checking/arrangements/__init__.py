@@ -1,4 +1,14 @@
-"""Right kernels of other arrangements than the pages, in NumPy, PyTorch and JAX, and mechanical slips in their source.
+"""Right kernels of other arrangements than the pages, in PyTorch and JAX."""
 
-No rule of the search was written for them, and the slips come from a generator of their own (`slips.py`).
-"""
+import inspect
+from importlib import import_module
+
+
+def kernels(library):
+    """The right kernels of a library by operator."""
+    module = import_module(f"checking.arrangements.{library}_kernels")
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if inspect.isfunction(value) and len(inspect.signature(value).parameters) > 1
+    }
