@@ -114,7 +114,7 @@ def derive(reduction="mean"):
     Derive xGradOut for one of the reductions "none", "mean" and "sum", with every option present.
 
     >>> derive("sum").steps[-1].title
-    'xGradOut'
+    'xGradOut as documented'
     """
     tape, is_scalar = _rows(), reduction != "none"
     names = "lse", "logp", "mask", "wt", "row", "zrow"

@@ -50,7 +50,7 @@ def derive(interpolationMode=0, paddingMode=0, alignCorners=False):
     Derive inputGrad and gridGrad for one mode: 0 bilinear, 1 nearest, 2 bicubic; 0 zeros, 1 border, 2 reflection.
 
     >>> derive(interpolationMode=2).steps[-1].title
-    'gridGrad_y'
+    'gridGrad_y as documented'
     """
     tape = _tape(interpolationMode, interpolationMode != 2 and paddingMode != 0, alignCorners)
     return Derivation(tuple(tape.steps), tape)
