@@ -2,23 +2,14 @@
 
 import threading
 
-import ml_dtypes
 import numpy as np
 
 from aclnn_viz import case
 from aclnn_viz.acl import program
 from aclnn_viz.acl.program import Calls
 
-FLOAT, FLOAT16, INT32, INT64, DOUBLE, BF16, ND = 0, 1, 3, 9, 11, 27, 2
+FLOAT, INT64, ND = 0, 9, 2
 TO_DEVICE, TO_HOST = 1, 2
-CODES = {
-    np.dtype(np.float32): FLOAT,
-    np.dtype(np.float16): FLOAT16,
-    np.dtype(np.int32): INT32,
-    np.dtype(np.int64): INT64,
-    np.dtype(np.float64): DOUBLE,
-    np.dtype(ml_dtypes.bfloat16): BF16,
-}
 
 #: The C parameters of phase 1 in their order; those behind the bar are outputs.
 PARAMETERS = {

@@ -7,28 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from atlas_stand_in import tiny
 from in_child import in_child, stand_in
 
 import aclnn_viz as av
 from aclnn_viz.acl import CannAcl
 from aclnn_viz.acl.installation import built_for_another
 from aclnn_viz.acl.protocol import RUNTIME
-from aclnn_viz.cases.default import matrix_shape
 from aclnn_viz.devices import DeviceUnavailable, FunctionUnavailable, open_device
 from machine import taught
 
 pytestmark = pytest.mark.needs("g++")
-SMALL = {"grid_sampler_2d": (1, 1, 2, 2), "group_norm_swish": (1, 2, 3)}
-GIVEN = {"cross_entropy_loss": {"weightOptional": None}}
-
-
-def inputs_of(name, **given):
-    return av.case(
-        name,
-        **{"shape": SMALL.get(name, matrix_shape(av.operator(name), 2, 2))}
-        | GIVEN.get(name, {})
-        | given,
-    ).inputs
 
 
 def runs(root, *names, **options):
@@ -37,7 +26,7 @@ def runs(root, *names, **options):
     with open_device("atlas", root=root, **options) as device:
         for name in names or [op.name for op in taught()]:
             try:
-                found[name] = device.run(name, **inputs_of(name))
+                found[name] = device.run(name, **tiny(av.operator(name)))
             except FunctionUnavailable as error:
                 found[name] = str(error)
     return found
@@ -272,7 +261,7 @@ def test_a_header_that_differs_refuses_its_operator(name, old, new, text):
 
 def smoothed(root):
     """A gradient with label smoothing 0.5, which reaches the library in a register of floats or doubles."""
-    inputs = inputs_of("cross_entropy_loss", labelSmoothing=0.5)
+    inputs = tiny(av.operator("cross_entropy_loss"), labelSmoothing=0.5)
     with open_device("atlas", root=root) as device:
         return device.run("cross_entropy_loss", **inputs)["xGradOut"], inputs
 
