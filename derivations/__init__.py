@@ -32,11 +32,21 @@ def chapters(*outside):
 
 
 def theorems(*outside):
-    """
-    The theorems about all operators, in the order of the lessons; modules given are chapters from elsewhere.
+    """Yield the theorems about all operators, in the order of the lessons.
 
-    Each has `.name`, `.operator`, `.text`, `.statement` (LaTeX), `.prove()` and `.mutants`, which have `.prove()`, too.
+    Parameters
+    ----------
+    *outside : module
+        Chapters from elsewhere, whose theorems follow.
 
+    Yields
+    ------
+    Theorem
+        With `.name`, `.operator`, `.text`, `.statement` (LaTeX), `.prove()` and `.mutants`, which
+        have `.prove()`, too.
+
+    Examples
+    --------
     >>> next(theorems()).operator
     'hardswish'
     """

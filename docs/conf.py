@@ -14,7 +14,7 @@ language, root_doc = ("zh_CN", "docs/zh/index") if chinese else ("en", "docs/ind
 os.environ["ACLNN_VIZ_LANG"] = language[:2]
 
 project, author = "aclnn-viz", "the aclnn-viz authors"
-extensions = ["myst_nb", "sphinx.ext.autodoc", "notebooks.gallery.site"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "notebooks.gallery.site"]
 include_patterns = (
     ["docs/zh/*.md", "notebooks/zh/*.ipynb"]
     if chinese
@@ -32,6 +32,7 @@ nb_code_prompt_show, nb_code_prompt_hide = (
     ("显示输出", "收起输出") if chinese else ("Show the {type}", "Hide the {type}")
 )
 default_role, autodoc_default_options, autodoc_typehints = "code", {"members": True}, "none"
+napoleon_use_ivar = True  # attributes that are members, too, are described once
 
 html_theme, html_title = "furo", "aclnn-viz"
 html_show_sphinx, html_show_copyright, html_copy_source = False, False, False

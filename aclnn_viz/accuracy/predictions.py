@@ -92,11 +92,35 @@ class Predictions(tuple):
 
 
 def predict(op, case, versions=VERSIONS) -> Predictions:
-    """Return what every Atlas product prints for a case with every CANN version, one row where versions agree.
+    """Return what every Atlas product prints for a case with every CANN version.
 
-    `op` is an operator or its name, `case` a Case or its inputs by the vendor's names. Nothing is measured on hardware.
-    Raises ValueError for a case of another operator and for an unknown version, TypeError for what is no case.
+    Parameters
+    ----------
+    op : Operator or str
+        An operator, or its name.
+    case : Case or dict of str to array or value
+        A case, or its inputs by the vendor's names.
+    versions : sequence of str
+        Versions of CANN.
 
+    Returns
+    -------
+    Predictions
+        One row for each product, and one where its versions agree.
+
+    Raises
+    ------
+    ValueError
+        For a case of another operator and for an unknown version.
+    TypeError
+        For what is no case.
+
+    Notes
+    -----
+    Nothing is measured on hardware.
+
+    Examples
+    --------
     >>> import aclnn_viz as av
     >>> case = av.case("group_norm_swish", shape=(2, 4, 3), numGroups=2, swishScale=2.0)
     >>> for row in predict("group_norm_swish", case)[1:3]:

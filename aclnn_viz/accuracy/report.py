@@ -21,9 +21,38 @@ AVERAGES = ("mere", "mean_abs", "rmse", "cosine", "error_balance")
 
 @dataclass(frozen=True, repr=False)
 class Report(Measures):
-    """The measures of one output, and what each standard says of it in `verdicts`, by name.
+    """The measures of one output, and what each standard says of it; prints as a table.
 
-    Prints as a table. `worst` is the element most ulps away from the truth: index, numbers, and inputs there.
+    Attributes
+    ----------
+    dtype, shape : str, tuple of int
+        Those of the output.
+    size, finite_size : int
+        The number of elements, and of pairs in which output and truth are finite.
+    undecided, differing, signed_zeros : int
+        The elements that the truth cannot judge, the other pairs that do not agree, and the zeros
+        whose sign is not that of the rounded truth.
+    above, below : int
+        The finite outputs above and below the truth.
+    max_ulp : float
+        The largest error, in ulps of the output's dtype.
+    max_abs, mean_abs, rmse : float
+        The largest, the mean and the root of the mean squared error, in the unit of the output.
+    max_relative, mare, mere : float
+        The largest error relative to the truth, and the largest and the mean one relative to the
+        truth and 1e-7, as standards for Ascend have it.
+    cosine, error_balance : float
+        The cosine between output and truth, and `abs(above - below) / finite_size`.
+    ulp_counts : dict of str to int
+        The number of elements by class of their error in ulps.
+    extremes : dict of str to Extreme
+        Where each maximum is: index, numbers, and inputs there.
+    notes : tuple of str
+        What is undefined, and why.
+    verdicts : dict of str to Verdict
+        What each standard says, by its name.
+    worst : Extreme
+        The element most ulps away from the truth.
     """
 
     verdicts: dict[str, Verdict]
@@ -96,7 +125,19 @@ class Report(Measures):
         return as_html(title, (), self._short, more=str(self), opens=tr("all of it"))
 
     def to_json(self) -> str:
-        """Return the report as JSON text; nan and infinities become the strings "nan", "inf" and "-inf"."""
+        """Return the report as JSON text; nan and infinities become "nan", "inf" and "-inf".
+
+        Returns
+        -------
+        str
+            An object whose names are the attributes of the report.
+
+        Examples
+        --------
+        >>> import json
+        >>> json.loads(compare(np.float16([1.0]), np.array([1.0])).to_json())["max_ulp"]
+        0.0
+        """
         content = asdict(self) | {"ulp_shares": self.ulp_shares, "worst": asdict(self.worst)}
         return json.dumps(strict(content), indent=1)
 
@@ -156,18 +197,43 @@ def compare(actual, truth, *, baseline=None, inputs=None) -> Report: ...
 @overload
 def compare(actual: str | Path) -> Reports: ...
 def compare(actual, truth=None, *, baseline=None, inputs=None):
-    """Compare an output (any of the four formats) with a truth of the same shape by every measure and standard.
+    """Compare an output with a truth of the same shape by every measure and standard.
 
-    `truth` is that of an operator, with its certificate, or any array whose format holds every number of the output's;
-    elements that the certificate cannot judge are `undecided` and count nowhere else. `baseline`, with the dtype of
-    the output, is what another implementation of the same precision gives; without it the standards that need one are
-    not applicable. Of `inputs`, a dict of arrays by name, those of the output's shape are looked up where the maxima
-    are. Raises TypeError for a dtype that does not fit, ValueError for a shape that does not. The source of each
-    standard is in `aclnn_viz.accuracy.standards.STANDARDS`.
+    Parameters
+    ----------
+    actual : array or path
+        An output in float16, bfloat16, float32 or float64; or alone the path of the dump of a case,
+        as `counterexample.write(path)` makes it.
+    truth : array, optional
+        One of an operator, with its certificate, or any array whose format holds every number of
+        the output's. Elements that the certificate cannot judge are `undecided` and count nowhere
+        else.
+    baseline : array, optional
+        What another implementation of the same precision gives, in the dtype of the output; without
+        it the standards that need one are not applicable.
+    inputs : dict of str to array, optional
+        Those of the output's shape are looked up where the maxima are.
 
-    `compare(path)` takes the dump of one case, as `counterexample.write(path)` makes it, and returns a report of each
-    output that lies there, against the truth of the inputs beside it. Raises ValueError for a dump that is not whole.
+    Returns
+    -------
+    Report or dict of str to Report
+        Errors in ulps of the output's dtype (`max_ulp`), in its own unit (`max_abs`) and relative
+        (`max_relative`); for a dump a report of each output that lies there, against the truth of
+        the inputs beside it.
 
+    Raises
+    ------
+    TypeError
+        For a dtype that does not fit.
+    ValueError
+        For a shape that does not fit, and for a dump that is not whole.
+
+    Notes
+    -----
+    The source of each standard is in `aclnn_viz.accuracy.standards.STANDARDS`.
+
+    Examples
+    --------
     >>> report = compare(np.float16([1.0, 2.0]), np.array([1.0, 2.001]))
     >>> report.max_ulp, report.worst.index, report.verdicts["mixed tolerance"] == "pass"
     (1.0, (1,), True)

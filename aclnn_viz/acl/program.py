@@ -56,9 +56,20 @@ _NULLS = {
 
 
 class AclError(DeviceRefusal, RuntimeError):
-    """A C call answered with an error: `call`, its `code` with its `name`, and the `message` of the library.
+    """A C call answered with an error.
 
     Errors during the release of resources that followed are in `__notes__`.
+
+    Attributes
+    ----------
+    call : str
+        The function of C.
+    code : int or None
+        What it returned, None where a pointer lacks.
+    name : str
+        The constant of that code, such as "ACLNN_ERR_PARAM_INVALID".
+    message : str or None
+        The text of the library, from aclGetRecentErrMsg.
     """
 
     def __init__(self, call: str, code: int | None, message: str | None = None):

@@ -125,11 +125,30 @@ def _meaning(entry: dict) -> Meaning:
 
 
 def why(text, soc: str | None = None, cann: str | None = None) -> Why:
-    """Return what a status code (a number or its text) or a pasted log means; what is not known is said to be unknown.
+    """Return what a status code or a pasted log means; what is not known is said to be unknown.
 
-    `soc` and `cann` are the product and version to repeat a call on where the log names neither; Atlas A2 and 9.1 by default.
-    Raises TypeError for what is neither a number nor text, ValueError for an empty or too long text and an unknown product or version.
+    Parameters
+    ----------
+    text : int or str
+        A code, as a number or as text, or a log.
+    soc, cann : str, optional
+        The product and version to repeat a call on where the log names neither, by default Atlas A2
+        and 9.1.
 
+    Returns
+    -------
+    Why
+        Causes and what to do, each with its source; prints as text.
+
+    Raises
+    ------
+    TypeError
+        For what is neither a number nor text.
+    ValueError
+        For an empty or too long text, and an unknown product or version.
+
+    Examples
+    --------
     >>> print(why(561103))  # doctest: +ELLIPSIS
     561103 ACLNN_ERR_INNER_NULLPTR: ...
     """

@@ -24,7 +24,19 @@ LEFT_OUT = meant("left out", "that is not given")
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """The inputs of one call, arrays and attributes by the vendor's names, and how they were made."""
+    """The inputs of one call, and how they were made.
+
+    Attributes
+    ----------
+    operator : Operator
+        The operator of the call.
+    inputs : dict of str to array or value
+        The parameters of `op.backward` by the vendor's names.
+    dtype : str
+        "float16", "bfloat16", "float32" or "float64".
+    seed : int
+        That of the random numbers.
+    """
 
     operator: Operator
     inputs: dict
@@ -67,15 +79,42 @@ class Case:
 
 
 def case(op, /, dtype=None, seed: int = 0, shape=None, **given) -> Case:
-    """Draw a case: gradients and parameters at random, saved tensors (rstd, mean, logProb) from the forward pass.
+    """Draw a case: gradients and parameters at random, saved tensors from the forward pass.
 
-    `shape` is that of the first tensor of the forward operator (self, x, input); `grid_shape` (Hout, Wout) and
-    `gamma_ndim` where the operator has them. Every parameter of the vendor, and of the forward operator, can be given
-    by its name: an array of any library, the path of a file, or one value for all elements. Shape and dtype (float32)
-    follow from the arrays that are given, unless they are named. The same arguments give the same case.
+    Parameters
+    ----------
+    op : Operator or str
+        An operator, or its name.
+    dtype : str, optional
+        "float16", "bfloat16", "float32" (the default) or "float64"; it follows from arrays that are
+        given.
+    seed : int
+        The same arguments with the same seed give the same case.
+    shape : tuple of int, optional
+        That of the first tensor of the forward operator (self, x, input).
+    **given : array or value
+        Any parameter of the vendor, and of the forward operator, by its name: an array of any
+        library, the path of a file, or one value for all elements. Operators that need them also
+        have `grid_shape`, (Hout, Wout), and `gamma_ndim`.
 
-    Raises ValueError for a shape or value that does not fit, TypeError for a name that the operator has not.
+    Returns
+    -------
+    Case
+        Its `inputs` are those of `op.backward`.
 
+    Raises
+    ------
+    ValueError
+        For a shape or value that does not fit.
+    TypeError
+        For a name that the operator has not.
+
+    Notes
+    -----
+    Saved tensors (rstd, mean, logProb) are those that a network could have saved.
+
+    Examples
+    --------
     >>> import aclnn_viz as av
     >>> av.case("rms_norm", dtype="bfloat16", shape=(4, 16)).inputs["rstd"].shape
     (4, 1)

@@ -59,40 +59,83 @@ def check(
 ) -> CheckResult:
     """Tell whether a kernel is right, where it first goes wrong, and what the mistake looks like.
 
-    `kernel(**inputs)` takes the vendor's parameters and returns a dict by the vendor's output names, or an array or
-    tuple in the vendor's order; arrays of NumPy, torch or any library that speaks DLPack. For what it does not support
-    it raises NotImplementedError (or `av.NotSupported`): such cases are counted apart in `result.unsupported`, and the
-    kernel passes only with `allow_unsupported`. An error code of a device is an answer where its product does not
-    compute the case, and wrong where it does. Kernels are also "FILE.py:FUNCTION", "FILE.cpp:ENTRY" (Ascend C), a device, the name of one, such as
-    "host", "atlas:1" or "torch", and a capsule, whose cases are judged; what a device refuses is not judged. The path of a
-    folder of cases stands for the outputs that lie there.
+    Parameters
+    ----------
+    op : Operator, str or path
+        An operator, or its name. The path of a dump (`counterexample.write(path)`, or
+        `aclnn-viz check OP --write path`) checks a kernel on its cases alone; without a kernel, the
+        outputs that lie there.
+    kernel : callable, Device, Capsule, str or path
+        `kernel(**inputs)` takes the vendor's parameters and returns a dict by the vendor's output
+        names, or an array or tuple in the vendor's order; arrays of NumPy, torch or any library
+        that speaks DLPack. For what it does not support it raises NotImplementedError (or
+        `av.NotSupported`). Kernels are also "FILE.py:FUNCTION", "FILE.cpp:ENTRY" (Ascend C), a
+        device, the name of one, such as "host", "atlas:1" or "torch", and a capsule, whose cases
+        are judged; what a device refuses is not judged. The path of a folder of cases stands for
+        the outputs that lie there.
+    seed : int
+        The same seed draws the same cases.
+    soc, cann : str, optional
+        The product and the version of CANN whose operator counts, by default Atlas A2 and 9.1.
+    dtypes : sequence of str, optional
+        The formats that count.
+    where : dict of str to value, optional
+        The value, or list of values, that an attribute must have; of an optional tensor None (left
+        out) or True (given).
+    shapes : sequence of tuple of int, optional
+        Shapes of `av.case` to use in place of the suite's.
+    limits : dict of str to int or tuple, optional
+        Of a tensor the greatest number of its elements, or a shape of greatest lengths (None: any).
+    plan : Plan or str, optional
+        The precision that the kernel is meant to have: a Plan, or "device" for that of the product;
+        by default that of any kernel that computes in float32.
+    beyond : bool
+        Judge everything that the formula means, also what the vendor's operator does not take.
+    allow_unsupported : bool
+        Let a kernel pass that does not support some cases.
+    cases : sequence of Case or path, optional
+        Those to judge in place of the suite; the file of a test list that `av.cases.read` takes
+        (.json as ATK has it, .csv as TTK has it), too.
+    depth : {"quick", "normal", "deep"}
+        "quick" takes a second or two, "deep" about a minute: it adds tensors of up to 2^21
+        elements, long axes, every remainder by up to 64, nan, infinities, zeros of both signs, the
+        ends of each format, and calls repeated in another order.
+    time_limit : float, optional
+        Seconds after which no new case starts; by default it follows from the depth.
+    call_limit : float, optional
+        Seconds after which a call is given up; by default it follows from the depth.
+    progress : callable, optional
+        `progress(iterable, total)` may show a bar.
+    signature : str or dict of str to str, optional
+        How a kernel is called that takes other parameters: "aten", "torch.autograd", "liger", the
+        prototype of a C function, whose kernel is "LIBRARY.so:FUNCTION", or a mapping of the
+        kernel's names to the vendor's.
 
-    `signature` says how a kernel is called that takes other parameters: "aten", "torch.autograd", "liger", the prototype
-    of a C function, whose kernel is "LIBRARY.so:FUNCTION", or a mapping of the kernel's names to the vendor's. A kernel
-    that does not take that call raises CallError, a TypeError, and is not judged.
+    Returns
+    -------
+    CheckResult
+        True in `passed` for a right kernel. Unsupported cases are counted apart in `unsupported`,
+        and `untried` says what the depth did not try.
 
-    By default a kernel is judged on what the vendor's operator takes on Atlas A2; `soc` and `cann` name another product
-    and version, `beyond=True` judges everything that the formula means. `dtypes` are the formats that count, `where`
-    maps attributes to the value, or list of values, that they must have, and optional tensors to None (left out) or True (given), `limits`
-    maps a tensor to the greatest number of its elements or to a shape of greatest lengths (None: any), `shapes` are
-    those of `av.case` to use in place of the suite's. `plan` is the precision that the kernel is meant to have: a Plan,
-    or "device" for that of the product; by default that of any kernel that computes in float32.
+    Raises
+    ------
+    ValueError
+        For an unknown operator or device, for options that no case fits and for a dump that is not
+        whole.
+    TypeError
+        For a kernel that cannot be called.
+    CallError
+        A TypeError, for a kernel that does not take the call of its signature; it is not judged.
 
-    `cases` are those to judge in place of the suite: a sequence of `av.case`, or the file of a test list that
-    `av.cases.read` takes (.json as ATK has it, .csv as TTK has it).
+    Notes
+    -----
+    An error code of a device is an answer where its product does not compute the case, and wrong
+    where it does. A tile program that is right on all cases is tried (but "quick") on short and
+    long rows with tails, on fewer and more cores than rows, in small buffers and in other orders,
+    and on a short case in all orders: `result.trials` says which.
 
-    In place of an operator, the path of a dump (`counterexample.write(path)`, or `aclnn-viz check OP --write path`)
-    checks a kernel on its cases alone; without a kernel, the outputs that lie there.
-
-    `depth` "quick" takes a second or two, "deep" about a minute: it adds tensors of up to 2^21 elements, long axes,
-    every remainder by up to 64, nan, infinities, zeros of both signs, the ends of each format, and calls repeated in
-    another order; `result.untried` says what a depth did not try. A tile program that is right on all of them is tried (but
-    "quick") on short and long rows with tails, on fewer and more cores than rows, in small buffers and in other orders, and
-    on a short case in all orders: `result.trials` says which. No new case starts after `time_limit` seconds, and a
-    call that takes longer than `call_limit` is given up; both follow from the depth. `progress(iterable, total)` may
-    show a bar. Raises ValueError for an unknown operator or device, for options that no case fits and for a dump that
-    is not whole, TypeError for a kernel that cannot be called.
-
+    Examples
+    --------
     >>> import aclnn_viz as av
     >>> result = check("rms_norm", lambda **inputs: av.operator("rms_norm").backward(**inputs))
     >>> result.passed

@@ -162,11 +162,29 @@ class Museum(tuple):
 
 
 def museum(name: str | None = None) -> Museum:
-    """Return mistakes of published kernels, each with its public thread and two tests that are run when it is shown.
+    """Return mistakes of published kernels, each with its public thread and two tests.
 
-    `name` is an operator's, a fault's, or a thread or a part of one; all unless given. Raises ValueError where there is none.
+    Parameters
+    ----------
+    name : str, optional
+        An operator's name, a fault's, or a thread or a part of one; without it all are returned.
+
+    Returns
+    -------
+    Museum
+        The mistakes; both tests of each are run when it is shown.
+
+    Raises
+    ------
+    ValueError
+        Where there is none of that name.
+
+    Notes
+    -----
     Nothing of the published code is here: the mistakes are repeated on this kit's pages, in NumPy.
 
+    Examples
+    --------
     >>> one, = museum("llm.c#763")
     >>> one.operator, one.fault.name, one.missed.options["gamma"]
     ('rms_norm', 'gamma forgotten in dx', 1.0)

@@ -78,17 +78,55 @@ class Unsupported:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CheckResult:
-    """Whether a kernel is right; if not: where it is wrong, which mistake that looks like, and the smallest case found.
+    """Whether a kernel is right; if not, where it is wrong and which mistake that looks like.
 
-    `passed`: cases were judged, all of them are right, the kernel did nothing else wrong, and there was none that it
-    does not support, unless that was allowed. `cases` were judged, `failed` of them are wrong, `refused` a device does
-    not compute, `unsupported` the kernel does not; `unrun` says why others were not run. `scope` says what counts,
-    `trials` says on which rows, cores and buffers and in which orders a tile program was run,
-    `left_out` why cases of the suite do not, `reasons` why cases were refused or are not supported. `misbehaviour` maps what else the kernel does wrong to the case where it
-    did, `traces` to where an error was raised. `explanation` is the smallest change of the right page
-    that gives the kernel's numbers, or None; `cause` the same in one line. `notes` say such as in how many wrong cases
-    only a convention differs. `vacuity` says what these cases cannot show, `untried` what this `depth`
-    did not try.
+    Attributes
+    ----------
+    operator : str
+        The short name of the operator.
+    passed : bool
+        Whether cases were judged, all of them are right, the kernel did nothing else wrong, and
+        there was none that it does not support, unless that was allowed.
+    seed, depth : int, str
+        Those of the call.
+    cases, failed, refused, undecided : int
+        The cases that were judged, those of them that are wrong, those that a device does not
+        compute, and those that the truth cannot judge.
+    unsupported : Unsupported
+        The cases that the kernel does not support.
+    scope : str
+        What counts.
+    left_out, reasons : dict of str to int
+        Why cases of the suite do not count, and why cases were refused or are not supported.
+    unrun : str
+        Why others were not run.
+    seconds, first_failure : float
+        The time of the whole, and when the first case failed, in seconds.
+    outputs : dict of str to int
+        The number of wrong cases by output.
+    misbehaviour : dict of str to str
+        What else the kernel does wrong, and the case where it did.
+    traces : dict of str to str
+        Where an error was raised.
+    conditions : list of str
+        What holds of all wrong cases and of no right one.
+    regions : dict
+        By output and axis the first and the last place that is wrong.
+    diagnosis : Diagnosis or None
+        The named mistake that it looks like.
+    explanation : Explanation or None
+        The smallest change of the right page that gives the kernel's numbers; `cause` is the same
+        in one line.
+    counterexample : Counterexample or None
+        The smallest case found.
+    vacuity : Vacuity
+        What these cases cannot show.
+    untried : list of str
+        What this depth did not try.
+    trials : object or None
+        On which rows, cores and buffers and in which orders a tile program was run.
+    notes : tuple of str
+        Remarks, such as in how many wrong cases only a convention differs.
     """
 
     operator: str
@@ -229,8 +267,20 @@ class CheckResult:
         return "\n".join(lines)
 
     def raise_if_failed(self) -> "CheckResult":
-        """Raise AssertionError with the text of the result unless the kernel passed; for tests. Return the result.
+        """Raise the text of the result unless the kernel passed, for use in tests.
 
+        Returns
+        -------
+        CheckResult
+            The result itself, of a kernel that passed.
+
+        Raises
+        ------
+        AssertionError
+            Where the kernel did not pass.
+
+        Examples
+        --------
         >>> import aclnn_viz as av
         >>> av.check("hardswish", av.operator("hardswish").backward).raise_if_failed().passed
         True
@@ -240,7 +290,21 @@ class CheckResult:
         return self
 
     def to_html(self) -> str:
-        """One page of HTML, whole: the verdict, its cause, the smallest case, the line that repeats it, and all else folded."""
+        """Return the result as one page of HTML that needs no other file.
+
+        Returns
+        -------
+        str
+            The verdict, its cause, the smallest case, the line that repeats it, and all else
+            folded.
+
+        Examples
+        --------
+        >>> import aclnn_viz as av
+        >>> page = av.check("hardswish", av.operator("hardswish").backward, depth="quick").to_html()
+        >>> page.lower().startswith("<!doctype html>")
+        True
+        """
         call = (
             f'<pre style="white-space:pre-wrap">{html.escape(self.counterexample.call)}</pre>'
             if self.counterexample
@@ -305,7 +369,20 @@ class CheckResult:
         return f"CheckResult({str(self).partition(chr(10))[0]})"
 
     def to_json(self) -> str:
-        """Return everything as JSON text; nan and infinities become strings."""
+        """Return everything as JSON text; nan and infinities become strings.
+
+        Returns
+        -------
+        str
+            An object whose names are the attributes of the result.
+
+        Examples
+        --------
+        >>> import json, aclnn_viz as av
+        >>> result = av.check("hardswish", av.operator("hardswish").backward, depth="quick")
+        >>> json.loads(result.to_json())["passed"]
+        True
+        """
         content = {
             name: getattr(self, name)
             for name in (

@@ -212,13 +212,43 @@ def tolerance(
     let_through: tuple[float, float] | None = None,
     **given,
 ) -> Tolerance:
-    """Return the tightest sound rtol and atol of an operator, and which named faults a pair of yours lets pass.
+    """Return the tightest sound tolerances of an operator, and the faults that yours let pass.
 
-    `shape`, `dtype`, `seed` and any parameter of the vendor (`given`) are those of `av.case`, which draws the inputs; `cases`
-    stand in their place. `plan` is how right kernels compute: a Plan, a product such as "A2", the order of their sums
-    ("sequential", "pairwise", "blocked", "shuffled"), or None for float32 with sums in any order, in every known arrangement of the
-    formula. `let_through` is (rtol, atol). Raises ValueError for what `av.case` refuses and where nothing can be compared.
+    Parameters
+    ----------
+    op : Operator or str
+        An operator, or its name.
+    shape : tuple of int, optional
+        That of `av.case`, which draws the inputs.
+    dtype : str
+        "float16", "bfloat16", "float32" or "float64".
+    plan : Plan or str, optional
+        How right kernels compute: a Plan, a product such as "A2", or the order of their sums
+        ("sequential", "pairwise", "blocked", "shuffled"). By default float32 with sums in any
+        order, in every known arrangement of the formula.
+    seed : int
+        That of `av.case`.
+    cases : sequence of Case, optional
+        Cases in place of one that is drawn.
+    let_through : tuple of float, optional
+        A pair (rtol, atol) of yours; the atol is in the unit of the output.
+    **given : array or value
+        Any parameter of the vendor, as in `av.case`.
 
+    Returns
+    -------
+    Tolerance
+        With `rtol`, `atol` and the faults that `let_through` lets pass.
+
+    Raises
+    ------
+    ValueError
+        For what `av.case` refuses, and where nothing can be compared.
+    TypeError
+        For a name that the operator has not, and for wrong kinds.
+
+    Examples
+    --------
     >>> found = tolerance("hardswish", shape=(64,), dtype="float16", let_through=(1e-3, 1e-3))
     >>> found.rtol < 2.0**-10, found.smallest.fault
     (True, '16-bit outputs truncated')

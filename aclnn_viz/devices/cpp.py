@@ -207,12 +207,30 @@ _HELPERS = {"ACL_FLOAT16": FROM_AND_TO_FLOAT16, "ACL_BF16": FROM_AND_TO_BFLOAT16
 
 
 def cpp_sample(op, case) -> str:
-    """Return a C++17 program that runs the operator on the case's inputs in both phases and prints its outputs.
+    """Return a C++17 program that runs the operator in both phases and prints its outputs.
 
-    `op` is an operator or its name, `case` a Case or its inputs by the vendor's names; shapes, attributes, dtypes and
-    data are the case's. A line of output reads `dxOut[3] = 0.25`. Raises ValueError for a case of another operator or
-    with more than 262,144 numbers, and what `op.backward` raises for inputs that do not fit.
+    Parameters
+    ----------
+    op : Operator or str
+        An operator, or its name.
+    case : Case or dict of str to array or value
+        A case, or inputs by the vendor's names; the program has their shapes, attributes, dtypes
+        and data.
 
+    Returns
+    -------
+    str
+        The source. A line of its output reads `dxOut[3] = 0.25`.
+
+    Raises
+    ------
+    ValueError
+        For a case of another operator or with more than 262,144 numbers.
+    TypeError
+        For inputs that do not fit, as `op.backward` does.
+
+    Examples
+    --------
     >>> import aclnn_viz as av
     >>> from aclnn_viz.devices.cpp import cpp_sample
     >>> print(cpp_sample("hardswish", av.case("hardswish", shape=(2,))).splitlines()[0])

@@ -429,9 +429,19 @@ class Closing:
 class Device:
     """An opened device; use it in a `with` block, or close it in the thread that opened it.
 
-    `name` says what it is, also whether its libraries only imitate CANN or operators are custom ones; `soc` which
-    Atlas, `cann` which version.
+    Attributes
+    ----------
+    name : str
+        What it is, also whether its libraries only imitate CANN or operators are custom ones.
+    soc, cann : str
+        Which Atlas, and which version.
+    acl : HostAcl or CannAcl
+        The C API that the device is driven through.
+    closed : bool
+        Whether it was closed, or died of an error.
 
+    Examples
+    --------
     >>> import aclnn_viz as av
     >>> case = av.case("rms_norm", shape=(2, 8))
     >>> with av.open_device("host") as device:
@@ -473,18 +483,64 @@ class Device:
         return self._session.closed
 
     def run(self, op, /, **inputs) -> dict:
-        """Run an operator through both phases and return its outputs by the vendor's names, as `op.backward` does.
+        """Run an operator through both phases and return its outputs as `op.backward` does.
 
-        Raises TypeError and ValueError as `op.backward` does, RefusedError (a ValueError) for what the library would
-        silently do wrong, AclError for what it reports, FunctionUnavailable for an operator that the installation
-        lacks, DeviceClosedError when the device is closed or not this thread's. Warns with ConstraintWarning of
-        documented constraints that nobody enforces.
+        Parameters
+        ----------
+        op : Operator or str
+            An operator, or its name.
+        **inputs : array or value
+            The parameters of `op.backward`, in the same shapes and dtypes.
+
+        Returns
+        -------
+        dict of str to numpy.ndarray
+            The outputs by the vendor's names.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `op.backward` does.
+        RefusedError
+            A ValueError, for what the library would silently do wrong.
+        AclError
+            For what the library reports.
+        FunctionUnavailable
+            For an operator that the installation lacks.
+        DeviceClosedError
+            When the device is closed, or not this thread's.
+
+        Warns
+        -----
+        ConstraintWarning
+            Of documented constraints that nobody enforces.
+
+        Examples
+        --------
+        >>> import aclnn_viz as av
+        >>> with av.open_device("host") as device:
+        ...     device.run("hardswish", **av.case("hardswish", shape=(2,)).inputs)["out"].shape
+        (2,)
         """
         self._session.need_open()
         return run(self._session, operator(op), inputs, self.workarounds, self._predicts)
 
     def about(self) -> dict:
-        """What a replay must name of it beside its name: SoC, CANN, runtime, driver, custom operators, workarounds."""
+        """Return what a replay must name of the device beside its name.
+
+        Returns
+        -------
+        dict of str to object
+            SoC, CANN, runtime, driver, custom operators and workarounds; None for what is not
+            known.
+
+        Examples
+        --------
+        >>> import aclnn_viz as av
+        >>> with av.open_device("host") as device:
+        ...     device.about()["soc"]
+        'Ascend910B2'
+        """
         status, *runtime = (
             (1,) if "aclrtGetVersion" in self.acl.unavailable else self.acl.aclrtGetVersion()
         )
@@ -499,7 +555,21 @@ class Device:
         }
 
     def close(self) -> None:
-        """Release everything, in the thread that opened the device; closing again does nothing."""
+        """Release everything, in the thread that opened the device; closing again does nothing.
+
+        Raises
+        ------
+        DeviceClosedError
+            In another thread than the one that opened the device.
+
+        Examples
+        --------
+        >>> import aclnn_viz as av
+        >>> device = av.open_device("host")
+        >>> device.close()
+        >>> device.closed
+        True
+        """
         self._session.close()
 
     def __enter__(self) -> Self:

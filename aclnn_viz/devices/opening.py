@@ -355,21 +355,53 @@ def open_device(
     custom=None,
     workarounds: bool = False,
 ) -> Device | Capsule | Peer:
-    """Open a device: "host" emulates an Atlas, "atlas" or "atlas:1" drives one, the path of a capsule replays one.
+    """Open a device: "host" emulates an Atlas, "atlas" drives one, a capsule replays one.
 
-    "torch" (also "torch:cuda", "torch:npu") runs PyTorch's own operators, "jax" (also "jax:gpu") the kit's pages compiled
-    by XLA, "numba" the operators' fused loops or those written from their pages; they need the extras of these names.
+    Parameters
+    ----------
+    name : str or path
+        "host"; "atlas", or "atlas:1" for its second card; the path of a capsule; "torch" (also
+        "torch:cuda", "torch:npu") for PyTorch's own operators; "jax" (also "jax:gpu") for the kit's
+        pages compiled by XLA; "numba" for the operators' fused loops or those written from their
+        pages. The last three need the extras of these names.
+    soc, cann : str, optional
+        What the host emulates, by default Ascend910B2 with CANN 9.1; what that refuses is refused.
+    plan : {"device"}, optional
+        With it the host predicts the numerics of the product: formats and orders inside, ties,
+        saturation, a missing scale. Without it values are those of `op.backward`.
+    root : str or path, optional
+        The installation of CANN, where the environment does not name it.
+    custom : str or path, optional
+        A library of custom operators, or a directory with such, that take the place of the
+        vendor's.
+    workarounds : bool
+        Compute what an older CANN computes wrongly by other means where one is known, instead of
+        refusing it.
 
-    `soc` and `cann` choose what the host emulates (default: Ascend910B2 with CANN 9.1). Values on the host are those of
-    `op.backward`; what the product or the version lacks is refused as they refuse it. With `plan="device"` the host
-    predicts the numerics of the product instead: formats and orders inside, ties, saturation, a missing scale; what of
-    that is inferred, `aclnn_viz.operators.plans.preset(...).notes` say. For an Atlas, `root` names the
-    installation where the environment does not, and `custom` a library of custom operators, or a directory with such,
-    that take the place of the vendor's. With `workarounds`, what an older CANN computes wrongly is computed by other
-    means where one is known, instead of refused.
+    Returns
+    -------
+    Device, Capsule or Peer
+        What `with` closes, and whose `run(op, **inputs)` is that of `Device`.
 
-    Raises ValueError for an unknown name, SoC or version and for options of the other kind of device, DeviceUnavailable
-    when there is no Atlas or library, AclError when its runtime reports another failure.
+    Raises
+    ------
+    ValueError
+        For an unknown name, SoC and version and for options of the other kind of device.
+    DeviceUnavailable
+        When there is no Atlas or library.
+    AclError
+        When the runtime of CANN reports another failure.
+
+    Notes
+    -----
+    What of a prediction is inferred, `aclnn_viz.operators.plans.preset(...).notes` say.
+
+    Examples
+    --------
+    >>> import aclnn_viz as av
+    >>> with open_device("host", soc="Ascend910B2", cann="9.1") as device:
+    ...     sorted(device.run("rms_norm", **av.case("rms_norm", shape=(2, 8)).inputs))
+    ['dgammaOut', 'dxOut']
     """
     need(
         name,

@@ -54,13 +54,34 @@ def subject_of(name):
 
 
 def explore(name, /, state: str = "", **values) -> "Explorer":
-    """Return the explorer of an operator, of "numeric_error", "tiles" or "two_phase", as a Jupyter widget.
+    """Return an explorer as a Jupyter widget.
 
-    Its state is the default one but for the values given, and for those of `state`, the text of a link. An operator may also be called by its vendor's name; one that
-    has no explorer of its own gets one made of its declaration.
-    Raises ValueError for an unknown name, a text that is no state or a value that does not fit, TypeError for a name that the state has not,
-    ModuleNotFoundError without the packages of the extra `lab`.
+    Parameters
+    ----------
+    name : str or Operator
+        An operator, its short name or its vendor's name, or "numeric_error", "tiles" or
+        "two_phase". An operator without an explorer of its own gets one made of its declaration.
+    state : str
+        The text of a link, which holds values of the state.
+    **values : value
+        Values of the state by name; the others are the default ones.
 
+    Returns
+    -------
+    Explorer
+        The widget; `.data` are its numbers, `.save(path)` writes it as a page.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, a text that is no state or a value that does not fit.
+    TypeError
+        For a name that the state has not.
+    ModuleNotFoundError
+        Without the packages of the extra `lab`.
+
+    Examples
+    --------
     >>> explorer = explore("grid_sampler_2d", rotate=30.0)
     >>> explorer.data.outs.shape
     (3, 16, 16)

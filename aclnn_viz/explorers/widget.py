@@ -183,11 +183,28 @@ class Explorer(anywidget.AnyWidget):
         return held.getvalue()
 
     def save(self, path) -> None:
-        """Write the last good state as one page (HTML) that opens from a file, moves without Python and asks no host.
+        """Write the last good state as one page (HTML) that moves without Python and asks no host.
 
-        A page that is there is replaced, another file is not (FileExistsError). Raises StateError while no state has been good, OSError where nothing can be written.
+        Parameters
+        ----------
+        path : str or path
+            The file, with the ending .html; a page that is there is replaced.
+
+        Raises
+        ------
+        FileExistsError
+            Where another file than such a page is there.
+        StateError
+            While no state has been good.
+        OSError
+            Where nothing can be written.
+
+        Notes
+        -----
         `docs/explorers.md` says what moves in it.
 
+        Examples
+        --------
         >>> from aclnn_viz.explorers import explore
         >>> explorer = explore("hardswish")
         >>> explorer.save("hardswish.html")  # doctest: +SKIP

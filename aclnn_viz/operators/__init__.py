@@ -14,7 +14,18 @@ __all__ = ["Attribute", "Operator", "Tensor", "Truth", "operator", "operators"]
 
 
 def operators() -> tuple[Operator, ...]:
-    """Return all operators: those of the kit that have a lesson in its order, then the others by name."""
+    """Return all operators: those that have a lesson in its order, then the others by name.
+
+    Returns
+    -------
+    tuple of Operator
+        Those of the kit, and those opened from folders outside.
+
+    Examples
+    --------
+    >>> operators()[0].name
+    'hardswish'
+    """
     found = [registry.own("declaration", name, "OPERATOR") for name in registry.names()]
     return tuple(
         sorted(
@@ -35,8 +46,25 @@ sys.modules[__name__].__class__ = _Package
 
 
 def operator(name: "str | Path | Operator") -> Operator:
-    """Return the operator of a short or vendor name, or open the one in a folder; ValueError for any other.
+    """Return the operator of a name, or open the one in a folder.
 
+    Parameters
+    ----------
+    name : str, path or Operator
+        A short name, a vendor's name, or the path of a folder with a page and a declaration.
+
+    Returns
+    -------
+    Operator
+        The same object at each call with the same name.
+
+    Raises
+    ------
+    ValueError
+        For any other name, and for a folder whose declaration is wrong.
+
+    Examples
+    --------
     >>> operator("aclnnRmsNormGrad").name
     'rms_norm'
     """

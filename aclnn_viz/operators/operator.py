@@ -187,7 +187,29 @@ class Operator:
         ]
 
     def layout(self, name: str) -> int:
-        """Return the aclFormat with which the vendor's samples create a tensor; ValueError for another name."""
+        """Return the aclFormat with which the vendor's samples create a tensor.
+
+        Parameters
+        ----------
+        name : str
+            The vendor's name of a tensor of backward, an output's too.
+
+        Returns
+        -------
+        int
+            The number of the format in CANN's header `acl_base.h`: 2 is ACL_FORMAT_ND, 0 NCHW.
+
+        Raises
+        ------
+        ValueError
+            For a name that is no tensor's.
+
+        Examples
+        --------
+        >>> import aclnn_viz as av
+        >>> av.operator("hardswish").layout("self")
+        2
+        """
         if not isinstance(name, str) or name not in self.tensors:
             raise ValueError(
                 problem(
@@ -228,11 +250,35 @@ class Operator:
 
     @vendor_named("parameters")
     def backward(self, /, **inputs) -> dict[str, np.ndarray]:
-        """Return the gradients by the vendor's output names, each in its documented shape and dtype.
+        """Return the gradients by the vendor's output names, in documented shapes and dtypes.
 
-        16-bit inputs are computed in float32 and rounded once, to nearest even; float64 gives float64. An output that
-        is masked out or whose flag is off is absent.
+        Parameters
+        ----------
+        **inputs : array or value
+            Each parameter of `op.parameters` by the vendor's name: tensors as arrays of any
+            library, in float16, bfloat16, float32 or float64 and in the shapes that `op.describe()`
+            lists; attributes as Python values. What has a default may be left out.
 
+        Returns
+        -------
+        dict of str to numpy.ndarray
+            An array for each output; one that is masked out or whose flag is off is absent.
+
+        Raises
+        ------
+        TypeError
+            For a wrong name, kind or dtype of a parameter.
+        ValueError
+            For a shape or value that does not fit.
+
+        Notes
+        -----
+        16-bit inputs are computed in float32 and rounded once, to nearest even; float64 gives
+        float64. The formula is that of the vendor's document of the operator, which the head of its
+        page names.
+
+        Examples
+        --------
         >>> import numpy as np, aclnn_viz as av
         >>> op = av.operator("hardswish")
         >>> op.backward(gradOutput=np.ones(3, np.float32), self=np.float32([-3, 0, 3]))["out"].tolist()
@@ -244,8 +290,29 @@ class Operator:
     def forward(self, /, **inputs) -> dict[str, np.ndarray]:
         """Return the outputs of the forward operator and the tensors that it saves for backward.
 
+        Parameters
+        ----------
+        **inputs : array or value
+            Each parameter of `op.forward_parameters` by the vendor's name, as those of `backward`.
+
+        Returns
+        -------
+        dict of str to numpy.ndarray
+            An array for each name of `op.gives`, in the dtype of the inputs or, where the vendor
+            documents another for a saved tensor, in that.
+
+        Raises
+        ------
+        TypeError
+            For a wrong name, kind or dtype of a parameter.
+        ValueError
+            For a shape or value that does not fit.
+
+        Examples
+        --------
         >>> import numpy as np, aclnn_viz as av
-        >>> av.operator("rms_norm").forward(x=np.float32([[3, 4]]), gamma=np.ones(2, np.float32), epsilon=0.0)["rstd"]
+        >>> inputs = {"x": np.float32([[3, 4]]), "gamma": np.ones(2, np.float32)}
+        >>> av.operator("rms_norm").forward(**inputs, epsilon=0.0)["rstd"]
         array([[0.28284273]], dtype=float32)
         """
         bound = bind(f"{self.name} forward", self.forward_parameters, inputs)
@@ -253,14 +320,38 @@ class Operator:
 
     @vendor_named("parameters")
     def truth(self, /, **inputs) -> Truth:
-        """Return the outputs of `backward` as float64 numbers with certificates, from the same page.
+        """Return the outputs of `backward` as float64 numbers, with certificates.
 
-        It measures rounding, not the formula. `error` bounds by name how far each element, its `low` part added, is
-        from the exact number of these inputs. 16-bit and float32 inputs are computed in float64, and where that is not
-        enough, as float64 inputs always, in double-double numbers of 106 bits, with the same bits on every machine.
+        Parameters
+        ----------
+        **inputs : array or value
+            The parameters of `backward`, in the same shapes and dtypes; each number is widened
+            exactly.
 
+        Returns
+        -------
+        Truth
+            A mapping like that of `backward`, of float64 arrays. `error` bounds by name how far
+            each element, its `low` part added, is from the exact number of these inputs.
+
+        Raises
+        ------
+        TypeError
+            For a wrong name, kind or dtype of a parameter.
+        ValueError
+            For a shape or value that does not fit.
+
+        Notes
+        -----
+        The numbers come from the same page: they measure rounding, not the formula. 16-bit and
+        float32 inputs are computed in float64, and where that is not enough, as float64 inputs
+        always, in double-double numbers of 106 bits, with the same bits on every machine.
+
+        Examples
+        --------
         >>> import numpy as np, aclnn_viz as av
-        >>> ref = av.operator("hardswish").truth(gradOutput=np.ones(1, np.float32), self=np.ones(1, np.float32))
+        >>> inputs = {"gradOutput": np.ones(1, np.float32), "self": np.ones(1, np.float32)}
+        >>> ref = av.operator("hardswish").truth(**inputs)
         >>> float(ref["out"][0]), bool(ref.error["out"][0] < 1e-15)
         (0.8333333333333334, True)
         """
@@ -295,8 +386,16 @@ class Operator:
         return make(NumPyArrays(), **given).reshape(shape).astype(tensor.dtype.split(" or ")[0])
 
     def describe(self) -> Description:
-        """Return the operator in words: parameters with shapes, dtypes and defaults, outputs, and what products take.
+        """Return the operator in words: parameters, outputs, and what products take.
 
+        Returns
+        -------
+        Description
+            Shapes, dtypes and defaults of all parameters; prints as text, and as a table in a
+            notebook.
+
+        Examples
+        --------
         >>> import aclnn_viz as av
         >>> print(str(av.operator("hardswish").describe()).splitlines()[0])
         hardswish, aclnnHardswishBackward (aclnnop/aclnn_hardswish_backward.h, ops-nn)
@@ -304,7 +403,30 @@ class Operator:
         return describe(self)
 
     def bind(self, inputs: dict) -> dict:
-        """Return every parameter by name with defaults filled in; TypeError for names and kinds that do not fit."""
+        """Return every parameter of backward by name, with defaults filled in.
+
+        Parameters
+        ----------
+        inputs : dict of str to array or value
+            Parameters by the vendor's names.
+
+        Returns
+        -------
+        dict of str to array or value
+            The same, checked for name and kind, and the defaults of those that lack.
+
+        Raises
+        ------
+        TypeError
+            For names and kinds that do not fit, and for a parameter without a default that lacks.
+
+        Examples
+        --------
+        >>> import numpy as np, aclnn_viz as av
+        >>> op = av.operator("hardswish")
+        >>> list(op.bind({"self": np.ones(2), "gradOutput": np.ones(2)}))
+        ['gradOutput', 'self']
+        """
         return bind(
             self.name,
             self.parameters,

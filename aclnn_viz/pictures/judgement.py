@@ -120,13 +120,34 @@ class Judgement(dict):
 
 
 def judge(op, case, outputs, plan=None) -> Judgement:
-    """Return the errors of implementations on one case: against the truth, within the envelope, by every standard.
+    """Return the errors of implementations on one case: by truth, envelope and every standard.
 
-    `op` is an operator or its name, `case` a Case or its inputs by name. `outputs` maps who computed to what: a dict by
-    the vendor's output names, an array or a tuple in the vendor's order, or what is then run: a kernel, an opened
-    device, or the name of one, such as "host" or the path of a capsule. `plan` is the arithmetic that the envelope allows: a Plan of your own kernel, a product such as "A2", None for
-    the kit's (see `aclnn_viz.accuracy.envelope`). Raises TypeError and ValueError for what does not fit.
+    Parameters
+    ----------
+    op : Operator or str
+        An operator, or its name.
+    case : Case or dict of str to array or value
+        A case, or its inputs by the vendor's names.
+    outputs : dict of str to object
+        Who computed what: a dict by the vendor's output names, an array or a tuple in the vendor's
+        order, or what is then run: a kernel, an opened device, or the name of one, such as "host"
+        or the path of a capsule.
+    plan : Plan or str, optional
+        The arithmetic that the envelope allows: a Plan of your own kernel, a product such as "A2",
+        or by default that of the kit (see `aclnn_viz.accuracy.envelope`).
 
+    Returns
+    -------
+    Judgement
+        By output name reports, verdicts and a picture, with errors in ulps of the output's dtype.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an operator, a case, outputs or a plan that do not fit.
+
+    Examples
+    --------
     >>> import aclnn_viz as av
     >>> op, case = av.operator("rms_norm"), av.case("rms_norm", dtype="float16", shape=(4, 16))
     >>> with av.open_device("host") as device:

@@ -8,14 +8,36 @@ if TYPE_CHECKING:
 
 
 def prove(what, *, shapes=None, labels=None, page=None) -> "Result":
-    """Prove that the backward pass of a page is the derivative of its forward pass, for all sizes and under all options.
+    """Prove that a backward page is the derivative of its forward page, for all sizes and options.
 
-    `what` is an Operator, the name of one, its folder, or two functions (forward, backward) over `xp`, with `shapes`
-    such as {"x": ("r", "n"), "gamma": ("n",)}; `labels`, such as {"target": "n"}, says of inputs of whole numbers of which
-    length they are places. A parameter with a default keeps it, unless that is True, False or a number with a point.
-    Another `page` gives its backward pass in the place of the operator's.
-    Returns a `proofs.Result`; raises TypeError and ValueError for anything else.
+    Parameters
+    ----------
+    what : Operator, str, path or tuple of callable
+        An operator, its name, its folder, or two functions (forward, backward) over `xp`.
+    shapes : dict of str to tuple of str, optional
+        With two functions the lengths of each tensor by letters, such as
+        {"x": ("r", "n"), "gamma": ("n",)}.
+    labels : dict of str to str, optional
+        Of inputs of whole numbers, of which length they are places, such as {"target": "n"}.
+    page : module, optional
+        Another page, whose backward pass takes the place of the operator's.
 
+    Returns
+    -------
+    Result
+        With `.holds`, `.theorems`, `.assumptions`, `.reason` and `.counterexample`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is no operator, and for functions and shapes that do not fit.
+
+    Notes
+    -----
+    A parameter with a default keeps it, unless that is True, False or a number with a point.
+
+    Examples
+    --------
     >>> import aclnn_viz as av
     >>> av.prove("rms_norm").holds
     True
@@ -26,14 +48,38 @@ def prove(what, *, shapes=None, labels=None, page=None) -> "Result":
 
 
 def derive(forward, wrt=(), saved=(), shapes=None, labels=None) -> "Derivation":
-    """Derive the backward page of a forward one: its steps, its text, and the proof that it is the derivative.
+    """Derive the backward page of a forward one, with the proof that it is the derivative.
 
-    `forward(xp, x, gamma, epsilon)` is a function as in a page, which returns a dict of its outputs; `shapes` and `labels` are as in
-    `prove`. `wrt` names the inputs whose gradients are wanted, `saved` the outputs that backward is given and uses where it
-    can. The first output, and each that is not saved, has an upstream gradient, called d and its name. Returns a
-    `deriving.Derivation` with `.steps`, `.latex`, `.source` and `.proof`; raises TypeError and ValueError for anything
-    else, and where the page does what is not known, with the line.
+    Parameters
+    ----------
+    forward : callable
+        A function as in a page, `forward(xp, x, gamma, epsilon)`, that returns a dict of its
+        outputs.
+    wrt : sequence of str
+        The inputs whose gradients are wanted.
+    saved : sequence of str
+        The outputs that backward is given, and uses where it can.
+    shapes : dict of str to tuple of str
+        The lengths of each tensor by letters, such as {"x": ("r", "n"), "gamma": ("n",)}.
+    labels : dict of str to str, optional
+        Of inputs of whole numbers, of which length they are places, such as {"target": "n"}.
 
+    Returns
+    -------
+    Derivation
+        With `.steps`, `.latex`, `.source` and `.proof`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything else, and where the page does what is not known, with the line.
+
+    Notes
+    -----
+    The first output, and each that is not saved, has an upstream gradient, called d and its name.
+
+    Examples
+    --------
     >>> import aclnn_viz as av
     >>> def silu(xp, x):
     ...     sigmoid = 1.0 / (1.0 + xp.exp(-x))

@@ -48,11 +48,33 @@ def stored_bytes(path: Path) -> int:
 def load(path, dtype=None, shape=None, name: str | None = None) -> np.ndarray:
     """Return the array of a .npy, .npz or .bin file.
 
-    Of a .npz file the array of that `name` is taken, or the only one if no name is given. Bare numbers (.bin: C order, little-endian) need a
-    `dtype`, and without a `shape` are one row. 16 bits that NumPy's files hold as `|V2` are bfloat16; with
-    dtype="bfloat16" those held as uint16 are, too. Raises FileNotFoundError, and ValueError for what is no such file, is
-    damaged, does not have that dtype and shape, or is larger than a third of the machine's memory.
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    dtype : str, optional
+        That of bare numbers (.bin: C order, little-endian), which need one. With "bfloat16" 16 bits
+        held as uint16 are bfloat16; those that NumPy's files hold as `|V2` always are.
+    shape : tuple of int, optional
+        That of bare numbers; without it they are one row.
+    name : str, optional
+        Which array of a .npz file is taken; not needed where it holds only one.
 
+    Returns
+    -------
+    numpy.ndarray
+        The array, in the dtype and shape of the file.
+
+    Raises
+    ------
+    FileNotFoundError
+        Where there is no such file.
+    ValueError
+        For what is no such file, is damaged, does not have that dtype and shape, or is larger than
+        a third of the machine's memory.
+
+    Examples
+    --------
     >>> import tempfile
     >>> np.save(path := tempfile.mkdtemp() + "/x.npy", np.float32([1, 2]))
     >>> load(path)

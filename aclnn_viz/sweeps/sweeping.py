@@ -186,24 +186,57 @@ def sweep(
     custom=None,
     progress: Callable | None = None,
 ) -> Swept:
-    """Run and judge many cases, and record each once in a store; an interrupted sweep goes on when it is called again.
+    """Run and judge many cases, and record each once in a store.
 
-    `cases` are "suite", "deep", "exhaustive" (all numbers of the 16-bit formats, for elementwise operators),
-    "recorded:FILE" (those of a capsule), a file (a JSON list of recipes, ATK's .json, TTK's .csv), or an iterable of
-    recipes, which are dicts with the keywords of `av.case` and the "operator"; nothing is drawn before a worker does.
-    `ops` chooses operators, `seeds` says how often each case of a suite is drawn anew.
+    Parameters
+    ----------
+    cases : str, path or iterable of dict
+        "suite", "deep", "exhaustive" (all numbers of the 16-bit formats, for elementwise
+        operators), "recorded:FILE" (those of a capsule), a file (a JSON list of recipes, ATK's
+        .json, TTK's .csv), or recipes, which are dicts with the keywords of `av.case` and the
+        "operator". Nothing is drawn before a worker does.
+    device : str or path
+        "host", "atlas" (each worker takes a card that is free), "atlas:1", the path of a capsule,
+        or a kernel as FILE.py:FUNCTION.
+    executor : int, Executor or Client, optional
+        A number of processes, any Executor of concurrent.futures, or a Client of dask.distributed;
+        by default this process.
+    store : str or path
+        An SQLite file on a local disk, keyed by recipe, kit and device. A wrong case leaves a dump
+        in the folder of its name with ".dumps".
+    ops : str or sequence of str, optional
+        The operators of a suite, by default all.
+    seeds : int
+        How often each case of a suite is drawn anew.
+    soc, cann, plan : str, optional
+        Those of `av.open_device` for the host; for a kernel, whose operator counts.
+    root, custom : str or path, optional
+        Those of `av.open_device` for an Atlas.
+    progress : callable, optional
+        `progress(iterable, total)` may show a bar.
 
-    `device` is "host", "atlas" (each worker takes a card that is free), "atlas:1", the path of a capsule, or a kernel
-    as FILE.py:FUNCTION. `soc`, `cann` and `plan` are those of `av.open_device` for the host, and whose operator counts
-    for a kernel; `root` and `custom` are those of an Atlas.
+    Returns
+    -------
+    Swept
+        With `passed`, and how many cases `ran` in this call.
 
-    `executor` is None for this process, a number of processes, any Executor of concurrent.futures, or a Client of
-    dask.distributed. `store` is an SQLite file on a local disk, keyed by recipe, kit and device; a wrong case leaves a
-    dump in the folder of its name with ".dumps". `progress(iterable, total)` may show a bar.
+    Raises
+    ------
+    ValueError
+        For what names no cases or device, and for a file that is no store.
+    TypeError
+        For other kinds of arguments.
+    OSError
+        Where the store cannot be written.
+    RuntimeError
+        When workers are lost or have another kit.
 
-    Raises ValueError for what names no cases or device and for a file that is no store, TypeError for other kinds,
-    OSError where the store cannot be written, RuntimeError when workers are lost or have another kit.
+    Notes
+    -----
+    An interrupted sweep goes on when it is called again.
 
+    Examples
+    --------
     >>> result = sweep([{"operator": "rms_norm", "shape": (4, 6), "seed": 3}], store=":memory:")
     >>> result.passed, result.ran
     (True, 1)

@@ -8,7 +8,8 @@ vendor published.
 from aclnn_viz.operators import operator, registry
 from aclnn_viz.tiles import default
 from aclnn_viz.tiles.costs import Costs
-from aclnn_viz.tiles.cpp import CompileError, CppKernel, Source, cpp
+from aclnn_viz.tiles.compiling import CompileError
+from aclnn_viz.tiles.cpp import CppKernel, Source, cpp
 from aclnn_viz.tiles.fault import TileFault, faults
 from aclnn_viz.tiles.hazards import KINDS, Hazard
 from aclnn_viz.tiles.launching import HazardError, Program, Run, Tiling, explore, launch, run
@@ -44,8 +45,25 @@ __all__ = [
 
 
 def programs(op) -> tuple[Program, ...]:
-    """Return the kit's own tile programs of an operator, else the one that is written from its page, none where there is neither.
+    """Return the tile programs of an operator: the kit's own, else one written from its page.
 
+    Parameters
+    ----------
+    op : Operator or str
+        An operator, or its name.
+
+    Returns
+    -------
+    tuple of Program
+        Each is a kernel for `av.check`, too; there is none where neither exists.
+
+    Raises
+    ------
+    ValueError
+        For an unknown operator.
+
+    Examples
+    --------
     >>> [program.name for program in programs("hardswish")], programs("tanh")[0].text
     (['hardswish'], 'written from the page; each row, or each element, by itself')
     """

@@ -89,7 +89,28 @@ class Costs:
 
     @classmethod
     def published(cls, product: str) -> "Costs":
-        """Return what is published of a product: "A2", the only one so far. Raises ValueError for another."""
+        """Return what is published of a product.
+
+        Parameters
+        ----------
+        product : str
+            "A2", the only one so far.
+
+        Returns
+        -------
+        Costs
+            Each entry has its number, the unit of that, and its source.
+
+        Raises
+        ------
+        ValueError
+            For another product.
+
+        Examples
+        --------
+        >>> Costs.published("A2")["clock"].value
+        1850
+        """
         if product != "A2":
             raise ValueError(
                 problem(

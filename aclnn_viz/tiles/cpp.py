@@ -16,10 +16,9 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from functools import cached_property, partial
+from contextlib import contextmanager
+from functools import cached_property
 from inspect import Parameter, Signature
-from itertools import islice, repeat
 from mmap import mmap
 from pathlib import Path
 from socket import AF_UNIX, SOCK_SEQPACKET, socket, socketpair
@@ -31,10 +30,9 @@ from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.children import Child
 from aclnn_viz.errors import listed, need, place_of, problem, shown, signal_named
 from aclnn_viz.operators import operator
-from aclnn_viz.storage.reading import SOURCES, need_text
-from aclnn_viz.tiles import copies, events, library, reductions, tensors, vector
+from aclnn_viz.storage.reading import need_text
+from aclnn_viz.tiles.calls import CALLS, Calls
 from aclnn_viz.tiles.compiling import (
-    CompileError,
     compiler,
     debugged,
     included,
@@ -45,20 +43,6 @@ from aclnn_viz.tiles.compiling import (
 from aclnn_viz.tiles.launching import Program, Tiling
 from aclnn_viz.tiles.machine import Core, Machine, current
 from aclnn_viz.tiles.memory import Address, GlobalMemory
-from aclnn_viz.tiles.platforms import (
-    bfloat16_t,
-    float32,
-    half,
-    int16_t,
-    int32_t,
-    int64_t,
-    int8_t,
-    uint16_t,
-    uint32_t,
-    uint64_t,
-    uint8_t,
-)
-from aclnn_viz.tiles.tensors import GlobalTensor, LocalTensor
 from aclnn_viz.words.messages import Message, message, tr
 
 INCLUDE = Path(__file__).parent / "include"
@@ -76,7 +60,6 @@ STARTS = 10.0  # seconds until the first entry can be called
 PRINTED = 1 << 16  # bytes that are shown of what a kernel prints
 # bytes between tensors in global memory, so that an address beyond one lies in none
 APART = 1 << 16
-CALLS = 1 << 16  # bytes in which a core notes its calls, behind global memory
 # Names of C's library that entries have as well: such an entry is renamed.
 OF_C = {
     *dir(math),
@@ -85,43 +68,6 @@ OF_C = {
         "scalb select significand sync tgamma time write y0 y1 yn"
     ).split(),
 }
-# What start.h and kernel_operator.h number: formats, enumerations, parameters.
-FORMATS = (
-    int8_t,
-    uint8_t,
-    int16_t,
-    uint16_t,
-    int32_t,
-    uint32_t,
-    int64_t,
-    uint64_t,
-    half,
-    bfloat16_t,
-    float32,
-)
-PIPES = copies.PIPE_S, copies.PIPE_V, copies.PIPE_MTE2, copies.PIPE_MTE3, copies.PIPE_ALL
-CHOICES = tuple(
-    map(
-        tuple,
-        (
-            events.HardEvent,
-            tensors.TPosition,
-            vector.RoundMode,
-            reductions.CMPMODE,
-            reductions.SELMODE,
-            PIPES,
-            copies.CacheLine,
-        ),
-    )
-)
-PARAMETERS = (
-    copies.DataCopyParams,
-    copies.DataCopyExtParams,
-    copies.DataCopyPadExtParams,
-    vector.UnaryRepeatParams,
-    vector.BinaryRepeatParams,
-    vector.BrcbRepeatParams,
-)
 ENTRY = re.compile(r"__global__[^;{}()]*?\b(\w+)\s*\(([^{;]*?)\)\s*\{", re.DOTALL)
 NAME = re.compile(r"(\w+)\s*(?:\[.*\])?\s*(?:=.*)?$", re.DOTALL)  # of a parameter
 REGISTERED = re.compile(r"REGISTER_TILING_DATA_CLASS\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
@@ -136,9 +82,31 @@ NOISE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
 def cpp(file, defines: Mapping[str, str] | None = None, include: Sequence = ()) -> "Source":
     """Compile an Ascend C source; its entries are kernels for `av.tiles.run` and `av.check`.
 
-    `defines` are macros, `include` folders of further headers. Raises FileNotFoundError, CompileError (a ValueError) with the
-    compiler's own text, and ValueError for a file without an entry and where no compiler is installed.
+    Parameters
+    ----------
+    file : str or path
+        The source.
+    defines : dict of str to str, optional
+        Macros, and what each stands for.
+    include : sequence of path
+        Folders of further headers.
 
+    Returns
+    -------
+    Source
+        A mapping of its entries by `names`: `source["add_custom"]`.
+
+    Raises
+    ------
+    FileNotFoundError
+        Where there is no such file.
+    CompileError
+        A ValueError, with the compiler's own text.
+    ValueError
+        For a file without an entry, and where no compiler is installed.
+
+    Examples
+    --------
     >>> import aclnn_viz as av, numpy as np, tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "twice.cpp"
     >>> _ = file.write_text('''#include "kernel_operator.h"
@@ -703,141 +671,3 @@ def _number(value, name: str, kind: str) -> bytes:
     raise TypeError(
         problem(f"{name} is {wanted} of {size} bytes", shown(value), "pass such a value")
     )
-
-
-class Calls:
-    """The calls of one core: their arguments as the machine takes them, and what they give back."""
-
-    def __init__(self, launched: Launched, core: Core, mine: socket, base: int):
-        self.launched, self.core, self.mine, self.base = launched, core, mine, base
-        self.noted = memoryview(launched.shared)[launched.top + core.index * CALLS :]
-        # what a number of the kernel stands for: pipes, queues, buffers, tensors
-        self.made: list = []
-        self.tensors: dict[tuple, LocalTensor | GlobalTensor] = {}
-        self.heads: dict[bytes, tuple] = {}
-
-    def serve(self):
-        while True:
-            _, why = self.launched.received(self.core, self.mine)
-            answer, at, end = 0, 8, 8 + int.from_bytes(self.noted[:8], "little")
-            while at < end:
-                head, size = struct.unpack_from("=ii", self.noted, at)
-                text = bytes(self.noted[at + 8 : at + 8 + head])
-                kind, place, function, form, kinds = self.heads.get(text) or self.head(text)
-                if kind == "e":
-                    return
-                if function is not None:
-                    self.core.at = place
-                    numbers = iter(form.unpack_from(self.noted, at + 8 + head))
-                    answer = function(
-                        *[convert(*islice(numbers, count)) for count, convert in kinds]
-                    )
-                    if kind == "m":
-                        self.made.append(answer)
-                at += 8 + head + size
-            if why:
-                self.core.stop("program ended", why)
-            self.mine.send(
-                struct.pack("=Q", int(answer) % 2**64)
-                if isinstance(answer, int | np.integer)
-                else struct.pack("=d", answer)
-                if isinstance(answer, float | np.generic)
-                else bytes(8)
-            )
-
-    def head(self, text: bytes) -> tuple:
-        """What one line calls: its kind, its place, the function, the form of its numbers, and for each argument how many and what of."""
-        line, kind = struct.unpack_from("=ic", text)
-        name, file, letters = text[5:].split(b"\0", 2)
-        owner, _, method = name.decode().rpartition(".")
-        function = (
-            (lambda first, *rest: getattr(first, method)(*rest)) if owner else FUNCTIONS.get(method)
-        )
-        forms = {
-            "i": ("q", int),
-            "f": ("d", float),
-            "h": ("q", self.made.__getitem__),
-            "m": ("QQ", lambda *bits: bits),
-        }
-        whole, kinds, each = "=", [], iter(letters)
-
-        def code():
-            return next(each) - ord("0")
-
-        for letter in map(chr, each):
-            form, convert = forms.get(letter, ("", None))
-            if letter in "lg":
-                form, convert = (
-                    "qq",
-                    partial(self.tensor, LocalTensor if letter == "l" else GlobalTensor, code()),
-                )
-            elif letter == "p":
-                convert, form = partial(parameters, PARAMETERS[code()]), "d" * code()
-            elif convert is None:  # the same in each call
-                value = None
-                if letter == "s":
-                    value = bytes(iter(each.__next__, ord("\n"))).decode()
-                elif letter == "t":
-                    value = FORMATS[code()]
-                elif letter == "e":
-                    choices, place = CHOICES[code()], code()
-                    if place >= len(choices):
-                        self.core.at = file.decode(), line
-                        self.core.stop(
-                            "event",
-                            message(
-                                "{name} names a part of a core that a vector core does not have",
-                                name=method,
-                            ),
-                        )
-                    value = choices[place]
-                convert = repeat(value).__next__
-            whole += form
-            kinds.append((len(form), convert))
-        head = self.heads[text] = (
-            kind.decode(),
-            (file.decode(), line),
-            function,
-            struct.Struct(whole),
-            kinds,
-        )
-        return head
-
-    def tensor(self, kind: type, code: int, first: int, last: int) -> LocalTensor | GlobalTensor:
-        """The tensor of (number, byte offset) in the Unified Buffer, or of (address, elements) in global memory."""
-        key = kind, code, first, last
-        if key in self.tensors:
-            return self.tensors[key]
-        if kind is GlobalTensor:
-            tensor = GlobalTensor(FORMATS[code])
-            if first and (address := self.launched.memory_at(first - self.base, FORMATS[code])):
-                tensor.SetGlobalBuffer(address, None if last < 0 else last)
-        else:
-            if first < 0:
-                self.core.stop(
-                    "not initialised",
-                    message("a LocalTensor is used that no queue and no buffer gave"),
-                )
-            base = self.made[first]
-            tensor = LocalTensor(base.block, base.start + last, base.end, FORMATS[code])
-            tensor.turn = base.turn
-        self.tensors[key] = tensor
-        return tensor
-
-
-def parameters(kind: type, *values: float):
-    """The parameters of a copy or of repeats, whole numbers but for a value of padding."""
-    return kind(
-        *(
-            value if name == "paddingValue" else int(value)
-            for name, value in zip(kind.__annotations__, values)
-        )
-    )
-
-
-FUNCTIONS = {
-    name: value
-    for module in (copies, events, library, reductions, tensors, vector)
-    for name, value in vars(module).items()
-    if callable(value) and (name[0].isupper() or name == "static")
-}

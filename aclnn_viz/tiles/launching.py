@@ -167,13 +167,48 @@ def launch(
 ) -> Run:
     """Run a tile program on the emulated vector cores of a SoC.
 
-    `cores` are those offered to the tiling (None: all of the SoC). `schedule` is "eager" (everything lands as issued),
-    "late" (nothing lands before something waits for it) or a seed (any legal order). With `sync` "auto" the waits that
-    the vendor's compiler inserts are there (between vector instructions, and around GetValue and SetValue); with
-    "strict" each must be in the program; None takes the program's own. Hazards are found under any schedule. No time is
-    modelled: the order is, the cycles are not. `unified_buffer` bytes may be fewer than the SoC has. Raises ValueError for a SoC, schedule or inputs that do not fit, and
-    NotImplementedError for float64, which no vector core takes.
+    Parameters
+    ----------
+    program : Program
+        One of `av.tiles.programs(op)`, or your own.
+    soc : str
+        A SoC, such as "Ascend910B2", or a product, such as "A2".
+    cores : int, optional
+        The cores that are offered to the tiling, by default all of the SoC.
+    schedule : {"eager", "late"} or int
+        "eager": everything lands as issued. "late": nothing lands before something waits for it. A
+        seed: any legal order.
+    sync : {"auto", "strict"}, optional
+        "auto": the waits that the vendor's compiler inserts are there (between vector instructions,
+        and around GetValue and SetValue). "strict": each must be in the program. By default what
+        the program says.
+    traced : bool
+        Record the instructions, for `run.trace`.
+    without : set of int
+        The lines of waits that are left out, of `run.waits`.
+    unified_buffer : int, optional
+        The bytes of the Unified Buffer, where fewer than the SoC has.
+    **inputs : array or value
+        The parameters of `op.backward`.
 
+    Returns
+    -------
+    Run
+        With `outputs`, `hazards`, `trace`, and the most bytes used, `ub_bytes` and `gm_bytes`.
+
+    Raises
+    ------
+    ValueError
+        For a SoC, schedule or inputs that do not fit.
+    NotImplementedError
+        For float64, which no vector core takes.
+
+    Notes
+    -----
+    Hazards are found under any schedule. No time is modelled: the order is, the cycles are not.
+
+    Examples
+    --------
     >>> import aclnn_viz as av
     >>> case = av.case("hardswish", shape=(100,))
     >>> run = launch(av.tiles.programs("hardswish")[0], schedule="late", **case.inputs)
@@ -219,11 +254,36 @@ def run(
     schedule="eager",
     sync: str = "auto",
 ) -> Run:
-    """Run a kernel that belongs to no operator: arrays stand for pointers to global memory, and are written in place.
+    """Run a kernel that belongs to no operator, with arrays for pointers to global memory.
 
-    Other arguments (numbers, a Tiling) are passed as they are. The outputs of the run are all arrays, by the kernel's names for
-    them; what a kernel leaves unwritten is therefore no hazard here. Raises ValueError for an array that is not contiguous.
+    Parameters
+    ----------
+    kernel : callable
+        An entry of `av.tiles.cpp(file)`, or a function written with the names of Ascend C.
+    *arguments : array or value
+        Arrays are written in place; other arguments (numbers, a Tiling) are passed as they are.
+    soc : str
+        A SoC, such as "Ascend910B2", or a product, such as "A2".
+    cores : int
+        How many cores run the kernel.
+    schedule : {"eager", "late"} or int
+        That of `launch`.
+    sync : {"auto", "strict"}
+        That of `launch`.
 
+    Returns
+    -------
+    Run
+        Its outputs are all arrays, by the kernel's names for them; what a kernel leaves unwritten
+        is therefore no hazard here.
+
+    Raises
+    ------
+    ValueError
+        For an array that is not contiguous, and for a SoC or schedule that is unknown.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from aclnn_viz.tiles.ascendc import *
     >>> def twice(x, y, n):
@@ -289,10 +349,29 @@ def left_by(machine: Machine, outputs: dict[str, GlobalMemory], tiling: Tiling) 
 
 
 def explore(program, /, limit: int = LIMIT, **how) -> Orders:
-    """Run a program in every order that matters; `how` are the keywords of `launch` and the inputs.
+    """Run a tile program in every order that matters.
 
-    After `limit` orders the search stops, and `complete` says so.
+    Parameters
+    ----------
+    program : Program
+        One of `av.tiles.programs(op)`, or your own.
+    limit : int
+        The number of orders after which the search stops; `complete` is then false.
+    **how : value
+        The keywords of `launch`, and the inputs.
 
+    Returns
+    -------
+    Orders
+        With `proved`, and the hazards and outputs of the orders.
+
+    Raises
+    ------
+    ValueError, NotImplementedError
+        As `launch` does.
+
+    Examples
+    --------
     >>> import aclnn_viz as av
     >>> case = av.case("hardswish", shape=(24,))
     >>> explore(av.tiles.programs("hardswish")[0], cores=2, **case.inputs).proved

@@ -23,8 +23,9 @@ from aclnn_viz.children import Child
 from aclnn_viz.errors import place_of, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.products import SOC
+from aclnn_viz.storage.reading import SOURCES
 from aclnn_viz.tiles import launching
-from aclnn_viz.tiles.cpp import NOISE, SECONDS, SOURCES, CppKernel, compiled, cpp, entries_of, snake
+from aclnn_viz.tiles.cpp import NOISE, SECONDS, CppKernel, compiled, cpp, entries_of, snake
 from aclnn_viz.tiles.launching import Program, Run, Tiling
 from aclnn_viz.tiles.memory import GlobalMemory
 from aclnn_viz.tiles.platforms import Platform, bfloat16_t, c_name

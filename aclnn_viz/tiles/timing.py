@@ -35,16 +35,39 @@ class Slot(NamedTuple):
 
 
 def timeline(run: Run, costs=None, l2: str = "warm", bypass=()):
-    """Return a slot for every instruction of a run, in the order in which they were issued; with `costs` its `Times`.
+    """Return a slot for every instruction of a run, in the order in which they were issued.
 
-    With a table of costs times are stated in us, not measured: `l2` is what the L2 holds at first, "warm" (what the last run of
-    the same kernel left) or "cold" (nothing); `bypass` names tensors that are read past it.
+    Parameters
+    ----------
+    run : Run
+        A run with a trace.
+    costs : Costs, optional
+        A table such as `Costs.published("A2")`; with one, times are stated in us, not measured.
+    l2 : {"warm", "cold"}
+        What the L2 holds at first: what the last run of the same kernel left, or nothing.
+    bypass : sequence of str
+        The tensors that are read past the L2.
 
-    An instruction starts when its pipe is free and all that its horizon names is finished. Cores meet at SyncAll: the
-    next phase starts, on all of them, after the last step of this one. Raises ValueError for a run without a trace.
+    Returns
+    -------
+    list of Slot or Times
+        Slots count steps; `Times`, where costs are given, has them in us.
 
+    Raises
+    ------
+    ValueError
+        For a run without a trace, and for costs, l2 or bypass that do not fit.
+
+    Notes
+    -----
+    An instruction starts when its pipe is free and all that its horizon names is finished. Cores
+    meet at SyncAll: the next phase starts, on all of them, after the last step of this one.
+
+    Examples
+    --------
     >>> import aclnn_viz as av
-    >>> run = av.tiles.launch(av.tiles.programs("hardswish")[0], **av.case("hardswish", shape=(64,)).inputs)
+    >>> case = av.case("hardswish", shape=(64,))
+    >>> run = av.tiles.launch(av.tiles.programs("hardswish")[0], **case.inputs)
     >>> [(slot.pipe, slot.step) for slot in timeline(run)][-1]
     ('PIPE_MTE3', 10)
     """

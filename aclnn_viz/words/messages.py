@@ -67,12 +67,32 @@ listeners: WeakSet = WeakSet()  # their `reworded` is called when the language c
 
 
 def language(name: str | None = None) -> str:
-    """Choose the language that people read, "en" or "zh", and return the one in use; open explorers follow at once.
+    """Choose the language that people read; open explorers follow at once.
 
-    Names such as "zh-CN", "cn" and "Chinese" serve, too. Before a choice it is what the environment variable ACLNN_VIZ_LANG
-    said when it was first asked for, else the locale of the process, else English. Raises ValueError for another language,
-    TypeError for what is no text.
+    Parameters
+    ----------
+    name : str, optional
+        "en" or "zh"; names such as "zh-CN", "cn" and "Chinese" serve, too.
 
+    Returns
+    -------
+    str
+        The language in use, "en" or "zh".
+
+    Raises
+    ------
+    ValueError
+        For another language.
+    TypeError
+        For what is no text.
+
+    Notes
+    -----
+    Before a choice it is what the environment variable ACLNN_VIZ_LANG said when it was first asked
+    for, else the locale of the process, else English.
+
+    Examples
+    --------
     >>> before = language()
     >>> language("zh"), language(before) == before
     ('zh', True)

@@ -81,10 +81,28 @@ def _all() -> Glossary:
 
 
 def glossary(term: str = "") -> Glossary:
-    """Return the terms of the field whose English or Chinese name holds a text, else those whose meaning does; all without one.
+    """Return the terms of the field that a text names.
 
-    Raises ValueError for a text that no term holds, TypeError for what is no text.
+    Parameters
+    ----------
+    term : str
+        A part of an English or Chinese name, or where no name holds it, of a meaning. Without it
+        all terms are returned.
 
+    Returns
+    -------
+    Glossary
+        The terms, with their meaning and the passage of CANN's documents in which each stands.
+
+    Raises
+    ------
+    ValueError
+        For a text that no term holds.
+    TypeError
+        For what is no text.
+
+    Examples
+    --------
     >>> print(glossary("尾块"))  # doctest: +ELLIPSIS
     tail block  尾块
       What is left of a core's share when it is no whole number of tiles.

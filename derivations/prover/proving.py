@@ -41,21 +41,37 @@ class Answer(int):
 
 
 def proves_equal(a, b, *, in_range=None):
-    """
-    True only when `a` equals `b` for all values of their symbols, all array entries and all lengths of the sums.
+    """Return whether two expressions are proved equal for all values, entries and lengths.
 
-    `a` and `b` are SymPy expressions (or integers) with sums over finite ranges of integers, array entries x[i],
-    Kronecker deltas, powers, exponentials and other functions. A free index has no range unless
-    `in_range={index: (first, last)}` grants one, both ends included; an IndexedBase as key grants it to all entries of
-    an array of indices. Equal means: equal wherever both sides are defined, as x*y/x equals y.
+    Parameters
+    ----------
+    a, b : sympy.Expr or int
+        Expressions with sums over finite ranges of integers, array entries x[i], Kronecker deltas,
+        powers, exponentials and other functions.
+    in_range : dict, optional
+        `{index: (first, last)}` grants a free index a range, both ends included; it has none
+        otherwise. An IndexedBase as key grants it to all entries of an array of indices.
 
-    Returns an Answer, which is True or False and has `.reason`. False means "not proved", never "unequal". What is not
-    understood is not proved: floats, matrices, other objects; heads of unknown meaning, and what does not commute; sums
-    without end, or to limits that are not known to be integers; sums through what may be a pole; indices of which more
-    is declared than their range grants, as a positive index that starts at 0.
+    Returns
+    -------
+    Answer
+        True or False, with `.reason`. False means "not proved", never "unequal".
 
-    Raises TypeError when `in_range` is not such a mapping.
+    Raises
+    ------
+    TypeError
+        When `in_range` is not such a mapping.
 
+    Notes
+    -----
+    Equal means: equal wherever both sides are defined, as x*y/x equals y. What is not understood is
+    not proved: floats, matrices, other objects; heads of unknown meaning, and what does not
+    commute; sums without end, or to limits that are not known to be integers; sums through what may
+    be a pole; indices of which more is declared than their range grants, as a positive index that
+    starts at 0.
+
+    Examples
+    --------
     >>> from sympy import IndexedBase, KroneckerDelta, Product, Sum, symbols
     >>> i, j, n = symbols("i j n", integer=True)
     >>> x = IndexedBase("x")

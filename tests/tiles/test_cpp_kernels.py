@@ -14,7 +14,8 @@ import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.checking import scope
 from aclnn_viz.tiles.compiling import compiler, kept, ready, translate
-from aclnn_viz.tiles.cpp import CHOICES, FLAGS, FORMATS, FUNCTIONS, INCLUDE, PARAMETERS, cpp
+from aclnn_viz.tiles.calls import CHOICES, FORMATS, FUNCTIONS, PARAMETERS
+from aclnn_viz.tiles.cpp import FLAGS, INCLUDE, cpp
 
 pytestmark = pytest.mark.needs("g++")
 SOURCES = Path(__file__).parent / "cpp"

@@ -18,7 +18,7 @@ from small_kernels import NO_PAD, buffer, gm, ran, sync
 
 from aclnn_viz import tiles
 from aclnn_viz.tiles.ascendc import *  # noqa: F403
-from aclnn_viz.tiles.cpp import FUNCTIONS
+from aclnn_viz.tiles.calls import FUNCTIONS
 from aclnn_viz.tiles.platforms import ARCHS, NAMES
 
 ARCH, BYTES, LETTERS = next(iter(ARCHS.values())), 2048, "dabeimw"
