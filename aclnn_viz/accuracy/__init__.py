@@ -2,16 +2,28 @@
 
 from importlib import import_module
 
-# The names of each module, which is loaded when the first of them is needed.
-_NAMES = {
-    "envelopes": "Attribution Envelope Explanation Plan attribute_errors envelope explain",
-    "measures": "Measures measure",
-    "predictions": "Prediction Predictions predict",
-    "report": "Report compare disagreements",
+# The module of every name, loaded when the first of its names is needed.
+_MODULES = {
+    "Attribution": "envelopes",
+    "Envelope": "envelopes",
+    "Explanation": "envelopes",
+    "Measures": "measures",
+    "Plan": "envelopes",
+    "Prediction": "predictions",
+    "Predictions": "predictions",
+    "Report": "report",
+    "Sweep": "sweeps",
+    "attribute_errors": "envelopes",
+    "compare": "report",
+    "disagreements": "report",
+    "envelope": "envelopes",
+    "explain": "envelopes",
+    "measure": "measures",
+    "predict": "predictions",
     "standards": "standards",
-    "sweeps": "Sweep sweep sweep_factor",
+    "sweep": "sweeps",
+    "sweep_factor": "sweeps",
 }
-_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = list(_MODULES)
 
 

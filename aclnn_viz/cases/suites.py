@@ -66,13 +66,22 @@ def recipes(op) -> Iterator[Recipe]:
     'shape=(4, 6)'
     """
     op = operator(op)
-    own = registry.own("cases", op.name, "suite")
-    for options in own() if own else filter(partial(_taken, op), default.suite(op)):
+    own = registry.table("cases", op.name).get("suite")
+    for options in map(_stated, own) if own else filter(partial(_taken, op), default.suite(op)):
         yield Recipe(
             op.name,
             {name: value for name, value in options.items() if name != "strided"},
             options.get("strided", False),
         )
+
+
+def _stated(value):
+    """What a table states: lists are tuples, and a text behind "=" is an expression of NumPy."""
+    if isinstance(value, dict):
+        return {name: _stated(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return tuple(map(_stated, value))
+    return eval(value[1:], vars(np)) if str(value).startswith("=") else value
 
 
 def _taken(op, options: dict) -> bool:

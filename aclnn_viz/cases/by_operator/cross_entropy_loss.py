@@ -10,7 +10,6 @@ from aclnn_viz.words.messages import message
 
 SHAPE = (16, 10)
 OPTIONS = ("input",)
-WEIGHTLESS = {"weightOptional": None}
 STANDARD = tuple({"reduction": reduction} for reduction in ("none", "mean", "sum"))
 
 
@@ -62,37 +61,6 @@ def draw(source: Draw, shape) -> dict:
         else source.attribute("lseForZlossOptional", None),
         **attributes,
     }
-
-
-def suite():
-    """Negative ignoreIndex, the vendor's default, unless a case says otherwise."""
-    for options in _suite():
-        yield {"ignoreIndex": -100} | options
-
-
-def _suite():
-    full = {"labelSmoothing": 0.3, "lseSquareScaleForZloss": 0.2}
-    for reduction in ("mean", "none", "sum"):
-        yield {"shape": (9, 4), "reduction": reduction}
-        yield {"shape": (9, 4), "reduction": reduction, **full}
-    yield {"shape": (9, 4), **full, **WEIGHTLESS}
-    yield {"shape": (5, 3), "labelSmoothing": 0.3}
-    yield {"shape": (5, 3), "lseSquareScaleForZloss": 0.2, "ignoreIndex": 1}
-    yield {"shape": (6, 5), "ignoreIndex": 2, **full}
-    yield {"shape": (6, 5), **WEIGHTLESS}
-    yield {"shape": (4, 3), "target": 1, "gradZlossOptional": None, **full}
-    yield {"shape": (3, 4), "logProb": -0.5, "labelSmoothing": 0.25}  # rows that do not sum to 1
-    for reduction in ("mean", "none"):
-        yield {"shape": (3, 4), "target": -100, "reduction": reduction}
-    yield {"shape": (9, 6), "strided": True}
-    yield {"shape": (9, 6), "strided": True, "reduction": "none", **full}
-    for dtype in ("float16", "bfloat16", "float64"):
-        yield {"shape": (11, 7), "dtype": dtype}
-        yield {"shape": (11, 7), "dtype": dtype, "reduction": "none", **full}
-    for shape in ((1, 1), (1, 5), (5, 1), (17, 16), (4, 255), (300, 3), (64, 257)):
-        yield {"shape": shape, "reduction": "sum" if 1 in shape else "mean"}
-    yield {"shape": (9, 5), "labelSmoothing": 1.0}
-    yield {"shape": (2500, 2), **WEIGHTLESS}  # more rows than float16 can count
 
 
 def meter(

@@ -66,63 +66,6 @@ def draw(source: Draw, shape) -> dict:
     }
 
 
-def suite():
-    for interpolation in (0, 2, 1):
-        for padding in (0, 2, 1):
-            for aligned in (False, True):
-                yield {
-                    "shape": (2, 2, 5, 4),
-                    "grid_shape": (4, 5),
-                    "interpolationMode": interpolation,
-                    "paddingMode": padding,
-                    "alignCorners": aligned,
-                }
-    quarters = np.arange(-6, 7, dtype=np.float32) / 4
-    # centres, edges, mirrors and ties of 4 and 5 pixels
-    crossing = np.stack(np.meshgrid(quarters, quarters), -1)[None]
-    for interpolation in (0, 1, 2):
-        for padding in (0, 1, 2):
-            yield {
-                "shape": (1, 2, 5, 4),
-                "grid_shape": (13, 13),
-                "grid": crossing,
-                "interpolationMode": interpolation,
-                "paddingMode": padding,
-                "alignCorners": bool(padding % 2),
-            }
-    yield {"shape": (1, 2, 5, 4), "grid_shape": (13, 13), "grid": crossing, "paddingMode": 1}
-    yield {"shape": (1, 1, 9, 8), "grid_shape": (2, 2)}  # most pixels are touched by no point
-    for mask in ((True, False), (False, True)):
-        yield {"shape": (2, 2, 3, 4), "outputMask": mask}
-    yield {"shape": (2, 3, 4, 6), "strided": True}
-    for dtype in ("float16", "bfloat16", "float64"):
-        for interpolation, padding in ((0, 0), (0, 2), (2, 1)):
-            yield {
-                "shape": (2, 2, 6, 5),
-                "dtype": dtype,
-                "interpolationMode": interpolation,
-                "paddingMode": padding,
-                "alignCorners": padding == 2,
-            }
-    for aligned in (False, True):
-        for padding in range(3):
-            yield {"shape": (2, 1, 1, 3), "paddingMode": padding, "alignCorners": aligned}
-    yield {"shape": (1, 1, 1, 1)}
-    # nothing outside is read, not even times 0
-    yield {"shape": (1, 1, 1, 1), "grid_shape": (1, 1), "grid": 3.0, "input": np.inf}
-    yield {"shape": (1, 1, 1, 1), "interpolationMode": 2, "paddingMode": 2}
-    yield {
-        "shape": (1, 1, 2, 3),
-        "interpolationMode": 2,
-        "paddingMode": 2,
-        "alignCorners": True,
-        "grid": 1.95,
-    }  # taps beyond two mirrors
-    yield {"shape": (1, 17, 15, 16), "grid_shape": (9, 11)}
-    yield {"shape": (1, 1, 2, 2), "grid_shape": (30, 30)}  # hundreds of points add up in each pixel
-    yield {"shape": (1, 2, 4, 5), "grid_shape": (3, 3), "grid": 37.3, "paddingMode": 2}
-
-
 def meter(gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask):
     found = {message("interpolation {k}", k=k): float(interpolationMode == k) for k in range(3)}
     found |= {message("padding {k}", k=k): float(paddingMode == k) for k in range(3)}

@@ -62,36 +62,6 @@ def _some_groups(channels: int, positions: int) -> int:
     )
 
 
-def suite():
-    yield {"shape": (2, 4, 3), "numGroups": 2, "swishScale": 0.6}
-    yield {"shape": (3, 6, 2, 2), "numGroups": 3, "swishScale": 1.7}
-    yield {"shape": (1, 4, 5), "numGroups": 1}
-    yield {"shape": (2, 6, 3), "numGroups": 2, "mean": 0.4, "rstd": 0.9, "swishScale": -1.3}
-    yield {"shape": (2, 4, 6), "swishScale": 60.0}  # both tails of the sigmoid
-    yield {"shape": (3, 4), "numGroups": 2, "swishScale": 0.0}
-    yield {"shape": (2, 4, 6), "strided": True}
-    for dtype in ("float16", "bfloat16", "float64"):
-        yield {"shape": (2, 4, 4, 5), "dtype": dtype, "swishScale": 0.8}
-    spread = np.linspace(0.4, 1.9, 4, dtype=np.float32)
-    for dtype in ("float16", "bfloat16"):
-        yield {"shape": (2, 4, 7), "dtype": dtype, "gamma": spread, "beta": spread - 1}
-    for flags in ((False, True), (True, False), (False, False)):
-        yield {"shape": (2, 4, 3), "dgammaIsRequire": flags[0], "dbetaIsRequire": flags[1]}
-    yield {"shape": (3, 4), "numGroups": 4}  # groups of one element
-    for shape in (
-        (1, 1, 9),
-        (2, 3, 17),
-        (2, 2, 255),
-        (1, 2, 257),
-        (20, 4, 2),
-        (2, 2, 1, 3, 1, 2),
-        (2, 4, 31, 33),
-    ):
-        yield {"shape": shape}
-    yield {"shape": (2, 8, 5, 6), "numGroups": 4, "dtype": "float16"}
-    yield {"shape": (0, 4, 3), "numGroups": 2}
-
-
 def meter(
     dy,
     mean,

@@ -36,33 +36,6 @@ def draw(source: Draw, shape) -> dict:
     return {"dy": dy, "x": x, "rstd": source.saved("rstd", saved), "gamma": gamma}
 
 
-def suite():
-    yield {"shape": (4, 6)}
-    yield {"shape": (3, 5), "epsilon": 0.3}
-    yield {"shape": (3, 17)}
-    yield {"shape": (2, 3, 2, 5), "gamma_ndim": 2}
-    yield {"shape": (3, 8), "rstd": 0.7}  # not what the forward pass saves, and legal
-    yield {"shape": (4, 6), "strided": True}
-    for dtype in ("float16", "bfloat16", "float64"):
-        yield {"shape": (5, 24), "dtype": dtype}
-    yield {
-        "shape": (6, 15),
-        "dtype": "bfloat16",
-        "gamma": np.linspace(0.4, 1.9, 15, dtype=np.float32),
-    }
-    for shape in ((7,), (1, 16), (4, 1), (2, 255), (2, 256), (2, 257), (300, 3), (0, 4)):
-        yield {"shape": shape}
-    yield {"shape": (12, 130), "dtype": "float16"}
-    yield {"shape": (3, 3), "x": 0.0}
-    yield {"shape": (70, 33)}
-    yield {"shape": (2, 6100)}  # rows longer than Atlas A2 takes whole
-    yield {
-        "shape": (5, 40),
-        "dtype": "float16",
-        "gamma": np.linspace(-1.5, 1.5, 40, dtype=np.float32),
-    }
-
-
 def meter(dy, x, rstd, gamma):
     rows = max(rstd.size, 1)
     flat = wide(x).reshape(rows, -1) if x.size else np.zeros((0, 1))
