@@ -3,7 +3,7 @@
 import html
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 
@@ -187,84 +187,76 @@ class CheckResult:
         return next(iter(self.misbehaviour), "")
 
     def __str__(self) -> str:
-        lines = [self._verdict()]
-        # which has a line of its own below
-        lines += [tr(self.cause)] * bool(self.explanation and self.cause != self.diagnosis.text)
-        lines += map(tr, self.notes)
-        lines += [tr(self.unrun)] * self.stopped
-        lines += ["", tr("diagnosis: {text}", text=self.diagnosis)] * (
-            self.diagnosis is not None
-            and not (self.explanation and self.diagnosis.text == NO_FAULT)
-        )  # an explanation says more
-        if (
-            self.explanation
-            and (not self.diagnosis.name or self.explanation.yours)
-            and self.explanation.text != self.diagnosis.text
-        ):
-            lines += [
-                "",
-                tr(
-                    "explanation: {text}",
-                    text=tr(
-                        str(self.explanation if not self.diagnosis.name else self.explanation.yours)
-                    ),
-                ),
-            ]
-        lines += ["", tr("smallest counterexample: {text}", text=self.counterexample), ""] * (
-            self.counterexample is not None
-        )
-        lines += [tr("judged on {scope}", scope=self.scope)] * bool(self.scope)
+        return "\n".join([*self._found(), *self._counts(), *self._where(), *self._tried()])
+
+    def _found(self) -> Iterator[str]:
+        """The verdict, its cause, what explains it, and the smallest case."""
+        explanation, diagnosis = self.explanation, self.diagnosis
+        yield self._verdict()
+        if explanation and self.cause != diagnosis.text:
+            yield tr(self.cause)
+        yield from map(tr, (*self.notes, *[self.unrun] * self.stopped))
+        if diagnosis and not (explanation and diagnosis.text == NO_FAULT):
+            yield "\n" + tr("diagnosis: {text}", text=diagnosis)
+        if explanation and explanation.text != diagnosis.text:
+            if shown := explanation.yours if diagnosis.name else explanation:
+                yield "\n" + tr("explanation: {text}", text=tr(str(shown)))
+        if self.counterexample:
+            yield "\n" + tr("smallest counterexample: {text}", text=self.counterexample) + "\n"
+
+    def _counts(self) -> Iterator[str]:
+        """What was judged, and what was not."""
+        if self.scope:
+            yield tr("judged on {scope}", scope=self.scope)
         text = [message("{n} ({why})", n=count, why=why) for why, count in self.left_out.items()]
-        lines += [tr("  left out: {text}", text=linked("{some}, {more}", text))] * bool(text)
-        lines += [f"{self.unsupported}"] * bool(self.unsupported.cases)
-        if self.unsupported.cases and not self.passed and not self.failed and not self.misbehaviour:
-            lines += [tr(ALLOWING)]
-        lines += [tr("{n} cases are refused by the device and not judged", n=self.refused)] * bool(
-            self.refused
-        )
-        lines += [
-            ntr("  {n} case: {why}", "  {n} cases: {why}", count, why=why)
-            for why, count in Counter(self.reasons).most_common(REASONS)
-        ]
-        lines += [
-            tr("{n} elements hang on a rounding and are not judged", n=self.undecided)
-        ] * bool(self.undecided)
+        if text:
+            yield tr("  left out: {text}", text=linked("{some}, {more}", text))
+        if self.unsupported.cases:
+            yield f"{self.unsupported}"
+            if not (self.passed or self.failed or self.misbehaviour):
+                yield tr(ALLOWING)
+        if self.refused:
+            yield tr("{n} cases are refused by the device and not judged", n=self.refused)
+        for why, count in Counter(self.reasons).most_common(REASONS):
+            yield ntr("  {n} case: {why}", "  {n} cases: {why}", count, why=why)
+        if self.undecided:
+            yield tr("{n} elements hang on a rounding and are not judged", n=self.undecided)
+
+    def _where(self) -> Iterator[str]:
+        """What the kernel does wrong, in which cases, and in which regions."""
         for what, where in self.misbehaviour.items():
-            lines.append(tr("the kernel {did} (first with {where})", did=what, where=where))
-            lines += [f"  {line}" for line in tr(self.traces.get(what, "")).splitlines()]
-        lines += [
-            ntr(
+            yield tr("the kernel {did} (first with {where})", did=what, where=where)
+            yield from (f"  {line}" for line in tr(self.traces.get(what, "")).splitlines())
+        for name, count in self.outputs.items():
+            yield ntr(
                 "{output} is wrong in {n} case",
                 "{output} is wrong in {n} cases",
                 count,
                 output=name,
             )
-            for name, count in self.outputs.items()
-        ]
-        lines += [f"  {tr(line)}" for line in self.conditions]
+        yield from (f"  {tr(line)}" for line in self.conditions)
         for output, named in self.regions.items():
             text = [
                 message("{region} {bad} of {all}", region=name, bad=bad, all=total)
                 for name, (bad, total) in named.items()
             ]
-            lines.append(
-                tr(
-                    "  {output}, wrong elements by region: {text}",
-                    output=output,
-                    text=linked("{some}, {more}", text),
-                )
+            yield tr(
+                "  {output}, wrong elements by region: {text}",
+                output=output,
+                text=linked("{some}, {more}", text),
             )
+
+    def _tried(self) -> Iterator[str]:
+        """Of a right kernel, what its cases cannot show."""
         if self.passed:
-            lines += [tr(one.text) for one in (self.trials,) if one]
-            lines.append(tr("known blind spots: {terms}", terms=self._blind))
-            lines.append(
-                tr(
-                    "this depth, {depth}, did not try: {text}",
-                    depth=self.depth,
-                    text=linked("{some}; {more}", self.untried),
-                )
+            if self.trials:
+                yield tr(self.trials.text)
+            yield tr("known blind spots: {terms}", terms=self._blind)
+            yield tr(
+                "this depth, {depth}, did not try: {text}",
+                depth=self.depth,
+                text=linked("{some}; {more}", self.untried),
             )
-        return "\n".join(lines)
 
     def raise_if_failed(self) -> "CheckResult":
         """Raise the text of the result unless the kernel passed, for use in tests.
@@ -343,26 +335,31 @@ class CheckResult:
     def _repr_html_(self) -> str:
         head, _, rest = str(self).partition("\n")
         colour, sign = (GREEN, "✔") if self.passed else (RED, "✘")
-        rows = [(tr("judged on"), tr(self.scope))] * bool(self.scope)
-        rows += [(tr("not supported"), str(self.unsupported))] * bool(self.unsupported.cases)
-        rows += [(tr("the kernel"), tr(linked("{some}; {more}", self.misbehaviour)))] * bool(
-            self.misbehaviour
-        )
-        rows += [
-            (tr("wrong"), ntr("{output} in {n} case", "{output} in {n} cases", count, output=name))
-            for name, count in self.outputs.items()
+        case = self.counterexample
+        rows = [
+            (message("judged on"), self.scope),
+            (message("not supported"), self.unsupported.cases and str(self.unsupported)),
+            (
+                message("the kernel"),
+                self.misbehaviour and linked("{some}; {more}", self.misbehaviour),
+            ),
+            *(
+                (
+                    message("wrong"),
+                    ntr("{output} in {n} case", "{output} in {n} cases", count, output=name),
+                )
+                for name, count in self.outputs.items()
+            ),
+            (message("looks like"), self.diagnosis and self.cause),
+            *((message("note"), note) for note in (*self.notes, self.unrun)),
+            (
+                message("smallest case"),
+                case and (case.worst or linked("{some}, {more}", case.problems)),
+            ),
+            (message("as tiles"), self.passed and self.trials and self.trials.text),
+            (message("known blind spots"), self.passed and self._blind),
         ]
-        if self.diagnosis is not None:
-            rows.append((tr("looks like"), tr(self.cause)))
-        rows += [(tr("note"), tr(note)) for note in (*self.notes, *[self.unrun] * self.stopped)]
-        if self.counterexample is not None:
-            text = self.counterexample.worst or linked(
-                "{some}, {more}", self.counterexample.problems
-            )
-            rows.append((tr("smallest case"), tr(text)))
-        if self.passed:
-            rows += [(tr("as tiles"), tr(one.text)) for one in (self.trials,) if one]
-            rows.append((tr("known blind spots"), tr(self._blind)))
+        rows = [(tr(name), tr(text)) for name, text in rows if text]
         return as_html(f"{sign} {head}", (), rows, more=rest, mark=colour, opens=tr("all of it"))
 
     def __repr__(self) -> str:
@@ -383,60 +380,31 @@ class CheckResult:
         >>> json.loads(result.to_json())["passed"]
         True
         """
-        content = {
-            name: getattr(self, name)
-            for name in (
-                "operator",
-                "passed",
-                "seed",
-                "cases",
-                "failed",
-                "refused",
-                "undecided",
-                "stopped",
-                "seconds",
-                "first_failure",
-                "outputs",
-                "misbehaviour",
-                "reasons",
-                "traces",
-                "conditions",
-                "regions",
-                "scope",
-                "left_out",
-            )
-        }
-        content["unsupported"] = {
-            "cases": list(self.unsupported.cases),
-            "common": self.unsupported.common,
-        }
-        content["cause"], content["notes"] = self.cause, list(self.notes)
-        content["diagnosis"] = (
-            {name: value for name, value in vars(self.diagnosis).items() if name != "law"}
-            if self.diagnosis
-            else None
+        names = (
+            "operator passed seed cases failed refused undecided stopped seconds first_failure outputs"
+            " misbehaviour reasons traces conditions regions scope left_out cause depth"
         )
-        content["explanation"] = (
-            {
-                name: value
-                for name, value in vars(self.explanation).items()
-                if name not in ("holds", "law", "parts", "yours")
-            }
+        content = {name: getattr(self, name) for name in names.split()}
+        content |= {
+            "unsupported": asdict(self.unsupported),
+            "notes": list(self.notes),
+            "diagnosis": self.diagnosis and _without(self.diagnosis, "law"),
+            "explanation": self.explanation
+            and _without(self.explanation, "holds", "law", "parts")
             | {
-                "yours": self.explanation.yours
-                and {
-                    name: getattr(self.explanation.yours, name)
-                    for name in ("line", "before", "after")
-                }
-            }
-            if self.explanation
-            else None
-        )
-        content["counterexample"] = self.counterexample.to_json() if self.counterexample else None
-        content["cannot_fail_on"] = self.vacuity.blind
-        content["depth"], content["not_tried"] = self.depth, self.untried
-        content["trials"] = asdict(self.trials) if self.trials else None
+                "yours": (yours := self.explanation.yours)
+                and {name: getattr(yours, name) for name in ("line", "before", "after", "lost")}
+            },
+            "counterexample": self.counterexample and self.counterexample.to_json(),
+            "cannot_fail_on": self.vacuity.blind,
+            "not_tried": self.untried,
+            "trials": self.trials and asdict(self.trials),
+        }
         return json.dumps(content, indent=1)
+
+
+def _without(value, *names: str) -> dict:
+    return {name: part for name, part in vars(value).items() if name not in names}
 
 
 def page(title: str, body: str, style: str) -> str:
