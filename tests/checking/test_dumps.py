@@ -3,13 +3,13 @@
 import hashlib
 import json
 import os
-import pickle
 import shutil
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
+
+from tables import table
 
 import aclnn_viz as av
 from aclnn_viz.cases import files
@@ -149,120 +149,48 @@ def vouched_for(name, content):
     return harm
 
 
-CUT = "does not have its checksum"
+KINDS = {"F": ForeignError, "A": AlteredError, "K": FileKindError}
+#: What is done to a dump (of its index `c` the first case is `first(c)`), what is said of it, and the kind of the error.
 DAMAGE = {
-    "no folder": (shutil.rmtree, "no cases.json", ForeignError),
-    "no index": (lambda path: (path / "cases.json").unlink(), "no cases.json", ForeignError),
-    "no checksum": (
-        lambda path: (path / "cases.json.sha256").unlink(),
-        "no cases.json.sha256",
-        AlteredError,
-    ),
-    "half an index": (lambda path: reindex(path, '{"format": "acl'), "column", ForeignError),
-    "a list for an index": (lambda path: reindex(path, "[]"), "indices", ForeignError),
-    "brackets without end": (lambda path: reindex(path, "[" * 10**5), "recursion", ForeignError),
-    "no cases in the index": (edit(lambda c: c.pop("cases")), "lacks 'cases'", ForeignError),
-    "a list without cases": (edit(lambda c: c.update(cases=[])), "no cases", ForeignError),
-    "a dropped case": (edit(lambda c: c.update(cases=[]), vouch=False), CUT, AlteredError),
-    "another byte order": (
-        edit(lambda c: c.update({"byte order": "big"}), vouch=False),
-        CUT,
-        AlteredError,
-    ),
-    "another name": (
-        edit(lambda c: first(c).update(aclnn_name="x"), vouch=False),
-        CUT,
-        AlteredError,
-    ),
-    "another version": (
-        edit(lambda c: c.update(format="aclnn-viz cases 9")),
-        "its format is .*9",
-        ForeignError,
-    ),
-    "an unknown operator": (
-        edit(lambda c: first(c).update(operator="no_operator")),
-        "no_operator",
-        ForeignError,
-    ),
-    "a case that is no case": (edit(lambda c: c.update(cases=["x"])), "indices", ForeignError),
-    "a folder elsewhere": (
-        edit(lambda c: first(c).update(folder="../copy/000")),
-        "is called",
-        ForeignError,
-    ),
-    "an unknown format": (edit(lambda c: first(c).update(dtype="float7")), "float7", ForeignError),
-    "outputs that are no outputs": (
-        edit(lambda c: first(c).update(outputs=[])),
-        "list",
-        ForeignError,
-    ),
-    "an output of an unknown format": (
-        edit(lambda c: first(c)["outputs"]["dxOut"].update(dtype="float7")),
-        "float7",
-        ForeignError,
-    ),
-    "a shape beyond all": (
-        edit(lambda c: first(c)["inputs"]["x"].update(shape=[1 << 62])),
-        "x of shape",
-        ForeignError,
-    ),
-    "a shape too large for its file": (
-        edit(lambda c: first(c)["inputs"]["x"].update(shape=[1 << 40])),
-        "does not belong to its shape",
-        ForeignError,
-    ),
-    "a missing input": (
-        lambda path: (path / "000/in/rstd.npy").unlink(),
-        "no 000/in/rstd.npy",
-        AlteredError,
-    ),
-    "a missing bare input": (
-        lambda path: (path / "000/in/x.bin").unlink(),
-        "no 000/in/x.bin",
-        AlteredError,
-    ),
-    "a cut input": (changed("x.npy", lambda content: content[:-1]), CUT, AlteredError),
-    "a cut bare input": (changed("x.bin", lambda content: content[:-1]), CUT, AlteredError),
-    "an input with more": (
-        changed("x.npy", lambda content: content + b"1"),
-        "at most",
-        AlteredError,
-    ),
-    "a bare input with more": (
-        changed("x.bin", lambda content: content + b"1"),
-        "at most",
-        AlteredError,
-    ),
-    "a flipped input": (flipped("x.npy"), CUT, AlteredError),
-    "a flipped bare input": (flipped("x.bin"), CUT, AlteredError),
-    "an empty input": (changed("x.npy", lambda content: b""), CUT, AlteredError),
-    "a pipe for an input": (in_place("x.npy", os.mkfifo), "no regular file", FileKindError),
-    "a link for an input": (
-        in_place("x.npy", lambda path: path.symlink_to("/dev/zero")),
-        "no readable file",
-        FileKindError,
-    ),
-    "a folder for an input": (in_place("x.npy", Path.mkdir), "no regular file", FileKindError),
-    "a header that claims more": (
-        vouched_for("x.npy", header("<f4", (3, 1 << 30)) + b"1234"),
-        "numbers instead of",
-        AlteredError,
-    ),
-    "elements of nothing": (
-        vouched_for("x.npy", header("|V0", (10**12,))),
-        "dtype .V0",
-        AlteredError,
-    ),
-    "objects": (
-        vouched_for("x.npy", header("|O", (1,)) + pickle.dumps([1])),
-        "dtype object",
-        AlteredError,
-    ),
-    "a header that is no Python": (
-        vouched_for("x.npy", header("(", ())),
-        "cannot read",
-        AlteredError,
-    ),
+    name: (change, said, KINDS[kind])
+    for name, change, said, kind in table(r"""
+no folder | shutil.rmtree | no cases.json | F
+no index | lambda path: (path / "cases.json").unlink() | no cases.json | F
+no checksum | lambda path: (path / "cases.json.sha256").unlink() | no cases.json.sha256 | A
+half an index | lambda path: reindex(path, '{"format": "acl') | column | F
+a list for an index | lambda path: reindex(path, "[]") | indices | F
+brackets without end | lambda path: reindex(path, "[" * 10**5) | recursion | F
+no cases in the index | edit(lambda c: c.pop("cases")) | lacks 'cases' | F
+a list without cases | edit(lambda c: c.update(cases=[])) | no cases | F
+a dropped case | edit(lambda c: c.update(cases=[]), vouch=False) | does not have its checksum | A
+another byte order | edit(lambda c: c.update({"byte order": "big"}), vouch=False) | does not have its checksum | A
+another name | edit(lambda c: first(c).update(aclnn_name="x"), vouch=False) | does not have its checksum | A
+another version | edit(lambda c: c.update(format="aclnn-viz cases 9")) | its format is .*9 | F
+an unknown operator | edit(lambda c: first(c).update(operator="no_operator")) | no_operator | F
+a case that is no case | edit(lambda c: c.update(cases=["x"])) | indices | F
+a folder elsewhere | edit(lambda c: first(c).update(folder="../copy/000")) | is called | F
+an unknown format | edit(lambda c: first(c).update(dtype="float7")) | float7 | F
+outputs that are no outputs | edit(lambda c: first(c).update(outputs=[])) | list | F
+an output of an unknown format | edit(lambda c: first(c)["outputs"]["dxOut"].update(dtype="float7")) | float7 | F
+a shape beyond all | edit(lambda c: first(c)["inputs"]["x"].update(shape=[1 << 62])) | x of shape | F
+a shape too large for its file | edit(lambda c: first(c)["inputs"]["x"].update(shape=[1 << 40])) | does not belong to its shape | F
+a missing input | lambda path: (path / "000/in/rstd.npy").unlink() | no 000/in/rstd.npy | A
+a missing bare input | lambda path: (path / "000/in/x.bin").unlink() | no 000/in/x.bin | A
+a cut input | changed("x.npy", lambda content: content[:-1]) | does not have its checksum | A
+a cut bare input | changed("x.bin", lambda content: content[:-1]) | does not have its checksum | A
+an input with more | changed("x.npy", lambda content: content + b"1") | at most | A
+a bare input with more | changed("x.bin", lambda content: content + b"1") | at most | A
+a flipped input | flipped("x.npy") | does not have its checksum | A
+a flipped bare input | flipped("x.bin") | does not have its checksum | A
+an empty input | changed("x.npy", lambda content: b"") | does not have its checksum | A
+a pipe for an input | in_place("x.npy", os.mkfifo) | no regular file | K
+a link for an input | in_place("x.npy", lambda path: path.symlink_to("/dev/zero")) | no readable file | K
+a folder for an input | in_place("x.npy", lambda path: path.mkdir()) | no regular file | K
+a header that claims more | vouched_for("x.npy", header("<f4", (3, 1 << 30)) + b"1234") | numbers instead of | A
+elements of nothing | vouched_for("x.npy", header("|V0", (10**12,))) | dtype .V0 | A
+objects | vouched_for("x.npy", header("|O", (1,)) + b"\x80\x04]K\x01a.") | dtype object | A
+a header that is no Python | vouched_for("x.npy", header("(", ())) | cannot read | A
+""")
 }
 
 
@@ -275,7 +203,7 @@ DAMAGE = {
 @pytest.mark.sampled(20)
 def test_damage_is_refused_in_three_parts(copy, damage, reader):
     harm, text, kind = DAMAGE[damage]
-    harm(copy)
+    eval(harm)(copy)
     with pytest.raises(
         kind, match=rf"(?s)(dump|cases.json).*: got .*{text}.*; write the cases again"
     ):

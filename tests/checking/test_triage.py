@@ -20,6 +20,7 @@ from aclnn_viz.operators.plans import preset, run
 from aclnn_viz.storage.dumps import STORAGES
 from aclnn_viz.words.messages import in_language
 from machine import SOAK
+from tables import table
 
 RUNS = Path(__file__).parent / "dumped"
 NAMES = {dtype: storage.removeprefix("torch ") for storage, dtype in STORAGES.items()}
@@ -50,7 +51,7 @@ def pt(
     shape=None,
     strides=None,
     count=None,
-    function="torch._utils\n_rebuild_tensor_v2",
+    function="torch._utils _rebuild_tensor_v2",
     offset: int = 0,
     compression=zipfile.ZIP_STORED,
 ) -> None:
@@ -77,7 +78,7 @@ def pt(
     )
     content = (
         b"\x80\x02c"
-        + function.encode()
+        + function.replace(" ", "\n").encode()
         + b"\n("
         + about
         + numbers([offset])[1:-1]
@@ -406,51 +407,26 @@ def test_special_numbers_empty_and_strided_tensors_are_read(written):
     }
 
 
-def big(path: Path) -> None:
-    pt(path, np.zeros(12, np.float32), shape=(3, 4), count=1 << 40)
-
-
+ZEROS = np.zeros(12, np.float32)
 ATTACKS = {
-    "truncated": (lambda path: path.write_bytes(path.read_bytes()[:200]), "BadZipFile"),
-    "empty file": (lambda path: path.write_bytes(b""), "BadZipFile"),
-    "another program": (
-        lambda path: pt(path, np.zeros(12, np.float32), function="posix\nsystem"),
-        "posix system",
-    ),
-    "eval": (
-        lambda path: pt(path, np.zeros(12, np.float32), function="builtins\neval"),
-        "builtins eval",
-    ),
-    "tuples of tuples": (
-        lambda path: pt(
-            path, np.zeros(12, np.float32), function="collections\nOrderedDict\n)q\x00h\x00"
-        ),
-        "BINGET",
-    ),
-    "another dtype": (
-        lambda path: pt(path, np.zeros(12, np.uint8), "Float8_e4m3fnStorage", (3, 4)),
-        "Float8",
-    ),
-    "huge": (big, "bytes"),
-    "beyond the end": (
-        lambda path: pt(path, np.zeros(12, np.float32), shape=(3, 400)),
-        "in 12 numbers",
-    ),
-    "negative stride": (
-        lambda path: pt(path, np.zeros(12, np.float32), shape=(3, 4), strides=(4, -1)),
-        "strides",
-    ),
-    "compressed": (
-        lambda path: pt(
-            path, np.zeros(12, np.float32), shape=(3, 4), compression=zipfile.ZIP_DEFLATED
-        ),
-        "compressed",
-    ),
-    "other numbers": (lambda path: pt(path, np.zeros((3, 4), np.float32)), "has the M"),
-    "another shape": (lambda path: pt(path, np.zeros((4, 3), np.float32)), "[4, 3]"),
-    "gone": (Path.unlink, "no Functional.silu.1.forward.kwargs.input.pt"),
-    "a pipe": (lambda path: (path.unlink(), os.mkfifo(path)), "no regular file"),
-    "a folder": (lambda path: (path.unlink(), path.mkdir()), "no regular file"),
+    name: (change, said)
+    for name, change, said in table(r"""
+truncated | path.write_bytes(path.read_bytes()[:200]) | BadZipFile
+empty file | path.write_bytes(b"") | BadZipFile
+another program | pt(path, ZEROS, function="posix system") | posix system
+eval | pt(path, ZEROS, function="builtins eval") | builtins eval
+tuples of tuples | pt(path, ZEROS, function="collections OrderedDict )q\x00h\x00") | BINGET
+another dtype | pt(path, np.zeros(12, np.uint8), "Float8_e4m3fnStorage", (3, 4)) | Float8
+huge | pt(path, ZEROS, shape=(3, 4), count=1 << 40) | bytes
+beyond the end | pt(path, ZEROS, shape=(3, 400)) | in 12 numbers
+negative stride | pt(path, ZEROS, shape=(3, 4), strides=(4, -1)) | strides
+compressed | pt(path, ZEROS, shape=(3, 4), compression=zipfile.ZIP_DEFLATED) | compressed
+other numbers | pt(path, np.zeros((3, 4), np.float32)) | has the M
+another shape | pt(path, np.zeros((4, 3), np.float32)) | [4, 3]
+gone | path.unlink() | no Functional.silu.1.forward.kwargs.input.pt
+a pipe | (path.unlink(), mkfifo(path)) | no regular file
+a folder | (path.unlink(), path.mkdir()) | no regular file
+""")
 }
 
 
@@ -459,7 +435,8 @@ def test_a_damaged_file_is_said_in_three_parts_and_costs_one_call(written, attac
     change, said = ATTACKS[attack]
     for number in range(3):
         written.silu(number, x=np.float32(np.linspace(1 + number, 2, 12).reshape(3, 4)))
-    change(written.folder / "dump_tensor_data" / "Functional.silu.1.forward.kwargs.input.pt")
+    file = written.folder / "dump_tensor_data" / "Functional.silu.1.forward.kwargs.input.pt"
+    eval(change, globals() | {"path": file, "mkfifo": os.mkfifo})
     found = triage(written.done())
     assert [call.verdict for call in found.calls] == [
         ROUNDING,
@@ -482,40 +459,19 @@ def test_junk_of_any_name_is_said_in_three_parts_and_steers_no_terminal(written,
 
 
 ENTRIES = {
-    "a place elsewhere": (
-        lambda entry: entry["output"][0].update(data_name="../../../etc/passwd"),
-        DAMAGED,
-        "is a file in",
-    ),
-    "a file without a name": (
-        lambda entry: entry["output"][0].update(data_name=["a", {}]),
-        DAMAGED,
-        "is a file in",
-    ),
-    "a name that no file has": (
-        lambda entry: entry["output"][0].update(data_name="\ud800"),
-        DAMAGED,
-        "no \\ud800",
-    ),
-    "a dtype that no tensor has": (
-        lambda entry: entry["output"][0].update(dtype="\ud800"),
-        DAMAGED,
-        "\\ud800",
-    ),
-    "no list": (lambda entry: entry.update(output=5), NOT_JUDGED, "no backward entry"),
-    "no tensor": (
-        lambda entry: entry.update(output=[{"type": "float"}]),
-        DAMAGED,
-        "as msProbe writes it",
-    ),
-    "no gradient": (lambda entry: entry.update(output=[None]), NOT_JUDGED, "another function"),
-    "two gradients": (
-        lambda entry: entry["output"].append(entry["output"][0]),
-        NOT_JUDGED,
-        "another function",
-    ),
-    "a shard": (lambda entry: entry["output"][0].update(type="DTensor"), NOT_JUDGED, "DTensor"),
-    "no dy": (lambda entry: entry.update(input=[]), NOT_JUDGED, "gradOutput"),
+    name: row
+    for name, *row in table(r"""
+a place elsewhere | entry["output"][0].update(data_name="../../../etc/passwd") | DAMAGED | is a file in
+a file without a name | entry["output"][0].update(data_name=["a", {}]) | DAMAGED | is a file in
+a name that no file has | entry["output"][0].update(data_name="\ud800") | DAMAGED | no \ud800
+a dtype that no tensor has | entry["output"][0].update(dtype="\ud800") | DAMAGED | \ud800
+no list | entry.update(output=5) | NOT_JUDGED | no backward entry
+no tensor | entry.update(output=[{"type": "float"}]) | DAMAGED | as msProbe writes it
+no gradient | entry.update(output=[None]) | NOT_JUDGED | another function
+two gradients | entry["output"].append(entry["output"][0]) | NOT_JUDGED | another function
+a shard | entry["output"][0].update(type="DTensor") | NOT_JUDGED | DTensor
+no dy | entry.update(input=[]) | NOT_JUDGED | gradOutput
+""")
 }
 
 
@@ -524,11 +480,11 @@ def test_an_entry_of_another_kind_costs_one_call(written, change):
     for number in range(3):
         written.silu(number)
     edit, verdict, said = ENTRIES[change]
-    edit(written.data["Functional.silu.1.backward"])
+    eval(edit, {"entry": written.data["Functional.silu.1.backward"]})
     found = triage(written.done())
     assert [call.verdict for call in found.calls] == [
         ROUNDING,
-        verdict,
+        globals()[verdict],
         ROUNDING,
     ] and said in found.calls[1].text
     assert found.to_html().encode()
