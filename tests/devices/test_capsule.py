@@ -73,48 +73,6 @@ def test_a_replay_is_never_mistaken_for_a_live_result(capsule):
         device.run(*SMALL[0][:1], **SMALL[0][1])
 
 
-class Dying:
-    """A device that dies at its k-th run, as a crash or Ctrl-C would have it."""
-
-    def __init__(self, device, k):
-        self._device, self.left, self.runs = device, k, 0
-
-    def __getattr__(self, name):
-        return getattr(self._device, name)
-
-    def run(self, op, /, **inputs):
-        self.left -= 1
-        if self.left == 0:
-            raise KeyboardInterrupt
-        self.runs += 1
-        return self._device.run(op, **inputs)
-
-
-def test_an_interrupted_recording_goes_on_where_it_stopped(tmp_path):
-    path = tmp_path / "resumed.capsule"
-    with av.open_device("host") as device:
-        first = Dying(device, 7)
-        with pytest.raises(KeyboardInterrupt):
-            record(first, SMALL, path)
-        assert first.runs == 6 and not path.exists()
-        second = Dying(device, -1)
-        record(second, SMALL, path)
-        assert second.runs == len(SMALL) - 6 and not list(tmp_path.glob("*.part"))
-    with av.open_device(path) as replay:
-        for op, inputs in SMALL:
-            same(replay.run(op, **inputs), op.backward(**inputs))
-
-
-def test_what_another_device_left_is_not_taken_over(tmp_path):
-    path = tmp_path / "other.capsule"
-    with av.open_device("host", soc="Ascend910B1") as device, pytest.raises(KeyboardInterrupt):
-        record(Dying(device, 4), SMALL, path)
-    with av.open_device("host", soc="Ascend910B2") as device:
-        fresh = Dying(device, -1)
-        record(fresh, SMALL, path)
-    assert fresh.runs == len(SMALL)
-
-
 def test_the_standard_list_covers_every_operator_and_format(tmp_path):
     cases = load("standard")
     listed = {(c.operator.name, c.dtype) for c in cases}
