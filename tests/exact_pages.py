@@ -13,23 +13,7 @@ STEP = mpmath.mpf(2) ** -66
 FAR = 0.3721  # to another number, and no round one
 mp = mpmath.mp.clone()
 mp.dps = DIGITS
-for name in (
-    "exp",
-    "expm1",
-    "log",
-    "log1p",
-    "sqrt",
-    "sin",
-    "cos",
-    "tan",
-    "tanh",
-    "sinh",
-    "cosh",
-    "floor",
-    "ceil",
-    "erf",
-    "erfc",
-):
+for name in "exp expm1 log log1p sqrt sin cos tan tanh sinh cosh floor ceil erf erfc".split():
     # NumPy's functions call it for each element
     setattr(mp.mpf, name, lambda x, f=getattr(mp, name): f(x))
 mp.mpf.rint = lambda x: mp.nint(x)  # ties to even

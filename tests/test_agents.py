@@ -1,7 +1,6 @@
 """The server of the Model Context Protocol, driven by the package's own client over standard input and output."""
 
 import asyncio
-import os
 import shutil
 import subprocess
 import sys
@@ -131,16 +130,7 @@ def test_a_client_that_no_longer_reads_is_no_failure():
 
 def test_a_client_finds_each_tool_with_its_parameters(answers):
     tools = {tool.name: tool for tool in answers["tools"]}
-    assert list(tools) == [
-        "operators",
-        "describe",
-        "check",
-        "explain",
-        "tolerance",
-        "why",
-        "tiles",
-        "cpp_run",
-    ]
+    assert list(tools) == "operators describe check explain tolerance why tiles cpp_run".split()
     assert (
         all(tool.description and tool.output_schema for tool in tools.values())
         and "source" in tools["check"].input_schema["properties"]

@@ -2,7 +2,6 @@
 
 import io
 import os
-import random
 import re
 import resource
 import signal
@@ -15,11 +14,11 @@ from pathlib import Path
 
 import pytest
 from in_child import in_child
-from machine import ROOT, SOAK
+from machine import ROOT
+from tables import table
 
 from aclnn_viz import cli
 from aclnn_viz.children import environment
-from aclnn_viz.verification import kinks
 
 BARE = """
 import sys
@@ -92,55 +91,31 @@ def test_a_file_that_does_not_load(tmp_path, capsys, kernel):
 @pytest.mark.parametrize(
     "arguments,complaint",
     [
-        (
-            ["check", "hardswish", "k.py"],
-            "named as FILE.py:FUNCTION.* got 'k.py'; name the function as well",
-        ),
-        (["check", "hardswish", "nowhere.py:f"], "no file nowhere.py; mend the name"),
-        (
-            ["check", "hardswish", "lib.so:f"],
-            "got 'lib.so:f'; say how .* --signature, with its prototype",
-        ),
-        (["check", "hardswish", "--read", "/dev/null"], "holds cases.json"),
-        (["museum", "nowhere"], "of the museum: got 'nowhere'; call it without a name"),
-        (
-            ["tolerance", "layer_norm", "--shape", "260000,260000"],
-            "elements on this machine: got .*; draw a smaller one",
-        ),
-        (
-            ["cpp", "run", "nowhere.cpp"],
-            "opens or makes what is named: got .*nowhere.cpp: No such file or directory; name another",
-        ),
-        (
-            ["check", "hardswish", "--write", f"{__file__}/x"],
-            "opens or makes what is named: got .*test_cli_faults.py: File exists; name another",
-        ),
+        *table("""
+check hardswish k.py                              | named as FILE.py:FUNCTION.* got 'k.py'; name the function as well
+check hardswish nowhere.py:f                      | no file nowhere.py; mend the name
+check hardswish lib.so:f                          | got 'lib.so:f'; say how .* --signature, with its prototype
+check hardswish --read /dev/null                  | holds cases.json
+museum nowhere                                    | of the museum: got 'nowhere'; call it without a name
+tolerance layer_norm --shape 260000,260000        | elements on this machine: got .*; draw a smaller one
+cpp run nowhere.cpp                               | opens or makes what is named: got .*nowhere.cpp: No such file or directory; name another
+sweep hardswish --resources atlas=1               | resources are those .*: got no --scheduler; name it
+run --cases /dev/zero --device host --out x       | cases come from .* zero, which is no regular file
+new mine --prototype /dev/zero                    | zero, which is no regular file
+check hardswish --write /dev/null                 | a place of its own: got /dev/null
+check hardswish --write {here}/x                  | opens or makes what is named: got .*test_cli_faults.py: File exists; name another
+run --cases {cases} --device host --out /dev/null | a place of its own: got /dev/null, which this kit
+run --cases {cases} --device host --out /         | a place of its own: got /, which this kit did not make
+"""),
         pytest.param(
-            ["cpp", "run", str(ROOT / "notebooks/cpp/whole.cpp"), "-I", "nowhere"],
+            "cpp run {root}/notebooks/cpp/whole.cpp -I nowhere",
             "headers are in a folder: got nowhere, which is none; mend",
             marks=pytest.mark.needs("g++"),
         ),
-        (
-            ["sweep", "hardswish", "--resources", "atlas=1"],
-            "resources are those .*: got no --scheduler; name it",
-        ),
-        (
-            ["run", "--cases", "/dev/zero", "--device", "host", "--out", "x"],
-            "cases come from .* zero, which is no regular file",
-        ),
-        (["new", "mine", "--prototype", "/dev/zero"], "zero, which is no regular file"),
-        (
-            ["run", "--cases", CASES, "--device", "host", "--out", "/dev/null"],
-            "a place of its own: got /dev/null, which this kit",
-        ),
-        (
-            ["run", "--cases", CASES, "--device", "host", "--out", "/"],
-            "a place of its own: got /, which this kit did not make",
-        ),
-        (["check", "hardswish", "--write", "/dev/null"], "a place of its own: got /dev/null"),
     ],
 )
 def test_what_cannot_be_done_is_reported_at_once(capsys, arguments, complaint):
+    arguments = arguments.format(here=__file__, cases=CASES, root=ROOT).split()
     start = time.process_time()  # a busy machine does not count
     assert cli.main(arguments) == 2 and one_line(capsys.readouterr().err, complaint)
     assert time.process_time() - start < 5
@@ -329,60 +304,3 @@ def test_a_command_ends_with_the_server_that_started_it(how, tmp_path):
             time.sleep(0.1)
         server.send_signal(how)
         assert gone(session)
-
-
-STRANGE = [
-    "",
-    "\0",
-    "a" * 5000,
-    *"""
-- . / /dev/null /dev/zero nowhere no/such/file.py:f k.py : k.py: é rms_norm aclnnRmsNormGrad
-softmax host atlas:99 torch -3 1e400 [ { 999999999999999999999 interpolationMode= =1 x=[ float7
-Ascend960 1.2.3.4.5
-""".split(),
-]
-FLAGS = {
-    "check": "--seed --soc --cann --dtypes --where --limits --shape --write --read",
-    "run": "--cases --device --out",
-    "new": "--prototype --to",
-    "errata": "--kinks",
-} | dict.fromkeys(("conventions", "device", "operators", ""), "")
-
-
-def command_line(draw, place):
-    """A command with strange arguments; those that would begin long work are left out."""
-    name = draw.choice(list(FLAGS))
-    arguments = [name] + [draw.choice(STRANGE) for _ in range(draw.choice((0, 1, 2, 2, 3)))]
-    flags = FLAGS[name].split()
-    for flag in draw.sample(flags, draw.randrange(len(flags) + 1)):
-        arguments += [flag] + [draw.choice([*STRANGE, str(place / "x"), str(place / "y")])] * (
-            flag != "--kinks"
-        )
-    arguments += ["--json"] * draw.choice((0, 1)) + ["--force"] * (draw.random() < 0.2)
-    if name == "errata" and "--kinks" not in arguments:
-        arguments += ["--kinks"]
-    if name == "run" and "--device" not in arguments:
-        arguments += ["--device", "nowhere"]
-    return arguments
-
-
-@pytest.mark.parametrize("seed", range(300 if SOAK else 30))
-@pytest.mark.sampled(6)
-def test_strange_command_lines_end_in_a_line(tmp_path, capsys, monkeypatch, seed, record_property):
-    record_property("command lines", 4)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(kinks, "rows", list)  # the arguments count, not the table
-    (tmp_path / "x").write_text("thesis")
-    draw = random.Random(seed)
-    for _ in range(4):
-        arguments = command_line(draw, tmp_path)
-        try:
-            status = cli.main(arguments)
-        except SystemExit as end:  # of argparse
-            status = end.code
-        printed = capsys.readouterr()
-        assert status in (0, 1, 2), arguments
-        assert "Traceback" not in printed.err and (
-            status != 2 or re.search(r"aclnn-viz[ \w]*: .", printed.err)
-        ), arguments
-        assert (tmp_path / "x").read_text() == "thesis", arguments

@@ -52,7 +52,7 @@ def run(*arguments, python=(), **options):
     return done.returncode, *((one or b"").decode() for one in (done.stdout, done.stderr))
 
 
-@pytest.mark.parametrize("name", ["leave", "become", "close", "kill", "fork"][:: 1 if SOAK else 2])
+@pytest.mark.parametrize("name", "leave become close kill fork".split()[:: 1 if SOAK else 2])
 @pytest.mark.sampled(1)
 def test_a_kernel_that_ends_the_process_gets_no_status_of_success(tmp_path, name):
     (tmp_path / "k.py").write_text(ENDINGS)
@@ -89,7 +89,7 @@ def test_a_sweep_records_the_case_that_ended_its_worker(tmp_path):
     assert status == 1 and "died: hardswish, float32: it ended its worker" in out
 
 
-@pytest.mark.parametrize("name", ["array", "tensor", "attribute", "key", "items"])
+@pytest.mark.parametrize("name", "array tensor attribute key items".split())
 def test_a_result_that_exits_as_it_is_read_is_wrong(tmp_path, capsys, name):
     (tmp_path / "k.py").write_text(RETURNS)
     assert cli.main(["check", "hardswish", f"{tmp_path}/k.py:{name}"]) == 1
@@ -240,7 +240,7 @@ def test_paths_that_are_no_utf_8(tmp_path):
             "the prototype declares one function .*: got none",
         ),
         (
-            ["check", "hardswish", "host", "--shape", "{[]:1}"],
+            "check hardswish host --shape {[]:1}".split(),
             "shape is a tuple of lengths: got '{..:1}'",
         ),
         (

@@ -126,7 +126,7 @@ UNKNOWN = "no such operator: got './evil'"
     [
         ["sweep", "--cases", "r.json"],
         ["sweep", "--cases", EVIL],
-        ["run", "--cases", "r.json", "--device", "host", "--out", "x"],
+        "run --cases r.json --device host --out x".split(),
         ["sweep", "--cases", "recorded:c"],
         ["sweep", "hardswish", "--device", "c"],
         ["check", "hardswish", "c"],
@@ -186,7 +186,7 @@ def test_data_hold_values_and_no_paths(place, capsys):
     assert av.case("hardswish", self=str(place / "x.npy")).inputs["self"].shape == (4,)
     for words in (
         ["sweep", "--cases", "r.json"],
-        ["run", "--cases", "r.json", "--device", "host", "--out", "x"],
+        "run --cases r.json --device host --out x".split(),
     ):
         status, said = ended(capsys, *words)
         assert (

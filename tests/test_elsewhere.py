@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from shutil import copytree, ignore_patterns
@@ -25,44 +26,7 @@ from aclnn_viz.verification import numeric
 from aclnn_viz.words.messages import language
 
 ELSEWHERE = Path(__file__).parent / "elsewhere"
-#: Of each page five mistakes, and what the verdict names of each.
-MISTAKES = {
-    "my_swiglu": (
-        ("yGrad * b * slope", "yGrad * slope"),
-        ("yGrad * a * s", "yGrad * a"),
-        ("1.0 + a *", "1.0 - a *"),
-        ("return 1.0 / (1.0", "return 1.0 / (2.0"),
-        ("axis=1)}", "axis=2).reshape(x.shape)}"),
-    ),
-    "my_softmax": (
-        ("gradOutput * output, axis", "gradOutput, axis"),
-        ("(gradOutput - xp", "(gradOutput + xp"),
-        ("output * (grad", "(grad"),
-        ("xp.sum(gradOutput", "xp.mean(gradOutput"),
-        ("gradOutput * output, axis=1", "gradOutput * output, axis=2"),
-    ),
-    "my_avg_pool": (
-        ("return float(kernelSize[0] * kernelSize[1])", "return float(kernelSize[0])"),
-        ("at >= 0", "at > 0"),
-        ("if countIncludePad:", "if not countIncludePad:"),
-        ("/ divisor(", "* divisor("),
-        ("share * xp.astype(inside, self.dtype)", "share"),
-    ),
-    "my_embedding": (
-        ("indices != paddingIdx", "indices == indices"),
-        ("if scaleGradByFreq:", "if not scaleGradByFreq:"),
-        ("kept / xp.take(counts", "kept * xp.take(counts"),
-        ("rows = grad * factor", "rows = grad + factor"),
-        ("xp.scatter_add(target, indices,", "xp.scatter_add(target, numWeights - 1 - indices,"),
-    ),
-    "my_adaptive_avg_pool": (
-        ("at >= first", "at > first"),
-        ("at < last", "at <= last"),
-        (" / (last - first)", ""),
-        ("-(-(place + 1) * length // places)", "(place + 1) * length // places"),
-        ("gradOutput[:, None] * rows", "gradOutput[:, None] + rows"),
-    ),
-}
+MISTAKES = tomllib.loads((ELSEWHERE / "mistakes.toml").read_text("utf-8"))
 NAMES = tuple(MISTAKES)
 #: The operators where one step takes a minute: average pooling has the most options.
 SAMPLE = [

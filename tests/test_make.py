@@ -137,7 +137,7 @@ def test_ci_runs_each_part_and_ends_with_the_sum_of_their_counts(tmp_path, end):
     (tmp_path / ".ci").mkdir()
     shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci")
     (tmp_path / "bin").mkdir()
-    for name in ("make", "git", "g++", "chromium", "apt-get"):
+    for name in "make git g++ chromium apt-get".split():
         (tmp_path / "bin" / name).write_text(PARTS)
         (tmp_path / "bin" / name).chmod(0o755)
     done = subprocess.run(
@@ -148,15 +148,10 @@ def test_ci_runs_each_part_and_ends_with_the_sum_of_their_counts(tmp_path, end):
     )
     assert done.stdout.splitlines()[-1] == "71 passed, 3 failed, 1 skipped"
     assert done.returncode == (int(end) or 1)
-    assert re.findall(r"^make (\S+): \d+ s, ", done.stderr, re.M) == [
-        ".venv/.has-test",
-        "lint",
-        "test",
-        "bare",
-        "verify",
-        "site",
-        "peers",
-    ]
+    assert (
+        re.findall(r"^make (\S+): \d+ s, ", done.stderr, re.M)
+        == ".venv/.has-test lint test bare verify site peers".split()
+    )
 
 
 def test_a_failed_installation_is_tried_again(clone):

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+import tomllib
 
 import nbclient
 import nbformat
@@ -12,35 +13,16 @@ from aclnn_viz.accuracy import disagreements
 from aclnn_viz.words.messages import LANGUAGES, tr
 from in_child import stand_in
 from machine import ROOT, SOAK
+from tables import table
 from notebooks.gallery import outputs
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-LESSONS = {
-    "01_two_phase_api": "two_phase",
-    "02_hardswish": "hardswish",
-    "03_rms_norm": "rms_norm",
-    "04_grid_sampler_2d": "grid_sampler_2d",
-    "05_cross_entropy_loss": "cross_entropy_loss",
-    "06_group_norm_swish": "group_norm_swish",
-    "07_numeric_error": "numeric_error",
-    "10_from_formula_to_tiles": "tiles",
-    "18_attention": "flash_attention_score",
-    "19_one_slope_twenty_operators": "hardtanh",
-    "20_softmax_and_its_losses": "softmax",
-    "21_indices_that_scatter": "reflection_pad_2d",
-}
-SHOWN = [
-    *LESSONS.items(),
-    *(
-        (lesson, "zoom")
-        for lesson in (
-            "05_cross_entropy_loss",
-            "06_group_norm_swish",
-            "10_from_formula_to_tiles",
-            "20_softmax_and_its_losses",
-        )
-    ),
-]
+HELD = tomllib.loads((ROOT / "tests" / "lessons.toml").read_text("utf-8"))
+LESSONS, CHECKS = HELD["explorers"], HELD["checks"]
+ZOOMED = (
+    "05_cross_entropy_loss 06_group_norm_swish 10_from_formula_to_tiles 20_softmax_and_its_losses"
+)
+SHOWN = [*LESSONS.items(), *((lesson, "zoom") for lesson in ZOOMED.split())]
 OPERATORS = [name for name in LESSONS if "2" <= name[1] <= "6"]
 HAS_ALL = {  # what stands in the code of a lesson on an operator
     "its derivation": ".derive()",
@@ -51,51 +33,6 @@ HAS_ALL = {  # what stands in the code of a lesson on an operator
     "errata": "recompute(",
     "the conventions": "conventions.recompute(",
     "a picture of the error": "error_plot(",
-}
-CHECKS = {  # what a learner changes in the check at the end, and what it says then and not before
-    "00_start_here": ("(dxhat * xhat).sum(", "(dxhat * xhat).mean(", r"right on \d+ cases"),
-    "01_two_phase_api": ("answer = None", 'answer = "Ascend910B2"', "910B2 .* as you said"),
-    "02_hardswish": (
-        "return closed",
-        "return np.where(abs(x) == 3, x == 3, closed)",
-        "2 of 63488 differ: right",
-    ),
-    "03_rms_norm": (
-        "return inputs",
-        'return inputs | {"dy": inputs["dy"] * np.eye(len(inputs["dy"]), dtype=bool)[-1:].T}',
-        r"\(64, 16\) passes",
-    ),
-    "04_grid_sampler_2d": ("low, high = 0.0, 1.0", "low, high = 0.03, 0.07", "gradient: right"),
-    "05_cross_entropy_loss": (
-        '"random weights": None',
-        '"random weights": True',
-        "random weights .* as you said",
-    ),
-    "06_group_norm_swish": ('"as printed": None', '"as printed": True', "as printed .*as you said"),
-    "07_numeric_error": ("wrong, error = 5, 2e-4", "wrong, error = 50, 0.2", "found"),
-    "13_judge_your_kernel": ("answer = None", 'answer = "both"', "as you said"),
-    "14_prove_your_formula": ("granted = {}", "granted = {i: (0, n - 1)}", "^proved"),
-    "15_derive_your_backward": ('enough = "dy, s"', 'enough = "dy, x, s"', "^proved"),
-    "16_your_cpp_kernel": ("answer = None", 'answer = "late"', "late - as you said"),
-    "18_attention": ("(dy * y).sum(axis=0", "(dy * y).sum(axis=1", "D right"),
-    "10_from_formula_to_tiles": ("answer = None, None", "answer = 2088, 2075", "as you said"),
-    "17_why_is_it_slow": (
-        '"cores": 48, "tile": 4096, "buffers": 1',
-        '"cores": 28, "tile": 4096, "buffers": 2',
-        "solved",
-    ),
-    "19_one_slope_twenty_operators": ("1 - y * y", "y * (1 - y)", r"right on \d+ cases"),
-    "20_softmax_and_its_losses": (
-        "return grad.astype(",
-        "return np.where(mask, 0, grad).astype(",
-        r"right on \d+ cases",
-    ),
-    "21_indices_that_scatter": (
-        "out[rows] += terms",
-        "np.add.at(out, rows, terms)",
-        r"right on \d+ cases",
-    ),
-    "11_what_goes_wrong": ("  # and then?", "; que.FreeTensor(tile)", "silent: mended"),
 }
 
 
@@ -295,16 +232,16 @@ def changed(notebook, old, new):
 
 @pytest.mark.parametrize(
     ("lesson", "old", "new"),
-    [
-        ("02_hardswish", "2001 explained", "2000 explained"),
-        ("02_hardswish", "0.1221", "0.1231"),
-        ("zh/02_hardswish", "在折点上", "在拐点上"),
-        ("03_rms_norm", "against epsilon", "against row"),
-        ("03_rms_norm", "7e-04", "5e-04"),
-        ("03_rms_norm", "bfloat16", "float16"),
-        ("08_on_atlas", "host (prediction)", "atlas:0"),
-        ("13_judge_your_kernel", "right on", "wrong on"),
-    ],
+    table("""
+02_hardswish         | 2001 explained    | 2000 explained
+02_hardswish         | 0.1221            | 0.1231
+zh/02_hardswish      | 在折点上              | 在拐点上
+03_rms_norm          | against epsilon   | against row
+03_rms_norm          | 7e-04             | 5e-04
+03_rms_norm          | bfloat16          | float16
+08_on_atlas          | host (prediction) | atlas:0
+13_judge_your_kernel | right on          | wrong on
+"""),
 )
 def test_a_stale_word_and_a_stale_number_are_noticed(lesson, old, new):
     committed = named(lesson)
@@ -352,7 +289,7 @@ def test_the_start_page_comes_first_and_leads_to_every_lesson():
     linked = re.findall(r"\((\w+\.ipynb)\)", "\n".join(texts(named("00_start_here"), "markdown")))
     # what comes before them are the ways in
     assert linked[7:] == [path.name for path in NOTEBOOKS[1:]]
-    assert [name[:2] for name in linked[:7]] == ["13", "07", "01", "02", "09", "14", "15"]
+    assert [name[:2] for name in linked[:7]] == "13 07 01 02 09 14 15".split()
     assert (
         explorers(named("00_start_here")) == [("rms_norm", True, False)]
         and "av.explore" in texts(named("00_start_here"), "code")[1]

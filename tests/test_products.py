@@ -101,7 +101,7 @@ def test_architectures_and_overflow_modes():
 def test_cores_and_buffers():
     assert {
         soc: product_of(soc).cores[soc]
-        for soc in ("Ascend910A", "Ascend910B2", "Ascend910B4", "Ascend910_9391", "Ascend310P3")
+        for soc in "Ascend910A Ascend910B2 Ascend910B4 Ascend910_9391 Ascend310P3".split()
     } == {
         "Ascend910A": (32, 0),
         "Ascend910B2": (24, 48),

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import aclnn_viz as av
+import reference.grid_sampler_2d
+import reference.group_norm_swish
 from aclnn_viz.operators import registry
 
 NAMES = [op.name for op in av.operators() if registry.file("sample", op.name)]
@@ -55,24 +57,14 @@ def test_rms_norm(capsys):
 
 
 def test_grid_sampler_2d(capsys):
-    image = np.arange(1.0, 41).reshape(5, 8)
-    input_grad, grid_grad = np.zeros((5, 8)), np.zeros((9, 2))
-    for p, (y, x) in enumerate((y, x) for y in (-1, 0, 1) for x in (-1, 0, 1)):
-        iy, ix = ((y + 1) * 5 - 1) / 2, ((x + 1) * 8 - 1) / 2
-        for row in (int(np.floor(iy)), int(np.floor(iy)) + 1):
-            for column in (int(np.floor(ix)), int(np.floor(ix)) + 1):
-                if 0 <= row < 5 and 0 <= column < 8:
-                    wy, wx = 1 - abs(iy - row), 1 - abs(ix - column)
-                    input_grad[row, column] += wy * wx
-                    grid_grad[p] += [
-                        (8 / 2) * np.sign(column - np.floor(ix) - 0.5) * wy * image[row, column],
-                        (5 / 2) * np.sign(row - np.floor(iy) - 0.5) * wx * image[row, column],
-                    ]
+    grid = [[[[x, y] for x in (-1, 0, 1)] for y in (-1, 0, 1)]]
+    made = reference.grid_sampler_2d.backward(
+        gradOutput=np.ones((1, 1, 3, 3)), input=np.arange(1.0, 41).reshape(1, 1, 5, 8), grid=grid
+    )
     status, out = lines("grid_sampler_2d", capsys)
     assert status == 0
-    close(
-        out, printed("inputGradResultData", input_grad) + printed("gridGradResultData", grid_grad)
-    )
+    wanted = printed("inputGradResultData", made["inputGrad"])
+    close(out, wanted + printed("gridGradResultData", made["gridGrad"]))
 
 
 def test_cross_entropy_loss_in_correctly_made_bfloat16(capsys):
@@ -86,23 +78,15 @@ def test_cross_entropy_loss_in_correctly_made_bfloat16(capsys):
 
 
 def test_group_norm_swish(capsys):
-    dy, x = np.arange(24.0, 0, -1).reshape(2, 2, 6) / 8, (np.arange(24.0) % 7 - 2).reshape(2, 2, 6)
-    gamma = np.repeat([[1, 0.5], [-1, 2]], 3, axis=1)
-    beta = np.repeat([[0, 0.25], [-0.5, 1]], 3, axis=1)
-    rstd = 1 / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
-    xhat = (x - x.mean(-1, keepdims=True)) * rstd
-    z = xhat * gamma + beta
-    sigma = 1 / (1 + np.exp(-z))
-    dz = dy * sigma * (1 + z * (1 - sigma))
-    mean = lambda v: np.mean(v, axis=-1, keepdims=True)  # noqa: E731
-    dx = rstd * (dz * gamma - mean(dz * gamma) - xhat * mean(dz * gamma * xhat))
-    channels = lambda v: v.reshape(2, 4, 3).sum(axis=(0, 2))  # noqa: E731
+    dy, x = np.arange(24.0, 0, -1).reshape(2, 4, 3) / 8, (np.arange(24.0) % 7 - 2).reshape(2, 4, 3)
+    given = {"x": x, "gamma": [1, 0.5, -1, 2], "beta": [0, 0.25, -0.5, 1], "numGroups": 2}
+    saved = reference.group_norm_swish.forward(**given, eps=1e-5)
+    made = reference.group_norm_swish.backward(
+        dy=dy, mean=saved["mean"], rstd=saved["rstd"], **given
+    )
     status, out = lines("group_norm_swish", capsys)
     assert status == 0
-    close(
-        out,
-        printed("dx", dx) + printed("dgamma", channels(dz * xhat)) + printed("dbeta", channels(dz)),
-    )
+    close(out, sum((printed(name, made[f"{name}Out"]) for name in ("dx", "dgamma", "dbeta")), []))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -102,7 +102,8 @@ def _adapted(op, kernel, signature, made=lambda kernel: kernel) -> Callable:
     own = registry.own("peer", op.name, "SIGNATURES", {})
     if isinstance(signature, Mapping):
         return partial(_renamed, made(kernel), by_name("signature", signature))
-    if signature == "aten":
+    text = signature if isinstance(signature, str) else ""
+    if text == "aten":
         if not registry.own("peer", op.name, "in_torch"):
             raise ValueError(
                 problem(
@@ -112,19 +113,19 @@ def _adapted(op, kernel, signature, made=lambda kernel: kernel) -> Callable:
                 )
             )
         return partial(_Peer(_With, made(kernel)).run, op)
-    if signature == "torch.autograd":
+    if text == "torch.autograd":
         return partial(_differentiated, op, made(kernel))
-    if isinstance(signature, str) and signature in own:
+    if text in own:
         return partial(
             _Peer(
                 lambda torch, _: torch,
                 None,
-                partial(own[signature], partial(_taken, made(kernel), signature)),
+                partial(own[text], partial(_taken, made(kernel), text)),
             ).run,
             op,
         )
-    if isinstance(signature, str) and "(" in signature:
-        function, declared = _of_library(kernel, signature)
+    if "(" in text:
+        function, declared = _of_library(kernel, text)
         return partial(_call_library, op, made(function), declared)
     raise ValueError(
         problem(

@@ -117,7 +117,7 @@ def texts(explorer, panel, *changes):
 @pytest.mark.sampled(1)
 def test_calls_their_status_and_what_lives_keep_apart(explorer, mistake):
     found = texts(explorer, "calls", ("mistake", mistake))
-    heads = ["context", "memory", "tensors", "executor", "work"]
+    heads = "context memory tensors executor work".split()
     assert [text for text, *_ in found if text in heads] == heads
     first = min(left for text, left, _ in found if text in heads)
     codes = [right for text, _, right in found if text[:1].isdigit()]
@@ -184,7 +184,7 @@ def test_keys_move_controls_and_nothing_else_in_the_notebook(explorer):
     before = explorer.page.evaluate(count)
     for control in explorer.controls[:: 1 if SOAK else 3]:
         explorer.page.locator(f".aclnn-explorer [data-field={control['field']}]").focus()
-        for key in ("ArrowDown", "ArrowUp", "ArrowUp", "Enter", "Shift+Enter", "b", "Escape"):
+        for key in "ArrowDown ArrowUp ArrowUp Enter Shift+Enter b Escape".split():
             explorer.page.keyboard.press(key)
     explorer.settle()
     assert explorer.page.evaluate(count) == before and explorer.state() != explorer.subject.state()

@@ -13,8 +13,8 @@ from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.words.messages import Choice, Number, Text
 
 # their results have no fixed size
-UNSHAPED = {"nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"}
-OWN = {"round_to", "ulp", "ordinal_distance", "scatter_add", "guard"}
+UNSHAPED = set("nonzero unique_all unique_counts unique_inverse unique_values".split())
+OWN = set("round_to ulp ordinal_distance scatter_add guard".split())
 
 
 def refused(*args, **given):
@@ -72,31 +72,12 @@ def _operator(name):
 
 
 for _name in (
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "and_",
-    "or_",
-    "xor",
-    "lt",
-    "le",
-    "gt",
-    "ge",
-    "eq",
-    "ne",
-    "neg",
-    "pos",
-    "invert",
-    "abs",
+    "add sub mul truediv floordiv mod pow and_ or_ xor lt le gt ge eq ne neg pos invert abs".split()
 ):
     _plain = _name.rstrip("_")
     _forwards, _backwards = _operator(_name)
     setattr(Moving, f"__{_plain}__", _forwards)
-    if _plain not in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "invert", "abs"):
+    if _plain not in "lt le gt ge eq ne neg pos invert abs".split():
         setattr(Moving, f"__r{_plain}__", _backwards)
 
 

@@ -1,12 +1,15 @@
 """Every explorer without a browser: each control answers, its panels fit, and its state is exported in every form."""
 
+import tomllib
+from pathlib import Path
 from random import Random
 
 import pytest
 from aclnn_viz import explore
 from aclnn_viz.explorers import explorers, subject_of
-from aclnn_viz.explorers.state import controls
+from aclnn_viz.explorers.state import StateError, build, controls
 from machine import SOAK
+from together import in_one
 from panelled_explorer import (
     assert_control_answers,
     assert_fits,
@@ -17,50 +20,8 @@ from panelled_explorer import (
 )
 
 #: States that are not the default in every kind of number and choice.
-STATES = {
-    "hardswish": {"x": -1.25, "steps": 3, "dtype": "float32"},
-    "rms_norm": {"outlier": 3.5, "rows": 4, "columns": 6, "dtype": "float16"},
-    "cross_entropy_loss": {
-        "reduction": "sum",
-        "labelSmoothing": 0.25,
-        "row": 5,
-        "dtype": "float16",
-    },
-    "group_norm_swish": {
-        "numGroups": 6,
-        "swishScale": 0.75,
-        "dbetaIsRequire": False,
-        "dtype": "float16",
-    },
-    "flash_attention_score": {
-        "sparseMode": 4,
-        "row": 0,
-        "block": 3,
-        "scaleValue": -0.25,
-        "dtype": "bfloat16",
-    },
-    "numeric_error": {"operator": "group_norm_swish", "dtype": "bfloat16"},
-    "tiles": {
-        "program": "rms_norm",
-        "fault": "rms_norm: sum not awaited",
-        "schedule": "late",
-        "columns": 60,
-        "step": 20,
-    },
-    "zoom": {
-        "program": "layer_norm",
-        "level": "pipes",
-        "dtype": "float16",
-        "row": 2,
-        "fault": "layer_norm: mean of a tile",
-    },
-    "two_phase": {
-        "operator": "grid_sampler_2d",
-        "mistake": "small",
-        "layout": "transposed",
-        "tensor": "output",
-    },
-}
+HELD = tomllib.loads(Path(__file__).with_name("states.toml").read_text("utf-8"))
+STATES = HELD["alone"]
 #: Controls of which the default state refuses every other value.
 REFUSED = {
     ("grid_sampler_2d", "sample"),
@@ -118,3 +79,22 @@ def test_a_state_fits_and_is_lifted_out(name):
         assert_lifted_pictures(explorer)
     finally:
         explorer.close()
+
+
+@in_one
+@pytest.mark.parametrize(
+    "name, values", [(name, one) for name in HELD["fit"] for one in HELD["fit"][name]]
+)
+def test_extremes_fit(name, values):
+    subject = subject_of(name)
+    assert_fits(subject.show(subject.compute(build(subject.state, values))))
+
+
+@in_one
+@pytest.mark.parametrize("name, rows", HELD["refused"].items())
+def test_what_cannot_be_shown_is_said_beside_its_control(name, rows):
+    subject = subject_of(name)
+    for values, field, text in rows:
+        with pytest.raises(StateError) as caught:
+            subject.compute(build(subject.state, values))
+        assert caught.value.field == field and str(caught.value).startswith(text)

@@ -134,25 +134,6 @@ def test_taps_rebuild_the_output_of_the_chosen_point(state, mode):
     assert total == pytest.approx(expected_out(data, mode)[data.chosen], abs=1e-9)
 
 
-@CASES
-def test_gradients_are_those_of_the_output(state):
-    data = compute(State(**{**vars(state), "dtype": "float64", "paddingMode": REFLECTION}))
-    image, (row, column), aligned = data.inputs["input"][0, 0], data.chosen, state.alignCorners
-    x, y = data.inputs["grid"][0, row, column]
-
-    def out(x, y):
-        return bilinear(
-            image,
-            sampled(x, state.width, REFLECTION, aligned),
-            sampled(y, state.height, REFLECTION, aligned),
-        )
-
-    expected = difference(lambda at: out(at, y), x), difference(lambda at: out(x, at), y)
-    np.testing.assert_allclose(data.gridGrad[row, column], expected, atol=1e-7)
-    # Every weight lands somewhere: with gradOutput one, the gradients add up to the number of points.
-    assert data.inputGrad.sum() == pytest.approx(state.grid_height * state.grid_width)
-
-
 def test_the_chosen_point_alone_marks_its_taps_only():
     data = compute(State(gradOutput="chosen"))
     landed = {
@@ -228,23 +209,6 @@ def test_outputs_are_those_of_the_shown_sample_and_channel(mode):
         for row in grids[1]
     ]
     np.testing.assert_allclose(data.outs[mode], expected, atol=1e-12)
-
-
-def test_gridGrad_of_a_sample_is_the_sum_over_its_channels():
-    data = compute(SEVERAL)
-    images, upstream, (row, column) = (
-        data.inputs["input"][1],
-        data.inputs["gradOutput"][1],
-        data.chosen,
-    )
-    x, y = data.inputs["grid"][1, row, column]
-
-    def total(x, y):
-        where = sampled(x, 9, REFLECTION, False), sampled(y, 6, REFLECTION, False)
-        return sum(g[row, column] * bilinear(image, *where) for g, image in zip(upstream, images))
-
-    expected = difference(lambda at: total(at, y), x), difference(lambda at: total(x, at), y)
-    np.testing.assert_allclose(data.gridGrad[row, column], expected, atol=1e-7)
 
 
 def test_inputGrad_of_a_channel_takes_nothing_of_the_others():

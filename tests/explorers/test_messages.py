@@ -72,9 +72,7 @@ def custom(explorer, content):
 
 
 def known(explorer):
-    return {
-        name: getattr(explorer, name) for name in ("controls", "colours", "initial", "_esm", "_css")
-    }
+    return {name: getattr(explorer, name) for name in "controls colours initial _esm _css".split()}
 
 
 def test_strange_messages(explorer, record_property):
@@ -82,7 +80,7 @@ def test_strange_messages(explorer, record_property):
     draw, before = random.Random(explorer.subject.name), known(explorer)
     for _ in range(ROUNDS):
         picture = explorer.picture
-        match draw.choice(("value", "value", "values", "name", "other", "lift")):
+        match draw.choice("value value values name other lift".split()):
             case "value":
                 name = draw.choice(list(explorer.initial))
                 update(explorer, {"values": {**explorer.initial, name: draw.choice(STRANGE)}})

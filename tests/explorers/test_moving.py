@@ -1,6 +1,8 @@
 """Explorers whose data and panels are functions over `xp`: they look at no number that moves, and the picture is the same."""
 
+import tomllib
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,72 +16,9 @@ from aclnn_viz.explorers.state import build, controls
 from aclnn_viz.operators import registry
 from aclnn_viz.pictures.panels import described
 
-STATES = {op.name: ({},) for op in operators()} | {
-    "hardswish": (
-        {},
-        {"x": 0.5, "gradOutput": -2.0, "centre": -1.5, "arriving": "chosen"},
-        {"x": -3.0, "dtype": "bfloat16"},
-        {"gradOutput": 0.0, "reach": "near", "dtype": "float32"},
-        {"plan": "device"},
-    ),
-    "rms_norm": (
-        {},
-        {"epsilon": 0.4, "outlier": 3.0, "dy": "random", "row": 0, "column": 2},
-        {"output": "dxOut", "dy": "ones"},
-        {"dtype": "float16", "scale": -5.0, "epsilon": -12.0},
-        {"scale": 3.0, "gamma": "signs", "dy": "along"},
-    ),
-    "cross_entropy_loss": (
-        {},
-        {"labelSmoothing": 0.0, "weight": "none", "ignored": 0.0},
-        {"ignored": 1.0},
-        {"row": 0, "rows": 40},
-        {"lseSquareScaleForZloss": 0.1, "reduction": "sum"},
-        {"weight": "half", "reduction": "none"},
-    ),
-    "group_norm_swish": (
-        {},
-        {"channel": 2, "swishScale": 1.0, "sample": 1},
-        {"numGroups": 12, "dgammaIsRequire": False},
-        {"plan": "device", "cann": "9.0"},
-        {"dtype": "bfloat16", "positions": 1, "position": 0, "x_mean": 300.0},
-    ),
-    "grid_sampler_2d": (
-        {},
-        {
-            "interpolationMode": 2,
-            "paddingMode": 0,
-            "rotate": 40.0,
-            "row": 0,
-            "column": 0,
-            "axis": "y",
-        },
-        {
-            "interpolationMode": 1,
-            "paddingMode": 1,
-            "alignCorners": True,
-            "jitter": 0.5,
-            "dtype": "float16",
-        },
-        {
-            "samples": 2,
-            "channels": 3,
-            "sample": 1,
-            "channel": 2,
-            "moved": [[5, 15, 0.1, 0.2]],
-            "scale": 3.0,
-        },
-    ),
-    "flash_attention_score": (
-        {},
-        {"sparseMode": 4, "row": 0, "column": 0, "dtype": "float16"},
-        {"sparseMode": 2, "keys": 5, "block": 3, "column": 1},
-        {"sparseMode": 3, "keys": 6, "row": 1, "scaleValue": 0.0},
-        {"sparseMode": 0, "scaleValue": -2.0},
-    ),
-    "layer_norm": ({}, {"dtype": "float16", "axis_0": 1}),
-    "grid_sampler_3d": ({"dtype": "bfloat16"},),
-}
+STATES = {op.name: ({},) for op in operators()} | tomllib.loads(
+    Path(__file__).with_name("states.toml").read_text("utf-8")
+)["moving"]
 # Explorers of what only Python knows, and why: nothing is drawn of a number that moves but what Python decided of it.
 RECORDS = {
     "two_phase": "the calls of a program on an emulator, and the memory that they leave: every control is a choice or a size",

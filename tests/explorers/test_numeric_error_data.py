@@ -16,7 +16,6 @@ from aclnn_viz.explorers.numeric_error_data import (
     inputs,
     plan_of,
 )
-from aclnn_viz.explorers.state import StateError, build
 from aclnn_viz.operators import operator, registry
 from aclnn_viz.pictures.marks import Box, Dots
 from panelled_explorer import assert_fits
@@ -275,42 +274,6 @@ def test_an_atlas_is_held_to_the_envelope_of_the_plan():
     data = compute(state, backward)
     assert asked == ["Ascend910B2"] and data.counts["not explained"] > 50
     assert show(data).notices == ("a notice", "computed by atlas; the envelope is that of the plan")
-
-
-@pytest.mark.parametrize(
-    ("values", "field", "text"),
-    [
-        (
-            {"operator": "hardswish", "output": 2},
-            "output",
-            "the outputs of hardswish are out: got 2; choose 1",
-        ),
-        (
-            {"fault": "truncated"},
-            "fault",
-            "only an output of 16 bits can lose its lower half: got float32; choose float16 or bfloat16, or another fault",
-        ),
-        (
-            {"dtype": "float64", "accumulate": "float16"},
-            "accumulate",
-            "float64 inputs are computed in float64: got float16; choose as in the plan, or another dtype",
-        ),
-        (
-            {"dtype": "float64", "compute": "float32"},
-            "compute",
-            "float64 inputs are computed in float64: got float32; choose as in the plan, or another dtype",
-        ),
-        (
-            {"device": "atlas", "fault": "slight"},
-            "fault",
-            "an Atlas runs its own kernel, without a fault: got slight; choose none",
-        ),
-    ],
-)
-def test_what_cannot_be_is_said_beside_its_control(values, field, text):
-    with pytest.raises(StateError) as caught:
-        build(State, values)
-    assert (caught.value.field, str(caught.value)) == (field, text)
 
 
 @OPERATORS

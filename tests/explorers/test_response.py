@@ -33,9 +33,7 @@ def test_every_operator_answers_in_panels_and_words(op):
     )
 
 
-@pytest.mark.parametrize(
-    "name", ["gelu", "tanh", "selu", "softplus", "hardshrink", "leaky_relu", "prelu"]
-)
+@pytest.mark.parametrize("name", "gelu tanh selu softplus hardshrink leaky_relu prelu".split())
 def test_a_slope_is_that_of_the_forward_operator(name):
     found = answer(name)
     there = np.isfinite(found.x)

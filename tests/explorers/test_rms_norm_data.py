@@ -1,11 +1,9 @@
-"""The data and the panels of the RMS norm explorer, against loops and differences written from the definition."""
+"""The data and the panels of the RMS norm explorer, against loops written from the definition."""
 
 from math import sqrt
 
 import numpy as np
 import pytest
-from aclnn_viz.explorers import explore
-from aclnn_viz.explorers.state import StateError, build
 from aclnn_viz.explorers.by_operator.rms_norm import subject
 from aclnn_viz.explorers.by_operator.rms_norm_data import (
     EPSILONS,
@@ -24,26 +22,6 @@ SMALL = {"rows": 3, "columns": 7, "row": 1, "column": 2, "seed": 4}
 EXACT = {**SMALL, "dtype": "float64"}
 
 
-def loss(x, gamma, dy, epsilon):
-    """The sum of dy * y, row by row and element by element."""
-    total = 0.0
-    for row, upstream in zip(x, dy):
-        root = sqrt(sum(v * v for v in row) / len(row) + epsilon)
-        total += sum(d * g * v / root for d, g, v in zip(upstream, gamma, row))
-    return total
-
-
-def differences(function, array, step=1e-6):
-    """The central difference of `function` for every element of `array`."""
-    found = np.empty(array.shape)
-    for place in np.ndindex(array.shape):
-        up, down = array.copy(), array.copy()
-        up[place] += step
-        down[place] -= step
-        found[place] = (function(up) - function(down)) / (2 * step)
-    return found
-
-
 STATES = pytest.mark.parametrize(
     "values",
     [
@@ -55,21 +33,6 @@ STATES = pytest.mark.parametrize(
         {"dy": "along", "scale": -1.0},
     ],
 )
-
-
-@STATES
-def test_gradients_are_those_of_the_output(values):
-    state = State(**{**EXACT, **values})
-    data = compute(state)
-    x, gamma, dy = (data.inputs[name] for name in ("x", "gamma", "dy"))
-    epsilon = 10.0**state.epsilon
-    # The third derivative times the step squared; x is 0.1 at least in size.
-    np.testing.assert_allclose(
-        data.dxOut, differences(lambda v: loss(v, gamma, dy, epsilon), x), atol=1e-6
-    )
-    np.testing.assert_allclose(
-        data.dgammaOut, differences(lambda v: loss(x, v, dy, epsilon), gamma), atol=1e-7
-    )
 
 
 @STATES
@@ -199,7 +162,7 @@ def test_most_movements_leave_the_sums():
     )
 
 
-@pytest.mark.parametrize("dy", ["mixed", "along", "random", "ones", "column"])
+@pytest.mark.parametrize("dy", "mixed along random ones column".split())
 def test_an_outlier_scales_one_element_and_rstd_follows(dy):
     plain, scaled = inputs(State(**SMALL, dy=dy)), inputs(State(**SMALL, dy=dy, outlier=6.0))
     ratio = scaled["x"] / plain["x"]
@@ -208,41 +171,6 @@ def test_an_outlier_scales_one_element_and_rstd_follows(dy):
     assert scaled["rstd"][1, 0] == pytest.approx(
         1 / sqrt(np.mean(scaled["x"][1].astype(float) ** 2) + 1e-6), rel=1e-6
     )
-
-
-@pytest.mark.parametrize(
-    ("values", "field", "text"),
-    [
-        ({"row": 8}, "row", "row must be one of the 8 along rows: got 8; choose 0 to 7"),
-        (
-            {"columns": 4},
-            "column",
-            "column must be one of the 4 along columns: got 5; choose 0 to 3",
-        ),
-    ],
-)
-def test_a_row_or_column_that_is_not_there_is_refused(values, field, text):
-    with pytest.raises(StateError) as caught:
-        build(State, values)
-    assert (caught.value.field, str(caught.value)) == (field, text)
-
-
-def test_x_beyond_float16_is_refused_beside_its_scale():
-    with pytest.raises(StateError) as caught:
-        compute(State(dtype="float16", scale=3.0, outlier=12.0))
-    assert (caught.value.field, str(caught.value)) == (
-        "scale",
-        "x must stay below 65504 in float16: got x of size 10^3 with an outlier 2^12; lower x or the outlier",
-    )
-
-
-@pytest.mark.parametrize("values", [{"device": "atlas"}, {"plan": "device"}])
-def test_float64_has_no_device(values):
-    with pytest.raises(
-        StateError, match="aclnnRmsNormGrad takes float16, bfloat16 and float32: got float64"
-    ) as caught:
-        compute(State(dtype="float64", **values))
-    assert caught.value.field == "dtype"
 
 
 def marks(data, panel, kind):
@@ -289,23 +217,6 @@ def test_the_words_tell_the_numbers(epsilon, word):
     assert f"{data.kept[7]:.4g}" in shown.text
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"rows": 1, "columns": 1, "row": 0, "column": 0},
-        {"rows": 64, "columns": 256},
-        {"epsilon": 2.0, "scale": -5.0},
-        {"dtype": "float16", "scale": -5.0, "dy": "ones"},
-        {"epsilon": -12.0, "scale": 3.0, "outlier": 12.0},
-    ],
-)
-def test_extremes_have_a_picture(values):
-    arrays, text = described(show(compute(State(**values))).panels)
-    assert sum(panel["span"] for panel in text) == 40 and all(
-        np.isfinite(array).any() for array in arrays.values()
-    )
-
-
 def test_a_row_that_overflows_float16_is_left_out_of_the_plane():
     data = compute(State(dtype="float16", scale=-5.0, epsilon=-12.0))
     shown = show(data)
@@ -314,28 +225,3 @@ def test_a_row_that_overflows_float16_is_left_out_of_the_plane():
     assert plane["name"] == "plane" and all(
         np.isfinite(plane[axis][end]) for axis in "xy" for end in ("low", "high")
     )
-
-
-@pytest.fixture
-def explorer():
-    made = explore("rms_norm", outlier=3.5, rows=4, columns=6, dtype="float16")
-    yield made
-    made.close()
-
-
-def test_a_refusing_product_is_named_beside_the_device(explorer):
-    explorer.values = {**explorer.values, "dtype": "bfloat16", "soc": "Ascend310P3"}
-    assert "aclnnRmsNormGrad" in explorer.problem["device"]
-
-
-def test_a_lifted_test_passes_and_rejects_a_kernel_without_projection(explorer):
-    namespace = {}
-    exec(explorer.lifted("test"), namespace)
-    namespace["test_kernel_in_this_state"]()
-    right = namespace["kernel"]
-    namespace["kernel"] = lambda **given: {
-        **right(**given),
-        "dxOut": given["dy"] * given["gamma"] * given["rstd"],
-    }
-    with pytest.raises(AssertionError, match="dxOut"):
-        namespace["test_kernel_in_this_state"]()

@@ -214,32 +214,6 @@ def test_a_fault_of_another_program_is_refused():
     )
 
 
-@pytest.mark.parametrize(
-    ("changes", "field", "message"),
-    [
-        (
-            {"rows": 32, "columns": 4096},
-            "columns",
-            "rows x columns must be at most 32,768: got 131,072; lower one of them",
-        ),
-        ({"core": 3}, "core", "core must be one of the 3 along cores: got 3; choose 0 to 2"),
-    ],
-)
-def test_what_cannot_be_shown_is_said_beside_its_control(changes, field, message):
-    with pytest.raises(StateError) as text:
-        State(**changes)
-    assert (text.value.field, str(text.value)) == (field, message)
-
-
-def test_more_cores_than_the_product_has_are_refused():
-    with pytest.raises(
-        StateError,
-        match="cores must be a number of vector cores that the SoC has: got 48; use 1 to 40",
-    ) as text:
-        compute(State(soc="Ascend910B4", cores=48))
-    assert text.value.field == "cores"
-
-
 def test_a_core_without_work_says_so():
     data = compute(State(rows=1, columns=8, cores=4, core=3))
     assert "core 3 gets nothing to do" in notes(data, "pipes") and data.work.run.cores == 1

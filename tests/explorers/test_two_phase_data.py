@@ -20,7 +20,7 @@ show = subject().show
 
 HAND_WRITTEN = {op.name for op in sampled(__name__) if not contract(op).generated}
 OPERATORS = pytest.mark.parametrize("name", [op.name for op in sampled(__name__)])
-LAYOUTS = pytest.mark.parametrize("layout", ["dense", "transposed", "columns", "window", "row"])
+LAYOUTS = pytest.mark.parametrize("layout", "dense transposed columns window row".split())
 PHASE_1, PHASE_2 = "{}GetWorkspaceSize", "{}"
 POISON = np.full(4, 0xA5, np.uint8).view(np.float32)[0]
 

@@ -156,43 +156,6 @@ def test_the_plan_of_a_device_rounds_otherwise(explorer):
     assert explorer.problem == {} and not np.array_equal(explorer.data.gridGrad, documented)
 
 
-def test_a_lifted_cell_opens_the_same_state(explorer):
-    import aclnn_viz.explorers as av
-
-    move(explorer, rotate=12.0, moved=[[1, 2, 0.5, -0.25]], dtype="bfloat16")
-    call = explorer.lifted("cell").split("\n\n")[1]
-    again = eval(call, {"av": av})
-    assert (
-        explorer.lifted("cell").startswith("import aclnn_viz as av\n")
-        and again.data.state == explorer.data.state
-    )
-    again.close()
-
-
-def test_a_lifted_test_passes_and_rejects_a_wrong_kernel(explorer):
-    move(explorer, dtype="float16")
-    namespace = {}
-    exec(explorer.lifted("test"), namespace)
-    namespace["test_kernel_in_this_state"]()
-    right = namespace["kernel"]
-    namespace["kernel"] = lambda **given: {name: -value for name, value in right(**given).items()}
-    with pytest.raises(AssertionError, match="inputGrad"):
-        namespace["test_kernel_in_this_state"]()
-
-
-@pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
-def test_a_lifted_picture_is_of_its_kind(explorer, kind, start):
-    assert explorer.lifted(kind).startswith(start)
-
-
-def test_a_lifted_program_makes_both_calls(explorer):
-    text = explorer.lifted("cpp")
-    assert (
-        "aclnnGridSampler2DBackwardGetWorkspaceSize(" in text
-        and "aclnnGridSampler2DBackward(" in text
-    )
-
-
 @pytest.mark.soak
 def test_many_changes_leave_memory_flat(explorer):
     move(explorer, channels=1, grid_height=6, grid_width=6)

@@ -64,13 +64,13 @@ def test_a_formula_says_what_numpy_computes(program):
     state, z = of(program)
     given = SUBJECT.inputs(state)
     names = {one.name: z.truth[k] for k, one in enumerate(z.terms) if one.name}
-    names["calls"] = {
-        name: getattr(np, name) for name in ("where", "exp", "abs", "clip", "arange")
-    } | {"guard": np.clip}
+    names["calls"] = {name: getattr(np, name) for name in "where exp abs clip arange".split()} | {
+        "guard": np.clip
+    }
     alone = {
         f"term{k}": one
         for k, one in enumerate(z.terms)
-        if one.op in ("sum", "mean", "take", "bitwise_and", "bitwise_or")
+        if one.op in "sum mean take bitwise_and bitwise_or".split()
     }
     names |= {name: z.truth[int(name[4:])] for name in alone}
 
@@ -109,19 +109,9 @@ def test_a_formula_says_what_numpy_computes(program):
 HELD = {
     "rms_norm": {"dy", "x", "gamma", "xhat", "dy × gamma", "dxOut", "dgammaOut"},
     "cross_entropy_loss": {"logProb", "exp(logProb)", "exp(logProb) × softmax_grad", "xGradOut"},
-    "group_norm_swish": {
-        "dy",
-        "x",
-        "xhat",
-        "z",
-        "tail",
-        "sigmoid",
-        "complement",
-        "swish_slope",
-        "dz",
-        "dxhat",
-        "dxOut",
-    },
+    "group_norm_swish": set(
+        "dy x xhat z tail sigmoid complement swish_slope dz dxhat dxOut".split()
+    ),
     # none of them a number that a whole row shares
     "softmax": {"gradOutput", "output", "gradOutput × output", "out"},
 }
@@ -131,7 +121,7 @@ HELD = {
 def test_an_instruction_holds_the_numbers_of_the_term_that_it_is_said_to_be(program):
     _, z = of(program, columns=24)
     said = {z.terms[term].label for tile in z.tiles for *_, term, _ in tile.wrote if term >= 0}
-    assert said >= HELD[program] and said.isdisjoint({"rstd", "mean", "along", "nll", "weightSum"})
+    assert said >= HELD[program] and said.isdisjoint(set("rstd mean along nll weightSum".split()))
     for tile in z.tiles:
         for job, values, exact, term, _ in tile.wrote:
             assert term < 0 or np.abs(values - exact).max() <= 1e-5 * np.abs(exact).max()

@@ -122,7 +122,7 @@ def test_the_program_prints_the_numbers_of_the_device(tmp_path, name, dtype):
         ("group_norm_swish", {"swishScale": 1.7, "dbetaIsRequire": False}, {}),
         ("swish", {"betaOptional": 0.3}, {}),
     ],
-    ids=["empty", "scalar", "masked", "double", "weighted", "smoothed", "scaled", "aclScalar"],
+    ids="empty scalar masked double weighted smoothed scaled aclScalar".split(),
 )
 @pytest.mark.sampled(1)
 def test_attributes_and_shapes_are_the_cases(tmp_path, name, given, environment):

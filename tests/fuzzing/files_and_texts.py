@@ -153,6 +153,28 @@ def dumps(folder):
     return attempt
 
 
+@surface(60_000, "a folder of cases that is taken has its inputs as they were written")
+def folders_of_cases(folder):
+    wrong = av.check("hardswish", lambda **inputs: {"out": inputs["self"]}).counterexample
+    right = wrong.write(folder / "right")
+    out = av.operator("hardswish").backward(**wrong.inputs)["out"]
+    np.save(right / "000/out/out.npy", out)
+    (right / "000/out/out.bin").write_bytes(out.tobytes())
+    files = {path: path.read_bytes() for path in sorted(right.rglob("*.*"))}
+    assert av.check(right).passed and len(files) > 6
+
+    def attempt(draw):
+        path = draw.choice(list(files))
+        path.write_bytes(content := spoiled(draw, files[path]))
+        try:
+            passed = av.check(right).passed
+            assert content == files[path] or path.parent.name == "out" and not passed, path
+        finally:
+            path.write_bytes(files[path])
+
+    return attempt
+
+
 @surface(
     60_000,
     "a canonical text is its own canonical text, and a case has the shape that was asked for",
@@ -370,17 +392,7 @@ def tolerances(folder):
 
 def _line(draw) -> list[str]:
     """A command line by the grammar of the commands: a name, its arguments, its options, each at times another."""
-    costly = {
-        "verify",
-        "prove",
-        "errata",
-        "conventions",
-        "sweep",
-        "run",
-        "cpp",
-        "operators",
-        "device",
-    }
+    costly = set("verify prove errata conventions sweep run cpp operators device".split())
     # which become JupyterLab and a server
     name = draw.choice([name for name in COMMANDS if name not in ("lab", "mcp")])
     words = [name] if draw.random() < 0.95 else [draw.choice(TEXTS)]
@@ -399,11 +411,11 @@ def _line(draw) -> list[str]:
                     else [one, draw.choice(values)]
                 )
     if name in costly:  # only lines that end before the work begins
-        words += draw.choice((["--help"], ["--nothing"], ["--json", "--json", "x", "y", "z"]))
+        words += draw.choice((["--help"], ["--nothing"], "--json --json x y z".split()))
     if draw.random() < 0.1 and name not in costly:
         words.insert(
             draw.randrange(len(words) + 1),
-            draw.choice(("--json", "--lang", "zh", "--help", "--", "-", "--version", "--no")),
+            draw.choice("--json --lang zh --help -- - --version --no".split()),
         )
     if draw.random() < 0.3 and name not in costly:
         words.append("--json")
@@ -417,6 +429,7 @@ def _line(draw) -> list[str]:
 def command_lines(folder):
     (home := folder / "a" / "b").mkdir(parents=True)
     os.chdir(home)
+    (thesis := home / "thesis").write_text("mine")
 
     def attempt(draw):
         words = _line(draw)
@@ -431,6 +444,7 @@ def command_lines(folder):
                 os.sys.stdin = stdin
                 os.environ.clear()
                 os.environ.update(before)
+        assert thesis.read_text() == "mine", words
         assert status in (0, 1, 2, 130) and "Traceback" not in err.getvalue(), (
             words,
             status,

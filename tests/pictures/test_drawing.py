@@ -43,5 +43,5 @@ def test_a_constant_that_is_spelt_is_found(line):
 
 
 def test_kinds_differ_in_all_that_tells_them_apart():
-    for what in ("light", "dark", "dash", "marker", "hatch"):
+    for what in "light dark dash marker hatch".split():
         assert len({str(kind[what]) for kind in DRAWING["kinds"]}) == len(DRAWING["kinds"])

@@ -102,7 +102,7 @@ class Tags(HTMLParser):
     def handle_starttag(self, tag, attributes):
         held = dict(attributes)
         self.ids.add(held.get("id"))
-        if tag in ("a", "img", "iframe", "link", "script"):
+        if tag in "a img iframe link script".split():
             self.links.append((tag, held.get("href") or held.get("src") or ""))
         elif tag == "math":
             self.inside = True

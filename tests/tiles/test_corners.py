@@ -1,5 +1,8 @@
 """Programs and shapes that nobody would write: counts of nothing, places before a tensor, cores without work."""
 
+import tomllib
+from pathlib import Path
+
 import pytest
 from judged import judged
 from small_kernels import NO_PAD, buffer, gm, ran
@@ -181,24 +184,7 @@ def test_a_scalar_read_hides_no_missing_wait(between):
     assert "missing wait" in ran(kernel).kinds
 
 
-TINY = {
-    "hardswish": [{"shape": (3,)}, {"shape": (0,)}, {"shape": ()}, {"shape": (9,)}],
-    "rms_norm": [{"shape": (3, 1)}, {"shape": (49, 9)}, {"shape": (0, 4)}],
-    "cross_entropy_loss": [{"shape": (3, 1)}, {"shape": (3, 65), "target": -100}],
-    "group_norm_swish": [
-        {"shape": (3, 1, 1), "numGroups": 1},
-        {"shape": (1, 3, 65), "numGroups": 3},
-    ],
-    "layer_norm": [
-        {"shape": (3, 1), "normalizedShape": (1,)},
-        {"shape": (0, 4), "normalizedShape": (4,)},
-    ],
-    "grid_sampler_2d": [
-        {"shape": (3, 1, 1, 1), "grid_shape": (1, 1)},
-        {"shape": (1, 129, 1, 2), "grid_shape": (1, 1)},
-    ],
-    "grid_sampler_3d": [{"shape": (3, 1, 1, 1, 1), "grid_shape": (1, 1, 1)}],
-}
+TINY = tomllib.loads((Path(__file__).parent / "tiny.toml").read_text("utf-8"))
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,15 @@
 import ctypes
 import re
 import sys
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import psutil
 import pytest
+
+from tables import table
 
 import aclnn_viz as av
 from aclnn_viz import cli
@@ -47,73 +50,16 @@ def test_a_right_kernel_is_right_in_every_order_without_a_hazard(schedule):
     assert right and run.hazards == () and run.cores == 4
 
 
-WRONG = [
-    ("        inQueueX.EnQue(xLocal);", "", "queue empty", "DeQue"),
-    (
-        "yLocal, tileLength);\n        outQueueZ",
-        "yLocal, tileLength);\n        Muls(zLocal, yLocal, 1.0f, tileLength + 8);\n        outQueueZ",
-        "beyond tensor",
-        "tileLength + 8",
-    ),
-    ("        inQueueX.FreeTensor(xLocal);", "", "queue not freed", "inQueueX.AllocTensor"),
-    (
-        "outQueueZ.EnQue<float>(zLocal);",
-        "outQueueZ.EnQue<float>(zLocal);\n        Adds(zLocal, zLocal, 0.0f, tileLength);",
-        "used after EnQue",
-        "Adds(zLocal",
-    ),
-    (
-        "DataCopy(yLocal, yGm[progress * tileLength], tileLength);",
-        "DataCopy(yLocal, yGm[progress * tileLength], tileLength - 1);",
-        "shortened copy",
-        "tileLength - 1",
-    ),
-    (
-        "(__gm__ float *)z + blockLength * GetBlockIdx(), blockLength",
-        "(__gm__ float *)z",
-        "race between cores",
-        "DataCopy(zGm",
-    ),
-    (
-        "(__gm__ float *)x + blockLength * GetBlockIdx(), blockLength",
-        "(__gm__ float *)x + 2048",
-        "beyond global memory",
-        "DataCopy(xLocal",
-    ),
-    (
-        "pipe.InitBuffer(outQueueZ, BUFFER_NUM, tileLength * sizeof(float));",
-        "",
-        "not initialised",
-        "outQueueZ.AllocTensor",
-    ),
-    (
-        "Add(zLocal, xLocal, yLocal, tileLength);",
-        "SetFlag<HardEvent::M_MTE1>(0);",
-        "event",
-        "SetFlag",
-    ),
-    (
-        "Add(zLocal, xLocal, yLocal, tileLength);",
-        "GlobalTensor<int32_t> work; work.SetGlobalBuffer((__gm__ int32_t *)"
-        "zGm.GetPhyAddr(2040 - blockLength * GetBlockIdx())); SyncAll(work, xLocal.ReinterpretCast<int32_t>());",
-        "beyond global memory",
-        "SyncAll",
-    ),
-    (
-        "Add(zLocal, xLocal, yLocal, tileLength);",
-        "LocalTensor<float> t; Add(zLocal, xLocal, t, tileLength);",
-        "not initialised",
-        "Add(zLocal",
-    ),
-]
+WRONG = tomllib.loads((SOURCES / "wrong.toml").read_text("utf-8"))["wrong"]
 
 
-@pytest.mark.parametrize("before, after, kind, at", WRONG)
+@pytest.mark.parametrize("edit", WRONG, ids=lambda edit: edit["kind"])
 @pytest.mark.sampled(1)
-def test_a_wrong_kernel_is_named_at_its_line(before, after, kind, at, tmp_path):
-    file = edited(tmp_path, before, after)
-    found = next(hazard for hazard in added(file)[0].hazards if hazard.kind == kind)
-    assert found.file == str(file) and at in file.read_text("utf-8").splitlines()[found.line - 1]
+def test_a_wrong_kernel_is_named_at_its_line(edit, tmp_path):
+    file = edited(tmp_path, edit["before"], edit["after"])
+    found = next(hazard for hazard in added(file)[0].hazards if hazard.kind == edit["kind"])
+    line = file.read_text("utf-8").splitlines()[found.line - 1]
+    assert found.file == str(file) and edit["at"] in line
 
 
 @pytest.mark.parametrize(
@@ -276,7 +222,7 @@ class Sizes(ctypes.Structure):
 
 def test_arguments_of_every_kind_and_what_is_printed(capsys):
     kernel = cpp(SOURCES / "formats.cpp")["scaled"]
-    assert [name for name, _ in kernel.parameters] == ["x", "y", "tiling", "same", "more", "twice"]
+    assert [name for name, _ in kernel.parameters] == "x y tiling same more twice".split()
     x, y = np.arange(5, dtype=np.float32), np.zeros(5, np.float32)
     av.tiles.run(kernel, x, y, Sizes(5, 2.0), bytes(Sizes(0, 3.0)), 0.5, True, cores=2)
     np.testing.assert_array_equal(y, x * 6 + 1)
@@ -501,38 +447,23 @@ SAME = [  # two ways to say one thing
         "for (int k = 0; k < 8; ++k) Duplicate(d[16 * k], a.GetValue(k), 8)",
     ),
 ]
-REFUSED = [
-    ("ReduceMax(d, a, w, bits, 2, 8)", "ReduceMax: bits that leave out lanes"),
-    ("WholeReduceMin(d, a, bits, 2, 1, 1, 8)", "WholeReduceMin: bits that leave out lanes"),
-    ("SetMaskCount(); ReduceSum(d, a, w, 64, 1, 8)", "ReduceSum: a mask that counts elements"),
-    ("Gather(d, a, places, 0, five, 1, 8)", "Gather: a mask that leaves lanes out"),
-    (
-        "Select(d, tmp, a, a, SELMODE::VSEL_CMPMASK_SPR, five, 1, binary)",
-        "Select: a mask that leaves lanes out",
-    ),
-    (
-        "Select(d, tmp, a, 1.0f, SELMODE::VSEL_TENSOR_TENSOR_MODE, 64)",
-        "Select takes a number as src1",
-    ),
-    ("SyncAll(work, w.ReinterpretCast<int32_t>(), 3)", "SyncAll: a meeting of a part of the cores"),
-    ("CrossCoreWaitFlag<2>(0)", "CrossCoreWaitFlag: modes 1 and 2"),
-    (
-        "Transpose(d, a, tmp, TransposeParamsExt(1, 2, 2, 2, TransposeType::TRANSPOSE_TYPE_NONE))",
-        "Transpose: this TransposeType",
-    ),
-]
-UNTRANSLATED = [
-    ("Adds<float, false>(d, a, 1.0f, 64)", "a count with isSetMask = false is not offered"),
-    (
-        "DataCopyPad<float, PaddingMode::Compact>(to, d, DataCopyExtParams(1, 4, 0, 0))",
-        "PaddingMode::Compact is of Atlas 950",
-    ),
-    (
-        "DataCacheCleanAndInvalid<float, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_UB>(to)",
-        "the cache of global memory alone",
-    ),
-    ("SetDeqScale(half(1))", "SetDeqScale: conversions with a scale are not offered"),
-]
+REFUSED = table("""
+ReduceMax(d, a, w, bits, 2, 8)                                                           | ReduceMax: bits that leave out lanes
+WholeReduceMin(d, a, bits, 2, 1, 1, 8)                                                   | WholeReduceMin: bits that leave out lanes
+SetMaskCount(); ReduceSum(d, a, w, 64, 1, 8)                                             | ReduceSum: a mask that counts elements
+Gather(d, a, places, 0, five, 1, 8)                                                      | Gather: a mask that leaves lanes out
+Select(d, tmp, a, a, SELMODE::VSEL_CMPMASK_SPR, five, 1, binary)                         | Select: a mask that leaves lanes out
+Select(d, tmp, a, 1.0f, SELMODE::VSEL_TENSOR_TENSOR_MODE, 64)                            | Select takes a number as src1
+SyncAll(work, w.ReinterpretCast<int32_t>(), 3)                                           | SyncAll: a meeting of a part of the cores
+CrossCoreWaitFlag<2>(0)                                                                  | CrossCoreWaitFlag: modes 1 and 2
+Transpose(d, a, tmp, TransposeParamsExt(1, 2, 2, 2, TransposeType::TRANSPOSE_TYPE_NONE)) | Transpose: this TransposeType
+""")
+UNTRANSLATED = table("""
+Adds<float, false>(d, a, 1.0f, 64)                                                       | a count with isSetMask = false is not offered
+DataCopyPad<float, PaddingMode::Compact>(to, d, DataCopyExtParams(1, 4, 0, 0))           | PaddingMode::Compact is of Atlas 950
+DataCacheCleanAndInvalid<float, CacheLine::SINGLE_CACHE_LINE, DcciDst::CACHELINE_UB>(to) | the cache of global memory alone
+SetDeqScale(half(1))                                                                     | SetDeqScale: conversions with a scale are not offered
+""")
 
 
 def test_calls_of_the_header_take_each_argument_or_refuse_it(tmp_path):
@@ -558,7 +489,7 @@ def test_calls_of_the_header_take_each_argument_or_refuse_it(tmp_path):
 
 
 def test_the_header_numbers_what_the_machine_numbers():
-    names = {"pipe_t": ["PIPE_S", "PIPE_V", "PIPE_MTE2", "PIPE_MTE3", "PIPE_ALL"]}
+    names = {"pipe_t": "PIPE_S PIPE_V PIPE_MTE2 PIPE_MTE3 PIPE_ALL".split()}
     for kind, choice in enumerate(CHOICES):
         members = [getattr(one, "name", None) for one in choice]
         name = "pipe_t" if members[0] is None else type(choice[0]).__name__
@@ -601,10 +532,7 @@ def test_a_kernel_of_an_operator_is_judged(file, wrong, tmp_path, capsys, monkey
             "check",
             "hardswish",
             f"{source}:hardswish_grad",
-            "--dtypes",
-            "float32",
-            "--depth",
-            "quick",
+            *"--dtypes float32 --depth quick".split(),
         ]
     )
     said = capsys.readouterr().out

@@ -155,32 +155,6 @@ def copies_through(x, y):
     store(y, tensor)
 
 
-def by_queue(x, y):
-    pipe = TPipe()
-    into, out = queue(pipe, VECIN, 2, 256), queue(pipe, VECOUT, 2, 256)
-    for start in range(0, 256, 64):
-        tensor = into.AllocTensor(FLOAT)
-        DataCopy(tensor, gm(x)[start], 64)
-        into.EnQue(tensor)
-        given, result = into.DeQue(FLOAT), out.AllocTensor(FLOAT)
-        Adds(result, given, 2.0, 64)
-        into.FreeTensor(given)
-        out.EnQue(result)
-        result = out.DeQue(FLOAT)
-        DataCopy(gm(y)[start], result, 64)
-        out.FreeTensor(result)
-
-
-def by_scalar(x, y):
-    tensor = load(x)
-    sync(V_S)  # which comes after the load, for the vector unit waited for that
-    value = tensor.GetValue(3)
-    tensor.SetValue(5, value)
-    sync(HardEvent.S_V)
-    Adds(tensor, tensor, 0.0, 8)
-    store(y, tensor, 8)
-
-
 def ids_of_a_pipe(x, y):
     """Four queues of two blocks hold all ids of V_MTE2; those that are given back can be taken again."""
     smallest.ninth(x, y, queues=4)
@@ -254,15 +228,6 @@ def by_forms_that_are_legal(x, y):
     DataCopyPad(gm(y), wide, smallest.row(16))
 
 
-def by_static_tensors(x, y):
-    ub = LocalMemAllocator()
-    tensor, _ = ub.Alloc(FLOAT, 64), ub.Alloc(FLOAT, 3)
-    assert ub.GetCurAddr() == 288
-    DataCopy(tensor, gm(x), 64)
-    sync(HardEvent.MTE2_MTE3, 5)
-    DataCopy(gm(y), tensor, 64)
-
-
 def test_sums_of_products_of_half_are_float():
     assert ran(by_forms_that_are_legal).y[:16].tolist() == [9.0] * 16
 
@@ -271,13 +236,10 @@ def test_sums_of_products_of_half_are_float():
     "kernel",
     [
         copies_through,
-        by_queue,
-        by_scalar,
         ids_of_a_pipe,
         last_ids,
         at_their_limits,
         by_forms_that_are_legal,
-        by_static_tensors,
         lambda x, y: smallest.running_sum(x, y, FLOAT),
         lambda x, y: smallest.scalar_store(x, y, True),
         lambda x, y: smallest.scalar_load(x, y, True),

@@ -2,11 +2,13 @@
 
 import operator
 import re
+import tomllib
 from enum import Enum
 from fractions import Fraction
 from functools import partial
 from itertools import product
 from math import ceil, floor
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -24,6 +26,8 @@ from aclnn_viz.tiles.platforms import ARCHS, NAMES
 ARCH, BYTES, LETTERS = next(iter(ARCHS.values())), 2048, "dabeimw"
 END = BYTES * len(LETTERS)
 TYPES = {name: dtype for dtype, name in NAMES.items()}
+FORMULAS = tomllib.loads(Path(__file__).with_name("formulas.toml").read_text("utf-8"))
+ELEMENTWISE, MATHEMATICS = FORMULAS["elementwise"], FORMULAS["mathematics"]
 FIXED = {"i": uint32_t, "m": uint8_t}
 
 
@@ -118,38 +122,7 @@ def places(form, sizes):
             )
 
 
-POSITIVE = {"Ln", "Sqrt", "Rsqrt", "Reciprocal", "Exp", "Div", "Mathematics"}
-# Results as formulas of elements of d, a, b, e and numbers n, m; r rounds to the format of d.
-ELEMENTWISE = {
-    "Add": "a + b",
-    "Sub": "a - b",
-    "Mul": "a * b",
-    "Div": "a / b",
-    "Max": "a if a > b else b",
-    "Min": "a if a < b else b",
-    "And": "a & b",
-    "Or": "a | b",
-    "FusedMulAdd": "r(a * d) + b",
-    "MulAddDst": "r(a * b) + d",
-    "Abs": "a if a > 0 else -a",
-    "Exp": "exp(a)",
-    "Ln": "log(a)",
-    "Sqrt": "sqrt(a)",
-    "Rsqrt": "1 / r(sqrt(a))",
-    "Reciprocal": "1 / a",
-    "Relu": "a if a > 0 else 0",
-    "Not": "-a - 1",
-    "Copy": "a",
-    "Adds": "a + n",
-    "Muls": "a * n",
-    "Maxs": "a if a > n else n",
-    "Mins": "a if a < n else n",
-    "ShiftLeft": "a << n",
-    "ShiftRight": "a >> n",
-    "LeakyRelu": "a if a > 0 else a * n",
-    "Axpy": "d + r(a * n)",
-    "Duplicate": "n",
-}
+POSITIVE = set("Ln Sqrt Rsqrt Reciprocal Exp Div Mathematics".split())
 
 
 def formula(text):
@@ -416,43 +389,6 @@ def copies():
 
 # ---- calls made of several instructions, and forms of C++ alone -------------------------------------------------------
 
-ONE = "tanh sin cos tan sinh cosh asin acos atan asinh acosh atanh erf erfc floor ceil sign log10"
-GELU = "{0} / (1 + exp(-2 * sqrt(2 / pi) * ({0} + 0.044715 * {0}**3)))"
-MATHEMATICS = {name.capitalize(): f"{name}(a)" for name in ONE.split()} | {
-    "Sigmoid": "1 / (1 + exp(-a))",
-    "Silu": "a / (1 + exp(-a))",
-    "Swish": "a / (1 + exp(-n * a))",
-    "Gelu": GELU.format("a"),
-    "FasterGelu": "a / (1 + exp(-1.702 * a))",
-    "Rint": "nint(a)",
-    "Round": "nint(a)",
-    "Trunc": "int(a)",
-    "Frac": "a - int(a)",
-    "Log": "log(a)",
-    "Log2": "log(a, 2)",
-    "Power": "a**b",
-    "Fmod": "a - int(a / b) * b",
-    "Hypot": "hypot(a, b)",
-    "ClampMax": "min(a, n)",
-    "ClampMin": "max(a, n)",
-    "Clamp": "min(max(a, n), m)",
-    "Fma": "a * b + e",
-    "SwiGLU": "a * b / (1 + exp(-n * b))",
-    "GeGLU": f"a * {GELU.format('b')}",
-    "ReGlu": "a * max(b, 0)",
-    "AddRelu": "max(a + b, 0)",
-    "SubRelu": "max(a - b, 0)",
-    "MulAddRelu": "max(a * e + b, 0)",
-    "Xor": "int(a) ^ int(b)",
-    "LogicalAnd": "a != 0 and b != 0",
-    "LogicalOr": "a != 0 or b != 0",
-    "LogicalXor": "(a != 0) != (b != 0)",
-    "LogicalNot": "a == 0",
-    "IsNan": "a != a",
-    "IsInf": "abs(a) == inf",
-    "IsFinite": "a == a and abs(a) != inf",
-    "Where": "a if e else b",
-}
 # What `a` begins with where the function has a bound or looks at special numbers.
 BEGINS = dict.fromkeys(("LogicalAnd", "LogicalOr", "LogicalXor", "LogicalNot"), 0) | {
     "IsNan": np.nan,
@@ -665,7 +601,7 @@ def test_no_argument_is_without_an_effect():
     ] == []
 
 
-IN_PLACE = {"Adds", "Add", "Cast", "Select", "GatherMask"}
+IN_PLACE = set("Adds Add Cast Select GatherMask".split())
 
 
 def test_a_result_over_a_source_is_a_hazard_and_in_place_only_of_some():
@@ -708,16 +644,9 @@ def test_every_call_has_a_row():
     assert calls - {row.name for row in ROWS} == OTHERS
 
 
-OTHERS = {
-    "GetReduceRepeatSumSpr",
-    "CompareRegister",
-    "GetCmpMask",
-    "SetCmpMask",
-    "SetAtomicMax",
-    "SetAtomicMin",
-    "GetPhyAddr",
-    "Absent",
-}
+OTHERS = set(
+    "GetReduceRepeatSumSpr CompareRegister GetCmpMask SetCmpMask SetAtomicMax SetAtomicMin GetPhyAddr Absent".split()
+)
 
 
 # ---- what no row has --------------------------------------------------------------------------------------------------

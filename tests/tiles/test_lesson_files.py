@@ -1,7 +1,10 @@
 """The C++ files of the lessons: each is wrong as it lies there, and right when it is mended as a learner would."""
 
 import json
+import shutil
+import tomllib
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from judged import SCHEDULES, judged as in_order, unexplained
@@ -13,100 +16,8 @@ from machine import ROOT
 
 pytestmark = pytest.mark.needs("g++")
 FILES = ROOT / "notebooks" / "cpp"
-BARRIER = "PipeBarrier<PIPE_V>();\n"
-CLEAR = (
-    "sumQue.EnQue(sum);\n sum = sumQue.DeQue<float>();\n if (GetBlockIdx() == 0) DataCopyPad(dgammaGm, sum, row);\n"
-    f"sumQue.FreeTensor(sum);\n SyncAll();\n sum = sumQue.AllocTensor<float>();\n Duplicate(sum, 0.0f, n);\n {BARRIER}"
-)
-CUT = "".join(
-    f"CompareScalar(mask, wide, {at}f, CMPMODE::{how}, lanes);\n {BARRIER}"
-    f"Select(slope, mask, slope, {other}f, SELMODE::VSEL_TENSOR_SCALAR_MODE, count);\n {BARRIER}"
-    for at, how, other in ((-3.0, "GE", 0.0), (3.0, "LE", 1.0))
-)
-# the operator; a line of the file, and what takes its place; the hazard that names it, None where numbers do
-MENDED = {
-    "sigmoid": (
-        "sigmoid",
-        "Duplicate(slope, 1.0f, count);",
-        "Muls(slope, x, -1.0f, count);\n"
-        + BARRIER
-        + "Adds(slope, slope, 1.0f, count);\n"
-        + BARRIER
-        + "Mul(slope, slope, x, count);",
-        None,
-    ),
-    "hardswish": (
-        "hardswish",
-        "Adds(slope, slope, 0.5f, count);",
-        "Adds(slope, slope, 0.5f, count);\n" + BARRIER + CUT,
-        None,
-    ),
-    "rms_norm": (
-        "rms_norm",
-        "Muls(out, scaled, rstd, n);",
-        "Muls(product, xhat, average, n);\n"
-        + BARRIER
-        + "Sub(out, scaled, product, n);\n"
-        + BARRIER
-        + "Muls(out, out, rstd, n);",
-        None,
-    ),
-    "broken_tail": (
-        "sigmoid",
-        "DataCopy(outGm[start], out, count);",
-        "DataCopyPad(outGm[start], out, DataCopyExtParams{1, uint32_t(count * sizeof(float)), 0, 0, 0});",
-        "shortened copy",
-    ),
-    "broken_wait": (
-        "sigmoid",
-        "SetFlag<HardEvent::MTE2_V>(0);",
-        "SetFlag<HardEvent::MTE2_V>(0), WaitFlag<HardEvent::MTE2_V>(0);",
-        "missing wait",
-    ),
-    "broken_stale": (
-        "rms_norm",
-        "        PipeBarrier<PIPE_V>();\n        LocalTensor<float> gamma = gammaQue.Alloc",
-        CLEAR + "LocalTensor<float> gamma = gammaQue.Alloc",
-        "dirty atomics",
-    ),
-    "broken_weight": (
-        "rms_norm",
-        "Sub(out, dy, product, n);",
-        "Sub(out, scaled, product, n);",
-        None,
-    ),
-    "broken_sum": (
-        "rms_norm",
-        "float average = total / n;",
-        "float average = total / n; total = 0;",
-        None,
-    ),
-}
-# what is wrong in each kernel of attention, and what stands there once it is mended; the one experiment that shows it
-ATTENTION = {
-    "broken_corner": (
-        "row + 1 - j",
-        "row + (mode == 2 ? 0 : int32_t(columns) - int32_t(rows)) + 1 - j",
-        "more keys than queries",
-    ),
-    "broken_group": (
-        "                Zero(dk0);\n                Zero(dv0);\n",
-        "if (g == head * group) Zero(dk0), Zero(dv0);\n",
-        "heads share keys",
-    ),
-    "broken_scale": ("q[at], slope, size", "q[at], scale * slope, size", "a scale"),
-    "broken_block": ("1 / sum.GetValue(0)", "1 / totalGm.GetValue(place * 8)", "more than a block"),
-    "broken_half": ("Cast(a, narrowed, RoundMode::CAST_NONE, count);", "", "all"),
-}
-PLAIN = {"shape": (1, 1, 5, 4), "keyIn_shape": (1, 1, 7, 4), "attenMaskOptional": None}
-TRIES = {
-    "one block": PLAIN,
-    "more than a block": PLAIN | {"shape": (1, 1, 9, 4), "keyIn_shape": (1, 1, 20, 4)},
-    "causal": {"shape": (1, 1, 7, 4), "keyIn_shape": (1, 1, 7, 4), "sparseMode": 3},
-    "more keys than queries": {"shape": (1, 1, 5, 4), "keyIn_shape": (1, 1, 8, 4), "sparseMode": 3},
-    "a scale": PLAIN | {"scaleValue": 0.5},
-    "heads share keys": PLAIN | {"shape": (1, 2, 5, 4)},
-}
+EDITS = tomllib.loads(Path(__file__).with_name("lesson_files.toml").read_text("utf-8"))
+MENDED, ATTENTION, TRIES = EDITS["mended"], EDITS["attention"], EDITS["tries"]
 
 
 def tiling(platform, dy, x, rstd, gamma):
@@ -133,16 +44,23 @@ def judged(file, op):
     )
 
 
+def mended(name, edit, folder):
+    """A copy of a file with the one text replaced that is wrong."""
+    text = (FILES / f"{name}.cpp").read_text("utf-8")
+    assert text.count(edit["before"]) == 1
+    text = text.replace(edit["before"], edit["after"])
+    (copy := folder / f"{name}.cpp").write_text(text, "utf-8")
+    return copy
+
+
 @pytest.mark.parametrize("name", MENDED)
 @pytest.mark.sampled(1)
 def test_a_file_is_wrong_and_right_when_it_is_mended(name, tmp_path):
-    op, before, after, kind = MENDED[name]
-    hazards, result = judged(FILES / f"{name}.cpp", op)
-    assert hazards[:1] == [kind] * (kind is not None) and (hazards or not result.passed)
-    text = (FILES / f"{name}.cpp").read_text("utf-8")
-    assert text.count(before) == 1
-    (mended := tmp_path / f"{name}.cpp").write_text(text.replace(before, after), "utf-8")
-    hazards, result = judged(mended, op)
+    edit = MENDED[name]
+    hazards, result = judged(FILES / f"{name}.cpp", edit["op"])
+    assert hazards[:1] == [edit["hazard"]] * bool(edit["hazard"])
+    assert hazards or not result.passed
+    hazards, result = judged(mended(name, edit, tmp_path), edit["op"])
     assert result.passed and hazards == []
 
 
@@ -172,7 +90,9 @@ def attention(file):
 
 
 def drawn(how):
-    return av.case("flash_attention_score", pseShiftOptional=None, dropMaskOptional=None, **how)
+    none = dict.fromkeys(("pseShiftOptional", "dropMaskOptional"))
+    mask = {} if "sparseMode" in how else {"attenMaskOptional": None}
+    return av.case("flash_attention_score", **none | mask | how)
 
 
 @pytest.mark.parametrize(
@@ -217,14 +137,10 @@ def test_one_experiment_shows_what_is_wrong_with_a_kernel_of_attention(name, tmp
             label for label, run in runs.items() if unexplained(program, found[label], run.outputs)
         ]
 
-    before, after, shown = ATTENTION[name]
-    text = (FILES / f"{name}.cpp").read_text("utf-8")
-    assert text.count(before) == 1 and wrong(FILES / f"{name}.cpp") == (
-        [*TRIES] if shown == "all" else [shown]
-    )
-    (mended := tmp_path / f"{name}.cpp").write_text(text.replace(before, after), "utf-8")
-    (tmp_path / "attention.h").write_text((FILES / "attention.h").read_text("utf-8"), "utf-8")
-    assert wrong(mended) == []
+    shown = ATTENTION[name]["shown"]
+    assert wrong(FILES / f"{name}.cpp") == ([*TRIES] if shown == "all" else [shown])
+    shutil.copy(FILES / "attention.h", tmp_path)
+    assert wrong(mended(name, ATTENTION[name], tmp_path)) == []
 
 
 def test_the_lessons_take_all_of_their_files():
