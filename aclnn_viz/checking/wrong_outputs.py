@@ -7,8 +7,8 @@ elements are wrong, what the numbers resemble, and at which lengths the kernel i
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import comb, prod
 
@@ -565,84 +565,93 @@ def _of_lengths(
         if name in made.case.inputs
         else options.get("shape", default.default_shape(op))
     )
-    rng, find = random.Random(seed), own("faults", op.name, "regions")
+    known = [
+        one.prepared.case.inputs[name].shape
+        for one in (*failing, *tested.wrong)
+        if np.ndim(one.prepared.case.inputs.get(name)) == len(shape) and not convention(one)
+    ]
+    rng = random.Random(seed)
     for axis in range(len(shape)):
-        outcome: dict[int, bool] = {}
-        held: dict[bool, list[set[str]]] = {
-            True: [],
-            False: [],
-        }  # which regions of the operator wrong and right cases have
-
-        def tried(some, axis=axis, outcome=outcome, held=held) -> None:
-            for length in some:
-                here = shape[:axis] + (length,) + shape[axis + 1 :]
-                if budget.over or np.prod(here) > LONGEST:
-                    return
-                if (
-                    length in outcome
-                    or default.fitted(op, options | {"shape": here})["shape"] != here
-                ):
-                    continue
-                one = tested.run_on(
-                    Ready(
-                        tested.scope,
-                        Recipe(op.name, options | {"shape": here}),
-                        None,
-                        seed + length,
-                    )
-                )
-                if one is not None:
-                    outcome[length] = bool(one.misses)
-                    held[outcome[length]].append(
-                        {
-                            region
-                            for output in op.outputs
-                            if find and output in one.outputs
-                            for region, mask in regions(
-                                op, one.prepared.case.inputs, output, one.outputs[output].shape
-                            ).items()
-                            if mask.any()
-                        }
-                    )
-
-        def sides(outcome=outcome) -> list[list[int]]:
-            return [[n for n, bad in outcome.items() if bad == kind] for kind in (True, False)]
-
-        tried(LENGTHS)
-        wrong, right = sides()
-        if len(wrong) < 2 or len(right) < 2 or not remainder(wrong, right):
-            continue
-        while (
-            min(wrong) > max(right) + 1
-            and (middle := (min(wrong) + max(right)) // 2) not in outcome
-        ):
-            tried([middle])
-            wrong, right = sides()
-            if middle not in outcome:
-                break
-        law = remainder(wrong, right)
-        tried(
-            sorted(rng.sample(range(2, max(outcome) + 1), min(BREAKING, max(outcome) - 2)))
-        )  # to break it
-        wrong, right = sides()
-        wrong += [
-            one.prepared.case.inputs[name].shape[axis]
-            for one in (*failing, *tested.wrong)
-            if np.ndim(one.prepared.case.inputs.get(name)) == len(shape) and not convention(one)
-        ]
-        if law and law == remainder(wrong, right) and not budget.over:
-            alike = sorted(set.intersection(*held[True]).difference(*held[False]))
-            also = (
-                message(
-                    ", and only there are {regions}, too", regions=linked("{some}, {more}", alike)
-                )
-                if alike
-                else ""
-            )
+        tries = _Lengths(tested, options, shape, axis, seed, budget)
+        if law := tries.law(rng, [other[axis] for other in known]):
             yield message(
                 "wrong only where {length} {law}{also} ({n} lengths were tried)",
                 length=f"{name}.shape[{axis}]",
                 law=law,
-                also=also,
-                n=len(outcome),
+                also=tries.also,
+                n=len(tries.outcome),
             )
+
+
+@dataclass(eq=False)
+class _Lengths:
+    """Runs of a kernel on cases of which one axis has other lengths."""
+
+    tested: KernelUnderTest
+    options: dict
+    shape: tuple[int, ...]
+    axis: int
+    seed: int
+    budget: Budget
+    outcome: dict[int, bool] = field(default_factory=dict)  # whether the kernel is wrong, by length
+    held: dict[bool, list[set[str]]] = field(default_factory=lambda: {True: [], False: []})
+
+    def law(self, rng: random.Random, known: list[int]) -> str:
+        """What the lengths have in common at which the kernel is wrong, those that are `known` among them; nothing if that breaks."""
+        self._try(LENGTHS)
+        wrong, right = self._sides()
+        if len(wrong) < 2 or len(right) < 2 or not remainder(wrong, right):
+            return ""
+        while min(wrong) > max(right) + 1:
+            middle = (min(wrong) + max(right)) // 2
+            if middle in self.outcome:
+                break
+            self._try([middle])
+            wrong, right = self._sides()
+            if middle not in self.outcome:
+                break
+        law, longest = remainder(wrong, right), max(self.outcome)
+        self._try(sorted(rng.sample(range(2, longest + 1), min(BREAKING, longest - 2))))
+        wrong, right = self._sides()
+        return law if law == remainder([*wrong, *known], right) and not self.budget.over else ""
+
+    @property
+    def also(self) -> str:
+        """The regions of the operator that wrong cases alone have."""
+        alike = sorted(set.intersection(*self.held[True]).difference(*self.held[False]))
+        if not alike:
+            return ""
+        return message(
+            ", and only there are {regions}, too", regions=linked("{some}, {more}", alike)
+        )
+
+    def _sides(self) -> list[list[int]]:
+        return [[n for n, bad in self.outcome.items() if bad == kind] for kind in (True, False)]
+
+    def _try(self, lengths: Iterable[int]) -> None:
+        scope = self.tested.scope
+        for length in lengths:
+            here = self.shape[: self.axis] + (length,) + self.shape[self.axis + 1 :]
+            if self.budget.over or np.prod(here) > LONGEST:
+                return
+            options = self.options | {"shape": here}
+            if length in self.outcome or default.fitted(scope.op, options)["shape"] != here:
+                continue
+            ready = Ready(scope, Recipe(scope.op.name, options), None, self.seed + length)
+            if one := self.tested.run_on(ready):
+                self.outcome[length] = bool(one.misses)
+                self.held[bool(one.misses)].append(_regions_of(one))
+
+
+def _regions_of(one: CaseRun) -> set[str]:
+    """The named regions of an operator that the outputs of a run have."""
+    op, inputs = one.prepared.case.operator, one.prepared.case.inputs
+    if not own("faults", op.name, "regions"):
+        return set()
+    return {
+        region
+        for output, value in one.outputs.items()
+        if output in op.outputs
+        for region, mask in regions(op, inputs, output, value.shape).items()
+        if mask.any()
+    }
