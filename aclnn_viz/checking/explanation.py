@@ -508,7 +508,7 @@ def _of_other_lengths(scope: Scope, seed: int) -> Iterator[Ready]:
         if shape := ready.recipe.options.get("shape"):
             options = ready.recipe.options | {"shape": (*shape[:-1], rng.randrange(2, 80))}
             if default.fitted(scope.op, options)["shape"] == options["shape"]:
-                yield Ready(scope, Recipe(scope.op.name, options), None, seed)
+                yield Ready(scope, Recipe(scope.op.name, options), None, rng.randrange(2**31))
 
 
 def _in_words(
