@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+
 from aclnn_viz.puzzles.progress import keep
 from aclnn_viz.puzzles.solutions import solution_of
 from aclnn_viz.puzzles.verdict import PuzzleResult, body_lines, judged, nth_hint
@@ -56,7 +58,7 @@ class Puzzle:
 
     What is written is compared on the `cases` with `truth`, which is the page, or where no
     page says it with the specification; a puzzle without cases is a whole kernel, which `av.check` judges, unless `judge`
-    is given: it makes the result. `picture` says what to draw of it. Title, hints, outputs and curves stand in the table of the operator.
+    is given: it makes the result. `picture` says what to draw of it. Title, hints, outputs, curves and cases that are plain numbers stand in the table of the operator.
     """
 
     spec: Callable
@@ -77,6 +79,11 @@ class Puzzle:
         }
         if "curve" in entry:
             texts["picture"] = Curve(**entry["curve"])
+        if "cases" in entry:
+            texts["cases"] = tuple(
+                {name: np.array(v) if isinstance(v, list) else v for name, v in case.items()}
+                for case in entry["cases"]
+            )
         for name, value in texts.items():
             object.__setattr__(self, name, value)
 

@@ -211,12 +211,4 @@ def target_lane(target, tileLength):
     return tile, lane
 
 
-TILE_PUZZLES = (
-    Puzzle(
-        target_lane,
-        (
-            {"target": np.array([0.0, 1.0, 63.0, 64.0, 65.0, 128.0, 299.0]), "tileLength": 64.0},
-            {"target": np.array([6847.0, 6848.0, 6849.0]), "tileLength": 6848.0},
-        ),
-    ),
-)
+TILE_PUZZLES = (Puzzle(target_lane),)

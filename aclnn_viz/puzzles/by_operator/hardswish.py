@@ -77,10 +77,6 @@ PUZZLES = (
 )
 
 
-LENGTHS = np.array([0.0, 1.0, 63.0, 64.0, 65.0, 127.0, 128.0, 129.0, 1000.0])
-COUNTS = np.array([1.0, 7.0, 8.0, 9.0, 15.0, 16.0, 17.0, 31.0, 32.0, 33.0, 100.0])
-
-
 def tile_count(length, tileLength):
     """How many tiles of tileLength elements cover length (n,) elements; whole numbers, none for no elements."""
     tiles = np.zeros_like(length)
@@ -152,53 +148,7 @@ def hardswish_copy_out(self, start, count):
 
 
 TILE_PUZZLES = (
-    Puzzle(
-        tile_count,
-        (
-            {"length": LENGTHS, "tileLength": 64.0},
-            {"length": LENGTHS, "tileLength": 100.0},
-            {"length": np.array([8.0, 9.0]), "tileLength": 8.0},
-        ),
-    ),
-    Puzzle(
-        tile_tail,
-        (
-            {"length": LENGTHS[1:], "tileLength": 64.0},
-            {"length": LENGTHS[1:], "tileLength": 100.0},
-        ),
-    ),
-    Puzzle(aligned_bytes, ({"count": COUNTS, "itemsize": 4}, {"count": COUNTS, "itemsize": 2})),
-    Puzzle(moved_elements, ({"count": COUNTS, "itemsize": 4}, {"count": COUNTS, "itemsize": 2})),
-    Puzzle(
-        tile_length,
-        tuple(
-            {
-                "room": np.array([100.0, 2048.0, 5120.0, 100000.0, 188160.0]),
-                "itemsize": itemsize,
-                "buffers": buffers,
-            }
-            for itemsize in (2, 4)
-            for buffers in (1, 2)
-        ),
-    ),
-    Puzzle(
-        core_first,
-        tuple(
-            {
-                "core": np.arange(cores, dtype=np.float64),
-                "total": total,
-                "cores": cores,
-                "align": align,
-            }
-            for total, cores, align in (
-                (90, 8, 8),
-                (90, 7, 8),
-                (1999, 8, 16),
-                (64, 8, 8),
-                (70, 3, 16),
-            )
-        ),
-    ),
+    *map(Puzzle, (tile_count, tile_tail, aligned_bytes, moved_elements, tile_length, core_first)),
     Puzzle(
         hardswish_copy_out,
         judge=Part(

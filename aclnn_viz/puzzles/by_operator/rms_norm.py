@@ -192,31 +192,7 @@ def rms_add_slots(self):
 
 
 TILE_PUZZLES = (
-    Puzzle(
-        rows_of_core,
-        tuple(
-            {"core": np.arange(cores, dtype=np.float64), "rows": rows, "cores": cores}
-            for rows, cores in ((64, 8), (64, 7), (20, 8), (5, 8), (100, 48))
-        ),
-    ),
-    Puzzle(
-        strip_owner,
-        tuple(
-            {
-                "column": np.array([0.0, 1.0, 63.0, 64.0, 100.0, 255.0, 256.0, 600.0]),
-                "strip": strip,
-                "cores": cores,
-            }
-            for strip, cores in ((64, 4), (64, 7), (128, 2))
-        ),
-    ),
-    Puzzle(
-        row_traffic,
-        (
-            {"columns": np.array([1.0, 4864.0, 4865.0, 9000.0]), "tileLength": 4864, "itemsize": 4},
-            {"columns": np.array([64.0, 6080.0, 6081.0]), "tileLength": 6080, "itemsize": 2},
-        ),
-    ),
+    *map(Puzzle, (rows_of_core, strip_owner, row_traffic)),
     Puzzle(rms_add_to_dgamma, judge=Part("AddToDgamma", FEW)),
     Puzzle(rms_add_slots, judge=Part("AddSlots", (*FEW, ({"shape": (5, 200)}, 2)))),
 )
