@@ -1,6 +1,5 @@
 """Learn, see and verify the backward operators of Huawei's CANN aclnn library."""
 
-import sys
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -72,9 +71,6 @@ _OFFERED = (
     "verification",
     "__version__",
 )
-
-if "ipykernel" in sys.modules:
-    import_module("aclnn_viz.notebook").watch()
 
 
 def __getattr__(name):

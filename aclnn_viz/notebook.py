@@ -1,4 +1,4 @@
-"""In a notebook, a cell that runs longer than two seconds says for how long and how far it is, beside a button that stops it."""
+"""In a notebook, a loop that runs longer than two seconds says for how long and how far it is, beside a button that stops it."""
 
 import sys
 import threading
@@ -28,33 +28,24 @@ def noted(items: Iterable, total: int | None = None) -> Iterator:
     >>> list(noted("ab", 2))
     ['a', 'b']
     """
-    loop = [0, total]
+    loop, over = [0, total], threading.Event()
+    if not _loops and _in_a_notebook():
+        # the context says which cell it is
+        run = copy_context().run
+        threading.Thread(target=run, args=(_say, over), name="progress", daemon=True).start()
     _loops.append(loop)
     try:
         for loop[0], item in enumerate(items):
             yield item
     finally:
         _loops.remove(loop)
+        over.set()
 
 
-def watch() -> None:
-    """Watch the cells of the notebook that runs this, if one does and widgets are installed."""
-    shell = sys.modules["IPython"].get_ipython()
-    if shell and hasattr(shell, "kernel") and find_spec("anywidget"):
-        shell.events.register("pre_run_cell", _begin)
-        shell.events.register("post_run_cell", _end)
-
-
-def _begin(info) -> None:
-    global _over
-    _over = threading.Event()
-    # whose context says which cell it is
-    threading.Thread(target=copy_context().run, args=(_say, _over), daemon=True).start()
-
-
-def _end(result) -> None:
-    if "_over" in globals():  # not in the cell that began to watch
-        _over.set()
+def _in_a_notebook() -> bool:
+    """Whether a notebook runs this, and widgets are installed."""
+    shell = "IPython" in sys.modules and sys.modules["IPython"].get_ipython()
+    return bool(shell) and hasattr(shell, "kernel") and find_spec("anywidget") is not None
 
 
 def _say(over: threading.Event) -> None:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -14,16 +15,18 @@ from test_cli_faults import gone
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_cells_are_watched_only_where_widgets_are_installed(there, monkeypatch):
+def test_loops_say_how_far_they_are_only_where_widgets_are_installed(there, monkeypatch):
     seen = []
-    shell = SimpleNamespace(
-        kernel=None, events=SimpleNamespace(register=lambda name, call: seen.append(name))
-    )
+    shell = SimpleNamespace(kernel=None)
+    monkeypatch.setattr(notebook, "_say", lambda over: seen.append(over.wait(10)))
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     if not there:
         monkeypatch.setitem(sys.modules, "anywidget", None)
-    notebook.watch()
-    assert seen == ["pre_run_cell", "post_run_cell"] * there
+    assert [*notebook.noted("ab")] == ["a", "b"]
+    for thread in threading.enumerate():
+        if thread.name == "progress":
+            thread.join(10)
+    assert seen == [True] * there
 
 
 def test_a_child_ends_on_a_system_without_a_list_of_processes(monkeypatch):

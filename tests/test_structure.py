@@ -206,6 +206,43 @@ def circles(sources):
     return sorted(needs)
 
 
+#: What a process of the kit's own replaces or sets for itself alone: no module that a person imports does.
+OF_THE_PROCESS = {
+    "aclnn_viz/command.py": {"sys.stderr", "sys.stdout"},  # which a closed pipe would break
+    "aclnn_viz/checking/sealed_child.py": {"sys.addaudithook"},  # which sees what a kernel does
+    "aclnn_viz/cli/checking.py": {"os._exit"},  # by which a kernel would end a check with success
+}
+HOOKS = {"meta_path", "path_hooks", "register_at_fork", "addaudithook", "excepthook"}
+
+
+def replaced(source):
+    """The attributes of modules and classes from outside the project that a module assigns, and hooks that it sets."""
+    foreign = {
+        (alias.asname or alias.name).split(".")[0]
+        for node in nodes(source)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias, name in zip(node.names, named(node))
+        if package_of(name.lstrip(".")) is None and name[0] != "."
+    }
+    for node in nodes(source):
+        match node:
+            case ast.For(
+                target=ast.Name(id=name), iter=ast.Tuple(elts=parts) | ast.List(elts=parts)
+            ):
+                if any(isinstance(part, ast.Name) and part.id in foreign for part in parts):
+                    foreign.add(name)
+    for node in nodes(source):
+        match node:
+            case ast.Attribute(attr=name) if name in HOOKS:
+                yield ast.unparse(node)
+            case ast.Attribute(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()):
+                if name in foreign:
+                    yield ast.unparse(node)
+            case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[ast.Name(id=name), *_]):
+                if name in foreign:
+                    yield ast.unparse(node)
+
+
 def long_modules(paths):
     return [path.name for path in paths if len(path.read_text().splitlines()) > LONGEST_MODULE]
 
@@ -330,7 +367,7 @@ def test_the_public_names_are_those_that_editors_see():
     text = {
         name.rpartition(".")[2]
         for name in imports((ROOT / "aclnn_viz" / "__init__.py").read_text(), "")
-        if package_of(name) and name[-1] != "." and not re.search("notebook", name)
+        if package_of(name) and name[-1] != "."
     }  # not f"aclnn_viz.{module}"
     assert text == set(aclnn_viz.__all__) and text <= set(dir(aclnn_viz))
 
@@ -374,6 +411,35 @@ open(**options)
     )
     lines = [number for number, line in enumerate(bad.split("\n"), 1) if line]
     assert list(in_the_locale(bad)) == lines and list(in_the_locale(good)) == []
+
+
+def test_nothing_from_outside_is_replaced_and_no_hook_is_set():
+    found = {
+        name: names
+        for path in modules("aclnn_viz", "derivations")
+        for name in [path.relative_to(ROOT).as_posix()]
+        if (names := {*replaced(path.read_text("utf-8"))} - OF_THE_PROCESS.get(name, set()))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import sympy\nsympy.x = 1",
+        "from sympy import Sum\nfor kind in (Sum, 1):\n    kind.__new__ = 1",
+        "import os\nsetattr(os, 'x', 1)",
+        "import sys\nsys.meta_path.insert(0, 1)",
+        "def f():\n    import os\n    os._exit = 1",
+    ],
+)
+def test_a_replaced_name_is_noticed(source):
+    assert len({*replaced(source)}) == 1 and not {*replaced("import os\nx = os.name\nx.y = 1")}
+
+
+def test_importing_everything_leaves_the_import_system_as_it_is():
+    program = "import sys\nbefore = [*sys.meta_path]\nfrom aclnn_viz import *\nassert sys.meta_path == before"
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
 
 
 def test_modules_are_short():

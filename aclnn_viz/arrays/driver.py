@@ -23,8 +23,6 @@ from aclnn_viz.errors import problem
 # of the largest array: smaller ones cost more calls than they save of the caches
 BLOCK_ELEMENTS = 1 << 17
 THREADED_ELEMENTS = 1 << 18  # below, starting threads costs more than they save
-# freed at once: glibc keeps blocks up to the largest freed, and gives no memory of parts back
-np.empty(31 << 20, np.uint8)
 
 
 class Result(NamedTuple):

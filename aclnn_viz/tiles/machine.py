@@ -504,6 +504,7 @@ class _Worker:
 
     def __init__(self):
         self.go, self.back, self.run = threading.Lock(), threading.Lock(), None
+        self.process = os.getpid()
         self.go.acquire()
         self.back.acquire()
         self.thread = threading.Thread(target=self._work, daemon=True)
@@ -526,8 +527,6 @@ class _Worker:
 
 
 _idle: list[_Worker] = []  # to start a thread takes longer than many a kernel
-if hasattr(os, "register_at_fork"):  # threads do not survive a fork
-    os.register_at_fork(after_in_child=_idle.clear)
 
 
 class _Thread:
@@ -555,6 +554,8 @@ class _Thread:
             try:
                 self.worker = _idle.pop()
             except IndexError:  # to ask before is too early: other threads launch as well
+                self.worker = _Worker()
+            if self.worker.process != os.getpid():  # threads do not survive a fork
                 self.worker = _Worker()
             self.worker.run = self._threaded
         self.worker.step()

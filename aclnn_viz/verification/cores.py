@@ -33,14 +33,8 @@ def run_check(number: int, *those) -> Row:
 def begin(folders: tuple) -> None:
     """Begin a process that starts anew: the operators of folders are known, and it ends when its parent has ended."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    from sympy import Indexed, Sum
-    from sympy.core.cache import cacheit
-
     # what SymPy makes lives long: with Python's 700 a quarter of the time looks for garbage
     gc.set_threshold(500_000)
-    # SymPy makes them anew each time, and compares each with all that it remembers of others
-    for kind in (Indexed, Sum):
-        kind.__new__ = staticmethod(cacheit(kind.__new__))
     for folder in folders:
         operator(folder)
 
