@@ -18,12 +18,12 @@ from functools import partial
 
 import numpy as np
 
-from aclnn_viz.accuracy.measures import farthest, pair, rounded_truth, same
+from aclnn_viz.accuracy.measures import farthest, need_output, pair, rounded_truth, same
 from aclnn_viz.arrays.bounded import BoundedArrays, ExactArrays, FromAnchors, either, plus, rounding
 from aclnn_viz.arrays.local_errors import SLACK
 from aclnn_viz.arrays.driver import in_stretches
 from aclnn_viz.arrays.plan import Plan
-from aclnn_viz.arrays.truth import Certified, certificate, rounded_sum, undecided as _undecided
+from aclnn_viz.arrays.truth import certificate, rounded_sum, undecided as _undecided
 from aclnn_viz.dtypes import float_format, ulp
 from aclnn_viz.errors import by_name, function, need, problem, whole
 from aclnn_viz.operators import operator
@@ -213,14 +213,7 @@ def verdicts(actual, truth, envelope: Envelope) -> np.ndarray:
     >>> [VERDICTS[verdict] for verdict in found]
     ['explained', 'not explained']
     """
-    if isinstance(actual, Certified) and not isinstance(truth, Certified):
-        raise TypeError(
-            problem(
-                "actual must be an output",
-                "a truth, with its certificate",
-                "exchange the first two arguments: actual comes before truth",
-            )
-        )
+    need_output(actual, truth)
     _need_one_output(actual, truth, envelope)
     actual, (low, error), truth = np.asarray(actual), certificate(truth), np.asarray(truth)
     _check_roles(actual, truth, envelope)

@@ -228,12 +228,8 @@ class Pairing:
         yield None if self.baseline is None else Stretch(self.fmt, self.baseline[part], *certified)
 
 
-def pair(actual, truth, baseline=None) -> Pairing:
-    """Validate an output against its truth: same shape, and a truth that holds every number of the output's format.
-
-    Raises TypeError for a dtype that does not fit or a truth in the place of the output, ValueError for a shape that
-    does not.
-    """
+def need_output(actual, truth) -> None:
+    """Raise TypeError for a truth in the place of the output."""
     if isinstance(actual, Certified) and not isinstance(truth, Certified):
         raise TypeError(
             problem(
@@ -242,6 +238,15 @@ def pair(actual, truth, baseline=None) -> Pairing:
                 "exchange the first two arguments: actual comes before truth",
             )
         )
+
+
+def pair(actual, truth, baseline=None) -> Pairing:
+    """Validate an output against its truth: same shape, and a truth that holds every number of the output's format.
+
+    Raises TypeError for a dtype that does not fit or a truth in the place of the output, ValueError for a shape that
+    does not.
+    """
+    need_output(actual, truth)
     low, error = certificate(truth)
     actual, truth = (np.asarray(as_array(value, floating=True)) for value in (actual, truth))
     fmt, exact = _format(actual, "actual"), _format(truth, "truth")

@@ -1,6 +1,6 @@
 """What every product and CANN version is predicted to print for one case: one table."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -141,39 +141,32 @@ def predict(op, case, versions=VERSIONS) -> Predictions:
     versions, found = {str(name): version_of(name) for name in versions}, []
     own, truth = op.backward(**inputs), op.truth(**inputs)
     for product in PRODUCTS:
-        soc, rows = product.example_soc, []
+        rows = []
         for name, version in versions.items():
-            why = refusal(op, inputs, product, version)
-            plan = None if why else preset(op, soc, version)
-            outputs = {} if why else run(op, plan, **inputs)
-            same = (
-                rows and bool(rows[-1].refused) == bool(why) and _equal(rows[-1].outputs, outputs)
-            )
-            if same:
-                earlier = rows.pop()
-                rows.append(
-                    Prediction(
-                        product.name,
-                        soc,
-                        (*earlier.versions, name),
-                        why,
-                        plan,
-                        outputs,
-                        earlier.max_ulp,
-                        earlier.differing,
-                    )
-                )
-            else:
-                ulps = {key: measure(value, truth[key]).max_ulp for key, value in outputs.items()}
-                differing = {
-                    key: int(np.count_nonzero(_bits(value) != _bits(own[key])))
-                    for key, value in outputs.items()
-                }
-                rows.append(
-                    Prediction(product.name, soc, (name,), why, plan, outputs, ulps, differing)
-                )
+            row = _predicted(op, inputs, product.example_soc, name, version, own, truth)
+            if (
+                rows
+                and bool(rows[-1].refused) == bool(row.refused)
+                and _equal(rows[-1].outputs, row.outputs)
+            ):
+                row = replace(row, versions=rows.pop().versions + row.versions)
+            rows.append(row)
         found += rows
     return Predictions(found)
+
+
+def _predicted(op, inputs: dict, soc: str, name: str, version, own, truth) -> Prediction:
+    """What one product prints with one version."""
+    product = product_of(soc)
+    why = refusal(op, inputs, product, version)
+    plan = None if why else preset(op, soc, version)
+    outputs = {} if why else run(op, plan, **inputs)
+    ulps = {key: measure(value, truth[key]).max_ulp for key, value in outputs.items()}
+    differing = {
+        key: int(np.count_nonzero(_bits(value) != _bits(own[key])))
+        for key, value in outputs.items()
+    }
+    return Prediction(product.name, soc, (name,), why, plan, outputs, ulps, differing)
 
 
 def _equal(some: dict, others: dict) -> bool:

@@ -126,8 +126,9 @@ class RecordingArray(NDArrayOperatorsMixin):
 
     def __getitem__(self, index):
         index, looked_at = _index(index)
+        reads = np.asarray(self.reads[index], object)  # of a view a view, which may be written to
         return RecordingArray(
-            self.values[index], _union(np.asarray(self.reads[index], object), looked_at)
+            self.values[index], _union(reads, looked_at) if looked_at.any() else reads
         )
 
     def __setitem__(self, index, value):

@@ -8,6 +8,7 @@ few of them, one whose error may be more than a thousandth of the format's spaci
 
 from collections.abc import Callable, Mapping
 from copy import copy
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -188,32 +189,24 @@ class Truth(dict):
         return {name: value.low for name, value in self.items()}
 
 
+@dataclass(eq=False)
 class Certifier:
     """One page with its inputs: `axes`, `arrays`, `attributes` and `results` are as `driver.evaluate` takes them.
 
     `prelude(namespace, arrays)` returns more arrays, made of whole inputs.
     """
 
-    def __init__(
-        self,
-        page: Callable,
-        axes: Mapping[str, str],
-        arrays: Mapping,
-        attributes: Mapping,
-        results: Mapping,
-        prelude: Callable | None = None,
-    ):
-        self.page, self.axes, self.arrays, self.attributes, self.results = (
-            page,
-            axes,
-            arrays,
-            attributes,
-            results,
-        )
-        self.prelude = prelude
-        self.given = {name: array for name, array in arrays.items() if array is not None}
-        self.summed = {name for name in results if adds(axes, self.given, name)}
-        self.parts = {name: np.zeros((3, *result.shape)) for name, result in results.items()}
+    page: Callable
+    axes: Mapping[str, str]
+    arrays: Mapping
+    attributes: Mapping
+    results: Mapping
+    prelude: Callable | None = None
+
+    def __post_init__(self):
+        self.given = {name: array for name, array in self.arrays.items() if array is not None}
+        self.summed = {name for name in self.results if adds(self.axes, self.given, name)}
+        self.parts = {name: np.zeros((3, *result.shape)) for name, result in self.results.items()}
         self._preluded = {}
         self.narrow = all(
             array.dtype.itemsize < 8
@@ -282,9 +275,7 @@ class Certifier:
         """Compute outputs again; of those that have the letter, `rows` alone (None: all of them)."""
 
         def run(block, inputs):
-            values = self._precise(
-                block if rows is None else _Rows(block, letter, rows[block[letter]]), inputs
-            )
+            values = self._precise(_rows_of(block, letter, rows), inputs)
             for name in names - self.summed:
                 self._store(name, block, values[name])
             return {name: values[name] for name in names & self.summed}
@@ -297,9 +288,7 @@ class Certifier:
         for name, block, total in combined(
             self.axes, given, names, over_blocks(run, self.axes, given, ELEMENTS)
         ):
-            self._store(
-                name, block if rows is None else _Rows(block, letter, rows[block[letter]]), total
-            )
+            self._store(name, _rows_of(block, letter, rows), total)
 
     def _precise(self, block, inputs):
         """The values of a block in double-double; nothing is known of what hangs on decisions that are too close."""
@@ -393,7 +382,7 @@ class Certifier:
             return
         chosen = np.flatnonzero(rows)
         inputs = {name: self._rows(array, name, letter, chosen) for name, array in inputs.items()}
-        place = _Rows(block, letter, block[letter].start + chosen) if letter else block
+        place = block | {letter: block[letter].start + chosen} if letter else block
         values = self._precise(place, inputs)
         for name in mapped:
             self._store(name, place, values[name])
@@ -416,13 +405,9 @@ def _by_letter(unclear):
     )
 
 
-class _Rows(dict):
-    """A block of which some rows along a letter are left: what it cuts out of whole arrays."""
-
-    def __init__(self, block, letter, rows):
-        super().__init__(block)
-        if letter:
-            self[letter] = rows
+def _rows_of(block, letter, rows):
+    """A block of which some rows along a letter are left (None: all): what it cuts out of whole arrays."""
+    return block if rows is None else block | {letter: rows[block[letter]]}
 
 
 def _rows_with_any(mask, axis):

@@ -129,6 +129,17 @@ def test_a_scattered_gradient_lands_at_its_taps():
     assert seen.counts("image", "values").tolist() == [1, 0, 2]
 
 
+def test_what_is_written_through_a_view_is_recorded():
+    def kernel(values):
+        image = np.zeros_like(values)
+        row = image[0]
+        row[...] = values[1]
+        return image
+
+    seen = record(kernel, {"values": np.ones((2, 3))}, ["image"])
+    assert seen.reads("image", (0, 2), "values").tolist() == [[False] * 3, [False, False, True]]
+
+
 def test_a_plain_numpy_kernel_is_recorded():
     def kernel(dy, x, rstd, gamma):
         xhat = x * rstd
