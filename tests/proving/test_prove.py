@@ -10,7 +10,7 @@ from aclnn_viz.proving.proofs import _theorems
 from aclnn_viz.proving.subjects import of_operator
 from together import in_one
 
-SMALL = ("hardswish", "rms_norm", "layer_norm", "group_norm_swish")
+SMALL = ("hardswish", "rms_norm", "layer_norm", "group_norm_swish", "upsample_bilinear_2d")
 WRONG = {  # text of a page, and what a wrong one says
     "factor": ("rms_norm", "(dy * gamma - xhat", "(dy * gamma - 2.0 * xhat"),
     "axis": ("rms_norm", "xp.sum(dy * xhat, axis=0)", "xp.sum(dy * xhat, axis=1)"),

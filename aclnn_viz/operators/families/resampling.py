@@ -5,6 +5,7 @@ that is 1.
 """
 
 from fractions import Fraction
+from inspect import getattr_static
 from numbers import Real
 
 import numpy as np
@@ -55,7 +56,8 @@ def ratio(length, places, scale):
     """The elements a place as two whole numbers, a quotient; None and the scale where one above 0 is none but for its rounding."""
     if not scale > 0.0:
         return length, places
-    number = scale if isinstance(scale, Real) else getattr(scale, "data", None)
+    has_data = getattr_static(scale, "data", None) is not None  # an array of a proof has none
+    number = scale if isinstance(scale, Real) else scale.data if has_data else None
     if not isinstance(number, (Real, np.ndarray)) or not number < 2**32:
         return None, scale
     given = Fraction(float(number))  # where truth is computed, an attribute is an exact array
