@@ -17,8 +17,8 @@ from aclnn_viz.errors import NotSupported, problem
 
 PLAIN = NumPyArrays()
 # the same numbers
-MOVING = {"reshape", "moveaxis", "permute_dims", "broadcast_to", "expand_dims", "squeeze", "astype"}
-REDUCING = {"sum", "mean", "max", "min", "prod", "any", "all"}  # all elements along axes make one
+MOVING = set("reshape moveaxis permute_dims broadcast_to expand_dims squeeze astype".split())
+REDUCING = set("sum mean max min prod any all".split())  # all elements along axes make one
 #: How a step is written, and how tightly its text holds together; any other is a call.
 WRITTEN = {
     "add": (" + ", 2),

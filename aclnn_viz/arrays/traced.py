@@ -18,46 +18,14 @@ from aclnn_viz.arrays.sums import sum_axes
 from aclnn_viz.dtypes import float_format, ordinal_distance, round_to, ulp
 from aclnn_viz.errors import problem
 
-ELEMENTWISE = {
-    "add",
-    "subtract",
-    "multiply",
-    "divide",
-    "floor_divide",
-    "remainder",
-    "pow",
-    "negative",
-    "abs",
-    "sqrt",
-    "exp",
-    "expm1",
-    "log",
-    "log1p",
-    "log10",
-    "tanh",
-    "erf",
-    "cos",
-    "sin",
-    "hypot",
-    "floor",
-    "ceil",
-    "trunc",
-    "round",
-    "minimum",
-    "maximum",
-    "equal",
-    "not_equal",
-    "less",
-    "less_equal",
-    "greater",
-    "greater_equal",
-    "logical_and",
-    "logical_or",
-    "logical_not",
-    "isnan",
-    "isfinite",
-    "where",
-}
+ELEMENTWISE = set(
+    """
+    add subtract multiply divide floor_divide remainder pow negative abs sqrt exp expm1
+    log log1p log10 tanh erf cos sin hypot floor ceil trunc round minimum maximum equal
+    not_equal less less_equal greater greater_equal logical_and logical_or logical_not
+    isnan isfinite where
+""".split()
+)
 # of what a variable of JavaScript holds
 MAKERS = {"b": "Uint8Array", "f4": "Float32Array", "f8": "Float64Array"}
 REDUCTIONS = {"max": "most", "min": "least", "any": "any", "all": "all", "argmax": "where_most"}

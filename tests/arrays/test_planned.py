@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from arrays.scalar_rounding import FORMATS, rounded
+from arrays.test_driver import SHAPES
 
 from aclnn_viz import case, operator
 from aclnn_viz.arrays import driver
@@ -161,21 +162,12 @@ def test_saturation_leaves_no_infinity_and_no_nan():
     assert kept.tolist() == [65504.0, 1.0, 0.0, 65504.0]
 
 
-SHAPES = {
-    "hardswish": (70, 90),
-    "rms_norm": (70, 90),
-    "grid_sampler_2d": (3, 5, 20, 20),
-    "cross_entropy_loss": (70, 90),
-    "group_norm_swish": (9, 6, 10, 10),
-}
-
-
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("block", [400, 1 << 15])
 @pytest.mark.sampled(3)
 def test_host_plan_is_the_kit_itself_to_the_bit(dtype, block, monkeypatch):
     monkeypatch.setattr(driver, "BLOCK_ELEMENTS", block)
-    for name, shape in SHAPES.items():
+    for name, shape in [*SHAPES.items()][:5]:
         inputs = case(name, dtype=dtype, seed=1, shape=shape).inputs
         ours, kit = plans.run(operator(name), HOST, **inputs), operator(name).backward(**inputs)
         assert all(np.array_equal(ours[output], kit[output]) for output in kit), name

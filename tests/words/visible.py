@@ -8,20 +8,7 @@ import textwrap
 from aclnn_viz.pictures import fonts, marks, panels
 from notebooks.gallery.catalogue import names
 
-KEPT = names() | {
-    "CANN",
-    "NaN",
-    "inf",
-    "nan",
-    "dx",
-    "softmax",
-    "True",
-    "False",
-    "None",
-    "array",
-    "KiB",
-    "SyncAll",
-}
+KEPT = names() | set("CANN NaN inf nan dx softmax True False None array KiB SyncAll".split())
 PROGRAMS = ("two texts", ", from outside", *fonts.FONTS, "DejaVu Sans", fonts.HINT, "offset points")
 # What JSON says, and no table; names of fonts; what no font could show in Chinese; a word of Matplotlib.
 PLACED = {"xycoords", "textcoords", "loc"}  # words of Matplotlib
@@ -34,18 +21,9 @@ DATA = {"Fault", "Puzzle", "Detective", "TileDetective", "Mistake", "TileFault"}
 # their first argument is a name of their own
 KINDS = {"Panel", "Change", "Candidate", "hazard", "stop"}
 # stay English
-ERRORS = {
-    "StateError",
-    "problem",
-    "ValueError",
-    "TypeError",
-    "need",
-    "function",
-    "by_name",
-    "shape_of",
-    "_check",
-    "ended",
-}
+ERRORS = set(
+    "StateError problem ValueError TypeError need function by_name shape_of _check ended".split()
+)
 # what they are given is never shown, or is a docstring
 INSIDE = {"import_module", "compile", "search", "setattr", "getattr", "named"}
 # no attribute, part of a path or option, function that is called, keyword
