@@ -1,9 +1,0 @@
-import numpy as np
-
-from checking.wrong.common import sigmoid, wide
-
-
-def kernel(gradOut, self, dim):
-    g, (b, a) = wide(gradOut), np.split(wide(self), 2, axis=dim)
-    s = sigmoid(b)
-    return np.concatenate([g * s, g * a * s * (1 - s)], axis=dim).astype(self.dtype)

@@ -1,8 +1,0 @@
-import numpy as np
-
-from checking.wrong.common import wide
-
-
-def kernel(gradOutput, self, negativeSlope, selfIsResult):
-    g = wide(gradOutput)
-    return np.where(wide(self) > 0, g, g * 0.01).astype(self.dtype)
