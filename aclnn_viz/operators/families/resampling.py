@@ -4,8 +4,8 @@ Taps are given along rows and along columns: for each output place the index of 
 that is 1.
 """
 
+import inspect
 from fractions import Fraction
-from inspect import getattr_static
 from numbers import Real
 
 import numpy as np
@@ -56,7 +56,9 @@ def ratio(length, places, scale):
     """The elements a place as two whole numbers, a quotient; None and the scale where one above 0 is none but for its rounding."""
     if not scale > 0.0:
         return length, places
-    has_data = getattr_static(scale, "data", None) is not None  # an array of a proof has none
+    has_data = (
+        inspect.getattr_static(scale, "data", None) is not None
+    )  # an array of a proof has none
     number = scale if isinstance(scale, Real) else scale.data if has_data else None
     if not isinstance(number, (Real, np.ndarray)) or not number < 2**32:
         return None, scale
