@@ -92,13 +92,8 @@ def shown() -> list[Path]:
 
 def explorer_files() -> list[Path]:
     """Return the modules that hold what explorers show, those of operators last."""
-    return [
-        path
-        for place in ("explorers", "operators/*")
-        for path in sorted(
-            (ROOT / "aclnn_viz").glob(f"{place}/{'explorer*' if '*' in place else '*'}.py")
-        )
-    ]
+    folder = ROOT / "aclnn_viz" / "explorers"
+    return [*sorted(folder.glob("*.py")), *sorted(folder.glob("by_operator/*.py"))]
 
 
 def module_of(path: Path):
