@@ -176,6 +176,34 @@ def python(where: Path, *words) -> subprocess.CompletedProcess:
     )
 
 
+def scripts(folder: Path):
+    """The commands by which a README generates data and judges the output; None where it names none that judges."""
+    text = read(*folder.glob("README.md"), *folder.glob("run.sh"))
+    calls = [
+        re.sub(r"\$\{?\w+\}?", "1" if "SCENARIO_NUM" in text else "", one)
+        .split("#")[0]
+        .split(";")[0]
+        .split("`")[0]
+        .split()
+        for one in re.findall(r"python3? +(\S*scripts/(?:gen_data|verify_result)\.py[^\n&]*)", text)
+    ]
+    generate = next((one for one in calls if "gen_data" in one[0]), ["scripts/gen_data.py"])
+    return generate, next((one for one in calls if "verify" in one[0]), None)
+
+
+def verdict_of(where: Path, verify, output: str, hazards) -> tuple[str, str]:
+    """What the script that judges says of a program that ran, or where there is none its own words."""
+    if verify is None:
+        return (
+            "agrees by its own words" if re.search(r"(?i)pass|success", output) else "runs"
+        ), hazards or "has no script that judges"
+    judged = python(where, *verify)
+    fine = not judged.returncode and not re.search(r"(?i)fail|\[error", judged.stdout)
+    return "agrees with its script" if fine else "differs", hazards or (
+        "" if fine else (judged.stdout + judged.stderr).strip()[-150:].replace("\n", " ")
+    )
+
+
 def program(place: Path, schedule, inputs) -> tuple[str, str]:
     """Run a program as its README says: generate data, run, verify, in a copy of its folder."""
     with contextlib.ExitStack() as gone:  # at one path, so that the same source is compiled once
@@ -187,19 +215,7 @@ def program(place: Path, schedule, inputs) -> tuple[str, str]:
         for name in ("input", "output"):
             (build / name).mkdir(exist_ok=True)
             (folder / name).mkdir(exist_ok=True)
-        text = read(*folder.glob("README.md"), *folder.glob("run.sh"))
-        scripts = [
-            re.sub(r"\$\{?\w+\}?", "1" if "SCENARIO_NUM" in text else "", one)
-            .split("#")[0]
-            .split(";")[0]
-            .split("`")[0]
-            .split()
-            for one in re.findall(
-                r"python3? +(\S*scripts/(?:gen_data|verify_result)\.py[^\n&]*)", text
-            )
-        ]
-        generate = next((one for one in scripts if "gen_data" in one[0]), ["scripts/gen_data.py"])
-        verify = next((one for one in scripts if "verify" in one[0]), None)
+        generate, verify = scripts(folder)
         where = build if generate[0].startswith("..") else folder
         defines = ["-D", "SCENARIO_NUM=1"] * (
             "SCENARIO_NUM" in read(*folder.glob("CMakeLists.txt"))
@@ -245,17 +261,7 @@ def program(place: Path, schedule, inputs) -> tuple[str, str]:
         made = [one for one in sorted(golden.parent.glob("*.bin")) if one != golden]
         if verify is None and made and golden.exists() and judge.exists():
             verify = [judge, made[0], golden]
-        if verify is None:
-            return (
-                "agrees by its own words"
-                if re.search(r"(?i)pass|success", left["output"])
-                else "runs"
-            ), hazards or "has no script that judges"
-        judged = python(where, *verify)
-        fine = not judged.returncode and not re.search(r"(?i)fail|\[error", judged.stdout)
-        return "agrees with its script" if fine else "differs", hazards or (
-            "" if fine else (judged.stdout + judged.stderr).strip()[-150:].replace("\n", " ")
-        )
+        return verdict_of(where, verify, left["output"], hazards)
 
 
 KINDS = {"project": project, "program": program}

@@ -42,6 +42,15 @@ def create_acl_tensor(acl, shape, host_data: np.ndarray, format: int):
     return tensor, device_addr
 
 
+def print_tensor(acl, label: str, result: np.ndarray, address: int) -> None:
+    """Fetch a tensor from the device into an array, and print it."""
+    size = result.nbytes
+    ret = acl.aclrtMemcpy(result, size, address, size, ACL_MEMCPY_DEVICE_TO_HOST)
+    check_ret(ret, f"copy {label} from device to host failed.")
+    for i, value in enumerate(result.astype(np.float32)):
+        print(f"{label}[{i}] is: {value:f}")
+
+
 def sample(name: str, *arguments, results, format: int = ACL_FORMAT_ND):
     """Return the `main` of a sample: the two phases of `name` with the arguments of phase 1 in C order.
 
@@ -79,12 +88,7 @@ def sample(name: str, *arguments, results, format: int = ACL_FORMAT_ND):
 
         # 5. Fetch and print the outputs.
         for label, place in results:
-            result = np.zeros_like(arguments[place][1])
-            size = result.nbytes
-            ret = acl.aclrtMemcpy(result, size, addresses[place], size, ACL_MEMCPY_DEVICE_TO_HOST)
-            check_ret(ret, f"copy {label} from device to host failed.")
-            for i, value in enumerate(result.astype(np.float32)):
-                print(f"{label}[{i}] is: {value:f}")
+            print_tensor(acl, label, np.zeros_like(arguments[place][1]), addresses[place])
 
         # 6. Destroy the tensors and the arrays. 7. Free the device resources.
         for argument, handle in zip(arguments, passed):

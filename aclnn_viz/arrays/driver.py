@@ -46,6 +46,18 @@ class Arranged(NamedTuple):
     empty: bool = False
 
 
+def _zeros(results: Mapping) -> dict[str, np.ndarray]:
+    try:
+        return {
+            name: np.zeros(result.shape, result.format.numpy) for name, result in results.items()
+        }
+    except (MemoryError, ValueError) as error:
+        shapes = ", ".join(f"{name} {list(result.shape)}" for name, result in results.items())
+        raise MemoryError(
+            problem("outputs fit into the memory", f"{shapes}: {error}", "use smaller shapes")
+        ) from None
+
+
 def evaluate(page: Callable, arranged: Arranged, namespace) -> dict[str, np.ndarray]:
     """Run `page(namespace, **arrays, **attributes)` in the type `arranged.compute` and round each of the results once.
 
@@ -56,18 +68,7 @@ def evaluate(page: Callable, arranged: Arranged, namespace) -> dict[str, np.ndar
         with np.errstate(all="ignore"):
             arrays = arrays | arranged.prelude(namespace, arrays)
     given = {name: array for name, array in arrays.items() if array is not None}
-    try:
-        outputs = {
-            name: np.zeros(result.shape, result.format.numpy)
-            for name, result in arranged.results.items()
-        }
-    except (MemoryError, ValueError) as error:
-        shapes = ", ".join(
-            f"{name} {list(result.shape)}" for name, result in arranged.results.items()
-        )
-        raise MemoryError(
-            problem("outputs fit into the memory", f"{shapes}: {error}", "use smaller shapes")
-        ) from None
+    outputs = _zeros(arranged.results)
     wide = np.promote_types(compute, np.float64)
 
     def run(block, inputs):

@@ -321,6 +321,27 @@ def kinks_of(op: Operator, name: str, known: dict) -> list:
 # Sizes
 
 
+def _follow(op: Operator, attributes: dict, sizes: Sizes) -> None:
+    """Set the attributes that were not given and follow from lengths."""
+    # an attribute that was not given is the length that it stands for
+    for letter, text in op.sizes.items():
+        name, _, entry = text.partition("[")
+        if attributes.get(name) is REQUIRED or isinstance(attributes.get(name), list):
+            attributes[name] = (
+                [*(attributes[name] if entry[:-1] != "0" else ()), sizes[letter]]
+                if entry
+                else sizes[letter]
+            )
+    attributes |= {
+        name: tuple(given) for name, given in attributes.items() if isinstance(given, list)
+    }
+    attributes |= {
+        name: value(a.low, attributes | sizes)
+        for name, a in op.attributes.items()
+        if a.follows and attributes[name] is REQUIRED
+    }
+
+
 def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict) -> Sizes:
     """The sizes by shape, attributes and options; an attribute that is left open is chosen to fit."""
     name = op.first
@@ -381,23 +402,7 @@ def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict)
             )
         )
     sizes = _remaining(op, source, sizes, known)
-    # an attribute that was not given is the length that it stands for
-    for letter, text in op.sizes.items():
-        name, _, entry = text.partition("[")
-        if attributes.get(name) is REQUIRED or isinstance(attributes.get(name), list):
-            attributes[name] = (
-                [*(attributes[name] if entry[:-1] != "0" else ()), sizes[letter]]
-                if entry
-                else sizes[letter]
-            )
-    attributes |= {
-        name: tuple(given) for name, given in attributes.items() if isinstance(given, list)
-    }
-    attributes |= {
-        name: value(a.low, attributes | sizes)
-        for name, a in op.attributes.items()
-        if a.follows and attributes[name] is REQUIRED
-    }
+    _follow(op, attributes, sizes)
     return sizes
 
 

@@ -24,10 +24,14 @@ from aclnn_viz.storage.reading import machine_memory, need_text
 from aclnn_viz.tiles.compiling import CompileError, compiler, debugged, included, kept, translate
 from aclnn_viz.tiles.cpp import INCLUDE as KERNELS
 from aclnn_viz.tiles.cpp import NAME, entries_of
-from aclnn_viz.words.messages import tr
+from aclnn_viz.words.messages import message, tr
 
 SECONDS = 60.0
 WRITTEN = 4 << 30  # bytes of one file that a program may write
+LATE = message(
+    "a program ends within {n} s: got no end; look for a loop, or give it more --seconds"
+)
+KILLED = message("a program ends by itself: got {signal}; find where with --gdb")
 TIME = 124  # the exit status of what took too long, as of timeout(1)
 # fixed addresses: a kernel is started at one
 FLAGS = ("-std=c++17", "-O0", "-g1", "-w", "-pthread", "-fno-pie")
@@ -98,35 +102,39 @@ def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) 
                 str(KERNELS),
             )
         objects = [folder / f"{k}.o" for k in range(len(files))]
-        try:
-            translate(
-                [
-                    compiler(),
-                    *objects,
-                    start / "start.o",
-                    *LINK,
-                    *flags(root)["link"],
-                    "-o",
-                    folder / "program",
-                ],
-                None,
-                files[0],
-            )
-        except CompileError as error:
-            if re.search(r"undefined reference to .(__real_)?main\W", str(error)):
-                raise ValueError(
-                    problem(
-                        "a whole program has a function main",
-                        f"none in {', '.join(one.name for one in files)}",
-                        "`aclnn-viz cpp check` judges a kernel without one",
-                    )
-                ) from None
-            raise
+        link([*objects, start / "start.o"], root, folder / "program", files)
         (folder / "program.kernel").symlink_to("program")
         for one in objects:
             one.unlink()
 
     return kept((*command, *LINK, root, start, *map(str, files), *texts), "whole", make) / "program"
+
+
+def link(objects: list[Path], root, program: Path, files: Sequence[Path]) -> None:
+    """Link objects, which were compiled from files, into a program."""
+    try:
+        translate(
+            [
+                compiler(),
+                *objects,
+                *LINK,
+                *flags(root)["link"],
+                "-o",
+                program,
+            ],
+            None,
+            files[0],
+        )
+    except CompileError as error:
+        if re.search(r"undefined reference to .(__real_)?main\W", str(error)):
+            raise ValueError(
+                problem(
+                    "a whole program has a function main",
+                    f"none in {', '.join(one.name for one in files)}",
+                    "`aclnn-viz cpp check` judges a kernel without one",
+                )
+            ) from None
+        raise
 
 
 def launchers(files: Sequence[Path]) -> Path:
@@ -267,20 +275,8 @@ def run(
     )
     sentences = emulator.sentences()
     if late:
-        sentences.insert(
-            0,
-            tr(
-                "a program ends within {n} s: got no end; look for a loop, or give it more --seconds",
-                n=f"{seconds:g}",
-            ),
-        )
+        sentences.insert(0, tr(LATE, n=f"{seconds:g}"))
     elif process.returncode < 0 and not emulator.crashed and not emulator.faults:
-        sentences.insert(
-            0,
-            tr(
-                "a program ends by itself: got {signal}; find where with --gdb",
-                signal=signal_named(-process.returncode),
-            ),
-        )
+        sentences.insert(0, tr(KILLED, signal=signal_named(-process.returncode)))
     wrong = any(one.kind not in allowed for one in emulator.hazards)
     return Outcome(status or int(wrong), time.monotonic() - begun, emulator, sentences=sentences)

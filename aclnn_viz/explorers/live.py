@@ -434,88 +434,99 @@ class _Page:
 
     def _described(self, xp, data) -> dict:
         """A picture with places for what moves, in each language, and the function that computes it."""
-        outputs, shapes = {}, {}
-
-        def place(value):
-            # one variable may have several shapes
-            key = "_".join(["o" + xp._named(value).replace("$.", "_"), *map(str, value.shape)])
-            outputs[key], shapes[key] = value, list(value.shape)
-            return key
-
-        def plain(value):
-            if type(value) in PLAIN:  # most are
-                return value
-            if isinstance(value, Traced):
-                return {"$": place(value)}
-            if isinstance(value, Number):
-                return {"#": plain(value.value), "form": value.form}
-            if isinstance(value, Text):
-                return {
-                    "%": value.text,
-                    "values": {name: plain(one) for name, one in value.values.items()},
-                }
-            if isinstance(value, Choice):
-                return {"?": plain(value.which), "options": [plain(one) for one in value.options]}
-            if isinstance(value, (tuple, list)):
-                return [plain(one) for one in value]
-            if isinstance(value, (np.generic, np.ndarray)):
-                value = value.item()
-            if isinstance(value, Axis):
-                return {entry.name: plain(getattr(value, entry.name)) for entry in fields(value)}
-            if isinstance(value, np.dtype):
-                return str(value)
-            if isinstance(value, Panel):
-                return panel(value)
-            return None if isinstance(value, float) and not np.isfinite(value) else value
-
-        def mark(one):
-            made = {"mark": type(one).__name__}
-            for entry, drawn in _fields(type(one)):
-                value = getattr(one, entry)
-                if drawn and isinstance(value, Traced):
-                    made[entry] = place(value)
-                elif drawn:
-                    array = np.ascontiguousarray(value, np.float32)
-                    made[entry] = self.drawn.setdefault(
-                        (array.shape, array.tobytes()), f"a{len(self.drawn)}"
-                    )
-                else:
-                    made[entry] = plain(value)
-            return made
-
-        def panel(one: Panel | Choice):
-            if isinstance(one, Choice):
-                return plain(one)
-            return {
-                "name": one.name,
-                "title": plain(one.title),
-                "span": one.span,
-                "height": one.height,
-                "pick": list(one.pick),
-                "square": one.square,
-                "rows": one.rows,
-                "least": one.least,
-                "marks": [self._pooled(mark(each)) for each in one.marks],
-                "x": plain(one.x),
-                "y": plain(one.y),
-            }
-
+        form = _Form(self, xp)
         pictures = {}
         for name in self.languages:
             with in_language(name):
                 pictures[name] = {
-                    "panels": [self._pooled(panel(one)) for one in self.subject.panels(data)],
-                    "headline": [self._pooled(plain(one)) for one in self.subject.headline(data)],
+                    "panels": [self._pooled(form.panel(one)) for one in self.subject.panels(data)],
+                    "headline": [
+                        self._pooled(form.plain(one)) for one in self.subject.headline(data)
+                    ],
                 }
-        function = xp.script(outputs)
+        function = xp.script(form.outputs)
         return {
             "pictures": pictures,
-            "shapes": shapes,
+            "shapes": form.shapes,
             "compute": self.functions.setdefault(function, len(self.functions)),
         }
 
     def _pooled(self, part) -> int:
         return self.pool.setdefault(_json(part), len(self.pool))
+
+
+class _Form:
+    """The panels and marks of one picture as JSON, with places for what moves."""
+
+    def __init__(self, page, xp):
+        self.page, self.xp, self.outputs, self.shapes = page, xp, {}, {}
+
+    def place(self, value) -> str:
+        # one variable may have several shapes
+        key = "_".join(["o" + self.xp._named(value).replace("$.", "_"), *map(str, value.shape)])
+        self.outputs[key], self.shapes[key] = value, list(value.shape)
+        return key
+
+    def plain(self, value):
+        if type(value) in PLAIN:  # most are
+            return value
+        if isinstance(value, Traced):
+            return {"$": self.place(value)}
+        if isinstance(value, Number):
+            return {"#": self.plain(value.value), "form": value.form}
+        if isinstance(value, Text):
+            return {
+                "%": value.text,
+                "values": {name: self.plain(one) for name, one in value.values.items()},
+            }
+        if isinstance(value, Choice):
+            return {
+                "?": self.plain(value.which),
+                "options": [self.plain(one) for one in value.options],
+            }
+        if isinstance(value, (tuple, list)):
+            return [self.plain(one) for one in value]
+        if isinstance(value, (np.generic, np.ndarray)):
+            value = value.item()
+        if isinstance(value, Axis):
+            return {entry.name: self.plain(getattr(value, entry.name)) for entry in fields(value)}
+        if isinstance(value, np.dtype):
+            return str(value)
+        if isinstance(value, Panel):
+            return self.panel(value)
+        return None if isinstance(value, float) and not np.isfinite(value) else value
+
+    def mark(self, one) -> dict:
+        made = {"mark": type(one).__name__}
+        for entry, drawn in _fields(type(one)):
+            value = getattr(one, entry)
+            if drawn and isinstance(value, Traced):
+                made[entry] = self.place(value)
+            elif drawn:
+                array = np.ascontiguousarray(value, np.float32)
+                made[entry] = self.page.drawn.setdefault(
+                    (array.shape, array.tobytes()), f"a{len(self.page.drawn)}"
+                )
+            else:
+                made[entry] = self.plain(value)
+        return made
+
+    def panel(self, one: Panel | Choice):
+        if isinstance(one, Choice):
+            return self.plain(one)
+        return {
+            "name": one.name,
+            "title": self.plain(one.title),
+            "span": one.span,
+            "height": one.height,
+            "pick": list(one.pick),
+            "square": one.square,
+            "rows": one.rows,
+            "least": one.least,
+            "marks": [self.page._pooled(self.mark(each)) for each in one.marks],
+            "x": self.plain(one.x),
+            "y": self.plain(one.y),
+        }
 
 
 @cache

@@ -91,13 +91,8 @@ def response(xp, op, given: dict, block: int, run=None):
     )
 
 
-def slope(xp, op, run, arrays, attributes, given):
-    page, name, upstream = op.page, op.gradient_of[op.main], next(iter(op.upstream))
-    one = {
-        key: array if array is None else xp.reshape(xp.reshape(array, (-1,))[:1], (1,) * array.ndim)
-        for key, array in arrays.items()
-    }
-    known = {"max": xp.maximum, "min": xp.minimum} | given | attributes
+def _places(xp, op, name: str, one: dict, known: dict):
+    """Where the slope over an input is drawn: points between its kinks and a nan behind each stretch, then the kinks; and these."""
     found = [
         *kinks_of(op, name, known),
         *(
@@ -130,6 +125,17 @@ def slope(xp, op, run, arrays, attributes, given):
             kinks,
         ]
     )
+    return x, kinks
+
+
+def slope(xp, op, run, arrays, attributes, given):
+    page, name, upstream = op.page, op.gradient_of[op.main], next(iter(op.upstream))
+    one = {
+        key: array if array is None else xp.reshape(xp.reshape(array, (-1,))[:1], (1,) * array.ndim)
+        for key, array in arrays.items()
+    }
+    known = {"max": xp.maximum, "min": xp.minimum} | given | attributes
+    x, kinks = _places(xp, op, name, one, known)
     held = {
         key: array
         for key, array in one.items()
@@ -148,7 +154,7 @@ def slope(xp, op, run, arrays, attributes, given):
         page.backward,
         attributes | one | {key: array for key, array in moved.items() if key in arrays},
     )[op.main]
-    size, y, gap = x.size - len(found), made[op.upstream[upstream]], x * 0.0  # nan where x is
+    size, y, gap = x.size - kinks.size, made[op.upstream[upstream]], x * 0.0  # nan where x is
     out = xp.reshape(out, (-1,)) + gap
     return Slope(
         name,
@@ -165,16 +171,8 @@ def spread(xp, op, run, arrays, arranged, given, block):
     page, upstream, attributes = op.page, next(iter(op.upstream)), arranged.attributes
     axes, result = page.AXES, arranged.results[op.main]
     letters = {letter: n for letter, n in zip(axes[op.main], result.shape) if letter != "."}
-    place = (
-        [
-            int(k)
-            for k in np.unravel_index(
-                min(block, prod(letters.values()) - 1), tuple(letters.values())
-            )
-        ]
-        if letters
-        else []
-    )
+    last = min(block, prod(letters.values()) - 1)
+    place = [int(k) for k in np.unravel_index(last, tuple(letters.values()))] if letters else []
     cut = {letter: slice(k, k + 1) for letter, k in zip(letters, place)}
     part = {
         key: array if array is None else array[place_of(array, axes[key], cut)]

@@ -55,6 +55,25 @@ def placed(data: Data) -> list[tuple[Job, Span]]:
     ]
 
 
+def _critical(data: Data, level: dict, low: float, high: float):
+    """The line along the critical path on this core, between two times."""
+    row = {pipe_name(pipe): place + TALL + 0.12 for pipe, place in level.items()}
+    path = (
+        np.array(
+            [
+                [(one.start, row[one.pipe]), (one.end, row[one.pipe])]
+                if one.core == data.state.core and low <= one.start and one.end <= high
+                else [(np.nan, 0.0)] * 2
+                for one in data.times.path
+            ]
+        )
+        .reshape(-1, 2)
+        .T
+    )
+    if np.isfinite(path[0]).any():
+        yield Line(*path, HAZARD, tr("critical path"), 3.0)
+
+
 def timeline(data: Data) -> Panel:
     """The pipes of the chosen core in us, copies in from the last one's end on; a line runs along the critical path on this core."""
     level, here, free, marks = levels(data), placed(data), {}, []
@@ -84,20 +103,7 @@ def timeline(data: Data) -> Panel:
                     4.0,
                 )
             )
-    row = {pipe_name(pipe): place + TALL + 0.12 for pipe, place in level.items()}
-    path = (
-        np.array(
-            [
-                [(one.start, row[one.pipe]), (one.end, row[one.pipe])]
-                if one.core == data.state.core and low <= one.start and one.end <= high
-                else [(np.nan, 0.0)] * 2
-                for one in data.times.path
-            ]
-        )
-        .reshape(-1, 2)
-        .T
-    )
-    marks += [Line(*path, HAZARD, tr("critical path"), 3.0)] if np.isfinite(path[0]).any() else []
+    marks += _critical(data, level, low, high)
     ticks = tuple(
         (
             place,

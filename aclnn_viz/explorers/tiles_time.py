@@ -177,6 +177,27 @@ def unified_buffer(data: Data, whole: bool = True) -> Panel:
     )
 
 
+def _pointed(here: list, level: dict, texts: dict):
+    """What the pointer shows of instructions with a text."""
+    jobs = [job for job in here if job in texts]
+    if jobs:
+        x = np.array([job.step for job in jobs], float)
+        y = np.array([level[job.pipe] for job in jobs])
+        yield Spots(x - 0.46, y - TALL, x + 0.46, y + TALL, tuple(texts[job] for job in jobs))
+
+
+def _waits(here: list, level: dict, first: int):
+    """Arrows between instructions that are drawn, of which one waits for the other."""
+    waits = [
+        _ends(job, level)
+        for job in here
+        if job.after and job.after.step >= first and job.after.pipe in level
+    ]
+    if waits:
+        x0, y0, x1, y1 = (np.array(ends, float) for ends in zip(*waits))
+        yield Arrows(x0, y0, x1 - x0, y1 - y0, 4, tr("waits for the other pipe"))
+
+
 def pipes(data: Data, texts: dict | None = None) -> Panel:
     """The pipes of the chosen core step by step, with what waits for what; below them its buffers.
 
@@ -200,23 +221,7 @@ def pipes(data: Data, texts: dict | None = None) -> Panel:
             texts is None or job in texts,
         )
     ]
-    if texts:
-        jobs = [job for job in here if job in texts]
-        x, y = (
-            np.array([job.step for job in jobs], float),
-            np.array([level[job.pipe] for job in jobs]),
-        )
-        marks.append(
-            Spots(x - 0.46, y - TALL, x + 0.46, y + TALL, tuple(texts[job] for job in jobs))
-        )
-    waits = [
-        job for job in here if job.after and job.after.step >= first and job.after.pipe in level
-    ]
-    if waits:
-        x0, y0, x1, y1 = (
-            np.array(ends, float) for ends in zip(*(_ends(job, level) for job in waits))
-        )
-        marks.append(Arrows(x0, y0, x1 - x0, y1 - y0, 4, tr("waits for the other pipe")))
+    marks += [*_pointed(here, level, texts or {}), *_waits(here, level, first)]
     ticks = [(y, tr(NAMES[pipe])) for pipe, y in level.items()]
     marks += _buffers(data, first, last, APART * len(level) + 0.4, ticks)
     epochs = {job.epoch: job.step for job in sorted(data.jobs, key=lambda job: -job.step)}

@@ -5,7 +5,7 @@ term, a number or a tile leads one level down, and the path above leads back.
 """
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -168,6 +168,35 @@ def path(data: Data) -> Panel:
     )
 
 
+def _legend(across: int, y: float):
+    """A sample of each kind of term in a row, and its name."""
+    for k, (kind, text) in enumerate(LEGEND.items()):
+        x = k * across / 4
+        yield Box(x + 0.1, y + 0.1, x + 2, y + 0.5, "", kind)
+        yield Note(x + 2.5, y + 0.3, tr(text), "left")
+
+
+def _kind(z, term) -> int:
+    if not term.takes:
+        return GIVEN
+    return OUTPUT if term.name in z.goes else STEP if term.axis is None else ALONG
+
+
+def _frame(data: Data, spots: dict) -> Box:
+    """The frame around the term that is looked at; it may stand in several boxes, of which this is the first."""
+    chosen = np.array(
+        [next(box for box in spots if spots[box] == k) for k in range(len(data.zoomed.terms))]
+    )
+    return Box(
+        *(
+            element(data.xp, chosen[:, end], data.term) + apart
+            for end, apart in enumerate((-0.2, -0.1, 0.2, 0.1))
+        ),
+        "",
+        CHOSEN,
+    )
+
+
 def formula(data: Data) -> list[Panel]:
     """The formulas of the outputs, then those of what they name; what a part is made of stands below it, with its number for the element."""
     z, marks, spots, x, y, tall = data.zoomed, [], {}, 0, 0, 0
@@ -183,18 +212,9 @@ def formula(data: Data) -> list[Panel]:
             k, top = z.terms.index(term), y + depth
             box = x + first + 0.1, top + 0.06, x + last - 0.1, top + 0.94
             spots[box] = k
-            kind = (
-                GIVEN
-                if not term.takes
-                else OUTPUT
-                if term.name in z.goes
-                else ALONG
-                if term.axis is not None
-                else STEP
-            )
             middle = x + (first + last) / 2
             marks += [
-                Box(*box, "", kind, depth == 0),
+                Box(*box, "", _kind(z, term), depth == 0),
                 Note(
                     middle,
                     top + 0.33,
@@ -205,22 +225,9 @@ def formula(data: Data) -> list[Panel]:
             ]
         x, tall = x + wide + 1, max(tall, max(depth for _, depth, _, _ in found) + 1.4)
     y += tall
-    for k, (kind, text) in enumerate(LEGEND.items()):
-        x = k * across / 4
-        marks += [
-            Box(x + 0.1, y + 0.1, x + 2, y + 0.5, "", kind),
-            Note(x + 2.5, y + 0.3, tr(text), "left"),
-        ]
-    chosen = np.array([next(box for box in spots if spots[box] == k) for k in range(len(z.terms))])
+    marks += _legend(across, y)
     marks += [
-        Box(
-            *(
-                element(data.xp, chosen[:, end], data.term) + apart
-                for end, apart in enumerate((-0.2, -0.1, 0.2, 0.1))
-            ),
-            "",
-            CHOSEN,
-        ),
+        _frame(data, spots),
         Spots(
             *np.transpose([*spots]),
             tuple(tr(FORMULA, formula=z.terms[k].label) for k in spots.values()),
@@ -229,15 +236,14 @@ def formula(data: Data) -> list[Panel]:
             ),
         ),
     ]
-    title = tr(
-        "What each part is made of stands below it, with its number for row {row}, column {column}",
-        row=written(data.row, "d"),
-        column=written(data.column, "d"),
-    )
     return [
         Panel(
             "formula",
-            title,
+            tr(
+                "What each part is made of stands below it, with its number for row {row}, column {column}",
+                row=written(data.row, "d"),
+                column=written(data.column, "d"),
+            ),
             tuple(marks),
             Axis("", 0, across, ticks=()),
             Axis("", y + 0.6, -0.1, ticks=()),
@@ -248,75 +254,80 @@ def formula(data: Data) -> list[Panel]:
     ]
 
 
+def _numbers(data: Data, k: int) -> Panel:
+    z = data.zoomed
+    shown = z.shown[k]
+    (rows, columns), at = shown.size, np.ix_(*shown.firsts)
+    i, j = np.indices((rows, columns)).reshape(2, -1)
+    y, x = element(data.xp, shown.rows, data.row), element(data.xp, shown.columns, data.column)
+    lines = sentences(z, k)
+    texts = tuple(
+        "\n".join(lines(lambda table: table[row, column]))
+        for row in shown.firsts[0]
+        for column in shown.firsts[1]
+    )
+    title = (
+        message("{term}, shape {shape}: the elements that are looked up")
+        if rows * columns < np.prod(shown.shape)
+        else message("{term}, shape {shape}")
+        if shown.shape == shown.size
+        else message("{term}, shape {shape}, in {rows} rows")
+    )
+    return Panel(
+        "tensor",
+        tr(title, term=shown.term.label, shape=shown.shape, rows=rows),
+        (
+            Heat(z.values[k][at], *scale(z.values[k][at]), True),
+            Box(-0.5, y - 0.5, columns - 0.5, y + 0.5, "", GIVEN),
+            Box(x - 0.5, y - 0.5, x + 0.5, y + 0.5, "", CHOSEN),
+            Spots(
+                j - 0.5,
+                i - 0.5,
+                j + 0.5,
+                i + 0.5,
+                texts,
+                tuple((*each, ("level", "tiles")) for each in shown.clicks),
+            ),
+        ),
+        Axis(tr("column"), -0.5, columns - 0.5),
+        Axis(tr("row"), rows - 0.5, -0.5),
+        20,
+        60 + 32 * rows,
+        least=DIGITS * columns,
+    )
+
+
+def _parts(data: Data, k: int) -> Panel:
+    z = data.zoomed
+    steps = [n for n in range(z.parts.shape[1]) if z.parts[k, n].any()]
+    marks = [
+        Box(0.0, n - 0.35, data.at(z.parts[k, step]), n + 0.35, "", CHOSEN, True)
+        for n, step in enumerate(steps)
+    ]
+    return Panel(
+        "parts",
+        tr("What rounding each step adds to the error of the marked number, in ulp")
+        if steps
+        else tr(EXACT),
+        tuple(marks),
+        Axis(ticks=None if steps else ()),
+        Axis(
+            "",
+            len(steps) - 0.4,
+            -0.6,
+            ticks=tuple((n, tr([*z.causes, THE_OUTPUT][step])) for n, step in enumerate(steps)),
+        ),
+        20,
+        40 + 20 * len(steps),
+    )
+
+
 def tensor(data: Data) -> list[Panel]:
     """The numbers of the term, and what each rounding adds to the error of the marked one."""
-    z = data.zoomed
-
-    def numbers(k):
-        shown = z.shown[k]
-        (rows, columns), at = shown.size, np.ix_(*shown.firsts)
-        i, j = np.indices((rows, columns)).reshape(2, -1)
-        y, x = element(data.xp, shown.rows, data.row), element(data.xp, shown.columns, data.column)
-        lines = sentences(z, k)
-        texts = tuple(
-            "\n".join(lines(lambda table: table[row, column]))
-            for row in shown.firsts[0]
-            for column in shown.firsts[1]
-        )
-        title = (
-            message("{term}, shape {shape}: the elements that are looked up")
-            if rows * columns < np.prod(shown.shape)
-            else message("{term}, shape {shape}")
-            if shown.shape == shown.size
-            else message("{term}, shape {shape}, in {rows} rows")
-        )
-        return Panel(
-            "tensor",
-            tr(title, term=shown.term.label, shape=shown.shape, rows=rows),
-            (
-                Heat(z.values[k][at], *scale(z.values[k][at]), True),
-                Box(-0.5, y - 0.5, columns - 0.5, y + 0.5, "", GIVEN),
-                Box(x - 0.5, y - 0.5, x + 0.5, y + 0.5, "", CHOSEN),
-                Spots(
-                    j - 0.5,
-                    i - 0.5,
-                    j + 0.5,
-                    i + 0.5,
-                    texts,
-                    tuple((*each, ("level", "tiles")) for each in shown.clicks),
-                ),
-            ),
-            Axis(tr("column"), -0.5, columns - 0.5),
-            Axis(tr("row"), rows - 0.5, -0.5),
-            20,
-            60 + 32 * rows,
-            least=DIGITS * columns,
-        )
-
-    def parts(k):
-        steps = [n for n in range(z.parts.shape[1]) if z.parts[k, n].any()]
-        marks = [
-            Box(0.0, n - 0.35, data.at(z.parts[k, step]), n + 0.35, "", CHOSEN, True)
-            for n, step in enumerate(steps)
-        ]
-        return Panel(
-            "parts",
-            tr("What rounding each step adds to the error of the marked number, in ulp")
-            if steps
-            else tr(EXACT),
-            tuple(marks),
-            Axis(ticks=None if steps else ()),
-            Axis(
-                "",
-                len(steps) - 0.4,
-                -0.6,
-                ticks=tuple((n, tr([*z.causes, THE_OUTPUT][step])) for n, step in enumerate(steps)),
-            ),
-            20,
-            40 + 20 * len(steps),
-        )
-
-    return [picked(data.term, len(z.terms), make) for make in (numbers, parts)]
+    return [
+        picked(data.term, len(data.zoomed.terms), partial(make, data))
+        for make in (_numbers, _parts)
+    ]
 
 
 def index(z, k: int, at):
@@ -368,9 +379,65 @@ def _seen(data: Data, k: int) -> tiles.Data:
     )
 
 
+def _marked(data: Data, part, across: int, top: int) -> list:
+    """The element in one output, which starts at a height, and what a click on each of its elements does."""
+    z, xp = data.zoomed, data.xp
+    shown, (height, wide) = _output(z, part.name), part.core.shape
+    # of the elements of an output that has fewer columns than others
+    ends = -(-np.arange(wide + 1) * across // wide) - 0.5
+    row, column = (
+        element(xp, shown.rows, data.row) + top,
+        element(xp, shown.columns, data.column),
+    )
+    i, j = np.indices((height, wide)).reshape(2, -1)
+    term = element(
+        xp,
+        np.array(
+            [
+                number_of(data, one if goes == part.name else shown.term)
+                for one, goes in zip(z.terms, z.goes)
+            ]
+        ),
+        data.term,
+    )
+    # the chosen one, where this output is what it goes to
+    term = int(term) if isinstance(term, STILL) else term
+    return [
+        Box(
+            element(xp, ends, column),
+            row - 0.5,
+            element(xp, ends, column + 1),
+            row + 0.5,
+            "",
+            CHOSEN,
+        ),
+        Spots(
+            ends[j],
+            i + top - 0.5,
+            ends[j + 1],
+            i + top + 0.5,
+            tuple(
+                tr(
+                    "{output} {index}: core {core}, tile {tile}",
+                    output=part.name,
+                    index=[*map(int, at)],
+                    core=core,
+                    tile=tile,
+                )
+                for *at, core, tile in zip(
+                    *(each[np.ix_(*shown.firsts)].flat for each in shown.index),
+                    part.core.flat,
+                    part.tile.flat,
+                )
+            ),
+            tuple((*each, ("term", term), ("level", "pipes")) for each in shown.clicks),
+        ),
+    ]
+
+
 def owners(data: Data) -> list[Panel]:
     """Which core and tile writes what, as the explorer of tile programs draws it, with the element marked in each output."""
-    z, xp, top, marks = data.zoomed, data.xp, 0, []
+    z, top, marks = data.zoomed, 0, []
     parts = [
         replace(
             part,
@@ -385,58 +452,8 @@ def owners(data: Data) -> list[Panel]:
     seen, across = _seen(data, 0), max(part.core.shape[1] for part in parts)
     found = tiles.owners(replace(seen, work=replace(z.work, owned=parts)), MANY)
     for part in parts:
-        shown, (height, wide) = _output(z, part.name), part.core.shape
-        # of the elements of an output that has fewer columns than others
-        ends = -(-np.arange(wide + 1) * across // wide) - 0.5
-        row, column = (
-            element(xp, shown.rows, data.row) + top,
-            element(xp, shown.columns, data.column),
-        )
-        i, j = np.indices((height, wide)).reshape(2, -1)
-        term = element(
-            xp,
-            np.array(
-                [
-                    number_of(data, one if goes == part.name else shown.term)
-                    for one, goes in zip(z.terms, z.goes)
-                ]
-            ),
-            data.term,
-        )
-        # the chosen one, where this output is what it goes to
-        term = int(term) if isinstance(term, STILL) else term
-        marks += [
-            Box(
-                element(xp, ends, column),
-                row - 0.5,
-                element(xp, ends, column + 1),
-                row + 0.5,
-                "",
-                CHOSEN,
-            ),
-            Spots(
-                ends[j],
-                i + top - 0.5,
-                ends[j + 1],
-                i + top + 0.5,
-                tuple(
-                    tr(
-                        "{output} {index}: core {core}, tile {tile}",
-                        output=part.name,
-                        index=[*map(int, at)],
-                        core=core,
-                        tile=tile,
-                    )
-                    for *at, core, tile in zip(
-                        *(each[np.ix_(*shown.firsts)].flat for each in shown.index),
-                        part.core.flat,
-                        part.tile.flat,
-                    )
-                ),
-                tuple((*each, ("term", term), ("level", "pipes")) for each in shown.clicks),
-            ),
-        ]
-        top += height + 1
+        marks += _marked(data, part, across, top)
+        top += part.core.shape[0] + 1
     return [
         Panel("owners", found.title, (*found.marks, *marks), found.x, found.y, 20, 30 + 30 * top),
         tiles.moved(seen),
@@ -460,44 +477,80 @@ def _places(z, part) -> np.ndarray:
     return z.place[k][np.ix_(*z.shown[k].firsts)]
 
 
+def _wrote(data: Data, k: int):
+    """The instructions that wrote a number for the element, each with what it wrote."""
+    z, xp = data.zoomed, data.xp
+    tile, rows = z.tiles[k], len(z.shown[0].rows)
+    of = _output(z, tile.output)
+    first, at = (
+        element(xp, of.firsts[0], element(xp, of.rows, data.row)),
+        data.of_term(z.place) - tile.first,
+    )
+    for job, values, exact, term, below in (
+        one for one in tile.wrote if one[0].step > tile.jobs[-1].step - tiles_time.PAGE
+    ):
+        place = xp.maximum(xp.minimum(at, values.size - 1), 0)
+        value, right = (element(xp, each, place) for each in (values, exact))
+        of_row = (below or of.size[0] < rows) and z.shown[term].size[0] > 1
+        text = (
+            message("{value}")
+            if term < 0
+            else message("{value} = {term} of row {row}, off by {error}")
+            if of_row
+            else message("{value} = {term}, off by {error}")
+        )
+        yield (
+            job,
+            tr(
+                text,
+                value=number(value),
+                error=written(value - right, ".1g"),
+                term=z.terms[term].label,
+                row=written(first + below, "d"),
+            ),
+        )
+
+
+def _table(jobs, numbers: dict) -> Panel:
+    shown = jobs[-ROWS:]
+    marks = [
+        Note(x, y, text, align)
+        for y, job in enumerate(shown)
+        for x, align, text in (
+            (0.03, "right", str(job.step)),
+            (0.04, "left", pipe_name(job.pipe)),
+            (0.1, "left", job.name),
+            (0.24, "left", numbers.get(job, "")),
+        )
+    ]
+    title = tr(
+        message(
+            "Step, pipe and instruction in the order of issue, and what it wrote for the element, if anything: the last {n} of {all}"
+        )
+        if jobs[ROWS:]
+        else message(
+            "Step, pipe and instruction in the order of issue, and what it wrote for the element, if anything"
+        ),
+        n=len(shown),
+        all=len(jobs),
+    )
+    return Panel(
+        "table",
+        title,
+        tuple(marks),
+        Axis("", 0, 1, ticks=()),
+        Axis("", len(shown) - 0.4, -0.6, ticks=()),
+        20,
+        15 * len(shown) + 10,
+        least=TABLE,
+    )
+
+
 def pipes(data: Data) -> list[Panel]:
     """The instructions of the tile on the pipes, with buffers and hazards, and what they wrote for the element."""
-    z, xp, tile = data.zoomed, data.xp, data.of_term(data.zoomed.tile)
+    z = data.zoomed
 
-    @cache
-    def wrote(k):
-        return dict(_wrote(k))
-
-    def _wrote(k):
-        tile, rows = z.tiles[k], len(z.shown[0].rows)
-        of = _output(z, tile.output)
-        first, at = (
-            element(xp, of.firsts[0], element(xp, of.rows, data.row)),
-            data.of_term(z.place) - tile.first,
-        )
-        for job, values, exact, term, below in (
-            one for one in tile.wrote if one[0].step > tile.jobs[-1].step - tiles_time.PAGE
-        ):
-            place = xp.maximum(xp.minimum(at, values.size - 1), 0)
-            value, right = (element(xp, each, place) for each in (values, exact))
-            of_row = (below or of.size[0] < rows) and z.shown[term].size[0] > 1
-            text = (
-                message("{value}")
-                if term < 0
-                else message("{value} = {term} of row {row}, off by {error}")
-                if of_row
-                else message("{value} = {term}, off by {error}")
-            )
-            yield (
-                job,
-                tr(
-                    text,
-                    value=number(value),
-                    error=written(value - right, ".1g"),
-                    term=z.terms[term].label,
-                    row=written(first + below, "d"),
-                ),
-            )
+    wrote = cache(lambda k: dict(_wrote(data, k)))
 
     def timeline(k):
         numbers = wrote(k)
@@ -512,41 +565,9 @@ def pipes(data: Data) -> list[Panel]:
         )
 
     def table(k):
-        numbers, jobs = wrote(k), z.tiles[k].jobs
-        shown = jobs[-ROWS:]
-        marks = [
-            Note(x, y, text, align)
-            for y, job in enumerate(shown)
-            for x, align, text in (
-                (0.03, "right", str(job.step)),
-                (0.04, "left", pipe_name(job.pipe)),
-                (0.1, "left", job.name),
-                (0.24, "left", numbers.get(job, "")),
-            )
-        ]
-        title = tr(
-            message(
-                "Step, pipe and instruction in the order of issue, and what it wrote for the element, if anything: the last {n} of {all}"
-            )
-            if jobs[ROWS:]
-            else message(
-                "Step, pipe and instruction in the order of issue, and what it wrote for the element, if anything"
-            ),
-            n=len(shown),
-            all=len(jobs),
-        )
-        return Panel(
-            "table",
-            title,
-            tuple(marks),
-            Axis("", 0, 1, ticks=()),
-            Axis("", len(shown) - 0.4, -0.6, ticks=()),
-            20,
-            15 * len(shown) + 10,
-            least=TABLE,
-        )
+        return _table(z.tiles[k].jobs, wrote(k))
 
-    return [picked(tile, len(z.tiles), make) for make in (timeline, table)]
+    return [picked(data.of_term(z.tile), len(z.tiles), make) for make in (timeline, table)]
 
 
 def headline(data: Data) -> list[str]:

@@ -29,8 +29,30 @@ def check(op: Operator, path: Path) -> None:
         )
 
 
-def _faults(op: Operator) -> Iterator[tuple[str, str, str, str]]:
+Fault = tuple[str, str, str, str]
+
+
+def _faults(op: Operator) -> Iterator[Fault]:
     """(field of the declaration, key there, what must hold, what is there) for all that does not hold."""
+    for part in (_kinds, _prototype):  # without which the rest cannot be read
+        if fault := next(part(op), None):
+            yield fault
+            return
+    types = {
+        p.name: p.c_type.removeprefix("const ")
+        for p in parse(op.prototype)[0].parameters
+        if p.role == "in"
+    }
+    yield from _parameters(op, types)
+    yield from _roles(op, [name for name in types if name in op.tensors])
+    yield from _formulas(op)
+    yield from _patterns(op)
+    for name, tensor in op.tensors.items():
+        yield from _tensor(op, name, tensor)
+    yield from _functions(op, types)
+
+
+def _kinds(op: Operator) -> Iterator[Fault]:
     for one, kinds in chain(
         [(op, fields(op))],
         ((tensor, fields(Tensor)) for tensor in op.tensors.values() if isinstance(tensor, Tensor)),
@@ -43,7 +65,9 @@ def _faults(op: Operator) -> Iterator[tuple[str, str, str, str]]:
                     f"{name} is a {kind.__name__}",
                     shown(getattr(one, name)),
                 )
-                return
+
+
+def _prototype(op: Operator) -> Iterator[Fault]:
     declared = parse(op.prototype)
     if [one.name.endswith("GetWorkspaceSize") for one in declared] != [True]:
         yield (
@@ -52,7 +76,6 @@ def _faults(op: Operator) -> Iterator[tuple[str, str, str, str]]:
             "the prototype declares one function aclnn...GetWorkspaceSize",
             ", ".join(one.name for one in declared) or "none",
         )
-        return
     names = [p.name for p in declared[0].parameters]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         yield (
@@ -61,11 +84,9 @@ def _faults(op: Operator) -> Iterator[tuple[str, str, str, str]]:
             "the prototype names each parameter once",
             f"{', '.join(twice)} twice",
         )
-        return
-    types = {
-        p.name: p.c_type.removeprefix("const ") for p in declared[0].parameters if p.role == "in"
-    }
-    tensors = [name for name in types if name in op.tensors]
+
+
+def _parameters(op: Operator, types: dict[str, str]) -> Iterator[Fault]:
     for name, c_type in types.items():
         attribute, kind = op.attributes.get(name), KINDS.get(c_type)
         there = op.tensors if kind == "tensor" else op.attributes
@@ -83,6 +104,9 @@ def _faults(op: Operator) -> Iterator[tuple[str, str, str, str]]:
                 f"{name} has the type of the prototype, {c_type}",
                 attribute.c_type,
             )
+
+
+def _roles(op: Operator, tensors: list[str]) -> Iterator[Fault]:
     for field, some, allowed in (
         ("takes", op.takes, [*op.tensors, *op.attributes]),
         ("gives", op.gives, op.tensors),
@@ -99,6 +123,9 @@ def _faults(op: Operator) -> Iterator[tuple[str, str, str, str]]:
             for name in some
             if name not in allowed
         )
+
+
+def _formulas(op: Operator) -> Iterator[Fault]:
     letters = {
         name
         for tensor in op.tensors.values()
@@ -133,6 +160,9 @@ def _faults(op: Operator) -> Iterator[tuple[str, str, str, str]]:
                 f"the formula for {name} names lengths and attributes",
                 f"{', '.join(wrong)} in {text!r}",
             )
+
+
+def _patterns(op: Operator) -> Iterator[Fault]:
     patterns = [pattern for tensor in op.tensors.values() for pattern in choices(tensor.shape)]
     if both := {name for pattern in patterns for name in pattern.starred} & {
         axis for pattern in patterns for axis in pattern.axes
@@ -143,49 +173,54 @@ def _faults(op: Operator) -> Iterator[tuple[str, str, str, str]]:
             "a name with a star is several axes, in each tensor",
             f"{', '.join(sorted(both))} without one, too",
         )
-    for name, tensor in op.tensors.items():
-        if not (
-            is_plain(tensor.dtype)
-            or tensor.reserved
-            or tensor.dtype in DTYPES
-            or {*tensor.dtype.split(" or ")} <= NAMES
-            or tensor.dtype.removeprefix("as ") in op.tensors
+
+
+def _tensor(op: Operator, name: str, tensor: Tensor) -> Iterator[Fault]:
+    if not (
+        is_plain(tensor.dtype)
+        or tensor.reserved
+        or tensor.dtype in DTYPES
+        or {*tensor.dtype.split(" or ")} <= NAMES
+        or tensor.dtype.removeprefix("as ") in op.tensors
+    ):
+        yield (
+            "tensors",
+            name,
+            f"the dtype of {name} is {', '.join(DTYPES)}, such as int64 or int32, or as another tensor",
+            repr(tensor.dtype),
+        )
+    if tensor.asked and tensor.asked.partition("[")[0] not in {**op.tensors, **op.attributes}:
+        yield "tensors", name, f"what asks for {name} is a parameter", repr(tensor.asked)
+    axes = str(getattr(op.page, "AXES", {}).get(name, ""))
+    for pattern in choices(tensor.shape):
+        if not all(AXIS.fullmatch(axis) for axis in pattern.axes):
+            yield (
+                "tensors",
+                name,
+                f"an axis of {name} is a name, *NAME, 1..NAME or a product of names and numbers",
+                repr(pattern.text),
+            )
+        elif pattern.placed and (
+            pattern.placed not in op.attributes
+            or [axis[0] for axis in pattern.axes][::2] != ["*", "*"]
         ):
             yield (
                 "tensors",
                 name,
-                f"the dtype of {name} is {', '.join(DTYPES)}, such as int64 or int32, or as another tensor",
-                repr(tensor.dtype),
+                f"an axis by attribute is written *A D@dim *B, in {name}",
+                repr(pattern.text),
             )
-        if tensor.asked and tensor.asked.partition("[")[0] not in {**op.tensors, **op.attributes}:
-            yield "tensors", name, f"what asks for {name} is a parameter", repr(tensor.asked)
-        axes = str(getattr(op.page, "AXES", {}).get(name, ""))
-        for pattern in choices(tensor.shape):
-            if not all(AXIS.fullmatch(axis) for axis in pattern.axes):
-                yield (
-                    "tensors",
-                    name,
-                    f"an axis of {name} is a name, *NAME, 1..NAME or a product of names and numbers",
-                    repr(pattern.text),
-                )
-            elif pattern.placed and (
-                pattern.placed not in op.attributes
-                or [axis[0] for axis in pattern.axes][::2] != ["*", "*"]
-            ):
-                yield (
-                    "tensors",
-                    name,
-                    f"an axis by attribute is written *A D@dim *B, in {name}",
-                    repr(pattern.text),
-                )
-            elif len(axes) < len(pattern.page_axes) and not tensor.reserved:
-                yield (
-                    "tensors",
-                    name,
-                    f"AXES of the page has {len(pattern.page_axes)} characters for {name} ({pattern.text}), one for each axis "
-                    "and each factor",
-                    repr(axes),
-                )
+        elif len(axes) < len(pattern.page_axes) and not tensor.reserved:
+            yield (
+                "tensors",
+                name,
+                f"AXES of the page has {len(pattern.page_axes)} characters for {name} ({pattern.text}), one for each axis "
+                "and each factor",
+                repr(axes),
+            )
+
+
+def _functions(op: Operator, types: dict[str, str]) -> Iterator[Fault]:
     for function, passed in (
         ("forward", op.takes),
         ("backward", [name for name in types if name not in op.gradient_of]),

@@ -63,6 +63,21 @@ class Document:
     library: str
 
 
+def _cells(text: str) -> list[list[str]]:
+    """The rows of tables, and of lists of parameters."""
+    cells = [
+        [_plain(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)]
+        for row in re.findall(r"<tr[^>]*>(.*?)</tr>", text, re.DOTALL)
+    ]
+    cells += [
+        [_plain(part) for part in line]
+        for line in re.findall(
+            r"^\s*[-*]\s*(\w+)\s*[(（][^,，]*[,，]([^)）]*)[)）][:：](.*)", text, re.MULTILINE
+        )
+    ]
+    return cells
+
+
 def read(text: str) -> Document:
     """Return a document's content; ValueError where it declares no operator or describes no parameter.
 
@@ -84,16 +99,7 @@ def read(text: str) -> Document:
         -1
     ].partition("\n## ")[0]
     names = re.findall(r"(\w+)\s*[,)]", found[0])
-    cells = [
-        [_plain(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)]
-        for row in re.findall(r"<tr[^>]*>(.*?)</tr>", about, re.DOTALL)
-    ]
-    cells += [
-        [_plain(part) for part in line]
-        for line in re.findall(
-            r"^\s*[-*]\s*(\w+)\s*[(（][^,，]*[,，]([^)）]*)[)）][:：](.*)", about, re.MULTILINE
-        )
-    ]
+    cells = _cells(about)
     rows = {
         first: _row(first, row[1], row[2:], names)
         for row in cells

@@ -152,6 +152,23 @@ class Errors:
         return ""
 
 
+def _within(actual, truth, envelope: Envelope | None, right: np.ndarray, fmt) -> dict:
+    """The bound of an envelope and the error that it expects, in ulps, and its verdicts."""
+    if envelope is None:
+        return {}
+    verdict = verdicts(actual, truth, envelope).reshape(right.size)
+    bound, expected = envelope.bound.reshape(right.size), envelope.expected.reshape(right.size)
+    parts = {"bound": np.empty(right.size), "expected": np.empty(right.size), "verdict": verdict}
+
+    def fill(at):
+        spacing = ulp(right[at], fmt)
+        parts["bound"][at] = bound[at] / spacing
+        parts["expected"][at] = np.fmin(expected[at], bound[at]) / spacing
+
+    in_stretches(fill, right.size)
+    return parts
+
+
 def errors(
     actual, truth, provenance: Provenance | str, *, envelope: Envelope | None = None, inputs=None
 ) -> Errors:
@@ -197,23 +214,6 @@ def errors(
             ulps[at][special] = np.where(same(wide[special], nearest[special]), 0.0, np.inf)
 
     in_stretches(fill, size)
-    parts = {}
-    if envelope is not None:
-        parts = {
-            "bound": np.empty(size),
-            "expected": np.empty(size),
-            "verdict": verdicts(actual, truth, envelope).reshape(size),
-        }
-        bound, expected = envelope.bound.reshape(size), envelope.expected.reshape(size)
-
-        def widths(at):
-            spacing = ulp(right[at], fmt)
-            parts["bound"][at], parts["expected"][at] = (
-                bound[at] / spacing,
-                np.fmin(expected[at], bound[at]) / spacing,
-            )
-
-        in_stretches(widths, size)
     return Errors(
         provenance,
         fmt,
@@ -223,7 +223,7 @@ def errors(
         ulps,
         place,
         finite,
-        **parts,
+        **_within(actual, truth, envelope, right, fmt),
         inputs=dict(inputs or {}),
     )
 

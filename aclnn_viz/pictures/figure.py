@@ -142,11 +142,7 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
         ],
         label=panel.name,
     )
-    for name, axis, ends, own in zip("xy", (panel.x, panel.y), limits(panel), places):
-        axes.set(**{f"{name}scale": axis.scale, f"{name}label": axis.label, f"{name}lim": ends})
-        ticked = axes.xaxis if name == "x" else axes.yaxis
-        ticked.set_ticks([value for value, _ in own], [text for _, text in own])
-        ticked.set_ticks([], minor=True)
+    _ticked(axes, panel, places)
     axes.tick_params(length=0, labelsize=SMALL)
     axes.spines[:].set(visible=cells or any(places), color=look.quiet, linewidth=WIDTH["axis"])
     if not cells:
@@ -156,29 +152,7 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
     axes.set(xlim=limits(panel)[0], ylim=limits(panel)[1])
     edge = (left + GAP - start) / space[0]  # the left end of the panel, in shares of the axes
     if labels:
-        named = {text: handle for handle, text in zip(*axes.get_legend_handles_labels())}
-        order = [text for text in dict.fromkeys(labels) if text in named]
-        # each lies over those before it
-        bands = [mark.label for mark in panel.marks if isinstance(mark, Band) and mark.label]
-        handles = [
-            tuple(named[one] for one in bands[: bands.index(text) + 1])
-            if text in bands
-            else named[text]
-            for text in order
-        ]
-        axes.legend(
-            handles,
-            order,
-            loc="lower left",
-            bbox_to_anchor=(edge, 1.0),
-            ncols=across,
-            fontsize=SMALL,
-            handlelength=2.4,
-            columnspacing=1.2,
-            borderpad=0.1,
-            borderaxespad=0.1,
-            labelspacing=0.15,
-        )
+        _legend(axes, panel, labels, edge, across)
     axes.annotate(
         "\n".join(titles),
         (edge, 1),
@@ -193,6 +167,42 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
     if heat:
         image = next(image for image in axes.images if image.get_label() == "heat")
         _key(axes, image, edge, 0.72 * LINE * (rows - 1))
+
+
+def _ticked(axes, panel: Panel, places: list) -> None:
+    """Set scales, ends, ticks and labels of both axes."""
+    for name, axis, ends, own in zip("xy", (panel.x, panel.y), limits(panel), places):
+        axes.set(**{f"{name}scale": axis.scale, f"{name}label": axis.label, f"{name}lim": ends})
+        ticked = axes.xaxis if name == "x" else axes.yaxis
+        ticked.set_ticks([value for value, _ in own], [text for _, text in own])
+        ticked.set_ticks([], minor=True)
+
+
+def _legend(axes, panel: Panel, labels: list[str], edge: float, across: int) -> None:
+    """Name the marks above the axes, so many in a row."""
+    named = {text: handle for handle, text in zip(*axes.get_legend_handles_labels())}
+    order = [text for text in dict.fromkeys(labels) if text in named]
+    # each lies over those before it
+    bands = [mark.label for mark in panel.marks if isinstance(mark, Band) and mark.label]
+    handles = [
+        tuple(named[one] for one in bands[: bands.index(text) + 1])
+        if text in bands
+        else named[text]
+        for text in order
+    ]
+    axes.legend(
+        handles,
+        order,
+        loc="lower left",
+        bbox_to_anchor=(edge, 1.0),
+        ncols=across,
+        fontsize=SMALL,
+        handlelength=2.4,
+        columnspacing=1.2,
+        borderpad=0.1,
+        borderaxespad=0.1,
+        labelspacing=0.15,
+    )
 
 
 def _squared(panel: Panel, left: float, space) -> tuple[float, tuple[float, float]]:

@@ -194,15 +194,7 @@ def judge(op, case, outputs, plan=None) -> Judgement:
     for name in truth:
         runs, reports = {}, {}
         for who, given in computed.items():
-            source = outputs[who]
-            device = (
-                (source.name, source.soc, str(source.cann)) if is_device(source) else (who, "", "")
-            )
-            about = Provenance(
-                message("{output} of {operator}", output=name, operator=op.aclnn_name),
-                *device,
-                seed,
-            )
+            about = _provenance(op, name, who, outputs[who], seed)
             runs[who] = errors(
                 given[name], truth[name], about, envelope=envelopes[name], inputs=tensors
             )
@@ -215,6 +207,13 @@ def judge(op, case, outputs, plan=None) -> Judgement:
             plan=plan.name,
         ),
         found,
+    )
+
+
+def _provenance(op, output: str, who: str, source, seed) -> Provenance:
+    device = (source.name, source.soc, str(source.cann)) if is_device(source) else (who, "", "")
+    return Provenance(
+        message("{output} of {operator}", output=output, operator=op.aclnn_name), *device, seed
     )
 
 

@@ -245,7 +245,9 @@ def test_a_wrong_declaration_is_refused_with_its_line(changed, line, message):
 )
 def test_a_wrong_tensor_is_refused_at_its_line(name, tensor, message):
     op, path = declared("swiglu"), ELSEWHERE / "my_swiglu" / "declaration.py"
-    with pytest.raises(ValueError, match=f"declaration.py, line 16: {message}"):
+    lines = path.read_text("utf-8").splitlines()
+    at = next(n for n, line in enumerate(lines, 1) if f'"{name}": Tensor(' in line)
+    with pytest.raises(ValueError, match=f"declaration.py, line {at}: {message}"):
         checked.check(replace(op, tensors=op.tensors | {name: tensor}), path)
 
 

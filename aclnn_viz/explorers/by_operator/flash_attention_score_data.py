@@ -29,6 +29,23 @@ MODES = {
     4: message("4: a window"),
     6: message("6: causal behind a prefix"),
 }
+# What the mask follows from, and what the formulas are computed from in double precision.
+MASKED_BY = (
+    "attenMaskOptional",
+    "prefixOptional",
+    "preTokens",
+    "nextTokens",
+    "sparseMode",
+)
+WIDENED = (
+    "query",
+    "keyIn",
+    "value",
+    "dy",
+    "attentionInOptional",
+    "softmaxMaxOptional",
+    "softmaxSumOptional",
+)
 
 
 @dataclass(frozen=True)
@@ -112,20 +129,26 @@ def gathered(state: State, backward=host(OP), xp=XP, op=OP) -> dict:
     return {"given": given, "outputs": outputs, "right": op.truth(**given), "notices": notices}
 
 
+def _online(xp, row, starts, block: int):
+    """The maximum, the sum and the factor of what came before, after each block of a row of scores; nan and 1 before any is seen."""
+    before, count, tops, sums, factors = -np.inf, 0.0, [], [], []
+    for j in starts:
+        part = row[j : j + block]
+        after = xp.maximum(xp.max(part), before)
+        some = after > -np.inf
+        factors.append(xp.where(some, xp.exp(before - after), 1.0))
+        count = xp.where(some, count * factors[-1] + xp.sum(xp.exp(part - after)), 0.0)
+        tops.append(xp.where(some, after, np.nan))
+        sums.append(count)
+        before = after
+    return map(xp.stack, (tops, sums, factors))
+
+
 def data(xp, state: State, given: dict, outputs: dict, right: dict, notices=()) -> Data:
     """Return what is drawn of a state, of `given` inputs, their outputs and the truth, all arrays of `xp` but the mask."""
     hidden = page.hides(
         np,
-        *(
-            given[name]
-            for name in (
-                "attenMaskOptional",
-                "prefixOptional",
-                "preTokens",
-                "nextTokens",
-                "sparseMode",
-            )
-        ),
+        *(given[name] for name in MASKED_BY),
         state.queries,
         state.keys,
     )
@@ -133,18 +156,7 @@ def data(xp, state: State, given: dict, outputs: dict, right: dict, notices=()) 
         False if hidden is None else np.reshape(hidden, np.shape(hidden)[-2:]) != 0,
         (state.queries, state.keys),
     )
-    q, k, v, dy, y, top, total = (
-        double(xp, given[name])[0, 0]
-        for name in (
-            "query",
-            "keyIn",
-            "value",
-            "dy",
-            "attentionInOptional",
-            "softmaxMaxOptional",
-            "softmaxSumOptional",
-        )
-    )
+    q, k, v, dy, y, top, total = (double(xp, given[name])[0, 0] for name in WIDENED)
     scores = state.scaleValue * xp.sum(q[:, np.newaxis] * k, axis=2)
     P = xp.where(seen, xp.exp(scores - top[:, :1]) / total[:, :1], 0.0)
     dP, D = xp.sum(dy[:, np.newaxis] * v, axis=2), xp.sum(dy * y, axis=1, keepdims=True)
@@ -156,16 +168,7 @@ def data(xp, state: State, given: dict, outputs: dict, right: dict, notices=()) 
         ]
     )
     row, visible = element(xp, scores, state.row), element(xp, seen, state.row)
-    before, count, tops, sums, factors = -np.inf, 0.0, [], [], []
-    for j in starts:
-        part = xp.where(visible, row, -np.inf)[j : j + state.block]
-        after = xp.maximum(xp.max(part), before)
-        some = after > -np.inf
-        factors.append(xp.where(some, xp.exp(before - after), 1.0))
-        count = xp.where(some, count * factors[-1] + xp.sum(xp.exp(part - after)), 0.0)
-        tops.append(xp.where(some, after, np.nan))
-        sums.append(count)
-        before = after
+    tops, sums, factors = _online(xp, xp.where(visible, row, -np.inf), starts, state.block)
     return Data(
         xp=xp,
         state=state,
@@ -178,9 +181,9 @@ def data(xp, state: State, given: dict, outputs: dict, right: dict, notices=()) 
         dP=element(xp, dP, state.row),
         D=element(xp, D, state.row)[0],
         scores=xp.where(visible, row, np.nan),
-        tops=xp.stack(tops),
-        sums=xp.stack(sums),
-        factors=xp.stack(factors),
+        tops=tops,
+        sums=sums,
+        factors=factors,
         errors=tuple(
             xp.max(xp.abs(double(xp, outputs[name]) - right[name])) for name in OP.outputs[:3]
         ),

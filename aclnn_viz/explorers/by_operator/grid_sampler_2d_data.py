@@ -401,26 +401,7 @@ def data(xp, state: State, given: dict, outputs: dict, outs, truth, notices=()) 
         outs=double(xp, outs),
         inputGrad=_plane(xp, state, outputs["inputGrad"]),
         gridGrad=double(xp, element(xp, outputs["gridGrad"], state.sample)),
-        sources=xp.stack(
-            [
-                xp.stack(
-                    [
-                        xp.concat(
-                            _sampled(
-                                xp,
-                                here[k : k + 1],
-                                n,
-                                state.interpolationMode,
-                                mode,
-                                state.alignCorners,
-                            )
-                        )
-                        for k, n in enumerate(size[::-1])
-                    ]
-                )
-                for mode in range(3)
-            ]
-        ),
+        sources=xp.stack([_sources(xp, state, here, mode) for mode in range(3)]),
         taps=xp.stack(
             [
                 _taps(xp, here, image, state.interpolationMode, mode, state.alignCorners)
@@ -433,6 +414,18 @@ def data(xp, state: State, given: dict, outputs: dict, outs, truth, notices=()) 
                 (("breaks", 0, 0), ("coordinates", 1, 0), ("slopes", 1, 1), ("kinks", 1, 0))
             )
         },
+    )
+
+
+def _sources(xp, state: State, here, mode: int):
+    """Of both axes the coordinate of a point and what padding makes of it, in one padding mode."""
+    return xp.stack(
+        [
+            xp.concat(
+                _sampled(xp, here[k : k + 1], n, state.interpolationMode, mode, state.alignCorners)
+            )
+            for k, n in enumerate((state.width, state.height))
+        ]
     )
 
 

@@ -37,35 +37,9 @@ def lengths(bound: dict) -> tuple:
     return q[batch], q[length], k[length], k[-1], v[-1]
 
 
-def fits(bound: dict) -> None:
-    batch, rows, columns, wide, narrow = lengths(bound)
-    mask, mode, prefix, keep = (
-        bound[name] for name in ("attenMaskOptional", "sparseMode", "prefixOptional", "keepProb")
-    )
-    if not columns:
-        raise ValueError(
-            problem(
-                "keyIn must have at least one key",
-                f"shape {bound['keyIn'].shape}",
-                "leave the call out",
-            )
-        )
-    if narrow > wide:
-        raise ValueError(
-            problem(
-                "D of value must not exceed that of keyIn",
-                f"{narrow} and {wide}",
-                "make it smaller",
-            )
-        )
-    if keep <= 0 or keep != 1 and bound["dropMaskOptional"] is None:
-        raise ValueError(
-            problem(
-                "keepProb must lie in (0, 1], and be 1 without dropMaskOptional",
-                f"{keep}",
-                "change it",
-            )
-        )
+def _mask_fits(bound: dict) -> None:
+    batch, rows, columns, *_ = lengths(bound)
+    mask, mode = bound["attenMaskOptional"], bound["sparseMode"]
     if mask is None and mode:
         raise ValueError(
             problem(
@@ -105,6 +79,36 @@ def fits(bound: dict) -> None:
                     "make them agree",
                 )
             )
+
+
+def fits(bound: dict) -> None:
+    batch, rows, columns, wide, narrow = lengths(bound)
+    mode, prefix, keep = (bound[name] for name in ("sparseMode", "prefixOptional", "keepProb"))
+    if not columns:
+        raise ValueError(
+            problem(
+                "keyIn must have at least one key",
+                f"shape {bound['keyIn'].shape}",
+                "leave the call out",
+            )
+        )
+    if narrow > wide:
+        raise ValueError(
+            problem(
+                "D of value must not exceed that of keyIn",
+                f"{narrow} and {wide}",
+                "make it smaller",
+            )
+        )
+    if keep <= 0 or keep != 1 and bound["dropMaskOptional"] is None:
+        raise ValueError(
+            problem(
+                "keepProb must lie in (0, 1], and be 1 without dropMaskOptional",
+                f"{keep}",
+                "change it",
+            )
+        )
+    _mask_fits(bound)
     if mode in (5, 6) and (
         len(prefix) != batch or not all(max(columns - rows, 0) <= n <= columns for n in prefix)
     ):
