@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from contract_table import Table, Trial
 
-from aclnn_viz.operators.contract import contract, evaluate_launch
+from aclnn_viz.operators.contract import contract
 from machine import sampled
 from together import in_one
 
@@ -35,8 +35,7 @@ HAND_WRITTEN = ("hardswish", "grid_sampler_2d")
 )
 def test_phase_2_argument_checks(operators, workspace, size, executor, required, code):
     for operator in operators:
-        status, message = evaluate_launch(
-            operator,
+        status, message = contract(operator).evaluate_launch(
             workspace=workspace,
             workspace_size=size,
             executor=executor,

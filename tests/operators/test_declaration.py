@@ -8,7 +8,7 @@ import pytest
 
 import aclnn_viz as av
 from aclnn_viz.operators import Attribute, Tensor, checked
-from aclnn_viz.operators.contract import Call, evaluate
+from aclnn_viz.operators.contract import Call, contract
 from aclnn_viz.operators.contract.rules import plain_contract
 from aclnn_viz.operators.patterns import Pattern, resolved, value
 from aclnn_viz.operators.products import A2, Version
@@ -150,7 +150,7 @@ def test_the_code_of_a_refusal_is_the_declared_one():
     assert [
         plain_contract(one).evaluate(given).status for one in (op, other) for given in (call, wrong)
     ] == [0, 161002, 0, 561002]
-    assert evaluate("my_softmax", wrong).status == 161002
+    assert contract("my_softmax").evaluate(wrong).status == 161002
 
 
 def test_an_output_may_hang_on_an_optional_tensor():

@@ -4,15 +4,16 @@ An operator without a contract of its own has what follows from its declaration,
 library makes in which order, and what it silently lets pass, is not known of it.
 """
 
+import re
 from collections.abc import Callable
 from math import prod
 
 import numpy as np
 
 from aclnn_viz.dtypes import FORMATS, PLAIN, float_format
+from aclnn_viz.errors import problem
 from aclnn_viz.operators.codes import (
     ACLNN_ERR_INNER_FIND_KERNEL_ERROR,
-    ACLNN_ERR_INNER_TILING_ERROR,
     ACLNN_ERR_PARAM_INVALID,
     ACLNN_ERR_PARAM_NULLPTR,
     ACL_BF16,
@@ -38,7 +39,7 @@ from aclnn_viz.operators.parameters import Parameter
 from aclnn_viz.operators.patterns import chosen
 from aclnn_viz.operators.products import READ, WITH_BFLOAT16, Version
 from aclnn_viz.operators.shapes import formats_of
-from aclnn_viz.words.messages import message
+from aclnn_viz.words.messages import Message, message
 
 SYSTEM_WORKSPACE = 16 * 1024 * 1024  # bytes that the tiling of a generated operator always asks for
 GENERATED = (
@@ -64,20 +65,6 @@ def extent(tensor: TensorDescriptor, axis: int) -> int | None:
     return tensor.shape[axis] if axis < tensor.rank else None
 
 
-def null_pointers(names: tuple[str, ...], source: str) -> tuple[Check, ...]:
-    """Refuse null pointers one after the other."""
-    return tuple(
-        Check(
-            f"{name} null",
-            lambda call, name=name: call[name] is None,
-            ACLNN_ERR_PARAM_NULLPTR,
-            message("{name} is a null pointer", name=name),
-            source,
-        )
-        for name in names
-    )
-
-
 def out_pointers(source: str) -> tuple[Check, Check]:
     """Refuse null pointers in the place of workspaceSize, then of executor."""
     return (
@@ -98,109 +85,121 @@ def out_pointers(source: str) -> tuple[Check, Check]:
     )
 
 
-def dtype_in(name: str, accepted: Callable[[Call], tuple[int, ...]], source: str) -> Check:
-    return Check(
-        f"{name} dtype",
-        lambda call: call[name].dtype not in accepted(call),
-        ACLNN_ERR_PARAM_INVALID,
-        f"the data type of {name} is not supported on this product",
-        source,
-        (name,),
-    )
-
-
 def by_architecture(*common: int) -> Callable[[Call], tuple[int, ...]]:
     """The list of a library that knows architectures only: also products for which there is no kernel are accepted."""
     lists = dict.fromkeys(READ, common) | dict.fromkeys(WITH_BFLOAT16, (*common, ACL_BF16))
     return lambda call: lists.get(call.product, ())
 
 
-def options(operator: Operator, names: str, source: str) -> tuple[Check, ...]:
-    """Refuse values that the declaration does not list."""
+#: The forms of texts: the name of such a check, and when a call fails it.
+FORMS = (
+    (message("{name} is a null pointer"), "{name} null", lambda call, name: call[name] is None),
+    ("the data type of {name} is not supported on this product", "{name} dtype", None),
+    (
+        message("{name} must have the data type of {other}"),
+        "{name} dtype as {other}",
+        lambda call, name, other: call[name].dtype != call[other].dtype,
+    ),
+    (
+        message("{name} must have the shape of {other}"),
+        "{name} shape as {other}",
+        lambda call, name, other: call[name].shape != call[other].shape,
+    ),
+    (
+        "{name} must have as many axes as {other}",
+        "{name} rank as {other}",
+        lambda call, name, other: call[name].rank != call[other].rank,
+    ),
+    (
+        message("{name} must have {wanted} axes"),
+        "{name} rank",
+        lambda call, name, wanted: not _within(call[name].rank, wanted),
+    ),
+    (
+        "axis {axis} of {name} must be as long as axis {place} of {other}",
+        "{name} axis {axis} as {other} axis {place}",
+        lambda call, axis, name, place, other: (
+            extent(call[name], int(axis)) != extent(call[other], int(place))
+        ),
+    ),
+    (
+        message("{name} must be {first} to {last}"),
+        "{name}",
+        lambda call, name, first, last: not int(first) <= call[name] <= int(last),
+    ),
+    (
+        "{name} must have {count} entries",
+        "{name} size",
+        lambda call, name, count: len(call[name]) != int(count),
+    ),
+)
 
-    def check(p: Parameter) -> Check:
-        return Check(
-            p.name,
-            lambda call: call[p.name] not in p.values,
-            ACLNN_ERR_PARAM_INVALID,
-            message(
-                "{name} must be {first} to {last}",
-                name=p.name,
-                first=p.values[0],
-                last=p.values[-1],
-            ),
-            source,
-            (p.name,),
+
+def checks(op: Operator, source: str, *rules, accepted=None, **common) -> tuple:
+    """Return the steps that rules say, in their order.
+
+    A rule is a text of one of the FORMS, in which several parameters may stand for one, or (name, text, fails) with the
+    parameters to show where the text does not name just these, or a step as it is. `accepted(call)` are the supported
+    data types; `common` is what all checks have.
+    """
+    steps: list = []
+    for rule in rules:
+        if not isinstance(rule, str | tuple):
+            steps.append(rule)
+        elif isinstance(rule, tuple):
+            steps.append(_check(op, source, common, *rule))
+        else:
+            several = re.search(r"\w+(?:, \w+)+", rule)
+            for name in several[0].split(", ") if several else [""]:
+                text = rule.replace(several[0], name) if several else rule
+                steps.append(_check(op, source, common, *_formed(text, accepted)))
+    return tuple(steps)
+
+
+def null_pointers(op: Operator, source: str, *names: str) -> tuple:
+    """Refuse null pointers one after the other."""
+    return checks(op, source, *(f"{name} is a null pointer" for name in names))
+
+
+def _within(number: int, wanted: str) -> bool:
+    """Whether a number is the one wanted, or between both, as in "0 to 8"."""
+    low, _, high = wanted.partition(" to ")
+    return int(low) <= number <= int(high or low)
+
+
+def _formed(text: str, accepted) -> tuple:
+    """The name, the text and the condition of a check whose text has one of the forms."""
+    for form, name, fails in FORMS:
+        pattern = re.sub(
+            r"{(\w+)}", r"(?P<\1>\\w+)", form.replace("{wanted}", "(?P<wanted>[0-8 to]+)")
         )
+        if said := re.fullmatch(pattern, text):
+            values = said.groupdict()
+            fails = fails or (lambda call, name: call[name].dtype not in accepted(call))
+            if " to " in (wanted := values.get("wanted", "")):
+                low, high = wanted.split(" to ")
+                shown = values | {"wanted": message("{low} to {high}", low=low, high=high)}
+            else:
+                shown = values
+            text = message(form, **shown) if isinstance(form, Message) else text
+            return name.format(**values), text, lambda call: fails(call, **values)
+    raise ValueError(problem("a rule has one of the forms", repr(text), "see FORMS"))
 
-    return tuple(check(p) for name in names.split() for p in operator.parameters if p.name == name)
 
-
-def mask_entries(operator: Operator, name: str, source: str) -> Check:
-    """Refuse a mask that has not one entry for each output that it asks for."""
-    count = operator.attributes[name].length
+def _check(op: Operator, source: str, common: dict, name, text, fails, *about) -> Check:
+    null = name.endswith(" null")
+    named = dict.fromkeys(re.findall(r"\w+", text or ""))
+    about = about or tuple(word for word in named if word in {p.name for p in op.c_parameters})
     return Check(
-        f"{name} size",
-        lambda call: len(call[name]) != count,
-        ACLNN_ERR_PARAM_INVALID,
-        f"{name} must have {count} entries",
-        source,
-        (name,),
-    )
-
-
-def same_dtype(name: str, other: str, source: str) -> Check:
-    return Check(
-        f"{name} dtype as {other}",
-        lambda call: call[name].dtype != call[other].dtype,
-        ACLNN_ERR_PARAM_INVALID,
-        message("{name} must have the data type of {other}", name=name, other=other),
-        source,
-        (name, other),
-    )
-
-
-def same_shape(name: str, other: str, source: str) -> Check:
-    return Check(
-        f"{name} shape as {other}",
-        lambda call: call[name].shape != call[other].shape,
-        ACLNN_ERR_PARAM_INVALID,
-        message("{name} must have the shape of {other}", name=name, other=other),
-        source,
-        (name, other),
-    )
-
-
-def rank_in(
-    name: str, low: int, high: int, source: str, status: int = ACLNN_ERR_PARAM_INVALID, **scope
-) -> Check:
-    wanted = f"{low}" if low == high else message("{low} to {high}", low=low, high=high)
-    return Check(
-        f"{name} rank",
-        lambda call: not low <= call[name].rank <= high,
-        status,
-        message("{name} must have {wanted} axes", name=name, wanted=wanted),
-        source,
-        (name,),
-        **scope,
-    )
-
-
-def same_extent(
-    name: str,
-    axis: int,
-    other: str,
-    other_axis: int,
-    source: str,
-    status: int = ACLNN_ERR_PARAM_INVALID,
-) -> Check:
-    return Check(
-        f"{name} axis {axis} as {other} axis {other_axis}",
-        lambda call: extent(call[name], axis) != extent(call[other], other_axis),
-        status,
-        f"axis {axis} of {name} must be as long as axis {other_axis} of {other}",
-        source,
-        (name, other),
+        **{
+            "name": name,
+            "fails": fails,
+            "status": ACLNN_ERR_PARAM_NULLPTR if null else ACLNN_ERR_PARAM_INVALID,
+            "text": text,
+            "source": source,
+            "about": () if null else about,
+        }
+        | common
     )
 
 
@@ -218,7 +217,7 @@ def generated_contract(
         operator=operator,
         generated=True,
         dtype_rows=rows,
-        steps=_generated_steps(parameters, rows, tiling),
+        steps=_generated_steps(operator, rows, tiling),
         constraints=(undocumented_dtypes(rows), _strided_outputs(parameters), *constraints),
         **{"workspace_size": lambda call: SYSTEM_WORKSPACE + contiguous_copies(call, inputs)}
         | others,
@@ -226,9 +225,10 @@ def generated_contract(
 
 
 def _generated_steps(
-    parameters: tuple[Parameter, ...], rows: tuple[DtypeRow, ...], tiling: tuple[Check, ...]
+    operator: Operator, rows: tuple[DtypeRow, ...], tiling: tuple[Check, ...]
 ) -> tuple[Check | EarlySuccess, ...]:
     """Put the checks that every generated operator makes before its own tiling checks."""
+    parameters = operator.c_parameters
     required = tensor_names(parameters, required=True)
     outputs = tensor_names(parameters, output=True)
     accepted = (ACL_FORMAT_ND, ACL_FORMAT_NCHW, ACL_FORMAT_NHWC, ACL_FORMAT_NCDHW, ACL_FORMAT_NCL)
@@ -239,8 +239,9 @@ def _generated_steps(
         return not any(row.applies(call) for row in rows)
 
     return (
-        *null_pointers(tensor_names(parameters, output=False, required=True), GENERATED),
-        *null_pointers(outputs, GENERATED),
+        *null_pointers(
+            operator, GENERATED, *tensor_names(parameters, output=False, required=True), *outputs
+        ),
         *reversed(out_pointers(GENERATED)),
         Check(
             "product",
@@ -283,17 +284,6 @@ def _generated_steps(
         ),
         *tiling,
     )
-
-
-def tiling_check(
-    name: str,
-    fails: Callable[[Call], bool],
-    text: str | None,
-    source: str,
-    about: tuple[str, ...] = (),
-    **scope,
-) -> Check:
-    return Check(name, fails, ACLNN_ERR_INNER_TILING_ERROR, text, source, about, **scope)
 
 
 def _strided_outputs(parameters: tuple[Parameter, ...]) -> Constraint:
@@ -432,16 +422,17 @@ def plain_contract(op: Operator) -> Contract:
         dtype_rows=rows,
         steps=(
             *out_pointers(source),
-            *null_pointers(tensor_names(parameters, output=False, required=True), source),
             *null_pointers(
-                tuple(
+                op,
+                source,
+                *tensor_names(parameters, output=False, required=True),
+                *(
                     p.name
                     for p in parameters
                     if p.c_type.endswith("*")
                     and p.kind != "tensor"
                     and not p.name.endswith("Optional")
                 ),
-                source,
             ),
             *(
                 Check(

@@ -4,8 +4,6 @@ Sources: ops-nn loss/cross_entropy_loss_grad/op_host/cross_entropy_loss_grad_til
 cross_entropy_loss_grad_def.cpp; aclnnCrossEntropyLossGrad, CANN documentation.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 from aclnn_viz.operators.codes import (
@@ -18,13 +16,11 @@ from aclnn_viz.operators.codes import (
 )
 from aclnn_viz.operators.contract.model import Call, Constraint, DtypeRow, KernelFault
 from aclnn_viz.operators.contract.rules import (
+    checks,
     extent,
     generated_contract,
     narrowed,
-    rank_in,
-    same_extent,
     tensor_names,
-    tiling_check,
     unchecked_dtype,
     unchecked_shape,
 )
@@ -74,66 +70,67 @@ def weight_differs(call: Call) -> bool:
     return weight is not None and extent(weight, 0) != extent(call["logProb"], 1)
 
 
-TILING_A2 = (
-    same_extent("target", 0, "logProb", 0, SOURCE, ACLNN_ERR_INNER_TILING_ERROR),
-    tiling_check(
+TILING_A2 = checks(
+    OPERATOR,
+    SOURCE,
+    "axis 0 of target must be as long as axis 0 of logProb",
+    (
         "weightOptional axis 0",
-        weight_differs,
         "axis 0 of weightOptional must be as long as axis 1 of logProb",
-        SOURCE,
-        ("weightOptional", "logProb"),
+        weight_differs,
     ),
+    status=ACLNN_ERR_INNER_TILING_ERROR,
+    products=ATLAS_A2_A3,
 )
 # The lookup has refused every other data type before the tiling on 950 compares them again.
-TILING_950 = (
-    tiling_check(
+TILING_950 = checks(
+    OPERATOR,
+    SOURCE_950,
+    (
         "reduction",
-        lambda call: reduction(call) not in REDUCTIONS,
         "reduction must be none, mean or sum",
-        SOURCE_950,
-        ("reduction",),
+        lambda call: reduction(call) not in REDUCTIONS,
     ),
-    tiling_check(
+    (
         "labelSmoothing",
-        lambda call: not 0 <= narrowed(call["labelSmoothing"]) <= 1,
         "labelSmoothing must lie in [0, 1]",
-        SOURCE_950,
-        ("labelSmoothing",),
+        lambda call: not 0 <= narrowed(call["labelSmoothing"]) <= 1,
     ),
-    rank_in("logProb", 2, 2, SOURCE_950, ACLNN_ERR_INNER_TILING_ERROR),
-    tiling_check(
+    "logProb must have 2 axes",
+    (
         "gradLoss shape",
-        grad_loss_differs,
         "gradLoss must be (N,) for reduction none, else a scalar or (1,)",
-        SOURCE_950,
-        ("gradLoss", "logProb", "reduction"),
+        grad_loss_differs,
+        "gradLoss",
+        "logProb",
+        "reduction",
     ),
-    tiling_check(
+    (
         "target shape",
-        lambda call: call["target"].shape != call["logProb"].shape[:1],
         "target must be (N,)",
-        SOURCE_950,
-        ("target", "logProb"),
+        lambda call: call["target"].shape != call["logProb"].shape[:1],
+        "target",
+        "logProb",
     ),
-    tiling_check(
+    (
         "weightOptional shape",
+        "weightOptional must be (C,)",
         lambda call: (
             call["weightOptional"] is not None
             and call["weightOptional"].shape != call["logProb"].shape[1:]
         ),
-        "weightOptional must be (C,)",
-        SOURCE_950,
-        ("weightOptional", "logProb"),
+        "weightOptional",
+        "logProb",
     ),
-    tiling_check(
+    (
         "weightOptional dtype",
+        "weightOptional must be FLOAT",
         lambda call: (
             call["weightOptional"] is not None and call["weightOptional"].dtype != ACL_FLOAT
         ),
-        "weightOptional must be FLOAT",
-        SOURCE_950,
-        ("weightOptional",),
     ),
+    status=ACLNN_ERR_INNER_TILING_ERROR,
+    products=WITH_ARCH35,
 )
 
 
@@ -347,11 +344,7 @@ def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: l
 CONTRACT = generated_contract(
     OPERATOR,
     DTYPE_ROWS,
-    tuple(
-        replace(check, products=products)
-        for checks, products in ((TILING_A2, ATLAS_A2_A3), (TILING_950, WITH_ARCH35))
-        for check in checks
-    ),
+    TILING_A2 + TILING_950,
     CONSTRAINTS,
     untouched=lambda call: (
         ("xGradOut",) if call.product in ATLAS_A2_A3 and narrowed(call["labelSmoothing"]) else ()

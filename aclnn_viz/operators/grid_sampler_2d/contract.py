@@ -7,35 +7,27 @@ aclnnGridSampler2DBackward, CANN documentation.
 from math import prod
 
 from aclnn_viz.operators.codes import (
-    ACLNN_ERR_PARAM_INVALID,
     ACL_DOUBLE,
     ACL_FLOAT,
     ACL_FLOAT16,
     ACL_FORMAT_NHWC,
 )
-from aclnn_viz.operators.contract.model import Call, Check, Constraint, Contract, EarlySuccess
+from aclnn_viz.operators.contract.model import Call, Constraint, Contract, EarlySuccess
 from aclnn_viz.operators.contract.rules import (
     HAND_WRITTEN,
     alike,
     by_architecture,
     byte_size,
+    checks,
     contiguous_copies,
     declared_rows,
-    dtype_in,
     extent,
-    null_pointers,
-    options,
     out_pointers,
-    rank_in,
-    same_dtype,
-    same_extent,
-    same_shape,
     temporary,
     tensor_names,
     undocumented_dtypes,
 )
 from aclnn_viz.operators.products import INFERENCE, INFERENCE_A2, TRAINING, WITH_ARCH35, Version
-from aclnn_viz.words.messages import message
 
 from .declaration import OPERATOR
 
@@ -59,8 +51,6 @@ DTYPE_ROWS = (
     ),
 )
 
-SUPPORTED = by_architecture(ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE)
-
 
 def wanted(call: Call) -> tuple[bool, bool]:
     """Read the mask; entries that a short one lacks count as false (the old library reads beyond its end)."""
@@ -69,18 +59,6 @@ def wanted(call: Call) -> tuple[bool, bool]:
 
 def masked_out(call: Call) -> tuple[str, ...]:
     return tuple(name for name, want in zip(("inputGrad", "gridGrad"), wanted(call)) if not want)
-
-
-def interpolation(last: int, **scope) -> Check:
-    return Check(
-        "interpolationMode",
-        lambda call: not 0 <= call["interpolationMode"] <= last,
-        ACLNN_ERR_PARAM_INVALID,
-        message("{name} must be {first} to {last}", name="interpolationMode", first=0, last=last),
-        SOURCE,
-        ("interpolationMode",),
-        **scope,
-    )
 
 
 def empty_inputs(call: Call) -> bool:
@@ -171,7 +149,9 @@ CONTRACT = Contract(
     operator=OPERATOR,
     generated=False,
     dtype_rows=DTYPE_ROWS,
-    steps=(
+    steps=checks(
+        OPERATOR,
+        SOURCE,
         *out_pointers(HAND_WRITTEN),
         EarlySuccess("null outputMask", lambda call: call["outputMask"] is None, SOURCE),
         EarlySuccess(
@@ -180,50 +160,33 @@ CONTRACT = Contract(
             SOURCE,
             until=MASK_CHECKED,
         ),
-        *null_pointers(("gradOutput", "input", "grid", "inputGrad", "gridGrad"), SOURCE),
-        *(
-            same_dtype(name, "input", SOURCE)
-            for name in ("gradOutput", "grid", "inputGrad", "gridGrad")
-        ),
-        dtype_in("input", SUPPORTED, SOURCE),
-        interpolation(1, until=BICUBIC),
-        interpolation(2, since=BICUBIC),
-        *options(OPERATOR, "paddingMode", SOURCE),
-        *(rank_in(name, 4, 4, SOURCE) for name in ("input", "grid", "gradOutput")),
-        same_extent("grid", 0, "input", 0, SOURCE),
-        same_extent("gradOutput", 0, "input", 0, SOURCE),
-        same_extent("gradOutput", 1, "input", 1, SOURCE),
-        Check(
+        "gradOutput, input, grid, inputGrad, gridGrad is a null pointer",
+        "gradOutput, grid, inputGrad, gridGrad must have the data type of input",
+        "the data type of input is not supported on this product",
+        *checks(OPERATOR, SOURCE, "interpolationMode must be 0 to 1", until=BICUBIC),
+        *checks(OPERATOR, SOURCE, "interpolationMode must be 0 to 2", since=BICUBIC),
+        "paddingMode must be 0 to 2",
+        "input, grid, gradOutput must have 4 axes",
+        "axis 0 of grid, gradOutput must be as long as axis 0 of input",
+        "axis 1 of gradOutput must be as long as axis 1 of input",
+        (
             "input size",
-            lambda call: 0 in call["input"].shape[2:],
-            ACLNN_ERR_PARAM_INVALID,
             "the last two axes of input must not be 0",
-            SOURCE,
-            ("input",),
+            lambda call: 0 in call["input"].shape[2:],
         ),
-        same_extent("grid", 1, "gradOutput", 2, SOURCE),
-        same_extent("grid", 2, "gradOutput", 3, SOURCE),
-        Check(
+        "axis 1 of grid must be as long as axis 2 of gradOutput",
+        "axis 2 of grid must be as long as axis 3 of gradOutput",
+        (
             "grid last axis",
-            lambda call: extent(call["grid"], 3) != 2,
-            ACLNN_ERR_PARAM_INVALID,
             "the last axis of grid must be 2",
-            SOURCE,
-            ("grid",),
+            lambda call: extent(call["grid"], 3) != 2,
         ),
-        same_shape("inputGrad", "input", SOURCE),
-        same_shape("gridGrad", "grid", SOURCE),
-        Check(
-            "outputMask size",
-            lambda call: len(call["outputMask"]) != 2,
-            ACLNN_ERR_PARAM_INVALID,
-            "outputMask must have two entries",
-            SOURCE,
-            ("outputMask",),
-            since=MASK_CHECKED,
-        ),
+        "inputGrad must have the shape of input",
+        "gridGrad must have the shape of grid",
+        *checks(OPERATOR, SOURCE, "outputMask must have 2 entries", since=MASK_CHECKED),
         EarlySuccess("empty", empty_inputs, SOURCE),
         EarlySuccess("outputMask both false", lambda call: not any(wanted(call)), SOURCE),
+        accepted=by_architecture(ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE),
     ),
     constraints=CONSTRAINTS,
     workspace_size=workspace_size,

@@ -6,26 +6,18 @@ Sources: ops-cv image/grid_sampler3_d_grad/op_host/op_api/aclnn_grid_sampler3d_b
 import numpy as np
 
 from aclnn_viz.operators.codes import (
-    ACLNN_ERR_PARAM_INVALID as INVALID,
     ACL_DOUBLE,
     ACL_FLOAT,
     ACL_FLOAT16,
     ACL_FORMAT_NDHWC,
 )
-from aclnn_viz.operators.contract.model import Check, Constraint, Contract, EarlySuccess
+from aclnn_viz.operators.contract.model import Constraint, Contract, EarlySuccess
 from aclnn_viz.operators.contract.rules import (
     HAND_WRITTEN,
     by_architecture,
+    checks,
     contiguous_copies,
     declared_rows,
-    dtype_in,
-    mask_entries,
-    null_pointers,
-    options,
-    rank_in,
-    same_dtype,
-    same_extent,
-    same_shape,
     tensor_names,
     out_pointers,
 )
@@ -34,9 +26,6 @@ from .declaration import OPERATOR
 
 SOURCE = "ops-cv image/grid_sampler3_d_grad/op_host/op_api/aclnn_grid_sampler3d_backward.cpp"
 INPUTS, OUTPUTS = tensor_names(OPERATOR.c_parameters, output=False), OPERATOR.outputs
-
-
-supported = by_architecture(ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE)
 
 
 def channels_last(call) -> bool:
@@ -48,18 +37,15 @@ def axis(call, k: int) -> int:
     return (0, 4, 1, 2, 3)[k] if channels_last(call) else k
 
 
-def differs(name: str, k: int, other: str, m: int, text: str) -> Check:
+def differs(name: str, k: int, other: str, m: int, text: str) -> tuple:
     """Compare axis k of input or gradOutput, counted in (N, C, D, H, W), with another's, or with axis m of grid."""
-    return Check(
+    return (
         f"{name} {text}",
+        f"{name} must have {text} of {other}",
         lambda call: (
             call[name].shape[axis(call, k)]
             != call[other].shape[m if other == "grid" else axis(call, m)]
         ),
-        INVALID,
-        f"{name} must have {text} of {other}",
-        SOURCE,
-        (name, other),
     )
 
 
@@ -75,31 +61,31 @@ def kernel_inputs(launch, call, arrays: dict, attributes: dict, outputs: list[st
     ) | attributes
 
 
-STEPS = (
+STEPS = checks(
+    OPERATOR,
+    SOURCE,
     *out_pointers(HAND_WRITTEN),
     EarlySuccess("null outputMask", lambda call: call["outputMask"] is None, SOURCE),
-    *null_pointers((*INPUTS, *OUTPUTS), SOURCE),
-    *(same_dtype(name, "input", SOURCE) for name in ("gradOutput", "grid", *OUTPUTS)),
-    dtype_in("input", supported, SOURCE),
-    *options(OPERATOR, "paddingMode interpolationMode", SOURCE),
-    *(rank_in(name, 5, 5, SOURCE) for name in ("input", "grid", "gradOutput")),
-    same_extent("grid", 0, "input", 0, SOURCE),
-    same_extent("gradOutput", 0, "input", 0, SOURCE),
+    "gradOutput, input, grid, inputGrad, gridGrad is a null pointer",
+    "gradOutput, grid, inputGrad, gridGrad must have the data type of input",
+    "the data type of input is not supported on this product",
+    "paddingMode must be 0 to 2",
+    "interpolationMode must be 0 to 1",
+    "input, grid, gradOutput must have 5 axes",
+    "axis 0 of grid, gradOutput must be as long as axis 0 of input",
     differs("gradOutput", 1, "input", 1, "the channels"),
     *(differs("gradOutput", k, "grid", k - 1, f"the {'DHW'[k - 2]}") for k in (2, 3, 4)),
-    Check(
+    (
         "grid last axis",
-        lambda call: call["grid"].shape[4] != 3,
-        INVALID,
         "the last axis of grid must be 3",
-        SOURCE,
-        ("grid",),
+        lambda call: call["grid"].shape[4] != 3,
     ),
-    same_shape("inputGrad", "input", SOURCE),
-    same_shape("gridGrad", "grid", SOURCE),
-    mask_entries(OPERATOR, "outputMask", SOURCE),
+    "inputGrad must have the shape of input",
+    "gridGrad must have the shape of grid",
+    "outputMask must have 2 entries",
     EarlySuccess("empty", lambda call: any(call[name].size == 0 for name in INPUTS), SOURCE),
     EarlySuccess("outputMask both false", lambda call: not any(call["outputMask"]), SOURCE),
+    accepted=by_architecture(ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE),
 )
 CONSTRAINTS = (
     Constraint(

@@ -4,7 +4,6 @@ Sources: ops-nn norm/group_norm_swish_grad/op_host/group_norm_swish_grad_tiling.
 op_kernel/group_norm_swish_grad.h; aclnnGroupNormSwishGrad, CANN documentation.
 """
 
-from collections.abc import Callable
 from math import prod
 
 import numpy as np
@@ -21,6 +20,7 @@ from aclnn_viz.operators.contract.rules import (
     SYSTEM_WORKSPACE,
     alike,
     byte_size,
+    checks,
     contiguous_copies,
     extent,
     generated_contract,
@@ -70,81 +70,62 @@ def group_too_wide(call: Call) -> bool:
     return groups(call) > 0 and channels(call) // groups(call) > 4000
 
 
-def discarded(name: str, fails: Callable[[Call], bool], text: str, *about: str) -> Check:
-    """The tiling makes this check, reports its failure and goes on with an empty plan, which cannot be launched."""
-    return Check(
-        name,
-        fails,
-        ACLNN_SUCCESS,
-        text,
-        SOURCE,
-        about,
-        launch_status=ACLNN_ERR_RUNTIME_ERROR,
-        inferred=True,
-    )
-
-
-TILING = (
-    discarded(
-        "dy shape as x",
-        lambda call: call["dy"].shape != call["x"].shape,
-        "dy must have the shape of x",
-        "dy",
-        "x",
-    ),
-    discarded(
+# The tiling makes these checks, reports their failures and goes on with an empty plan, which cannot be launched.
+TILING = checks(
+    OPERATOR,
+    SOURCE,
+    "dy must have the shape of x",
+    (
         "mean axis 1",
-        lambda call: extent(call["mean"], 1) != groups(call),
         "axis 1 of mean must be numGroups",
-        "mean",
-        "numGroups",
+        lambda call: extent(call["mean"], 1) != groups(call),
     ),
-    discarded(
+    (
         "mean axis 0",
-        lambda call: extent(call["mean"], 0) != extent(call["x"], 0),
         "axis 0 of mean must be as long as axis 0 of x",
-        "mean",
-        "x",
+        lambda call: extent(call["mean"], 0) != extent(call["x"], 0),
     ),
-    discarded(
-        "rstd shape as mean",
-        lambda call: call["rstd"].shape != call["mean"].shape,
-        "rstd must have the shape of mean",
-        "rstd",
+    "rstd must have the shape of mean",
+    (
+        "mean rank",
+        "mean and rstd must have 2 axes",
+        lambda call: call["mean"].rank != 2,
         "mean",
-    ),
-    discarded(
-        "mean rank", lambda call: call["mean"].rank != 2, "mean and rstd must have 2 axes", "mean"
     ),
     *(
-        discarded(
+        (
             f"{name} shape",
-            lambda call, name=name: call[name].shape != call["x"].shape[1:2],
             f"{name} must be (C,)",
+            lambda call, name=name: call[name].shape != call["x"].shape[1:2],
             name,
             "x",
         )
         for name in ("gamma", "beta")
     ),
-    discarded(
+    (
         "batch times groups",
-        lambda call: (extent(call["x"], 0) or 0) * groups(call) == 0,
         message("N * numGroups must not be 0"),
+        lambda call: (extent(call["x"], 0) or 0) * groups(call) == 0,
         "x",
         "numGroups",
     ),
-    discarded(
-        "group width", uneven, "C must be a multiple of numGroups, and not 0", "x", "numGroups"
-    ),
-    discarded(
+    ("group width", "C must be a multiple of numGroups, and not 0", uneven, "x", "numGroups"),
+    (
         "spatial size",
-        lambda call: prod(call["x"].shape[2:]) == 0,
         "the product of the axes after C must not be 0",
+        lambda call: prod(call["x"].shape[2:]) == 0,
         "x",
     ),
-    discarded(
-        "group width limit", group_too_wide, "C / numGroups must not exceed 4000", "x", "numGroups"
+    (
+        "group width limit",
+        "C / numGroups must not exceed 4000",
+        group_too_wide,
+        "x",
+        "numGroups",
     ),
+    status=ACLNN_SUCCESS,
+    launch_status=ACLNN_ERR_RUNTIME_ERROR,
+    inferred=True,
 )
 
 

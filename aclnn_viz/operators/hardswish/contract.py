@@ -10,14 +10,10 @@ from aclnn_viz.operators.contract.rules import (
     HAND_WRITTEN,
     alike,
     by_architecture,
+    checks,
     contiguous_copies,
     declared_rows,
-    dtype_in,
-    null_pointers,
     out_pointers,
-    rank_in,
-    same_dtype,
-    same_shape,
     tensor_names,
     undocumented_dtypes,
 )
@@ -33,23 +29,20 @@ DTYPE_ROWS = (
     *declared_rows(OPERATOR),
     *alike(NAMES, ACL_FLOAT, ACL_FLOAT16, documented=False, products=(INFERENCE_A2,)),
 )
-SUPPORTED = by_architecture(ACL_FLOAT16, ACL_FLOAT)
 
 CONTRACT = Contract(
     operator=OPERATOR,
     generated=False,
     dtype_rows=DTYPE_ROWS,
-    steps=(
+    steps=checks(
+        OPERATOR,
+        SOURCE,
         *out_pointers(HAND_WRITTEN),
-        *null_pointers(("gradOutput", "self", "out"), SOURCE),
-        dtype_in("self", SUPPORTED, SOURCE),
-        dtype_in("gradOutput", SUPPORTED, SOURCE),
-        same_dtype("gradOutput", "self", SOURCE),
-        same_dtype("out", "self", SOURCE),
-        rank_in("gradOutput", 0, 8, SOURCE),
-        rank_in("self", 0, 8, SOURCE),
-        same_shape("gradOutput", "self", SOURCE),
-        same_shape("out", "self", SOURCE),
+        "gradOutput, self, out is a null pointer",
+        "the data type of self, gradOutput is not supported on this product",
+        "gradOutput, out must have the data type of self",
+        "gradOutput, self must have 0 to 8 axes",
+        "gradOutput, out must have the shape of self",
         EarlySuccess("empty", lambda call: call["self"].size == 0, SOURCE),
         # A kernel that cannot be launched shows as a null result inside the API.
         Check(
@@ -60,6 +53,7 @@ CONTRACT = Contract(
             "operator registry, CANN 8.1",
             inferred=True,
         ),
+        accepted=by_architecture(ACL_FLOAT16, ACL_FLOAT),
     ),
     constraints=(undocumented_dtypes(DTYPE_ROWS),),
     # Strided tensors pass through a dense copy; that dense ones need no workspace at all is inferred.

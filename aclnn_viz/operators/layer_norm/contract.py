@@ -16,15 +16,10 @@ from aclnn_viz.operators.contract.rules import (
     HAND_WRITTEN,
     SYSTEM_WORKSPACE,
     by_architecture,
+    checks,
     contiguous_copies,
     declared_rows,
-    dtype_in,
-    mask_entries,
-    null_pointers,
     out_pointers,
-    rank_in,
-    same_dtype,
-    same_shape,
 )
 
 from .declaration import OPERATOR
@@ -70,18 +65,18 @@ CONTRACT = Contract(
     operator=OPERATOR,
     generated=False,
     dtype_rows=declared_rows(OPERATOR),
-    steps=(
+    steps=checks(
+        OPERATOR,
+        SOURCE,
         *out_pointers(HAND_WRITTEN),
-        *null_pointers(
-            ("gradOut", "input", "normalizedShape", "mean", "rstd", "outputMask"), SOURCE
-        ),
-        mask_entries(OPERATOR, "outputMask", SOURCE),
+        "gradOut, input, normalizedShape, mean, rstd, outputMask is a null pointer",
+        "outputMask must have 3 entries",
         *(
             check(name, "is a null pointer", lambda call, t: t is None, ACLNN_ERR_PARAM_NULLPTR)
             for name in OUTPUTS
         ),
-        *(dtype_in(name, supported, SOURCE) for name in INPUTS),
-        same_dtype("gradOut", "input", SOURCE),
+        "the data type of gradOut, input, mean, rstd is not supported on this product",
+        "gradOut must have the data type of input",
         check(
             "weightOptional",
             "must be FLOAT or of the data type of input",
@@ -97,7 +92,7 @@ CONTRACT = Contract(
             )
             for name in ("biasOptional", *OUTPUTS)
         ),
-        *(rank_in(name, 0, 8, SOURCE) for name in INPUTS),
+        "gradOut, input, mean, rstd must have 0 to 8 axes",
         check(
             "normalizedShape",
             "must have 1 to 8 entries",
@@ -122,8 +117,8 @@ CONTRACT = Contract(
             )
             for name in ("weightOptional", "biasOptional")
         ),
-        same_shape("gradOut", "input", SOURCE),
-        same_shape("mean", "rstd", SOURCE),
+        "gradOut must have the shape of input",
+        "mean must have the shape of rstd",
         check(
             "mean",
             "must have one element a row",
@@ -143,6 +138,7 @@ CONTRACT = Contract(
             for name in OUTPUTS[1:]
         ),
         EarlySuccess("nothing asked for", lambda call: not any(call["outputMask"]), SOURCE),
+        accepted=supported,
     ),
     constraints=(
         Constraint(

@@ -18,10 +18,9 @@ from aclnn_viz.operators.codes import (
 from aclnn_viz.operators.contract.model import Call, Constraint, DtypeRow
 from aclnn_viz.operators.contract.rules import (
     UINT32,
+    checks,
     generated_contract,
-    rank_in,
     tensor_names,
-    tiling_check,
     wrapped_product,
 )
 from aclnn_viz.operators.products import (
@@ -85,86 +84,70 @@ def row_count(call: Call) -> int:
     return wrapped_product(call["x"].shape[: leading(call)])
 
 
-TILING = (
-    rank_in("x", 1, 8, SOURCE, ACLNN_ERR_INNER_TILING_ERROR),
-    rank_in("gamma", 1, 8, SOURCE, ACLNN_ERR_INNER_TILING_ERROR),
-    tiling_check(
+def below_rows(call: Call) -> tuple[int, ...]:
+    return call["dy"].shape[leading(call) :]
+
+
+TILING = checks(
+    OPERATOR,
+    SOURCE,
+    "x, gamma must have 1 to 8 axes",
+    (
         "gamma rank within x",
-        lambda call: call["gamma"].rank > call["x"].rank,
         "gamma must not have more axes than x",
-        SOURCE,
-        ("gamma", "x"),
+        lambda call: leading(call) < 0,
     ),
-    *(
-        tiling_check(
-            f"{name} rank as {other}",
-            lambda call, name=name, other=other: call[name].rank != call[other].rank,
-            f"{name} must have as many axes as {other}",
-            SOURCE,
-            (name, other),
-        )
-        for name, other in (("dy", "x"), ("dxOut", "dy"), ("dgammaOut", "gamma"))
-    ),
-    *(
-        tiling_check(
-            f"{name} shape as {other}",
-            lambda call, name=name, other=other: call[name].shape != call[other].shape,
-            f"{name} must have the shape of {other}",
-            SOURCE,
-            (name, other),
-        )
-        for name, other in (("dy", "x"), ("dxOut", "dy"))
-    ),
-    tiling_check(
+    "dy must have as many axes as x",
+    "dxOut must have as many axes as dy",
+    "dgammaOut must have as many axes as gamma",
+    "dy must have the shape of x",
+    "dxOut must have the shape of dy",
+    (
         "dy last axis",
-        lambda call: call["dy"].shape[-1] == 0,
         "the last axis of dy must not be 0",
-        SOURCE,
-        ("dy",),
+        lambda call: call["dy"].shape[-1] == 0,
     ),
-    tiling_check(
-        "rstd shape",
-        rstd_differs,
-        "rstd must have the axes of x that gamma does not cover",
-        SOURCE,
-        ("rstd", "x", "gamma"),
-    ),
-    tiling_check(
+    ("rstd shape", "rstd must have the axes of x that gamma does not cover", rstd_differs),
+    (
         "gamma shape",
-        lambda call: call["gamma"].shape != call["dy"].shape[leading(call) :],
         "gamma must have the last axes of dy",
-        SOURCE,
-        ("gamma", "dy"),
+        lambda call: call["gamma"].shape != below_rows(call),
     ),
-    tiling_check(
+    (
         "dgammaOut shape",
-        lambda call: call["dgammaOut"].shape != call["dy"].shape[leading(call) :],
         "dgammaOut must have the last axes of dy",
-        SOURCE,
-        ("dgammaOut", "dy"),
+        lambda call: call["dgammaOut"].shape != below_rows(call),
     ),
-    tiling_check(
+    (
         "rstd size",
-        lambda call: wrapped_product(call["rstd"].shape) != row_count(call),
         None,
-        SOURCE,
+        lambda call: wrapped_product(call["rstd"].shape) != row_count(call),
     ),
-    tiling_check(
-        "gamma size",
-        lambda call: prod(call["gamma"].shape) % 64 != 0,
-        message("the number of elements of gamma must be a multiple of 64"),
+    *checks(
+        OPERATOR,
         SOURCE,
-        ("gamma",),
+        (
+            "gamma size",
+            message("the number of elements of gamma must be a multiple of 64"),
+            lambda call: prod(call["gamma"].shape) % 64 != 0,
+        ),
+        status=ACLNN_ERR_INNER_TILING_ERROR,
         products=(TRAINING,),
     ),
-    tiling_check(
-        "rows",
-        lambda call: row_count(call) == 0,
-        message("there must be at least one row"),
+    *checks(
+        OPERATOR,
         SOURCE,
-        ("x", "gamma"),
+        (
+            "rows",
+            message("there must be at least one row"),
+            lambda call: row_count(call) == 0,
+            "x",
+            "gamma",
+        ),
+        status=ACLNN_ERR_INNER_TILING_ERROR,
         products=WITHOUT_ARCH35,
     ),
+    status=ACLNN_ERR_INNER_TILING_ERROR,
 )
 
 
