@@ -19,7 +19,7 @@ from functools import partial
 import numpy as np
 
 from aclnn_viz.accuracy.measures import farthest, need_output, pair, rounded_truth, same
-from aclnn_viz.arrays.bounded import BoundedArrays, ExactArrays, FromAnchors, either, plus, rounding
+from aclnn_viz.arrays.bounds import BoundedArrays, ExactArrays, FromAnchors, either, plus, rounding
 from aclnn_viz.arrays.local_errors import SLACK
 from aclnn_viz.arrays.driver import in_stretches
 from aclnn_viz.arrays.plan import Plan

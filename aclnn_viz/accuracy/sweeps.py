@@ -13,7 +13,7 @@ import numpy as np
 from aclnn_viz.accuracy.measures import ULP_CLASSES, Stretch, same
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.plan import HOST, Plan
-from aclnn_viz.arrays.planned import PlannedArrays
+from aclnn_viz.arrays.plan_arrays import PlannedArrays
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import function, need, problem
 from aclnn_viz.operators import operators

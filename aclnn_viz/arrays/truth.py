@@ -1,7 +1,7 @@
 """Truth with a certificate: a page over precise number systems, block by block, and a bound on the error of each element.
 
-For inputs of at most 32 bits a page runs in float64 first (`aclnn_viz.arrays.sized`). What that leaves unclear is
-computed again in double-doubles (`aclnn_viz.arrays.precise`), in which float64 inputs run from the start. Unclear is an
+For inputs of at most 32 bits a page runs in float64 first (`aclnn_viz.arrays.float64_arrays`). What that leaves unclear is
+computed again in double-doubles (`aclnn_viz.arrays.double_double_arrays`), in which float64 inputs run from the start. Unclear is an
 element whose nearest number of the output's format the certificate does not tell, and, where there are more than a
 few of them, one whose error may be more than a thousandth of the format's spacing there.
 """
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aclnn_viz.arrays.bounded import ExactArrays
+from aclnn_viz.arrays.bounds import ExactArrays
 from aclnn_viz.arrays.double_double import two_sum
 from aclnn_viz.arrays.driver import adds, combined, over_blocks, place_of, sizes_of
 from aclnn_viz.arrays.functions import ZERO, spread
 from aclnn_viz.arrays.multiples import settled
 from aclnn_viz.arrays.plan import HOST
-from aclnn_viz.arrays.precise import PreciseArray, PreciseArrays
-from aclnn_viz.arrays.sized import SizedArray, SizedArrays
+from aclnn_viz.arrays.double_double_arrays import PreciseArray, PreciseArrays
+from aclnn_viz.arrays.float64_arrays import SizedArray, SizedArrays
 from aclnn_viz.dtypes import FLOAT64, FloatFormat, round_to
 from aclnn_viz.words.messages import message
 

@@ -1,4 +1,4 @@
-"""Loops made from an operator's page (see `straight.py`), where its folder has no loops of its own; numba compiles them.
+"""Loops made from an operator's page (see `lines.py`), where its folder has no loops of its own; numba compiles them.
 
 An elementwise page becomes one loop. A page that sums along rows becomes, for each row, one loop for each sum, in float64, and one that
 writes the outputs; each loop computes again what it needs.
@@ -9,8 +9,8 @@ from functools import cache
 
 from aclnn_viz.arrays import loops
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
-from aclnn_viz.arrays.straight import NotStraight, straight
-from aclnn_viz.arrays.traced import Traced
+from aclnn_viz.arrays.lines import NotStraight, straight
+from aclnn_viz.arrays.javascript import Traced
 
 PLAN = Plan("written from the page", order=SEQUENTIAL, accumulate="float64")
 STEPS = {

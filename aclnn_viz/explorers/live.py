@@ -17,7 +17,7 @@ from math import prod
 
 import numpy as np
 
-from aclnn_viz.arrays.traced import Traced, TracedArrays
+from aclnn_viz.arrays.javascript import Traced, TracedArrays
 from aclnn_viz.errors import problem
 from aclnn_viz.explorers.device import host
 from aclnn_viz.explorers.scripts import FRONT, SCRIPTS, script, style, wording

@@ -12,7 +12,7 @@ import numpy as np
 
 from aclnn_viz.arrays.driver import in_blocks
 from aclnn_viz.arrays.plan import HOST, Note, Plan
-from aclnn_viz.arrays.planned import PlannedArrays
+from aclnn_viz.arrays.plan_arrays import PlannedArrays
 from aclnn_viz.dtypes import FloatFormat, float_format
 from aclnn_viz.errors import need, problem
 from aclnn_viz.operators import operator, registry

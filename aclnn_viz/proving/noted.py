@@ -9,7 +9,7 @@ from numbers import Number
 
 from sympy import Add, Expr, Integer, Mul, S, Symbol, exp, expand, log, sqrt, tanh
 
-from aclnn_viz.proving.lettered import (
+from aclnn_viz.proving.letters import (
     COMPARED,
     KINDS,
     RANK,

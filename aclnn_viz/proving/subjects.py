@@ -20,7 +20,7 @@ from aclnn_viz.operators.operator import Operator, combined
 from aclnn_viz.operators.patterns import branch, chosen, formula, resolved, value
 from aclnn_viz.operators.patterns import choices as patterns_of
 from aclnn_viz.operators.shapes import BITS, is_plain
-from aclnn_viz.proving.lettered import Format, LetteredArray
+from aclnn_viz.proving.letters import Format, LetteredArray
 from aclnn_viz.proving.steps import Refused
 from aclnn_viz.proving.symbolic import BOOL, INT, REAL, SymbolicArray, SymbolicArrays
 

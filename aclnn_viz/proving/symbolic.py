@@ -28,7 +28,7 @@ from sympy import (
     sqrt,
 )
 
-from aclnn_viz.proving.lettered import KINDS, RANK, LetteredArray, LetteredArrays, kind_of
+from aclnn_viz.proving.letters import KINDS, RANK, LetteredArray, LetteredArrays, kind_of
 from aclnn_viz.proving.steps import (
     BOOL,
     INT,

@@ -9,7 +9,7 @@ from machine import SOAK
 
 from aclnn_viz import case, operator
 from aclnn_viz.accuracy.envelopes import envelope
-from aclnn_viz.arrays.bounded import BoundedArrays
+from aclnn_viz.arrays.bounds import BoundedArrays
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.dtypes import float_format, round_to
 

@@ -16,9 +16,9 @@ from machine import SOAK
 
 from aclnn_viz import case, compare, operator
 from aclnn_viz.accuracy.envelopes import envelope, explain
-from aclnn_viz.arrays import sized, truth as module
-from aclnn_viz.arrays.precise import PreciseArrays
-from aclnn_viz.arrays.sized import SizedArrays
+from aclnn_viz.arrays import float64_arrays, truth as module
+from aclnn_viz.arrays.double_double_arrays import PreciseArrays
+from aclnn_viz.arrays.float64_arrays import SizedArrays
 from aclnn_viz.arrays.truth import Certified, doubtful, rounded_sum, spacing, undecided
 from aclnn_viz.dtypes import FORMATS, float_format, round_to, ulp
 
@@ -32,7 +32,7 @@ ELEMENTS = 100_000 if SOAK else 1  # a name and format: 28 of them; a block of e
 def test_truth_is_within_its_certificate(name, dtype, record_property):
     rng, more, op = np.random.default_rng(len(name + dtype)), variants(name), operator(name)
     counts, elements = np.zeros(3), 0
-    # Below the normal numbers of float64 a certificate cannot be small beside them: `test_bounded` looks there.
+    # Below the normal numbers of float64 a certificate cannot be small beside them: `test_bounds` looks there.
     kinds = (PLAIN, HUGE_RANGE, SUBNORMAL) if dtype != "float64" else (PLAIN, PLAIN)
     while elements < ELEMENTS or not counts.any():
         for kind in kinds:
@@ -145,10 +145,10 @@ def test_zeros_of_the_right_sign_are_not_said_to_have_the_other():
 def test_no_term_meets_more_additions_than_are_counted(count, monkeypatch):
     """The sum itself runs over numbers that count additions: each is one more than the larger of what it adds."""
     monkeypatch.setattr(
-        sized.dd, "two_sum", lambda a, b: (np.maximum(a, b) + 1.0, np.zeros(np.shape(a)))
+        float64_arrays.dd, "two_sum", lambda a, b: (np.maximum(a, b) + 1.0, np.zeros(np.shape(a)))
     )
-    met, _ = sized._compensated(np.zeros(count), None, (0,))
-    assert met.item() == sized.additions(count)
+    met, _ = float64_arrays._compensated(np.zeros(count), None, (0,))
+    assert met.item() == float64_arrays.additions(count)
 
 
 def test_float64_truth_is_the_correctly_rounded_number():
@@ -311,7 +311,7 @@ def test_below_what_double_doubles_hold_the_certificate_says_so(name):
 )
 def test_what_underflowed_is_never_called_exact(result):
     """The exponential of -800 is 0 in float64, within 2**-1074; what it is multiplied with, its bound is multiplied with."""
-    xp = sized.SizedArrays()
+    xp = float64_arrays.SizedArrays()
     e, small, large = (xp.given(np.float32([x, x])) for x in (-800.0, 1e-38, 1e38))
     found = result(xp.exp(e), small, large)
     assert (found.data == 0.0).all() and (found.error >= 2.0**-1074).all()

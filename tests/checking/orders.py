@@ -6,7 +6,7 @@ import numpy as np
 
 import aclnn_viz as av
 from aclnn_viz.arrays.plan import Plan
-from aclnn_viz.arrays.planned import PlannedArray, PlannedArrays, is_float
+from aclnn_viz.arrays.plan_arrays import PlannedArray, PlannedArrays, is_float
 from aclnn_viz.arrays.sums import along, sum_axes
 from aclnn_viz.checking.judge import once_per_case, pages
 from aclnn_viz.operators import plans

@@ -9,7 +9,7 @@ import pytest
 
 from aclnn_viz import explore, operator, operators
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.arrays.traced import TracedArrays
+from aclnn_viz.arrays.javascript import TracedArrays
 from aclnn_viz.cases import case
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.explorers import explorers, live, subject_of

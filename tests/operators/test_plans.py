@@ -13,7 +13,7 @@ from reference.exact import mp
 from aclnn_viz import case, operator
 from aclnn_viz.accuracy.envelopes import envelope, explain
 from aclnn_viz.arrays.plan import Plan
-from aclnn_viz.arrays.planned import PlannedArrays
+from aclnn_viz.arrays.plan_arrays import PlannedArrays
 from aclnn_viz.dtypes import round_to
 from aclnn_viz.operators import plans
 from aclnn_viz.operators.families import sampling_plans

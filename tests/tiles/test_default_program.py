@@ -5,7 +5,7 @@ import pytest
 from judged import DTYPES, SCHEDULES, judged, unexplained
 
 import aclnn_viz as av
-from aclnn_viz.arrays.straight import NotStraight
+from aclnn_viz.arrays.lines import NotStraight
 from aclnn_viz.cases.suites import suite
 from aclnn_viz.operators import registry
 from aclnn_viz.tiles import default

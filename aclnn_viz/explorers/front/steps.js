@@ -1,4 +1,4 @@
-// The steps of traced arrays (arrays/traced.py): each makes an array of n numbers, with `new make`, of others or of single numbers.
+// The steps of traced arrays (arrays/javascript.py): each makes an array of n numbers, with `new make`, of others or of single numbers.
 
 const S = (() => {
   const NOT = Number.isNaN;

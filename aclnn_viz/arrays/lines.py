@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aclnn_viz.arrays.traced import ELEMENTWISE, Traced, TracedArrays
+from aclnn_viz.arrays.javascript import ELEMENTWISE, Traced, TracedArrays
 from aclnn_viz.errors import NotSupported, problem
 
 

@@ -11,7 +11,7 @@ from arrays.test_driver import SHAPES
 from aclnn_viz import case, operator
 from aclnn_viz.arrays import driver
 from aclnn_viz.arrays.plan import HOST, Plan, round_away
-from aclnn_viz.arrays.planned import PlannedArrays
+from aclnn_viz.arrays.plan_arrays import PlannedArrays
 from aclnn_viz.dtypes import float_format, round_to
 from aclnn_viz.operators import plans
 

@@ -10,7 +10,7 @@ An example. Two points lie at u = 1 and u = 2 of a row of four pixels, and each 
 coordinate is 1/3 times 3: in float32 that is 1, but with a bound on the error, and exactly it might be a little less.
 The floor of it is 1 here, and 0 elsewhere; the floor of the second is 2 everywhere.
 
->>> from aclnn_viz.arrays.bounded import BoundedArrays
+>>> from aclnn_viz.arrays.bounds import BoundedArrays
 >>> from aclnn_viz.arrays.plan import Plan
 >>> xp = BoundedArrays(Plan(), "float32")
 >>> u = xp.given(np.float32([1.0, 6.0])) / 3.0 * xp.given(np.float32([3.0, 1.0]))
@@ -51,7 +51,7 @@ from aclnn_viz.arrays.local_errors import (
     times,
 )
 from aclnn_viz.arrays.plan import SEQUENTIAL
-from aclnn_viz.arrays.planned import PlannedArray, PlannedArrays, common, depth, is_float
+from aclnn_viz.arrays.plan_arrays import PlannedArray, PlannedArrays, common, depth, is_float
 from aclnn_viz.arrays.sums import columns, sum_axes
 from aclnn_viz.dtypes import float_format, round_to
 
@@ -115,7 +115,7 @@ class BoundedArray(ArrayOfParts):
     `variance` (float64) is the expected square of value - exact; None beside an error that is None.
     `decisions` (int64) has a bit for each open decision that an element hangs on; None says that there are none.
     `others` holds exact numbers as they would be had open decisions fallen the other way, in three branches along a
-    first axis of length 3; None says that they are as `value` is. `aclnn_viz.arrays.bounded` explains the two.
+    first axis of length 3; None says that they are as `value` is. `aclnn_viz.arrays.bounds` explains the two.
     `least` bounds the exact value from below where an exponential overflowed; None says that nothing is known.
     """
 
@@ -462,7 +462,7 @@ class BoundedArrays(PlannedArrays):
 
     Bounds start from the inputs as rounded to the plan's formats, and anew from anchored numbers, both of which a
     device has to the bit. `anchors` holds the latter (None: as it was), `anchors_moved` says whether either of them
-    differs from the exact number; `aclnn_viz.arrays.bounded` tells what that makes of the result.
+    differs from the exact number; `aclnn_viz.arrays.bounds` tells what that makes of the result.
 
     >>> from aclnn_viz.arrays.plan import Plan
     >>> xp = BoundedArrays(Plan(), "float32")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from reference.exact import exact, mp
 
-from aclnn_viz.arrays import bounded
-from aclnn_viz.arrays.bounded import BoundedArrays
+from aclnn_viz.arrays import bounds
+from aclnn_viz.arrays.bounds import BoundedArrays
 from aclnn_viz.arrays.plan import Plan
 
 XP = BoundedArrays(Plan(), "float32")
@@ -147,7 +147,7 @@ def test_three_undecided_decisions_mark_everything():
 
 
 def test_the_worked_example_of_worlds_is_right():
-    result = doctest.testmod(bounded)
+    result = doctest.testmod(bounds)
     assert result.attempted >= 8 and result.failed == 0
 
 
