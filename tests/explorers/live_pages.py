@@ -8,11 +8,11 @@ from functools import cache
 from unittest.mock import patch
 
 import numpy as np
+from machine import SOAK
 
 from aclnn_viz.explorers import live, subject_of
 from aclnn_viz.explorers.state import StateError, build, controls
 from aclnn_viz.pictures.panels import described
-from machine import SOAK
 
 NUMBER = re.compile(r"-?\d[\d.]*(?:e[-+]\d+)?(?<!\.)")
 RUN = """
@@ -36,8 +36,12 @@ def host(subject):
 @cache
 def saved(name: str) -> tuple:
     """(subject, state, page) of an explorer as it opens; a page takes up to some seconds, one of few combinations less."""
+    return saved_at(name)
+
+
+def saved_at(name: str, **values) -> tuple:
     subject = subject_of(name)
-    state = build(subject.state, {})
+    state = build(subject.state, values)
     with patch.multiple(live, **({"MOST": live.MOST} if SOAK else {"MOST": 6, "STOPS": 3})):
         return subject, state, live.saved(subject, state, subject.compute(state, host(subject)))
 

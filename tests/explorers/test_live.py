@@ -3,9 +3,13 @@
 import json
 import re
 import subprocess
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
+from live_pages import computed, differences, in_node, page_of, random_states, saved, saved_at
+from machine import ROOT, SOAK
 
 from aclnn_viz import explore, operator, operators
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
@@ -14,31 +18,11 @@ from aclnn_viz.cases import case
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.explorers import explorers, live, subject_of
 from aclnn_viz.explorers.arrays import XP
+from aclnn_viz.explorers.state import build, controls, read_state, state_text
 from aclnn_viz.operators import registry
-from aclnn_viz.explorers.state import build, read_state, state_text
-from live_pages import computed, differences, in_node, random_states, saved, page_of
-from machine import ROOT, SOAK
 
-ODD = np.array(
-    [
-        0.0,
-        -0.0,
-        1.0,
-        -1.5,
-        0.5,
-        2.5,
-        -2.5,
-        3.0,
-        1e30,
-        -1e-30,
-        65520.0,
-        5e-8,
-        3.1,
-        np.nan,
-        np.inf,
-        -np.inf,
-    ]
-)
+ODD = np.array("0 -0 1 -1.5 0.5 2.5 -2.5 3 1e30 -1e-30 65520 5e-8 3.1 nan inf -inf".split(), float)
+STATES = tomllib.loads(Path(__file__).with_name("states.toml").read_text("utf-8"))
 LARGEST = 3_000_000  # bytes of a page
 #: What pages show exactly, to the last of float32's digits; else how far numbers may be off, of the largest beside them, and why.
 # of an operator that is not named: as far as exp and log
@@ -328,23 +312,34 @@ def test_a_choice_without_a_picture_beside_the_others_stays_and_sets_them_back(t
 
 def test_a_slider_that_decides_which_inputs_there_are_has_stops_alone():
     page = page_of(saved("flash_attention_score")[-1])
-    assert "scaleValue" in page["alive"] and "scaleValue" not in page["options"]
     # below 1 there is a mask of dropout, too
     assert "keepProb" not in page["alive"] or "keepProb" in page["options"]
 
 
-def test_an_attribute_moves_where_forward_takes_what_backward_does_not():
-    page = page_of(saved("batch_norm")[-1])  # a bias; what is saved follows eps
-    assert "eps" in page["alive"] and "eps" not in page["options"] and len(page["variants"]) > 1
+def looked_at(name, **values):
+    """The sliders of which a page has stops alone, or nothing."""
+    subject, _, page = saved_at(name, **values) if values else saved(name)
+    page = page_of(page)
+    moves = {c["field"] for c in controls(subject.state) if c["kind"] == "real" or c.get("below")}
+    return moves & page["options"].keys() | moves - {*page["alive"]}
 
 
-def test_an_attribute_that_a_page_looks_at_has_stops():
-    page = page_of(saved("upsample_nearest_2d")[-1])
-    assert (
-        len(page["options"]["scalesH"])
-        == len(page["options"]["scalesW"])
-        == (live.STOPS if SOAK else 3)
-    )
+@pytest.mark.parametrize(
+    "name, values",
+    [(name, values) for name in explorers() for values in STATES["moving"].get(name, [{}])],
+    ids=str,
+)
+@pytest.mark.sampled(10)
+def test_no_picture_looks_at_a_number_that_moves_but_where_it_is_said(name, values):
+    assert looked_at(name, **values) == {*STATES["looked"].get(name, ())}
+
+
+def test_a_panel_that_looks_is_noticed(monkeypatch):
+    explorer = registry.module("explorer", "hardswish")
+    right = explorer._slope
+    for look in (float, "{:.3g}".format, lambda x: 1 if x > 0 else 2):
+        monkeypatch.setattr(explorer, "_slope", lambda data: (look(data.x), right(data))[1])
+        assert "x" in looked_at("hardswish", seed=1)
 
 
 def test_of_what_a_device_computes_a_page_records_nothing():

@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 from aclnn_viz.pictures.figure import OPACITY, laid_out
 from aclnn_viz.pictures.marks import Band, Dots, Heat, Line, Rule
-from aclnn_viz.pictures.panels import Axis, Panel, limits
+from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
-from aclnn_viz.pictures.style import SERIES, THEMES
-from matplotlib.colors import to_hex
+from aclnn_viz.pictures.style import THEMES
 from matplotlib.patches import Rectangle
 from matplotlib.testing.compare import compare_images
-from panel_samples import CELLS, T, WAVE, nothing_to_see, sample_panels
+from panel_samples import nothing_to_see, sample_panels
 
 BASELINE = Path(__file__).parent / "baseline"
 HEADLINE = ["The wave is interrupted around 0.", "Its cosine is not."]
@@ -39,15 +38,6 @@ def drawn(panels=None, **more):
     return {
         axes.get_label(): axes for axes in shown(panels or sample_panels(), HEADLINE, **more).axes
     }
-
-
-@pytest.fixture(scope="module")
-def axes():
-    return drawn()
-
-
-def title(axes):
-    return next(text.get_text() for text in axes.texts if text.get_gid() == "title")
 
 
 def save(made, path):
@@ -73,67 +63,9 @@ def test_a_missing_line_is_noticed(tmp_path):
     assert differs(made, "light", tmp_path) is not None
 
 
-def test_the_numbers_of_lines_and_dots_are_drawn(axes):
-    sine, cosine, points = axes["wave"].lines[:3]
-    np.testing.assert_array_equal(sine.get_xydata(), np.stack([T, WAVE], 1))
-    np.testing.assert_array_equal(cosine.get_ydata(), np.cos(T))
-    np.testing.assert_array_equal(points.get_xdata(), T[::8])
-    assert (points.get_marker(), points.get_linestyle()) == ("D", "None")
-
-
-def test_bars_stand_where_they_are_said_to(axes):
-    device, host = axes["errors"].containers
-    assert [bar.get_x() + bar.get_width() / 2 for bar in host] == pytest.approx(
-        np.arange(9.0) + 0.4
-    )
-    assert device.patches[0].get_hatch() != host.patches[0].get_hatch()
-
-
-def test_a_heat_map_holds_its_values_at_its_cells(axes):
-    (image,) = axes["cells"].images
-    np.testing.assert_array_equal(image.get_array().filled(np.nan), CELLS)
-    assert image.get_extent() == [-0.5, 2.5, 1.5, -0.5] and image.get_clim() == (-3.0, 3.0)
-    assert [(text.get_position(), text.get_text()) for text in axes["cells"].texts][0] == (
-        (0, 0),
-        "-3",
-    )
-
-
 def test_negative_cells_without_room_for_numbers_carry_a_sign():
     image = drawn([Panel("p", "", (Heat(np.array([[-1.0, 1.0]]), "diverging", -1.0, 1.0),))])["p"]
     assert [text.get_text() for text in image.texts[:2]] == ["−", ""]
-
-
-def test_a_band_an_arrow_and_a_box_are_drawn(axes):
-    (band,) = axes["wave"].collections
-    assert band.get_datalim(axes["wave"].transData).y1 == pytest.approx(np.nanmax(WAVE) + 0.3)
-    (arrow,) = axes["flow"].collections
-    assert (arrow.X[0], arrow.Y[0], arrow.U[0], arrow.V[0]) == (2.0, 0.5, 1.0, 0.0)
-    assert any(patch.get_bbox().bounds == (3.0, 0.0, 2.0, 1.0) for patch in axes["flow"].patches)
-
-
-def test_axes_have_the_ends_scales_and_labels_that_are_said(axes):
-    for panel in sample_panels():
-        one = axes[panel.name]
-        assert (one.get_xlim(), one.get_ylim()) == (limits(panel)[0], limits(panel)[1])
-        assert (one.get_xlabel(), one.get_yscale(), title(one)) == (
-            panel.x.label,
-            panel.y.scale,
-            panel.title,
-        )
-    assert (
-        axes["backwards"].xaxis_inverted()
-        and axes["cells"].yaxis_inverted()
-        and not axes["wave"].yaxis_inverted()
-    )
-
-
-@pytest.mark.parametrize("theme", THEMES)
-def test_series_have_the_colours_of_their_kinds(theme):
-    lines = drawn(theme=theme)["wave"].lines
-    assert [to_hex(line.get_color()) for line in lines[:3]] == [
-        SERIES[k][THEMES[theme].index] for k in (0, 1, 3)
-    ]
 
 
 def test_the_legend_names_labelled_series_once():
