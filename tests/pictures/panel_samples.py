@@ -15,6 +15,7 @@ from aclnn_viz.pictures.marks import (
     Rule,
 )
 from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.picture import Picture
 
 T = np.linspace(-4.0, 4.0, 81)
 WAVE = np.where(np.abs(T) < 0.25, np.nan, np.sin(T))
@@ -163,3 +164,8 @@ def nothing_to_see():
         ),
         Panel("bare", "no marks", ()),
     ]
+
+
+def sample():
+    headline = "The wave is interrupted around 0.", "Its cosine is not."
+    return Picture(headline, tuple(sample_panels()), "")
