@@ -402,113 +402,111 @@ def declared_rows(op: Operator) -> tuple[DtypeRow, ...]:
 
 def plain_contract(op: Operator) -> Contract:
     """Return what the declaration of an operator promises, as checks."""
-    parameters, rows = op.c_parameters, declared_rows(op)
-    source = f"the declaration of {op.aclnn_name}"
-    inputs = tensor_names(parameters, output=False)
+    rows, inputs = declared_rows(op), tensor_names(op.c_parameters, output=False)
+    return Contract(
+        operator=op,
+        generated=False,
+        dtype_rows=rows,
+        steps=_plain_steps(op, rows),
+        constraints=(),
+        workspace_size=lambda call: SYSTEM_WORKSPACE + contiguous_copies(call, inputs),
+    )
 
-    def misfit(call: Call) -> str | None:
-        return _misfit(op, call)
+
+def _plain_steps(op: Operator, rows: tuple[DtypeRow, ...]) -> tuple:
+    source, names = f"the declaration of {op.aclnn_name}", tensor_names(op.c_parameters)
 
     def refused(call: Call) -> int | None:
-        text = misfit(call)  # which begins with the name of what does not fit
+        text = _misfit(op, call)  # which begins with the name of what does not fit
         return text and op.status_of(text.partition(" ")[0])
 
     def wanted(call: Call) -> list[str]:
         return [name for name in op.outputs if op.asks_for(name, call.arguments)]
 
-    return Contract(
-        operator=op,
-        generated=False,
-        dtype_rows=rows,
-        steps=(
-            *out_pointers(source),
-            *null_pointers(
+    arrays = [
+        p.name
+        for p in op.c_parameters
+        if p.c_type.endswith("*") and p.kind != "tensor" and not p.name.endswith("Optional")
+    ]
+    codes = sorted({op.status_of(name) for name in (*op.attributes, *op.tensors)})
+    return checks(
+        op,
+        source,
+        *out_pointers(source),
+        *null_pointers(
+            op, source, *tensor_names(op.c_parameters, output=False, required=True), *arrays
+        ),
+        *(
+            (
+                f"{name} null",
+                message("{name} is a null pointer", name=name),
+                lambda call, name=name: name in wanted(call) and call[name] is None,
+            )
+            for name in op.outputs
+        ),
+        (
+            "product",
+            message("the operator does not support this product"),
+            lambda call: not any(row.applies(call) for row in rows),
+        ),
+        (
+            "data types",
+            f"the data type of {op.like} is not supported on this product",
+            lambda call: not any(row.matches(call, (op.like,)) for row in rows),
+        ),
+        *(
+            Check(
+                "declaration",
+                lambda call, code=code: refused(call) == code,
+                code,
+                lambda call: _misfit(op, call),
+                source,
+            )
+            for code in codes
+        ),
+        *_values_of_products(op, source),
+        *(
+            check
+            for name in names
+            if not op.tensors[name].empty
+            for check in checks(
                 op,
                 source,
-                *tensor_names(parameters, output=False, required=True),
-                *(
-                    p.name
-                    for p in parameters
-                    if p.c_type.endswith("*")
-                    and p.kind != "tensor"
-                    and not p.name.endswith("Optional")
-                ),
-            ),
-            *(
-                Check(
-                    f"{name} null",
-                    lambda call, name=name: (
-                        call[name] is None and op.asks_for(name, call.arguments)
-                    ),
-                    161001,
-                    message("{name} is a null pointer", name=name),
-                    source,
-                )
-                for name in op.outputs
-            ),
-            Check(
-                "product",
-                lambda call: not any(row.applies(call) for row in rows),
-                ACLNN_ERR_PARAM_INVALID,
-                message("the operator does not support this product"),
-                source,
-            ),
-            Check(
-                "data types",
-                lambda call: not any(row.matches(call, (op.like,)) for row in rows),
-                ACLNN_ERR_PARAM_INVALID,
-                f"the data type of {op.like} is not supported on this product",
-                source,
-                (op.like,),
-            ),
-            *(
-                Check(
-                    "declaration",
-                    lambda call, code=code: refused(call) == code,
-                    code,
-                    misfit,
-                    source,
-                )
-                for code in sorted({op.status_of(name) for name in (*op.attributes, *op.tensors)})
-            ),
-            *(
-                Check(
-                    f"{name} only",
-                    lambda call, name=name, values=values: call[name] not in (None, *values),
-                    op.status_of(name),
-                    message(
-                        "{name} must be {values} on this product",
-                        name=name,
-                        values=" or ".join(map(str, values)),
-                    ),
-                    source,
-                    (name,),
-                    products=products,
-                )
-                for name, attribute in op.attributes.items()
-                for products, values in attribute.only.items()
-            ),
-            *(
-                Check(
+                (
                     f"{name} empty",
-                    lambda call, name=name: call[name].size == 0,
-                    op.status_of(name),
                     message("{name} must have elements", name=name),
-                    source,
-                    (name,),
-                )
-                for name in tensor_names(parameters)
-                if not op.tensors[name].empty
-            ),
-            EarlySuccess(
-                "nothing to compute",
-                lambda call: all(call[name].size == 0 for name in wanted(call)),
-                source,
-            ),
+                    lambda call, name=name: call[name].size == 0,
+                ),
+                status=op.status_of(name),
+            )
         ),
-        constraints=(),
-        workspace_size=lambda call: SYSTEM_WORKSPACE + contiguous_copies(call, inputs),
+        EarlySuccess(
+            "nothing to compute",
+            lambda call: all(call[name].size == 0 for name in wanted(call)),
+            source,
+        ),
     )
+
+
+def _values_of_products(op: Operator, source: str) -> list:
+    """Refuse values of attributes that some products take alone."""
+    return [
+        Check(
+            f"{name} only",
+            lambda call, name=name, values=values: call[name] not in (None, *values),
+            op.status_of(name),
+            message(
+                "{name} must be {values} on this product",
+                name=name,
+                values=" or ".join(map(str, values)),
+            ),
+            source,
+            (name,),
+            products=products,
+        )
+        for name, attribute in op.attributes.items()
+        for products, values in attribute.only.items()
+    ]
 
 
 def _misfit(op: Operator, call: Call) -> str | None:
