@@ -71,8 +71,45 @@ def test_every_page_in_every_mode_on_the_shapes_that_its_declaration_tries(op, o
 
 
 GRID_MODES = list(product(range(3), range(3), (False, True)))
-SIZES = [(1, 6), (6, 1), (1, 1)]  # beside those of the declaration
 GRID = pytest.mark.parametrize("interpolation,padding,align", GRID_MODES)
+
+
+MODE = "interpolationMode", "paddingMode", "alignCorners"
+#: Cases beside those of the declarations: saved tensors off the manifold, images of one pixel, no weight, other scales.
+BESIDE = [
+    *(
+        ("rms_norm", {"shape": shape, "gamma_ndim": ndim, "seed": 1} | saved)
+        for shape, ndim in (((7,), 1), ((3, 16), 1), ((2, 3, 5), 2), ((2, 3, 4), 3), ((5, 1), 1))
+        for saved in ({}, {"rstd": -1.75, "seed": 2})
+    ),
+    *some(
+        ("grid_sampler_2d", {"shape": (2, 2, *size), "grid_shape": (3, 4)} | dict(zip(MODE, mode)))
+        for size in ((1, 6), (6, 1), (1, 1))
+        for mode in GRID_MODES
+    ),
+    *(
+        ("cross_entropy_loss", {"shape": (9, 5), "seed": 4} | mode | weight)
+        for mode in operator("cross_entropy_loss").modes
+        for weight in ({}, {"weightOptional": None})
+    ),
+    *some(
+        ("group_norm_swish", {"shape": shape, "numGroups": groups, "swishScale": scale})
+        for scale in (1.0, 1.7, -0.5, 0.0, 30.0)
+        for shape, groups in (
+            ((2, 6, 3), 2),
+            ((1, 4), 2),
+            ((2, 3), 3),
+            ((3, 4, 2, 2), 1),
+            ((1, 2, 9), 2),
+        )
+    ),
+]
+
+
+@in_one
+@pytest.mark.parametrize("name,options", BESIDE)
+def test_pages_on_cases_beside_those_of_their_declarations(name, options):
+    judged(name, case(name, **options).inputs)
 
 
 def test_hardswish_at_kinks_and_specials():
@@ -95,15 +132,6 @@ def test_hardswish_at_kinks_and_specials():
     judged("hardswish", case("hardswish", shape=(3, 4, 5), seed=3).inputs)
 
 
-@pytest.mark.parametrize(
-    "shape,gamma_ndim", [((7,), 1), ((3, 16), 1), ((2, 3, 5), 2), ((2, 3, 4), 3), ((5, 1), 1)]
-)
-def test_rms_norm(shape, gamma_ndim):
-    judged("rms_norm", case("rms_norm", shape=shape, gamma_ndim=gamma_ndim, seed=1).inputs)
-    off_manifold = case("rms_norm", shape=shape, gamma_ndim=gamma_ndim, seed=2, rstd=-1.75).inputs
-    judged("rms_norm", off_manifold)
-
-
 def test_rms_norm_takes_rstd_with_and_without_trailing_ones():
     inputs = case("rms_norm", shape=(2, 3, 4)).inputs
     outputs = [
@@ -111,18 +139,6 @@ def test_rms_norm_takes_rstd_with_and_without_trailing_ones():
         for shape in ((2, 3), (2, 3, 1), (2, 3, 1, 1))
     ]
     assert all(np.array_equal(outputs[0], other) for other in outputs)
-
-
-@in_one
-@pytest.mark.parametrize(
-    "interpolation,padding,align,size", some((*mode, size) for size in SIZES for mode in GRID_MODES)
-)
-def test_grid_sampler(interpolation, padding, align, size):
-    modes = dict(interpolationMode=interpolation, paddingMode=padding, alignCorners=align)
-    inputs = case(
-        "grid_sampler_2d", shape=(2, 2, *size), grid_shape=(3, 4), seed=size[0], **modes
-    ).inputs
-    judged("grid_sampler_2d", inputs)
 
 
 @GRID
@@ -170,27 +186,6 @@ def test_what_lies_outside_reaches_nothing():
         assert np.isfinite(out["inputGrad"]).all() and out["gridGrad"][0, 0, 0].tolist() == [0, 0]
 
 
-@in_one
-@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
-@pytest.mark.parametrize(
-    "smoothing,zloss,weighted", list(product((0.0, 0.1), (0.0, 0.25), (False, True)))
-)
-def test_cross_entropy(reduction, smoothing, zloss, weighted):
-    options = {} if weighted else {"weightOptional": None}
-    judged(
-        "cross_entropy_loss",
-        case(
-            "cross_entropy_loss",
-            shape=(9, 5),
-            reduction=reduction,
-            seed=4,
-            labelSmoothing=smoothing,
-            lseSquareScaleForZloss=zloss,
-            **options,
-        ).inputs,
-    )
-
-
 def test_cross_entropy_all_ignored_and_off_manifold():
     ignored = case("cross_entropy_loss", shape=(4, 3), target=-100).inputs
     with np.errstate(invalid="ignore"):
@@ -202,22 +197,6 @@ def test_cross_entropy_all_ignored_and_off_manifold():
     judged(
         "cross_entropy_loss",
         case("cross_entropy_loss", shape=(6, 4), logProb=-0.2, ignoreIndex=2).inputs,
-    )
-
-
-@in_one
-@pytest.mark.parametrize(
-    "shape,groups,scale",
-    some(
-        (*each, scale)
-        for scale in (1.0, 1.7, -0.5, 0.0, 30.0)
-        for each in (((2, 6, 3), 2), ((1, 4), 2), ((2, 3), 3), ((3, 4, 2, 2), 1), ((1, 2, 9), 2))
-    ),
-)
-def test_group_norm_swish(shape, groups, scale):
-    judged(
-        "group_norm_swish",
-        case("group_norm_swish", shape=shape, numGroups=groups, swishScale=scale).inputs,
     )
 
 
