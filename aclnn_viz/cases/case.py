@@ -43,13 +43,17 @@ class Case:
     dtype: str
     seed: int
 
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The tensors by name."""
+        return {k: value for k, value in self.inputs.items() if isinstance(value, np.ndarray)}
+
     def floats(self, saved: bool = True) -> list[str]:
         """The floating tensors that have elements, with or without those that the forward pass made."""
         return [
             name
-            for name, value in self.inputs.items()
-            if isinstance(value, np.ndarray)
-            and value.dtype.kind in "fV"
+            for name, value in self.arrays.items()
+            if value.dtype.kind in "fV"
             and value.size
             and (saved or name not in self.operator.saved)
         ]

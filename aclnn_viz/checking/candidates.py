@@ -478,7 +478,6 @@ def _counts(made) -> dict[str, int]:
     """The lengths of a case, and how many elements the last axes of its tensors have together."""
     return lengths(made) | {
         f"prod({name}.shape[{at}:])": prod(value.shape[at:])
-        for name, value in made.inputs.items()
-        if isinstance(value, np.ndarray)
+        for name, value in made.arrays.items()
         for at in range(value.ndim - 1)
     }

@@ -154,16 +154,8 @@ def check(
     seed = whole("seed", seed)
     flag("allow_unsupported", allow_unsupported)
     level = depth_named(depth)
-    time_limit, call_limit = (
-        default if given is None else given
-        for given, default in ((time_limit, level.seconds), (call_limit, level.call))
-    )
-    for name, limit in (("time_limit", time_limit), ("call_limit", call_limit)):
-        if isinstance(limit, bool) or not isinstance(limit, Real) or not 0 < float(limit) < 1e9:
-            raise TypeError(
-                problem(f"{name} is a number of seconds", shown(limit), "pass such as 60.0")
-            )
-    time_limit, call_limit = float(time_limit), float(call_limit)
+    time_limit = _seconds("time_limit", time_limit, level.seconds)
+    call_limit = _seconds("call_limit", call_limit, level.call)
     progress = noted if progress is None else function("progress", progress)
     dump = None
     if files.names_cases(op):
@@ -231,6 +223,15 @@ def check(
             depth=level,
             trials=trials,
         )
+
+
+def _seconds(name: str, limit, usual: float) -> float:
+    limit = usual if limit is None else limit
+    if isinstance(limit, bool) or not isinstance(limit, Real) or not 0 < float(limit) < 1e9:
+        raise TypeError(
+            problem(f"{name} is a number of seconds", shown(limit), "pass such as 60.0")
+        )
+    return float(limit)
 
 
 def _recorded(capsule, op: Operator) -> list[tuple[Recipe, Case]]:

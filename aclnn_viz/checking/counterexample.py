@@ -69,7 +69,7 @@ class Counterexample:
         attributes = [
             f"{name}={value!r}"
             for name, value in self.inputs.items()
-            if not isinstance(value, np.ndarray)
+            if name not in self.case.arrays
         ]
         lines = [
             tr(
@@ -81,11 +81,7 @@ class Counterexample:
         ]
         lines += [f"  {tr(self.worst)}"] * bool(self.worst)
         lines += [f"  {', '.join(attributes)}"] * bool(attributes)
-        lines += [
-            f"  {name} = {_text(value)}"
-            for name, value in self.inputs.items()
-            if isinstance(value, np.ndarray)
-        ]
+        lines += [f"  {name} = {_text(value)}" for name, value in self.case.arrays.items()]
         for name in self.truth:
             if name in self.actual and any(problem.startswith(name) for problem in self.problems):
                 lines += [
@@ -216,10 +212,8 @@ def _smaller(options: dict, found: CaseRun) -> Iterator[dict]:
     at = dict(zip(axes.of(worst.output), worst.index)) if worst else {}
     drawn = {
         name: value
-        for name, value in made.inputs.items()
-        if isinstance(value, np.ndarray)
-        and value.ndim
-        and (name not in op.saved or name in options)
+        for name, value in made.arrays.items()
+        if value.ndim and (name not in op.saved or name in options)
     }
     lengths = sorted(
         ((axis, n) for axis, n in axes.lengths.items() if n > 1), key=lambda pair: -pair[1]

@@ -109,7 +109,7 @@ class Coverage:
 def _contents(made: Case) -> tuple[int, dict[str, list[str]], dict[str, int]]:
     """Of a case the elements of its largest tensor, the kinds of number in each floating one, and the lengths by letter, of
     a starred letter all together."""
-    tensors = {name: value for name, value in made.inputs.items() if isinstance(value, np.ndarray)}
+    tensors = made.arrays
     numbers = {
         name: [
             kind

@@ -329,13 +329,18 @@ def _judge_one(name: str, expected: Expected, actual: np.ndarray) -> list[Miss]:
     ]
 
 
-def loosened(op, inputs: dict, expected: dict, device, signs: bool) -> dict:
-    """Return what is expected with what special inputs leave open; `device` is the plan of the judge's product."""
-    floats = {
+def in_float64(inputs: dict) -> dict[str, np.ndarray]:
+    """The floating arrays among inputs, widened."""
+    return {
         name: value.astype(np.float64)
         for name, value in inputs.items()
         if isinstance(value, np.ndarray) and value.dtype.kind in "fV"
     }
+
+
+def loosened(op, inputs: dict, expected: dict, device, signs: bool) -> dict:
+    """Return what is expected with what special inputs leave open; `device` is the plan of the judge's product."""
+    floats = in_float64(inputs)
     nan = any(np.isnan(value).any() for value in floats.values())
     infinite = any(np.isinf(value).any() for value in floats.values())
     sizes = [np.abs(value[np.isfinite(value) & (value != 0)]) for value in floats.values()]

@@ -18,7 +18,7 @@ import numpy as np
 
 from aclnn_viz.cases import Case, files
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking.judge import prepared
+from aclnn_viz.checking.judge import in_float64, prepared
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import NotSupported, is_device, loaded, need, problem, shown
 from aclnn_viz.operators import Operator
@@ -90,16 +90,8 @@ def _saving(op: Operator, function: Callable, **inputs) -> dict:
 
     Exact gradients of exact tensors are others than those of tensors from another epsilon, or of 16 bits.
     """
-
-    def wide(values: dict) -> dict:
-        return {
-            name: value.astype(np.float64)
-            if isinstance(value, np.ndarray) and value.dtype.kind in "fV"
-            else value
-            for name, value in values.items()
-        }
-
-    bound = wide(op.bind(inputs))
+    bound = op.bind(inputs)
+    bound |= in_float64(bound)
     anew = op.forward(**{p.name: bound[p.name] for p in op.forward_parameters if p.name in bound})
     exact = op.backward(**bound | {name: anew[of] for name, of in op.saved.items()})
     made = Case(op, inputs, float_format(inputs[op.like]).name, 0)

@@ -55,9 +55,7 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
     Without a limit the call stays in this thread, as devices want it; a kernel that turns out to call a device from
     another one is called again in this.
     """
-    guarded = {
-        name: Guarded(value) for name, value in case.inputs.items() if isinstance(value, np.ndarray)
-    }
+    guarded = {name: Guarded(value) for name, value in case.arrays.items()}
     copies = case.inputs | {name: one.copy for name, one in guarded.items()}
     METER.add(KERNEL, case)
     returned, error, finished = METER.timed(lambda: _limited(lambda: kernel(**copies), seconds))
@@ -117,8 +115,7 @@ def outputs_alone(
     """What a kernel returns on copies of the inputs, None where it fails: as `run` says, without asking what else it does."""
     copies = case.inputs | {
         name: value.copy() if value.flags.c_contiguous else Guarded(value).copy
-        for name, value in case.inputs.items()
-        if isinstance(value, np.ndarray)
+        for name, value in case.arrays.items()
     }
     METER.add(KERNEL, case)
     try:

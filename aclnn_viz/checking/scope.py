@@ -99,8 +99,9 @@ class Scope:
             ("dtypes", dtypes, Collection, 'pass such as ["float16"]'),
             ("shapes", shapes, Sequence, "pass such as [(4, 16)]"),
         ):
-            need(value, (kinds, type(None)), f"{option} is a {kinds.__name__.lower()}", fix)
-            if isinstance(value, (np.ndarray, str, bytes)):
+            if value is not None and (
+                not isinstance(value, kinds) or isinstance(value, (str, bytes))
+            ):
                 raise TypeError(
                     problem(f"{option} is a {kinds.__name__.lower()}", shown(value), fix)
                 )
@@ -117,28 +118,19 @@ class Scope:
                 )
                 for most in limit:
                     most is None or whole(f"a length in the limit of {name}", most)
-        for option, given in (("where", where), ("limits", limits)):
-            for name in given or {}:
-                wanted = (name in names) and (
-                    (names[name].kind == "tensor") == (option == "limits")
-                    or names[name].kind == "tensor"
-                    and names[name].optional
-                )
-                if not wanted:
-                    asked = "attributes or optional tensors" if option == "where" else "tensors"
-                    raise ValueError(
-                        problem(
-                            f"{option} names {asked} of {op.name}",
-                            repr(name),
-                            "use the vendor's names",
-                        )
+        tensors = {p.name for p in op.parameters if p.kind == "tensor"}
+        free = {p.name for p in op.parameters if p.kind != "tensor" or p.optional}
+        for option, given, known, asked in (
+            ("where", where, free, "attributes or optional tensors"),
+            ("limits", limits, tensors, "tensors"),
+        ):
+            for name in {*(given or ())} - known:
+                raise ValueError(
+                    problem(
+                        f"{option} names {asked} of {op.name}", repr(name), "use the vendor's names"
                     )
-        where = {
-            name: type(value)(_wanted(names[name], one) for one in value)
-            if isinstance(value, (list, set, frozenset))
-            else _wanted(names[name], value)
-            for name, value in (where or {}).items()
-        }
+                )
+        where = {name: _wanted(names[name], value) for name, value in (where or {}).items()}
         need(
             plan,
             (Plan, str, type(None)),
@@ -424,7 +416,9 @@ def _refused(made: Case, soc: str, cann: str) -> str:
 
 
 def _wanted(parameter, value):
-    """A value that a parameter may be asked to have: of an optional tensor None, left out, or True, given."""
+    """What a parameter may be asked to have: of an optional tensor None, left out, or True, given; or several of such."""
+    if isinstance(value, (list, set, frozenset)):
+        return type(value)(_wanted(parameter, one) for one in value)
     if parameter.kind != "tensor":
         return parameter.checked(value)
     if value is None or value is True:

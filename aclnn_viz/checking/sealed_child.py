@@ -40,21 +40,16 @@ ANSWERS = re.compile(
     re.escape(os.path.dirname(KIT))
     + r"/(?:derivations|tests|notebooks|docs)/|/aclnn_viz/(?:operators|tiles|lessons|verification|checking|proving)/"
 )
-KINDS = dict.fromkeys(
-    (
-        "os.fork",
-        "os.forkpty",
-        "os.posix_spawn",
-        "os.spawn",
-        "os.exec",
-        "os.system",
-        "subprocess.Popen",
-        "pty.spawn",
-    ),
-    "process",
-)
-KINDS |= dict.fromkeys(("os.kill", "os.killpg", "signal.pthread_kill"), "signal")
-KINDS |= {"cpython.PyInterpreterState_New": "process", "resource.prlimit": "settings"}
+KINDS = {
+    event: kind
+    for kind, events in {
+        "process": "os.fork os.forkpty os.posix_spawn os.spawn os.exec os.system subprocess.Popen pty.spawn cpython.PyInterpreterState_New",
+        "signal": "os.kill os.killpg signal.pthread_kill",
+        "settings": "resource.prlimit",
+        "network": "socket.connect socket.bind socket.sendto socket.sendmsg",
+    }.items()
+    for event in events.split()
+}
 # What starts or reaches another process and is seen by no audit hook.
 UNSEEN = {
     "_posixsubprocess.fork_exec": "process",
@@ -67,20 +62,9 @@ UNSEEN = {
 # What gives a path another meaning, of Python and of the C library.
 VIEWS = {"chroot", "mount", "pivot_root", "setns", "unshare"}
 UNSEEN |= {f"posix.{name}": "settings" for name in VIEWS}
-KINDS |= dict.fromkeys(
-    ("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"), "network"
-)
 CHANGES = {
-    "os.remove",
-    "os.rename",
-    "os.rmdir",
-    "os.mkdir",
-    "os.chmod",
-    "os.chown",
-    "os.link",
-    "os.symlink",
-    "os.truncate",
-    "os.utime",
+    f"os.{name}"
+    for name in "remove rename rmdir mkdir chmod chown link symlink truncate utime".split()
 }
 OTHERS = re.compile(r"/proc/(?!self/|%d/)\d+/|/dev/(?:mem|kmem)" % os.getpid())
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND

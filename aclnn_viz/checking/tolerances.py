@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 
 import numpy as np
 
@@ -137,20 +137,8 @@ class Tolerance:
                 tr("rtol alone"),
             ],
             [
-                [
-                    tr(pair.output),
-                    *(
-                        f"{number:.3g}"
-                        for number in (
-                            pair.rtol,
-                            pair.atol,
-                            pair.seen_rtol,
-                            pair.seen_atol,
-                            pair.rtol_alone,
-                        )
-                    ),
-                ]
-                for pair in self.pairs
+                [tr(name), *(f"{number:.3g}" for number in numbers)]
+                for name, *numbers, _ in map(astuple, self.pairs)
             ],
         )
         if self.let_through:
@@ -164,8 +152,8 @@ class Tolerance:
                     all=len(self.passing) + len(self.caught),
                 ),
             ]
-            lines += (
-                as_text(
+            if self.passing:
+                lines += as_text(
                     [tr("fault"), tr("of what is allowed"), tr("of the bound of right kernels")],
                     [
                         [
@@ -178,14 +166,10 @@ class Tolerance:
                         for one in self.passing
                     ],
                 )
-                if self.passing
-                else []
-            )
-            lines += [
-                tr("the smallest of them that is wrong here: {fault}", fault=tr(one.fault))
-                for one in (self.smallest,)
-                if one
-            ]
+            if least := self.smallest:
+                lines.append(
+                    tr("the smallest of them that is wrong here: {fault}", fault=tr(least.fault))
+                )
         return "\n".join([*lines, "", *self.notes])
 
     __repr__ = __str__

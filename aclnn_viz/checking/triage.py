@@ -27,7 +27,15 @@ from aclnn_viz.arrays.plan import STORAGE
 from aclnn_viz.cases import Case, case
 from aclnn_viz.cases.files import Dumped, write_cases
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking.judge import FREEDOM, Expected, Prepared, explained, judge, prepared
+from aclnn_viz.checking.judge import (
+    FREEDOM,
+    Expected,
+    Prepared,
+    explained,
+    in_float64,
+    judge,
+    prepared,
+)
 from aclnn_viz.checking.result import page
 from aclnn_viz.dtypes import FORMATS, float_format, round_to
 from aclnn_viz.errors import need, problem, shown
@@ -181,7 +189,7 @@ class Triage:
         return page(self.head, self._repr_html_(each=True), "margin:1.5em; overflow-x:auto")
 
     def to_json(self) -> str:
-        fields = "place", "name", "operator", "verdict", "text", "used"
+        fields = "place name operator verdict text used".split()
         return json.dumps(
             {
                 "passed": self.passed,
@@ -650,12 +658,7 @@ def _around(op: Operator, made: Case, given: dict, lost: dict) -> tuple[Case, Ca
 def _moved(made: Case, lost: dict) -> dict[str, np.ndarray]:
     """How far gradients move with the saved tensors that are lost, when those are rounded to 16 bits."""
     rng, unit = np.random.default_rng(0), float_format(made.dtype).unit_roundoff
-    wide = {
-        name: value.astype(np.float64)
-        if isinstance(value, np.ndarray) and value.dtype.kind in "fV"
-        else value
-        for name, value in made.inputs.items()
-    }
+    wide = made.inputs | in_float64(made.inputs)
     still, *moved = (
         made.operator.backward(
             **wide

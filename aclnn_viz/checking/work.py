@@ -11,8 +11,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-import numpy as np
-
 from aclnn_viz.cases import Case
 
 GLANCE, PAGE, KERNEL, CASE, PORTION = 0.3, 1, 2, 20, 32768
@@ -28,9 +26,7 @@ class Meter(threading.local):
     slow = False
 
     def add(self, runs: float, made: Case) -> None:
-        elements = sum(
-            value.size for value in made.inputs.values() if isinstance(value, np.ndarray)
-        )
+        elements = sum(value.size for value in made.arrays.values())
         self.runs += runs * (1 + elements / PORTION)
 
     def timed(self, call: Callable):
