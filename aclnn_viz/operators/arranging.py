@@ -164,13 +164,8 @@ class Arrangement:
             else pattern.shape(sizes)
             for name, array in arrays.items()
         }
-        axes, results, shapes, others, empty = (
-            {name: branch(text, attributes) for name, text in axes},
-            {},
-            {},
-            {},
-            False,
-        )
+        axes = {name: branch(text, attributes) for name, text in axes}
+        shapes, others, empty = {}, {}, False
         for name, whole in wholes.items():
             shape = (
                 None
@@ -189,6 +184,25 @@ class Arrangement:
                     others[name] = whole, shape
                 elif shape != whole:
                     shapes[name] = shape
+        results = self._results(fmt, sizes, arrays, attributes, axes)
+        taken = {name: one for name, one in attributes.items() if name not in self.unseen}
+        for name, of in self.counts.items():
+            taken[name] = arrays[of].size if of in arrays else int(np.prod(sizes[of], dtype=object))
+        return Fitted(
+            sizes,
+            (*arrays,),
+            shapes,
+            others,
+            taken,
+            axes,
+            results,
+            np.dtype(np.float64 if fmt is FLOAT64 else np.float32),
+            empty,
+        )
+
+    def _results(self, fmt, sizes, arrays: dict, attributes: dict, axes: dict) -> dict[str, Result]:
+        """The outputs that are asked for; in `axes` those become dots along which a gradient is summed."""
+        results = {}
         for name, tensor in self.outputs.items():
             if tensor.asked is None or asked(tensor.asked, arrays | attributes):
                 pattern = chosen(tensor.shape, attributes)
@@ -214,20 +228,29 @@ class Arrangement:
                 )
                 if pattern.scalar:  # one number, a sum over the rows
                     axes[name] = "." * len(axes[name])
-        taken = {name: one for name, one in attributes.items() if name not in self.unseen}
-        for name, of in self.counts.items():
-            taken[name] = arrays[of].size if of in arrays else int(np.prod(sizes[of], dtype=object))
-        return Fitted(
-            sizes,
-            (*arrays,),
-            shapes,
-            others,
-            taken,
-            axes,
-            results,
-            np.dtype(np.float64 if fmt is FLOAT64 else np.float32),
-            empty,
-        )
+        return results
+
+    def _bound(self, pattern: Pattern, like, sizes: Sizes, attributes: dict) -> Sizes:
+        """The sizes with the lengths of the tensor that decides them; ValueError where an attribute misfits."""
+        try:
+            return pattern.bind(like.shape, sizes)
+        except ValueError as error:
+            name, (at, axis) = next(iter(self.sizes.values()), None), error.args
+            if axis[0].isdigit():
+                raise ValueError(
+                    problem(
+                        f"axis {at} of {self.like} must be {axis}",
+                        f"{self.like} {like.shape}",
+                        "choose such a length",
+                    )
+                ) from None
+            raise ValueError(
+                problem(
+                    f"{name} must be positive and divide axis {at} of {self.like}, which must not be 0",
+                    f"{name} {attributes[name]}, {self.like} {like.shape}",
+                    "choose a divisor of that axis",
+                )
+            ) from None
 
     def checked(
         self, arrays: dict, attributes: dict
@@ -268,25 +291,7 @@ class Arrangement:
                     "make them agree",
                 )
             )
-        try:
-            sizes = pattern.bind(like.shape, sizes)
-        except ValueError as error:
-            name, (at, axis) = next(iter(self.sizes.values()), None), error.args
-            if axis[0].isdigit():
-                raise ValueError(
-                    problem(
-                        f"axis {at} of {self.like} must be {axis}",
-                        f"{self.like} {like.shape}",
-                        "choose such a length",
-                    )
-                ) from None
-            raise ValueError(
-                problem(
-                    f"{name} must be positive and divide axis {at} of {self.like}, which must not be 0",
-                    f"{name} {attributes[name]}, {self.like} {like.shape}",
-                    "choose a divisor of that axis",
-                )
-            ) from None
+        sizes = self._bound(pattern, like, sizes, attributes)
         if not pattern.stretched:
             need_shape(
                 self.like,
@@ -380,15 +385,7 @@ class Arrangement:
                     )
                 )
         elif tensor.dtype == BITS:
-            bits = int(np.prod(pattern.shape(sizes), dtype=object))
-            if array.ndim != 1 or 8 * array.size < bits:
-                raise ValueError(
-                    problem(
-                        f"{name} must have one axis of at least {-(-bits // 8)} bytes, a bit for each of {bits} elements",
-                        f"shape {array.shape}",
-                        "pack 8 to a byte",
-                    )
-                )
+            _need_bits(name, array, int(np.prod(pattern.shape(sizes), dtype=object)))
         elif not tensor.by_count and not (
             pattern.stretched and pattern.fits(array.shape, sizes, tensor.ranks is not None)
         ):
@@ -409,6 +406,17 @@ class Arrangement:
         else:
             need_dtype(name, array, *formats_of(tensor.dtype, self.like, fmt, arrays))
         return sizes
+
+
+def _need_bits(name: str, array, bits: int) -> None:
+    if array.ndim != 1 or 8 * array.size < bits:
+        raise ValueError(
+            problem(
+                f"{name} must have one axis of at least {-(-bits // 8)} bytes, a bit for each of {bits} elements",
+                f"shape {array.shape}",
+                "pack 8 to a byte",
+            )
+        )
 
 
 def asked(what: str, bound: dict) -> bool:

@@ -13,7 +13,7 @@ from textwrap import wrap
 from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators import products, registry
 from aclnn_viz.operators.document import NAMES, PROTOTYPE, Document, Row, read
-from aclnn_viz.operators.parameters import KINDS
+from aclnn_viz.operators.parameters import KINDS, Parameter
 from aclnn_viz.operators.patterns import pattern
 from aclnn_viz.operators.prototype import Prototype, parse
 from aclnn_viz.operators.shapes import PLAIN
@@ -215,8 +215,8 @@ def _plain(text: str) -> str:
     return re.sub(r"\s*\*\s*", " *", re.sub(r"\s+", " ", text)).replace("* *", "**").strip()
 
 
-def _words(name: str, snake: str, declared: Prototype, document: Document | None) -> dict[str, str]:
-    """What the templates hold: by the document where there is one, else gaps."""
+def _inputs(declared: Prototype) -> list[Parameter]:
+    """The parameters that a caller gives, under names that Python takes."""
     parameters = [
         replace(p, name=f"{p.name}_", c_name=p.name) if iskeyword(p.name) else p
         for p in declared.parameters
@@ -239,78 +239,104 @@ def _words(name: str, snake: str, declared: Prototype, document: Document | None
                     "such operators cannot be declared",
                 )
             )
-    rows = document.rows if document else {}
-    tensors = [p.name for p in parameters if p.kind == "tensor"]
-    outputs = [
-        p.name
-        for p in parameters
-        if p.name in tensors
-        and (rows[p.name].output if p.name in rows else p.c_type[:5] != "const")
-    ] or tensors[-1:]
-    inputs = [p.name for p in parameters if p.name not in outputs]
-    if not (given := [one for one in inputs if one in tensors]):
-        raise ValueError(
-            problem(
-                "a backward operator takes a tensor",
-                "outputs alone",
-                "mend which parameters are inputs; in C they are const",
-            )
-        )
-    upstream = next(
-        (one for one in given if re.match(r"d[a-z]\d?$|.*grad", one, re.IGNORECASE)), given[0]
-    )
-    saved = [one for one in given if one != upstream and re.match(SAVED, one, re.IGNORECASE)]
-    taken = [one for one in given if one not in (upstream, *saved)] or [
-        "x" if "x" not in tensors else "forwardInput"
-    ]
-    result = next(one for one in ("out", "y", "forwardOutput") if one not in (*tensors, *taken))
-    of = {
-        one: next(
-            (other for other in taken if _bare(one) == _bare(other)), taken[min(at, len(taken) - 1)]
-        )
-        for at, one in enumerate(outputs)
-    }
-    attributes = [p for p in parameters if p.name not in tensors]
-    mask = next((p.name for p in attributes if p.kind == "bools"), None)
-    patterns: dict[str, str] = {}
+    return parameters
 
-    def shaped(one: str, seen: tuple = ()) -> str:
+
+class _Roles:
+    """What each parameter is, by the document where there is one, else by its name and type."""
+
+    def __init__(self, parameters: list[Parameter], document: Document | None):
+        rows = document.rows if document else {}
+        tensors = [p.name for p in parameters if p.kind == "tensor"]
+        outputs = [
+            p.name
+            for p in parameters
+            if p.name in tensors
+            and (rows[p.name].output if p.name in rows else p.c_type[:5] != "const")
+        ] or tensors[-1:]
+        inputs = [p.name for p in parameters if p.name not in outputs]
+        if not (given := [one for one in inputs if one in tensors]):
+            raise ValueError(
+                problem(
+                    "a backward operator takes a tensor",
+                    "outputs alone",
+                    "mend which parameters are inputs; in C they are const",
+                )
+            )
+        upstream = next(
+            (one for one in given if re.match(r"d[a-z]\d?$|.*grad", one, re.IGNORECASE)), given[0]
+        )
+        saved = [one for one in given if one != upstream and re.match(SAVED, one, re.IGNORECASE)]
+        taken = [one for one in given if one not in (upstream, *saved)] or [
+            "x" if "x" not in tensors else "forwardInput"
+        ]
+        result = next(one for one in ("out", "y", "forwardOutput") if one not in (*tensors, *taken))
+        of = {
+            one: next(
+                (other for other in taken if _bare(one) == _bare(other)),
+                taken[min(at, len(taken) - 1)],
+            )
+            for at, one in enumerate(outputs)
+        }
+        attributes = [p for p in parameters if p.name not in tensors]
+        mask = next((p.name for p in attributes if p.kind == "bools"), None)
+        like = next((one for one in taken if one in given), upstream)
+
+        self.rows, self.tensors, self.outputs, self.inputs = rows, tensors, outputs, inputs
+        self.upstream, self.saved, self.taken, self.result = upstream, saved, taken, result
+        self.of, self.attributes, self.mask, self.like = of, attributes, mask, like
+        self.patterns: dict[str, str] = {}
+
+    def shaped(self, one: str, seen: tuple = ()) -> str:
         """The pattern of what a tensor is alike, else its own: so many letters, or any number of axes."""
-        row = rows.get(one)
-        like = row and row.alike or of.get(one) or {result: upstream, upstream: taken[0]}.get(one)
-        if one not in patterns and like in (*tensors, *taken) and like not in seen:
-            patterns[one] = shaped(like, (*seen, one))
-        number = len(set(patterns.values())) or ""
-        return patterns.setdefault(
+        row = self.rows.get(one)
+        like = (
+            row
+            and row.alike
+            or self.of.get(one)
+            or {self.result: self.upstream, self.upstream: self.taken[0]}.get(one)
+        )
+        if one not in self.patterns and like in (*self.tensors, *self.taken) and like not in seen:
+            self.patterns[one] = self.shaped(like, (*seen, one))
+        number = len(set(self.patterns.values())) or ""
+        return self.patterns.setdefault(
             one,
             " ".join(f"{letter}{number}" for letter in "NCDHWXYZ"[: row.rank])
             if row and row.rank
             else f"*R{number}",
         )
 
-    def tensor(one: str) -> str:
-        row, more = rows.get(one), [f'"{shaped(one)}"']
+    def tensor(self, one: str) -> str:
+        row, more = self.rows.get(one), [f'"{self.shaped(one)}"']
         floats = {NAMES[d] for d in row.dtypes if d in NAMES} if row else ()
         plain = [d.lower() for d in row.dtypes if d.lower() in PLAIN and not floats] if row else ()
         more += (
             [f'"{" or ".join(plain)}"']
             if plain
-            else ['"float32"'] * (floats == {"float32"} and one != like)
+            else ['"float32"'] * (floats == {"float32"} and one != self.like)
         )
-        more += ["optional=True"] * bool(row and row.optional and one in given)
-        more += [f'asked="{mask}[{outputs.index(one)}]"'] if mask and one in outputs else []
+        more += ["optional=True"] * bool(row and row.optional and one not in self.outputs)
+        more += (
+            [f'asked="{self.mask}[{self.outputs.index(one)}]"']
+            if self.mask and one in self.outputs
+            else []
+        )
         return _remarks(row) + f'        "{one}": Tensor({", ".join(more)}),'
 
-    def attribute(p) -> str:
-        row, more = rows.get(p.name), ""
-        if p.name == mask:
-            more = f", {(True,) * len(outputs)}, length={len(outputs)}"
+    def attribute(self, p) -> str:
+        row, more = self.rows.get(p.name), ""
+        if p.name == self.mask:
+            more = f", {(True,) * len(self.outputs)}, length={len(self.outputs)}"
         elif row and row.values and p.kind == "int":
             more = f", {min(row.values)}, values={row.values}"
         return _remarks(row) + f'        "{p.name}": Attribute("{p.c_type}"{more}),'
 
-    like = next((one for one in taken if one in given), upstream)
-    forward = [*taken, *(p.name for p in attributes if p.name != mask)]
+
+def _words(name: str, snake: str, declared: Prototype, document: Document | None) -> dict[str, str]:
+    """What the templates hold: by the document where there is one, else gaps."""
+    parameters = _inputs(declared)
+    roles = _Roles(parameters, document)
+    forward = [*roles.taken, *(p.name for p in roles.attributes if p.name != roles.mask)]
     c_text = ", ".join(
         f"{p.c_type} {p.name}".replace("* ", "*")
         for p in (*parameters, *(q for q in declared.parameters if q.role != "in"))
@@ -321,14 +347,14 @@ def _words(name: str, snake: str, declared: Prototype, document: Document | None
     sets = {formats: _products(some) for formats, some in groups.items()} or {
         FORMATS: "WITH_BFLOAT16"
     }
-    every = dict.fromkeys([*tensors, *taken, result])
+    every = dict.fromkeys([*roles.tensors, *roles.taken, roles.result])
     return {
         "gap": registry.GAP,
         "mark": "guessed" if document else registry.GAP,
         "name": name,
         "function": declared.name,
         "aclnn_name": declared.name.removesuffix("GetWorkspaceSize"),
-        "like": like,
+        "like": roles.like,
         "products": ", ".join(sorted(set(re.findall(r"\w+", " ".join(sets.values()))))),
         "header": document and document.header or f"{snake}.h",
         "library": document and document.library or "ops-nn",
@@ -339,24 +365,24 @@ def _words(name: str, snake: str, declared: Prototype, document: Document | None
         "formats": "\n".join(
             f'        {some}: "{" ".join(formats)}",' for formats, some in sets.items()
         ),
-        "tensors": "\n".join(map(tensor, every)),
-        "attributes": "\n".join(map(attribute, attributes)),
+        "tensors": "\n".join(map(roles.tensor, every)),
+        "attributes": "\n".join(map(roles.attribute, roles.attributes)),
         "takes": _listed(forward),
-        "gives": _listed([result, *saved]),
-        "upstream": f'"{upstream}": "{result}"',
-        "saved": ", ".join(f'"{one}": "{one}"' for one in saved),
-        "gradients": ", ".join(f'"{one}": "{other}"' for one, other in of.items()),
+        "gives": _listed([roles.result, *roles.saved]),
+        "upstream": f'"{roles.upstream}": "{roles.result}"',
+        "saved": ", ".join(f'"{one}": "{one}"' for one in roles.saved),
+        "gradients": ", ".join(f'"{one}": "{other}"' for one, other in roles.of.items()),
         "codes": "".join(
             f"\n# {code} {error}: {when}"
             for code, error, when in (document.codes if document else ())
         ),
         "axes": ", ".join(
-            f'"{one}": "{"." * len(pattern(shaped(one)).page_axes)}"' for one in every
+            f'"{one}": "{"." * len(pattern(roles.shaped(one)).page_axes)}"' for one in every
         ),
         "forward": ", ".join(forward),
-        "backward": ", ".join(inputs),
-        "results": ", ".join(f'"{one}": ...' for one in (result, *saved)),
-        "outputs": ", ".join(f'"{one}": ...' for one in outputs),
+        "backward": ", ".join(roles.inputs),
+        "results": ", ".join(f'"{one}": ...' for one in (roles.result, *roles.saved)),
+        "outputs": ", ".join(f'"{one}": ...' for one in roles.outputs),
     }
 
 
