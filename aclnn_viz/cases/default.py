@@ -346,22 +346,11 @@ def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict)
     """The sizes by shape, attributes and options; an attribute that is left open is chosen to fit."""
     name = op.first
     pattern = chosen(op.tensors[name].shape, attributes)
+    asked = f"shape must be that of {name}, ({pattern.text})"
     low, high = op.tensors[name].ranks or pattern.ranks
     if not low <= len(shape) <= high:
-        raise ValueError(
-            problem(
-                f"shape must be that of {name}, ({pattern.text})", repr(shape), "give other lengths"
-            )
-        )
-    for letter, attribute in op.sizes.items():
-        if (
-            attributes.get(attribute) is REQUIRED
-            and letter not in pattern.axes
-            and set(letter.split("*")) <= set(pattern.names)
-        ):
-            attributes[attribute] = (
-                shape[-1:] if letter in pattern.starred else _divisor(pattern, letter, shape)
-            )
+        raise ValueError(problem(asked, repr(shape), "give other lengths"))
+    _choose(op, pattern, shape, attributes)
     known = {name: value for name, value in attributes.items() if value is not REQUIRED}
     sizes = resolved(pattern.before(name, shape, known), op.sizes, known)
     # a product of lengths that is an axis of its own is known, whatever they are
@@ -371,10 +360,10 @@ def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict)
         } | sizes
     if pattern.stretched:
         patterns = {other: chosen(tensor.shape, known) for other, tensor in op.tensors.items()}
-        asked = {
+        given = {
             other: found for other in op.tensors if (found := _asked(source, other)) is not None
         }
-        sizes |= stretched(asked | {name: shape}, patterns, pattern)
+        sizes |= stretched(given | {name: shape}, patterns, pattern)
     unknown = [letter for letter in pattern.starred if letter not in sizes]
     if len(unknown) > 1:
         sizes[unknown[-1]] = shape[len(shape) - _trailing(op, source, unknown[-1], len(shape)) :]
@@ -386,24 +375,27 @@ def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict)
             for attribute in op.sizes.values()
             if attribute in attributes
         )
-        raise ValueError(
-            problem(
-                f"shape must be that of {name}, ({pattern.text})",
-                f"{shape}" + f" and {given}" * bool(given),
-                "make them agree",
-            )
-        ) from None
+        got = f"{shape}" + f" and {given}" * bool(given)
+        raise ValueError(problem(asked, got, "make them agree")) from None
     if not pattern.stretched and pattern.shape(sizes) != tuple(shape):
-        raise ValueError(
-            problem(
-                f"shape must be that of {name}, ({pattern.text}) {pattern.shape(sizes)}",
-                repr(shape),
-                "make it agree with the attributes",
-            )
-        )
+        asked += f" {pattern.shape(sizes)}"
+        raise ValueError(problem(asked, repr(shape), "make it agree with the attributes"))
     sizes = _remaining(op, source, sizes, known)
     _follow(op, attributes, sizes)
     return sizes
+
+
+def _choose(op: Operator, pattern: Pattern, shape: tuple[int, ...], attributes: dict) -> None:
+    """Choose attributes that are left open, and stand for a part of an axis, so that they fit the shape."""
+    for letter, attribute in op.sizes.items():
+        if (
+            attributes.get(attribute) is REQUIRED
+            and letter not in pattern.axes
+            and set(letter.split("*")) <= set(pattern.names)
+        ):
+            attributes[attribute] = (
+                shape[-1:] if letter in pattern.starred else _divisor(pattern, letter, shape)
+            )
 
 
 def _asked(source: Draw, name: str) -> tuple[int, ...] | None:

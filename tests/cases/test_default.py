@@ -14,10 +14,13 @@ EVERY = pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 
 @pytest.fixture(autouse=True)
 def no_file_of_cases(monkeypatch):
-    find = registry.module
+    find = registry._path
     monkeypatch.setattr(
-        registry, "module", lambda kind, name: None if kind == "cases" else find(kind, name)
+        registry, "_path", lambda kind, *at: find("nothing" if kind == "cases" else kind, *at)
     )
+    registry.module.cache_clear()
+    yield
+    registry.module.cache_clear()
 
 
 @EVERY
