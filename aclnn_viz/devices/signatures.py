@@ -333,37 +333,12 @@ def _call_library(op, function, declared, **inputs) -> dict:
                     "use one of these",
                 )
             )
-        c_type, numpy = C_TYPES[base]
         if "*" in parameter.c_type:
-            value = made.get(parameter.name, bound.get(parameter.name))
-            if parameter.name not in {*made, *bound, *op.outputs}:
-                raise CallError(
-                    problem(
-                        "a pointer has the name of a tensor",
-                        parameter.name,
-                        f"use one of {', '.join((*bound, *op.outputs))}",
-                    )
-                )
-            if (
-                value is not None
-                and value.dtype.itemsize == np.dtype("u2").itemsize
-                and base == "uint16_t"
-            ):
-                numpy = value.dtype.name
-            if value is not None and value.dtype.name != np.dtype(numpy).name:
-                unfit = problem(
-                    f"{parameter.name} is {base}", value.dtype.name, "leave this format out"
-                )
-            held = (
-                None
-                if value is None
-                else value
-                if parameter.name in made
-                else np.ascontiguousarray(value)
-            )
-            args.append(None if held is None else held.ctypes.data_as(ctypes.c_void_p))
+            pointer, misfit = _pointer(op, parameter.name, base, made, bound)
+            args.append(pointer)
+            unfit = misfit or unfit
         elif parameter.name in bound or parameter.name in lengths:
-            args.append(c_type(bound.get(parameter.name, lengths.get(parameter.name))))
+            args.append(C_TYPES[base][0](bound.get(parameter.name, lengths.get(parameter.name))))
         else:
             raise CallError(
                 problem(
@@ -381,3 +356,24 @@ def _call_library(op, function, declared, **inputs) -> dict:
             problem("a C function returns 0", str(status), "see what it means by that")
         )
     return made
+
+
+def _pointer(op, name: str, base: str, made: dict, bound: dict) -> tuple:
+    """The pointer to a tensor, null for one that is not given, and in what its format does not fit."""
+    if name not in {*made, *bound, *op.outputs}:
+        raise CallError(
+            problem(
+                "a pointer has the name of a tensor",
+                name,
+                f"use one of {', '.join((*bound, *op.outputs))}",
+            )
+        )
+    value = made.get(name, bound.get(name))
+    if value is None:
+        return None, ""
+    form = value.dtype.name
+    bits = base == "uint16_t" and value.dtype.itemsize == 2
+    fits = bits or form == np.dtype(C_TYPES[base][1]).name
+    unfit = "" if fits else problem(f"{name} is {base}", form, "leave this format out")
+    held = value if name in made else np.ascontiguousarray(value)
+    return held.ctypes.data_as(ctypes.c_void_p), unfit

@@ -414,7 +414,7 @@ def plain_contract(op: Operator) -> Contract:
 
 
 def _plain_steps(op: Operator, rows: tuple[DtypeRow, ...]) -> tuple:
-    source, names = f"the declaration of {op.aclnn_name}", tensor_names(op.c_parameters)
+    source = f"the declaration of {op.aclnn_name}"
 
     def refused(call: Call) -> int | None:
         text = _misfit(op, call)  # which begins with the name of what does not fit
@@ -465,27 +465,29 @@ def _plain_steps(op: Operator, rows: tuple[DtypeRow, ...]) -> tuple:
             for code in codes
         ),
         *_values_of_products(op, source),
-        *(
-            check
-            for name in names
-            if not op.tensors[name].empty
-            for check in checks(
-                op,
-                source,
-                (
-                    f"{name} empty",
-                    message("{name} must have elements", name=name),
-                    lambda call, name=name: call[name].size == 0,
-                ),
-                status=op.status_of(name),
-            )
-        ),
+        *_elements(op, source),
         EarlySuccess(
             "nothing to compute",
             lambda call: all(call[name].size == 0 for name in wanted(call)),
             source,
         ),
     )
+
+
+def _elements(op: Operator, source: str) -> list:
+    """Refuse tensors without elements where the declaration does."""
+    return [
+        Check(
+            f"{name} empty",
+            lambda call, name=name: call[name].size == 0,
+            op.status_of(name),
+            message("{name} must have elements", name=name),
+            source,
+            (name,),
+        )
+        for name in tensor_names(op.c_parameters)
+        if not op.tensors[name].empty
+    ]
 
 
 def _values_of_products(op: Operator, source: str) -> list:
