@@ -16,6 +16,7 @@ from notebooks.gallery import outputs
 from together import in_one
 
 PAIRS = [editions for path in outputs.lessons() if "zh" in (editions := outputs.editions(path))]
+EACH = pytest.mark.parametrize("pair", PAIRS)
 HAN = re.compile(r"[\u4e00-\u9fff]")
 # What is no prose: blocks of code, code in a line, formulas, and where a link leads.
 CODE = re.compile(r"```.*?```|`[^`\n]+`|\$\$.*?\$\$|\$[^$\n]+\$|\]\([^)]+\)", re.DOTALL)
@@ -118,7 +119,7 @@ def test_every_lesson_is_there_in_chinese_and_no_other():
 
 
 @in_one
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
+@EACH
 def test_the_code_is_that_of_the_english_lesson(pair):
     english, chinese = (outputs.read(pair[language]) for language in ("en", "zh"))
     first = next(cell for cell in english["cells"] if cell["cell_type"] == "code")
@@ -149,7 +150,7 @@ def prose_of(notebook):
 
 
 @in_one
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
+@EACH
 def test_its_prose_is_that_of_its_texts(pair):
     assert prose_of(outputs.read(pair["zh"])) == prose_of(outputs.edition(pair["zh"])), (
         f"make lessons ONLY=zh/{pair['zh'].name[:2]}"
@@ -197,7 +198,7 @@ def test_a_text_that_is_not_of_today_is_refused(name, old, new, says, tmp_path, 
 
 
 @in_one
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
+@EACH
 def test_its_prose_is_chinese_in_the_words_of_the_glossary(pair):
     prose = [source(cell) for cell in book(pair["zh"])["cells"] if cell["cell_type"] == "markdown"]
     assert [fault for text in prose for fault in faults(text.replace("[English]", ""))] == []
@@ -248,7 +249,7 @@ def unchinese(text):
 
 
 @in_one
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
+@EACH
 def test_its_outputs_have_the_marks_of_chinese(pair):
     shown = [
         text
@@ -275,7 +276,7 @@ def test_a_link_that_leads_nowhere_is_noticed():
 
 
 @in_one
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
+@EACH
 def test_the_editions_lead_to_each_other(pair):
     name = pair["zh"].name
     assert f"[中文](zh/{name})" in source(book(pair["en"])["cells"][0])
@@ -283,7 +284,7 @@ def test_the_editions_lead_to_each_other(pair):
 
 
 @in_one
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["zh"].stem)
+@EACH
 def test_its_pictures_stand_where_those_of_the_english_lesson_stand(pair):
     shown = [
         [

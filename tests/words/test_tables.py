@@ -38,6 +38,10 @@ def known(monkeypatch):
     monkeypatch.setattr(messages, "_translations", Known)
 
 
+def chinese(monkeypatch):
+    monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
+
+
 def unspoken(text):
     """The lines of a table that say words in no brackets, each with those that its brackets go on to; names of files and of entries are none."""
     lines = [""]
@@ -87,7 +91,7 @@ def test_a_table_is_looked_up_and_its_json_is_not(module, entries):
 
 def test_topics_and_places_of_conventions_are_looked_up(monkeypatch):
     """In Chinese itself, because a message may hold another one."""
-    monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
+    chinese(monkeypatch)
     found = rows()
     shown = conventions.text_table(found)
     assert "折点" in shown and re.findall("kink|not finite|halfway between", shown) == []
@@ -95,7 +99,7 @@ def test_topics_and_places_of_conventions_are_looked_up(monkeypatch):
 
 def test_the_table_of_kinks_is_looked_up(monkeypatch):
     """In Chinese itself, because a row of heads is one message."""
-    monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
+    chinese(monkeypatch)
     monkeypatch.setattr(kinks, "torch_here", lambda: None)  # a value that is cited says where
     shown = kinks.text_table(
         [*hardswish.kinks(), replace(hardswish.kinks()[0], convention="right, from outside")]
@@ -115,7 +119,7 @@ def test_a_step_is_looked_up_and_its_name_stays_english(monkeypatch):
     assert [step.shown.count(visible.OPEN) for step in how.steps] == [3, 3]
     # the pattern is what is known
     assert replace(how.steps[0], pattern="", about="").shown.count(visible.OPEN) == 2
-    monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
+    chinese(monkeypatch)
     assert how._repr_markdown_().startswith("**x的伴随量**：x既直接进入")
     monkeypatch.setattr(messages, "_translations", dict)
     *steps, letters = how._repr_markdown_().rpartition("\n\nLetters for names: ")
@@ -127,7 +131,7 @@ def test_a_step_is_looked_up_and_its_name_stays_english(monkeypatch):
 
 def test_the_table_of_verify_is_looked_up(monkeypatch):
     """In Chinese itself, too; its JSON is as it was."""
-    monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
+    chinese(monkeypatch)
     op = av.operator("hardswish")
     checks = [
         numeric.truth_check(op),
@@ -160,7 +164,7 @@ def test_an_operator_is_described_in_words_that_are_looked_up_and_names_that_are
     """In Chinese itself: parameters are called input and target, which are words elsewhere."""
     text = av.operator("cross_entropy_loss").describe()
     before = json.dumps([text.rows, text.products])
-    monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
+    chinese(monkeypatch)
     lines = str(text).splitlines()
     assert [
         line.split()[:3] for line in lines if line.startswith(("target ", "input ", "gradLoss "))
@@ -180,7 +184,7 @@ def test_what_inputs_cannot_show_is_said_and_its_keys_are_english(monkeypatch):
     found = vacuity(
         [av.case("rms_norm", shape=(4, 1)), av.case("rms_norm", shape=(4, 1), dtype="float16")]
     )
-    monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
+    chinese(monkeypatch)
     assert "因子1/n" in str(found) and "factor" not in str(found) and "factor 1/n" in found.blind
     layers = vacuity([av.case("layer_norm", weightOptional=None)])
     assert "  input " in str(layers) and "未给出biasOptional" in str(layers)
@@ -189,7 +193,7 @@ def test_what_inputs_cannot_show_is_said_and_its_keys_are_english(monkeypatch):
 def test_a_case_a_device_and_what_was_found_here_are_looked_up(monkeypatch):
     one = av.case("rms_norm", shape=(2, 3))
     with av.open_device("host") as device:
-        monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
+        chinese(monkeypatch)
         assert "已打开" in device._repr_html_() and "用例" in one._repr_html_()
     assert "已关闭" in device._repr_html_() and "始终可用" in device_text(
         list_devices(root="/nowhere")
@@ -204,7 +208,7 @@ def test_an_optional_tensor_in_a_condition_is_looked_up_and_an_attribute_of_the_
         for options in ({"weightOptional": None}, {}, {"reduction": "none"})
     )
     assert common([without], [given]) == "exactly the cases with weightOptional='none'"
-    monkeypatch.setattr(messages, "_translations", lambda: KNOWN)
+    chinese(monkeypatch)
     assert "weightOptional=未给出" in messages.tr(
         common([without], [given])
     ) and "已给出" in messages.tr(common([given], [without]))
