@@ -393,7 +393,7 @@ class CheckResult:
             and _without(self.explanation, "holds", "law", "parts")
             | {
                 "yours": (yours := self.explanation.yours)
-                and {name: getattr(yours, name) for name in ("line", "before", "after", "lost")}
+                and {name: getattr(yours, name) for name in ("line", "before", "after")}
             },
             "counterexample": self.counterexample and self.counterexample.to_json(),
             "cannot_fail_on": self.vacuity.blind,
