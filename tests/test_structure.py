@@ -368,11 +368,7 @@ def test_the_public_names_load_nothing_that_can_wait():
 
 
 def test_importing_the_kit_loads_no_package():
-    heavy = [
-        "numpy",
-        "ml_dtypes",
-        *(f"aclnn_viz.{package}" for package in ORDER),
-    ]
+    heavy = ["numpy", "ml_dtypes", *(f"aclnn_viz.{package}" for package in ORDER)]
     assert loaded_by("import aclnn_viz", heavy) == ([], [])
 
 

@@ -19,15 +19,19 @@ def drawn(shown: Picture):
     )
 
 
-def mark(shown: Picture, panel: str, kind: type, label: str | None = None):
+def panel(shown: Picture, name: str):
+    return next(each for each in shown.panels if each.name == name)
+
+
+def marks(shown: Picture, name: str, kind: type) -> list:
+    """The marks of a kind in the panel of a name."""
+    return [each for each in panel(shown, name).marks if isinstance(each, kind)]
+
+
+def mark(shown: Picture, name: str, kind: type, label: str | None = None):
     """The one mark of a kind, and of a label if that is given, in the panel of a name."""
-    found = [
-        each
-        for each in next(p for p in shown.panels if p.name == panel).marks
-        if type(each) is kind and (label is None or each.label == label)
-    ]
-    assert len(found) == 1, f"{len(found)} marks {kind.__name__} {label} in {panel}"
-    return found[0]
+    (only,) = (each for each in marks(shown, name, kind) if label is None or each.label == label)
+    return only
 
 
 def assert_fits(shown: Picture):

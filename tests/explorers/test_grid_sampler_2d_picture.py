@@ -6,7 +6,7 @@ from aclnn_viz.explorers.by_operator.grid_sampler_2d import NAMES, describe, hea
 from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import State, compute
 from aclnn_viz.pictures.marks import Arrows, Box, Dots, Handles, Heat, Image, Line, Note
 from aclnn_viz.pictures.palette import MAPS, coloured, scale
-from panelled_explorer import assert_fits, mark
+from panelled_explorer import assert_fits, mark, marks, panel
 
 show = subject().show
 
@@ -19,14 +19,6 @@ def data():
 @pytest.fixture(scope="module")
 def shown(data):
     return show(data)
-
-
-def panel(shown, name):
-    return next(each for each in shown.panels if each.name == name)
-
-
-def marks(shown, name, kind):
-    return [each for each in panel(shown, name).marks if isinstance(each, kind)]
 
 
 @pytest.mark.parametrize("kind", range(3))

@@ -13,6 +13,8 @@ from aclnn_viz.explorers.by_operator.hardswish_data import OP, State, compute, i
 from aclnn_viz.pictures.panels import described
 from aclnn_viz.pictures.picture import Picture
 from together import in_one
+from aclnn_viz.pictures.marks import Dots, Line
+from panelled_explorer import marks
 
 show = subject().show
 
@@ -189,30 +191,22 @@ def test_moving_the_chosen_input_leaves_the_sweep():
     assert compute(State(x=1.0)).sweep is compute(State(x=1.01)).sweep
 
 
-def marks(data, panel, kind):
-    return [
-        mark
-        for mark in next(p for p in show(data).panels if p.name == panel).marks
-        if type(mark).__name__ == kind
-    ]
-
-
 def test_the_slope_panel_sets_both_conventions_on_the_kinks():
-    kernel, second = marks(compute(State(gradOutput=2.0)), "slope", "Dots")
+    kernel, second = marks(show(compute(State(gradOutput=2.0))), "slope", Dots)
     assert kernel.x.tolist() == second.x.tolist() == [-3.0, 3.0]
     assert kernel.y.tolist() == [-1.0, 3.0] and second.y.tolist() == [0.0, 2.0]
 
 
 @pytest.mark.parametrize(("centre", "right"), [(-3.0, 0), (3.0, 1)])
 def test_the_window_does_not_join_the_truth_across_the_jump(centre, right):
-    line = marks(compute(State(centre=centre, steps=4)), "window", "Line")[0]
+    line = marks(show(compute(State(centre=centre, steps=4))), "window", Line)[0]
     assert np.flatnonzero(np.isnan(line.y)).tolist() == [4 + right]
     assert np.nanmax(np.abs(np.diff(line.y))) < 0.01
 
 
 def test_tangents_are_two_on_a_kink_only():
-    assert len(marks(compute(State(x=3.0)), "forward", "Line")) == 3
-    assert len(marks(compute(State(x=2.99)), "forward", "Line")) == 2
+    assert len(marks(show(compute(State(x=3.0))), "forward", Line)) == 3
+    assert len(marks(show(compute(State(x=2.99))), "forward", Line)) == 2
 
 
 def test_the_words_tell_the_numbers():

@@ -15,6 +15,8 @@ from aclnn_viz.explorers.by_operator.rms_norm_data import (
     tensors,
 )
 from aclnn_viz.pictures.panels import described
+from aclnn_viz.pictures.marks import Arrows, Bars, Heat, Line, Rule
+from panelled_explorer import marks
 
 show = subject().show
 
@@ -173,25 +175,22 @@ def test_an_outlier_scales_one_element_and_rstd_follows(dy):
     )
 
 
-def marks(data, panel, kind):
-    return [
-        mark
-        for mark in next(p for p in show(data).panels if p.name == panel).marks
-        if type(mark).__name__ == kind
-    ]
-
-
 def test_the_panels_hold_the_data():
     data = compute(State(outlier=3.0))
-    np.testing.assert_array_equal(marks(data, "row", "Bars")[0].y, data.arriving)
+    np.testing.assert_array_equal(marks(show(data), "row", Bars)[0].y, data.arriving)
     np.testing.assert_array_equal(
-        [line.y for line in marks(data, "row", "Line")], [data.part, data.kept]
+        [line.y for line in marks(show(data), "row", Line)], [data.part, data.kept]
     )
-    np.testing.assert_array_equal(marks(data, "dx", "Heat")[0].values, data.dxOut)
-    np.testing.assert_array_equal(marks(data, "dgamma", "Bars")[0].y, data.dgammaOut)
-    tips = [(float(arrow.dx[0]), float(arrow.dy[0])) for arrow in marks(data, "plane", "Arrows")]
+    np.testing.assert_array_equal(marks(show(data), "dx", Heat)[0].values, data.dxOut)
+    np.testing.assert_array_equal(marks(show(data), "dgamma", Bars)[0].y, data.dgammaOut)
+    tips = [
+        (float(arrow.dx[0]), float(arrow.dy[0])) for arrow in marks(show(data), "plane", Arrows)
+    ]
     assert tips == [tuple(data.plane[0]), (data.plane[0, 0], 0.0), tuple(data.plane[1])]
-    assert [rule.at for rule in marks(data, "epsilon", "Rule")] == [data.epsilon, data.mean_square]
+    assert [rule.at for rule in marks(show(data), "epsilon", Rule)] == [
+        data.epsilon,
+        data.mean_square,
+    ]
 
 
 def test_the_plane_is_drawn_in_equal_units():

@@ -12,7 +12,7 @@ from aclnn_viz.operators import operator
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.pictures.marks import Box, Heat, Note
 from aclnn_viz.pictures.panels import described
-from panelled_explorer import assert_fits
+from panelled_explorer import assert_fits, panel
 from machine import sampled
 from together import in_one
 
@@ -51,12 +51,8 @@ TABLE = {
 LATE = {("group_norm_swish", "shape"), ("group_norm_swish", "ignored")}
 
 
-def panel(data, name):
-    return next(panel for panel in show(data).panels if panel.name == name)
-
-
 def texts(data, name):
-    return [mark.text for mark in panel(data, name).marks if isinstance(mark, Note)]
+    return [mark.text for mark in panel(show(data), name).marks if isinstance(mark, Note)]
 
 
 @OPERATORS
@@ -113,7 +109,7 @@ def test_what_is_copied_too_early_is_poison():
     assert (data.fetched == POISON).all() and data.right == {"out": False}
     assert "24 were never written" in show(data).headline[0]
     # each around its own element
-    outlines = [mark for mark in panel(data, "result").marks if isinstance(mark, Box)]
+    outlines = [mark for mark in panel(show(data), "result").marks if isinstance(mark, Box)]
     assert sorted((box.y0, box.y1, box.x0, box.x1) for box in outlines) == [
         (r - 0.46, r + 0.46, c - 0.46, c + 0.46) for r, c in np.ndindex(data.fetched.shape)
     ]
@@ -164,7 +160,9 @@ def test_leading_axes_are_whole_storages_apart():
 @LAYOUTS
 def test_the_storage_is_drawn_with_the_number_of_each_element(layout):
     data = compute(State(layout=layout, rows=3, columns=4))
-    heat = next(mark for mark in panel(data, "storage").marks if isinstance(mark, Heat)).values
+    heat = next(
+        mark for mark in panel(show(data), "storage").marks if isinstance(mark, Heat)
+    ).values
     found = {int(number): at for at, number in enumerate(heat.reshape(-1)) if not np.isnan(number)}
     last = {k: place for k, place in enumerate(places(data).reshape(-1).tolist())}
     assert all(last[k] == at for k, at in found.items())
@@ -183,7 +181,9 @@ def test_the_panel_lists_every_call_and_marks_the_first_that_fails():
     words = texts(data, "calls")
     assert words.count("✗") == 1 and "561002  ACLNN_ERR_INNER_TILING_ERROR" in words
     outlined = next(
-        mark for mark in panel(data, "calls").marks if isinstance(mark, Box) and mark.kind == 1
+        mark
+        for mark in panel(show(data), "calls").marks
+        if isinstance(mark, Box) and mark.kind == 1
     )
     assert (
         listed[round((outlined.y0 + outlined.y1) / 2)].function

@@ -3,9 +3,12 @@
 import os
 import sys
 import types
+from ast import literal_eval
 
 import numpy as np
 import pytest
+
+from tables import table
 
 import aclnn_viz as av
 from aclnn_viz.dtypes import BFLOAT16
@@ -216,86 +219,44 @@ def cut(path, count):
     path.write_bytes(path.read_bytes()[:count])
 
 
-@pytest.mark.parametrize(
-    ("make", "options", "words"),
-    [
-        (
-            lambda path: np.save(path / "a.npy", np.ones(3)),
-            {"dtype": "float32"},
-            "must hold float32: got float64;",
-        ),
-        (
-            lambda path: np.save(path / "a.npy", np.ones(3)),
-            {"shape": (2,)},
-            r"must fill the shape \(2,\): got shape",
-        ),
-        (lambda path: np.save(path / "a.npy", np.array([{}])), {}, "NumPy cannot read"),
-        (
-            lambda path: (np.save(path / "a.npy", np.ones(3)), cut(path / "a.npy", 140)),
-            {},
-            "12 bytes of numbers|bytes of",
-        ),
-        (
-            lambda path: (path / "a.npz").write_bytes(b"PK\x03\x04 and no more"),
-            {},
-            "no whole archive",
-        ),
-        (
-            lambda path: np.savez(path / "a.npz", u=np.ones(1), v=np.ones(1)),
-            {},
-            "one array of a .npz file is taken: got arrays u, v; name one",
-        ),
-        (
-            lambda path: np.savez(path / "a.npz", u=np.ones(1), v=np.ones(1)),
-            {"name": "w"},
-            "must hold w: got arrays u, v;",
-        ),
-        (
-            lambda path: np.savez(path / "a.npz", u=np.ones(1)),
-            {"name": "w"},
-            "must hold w: got arrays u;",
-        ),
-        (
-            lambda path: np.save(path / "a.npy", np.ones(1)),
-            {"name": "w"},
-            "have names in a .npz file: got a.npy and the name",
-        ),
-        (
-            lambda path: np.savez_compressed(path / "a.npz", np.zeros(1 << 26, np.int8)),
-            {},
-            r"arr_0.npy of a.npz, 67108992 bytes in \d+, where at most 67108864 are read",
-        ),
-        (
-            lambda path: (path / "a.bin").write_bytes(b"abc"),
-            {},
-            "bare numbers need a dtype: got a.bin; pass such as",
-        ),
-        (
-            lambda path: (path / "a.bin").write_bytes(b"abc"),
-            {"dtype": "float32", "shape": (2,)},
-            "3 bytes instead of 8",
-        ),
-        (
-            lambda path: (path / "a.bin").write_bytes(b"abc"),
-            {"dtype": "float32"},
-            "3 bytes instead of 0",
-        ),
-        (
-            lambda path: (path / "a.bin").write_bytes(b"abc"),
-            {"dtype": "complex64"},
-            "dtype is that of a tensor: got 'complex64'",
-        ),
-        (
-            lambda path: (path / "a.txt").write_bytes(b"abc"),
-            {},
-            "an array is taken from a .npy file.*: got a.txt; convert",
-        ),
-    ],
-)
-def test_a_file_that_does_not_fit_is_refused(tmp_path, make, options, words):
-    make(tmp_path)
+MISFITS = table(r"""
+ones.npy   | {"dtype": "float32"} | must hold float32: got float64;
+ones.npy   | {"shape": (2,)}      | must fill the shape \(2,\): got shape
+object.npy | {}                   | NumPy cannot read
+cut.npy    | {}                   | 12 bytes of numbers|bytes of
+cut.npz    | {}                   | no whole archive
+two.npz    | {}                   | one array of a .npz file is taken: got arrays u, v; name one
+two.npz    | {"name": "w"}        | must hold w: got arrays u, v;
+one.npz    | {"name": "w"}        | must hold w: got arrays u;
+ones.npy   | {"name": "w"}        | have names in a .npz file: got ones.npy and the name
+large.npz  | {}                   | arr_0.npy of large.npz, 67108992 bytes in \d+, where at most 67108864 are read
+a.bin      | {}                   | bare numbers need a dtype: got a.bin; pass such as
+a.bin      | {"dtype": "float32", "shape": (2,)} | 3 bytes instead of 8
+a.bin      | {"dtype": "float32"} | 3 bytes instead of 0
+a.bin      | {"dtype": "complex64"} | dtype is that of a tensor: got 'complex64'
+a.txt      | {}                   | an array is taken from a .npy file.*: got a.txt; convert
+""")
+
+
+@pytest.fixture(scope="module")
+def misfits(tmp_path_factory):
+    folder, ones = tmp_path_factory.mktemp("misfits"), np.ones(3)
+    for name, array in (("ones", ones), ("object", np.array([{}])), ("cut", ones)):
+        np.save(folder / f"{name}.npy", array)
+    cut(folder / "cut.npy", 140)
+    (folder / "cut.npz").write_bytes(b"PK\x03\x04 and no more")
+    np.savez(folder / "two.npz", u=ones, v=ones)
+    np.savez(folder / "one.npz", u=ones)
+    np.savez_compressed(folder / "large.npz", np.zeros(1 << 26, np.int8))
+    for name in ("a.bin", "a.txt"):
+        (folder / name).write_bytes(b"abc")
+    return folder
+
+
+@pytest.mark.parametrize("name, options, words", MISFITS)
+def test_a_file_that_does_not_fit_is_refused(misfits, name, options, words):
     with pytest.raises(ValueError, match=words) as text:
-        load(next(tmp_path.iterdir()), **options)
+        load(misfits / name, **literal_eval(options))
     assert ": got " in str(text.value) and "; " in str(text.value)
 
 

@@ -50,7 +50,8 @@ def test_a_right_kernel_is_right_in_every_order_without_a_hazard(schedule):
     assert right and run.hazards == () and run.cores == 4
 
 
-WRONG = tomllib.loads((SOURCES / "wrong.toml").read_text("utf-8"))["wrong"]
+TEXTS = tomllib.loads((SOURCES / "texts.toml").read_text("utf-8"))
+WRONG = TEXTS["wrong"]
 
 
 @pytest.mark.parametrize("edit", WRONG, ids=lambda edit: edit["kind"])
@@ -390,61 +391,12 @@ extern "C" __global__ __aicore__ void asinh(GM_ADDR x, GM_ADDR y, int32_t which)
     PipeBarrier<PIPE_ALL>(), DataCopy(to, d, 256);
 }}
 """
-SAME = [  # two ways to say one thing
-    (
-        "SetVectorMask<float>(0, 0xF05); Adds<float, false>(d, a, 1.0f, 0, 2, unary)",
-        "Adds(d, a, 1.0f, bits, 2, unary)",
-    ),
-    (
-        "SetMaskCount(); SetVectorMask<float, MaskMode::COUNTER>(100); Adds<float, false>(d, a, 1.0f, 0, 1, unary)",
-        "Adds(d, a, 1.0f, 100)",
-    ),
+SAME = [
+    *TEXTS["calls"]["same"],
     *(
         (f"SetVectorMask<float>(5); {call.format('<float, false>', 0)}", call.format("", mask))
         for mask in ("5", "five")
-        for call in (
-            "WholeReduceSum{}(d, a, {}, 2, 1, 1, 8)",
-            "WholeReduceMax{}(d, a, {}, 2, 1, 1, 8, ReduceOrder::ORDER_ONLY_VALUE)",
-            "WholeReduceMin{}(d, a, {}, 2, 1, 1, 8)",
-            "BlockReduceMax{}(d, a, 2, {}, 1, 1, 8)",
-            "PairReduceSum{}(d, a, 2, {}, 1, 1, 8)",
-            "ReduceSum{}(d, a, w, {}, 2, 8)",
-            "ReduceMax{}(d, a, w, {}, 2, 8, true)",
-        )
-    ),
-    (
-        "SetVectorMask<float>(5); RepeatReduceSum<float, false>(d, a, 2, 0, 1, 1, 1, 8)",
-        "RepeatReduceSum(d, a, 2, 5, 1, 1, 1, 8)",
-    ),
-    ("ClampMax(d, a, tmp, 2.0f, 64)", "Mins(d, a, 2.0f, 64)"),
-    ("ClampMin(d, a, 2.0f, 64)", "Maxs(d, a, 2.0f, 64)"),
-    ("Power(d, a, 2.0f, tmp, 64)", "Mul(d, a, a, 64)"),
-    (
-        "Broadcast<float, 2, 0>(d, a, to_, of)",
-        "Muls(d, a, 1.0f, 64), Muls(d[64], a, 1.0f, 64)",
-    ),
-    ("ReduceSum(nines, a, w, 64), d(0) = GetReduceRepeatSumSpr<float>()", "ReduceSum(d, a, w, 64)"),
-    (
-        "GatherMask(d, a, 1, true, 10, {2, 3, 4, 0}, kept), d(200) = float(kept)",
-        "for (int k = 0; k < 15; ++k) d(k) = a(k / 5 * 32 + (k % 5 < 4 ? k % 5 * 2 : 16)); d(200) = 15",
-    ),
-    (
-        "Duplicate(pattern, 5u, 2), Duplicate(pattern[8], 0x80000000u, 2), GatherMask(d, a, pattern, false, 0, {1, 2, 8, 1}, kept)",
-        "for (int k = 0; k < 6; ++k) d(k) = a(at[k])",
-    ),
-    (
-        "Duplicate(nines, 9.0f, 64), Compare(tmp, a, nines, CMPMODE::LT, 3, 2, BinaryRepeatParams(1, 1, 0, 8, 8, 0)), "
-        "Select(d, tmp, a, 9.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, 128)",
-        "Mins(d, a, 9.0f, 128)",
-    ),
-    (
-        "Compares(tmp, a, 9.0f, CMPMODE::LT, 64, 2, UnaryRepeatParams(1, 1, 8, 4)), "
-        "Select(d, tmp, a, 9.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, 128)",
-        "for (int k = 0; k < 128; ++k) d(k) = a(k < 64 ? k : k - 32) < 9 ? a(k) : 9",
-    ),
-    (
-        "Brcb(d, a, 1, {2, 16})",
-        "for (int k = 0; k < 8; ++k) Duplicate(d[16 * k], a.GetValue(k), 8)",
+        for call in TEXTS["calls"]["masked"]
     ),
 ]
 REFUSED = table("""
