@@ -96,8 +96,10 @@ class Program(program.Program):
             "aclTensor" if isinstance(value, np.ndarray) else "aclBoolArray", value
         )
 
-    def arguments(self, name, inputs, outputs):
+    def arguments(self, name, inputs=None, outputs=None):
         """Phase 1's arguments in C order, from values, and the output tensors by name."""
+        usual, shapes = inputs_of(name)
+        inputs, outputs = usual | (inputs or {}), shapes | (outputs or {})
         before, after = PARAMETERS[name].split("|")
         made = {key: self.empty(*outputs[key]) for key in after.split()}
         return [self.given(inputs[key]) for key in before.split()] + list(made.values()), made
@@ -119,7 +121,6 @@ class Program(program.Program):
 
     def run(self, name, inputs=None, outputs=None):
         """Run an operator on values and return its outputs by name."""
-        given, shapes = inputs_of(name)
-        arguments, made = self.arguments(name, given | (inputs or {}), shapes | (outputs or {}))
+        arguments, made = self.arguments(name, inputs, outputs)
         self.launch(name, arguments)
         return {key: self.fetch(tensor) for key, tensor in made.items()}

@@ -9,7 +9,7 @@ from ast import literal_eval
 from pathlib import Path
 
 import numpy as np
-from acl_program import FLOAT, ND, inputs_of, on_new_thread, uniform
+from acl_program import FLOAT, ND, on_new_thread, uniform
 
 from aclnn_viz.acl import HostAcl
 
@@ -32,7 +32,7 @@ class Steps:
 
     def tensors(self, /, **replaced):
         """Arguments of phase 1 by name; `replaced` are tensors to take instead."""
-        arguments, _ = self.program.arguments(HARDSWISH, *inputs_of(HARDSWISH))
+        arguments, _ = self.program.arguments(HARDSWISH)
         return dict(zip(("gradOutput", "self", "out"), arguments)) | replaced
 
     def queued(self, /, **replaced):
@@ -46,7 +46,7 @@ class Steps:
         return self.program.acl.aclrtSynchronizeStream(self.program.stream)
 
     def prepared(self, name):
-        return self.program.phase_1(name, self.program.arguments(name, *inputs_of(name))[0])
+        return self.program.phase_1(name, self.program.arguments(name)[0])
 
     def phase_1(self, name, *arguments):
         return self.program.phase_1(name, arguments)
