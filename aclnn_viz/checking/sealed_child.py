@@ -74,73 +74,43 @@ DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 def watcher(channel, file: str):
     """The audit hook, which holds all that it needs: what a kernel exchanges in modules does not reach it."""
-    send, leave, frame_of, real, join, listed = (
-        channel.sendall,
-        os._exit,
-        sys._getframe,
-        os.path.realpath,
-        os.path.join,
-        os.listdir,
-    )
-    free, pack, dumps = (
-        (tempfile.gettempdir() + "/", "/dev/null", "/dev/tty"),
-        struct.pack,
-        json.dumps,
-    )
-    others, answers, legal, writing, changes, kinds = (
-        OTHERS,
-        ANSWERS,
-        LEGAL,
-        WRITING,
-        frozenset(CHANGES),
-        dict(KINDS),
-    )
-    views = frozenset(VIEWS)
-    opened, isdir = f"/proc/{os.getpid()}/fd/", os.path.isdir
-    folder, kit, source = (
-        os.path.dirname(file) + "/",
-        os.path.dirname(KIT) + "/",
-        re.compile(r"__pycache__/(\w+)\.[^/]*pyc$"),
-    )
+    send, leave, frame_of = channel.sendall, os._exit, sys._getframe
+    real, join, listed, isdir = os.path.realpath, os.path.join, os.listdir, os.path.isdir
+    free = tempfile.gettempdir() + "/", "/dev/null", "/dev/tty"
+    pack, dumps, others, answers, legal = struct.pack, json.dumps, OTHERS, ANSWERS, LEGAL
+    writing, changes, kinds = WRITING, frozenset(CHANGES), KINDS | dict.fromkeys(VIEWS, "settings")
+    opened, source = f"/proc/{os.getpid()}/fd/", re.compile(r"__pycache__/(\w+)\.[^/]*pyc$")
+    folder, kit = os.path.dirname(file) + "/", os.path.dirname(KIT) + "/"
 
     def stop(kind: str, detail: str, *_, **__):
         frame = frame_of(1)
         while frame is not None and frame.f_code.co_filename != file:
             frame = frame.f_back
-        text = dumps(
-            {"stopped": kind, "detail": detail, "line": frame.f_lineno if frame else 0}
-        ).encode()
+        line = frame.f_lineno if frame else 0
+        text = dumps({"stopped": kind, "detail": detail, "line": line}).encode()
         send(pack("<qq", len(text), 0) + text)
         leave(3)
 
     def named(path, below: str = "") -> str:
-        return real(
-            f"{opened}{path}"
-            if isinstance(path, int)
-            else join(
-                below,
-                path if isinstance(path, str) else bytes(path).decode("utf-8", "surrogateescape"),
-            )
-        )
+        if isinstance(path, int):
+            return real(f"{opened}{path}")
+        text = path if isinstance(path, str) else bytes(path).decode("utf-8", "surrogateescape")
+        return real(join(below, text))
 
     def watch(event: str, arguments: tuple):
         if event == "open":
             path, mode, flags = arguments
             if isinstance(path, int):
                 return
-            places = {named(path)}
-            if mode is None:  # os.open, whose path may begin in a folder that is open
-                places |= {
-                    named(path, real(opened + each))
-                    for each in listed(opened)
-                    if isdir(opened + each)
-                }
-            written = (
-                isinstance(mode, str)
-                and set(mode) & set("wxa+")
-                or isinstance(flags, int)
-                and flags & writing
+            # the path of os.open may begin in a folder that is open
+            begun = listed(opened) if mode is None else ()
+            folders = [real(opened + each) for each in begun if isdir(opened + each)]
+            places = {named(path), *(named(path, place) for place in folders)}
+            how, bits = (
+                mode if isinstance(mode, str) else "",
+                flags if isinstance(flags, int) else 0,
             )
+            written = set(how) & set("wxa+") or bits & writing
             for place in places:
                 if others.match(place):
                     stop("memory", place)
@@ -153,20 +123,13 @@ def watcher(channel, file: str):
                 ):
                     stop("answers", source.sub(r"\1.py", place.removeprefix(kit)))
         elif event in changes:
-            below = (
-                f"{opened}{arguments[1]}"
-                if event in ("os.remove", "os.rmdir") and arguments[1] >= 0
-                else ""
-            )
-            paths = arguments[:1] + tuple(
-                each for each in arguments[1:2] if isinstance(each, (str, bytes))
-            )
-            if not all(named(each, below).startswith(free) for each in paths):
+            inside = event in ("os.remove", "os.rmdir") and arguments[1] >= 0
+            below = f"{opened}{arguments[1]}" if inside else ""
+            second = [each for each in arguments[1:2] if isinstance(each, (str, bytes))]
+            if not all(named(each, below).startswith(free) for each in (arguments[0], *second)):
                 stop("file", named(arguments[0], below))
-        elif event == "ctypes.dlsym" and arguments[1] in views:
-            stop("settings", arguments[1])
-        elif kind := kinds.get(event):
-            stop(kind, event)
+        elif kind := kinds.get(arguments[1] if event == "ctypes.dlsym" else event):
+            stop(kind, arguments[1] if event == "ctypes.dlsym" else event)
 
     return watch, stop
 
@@ -261,27 +224,38 @@ def raised(error: BaseException, file: str) -> dict:
     return {"raised": type(error).__name__, "text": str(error)[:500], "trace": lines}
 
 
+def bound(memory: int) -> None:
+    """Limit this process, and end it with the judge."""
+    with suppress(AttributeError):  # Linux: an end of the judge is an end of this
+        ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 26, 1 << 26))
+
+
+def hooked(channel, file: str):
+    """The audit hook, and what ends the process, which stands in the place of what no hook sees."""
+    # Names that a kernel sets in this module or in `builtins` do not reach the hook.
+    watch, stop = FunctionType(
+        watcher.__code__, globals() | {"__builtins__": dict(vars(builtins))}
+    )(channel, file)
+    for whole, kind in UNSEEN.items():
+        place, each = whole.split(".")
+        instead = partial(stop, kind, whole)
+        for holder in (__import__(place), os if place == "posix" else None):
+            if hasattr(holder, each):
+                setattr(holder, each, instead)
+    return watch, stop
+
+
 def main(number: str, memory: str, name: str) -> None:
     channel, ask = socket.socket(fileno=int(number)), exchanged
     stream = channel.makefile("rwb")
-    with suppress(AttributeError):  # Linux: an end of the judge is an end of this
-        ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
-    resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 26, 1 << 26))
+    bound(int(memory))
     path, _, function = name.rpartition(":")
     file = os.path.realpath(path)
     try:
-        # Names that a kernel sets in this module or in `builtins` do not reach the hook.
-        watch, stop = FunctionType(
-            watcher.__code__, globals() | {"__builtins__": dict(vars(builtins))}
-        )(channel, file)
-        for whole, kind in UNSEEN.items():
-            place, each = whole.split(".")
-            instead = partial(stop, kind, whole)
-            for holder in (__import__(place), os if place == "posix" else None):
-                if hasattr(holder, each):
-                    setattr(holder, each, instead)
+        watch, stop = hooked(channel, file)
         text, held = Path(file).read_text("utf-8"), functions()
         module = ModuleType("kernel")
         module.__file__, sys.modules["kernel"] = file, module
@@ -312,34 +286,22 @@ def main(number: str, memory: str, name: str) -> None:
             for name, (is_array, value) in given.items()
         }
         memories = {name: value[2] for name, (is_array, value) in given.items() if is_array}
-        # until there is an answer
-        before, returned, places = (
-            {name: one.tobytes() for name, one in memories.items()},
-            answered,
-            [],
-        )
+        before = {name: one.tobytes() for name, one in memories.items()}
+        returned, places = answered, []  # until there is an answer
         try:
             with np.errstate(all="ignore"):
                 returned = kernel(**inputs)
                 head, arrays, places = answered(returned)
         except BaseException as error:
             # a kernel, and what it returns, may raise anything, SystemExit included
-            head, arrays = (
-                raised(error, file) | ({} if returned is answered else {"returned": True}),
-                {},
-            )
+            head = raised(error, file) | ({} if returned is answered else {"returned": True})
+            arrays = {}
         if found := ask(held):
             stop("exchanged", found)
-        body = io.BytesIO()
-        np.savez(
-            body,
-            **arrays,
-            **{
-                f"memory {name}": one
-                for name, one in memories.items()
-                if one.tobytes() != before[name]
-            },
-        )
+        changed = {
+            f"memory {name}": one for name, one in memories.items() if one.tobytes() != before[name]
+        }
+        np.savez(body := io.BytesIO(), **arrays, **changed)
         left = [
             *(("outputs", place, array.tobytes()) for place, array in zip(places, arrays.values())),
             *(("inputs", one, one.tobytes()) for one in memories.values()),

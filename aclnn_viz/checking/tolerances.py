@@ -280,12 +280,6 @@ def tolerance(
         )
         for name in (*names, *[every] * (len(names) > 1))
     )
-    upstream = max(
-        float(np.max(np.abs(one.inputs[name].astype(np.float64)), initial=0.0))
-        for one in made
-        for name in op.upstream
-        if isinstance(one.inputs.get(name), np.ndarray)
-    )
     passing, caught = _judged(op, made, points, limits) if limits else ((), ())
     return Tolerance(
         op.name,
@@ -296,10 +290,20 @@ def tolerance(
         tuple(map(repr, made)),
         len(samples) // len(points),
         allowed[0].name,
-        upstream,
+        _upstream(op, made),
         limits,
         passing,
         caught,
+    )
+
+
+def _upstream(op, cases) -> float:
+    """The largest number in the upstream gradients of cases."""
+    return max(
+        float(np.max(np.abs(one.inputs[name].astype(np.float64)), initial=0.0))
+        for one in cases
+        for name in op.upstream
+        if isinstance(one.inputs.get(name), np.ndarray)
     )
 
 
