@@ -1,17 +1,19 @@
-"""Atlas products by their SoC names, and CANN versions in their order.
+"""Atlas products by their SoC names, of products.toml, and CANN versions in their order.
 
 Sources: `aclplatformNpuArch` and `aclrtFloatOverflowMode`, CANN runtime reference; the platform configuration files
 `<SoC>.ini` of CANN 8.1; `11-01_device_memory_malloc_and_free.md` of the CANN runtime for memory padding.
 """
 
 import re
+import tomllib
 from dataclasses import dataclass, field
 from math import inf
+from pathlib import Path
 
 from aclnn_viz.errors import problem
 from aclnn_viz.words.messages import language_here
 
-DAV_1001, DAV_2002, DAV_2201, DAV_3002, DAV_3510 = 1001, 2002, 2201, 3002, 3510  # NpuArch
+DAV_2201 = 2201  # NpuArch of Atlas A2 and A3
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,87 +50,14 @@ class Product:
         return f"Product({self.tag!r})"
 
 
-TRAINING = Product(
-    "910",
-    "Atlas training series",
-    "Atlas 训练系列产品",
-    r"Ascend910(A|B|ProA|ProB|PremiumA)",
-    "Ascend910A",
-    DAV_1001,
-    ("saturate",),
-    32,
-    {"Ascend910A": (32, 0)},
-    262144,
-    ("Atlas training", "training"),
-)
-A2 = Product(
-    "910b",
-    "Atlas A2 training and inference",
-    "Atlas A2 训练系列产品/Atlas 800I A2 推理产品",
-    r"Ascend910B\d[\w-]*",
-    "Ascend910B2",
-    DAV_2201,
-    ("inf_nan", "saturate"),
-    32,
-    {
-        "Ascend910B1": (24, 48),
-        "Ascend910B2": (24, 48),
-        "Ascend910B3": (20, 40),
-        "Ascend910B4": (20, 40),
-    },
-    196608,
-    ("A2", "Atlas A2", "Atlas 800I A2"),
-)
-A3 = Product(
-    "A3",
-    "Atlas A3 training and inference",
-    "Atlas A3 训练系列产品/Atlas A3 推理系列产品",
-    r"Ascend910_93\d\d",
-    "Ascend910_9391",
-    DAV_2201,
-    ("inf_nan", "saturate"),
-    32,
-    {"Ascend910_9391": (24, 48)},
-    196608,
-    ("Atlas A3",),
-)
-INFERENCE = Product(
-    "310p",
-    "Atlas inference series",
-    "Atlas 推理系列产品",
-    r"Ascend310P\d",
-    "Ascend310P3",
-    DAV_2002,
-    ("saturate",),
-    32,
-    {"Ascend310P3": (8, 7)},
-    262144,
-    ("Atlas inference",),
-)
-INFERENCE_A2 = Product(
-    "310b",
-    "Atlas 200I/500 A2 inference",
-    "Atlas 200I/500 A2 推理产品",
-    r"Ascend310B\d",
-    "Ascend310B1",
-    DAV_3002,
-    ("saturate",),
-    32,
-    aliases=("Atlas 200I A2", "Atlas 500 A2"),
-)
-ASCEND_950 = Product(
-    "950",
-    "Ascend 950PR and 950DT",
-    "Ascend 950PR/Ascend 950DT",
-    r"Ascend950\w*|Ascend910_95\w*",
-    "Ascend950PR_9579",
-    DAV_3510,
-    ("inf_nan",),
-    0,
-    {},
-    253952,
-    ("950PR", "950DT", "Ascend 950PR", "Ascend 950DT"),
-)
+def _product(stated: dict) -> Product:
+    cores = {soc: tuple(count) for soc, count in stated.get("cores", {}).items()}
+    tuples = {name: tuple(stated.get(name, ())) for name in ("overflow_modes", "aliases")}
+    return Product(**stated | tuples | {"cores": cores})
+
+
+_STATED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+TRAINING, A2, A3, INFERENCE, INFERENCE_A2, ASCEND_950 = map(_product, _STATED.values())
 
 # Sets of products by what they share. A product that is added joins those that hold of it, and no other place has to change.
 # whose libraries and kernels were read
