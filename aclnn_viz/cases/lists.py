@@ -161,7 +161,7 @@ class Atk:
                 if (
                     not kinds <= {"tensor", "scalar", "attr", "attrs", "attr_tuple"}
                     or len(several) > 1
-                    and not (kinds == {"attrs"} or kinds == {"attr_tuple"})
+                    and kinds not in ({"attrs"}, {"attr_tuple"})
                 ):
                     raise _wrong(
                         where,
@@ -169,16 +169,13 @@ class Atk:
                         entry,
                     )
                 called = several[0]["name"]
+                place = f"{where}, {called}"
                 if kinds == {"tensor"}:
-                    tensors.append(Atk._tensor(f"{where}, {called}", several[0], note))
-                elif kinds == {"attrs"} or len(several) > 1:
-                    attributes[called] = [
-                        Atk._attribute(f"{where}, {called}", each, number, note) for each in several
-                    ]
-                else:
-                    attributes[called] = Atk._attribute(
-                        f"{where}, {called}", several[0], number, note
-                    )
+                    tensors.append(Atk._tensor(place, several[0], note))
+                    continue
+                values = [Atk._attribute(place, each, number, note) for each in several]
+                one_value = kinds != {"attrs"} and len(several) == 1
+                attributes[called] = values[0] if one_value else values
             yield Listed(
                 f"{one.get('name', name)} {one.get('id', number)}", name, tuple(tensors), attributes
             )
@@ -594,24 +591,16 @@ def _drawn(name: str, one: Values, rng) -> np.ndarray | None:
                 "make it smaller",
             )
         )
-    if (
-        not one.normal
-        and not (math.isfinite(one.low) and math.isfinite(one.high))
-        and dtype_named(one.dtype).kind not in "iub"
-    ):
+    finite = math.isfinite(one.low) and math.isfinite(one.high)
+    dtype = dtype_named(one.dtype)
+    if not one.normal and not finite and dtype.kind not in "iub":
         # what is no number is not between others
         ends = np.where(rng.random(one.shape) < 0.5, one.low, one.high)
-        return np.asarray(round_to(ends, dtype_named(one.dtype)))
-    if (
-        not math.isfinite(one.low)
-        or not math.isfinite(one.high)
-        or not one.normal
-        and one.low > one.high
-    ):
+        return np.asarray(round_to(ends, dtype))
+    if not finite or not one.normal and one.low > one.high:
         raise ValueError(
             problem(f"{name} must have a range of numbers", f"[{one.low}, {one.high}]", "mend it")
         )
-    dtype = dtype_named(one.dtype)
     if dtype.kind in "iub":
         return rng.integers(
             int(one.low), max(int(one.high), int(one.low)), one.shape, dtype=dtype, endpoint=True
