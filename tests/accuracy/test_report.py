@@ -227,6 +227,8 @@ def test_any_bits_are_judged_without_a_warning(dtype, data):
     truth = data.draw(hnp.arrays(np.float64, shape, elements=st.floats(width=64)))
     report = compare(actual, truth, baseline=baseline, inputs={"x": truth})
     assert str(report) and report.to_json() and str(disagreements(report))
+    assert sum(report.ulp_counts.values()) == report.size == actual.size
+    assert report.finite_size + report.differing <= report.size
     assert {v.outcome for v in report.verdicts.values()} <= {"pass", "fail", "not applicable"}
     # nan or infinity where the truth has a number: no standard but a baseline's own may accept it
     if np.any(~np.isfinite(actual) & (np.abs(truth) < 1)):
