@@ -36,6 +36,7 @@ class Difference:
         return tr("{text} ({source})", text=kept(self.text), source=self.source)
 
 
-def narrow_steps(name: str, **settings) -> Plan:
-    """The plan of a peer that rounds every step to the 16 bits of its inputs."""
-    return Plan(name, compute="storage", order=SEQUENTIAL, division_ulps=1.0, **settings)
+def narrow(text: str, source: str, name: str, dtypes=NARROW, **settings) -> Difference:
+    """What a peer does that rounds every step to the 16 bits of its inputs."""
+    plan = Plan(name, compute="storage", order=SEQUENTIAL, division_ulps=1.0, **settings)
+    return Difference(text, source, plan, dtypes=dtypes)

@@ -1,6 +1,6 @@
 """Average pooling in PyTorch: one function of ATen."""
 
-from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
+from aclnn_viz.operators.peers import narrow
 
 
 def in_torch(
@@ -31,11 +31,10 @@ def in_torch(
 
 DIFFERENCES = {
     "torch": (
-        Difference(
+        narrow(
             "what windows give an element is added in 16 bits",
             "ATen native/cpu/AvgPoolKernel.cpp",
-            narrow_steps("average pooling in 16 bits"),
-            dtypes=NARROW,
+            "average pooling in 16 bits",
         ),
     )
 }

@@ -7,7 +7,7 @@ cross entropy with label smoothing (aten/src/ATen/native/LossNLL.cpp, cross_entr
 import numpy as np
 
 from aclnn_viz.errors import NotSupported, problem
-from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
+from aclnn_viz.operators.peers import Difference, narrow
 
 LOSS = "ATen native/LossNLL.cpp"
 REFUSED = ("PyTorch's cross entropy has no z-loss",)
@@ -76,11 +76,10 @@ DIFFERENCES = {
             values=_nothing,
             convention="every target ignored, mean: W = 0",
         ),
-        Difference(
+        narrow(
             "the gradients of nll_loss are rounded to 16 bits before those of log_softmax",
             "two functions of ATen, one after the other",
-            narrow_steps("nll_loss, then log_softmax"),
-            dtypes=NARROW,
+            "nll_loss, then log_softmax",
         ),
         Difference(
             "an infinite gradient of an ignored row is skipped",

@@ -1,6 +1,6 @@
 """Embedding in PyTorch: one function of ATen."""
 
-from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
+from aclnn_viz.operators.peers import narrow
 
 
 def in_torch(torch, grad, indices, numWeights, paddingIdx, scaleGradByFreq):
@@ -13,11 +13,11 @@ def in_torch(torch, grad, indices, numWeights, paddingIdx, scaleGradByFreq):
 
 DIFFERENCES = {
     "torch": (
-        Difference(
+        narrow(
             "rows are scaled and added in 16 bits",
             "ATen native/Embedding.cpp",
-            narrow_steps("embedding in 16 bits", accumulate="storage"),
-            dtypes=NARROW,
+            "embedding in 16 bits",
+            accumulate="storage",
         ),
     )
 }

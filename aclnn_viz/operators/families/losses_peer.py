@@ -1,7 +1,7 @@
 """Losses of single elements in PyTorch: its function, differentiated by autograd."""
 
 from aclnn_viz.operators.families.losses import MEAN, REDUCTION
-from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
+from aclnn_viz.operators.peers import narrow
 
 
 def of_loss(torch, function, gradient, self, reduction, *others, count=None, **more):
@@ -34,9 +34,6 @@ def of_loss(torch, function, gradient, self, reduction, *others, count=None, **m
 
 
 #: Of autograd in 16 bits, where each function of ATen rounds.
-ROUNDED = Difference(
-    "every step is rounded to 16 bits",
-    "ATen: one function after the other",
-    narrow_steps("a loss in 16 bits"),
-    dtypes=NARROW,
+ROUNDED = narrow(
+    "every step is rounded to 16 bits", "ATen: one function after the other", "a loss in 16 bits"
 )

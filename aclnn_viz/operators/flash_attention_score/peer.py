@@ -4,7 +4,7 @@ from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.operators.faults.fault import changed
 from aclnn_viz.operators.flash_attention_score import page
 from aclnn_viz.operators.flash_attention_score.page import BAND, LEFT_UP, OF_POSITIONS, PREFIX
-from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
+from aclnn_viz.operators.peers import Difference, narrow
 
 ORDERS = {"BNSD": "bnsd->bnsd", "BSND": "bsnd->bnsd", "BSH": "bsnd->bnsd", "SBH": "sbnd->bnsd"}
 
@@ -106,11 +106,11 @@ DIFFERENCES = {
                 ).backward,
             ),
         ),
-        Difference(
+        narrow(
             "in 16 bits D is not of the output as it was rounded",
             "torch/nn/functional.py",
-            narrow_steps("attention in 16 bits", accumulate="storage"),
-            dtypes=NARROW,
+            "attention in 16 bits",
+            accumulate="storage",
         ),
     )
 }

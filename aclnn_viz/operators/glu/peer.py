@@ -1,6 +1,6 @@
 """GLU in PyTorch: one function of ATen."""
 
-from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
+from aclnn_viz.operators.peers import narrow
 
 
 def in_torch(torch, gradOut, self, dim):
@@ -9,11 +9,8 @@ def in_torch(torch, gradOut, self, dim):
 
 DIFFERENCES = {
     "torch": (
-        Difference(
-            "every step is rounded to 16 bits",
-            "ATen native/cpu/Activation.cpp",
-            narrow_steps("glu in 16 bits"),
-            dtypes=NARROW,
+        narrow(
+            "every step is rounded to 16 bits", "ATen native/cpu/Activation.cpp", "glu in 16 bits"
         ),
     )
 }

@@ -1,7 +1,7 @@
 """The grid sampler in PyTorch: one function of ATen, which takes the vendor's numbers for the modes."""
 
 from aclnn_viz.operators.families.sampling_peer import SOURCE, need_places
-from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
+from aclnn_viz.operators.peers import Difference, narrow
 
 from .plans import simt_page
 
@@ -22,11 +22,12 @@ def in_torch(
 
 DIFFERENCES = {
     "torch": (
-        Difference(
+        narrow(
             "coordinates, weights and sums are rounded to 16 bits",
             SOURCE,
-            narrow_steps("the grid sampler in 16 bits", page=simt_page, accumulate="storage"),
-            dtypes=NARROW,
+            "the grid sampler in 16 bits",
+            page=simt_page,
+            accumulate="storage",
         ),
         Difference(
             "bicubic taps of a coordinate beyond int32 read the edge on its side",

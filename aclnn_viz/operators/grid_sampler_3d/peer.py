@@ -3,7 +3,7 @@
 from aclnn_viz.operators.families.sampling import NEAREST, channels_first
 from aclnn_viz.operators.families.sampling_peer import SOURCE, need_places
 from aclnn_viz.operators.families.sampling_plans import taps_and_slope
-from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
+from aclnn_viz.operators.peers import narrow
 
 from .page import voxel
 
@@ -65,11 +65,12 @@ def page(xp, gradOutput, input, grid, interpolationMode, paddingMode, alignCorne
 ARRANGEMENTS = (page,)
 DIFFERENCES = {
     "torch": (
-        Difference(
+        narrow(
             "coordinates, weights and sums are rounded to 16 bits",
             SOURCE,
-            narrow_steps("the grid sampler in 16 bits", page=page, accumulate="storage"),
-            dtypes=NARROW,
+            "the grid sampler in 16 bits",
+            page=page,
+            accumulate="storage",
         ),
     )
 }

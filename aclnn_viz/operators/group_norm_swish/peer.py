@@ -2,7 +2,7 @@
 
 from math import prod
 
-from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
+from aclnn_viz.operators.peers import Difference, narrow
 
 
 def in_torch(
@@ -47,11 +47,10 @@ def in_torch(
 
 DIFFERENCES = {
     "torch": (
-        Difference(
+        narrow(
             "what lies between group norm and swish is rounded to 16 bits",
             "PyTorch has no fused operator",
-            narrow_steps("group norm and swish, one after the other"),
-            dtypes=NARROW,
+            "group norm and swish, one after the other",
         ),
         Difference(
             "the slope of swish at an infinite number is inf * 0",

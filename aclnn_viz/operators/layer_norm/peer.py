@@ -4,7 +4,7 @@ Beside a mean in float32 it wants weight and bias in float32, and for each gradi
 """
 
 from aclnn_viz.errors import NotSupported, problem
-from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
+from aclnn_viz.operators.peers import narrow
 
 OUTPUTS = "gradInputOut", "gradWeightOut", "gradBiasOut"
 
@@ -49,11 +49,12 @@ def page(xp, gradOut, input, mean, rstd, weightOptional, biasOptional):
 ARRANGEMENTS = (page,)
 DIFFERENCES = {
     "torch": (
-        Difference(
+        narrow(
             "the gradients of weight and bias are summed in 16 bits",
             "ATen native/cpu/layer_norm_kernel.cpp",
-            narrow_steps("layer norm in 16 bits", page=page, accumulate="storage"),
-            dtypes=NARROW,
+            "layer norm in 16 bits",
+            page=page,
+            accumulate="storage",
         ),
     )
 }

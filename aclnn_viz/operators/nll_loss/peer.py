@@ -1,6 +1,6 @@
 """Negative log-likelihood in PyTorch: one function of ATen, which takes the saved sum of weights."""
 
-from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
+from aclnn_viz.operators.peers import narrow
 
 
 def in_torch(torch, gradOutput, self, target, weight, reduction, ignoreIndex, totalWeight):
@@ -14,11 +14,10 @@ def in_torch(torch, gradOutput, self, target, weight, reduction, ignoreIndex, to
 
 DIFFERENCES = {
     "torch": (
-        Difference(
+        narrow(
             "the gradient of the mean is rounded to 16 bits before it is weighted",
             "ATen native/LossNLL.cpp",
-            narrow_steps("nll_loss in 16 bits"),
-            dtypes=NARROW,
+            "nll_loss in 16 bits",
         ),
     )
 }

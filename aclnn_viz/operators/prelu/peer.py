@@ -1,6 +1,6 @@
 """PReLU in PyTorch: one function of ATen."""
 
-from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
+from aclnn_viz.operators.peers import narrow
 
 
 def in_torch(torch, gradOutput, self, weight):
@@ -13,11 +13,8 @@ def in_torch(torch, gradOutput, self, weight):
 
 DIFFERENCES = {
     "torch": (
-        Difference(
-            "every step is rounded to 16 bits",
-            "ATen native/cpu/Activation.cpp",
-            narrow_steps("prelu in 16 bits"),
-            dtypes=NARROW,
+        narrow(
+            "every step is rounded to 16 bits", "ATen native/cpu/Activation.cpp", "prelu in 16 bits"
         ),
     )
 }

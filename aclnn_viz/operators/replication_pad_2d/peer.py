@@ -1,6 +1,6 @@
 """Replication padding in PyTorch: one function of ATen."""
 
-from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
+from aclnn_viz.operators.peers import narrow
 
 
 def in_torch(torch, gradOutput, self, padding):
@@ -9,11 +9,11 @@ def in_torch(torch, gradOutput, self, padding):
 
 DIFFERENCES = {
     "torch": (
-        Difference(
+        narrow(
             "what padding shows of an element is added in 16 bits",
             "ATen native/cpu/PaddingKernel.cpp",
-            narrow_steps("padding in 16 bits", accumulate="storage"),
-            dtypes=NARROW,
+            "padding in 16 bits",
+            accumulate="storage",
         ),
     )
 }

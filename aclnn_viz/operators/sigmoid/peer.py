@@ -1,6 +1,6 @@
 """Sigmoid in PyTorch: one function of ATen."""
 
-from aclnn_viz.operators.peers import Difference, narrow_steps
+from aclnn_viz.operators.peers import narrow
 
 
 def in_torch(torch, gradOutput, output):
@@ -9,10 +9,10 @@ def in_torch(torch, gradOutput, output):
 
 DIFFERENCES = {
     "torch": (
-        Difference(
+        narrow(
             "every step is rounded to 16 bits",
             "ATen native/cpu/BinaryOpsKernel.cpp",
-            narrow_steps("sigmoid in 16 bits"),
+            "sigmoid in 16 bits",
             dtypes=("float16",),
         ),
     )

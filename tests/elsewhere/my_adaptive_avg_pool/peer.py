@@ -1,10 +1,9 @@
 """One function of ATen, which adds up in 16 bits."""
 
-from aclnn_viz.operators.peers import NARROW, Difference, narrow_steps
+from aclnn_viz.operators.peers import narrow
 
 NAME, SOURCE = "every step is rounded to 16 bits", "ATen native/cpu/AdaptiveAvgPoolKernel.cpp"
-PLAN = narrow_steps("adaptive average pooling in 16 bits")
-DIFFERENCES = {"torch": (Difference(NAME, SOURCE, PLAN, dtypes=NARROW),)}
+DIFFERENCES = {"torch": (narrow(NAME, SOURCE, "adaptive average pooling in 16 bits"),)}
 
 
 def in_torch(torch, gradOutput, self):
