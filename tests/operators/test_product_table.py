@@ -1,65 +1,16 @@
-"""Products and versions are spelled in one table: every other place but a declaration, which says what runs where, is listed here, with its reason."""
+"""Products and versions are spelled in one table: every other place but a declaration, which says what runs where, is listed in product_places.toml, with its reason."""
 
 import ast
 import re
+import tomllib
+from pathlib import Path
 
 from machine import ROOT
 
 from aclnn_viz.operators import products
 from aclnn_viz.operators.products import PRODUCTS, Product
 
-DOCUMENT = "a document or the vendor's source says this of the product alone"
-TAG = "the first version that does so, of one check of the vendor's source"
-#: file below the root: what it spells, and why.
-ELSEWHERE = {
-    **{
-        f"aclnn_viz/operators/{place}": (spelled.split(), DOCUMENT)
-        for place, spelled in {
-            "grid_sampler_2d/contract.py": "9.1.0-beta.1 9.1.0-beta.2.pre INFERENCE INFERENCE_A2 TRAINING",
-            "hardswish/contract.py": "INFERENCE_A2",
-            "rms_norm/contract.py": "INFERENCE TRAINING",
-            "rms_norm/plans.py": "INFERENCE",
-        }.items()
-    },
-    "aclnn_viz/accuracy/standards.py": (["v9.1.0-beta.1"], TAG),
-    "aclnn_viz/acl/runtime.py": (["9.0"], TAG),
-    "aclnn_viz/operators/contract/rules.py": (["9.0.0"], TAG),
-    "aclnn_viz/operators/cross_entropy_loss/contract.py": (["9.0.0"], TAG),
-    "aclnn_viz/acl/installation.py": (
-        ["8.1", "9.0"],
-        "the versions that a library without a version file may be of",
-    ),
-    "aclnn_viz/acl/why.py": (["9.1", "A2"], "what a call is repeated on where a log names neither"),
-    "aclnn_viz/cli/__init__.py": (["9.1"], "the default in the help, which imports no operator"),
-    "aclnn_viz/cli/cpp.py": (
-        ["A2", "Ascend910B2"],
-        "the product whose published times the table holds, and the default in the help",
-    ),
-    "aclnn_viz/cli/checking.py": (
-        ["9.1", "Ascend910B2"],
-        "the default in the help, which imports no operator",
-    ),
-    "aclnn_viz/cli/sweeping.py": (
-        ["9.1", "Ascend910B2"],
-        "the default in the help, which imports no operator",
-    ),
-    "aclnn_viz/verification/by_operator/cross_entropy_loss_errata.py": (["A2"], DOCUMENT),
-    "aclnn_viz/verification/by_operator/rms_norm_errata.py": (["ASCEND_950"], DOCUMENT),
-    "aclnn_viz/explorers/by_operator/cross_entropy_loss_data.py": (["ASCEND_950"], DOCUMENT),
-    "aclnn_viz/explorers/numeric_error_data.py": (
-        ["9.0", "ASCEND_950", "INFERENCE", "TRAINING"],
-        "predictions that the explorer offers",
-    ),
-    "aclnn_viz/explorers/tiles_data.py": (
-        ["A2"],
-        "the product whose published times the explorer offers",
-    ),
-    "aclnn_viz/tiles/costs.py": (["A2"], "the product whose published times the table holds"),
-    "aclnn_viz/tiles/platforms.py": (
-        ["Ascend910B2", "DAV_2201"],
-        "the architecture whose table of calls is in this file",
-    ),
-}
+PLACES = tomllib.loads(Path(__file__).with_name("product_places.toml").read_text("utf-8"))
 TABLE = "aclnn_viz/operators/products.py"
 NAMES = {
     name
@@ -110,7 +61,9 @@ def test_each_place_that_spells_a_product_is_listed():
         if path.name != "declaration.py" and (names := spelled(path.read_text("utf-8")))
     }
     assert found.pop(TABLE) and found == {
-        place: sorted(names) for place, (names, _) in ELSEWHERE.items()
+        place: sorted(names.split())
+        for listed in PLACES.values()
+        for place, names in listed.items()
     }
 
 
