@@ -28,37 +28,53 @@ BILINEAR, NEAREST, BICUBIC = 0, 1, 2
 ZEROS, BORDER, REFLECTION = 0, 1, 2
 
 
+def differentiated(module, given, gradients, upstream, saved=(), aside=()):
+    """Compare gradients, by the names of what they are of, with differences of the forward pass.
+
+    Backward takes what arrives at outputs of forward (`upstream`) and what is saved; inputs `aside` are of forward alone.
+    """
+    made = module.forward(**given)
+    arriving = {
+        name: uniform(seed, *np.shape(made[output]))
+        for seed, (name, output) in enumerate(upstream.items(), 1)
+    }
+    kept = {name: made[output] for name, output in dict(saved).items()}
+    taken = {name: value for name, value in given.items() if name not in aside}
+    out = module.backward(**taken, **arriving, **kept)
+    for gradient, name in gradients.items():
+
+        def loss(value, name=name):
+            outputs = module.forward(**given | {name: value})
+            return sum(dot(outputs[upstream[each]], arriving[each]) for each in arriving)
+
+        agree(out[gradient], differentiate(loss, given[name]))
+
+
 # Each of these differentiates the forward pass of a module and compares with its backward pass.
 
 
 def hardswish_holds(module):
     x = np.float32([-4, -3.25, -2.75, -1.5, -0.125, 0, 1.25, 2.875, 3.125, 5])
-    grad = uniform(1, 10)
-    agree(
-        module.backward(gradOutput=grad, self=x)["out"],
-        differentiate(lambda v: dot(module.forward(self=v)["out"], grad), x),
-    )
+    differentiated(module, {"self": x}, {"out": "self"}, {"gradOutput": "out"})
 
 
 def rms_norm_holds(module, shape=(2, 3, 4), gamma_ndim=1):
-    x, dy = uniform(1, *shape), uniform(2, *shape)
     gamma = uniform(3, *shape[len(shape) - gamma_ndim :])
-    loss = lambda x, gamma: dot(module.forward(x=x, gamma=gamma, epsilon=0.25)["y"], dy)  # noqa: E731
-    saved = module.forward(x=x, gamma=gamma, epsilon=0.25)["rstd"]
-    out = module.backward(dy=dy, x=x, rstd=saved, gamma=gamma)
-    agree(out["dxOut"], differentiate(lambda v: loss(v, gamma), x))
-    agree(out["dgammaOut"], differentiate(lambda v: loss(x, v), gamma))
+    given = {"x": uniform(1, *shape), "gamma": gamma, "epsilon": 0.25}
+    gradients = {"dxOut": "x", "dgammaOut": "gamma"}
+    differentiated(module, given, gradients, {"dy": "y"}, {"rstd": "rstd"}, {"epsilon"})
 
 
 def grid_sampler_holds(module, mode=BILINEAR, padding=REFLECTION, align=False, size=(3, 4)):
-    image, grad = uniform(1, 2, 2, *size), uniform(2, 2, 2, 1, 3)
     grid = uniform(4, 2, 1, 3, 2, low=-0.9, high=0.9)
     grid[1, 0] = [[-1.4, 2.3], [1.6, -2.2], [3.4, 0.3]]  # one and two reflections away
-    options = dict(interpolationMode=mode, paddingMode=padding, alignCorners=align)
-    loss = lambda image, grid: dot(module.forward(input=image, grid=grid, **options)["out"], grad)  # noqa: E731
-    out = module.backward(gradOutput=grad, input=image, grid=grid, **options)
-    agree(out["inputGrad"], differentiate(lambda v: loss(v, grid), image))
-    agree(out["gridGrad"], differentiate(lambda v: loss(image, v), grid))
+    sampled(module, uniform(1, 2, 2, *size), grid, mode, padding, align)
+
+
+def sampled(module, image, grid, mode, padding, align):
+    given = {"input": image, "grid": grid, "interpolationMode": mode, "paddingMode": padding}
+    gradients = {"inputGrad": "input", "gridGrad": "grid"}
+    differentiated(module, given | {"alignCorners": align}, gradients, {"gradOutput": "out"})
 
 
 def bicubic_holds(module):
@@ -68,87 +84,45 @@ def bicubic_holds(module):
 def cross_entropy_holds(
     module, reduction="mean", weighted=True, smoothing=0.25, scale=0.5, grad_zloss=True
 ):
-    target, logits = np.array([2, -7, 0, 2]), uniform(1, 4, 3)
-    options = dict(
+    given = dict(
+        input=uniform(1, 4, 3),
+        target=np.array([2, -7, 0, 2]),
         weightOptional=uniform(2, 3, low=0.5) if weighted else None,
         reduction=reduction,
         ignoreIndex=-7,
         labelSmoothing=smoothing,
         lseSquareScaleForZloss=scale,
     )
-    saved = module.forward(input=logits, target=target, **options)
-    grad = uniform(3, *saved["loss"].shape)
-    z_grad = uniform(4, *saved["loss"].shape) if grad_zloss else np.zeros_like(grad)
+    upstream = {"gradLoss": "loss"} | ({"gradZlossOptional": "zloss"} if grad_zloss else {})
+    saved = {"logProb": "logProb", "lseForZlossOptional": "lseForZloss"}
+    differentiated(module, given, {"xGradOut": "input"}, upstream, saved, {"input"})
 
-    def loss(logits):
-        forward = module.forward(input=logits, target=target, **options)
-        return dot(forward["loss"], grad) + dot(forward["zloss"], z_grad)
 
-    out = module.backward(
-        gradLoss=grad,
-        logProb=saved["logProb"],
-        target=target,
-        lseForZlossOptional=saved["lseForZloss"],
-        gradZlossOptional=z_grad if grad_zloss else None,
-        **options,
-    )
-    agree(out["xGradOut"], differentiate(loss, logits))
+STATISTICS = {"mean": "mean", "rstd": "rstd"}
 
 
 def group_norm_holds(module, shape=(2, 4, 3), groups=2, scale=-1.5):
-    x, dy = uniform(1, *shape), uniform(2, *shape)
-    gamma, beta = uniform(3, shape[1]), uniform(4, shape[1])
-    options = dict(numGroups=groups, swishScale=scale)
-    loss = lambda x, gamma, beta: dot(  # noqa: E731
-        module.forward(x=x, gamma=gamma, beta=beta, eps=0.25, **options)["y"], dy
-    )
-    saved = module.forward(x=x, gamma=gamma, beta=beta, eps=0.25, **options)
-    out = module.backward(
-        dy=dy, mean=saved["mean"], rstd=saved["rstd"], x=x, gamma=gamma, beta=beta, **options
-    )
-    agree(out["dxOut"], differentiate(lambda v: loss(v, gamma, beta), x))
-    agree(out["dgammaOut"], differentiate(lambda v: loss(x, v, beta), gamma))
-    agree(out["dbetaOut"], differentiate(lambda v: loss(x, gamma, v), beta))
+    given = {"x": uniform(1, *shape), "gamma": uniform(3, shape[1]), "beta": uniform(4, shape[1])}
+    gradients = {"dxOut": "x", "dgammaOut": "gamma", "dbetaOut": "beta"}
+    given |= {"numGroups": groups, "swishScale": scale, "eps": 0.25}
+    differentiated(module, given, gradients, {"dy": "y"}, STATISTICS, {"eps"})
 
 
 def layer_norm_holds(module, shape=(2, 3, 4), normalised=1, weighted=True):
-    x, dy, trailing = uniform(1, *shape), uniform(2, *shape), shape[len(shape) - normalised :]
-    w, b = (uniform(seed, *trailing) for seed in (3, 4))
-
-    def forward(x, w, b):
-        return module.forward(
-            input=x,
-            normalizedShape=trailing,
-            weightOptional=w if weighted else None,
-            biasOptional=b,
-            eps=0.25,
-        )
-
-    saved = forward(x, w, b)
-    out = module.backward(
-        gradOut=dy,
-        input=x,
-        normalizedShape=trailing,
-        mean=saved["mean"],
-        rstd=saved["rstd"],
-        weightOptional=w if weighted else None,
-        biasOptional=b,
-    )
-    agree(out["gradInputOut"], differentiate(lambda v: dot(forward(v, w, b)["out"], dy), x))
-    agree(out["gradBiasOut"], differentiate(lambda v: dot(forward(x, w, v)["out"], dy), b))
+    trailing = shape[len(shape) - normalised :]
+    given = {"input": uniform(1, *shape), "normalizedShape": trailing, "eps": 0.25}
+    given |= {"weightOptional": uniform(3, *trailing) if weighted else None}
+    given |= {"biasOptional": uniform(4, *trailing)}
+    gradients = {"gradInputOut": "input", "gradBiasOut": "biasOptional"}
     if weighted:
-        agree(out["gradWeightOut"], differentiate(lambda v: dot(forward(x, v, b)["out"], dy), w))
+        gradients["gradWeightOut"] = "weightOptional"
+    differentiated(module, given, gradients, {"gradOut": "out"}, STATISTICS, {"eps"})
 
 
 def grid_sampler_3d_holds(module, mode=BILINEAR, padding=REFLECTION, align=False):
-    image, grad = uniform(1, 1, 2, 2, 3, 4), uniform(2, 1, 2, 1, 2, 2)
     grid = uniform(3, 1, 1, 2, 2, 3, low=-2.6, high=2.6)  # inside, one and two reflections away
     grid[0, 0, 0] = uniform(4, 2, 3, low=-0.9, high=0.9)
-    options = dict(interpolationMode=mode, paddingMode=padding, alignCorners=align)
-    loss = lambda image, grid: dot(module.forward(input=image, grid=grid, **options)["out"], grad)  # noqa: E731
-    out = module.backward(gradOutput=grad, input=image, grid=grid, **options)
-    agree(out["inputGrad"], differentiate(lambda v: loss(v, grid), image))
-    agree(out["gridGrad"], differentiate(lambda v: loss(image, v), grid))
+    sampled(module, uniform(1, 1, 2, 2, 3, 4), grid, mode, padding, align)
 
 
 @pytest.mark.parametrize(
