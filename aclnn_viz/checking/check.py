@@ -22,7 +22,15 @@ from aclnn_viz.checking.evidence import Evidence, KernelUnderTest, examine, exam
 from aclnn_viz.checking.kernel import as_kernel, differences
 from aclnn_viz.checking.judge import Prepared, judge, prepared
 from aclnn_viz.checking.result import CheckResult, conclude, smallest
-from aclnn_viz.checking.scope import Scope, deeper, depth_named, few, nothing_left
+from aclnn_viz.checking.scope import (
+    Depth,
+    Ready,
+    Scope,
+    deeper,
+    depth_named,
+    few,
+    nothing_left,
+)
 from aclnn_viz.checking.work import Budget, memory_given_back
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import flag, function, listed, need, place_of, problem, shown, whole
@@ -154,23 +162,14 @@ def check(
     seed = whole("seed", seed)
     flag("allow_unsupported", allow_unsupported)
     level = depth_named(depth)
-    time_limit = _seconds("time_limit", time_limit, level.seconds)
+    level = replace(level, seconds=_seconds("time_limit", time_limit, level.seconds))
     call_limit = _seconds("call_limit", call_limit, level.call)
     progress = noted if progress is None else function("progress", progress)
     dump = None
     if files.names_cases(op):
         if kernel is None:
             return read_and_check(None, op, allow_unsupported=allow_unsupported, **asked)
-        if cases is not None:
-            raise ValueError(
-                problem(
-                    "a kernel is checked on one set of cases",
-                    f"those of {op} and those of cases=",
-                    "leave out one of them",
-                )
-            )
-        op, _, entries = files.read_cases(op)
-        dump = [(Recipe(op.name, {"folder": entry.folder}), entry.case) for entry in entries]
+        op, dump = _dumped(op, cases)
     op = operator(op)
     with (
         memory_given_back(level.name == "deep"),
@@ -192,23 +191,9 @@ def check(
         scope.notes.extend(differences(device or kernel.function, op))
         if cases is not None:
             dump = _listed(cases, op, scope, seed)
-        ready = scope.cases(seed) if dump is None else scope.among(dump)
-        if dump is None:  # what decides comes first
-            first = few(ready)
-            ready = (
-                first
-                if level.name == "quick"
-                else [*first, *(one for one in ready if one not in first)]
-            )
+        ready = _telling_first(scope, seed, level) if dump is None else scope.among(dump)
         tested = KernelUnderTest(kernel.function, scope, call_limit)
-        evidence = examine(tested, ready, time_limit, progress, level.enough)
-        if level.name == "deep" and dump is None and not evidence.failed:
-            examine_deeper(evidence, tested, deeper(scope, seed), start + time_limit, progress)
-        trials = (
-            import_module(TRIALS).try_tiles(tested, seed, level.trials, evidence)
-            if tested.tiles and dump is None and level.trials and not evidence.failed
-            else None
-        )
+        evidence, trials = _tried(tested, ready, seed, level, dump is None, start, progress)
         wrong = smallest([one for one in evidence.seen if one.misses])
         small = shrink(wrong, tested, Budget(level.shrinking)) if wrong and dump is None else None
         return conclude(
@@ -232,6 +217,38 @@ def _seconds(name: str, limit, usual: float) -> float:
             problem(f"{name} is a number of seconds", shown(limit), "pass such as 60.0")
         )
     return float(limit)
+
+
+def _tried(tested, ready, seed: int, level: Depth, suite: bool, start: float, progress):
+    """What a kernel does on cases, and of a whole suite on what its depth adds."""
+    evidence, trials = examine(tested, ready, level.seconds, progress, level.enough), None
+    if suite and level.name == "deep" and not evidence.failed:
+        end = start + level.seconds
+        examine_deeper(evidence, tested, deeper(tested.scope, seed), end, progress)
+    if suite and tested.tiles and level.trials and not evidence.failed:
+        trials = import_module(TRIALS).try_tiles(tested, seed, level.trials, evidence)
+    return evidence, trials
+
+
+def _telling_first(scope: Scope, seed: int, level: Depth) -> list[Ready]:
+    """The cases of a suite, those that decide before the others; of a quick check these alone."""
+    ready = scope.cases(seed)
+    first = few(ready)
+    return first if level.name == "quick" else [*first, *(one for one in ready if one not in first)]
+
+
+def _dumped(path, cases) -> tuple[Operator, list[tuple[Recipe, Case]]]:
+    """The operator and the cases of a dump."""
+    if cases is not None:
+        raise ValueError(
+            problem(
+                "a kernel is checked on one set of cases",
+                f"those of {path} and those of cases=",
+                "leave out one of them",
+            )
+        )
+    op, _, entries = files.read_cases(path)
+    return op, [(Recipe(op.name, {"folder": entry.folder}), entry.case) for entry in entries]
 
 
 def _recorded(capsule, op: Operator) -> list[tuple[Recipe, Case]]:

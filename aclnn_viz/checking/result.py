@@ -580,22 +580,7 @@ def _explained(
     if unfit and not diagnosis.name:
         given, seen = seen, [in_documented_form(one) for one in seen]
         if not any(one.misses for one in seen):
-            missing = any(
-                one.outputs.keys() < before.prepared.expected.keys()
-                for one, before in zip(seen, given)
-            )
-            misfits = linked("{some}; {more}", unfit)
-            text = (
-                message("{misfits}: all other numbers are right", misfits=misfits)
-                if missing
-                else message("{misfits}: all numbers are right", misfits=misfits)
-            )
-            shown = (
-                Explanation.of_form(text, [*seen, *fresh()])
-                if not any(one.misses for one in fresh())
-                else None
-            )
-            return Diagnosis(None, False, text), Explanation.of_mend(yours) if yours else shown
+            return _misfit(given, seen, unfit, fresh, yours)
         diagnosis = diagnose(op, seen, tested, evidence.silent)
         diagnosis = replace(
             diagnosis,
@@ -612,7 +597,6 @@ def _explained(
     if yours:
         explanation = Explanation.of_mend(yours)
     if not explanation:
-        failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
         others = (
             _telling([one for one in tested.wrong if one.prepared.case.dtype in dtypes])
             if tested
@@ -621,20 +605,38 @@ def _explained(
         # of a wrong form no law
         law, stands = (None, False) if unfit else law_of(seen, evidence.right, fresh(), others)
         late = Budget(min(DEPENDENCE, max(end.left, LATE * runs)) / heavy)
+        failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
         text = depends(op, failing, None if stands else tested, seed, late, others)
         if law:
-            text = [
-                message("wrong only where {condition}", condition=law.text)
-                if stands
-                else message(
-                    "of the cases that were run exactly those are wrong with {condition}",
-                    condition=law.text,
-                ),
-                *text,
-            ]
+            text = [_condition(law, stands), *text]
         diagnosis = replace(
             diagnosis,
             text=linked("{some}; {more}", [diagnosis.text, *text]),
             law=law if stands else None,
         )
     return diagnosis, explanation
+
+
+def _misfit(given: list, seen: list, unfit: list, fresh, yours) -> tuple[Diagnosis, Explanation]:
+    """What is said of runs that are right once they are in the documented form."""
+    missing = any(
+        one.outputs.keys() < before.prepared.expected.keys() for one, before in zip(seen, given)
+    )
+    misfits = linked("{some}; {more}", unfit)
+    text = (
+        message("{misfits}: all other numbers are right", misfits=misfits)
+        if missing
+        else message("{misfits}: all numbers are right", misfits=misfits)
+    )
+    shown = None
+    if not any(one.misses for one in fresh()):
+        shown = Explanation.of_form(text, [*seen, *fresh()])
+    return Diagnosis(None, False, text), Explanation.of_mend(yours) if yours else shown
+
+
+def _condition(law, stands: bool) -> str:
+    if stands:
+        return message("wrong only where {condition}", condition=law.text)
+    return message(
+        "of the cases that were run exactly those are wrong with {condition}", condition=law.text
+    )

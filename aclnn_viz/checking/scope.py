@@ -93,31 +93,8 @@ class Scope:
         """Check the options of `check`; ValueError for one that names nothing of the operator, TypeError for a kind."""
         op = operator(op)
         dtypes = (dtypes,) if isinstance(dtypes, str) else dtypes
-        for option, value, kinds, fix in (
-            ("where", where, Mapping, 'pass such as {"interpolationMode": 0}'),
-            ("limits", limits, Mapping, 'pass such as {"x": 4096}'),
-            ("dtypes", dtypes, Collection, 'pass such as ["float16"]'),
-            ("shapes", shapes, Sequence, "pass such as [(4, 16)]"),
-        ):
-            if value is not None and (
-                not isinstance(value, kinds) or isinstance(value, (str, bytes))
-            ):
-                raise TypeError(
-                    problem(f"{option} is a {kinds.__name__.lower()}", shown(value), fix)
-                )
-        for shape in shapes or ():
-            checked_shape(shape)
+        _check_kinds(where, limits, dtypes, shapes)
         names = {p.name: p for p in op.parameters}
-        for name, limit in (limits or {}).items():
-            if not isinstance(limit, (int, np.integer)):
-                need(
-                    limit,
-                    (tuple, list),
-                    f"the limit of {name} is a number, or a shape of greatest lengths",
-                    "pass such as 4096 or (None, 4096)",
-                )
-                for most in limit:
-                    most is None or whole(f"a length in the limit of {name}", most)
         tensors = {p.name for p in op.parameters if p.kind == "tensor"}
         free = {p.name for p in op.parameters if p.kind != "tensor" or p.optional}
         for option, given, known, asked in (
@@ -413,6 +390,29 @@ def _refused(made: Case, soc: str, cann: str) -> str:
     if "data type" in why or why.startswith("status"):
         return message("dtype={dtype!r}, which {soc} refuses", dtype=made.dtype, soc=soc)
     return kept(why) if why else why
+
+
+def _check_kinds(where, limits, dtypes, shapes) -> None:
+    for option, value, kinds, fix in (
+        ("where", where, Mapping, 'pass such as {"interpolationMode": 0}'),
+        ("limits", limits, Mapping, 'pass such as {"x": 4096}'),
+        ("dtypes", dtypes, Collection, 'pass such as ["float16"]'),
+        ("shapes", shapes, Sequence, "pass such as [(4, 16)]"),
+    ):
+        if value is not None and (not isinstance(value, kinds) or isinstance(value, (str, bytes))):
+            raise TypeError(problem(f"{option} is a {kinds.__name__.lower()}", shown(value), fix))
+    for shape in shapes or ():
+        checked_shape(shape)
+    for name, limit in (limits or {}).items():
+        if not isinstance(limit, (int, np.integer)):
+            need(
+                limit,
+                (tuple, list),
+                f"the limit of {name} is a number, or a shape of greatest lengths",
+                "pass such as 4096 or (None, 4096)",
+            )
+            for most in limit:
+                most is None or whole(f"a length in the limit of {name}", most)
 
 
 def _wanted(parameter, value):

@@ -238,15 +238,11 @@ def tolerance(
     (True, '16-bit outputs truncated')
     """
     op = operator(op)
-    fmt = float_format(dtype)
-    made = (
-        [
-            case(op, dtype=fmt.name, seed=whole("seed", seed) + k, shape=shape, **given)
-            for k in range(DRAWN)
-        ]
-        if cases is None
-        else listed("cases", cases, Case)
-    )
+    drawn = {"dtype": float_format(dtype).name, "shape": shape}
+    if cases is None:
+        made = [case(op, seed=whole("seed", seed) + k, **drawn, **given) for k in range(DRAWN)]
+    else:
+        made = listed("cases", cases, Case)
     if not made or any(one.operator.name != op.name for one in made):
         raise ValueError(
             problem(f"cases are those of {op.name}", shown(cases), "make them with av.case")

@@ -392,6 +392,32 @@ def _of_operator(dump: Dump, op: Operator, how, forward: dict, backward: dict) -
                 "autograd recorded another function last, or the module has no gradient of its input",
             )
         )
+    given, lost = _given(dump, op, how, forward, made, came)
+    # of a module
+    chosen = _attributes(op, given, _value(dump, made[gives[0]])) if "parameters" in forward else {}
+    called = case(op, **given | chosen)
+    inner, around = _around(op, called, given | chosen, lost)
+    near, ready = 2 * _near(called), prepared(Recipe(op.name, {}), inner, around=around)
+    ready = _loosened(ready, gradients, near if chosen or lost and inner is called else 0.0)
+    gradients = {
+        name: value.reshape(ready.expected[name].truth.shape) for name, value in gradients.items()
+    }
+    used = max(ready.expected[name].used(value) for name, value in gradients.items())
+    if all(
+        ready.expected[name].undecided.all() and value.size for name, value in gradients.items()
+    ):
+        return NOT_JUDGED, message("every element hangs on a rounding")
+    misses = judge(ready, gradients)
+    verdict = (
+        _verdict(op, called, ready, gradients, misses, around, lost) if misses else (ROUNDING, "")
+    )
+    return *verdict, used, called, gradients
+
+
+def _given(
+    dump: Dump, op: Operator, how, forward: dict, made: dict, came: dict
+) -> tuple[dict, dict]:
+    """What went into a call by the vendor's names, and which saved tensors the dump lacks."""
     how, more = (how, dict) if isinstance(how, str) else how
     given = _named(
         dump,
@@ -403,7 +429,7 @@ def _of_operator(dump: Dump, op: Operator, how, forward: dict, backward: dict) -
     given |= {
         name: _value(dump, came[of]) for name, of in op.upstream.items() if came.get(of) is not None
     }
-    given = _as_cast(op, given | more(given), made.get(gives[0]))
+    given = _as_cast(op, given | more(given), made.get(next(iter(op.upstream.values()))))
     given |= {
         name: _value(dump, made[of]) for name, of in op.saved.items() if made.get(of) is not None
     }
@@ -425,22 +451,34 @@ def _of_operator(dump: Dump, op: Operator, how, forward: dict, backward: dict) -
                 "judge it by a dump that has it",
             )
         )
-    given |= {p.name: None for p in absent if p.optional}
-    # of a module
-    chosen = _attributes(op, given, _value(dump, made[gives[0]])) if "parameters" in forward else {}
-    called = case(op, **given | chosen)
-    inner, around = _around(op, called, given | chosen, lost)
-    near, ready = 2 * _near(called), prepared(Recipe(op.name, {}), inner, around=around)
-    ready = _loosened(ready, gradients, near if chosen or lost and inner is called else 0.0)
-    gradients = {
-        name: value.reshape(ready.expected[name].truth.shape) for name, value in gradients.items()
-    }
-    used = max(ready.expected[name].used(value) for name, value in gradients.items())
-    if all(
-        ready.expected[name].undecided.all() and value.size for name, value in gradients.items()
+    return given | {p.name: None for p in absent if p.optional}, lost
+
+
+def _verdict(
+    op: Operator, called: Case, ready: Prepared, gradients: dict, misses: list, around, lost: dict
+) -> tuple[str, str]:
+    """Whether a device, another arrangement, or saved tensors of 16 bits explain gradients that are off."""
+    if found := _by_device(
+        op, ready, gradients, {miss.output: miss.wrong for miss in misses}, around
     ):
-        return NOT_JUDGED, message("every element hangs on a rounding")
-    misses = judge(ready, gradients)
+        return found
+    near, narrow = 2 * _near(called), float_format(called.dtype).bits == 16
+    steps = narrow and any(
+        one.plan and one.plan.compute == STORAGE
+        for one in chain(*registry.own("peer", op.name, "DIFFERENCES", {}).values())
+    )
+    unit = near if steps else UNITS * (2.0**-53 if called.dtype == "float64" else 2.0**-24)
+    if not judge(_loosened(ready, gradients, unit), gradients):
+        return DEVICE, message(
+            "it is off by at most {part} of the largest gradient, as by another arrangement of the formula",
+            part=f"{unit:.1g}",
+        )
+    if (
+        lost
+        and narrow
+        and not judge(_loosened(ready, gradients, near, _moved(called, lost)), gradients)
+    ):
+        return DEVICE, message("what the forward pass saved may have been rounded to 16 bits")
     said = [
         message(
             "{problem}, such as {found:.6g} for {truth:.6g} at {place}",
@@ -451,37 +489,7 @@ def _of_operator(dump: Dump, op: Operator, how, forward: dict, backward: dict) -
         )
         for miss in misses
     ]
-    verdict, text = (
-        (ROUNDING, "")
-        if not misses
-        else _by_device(op, ready, gradients, {miss.output: miss.wrong for miss in misses}, around)
-        or (WRONG, linked("{some}; {more}", said))
-    )
-    narrow = float_format(called.dtype).bits == 16
-    steps = narrow and any(
-        one.plan and one.plan.compute == STORAGE
-        for one in chain(*registry.own("peer", op.name, "DIFFERENCES", {}).values())
-    )
-    unit = near if steps else UNITS * (2.0**-53 if called.dtype == "float64" else 2.0**-24)
-    if verdict == WRONG and not judge(_loosened(ready, gradients, unit), gradients):
-        verdict, text = (
-            DEVICE,
-            message(
-                "it is off by at most {part} of the largest gradient, as by another arrangement of the formula",
-                part=f"{unit:.1g}",
-            ),
-        )
-    elif (
-        verdict == WRONG
-        and lost
-        and narrow
-        and not judge(_loosened(ready, gradients, near, _moved(called, lost)), gradients)
-    ):
-        verdict, text = (
-            DEVICE,
-            message("what the forward pass saved may have been rounded to 16 bits"),
-        )
-    return verdict, text, used, called, gradients
+    return WRONG, linked("{some}; {more}", said)
 
 
 def _value(dump: Dump, held):
