@@ -14,7 +14,7 @@ from aclnn_viz.checking.judge import judge, prepared
 from aclnn_viz.checking.wrong_outputs import _places, likeness
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.fault import changed
-from checking.wrong_kernels import RMS, SWISH, fault, suite_where, swish
+from checking.wrong_kernels import RMS, SWISH, fault, single, suite_where, swish
 
 pytestmark = pytest.mark.usefixtures("unexplained", "unshrunken")
 
@@ -104,27 +104,15 @@ def test_few_wrong_values_among_many_right_ones_are_in_no_other_order():
     ]
 
 
-def narrow(kernel):
-    """The kernel in float32, also where it is given float64."""
-
-    def run(**inputs):
-        if inputs["x"].dtype != np.float64:
-            return kernel(**inputs)
-        outputs = kernel(**{name: value.astype(np.float32) for name, value in inputs.items()})
-        return {name: value.astype(np.float64) for name, value in outputs.items()}
-
-    return run
-
-
 def test_a_fault_is_named_although_the_kernel_computes_in_float32():
-    result = check("rms_norm", narrow(fault("rms_norm", "missing 1/n")), beyond=True)
+    result = check("rms_norm", single(fault("rms_norm", "missing 1/n")), beyond=True)
     assert result.diagnosis.name == "missing 1/n" and "dgammaOut is wrong in 1 case\n" in str(
         result
     )
 
 
 def test_a_kernel_that_computes_in_float32_is_named_as_one():
-    text = check("rms_norm", narrow(RMS.backward), beyond=True).diagnosis.text
+    text = check("rms_norm", single(RMS.backward), beyond=True).diagnosis.text
     assert all(
         f"{name} is right to the digits of float32 on 1 of 1 wrong cases" in text
         for name in RMS.outputs
@@ -151,17 +139,7 @@ def test_what_rounding_to_float32_moves_does_not_hide_the_fault(title):
             ),
         )
     )
-
-    def kernel(**inputs):
-        outputs = fault("grid_sampler_2d", title)(
-            **{
-                name: value.astype(np.float32) if isinstance(value, np.ndarray) else value
-                for name, value in inputs.items()
-            }
-        )
-        return {name: value.astype(np.float64) for name, value in outputs.items()}
-
-    outputs = kernel(**one.case.inputs)
+    outputs = single(fault("grid_sampler_2d", title))(**one.case.inputs)
     assert title in diagnose(grid, [CaseRun(one, outputs, judge(one, outputs))]).candidates
 
 

@@ -17,7 +17,7 @@ from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.devices import AclError, record
 from aclnn_viz.operators.faults import faults
 from checking.test_exchange import run_outside
-from checking.wrong_kernels import RMS, fault
+from checking.wrong_kernels import RMS, fault, single
 from machine import sampled
 
 pytestmark = pytest.mark.usefixtures("unexplained")
@@ -25,30 +25,14 @@ pytestmark = pytest.mark.usefixtures("unexplained")
 GRID = av.operator("grid_sampler_2d")
 
 
-def narrow(kernel):
-    """A kernel as engineers write it: float32 inside, whatever comes in."""
-
-    def run(**inputs):
-        return kernel(
-            **{
-                name: value.astype(np.float32)
-                if getattr(value, "dtype", None) == np.float64
-                else value
-                for name, value in inputs.items()
-            }
-        )
-
-    return run
-
-
 def test_what_the_product_does_not_take_is_left_out_and_reported():
-    result = av.check("rms_norm", narrow(RMS.backward))
+    result = av.check("rms_norm", single(RMS.backward))
     assert result.passed and "float64" in str(result.left_out) and "Ascend910B2" in result.scope
     assert "left out: 1 (dtype='float64'" in str(result)
 
 
 def test_beyond_it_is_judged():
-    result = av.check("rms_norm", narrow(RMS.backward), beyond=True)
+    result = av.check("rms_norm", single(RMS.backward), beyond=True)
     assert not result.passed and result.left_out == {}
 
 

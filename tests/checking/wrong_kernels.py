@@ -1,5 +1,7 @@
 """Wrong kernels for the tests of the checker."""
 
+import numpy as np
+
 from aclnn_viz import operator
 from aclnn_viz.checking.judge import case_at, prepared_at, suite_recipes
 from aclnn_viz.operators.faults.fault import faulty_kernel
@@ -23,3 +25,21 @@ def suite_where(op, wanted):
 def swish(change):
     """A hardswish kernel whose right output goes through `change`."""
     return lambda **inputs: change(SWISH.backward(**inputs)["out"])
+
+
+def single(kernel):
+    """The kernel in float32, also where it is given float64."""
+
+    def cast(values, old, new):
+        return {
+            name: value.astype(new) if getattr(value, "dtype", None) == old else value
+            for name, value in values.items()
+        }
+
+    def run(**inputs):
+        narrow = cast(inputs, np.float64, np.float32)
+        wide = any(narrow[name] is not value for name, value in inputs.items())
+        outputs = kernel(**narrow)
+        return cast(outputs, np.float32, np.float64) if wide else outputs
+
+    return run

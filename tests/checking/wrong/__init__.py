@@ -5,6 +5,7 @@ slips.toml says for each what is wrong, after which public thread it was written
 
 import tomllib
 from functools import cache
+from hashlib import sha1
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,17 +19,36 @@ WRITTEN = TemporaryDirectory()
 def source(operator, name="right"):
     """The text of a kernel's file."""
     text = (FOLDER / operator / "right.py").read_text("utf-8")
-    for old, new in SLIPS[operator][name]["edits"] if name != "right" else ():
-        assert text.count(old) == 1, (operator, name, old)
+    return text if name == "right" else with_edits(text, *SLIPS[operator][name]["edits"])
+
+
+def with_edits(text, *edits):
+    for old, new in edits:
+        assert text.count(old) == 1, old
         text = text.replace(old, new)
     return text
 
 
+def loaded(name, text):
+    """The kernel of a text, in a file of its own."""
+    path = Path(WRITTEN.name, f"{name}_{sha1(text.encode()).hexdigest()}.py")
+    path.write_text(text, "utf-8")
+    return load_kernel(f"{path}:kernel")
+
+
 @cache
 def kernel(operator, name="right"):
-    path = Path(WRITTEN.name, f"{operator}_{name}.py")
-    path.write_text(source(operator, name), "utf-8")
-    return load_kernel(f"{path}:kernel")
+    return loaded(operator, source(operator, name))
+
+
+def edited(operator, *edits):
+    """The right kernel of an operator with other words in some places."""
+    return loaded(operator, with_edits(source(operator), *edits))
+
+
+def opaque(kernel):
+    """The kernel without its source."""
+    return lambda **inputs: kernel(**inputs)
 
 
 def wrong():
