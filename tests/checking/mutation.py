@@ -8,12 +8,9 @@ from types import ModuleType
 from aclnn_viz.operators.faults.fault import page_from
 
 COMPARISONS = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
+    old: new
+    for pair in ((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq))
+    for old, new in (pair, pair[::-1])
 }
 ARITHMETIC = {
     ast.Add: ast.Sub,
@@ -68,8 +65,10 @@ def mutants(page):
             ):
                 continue
             for kind, change, edit in edits(node):
-                with _edited(node, edit):
-                    text = "\n".join([*parts[:at], ast.unparse(function), *parts[at + 1 :]])
+                before = {name: getattr(node, name) for name in edit}
+                vars(node).update(edit)
+                text = "\n".join([*parts[:at], ast.unparse(function), *parts[at + 1 :]])
+                vars(node).update(before)
                 yield Mutant(
                     kind,
                     function.name,
@@ -115,17 +114,3 @@ def edits(node):
             yield "function", f"{name} at {place(node)} to {FUNCTIONS[name]}", {"func": function}
         case ast.keyword(arg="axis", value=ast.Tuple(elts=[first, *_])):
             yield "axis", f"only the first axis at {place(node)}", {"value": first}
-
-
-class _edited:
-    def __init__(self, node, edit):
-        self.node, self.edit = node, edit
-        self.before = {name: getattr(node, name) for name in edit}
-
-    def __enter__(self):
-        for name, value in self.edit.items():
-            setattr(self.node, name, value)
-
-    def __exit__(self, *error):
-        for name, value in self.before.items():
-            setattr(self.node, name, value)

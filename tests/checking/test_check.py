@@ -14,7 +14,7 @@ from aclnn_viz.cases import case
 from aclnn_viz.checking import check, counterexample, scope
 from aclnn_viz.checking.kernel_call import named, to_numpy
 from aclnn_viz.checking.wrong_outputs import intermediates
-from checking.wrong_kernels import RMS, SWISH, fault, swish
+from checking.wrong_kernels import RMS, SWISH, fault, scaled, swish
 from machine import SOAK, sampled
 
 pytestmark = pytest.mark.usefixtures("unexplained")
@@ -375,10 +375,7 @@ def test_a_slow_kernel_that_is_wrong_is_not_run_on_all_cases_and_a_right_one_is(
 ):
     monkeypatch.setitem(scope.DEPTHS, "normal", replace(scope.DEPTHS["normal"], enough=0.0))
     wrong, right = (
-        check(
-            "rms_norm",
-            lambda **inputs: {name: 2 * value for name, value in RMS.backward(**inputs).items()},
-        ),
+        check("rms_norm", scaled(RMS, 2)),
         check("rms_norm", RMS.backward),
     )
     assert right.passed and right.cases > wrong.cases and not wrong.passed

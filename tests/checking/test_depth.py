@@ -24,6 +24,7 @@ from aclnn_viz.checking.scope import Scope, deeper
 from aclnn_viz.cli import main
 from checking.rewritings import rewritings
 from checking.subtle_kernels import SUBTLE, SWISH, beyond
+from checking.wrong_kernels import scaled
 from machine import SOAK, sampled
 
 OPERATORS = pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
@@ -180,7 +181,7 @@ def test_a_quick_check_is_small_and_still_sees_modes_and_formats(op):
 def test_a_quick_check_sees_a_small_error():
     wrong = check(
         SWISH,
-        lambda **inputs: SWISH.backward(**inputs)["out"] * inputs["self"].dtype.type(1.01),
+        scaled(SWISH, 1.01),
         depth="quick",
     )
     assert not wrong.passed and wrong.counterexample
@@ -276,7 +277,7 @@ def test_the_first_failure_of_a_deep_check_counts_the_whole_check(only):
     scope = Scope.of(SWISH)
     examine_deeper(
         found,
-        KernelUnderTest(lambda **inputs: 2 * SWISH.backward(**inputs)["out"], scope),
+        KernelUnderTest(scaled(SWISH, 2), scope),
         deeper(scope, 0),
         time.monotonic() + 60,
     )
@@ -302,9 +303,7 @@ def test_calls_in_another_order_end_in_time_and_are_reported_as_they_were():
         0,
         False,
     )
-    assert kernel_call.repeated(
-        lambda **inputs: 2 * SWISH.backward(**inputs)["out"], ran, None, time.monotonic() + 60
-    ).fault
+    assert kernel_call.repeated(scaled(SWISH, 2), ran, None, time.monotonic() + 60).fault
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the allocator of Linux")

@@ -9,17 +9,12 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from checking.wrong_kernels import fault
 from tables import table
 
 import aclnn_viz as av
 from aclnn_viz.cases import files
-from aclnn_viz.operators.faults import faults
-from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.storage.reading import AlteredError, FileKindError, ForeignError
-
-
-def fault(operator, title):
-    return faulty_kernel(operator, next(one for one in faults(operator) if one.name == title))
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from aclnn_viz.cli import main
 from aclnn_viz.devices import record
 from checking.test_exchange import run_outside
 from checking.test_scope import GRID
-from checking.wrong_kernels import RMS
+from checking.wrong_kernels import RMS, watched
 
 
 def test_only_what_counts_is_written_and_read(tmp_path):
@@ -53,17 +53,12 @@ def test_the_exit_status_of_what_is_not_supported(tmp_path, capsys):
 
 
 def test_the_options_say_what_counts_of_a_dump(tmp_path):
-    folder, seen = write_suite("rms_norm", tmp_path / "cases"), []
-
-    def kernel(**inputs):
-        seen.append(inputs["x"])
-        return RMS.backward(**inputs)
-
+    folder, (seen, kernel) = write_suite("rms_norm", tmp_path / "cases"), watched(RMS)
     some = av.check(folder, kernel, dtypes="float16", limits={"x": 200})
     assert (
         some.passed
-        and {x.dtype.name for x in seen} == {"float16"}
-        and max(x.size for x in seen) <= 200
+        and {inputs["x"].dtype.name for inputs in seen} == {"float16"}
+        and max(inputs["x"].size for inputs in seen) <= 200
     )
     assert any("float32" in why for why in some.left_out)
     few = av.check(folder, kernel, shapes=[(4, 6)])

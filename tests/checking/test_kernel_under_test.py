@@ -15,11 +15,10 @@ from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.checking.kernel import load_kernel
 from aclnn_viz.checking.work import Budget
 from aclnn_viz.operators import plans
-from checking.wrong_kernels import RMS, SWISH, fault
+from checking.wrong_kernels import RMS, SWISH, fault, scaled
 
 
-def doubled(**inputs):
-    return 2 * SWISH.backward(**inputs)["out"]
+doubled = scaled(SWISH, 2)
 
 
 @pytest.mark.parametrize(

@@ -83,11 +83,11 @@ def killed(prepared, kernel):
     return bool(judge(prepared, outputs))
 
 
-def reason(mutant):
+def reason(mutant, equivalent=EQUIVALENT):
     return next(
         (
             why
-            for (function, line, change), why in EQUIVALENT.items()
+            for (function, line, change), why in equivalent.items()
             if mutant.function == function
             and line in mutant.line
             and mutant.change.startswith(change)

@@ -8,7 +8,7 @@ from aclnn_viz.checking.evidence import KernelUnderTest, examine
 from aclnn_viz.checking.judge import judge, prepared_at, prepared_suite, suite_recipes
 from aclnn_viz.checking.scope import Scope
 from checking.rewritings import rewritings
-from checking.wrong_kernels import suite_where
+from checking.wrong_kernels import scaled, suite_where
 from machine import SOAK, taught
 
 SEEDS = range(1000 if SOAK else 1)
@@ -54,12 +54,7 @@ def test_terms_that_cancel_exactly_on_the_device_need_not_cancel_elsewhere():
 @pytest.mark.parametrize("relative", [2.0**-14, -(2.0**-14)])
 @pytest.mark.sampled(1)
 def test_a_relative_error_of_six_in_a_hundred_thousand_is_seen(op, relative):
-    def kernel(**inputs):
-        return {
-            name: (value * value.dtype.type(1 + relative))
-            for name, value in op.backward(**inputs).items()
-        }
-
+    kernel = scaled(op, 1 + relative)
     wrong = [
         judge(one, kernel(**one.case.inputs))
         for one in suite_where(op, lambda made: made.dtype == "float32")

@@ -10,36 +10,25 @@ from aclnn_viz.checking import check, given
 from aclnn_viz.checking.conditions import Condition, Traits, separating, stands
 from aclnn_viz.checking.scope import Scope
 from aclnn_viz.cli import main
-from checking.wrong_kernels import RMS, SWISH
+from checking.wrong import edited
+from checking.wrong_kernels import RMS, SWISH, scaled
 
 LOSS = operator("cross_entropy_loss")
 
 
-def counted(**inputs):
-    """Divides by the number of counted rows, not by their weights, and by 1 where none is."""
-    rows = (
-        LOSS.backward(
-            **inputs
-            | {
-                "reduction": "none",
-                "gradLoss": np.broadcast_to(inputs["gradLoss"], len(inputs["target"])).astype(
-                    inputs["gradLoss"].dtype
-                ),
-            }
-        )["xGradOut"].astype(np.float64)
-        if inputs["reduction"] == "mean"
-        else None
-    )
-    n = max(int((inputs["target"] != inputs["ignoreIndex"]).sum()), 1)
-    return (
-        LOSS.backward(**inputs)
-        if rows is None
-        else {"xGradOut": (np.nan_to_num(rows) / n).astype(inputs["logProb"].dtype)}
-    )
+#: Divides by the number of counted rows, not by their weights, and by 1 where none is.
+COUNTED = edited(
+    "cross_entropy_loss",
+    (
+        "divisor = np.sum([w[target[row]] for row in counted], dtype=np.float32)",
+        "divisor = np.float32(len(counted))",
+    ),
+    ("np.full_like(logProb, np.nan)", "np.zeros_like(logProb)"),
+)
 
 
 def test_a_convention_is_named_and_is_not_the_counterexample_of_a_bug():
-    result = check(LOSS, counted, dtypes=("float32",))
+    result = check(LOSS, COUNTED, dtypes=("float32",))
     assert (
         np.isfinite(result.counterexample.truth["xGradOut"]).all()
         and result.diagnosis.name == "mean over the counted rows"
@@ -60,16 +49,9 @@ def test_where_only_a_convention_differs_that_is_said():
 
 
 def test_the_slope_at_a_kink_is_a_convention_and_a_wrong_slope_is_none():
-    def kernel(gradOutput, self, factor=1.0):
-        x, dy = self.astype(np.float32), gradOutput.astype(np.float32)
-        return (factor * dy * np.where(x < -3, 0, np.where(x >= 3, 1, x / 3 + 0.5))).astype(
-            self.dtype
-        )
-
-    assert "kink" in check("hardswish", kernel, depth="quick").notes[0]
-    assert not check(
-        "hardswish", lambda **inputs: kernel(**inputs, factor=1.01), depth="quick"
-    ).notes
+    kink, slope = ("x <= 3", "x < 3"), ("grad * slope", "1.01 * grad * slope")
+    assert "kink" in check("hardswish", edited("hardswish", kink), depth="quick").notes[0]
+    assert not check("hardswish", edited("hardswish", kink, slope), depth="quick").notes
 
 
 def test_a_law_is_said_only_if_it_stands_on_cases_drawn_to_break_it():
@@ -114,9 +96,7 @@ def test_mixed_cases_take_options_that_stand_apart_in_the_suite():
 def test_a_result_raises_what_it_says():
     assert check(SWISH, SWISH.backward).raise_if_failed().passed
     with pytest.raises(AssertionError, match="hardswish: WRONG"):
-        check(
-            SWISH, lambda **inputs: 2 * SWISH.backward(**inputs)["out"], depth="quick"
-        ).raise_if_failed()
+        check(SWISH, scaled(SWISH, 2), depth="quick").raise_if_failed()
 
 
 def files(folder, factor):

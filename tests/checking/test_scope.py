@@ -17,7 +17,7 @@ from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.devices import AclError, record
 from aclnn_viz.operators.faults import faults
 from checking.test_exchange import run_outside
-from checking.wrong_kernels import RMS, fault, single
+from checking.wrong_kernels import RMS, fault, scaled, single, watched
 from machine import sampled
 
 pytestmark = pytest.mark.usefixtures("unexplained")
@@ -44,13 +44,9 @@ def test_a_product_has_formats_of_its_own():
 def test_formats_are_chosen_and_drawn_anew_where_the_suite_has_few():
     result = av.check("rms_norm", RMS.backward, dtypes="float16")
     assert result.passed and result.cases >= 15
-    seen = []
-    av.check(
-        "rms_norm",
-        lambda **inputs: seen.append(inputs["x"].dtype.name) or RMS.backward(**inputs),
-        dtypes=["float16"],
-    )
-    assert set(seen) == {"float16"}
+    seen, kernel = watched(RMS)
+    av.check("rms_norm", kernel, dtypes=["float16"])
+    assert {inputs["x"].dtype.name for inputs in seen} == {"float16"}
 
 
 @pytest.mark.parametrize(
@@ -65,39 +61,22 @@ def test_formats_are_chosen_and_drawn_anew_where_the_suite_has_few():
 )
 @pytest.mark.sampled(1)
 def test_attributes_are_chosen(wanted):
-    seen = []
-
-    def kernel(**inputs):
-        seen.append({name: inputs.get(name) for name in wanted})
-        return GRID.backward(**inputs)
-
+    seen, kernel = watched(GRID)
     assert av.check(GRID, kernel, where=wanted).passed and len(seen) >= 8
     assert all(
-        value in allowed if isinstance(allowed := wanted[name], list) else value == allowed
-        for one in seen
-        for name, value in one.items()
+        inputs[name] in allowed if isinstance(allowed, list) else inputs[name] == allowed
+        for inputs in seen
+        for name, allowed in wanted.items()
     )
 
 
-def test_a_tensor_that_is_not_given_is_chosen():
-    seen = []
+@pytest.mark.parametrize("given", [None, True])
+def test_a_tensor_that_is_given_or_is_not_is_chosen_and_no_value_of_one(given):
     op = av.operator("cross_entropy_loss")
-    result = av.check(
-        op,
-        lambda **inputs: seen.append(inputs["weightOptional"]) or op.backward(**inputs),
-        where={"weightOptional": None},
-    )
-    assert result.passed and len(seen) >= 8 and set(seen) == {None}
-
-
-def test_a_tensor_that_is_given_is_chosen_and_no_value_of_one():
-    op, seen = av.operator("cross_entropy_loss"), []
-    result = av.check(
-        op,
-        lambda **inputs: seen.append(inputs["weightOptional"]) or op.backward(**inputs),
-        where={"weightOptional": True},
-    )
-    assert result.passed and len(seen) >= 8 and not any(one is None for one in seen)
+    seen, kernel = watched(op)
+    result = av.check(op, kernel, where={"weightOptional": given})
+    assert result.passed and len(seen) >= 8
+    assert {inputs["weightOptional"] is None for inputs in seen} == {given is None}
     for value in (3, "nan", [None, 0], [1.0]):
         with pytest.raises(
             ValueError,
@@ -107,28 +86,22 @@ def test_a_tensor_that_is_given_is_chosen_and_no_value_of_one():
 
 
 def test_shapes_and_limits_are_chosen():
-    seen = []
+    seen, kernel = watched(RMS)
 
-    def kernel(**inputs):
-        seen.append(inputs["x"].shape)
-        return RMS.backward(**inputs)
+    def shapes(**options):
+        seen.clear()
+        assert av.check("rms_norm", kernel, **options).passed and seen
+        return {inputs["x"].shape for inputs in seen}
 
-    assert av.check("rms_norm", kernel, shapes=[(3, 40), (2, 7)]).passed and set(seen) == {
-        (3, 40),
-        (2, 7),
-    }
-    seen.clear()
-    av.check("rms_norm", kernel, limits={"x": (None, 64)})
-    assert seen and all(len(shape) == 2 and shape[1] <= 64 for shape in seen)
-    seen.clear()
-    av.check("rms_norm", kernel, limits={"x": 100})
-    assert seen and all(np.prod(shape) <= 100 for shape in seen)
+    assert shapes(shapes=[(3, 40), (2, 7)]) == {(3, 40), (2, 7)}
+    assert all(len(shape) == 2 and shape[1] <= 64 for shape in shapes(limits={"x": (None, 64)}))
+    assert all(np.prod(shape) <= 100 for shape in shapes(limits={"x": 100}))
 
 
 def test_a_shrunken_case_stays_in_scope():
     found = av.check(
         GRID,
-        lambda **inputs: {name: value * 2 for name, value in GRID.backward(**inputs).items()},
+        scaled(GRID, 2),
         where={"interpolationMode": 1, "paddingMode": 1},
         dtypes="float32",
         depth="quick",

@@ -101,27 +101,10 @@ def test_the_command_says_it_in_text_and_json(tmp_path, capsys):
         for name, lines in (("a", "kernel = right"), ("b", CHEATS["forks"][0]))
         if not (tmp_path / name).mkdir()
     )
-    assert (
-        main(["check", "rms_norm", right, "--sealed", "--dtypes", "float32", "--depth", "quick"])
-        == 0
-    )
+    asked = "--sealed --dtypes float32 --depth quick".split()
+    assert main(["check", "rms_norm", right, *asked]) == 0
     assert "right, in a process of its own" in capsys.readouterr().out
-    assert (
-        main(
-            [
-                "check",
-                "rms_norm",
-                wrong,
-                "--sealed",
-                "--dtypes",
-                "float32",
-                "--depth",
-                "quick",
-                "--json",
-            ]
-        )
-        == 1
-    )
+    assert main(["check", "rms_norm", wrong, *asked, "--json"]) == 1
     content = json.loads(capsys.readouterr().out)
     assert (
         not content["passed"]

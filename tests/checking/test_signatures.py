@@ -138,23 +138,9 @@ def test_the_command(tmp_path, capsys):
 
 @compiled
 def test_the_command_of_a_c_function(libraries):
+    asked = ["--depth", "quick", "--dtypes", "float32", "--signature", PROTOTYPE]
     for name, status in (("right", 0), ("wrong", 1)):
-        assert (
-            main(
-                [
-                    "check",
-                    "rms_norm",
-                    f"{libraries}/{name}.so:right",
-                    "--depth",
-                    "quick",
-                    "--signature",
-                    PROTOTYPE,
-                    "--dtypes",
-                    "float32",
-                ]
-            )
-            == status
-        )
+        assert main(["check", "rms_norm", f"{libraries}/{name}.so:right", *asked]) == status
 
 
 ATEN = {

@@ -231,25 +231,11 @@ def test_what_no_tolerance_can_be_of_is_refused(call, part):
 
 
 def test_the_command_prints_both_as_tables_and_as_json(capsys):
-    assert (
-        main(
-            [
-                "tolerance",
-                "rms_norm",
-                "--shape",
-                "4,20",
-                "--dtype",
-                "float16",
-                "--let-through",
-                "1e-3",
-                "1e-3",
-            ]
-        )
-        == 0
-    )
+    asked = "tolerance rms_norm --shape 4,20 "
+    assert main(f"{asked}--dtype float16 --let-through 1e-3 1e-3".split()) == 0
     text = capsys.readouterr().out
     assert "dgammaOut" in text and "16-bit outputs truncated" in text
-    assert main(["tolerance", "rms_norm", "--shape", "4,20", "--plan", "pairwise", "--json"]) == 0
+    assert main(f"{asked}--plan pairwise --json".split()) == 0
     content = json.loads(capsys.readouterr().out)
     assert (
         content["plan"] == "pairwise"

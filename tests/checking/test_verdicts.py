@@ -1,10 +1,10 @@
 """Every operator, at every depth, with each value of its options ends in a verdict, of a right kernel and of a wrong one."""
 
-import numpy as np
 import pytest
 
 import aclnn_viz as av
 from aclnn_viz.checking.scope import DEPTHS, Scope
+from checking.wrong_kernels import scaled
 from machine import SOAK
 
 SECONDS = {"quick": 3.0, "normal": 3.0, "deep": 5.0}  # after which no case starts
@@ -19,13 +19,6 @@ def options(op):
     return [{}, *({name: value} for name, value in sorted(values, key=repr))]
 
 
-def kernel(op, factor):
-    return lambda **inputs: {
-        name: np.asarray(value * value.dtype.type(factor))
-        for name, value in op.backward(**inputs).items()
-    }
-
-
 @pytest.mark.parametrize(("op", "depth"), CASES)
 @pytest.mark.sampled(3)
 def test_each_option_ends_in_a_verdict(op, depth, record_property):
@@ -34,7 +27,7 @@ def test_each_option_ends_in_a_verdict(op, depth, record_property):
         for factor in (1, 1.5)[: 1 if where and depth == "deep" else 2]:
             result = av.check(
                 op,
-                kernel(op, factor),
+                scaled(op, factor),
                 depth=depth,
                 where=where,
                 beyond=True,

@@ -4,15 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from checking.wrong.common import wide
+
 jax.config.update("jax_enable_x64", True)
-
-
-def wide(array):
-    return (
-        array
-        if array.dtype.kind in "iub" or array.dtype == np.float64
-        else array.astype(np.float32)
-    )
 
 
 def j(array):
