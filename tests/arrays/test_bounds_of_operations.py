@@ -84,20 +84,13 @@ def test_nothing_is_known_behind_a_saturated_number():
     assert np.isinf(back.error[0]) and back.error[1] == 0.0
 
 
-def test_nothing_is_known_behind_a_partial_sum_that_overflowed():
-    xp = BoundedArrays(Plan(compute="float16", accumulate="float16", order="sequential"), "float16")
+@pytest.mark.parametrize("saturate, value", [(False, np.inf), (True, 5504.0)])
+def test_nothing_is_known_behind_a_partial_sum_that_overflowed(saturate, value):
+    formats = dict(compute="float16", accumulate="float16", order="sequential")
+    xp = BoundedArrays(Plan(**formats, saturate=saturate), "float16")
     with np.errstate(over="ignore", invalid="ignore"):
         total = xp.astype(xp.sum(xp.given(np.float16([60000, 60000, -60000]))), np.dtype("float32"))
-    assert np.isinf(total.data) and np.isinf(total.error)
-
-
-def test_nothing_is_known_behind_a_partial_sum_that_saturated():
-    xp = BoundedArrays(
-        Plan(compute="float16", accumulate="float16", order="sequential", saturate=True), "float16"
-    )
-    with np.errstate(over="ignore"):
-        total = xp.sum(xp.given(np.float16([60000, 60000, -60000])))
-    assert float(total.data) == 5504.0 and np.isinf(total.error)
+    assert float(total.data) == value and np.isinf(total.error)
 
 
 def test_nothing_is_known_of_a_floor_that_may_be_many_numbers():
