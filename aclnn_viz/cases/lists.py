@@ -22,10 +22,10 @@ from typing import NamedTuple
 import numpy as np
 
 from aclnn_viz.cases.case import Case, case, stated
-from aclnn_viz.cases.suites import suite
+from aclnn_viz.cases.suites import own_cases, suite
 from aclnn_viz.dtypes import FLOAT64, float_format, round_to
 from aclnn_viz.errors import listed as listed_of, place_of, printable, problem, whole
-from aclnn_viz.operators import Operator, operator, operators, registry
+from aclnn_viz.operators import Operator, operator, operators
 from aclnn_viz.operators.products import SOC, product_of
 from aclnn_viz.storage.cases import LONGEST_INDEX
 from aclnn_viz.storage.reading import StoredError, dtype_named, parsed, read_file
@@ -683,7 +683,7 @@ def load(source: str) -> list[Case]:
         return [
             case(op, dtype=dtype, seed=seed, **given)
             for op in operators()
-            for seed, given in enumerate(registry.own("cases", op.name, "STANDARD", op.modes))
+            for seed, given in enumerate(own_cases(op, "standard") or op.modes)
             for dtype in ("float32", "float16", "bfloat16")
             if any(
                 dtype in formats.split()

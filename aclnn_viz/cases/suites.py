@@ -66,13 +66,17 @@ def recipes(op) -> Iterator[Recipe]:
     'shape=(4, 6)'
     """
     op = operator(op)
-    own = registry.table("cases", op.name).get("suite")
-    for options in map(_stated, own) if own else filter(partial(_taken, op), default.suite(op)):
+    for options in own_cases(op, "suite") or filter(partial(_taken, op), default.suite(op)):
         yield Recipe(
             op.name,
             {name: value for name, value in options.items() if name != "strided"},
             options.get("strided", False),
         )
+
+
+def own_cases(op: Operator, name: str) -> tuple[dict, ...]:
+    """What an operator's own table of cases states under a name, "suite" or "standard"; nothing where it has none."""
+    return _stated(registry.table("cases", op.name).get(name, []))
 
 
 def _stated(value):

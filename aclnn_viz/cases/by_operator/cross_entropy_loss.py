@@ -10,7 +10,6 @@ from aclnn_viz.words.messages import message
 
 SHAPE = (16, 10)
 OPTIONS = ("input",)
-STANDARD = tuple({"reduction": reduction} for reduction in ("none", "mean", "sum"))
 
 
 def draw(source: Draw, shape) -> dict:

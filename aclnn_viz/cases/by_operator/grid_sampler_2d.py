@@ -1,6 +1,5 @@
 """Grid sampler: points on the image, across its border and beyond, and on pixel centres, edges and mirrors."""
 
-from itertools import product
 from operator import index
 
 import numpy as np
@@ -15,11 +14,6 @@ from aclnn_viz.words.messages import message
 SHAPE = (2, 3, 8, 8)
 OPTIONS = ("grid_shape",)
 FEW = {"grid_shape": (2, 3)}  # points, where the picture shall stay small
-STANDARD = tuple(
-    {"interpolationMode": i, "paddingMode": p, "alignCorners": a, "shape": (1, 2, 8, 8)}
-    # those that every Atlas A2 computes
-    for i, p, a in product((0, 1), range(3), (False, True))
-)
 
 
 def draw(source: Draw, shape) -> dict:

@@ -12,7 +12,6 @@ from aclnn_viz.words.messages import message
 
 SHAPE = (2, 6, 4, 4)
 OPTIONS = ()
-STANDARD = ({}, {"shape": (1, 8, 6), "numGroups": 4})
 
 
 def draw(source: Draw, shape) -> dict:

@@ -9,7 +9,6 @@ from aclnn_viz.words.messages import message
 SHAPE = (8, 16)
 OPTIONS = ()
 SPECIAL = (-3.0, 3.0, -1.5, 0.0)  # the kinks, the zero of the slope, the origin
-STANDARD = ({}, {"shape": (1000,)})
 
 
 def draw(source: Draw, shape) -> dict:

@@ -12,7 +12,6 @@ from aclnn_viz.words.messages import message
 
 SHAPE = (8, 64)
 OPTIONS = ("gamma_ndim",)
-STANDARD = ({"shape": (8, 64)}, {"shape": (3, 2, 50), "gamma_ndim": 2})
 
 
 def draw(source: Draw, shape) -> dict:
