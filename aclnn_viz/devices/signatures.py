@@ -21,19 +21,20 @@ from aclnn_viz.operators import registry
 from aclnn_viz.operators.prototype import parse
 from aclnn_viz.storage.own import as_array
 
+#: The format of what C calls a type.
 C_TYPES = {
-    "float": (ctypes.c_float, "f4"),
-    "double": (ctypes.c_double, "f8"),
-    "int32_t": (ctypes.c_int32, "i4"),
-    "int": (ctypes.c_int32, "i4"),
-    "int64_t": (ctypes.c_int64, "i8"),
-    "size_t": (ctypes.c_size_t, "u8"),
-    "bool": (ctypes.c_bool, "?"),
-    "uint8_t": (ctypes.c_uint8, "u1"),
-    "uint16_t": (ctypes.c_uint16, "u2"),
-    "half": (ctypes.c_uint16, "f2"),
-    "_Float16": (ctypes.c_uint16, "f2"),
-    "bfloat16_t": (ctypes.c_uint16, "bfloat16"),
+    "float": "f4",
+    "double": "f8",
+    "int32_t": "i4",
+    "int": "i4",
+    "int64_t": "i8",
+    "size_t": "u8",
+    "bool": "?",
+    "uint8_t": "u1",
+    "uint16_t": "u2",
+    "half": "f2",
+    "_Float16": "f2",
+    "bfloat16_t": "bfloat16",
 }
 KNOWN = ("aten", "torch.autograd")
 
@@ -338,7 +339,8 @@ def _call_library(op, function, declared, **inputs) -> dict:
             args.append(pointer)
             unfit = misfit or unfit
         elif parameter.name in bound or parameter.name in lengths:
-            args.append(C_TYPES[base][0](bound.get(parameter.name, lengths.get(parameter.name))))
+            number = np.ctypeslib.as_ctypes_type(np.dtype(C_TYPES[base]))
+            args.append(number(bound.get(parameter.name, lengths.get(parameter.name))))
         else:
             raise CallError(
                 problem(
@@ -373,7 +375,7 @@ def _pointer(op, name: str, base: str, made: dict, bound: dict) -> tuple:
         return None, ""
     form = value.dtype.name
     bits = base == "uint16_t" and value.dtype.itemsize == 2
-    fits = bits or form == np.dtype(C_TYPES[base][1]).name
+    fits = bits or form == np.dtype(C_TYPES[base]).name
     unfit = "" if fits else problem(f"{name} is {base}", form, "leave this format out")
     held = value if name in made else np.ascontiguousarray(value)
     return held.ctypes.data_as(ctypes.c_void_p), unfit
