@@ -104,17 +104,6 @@ def unnormalise_ends(edge=HALF, sign=1):
 
 
 @book.theorem(
-    "x and -x unnormalise to mirror images: their coordinates add up to W - 1.",
-    **{"to W": {"total": size}, "to 0": {"total": 0}},
-)
-def unnormalise_is_symmetric(total=size - 1):
-    return [
-        Equation(unnormalise(g, size, align)[0] + unnormalise(-g, size, align)[0], total)
-        for align in (True, False)
-    ]
-
-
-@book.theorem(
     "On the open cells of clipping the factor is the derivative: 0, 1, 0.",
     **{"1 outside": {"outside": 1}, "0 inside": {"inside": 0}},
 )
@@ -172,24 +161,6 @@ def reflection_on_cells(flipped=-1, negative=-1):
 
 
 @book.theorem(
-    "Reflection is even about low and has period 2 L.",
-    **{"period L": {"periods": 1}, "odd": {"odd": True}},
-)
-def reflection_is_even_and_periodic(periods=2, odd=False):
-    low = Symbol("low", real=True)
-    equations = []
-    for (v, _, _), where in zip(_branches(span)[:2], _WHERE):
-        value = reflect(v + low, low, span)[0]
-        moved = reflect(v + periods * span + low, low, span)[0]
-        mirrored = reflect(-v + low, low, span)[0]
-        equations += [
-            Equation(moved, value, where=where),
-            Equation(mirrored, 2 * low - value if odd else value, where=where),
-        ]
-    return equations
-
-
-@book.theorem(
     "Without alignCorners a flat zone of half a pixel lies on either side of each mirror, by clipping.",
     **{"slope 1 in the zone": {"slope_in_zone": 1}, "value of the mirror": {"margin": HALF}},
 )
@@ -205,25 +176,4 @@ def flat_zone_at_the_mirror(slope_in_zone=0, margin=0):
             Equation(value, expected, where=where),
             Equation(diff(value, T) / diff(s, T), slope_in_zone, where=where),
         )
-    ]
-
-
-@book.theorem(
-    "With alignCorners the one-sided derivatives at a mirror are 1 and -1; the kernels return their mean, 0.",
-    **{"from one side": {"returned": 1}, "both 1": {"after": 1}},
-)
-def aligned_mirror(returned=0, after=-1):
-    tau = T / (1 + T)
-
-    def slope_at(v):
-        return diff(reflect(v, S.Zero, span)[0], T) / diff(v, T)
-
-    before_last, after_last = slope_at(tau * span), slope_at((1 + tau) * span)
-    at_mirror = reflect(span, S.Zero, span)
-    kernel = at_mirror[1] * clip(at_mirror[0], span)[1]
-    return [
-        Equation(before_last, 1),
-        Equation(after_last, after),
-        Equation(kernel, returned),
-        Equation(kernel, (before_last + after_last) / 2),
     ]

@@ -20,9 +20,8 @@ N, C = size_symbols("N C")
 r, c, p, i, k, l, q = index_symbols("r c p i k l q")
 ignore = Symbol("ignoreIndex", integer=True)
 alpha, lam = Symbol("labelSmoothing", real=True), Symbol("lseSquareScaleForZloss", real=True)
-x, logProb, weight, lse, v = (
-    IndexedBase(name, real=True)
-    for name in "x logProb weightOptional lseForZlossOptional v".split()
+x, logProb, weight, lse = (
+    IndexedBase(name, real=True) for name in "x logProb weightOptional lseForZlossOptional".split()
 )
 target = IndexedBase("target", integer=True)
 CLASSES, ROWS = (k, 0, C - 1), (l, 0, N - 1)
@@ -179,10 +178,8 @@ def documented(
     column,
     reduction="none",
     *,
-    weighted=True,
     spread=None,
     zmask=True,
-    ztwice=2,
     divisor=None,
     own_grad=1,
     plain=1,
@@ -191,9 +188,9 @@ def documented(
     by, zby = divisors(reduction)
     g, gz = given("gradLoss", reduction, row), given("gradZlossOptional", reduction, row)
     by = by if divisor is None else divisor
-    nll = g * (plain - alpha) / by * kept(row) * (weight_of(row) if weighted else 1)
+    nll = g * (plain - alpha) / by * kept(row) * weight_of(row)
     smooth = g * alpha / C / by * kept(row)
-    zgrad = ztwice * lam * lse[row] * (kept(row) if zmask else 1) * (own_grad * g + gz) / zby
+    zgrad = 2 * lam * lse[row] * (kept(row) if zmask else 1) * (own_grad * g + gz) / zby
     total = Sum(smooth * weight[k], CLASSES) if spread is None else smooth * spread
     prob = exp(logProb[row, column])
     return (
@@ -253,27 +250,6 @@ def xgrad_of_mean(**change):
 
 
 @book.theorem(
-    "For given log-probabilities xGradOut is q - softmax sum(q), q the derivative by logProb.",
-    **{"softmax forgotten": {"soft": 0}, "q of the label alone": {"smooth": 0}},
-)
-def xgrad_from_log_probabilities(soft=1, smooth=1):
-    g = given("gradLoss", "none", p)
-
-    def of(column):
-        return (
-            -g
-            * kept(p)
-            * (
-                (1 - alpha) * weight_of(p) * KroneckerDelta(column, target[p])
-                + smooth * alpha / C * weight[column]
-            )
-        )
-
-    through = of(i) - soft * exp(logProb[p, i]) * Sum(of(k), CLASSES)
-    return [Equation(substitute(documented(p, i), {lam: S.Zero}), through, {**ENTRY, **LABELS})]
-
-
-@book.theorem(
     "Without z-loss, xGradOut of logits sums to 0 over each row.",
     **{"with z-loss": {"scale": lam}, "smoothing without the weight sum": {"spread": C}},
 )
@@ -298,54 +274,6 @@ def row_sum_of_unnormalised_input(one=1, smoothing=1):
             total, scale * (Sum(exp(logProb[p, c]), (c, 0, C - 1)) - one), {p: ENTRY[p], **LABELS}
         )
     ]
-
-
-@book.theorem(
-    "The z-loss part is 2 scale lse softmax.",
-    **{"2 forgotten": {"factor": 1}, "lse forgotten": {"power": 0}},
-)
-def z_loss_derivative(factor=2, power=1):
-    expected = factor * lam * log_sum_exp(p) ** power * exp(log_softmax(p, i))
-    return [Equation(gradient(lam * log_sum_exp(p) ** 2, x[p, i]), expected, ENTRY)]
-
-
-@book.theorem(
-    "The z-loss part sums to 2 scale lse mask times its upstream derivative over each row.",
-    **{"without the 2": {"factor": 1}, "without gradLoss": {"own": 0}},
-)
-def z_loss_row_sum(factor=2, own=1):
-    part = documented(p, c) - substitute(documented(p, c), {lam: S.Zero})
-    upstream = own * given("gradLoss", "none", p) + given("gradZlossOptional", "none", p)
-    return [
-        Equation(
-            from_logits(Sum(part, (c, 0, C - 1))),
-            factor * lam * log_sum_exp(p) * kept(p) * upstream,
-            ENTRY,
-        )
-    ]
-
-
-@book.theorem(
-    "Smoothing that assumes weights of 1 is wrong by smooth softmax (C - sum of weights).",
-    **{"that nothing is wrong": {"factor": 0}, "by the other sign": {"factor": -1}},
-)
-def smoothing_needs_the_weight_sum(factor=1):
-    smooth = given("gradLoss", "none", p) * alpha / C * kept(p)
-    error = factor * smooth * exp(logProb[p, i]) * (C - Sum(weight[k], CLASSES))
-    return [Equation(documented(p, i, spread=C) - documented(p, i), error, ENTRY)]
-
-
-@book.theorem(
-    "With unit weights, smoothing is cross entropy against the mixture (1 - alpha) one-hot + alpha / C.",
-    **{"alpha not divided by C": {"share": alpha}, "one-hot kept whole": {"label": 1}},
-)
-def smoothing_is_a_mixture(share=alpha / C, label=1 - alpha):
-    plain = substitute(documented(p, i), {lam: S.Zero}).replace(
-        lambda e: e.is_Indexed and e.base == weight, lambda _: S.One
-    )
-    mixture = label * KroneckerDelta(i, target[p]) + share
-    expected = given("gradLoss", "none", p) * kept(p) * (exp(logProb[p, i]) - mixture)
-    return [Equation(plain, expected, {**ENTRY, **LABELS})]
 
 
 @book.theorem(
@@ -389,18 +317,6 @@ def all_rows_ignored(expected=S.Zero, masked=True):
     if masked:
         numerator = substitute(numerator, {target[p]: ignore})
     return [Equation(divisor, expected), Equation(numerator, 0, ENTRY)]
-
-
-@book.theorem(
-    "Adding a constant to a row of logits leaves its log-probabilities unchanged.",
-    **{
-        "a constant for each class": {"shift": lambda column: v[p, column]},
-        "added to the sum alone": {"own": 0},
-    },
-)
-def log_softmax_ignores_shifts(shift=lambda column: v[p, 0], own=1):
-    moved = x[p, i] + own * shift(i) - log(Sum(exp(x[p, k] + shift(k)), CLASSES))
-    return [Equation(exp(moved), exp(log_softmax(p, i)), ENTRY)]
 
 
 @book.theorem(

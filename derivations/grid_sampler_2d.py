@@ -194,11 +194,6 @@ def sampled(to_x, to_y):
     return Sum(image[b, c, h, w] * to_y * to_x, *PIXELS[::-1])
 
 
-def gathered(slope):
-    """The value of gridGrad, when `slope` is the derivative of the weight of pixel (h, w)."""
-    return Sum(gradOutput[b, c, p, q] * image[b, c, h, w] * slope, *PIXELS[::-1], CHANNELS)
-
-
 def scattered(to_x, to_y):
     """The value of inputGrad."""
     return Sum(gradOutput[b, c, p, q] * to_y * to_x, *POINTS[::-1])
@@ -211,15 +206,8 @@ def derived(mode, name, keep=(), keep_adjoints=()):
     return tape.inline(tape.adjoint(name, keep_adjoints), keep)
 
 
-def entries(base, count):
-    """The weights of an axis by name."""
-    return [base[(j, *POINT)] for j in range(count)]
-
-
 POINT_RANGE = {b: (0, N - 1), p: (0, P - 1), q: (0, Q - 1)}
 PIXEL_RANGE = {index: (0, length - 1) for index, length in PIXEL.items()}
-INSIDE = {X: (0, W - 1), Y: (0, H - 1)}
-LINEAR = WEIGHTS[0]
 
 
 @book.theorem(
@@ -246,17 +234,6 @@ def _deltas(row, column):
 
 
 @book.theorem(
-    "When all taps lie inside, inputGrad adds up to gradOutput times the sums of the weights, which are 1.",
-    **{"taps may lie outside": {"inside": {}}, "weights of one axis": {"rows": S.One}},
-)
-def input_grad_keeps_the_sum(inside=INSIDE, rows=None):
-    row_sum = Sum(wy[(l, *POINT)], (l, 0, K - 1)) if rows is None else rows
-    total = Sum(gradOutput[b, c, p, q] * Sum(wx[(k, *POINT)], (k, 0, K - 1)) * row_sum, *POINTS)
-    granted = {b: PIXEL_RANGE[b], c: PIXEL_RANGE[c], **inside}
-    return [Equation(Sum(_any_number_of_taps(_deltas), *PIXELS), total, granted)]
-
-
-@book.theorem(
     "inputGrad is the transpose: its product with any image is that of gradOutput with the sampled image.",
     **{
         "rows and columns exchanged": {"exchange": True},
@@ -272,41 +249,7 @@ def scatter_is_the_transpose_of_gather(exchange=False, limits=PIXELS):
     return [Equation(left, _any_number_of_taps(read), {b: PIXEL_RANGE[b], c: PIXEL_RANGE[c]})]
 
 
-@book.theorem(
-    "A constant image has gridGrad 0 as long as all taps lie inside: slopes of weights add up to 0.",
-    **{"taps may lie outside": {"inside": {}}, "weights instead of slopes": {"moving": LINEAR}},
-)
-def constant_image_has_no_grid_gradient(inside=INSIDE, moving=slopes(LINEAR)):
-    value = Symbol("value", real=True)
-    corners = documented_corner_sum(at_points(moving, tx), entries(wy, 2))
-    e = derive(0, 2).tape.inline(corners, keep=("tx", "wy"))
-    constant = e.replace(lambda a: a.is_Indexed and a.base == image, lambda _: value)
-    return [Equation(constant, 0, {**POINT_RANGE, **inside})]
-
-
 ANY_ROWS = Sum(wy[(l, *POINT)] * KroneckerDelta(h, Y[(l, *POINT)]), (l, 0, K - 1))
-
-
-@book.theorem(
-    "Whatever the weights are, what holds by x holds by y with the names of rows and columns exchanged.",
-    **{"sizes kept": {"sizes": {}}, "weights kept": {"weights": {}}},
-)
-def axes_exchange_for_any_weights(sizes={W: H, H: W}, weights={wx: wy, wy: wx}):
-    to_x, to_y, by_x, by_y = (
-        wx[(w, *POINT)],
-        wy[(h, *POINT)],
-        wx[(w, *POINT, 1)],
-        wy[(h, *POINT, 1)],
-    )
-
-    def exchanged(e):
-        transposed = e.xreplace({image[b, c, h, w]: image[b, c, w, h]})
-        return transposed.xreplace({**sizes, **weights, w: h, h: w})
-
-    return [
-        Equation(exchanged(sampled(to_x, to_y)), sampled(to_x, to_y)),
-        Equation(exchanged(gathered(by_x * to_y)), gathered(by_y * to_x)),
-    ]
 
 
 @book.theorem(

@@ -11,17 +11,16 @@ from functools import cache
 from sympy import IndexedBase, KroneckerDelta, Rational, S, Sum, Symbol, exp
 
 from derivations.prover.formulas import Derivation
-from derivations.prover.gradient import gradient
 from derivations.prover.notation import index_symbols, size_symbols
 from derivations.prover.tape import Tape
 from derivations.prover.theorem import Book, Equation
 
 N, G, D, P = size_symbols("N G D P")
 M = D * P
-a, g, c, q, b, d, u, h, w, r, t = index_symbols("a g c q b d u h w r t")
+a, g, c, q, b, d, u, t = index_symbols("a g c q b d u t")
 eps, scale = Symbol("eps", positive=True), Symbol("swishScale", real=True)
-x, dy, gamma, beta, mean, rstd, dYNew, v = (
-    IndexedBase(name, real=True) for name in "x dy gamma beta mean rstd dYNew v".split()
+x, dy, gamma, beta, mean, rstd, dYNew = (
+    IndexedBase(name, real=True) for name in "x dy gamma beta mean rstd dYNew".split()
 )
 FULL = {a: N, g: G, c: D, q: P}
 ENTRY = {index: (0, length - 1) for index, length in FULL.items()}
@@ -36,10 +35,10 @@ def swish(y, s=scale):
     return y / (1 + exp(-s * y))
 
 
-def documented_slope(y, s=scale, in_slope=None, one=1):
+def documented_slope(y, s=scale, in_slope=None):
     """The documented factor T / (exp(-s y) + 1); `in_slope` is the scale that T itself uses."""
     t, e = s if in_slope is None else in_slope, exp(-s * y) + 1
-    return (t * y - t * y / e + one) / e
+    return (t * y - t * y / e + 1) / e
 
 
 def x_hat(sample, group, channel, position):
@@ -182,21 +181,6 @@ def derived(name):
 
 
 @book.theorem(
-    "dYNew, with T as documented, is the derivative of swish.",
-    **{"T without its scale": {"in_slope": 1}, "T without + 1": {"one": 0}},
-)
-def dynew_is_the_slope_of_swish(in_slope=None, one=1):
-    y = Symbol("y", real=True)
-    return [
-        Equation(
-            gradient(swish(y), y),
-            documented_slope(y, in_slope=in_slope, one=one),
-            shown=Symbol("dYNew"),
-        )
-    ]
-
-
-@book.theorem(
     "dx is the documented formula with the factor 1/M and sums over its own sample and group.",
     **{
         "as printed, without 1/M": {"factor": 1},
@@ -209,19 +193,6 @@ def dx_needs_one_over_m(factor=1 / M, sign=-1, whole_batch=False):
     sums = [Sum(s, SAMPLES) for s in group_sums(b, g)] if whole_batch else None
     documented = inlined(documented_dx(a, g, c, q, factor, sign, sums))
     return [Equation(derived("x"), documented, ENTRY, shown=Symbol("dxOut"))]
-
-
-@book.theorem(
-    "With swishScale 0 swish halves: out = y / 2, and dYNew = dy / 2.",
-    **{"identity": {"out": 1, "slope": 1}, "scale 1": {"s": S.One}},
-)
-def scale_zero_halves(s=S.Zero, out=S.Half, slope=S.Half):
-    y = Symbol("y", real=True)
-    return [
-        Equation(swish(y, s), out * y),
-        Equation(gradient(swish(y, s), y), slope),
-        Equation(documented_slope(y, s), slope),
-    ]
 
 
 @book.theorem(
@@ -256,22 +227,6 @@ def printed_dx_sums_to_a_remainder(factor=M - 1):
     return [
         Equation(
             inlined(total), inlined(-factor * rstd[a, g] * group_sums(a, g)[1]), GROUP, shown=total
-        )
-    ]
-
-
-@book.theorem(
-    "x-hat and dx are almost orthogonal: their inner product over a group is eps rstd^3 A.",
-    **{"exactly orthogonal": {"factor": 0}, "rstd squared": {"power": 2}},
-)
-def dx_is_almost_orthogonal_to_xhat(factor=eps, power=3):
-    inner = Sum(x_hat(a, g, c, q) * documented_dx(a, g, c, q), (c, 0, D - 1), (q, 0, P - 1))
-    return [
-        Equation(
-            inlined(inner),
-            inlined(factor * rstd[a, g] ** power * group_sums(a, g)[0]),
-            GROUP,
-            shown=inner,
         )
     ]
 
@@ -327,59 +282,3 @@ def workaround_for_missing_scale(of_dy=1 / scale, of_gamma=scale, of_dgamma=scal
         Equation(documented_dgamma(g, c), of_dgamma * of_dy * documented_dgamma(g, c), ENTRY),
         Equation(documented_dbeta(g, c), of_dgamma * of_dy * documented_dbeta(g, c), ENTRY),
     ]
-
-
-@book.theorem(
-    "x-hat does not change when each group is moved by a constant of its own.",
-    **{
-        "a constant for each channel": {"shift": lambda channel, position: v[a, g, channel]},
-        "a constant for each position": {"shift": lambda channel, position: v[a, g, position]},
-    },
-)
-def forward_ignores_shifts(shift=lambda channel, position: v[a, g]):
-    def normalised(move):
-        average = Sum(x[a, g, d, u] + move(d, u), CHANNELS, POSITIONS) / M
-        variance = Sum((x[a, g, d, u] + move(d, u) - average) ** 2, CHANNELS, POSITIONS) / M
-        return (x[a, g, c, q] + move(c, q) - average) * (variance + eps) ** Rational(-1, 2)
-
-    return [Equation(normalised(shift), normalised(lambda *_: S.Zero), ENTRY)]
-
-
-@book.theorem(
-    "The slopes of swish at y and -y add up to 1.",
-    **{"cancel": {"total": 0}, "add up to 2": {"total": 2}},
-)
-def slopes_add_up_to_one(total=1):
-    y = Symbol("y", real=True)
-    return [Equation(documented_slope(y) + documented_slope(-y), total)]
-
-
-@book.theorem(
-    "gamma . dgamma + beta . dbeta = sum of dYNew y: y is linear in its parameters.",
-    **{"gamma alone": {"with_beta": 0}, "beta twice": {"with_beta": 2}},
-)
-def parameter_euler(with_beta=1):
-    left = Sum(
-        gamma[g, c] * documented_dgamma(g, c) + with_beta * beta[g, c] * documented_dbeta(g, c),
-        (c, 0, D - 1),
-    )
-    y = gamma[g, c] * x_hat(b, g, c, u) + beta[g, c]
-    return [
-        Equation(left, Sum(dYNew[b, g, c, u] * y, SAMPLES, POSITIONS, (c, 0, D - 1)), {g: ENTRY[g]})
-    ]
-
-
-@book.theorem(
-    "The kernel's order of operations (multiply-add for x-hat, sums divided by M) gives dx.",
-    **{"c1 not divided": {"c1": 1}, "x-hat with + mean rstd": {"sign": 1}},
-)
-def kernel_order_of_operations(c1=1 / M, sign=-1):
-    def hat(*ix):
-        return x[ix] * rstd[ix[:2]] + sign * mean[ix[:2]] * rstd[ix[:2]]
-
-    weighted = Sum(gamma[g, d] * Sum(dYNew[a, g, d, u] * hat(a, g, d, u), POSITIONS), CHANNELS) / M
-    plain = c1 * Sum(gamma[g, d] * Sum(dYNew[a, g, d, u], POSITIONS), CHANNELS)
-    kernel = dYNew[a, g, c, q] * (rstd[a, g] * gamma[g, c]) - (
-        hat(a, g, c, q) * (rstd[a, g] * weighted) + rstd[a, g] * plain
-    )
-    return [Equation(kernel, documented_dx(a, g, c, q), ENTRY)]

@@ -7,9 +7,9 @@ is closed, so at both kinks it returns the derivative from inside.
 
 from functools import cache
 
-from sympy import Eq, Max, Min, Piecewise, Rational, S, Symbol, diff, integrate
+from sympy import Eq, Max, Min, Piecewise, Rational, S, Symbol, diff
 
-from derivations.cells import cells, left_derivative, limit_at, right_derivative, slope
+from derivations.cells import cells, left_derivative, right_derivative
 from derivations.prover.formulas import Derivation
 from derivations.prover.kinks import Kink
 from derivations.prover.tape import Step
@@ -31,10 +31,10 @@ def hardswish(x):
     return x * Min(Max(x + 3, 0), 6) / 6
 
 
-def documented_slope(x, middle=Rational(1, 3), offset=Rational(1, 2), closed=True):
+def documented_slope(x, offset=Rational(1, 2), closed=True):
     """0, x/3 + 1/2, 1; the middle interval is closed, or open as in the second version of the operator."""
     outside = (x < -3, x > 3) if closed else (x <= -3, x >= 3)
-    return Piecewise((0, outside[0]), (1, outside[1]), (middle * x + offset, True))
+    return Piecewise((0, outside[0]), (1, outside[1]), (x / 3 + offset, True))
 
 
 @cache
@@ -87,25 +87,6 @@ def derive():
 def per_cell(left, right):
     """One equation for each open cell."""
     return [Equation(left(cell), right(cell), where=WHERE[cell]) for cell in CELLS]
-
-
-@book.theorem(
-    "Hardswish is continuous at both kinks: 0 at -3, 3 at 3.",
-    **{"clamped at 5": {"top": 5}, "shifted by 2": {"shift": 2}},
-)
-def forward_is_continuous(top=6, shift=3):
-    def pieces(x):
-        return [S.Zero, x * (x + shift) / 6, x * top / 6]
-
-    return [
-        Equation(limit_at(pieces(cell.point)[k], cell, end), hardswish(S(kink)))
-        for k, cell, end, kink in [
-            (0, LEFT, "high", -3),
-            (1, MIDDLE, "low", -3),
-            (1, MIDDLE, "high", 3),
-            (2, RIGHT, "low", 3),
-        ]
-    ]
 
 
 @book.theorem(
@@ -177,25 +158,6 @@ def stationary_point(at=-Rational(3, 2), value=-Rational(3, 8)):
         Equation(documented_slope(at), 0),
         Equation(hardswish(at), value),
         Equation(hardswish(MIDDLE.point), parabola.subs(x, MIDDLE.point), where=WHERE[MIDDLE]),
-    ]
-
-
-@book.theorem(
-    "The jumps -1/2 and -1/2 and the rise 2 of the middle make up the whole change from 0 to 1.",
-    **{"no jump at 3": {"jump": 0}, "slope 1/6": {"middle": Rational(1, 6)}},
-)
-def jumps_and_rise(jump=1, middle=Rational(1, 3)):
-    rise = integrate(middle, (x, -3, 3))
-    jumps = [
-        right_derivative(hardswish, -3, 3) - left_derivative(hardswish, -3),
-        jump * (right_derivative(hardswish, 3) - left_derivative(hardswish, 3, -3)),
-    ]
-    return [
-        Equation(
-            sum(jumps) + rise,
-            limit_at(slope(hardswish, RIGHT), RIGHT, "high")
-            - limit_at(slope(hardswish, LEFT), LEFT, "low"),
-        )
     ]
 
 

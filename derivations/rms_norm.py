@@ -11,7 +11,6 @@ from sympy import IndexedBase, KroneckerDelta, Rational, Sum, Symbol
 
 from derivations.prover.expressions import substitute
 from derivations.prover.formulas import Derivation
-from derivations.prover.gradient import gradient
 from derivations.prover.notation import index_symbols, size_symbols
 from derivations.prover.tape import Tape
 from derivations.prover.theorem import Book, Equation
@@ -19,9 +18,7 @@ from derivations.prover.theorem import Book, Equation
 m, n = size_symbols("m n")
 r, j, p, i, l, k = index_symbols("r j p i l k")
 epsilon = Symbol("epsilon", positive=True)
-x, gamma, dy, rstd, mean, v = (
-    IndexedBase(name, real=True) for name in "x gamma dy rstd mean v".split()
-)
+x, gamma, dy, rstd, mean = (IndexedBase(name, real=True) for name in "x gamma dy rstd mean".split())
 COLUMN, ROW = (l, 0, n - 1), (k, 0, m - 1)
 ENTRY = {p: (0, m - 1), i: (0, n - 1)}
 
@@ -153,66 +150,6 @@ def printed_dgamma_misses_rows(sign=-1, own=1):
 
 
 @book.theorem(
-    "The derivative along any direction v is the inner product of dx and v.",
-    **{"v of another column": {"shift": 1}, "half of it": {"factor": Rational(1, 2)}},
-)
-def directional_derivative(shift=0, factor=1):
-    h = Symbol("h", real=True)
-    moved = [
-        x[r, j] + h * v[r, j],
-        (Sum((x[r, l] + h * v[r, l]) ** 2, COLUMN) / n + epsilon) ** Rational(-1, 2),
-    ]
-    loss = Sum(dy[r, j] * gamma[j] * moved[0] * moved[1], (j, 0, n - 1), (r, 0, m - 1))
-    inner = Sum(documented_dx(r, j) * v[r, j + shift], (j, 0, n - 1), (r, 0, m - 1))
-    return [Equation(substitute(gradient(loss, h), {h: 0}), factor * inlined(inner))]
-
-
-@book.theorem(
-    "The Jacobian of x-hat within a row is rstd (identity - x-hat x-hat^T / n).",
-    **{"1/n dropped": {"factor": 1}, "identity forgotten": {"one": 0}},
-)
-def jacobian(factor=1 / n, one=1):
-    row = x[p, i] * rstd_of_rows(p)
-    expected = rstd[p] * (one * KroneckerDelta(i, j) - factor * x[p, i] * x[p, j] * rstd[p] ** 2)
-    return [Equation(gradient(row, x[p, j]), inlined(expected), {**ENTRY, j: (0, n - 1)})]
-
-
-@book.theorem(
-    "The Jacobian of x-hat is symmetric, so backward without gamma is forward-mode applied to dy.",
-    **{"antisymmetric": {"sign": -1}, "transposed rows": {"row": r}},
-)
-def jacobian_is_symmetric(sign=1, row=p):
-    transposed = gradient(x[row, j] * rstd_of_rows(row), x[row, i])
-    return [
-        Equation(
-            gradient(x[p, i] * rstd_of_rows(p), x[p, j]),
-            sign * transposed,
-            {**ENTRY, j: (0, n - 1)},
-        )
-    ]
-
-
-@book.theorem(
-    "Rows do not see each other: the derivative of row r by another row p is zero.",
-    **{"by the row itself, too": {"own": 0}, "with one rstd for all rows": {"shared": True}},
-)
-def rows_are_independent(own=1, shared=False):
-    root = (
-        (Sum(x[k, l] ** 2, COLUMN, ROW) / (m * n) + epsilon) ** Rational(-1, 2)
-        if shared
-        else rstd_of_rows(r)
-    )
-    derivative = gradient(x[r, j] * root, x[p, i])
-    return [
-        Equation(
-            (1 - own * KroneckerDelta(r, p)) * derivative,
-            0,
-            {**ENTRY, r: (0, m - 1), j: (0, n - 1)},
-        )
-    ]
-
-
-@book.theorem(
     "x and dx are almost orthogonal: in a row, x . dx = epsilon rstd^3 (dy gamma . x).",
     **{"exactly orthogonal": {"eps": 0}, "rstd squared": {"power": 2}},
 )
@@ -239,16 +176,6 @@ def scale_invariance_without_epsilon(eps=0, power=0):
 
 
 @book.theorem(
-    "gamma . dgamma = sum of dy y: y is linear in gamma.",
-    **{"twice": {"factor": 2}, "per row": {"factor": 1 / m}},
-)
-def gamma_euler(factor=1):
-    left = Sum(gamma[j] * documented_dgamma(j), (j, 0, n - 1))
-    right = Sum(dy[r, j] * gamma[j] * x[r, j] * rstd[r], (j, 0, n - 1), (r, 0, m - 1))
-    return [Equation(left, factor * right)]
-
-
-@book.theorem(
     "The form with rstd cubed, used by reference codes, is the documented one.",
     **{"rstd squared": {"power": 2}, "mean over n - 1": {"count": n - 1}},
 )
@@ -259,20 +186,5 @@ def cubed_form(power=3, count=n):
             documented_dx(p, i),
             rstd[p] * gamma[i] * dy[p, i] - rstd[p] ** power * projection,
             ENTRY,
-        )
-    ]
-
-
-@book.theorem(
-    "The trace of the Jacobian of x-hat is rstd (n - 1 + epsilon rstd^2).",
-    **{"n instead of n - 1": {"lost": 0}, "without epsilon": {"eps": 0}},
-)
-def jacobian_trace(lost=1, eps=epsilon):
-    diagonal = substitute(gradient(x[p, i] * rstd_of_rows(p), x[p, j]), {j: i})
-    return [
-        Equation(
-            Sum(diagonal, (i, 0, n - 1)),
-            inlined(rstd[p] * (n - lost + eps * rstd[p] ** 2)),
-            {p: (0, m - 1)},
         )
     ]

@@ -39,7 +39,7 @@ def test_every_theorem_and_every_mode_is_checked():
     known, found = {op.name for op in taught()}, symbolic.checks(taught())
     text = [(t.operator, t.name) for t in theorems() if t.operator in known]
     assert (
-        len(text) >= 45 and [(check.operator, check.name) for check in found[: len(text)]] == text
+        len(text) >= 40 and [(check.operator, check.name) for check in found[: len(text)]] == text
     )
     for op in taught():
         assert sum(
