@@ -399,7 +399,9 @@ def _check_kinds(where, limits, dtypes, shapes) -> None:
         ("dtypes", dtypes, Collection, 'pass such as ["float16"]'),
         ("shapes", shapes, Sequence, "pass such as [(4, 16)]"),
     ):
-        if value is not None and (not isinstance(value, kinds) or isinstance(value, (str, bytes))):
+        if value is not None and (
+            not isinstance(value, kinds) or isinstance(value, (np.ndarray, str, bytes))
+        ):
             raise TypeError(problem(f"{option} is a {kinds.__name__.lower()}", shown(value), fix))
     for shape in shapes or ():
         checked_shape(shape)
