@@ -94,107 +94,80 @@ def on_file(name, rtol=1e-3, cores=None):
 
 
 REFUSED = {
-    "outputs alone": (
-        new("mine", ("输入", "输出")),
-        ValueError,
-        "a backward operator takes a tensor",
-    ),
+    "outputs alone": (new("mine", ("输入", "输出")), "a backward operator takes a tensor"),
     "a parameter twice": (
         new("mine", ("*self,", "*gradOutput,")),
-        ValueError,
         "a prototype names each parameter once",
     ),
     "a parameter named xp": (
         new("mine", ("*self,", "*xp,")),
-        ValueError,
         "a prototype names each parameter once, and none xp",
     ),
-    "a word of Python as a name": (new("import", ("", "")), ValueError, "an operator needs a name"),
+    "a word of Python as a name": (new("import", ("", "")), "an operator needs a name"),
     "a name that no file can have": (
         new(LONG, ("", "")),
-        ValueError,
         "an operator needs a name of at most 100 letters",
     ),
     "a folder by its dot": (
         lambda folder: new_file(".", True, lambda old: bool(old.read_bytes())).__enter__(),
-        FileExistsError,
         "this result is a file",
+        FileExistsError,
     ),
     "a dtype with a comma": (
         lambda folder: av.case("silu", dtype="(,)f4"),
-        ValueError,
         "dtype must be a floating format",
     ),
     "values that are none": (
         lambda folder: given("é"),
-        ValueError,
         "an array of a recipe has array, shape and values",
     ),
     "values of another shape": (
         lambda folder: given([1]),
-        ValueError,
         "an array of a recipe has array, shape and values",
     ),
     "the type of an input": (
         lambda folder: listed(folder, type={}),
-        ValueError,
         "an input has a name and the type tensor",
     ),
     "a range without end": (
         lambda folder: listed(folder, range_values=[0, "inf"]),
-        ValueError,
         "a whole number is finite",
     ),
     "a parameter without a name": (
         lambda folder: parse("void f(int);"),
-        ValueError,
         "a parameter of a C function has a type and a name",
     ),
     "a parameter that is a number": (
         lambda folder: parse("void f(int 1x);"),
-        ValueError,
         "a parameter of a C function has a type and a name",
     ),
     "a link of many brackets": (
         lambda folder: read_state("#moved=" + "[" * 5000),
-        ValueError,
         "a state is what a link has after its #",
     ),
-    "no call of a dump": (
-        lambda folder: triage(folder, call=""),
-        ValueError,
-        "one call of the dump is named",
-    ),
+    "no call of a dump": (lambda folder: triage(folder, call=""), "one call of the dump is named"),
     "an output beyond memory": (
         lambda folder: av.operator("embedding").backward(
             **av.case("embedding").inputs | {"numWeights": 2**62}
         ),
-        MemoryError,
         "outputs fit",
+        MemoryError,
     ),
     "two parameters of a name": (
         lambda folder: declared(prototype=SILU.prototype.replace("*self", "*gradOutput")),
-        ValueError,
         "names each parameter once",
     ),
-    "a set for a dict": (
-        lambda folder: declared(upstream={"gradOutput"}),
-        ValueError,
-        "upstream is a dict",
-    ),
+    "a set for a dict": (lambda folder: declared(upstream={"gradOutput"}), "upstream is a dict"),
     "a shape that is a number": (
         lambda folder: declared(tensors=tensors(shape=3)),
-        ValueError,
         "shape is a str",
     ),
     "an axis that is no name": (
         lambda folder: declared(tensors=tensors(shape="#P")),
-        ValueError,
         "an axis of self is a name",
     ),
     "a name with and without a star": (
         lambda folder: declared(tensors=tensors(shape="P")),
-        ValueError,
         "a name with a star is several axes",
     ),
     "a page of another shape": (
@@ -207,35 +180,26 @@ REFUSED = {
                 },
             ),
         ).backward(**av.case(SILU, shape=(3,)).inputs),
-        ValueError,
         "a page gives gradInput the shape",
     ),
 }
 COMPILED = {
     "a pipe as an input": (
         lambda folder: os.mkfifo(folder / "x.npy") or on_file("x.npy")(folder),
-        ValueError,
         "an array is taken from",
     ),
     "a pipe of bytes": (
         lambda folder: os.mkfifo(folder / "x") or on_file("x:float32:2")(folder),
-        ValueError,
         "x holds 2 elements of float32",
     ),
     "lengths below 0": (
         on_file("x:float32:2x-1x-2"),
-        ValueError,
         "a file is given as FILE.npy or FILE:DTYPE:SHAPE",
     ),
-    "a tolerance without end": (
-        on_file("x.npy", float("inf")),
-        ValueError,
-        "a tolerance is a finite number",
-    ),
-    "a tolerance below 0": (on_file("x.npy", -1.0), ValueError, "a tolerance is a finite number"),
+    "a tolerance without end": (on_file("x.npy", float("inf")), "a tolerance is a finite number"),
+    "a tolerance below 0": (on_file("x.npy", -1.0), "a tolerance is a finite number"),
     "a text as an array": (
         lambda folder: np.save(folder / "x.npy", np.array(["a"])) or on_file("x.npy")(folder),
-        ValueError,
         "a file holds one of float32, ",
     ),
     "a number of a kernel that no int can hold": (
@@ -246,8 +210,8 @@ COMPILED = {
             ["n=" + "9" * 5000],
             1e-3,
         ),
-        TypeError,
         "n is a whole number",
+        TypeError,
     ),
 }
 
@@ -256,11 +220,11 @@ COMPILED = {
     "name", [*REFUSED, *(pytest.param(name, marks=compiled) for name in COMPILED)]
 )
 def test_it_is_refused_in_three_parts(name, tmp_path):
-    call, kind, part = (REFUSED | COMPILED)[name]
+    call, part, *kind = (REFUSED | COMPILED)[name]
     written = Written(tmp_path / "dump")
     written.silu(0)
     written.done()
-    with pytest.raises(kind, match=f"{part}.*: got .*; "):
+    with pytest.raises((*kind, ValueError)[0], match=f"{part}.*: got .*; "):
         call(tmp_path)
 
 

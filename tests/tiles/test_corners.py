@@ -4,6 +4,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tables import table
 from judged import judged
 from small_kernels import NO_PAD, buffer, gm, ran
 from smallest import FLOAT, load, row, store
@@ -36,10 +37,21 @@ def test_nothing_is_no_hazard():
         assert result.kinds == [] and result.y.tobytes() == b"\xff" * 1024
 
 
+CALLS = table("""
+beyond tensor   | Adds is given -64 elements, which C++ takes as 4294967232 | Adds(t, t, 1.0, -64)
+beyond tensor   | ReduceSum is given -1 elements                            | ReduceSum(t, t, t, -1)
+beyond tensor   | Select is given -1 elements                               | Select(t, t.ReinterpretCast(uint8_t), t, 0.0, SELMODE.VSEL_TENSOR_SCALAR_MODE, -1)
+beyond tensor   | CompareScalar is given -64                                | CompareScalar(t.ReinterpretCast(uint8_t), t, 0.0, CMPMODE.LT, -64)
+mask            | has mask -5 for 64 lanes                                  | Duplicate(t, 1.0, -5, 1, 1, 8)
+mask            | has mask 100 for 64 lanes of float                        | ReduceSum(t, t, t, 100, 1, 8)
+beyond tensor   | ReduceSum is given -1                                     | ReduceSum(t, t, t, 64, -1, 8)
+copy parameters | blockLen -1, which must lie                               | DataCopy(t, t, -8)
+""")
+
+
 def fewer_than_none(call):
     def kernel(x, y):
-        tensor = load(x)
-        call(tensor)
+        eval(call, globals(), {"t": load(x)})
 
     return kernel
 
@@ -81,52 +93,7 @@ def fewer_syncs(x, y):
 @pytest.mark.parametrize(
     ("kind", "text", "kernel"),
     [
-        (
-            "beyond tensor",
-            "Adds is given -64 elements, which C++ takes as 4294967232",
-            fewer_than_none(lambda t: Adds(t, t, 1.0, -64)),
-        ),
-        (
-            "beyond tensor",
-            "ReduceSum is given -1 elements",
-            fewer_than_none(lambda t: ReduceSum(t, t, t, -1)),
-        ),
-        (
-            "beyond tensor",
-            "Select is given -1 elements",
-            fewer_than_none(
-                lambda t: Select(
-                    t, t.ReinterpretCast(uint8_t), t, 0.0, SELMODE.VSEL_TENSOR_SCALAR_MODE, -1
-                )
-            ),
-        ),
-        (
-            "beyond tensor",
-            "CompareScalar is given -64",
-            fewer_than_none(
-                lambda t: CompareScalar(t.ReinterpretCast(uint8_t), t, 0.0, CMPMODE.LT, -64)
-            ),
-        ),
-        (
-            "mask",
-            "has mask -5 for 64 lanes",
-            fewer_than_none(lambda t: Duplicate(t, 1.0, -5, 1, 1, 8)),
-        ),
-        (
-            "mask",
-            "has mask 100 for 64 lanes of float",
-            fewer_than_none(lambda t: ReduceSum(t, t, t, 100, 1, 8)),
-        ),
-        (
-            "beyond tensor",
-            "ReduceSum is given -1",
-            fewer_than_none(lambda t: ReduceSum(t, t, t, 64, -1, 8)),
-        ),
-        (
-            "copy parameters",
-            "blockLen -1, which must lie",
-            fewer_than_none(lambda t: DataCopy(t, t, -8)),
-        ),
+        *((kind, text, fewer_than_none(call)) for kind, text, call in CALLS),
         ("copy parameters", "srcStride -64, which must lie", gap(-64, 0)),
         ("copy parameters", "dstStride -1, which must lie", gap(0, -1)),
         ("beyond tensor", "Duplicate writes from 32 bytes before TBuf of line", before_its_block),
