@@ -534,30 +534,19 @@ def _explained(
 ) -> tuple[Diagnosis, Explanation | None]:
     """The likeliest mistake, and the change that explains it and the `small` case; of numbers that do not fit, once they do."""
     seen, unfit = _telling(evidence.seen), wrong_forms(evidence.seen)
-
     dtypes = {one.prepared.case.dtype for one in seen}  # a kernel in float32 is wrong in float64
+
+    def in_formats(cases) -> list[CaseRun]:
+        return _telling([one for one in cases if one.prepared.case.dtype in dtypes])
 
     @cache
     def fresh() -> list[CaseRun]:
-        shrunken = [
-            one for one in [in_documented_form(small)] if one.usable and small not in evidence.seen
-        ]
-        return (
-            _telling(
-                [
-                    one
-                    for one in (
-                        *shrunken,
-                        *fresh_runs(
-                            tested, seed, Budget(min(FRESHLY * runs, max(end.left, LATE * runs)))
-                        ),
-                    )
-                    if one.prepared.case.dtype in dtypes
-                ]
-            )
-            if tested
-            else []
-        )
+        left = Budget(min(FRESHLY * runs, max(end.left, LATE * runs)))
+        drawn = fresh_runs(tested, seed, left) if tested else ()
+        shrunken = in_documented_form(small)
+        if tested and shrunken.usable and small not in evidence.seen:
+            drawn = (shrunken, *drawn)
+        return in_formats(drawn)
 
     probe = min(
         (one for one in seen if one.misses and one.usable), key=lambda one: one.size, default=None
@@ -582,12 +571,8 @@ def _explained(
         if not any(one.misses for one in seen):
             return _misfit(given, seen, unfit, fresh, yours)
         diagnosis = diagnose(op, seen, tested, evidence.silent)
-        diagnosis = replace(
-            diagnosis,
-            text=linked(
-                "{some}; {more}", [*unfit, message("of the numbers: {text}", text=diagnosis.text)]
-            ),
-        )
+        text = message("of the numbers: {text}", text=diagnosis.text)
+        diagnosis = replace(diagnosis, text=linked("{some}; {more}", [*unfit, text]))
     if diagnosis.name:
         fault = next(one for one in faults(op.name) if one.name == diagnosis.name)
         return diagnosis, replace(of_fault(op, fault, len(seen)), yours=yours)
@@ -597,11 +582,7 @@ def _explained(
     if yours:
         explanation = Explanation.of_mend(yours)
     if not explanation:
-        others = (
-            _telling([one for one in tested.wrong if one.prepared.case.dtype in dtypes])
-            if tested
-            else []
-        )
+        others = in_formats(tested.wrong if tested else ())
         # of a wrong form no law
         law, stands = (None, False) if unfit else law_of(seen, evidence.right, fresh(), others)
         late = Budget(min(DEPENDENCE, max(end.left, LATE * runs)) / heavy)
@@ -609,11 +590,8 @@ def _explained(
         text = depends(op, failing, None if stands else tested, seed, late, others)
         if law:
             text = [_condition(law, stands), *text]
-        diagnosis = replace(
-            diagnosis,
-            text=linked("{some}; {more}", [diagnosis.text, *text]),
-            law=law if stands else None,
-        )
+        text = linked("{some}; {more}", [diagnosis.text, *text])
+        diagnosis = replace(diagnosis, text=text, law=law if stands else None)
     return diagnosis, explanation
 
 
