@@ -163,18 +163,10 @@ def test_constants_have_the_numbers_of_the_headers():
     assert {name: str(getattr(codes, name)) for name in NUMBERS} == NUMBERS
 
 
-@pytest.mark.parametrize(
-    ("code", "name"),
-    [
-        (0, "ACL_SUCCESS"),
-        (161001, "ACLNN_ERR_PARAM_NULLPTR"),
-        (561105, "ACLNN_ERR_INNER_KEY_CONFLICT"),
-        (107002, "ACL_ERROR_RT_CONTEXT_NULL"),
-        (424242, "unknown status"),
-    ],
-)
-def test_status_names(code, name):
-    assert codes.status_name(code) == name
+def test_status_names():
+    errors = {int(number): name for name, number in NUMBERS.items() if "_ERR" in name}
+    errors |= {0: "ACL_SUCCESS", 424242: "unknown status"}
+    assert {code: codes.status_name(code) for code in errors} == errors
 
 
 def test_no_two_status_codes_share_a_number():
