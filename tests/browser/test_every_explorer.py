@@ -230,14 +230,6 @@ def test_code_in_a_cell_moves_the_controls(explorer):
     check(explorer)
 
 
-@SOME
-def test_texts_are_lifted_out(explorer):
-    assert "def test_" in explorer.lifted("test") and compile(
-        explorer.lifted("test"), "lifted", "exec"
-    )
-    assert "GetWorkspaceSize(" in explorer.lifted("cpp")
-
-
 @ONE
 def test_pictures_are_saved(explorer):
     for kind, start in (("png", b"\x89PNG"), ("svg", b"<?xml")):

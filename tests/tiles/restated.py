@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
+from small_kernels import gm as named, sync as wait
 
 import aclnn_viz as av
 from aclnn_viz.tiles.ascendc import *  # noqa: F403
@@ -54,17 +55,6 @@ def edited(name, old, new):
     names = dict(globals())
     exec(compile(source.replace(old, new), f"{name} with {new!r}", "exec"), names)  # noqa: S102
     return names[name]
-
-
-def named(address, dtype=float32, size=None):
-    tensor = GlobalTensor(dtype)
-    tensor.SetGlobalBuffer(address) if size is None else tensor.SetGlobalBuffer(address, size)
-    return tensor
-
-
-def wait(event, number=0):
-    SetFlag(event, number)
-    WaitFlag(event, number)
 
 
 def loaded(ub, address, count, dtype=float32):
