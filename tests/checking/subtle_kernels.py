@@ -8,6 +8,7 @@ from itertools import count
 import numpy as np
 
 from aclnn_viz import operator
+from checking.wrong import edited
 
 RMS, SWISH, LOSS, NORM, GRID, SILU = (
     operator(name)
@@ -38,37 +39,6 @@ def last_row_dropped(value):
     return found
 
 
-def swish(change):
-    """Hardswish, with a change of its output that sees the inputs: (out, self, gradOutput)."""
-
-    def kernel(gradOutput, self):
-        out = SWISH.backward(gradOutput=gradOutput, self=self)["out"]
-        with np.errstate(all="ignore"):
-            return np.asarray(change(out, self, gradOutput), out.dtype)
-
-    return kernel
-
-
-def silu(sigmoid):
-    """Silu, of a sigmoid in float32."""
-
-    def kernel(gradOutput, self):
-        with np.errstate(all="ignore"):
-            x = self.astype(np.float32)
-            s = sigmoid(x)
-            return (gradOutput.astype(np.float32) * s * (1 + x * (1 - s))).astype(self.dtype)
-
-    return kernel
-
-
-def masked(gradOutput, self):
-    """Three masks times three branches: the linear branch of an infinite self is infinite, times 0."""
-    wide = self if self.dtype == np.float64 else self.astype(np.float32)
-    inside, above = (wide >= -3) & (wide <= 3), wide > 3
-    slope = inside * (wide / 3 + wide.dtype.type(0.5)) + above * wide.dtype.type(1)
-    return (gradOutput * np.where(np.isnan(wide), 1, slope)).astype(self.dtype)
-
-
 def overwrites_signs(**inputs):
     inputs["dy"][...] = inputs["dy"] + inputs["dy"].dtype.type(0)
     return RMS.backward(**inputs)
@@ -87,34 +57,13 @@ def from_the_ninth_call():
     return kernel
 
 
-def weights(change):
-    def kernel(**inputs):
-        weight = inputs["weightOptional"]
-        return LOSS.backward(
-            **inputs if weight is None else inputs | {"weightOptional": change(weight)}
-        )
-
-    return kernel
-
-
-def mean_over_nonzero_weights(**inputs):
-    out, weight, target = LOSS.backward(**inputs), inputs["weightOptional"], inputs["target"]
-    if weight is None or inputs["reduction"] != "mean" or not len(weight):
-        return out
-    counted = target != inputs["ignoreIndex"]
-    taken = weight[np.where(counted, target, 0)][counted].astype(np.float64)
-    if not taken.size or taken.all():
-        return out
-    wide = out["xGradOut"].astype(np.float64) * (
-        len(taken) / np.count_nonzero(taken) if taken.any() else 1
-    )
-    return {"xGradOut": wide.astype(out["xGradOut"].dtype)}
-
-
 def nan_reads_the_first_pixel(**inputs):
     grid = inputs["grid"]
     return GRID.backward(**inputs | {"grid": np.where(np.isnan(grid), grid.dtype.type(-1), grid)})
 
+
+PRODUCT = "grad * slope(part)"
+NUMPY = "from", "import numpy as np\n\nfrom"
 
 # Operator, how a new kernel is made, the series of a deep check that shows it, words of a normal pass (None: it sees it).
 SUBTLE = {
@@ -161,32 +110,47 @@ SUBTLE = {
     ),
     "nan in self turned into 0": (
         SWISH,
-        lambda: swish(lambda out, self, _: np.where(np.isnan(self), 0, out)),
+        lambda: edited("hardswish", (PRODUCT, f"np.where(np.isnan(part), 0, {PRODUCT})")),
         "numbers",
         "; nan;",
     ),
     "0 for inf * 0": (
         SWISH,
-        lambda: swish(lambda out, self, grad: np.where(np.isinf(grad) & (self < -3), 0, out)),
+        lambda: edited(
+            "hardswish", (PRODUCT, f"np.where(np.isinf(grad) & (part < -3), 0, {PRODUCT})")
+        ),
         "numbers",
         "inf in gradOutput",
     ),
     "nan where exp overflows": (
         SILU,
-        lambda: silu(lambda x: np.exp(x) / (1 + np.exp(x))),
+        lambda: edited("silu", NUMPY, ("sigmoid(x)", "np.exp(x) / (1 + np.exp(x))")),
         "numbers",
         "numbers from 64 to 128",
     ),
     "sigmoid clipped at -20": (
         SILU,
-        lambda: silu(lambda x: 1 / (1 + np.exp(-np.maximum(x, -20)))),
+        lambda: edited("silu", NUMPY, ("sigmoid(x)", "sigmoid(np.maximum(x, -20))")),
         "numbers",
         "numbers from 64 to 128",
     ),
-    "nan for inf * 0": (SWISH, lambda: masked, "numbers", None),
+    "nan for inf * 0": (
+        SWISH,
+        lambda: edited(
+            "hardswish",
+            (
+                "np.where(free, x / 3 + np.float32(0.5), gate)",
+                "free * (x / 3 + np.float32(0.5)) + (x > 3)",
+            ),
+        ),
+        "numbers",
+        None,
+    ),
     "-0.0 for 0": (
         SWISH,
-        lambda: swish(lambda out, self, _: np.where(out == 0, -0.0, out)),
+        lambda: edited(
+            "hardswish", ("return out.", "return np.where(out == 0, np.float32(-0.0), out).")
+        ),
         "numbers",
         "-0.0 in gradOutput",
     ),
@@ -199,11 +163,30 @@ SUBTLE = {
     ),
     "weight 0 read as 1": (
         LOSS,
-        lambda: weights(lambda weight: np.where(weight == 0, 1, weight).astype(weight.dtype)),
+        lambda: edited(
+            "cross_entropy_loss",
+            (
+                "is None else weightOptional",
+                "is None else np.where(weightOptional == 0, 1, weightOptional)",
+            ),
+        ),
         "numbers",
         "; 0;",
     ),
-    "mean over the nonzero weights": (LOSS, lambda: mean_over_nonzero_weights, "numbers", "; 0;"),
+    "mean over the nonzero weights": (
+        LOSS,
+        lambda: edited(
+            "cross_entropy_loss",
+            (
+                "dtype=np.float32)\n    if",
+                "dtype=np.float32)\n"
+                "        divisor *= sum(w[target[row]] != 0 for row in counted) / max(len(counted), 1)\n"
+                "    if",
+            ),
+        ),
+        "numbers",
+        "; 0;",
+    ),
     "a nan grid point reads pixel 0": (
         GRID,
         lambda: nan_reads_the_first_pixel,
