@@ -14,7 +14,7 @@ from checking import arrangements, rewritings
 from checking.arrangements import kernels
 from checking.rewritings import planned
 from checking.wrong import SLIPS, kernel
-from checking.wrong.common import wide
+from checking.wrong.common import asked, wide
 
 FORMATS = ("float16", "bfloat16", "float32")
 PLANS = (
@@ -46,17 +46,12 @@ def layer_norm_as_aten(
     ds, db = np.sum(dy * w * centred, axis=1, keepdims=True), np.sum(dy * w, axis=1, keepdims=True)
     dx = r * (dy * w) - ds * r * r * r / max(n, 1) * centred - r * db / max(n, 1)
     kind = input.dtype if weightOptional is None else weightOptional.dtype
-    found = (
-        dx.astype(input.dtype).reshape(input.shape),
-        *(part.sum(0).astype(kind).reshape(normalizedShape) for part in (dy * (centred * r), dy)),
-    )
-    return {
-        name: value
-        for name, value, asked in zip(
-            ("gradInputOut", "gradWeightOut", "gradBiasOut"), found, outputMask
-        )
-        if asked
+    outputs = {
+        "gradInputOut": dx.astype(input.dtype).reshape(input.shape),
+        "gradWeightOut": (dy * (centred * r)).sum(0).astype(kind).reshape(normalizedShape),
+        "gradBiasOut": dy.sum(0).astype(kind).reshape(normalizedShape),
     }
+    return asked(outputs, outputMask)
 
 
 def all_right():

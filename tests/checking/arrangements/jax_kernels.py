@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from checking.wrong.common import wide
+from checking.wrong.common import asked, wide
 
 jax.config.update("jax_enable_x64", True)
 
@@ -54,14 +54,12 @@ def group_norm(gradOut, input, mean, rstd, gamma, N, C, HxW, group, outputMask):
     b = jnp.sum(gw * hat, axis=(2, 3), keepdims=True) / (each * HxW)
     dx = r * (gw - a - b * hat)
     kind = input.dtype if gamma is None else gamma.dtype
-    outputs = {}
-    if outputMask[0]:
-        outputs["gradInput"] = np.asarray(dx).reshape(input.shape).astype(input.dtype)
-    if outputMask[1]:
-        outputs["gradGammaOut"] = np.asarray(jnp.sum(dy * hat, axis=(0, 3))).reshape(C).astype(kind)
-    if outputMask[2]:
-        outputs["gradBetaOut"] = np.asarray(jnp.sum(dy, axis=(0, 3))).reshape(C).astype(kind)
-    return outputs
+    outputs = {
+        "gradInput": np.asarray(dx).reshape(input.shape).astype(input.dtype),
+        "gradGammaOut": np.asarray(jnp.sum(dy * hat, axis=(0, 3))).reshape(C).astype(kind),
+        "gradBetaOut": np.asarray(jnp.sum(dy, axis=(0, 3))).reshape(C).astype(kind),
+    }
+    return asked(outputs, outputMask)
 
 
 def tanh(gradOutput, output):

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from checking.wrong.common import wide
+from checking.wrong.common import asked, wide
 
 
 def t(array):
@@ -51,14 +51,12 @@ def layer_norm(
     c2 = wdy.sum(dim=1, keepdim=True) / n
     dx = r * (wdy - (hat * c1 + c2))
     kind = input.dtype if weightOptional is None else weightOptional.dtype
-    out = {}
-    if outputMask[0]:
-        out["gradInputOut"] = dx.reshape(input.shape).numpy().astype(input.dtype)
-    if outputMask[1]:
-        out["gradWeightOut"] = (dy * hat).sum(dim=0).reshape(normalizedShape).numpy().astype(kind)
-    if outputMask[2]:
-        out["gradBiasOut"] = dy.sum(dim=0).reshape(normalizedShape).numpy().astype(kind)
-    return out
+    out = {
+        "gradInputOut": dx.reshape(input.shape).numpy().astype(input.dtype),
+        "gradWeightOut": (dy * hat).sum(dim=0).reshape(normalizedShape).numpy().astype(kind),
+        "gradBiasOut": dy.sum(dim=0).reshape(normalizedShape).numpy().astype(kind),
+    }
+    return asked(out, outputMask)
 
 
 def softmax(gradOutput, output, dim):

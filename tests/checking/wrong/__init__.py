@@ -5,7 +5,6 @@ slips.toml says for each what is wrong, after which public thread it was written
 
 import tomllib
 from functools import cache
-from hashlib import sha1
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -31,19 +30,20 @@ def with_edits(text, *edits):
 
 def loaded(name, text):
     """The kernel of a text, in a file of its own."""
-    path = Path(WRITTEN.name, f"{name}_{sha1(text.encode()).hexdigest()}.py")
+    path = Path(WRITTEN.name, f"{name}.py")
     path.write_text(text, "utf-8")
     return load_kernel(f"{path}:kernel")
 
 
 @cache
 def kernel(operator, name="right"):
-    return loaded(operator, source(operator, name))
+    return loaded(f"{operator}_{name}", source(operator, name))
 
 
 def edited(operator, *edits):
     """The right kernel of an operator with other words in some places."""
-    return loaded(operator, with_edits(source(operator), *edits))
+    text = with_edits(source(operator), *edits)
+    return loaded(f"{operator}_{abs(hash(text))}", text)
 
 
 def opaque(kernel):

@@ -1,4 +1,4 @@
-"""What kernels of this folder share: the format in which they compute, two functions, and one axis of a grid sampler."""
+"""What kernels of this folder share: the format in which they compute, three functions, and one axis of a grid sampler."""
 
 import numpy as np
 
@@ -15,6 +15,10 @@ def wide(array):
 def sigmoid(x):
     with np.errstate(over="ignore"):
         return 1 / (1 + np.exp(-x))
+
+
+def asked(outputs, mask):
+    return {name: value for (name, value), wanted in zip(outputs.items(), mask) if wanted}
 
 
 def mirrored(u, size, aligned):

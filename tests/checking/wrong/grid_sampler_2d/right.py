@@ -1,6 +1,6 @@
 import numpy as np
 
-from checking.wrong.common import taps
+from checking.wrong.common import asked, taps
 
 
 def kernel(gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask):
@@ -29,4 +29,4 @@ def kernel(gradOutput, input, grid, interpolationMode, paddingMode, alignCorners
         "inputGrad": to_image.astype(input.dtype),
         "gridGrad": to_grid.reshape(grid.shape).astype(grid.dtype),
     }
-    return {name: value for (name, value), asked in zip(outputs.items(), outputMask) if asked}
+    return asked(outputs, outputMask)
