@@ -383,8 +383,8 @@ class CheckResult:
         names = (
             "operator passed seed cases failed refused undecided stopped seconds first_failure outputs"
             " misbehaviour reasons traces conditions regions scope left_out cause depth"
-        )
-        content = {name: getattr(self, name) for name in names.split()}
+        ).split()
+        content = {name: getattr(self, name) for name in names}
         content |= {
             "unsupported": asdict(self.unsupported),
             "notes": list(self.notes),

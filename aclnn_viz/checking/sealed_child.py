@@ -43,12 +43,12 @@ ANSWERS = re.compile(
 KINDS = {
     event: kind
     for kind, events in {
-        "process": "os.fork os.forkpty os.posix_spawn os.spawn os.exec os.system subprocess.Popen pty.spawn cpython.PyInterpreterState_New",
-        "signal": "os.kill os.killpg signal.pthread_kill",
-        "settings": "resource.prlimit",
-        "network": "socket.connect socket.bind socket.sendto socket.sendmsg",
+        "process": "os.fork os.forkpty os.posix_spawn os.spawn os.exec os.system subprocess.Popen pty.spawn cpython.PyInterpreterState_New".split(),
+        "signal": "os.kill os.killpg signal.pthread_kill".split(),
+        "settings": "resource.prlimit".split(),
+        "network": "socket.connect socket.bind socket.sendto socket.sendmsg".split(),
     }.items()
-    for event in events.split()
+    for event in events
 }
 # What starts or reaches another process and is seen by no audit hook.
 UNSEEN = {

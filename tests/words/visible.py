@@ -175,6 +175,8 @@ def _never_shown(node):
         yield from (part for part in node.values if isinstance(part, ast.Constant))
     elif isinstance(node, ast.Call):
         called = call_of(node)
+        if called == "split" and isinstance(node.func, ast.Attribute):  # names
+            yield node.func.value
         if called in TRANSLATED | DECLARED | ERRORS:
             yield from (
                 part
