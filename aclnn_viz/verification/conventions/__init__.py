@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from aclnn_viz.errors import listed
 from aclnn_viz.notebook import noted
-from aclnn_viz.operators import Operator, operator, operators, registry
+from aclnn_viz.operators import Operator, operator, operators
 from aclnn_viz.tables import padded, wrapped
 from aclnn_viz.verification.conventions import default
 from aclnn_viz.verification.conventions.model import TOPICS, Convention, Row, recomputed, stated
@@ -33,12 +33,7 @@ def conventions(op) -> tuple[Convention, ...]:
     'kink'
     """
     op = operator(op)
-    rows = (
-        registry.own("conventions", op.name, "CONVENTIONS")
-        or stated(op.name)
-        or default.conventions(op)
-    )
-    return tuple(sorted(rows, key=lambda row: TOPICS.index(row.topic)))
+    return tuple(sorted(stated(op.name) or default.conventions(op), key=lambda row: TOPICS.index(row.topic)))
 
 
 def recompute(ops: Iterable[Operator] | None = None) -> list[Row]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from aclnn_viz.errors import listed
 from aclnn_viz.notebook import noted
-from aclnn_viz.operators import operators, registry
+from aclnn_viz.operators import operators
 from aclnn_viz.tables import padded, wrapped
 from aclnn_viz.verification.errata import data
 from aclnn_viz.verification.errata.model import (
@@ -59,7 +59,7 @@ def errata() -> tuple[Erratum, ...]:
     own = (
         replace(erratum, operator=op.name)
         for op in operators()
-        for erratum in (*registry.own("errata", op.name, "ERRATA", ()), *data.stated(op))
+        for erratum in data.stated(op)
     )
     return (*own, *data.of_platform())
 
