@@ -13,7 +13,6 @@ from sympy import IndexedBase, Integer, KroneckerDelta, S, Sum, Symbol
 
 from derivations import coordinates, interpolation
 from derivations.coordinates import unnormalise
-from derivations.grid_sampler_2d_kinks import kinks  # noqa: F401, what the chapter offers
 from derivations.interpolation import WEIGHTS, slopes, t
 from derivations.prover.expressions import substitute
 from derivations.prover.formulas import Derivation

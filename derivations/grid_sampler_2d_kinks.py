@@ -6,7 +6,6 @@ interpolation, which is linear between kinks.
 """
 
 from functools import cache
-from itertools import product
 
 from sympy import Indexed, IndexedBase, Integer, Rational, S, expand, floor
 
@@ -75,12 +74,6 @@ def grid_sampler_kinks(interpolationMode, paddingMode, alignCorners, size=5):
             )
         )
     return kinks
-
-
-def kinks():
-    """All kinks in every mode, for rows of 5 pixels."""
-    modes = product(INTERPOLATIONS, PADDINGS, (True, False))
-    return [kink for mode in modes for kink in grid_sampler_kinks(*mode)]
 
 
 def _pixel(index, size):

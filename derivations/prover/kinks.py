@@ -1,8 +1,4 @@
-"""
-The kinks of the operators: where a derivative jumps, and which value is returned there, as exact data.
-
-A chapter that has any offers `kinks()`; left and right derivatives come from exact differences of its definition.
-"""
+"""The kinks of the operators: where a derivative jumps, and which value is returned there, as exact data."""
 
 from dataclasses import dataclass
 
@@ -44,10 +40,3 @@ def convention(value, left, right):
     if names:
         return names[0] if len(names) == 1 else "both"
     return "other"
-
-
-def kinks():
-    """All kinks, in the order of the lessons."""
-    from derivations import chapters
-
-    return [kink for chapter in chapters() for kink in getattr(chapter, "kinks", list)()]

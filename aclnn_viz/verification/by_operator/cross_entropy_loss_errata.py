@@ -4,12 +4,10 @@ from functools import partial
 
 import numpy as np
 
-from aclnn_viz.operators import operator
 from aclnn_viz.operators.codes import ACL_INT64
 from aclnn_viz.operators.products import A2
 from aclnn_viz.verification import contract
 from aclnn_viz.verification.contract import Run
-from aclnn_viz.verification.errata.model import gradient
 
 EVEN = np.log(np.full((2, 2), 0.5))  # two rows, two classes of the same probability
 status = partial(
@@ -49,11 +47,6 @@ def printed_mean(mask, gradLoss=1.0, weight=1.0):
         return np.exp(EVEN) * nll[:, None] - np.array([1, 0]) * nll[:, None]
 
 
-def read_as_double(value: float) -> float:
-    """What a callee that expects a double finds when the caller put a float into the lower half of the register."""
-    return float(np.array([value, 0], np.float32).view(np.float64)[0])
-
-
 def unnormalised() -> dict:
     """The sample: logProb -0.2 everywhere, gradLoss 0.1, targets 0, mean."""
     return {
@@ -61,14 +54,3 @@ def unnormalised() -> dict:
         "logProb": np.full((2, 3), -0.2),
         "target": np.zeros(2, np.int64),
     }
-
-
-def slope_of_renormalised():
-    """The gradient by logits whose log-softmax is meant: -0.2 less the logarithm of the sum of its exponentials."""
-
-    def loss(x):
-        return float(
-            operator("cross_entropy_loss").forward(input=x, target=np.zeros(2, np.int64))["loss"]
-        )
-
-    return 0.1 * gradient(loss, np.full((2, 3), -0.2))

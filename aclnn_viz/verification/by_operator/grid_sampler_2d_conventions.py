@@ -13,31 +13,24 @@ SIZES = {True: 5, False: 4}
 # of both, (5 - 1) / 2 and 4 / 2: what turns a derivative by the pixel coordinate into gridGrad
 MULTIPLIER = 2.0
 PIXELS = np.array([1.0, 3.0, 7.0, 15.0, 31.0])  # differences 2, 4, 8, 16: no two slopes are alike
-BICUBIC = 2
-BICUBIC_SOURCE = "ATen GridSampler.h, read and not run: the multiplier of bicubic is that of the unnormalisation alone"
 
 
 def kinks() -> list[table.Row]:
-    """One row of `PIXELS` in each of the 18 modes; values are derivatives by the pixel coordinate.
-
-    Bicubic has no kinks: its rows show both one-sided derivatives at each pixel, which are equal.
-    """
+    """Those of a row of `PIXELS` in each mode; values are derivatives by the pixel coordinate. Bicubic has none."""
     from derivations.grid_sampler_2d_kinks import grid_sampler_kinks
 
-    rows = []
-    for mode in product((0, 1, 2), (0, 1, 2), (True, False)):
-        if mode[0] == BICUBIC:
-            rows += _bicubic(*mode[1:])
-        else:
-            rows += [_kink(found, mode) for found in grid_sampler_kinks(*mode, size=SIZES[mode[2]])]
-    return rows
+    return [
+        _kink(found, mode)
+        for mode in product((0, 1), (0, 1, 2), (True, False))
+        for found in grid_sampler_kinks(*mode, size=SIZES[mode[2]])
+    ]
 
 
 def sources() -> tuple[str, ...]:
     """What is cited for PyTorch's values at kinks."""
     from derivations.grid_sampler_2d_kinks import GRID_SOURCE, NEAREST_SOURCE
 
-    return GRID_SOURCE, NEAREST_SOURCE, BICUBIC_SOURCE
+    return GRID_SOURCE, NEAREST_SOURCE
 
 
 def _kink(found, mode) -> table.Row:
@@ -66,56 +59,6 @@ def _kink(found, mode) -> table.Row:
         outside,
         number(found.jump),
     )
-
-
-def _bicubic(paddingMode: int, alignCorners: bool) -> list[table.Row]:
-    """One row a pixel, and one beyond each end: no kinks. The document multiplies by the factor of padding."""
-    from derivations.coordinates import padded
-    from derivations.interpolation import (
-        DOCUMENTED_A,
-        cubic_weights,
-        printed_coefficients,
-        slopes,
-        t,
-    )
-    from derivations.grid_sampler_2d_kinks import INTERPOLATIONS, PADDINGS
-    from sympy import Integer, S
-
-    size, mode = SIZES[alignCorners], (BICUBIC, paddingMode, alignCorners)
-    words = f"{INTERPOLATIONS[BICUBIC]}, {PADDINGS[paddingMode]}, alignCorners={alignCorners}"
-
-    def pixel(index):
-        index = int(padded(Integer(index), Integer(size), paddingMode, alignCorners)[0])
-        return PIXELS[index] if 0 <= index < size else 0.0
-
-    def combine(weights, first):
-        return float(sum(float(weight) * pixel(first + j) for j, weight in enumerate(weights)))
-
-    derivatives, printed = (
-        slopes(cubic_weights(t, DOCUMENTED_A)),
-        printed_coefficients(S.Zero, DOCUMENTED_A),
-    )
-    rows = []
-    for u in range(-1, size + 1):
-        left, right = (
-            combine([d.subs(t, end) for d in derivatives], u - 1 - end) for end in (1, 0)
-        )
-        factor = float(padded(Integer(u), Integer(size), paddingMode, alignCorners, closed=True)[1])
-        rows.append(
-            table.kink(
-                "grid_sampler_2d",
-                words,
-                float(u),
-                left,
-                right,
-                0.0 - factor * combine(printed, u - 1),
-                _kernel(u, mode),
-                (left, BICUBIC_SOURCE),
-                _in_torch(u, mode),
-                "",
-            )
-        )
-    return rows
 
 
 def _grid(u: float, alignCorners: bool) -> float:

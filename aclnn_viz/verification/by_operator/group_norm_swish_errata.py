@@ -6,7 +6,7 @@ from aclnn_viz.operators import operator
 from aclnn_viz.operators.products import CANN, SOC
 from aclnn_viz.verification import contract
 from aclnn_viz.verification.contract import Run
-from aclnn_viz.verification.errata.model import STEP, gradient
+from aclnn_viz.verification.errata.model import gradient
 
 SAMPLE = np.arange(1.0, 25.0).reshape(2, 12)  # x of the sample, a row a group
 ONE = np.array([[[0.0, 2.0]]])  # one sample, one channel, two positions: x-hat is [-1, 1]
@@ -46,11 +46,6 @@ def swish_slope(y: float, s: float, scaled: bool) -> float:
     """T / (exp(-s y) + 1); `scaled` says whether T has its factor s."""
     e = np.exp(-s * y) + 1
     return ((y - y / e) * (s if scaled else 1) + 1) / e
-
-
-def swish_difference(y: float, s: float) -> float:
-    swish = lambda y: y / (1 + np.exp(-s * y))  # noqa: E731
-    return float((swish(y + STEP) - swish(y - STEP)) / (2 * STEP))
 
 
 def gns_run(cann: str = CANN, predict: bool = False, dtype=np.float32, **replaced) -> Run:

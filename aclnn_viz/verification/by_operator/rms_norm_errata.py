@@ -5,25 +5,10 @@ from functools import partial
 import numpy as np
 
 from aclnn_viz.operators.codes import ACL_FLOAT, ACL_FORMAT_ND
-from aclnn_viz.operators.products import ASCEND_950
 from aclnn_viz.verification import contract
 from aclnn_viz.verification.contract import Bench
-from aclnn_viz.verification.errata.model import gradient
 
 X, DY, RSTD = np.array([[1.0], [2.0]]), np.array([[3.0], [5.0]]), np.array([[1.0], [0.5]])
-
-
-def printed_dgamma():
-    """dg_i = r x_i dy_i, as printed: one number for each row."""
-    return [row[0] for row in RSTD * X * DY]
-
-
-def summed_dgamma():
-    return (RSTD * X * DY).sum(axis=0)
-
-
-def slope_by_gamma():
-    return gradient(lambda gamma: float(np.sum(DY * X * RSTD * gamma)), np.ones(1))
 
 
 def shapes(x, rstd, gamma) -> dict:
@@ -48,20 +33,6 @@ def documented_ranks(first: int, last: int):
         for rank in range(first, last + 1)
         if any(1 <= n <= 8 and 1 <= rank - n <= 8 for n in range(rank))
     ]
-
-
-def no_rows_on_950():
-    """dgammaOut for x of shape (0, 2)."""
-    rows, one = np.zeros((0, 2), np.float32), np.zeros(2, np.float32)
-    given = {
-        "dy": rows,
-        "x": rows,
-        "rstd": np.zeros(0, np.float32),
-        "gamma": one,
-        "dxOut": rows,
-        "dgammaOut": one,
-    }
-    return contract.run("rms_norm", ASCEND_950, **given).outputs["dgammaOut"]
 
 
 def through_strides():

@@ -33,7 +33,9 @@ def conventions(op) -> tuple[Convention, ...]:
     'kink'
     """
     op = operator(op)
-    return tuple(sorted(stated(op.name) or default.conventions(op), key=lambda row: TOPICS.index(row.topic)))
+    return tuple(
+        sorted(stated(op.name) or default.conventions(op), key=lambda row: TOPICS.index(row.topic))
+    )
 
 
 def recompute(ops: Iterable[Operator] | None = None) -> list[Row]:

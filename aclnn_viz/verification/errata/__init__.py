@@ -56,11 +56,7 @@ def errata() -> tuple[Erratum, ...]:
     >>> errata()[0].id
     'hardswish-kinks'
     """
-    own = (
-        replace(erratum, operator=op.name)
-        for op in operators()
-        for erratum in data.stated(op)
-    )
+    own = (replace(erratum, operator=op.name) for op in operators() for erratum in data.stated(op))
     return (*own, *data.of_platform())
 
 

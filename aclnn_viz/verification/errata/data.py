@@ -60,6 +60,7 @@ def stated(op: Operator) -> tuple[Erratum, ...]:
         "status": partial(status, op.name),
         "run": partial(run, op.name),
         "one_sided": one_sided,
+        "gradient": gradient,
         **getattr(registry.module("errata", op.name), "__dict__", {}),
     }
     return registry.table("errata", op.name, partial(_errata, op, document, known))
