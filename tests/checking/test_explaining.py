@@ -13,7 +13,7 @@ from aclnn_viz import operator, operators
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking import check, result, work
 from aclnn_viz.checking.candidates import _cut
-from aclnn_viz.checking.case_run import CaseRun, Variant, cheapest_first, is_single
+from aclnn_viz.checking.case_run import CaseRun, Variant, cheapest_first
 from aclnn_viz.checking.evidence import KernelUnderTest, examine
 from aclnn_viz.checking.conditions import Condition
 from aclnn_viz.checking.explanation import (
@@ -58,13 +58,6 @@ def test_a_wrong_number_is_fitted():
     ).explanation
     assert text.after == "inside = x / 3.0 + 1/3" and text.before == "inside = x / 3.0 + 0.5"
     assert "hardswish/page.py, line" in text.line and "your kernel behaves as if" in str(text)
-
-
-def test_a_forgotten_factor_of_an_output_is_reported():
-    text = check(
-        "rms_norm", rms(lambda out, x: out | {"dxOut": out["dxOut"] * 1.5}), depth="quick"
-    ).explanation
-    assert "1.5 * " in text.after and "1.5" not in text.before
 
 
 def test_in_one_line_an_explanation_says_where_it_applies():
@@ -317,13 +310,6 @@ def test_named_faults_are_named_in_the_precision_of_kernels(name, stored, record
     assert right >= 0.95 * len(caught) - (len(caught) < 20), [
         title for title, text in caught.items() if not text
     ]
-
-
-def test_float64_outputs_that_were_computed_in_float32_are_recognised():
-    one = next(suite_where(RMS, lambda made: made.dtype == "float64"))
-    assert is_single(single(RMS.backward)(**one.case.inputs)) and not is_single(
-        RMS.backward(**one.case.inputs)
-    )
 
 
 @pytest.mark.soak
