@@ -40,7 +40,7 @@ def command() -> int:
     os.close(handle)
     closed, sys.stderr = (
         sys.stdout is None,
-        sys.stderr or open(2, "w", encoding="utf-8", closefd=False),
+        sys.stderr or open(2, "w", encoding="utf-8", closefd=False),  # noqa: SIM115  closed with its owner
     )
     if not closed:
         sys.stdout = io.TextIOWrapper(

@@ -18,6 +18,7 @@ from aclnn_viz.explorers import subject_of
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.document import documented
 from aclnn_viz.verification import conventions, errata, numeric, peers
+import contextlib
 
 ROWS, REPORT = ROOT / "build" / "operators.jsonl", ROOT / "docs" / "operators.md"
 sys.path[:0] = [
@@ -97,10 +98,8 @@ def of_pytorch(op):
     with av.open_device("torch") as peer:
         while len(seen) < CASES and (number := number + 1) < 5 * CASES:
             if (made := drawn(op, number)) is not None:
-                try:
+                with contextlib.suppress(UnsupportedError):
                     seen.append(apart(op, peer, made.inputs) <= CLOSE)
-                except UnsupportedError:
-                    pass
     return count(seen)
 
 

@@ -547,8 +547,8 @@ def _answering(function: Function, method):
 
 def _offer(functions: tuple[Function, ...], methods) -> None:
     """Offer functions of the C API, which check their arguments before they take the lock."""
-    for function, method in zip(functions, methods):
-        setattr(HostAcl, function.name, _answering(function, method))
+    for prototype, method in zip(functions, methods):
+        setattr(HostAcl, prototype.name, _answering(prototype, method))
     offer(functions)(HostAcl)
 
 

@@ -314,10 +314,9 @@ class TracedArrays(Guards):
             _kind(held.dtype) == _kind(x.dtype)
             or (x.dtype.kind, held.dtype.kind) in (("f", "f"), ("V", "f"))
             and held.itemsize == 8
-        ):
-            if held.dtype.kind == "f" or x.dtype.kind != "f":
-                # wider, or the same numbers: JavaScript computes in float64 anyway
-                return Traced(self, x.name, held)
+        ) and (held.dtype.kind == "f" or x.dtype.kind != "f"):
+            # wider, or the same numbers: JavaScript computes in float64 anyway
+            return Traced(self, x.name, held)
         return self._made("whole" if held.dtype.kind in "iu" else "copy", held, x)
 
     def _like(function):

@@ -37,6 +37,7 @@ from aclnn_viz.storage.reading import (
     read_file,
 )
 from aclnn_viz.storage.results import add, new_folder
+import contextlib
 
 _WIDEST = 16  # bytes of an element that a program may write where a narrower one is expected
 _ROOM = 1 << 16  # elements that it may write where fewer are expected
@@ -191,10 +192,8 @@ def read_output(
     limit = HEADER_ROOM + _WIDEST * max(prod(shape), _ROOM)
     contents = {}
     for form in ("npy", "bin"):
-        try:
+        with contextlib.suppress(FileNotFoundError):
             contents[form] = read_file(folder / f"{name}.{form}", limit)
-        except FileNotFoundError:
-            pass
     if "npy" not in contents:
         return from_bin(contents["bin"], f"{name}.bin", shape, dtype) if contents else None
     value = from_npy(contents["npy"], f"{name}.npy", dtype)

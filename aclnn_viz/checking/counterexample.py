@@ -218,7 +218,7 @@ def _smaller(options: dict, found: CaseRun) -> Iterator[dict]:
     lengths = sorted(
         ((axis, n) for axis, n in axes.lengths.items() if n > 1), key=lambda pair: -pair[1]
     )
-    for axis, n in lengths:
+    for axis, _ in lengths:
         yield from axes.cut(options | drawn, axis, slice(at.get(axis, 0), at.get(axis, 0) + 1))
     for axis, n in lengths:
         # what is wrong behind whole blocks stays wrong without some of them

@@ -198,9 +198,9 @@ class CheckResult:
         yield from map(tr, (*self.notes, *[self.unrun] * self.stopped))
         if diagnosis and not (explanation and diagnosis.text == NO_FAULT):
             yield "\n" + tr("diagnosis: {text}", text=diagnosis)
-        if explanation and explanation.text != diagnosis.text:
-            if shown := explanation.yours if diagnosis.name else explanation:
-                yield "\n" + tr("explanation: {text}", text=tr(str(shown)))
+        shown = explanation and (explanation.yours if diagnosis.name else explanation)
+        if shown and explanation.text != diagnosis.text:
+            yield "\n" + tr("explanation: {text}", text=tr(str(shown)))
         if self.counterexample:
             yield "\n" + tr("smallest counterexample: {text}", text=self.counterexample) + "\n"
 

@@ -10,7 +10,7 @@ import platform
 import re
 import warnings
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 
@@ -382,10 +382,8 @@ def installed() -> dict[str, str]:
 
     found = {}
     for name in PEERS:
-        try:
+        with suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            pass
     return found
 
 

@@ -41,7 +41,7 @@ def subject_of(name):
 
     try:
         op = operator(name)
-    except ValueError as error:
+    except ValueError:
         if isinstance(name, str) and name in explorers():
             return import_module(f"aclnn_viz.explorers.{name}").subject()
         if str(name).isidentifier():  # else it is a folder, of which the error tells more

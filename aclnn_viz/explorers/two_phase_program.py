@@ -297,7 +297,7 @@ class Program:
         for tensor in self.tensors:
             if self.values.get(tensor.name) and tensor.name != gone:
                 self.call(RELEASE, "aclDestroyTensor", Name(tensor.name))
-        for name, value in self.attributes.items():
+        for name, _value in self.attributes.items():
             if self._array(name) and self.values.get(name):
                 self.call(RELEASE, f"aclDestroy{self._array(name)}", Name(name))
         kept = {"freed": self.main, "memory": self.main}.get(self.mistake)

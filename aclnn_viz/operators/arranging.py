@@ -146,7 +146,7 @@ class Arrangement:
             fitted.empty,
         )
 
-    @lru_cache(maxsize=KEPT)
+    @lru_cache(maxsize=KEPT)  # noqa: B019  an operator is kept for good
     def _fitted(self, axes: tuple, attributes: tuple, tensors: tuple) -> Fitted:
         attributes = dict(attributes)
         arrays = {

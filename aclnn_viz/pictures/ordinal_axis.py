@@ -75,10 +75,7 @@ def ordinal_axis(places: np.ndarray, fmt: FloatFormat) -> OrdinalAxis:
     below = places.max(where=places < 0, initial=least)
     above = places.min(where=places > 0, initial=most)
     cut = min(int(above), -int(below)) if low or high else 0
-    if low >= 0 or high <= 0:
-        span = max(high, -low) - cut
-    else:
-        span = high - low - 2 * cut
+    span = max(high, -low) - cut if low >= 0 or high <= 0 else high - low - 2 * cut
     return OrdinalAxis(fmt, low, high, cut, max(GAP * span, 1.0))
 
 

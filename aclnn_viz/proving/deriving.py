@@ -296,7 +296,7 @@ class _Path:
             ):
                 array.name = self.fresh(text)
 
-        for last, (called, known, _) in enumerate(reversed(self.seen)):
+        for last, (_, known, _) in enumerate(reversed(self.seen)):
             for text, array in known.items():
                 if not last or text not in self.leaves:
                     name(array, text)

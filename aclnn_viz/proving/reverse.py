@@ -174,10 +174,9 @@ class Reverse:
         if u.op == "input":
             self.gradients[u.name] = a
             return
-        if u.op in ("max", "min"):
-            if self.vanishes(self, a):
-                self.gone.append((u, a))
-                return
+        if u.op in ("max", "min") and self.vanishes(self, a):
+            self.gone.append((u, a))
+            return
         restated = any(always and u.symbol == symbol for (symbol, _), always in self.known)
         if (
             u.name

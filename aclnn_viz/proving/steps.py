@@ -3,6 +3,7 @@
 A step is constant except where it jumps.
 """
 
+from functools import cache
 from fractions import Fraction
 from math import isfinite, pi, sqrt
 from numbers import Integral, Real
@@ -277,7 +278,6 @@ def _in(e, d, w):
     return e.xreplace({d: w, plain(-d): -w})
 
 
-def _same(a, b, known={}):
-    if (a, b) not in known:
-        known[a, b] = bool(proves_equal(a, b))
-    return known[a, b]
+@cache
+def _same(a, b):
+    return bool(proves_equal(a, b))

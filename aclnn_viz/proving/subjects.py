@@ -542,11 +542,11 @@ def _allowed(op, attributes, absent):
     sizes = _numbers(op, attributes, (4, 3, 5, 7, 11, 13, 2, 17, 19, 23))
     inputs = _concrete(op, attributes, absent, sizes)
     found, ends = dict(attributes), []
-    for name, value in attributes.items():
+    for name, given in attributes.items():
         if (
             name in {p.name for p in op.parameters}
-            and hasattr(value, "free_symbols")
-            and not value.is_integer
+            and hasattr(given, "free_symbols")
+            and not given.is_integer
         ):
             if not _accepts(op, inputs | {name: 0.3}):
                 if op.attributes[name].default is None:

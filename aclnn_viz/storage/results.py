@@ -10,7 +10,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -145,10 +145,8 @@ def remove(folder: Path, names) -> None:
     for name in names:
         (folder / name).unlink(missing_ok=True)
     for place, _, _ in os.walk(folder, topdown=False):
-        try:
+        with suppress(OSError):  # somebody's own files are in it
             os.rmdir(place)
-        except OSError:
-            pass  # somebody's own files are in it
 
 
 @contextmanager

@@ -197,7 +197,7 @@ def _tiling_of(file: Path, names: tuple[str, ...]) -> str:
         text = NOISE.sub(
             lambda match: match[0] if match[0][0] == '"' else "", host.read_text("utf-8", "replace")
         )
-        for op, name in REGISTERED.findall(text):
+        for op, _ in REGISTERED.findall(text):
             hosts[op] = host, text
     fitting = [op for op in hosts if snake(op)[0] in (*names, file.stem)] or list(hosts)
     if not fitting:
@@ -500,7 +500,7 @@ class Launched:
         self.report, reporting = os.pipe()
         self.ends: dict[int, int] = {}
         self.whys: dict[int, str] = {}
-        self.printed = tempfile.TemporaryFile("w+b")
+        self.printed = tempfile.TemporaryFile("w+b")  # noqa: SIM115  closed with its owner
         passed = [self.file, reporting, *(end.fileno() for end in theirs)]
         self.process = Child(
             [
@@ -612,7 +612,7 @@ class Launched:
         for end in self.sockets:
             end.close()
         self.process.end()
-        for start, memory, array in self.memories:
+        for _start, memory, array in self.memories:
             array.reshape(-1).view(np.uint8)[...] = memory.bytes
             memory.array, memory.bytes = array, array.reshape(-1).view(np.uint8)
         os.close(self.report)
@@ -650,7 +650,7 @@ def _number(value, name: str, kind: str) -> bytes:
     """The bytes of an argument that is no pointer, filled up to a multiple of 8."""
     form, size = kind[0], int(kind[1:])
     if form in "iu":
-        if isinstance(value, bool | np.bool_) or isinstance(value, int | np.integer):
+        if isinstance(value, bool | np.bool_ | int | np.integer):
             bits = int(value).to_bytes(16, "little", signed=True)
             if int.from_bytes(bits[:size], "little", signed=form == "i") == int(value):
                 return bits[:8]

@@ -13,7 +13,7 @@ import numpy as np
 from aclnn_viz.tiles import copies
 from aclnn_viz.tiles.machine import current
 from aclnn_viz.tiles.memory import V
-from aclnn_viz.tiles.platforms import BLOCK, uint8_t
+from aclnn_viz.tiles.platforms import BLOCK
 from aclnn_viz.tiles.reductions import CMPMODE
 from aclnn_viz.tiles.vector import eight_bits
 from aclnn_viz.words.messages import message

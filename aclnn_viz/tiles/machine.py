@@ -227,7 +227,7 @@ class Core:
             memory.note(span, pipe, position, False, self, atomic)
         for memory, span in writes:
             memory.note(span, pipe, position, True, self, atomic)
-        if pipe == MTE2 or pipe == MTE3:
+        if pipe in (MTE2, MTE3):
             self.moved += sum(
                 span.length * prod(span.shape)
                 for memory, span in (*reads, *writes)

@@ -350,7 +350,7 @@ def need_formats(core, name: str, dst, sources):
 def named(call, name: str, text: str):
     """A function under its name, with its docstring."""
     call.__name__ = call.__qualname__ = name
-    setattr(call, "__doc__", text)
+    call.__doc__ = text
     return call
 
 

@@ -57,7 +57,7 @@ class Claim:
     text: str
     build: Callable[[], list[Equation]] = field(repr=False)
 
-    @cache
+    @cache  # noqa: B019  a theorem is kept for good
     def equations(self):
         """The equations, built once."""
         return tuple(self.build())

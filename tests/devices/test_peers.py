@@ -149,9 +149,8 @@ def test_tensors_cross_bit_by_bit_and_inputs_stay_as_they_are(torch):
 
 
 def test_a_closed_peer_and_wrong_inputs_are_refused_as_on_any_device(torch):
-    with av.open_device("torch") as device:
-        with pytest.raises(ValueError, match="gradOutput"):
-            device.run("hardswish", gradOutput=np.ones(2, np.float32), self=np.ones(3, np.float32))
+    with av.open_device("torch") as device, pytest.raises(ValueError, match="gradOutput"):
+        device.run("hardswish", gradOutput=np.ones(2, np.float32), self=np.ones(3, np.float32))
     with pytest.raises(DeviceClosedError, match=r"got a closed torch \(9.9\); open it again"):
         device.run("hardswish", **CASE.inputs)
 

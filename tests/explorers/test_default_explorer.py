@@ -96,7 +96,7 @@ def test_the_words_tell_the_numbers_and_the_panels_fit(bare):
         all(sentence in picture.text for sentence in picture.headline)
         and 2 <= len(picture.headline) <= 6
     )
-    for name, errors in data.errors.items():
+    for _name, errors in data.errors.items():
         assert f"{int((errors <= 0.5).sum())} of {errors.size} elements" in picture.text
     used = 0
     for panel in picture.panels:

@@ -123,7 +123,7 @@ def test_an_instruction_holds_the_numbers_of_the_term_that_it_is_said_to_be(prog
     said = {z.terms[term].label for tile in z.tiles for *_, term, _ in tile.wrote if term >= 0}
     assert said >= HELD[program] and said.isdisjoint(set("rstd mean along nll weightSum".split()))
     for tile in z.tiles:
-        for job, values, exact, term, _ in tile.wrote:
+        for _job, values, exact, term, _ in tile.wrote:
             assert term < 0 or np.abs(values - exact).max() <= 1e-5 * np.abs(exact).max()
         assert tile.jobs[-1].name.startswith("DataCopy") and tile.wrote[-1][0] is tile.jobs[-1]
         # zeros are those of any term
@@ -281,7 +281,7 @@ def test_each_term_has_a_picture_of_its_own_and_the_default_is_the_first_output(
 @pytest.mark.sampled(3)
 def test_a_click_on_each_number_marks_it_on_every_level(program):
     _, z = of(program)
-    for k, one in enumerate(z.shown):
+    for _k, one in enumerate(z.shown):
         panel = SUBJECT.panels(
             SUBJECT.compute(
                 State(program=program, term=TERMS.index((program, one.term.label)), level="tensor")

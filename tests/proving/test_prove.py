@@ -1,6 +1,5 @@
 """Pages are proved under all options, mutants are not, and what is wrong gets numbers that show it."""
 
-import numpy as np
 import pytest
 
 import aclnn_viz as av

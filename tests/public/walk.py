@@ -17,6 +17,7 @@ from aclnn_viz.acl import HostAcl
 from aclnn_viz.arrays import plan as plans_of_arrays
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.operators import products
+import contextlib
 
 MODULES = (
     "aclnn_viz",
@@ -417,10 +418,8 @@ def case_folder(tmp_path, result):
 
 def no_cann(**named):
     """CannAcl, on a machine that has no CANN."""
-    try:
+    with contextlib.suppress(devices.DeviceUnavailable):
         av.acl.CannAcl(**named)
-    except devices.DeviceUnavailable:
-        pass
 
 
 def named(function):

@@ -480,8 +480,8 @@ def formats(name):
 
 
 def rows():
-    for name, dtype in ((name, dtype) for name in ELEMENTWISE for dtype in formats(name)):
-        yield from elementwise(name, dtype)
+    for call, dtype in ((name, dtype) for name in ELEMENTWISE for dtype in formats(name)):
+        yield from elementwise(call, dtype)
     for name in ("Axpy", "MulAddDst"):
         yield from elementwise(name, float32, half)
     for dtype in formats("CreateVecIndex"):
@@ -693,7 +693,7 @@ def test_atomic_sums_add_and_stores_replace():
         tensor = buffer(TPipe(), float32, 8)
         DataCopy(tensor, gm(x), 8)
         sync(HardEvent.MTE2_MTE3)
-        for number in range(3):
+        for _number in range(3):
             DataCopy(gm(y), tensor, 8)
             PipeBarrier(PIPE_MTE3)
             SetAtomicAdd(float32)

@@ -357,10 +357,10 @@ def test_names_of_runs_that_somebody_gave_are_nobodys_messages(monkeypatch):
         name: errors(np.float16([1, 2]), np.array([1, 2.001]), "mine")
         for name in ("kit", "document")
     }
-    for picture in (error_runs(runs), ulp_histogram(runs)):
-        assert all(name in picture.text and messages.tr(name) != name for name in runs)
-        assert not any(messages.tr(name) in picture.text for name in runs)
-    assert re.search(r"\d%", picture.text) and " %" not in picture.text
+    for drawn in (error_runs(runs), ulp_histogram(runs)):
+        assert all(name in drawn.text and messages.tr(name) != name for name in runs)
+        assert not any(messages.tr(name) in drawn.text for name in runs)
+    assert re.search(r"\d%", drawn.text) and " %" not in drawn.text
 
 
 def test_reasons_and_products_are_in_the_chosen_language():

@@ -166,7 +166,7 @@ def row_traffic(columns, tileLength, itemsize):
     is read twice, for its mean must be known before the first element of dx."""
     moved = np.zeros_like(columns)
     for i in range(columns.size):
-        for times in range(1 if columns[i] <= tileLength else 2):
+        for _times in range(1 if columns[i] <= tileLength else 2):
             moved[i] += 2 * columns[i] * itemsize
         moved[i] += columns[i] * itemsize
     return moved
