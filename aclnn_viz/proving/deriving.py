@@ -417,15 +417,9 @@ class _Path:
         taken = [a for a in self.xp.arrays if a.op == "input"]
         writer = _Whole(reverse, taken, taken, self.fresh)
         text, _ = writer.text(e)
-        xp, known = SymbolicArrays(lambda e: True), {}
-        for a in taken:
-            known[a.name] = (
-                xp.input(a.name, a.lengths, a.kind)
-                if a.lengths
-                else xp.number(Symbol(a.name, **a.symbol.assumptions0))
-            )
+        xp, known = self._symbolic()
         try:
-            made = eval(text, {"xp": xp}, known)
+            made = eval(text, known)
             index = generic(made.axes)
             ranges = {
                 i: (0, n - 1) for axis, own in zip(index, made.axes) for i, n in zip(axis, own)

@@ -17,7 +17,7 @@ from aclnn_viz.proving.letters import (
     LetteredArrays,
     kind_of,
 )
-from aclnn_viz.proving.steps import BOOL, INT, REAL, Refused, exact
+from aclnn_viz.proving.steps import BOOL, INT, REAL, Refused, broadcast, exact
 
 #: Arithmetic that is written out where its result has no name.
 ARITHMETIC = {
@@ -61,16 +61,10 @@ class Noted(LetteredArray):
         return self.xp.decide(self)
 
 
-def broadcast(*shapes):
-    rank, found = max(map(len, shapes), default=0), []
-    for together in zip(*((S.One,) * (rank - len(shape)) + tuple(shape) for shape in shapes)):
-        longest = next((n for n in together if n != 1), S.One)
-        if any(n != 1 and expand(n - longest) != 0 for n in together):
-            raise Refused(
-                "axes of the lengths " + " and ".join(dict.fromkeys(map(str, together))) + " meet"
-            )
-        found.append(longest)
-    return tuple(found)
+def joined(*shapes):
+    """The shape of what is made, entry by entry, of arrays with these shapes."""
+    axes = (tuple(() if n == 1 else (n,) for n in shape) for shape in shapes)
+    return tuple(Mul(*axis) for axis in broadcast(*axes))
 
 
 class NotedArrays(LetteredArrays):
@@ -137,7 +131,7 @@ class NotedArrays(LetteredArrays):
 
     def shape_of(self, e):
         """The shape of an expression in which symbols stand for arrays."""
-        return broadcast(*(self.nodes[s].lengths for s in e.free_symbols if s in self.nodes))
+        return joined(*(self.nodes[s].lengths for s in e.free_symbols if s in self.nodes))
 
     def each(self, op, kind, *arrays, formula=None):
         arrays = [self.lift(a) for a in arrays]
@@ -157,7 +151,7 @@ class NotedArrays(LetteredArrays):
             if all(a.op == "number" for a in arrays) and formula.is_Rational | formula.is_integer:
                 return self.number(formula)
         kind = kind or max((a.kind for a in arrays), key=RANK.get)
-        return self.made(op, es, broadcast(*(a.lengths for a in arrays)), kind, formula=formula)
+        return self.made(op, es, joined(*(a.lengths for a in arrays)), kind, formula=formula)
 
     def infix(self, name, a, b):
         return self.each(name, KINDS.get(name), a, b)
@@ -285,7 +279,7 @@ class NotedArrays(LetteredArrays):
 
     def broadcast_to(self, x, shape):
         shape = tuple(self.lift(n).symbol for n in shape)
-        broadcast(x.lengths, shape)
+        joined(x.lengths, shape)
         return x if x.lengths == shape else self.made("broadcast_to", (x.symbol,), shape, x.kind)
 
     def parted(self, x, index):
@@ -341,7 +335,7 @@ class NotedArrays(LetteredArrays):
         )
 
     def stack(self, arrays, axis=0):
-        shape = list(broadcast(*(a.lengths for a in arrays)))
+        shape = list(joined(*(a.lengths for a in arrays)))
         axis %= len(shape) + 1
         return self.made(
             "stack",

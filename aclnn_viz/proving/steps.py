@@ -238,7 +238,7 @@ def same_length(a, b):
 
 
 def broadcast(*several):
-    rank = max(map(len, several))
+    rank = max(map(len, several), default=0)
     found = []
     for together in zip(*(((),) * (rank - len(axes)) + axes for axes in several)):
         longest = max(together, key=lambda axis: (bool(axis), len(axis)))

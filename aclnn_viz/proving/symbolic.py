@@ -364,19 +364,10 @@ class SymbolicArrays(LetteredArrays):
 
     def pow(self, x, power):
         power = self.lift(power).value
-        return (
-            self.each(
-                f"pow {power}",
-                lambda e: e**power,
-                REAL if not power.is_Integer or power < 0 else None,
-                x,
-            )
-            if power.is_Rational
-            else self._refuse("the exponent is no number")
-        )
-
-    def _refuse(self, why):
-        raise Refused(why)
+        if not power.is_Rational:
+            raise Refused("the exponent is no number")
+        kind = REAL if not power.is_Integer or power < 0 else None
+        return self.each(f"pow {power}", lambda e: e**power, kind, x)
 
     def astype(self, x, dtype):
         dtype = kind_of(dtype)
@@ -454,17 +445,9 @@ class SymbolicArrays(LetteredArrays):
         def entry(*index):
             return x.at(x.axes, tuple(index[order.index(k)] for k in range(x.ndim)))
 
-        return (
-            self._through(
-                x,
-                ("permuted",),
-                lambda x: self.made(
-                    [x.axes[k] for k in order], entry, x.kind, ("permuted", order), x
-                ),
-            )
-            if not x.cases
-            else self._refuse("axes are moved of indices that where chose, which is not known")
-        )
+        if x.cases:
+            raise Refused("axes are moved of indices that where chose, which is not known")
+        return self.made([x.axes[k] for k in order], entry, x.kind, ("permuted", order), x)
 
     def reshape(self, x, shape):
         wanted = self.wanted(x, shape)
