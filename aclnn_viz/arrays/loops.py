@@ -80,12 +80,6 @@ def total(part, first, last, sums, result):
         write(result, i, once(result, sums[0, i]))
 
 
-def rounded(part, first, last, values, result):
-    """Round the elements of an array into another."""
-    for i in range(first, last):
-        write(result, i, values[i])
-
-
 def exponential(x):
     """exp(x), in float32 within 1 ulp."""
     return np.exp(x) if isinstance(x, np.float64) else single_exponential(x)

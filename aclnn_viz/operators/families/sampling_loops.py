@@ -3,7 +3,7 @@
 A sample's channels belong to one thread, which alone writes their image; what they add to each tap's share of the gradient
 of the grid is added up at the end. A plane image is one of depth 1, on which there is one tap of weight 1.
 
-Nothing is sliced for a point or an axis: a slice counts its owner's references, which takes longer than the arithmetic.
+Nothing is sliced for a point: a slice counts its owner's references, which takes longer than the arithmetic.
 """
 
 import math
@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from aclnn_viz.arrays.loops import PART, computed, cuts, over, read, rounded, step
+from aclnn_viz.arrays.loops import PART, cuts, over, read, real, step, write
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.dtypes import round_into
 
@@ -47,47 +47,32 @@ def kept(u, size):
 
 
 @step
-def cubic_weights(axis, p, t, along, weight, slope):
+def cubic_weights(p, t, along, weight, slope):
     """The weights of the taps at -1, 0, 1, 2 of bicubic interpolation with A = -0.75, and their derivatives by x."""
     for k in range(4):
         d = abs(t + (1.0 - k))
         if k == 1 or k == 2:
-            weight[axis, k, p] = (1.25 * d - 2.25) * d * d + 1.0
+            weight[k, p] = (1.25 * d - 2.25) * d * d + 1.0
             change = (3.75 * d - 4.5) * d
         else:
-            weight[axis, k, p] = ((-0.75 * d + 3.75) * d - 6.0) * d + 3.0
+            weight[k, p] = ((-0.75 * d + 3.75) * d - 6.0) * d + 3.0
             change = (-2.25 * d + 7.5) * d - 6.0
         # the last two distances shrink as t grows
-        slope[axis, k, p] = (-change if k > 1 else change) * along
+        slope[k, p] = (-change if k > 1 else change) * along
 
 
 # One function, although complex: with its arrays in a tuple, and a function for each mode, it took a sixth more time.
 @step
-def place(  # noqa: C901
-    grid,
-    at,
-    axes,
-    count,
-    axis,
-    size,
-    stride,
-    interpolation,
-    padding,
-    aligned,
-    u,
-    along,
-    index,
-    weight,
-    slope,
-):
-    """The taps of one axis of so many points: index times stride, -1 outside; their weights, and the derivatives by x."""
+def place(xs, size, stride, interpolation, padding, aligned, u, along, index, weight, slope):  # noqa: C901
+    """The taps of one axis of all points: index times stride, -1 outside; their weights, and the derivatives by x."""
     cubic, nearest, scale = (
         interpolation == BICUBIC,
         interpolation == NEAREST,
         (size - 1.0) / 2.0 if aligned else size / 2.0,
     )
+    count = xs.size
     for p in range(count):
-        x = np.float64(read(grid, at + p * axes + axis))
+        x = np.float64(read(xs, p))
         if padding == REFLECTION:
             x = x - 4.0 * np.rint(x / 4.0)  # exact, where x + 1 would drop the digits of a large x
         u[p], along[p] = (
@@ -109,76 +94,74 @@ def place(  # noqa: C901
     if cubic:
         for p in range(count):
             base = np.floor(u[p])
-            cubic_weights(axis, p, u[p] - base, along[p], weight, slope)
+            cubic_weights(p, u[p] - base, along[p], weight, slope)
             for k in range(4):
                 tap = base - 1.0 + k
                 if padding == REFLECTION:
                     tap, _ = mirrored(tap, size, aligned)
                 if padding != 0:
                     tap = kept(tap, size)
-                index[axis, k, p] = tap * stride if tap >= 0.0 and tap < size else -1.0
+                index[k, p] = tap * stride if tap >= 0.0 and tap < size else -1.0
     else:
         for p in range(count):
             # ties to even
             u[p], t = np.rint(u[p]) if nearest else np.floor(u[p]), u[p] - np.floor(u[p])
             if not nearest:
-                weight[axis, 0, p], weight[axis, 1, p], slope[axis, 0, p], slope[axis, 1, p] = (
+                weight[0, p], weight[1, p], slope[0, p], slope[1, p] = (
                     1.0 - t,
                     t,
                     -along[p],
                     along[p],
                 )
-        for k in range(index.shape[1]):
+        for k in range(index.shape[0]):
             for p in range(count):
                 tap = u[p] + k
-                index[axis, k, p] = tap * stride if tap >= 0.0 and tap < size else -1.0
+                index[k, p] = tap * stride if tap >= 0.0 and tap < size else -1.0
 
 
 @step
-def spread(count, taps, deep, index, weight, pixels, weights):
-    """The taps of all axes together: the pixel, -1 outside, and the weight."""
+def spread(count, taps, deep, index, weight, owners, pixels, weights):
+    """The taps of all axes together that lie inside: their point, pixel and weight; and how many they are."""
+    inside = 0
     for p in range(count):
-        tap = 0
         for k in range(deep):
             for j in range(taps):
                 for i in range(taps):
                     z, y, x = index[2, k, p], index[1, j, p], index[0, i, p]
-                    pixels[p, tap] = z + y + x if z >= 0 and y >= 0 and x >= 0 else -1
+                    owners[inside], pixels[inside] = p, z + y + x
                     if taps > 1:  # the nearest pixel has the weight 1
-                        weights[p, tap] = weight[2, k, p] * weight[1, j, p] * weight[0, i, p]
-                    tap += 1
+                        weights[inside] = weight[2, k, p] * weight[1, j, p] * weight[0, i, p]
+                    inside += z >= 0 and y >= 0 and x >= 0
+    return inside
 
 
 @step
-def added(count, base, pixels, weights, grads, images, input, dots, wanted, turned):
-    """Add what the gradients of so many points have of a channel's image, and of the dot products of their taps."""
-    for p in range(count):
-        grad = grads[np.uintp(p)]
-        for tap in range(pixels.shape[1]):
-            pixel = pixels[np.uintp(p), np.uintp(tap)]
-            if pixel >= 0:
-                if wanted:
-                    images[np.uintp(base + pixel)] += grad * weights[np.uintp(p), np.uintp(tap)]
-                if turned:
-                    dot = np.float64(read(input, base + pixel)) * grad
-                    dots[np.uintp(p), np.uintp(tap)] += dot
+def added(inside, owners, pixels, weights, grads, image, input, dots, wanted, turned):
+    """Add what the gradients of the points have of a channel's image, and of the dot products of their taps."""
+    for tap in range(inside):
+        tap = np.uintp(tap)
+        grad, pixel = grads[owners[tap]], pixels[tap]
+        if wanted:
+            image[pixel] += grad * weights[tap]
+        if turned:
+            dots[tap] += np.float64(read(input, pixel)) * grad
 
 
 @step
-def along_axes(count, taps, deep, weight, slope, pixels, dots, sums, at, apart):
-    """What the taps have of the gradients of x, y, z, which lie `apart`: derivatives times dot products."""
+def along_axes(count, taps, deep, index, weight, slope, dots, sums):
+    """What the taps have of the gradients of x, y, z: derivatives times dot products."""
+    tap = 0
     for p in range(count):
-        tap = 0
         for k in range(deep):
             for j in range(taps):
                 for i in range(taps):
-                    if pixels[p, tap] >= 0:
+                    if index[2, k, p] >= 0 and index[1, j, p] >= 0 and index[0, i, p] >= 0:
                         z, y, x = weight[2, k, p], weight[1, j, p], weight[0, i, p]
-                        sums[at + p] += dots[p, tap] * (z * y * slope[0, i, p])
-                        sums[at + apart + p] += dots[p, tap] * (z * slope[1, j, p] * x)
+                        sums[0, p] += dots[tap] * (z * y * slope[0, i, p])
+                        sums[1, p] += dots[tap] * (z * slope[1, j, p] * x)
                         if deep > 1:
-                            sums[at + 2 * apart + p] += dots[p, tap] * (slope[2, k, p] * y * x)
-                    tap += 1
+                            sums[2, p] += dots[tap] * (slope[2, k, p] * y * x)
+                        tap += 1
 
 
 @cache
@@ -193,9 +176,6 @@ def sampler(taps, axes):
         first,
         last,
         each,
-        channels,
-        points,
-        elements,
         gradOutput,
         input,
         grid,
@@ -205,33 +185,28 @@ def sampler(taps, axes):
         aligned,
         wanted,
         turned,
-        places,
-        images,
-        chunks,
+        result,
         gridSums,
     ):
+        channels, chunks, points = gradOutput.shape[1], gridSums.shape[1], grid.shape[1]
         index, weight, slope = (
-            np.zeros((3, taps, most), places.dtype),
+            np.zeros((3, taps, most), np.int64),
             np.ones((3, taps, most)),
             np.zeros((3, taps, most)),
         )
-        pixels, weights = (
-            np.empty((most, known), places.dtype),
-            np.ones((most, known), images.dtype),
-        )
-        dots, u, along = np.empty((most, known)), np.empty(most), np.empty(most)
-        grads = np.empty(most, images.dtype)
+        owners, pixels = np.empty(most * known, np.uint16), np.empty(most * known, np.uint64)
+        weights, dots = np.full(most * known, real(input, 1.0)), np.empty(most * known)
+        u, along, grads = np.empty(most), np.empty(most), np.full(most, real(input, 0.0))
+        images = np.full((each, input.shape[2] if wanted else 0), real(input, 0.0))
         for unit in range(first, last):
             sample, chunk = unit // chunks, unit % chunks
+            own = min(each, channels - chunk * each)
             for start in range(0, points, most):
-                count, stride = min(most, points - start), 1
+                places, stride = grid[sample, start : start + most], 1
+                count = len(places)
                 for axis in range(axes):
                     place(
-                        grid,
-                        (sample * points + start) * axes,
-                        axes,
-                        count,
-                        axis,
+                        places[:, axis],
                         size[axis],
                         stride,
                         interpolation,
@@ -239,22 +214,28 @@ def sampler(taps, axes):
                         aligned,
                         u,
                         along,
-                        index,
-                        weight,
-                        slope,
+                        index[axis],
+                        weight[axis],
+                        slope[axis],
                     )
                     stride *= size[axis]
-                spread(count, taps, deep, index, weight, pixels, weights)
+                inside = spread(count, taps, deep, index, weight, owners, pixels, weights)
                 dots[:] = 0
-                for channel in range(chunk * each, min((chunk + 1) * each, channels)):
-                    at = (sample * channels + channel) * points + start
-                    base = (sample * channels + channel) * elements
+                for channel in range(own):
+                    at = chunk * each + channel
+                    given = gradOutput[sample, at]
                     for p in range(count):
-                        grads[p] = read(gradOutput, at + p)
-                    added(count, base, pixels, weights, grads, images, input, dots, wanted, turned)
+                        grads[p] = read(given, start + p)
+                    image, xs = images[channel], input[sample, at]
+                    added(inside, owners, pixels, weights, grads, image, xs, dots, wanted, turned)
                 if turned:
-                    to = unit * axes * points + start
-                    along_axes(count, taps, deep, weight, slope, pixels, dots, gridSums, to, points)
+                    sums = gridSums[sample, chunk, :, start:]
+                    along_axes(count, taps, deep, index, weight, slope, dots, sums)
+            for channel in range(own if wanted else 0):
+                to = result[sample, chunk * each + channel]
+                for i in range(to.size):
+                    write(to, i, images[channel, i])
+                    images[channel, i] = 0.0
 
     return units
 
@@ -264,37 +245,27 @@ def backward(
 ):
     samples, channels, *size = input.shape
     points, axes = grid.shape[1:]
-    compute, elements = computed(input), math.prod(size)
     each = min(max(CHANNELS[0], samples * channels // 2), CHANNELS[1])
     chunks = -(-channels // each)
     turned = outputMask[1] and interpolationMode != NEAREST
-    gridSums = np.zeros((samples, chunks, axes, points) if turned else 0)
-    result = outputs.get("inputGrad", np.empty(0, compute))
-    images = result if result.dtype == compute else np.empty(result.shape, compute)
-    images[...] = 0
+    gridSums = np.zeros((samples, chunks, axes, points if turned else 0))
+    flat = samples, channels, math.prod(size)
     over(
         cuts(samples * chunks, samples * chunks * PART),
         sampler(TAPS[interpolationMode], axes),
         each,
-        channels,
-        points,
-        elements,
-        gradOutput.reshape(-1),
-        input.reshape(-1),
-        grid.reshape(-1),
+        gradOutput.reshape(samples, channels, points),
+        input.reshape(flat),
+        grid,
         np.array(size[::-1]),
         interpolationMode,
         paddingMode,
         alignCorners,
         outputMask[0],
         turned,
-        np.empty(0, np.int32 if elements < 2**31 else np.int64),
-        images.reshape(-1),
-        chunks,
-        gridSums.reshape(-1),
+        outputs.get("inputGrad", input).reshape(flat),
+        gridSums,
     )
-    if images is not result:
-        over(cuts(*[result.size] * 2), rounded, images.reshape(-1), result.reshape(-1))
     if turned:
         with np.errstate(all="ignore"):
             round_into(outputs["gridGrad"], gridSums.sum(axis=1).swapaxes(1, 2))
