@@ -7,27 +7,37 @@ from typing import TYPE_CHECKING
 if (
     TYPE_CHECKING
 ):  # for editors and type checkers, which do not see what is loaded when it is first needed
-    from aclnn_viz import acl as acl, tiles as tiles
+    from aclnn_viz import acl as acl
+    from aclnn_viz import tiles as tiles
     from aclnn_viz.accuracy.predictions import predict as predict
     from aclnn_viz.accuracy.report import compare as compare
     from aclnn_viz.acl.why import why as why
-    from aclnn_viz.cases import Case as Case, case as case
-    from aclnn_viz.checking import check as check, museum as museum
+    from aclnn_viz.cases import Case as Case
+    from aclnn_viz.cases import case as case
+    from aclnn_viz.checking import check as check
+    from aclnn_viz.checking import museum as museum
     from aclnn_viz.checking.tolerances import tolerance as tolerance
     from aclnn_viz.devices import (
         AclError as AclError,
+    )
+    from aclnn_viz.devices import (
         DeviceUnavailable as DeviceUnavailable,
+    )
+    from aclnn_viz.devices import (
         open_device as open_device,
     )
+    from aclnn_viz.devices.cpp import cpp_sample as cpp_sample
     from aclnn_viz.errors import NotSupported as NotSupported
     from aclnn_viz.explorers import explore as explore
-    from aclnn_viz.devices.cpp import cpp_sample as cpp_sample
-    from aclnn_viz.operators import operator as operator, operators as operators
+    from aclnn_viz.operators import operator as operator
+    from aclnn_viz.operators import operators as operators
     from aclnn_viz.pictures import judge as judge
-    from aclnn_viz.proving import derive as derive, prove as prove
+    from aclnn_viz.proving import derive as derive
+    from aclnn_viz.proving import prove as prove
     from aclnn_viz.storage.own import load as load
     from aclnn_viz.sweeps import sweep as sweep
-    from aclnn_viz.words import glossary as glossary, language as language
+    from aclnn_viz.words import glossary as glossary
+    from aclnn_viz.words import language as language
 
 # The module of every public name, loaded when the first of its names is needed.
 _MODULES = {

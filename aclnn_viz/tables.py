@@ -12,7 +12,7 @@ _CELL = "text-align:left; vertical-align:top; padding:0.1em 0.9em 0.1em 0"
 # of the line beside a verdict: right, wrong, open; a sign says the same
 GREEN, RED, GREY = "#3d9a5b", "#d6455a", "#7f7f7f"
 # rows of a table that has a field to filter them, where scripts may run: in outputs of JupyterLab that are trusted, and in pages
-MANY = 20
+LONG_TABLE = 20
 _FILTER = """<div><input type="search" class="filter" placeholder="{0}" aria-label="{0}"
 style="font:inherit; color:inherit; background:none; border:1px solid; border-radius:4px; padding:2px 6px; width:20em" oninput="
 const words = this.value.toLowerCase().split(/\\s+/), holds = (row) => words.every((word) => row.textContent.toLowerCase().includes(word));
@@ -88,7 +88,7 @@ def as_html(
     return (
         f"<div{style}><b>{html.escape(title)}</b>"
         + (
-            _FILTER.format(filters) * (len(rows) >= MANY) + f"<table>{table}</table>"
+            _FILTER.format(filters) * (len(rows) >= LONG_TABLE) + f"<table>{table}</table>"
             if table
             else ""
         )

@@ -22,7 +22,7 @@ GRID_SOURCE = (
 NEAREST_SOURCE = (
     "ATen GridSampler.h, read and not run: nearbyint picks the pixel, the gradient by the grid is 0"
 )
-SMALL = Rational(1, 1024)
+STEP = Rational(1, 1024)
 
 
 @cache  # the table of kinks is asked for by several
@@ -45,13 +45,13 @@ def grid_sampler_kinks(interpolationMode, paddingMode, alignCorners, size=5):
         u = Rational(double, 2)
         value, before, after = (
             _row(interpolationMode, paddingMode, alignCorners, size, v)
-            for v in (u, u - SMALL, u + SMALL)
+            for v in (u, u - STEP, u + STEP)
         )
         far_before, far_after = (
-            _row(interpolationMode, paddingMode, alignCorners, size, u + side * 2 * SMALL)
+            _row(interpolationMode, paddingMode, alignCorners, size, u + side * 2 * STEP)
             for side in (-1, 1)
         )
-        left, right = (before - far_before) / SMALL, (far_after - after) / SMALL
+        left, right = (before - far_before) / STEP, (far_after - after) / STEP
         jump = (after + after - far_after) - (before + before - far_before)
         if expand(left - right) == 0 and expand(jump) == 0:
             continue

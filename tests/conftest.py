@@ -11,7 +11,6 @@ from contextlib import suppress
 from importlib.util import module_from_spec, spec_from_file_location
 
 import pytest
-
 from children import forked
 from machine import ENGINES, FAST, PEERS, ROOT, SOAK, forbidden_skip, missing
 

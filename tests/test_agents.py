@@ -6,11 +6,11 @@ import subprocess
 import sys
 
 import pytest
-
-from aclnn_viz.children import environment
-from aclnn_viz.cli.agents import SHORT
 from checking.cheats import CHEATS, HONEST, RIGHT
 from machine import ROOT
+
+from aclnn_viz.children import environment
+from aclnn_viz.cli.agents import SHORT_ANSWER
 
 pytestmark = pytest.mark.needs("mcp")
 QUICK = {
@@ -182,7 +182,9 @@ def test_verdicts_are_data_and_a_cheat_harms_nothing(answers):
         and answers["wrong"]["cause"]
     )
     assert answers["no seed but 0"]["passed"] and answers["no seed but 0"]["seed"] == 0
-    assert "sends a signal" in answers["cheat"]["verdict"] and set(answers["right"]) == {*SHORT}
+    assert "sends a signal" in answers["cheat"]["verdict"] and set(answers["right"]) == {
+        *SHORT_ANSWER
+    }
 
 
 @pytest.mark.needs("g++")

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 from latex2mathml.converter import convert
+from machine import ROOT, SOAK
 
 from aclnn_viz.words import language
 from aclnn_viz.words.messages import in_language, tr
-from machine import ROOT, SOAK
 from notebooks.gallery import pictures, site
 
 SHOWN = [

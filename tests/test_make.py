@@ -6,7 +6,6 @@ import shutil
 import subprocess
 
 import pytest
-
 from machine import ROOT
 
 pytestmark = pytest.mark.needs("make")

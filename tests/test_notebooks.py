@@ -8,12 +8,12 @@ import tomllib
 import nbclient
 import nbformat
 import pytest
-
-from aclnn_viz.accuracy import disagreements
-from aclnn_viz.words.messages import LANGUAGES, tr
 from in_child import stand_in
 from machine import ROOT, SOAK
 from tables import table
+
+from aclnn_viz.accuracy import disagreements
+from aclnn_viz.words.messages import LANGUAGES, tr
 from notebooks.gallery import outputs
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))

@@ -8,10 +8,10 @@ import threading
 from types import SimpleNamespace
 
 import pytest
+from test_cli_faults import gone
 
 from aclnn_viz import notebook
 from aclnn_viz.children import Child
-from test_cli_faults import gone
 
 
 @pytest.mark.parametrize("there", [True, False])

@@ -5,7 +5,6 @@ import re
 import tomllib
 from importlib import metadata
 
-import aclnn_viz
 import pytest
 import yaml  # comes with JupyterLab
 from machine import ENGINES, ROOT
@@ -13,6 +12,8 @@ from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
+
+import aclnn_viz
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PYTHONS = ("3.11", "3.12", "3.13")

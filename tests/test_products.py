@@ -3,11 +3,11 @@
 from itertools import combinations
 
 import pytest
+from tables import table
+from together import in_one
 
 from aclnn_viz.operators import codes
 from aclnn_viz.operators.products import PRODUCTS, Version, product_of
-from tables import table
-from together import in_one
 
 SOCS = {
     tag: socs.split()

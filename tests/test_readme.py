@@ -5,16 +5,16 @@ import io
 import re
 
 import pytest
+from machine import ROOT
+from together import in_one
 
 import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.cases import suites
-from aclnn_viz.puzzles import detectives, puzzles, tile_detectives, tile_puzzles
 from aclnn_viz.explorers import explorers
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.document import documented
-from machine import ROOT
-from together import in_one
+from aclnn_viz.puzzles import detectives, puzzles, tile_detectives, tile_puzzles
 
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text("utf-8")

@@ -8,7 +8,6 @@ import ml_dtypes
 import mpmath
 import numpy as np
 import pytest
-
 from machine import SOAK
 from reference import (
     cross_entropy_loss,

@@ -6,10 +6,10 @@ import re
 import ml_dtypes
 import numpy as np
 import pytest
-
-import aclnn_viz as av
 import reference.grid_sampler_2d
 import reference.group_norm_swish
+
+import aclnn_viz as av
 from aclnn_viz.operators import registry
 
 NAMES = [op.name for op in av.operators() if registry.file("sample", op.name)]

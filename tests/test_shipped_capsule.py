@@ -4,12 +4,12 @@ import importlib.util
 
 import numpy as np
 import pytest
+from machine import ROOT
 
 import aclnn_viz as av
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.operators import registry
 from aclnn_viz.pictures.provenance import Provenance, warning
-from machine import ROOT
 
 CAPSULE = ROOT / "notebooks" / "capsules" / "predicted_a2.capsule"
 

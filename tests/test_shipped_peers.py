@@ -1,6 +1,7 @@
 """The capsules of the peers that ship with lessons 07 and 13: labelled with what recorded them, and right as documented."""
 
 import pytest
+from machine import ROOT
 
 import aclnn_viz as av
 from aclnn_viz.cases import Case
@@ -10,7 +11,6 @@ from aclnn_viz.devices import Capsule
 from aclnn_viz.operators import registry
 from aclnn_viz.pictures import Provenance
 from aclnn_viz.verification.peers import explained
-from machine import ROOT
 
 FOLDER = ROOT / "notebooks" / "capsules"
 LIBRARIES = "torch", "jax", "numba"

@@ -608,3 +608,15 @@ def test_the_project_weighs_no_more_than_its_limits():
     packages = weight["weights"](weight["here"]())
     assert weight["beyond"](packages, limits) == []
     assert weight["beyond"](packages + Counter(cli=10**6), limits) != []
+
+
+VAGUE = re.compile(
+    r"(?m)^[A-Z_, ]*\b(FEW|SMALL|MOST|MANY|LARGE|ENOUGH|LEAST|SHORT|LONG|LIMIT|HERE)\b[A-Z_, ]* ="
+)
+
+
+def test_a_constant_is_named_by_what_it_limits():
+    """A name that any module could have says nothing in a reader's search."""
+    found = {path.name: VAGUE.findall(path.read_text("utf-8")) for path in modules("aclnn_viz")}
+    assert {name: words for name, words in found.items() if words} == {}
+    assert VAGUE.findall("FEW, TWO = 1, 2\nMOST = 3\nMOST_ELEMENTS = 4") == ["FEW", "MOST"]

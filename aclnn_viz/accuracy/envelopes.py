@@ -20,10 +20,11 @@ import numpy as np
 
 from aclnn_viz.accuracy.measures import farthest, need_output, pair, rounded_truth, same
 from aclnn_viz.arrays.bounds import BoundedArrays, ExactArrays, FromAnchors, either, plus, rounding
-from aclnn_viz.arrays.local_errors import SLACK
 from aclnn_viz.arrays.driver import in_stretches
+from aclnn_viz.arrays.local_errors import SLACK
 from aclnn_viz.arrays.plan import Plan
-from aclnn_viz.arrays.truth import certificate, rounded_sum, undecided as _undecided
+from aclnn_viz.arrays.truth import certificate, rounded_sum
+from aclnn_viz.arrays.truth import undecided as _undecided
 from aclnn_viz.dtypes import float_format, ulp
 from aclnn_viz.errors import by_name, function, need, problem, whole
 from aclnn_viz.operators import operator

@@ -167,7 +167,7 @@ allclose = Standard(
 LEVELS = {"L0": (10, 2, 2), "L1": (5, 1.5, 1.5), "L2": (2, 1.2, 1.2)}  # ratios of MARE, MERE, RMSE
 SMALL_RATIO = 2
 
-SMALL = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-14}
+SMALL_VALUES = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-14}
 SMALL_ERROR = {"float16": 2.0**-16, "bfloat16": 2.0**-16, "float32": 2.0**-30}
 
 CANCELLED = {"float16": 2.0**-5, "bfloat16": 2.0**-3, "float32": 2.0**-8}
@@ -204,8 +204,8 @@ def _commercial_tally(stretch, base):
     baseline = base.raw_actual[special].astype(np.float64)
     accepted = same(actual, baseline) | (~np.isfinite(truth) & same(actual, truth))
     only_output = ~accepted & ~np.isfinite(truth) & same(baseline, truth)
-    eps = dict.fromkeys(SMALL, RELATIVE_EPS)
-    return _two_domains(SMALL, SMALL_ERROR, eps, stretch, base) | {
+    eps = dict.fromkeys(SMALL_VALUES, RELATIVE_EPS)
+    return _two_domains(SMALL_VALUES, SMALL_ERROR, eps, stretch, base) | {
         "wrong": int(np.count_nonzero(only_output)),
         "unsettled": int(np.count_nonzero(~accepted & ~only_output)),
     }
@@ -266,7 +266,7 @@ def dual_benchmark(level: str, guarded: bool = False) -> Standard:
             rmse=rmse,
             guard=message(" plus 1e-7") if guarded else message(" (0 over 0 is 1)"),
         ),
-        tuple(SMALL),
+        tuple(SMALL_VALUES),
         _commercial_tally,
         partial(_commercial, level, _guarded if guarded else ratio),
         needs_baseline=True,
@@ -321,7 +321,7 @@ def _cancelled(stretch, base):
     name = stretch.fmt.name
     sums = {"specials": stretch.differing}
     for prefix, side in (("", stretch), ("base_", base)):
-        region = (side.magnitude >= SMALL[name]) & (side.magnitude < CANCELLED[name])
+        region = (side.magnitude >= SMALL_VALUES[name]) & (side.magnitude < CANCELLED[name])
         region &= np.abs(side.actual) < CANCELLED[name]
         sums[prefix + "errors"] = int(
             np.count_nonzero(side.relative[region] > CANCELLED_ERROR[name])

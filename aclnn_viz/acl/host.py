@@ -32,16 +32,17 @@ from aclnn_viz.acl.state import (
 )
 from aclnn_viz.dtypes import FORMATS, PLAIN
 from aclnn_viz.errors import function, whole
-from aclnn_viz.operators import operator as operator_of, operators
+from aclnn_viz.operators import operator as operator_of
+from aclnn_viz.operators import operators
 from aclnn_viz.operators.codes import (
+    ACL_ERROR_RT_AICORE_EXCEPTION,
+    ACL_ERROR_RT_VECTOR_CORE_EXCEPTION,
+    ACL_SUCCESS,
     ACLNN_ERR_INNER,
     ACLNN_ERR_INNER_NULLPTR,
     ACLNN_ERR_PARAM_INVALID,
     ACLNN_ERR_PARAM_NULLPTR,
     ACLNN_ERR_RUNTIME_ERROR,
-    ACL_ERROR_RT_AICORE_EXCEPTION,
-    ACL_ERROR_RT_VECTOR_CORE_EXCEPTION,
-    ACL_SUCCESS,
     DATA_TYPE_SIZES,
 )
 from aclnn_viz.operators.contract import Contract, contract

@@ -17,9 +17,9 @@ from aclnn_viz.errors import DeviceRefusal, problem
 from aclnn_viz.operators.codes import (
     ACL_DOUBLE,
     ACL_FORMAT_ND,
+    ACL_MEM_MALLOC_HUGE_FIRST,
     ACL_MEMCPY_DEVICE_TO_HOST,
     ACL_MEMCPY_HOST_TO_DEVICE,
-    ACL_MEM_MALLOC_HUGE_FIRST,
     ACL_SUCCESS,
     status_name,
 )

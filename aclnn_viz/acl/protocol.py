@@ -21,7 +21,8 @@ from numbers import Real
 import numpy as np
 
 from aclnn_viz.errors import problem
-from aclnn_viz.operators import operator as operator_of, operators, registry
+from aclnn_viz.operators import operator as operator_of
+from aclnn_viz.operators import operators, registry
 from aclnn_viz.operators.contract import Contract, contract
 from aclnn_viz.operators.parameters import Parameter
 from aclnn_viz.operators.prototype import INTEGERS, parse

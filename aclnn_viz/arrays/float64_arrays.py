@@ -20,7 +20,7 @@ from aclnn_viz.dtypes import float_format
 UNIT = 2.0**-53
 ROOM = 1.0 + 2.0**-20  # for the roundings of bounds, and for what is small beside small errors
 EXP = 5.0  # units that the exponential errs by: 2.2, or twice as many where it is a square
-LEAST = -1074  # float64 numbers are multiples of 2**-1074
+LEAST_EXPONENT = -1074  # float64 numbers are multiples of 2**-1074
 _AT_ONCE = 1024  # elements: of more, a few are looked at first
 _FLOOR = 2.0**-1021  # an error, in units, that makes up for underflow
 # relative errors up to which 1 / (1 - e) and exp(e) are 1 + e, but for a hundredth
@@ -36,7 +36,9 @@ class SizedArray(ArrayOfParts):
 
     dtype = np.dtype(np.float64)
 
-    def __init__(self, xp, data, absolute=None, relative=0.0, grain=LEAST, top=1024, bits=None):
+    def __init__(
+        self, xp, data, absolute=None, relative=0.0, grain=LEAST_EXPONENT, top=1024, bits=None
+    ):
         self.xp, self.data, self.absolute, self.relative = (
             xp,
             data,
@@ -136,14 +138,16 @@ def _multiply(xp, a, b):
         if relative:
             units += relative * np.abs(data)
     grain = a.grain + b.grain
-    if grain < LEAST and np.any(small := _small(data, a, b)):
+    if grain < LEAST_EXPONENT and np.any(small := _small(data, a, b)):
         units, bits = (relative * np.abs(data) if units is None else units) + _FLOOR * small, None
-    return SizedArray(xp, data, units, relative, max(grain, LEAST), a.top + b.top, bits)
+    return SizedArray(xp, data, units, relative, max(grain, LEAST_EXPONENT), a.top + b.top, bits)
 
 
 def _divide(xp, a, b):
     data = a.data / b.data
-    if b.bits == 1 and b.exact and b.ndim == 0 and a.grain - b.top > LEAST:  # by a power of two
+    if (
+        b.bits == 1 and b.exact and b.ndim == 0 and a.grain - b.top > LEAST_EXPONENT
+    ):  # by a power of two
         return SizedArray(
             xp,
             data,

@@ -21,7 +21,7 @@ from aclnn_viz.errors import problem
 #: The storage by which loops know the two formats of 16 bits, which numba lacks.
 BITS = {BFLOAT16.numpy: np.dtype(np.uint16), np.dtype(np.float16): np.dtype(np.int16)}
 PART = 1 << 14  # elements of a part; cuts depend on the shapes alone, and so do the results
-MOST = 32  # parts, each of which may hold sums of its own
+PARTS_AT_MOST = 32  # parts, each of which may hold sums of its own
 LANES = 32  # terms of a sum that are added side by side, as wide vectors do
 KINDS = {bits.type: kind for kind, bits in BITS.items()}
 
@@ -115,7 +115,7 @@ def two_to(n):
 
 @cache
 def _cut(units: int, elements: int, part: int) -> np.ndarray:
-    step = max(1, part * units // max(elements, 1), -(-units // MOST))
+    step = max(1, part * units // max(elements, 1), -(-units // PARTS_AT_MOST))
     first = np.arange(0, max(units, 1), step)
     return np.stack([np.arange(len(first)), first, np.minimum(first + step, units)], axis=1)
 

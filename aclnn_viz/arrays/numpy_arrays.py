@@ -6,7 +6,9 @@ from aclnn_viz.arrays.elementary import ERF, ERFC, NUMPY
 from aclnn_viz.arrays.functions import Guards
 from aclnn_viz.arrays.sums import columns, pairwise, sum_axes
 
-FEW = 4096  # values, where a call for each channel costs more than one index for all of them
+VALUES_BY_INDEX = (
+    4096  # values, where a call for each channel costs more than one index for all of them
+)
 BITS = {np.dtype(f"{kind}{size}"): np.dtype(f"i{size}") for kind in "fi" for size in (4, 8)}
 
 
@@ -50,7 +52,7 @@ class NumPyArrays(Guards):
 
     def scatter_add(self, target, index, values):
         """Return `target` (C, M) with `values` (C, P) added at the columns `index` (P,); equal columns add up."""
-        if index.size > FEW:
+        if index.size > VALUES_BY_INDEX:
             added = (
                 np.stack([np.bincount(index, row, target.shape[1]) for row in values])
                 if len(target)

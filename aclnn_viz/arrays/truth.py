@@ -163,9 +163,9 @@ def spacing(size: np.ndarray, fmt: FloatFormat) -> np.ndarray:
 
 # of a block: many small steps, which would cost more than their arithmetic on smaller ones
 ELEMENTS = 1 << 17
-ENOUGH = 1e-3  # spacings of the output's format
+CERTAIN_ERROR = 1e-3  # spacings of the output's format
 # the share of elements that may err by more, or stay unclear where much would be computed again for them
-FEW = 5e-4
+DOUBTFUL_SHARE = 5e-4
 CHEAP = 1 / 16  # the share of a block that is computed again for a single element
 
 
@@ -354,9 +354,9 @@ class Certifier:
             high, low, error = (part[mask] for part in parts)
             found, loose = (
                 undecided(high, low, error, fmt),
-                ~(error <= ENOUGH * spacing(np.abs(high), fmt)),
+                ~(error <= CERTAIN_ERROR * spacing(np.abs(high), fmt)),
             )
-            mask[mask] = found | loose if loose.sum() > FEW * mask.size else found
+            mask[mask] = found | loose if loose.sum() > DOUBTFUL_SHARE * mask.size else found
         return mask
 
     def _refine(self, block, inputs, everything: bool):
@@ -375,7 +375,7 @@ class Certifier:
             mask = self._unclear(name, parts)
             if not mask.any():
                 continue
-            many |= mask.mean() > FEW
+            many |= mask.mean() > DOUBTFUL_SHARE
             axis = self.axes[name].find(letter) if letter else -1
             rows |= _rows_with_any(mask, axis) if letter else mask.any()
         if not rows.any() or rows.mean() > CHEAP and not many:

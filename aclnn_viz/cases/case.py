@@ -17,7 +17,7 @@ from aclnn_viz.storage.reading import machine_memory
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import meant, message, tr
 
-MOST = 1 << 36  # elements of a tensor, were no length 0
+MOST_ELEMENTS = 1 << 36  # elements of a tensor, were no length 0
 BYTES = 16  # of an element of the first tensor, at least, while a case is drawn
 LEFT_OUT = meant("left out", "that is not given")
 
@@ -266,8 +266,8 @@ def checked_shape(shape) -> tuple[int, ...]:
         raise ValueError(
             problem("every length of shape must be at least 0", repr(shape), "mend it")
         )
-    most = min(MOST, machine_memory() // BYTES)
-    if prod(max(n, 1) for n in shape) > MOST or prod(shape) > most:
+    most = min(MOST_ELEMENTS, machine_memory() // BYTES)
+    if prod(max(n, 1) for n in shape) > MOST_ELEMENTS or prod(shape) > most:
         raise ValueError(
             problem(
                 f"a case holds at most {most:,} elements on this machine",

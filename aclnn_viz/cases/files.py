@@ -4,6 +4,7 @@
 they must hold the same numbers.
 """
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -37,7 +38,6 @@ from aclnn_viz.storage.reading import (
     read_file,
 )
 from aclnn_viz.storage.results import add, new_folder
-import contextlib
 
 _WIDEST = 16  # bytes of an element that a program may write where a narrower one is expected
 _ROOM = 1 << 16  # elements that it may write where fewer are expected

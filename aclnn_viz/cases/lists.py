@@ -24,7 +24,8 @@ import numpy as np
 from aclnn_viz.cases.case import Case, case, stated
 from aclnn_viz.cases.suites import own_cases, suite
 from aclnn_viz.dtypes import FLOAT64, float_format, round_to
-from aclnn_viz.errors import listed as listed_of, place_of, printable, problem, whole
+from aclnn_viz.errors import listed as listed_of
+from aclnn_viz.errors import place_of, printable, problem, whole
 from aclnn_viz.operators import Operator, operator, operators
 from aclnn_viz.operators.products import SOC, product_of
 from aclnn_viz.storage.cases import LONGEST_INDEX
@@ -41,7 +42,7 @@ DTYPES = {
     "float": "float32",
     "int": "int64",
 }
-SHORT = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
+ATK_NAMES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
 LOST_ATK = ("align_32B", "outlier_values")
 COLUMNS = (
     "testcase_name network_name op_name input_shapes input_dtypes input_formats output_shapes output_dtypes "
@@ -236,7 +237,7 @@ class Atk:
                     "name": part.name,
                     "type": "tensor",
                     "required": part.shape is not None,
-                    "dtype": SHORT.get(part.dtype, part.dtype or "fp32"),
+                    "dtype": ATK_NAMES.get(part.dtype, part.dtype or "fp32"),
                     "shape": None if part.shape is None else list(part.shape),
                     "range_values": [part.low, part.high],
                 }

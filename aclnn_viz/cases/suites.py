@@ -103,7 +103,7 @@ def suite(op, seed: int = 0) -> Iterator[tuple[Recipe, Case]]:
 
 
 # one more than every power of two that a tile, or a core's share, has
-LONG = tuple(2**k + 1 for k in range(7, 17))
+LONG_LENGTHS = tuple(2**k + 1 for k in range(7, 17))
 LONGEST = 2**20 + 1
 REMAINDERS = range(65, 129)  # every remainder by every number up to 64
 TOTALS = (2**15, 2**18, 2**21)  # elements, all axes alike
@@ -196,8 +196,8 @@ def deep(
     for at, (option, axis) in enumerate(axes):
         # of points all may meet in one place: exact sums of so many are dear
         longest = (LONGEST,) * (option == "shape")
-        for number, length in enumerate((*LONG, *longest)):
-            others = small if length < LONG[-1] else 1
+        for number, length in enumerate((*LONG_LENGTHS, *longest)):
+            others = small if length < LONG_LENGTHS[-1] else 1
             yield _long(axes, option, axis, length, others, f"{option} {axis}", turns(number + at))
             if length == LONGEST and len(axes) > 1:
                 yield _long(
@@ -214,7 +214,7 @@ def deep(
         )
     low, _ = op.tensors[op.first].ranks or chosen(op.tensors[op.first].shape, {}).ranks
     if low <= 1 < len(lengths):  # one axis alone
-        for number, length in enumerate((*REMAINDERS, *LONG, LONGEST, 2 * LONGEST)):
+        for number, length in enumerate((*REMAINDERS, *LONG_LENGTHS, LONGEST, 2 * LONGEST)):
             yield Step("one axis", length, {"shape": (length,), **turns(number)})
 
 

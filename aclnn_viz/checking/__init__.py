@@ -1,8 +1,8 @@
 """`check`: is a kernel right? Cases in an order that finds faults early, a small counterexample, the name of the likeliest mistake."""
 
 from aclnn_viz.checking.check import check, given, read_and_check, write_suite
-from aclnn_viz.checking.museum import museum
 from aclnn_viz.checking.kernel import load_kernel
+from aclnn_viz.checking.museum import museum
 from aclnn_viz.checking.triage import triage
 
 __all__ = [

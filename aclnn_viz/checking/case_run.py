@@ -24,7 +24,7 @@ from aclnn_viz.operators.faults.edits import distance, sources
 from aclnn_viz.words.messages import message
 
 # where float64 disagrees in at most this share of elements, or so many, float32 and moved inputs are tried
-FEW, TWO = 0.1, 2
+FEW_SHARE, TWO = 0.1, 2
 # two wrong kernels agree within this many times the bound of a right one: rounding errors grow in them
 ORDERS = 16.0
 # ulps by which two 16-bit outputs may differ: one may have been rounded before it was changed, the other after
@@ -97,7 +97,7 @@ def is_single(outputs: dict[str, np.ndarray]) -> bool:
 
 
 def _nearly(same: np.ndarray) -> bool:
-    return np.count_nonzero(~same) <= max(FEW * same.size, TWO)
+    return np.count_nonzero(~same) <= max(FEW_SHARE * same.size, TWO)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,8 @@ from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.counterexample import dumped, shrink
 from aclnn_viz.checking.evidence import Evidence, KernelUnderTest, examine, examine_deeper
-from aclnn_viz.checking.kernel import as_kernel, differences
 from aclnn_viz.checking.judge import Prepared, judge, prepared
+from aclnn_viz.checking.kernel import as_kernel, differences
 from aclnn_viz.checking.result import CheckResult, conclude, smallest
 from aclnn_viz.checking.scope import (
     Depth,

@@ -10,7 +10,7 @@ from aclnn_viz.cases import Case
 from aclnn_viz.checking.judge import once_per_case
 from aclnn_viz.words.messages import Message, linked, meant, message
 
-FEW = 3  # choices that a description lists
+CHOICES_LISTED = 3  # choices that a description lists
 SHORTEST = (0, 1)  # lengths that are cases of their own
 # ways in which as many of the fresh cases could be wrong: a law that holds of fewer may do so by chance
 SELDOM = 20
@@ -101,7 +101,7 @@ def _by_choice(some, others) -> Condition | None:
         count = min(len(values), len(rest))
         if best is None or count < best[0]:
             best = count, name, values, rest
-    if best is None or best[0] > FEW:
+    if best is None or best[0] > CHOICES_LISTED:
         return None
     _, name, values, rest = best
     inside = len(values) <= len(rest)
@@ -213,7 +213,7 @@ def _either(some: Sequence[Traits], others: Sequence[Traits]) -> list[str]:
         for name in others[0].choices:
             kept = dict.fromkeys(_repr(one.choices.get(name)) for one in others)
             rest = [one for one in left if _repr(one.choices.get(name)) in kept]
-            if len(kept) <= FEW and len(rest) < len(left if best is None else best[0]):
+            if len(kept) <= CHOICES_LISTED and len(rest) < len(left if best is None else best[0]):
                 best = (
                     rest,
                     message(
@@ -222,7 +222,7 @@ def _either(some: Sequence[Traits], others: Sequence[Traits]) -> list[str]:
                         value=linked("{some} or {more}", kept),
                     ),
                 )
-        if best is None or len(text) == FEW:
+        if best is None or len(text) == CHOICES_LISTED:
             return []
         left = best[0]
         text.append(best[1])

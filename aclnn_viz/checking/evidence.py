@@ -41,7 +41,7 @@ NUMBERS = {
 REPEATED = 3  # cases that are run twice
 KEPT = 4096  # elements of the outputs of a right case of a deep check that is remembered
 LATE = message("stopped at the time limit: the rest of the cases was not run")
-ENOUGH = 12  # wrong cases of a deep check
+WRONG_CASES = 12  # wrong cases of a deep check
 
 
 @dataclass
@@ -272,7 +272,7 @@ def examine_deeper(
         if misses or fault:
             wrong += 1
             evidence.failing()
-        if outcome.fatal or wrong == ENOUGH:
+        if outcome.fatal or wrong == WRONG_CASES:
             evidence.unrun = message(
                 "stopped after {n} wrong cases: the rest of the deep cases was not run", n=wrong
             )

@@ -24,7 +24,7 @@ from aclnn_viz.words.messages import Message, linked, message
 REFUSALS = (NotImplementedError, StoredError)
 GUARD, CANARY = 64, 0xFF  # bytes around each input, and what stands there: nan in every format, -1
 FRAMES = 5  # of a traceback
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 LONGEST = 500  # characters of an exception's text, and of the name of an output
 OTHERS = 50  # outputs by name that nobody asked for are named, more are counted
 NOTHING = message("returns None where an array is expected")
@@ -238,7 +238,7 @@ def _trace(error: BaseException) -> str:
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if Path(frame.filename).parent not in (HERE, HERE.parent / "tiles")
+        if Path(frame.filename).parent not in (FOLDER, FOLDER.parent / "tiles")
     ]
     return linked(
         "{some}\n{more}",

@@ -44,8 +44,8 @@ from aclnn_viz.operators.products import (
 from aclnn_viz.words.messages import kept, linked, message
 
 # cases: where fewer have the wanted attributes or formats, others are drawn anew with them
-ENOUGH = 8
-SMALL = 2000  # elements of a case that a quick check may run
+CASES_WANTED = 8
+QUICK_ELEMENTS = 2000  # elements of a case that a quick check may run
 # elements that a deep check adds, and how many more each of its cases counts
 DEEP, EACH = 3 * 2**23, 2**13
 MIXING = 0.5  # the chance that a case takes an option of another one
@@ -279,7 +279,7 @@ class Scope:
             if self._counts(one):
                 kept.append(one)
                 yield one
-        if self.chosen and len(kept) < ENOUGH:
+        if self.chosen and len(kept) < CASES_WANTED:
             yield from (one for one in self._imposed(suite, kept) if self._counts(one, False))
 
     def _counts(self, one: "Ready", counted: bool = True) -> bool:
@@ -501,7 +501,7 @@ def few(cases: Sequence[Ready]) -> list[Ready]:
             if name in one.scope.op.attributes or not isinstance(value, tuple | np.ndarray)
         }
         shown |= {("rank", len(options.get("shape", ()))), ("strided", one.recipe.strided)}
-        small = sum(np.size(value) for value in one.case.inputs.values()) <= SMALL
+        small = sum(np.size(value) for value in one.case.inputs.values()) <= QUICK_ELEMENTS
         if small and not shown <= seen:
             kept.append(one)
             seen |= shown

@@ -42,10 +42,10 @@ from aclnn_viz.words.messages import Message, english, message, tr
 CHILD = Path(__file__).with_name("sealed_child.py")
 SECONDS, MEMORY = 20.0, 2 << 30  # of a call, and of the kernel's process
 PUBLISHED = 0  # the seed of `check`, which a kernel may have learnt
-FRESH, SMALL = 16, 512  # cases of other lengths, and elements of each
+FRESH, FRESH_ELEMENTS = 16, 512  # cases of other lengths, and elements of each
 PATIENCE = 1.0  # seconds that a process which closed its socket may take to end
 PRINTED = 2000  # characters that are shown of what a kernel prints
-MOST = 8.0  # seconds for cases in another order
+REORDERED_SECONDS = 8.0  # seconds for cases in another order
 STOPPED = {
     "answers": lambda it: message("reads {what} of the kit, which holds the answer", what=it),
     "process": lambda it: message("starts a process ({what})", what=it),
@@ -445,7 +445,7 @@ def _published(sealed: Sealed, scope: Scope, seed: int) -> list[Message]:
     if seed == PUBLISHED:
         return []
     cases = few(scope.cases(PUBLISHED))
-    if examine(KernelUnderTest(sealed, scope), cases, MOST).failed:
+    if examine(KernelUnderTest(sealed, scope), cases, REORDERED_SECONDS).failed:
         return []
     return [message("is right on the cases of the published seed {seed} alone", seed=PUBLISHED)]
 
@@ -481,7 +481,7 @@ def _again(
             scope.dtypes or ("float32", "float16", "bfloat16"),
             sizes=not scope.shapes,
         )
-        if step.elements <= SMALL
+        if step.elements <= FRESH_ELEMENTS
     ]
     fresh = filter(
         None,
@@ -499,7 +499,9 @@ def _again(
             ),
         ),
     ):
-        evidence = examine(KernelUnderTest(sealed, scope, sealed.seconds + 1.0), cases, MOST)
+        evidence = examine(
+            KernelUnderTest(sealed, scope, sealed.seconds + 1.0), cases, REORDERED_SECONDS
+        )
         wrong = any(one.misses for one in evidence.seen) or not all(
             map(_varies, evidence.misbehaviour)
         )

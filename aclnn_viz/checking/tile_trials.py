@@ -18,8 +18,8 @@ from aclnn_viz.words.messages import Message, linked, message
 
 TAILS = (1, 15, 31)  # bytes behind the last whole block, in whole elements, but one at least
 # bytes of a Unified Buffer: the first in which the tiling fits is taken
-SMALL = (16384, 32768, 65536)
-SEEDS = FEW = 3
+SMALL_BUFFERS = (16384, 32768, 65536)
+SEEDS = FEW_CORES = 3
 SLOW = 30.0  # seconds of a program's own, after which no other case starts
 ORDERS = 100  # of a short run, before it is said that there are more
 # of a tiling that does not take so few cores or bytes: no device has so few
@@ -103,7 +103,7 @@ def try_tiles(tested: KernelUnderTest, seed: int, most: int, evidence: Evidence)
             for most, tails in (
                 (4 * BLOCK, TAILS),
                 (2048, TAILS[:1]),
-                (SMALL[0], TAILS),
+                (SMALL_BUFFERS[0], TAILS),
                 (full.GetCoreMemSize(), TAILS[2:]),
             )
             for tail in tails
@@ -137,7 +137,7 @@ def _short(size: int) -> list[int]:
 
 def _smallest(program: Program, one: Prepared, full: Platform) -> int:
     """A small buffer in which the tiling fits."""
-    for size in SMALL:
+    for size in SMALL_BUFFERS:
         try:
             program.under(unified_buffer=size)(**one.case.inputs)
         except (HazardError, *UNFIT):
@@ -188,11 +188,11 @@ def _explore(
     if one is None or evidence.failed:
         return
     try:
-        program.under(cores=FEW)(**one.case.inputs)
+        program.under(cores=FEW_CORES)(**one.case.inputs)
     except (HazardError, NotImplementedError, *UNFIT):
         return
-    found = explore(program, ORDERS, cores=FEW, **one.case.inputs)
-    made.explored.append((str(one.recipe), FEW, found.count, found.complete))
+    found = explore(program, ORDERS, cores=FEW_CORES, **one.case.inputs)
+    made.explored.append((str(one.recipe), FEW_CORES, found.count, found.complete))
     if found.hazards:
         evidence.blame(message("as tiles in some order: {did}", did=found.hazards[0].sentence), one)
     elif program.deterministic and len(found.outcomes) > 1:

@@ -29,7 +29,7 @@ from aclnn_viz.tables import as_text
 from aclnn_viz.words.messages import english, message, ntr, tr
 
 DRAWN = 4  # cases, where none are given
-LEAST = 1.0 + 2.0**-40  # what the rounding of a test's own arithmetic may take of a pair
+LEAST_FACTOR = 1.0 + 2.0**-40  # what the rounding of a test's own arithmetic may take of a pair
 
 
 @dataclass(frozen=True)
@@ -382,7 +382,7 @@ def _row(name: str, points: list[_Points], seen: list) -> Pair:
         for part in zip(*((np.abs(one.exact)[one.known], error[one.known]) for one, error in seen))
     ]
     with np.errstate(all="ignore"):
-        alone = float(np.max(np.where(bounds > 0, bounds / sizes, 0.0), initial=0.0)) * LEAST
+        alone = float(np.max(np.where(bounds > 0, bounds / sizes, 0.0), initial=0.0)) * LEAST_FACTOR
     return Pair(
         name, *line(sizes, bounds), *line(*errors), alone, sum(one.undecided for one in points)
     )
@@ -419,7 +419,7 @@ def line(sizes: np.ndarray, bounds: np.ndarray) -> tuple[float, float]:
     atol = float(np.max(bounds - rtol * sizes))
     if atol < 0.0:
         rtol, atol = float(np.max(bounds / sizes)), 0.0
-    return rtol * LEAST, atol * LEAST
+    return rtol * LEAST_FACTOR, atol * LEAST_FACTOR
 
 
 def _judged(op, made: list[Case], points: list[_Points], limits: tuple[float, float]):

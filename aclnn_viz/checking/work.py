@@ -15,7 +15,7 @@ from aclnn_viz.cases import Case
 
 GLANCE, PAGE, KERNEL, CASE, PORTION = 0.3, 1, 2, 20, 32768
 # of so many runs the kernel's own calls may take a second, of fewer no less: one that takes longer is slow
-SLOWEST, FEW = 750, 750
+SLOWEST, FEW_RUNS = 750, 750
 SHARED = 5  # of elapsed time that part counts: a kernel may wait, or others use the processor
 
 
@@ -57,7 +57,7 @@ class Budget:
     """How many runs a search may take."""
 
     def __init__(self, runs: float):
-        self.end, self.latest = METER.runs + runs, METER.seconds + max(runs, FEW) / SLOWEST
+        self.end, self.latest = METER.runs + runs, METER.seconds + max(runs, FEW_RUNS) / SLOWEST
 
     @property
     def over(self) -> bool:

@@ -43,13 +43,13 @@ BESIDE, KINK = (
     2.0**-20,
     0.05,
 )  # how far beside a kink its sides are computed, and by how much of themselves they differ at least
-MOST = 0.6  # of the places: a condition that holds for more is no description
+SHARE_DESCRIBED = 0.6  # of the places: a condition that holds for more is no description
 SHARE = 0.02  # of wrong elements may be right by chance: zeros, and values that both formulas share
 FIRST_RIGHT = message("in all places but the first of axis {axis}")
 LAST_RIGHT = message("in all places but the last of axis {axis}")
 BITS = range(4, 17)  # of a result that was 16 bits wide on its way
 CANCELLED = 2.0**-20  # of the largest number is the error of a few roundings to float32
-SMALL = 0.25  # of it is a difference in which two bits cancel
+SHARE_CANCELLING = 0.25  # of it is a difference in which two bits cancel
 
 
 def wrong_forms(seen: Sequence[CaseRun]) -> list[str]:
@@ -443,7 +443,7 @@ def _places(masks: list[np.ndarray], others: list[np.ndarray]) -> Iterator[str]:
             share = np.mean(
                 np.concatenate([test(np.arange(row.size), row.size, block) for row in rows])
             )
-            most = 0.9 if words in (FIRST_RIGHT, LAST_RIGHT) else MOST
+            most = 0.9 if words in (FIRST_RIGHT, LAST_RIGHT) else SHARE_DESCRIBED
             if (
                 share <= most
                 and share ** sum(row.sum() for row in rows) < CHANCE
@@ -513,7 +513,7 @@ def _cancelled(output: str, found: list[tuple[CaseRun, np.ndarray]]) -> str:
         ]
         size = max(np.max(abs(part)) for part in (truth, *given))
         error = np.max(abs(one.outputs[output] - truth)[mask])
-        if not 0 < error <= CANCELLED * size or np.max(abs(truth[mask])) > SMALL * size:
+        if not 0 < error <= CANCELLED * size or np.max(abs(truth[mask])) > SHARE_CANCELLING * size:
             return ""
         bits.append(np.log2(size / error))
     if not bits:

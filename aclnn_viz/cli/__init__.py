@@ -24,7 +24,6 @@ from aclnn_viz.tables import columns, padded, wrapped
 from aclnn_viz.verification.check import Row
 from aclnn_viz.words.messages import LANGUAGES, VARIABLE, english, language, message, tr
 
-
 # What argparse says of itself, in English.
 USAGE = (
     message("usage: "),

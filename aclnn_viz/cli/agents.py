@@ -25,7 +25,7 @@ SECONDS, MEMORY = 300.0, 8 << 30  # of one command
 PRINTED = 1 << 16  # characters of what a program prints
 # characters at the beginning and at the end of what a command that could not be carried out says
 LINES = 2000
-SHORT = ("status", "passed", "verdict", "happened", "notes", "printed", "seed", "cause")
+SHORT_ANSWER = ("status", "passed", "verdict", "happened", "notes", "printed", "seed", "cause")
 
 
 def mcp(options) -> int:
@@ -254,7 +254,7 @@ async def check(**options) -> dict[str, Any]:
     is drawn unless given. seconds is for a call.
     """
     found = await explain(**options)
-    return {name: found[name] for name in SHORT}
+    return {name: found[name] for name in SHORT_ANSWER}
 
 
 check.__signature__ = signature(explain)

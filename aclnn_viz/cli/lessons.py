@@ -7,9 +7,8 @@ from pathlib import Path
 
 from aclnn_viz.cli.checking import show
 from aclnn_viz.errors import problem
-from aclnn_viz.words.messages import tr
 from aclnn_viz.storage.results import new_file, sweep
-from aclnn_viz.words.messages import LANGUAGES, language
+from aclnn_viz.words.messages import LANGUAGES, language, tr
 
 PACKAGE = Path(__file__).parents[1]
 LESSONS = PACKAGE / "lessons"

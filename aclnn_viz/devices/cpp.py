@@ -169,7 +169,9 @@ $destroy_arrays$destroy
 """)
 
 
-LIMIT = 1 << 18  # three megabytes of text; an explorer's largest state has 203 thousand numbers
+LONGEST_TEXT = (
+    1 << 18
+)  # three megabytes of text; an explorer's largest state has 203 thousand numbers
 _WIDTH = 100
 
 #: By dtype: the element in C++, the aclDataType, what makes elements of the numbers written down, and the way back.
@@ -242,10 +244,10 @@ def cpp_sample(op, case) -> str:
     outputs = op.arrange_backward(**bound | op.all_outputs).results
     inputs = {name: value for name, value in bound.items() if isinstance(value, np.ndarray)}
     count = sum(_runs(value).size for value in inputs.values())
-    if count > LIMIT:
+    if count > LONGEST_TEXT:
         raise ValueError(
             problem(
-                f"a C++ sample holds at most {LIMIT} numbers",
+                f"a C++ sample holds at most {LONGEST_TEXT} numbers",
                 f"{count} in {_shapes(inputs)}",
                 "draw the case with a smaller shape=",
             )

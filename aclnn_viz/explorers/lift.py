@@ -1,9 +1,9 @@
 """Export: a state as a cell that shows it again, as a pytest case for a kernel of one's own, as a C++ program."""
 
 from aclnn_viz.cases import Case
+from aclnn_viz.devices.cpp import cpp_sample
 from aclnn_viz.dtypes import FLOAT32, float_format
 from aclnn_viz.explorers.state import changed, state_text
-from aclnn_viz.devices.cpp import cpp_sample
 from aclnn_viz.operators import registry
 
 TEST = '''"""{aclnn_name} in one state of its explorer: put your kernel in the place of `kernel`."""

@@ -40,7 +40,7 @@ from aclnn_viz.words.messages import (
 
 LIVE = ("steps.js", "live.js", "twin.js")  # what a page has beside the front end
 PLAIN = {str, int, bool, type(None)}  # what JSON takes as it is
-MOST = 24  # combinations of choices that a page holds
+COMBINATIONS_HELD = 24  # combinations of choices that a page holds
 STOPS = 9  # pictures of a slider that cannot be traced
 PAIRS = 100  # combinations of such sliders
 LARGEST = 3_000_000  # bytes of a page
@@ -291,7 +291,7 @@ class _Page:
         still = [c for c in self.controls if c["field"] not in (*KEPT, *subject.kept, *self.moving)]
         for name in [c["field"] for c in still if c["kind"] in ("choice", "flag")]:
             options = self.values_of(name)
-            if many * len(options) <= MOST:
+            if many * len(options) <= COMBINATIONS_HELD:
                 chosen, many = chosen | {name: options}, many * len(options)
         stops = {
             c["field"]: self.values_of(

@@ -27,7 +27,13 @@ from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.tables import wrapped
 from aclnn_viz.words.messages import message, ntr, tr
 
-SHORT = (message("format"), message("inputs"), message("plan"), message("open"), message("bug?"))
+SHORT_NAMES = (
+    message("format"),
+    message("inputs"),
+    message("plan"),
+    message("open"),
+    message("bug?"),
+)
 PIECES = {
     "compute": message("products {how}"),
     "accumulate": message("sums {how}"),
@@ -67,7 +73,7 @@ RECORDED = (
     {"output": (1, 2, 3)},
 )
 NO_AXIS = Axis("", 0, 1, ticks=())
-LEAST = 1e-3  # ulps that the axis of yardsticks still shows
+LEAST_ULPS = 1e-3  # ulps that the axis of yardsticks still shows
 
 
 def panels(data: Data) -> list[Panel]:
@@ -102,7 +108,7 @@ def histogram(data: Data) -> Panel:
 def causes(data: Data) -> Panel:
     counts = np.array(list(data.counts.values()))
     shares = 100 * counts / max(counts.sum(), 1)
-    return _bars("causes", tr("Whose error is it? %"), KINDS, SHORT, shares)
+    return _bars("causes", tr("Whose error is it? %"), KINDS, SHORT_NAMES, shares)
 
 
 def _bars(name, title, kinds, labels, shares) -> Panel:
@@ -194,11 +200,11 @@ def yardsticks(data: Data) -> Panel:
         return Panel("element", tr("No element"), (), NO_AXIS, NO_AXIS, 8, LOW)
     rows = ladder(data)
     top = max([value for _, value, _ in rows if np.isfinite(value)] + [1.0])
-    low, high = np.log10(LEAST), np.log10(top) + 0.3
+    low, high = np.log10(LEAST_ULPS), np.log10(top) + 0.3
     marks = []
     for row, (_, value, kind) in enumerate(rows):
         at = (
-            float(np.clip(np.log10(max(value, LEAST)), low + 0.02, high))
+            float(np.clip(np.log10(max(value, LEAST_ULPS)), low + 0.02, high))
             if not np.isnan(value)
             else low + 0.02
         )

@@ -21,7 +21,7 @@ from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import choose, count, number
 from aclnn_viz.words.messages import message, tr
 
-MOST = 64  # of the outputs of a row or an axis, and of the elements beside each
+AT_ONCE = 64  # of the outputs of a row or an axis, and of the elements beside each
 # of a curve between two kinks; how near to these it goes, and to the ends of a range
 POINTS, NEAR, MARGIN = 81, 1e-6, 0.02
 REACH = 5.0
@@ -215,15 +215,18 @@ def spread(xp, op, run, arrays, arranged, given, block):
             place,
             tuple(
                 xp.stack(
-                    [xp.sum(xp.reshape(unit(k), tuple(dots)), axis=1 - axis) for k in ones[:MOST]]
+                    [
+                        xp.sum(xp.reshape(unit(k), tuple(dots)), axis=1 - axis)
+                        for k in ones[:AT_ONCE]
+                    ]
                 )
                 for axis, ones in enumerate(along)
             ),
         )
-    matrix = xp.stack([unit(k) for k in range(min(size, MOST))])
+    matrix = xp.stack([unit(k) for k in range(min(size, AT_ONCE))])
     gradient = xp.reshape(run(page.backward, attributes | part)[op.main], (-1,))
     own = None
-    if size == gradient.size <= MOST:
+    if size == gradient.size <= AT_ONCE:
         own = xp.sum(matrix * np.eye(size), axis=0) * xp.reshape(part[upstream], (-1,))
     return Spread(upstream, op.main, place, (matrix,), gradient, own)
 
@@ -287,7 +290,7 @@ def _slopes(xp, found: Slope) -> list[Panel]:
 def _matrices(xp, found: Spread) -> list[Panel]:
     made, where = [], f" {found.place}" * bool(found.place)
     if found.gradient is not None:
-        row = found.gradient[:MOST]
+        row = found.gradient[:AT_ONCE]
         at = np.arange(row.size, dtype=np.float64)
         marks = [Rule("y", 0.0, kind=GUIDE), Bars(at, row, GRADIENT, found.output)]
         marks += (
@@ -312,7 +315,7 @@ def _matrices(xp, found: Spread) -> list[Panel]:
         else [message("what each output's gradient brings, row{place}")]
     )
     for title, matrix in zip(titles, found.matrices):
-        shown = matrix[:, :MOST]
+        shown = matrix[:, :AT_ONCE]
         made.append(
             Panel(
                 f"brought {len(made)}",

@@ -21,7 +21,8 @@ from aclnn_viz.explorers.tiles_time import KINDS_OF_PIPES, kib
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Note
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.twin import in_words
-from aclnn_viz.tables import columns as wide, wrapped
+from aclnn_viz.tables import columns as wide
+from aclnn_viz.tables import wrapped
 from aclnn_viz.words.messages import enumerated, message, tr
 
 CELLS, ROWS = 200, 13  # of the panel of owners, at most

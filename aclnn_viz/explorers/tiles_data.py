@@ -42,7 +42,7 @@ FAULTS = {
 }
 SOCS = [soc for product in PRODUCTS if product.npu_arch in ARCHS for soc in product.cores]
 ONE_BUFFER = ("BUFFERS = 2", "BUFFERS = 1")
-MOST = 1 << 15  # elements, so that an answer comes at once
+MOST_ELEMENTS = 1 << 15  # elements, so that an answer comes at once
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,10 @@ class Machine:
     def __post_init__(self):
         check_choices(self)
         check_indices(self)
-        if self.rows * self.columns > MOST:
+        if self.rows * self.columns > MOST_ELEMENTS:
             raise StateError(
                 "columns",
-                message("rows x columns must be at most {most:,}", most=MOST),
+                message("rows x columns must be at most {most:,}", most=MOST_ELEMENTS),
                 f"{self.rows * self.columns:,}",
                 message("lower one of them"),
             )
@@ -218,7 +218,7 @@ def program_of(state: State) -> tiles.Program:
 def options(state: State) -> dict:
     """Return the options of the case: rows that can be dealt to cores, and attributes that the fault needs."""
     op = operator_of(state)
-    if few := own("cases", op.name, "FEW"):  # whole images are dealt, not their rows
+    if few := own("cases", op.name, "FEW_POINTS"):  # whole images are dealt, not their rows
         channels, depth = 2, (1,) * (len(matrix_shape(op, 1, 1)) - 4)
         given = {"shape": (max(state.rows // 2, 1), channels, *depth, 2, state.columns)} | few
     else:

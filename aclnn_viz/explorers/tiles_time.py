@@ -23,7 +23,7 @@ NAMES = {
     S: message("S, scalar"),
 }
 PAGE = 30  # steps that are drawn at once
-ACROSS, SHORT = 1000, 360  # pixels of the axes of the timeline, and of the Unified Buffer
+ACROSS, BUFFER_HEIGHT = 1000, 360  # pixels of the axes of the timeline, and of the Unified Buffer
 THIN = 7  # pixels: narrower boxes are left out
 MOST_ROWS = 15  # of buffers that have room
 APART = 1.9  # rows between pipes, in rows of buffers
@@ -145,7 +145,7 @@ def unified_buffer(data: Data, whole: bool = True) -> Panel:
     for name, slots in groupby(lives(data), lambda life: life.queue):
         slots = [*slots]
         start, end = slots[0].start, slots[-1].start + slots[-1].length
-        room, short = SHORT * (end - start) / size, name.split()[0]
+        room, short = BUFFER_HEIGHT * (end - start) / size, name.split()[0]
         marks += [Box(start / 1024, 0.08, end / 1024, 1, "", 4)] if room >= THIN else []
         texts = (
             f"{tr(name)} ×{len(slots)}" if slots[1:] else tr(name),
@@ -157,7 +157,7 @@ def unified_buffer(data: Data, whole: bool = True) -> Panel:
             Note((start + end) / 2048, 0.54, text)
             for text in [text for text in texts if 6 * wide(text) + 4 <= room][:1]
         ]
-    if SHORT * (size - taken) / size > 95:
+    if BUFFER_HEIGHT * (size - taken) / size > 95:
         marks.append(Note((taken + size) / 2048, 0.54, tr("{size} free", size=kib(size - taken))))
     ticks = tuple(
         (at, f"{at}")

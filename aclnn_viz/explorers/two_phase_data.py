@@ -122,7 +122,7 @@ def inputs(state: State) -> dict:
     """Return the inputs of op.backward that a state stands for."""
     op = operator_of(state)
     given = {"shape": matrix_shape(op, state.rows, state.columns)} | own(
-        "cases", op.name, "FEW", {}
+        "cases", op.name, "FEW_POINTS", {}
     )
     drawn = case(state.operator, state.dtype, state.seed, **given).inputs
     if state.layout == "row" and state.tensor == "input":

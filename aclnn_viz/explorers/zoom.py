@@ -14,7 +14,7 @@ from aclnn_viz.explorers.arrays import XP, element
 from aclnn_viz.explorers.state import choice, whole
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.explorers.tiles_data import MACHINE, Machine, inputs, operator_of, pipe_name
-from aclnn_viz.explorers.zoom_data import FIRST, SMALL, TERMS, Data, data, gathered, laid
+from aclnn_viz.explorers.zoom_data import FIRST, SMALL_CASE, TERMS, Data, data, gathered, laid
 from aclnn_viz.pictures.marks import Box, Heat, Note, Spots
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
@@ -39,7 +39,7 @@ DOWN = {
     ),
 }
 STEP, CHOSEN, OUTPUT, ALONG, GIVEN = range(5)  # kinds of marks
-MANY = 99  # rows of outputs: all that there are
+ALL_ROWS = 99  # rows of outputs: all that there are
 WIDEST = 90  # letters across that formulas have at least
 # pixels across: of a letter, a number in a cell, the table of instructions, the path
 LETTER, DIGITS, TABLE, PATH = 7.4, 52, 640, 620
@@ -84,10 +84,10 @@ class State(Machine, Look):
     """What can be moved."""
 
     program: str = choice(HOME, {name: name for name in FIRST}, "program", "Program")
-    rows: int = whole(SMALL["rows"], 1, 12, "rows", "Tensors")
-    columns: int = whole(SMALL["columns"], 1, 128, "columns", "Tensors")
+    rows: int = whole(SMALL_CASE["rows"], 1, 12, "rows", "Tensors")
+    columns: int = whole(SMALL_CASE["columns"], 1, 128, "columns", "Tensors")
     cores: int = whole(
-        SMALL["cores"], 1, 48, "cores", "Machine", "vector cores offered to the tiling"
+        SMALL_CASE["cores"], 1, 48, "cores", "Machine", "vector cores offered to the tiling"
     )
 
 
@@ -450,7 +450,7 @@ def owners(data: Data) -> list[Panel]:
         for part in z.work.owned
     ]
     seen, across = _seen(data, 0), max(part.core.shape[1] for part in parts)
-    found = tiles.owners(replace(seen, work=replace(z.work, owned=parts)), MANY)
+    found = tiles.owners(replace(seen, work=replace(z.work, owned=parts)), ALL_ROWS)
     for part in parts:
         marks += _marked(data, part, across, top)
         top += part.core.shape[0] + 1

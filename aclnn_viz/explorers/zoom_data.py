@@ -23,11 +23,11 @@ from aclnn_viz.operators import operator
 from aclnn_viz.tiles.memory import MTE2
 from aclnn_viz.words.messages import message
 
-MANY = 10**6  # tiles of a core
+ALL_TILES = 10**6  # tiles of a core
 REPEAT = 256  # bytes: a vector instruction may go on behind a tail, to the end of its last repeat
 # how far numbers of so many bytes may lie from those of the term that they are, in parts of its largest
 NEAR = {4: 1e-5, 2: 2.0**-8}
-SMALL = {"rows": 4, "columns": 16, "cores": 2}  # so that the numbers of a tensor can be read
+SMALL_CASE = {"rows": 4, "columns": 16, "cores": 2}  # so that the numbers of a tensor can be read
 
 
 class Tile(NamedTuple):
@@ -287,12 +287,12 @@ def tiles_of(work, truth, places: dict) -> tuple[list[Tile], dict]:
     """Return all tiles of a run, and by output which of them stores each of its elements; `places` says which one (rows, columns) belong to."""
     tiles, owner = [], {}
     for part in work.owned:
-        flat = part.core.reshape(-1) * MANY + part.tile.reshape(-1)
+        flat = part.core.reshape(-1) * ALL_TILES + part.tile.reshape(-1)
         # the first element of the first output that belongs to one of this output
         home = np.zeros(flat.size, int)
         home[places[part.name].reshape(-1)[::-1]] = np.arange(truth[0].size)[::-1]
         for key in np.unique(flat):
-            own, (core, number) = np.flatnonzero(flat == key), divmod(int(key), MANY)
+            own, (core, number) = np.flatnonzero(flat == key), divmod(int(key), ALL_TILES)
             jobs = work.jobs.get(core, [])
             ends = [
                 0,
@@ -361,7 +361,7 @@ def _labels(op: str) -> tuple[str, ...]:
             found |= dict.fromkeys(
                 one.term.label
                 for one in read(
-                    operator(op), tiles_data.inputs(Machine(program, fault, **SMALL))
+                    operator(op), tiles_data.inputs(Machine(program, fault, **SMALL_CASE))
                 ).shown
             )
     except NotSupported:

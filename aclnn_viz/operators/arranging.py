@@ -11,8 +11,8 @@ import numpy as np
 from aclnn_viz.arrays.driver import Arranged, Result
 from aclnn_viz.dtypes import FLOAT64, FloatFormat
 from aclnn_viz.errors import problem
-from aclnn_viz.operators.patterns import Pattern, Sizes, branch, choices, chosen, resolved, value
 from aclnn_viz.operators.codes import ACLNN_ERR_PARAM_INVALID
+from aclnn_viz.operators.patterns import Pattern, Sizes, branch, choices, chosen, resolved, value
 from aclnn_viz.operators.shapes import (
     BITS,
     as_truths,
@@ -24,7 +24,6 @@ from aclnn_viz.operators.shapes import (
     need_rank,
     need_shape,
 )
-
 
 KEPT = 1024  # calls of other attributes, shapes or dtypes
 

@@ -13,8 +13,7 @@ from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.truth import Certifier, Truth
 from aclnn_viz.dtypes import FLOAT32
 from aclnn_viz.errors import by_name, problem, shown
-from aclnn_viz.operators import codes
-from aclnn_viz.operators import registry
+from aclnn_viz.operators import codes, registry
 from aclnn_viz.operators.arranging import KEPT, Arranged, Arrangement, Fitted, Tensor, asked
 from aclnn_viz.operators.describing import Description, describe
 from aclnn_viz.operators.parameters import REQUIRED, Parameter, bind, vendor_named

@@ -5,7 +5,6 @@ import numpy as np
 from aclnn_viz.dtypes import FLOAT32, FLOAT64, FORMATS, PLAIN, FloatFormat, float_format
 from aclnn_viz.errors import problem
 
-
 BITS = "bits"  # of bytes, the lowest one of a byte first: pages see one truth for each element
 
 

@@ -85,26 +85,26 @@ import aclnn_viz as av
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.skeleton import gaps
 
-HERE = Path(__file__).parent
-filled = pytest.mark.skipif(bool(gaps(HERE)), reason="there are gaps to fill")
+FOLDER = Path(__file__).parent
+filled = pytest.mark.skipif(bool(gaps(FOLDER)), reason="there are gaps to fill")
 
 
 def test_nothing_is_left_to_fill():
-    assert not gaps(HERE), "\\n".join(["to fill in:", *gaps(HERE)])
+    assert not gaps(FOLDER), "\\n".join(["to fill in:", *gaps(FOLDER)])
 
 
 @filled
 def test_the_kit_verifies_it():
     from aclnn_viz.verification import numeric, symbolic
 
-    op = av.operator(HERE)
+    op = av.operator(FOLDER)
     rows = [check() for check in (*numeric.checks([op]), *symbolic.checks([op]))]
     assert rows and [row for row in rows if not row.passed] == []
 
 
 @filled
 def test_the_emulated_device_gives_the_same_bits():
-    op = av.operator(HERE)
+    op = av.operator(FOLDER)
     inputs = av.case(op).inputs
     with av.open_device("host") as device:
         found = device.run(op, **inputs)
@@ -113,7 +113,7 @@ def test_the_emulated_device_gives_the_same_bits():
 
 @filled
 def test_the_checker_passes_the_page_and_refuses_a_wrong_kernel():
-    op = av.operator(HERE)
+    op = av.operator(FOLDER)
     assert av.check(op, op.backward).passed
     assert not av.check(op, lambda **inputs: {{k: 2 * v + 1 for k, v in op.backward(**inputs).items()}}, depth="quick").passed
 '''

@@ -30,7 +30,7 @@ OPACITY, WIDTH, CELL = DRAWING["opacity"], DRAWING["line"], DRAWING["cell"]
 # pixels: a line of words, one above the panels, what stays free between panels
 LINE, HEADLINE, GAP = 15, 17, 10
 DIGIT, LETTER, BOLD = 7.1, 6.2, 7.4  # pixels across, of small words and of titles
-SMALL = 8
+SMALL_PRINT = 8
 ACROSS = {"normal": 1.28, "bold": 1.12}  # letters of one point in a pixel of width
 
 
@@ -63,7 +63,8 @@ def figure(picture, theme: str = "light"):
         if text
     ]
     below = "\n".join(
-        "\n".join(wrapped(text, int(wide / SMALL * ACROSS["normal"]))) for text in picture.notices
+        "\n".join(wrapped(text, int(wide / SMALL_PRINT * ACROSS["normal"])))
+        for text in picture.notices
     )
     head = sum(HEADLINE * size / 9 * (text.count("\n") + 1) for text, size, *_ in above) + 4 * bool(
         above
@@ -83,7 +84,7 @@ def figure(picture, theme: str = "light"):
                 color=colour,
             )
             top -= HEADLINE * size / 9 * (text.count("\n") + 1)
-        drawn.text(GAP / wide, 6 / tall, below, va="bottom", fontsize=SMALL, color=look.quiet)
+        drawn.text(GAP / wide, 6 / tall, below, va="bottom", fontsize=SMALL_PRINT, color=look.quiet)
         for panel, row, column in placed:
             start = tall - head - sum(height for k, height in heights.items() if k < row)
             height = sum(heights.get(row + k, 0) for k in range(panel.rows))
@@ -143,7 +144,7 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
         label=panel.name,
     )
     _ticked(axes, panel, places)
-    axes.tick_params(length=0, labelsize=SMALL)
+    axes.tick_params(length=0, labelsize=SMALL_PRINT)
     axes.spines[:].set(visible=cells or any(places), color=look.quiet, linewidth=WIDTH["axis"])
     if not cells:
         axes.grid(color=look.grid, linewidth=WIDTH["grid"])
@@ -196,7 +197,7 @@ def _legend(axes, panel: Panel, labels: list[str], edge: float, across: int) -> 
         loc="lower left",
         bbox_to_anchor=(edge, 1.0),
         ncols=across,
-        fontsize=SMALL,
+        fontsize=SMALL_PRINT,
         handlelength=2.4,
         columnspacing=1.2,
         borderpad=0.1,
@@ -216,7 +217,9 @@ def _key(axes, image, left, above) -> None:
     """The colours of a heat map from its low to its high end, above the axes."""
     from matplotlib.offsetbox import AnnotationBbox, HPacker, OffsetImage, TextArea
 
-    low, high = (TextArea(number(end), textprops={"fontsize": SMALL}) for end in image.get_clim())
+    low, high = (
+        TextArea(number(end), textprops={"fontsize": SMALL_PRINT}) for end in image.get_clim()
+    )
     colours = OffsetImage(
         np.linspace(0, 1, 70)[None].repeat(8, 0), zoom=0.72, cmap=image.get_cmap()
     )
@@ -430,7 +433,7 @@ def _rule(axes, mark, look):
         xycoords=transform,
         textcoords="offset points",
         ha=align,
-        fontsize=SMALL,
+        fontsize=SMALL_PRINT,
         bbox={
             "facecolor": look.background,
             "edgecolor": "none",
@@ -467,7 +470,7 @@ def _box(axes, mark, look):
         (4, -4),
         textcoords="offset points",
         va="top",
-        fontsize=SMALL,
+        fontsize=SMALL_PRINT,
         bbox=None
         if mark.filled
         else {
@@ -480,7 +483,7 @@ def _box(axes, mark, look):
 
 
 def _note(axes, mark, look):
-    axes.text(mark.x, mark.y, mark.text, ha=mark.align, va="center", fontsize=SMALL)
+    axes.text(mark.x, mark.y, mark.text, ha=mark.align, va="center", fontsize=SMALL_PRINT)
 
 
 DRAW = {

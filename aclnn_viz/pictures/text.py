@@ -8,7 +8,6 @@ import numpy as np
 
 from aclnn_viz.words.messages import Choice, Number, tr
 
-
 STILL = (bool, int, float, np.generic, np.ndarray)
 
 

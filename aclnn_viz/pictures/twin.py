@@ -23,7 +23,7 @@ from aclnn_viz.tables import as_text
 from aclnn_viz.words.messages import message, tr
 
 BANDS = {"low": message("{name}: lower end"), "high": message("{name}: upper end")}
-MOST = 64  # places that are written out; of more, the least, the greatest and the mean
+PLACES_WRITTEN = 64  # places that are written out; of more, the least, the greatest and the mean
 
 
 def in_words(panels) -> list[str]:
@@ -73,7 +73,7 @@ def _together(marks) -> list[list[tuple]]:
                 group
                 for group in groups
                 if np.array_equal(group[0][1], x)
-                or len({*x}) == x.size <= MOST
+                or len({*x}) == x.size <= PLACES_WRITTEN
                 and len({*group[0][1]}) == group[0][1].size
                 and {*x} <= {*group[0][1]}
             ),
@@ -104,7 +104,7 @@ def _series(panel: Panel, marks: list[tuple]) -> list[str]:
             ):
                 columns[tr(BANDS[part], name=name) if part in BANDS else name] = values
     names, values = list(columns), list(columns.values())
-    if at.size > MOST:
+    if at.size > PLACES_WRITTEN:
         return [
             "  " + _named(name, tr("{n} places", n=at.size) + _extent(each))
             for name, each in zip(names, values)
@@ -164,7 +164,7 @@ def _matrix(mark) -> list[str]:
     words = getattr(mark, "words", ())
     if words:
         return [tr(", ").join(word.replace("\n", " / ") for word in words if word)]
-    if values.size > MOST:
+    if values.size > PLACES_WRITTEN:
         return ["×".join(map(str, values.shape)) + _extent(values)]
     return [" ".join(f"{number(value):>9}" for value in row) for row in values]
 

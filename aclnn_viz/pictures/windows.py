@@ -9,8 +9,8 @@ from aclnn_viz.pictures.errors import Errors
 from aclnn_viz.pictures.ranks import middle
 
 WINDOWS = 32  # across the sample
-LEAST = 8  # elements in a window, where there are as many
-FEW = 8  # windows, whose elements are taken together
+LEAST_ELEMENTS = 8  # elements in a window, where there are as many
+WINDOWS_TOGETHER = 8  # windows, whose elements are taken together
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Windows:
 def windows(errors: Errors) -> Windows:
     """Return the windows over the finite elements, of which there is at least one, in the order of the truth."""
     ranks, place = errors.ranks, errors.place
-    size = min(ranks.size, max(LEAST, 2 * ranks.size // WINDOWS))
+    size = min(ranks.size, max(LEAST_ELEMENTS, 2 * ranks.size // WINDOWS))
     zeros = [np.count_nonzero((place < least) & errors.finite) for least in (0, 1)]
     parts = []
     for sign, (begin, end) in zip(
@@ -79,7 +79,11 @@ def windows(errors: Errors) -> Windows:
             return run_all(lambda at: [f(lined[at]) for f in functions], places, ranks.size)
 
         return np.array(
-            [found for at in range(0, len(parts), FEW) for found in of(parts[at : at + FEW])]
+            [
+                found
+                for at in range(0, len(parts), WINDOWS_TOGETHER)
+                for found in of(parts[at : at + WINDOWS_TOGETHER])
+            ]
         ).T
 
     count = np.array([part.stop - part.start for part in parts])

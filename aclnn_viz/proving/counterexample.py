@@ -15,7 +15,7 @@ STEP = 2.0**-16
 CLOSE, SMOOTH = 1e-7, 1e-3  # what two numbers, and the slopes on both sides, may differ by
 SIZES = (1, 2, 3)
 TRIED, FEWEST = 120, 120  # sizes, and draws, of one combination of options
-FEW = 24  # draws of all options that try what is proved
+DRAWS = 24  # draws of all options that try what is proved
 ENTRIES = 24  # of one input, by which the derivative is looked at
 AGAIN = 10**6  # the first seed of other draws
 WHOLE, REAL, POSITIVE = (1, -100, 0, 2), (0.75, 0.0, 1.0, 0.25), (0.5, 1.0, 2.0)  # attributes
@@ -93,7 +93,7 @@ def tried(subjects) -> Counterexample | None:
             None,
             (
                 _wrong(subject, sizes, _drawn(subject, sizes, seed), SMOOTH)
-                for _, _, subject, sizes, seed in draws[:: len(draws) // FEW or 1]
+                for _, _, subject, sizes, seed in draws[:: len(draws) // DRAWS or 1]
             ),
         ),
         None,

@@ -11,8 +11,8 @@ from aclnn_viz.proving.theorems import loss_of, pieces, place_in
 # of a theorem: where more meet, as those of the samplers, the points between them would take minutes
 REGIONS = 6
 TRIED = 2  # regions in which a kink is looked for beside the first
-LARGE = 60  # operations of what is not divided
-MOST = 5  # truths of a value at a kink that are tried as 0 and as 1
+LARGE_EXPRESSION = 60  # operations of what is not divided
+TRUTHS_TRIED = 5  # truths of a value at a kink that are tried as 0 and as 1
 
 
 def kinks(traced, output, of):
@@ -130,7 +130,7 @@ def _is_compared(traced, of, d, entry):
 def _each_way(e):
     """What an expression is as its truths are true or false; None for too many of them."""
     found = [plain(e)]
-    for _ in range(MOST):
+    for _ in range(TRUTHS_TRIED):
         if not any(one.has(*TRUTHS) for one in found):
             return found
         found = [
@@ -149,7 +149,7 @@ def _each_way(e):
 def _between(z, a, b):
     """None where what is between depends on numbers that are not known."""
     part, span = plain(z - a), plain(b - a)
-    if span != 0 and part.count_ops() + span.count_ops() > LARGE:
+    if span != 0 and part.count_ops() + span.count_ops() > LARGE_EXPRESSION:
         return True if part in (0, span) else None
     share = S.Zero if part == 0 else cancel(part / span) if span != 0 else S.Infinity
     return bool(0 <= share <= 1) if share.is_Rational or share == S.Infinity else None

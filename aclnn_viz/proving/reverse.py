@@ -17,7 +17,7 @@ OUTER = {  # the derivative of a function by what it takes, in its value u and t
     "expm1": lambda u, z: u + 1,
     "log1p": lambda u, z: 1 / (1 + z),
 }
-LARGE = 90  # operations of what is not factored
+LARGE_EXPRESSION = 90  # operations of what is not factored
 
 
 class Reverse:
@@ -459,7 +459,7 @@ class Reverse:
 
 def tidy(e):
     """The shortest of a few forms of an expression."""
-    if not e.is_Add and not e.is_Mul or cost(e) > LARGE:
+    if not e.is_Add and not e.is_Mul or cost(e) > LARGE_EXPRESSION:
         return e
     forms = [e, factor_terms(e)]
     forms.append(factor(forms[1]))

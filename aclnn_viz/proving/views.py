@@ -4,7 +4,7 @@ from sympy import Indexed, KroneckerDelta, Pow, Sum, Symbol, exp, log
 
 from aclnn_viz.proving.steps import BOOL, REAL, TRUTHS, Magnitude, Step, Whether
 
-FEW = 7  # operations of a sum that needs no name
+SMALL_SUM = 7  # operations of a sum that needs no name
 
 
 def named(array, e, index):
@@ -17,7 +17,7 @@ def named(array, e, index):
         or array.kind == BOOL
         or of_sizes
         or not e.has(Sum, Step, Magnitude, exp, log)
-        and not (e.is_Add and e.count_ops() > FEW)
+        and not (e.is_Add and e.count_ops() > SMALL_SUM)
         and not any(p.exp.is_Integer is not True for p in e.atoms(Pow))
     ):
         return e

@@ -3,15 +3,15 @@
 from difflib import get_close_matches
 from functools import cache, partial
 
+from aclnn_viz.errors import problem
+from aclnn_viz.operators import operators
+from aclnn_viz.operators.registry import own, table
 from aclnn_viz.puzzles import symptoms
 from aclnn_viz.puzzles.detective import Detective
 from aclnn_viz.puzzles.progress import Progress, progress_of
 from aclnn_viz.puzzles.puzzle import Puzzle
 from aclnn_viz.puzzles.tiles.detective import TileDetective
 from aclnn_viz.puzzles.verdict import judged
-from aclnn_viz.errors import problem
-from aclnn_viz.operators import operators
-from aclnn_viz.operators.registry import own, table
 
 __all__ = [
     "Detective",

@@ -11,13 +11,13 @@ from aclnn_viz.accuracy.measures import distance, farthest
 from aclnn_viz.cases import case
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.judge import Prepared, prepared, prepared_suite
-from aclnn_viz.puzzles.progress import keep
-from aclnn_viz.puzzles.symptoms import Symptom, outputs_of
-from aclnn_viz.puzzles.verdict import Reply, nth_hint, quoted
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.operators.faults.fault import faulty_kernel
+from aclnn_viz.puzzles.progress import keep
+from aclnn_viz.puzzles.symptoms import Symptom, outputs_of
+from aclnn_viz.puzzles.verdict import Reply, nth_hint, quoted
 from aclnn_viz.tables import GREEN, GREY
 from aclnn_viz.words.messages import kept, message, named, tr
 

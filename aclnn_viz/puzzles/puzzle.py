@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aclnn_viz.errors import function
+from aclnn_viz.operators.registry import OUTSIDE, table
 from aclnn_viz.puzzles.progress import keep
 from aclnn_viz.puzzles.solutions import solution_of
 from aclnn_viz.puzzles.verdict import PuzzleResult, body_lines, judged, nth_hint
-from aclnn_viz.errors import function
-from aclnn_viz.operators.registry import OUTSIDE, table
 from aclnn_viz.words.messages import kept, ntr, tr
 
 

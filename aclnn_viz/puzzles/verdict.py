@@ -18,21 +18,21 @@ from aclnn_viz.cases import Case
 from aclnn_viz.checking.check import check
 from aclnn_viz.checking.judge import prepared_suite
 from aclnn_viz.checking.kernel_call import NOTHING, run
-from aclnn_viz.puzzles.solutions import solution_of
 from aclnn_viz.checking.wrong_outputs import likeness
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
+from aclnn_viz.puzzles.solutions import solution_of
 from aclnn_viz.tables import GREEN, GREY, RED
 from aclnn_viz.words.messages import english, linked, message, tr
 
 # of the largest element: far above float64 rounding of these sums, far below any mistake
 CLOSE = 1e-9
 SECONDS = 5.0  # for one call
-LIMIT = 20.0  # seconds for a whole kernel
+SECONDS_OF_KERNEL = 20.0  # seconds for a whole kernel
 NUDGE = message("hint(1) gives a nudge")
 PRINTED = 6  # elements of an input in a message
 # right cases with a value of an attribute, before it is said that the mistake depends on it
-ENOUGH = 2
+WRONG_SHOWN = 2
 
 
 class Reply:
@@ -181,7 +181,9 @@ def body_lines(function) -> int | None:
 
 
 def _whole(puzzle, answer) -> PuzzleResult:
-    result = check(puzzle.operator, answer, beyond=True, time_limit=LIMIT, call_limit=SECONDS)
+    result = check(
+        puzzle.operator, answer, beyond=True, time_limit=SECONDS_OF_KERNEL, call_limit=SECONDS
+    )
     if result.passed and result.stopped:
         return PuzzleResult(
             puzzle.name,
@@ -190,7 +192,7 @@ def _whole(puzzle, answer) -> PuzzleResult:
                 message(
                     "right on {n} cases, but too slow: the rest of the suite was not run within {limit} s",
                     n=result.cases,
-                    limit=f"{LIMIT:g}",
+                    limit=f"{SECONDS_OF_KERNEL:g}",
                 ),
             ),
         )
@@ -365,7 +367,9 @@ def _conditions(seen: list[_Seen]) -> list[str]:
         cases: dict = {}
         for one in seen:
             cases.setdefault(one.inputs[name], []).append(one.right)
-        right = [value for value, found in cases.items() if all(found) and len(found) >= ENOUGH]
+        right = [
+            value for value, found in cases.items() if all(found) and len(found) >= WRONG_SHOWN
+        ]
         if right and len(right) < len(cases):
             lines.append(
                 message(

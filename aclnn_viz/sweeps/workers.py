@@ -10,7 +10,7 @@ from aclnn_viz.command import uninterrupted
 from aclnn_viz.errors import need, problem, whole
 from aclnn_viz.sweeps.place import close_all
 
-MOST = 1024  # processes of one machine
+PROCESSES = 1024  # processes of one machine
 
 
 class Here(Executor):
@@ -51,7 +51,7 @@ def executor_of(executor) -> tuple[Executor, Callable[[], Executor] | None]:
     if executor is None:
         return Here(), Here
     if isinstance(executor, int) and not isinstance(executor, bool):
-        count = whole("executor", executor, 1, MOST)
+        count = whole("executor", executor, 1, PROCESSES)
         return Processes(count), lambda: Processes(count)
     if hasattr(executor, "get_executor"):
         return executor.get_executor(pure=False), None

@@ -7,8 +7,8 @@ vendor published.
 
 from aclnn_viz.operators import operator, registry
 from aclnn_viz.tiles import default
-from aclnn_viz.tiles.costs import Costs
 from aclnn_viz.tiles.compiling import CompileError
+from aclnn_viz.tiles.costs import Costs
 from aclnn_viz.tiles.cpp import CppKernel, Source, cpp
 from aclnn_viz.tiles.fault import TileFault, faults
 from aclnn_viz.tiles.hazards import KINDS, Hazard

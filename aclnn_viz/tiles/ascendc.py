@@ -29,14 +29,14 @@ from aclnn_viz.tiles.platforms import (
     bfloat16_t,
     float32,
     half,
+    int8_t,
     int16_t,
     int32_t,
     int64_t,
-    int8_t,
+    uint8_t,
     uint16_t,
     uint32_t,
     uint64_t,
-    uint8_t,
 )
 from aclnn_viz.tiles.reductions import (
     CMPMODE,

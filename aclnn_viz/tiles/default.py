@@ -16,9 +16,9 @@ from zlib import crc32
 
 import numpy as np
 
-from aclnn_viz.arrays.plan import BLOCKED, Plan
-from aclnn_viz.arrays.lines import NotStraight, straight
 from aclnn_viz.arrays.javascript import Traced
+from aclnn_viz.arrays.lines import NotStraight, straight
+from aclnn_viz.arrays.plan import BLOCKED, Plan
 from aclnn_viz.cases import case
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles.launching import Program, Tiling

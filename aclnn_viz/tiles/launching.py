@@ -10,14 +10,14 @@ import numpy as np
 
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.errors import need, problem, shown
-from aclnn_viz.storage.reading import machine_memory
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.products import SOC
+from aclnn_viz.storage.reading import machine_memory
 from aclnn_viz.tiles.hazards import Hazard
 from aclnn_viz.tiles.machine import Instruction, Machine
 from aclnn_viz.tiles.memory import POISON, UNWRITTEN, GlobalMemory
 from aclnn_viz.tiles.platforms import Platform, fitting
-from aclnn_viz.tiles.schedules import LIMIT, Orders, explored, schedule_of
+from aclnn_viz.tiles.schedules import STEPS_AT_MOST, Orders, explored, schedule_of
 from aclnn_viz.tiles.tensors import Block
 from aclnn_viz.words.messages import message, tr
 
@@ -348,7 +348,7 @@ def left_by(machine: Machine, outputs: dict[str, GlobalMemory], tiling: Tiling) 
     return run
 
 
-def explore(program, /, limit: int = LIMIT, **how) -> Orders:
+def explore(program, /, limit: int = STEPS_AT_MOST, **how) -> Orders:
     """Run a tile program in every order that matters.
 
     Parameters

@@ -20,8 +20,8 @@ from aclnn_viz.tiles.memory import (
     MTE2,
     MTE3,
     PADDING,
-    PIPES,
     PIPE_NAMES,
+    PIPES,
     UNWRITTEN,
     WRITTEN,
     S,
@@ -39,7 +39,7 @@ DOES = message("reads"), message("writes")
 ADDS, ADDS_ONTO = message("adds to"), message("adds onto")
 # what one other core does, and what several do
 ONE = {"reads": DOES[0], "writes": DOES[1], "adds to": ADDS}
-MANY = {"reads": message("read"), "writes": message("write"), "adds to": ADDS}
+PLURALS = {"reads": message("read"), "writes": message("write"), "adds to": ADDS}
 BYTES = message("{name} {does} {n} of {all} bytes that nobody wrote")
 ELEMENTS = message("{name} {does} {n} of {all} elements of {tensor} that nobody wrote")
 MET = {
@@ -346,7 +346,7 @@ class Core:
                     who=message("other cores")
                     if core is None
                     else message("core {core}", core=core),
-                    verb=(MANY if core is None else ONE)[verb],
+                    verb=(PLURALS if core is None else ONE)[verb],
                 ),
                 writing,
             )

@@ -53,7 +53,7 @@ def fitting(op, inputs: dict) -> tuple[dict, dict]:
 
 BLOCK = 32  # bytes: the unit of addresses in the Unified Buffer
 REPEAT = 256  # bytes that a vector instruction treats in one step
-LIMIT = 255  # of repeats and strides, which are 8 bits wide
+REPEATS = 255  # of repeats and strides, which are 8 bits wide
 
 _MOVED = "int16_t uint16_t half bfloat16_t int32_t uint32_t float"
 _CALLS = {

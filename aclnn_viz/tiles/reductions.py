@@ -12,7 +12,7 @@ import numpy as np
 
 from aclnn_viz.tiles.machine import current
 from aclnn_viz.tiles.memory import MTE3, S, V, meet
-from aclnn_viz.tiles.platforms import BLOCK, REPEAT, c_name, int32_t, uint32_t, uint8_t
+from aclnn_viz.tiles.platforms import BLOCK, REPEAT, c_name, int32_t, uint8_t, uint32_t
 from aclnn_viz.tiles.vector import (
     STRIDE,
     BrcbRepeatParams,

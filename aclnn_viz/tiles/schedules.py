@@ -146,7 +146,7 @@ def schedule_of(name):
     return Eager() if name == "eager" else Late() if name == "late" else Seeded(name)
 
 
-LIMIT = 2000
+STEPS_AT_MOST = 2000
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class Orders:
         return self.complete and not self.hazards and len(self.outcomes) == 1
 
 
-def explored(run: Callable, limit: int = LIMIT, search: "Search | None" = None) -> Orders:
+def explored(run: Callable, limit: int = STEPS_AT_MOST, search: "Search | None" = None) -> Orders:
     """As `explore`, of any `run(schedule)` that returns something with `outputs` and `hazards`."""
     limit = whole("limit", limit, 1)
     search, hazards, outcomes, count = search or Search(), {}, {}, 0

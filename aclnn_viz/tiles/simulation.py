@@ -16,7 +16,7 @@ from aclnn_viz.tiles.machine import Instruction
 from aclnn_viz.tiles.memory import MTE2, MTE3, PIPES, S, V
 from aclnn_viz.tiles.platforms import BLOCK, REPEAT
 
-SHORT = ("S", "V", "MTE2", "MTE3")
+PIPES_TIMED = ("S", "V", "MTE2", "MTE3")
 
 
 class Job(NamedTuple):
@@ -222,7 +222,7 @@ def simulated(cores: list, costs, l2: str = "warm") -> Simulated:
     return Simulated(
         max(s.ended, default=0.0) / s.clock + s.cost["dispatch"],
         sum(times) / n / s.clock + s.cost["start"],
-        {name: sum(row[p] for row in s.busy) / n / s.clock for p, name in enumerate(SHORT)},
+        {name: sum(row[p] for row in s.busy) / n / s.clock for p, name in enumerate(PIPES_TIMED)},
         spans,
         s.used / (s.memory * spent) if spent > 0 else 0.0,
     )

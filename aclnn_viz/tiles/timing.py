@@ -12,9 +12,9 @@ from aclnn_viz.storage.results import new_file
 from aclnn_viz.tiles.costs import Costs
 from aclnn_viz.tiles.launching import Run
 from aclnn_viz.tiles.machine import Instruction
-from aclnn_viz.tiles.memory import MTE2, MTE3, PIPES, PIPE_NAMES, V
+from aclnn_viz.tiles.memory import MTE2, MTE3, PIPE_NAMES, PIPES, V
 from aclnn_viz.tiles.platforms import REPEAT
-from aclnn_viz.tiles.simulation import SHORT, jobs_of, simulated
+from aclnn_viz.tiles.simulation import PIPES_TIMED, jobs_of, simulated
 from aclnn_viz.words.messages import message, tr
 
 L2 = ("warm", "cold")
@@ -245,11 +245,11 @@ class Times:
                 "ph": "M",
                 "name": "thread_name",
                 "pid": c,
-                "tid": SHORT.index(name),
+                "tid": PIPES_TIMED.index(name),
                 "args": {"name": name},
             }
             for c in range(self.run.cores)
-            for name in SHORT
+            for name in PIPES_TIMED
         ]
         free: dict[tuple, float] = {}
         # Viewers take an overlap, of a rounding too, for calls within calls: a copy in begins behind the last, times are in 1/1024 us.
@@ -263,7 +263,7 @@ class Times:
                     "name": span.name,
                     "cat": span.pipe,
                     "pid": span.core,
-                    "tid": SHORT.index(span.pipe),
+                    "tid": PIPES_TIMED.index(span.pipe),
                     "ts": start,
                     "dur": free[key] - start,
                     "args": {"line": span.line},
@@ -325,7 +325,7 @@ def timed(run: Run, costs: Costs, l2: str = "warm", bypass=()) -> Times:
     for c, p, k, start, end, waited in simulation.spans:
         instruction = cores[c][p][k].one
         spans[order[c, p, k]] = Span(
-            c, SHORT[p], start, end, instruction.name, instruction.where[1], order.get(waited)
+            c, PIPES_TIMED[p], start, end, instruction.name, instruction.where[1], order.get(waited)
         )
     return Times(
         run,
@@ -358,7 +358,7 @@ def timed(run: Run, costs: Costs, l2: str = "warm", bypass=()) -> Times:
 
 def _waits(spans: list, cores: int) -> dict[str, dict[str, float]]:
     """Between the instructions of a pipe: for which pipe it stood still, us of a mean core."""
-    waits: dict[str, dict[str, float]] = {name: defaultdict(float) for name in SHORT}
+    waits: dict[str, dict[str, float]] = {name: defaultdict(float) for name in PIPES_TIMED}
     free: dict[tuple, float] = {}
     for span in spans:
         gap = span.start - free.get((span.core, span.pipe), span.start)

@@ -16,7 +16,7 @@ from aclnn_viz.dtypes import float_format, round_to
 from aclnn_viz.errors import problem
 from aclnn_viz.tiles.machine import current
 from aclnn_viz.tiles.memory import Span
-from aclnn_viz.tiles.platforms import BLOCK, LIMIT, REPEAT, c_name, float32, half, int32_t
+from aclnn_viz.tiles.platforms import BLOCK, REPEATS, REPEAT, c_name, float32, half, int32_t
 from aclnn_viz.words.messages import message
 
 STRIDE = message("a stride")
@@ -51,7 +51,7 @@ class BrcbRepeatParams(NamedTuple):
 
 def eight_bits(core, name: str, number: int, what: str) -> int:
     """What the hardware makes of a repeat or stride: its last 8 bits."""
-    if not 0 <= number <= LIMIT:
+    if not 0 <= number <= REPEATS:
         core.hazard(
             "repeat beyond 255",
             message(
@@ -59,10 +59,10 @@ def eight_bits(core, name: str, number: int, what: str) -> int:
                 name=name,
                 what=what,
                 n=number,
-                taken=number % (LIMIT + 1),
+                taken=number % (REPEATS + 1),
             ),
         )
-    return number % (LIMIT + 1)
+    return number % (REPEATS + 1)
 
 
 @lru_cache(maxsize=512)

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from together import in_one
 
 from aclnn_viz.accuracy import attribute_errors
 from aclnn_viz.accuracy.envelopes import _nudged
 from aclnn_viz.dtypes import FORMATS, ordinal_distance, round_to
-from together import in_one
 
 ALL = pytest.mark.parametrize("fmt", FORMATS, ids=lambda f: f.name)
 # the truth is computed in float64

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from reference.exact import mp
+from together import in_one
 
 from aclnn_viz import case, operator
 from aclnn_viz.accuracy.envelopes import Envelope, envelope, explain
@@ -11,7 +12,6 @@ from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.checking import check
 from aclnn_viz.dtypes import round_to, ulp
 from aclnn_viz.operators import plans
-from together import in_one
 
 BOUND = Envelope(
     np.zeros(4, np.float32),

@@ -8,13 +8,14 @@ import error_oracle as oracle
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
+from together import in_one
 
 from aclnn_viz.accuracy import compare, measure, measures
 from aclnn_viz.accuracy.measures import ScaledSum
 from aclnn_viz.arrays.truth import Certified
 from aclnn_viz.dtypes import FORMATS, round_to
-from together import in_one
 
 ALL = pytest.mark.parametrize("fmt", FORMATS, ids=lambda f: f.name)
 SCALARS = tuple("max_ulp max_abs max_relative mare mere mean_abs rmse cosine error_balance".split())

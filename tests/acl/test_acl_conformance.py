@@ -14,9 +14,9 @@ from acl_program import (
     on_new_thread,
 )
 from script import play, scripts
+from standin.generic import functions
 
 from aclnn_viz.acl.protocol import FUNCTIONS, Handle
-from standin.generic import functions
 
 
 @pytest.mark.parametrize("script", scripts("process"))

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from acl_program import TO_HOST, Program, inputs_of, uniform
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aclnn_viz.acl import HostAcl, protocol
 from aclnn_viz.acl.state import POISON, DeviceMemory, byte_range

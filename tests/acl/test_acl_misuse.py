@@ -11,9 +11,9 @@ from acl_program import Program
 from in_child import StandIn, in_child, stand_in
 from script import HARDSWISH, play, scripts
 from test_acl_leaks import COMPLAINTS, leak
+from together import in_one
 
 from aclnn_viz.acl import CannAcl, HostAcl
-from together import in_one
 
 TABLE = scripts("misuse")
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from acl_program import PARAMETERS, Program, inputs_of
 from machine import SOAK
+from together import in_one
 
 from aclnn_viz.acl import HostAcl
 from aclnn_viz.acl.program import AclError
 from aclnn_viz.acl.protocol import FUNCTIONS, RUNTIME
-from together import in_one
 
 SOCS = ("Ascend910B2", "Ascend910_9391", "Ascend950PR_9579", "Ascend910A", "Ascend310P3")
 CALLS, SEEDS = 300, 400 if SOAK else 8

@@ -10,11 +10,11 @@ import pytest
 from acl_program import Program, inputs_of
 from in_child import StandIn, in_child, stand_in
 from machine import ROOT
+from standin.generic import functions
 
 from aclnn_viz.acl import CannAcl, HostAcl
 from aclnn_viz.acl.cann import HANDLES, c_type
 from aclnn_viz.acl.protocol import FUNCTIONS
-from standin.generic import functions
 
 pytestmark = pytest.mark.needs("g++")
 

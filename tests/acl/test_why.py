@@ -7,12 +7,12 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from together import in_one
 
 import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.acl.why import LONGEST, _known
 from aclnn_viz.words.messages import in_language, tr
-from together import in_one
 
 LOGS = tomllib.loads((Path(__file__).parent / "logs.toml").read_text("utf-8"))["log"]
 

@@ -4,13 +4,13 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from machine import sampled
+from together import in_one
 
 from aclnn_viz import case, operator
 from aclnn_viz.arrays import driver, numpy_arrays
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.sums import PairwiseSum, tree
-from machine import sampled
-from together import in_one
 
 SHAPES = {
     "hardswish": (70, 90),
@@ -202,7 +202,7 @@ def test_scattering_a_channel_at_a_time_adds_in_the_same_order(monkeypatch):
     rng, target = np.random.default_rng(0), np.zeros((3, 11), np.float32)
     index, values = rng.integers(0, 11, 500), rng.standard_normal((3, 500)).astype(np.float32)
     together = NumPyArrays().scatter_add(target, index, values)
-    monkeypatch.setattr(numpy_arrays, "FEW", 0)
+    monkeypatch.setattr(numpy_arrays, "VALUES_BY_INDEX", 0)
     assert (
         np.array_equal(NumPyArrays().scatter_add(target, index, values), together)
         and together.any()

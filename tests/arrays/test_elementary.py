@@ -6,11 +6,11 @@ import pytest
 
 from aclnn_viz.arrays import elementary
 from aclnn_viz.arrays.bounds import BoundedArrays
+from aclnn_viz.arrays.double_double_arrays import PreciseArrays
+from aclnn_viz.arrays.float64_arrays import SizedArrays
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.arrays.plan_arrays import PlannedArrays
-from aclnn_viz.arrays.double_double_arrays import PreciseArrays
-from aclnn_viz.arrays.float64_arrays import SizedArrays
 
 UFUNCS = {
     "sqrt": np.sqrt,

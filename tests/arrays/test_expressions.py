@@ -14,10 +14,10 @@ from machine import SOAK
 
 from aclnn_viz.arrays import truth
 from aclnn_viz.arrays.bounds import BoundedArrays
-from aclnn_viz.arrays.local_errors import SLACK
-from aclnn_viz.arrays.plan import HOST, Plan
 from aclnn_viz.arrays.double_double_arrays import PreciseArrays
 from aclnn_viz.arrays.float64_arrays import SizedArrays
+from aclnn_viz.arrays.local_errors import SLACK
+from aclnn_viz.arrays.plan import HOST, Plan
 from aclnn_viz.dtypes import FORMATS, float_format, round_to
 
 EXPRESSIONS = 20_000 if SOAK else 80

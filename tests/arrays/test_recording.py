@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from machine import sampled
+from together import in_one
 
 from aclnn_viz import case
 from aclnn_viz.arrays.elementary import ERF, ERFC
@@ -10,8 +12,6 @@ from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.recording import RecordingArray, record
 from aclnn_viz.cases import default
 from aclnn_viz.cases.default import matrix_shape
-from machine import sampled
-from together import in_one
 
 SMALL = {
     "hardswish": {"shape": (2, 3)},

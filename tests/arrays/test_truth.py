@@ -16,7 +16,8 @@ from machine import SOAK
 
 from aclnn_viz import case, compare, operator
 from aclnn_viz.accuracy.envelopes import envelope, explain
-from aclnn_viz.arrays import float64_arrays, truth as module
+from aclnn_viz.arrays import float64_arrays
+from aclnn_viz.arrays import truth as module
 from aclnn_viz.arrays.double_double_arrays import PreciseArrays
 from aclnn_viz.arrays.float64_arrays import SizedArrays
 from aclnn_viz.arrays.truth import Certified, doubtful, rounded_sum, spacing, undecided
@@ -414,7 +415,7 @@ def test_undecided_is_what_two_roundings_disagree_on(fmt):
     if fmt.bits < 64:  # a narrower search first, which misses none of them
         may, loose = (
             doubtful(high, low, error, fmt),
-            error > module.ENOUGH * spacing(np.abs(high), fmt),
+            error > module.CERTAIN_ERROR * spacing(np.abs(high), fmt),
         )
         assert (
             may[apart].all()

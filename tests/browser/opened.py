@@ -2,10 +2,11 @@
 
 from types import SimpleNamespace
 
+from laboratory import Notebook
+
 from aclnn_viz.explorers import subject_of
 from aclnn_viz.explorers.device import DeviceOfState
 from aclnn_viz.explorers.state import build, controls
-from laboratory import Notebook
 
 ROOT = ".aclnn-explorer"
 CELL = "from aclnn_viz.explorers import explore\nexplorer = explore({name!r})\nexplorer"

@@ -4,6 +4,7 @@ import json
 import re
 
 import numpy as np
+
 from aclnn_viz.pictures.palette import coloured
 from aclnn_viz.pictures.style import SERIES
 

@@ -6,10 +6,11 @@ import legible
 import numpy as np
 import panel_picture
 import pytest
-from aclnn_viz.explorers import explorers
 from laboratory import SIZE
 from machine import SOAK, sampled_explorers
 from opened import WAITING
+
+from aclnn_viz.explorers import explorers
 
 pytestmark = pytest.mark.needs("chromium")
 EVERY = pytest.mark.parametrize("explorer", sampled_explorers(__name__), indirect=True)

@@ -4,6 +4,7 @@ import json
 
 import panel_picture
 import pytest
+
 from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import State, compute
 
 pytestmark = [

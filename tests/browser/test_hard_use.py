@@ -2,8 +2,9 @@
 
 import pytest
 from machine import SOAK, sampled_explorers
-from aclnn_viz.pictures.style import SERIES
 from opened import RUN
+
+from aclnn_viz.pictures.style import SERIES
 
 pytestmark = pytest.mark.needs("chromium")
 

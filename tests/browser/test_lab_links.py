@@ -8,7 +8,6 @@ import sys
 import time
 
 import pytest
-
 from machine import ROOT
 
 pytestmark = [pytest.mark.needs("chromium"), pytest.mark.soak]

@@ -4,6 +4,7 @@ import json
 
 import panel_picture
 import pytest
+
 from aclnn_viz.explorers.by_operator.group_norm_swish import State
 
 pytestmark = [

@@ -5,13 +5,13 @@ import warnings
 
 import numpy as np
 import pytest
+from machine import sampled
+from together import in_one
 
 import aclnn_viz as av
 from aclnn_viz.cases import default
-from aclnn_viz.devices import AclError, ConstraintWarning
 from aclnn_viz.cases.by_operator import rms_norm
-from machine import sampled
-from together import in_one
+from aclnn_viz.devices import AclError, ConstraintWarning
 
 DTYPES = pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from machine import sampled
 
 from aclnn_viz import case
 from aclnn_viz.cases.suites import recipes, suite
 from aclnn_viz.cases.vacuity import vacuity
 from aclnn_viz.operators import registry
-from machine import sampled
 
 EVERY = pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 

@@ -7,11 +7,11 @@ import random
 
 import numpy as np
 import pytest
+from machine import sampled
 
 import aclnn_viz as av
 from aclnn_viz.cases.suites import suite
 from aclnn_viz.cli import main
-from machine import sampled
 
 OPERATORS = pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 FORMS = pytest.mark.parametrize("form", ["json", "csv"])

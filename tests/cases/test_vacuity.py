@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from machine import sampled
+from together import in_one
 
 from aclnn_viz import case, operator
 from aclnn_viz.cases.suites import recipes, suite, transposed
 from aclnn_viz.cases.vacuity import vacuity
-from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.operators.faults import faults
-from machine import sampled
-from together import in_one
+from aclnn_viz.operators.faults.fault import faulty_kernel
 
 BLIND = [  # operator, case, what the meter says, a fault that then passes
     ("hardswish", {"self": 0.75}, "x = 3", "upper kink open"),

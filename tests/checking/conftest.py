@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
+from machine import SOAK
 
 from aclnn_viz.checking import scope
-from machine import SOAK
 
 
 @pytest.fixture(autouse=True)

@@ -1,12 +1,12 @@
 """Right kernels in other words: by hand, precision plans, the order of device kernels."""
 
 import numpy as np
+from checking.wrong import SLIPS
+from checking.wrong import kernel as by_hand
 
 from aclnn_viz import operator
 from aclnn_viz.arrays.plan import BLOCKED, PAIRWISE, SEQUENTIAL, SHUFFLED, Plan
 from aclnn_viz.operators import plans
-from checking.wrong import SLIPS
-from checking.wrong import kernel as by_hand
 
 
 def differentiated(gradOutput, self):

@@ -6,9 +6,9 @@ Each is right on everything else. The words are those by which a pass that did n
 from itertools import count
 
 import numpy as np
+from checking.wrong import edited
 
 from aclnn_viz import operator
-from checking.wrong import edited
 
 RMS, SWISH, LOSS, NORM, GRID, SILU = (
     operator(name)

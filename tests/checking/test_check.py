@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checking.wrong_kernels import RMS, SWISH, fault, scaled, swish
+from machine import SOAK, sampled
 
 from aclnn_viz.cases import case
 from aclnn_viz.checking import check, counterexample, scope
 from aclnn_viz.checking.kernel_call import named, to_numpy
 from aclnn_viz.checking.wrong_outputs import intermediates
-from checking.wrong_kernels import RMS, SWISH, fault, scaled, swish
-from machine import SOAK, sampled
 
 pytestmark = pytest.mark.usefixtures("unexplained")
 

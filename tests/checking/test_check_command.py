@@ -3,11 +3,11 @@
 import json
 
 import pytest
+from checking.test_exchange import run_outside
 
 import aclnn_viz as av
 from aclnn_viz.checking import write_suite
 from aclnn_viz.cli import main
-from checking.test_exchange import run_outside
 
 
 @pytest.mark.parametrize("name", ["list.json", "list.csv"])

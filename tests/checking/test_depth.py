@@ -12,6 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checking.rewritings import rewritings
+from checking.subtle_kernels import SUBTLE, SWISH, beyond
+from checking.wrong_kernels import scaled
+from machine import SOAK, sampled
 
 import aclnn_viz as av
 from aclnn_viz.cases.suites import deep
@@ -22,10 +26,6 @@ from aclnn_viz.checking.judge import judge, prepared_suite
 from aclnn_viz.checking.kernel_call import Guarded, run
 from aclnn_viz.checking.scope import Scope, deeper
 from aclnn_viz.cli import main
-from checking.rewritings import rewritings
-from checking.subtle_kernels import SUBTLE, SWISH, beyond
-from checking.wrong_kernels import scaled
-from machine import SOAK, sampled
 
 OPERATORS = pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 

@@ -4,13 +4,13 @@ import re
 
 import numpy as np
 import pytest
+from machine import SOAK
 
 import aclnn_viz as av
 from aclnn_viz import case, operator
 from aclnn_viz.puzzles import detective, detectives, puzzles, tile_detectives
 from aclnn_viz.puzzles.pictures import picture
 from aclnn_viz.puzzles.tiles.detective import outputs_of
-from machine import SOAK
 
 EVERY = (*detectives(), *tile_detectives())
 ALL = pytest.mark.parametrize("name", [one.name for one in EVERY])

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from checking.wrong_kernels import RMS, SWISH, fault, single, suite_where, swish
 
 from aclnn_viz import case, operator
 from aclnn_viz.cases.suites import Recipe
@@ -14,7 +15,6 @@ from aclnn_viz.checking.judge import judge, prepared
 from aclnn_viz.checking.wrong_outputs import _places, likeness
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.fault import changed
-from checking.wrong_kernels import RMS, SWISH, fault, single, suite_where, swish
 
 pytestmark = pytest.mark.usefixtures("unexplained", "unshrunken")
 

@@ -8,7 +8,6 @@ import tracemalloc
 
 import numpy as np
 import pytest
-
 from checking.wrong_kernels import fault
 from tables import table
 

@@ -6,6 +6,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from checking.wrong_kernels import fault, scaled
 from machine import SOAK, sampled
 
 from aclnn_viz import case, open_device, operator
@@ -14,7 +15,6 @@ from aclnn_viz.checking.check import read_and_check, write_suite
 from aclnn_viz.devices import record
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.storage.reading import AlteredError
-from checking.wrong_kernels import fault, scaled
 
 pytestmark = pytest.mark.usefixtures("unexplained", "unshrunken")
 

@@ -8,14 +8,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from checking.wrong import edited, kernel, opaque
+from checking.wrong_kernels import RMS, SWISH, fault, single, suite_where
+from machine import SOAK
 
 from aclnn_viz import operator, operators
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking import check, result, work
 from aclnn_viz.checking.candidates import _cut
 from aclnn_viz.checking.case_run import CaseRun, Variant, cheapest_first
-from aclnn_viz.checking.evidence import KernelUnderTest, examine
 from aclnn_viz.checking.conditions import Condition
+from aclnn_viz.checking.evidence import KernelUnderTest, examine
 from aclnn_viz.checking.explanation import (
     Explanation,
     _holds_on,
@@ -32,10 +35,6 @@ from aclnn_viz.checking.wrong_outputs import depends
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.edits import edits
-from checking.wrong import edited, kernel, opaque
-from checking.wrong_kernels import RMS, SWISH, fault, single, suite_where
-from machine import SOAK
-
 
 pytestmark = pytest.mark.usefixtures("unshrunken")
 

@@ -3,14 +3,14 @@
 import json
 
 import pytest
+from checking.test_exchange import run_outside
+from checking.test_scope import GRID
+from checking.wrong_kernels import RMS, watched
 
 import aclnn_viz as av
 from aclnn_viz.checking import read_and_check, write_suite
 from aclnn_viz.cli import main
 from aclnn_viz.devices import record
-from checking.test_exchange import run_outside
-from checking.test_scope import GRID
-from checking.wrong_kernels import RMS, watched
 
 
 def test_only_what_counts_is_written_and_read(tmp_path):

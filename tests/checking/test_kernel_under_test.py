@@ -4,6 +4,7 @@ from threading import Event
 from types import SimpleNamespace
 
 import pytest
+from checking.wrong_kernels import RMS, SWISH, fault, scaled
 
 import aclnn_viz as av
 from aclnn_viz.arrays.plan import Plan
@@ -11,12 +12,10 @@ from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking import check, evidence, explanation
 from aclnn_viz.checking.evidence import KernelUnderTest
 from aclnn_viz.checking.judge import judge
-from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.checking.kernel import load_kernel
+from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.checking.work import Budget
 from aclnn_viz.operators import plans
-from checking.wrong_kernels import RMS, SWISH, fault, scaled
-
 
 doubled = scaled(SWISH, 2)
 

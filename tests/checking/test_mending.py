@@ -7,13 +7,12 @@ import re
 
 import numpy as np
 import pytest
+from checking.wrong import edited, kernel, loaded, opaque, with_edits
+from checking.wrong_kernels import RMS
 
 from aclnn_viz.checking import check
 from aclnn_viz.checking.mending import MEMORY, Source, Unreadable, _limited_memory
 from aclnn_viz.words.messages import in_language
-from checking.wrong import edited, kernel, loaded, opaque, with_edits
-from checking.wrong_kernels import RMS
-
 
 pytestmark = pytest.mark.usefixtures("unshrunken")
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from checking.wrong_kernels import RMS, SWISH, fault
 
 import aclnn_viz as av
 from aclnn_viz.checking import check
 from aclnn_viz.checking.conditions import Traits, common
-from checking.wrong_kernels import RMS, SWISH, fault
 
 pytestmark = pytest.mark.usefixtures("unshrunken")
 

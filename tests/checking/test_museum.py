@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from together import in_one
 
 import aclnn_viz as av
 from aclnn_viz.checking import check
 from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.words.messages import in_language
-from together import in_one
 
 PIECES = [
     pytest.param(one, faulty_kernel(one.operator, one.fault), id=f"{one.operator}-{one.fault.name}")

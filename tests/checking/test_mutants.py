@@ -5,12 +5,12 @@ from functools import cache
 
 import numpy as np
 import pytest
+from checking.mutation import mutants
+from machine import SOAK
 
 from aclnn_viz import operators
 from aclnn_viz.checking.judge import judge, prepared_suite
 from aclnn_viz.operators import registry
-from checking.mutation import mutants
-from machine import SOAK
 
 REMOTE = "differs only for coordinates beyond 2^31 or that are no numbers: no document defines them, products differ"
 CLIPPED = "the coordinate is then clipped to the one pixel there is, with slope 0"

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from checking.rewritings import rewritings
+from checking.wrong_kernels import scaled, suite_where
+from machine import SOAK, taught
 
 from aclnn_viz import operator
 from aclnn_viz.checking.evidence import KernelUnderTest, examine
 from aclnn_viz.checking.judge import judge, prepared_at, prepared_suite, suite_recipes
 from aclnn_viz.checking.scope import Scope
-from checking.rewritings import rewritings
-from checking.wrong_kernels import scaled, suite_where
-from machine import SOAK, taught
 
 SEEDS = range(1000 if SOAK else 1)
 

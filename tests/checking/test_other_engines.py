@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from checking.wrong_kernels import scaled
 
 import aclnn_viz as av
 from aclnn_viz.cases import files
@@ -12,7 +13,6 @@ from aclnn_viz.checking.judge import judge, prepared_at, suite_recipes
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.peers import NARROW
 from aclnn_viz.storage.own import as_array
-from checking.wrong_kernels import scaled
 
 TORCH, JAX = (pytest.mark.needs(name) for name in ("torch", "jax"))
 GRIDS = "grid_sampler_2d", "grid_sampler_3d"

@@ -6,10 +6,10 @@ import sys
 
 import numpy as np
 import pytest
+from machine import SOAK
 
 from aclnn_viz.puzzles import detective, progress, puzzle
 from aclnn_viz.puzzles.progress import FILE, VARIABLE, keep, kept, progress_file
-from machine import SOAK
 
 
 @pytest.fixture(autouse=True)

@@ -3,16 +3,16 @@
 from functools import cache
 
 import pytest
+from checking.mutation import mutants
+from checking.test_mutants import killed, reason
+from machine import SOAK
 
 from aclnn_viz import operators
 from aclnn_viz.checking.judge import prepared_suite
 from aclnn_viz.checking.kernel_call import named
+from aclnn_viz.operators import registry
 from aclnn_viz.puzzles import puzzle, verdict
 from aclnn_viz.puzzles.verdict import judged
-from aclnn_viz.operators import registry
-from checking.mutation import mutants
-from checking.test_mutants import killed, reason
-from machine import SOAK
 
 NO_SLOPE = "the slope there is 0: beyond the last centre, or at a mirror"
 ONE_PIXEL = "both neighbours are then the last pixel"

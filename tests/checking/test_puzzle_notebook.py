@@ -7,11 +7,11 @@ import re
 from itertools import takewhile
 
 import pytest
+from machine import ROOT
 
 from aclnn_viz.puzzles import detectives, puzzles, tile_detectives, tile_puzzles
 from aclnn_viz.puzzles.solutions import solution_of
 from aclnn_viz.words.messages import language, tr
-from machine import ROOT
 
 NOTEBOOKS = {
     "09_puzzles": (puzzles(), detectives()),

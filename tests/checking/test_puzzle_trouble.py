@@ -4,10 +4,10 @@ import time
 
 import numpy as np
 import pytest
+from together import in_one
 
 from aclnn_viz.puzzles import puzzle
 from aclnn_viz.puzzles.solutions import solution_of
-from together import in_one
 
 
 class Unreadable:
@@ -98,7 +98,7 @@ def test_cases_after_one_that_hangs_are_not_tried(monkeypatch):
 
 
 def test_a_kernel_that_is_right_but_too_slow_for_the_suite_is_not_solved(monkeypatch):
-    monkeypatch.setattr("aclnn_viz.puzzles.verdict.LIMIT", 0.5)
+    monkeypatch.setattr("aclnn_viz.puzzles.verdict.SECONDS_OF_KERNEL", 0.5)
     solution = solution_of(puzzle("hardswish_kernel")).function
     result = puzzle("hardswish_kernel").check(
         lambda **inputs: (time.sleep(0.3), solution(**inputs))[1]

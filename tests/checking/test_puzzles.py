@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
+from together import in_one
 
 from aclnn_viz.cases import case
 from aclnn_viz.checking import check
+from aclnn_viz.operators import operator
 from aclnn_viz.puzzles import puzzle, puzzles, tile_puzzles
 from aclnn_viz.puzzles.pictures import picture
 from aclnn_viz.puzzles.solutions import Mistake, Solution, solution_of
 from aclnn_viz.puzzles.verdict import apart, body_lines, judged, right_answer
-from aclnn_viz.operators import operator
-from together import in_one
 
 EVERY = (*puzzles(), *tile_puzzles())
 ALL = pytest.mark.parametrize("name", [one.name for one in EVERY])

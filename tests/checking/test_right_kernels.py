@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from machine import taught
-
-from aclnn_viz.arrays.plan import BLOCKED, SEQUENTIAL, SHUFFLED, Plan
-from aclnn_viz.checking import check
 from checking import arrangements, rewritings
 from checking.arrangements import kernels
 from checking.rewritings import planned
 from checking.wrong import SLIPS, kernel
 from checking.wrong.common import asked, wide
+from machine import taught
+
+from aclnn_viz.arrays.plan import BLOCKED, SEQUENTIAL, SHUFFLED, Plan
+from aclnn_viz.checking import check
 
 FORMATS = ("float16", "bfloat16", "float32")
 PLANS = (

@@ -4,14 +4,14 @@ import json
 
 import numpy as np
 import pytest
+from checking.wrong import edited
+from checking.wrong_kernels import RMS, SWISH, scaled
 
 from aclnn_viz import case, operator
 from aclnn_viz.checking import check, given
 from aclnn_viz.checking.conditions import Condition, Traits, separating, stands
 from aclnn_viz.checking.scope import Scope
 from aclnn_viz.cli import main
-from checking.wrong import edited
-from checking.wrong_kernels import RMS, SWISH, scaled
 
 LOSS = operator("cross_entropy_loss")
 

@@ -6,6 +6,9 @@ import weakref
 
 import numpy as np
 import pytest
+from checking.test_exchange import run_outside
+from checking.wrong_kernels import RMS, fault, scaled, single, watched
+from machine import sampled
 
 import aclnn_viz as av
 from aclnn_viz.arrays.plan import Plan
@@ -16,9 +19,6 @@ from aclnn_viz.checking.judge import documented, once_per_case
 from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.devices import AclError, record
 from aclnn_viz.operators.faults import faults
-from checking.test_exchange import run_outside
-from checking.wrong_kernels import RMS, fault, scaled, single, watched
-from machine import sampled
 
 pytestmark = pytest.mark.usefixtures("unexplained")
 

@@ -5,12 +5,12 @@ import subprocess
 
 import numpy as np
 import pytest
+from machine import ROOT
 
 import aclnn_viz as av
-from aclnn_viz.devices.signatures import CallError
 from aclnn_viz.cli import main
+from aclnn_viz.devices.signatures import CallError
 from aclnn_viz.storage.own import as_array
-from machine import ROOT
 
 RMS = av.operator("rms_norm")
 NAMES = {"grad": "dy", "inp": "x", "r": "rstd", "w": "gamma"}

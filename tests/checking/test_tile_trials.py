@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from machine import SOAK
 
 import aclnn_viz as av
 from aclnn_viz.checking.scope import DEPTHS
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.faults.fault import page_from
-from machine import SOAK
 
 
 def edited(op, old, new, which=0):

@@ -7,14 +7,14 @@ from itertools import islice
 
 import numpy as np
 import pytest
-
-import aclnn_viz as av
-from aclnn_viz.cli import main
-from aclnn_viz.checking.tolerances import line
-from aclnn_viz.operators.faults import faults
-from aclnn_viz.operators.faults.fault import faulty_kernel
 from checking.orders import ADDS, COMES, PLANS, attack, fused, held, kernel
 from machine import SOAK
+
+import aclnn_viz as av
+from aclnn_viz.checking.tolerances import line
+from aclnn_viz.cli import main
+from aclnn_viz.operators.faults import faults
+from aclnn_viz.operators.faults.fault import faulty_kernel
 
 ATTACKED = [
     ("rms_norm", "float32", (3, 301)),

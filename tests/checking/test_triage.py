@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from machine import SOAK
+from tables import table
 
 import aclnn_viz as av
 from aclnn_viz.checking import check, read_and_check, triage
@@ -19,8 +21,6 @@ from aclnn_viz.operators import operators, registry
 from aclnn_viz.operators.plans import preset, run
 from aclnn_viz.storage.dumps import STORAGES
 from aclnn_viz.words.messages import in_language
-from machine import SOAK
-from tables import table
 
 RUNS = Path(__file__).parent / "dumped"
 NAMES = {dtype: storage.removeprefix("torch ") for storage, dtype in STORAGES.items()}

@@ -1,11 +1,11 @@
 """Every operator, at every depth, with each value of its options ends in a verdict, of a right kernel and of a wrong one."""
 
 import pytest
+from checking.wrong_kernels import scaled
+from machine import SOAK
 
 import aclnn_viz as av
 from aclnn_viz.checking.scope import DEPTHS, Scope
-from checking.wrong_kernels import scaled
-from machine import SOAK
 
 SECONDS = {"quick": 3.0, "normal": 3.0, "deep": 5.0}  # after which no case starts
 CASES = [

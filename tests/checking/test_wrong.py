@@ -5,12 +5,12 @@ from functools import cache
 
 import numpy as np
 import pytest
+from checking.wrong import FOLDER, SLIPS, kernel, source, wrong
 from machine import SOAK
 
 from aclnn_viz.checking import check
 from aclnn_viz.checking.evidence import KernelUnderTest, examine
 from aclnn_viz.checking.scope import Scope
-from checking.wrong import FOLDER, SLIPS, kernel, source, wrong
 
 pytestmark = pytest.mark.usefixtures("unshrunken")
 

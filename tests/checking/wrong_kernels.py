@@ -4,8 +4,8 @@ import numpy as np
 
 from aclnn_viz import operator
 from aclnn_viz.checking.judge import case_at, prepared_at, suite_recipes
-from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.operators.faults import faults
+from aclnn_viz.operators.faults.fault import faulty_kernel
 
 RMS, SWISH = operator("rms_norm"), operator("hardswish")
 

@@ -5,6 +5,7 @@ import itertools
 import mpmath
 import numpy as np
 import pytest
+from machine import SOAK
 from sympy import Indexed, Integer, Symbol
 
 import derivations
@@ -16,7 +17,6 @@ from derivations import (
     hardswish,
     rms_norm,
 )
-from machine import SOAK
 from notebooks.gallery import declared
 
 DIGITS = 50

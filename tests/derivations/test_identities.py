@@ -20,12 +20,12 @@ from sympy import (
     symbols,
 )
 from sympy.core.function import AppliedUndef
+from together import in_one
 
 from derivations import proves_equal
 from derivations.prover.expressions import CANONICAL
 from derivations.prover.normal_form import normal_form
 from derivations.prover.theorem import Equation
-from together import in_one
 
 n, m, h = symbols("n m h", integer=True, positive=True)
 z = Symbol("z", integer=True, nonnegative=True)

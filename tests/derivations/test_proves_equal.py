@@ -20,9 +20,9 @@ from sympy import (
     sin,
     symbols,
 )
+from together import in_one
 
 from derivations import proves_equal
-from together import in_one
 
 n, m = symbols("n m", integer=True, positive=True)
 z = Symbol("z", integer=True, nonnegative=True)

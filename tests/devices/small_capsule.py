@@ -1,7 +1,8 @@
 """Small cases of every operator, as a capsule holds them, and how outputs are compared bit by bit."""
 
-import aclnn_viz as av
 from machine import taught
+
+import aclnn_viz as av
 
 
 def pairs(cases):

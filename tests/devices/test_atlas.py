@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from atlas_stand_in import LAYOUTS, case_of, close_to, on_stand_in
 from in_child import StandIn, in_child, stand_in
+from machine import taught
 from standin.generic import without_their_own
 
 import aclnn_viz as av
 from aclnn_viz.cases.default import matrix_shape
 from aclnn_viz.devices import AclError, DeviceUnavailable, RefusedError, open_device
-from machine import taught
 
 pytestmark = pytest.mark.needs("g++")
 ALL = pytest.mark.parametrize("op", taught(), ids=lambda op: op.name)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from children import forked
 from in_child import stand_in
+from standin.generic import there
 
 from aclnn_viz.devices.opening import device_text, list_devices
-from standin.generic import there
 
 needs_compiler = pytest.mark.needs("g++")
 OPERATORS = [op.name for op in there()]

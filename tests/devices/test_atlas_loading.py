@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from atlas_stand_in import tiny
 from in_child import in_child, stand_in
+from machine import taught
 
 import aclnn_viz as av
 from aclnn_viz.acl import CannAcl
 from aclnn_viz.acl.installation import built_for_another
 from aclnn_viz.acl.protocol import RUNTIME
 from aclnn_viz.devices import DeviceUnavailable, FunctionUnavailable, open_device
-from machine import taught
 
 pytestmark = pytest.mark.needs("g++")
 

@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import pytest
+from machine import ROOT, SOAK
 
 import aclnn_viz as av
-from machine import ROOT, SOAK
 
 BARE = """
 import sys

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from machine import taught
 from small_capsule import SMALL, same
 
 import aclnn_viz as av
-from machine import taught
 from aclnn_viz.cases.lists import load
 from aclnn_viz.devices import CapsuleError, DeviceClosedError, record
 from aclnn_viz.devices.capsule import digest

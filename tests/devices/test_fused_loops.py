@@ -9,11 +9,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from machine import ROOT, SOAK
 
 import aclnn_viz as av
 from aclnn_viz.accuracy import envelope, explain
 from aclnn_viz.arrays import loops, written_loops
-
 from aclnn_viz.checking.judge import case_at, judge, prepared_at, suite_recipes
 from aclnn_viz.devices import UnsupportedError
 from aclnn_viz.devices.peers import computed_by
@@ -21,7 +21,6 @@ from aclnn_viz.dtypes import FORMATS, float_format, round_to, ulp
 from aclnn_viz.operators import registry
 from aclnn_viz.verification.conventions import conventions
 from aclnn_viz.verification.conventions.model import recomputed
-from machine import ROOT, SOAK
 
 FUSED = [op.name for op in av.operators() if registry.file("loops", op.name)]
 FROM_PAGES = [
@@ -233,7 +232,7 @@ def test_cuts_cover_every_unit_once():
     for units, elements in ((1, 1), (7, 10**9), (1000, 10**6), (10**6, 10**6), (3, 0)):
         parts = loops.cuts(units, elements)
         number, first, last = parts.T.tolist()
-        assert number == list(range(len(parts))) and len(parts) <= loops.MOST
+        assert number == list(range(len(parts))) and len(parts) <= loops.PARTS_AT_MOST
         assert first == [0, *last[:-1]] and last[-1] == units
 
 

@@ -6,13 +6,13 @@ import warnings
 
 import numpy as np
 import pytest
+from machine import sampled
 
 import aclnn_viz as av
 from aclnn_viz.acl import HostAcl
 from aclnn_viz.devices import AclError, ConstraintWarning, DeviceClosedError, RefusedError
 from aclnn_viz.devices.device import Device, answer
 from aclnn_viz.operators.products import PRODUCTS, VERSIONS, Version
-from machine import sampled
 
 ALL = pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 

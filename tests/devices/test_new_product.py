@@ -1,12 +1,12 @@
 """A product that is added: one row makes it known, and nothing is taken for granted of what nobody has read."""
 
 import pytest
+from machine import sampled
 
 import aclnn_viz as av
 from aclnn_viz.devices import AclError
 from aclnn_viz.operators import products
 from aclnn_viz.operators.plans import preset
-from machine import sampled
 
 ROW = products.Product(
     "000", "Ascend 000", "Ascend 000", r"Ascend000\w*", "Ascend000A", 4000, ("inf_nan",), 0

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from machine import sampled
 from ml_dtypes import bfloat16
+from together import in_one
 
 import aclnn_viz as av
 from aclnn_viz.devices import ConstraintWarning
 from aclnn_viz.operators import plans
-from machine import sampled
-from together import in_one
 
 
 def predicted(op, soc="Ascend910B2", cann="9.1", **inputs):

@@ -42,7 +42,14 @@ def saved(name: str) -> tuple:
 def saved_at(name: str, **values) -> tuple:
     subject = subject_of(name)
     state = build(subject.state, values)
-    with patch.multiple(live, **({"MOST": live.MOST} if SOAK else {"MOST": 6, "STOPS": 3})):
+    with patch.multiple(
+        live,
+        **(
+            {"COMBINATIONS_HELD": live.COMBINATIONS_HELD}
+            if SOAK
+            else {"COMBINATIONS_HELD": 6, "STOPS": 3}
+        ),
+    ):
         return subject, state, live.saved(subject, state, subject.compute(state, host(subject)))
 
 

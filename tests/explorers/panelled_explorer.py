@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from aclnn_viz.explorers.state import controls
 from aclnn_viz.pictures.figure import laid_out
 from aclnn_viz.pictures.panels import described

@@ -5,13 +5,14 @@ from math import exp
 
 import numpy as np
 import pytest
+from panelled_explorer import assert_lifted_test_judges, mark
+
 from aclnn_viz.explorers import explore
-from aclnn_viz.explorers.device import DeviceOfState
-from aclnn_viz.explorers.state import StateError
 from aclnn_viz.explorers.by_operator.cross_entropy_loss import subject
 from aclnn_viz.explorers.by_operator.cross_entropy_loss_data import OP, State, compute, inputs
+from aclnn_viz.explorers.device import DeviceOfState
+from aclnn_viz.explorers.state import StateError
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Note
-from panelled_explorer import assert_lifted_test_judges, mark
 
 show = subject().show
 

@@ -2,13 +2,6 @@
 
 import numpy as np
 import pytest
-from aclnn_viz import explore, language as av_language, operator
-from aclnn_viz.dtypes import round_to
-from aclnn_viz.explorers import default, subject_of
-from aclnn_viz.explorers.state import StateError, controls
-from aclnn_viz.operators import registry
-from aclnn_viz.pictures.marks import Heat
-from aclnn_viz.pictures.panels import described
 from machine import SOAK, sampled
 from panelled_explorer import (
     assert_control_answers,
@@ -17,6 +10,15 @@ from panelled_explorer import (
     assert_lifted_program_makes_both_calls,
     assert_lifted_test_judges,
 )
+
+from aclnn_viz import explore, operator
+from aclnn_viz import language as av_language
+from aclnn_viz.dtypes import round_to
+from aclnn_viz.explorers import default, subject_of
+from aclnn_viz.explorers.state import StateError, controls
+from aclnn_viz.operators import registry
+from aclnn_viz.pictures.marks import Heat
+from aclnn_viz.pictures.panels import described
 
 OPERATORS = [op.name for op in sampled(__name__)]
 #: Float inputs have no device, and a predicted plan may round as documented does.

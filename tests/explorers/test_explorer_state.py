@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+
 from aclnn_viz.explorers import explore
+from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import State
 from aclnn_viz.explorers.packing import pack, unpack
 from aclnn_viz.explorers.state import StateError, build, changed, controls
-from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import State
 
 
 def test_an_unknown_name_is_a_mistake():

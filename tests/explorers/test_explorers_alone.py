@@ -5,11 +5,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from aclnn_viz import explore
-from aclnn_viz.explorers import explorers, subject_of
-from aclnn_viz.explorers.state import StateError, build, controls
 from machine import SOAK
-from together import in_one
 from panelled_explorer import (
     assert_control_answers,
     assert_fits,
@@ -18,6 +14,11 @@ from panelled_explorer import (
     assert_lifted_program_makes_both_calls,
     assert_lifted_test_judges,
 )
+from together import in_one
+
+from aclnn_viz import explore
+from aclnn_viz.explorers import explorers, subject_of
+from aclnn_viz.explorers.state import StateError, build, controls
 
 #: States that are not the default in every kind of number and choice.
 HELD = tomllib.loads(Path(__file__).with_name("states.toml").read_text("utf-8"))

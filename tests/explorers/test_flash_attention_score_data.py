@@ -4,11 +4,11 @@ from math import exp, inf
 
 import numpy as np
 import pytest
+from panelled_explorer import assert_fits, mark
 
 from aclnn_viz.explorers.by_operator.flash_attention_score import subject
 from aclnn_viz.explorers.by_operator.flash_attention_score_data import State, compute
 from aclnn_viz.pictures.marks import Heat, Line
-from panelled_explorer import assert_fits, mark
 
 STATES = [
     {},

@@ -4,9 +4,10 @@ from math import floor
 
 import numpy as np
 import pytest
+from together import in_one
+
 from aclnn_viz.explorers.by_operator.grid_sampler_2d import sentence
 from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import Data, State, compute
-from together import in_one
 
 ZEROS, BORDER, REFLECTION = range(3)
 SMALL = {

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from panelled_explorer import assert_fits, mark, marks, panel
+
 from aclnn_viz.explorers.by_operator.grid_sampler_2d import NAMES, describe, headline, subject
 from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import State, compute
 from aclnn_viz.pictures.marks import Arrows, Box, Dots, Handles, Heat, Image, Line, Note
 from aclnn_viz.pictures.palette import MAPS, coloured, scale
-from panelled_explorer import assert_fits, mark, marks, panel
 
 show = subject().show
 

@@ -4,12 +4,13 @@ from math import exp, sqrt
 
 import numpy as np
 import pytest
-from aclnn_viz.explorers.device import DeviceOfState
-from aclnn_viz.explorers.state import StateError
+from panelled_explorer import mark
+
 from aclnn_viz.explorers.by_operator.group_norm_swish import subject
 from aclnn_viz.explorers.by_operator.group_norm_swish_data import OP, State, compute, inputs
+from aclnn_viz.explorers.device import DeviceOfState
+from aclnn_viz.explorers.state import StateError
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Note, Rule
-from panelled_explorer import mark
 
 show = subject().show
 

@@ -7,14 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from panelled_explorer import marks
+from together import in_one
+
 from aclnn_viz.dtypes import float_format, round_to
 from aclnn_viz.explorers.by_operator.hardswish import subject
 from aclnn_viz.explorers.by_operator.hardswish_data import OP, State, compute, inputs
+from aclnn_viz.pictures.marks import Dots, Line
 from aclnn_viz.pictures.panels import described
 from aclnn_viz.pictures.picture import Picture
-from together import in_one
-from aclnn_viz.pictures.marks import Dots, Line
-from panelled_explorer import marks
 
 show = subject().show
 

@@ -1,6 +1,7 @@
 """The lifted test and program of the largest states that an explorer shows."""
 
 import pytest
+
 from aclnn_viz import explore
 
 

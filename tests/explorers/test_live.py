@@ -12,8 +12,8 @@ from live_pages import computed, differences, in_node, page_of, random_states, s
 from machine import ROOT, SOAK
 
 from aclnn_viz import explore, operator, operators
-from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.javascript import TracedArrays
+from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.cases import case
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.explorers import explorers, live, subject_of

@@ -1,13 +1,15 @@
 """The data of the explorer of numeric error: errors, causes, standards, faults against plain loops and known cases."""
 
 import math
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from aclnn_viz.arrays.plan import HOST
+from machine import sampled
+from panelled_explorer import assert_fits, panel
+
 from aclnn_viz.accuracy.standards import Verdict
+from aclnn_viz.arrays.plan import HOST
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.numeric_error import ladder, subject, used
 from aclnn_viz.explorers.numeric_error_data import (
@@ -20,8 +22,6 @@ from aclnn_viz.explorers.numeric_error_data import (
 )
 from aclnn_viz.operators import operator, registry
 from aclnn_viz.pictures.marks import Box, Dots
-from panelled_explorer import assert_fits, panel
-from machine import sampled
 
 show = subject().show
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from machine import sampled
+from together import in_one
 
 import aclnn_viz as av
 from aclnn_viz.explorers import default
 from aclnn_viz.explorers.response import Slope, Spread, headline, panels
-from machine import sampled
-from together import in_one
 
 STEP = 1e-6
 

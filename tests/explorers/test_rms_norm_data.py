@@ -4,6 +4,8 @@ from math import sqrt
 
 import numpy as np
 import pytest
+from panelled_explorer import marks
+
 from aclnn_viz.explorers.by_operator.rms_norm import subject
 from aclnn_viz.explorers.by_operator.rms_norm_data import (
     EPSILONS,
@@ -14,9 +16,8 @@ from aclnn_viz.explorers.by_operator.rms_norm_data import (
     inputs,
     tensors,
 )
-from aclnn_viz.pictures.panels import described
 from aclnn_viz.pictures.marks import Arrows, Bars, Heat, Line, Rule
-from panelled_explorer import marks
+from aclnn_viz.pictures.panels import described
 
 show = subject().show
 

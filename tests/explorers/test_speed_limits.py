@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from machine import SOAK, sampled_explorers
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from aclnn_viz.explorers import lift, subject_of
 from machine import sampled_explorers
+from together import in_one
+
+from aclnn_viz.explorers import lift, subject_of
 from aclnn_viz.explorers.state import StateError, build, choice
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Line
 from aclnn_viz.pictures.panels import Panel
-from together import in_one
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from panelled_explorer import assert_fits, panel
+
 from aclnn_viz import tiles
 from aclnn_viz.explorers import explore, tiles_data
 from aclnn_viz.explorers.state import StateError
@@ -26,7 +28,6 @@ from aclnn_viz.explorers.tiles_time import (
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Line, Note
 from aclnn_viz.tiles.tensors import Block
 from aclnn_viz.words.messages import in_language, message
-from panelled_explorer import assert_fits, panel
 
 show = subject().show
 

@@ -4,6 +4,10 @@ import re
 
 import numpy as np
 import pytest
+from machine import sampled
+from panelled_explorer import assert_fits, panel
+from together import in_one
+
 from aclnn_viz import acl as numbers
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.two_phase import STATUS, lifetimes, places, rows, subject
@@ -12,9 +16,6 @@ from aclnn_viz.operators import operator
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.pictures.marks import Box, Heat, Note
 from aclnn_viz.pictures.panels import described
-from panelled_explorer import assert_fits, panel
-from machine import sampled
-from together import in_one
 
 show = subject().show
 

@@ -7,11 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from machine import SOAK
+
 from aclnn_viz.explorers import explore
+from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import State, compute
 from aclnn_viz.explorers.packing import unpack
 from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import State, compute
-from machine import SOAK
 
 
 @pytest.fixture

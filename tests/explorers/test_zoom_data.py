@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from machine import SOAK
 
 from aclnn_viz import case, operator
 from aclnn_viz.arrays.terms import Link, Term, same_element
@@ -13,7 +14,6 @@ from aclnn_viz.explorers.state import StateError
 from aclnn_viz.explorers.zoom import State
 from aclnn_viz.explorers.zoom_data import FIRST, TERMS, read, tiles_of
 from aclnn_viz.pictures.marks import Box, Note, Spots
-from machine import SOAK
 
 SUBJECT = subject_of("zoom")
 

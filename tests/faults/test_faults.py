@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from together import in_one
 
 from aclnn_viz import case, operator, operators
 from aclnn_viz.cases.suites import Recipe
@@ -12,7 +13,6 @@ from aclnn_viz.dtypes import BFLOAT16, FLOAT16, float_format
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.operators.faults.fault import diff_of, faulty_kernel, truncated
-from together import in_one
 
 # mechanical edits may change nothing
 WITH_OWN = [op for op in operators() if registry.file("faults", op.name)]

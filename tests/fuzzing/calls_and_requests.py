@@ -13,13 +13,13 @@ import zipfile
 from dataclasses import replace
 from urllib.parse import quote
 
-from acl.acl_program import PARAMETERS, Program, inputs_of
-from checking.test_triage import Written
 import ml_dtypes
 import numpy as np
 import sympy
-from trying import TEXTS, WORDS, changed, odd, spoiled, surface, text_of
+from acl.acl_program import PARAMETERS, Program, inputs_of
+from checking.test_triage import Written
 from machine import ROOT
+from trying import TEXTS, WORDS, changed, odd, spoiled, surface, text_of
 
 import aclnn_viz as av
 from aclnn_viz.acl import HostAcl
@@ -34,7 +34,8 @@ from aclnn_viz.tiles.cpp import cpp
 from derivations import proves_equal
 
 sys.path.append(str(ROOT / "tests" / "derivations"))
-from test_random_expressions import FREE, agree, changed as edited, random_expression, rewritten  # noqa: E402
+from test_random_expressions import FREE, agree, random_expression, rewritten  # noqa: E402
+from test_random_expressions import changed as edited
 
 
 @surface(
@@ -486,7 +487,7 @@ def requests_of_agents(folder):
 
     async def answer(words, given="", seconds=0.0, source=None):
         sent.append((words, given, source))
-        return dict.fromkeys(agents.SHORT, 1)
+        return dict.fromkeys(agents.SHORT_ANSWER, 1)
 
     agents.answer = answer
     valid = WORDS["requests of agents"]

@@ -19,18 +19,19 @@ from trying import TEXTS, WORDS, changed, odd, spoiled, surface, text_of
 import aclnn_viz as av
 from aclnn_viz.acl.why import CODES, why
 from aclnn_viz.cases import lists
-from aclnn_viz.devices.signatures import adapted
 from aclnn_viz.cli import COMMANDS, main
 from aclnn_viz.devices import Capsule, record
+from aclnn_viz.devices.signatures import adapted
 from aclnn_viz.operators.document import read
 from aclnn_viz.operators.prototype import parse
 from aclnn_viz.operators.skeleton import gaps, new_operator
 from aclnn_viz.storage.cases import CHECKSUM, INDEX
 from aclnn_viz.storage.dumps import from_pt, read_dumps, tensors
 from aclnn_viz.storage.own import load
-from aclnn_viz.sweeps.store import Store
-from aclnn_viz.sweeps.recipes import draw as drawn, recipe, source
+from aclnn_viz.sweeps.recipes import draw as drawn
+from aclnn_viz.sweeps.recipes import recipe, source
 from aclnn_viz.sweeps.reporting import report
+from aclnn_viz.sweeps.store import Store
 from aclnn_viz.sweeps.work import Judged, Row
 
 

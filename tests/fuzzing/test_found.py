@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from cases.test_lists import ATK
 from checking.test_triage import Written, pt
+from gate_document import DOCUMENT
 from in_child import in_child
 from machine import ROOT
-from gate_document import DOCUMENT
 from trying import memory_limited
 
 import aclnn_viz as av
@@ -28,10 +28,11 @@ from aclnn_viz.operators.checked import check
 from aclnn_viz.operators.document import read
 from aclnn_viz.operators.prototype import parse
 from aclnn_viz.operators.skeleton import new_operator
-from aclnn_viz.storage.dumps import read_dumps, tensors as described_in
+from aclnn_viz.storage.dumps import read_dumps
+from aclnn_viz.storage.dumps import tensors as described_in
 from aclnn_viz.storage.results import new_file
-from aclnn_viz.sweeps.store import Store
 from aclnn_viz.sweeps.recipes import draw, recipe
+from aclnn_viz.sweeps.store import Store
 from aclnn_viz.tiles.compiling import refusal
 from aclnn_viz.tiles.files import on_files
 

@@ -4,9 +4,9 @@ from collections import Counter
 
 import calls_and_requests  # noqa: F401, whose surfaces are known then
 import files_and_texts  # noqa: F401
+import pytest
 from in_child import in_child
 from machine import SOAK
-import pytest
 from trying import SURFACES, tried
 
 PART = 5_000  # inputs that one process tries

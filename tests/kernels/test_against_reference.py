@@ -6,10 +6,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-
-from aclnn_viz import case, operator
 from machine import SOAK, taught
 from together import in_one
+
+from aclnn_viz import case, operator
 
 REFERENCES = {op.name: import_module(f"reference.{op.name}") for op in taught()}
 U = 2.0**-24

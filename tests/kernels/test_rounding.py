@@ -7,12 +7,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from machine import SOAK
+from rounding_bounds import judge, magnitudes
 
 from aclnn_viz import case, operator
 from aclnn_viz.dtypes import float_format
-from rounding_bounds import judge, magnitudes
 from kernels.test_against_reference import REFERENCES
-from machine import SOAK
 
 ROWS = 100 if SOAK else 1
 U = 2.0**-24

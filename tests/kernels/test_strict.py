@@ -3,12 +3,12 @@
 import array_api_strict
 import numpy as np
 import pytest
+from machine import taught
+from together import in_one
 
 from aclnn_viz import case, operator
 from aclnn_viz.arrays.functions import Guards
 from kernels.test_rounding import SMALL
-from machine import taught
-from together import in_one
 
 
 class StrictArrays(Guards):

@@ -5,6 +5,8 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from rounding_bounds import magnitudes
+from together import in_one
 
 import aclnn_viz as av
 from aclnn_viz.cases import default
@@ -12,8 +14,6 @@ from aclnn_viz.dtypes import BFLOAT16, FLOAT16, FLOAT64
 from aclnn_viz.operators import Tensor
 from aclnn_viz.operators.patterns import Pattern
 from aclnn_viz.operators.shapes import formats_of
-from rounding_bounds import magnitudes
-from together import in_one
 
 
 @pytest.fixture

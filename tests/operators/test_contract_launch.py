@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 from contract_table import Table, Trial
-
-from aclnn_viz.operators.contract import contract
 from machine import sampled
 from together import in_one
+
+from aclnn_viz.operators.contract import contract
 
 GENERATED = ("rms_norm", "cross_entropy_loss", "group_norm_swish")
 

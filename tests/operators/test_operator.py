@@ -5,9 +5,9 @@ import inspect
 import ml_dtypes
 import numpy as np
 import pytest
+from together import in_one
 
 import aclnn_viz as av
-from together import in_one
 
 F32 = np.float32
 RMS = av.case("rms_norm", shape=(4, 6)).inputs

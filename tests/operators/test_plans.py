@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from arrays.scalar_rounding import rounded
+from machine import taught
 from reference.exact import mp
 
 from aclnn_viz import case, operator
@@ -21,7 +22,6 @@ from aclnn_viz.operators.grid_sampler_2d.page import pixel
 from aclnn_viz.operators.grid_sampler_3d.page import voxel
 from aclnn_viz.operators.group_norm_swish import plans as norm_plans
 from aclnn_viz.operators.products import READ
-from machine import taught
 
 
 def group_norm_inputs(scale, offset=0.0, dtype="float32"):

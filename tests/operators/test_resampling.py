@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from together import in_one
 
 import aclnn_viz as av
 from aclnn_viz.cases.suites import Recipe
@@ -13,7 +14,6 @@ from aclnn_viz.checking.judge import prepared
 from aclnn_viz.operators.families import resampling
 from aclnn_viz.proving.proofs import proved
 from aclnn_viz.proving.subjects import of_operator
-from together import in_one
 
 PADDINGS = [(0, 0, 0, 0), (1, 0, 2, 1), (3, 3, 4, 4), (0, 2, 0, 3)]
 

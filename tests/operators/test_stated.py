@@ -3,12 +3,12 @@
 import shutil
 
 import pytest
+from machine import ROOT
 
 from aclnn_viz.operators import operator, registry
 from aclnn_viz.operators.faults import _of, faults
 from aclnn_viz.verification.conventions import conventions, recompute
 from aclnn_viz.verification.errata import errata
-from machine import ROOT
 
 TABLES = {
     "errata": (

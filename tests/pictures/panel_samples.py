@@ -1,6 +1,7 @@
 """Panels that no explorer shows: every mark, every scale, and what may not break them."""
 
 import numpy as np
+
 from aclnn_viz.pictures.marks import (
     Arrows,
     Band,

@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
+from together import in_one
 
 import aclnn_viz
 from aclnn_viz.pictures.palette import DRAWING
-from together import in_one
 
 ROOT = Path(aclnn_viz.__file__).parent
 DRAWERS = [*sorted((ROOT / "explorers/front").glob("*")), *sorted((ROOT / "pictures").glob("*.py"))]

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from pictures.error_samples import PICTURES
-from pictures.panel_samples import sample
 from matplotlib.testing.compare import compare_images
 from matplotlib.text import Text
+from pictures.error_samples import PICTURES
+from pictures.panel_samples import sample
 
 from aclnn_viz.pictures import style
 

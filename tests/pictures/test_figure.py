@@ -4,12 +4,13 @@ import io
 
 import numpy as np
 import pytest
+from matplotlib.patches import Rectangle
+from panel_samples import nothing_to_see, sample, sample_panels
+
 from aclnn_viz.pictures.figure import OPACITY, laid_out
 from aclnn_viz.pictures.marks import Band, Dots, Heat, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
-from matplotlib.patches import Rectangle
-from panel_samples import nothing_to_see, sample, sample_panels
 
 
 def shown(panels, headline=(), theme="light"):

@@ -4,15 +4,15 @@ from inspect import signature
 
 import numpy as np
 import pytest
+from exact_pages import ExactArrays, differences, exact
 from forwards import ALL, OTHERS
 from in_child import in_child
+from together import in_one
 
 import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.proving.making import from_forward
-from exact_pages import ExactArrays, differences, exact
-from together import in_one
 
 EVERY = ALL | OTHERS
 SLOW = ("bilinear", "group_norm", "layer_norm", "mish", "pooled_1d")

@@ -1,13 +1,13 @@
 """Pages are proved under all options, mutants are not, and what is wrong gets numbers that show it."""
 
 import pytest
+from together import in_one
 
 import aclnn_viz as av
 from aclnn_viz.operators.faults.fault import changed
 from aclnn_viz.proving.counterexample import search, tried
 from aclnn_viz.proving.proofs import _theorems
 from aclnn_viz.proving.subjects import of_operator
-from together import in_one
 
 SMALL = ("hardswish", "rms_norm", "layer_norm", "group_norm_swish", "upsample_bilinear_2d")
 WRONG = {  # text of a page, and what a wrong one says

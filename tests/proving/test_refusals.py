@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from together import in_one
 
 import aclnn_viz as av
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
@@ -13,7 +14,6 @@ from aclnn_viz.cli import main
 from aclnn_viz.operators.faults.fault import changed
 from aclnn_viz.proving import counterexample
 from aclnn_viz.proving.subjects import of_functions
-from together import in_one
 
 SHAPES = {"x": ("r", "n")}
 

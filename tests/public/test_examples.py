@@ -8,10 +8,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from machine import SOAK
 
 import aclnn_viz
 import derivations
-from machine import SOAK
 
 COMPILED = "aclnn_viz.tiles.cpp"  # the module whose example compiles
 

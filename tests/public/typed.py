@@ -2,8 +2,9 @@
 
 from typing import assert_type
 
-import aclnn_viz as av
 import numpy as np
+
+import aclnn_viz as av
 from aclnn_viz.accuracy.report import Report
 from aclnn_viz.cases.case import Case
 from aclnn_viz.checking.result import CheckResult

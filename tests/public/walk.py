@@ -1,9 +1,10 @@
 """Every public callable, with one good call of each, and the wrong kinds of arguments that are put into it."""
 
+import contextlib
 import importlib
-import shutil
 import inspect
 import re
+import shutil
 import warnings
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +18,6 @@ from aclnn_viz.acl import HostAcl
 from aclnn_viz.arrays import plan as plans_of_arrays
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.operators import products
-import contextlib
 
 MODULES = (
     "aclnn_viz",
@@ -168,11 +168,9 @@ def some_calls(tmp_path):
     from sympy import symbols
 
     import derivations
-    from aclnn_viz import explorers
-    from aclnn_viz.operators import faults
+    from aclnn_viz import explorers, puzzles
     from aclnn_viz.accuracy.envelopes import verdicts
-    from aclnn_viz import puzzles
-    from aclnn_viz.operators import plans
+    from aclnn_viz.operators import faults, plans
     from aclnn_viz.verification import conventions, errata
 
     i = symbols("i", integer=True)

@@ -7,11 +7,12 @@ ABI, not numbers.
 from collections.abc import Iterable
 from pathlib import Path
 
+from machine import taught
+
 from aclnn_viz.acl.protocol import RUNTIME, Function, phases
 from aclnn_viz.operators import Operator, operator, registry
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.operators.parameters import ARRAYS
-from machine import taught
 
 HERE = Path(__file__).resolve().parent
 OWN = {path.name for path in (HERE / "include" / "aclnnop").glob("*.h")}

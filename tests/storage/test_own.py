@@ -7,7 +7,6 @@ from ast import literal_eval
 
 import numpy as np
 import pytest
-
 from tables import table
 
 import aclnn_viz as av

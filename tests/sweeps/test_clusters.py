@@ -15,9 +15,9 @@ from swept import held
 import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.sweeps import place
-from aclnn_viz.sweeps.store import Store
 from aclnn_viz.sweeps.place import open_card
 from aclnn_viz.sweeps.recipes import source
+from aclnn_viz.sweeps.store import Store
 from aclnn_viz.sweeps.workers import cluster
 
 OPS = ["hardswish", "rms_norm"]

@@ -10,8 +10,8 @@ from in_child import in_child
 from swept import held
 
 from aclnn_viz.storage.reading import AlteredError, ForeignError, StoredError
-from aclnn_viz.sweeps.store import Store
 from aclnn_viz.sweeps.recipes import recipe
+from aclnn_viz.sweeps.store import Store
 from aclnn_viz.sweeps.work import Judged, Row
 
 

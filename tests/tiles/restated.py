@@ -9,7 +9,8 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
-from small_kernels import gm as named, sync as wait
+from small_kernels import gm as named
+from small_kernels import sync as wait
 
 import aclnn_viz as av
 from aclnn_viz.tiles.ascendc import *  # noqa: F403

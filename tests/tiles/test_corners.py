@@ -4,14 +4,14 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tables import table
 from judged import judged
 from small_kernels import NO_PAD, buffer, gm, ran
 from smallest import FLOAT, load, row, store
+from tables import table
+from together import in_one
 
 import aclnn_viz as av
 from aclnn_viz.tiles.ascendc import *  # noqa: F403
-from together import in_one
 
 
 def nothing_at_all(x, y):

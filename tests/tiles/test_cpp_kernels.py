@@ -10,14 +10,13 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-
 from tables import table
 
 import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.checking import scope
-from aclnn_viz.tiles.compiling import compiler, kept, ready, translate
 from aclnn_viz.tiles.calls import CHOICES, FORMATS, FUNCTIONS, PARAMETERS
+from aclnn_viz.tiles.compiling import compiler, kept, ready, translate
 from aclnn_viz.tiles.cpp import FLAGS, INCLUDE, cpp
 
 pytestmark = pytest.mark.needs("g++")

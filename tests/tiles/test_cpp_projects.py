@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
 from tables import table
 
 from aclnn_viz import cli

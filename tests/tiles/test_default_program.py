@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from judged import DTYPES, SCHEDULES, judged, unexplained
+from machine import SOAK
 
 import aclnn_viz as av
 from aclnn_viz.arrays.lines import NotStraight
 from aclnn_viz.cases.suites import suite
 from aclnn_viz.operators import registry
 from aclnn_viz.tiles import default
-from machine import SOAK
 
 WRITTEN = [
     op.name

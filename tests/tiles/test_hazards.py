@@ -8,6 +8,8 @@ import pytest
 import smallest
 from small_kernels import buffer, gm, queue, ran, sync
 from smallest import FLOAT, V_MTE3, V_S, load, store
+from tables import table
+from together import in_one
 
 from aclnn_viz import tiles
 from aclnn_viz.cases import case
@@ -15,8 +17,6 @@ from aclnn_viz.checking import check
 from aclnn_viz.tiles import KINDS
 from aclnn_viz.tiles.ascendc import *  # noqa: F403
 from aclnn_viz.words import messages
-from tables import table
-from together import in_one
 
 # Kernel, kind, the vendor's name, part of the sentence.
 HAZARDS = table("""

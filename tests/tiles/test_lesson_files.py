@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from judged import SCHEDULES, judged as in_order, unexplained
+from judged import SCHEDULES, unexplained
+from judged import judged as in_order
+from machine import ROOT
 
 import aclnn_viz as av
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.explorers.tiles_run import picture
-from machine import ROOT
 
 pytestmark = pytest.mark.needs("g++")
 FILES = ROOT / "notebooks" / "cpp"

@@ -7,13 +7,13 @@ from functools import partial
 import numpy as np
 import pytest
 from judged import DTYPES, SCHEDULES, SHAPES, judged, random_case, same_bits
+from machine import SOAK
 
 import aclnn_viz as av
 from aclnn_viz.cases.suites import suite
 from aclnn_viz.operators import registry
-from aclnn_viz.tiles.by_operator import rms_norm
 from aclnn_viz.tiles.ascendc import GetBlockIdx, SyncAll, Tiling
-from machine import SOAK
+from aclnn_viz.tiles.by_operator import rms_norm
 
 PROGRAMS = [
     program for op in av.operators() for program in registry.own("tiles", op.name, "PROGRAMS", ())

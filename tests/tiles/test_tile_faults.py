@@ -2,12 +2,12 @@
 
 import pytest
 from judged import judged, same_bits, unexplained
+from machine import SOAK
 
 import aclnn_viz as av
 from aclnn_viz.operators import registry
 from aclnn_viz.tiles import KINDS
 from aclnn_viz.tiles.fault import BITS, WRONG, TileFault, faults
-from machine import SOAK
 
 FAULTS = [(op.name, fault) for op in av.operators() for fault in faults(op.name)]
 each = pytest.mark.parametrize(

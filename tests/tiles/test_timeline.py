@@ -6,8 +6,8 @@ import pytest
 from small_kernels import gm, queue
 
 import aclnn_viz as av
-from aclnn_viz.tiles.by_operator import rms_norm
 from aclnn_viz.tiles.ascendc import *  # noqa: F403
+from aclnn_viz.tiles.by_operator import rms_norm
 
 
 def copying(buffers):

@@ -13,8 +13,8 @@ from test_timeline import copying
 
 import aclnn_viz as av
 from aclnn_viz.tiles.ascendc import (
-    DataCopy,
     Adds,
+    DataCopy,
     GlobalTensor,
     HardEvent,
     LocalMemAllocator,

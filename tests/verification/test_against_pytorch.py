@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from machine import SOAK
+from rounding_bounds import magnitudes
 
 import aclnn_viz as av
 from aclnn_viz.cases import default
 from aclnn_viz.cases.suites import Recipe, recipes
 from aclnn_viz.devices import UnsupportedError
 from aclnn_viz.operators import registry
-from rounding_bounds import magnitudes
 
 pytestmark = pytest.mark.needs("torch")
 OPERATORS = [op for op in av.operators() if registry.own("peer", op.name, "in_torch")]

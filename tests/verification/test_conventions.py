@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from machine import taught
+from together import in_one
 
 from aclnn_viz import cli, operator, operators
 from aclnn_viz.operators import registry
@@ -15,8 +17,6 @@ from aclnn_viz.verification import conventions, kinks
 from aclnn_viz.verification.conventions.model import TOPICS, recomputed
 from aclnn_viz.verification.errata import Contradiction
 from aclnn_viz.verification.errata import errata as register
-from machine import taught
-from together import in_one
 
 WRITTEN = [op.name for op in taught() if registry.file("conventions", op.name)]
 ROWS = [

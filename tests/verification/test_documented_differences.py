@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from machine import ROOT, sampled
+from together import in_one
 
 import aclnn_viz as av
 from aclnn_viz.checking import judge
@@ -12,8 +14,6 @@ from aclnn_viz.operators.peers import NARROW
 from aclnn_viz.verification import peers
 from aclnn_viz.verification.conventions import conventions
 from aclnn_viz.verification.conventions.model import Row, as_text
-from machine import ROOT, sampled
-from together import in_one
 
 OPERATORS = [op.name for op in av.operators() if registry.file("peer", op.name)]
 SOME = [op.name for op in sampled(__name__)]  # JAX compiles for each shape

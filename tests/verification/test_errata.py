@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from together import in_one
 
 from aclnn_viz import operators
 from aclnn_viz.verification import errata
@@ -17,9 +18,8 @@ from aclnn_viz.verification.errata import (
     Lemma,
     Observation,
 )
-from aclnn_viz.verification.errata.model import KINDS, distance, shown
 from aclnn_viz.verification.errata.data import Printed
-from together import in_one
+from aclnn_viz.verification.errata.model import KINDS, distance, shown
 
 REGISTER = errata.errata()
 VERSIONED = re.compile(r"commit [0-9a-f]{7}|\b[89]\.[0-9x]|, runtime$|the CANN runtime")

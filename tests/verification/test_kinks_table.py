@@ -5,13 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from machine import SOAK
 from reference import grid_sampler_2d, hardswish
 from reference.exact import mp
 
 from aclnn_viz.verification import kinks
 from aclnn_viz.verification.by_operator import grid_sampler_2d_conventions
 from aclnn_viz.verification.conventions import conventions
-from machine import SOAK
 
 INTERPOLATIONS = {"bilinear": 0, "nearest": 1}
 PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}

@@ -5,13 +5,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from machine import SOAK, sampled
 
 from aclnn_viz import cli, operator, operators
 from aclnn_viz.operators.patterns import formula
 from aclnn_viz.operators.products import A2, CANN
 from aclnn_viz.verification import contract, numeric
 from aclnn_viz.verification.check import Check
-from machine import SOAK, sampled
 
 
 def test_the_checks_are_complete():

@@ -5,11 +5,11 @@ import re
 from dataclasses import replace
 
 import pytest
+from machine import ROOT
 
 import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.words import Glossary, Term
-from machine import ROOT
 
 TERMS = av.glossary()
 HAN = re.compile(r"[\u4e00-\u9fff]")

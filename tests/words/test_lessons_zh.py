@@ -6,14 +6,14 @@ import re
 import shutil
 
 import pytest
-
-import aclnn_viz as av
 import visible
-from aclnn_viz.words import messages
 from machine import ROOT
 from test_notebooks import LESSONS, unknown_to_explorer
-from notebooks.gallery import outputs
 from together import in_one
+
+import aclnn_viz as av
+from aclnn_viz.words import messages
+from notebooks.gallery import outputs
 
 PAIRS = [editions for path in outputs.lessons() if "zh" in (editions := outputs.editions(path))]
 EACH = pytest.mark.parametrize("pair", PAIRS)

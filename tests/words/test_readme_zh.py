@@ -4,9 +4,9 @@ all that README names in code; each leads to the other."""
 import re
 
 import pytest
+from machine import ROOT
 
 from aclnn_viz.explorers import explorers
-from machine import ROOT
 
 CHINESE, ENGLISH = ((ROOT / name).read_text("utf-8") for name in ("README.zh.md", "README.md"))
 BLOCK = re.compile(r"```\w+\n.*?```", re.DOTALL)

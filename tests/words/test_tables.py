@@ -5,18 +5,18 @@ import re
 from dataclasses import replace
 
 import pytest
+import visible
 
 import aclnn_viz as av
 import derivations
-import visible
 from aclnn_viz.cases.vacuity import vacuity
 from aclnn_viz.checking.conditions import Traits, common
 from aclnn_viz.cli import table
 from aclnn_viz.devices import ConstraintWarning
 from aclnn_viz.devices.opening import device_text, list_devices
 from aclnn_viz.operators import registry
-from aclnn_viz.verification.by_operator import hardswish_conventions as hardswish
 from aclnn_viz.verification import contract, conventions, errata, kinks, numeric
+from aclnn_viz.verification.by_operator import hardswish_conventions as hardswish
 from aclnn_viz.verification.conventions import default
 from aclnn_viz.verification.conventions.model import recomputed
 from aclnn_viz.words import messages

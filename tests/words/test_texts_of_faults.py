@@ -3,8 +3,11 @@
 import dataclasses
 
 import pytest
-
 import visible
+
+from aclnn_viz.operators import operators, registry
+from aclnn_viz.operators.faults import faults
+from aclnn_viz.operators.faults.fault import by_letter
 from aclnn_viz.puzzles import (
     detective,
     detectives,
@@ -15,9 +18,6 @@ from aclnn_viz.puzzles import (
     tile_puzzles,
 )
 from aclnn_viz.puzzles.solutions import solution_of
-from aclnn_viz.operators import operators, registry
-from aclnn_viz.operators.faults import faults
-from aclnn_viz.operators.faults.fault import by_letter
 from aclnn_viz.words import messages
 from aclnn_viz.words.messages import Message, Name, named, tr
 from notebooks.gallery.declared import is_code, of_faults

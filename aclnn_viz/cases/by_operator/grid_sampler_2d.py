@@ -13,7 +13,7 @@ from aclnn_viz.words.messages import message
 
 SHAPE = (2, 3, 8, 8)
 OPTIONS = ("grid_shape",)
-FEW = {"grid_shape": (2, 3)}  # points, where the picture shall stay small
+FEW_POINTS = {"grid_shape": (2, 3)}  # points, where the picture shall stay small
 
 
 def draw(source: Draw, shape) -> dict:

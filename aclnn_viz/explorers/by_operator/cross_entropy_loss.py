@@ -3,15 +3,6 @@
 import numpy as np
 
 from aclnn_viz.explorers.arrays import element, only
-from aclnn_viz.explorers.state import chosen
-from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Note, Rule
-from aclnn_viz.pictures.palette import scale
-from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import choose, number, signed, written
-from aclnn_viz.pictures.twin import in_words
-from aclnn_viz.words.messages import message, tr
-
 from aclnn_viz.explorers.by_operator.cross_entropy_loss_data import (
     OP,
     Data,
@@ -21,6 +12,14 @@ from aclnn_viz.explorers.by_operator.cross_entropy_loss_data import (
     gathered,
     inputs,
 )
+from aclnn_viz.explorers.state import chosen
+from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Note, Rule
+from aclnn_viz.pictures.palette import scale
+from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.text import choose, number, signed, written
+from aclnn_viz.pictures.twin import in_words
+from aclnn_viz.words.messages import message, tr
 
 SOFTMAX, PRODUCT, TARGET, ROW, GUIDE = range(5)  # kinds of marks; GUIDE is grey
 TALL, LOW = 230, 162
@@ -37,7 +36,7 @@ BEYOND = message(
     "Smoothing {smoothing} puts the rest of row {row} at softmax {rest} of class {target}, which has {softmax}: "
     "that is beyond it."
 )
-SHORT = message(
+SHORT_WORDS = message(
     "Smoothing {smoothing} puts the rest of row {row} at softmax {rest} of class {target}, which has {softmax}: "
     "that is short of it."
 )
@@ -353,7 +352,7 @@ def _smoothed(data: Data) -> list[str]:
         "softmax": number(p),
     }
     there = (state.labelSmoothing > 0.0) & counted & xp.any(target != 0.0)
-    said = choose(there, "", choose(p > rest, tr(SHORT, **found), tr(BEYOND, **found)))
+    said = choose(there, "", choose(p > rest, tr(SHORT_WORDS, **found), tr(BEYOND, **found)))
     return [said] if said != "" else []
 
 

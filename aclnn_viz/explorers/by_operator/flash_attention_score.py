@@ -3,15 +3,6 @@
 import numpy as np
 
 from aclnn_viz.explorers.arrays import element
-from aclnn_viz.explorers.state import chosen
-from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Rule
-from aclnn_viz.pictures.palette import scale
-from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import choose, number, signed, written
-from aclnn_viz.pictures.twin import in_words
-from aclnn_viz.words.messages import message, tr
-
 from aclnn_viz.explorers.by_operator.flash_attention_score_data import (
     OP,
     Data,
@@ -21,6 +12,14 @@ from aclnn_viz.explorers.by_operator.flash_attention_score_data import (
     gathered,
     inputs,
 )
+from aclnn_viz.explorers.state import chosen
+from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Rule
+from aclnn_viz.pictures.palette import scale
+from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.text import choose, number, signed, written
+from aclnn_viz.pictures.twin import in_words
+from aclnn_viz.words.messages import message, tr
 
 WEIGHT, ARRIVING, GRADIENT, CHOSEN, GUIDE = range(5)  # kinds of marks; GUIDE is grey
 TILE = (

@@ -5,14 +5,6 @@ from dataclasses import replace
 import numpy as np
 
 from aclnn_viz.explorers.arrays import double, element, only, point
-from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.pictures.marks import Arrows, Band, Box, Dots, Handles, Heat, Image, Line, Note, Rule
-from aclnn_viz.pictures.palette import scale
-from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import choose, number, signed, written
-from aclnn_viz.pictures.twin import in_words
-from aclnn_viz.words.messages import message, ntr, tr
-
 from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import (
     INTERPOLATIONS,
     OP,
@@ -26,11 +18,18 @@ from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import (
     inputs,
     pixel_units,
 )
+from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.pictures.marks import Arrows, Band, Box, Dots, Handles, Heat, Image, Line, Note, Rule
+from aclnn_viz.pictures.palette import scale
+from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.text import choose, number, signed, written
+from aclnn_viz.pictures.twin import in_words
+from aclnn_viz.words.messages import message, ntr, tr
 
 NAMES, SIGNS = PADDINGS, "■▲●"  # of the padding modes, whose marks are of kinds 0, 1 and 2
 CHOSEN, GUIDE = 3, 4  # kinds of marks; GUIDE is grey
 NONE = Axis(ticks=())
-TALL, LOW, SMALL = 164, 74, 190  # pixels of the panels: the map, its slope, the outputs
+TALL, LOW, SMALL_PANEL = 164, 74, 190  # pixels of the panels: the map, its slope, the outputs
 PIXELS = np.array([[0.75, 0.55, 0.75, 0.55]])  # four different ones
 ON = message(
     "Chosen point ({row}, {column}): x = {x}, y = {y}, that is column {u}, row {v} before padding, on the image."
@@ -302,7 +301,15 @@ def _out(data: Data, mode: int) -> Panel:
         "out, {mode}: {value}", mode=NAMES[mode], value=number(data.at_chosen(data.outs[mode]))
     )
     return Panel(
-        f"out {NAMES[mode]}", title, marks, NONE, NONE, 4, SMALL, ("column", "row"), square=True
+        f"out {NAMES[mode]}",
+        title,
+        marks,
+        NONE,
+        NONE,
+        4,
+        SMALL_PANEL,
+        ("column", "row"),
+        square=True,
     )
 
 
@@ -314,7 +321,7 @@ def _chosen_cell(state) -> Box:
 
 def _input_grad(data: Data) -> Panel:
     marks = (Heat(data.inputGrad, *scale(data.inputGrad, data.xp)), *_tap_boxes(data))
-    return Panel("inputGrad", "inputGrad", marks, NONE, NONE, 4, SMALL, square=True)
+    return Panel("inputGrad", "inputGrad", marks, NONE, NONE, 4, SMALL_PANEL, square=True)
 
 
 def _grid_grad(data: Data) -> Panel:
@@ -340,7 +347,7 @@ def _grid_grad(data: Data) -> Panel:
         if state.samples > 1
         else tr("gridGrad ≤ {longest}", longest=number(longest))
     )
-    return Panel("gridGrad", title, marks, *_frame(data), 4, SMALL, square=True)
+    return Panel("gridGrad", title, marks, *_frame(data), 4, SMALL_PANEL, square=True)
 
 
 def headline(data: Data) -> list[str]:

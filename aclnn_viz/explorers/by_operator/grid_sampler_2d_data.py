@@ -21,7 +21,6 @@ from aclnn_viz.explorers.device import host
 from aclnn_viz.explorers.state import StateError, check_indices, choice, flag, real, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.families import sampling
-
 from aclnn_viz.operators.grid_sampler_2d import page
 
 OP = operator("grid_sampler_2d")

@@ -5,14 +5,6 @@ from functools import reduce
 import numpy as np
 
 from aclnn_viz.explorers.arrays import element, only, point
-from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Note, Rule
-from aclnn_viz.pictures.palette import scale
-from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import choose, number, signed, written
-from aclnn_viz.pictures.twin import in_words
-from aclnn_viz.words.messages import message, ntr, tr
-
 from aclnn_viz.explorers.by_operator.group_norm_swish_data import (
     OP,
     Data,
@@ -22,6 +14,13 @@ from aclnn_viz.explorers.by_operator.group_norm_swish_data import (
     gathered,
     inputs,
 )
+from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat, Line, Note, Rule
+from aclnn_viz.pictures.palette import scale
+from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.text import choose, number, signed, written
+from aclnn_viz.pictures.twin import in_words
+from aclnn_viz.words.messages import message, ntr, tr
 
 TAKEN, WRONG, LEFT, CHOSEN, GUIDE = range(5)  # kinds of marks; GUIDE is grey
 TALL, LOW = 222, 172
@@ -31,7 +30,7 @@ OVERALL = message(
     "Both means run over the n = {n} elements of group {group}. Without 1/n, as the documents print the sums, dx "
     "would be {without} here, and {times} times as large overall."
 )
-HERE = message(
+HERE_WORDS = message(
     "Both means run over the n = {n} elements of group {group}. Without 1/n, as the documents print the sums, dx would "
     "be {without} here."
 )
@@ -268,7 +267,7 @@ def headline(data: Data) -> list[str]:
             along=signed(along),
             dx=signed(dx),
         ),
-        choose(right > 0, tr(HERE, **found), tr(OVERALL, **found)),
+        choose(right > 0, tr(HERE_WORDS, **found), tr(OVERALL, **found)),
         _slope(data),
         _errors(data),
     ]

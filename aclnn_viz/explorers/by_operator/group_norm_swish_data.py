@@ -23,11 +23,10 @@ from aclnn_viz.explorers.arrays import XP, double, element
 from aclnn_viz.explorers.device import computed_by, gradients, host
 from aclnn_viz.explorers.state import StateError, check_indices, flag, real, whole
 from aclnn_viz.operators import operator
-from aclnn_viz.operators.products import Version
-from aclnn_viz.words.messages import message
-
 from aclnn_viz.operators.group_norm_swish import page
 from aclnn_viz.operators.group_norm_swish.declaration import SCALED
+from aclnn_viz.operators.products import Version
+from aclnn_viz.words.messages import message
 
 OP = operator("group_norm_swish")
 

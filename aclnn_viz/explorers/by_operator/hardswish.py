@@ -6,14 +6,6 @@ import numpy as np
 
 from aclnn_viz.dtypes import float_format, ordinals, ulp
 from aclnn_viz.explorers.arrays import element, only, point
-from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.pictures.marks import Bars, Dots, Line, Note, Rule
-from aclnn_viz.pictures.ordinal_axis import OrdinalAxis, ordinal_axis
-from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import choose, count, number
-from aclnn_viz.pictures.twin import in_words
-from aclnn_viz.words.messages import message, tr
-
 from aclnn_viz.explorers.by_operator.hardswish_data import (
     KINKS,
     OP,
@@ -28,6 +20,13 @@ from aclnn_viz.explorers.by_operator.hardswish_data import (
     places,
     stretches,
 )
+from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.pictures.marks import Bars, Dots, Line, Note, Rule
+from aclnn_viz.pictures.ordinal_axis import OrdinalAxis, ordinal_axis
+from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.text import choose, count, number
+from aclnn_viz.pictures.twin import in_words
+from aclnn_viz.words.messages import message, tr
 
 # The slope in pieces, for gradOutput 1, and what the second version of the operator returns on the kinks.
 PIECES = np.array(
@@ -43,8 +42,8 @@ PIECES = np.array(
     ]
 ).T
 OPEN = np.array([0.0, 1.0])
-MOST = 16  # powers of ten on the axis of errors
-LEAST = 0.01  # of an error on a logarithmic axis; 0 is drawn there
+POWERS_SHOWN = 16  # powers of ten on the axis of errors
+LEAST_ERROR = 0.01  # of an error on a logarithmic axis; 0 is drawn there
 CLASSES = ("0", "1", "2", "3", ">3")
 GRADIENT, TRUTH, SECOND, GUIDE = 0, 2, 1, 4  # kinds of marks; GUIDE is grey
 NEAREST = message(
@@ -167,7 +166,7 @@ def _errors(data: Data) -> Panel:
     wide = top > 4
 
     def shown(errors):
-        return xp.where(wide, xp.maximum(errors, LEAST), errors)
+        return xp.where(wide, xp.maximum(errors, LEAST_ERROR), errors)
 
     mean = shown(sweep.mean)
     cut = np.searchsorted(middle, 0.0) if state.reach == "near" else 0  # nothing is swept around 0
@@ -186,7 +185,7 @@ def _errors(data: Data) -> Panel:
             sweep.wrong[0],
             Dots(
                 xp.where(sweep.wrong, xp.take(x, sweep.missed), np.nan),
-                xp.maximum(xp.take(sweep.errors, sweep.missed), LEAST),
+                xp.maximum(xp.take(sweep.errors, sweep.missed), LEAST_ERROR),
                 SECOND,
                 tr("not the nearest number"),
                 4.0,
@@ -198,16 +197,18 @@ def _errors(data: Data) -> Panel:
         Rule("x", float(axis.x(ordinals(np.array(value), fmt))) / _binade(fmt), text, GUIDE)
         for value, text in ((-3.0, ""), (-1.5, "-3, -1.5"), (3.0, "3"))
     ]
-    powers = xp.astype(xp.clip(xp.ceil(xp.log10(top)), 0.0, float(MOST)), xp.int64)
+    powers = xp.astype(xp.clip(xp.ceil(xp.log10(top)), 0.0, float(POWERS_SHOWN)), xp.int64)
     scale = Axis(
         tr("ulp"),
-        xp.where(wide, LEAST * 0.8, 0.0),
+        xp.where(wide, LEAST_ERROR * 0.8, 0.0),
         top * xp.where(wide, 2.0, 1.1),
         choose(wide, "linear", "log"),
         choose(
             wide,
             None,
-            choose(powers, *(((LEAST, "0"), *_powers(most)) for most in range(MOST + 1))),
+            choose(
+                powers, *(((LEAST_ERROR, "0"), *_powers(most)) for most in range(POWERS_SHOWN + 1))
+            ),
         ),
     )
     return Panel("errors", _errors_title(data), tuple(marks), _place_axis(axis), scale, 14, 205)

@@ -4,15 +4,6 @@ import numpy as np
 
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.explorers.arrays import only, point
-from aclnn_viz.explorers.state import chosen
-from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.pictures.marks import Arrows, Bars, Box, Dots, Heat, Line, Rule
-from aclnn_viz.pictures.palette import scale
-from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import choose, count, extent, number, written
-from aclnn_viz.pictures.twin import in_words
-from aclnn_viz.words.messages import message, tr
-
 from aclnn_viz.explorers.by_operator.rms_norm_data import (
     OP,
     Data,
@@ -22,6 +13,14 @@ from aclnn_viz.explorers.by_operator.rms_norm_data import (
     gathered,
     inputs,
 )
+from aclnn_viz.explorers.state import chosen
+from aclnn_viz.explorers.subject import Subject
+from aclnn_viz.pictures.marks import Arrows, Bars, Box, Dots, Heat, Line, Rule
+from aclnn_viz.pictures.palette import scale
+from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.text import choose, count, extent, number, written
+from aclnn_viz.pictures.twin import in_words
+from aclnn_viz.words.messages import message, tr
 
 ARRIVING, PART, KEPT, OTHER, GUIDE = range(5)  # kinds of marks; GUIDE is grey
 BELOW = message(
@@ -36,7 +35,7 @@ NEAR = message(
     "ε = {epsilon} against mean(x²) = {mean}: near: y grows a little with x, and dx keeps some of its part along x. "
     "Column {column} holds {share} % of the row's squares."
 )
-LEAST = 1e-18  # of a share on a logarithmic axis
+LEAST_SHARE = 1e-18  # of a share on a logarithmic axis
 ASPECT = 1.45  # of the panel of the plane, so that its right angle is drawn as one
 
 
@@ -109,16 +108,16 @@ def _epsilon(data: Data) -> Panel:
     order = xp.argsort(data.epsilons)
     x, measured, exact = (
         xp.take(values, order)
-        for values in (data.epsilons, *xp.unstack(xp.maximum(data.left, LEAST)))
+        for values in (data.epsilons, *xp.unstack(xp.maximum(data.left, LEAST_SHARE)))
     )
     marks = (
         Line(x, exact, PART, tr("ε / (mean x² + ε)")),
         Line(x, measured, KEPT, tr("measured, {dtype}", dtype=data.state.dtype)),
         Rule("x", data.epsilon, "ε", ARRIVING),
         *only(xp, (square >= 1e-12) & (square <= 1e2), Rule("x", square, tr("mean x²"), GUIDE)),
-        Dots(data.epsilons[-1:], xp.maximum(data.left[0, -1:], LEAST), ARRIVING, "", 5.0),
+        Dots(data.epsilons[-1:], xp.maximum(data.left[0, -1:], LEAST_SHARE), ARRIVING, "", 5.0),
     )
-    least = xp.min(xp.where(xp.isnan(data.left), np.inf, xp.maximum(data.left, LEAST)))
+    least = xp.min(xp.where(xp.isnan(data.left), np.inf, xp.maximum(data.left, LEAST_SHARE)))
     return Panel(
         "epsilon",
         tr("share along x that dx keeps"),
@@ -126,7 +125,7 @@ def _epsilon(data: Data) -> Panel:
         Axis(
             tr("epsilon"), 1e-12, 1e2, "log", tuple((10.0**k, f"1e{k}") for k in range(-12, 3, 4))
         ),
-        Axis("", xp.maximum(least / 3, LEAST), 5.0, "log"),
+        Axis("", xp.maximum(least / 3, LEAST_SHARE), 5.0, "log"),
         5,
         225,
     )
@@ -135,7 +134,7 @@ def _epsilon(data: Data) -> Panel:
 def _orders(data: Data) -> Panel:
     state = data.state
     lengths = data.lengths.astype(float)
-    least = max(data.order_errors[data.order_errors > 0].min(initial=1.0) / 4, LEAST)
+    least = max(data.order_errors[data.order_errors > 0].min(initial=1.0) / 4, LEAST_SHARE)
     marks = []
     for errors, name, kind in zip(
         data.order_errors,

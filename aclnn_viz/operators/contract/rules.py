@@ -13,15 +13,15 @@ import numpy as np
 from aclnn_viz.dtypes import FORMATS, PLAIN, float_format
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.codes import (
-    ACLNN_ERR_INNER_FIND_KERNEL_ERROR,
-    ACLNN_ERR_PARAM_INVALID,
-    ACLNN_ERR_PARAM_NULLPTR,
     ACL_BF16,
     ACL_FORMAT_NCDHW,
     ACL_FORMAT_NCHW,
     ACL_FORMAT_NCL,
     ACL_FORMAT_ND,
     ACL_FORMAT_NHWC,
+    ACLNN_ERR_INNER_FIND_KERNEL_ERROR,
+    ACLNN_ERR_PARAM_INVALID,
+    ACLNN_ERR_PARAM_NULLPTR,
     DATA_TYPE_SIZES,
     data_type_name,
 )

@@ -1,7 +1,7 @@
 """aclnnEluBackward: gradOutput and selfOrResult, the forward input or output, of one shape and format."""
 
 from aclnn_viz.errors import problem
-from aclnn_viz.operators.families.elementwise import MOST, activation
+from aclnn_viz.operators.families.elementwise import FLOAT32_MAX, activation
 from aclnn_viz.operators.operator import Attribute, Tensor
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 
@@ -34,7 +34,7 @@ OPERATOR = activation(
     forward_rules=(rising,),
     attributes={
         "alpha": Attribute(
-            "const aclScalar *", 1.0, low=f"0 if isResult else -{MOST}", tries=(1.7,)
+            "const aclScalar *", 1.0, low=f"0 if isResult else -{FLOAT32_MAX}", tries=(1.7,)
         ),
         "scale": Attribute("const aclScalar *", 1.0, tries=(1.05,)),
         "inputScale": Attribute("const aclScalar *", 1.0, tries=(0.5,)),

@@ -6,7 +6,7 @@ from aclnn_viz.operators.families.losses import REDUCTION, UPSTREAM
 from aclnn_viz.operators.operator import Operator, Tensor
 from aclnn_viz.operators.products import WITH_BFLOAT16
 
-MOST = 3.4028234663852886e38  # of float32, in which the library keeps scalars
+FLOAT32_MAX = 3.4028234663852886e38  # of float32, in which the library keeps scalars
 
 
 def _named(page, prototype, older, more="") -> dict:

@@ -18,8 +18,8 @@ from aclnn_viz.operators.contract.rules import (
     checks,
     contiguous_copies,
     declared_rows,
-    tensor_names,
     out_pointers,
+    tensor_names,
 )
 
 from .declaration import OPERATOR

@@ -4,7 +4,7 @@ Sources: ops-nn activation/hard_swish_grad/op_host/op_api/aclnn_hardswish_backwa
 documentation; operator registry of CANN 8.1.
 """
 
-from aclnn_viz.operators.codes import ACLNN_ERR_INNER_NULLPTR, ACL_FLOAT, ACL_FLOAT16
+from aclnn_viz.operators.codes import ACL_FLOAT, ACL_FLOAT16, ACLNN_ERR_INNER_NULLPTR
 from aclnn_viz.operators.contract.model import Check, Contract, EarlySuccess
 from aclnn_viz.operators.contract.rules import (
     HAND_WRITTEN,

@@ -1,6 +1,6 @@
 """aclnnLeakyReluBackward: gradOutput and self, the forward input or output, of one format, broadcast to the shape of out."""
 
-from aclnn_viz.operators.families.elementwise import MOST, activation
+from aclnn_viz.operators.families.elementwise import FLOAT32_MAX, activation
 from aclnn_viz.operators.operator import Attribute, Tensor
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 
@@ -21,7 +21,7 @@ OPERATOR = activation(
     gradient="out",
     attributes={
         "negativeSlope": Attribute(
-            "const aclScalar *", 0.01, low=f"0 if selfIsResult else -{MOST}", tries=(0.3,)
+            "const aclScalar *", 0.01, low=f"0 if selfIsResult else -{FLOAT32_MAX}", tries=(0.3,)
         ),
         "selfIsResult": Attribute("bool", False, tries=(True,)),
     },

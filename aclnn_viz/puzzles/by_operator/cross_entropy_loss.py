@@ -7,10 +7,9 @@ import math
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.puzzles.puzzle import Puzzle, Reads
 from aclnn_viz.operators import operator
-
 from aclnn_viz.operators.cross_entropy_loss import page
+from aclnn_viz.puzzles.puzzle import Puzzle, Reads
 
 XP = NumPyArrays()
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.puzzles.puzzle import Puzzle, Reads
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.families import sampling
+from aclnn_viz.puzzles.puzzle import Puzzle, Reads
 
 XP = NumPyArrays()
 QUARTERS = np.arange(-24, 41) / 4.0  # pixel centres, edges, ties and mirrors of small images

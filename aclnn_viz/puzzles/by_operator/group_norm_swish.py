@@ -7,9 +7,8 @@ import math
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.puzzles.puzzle import Puzzle, Reads
-
 from aclnn_viz.operators.group_norm_swish import page
+from aclnn_viz.puzzles.puzzle import Puzzle, Reads
 
 XP = NumPyArrays()
 

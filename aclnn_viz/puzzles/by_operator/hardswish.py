@@ -5,10 +5,9 @@ long each is, which core has it, and how the last one is stored.
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.operators.hardswish import page
 from aclnn_viz.puzzles.puzzle import Puzzle, Reads
 from aclnn_viz.puzzles.tiles.machine import Part
-
-from aclnn_viz.operators.hardswish import page
 
 XP = NumPyArrays()
 KINKS = np.array([-3.0, 3.0])

@@ -5,10 +5,9 @@ tiles, rows for cores, columns for strips, what is read twice, and waits.
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.operators.rms_norm import page
 from aclnn_viz.puzzles.puzzle import Puzzle, Reads
 from aclnn_viz.puzzles.tiles.machine import Part
-
-from aclnn_viz.operators.rms_norm import page
 
 XP = NumPyArrays()
 
@@ -99,11 +98,11 @@ def rms_kernel(dy, x, rstd, gamma):
     return dx, dgamma
 
 
-SMALL = drawn(5, 2, 3, "dy", "x", "rstd", "gamma")
+SMALL_CASES = drawn(5, 2, 3, "dy", "x", "rstd", "gamma")
 
 
 def small(*names):
-    return {name: SMALL[name] for name in names}
+    return {name: SMALL_CASES[name] for name in names}
 
 
 PUZZLES = (
@@ -138,7 +137,7 @@ LAST_ROW = np.zeros((4, 8), np.float32)
 LAST_ROW[-1] = np.linspace(-1, 1, 8)
 
 
-FEW = (({"shape": (6, 20)}, 2), ({"shape": (7, 20)}, 3))
+FEW_ROWS = (({"shape": (6, 20)}, 2), ({"shape": (7, 20)}, 3))
 
 
 def rows_of_core(core, rows, cores):
@@ -193,6 +192,6 @@ def rms_add_slots(self):
 
 TILE_PUZZLES = (
     *map(Puzzle, (rows_of_core, strip_owner, row_traffic)),
-    Puzzle(rms_add_to_dgamma, judge=Part("AddToDgamma", FEW)),
-    Puzzle(rms_add_slots, judge=Part("AddSlots", (*FEW, ({"shape": (5, 200)}, 2)))),
+    Puzzle(rms_add_to_dgamma, judge=Part("AddToDgamma", FEW_ROWS)),
+    Puzzle(rms_add_slots, judge=Part("AddSlots", (*FEW_ROWS, ({"shape": (5, 200)}, 2)))),
 )

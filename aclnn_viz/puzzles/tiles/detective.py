@@ -7,8 +7,8 @@ from functools import cached_property
 from aclnn_viz.cases import Case, case
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.judge import Prepared, prepared
-from aclnn_viz.puzzles.detective import Detective
 from aclnn_viz.operators.faults.fault import diff_of
+from aclnn_viz.puzzles.detective import Detective
 from aclnn_viz.tiles import TileFault, faults, launch
 from aclnn_viz.words.messages import kept, message, named
 

@@ -10,9 +10,9 @@ from aclnn_viz.cases import Case, case
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.judge import Prepared, judge, prepared
 from aclnn_viz.checking.kernel_call import run
+from aclnn_viz.operators import operator
 from aclnn_viz.puzzles.solutions import solution_of
 from aclnn_viz.puzzles.verdict import SECONDS, PuzzleResult, solved, unsolved, untouched
-from aclnn_viz.operators import operator
 from aclnn_viz.tiles import Program, launch, programs
 from aclnn_viz.words.messages import message
 

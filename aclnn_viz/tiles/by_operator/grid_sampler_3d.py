@@ -9,6 +9,7 @@ Along an axis nothing is new, so each axis, each tap and the stores are those of
 is the number of a voxel, (plane * height + row) * width + column, and a derivative by z.
 """
 
+from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
 from aclnn_viz.tiles.by_operator.sampling import (
     PLAN,
     F,
@@ -16,7 +17,6 @@ from aclnn_viz.tiles.by_operator.sampling import (
     atomic_tiling,
     tiling,
 )
-from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
 
 
 class GridSampler3DGrad(GridSamplerGrad):

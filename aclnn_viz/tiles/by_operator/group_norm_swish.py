@@ -11,9 +11,8 @@ vector instructions, and between these and the scalar unit, are left to the comp
 from math import prod
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
-from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
-
 from aclnn_viz.operators.group_norm_swish.page import swish_slope
+from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
 
 BUFFERS = 2
 SUMS = 256  # channels whose sums are gathered before they are stored

@@ -6,9 +6,8 @@ Each element is alone, so cores need nothing of each other, and any cut is right
 """
 
 from aclnn_viz.arrays.plan import Plan
-from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
-
 from aclnn_viz.operators.hardswish import plans as device
+from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
 
 BUFFERS = 2  # of each queue: while one is computed, the next is filled
 

@@ -3,7 +3,6 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-
 from checking.wrong.common import asked, wide
 
 jax.config.update("jax_enable_x64", True)

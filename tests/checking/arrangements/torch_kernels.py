@@ -2,7 +2,6 @@
 
 import numpy as np
 import torch
-
 from checking.wrong.common import asked, wide
 
 

@@ -1,5 +1,4 @@
 import numpy as np
-
 from checking.wrong.common import wide
 
 
