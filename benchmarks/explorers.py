@@ -23,9 +23,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "browser"))
 
+from laboratory import Notebook, chromium, laboratory  # noqa: E402
+
 from aclnn_viz.explorers import explore, explorers, subject_of  # noqa: E402
 from aclnn_viz.explorers.state import StateError, controls  # noqa: E402
-from laboratory import Notebook, chromium, laboratory  # noqa: E402
 
 EXPLORER = """
 from aclnn_viz.explorers import explore

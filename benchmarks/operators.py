@@ -5,6 +5,7 @@ are missing (remove the file when pages have changed). The page is written once 
 `make .venv/.has-peers` installs them.
 """
 
+import contextlib
 import sys
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from aclnn_viz.explorers import subject_of
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.document import documented
 from aclnn_viz.verification import conventions, errata, numeric, peers
-import contextlib
 
 ROWS, REPORT = ROOT / "build" / "operators.jsonl", ROOT / "docs" / "operators.md"
 sys.path[:0] = [

@@ -22,7 +22,6 @@ from pathlib import Path
 import numpy as np
 from records import ROOT, line
 
-
 SECONDS = 90
 SKIP = re.compile(
     r"(?i)matmul|mmad|cube|hccl|reg_|simd_vf|simt|nddma|tensor_api|_l1|l0c|build_out|/\.|/build/|npuchk"

@@ -22,8 +22,8 @@ from records import REPORTS, ROOT, kept, line, publish
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import numpy as np  # noqa: E402
-from checking.wrong import wrong  # noqa: E402
 from checking.wrong import kernel as by_hand  # noqa: E402
+from checking.wrong import wrong  # noqa: E402
 
 from aclnn_viz.checking import check  # noqa: E402
 from aclnn_viz.checking.candidates import slots  # noqa: E402

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from aclnn_viz.arrays import double_double as dd, multiples
+from aclnn_viz.arrays import double_double as dd
+from aclnn_viz.arrays import multiples
 from aclnn_viz.arrays.elementary import PRECISE, carried
 from aclnn_viz.arrays.functions import ArrayOfParts, ExactFunctions, moved_part, sort_of, spread
 from aclnn_viz.arrays.local_errors import SLACK, over, plus, times

@@ -14,12 +14,12 @@ import numpy as np
 
 from aclnn_viz.arrays.bounds import ExactArrays
 from aclnn_viz.arrays.double_double import two_sum
+from aclnn_viz.arrays.double_double_arrays import PreciseArray, PreciseArrays
 from aclnn_viz.arrays.driver import adds, combined, over_blocks, place_of, sizes_of
+from aclnn_viz.arrays.float64_arrays import SizedArray, SizedArrays
 from aclnn_viz.arrays.functions import ZERO, spread
 from aclnn_viz.arrays.multiples import settled
 from aclnn_viz.arrays.plan import HOST
-from aclnn_viz.arrays.double_double_arrays import PreciseArray, PreciseArrays
-from aclnn_viz.arrays.float64_arrays import SizedArray, SizedArrays
 from aclnn_viz.dtypes import FLOAT64, FloatFormat, round_to
 from aclnn_viz.words.messages import message
 

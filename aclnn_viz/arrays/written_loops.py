@@ -8,9 +8,9 @@ import math
 from functools import cache
 
 from aclnn_viz.arrays import loops
-from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
-from aclnn_viz.arrays.lines import NotStraight, straight
 from aclnn_viz.arrays.javascript import Traced
+from aclnn_viz.arrays.lines import NotStraight, straight
+from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 
 PLAN = Plan("written from the page", order=SEQUENTIAL, accumulate="float64")
 STEPS = {

@@ -3,8 +3,8 @@
 A step is constant except where it jumps.
 """
 
-from functools import cache
 from fractions import Fraction
+from functools import cache
 from math import isfinite, pi, sqrt
 from numbers import Integral, Real
 

@@ -21,6 +21,8 @@ from aclnn_viz.cases import Case, suites
 from aclnn_viz.cases.case import checked_shape, stated
 from aclnn_viz.cases.lists import (
     KINDS as LISTS,
+)
+from aclnn_viz.cases.lists import (
     CaseList,
     Listed,
     Values,
@@ -32,7 +34,8 @@ from aclnn_viz.cases.lists import (
 from aclnn_viz.cases.suites import deep, recipes
 from aclnn_viz.devices.capsule import Capsule, digest
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.errors import listed as listed_of, need, place_of, problem, shown, whole
+from aclnn_viz.errors import listed as listed_of
+from aclnn_viz.errors import need, place_of, problem, shown, whole
 from aclnn_viz.operators import Operator, known, operator, operators
 from aclnn_viz.storage.cases import LONGEST_INDEX
 from aclnn_viz.storage.reading import StoredError, dtype_named, parsed, read_file

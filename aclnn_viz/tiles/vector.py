@@ -16,7 +16,7 @@ from aclnn_viz.dtypes import float_format, round_to
 from aclnn_viz.errors import problem
 from aclnn_viz.tiles.machine import current
 from aclnn_viz.tiles.memory import Span
-from aclnn_viz.tiles.platforms import BLOCK, REPEATS, REPEAT, c_name, float32, half, int32_t
+from aclnn_viz.tiles.platforms import BLOCK, REPEAT, REPEATS, c_name, float32, half, int32_t
 from aclnn_viz.words.messages import message
 
 STRIDE = message("a stride")

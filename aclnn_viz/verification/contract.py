@@ -7,13 +7,14 @@ import numpy as np
 
 from aclnn_viz.acl import HostAcl
 from aclnn_viz.acl.program import AclError, Calls, Program
-from aclnn_viz.operators.contract.calling import DTYPE_CODES, descriptor
 from aclnn_viz.cases import case
 from aclnn_viz.devices import ConstraintWarning, RefusedError, open_device
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.operators import Operator, operator
 from aclnn_viz.operators.codes import ACL_FLOAT, ACL_FORMAT_ND, ACL_INT8
-from aclnn_viz.operators.contract import Call, Check as Step, contract
+from aclnn_viz.operators.contract import Call, contract
+from aclnn_viz.operators.contract import Check as Step
+from aclnn_viz.operators.contract.calling import DTYPE_CODES, descriptor
 from aclnn_viz.operators.plans import predicting
 from aclnn_viz.operators.products import CANN, SOC, Product, Version
 from aclnn_viz.verification.check import Check

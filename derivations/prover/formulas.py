@@ -1,6 +1,7 @@
 """The result of a derivation: its steps, as a notebook shows them."""
 
 from dataclasses import dataclass, replace
+
 from sympy import Symbol
 
 from derivations.prover.notation import NAMES

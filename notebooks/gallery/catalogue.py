@@ -11,16 +11,17 @@ from functools import cache
 from io import BytesIO
 from pathlib import Path
 
+from babel.messages import Catalog, pofile
+from babel.messages.extract import extract
+
 from aclnn_viz.devices.peers import PEERS
 from aclnn_viz.dtypes import FORMATS
-from aclnn_viz.explorers.state import controls
 from aclnn_viz.explorers.scripts import FRONT
+from aclnn_viz.explorers.state import controls
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.products import PRODUCTS
 from aclnn_viz.tiles import programs
 from aclnn_viz.words.messages import LANGUAGES, PLACE
-from babel.messages import Catalog, pofile
-from babel.messages.extract import extract
 from notebooks.gallery.declared import declared, of_faults, steps
 
 ROOT = PLACE.parents[1]

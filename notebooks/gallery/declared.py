@@ -9,6 +9,10 @@ from functools import cache
 
 from aclnn_viz import tiles
 from aclnn_viz.checking.museum import museum
+from aclnn_viz.cli import COMMANDS, summary
+from aclnn_viz.operators import operators, registry
+from aclnn_viz.operators.contract import contract
+from aclnn_viz.operators.faults import faults
 from aclnn_viz.puzzles import (
     Puzzle,
     detectives,
@@ -17,10 +21,6 @@ from aclnn_viz.puzzles import (
     tile_puzzles,
 )
 from aclnn_viz.puzzles.solutions import solution_of
-from aclnn_viz.cli import COMMANDS, summary
-from aclnn_viz.operators import operators, registry
-from aclnn_viz.operators.contract import contract
-from aclnn_viz.operators.faults import faults
 from aclnn_viz.verification.conventions import TOPICS, conventions
 from aclnn_viz.verification.errata import Lemma, errata
 from aclnn_viz.verification.errata.model import KINDS

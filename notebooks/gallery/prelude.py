@@ -6,6 +6,7 @@ import gc
 from dataclasses import replace
 
 import numpy as np
+from ipywidgets import Widget
 from matplotlib import get_backend, pyplot
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.figure import Figure
@@ -16,7 +17,6 @@ from aclnn_viz.pictures import fonts
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.words import language
 from aclnn_viz.words.messages import meant, tr
-from ipywidgets import Widget
 
 Widget.close_all()  # an explorer of another lesson would follow the language
 pyplot.switch_backend(get_backend())
