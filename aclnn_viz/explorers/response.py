@@ -21,7 +21,7 @@ from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import choose, count, number
 from aclnn_viz.words.messages import message, tr
 
-AT_ONCE = 64  # of the outputs of a row or an axis, and of the elements beside each
+SHOWN = 64  # of the outputs of a row or an axis, and of the elements beside each
 # of a curve between two kinks; how near to these it goes, and to the ends of a range
 POINTS, NEAR, MARGIN = 81, 1e-6, 0.02
 REACH = 5.0
@@ -215,18 +215,15 @@ def spread(xp, op, run, arrays, arranged, given, block):
             place,
             tuple(
                 xp.stack(
-                    [
-                        xp.sum(xp.reshape(unit(k), tuple(dots)), axis=1 - axis)
-                        for k in ones[:AT_ONCE]
-                    ]
+                    [xp.sum(xp.reshape(unit(k), tuple(dots)), axis=1 - axis) for k in ones[:SHOWN]]
                 )
                 for axis, ones in enumerate(along)
             ),
         )
-    matrix = xp.stack([unit(k) for k in range(min(size, AT_ONCE))])
+    matrix = xp.stack([unit(k) for k in range(min(size, SHOWN))])
     gradient = xp.reshape(run(page.backward, attributes | part)[op.main], (-1,))
     own = None
-    if size == gradient.size <= AT_ONCE:
+    if size == gradient.size <= SHOWN:
         own = xp.sum(matrix * np.eye(size), axis=0) * xp.reshape(part[upstream], (-1,))
     return Spread(upstream, op.main, place, (matrix,), gradient, own)
 
@@ -290,7 +287,7 @@ def _slopes(xp, found: Slope) -> list[Panel]:
 def _matrices(xp, found: Spread) -> list[Panel]:
     made, where = [], f" {found.place}" * bool(found.place)
     if found.gradient is not None:
-        row = found.gradient[:AT_ONCE]
+        row = found.gradient[:SHOWN]
         at = np.arange(row.size, dtype=np.float64)
         marks = [Rule("y", 0.0, kind=GUIDE), Bars(at, row, GRADIENT, found.output)]
         marks += (
@@ -315,7 +312,7 @@ def _matrices(xp, found: Spread) -> list[Panel]:
         else [message("what each output's gradient brings, row{place}")]
     )
     for title, matrix in zip(titles, found.matrices):
-        shown = matrix[:, :AT_ONCE]
+        shown = matrix[:, :SHOWN]
         made.append(
             Panel(
                 f"brought {len(made)}",

@@ -82,9 +82,9 @@ class Truth(Step):
         if rest.is_Add and (1 - rest).func is exp:
             return cls(-(1 - rest).args[0])
         if rest.is_integer and not rest.atoms(Indexed, Step):
-            if is_nonnegative(rest - cls.LEAST):
+            if is_nonnegative(rest - cls.LOWEST):
                 return S.One
-            if is_nonnegative(cls.LEAST - 1 - rest):
+            if is_nonnegative(cls.LOWEST - 1 - rest):
                 return S.Zero
         return None if rest == d else cls(rest)
 
@@ -92,14 +92,14 @@ class Truth(Step):
 class Above(Truth):
     """d > 0"""
 
-    LEAST = 1  # whole number
+    LOWEST = 1  # whole number
     of_number = staticmethod(lambda d: d > 0)
 
 
 class AtLeast(Truth):
     """d >= 0"""
 
-    LEAST = 0
+    LOWEST = 0
     of_number = staticmethod(lambda d: d >= 0)
 
 
