@@ -1,4 +1,5 @@
-"""Arrays of double-doubles with a bound on the error of every element: what truth is computed in."""
+"""Arrays of double-doubles with a bound on the error of every element: what truth is computed in where float64 leaves it
+unclear, and for float64 inputs."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""One case: the inputs of one call of a backward operator, reachable unless the caller says otherwise."""
+"""One case: the inputs of one call of a backward operator, such as a network can produce unless the caller gives others."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How much a search for an explanation may try: each limit once, with its reason. Runs are counted by `work`."""
+"""How much a search for an explanation may try: each limit once, with its reason. Runs are counted by `meter`."""
 
 # Fresh cases with other numbers, and with mixed options, on which an explanation must hold: false ones seldom survive so many.
 FRESH, MIXED = 6, 16

@@ -21,6 +21,7 @@ from aclnn_viz.checking.counterexample import dumped, shrink
 from aclnn_viz.checking.evidence import Evidence, KernelUnderTest, examine, examine_deeper
 from aclnn_viz.checking.judge import Prepared, judge, prepared
 from aclnn_viz.checking.kernel import as_kernel, differences
+from aclnn_viz.checking.meter import Budget, memory_given_back
 from aclnn_viz.checking.result import CheckResult, conclude, smallest
 from aclnn_viz.checking.scope import (
     Depth,
@@ -31,7 +32,6 @@ from aclnn_viz.checking.scope import (
     few,
     nothing_left,
 )
-from aclnn_viz.checking.work import Budget, memory_given_back
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import flag, function, listed, need, place_of, problem, shown, whole
 from aclnn_viz.notebook import noted

@@ -11,8 +11,8 @@ from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.evidence import KernelUnderTest
 from aclnn_viz.checking.judge import Prepared, bound
+from aclnn_viz.checking.meter import Budget
 from aclnn_viz.checking.scope import Ready
-from aclnn_viz.checking.work import Budget
 from aclnn_viz.checking.wrong_outputs import convention
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import chosen, resolved

@@ -16,8 +16,8 @@ from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.conditions import Traits
 from aclnn_viz.checking.judge import Prepared, bound, documented, judge, once_per_case
 from aclnn_viz.checking.kernel_call import Outcome, repeated, repeats, run
+from aclnn_viz.checking.meter import CASE, METER
 from aclnn_viz.checking.scope import UNTAKEN, Ready, Scope
-from aclnn_viz.checking.work import CASE, METER
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.notebook import noted
 from aclnn_viz.words.messages import linked, message

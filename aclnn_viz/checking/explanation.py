@@ -37,9 +37,9 @@ from aclnn_viz.checking.conditions import Condition, Traits, separating, stands
 from aclnn_viz.checking.evidence import KernelUnderTest
 from aclnn_viz.checking.judge import Expected, Miss, judge
 from aclnn_viz.checking.mending import Mend
+from aclnn_viz.checking.meter import Budget
 from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.checking.sums import over_fewer, reduced
-from aclnn_viz.checking.work import Budget
 from aclnn_viz.checking.wrong_outputs import in_documented_form, resemblance
 from aclnn_viz.dtypes import float_format, ulp
 from aclnn_viz.operators.faults import Fault, faults

@@ -13,7 +13,7 @@ import numpy as np
 
 from aclnn_viz.cases import Case
 from aclnn_viz.checking.judge import Prepared, documented
-from aclnn_viz.checking.work import KERNEL, METER
+from aclnn_viz.checking.meter import KERNEL, METER
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import DeviceClosedError, DeviceRefusal, printable
 from aclnn_viz.storage.cases import StoredError

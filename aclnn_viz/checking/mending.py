@@ -37,8 +37,8 @@ from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.judge import Expected, Prepared, judge
 from aclnn_viz.checking.kernel_call import outputs_alone
 from aclnn_viz.checking.kernel_edits import edits_of_kernels
+from aclnn_viz.checking.meter import CASE, GLANCE, METER, PAGE, Budget
 from aclnn_viz.checking.scope import UNTAKEN, Ready, Scope
-from aclnn_viz.checking.work import CASE, GLANCE, METER, PAGE, Budget
 from aclnn_viz.checking.wrong_outputs import convention, in_documented_form
 from aclnn_viz.operators.faults.edits import Change, changes, distance, head, names_of
 from aclnn_viz.words.messages import linked, message

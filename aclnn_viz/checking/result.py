@@ -28,8 +28,8 @@ from aclnn_viz.checking.explanation import (
 )
 from aclnn_viz.checking.judge import once_per_case
 from aclnn_viz.checking.mending import FreshCases, Mend, mend
+from aclnn_viz.checking.meter import METER, Budget
 from aclnn_viz.checking.scope import DEPTHS, Depth, Scope
-from aclnn_viz.checking.work import METER, Budget
 from aclnn_viz.checking.wrong_outputs import (
     convention,
     depends,

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from aclnn_viz.cases.suites import Step, rows
 from aclnn_viz.checking.evidence import Evidence, KernelUnderTest
 from aclnn_viz.checking.judge import Prepared, judge
+from aclnn_viz.checking.meter import METER
 from aclnn_viz.checking.scope import Scope, prepared_step
-from aclnn_viz.checking.work import METER
 from aclnn_viz.operators.products import SOC
 from aclnn_viz.tiles.launching import HazardError, Program, explore
 from aclnn_viz.tiles.platforms import BLOCK, Platform

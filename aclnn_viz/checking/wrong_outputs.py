@@ -22,8 +22,8 @@ from aclnn_viz.checking.case_run import CaseRun, Variant
 from aclnn_viz.checking.conditions import Traits, remainder
 from aclnn_viz.checking.evidence import KernelUnderTest
 from aclnn_viz.checking.judge import judge
+from aclnn_viz.checking.meter import Budget
 from aclnn_viz.checking.scope import Ready
-from aclnn_viz.checking.work import Budget
 from aclnn_viz.dtypes import float_format, round_to
 from aclnn_viz.operators.faults.fault import by_letter
 from aclnn_viz.operators.registry import own

@@ -51,7 +51,10 @@ def mcp(options) -> int:
     if options.json:
         print(json.dumps({"tools": [tool.__name__ for tool in TOOLS]}))
         return 0
-    server.run()
+    try:
+        server.run()
+    except* BrokenPipeError:  # the client reads no more
+        pass
     return 0
 
 

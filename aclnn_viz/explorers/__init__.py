@@ -44,11 +44,11 @@ def subject_of(name):
     except ValueError:
         if isinstance(name, str) and name in explorers():
             return import_module(f"aclnn_viz.explorers.{name}").subject()
-        if str(name).isidentifier():  # else it is a folder, of which the error tells more
-            error = ValueError(
-                problem("no such explorer", repr(name), f"open one of {', '.join(explorers())}")
-            )
-        raise error from None
+        if not str(name).isidentifier():  # a folder, of which the error tells more
+            raise
+        raise ValueError(
+            problem("no such explorer", repr(name), f"open one of {', '.join(explorers())}")
+        ) from None
     own = registry.module("explorer", op.name)
     return own.subject() if own else default.of(op)
 

@@ -139,6 +139,8 @@ def open_folder(folder: str | Path) -> str:
                 "rename the folder",
             )
         )
+    if _outside.get(folder.name) != folder:
+        _drop_modules(folder.name)  # of another folder of that name
     _outside[folder.name] = folder
     try:
         if not hasattr(type(found := own("declaration", folder.name, "OPERATOR")), "aclnn_name"):
@@ -158,6 +160,10 @@ def open_folder(folder: str | Path) -> str:
 def forget(name: str) -> None:
     """Forget the operator of a folder and its modules: another may have its name, and files that were mended are read anew."""
     del _outside[name]
+    _drop_modules(name)
+
+
+def _drop_modules(name: str) -> None:
     module.cache_clear()
     for one in [one for one in sys.modules if f"{one}.".startswith(f"{OUTSIDE}{name}.")]:
         del sys.modules[one]

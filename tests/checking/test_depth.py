@@ -19,7 +19,7 @@ from machine import SOAK, sampled
 
 import aclnn_viz as av
 from aclnn_viz.cases.suites import deep
-from aclnn_viz.checking import check, kernel_call, scope, work, wrong_outputs
+from aclnn_viz.checking import check, kernel_call, meter, scope, wrong_outputs
 from aclnn_viz.checking.conditions import Traits
 from aclnn_viz.checking.evidence import Coverage, Evidence, KernelUnderTest, examine_deeper
 from aclnn_viz.checking.judge import judge, prepared_suite
@@ -314,7 +314,7 @@ def test_memory_between_other_arrays_is_given_back(monkeypatch):
 
     arrays = [np.ones(12_000) for _ in range(2000)]  # below what the allocator maps by itself
     last, before = np.ones(12_000), resident()
-    with work.memory_given_back(True):
+    with meter.memory_given_back(True):
         arrays.clear()
     assert before - resident() > 100 << 20 and last.all()
     called = []

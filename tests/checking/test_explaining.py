@@ -14,7 +14,7 @@ from machine import SOAK
 
 from aclnn_viz import operator, operators
 from aclnn_viz.cases.suites import Recipe
-from aclnn_viz.checking import check, result, work
+from aclnn_viz.checking import check, meter, result
 from aclnn_viz.checking.candidates import _cut
 from aclnn_viz.checking.case_run import CaseRun, Variant, cheapest_first
 from aclnn_viz.checking.conditions import Condition
@@ -28,9 +28,9 @@ from aclnn_viz.checking.explanation import (
     of_fault,
 )
 from aclnn_viz.checking.judge import Miss, judge, prepared_at, prepared_suite, suite_recipes
+from aclnn_viz.checking.meter import Budget
 from aclnn_viz.checking.scope import DEPTHS, Ready, Scope
 from aclnn_viz.checking.sums import _length_of
-from aclnn_viz.checking.work import Budget
 from aclnn_viz.checking.wrong_outputs import depends
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.faults import faults
@@ -508,17 +508,17 @@ def test_a_slower_machine_says_the_same(depth, monkeypatch):
 def test_of_a_page_of_many_lines_fewer_candidates_are_tried(monkeypatch):
     def runs(lines):
         monkeypatch.setattr(result, "LINES", lines)
-        before = work.METER.runs
+        before = meter.METER.runs
         assert not check(
             "rms_norm", rms(lambda out, x: out | {"dxOut": np.sin(9 * out["dxOut"])}), depth="quick"
         ).explanation
-        return work.METER.runs - before
+        return meter.METER.runs - before
 
     assert runs(1) < runs(1e9) / 2
 
 
 def test_only_a_kernel_that_is_slow_itself_ends_a_search_and_that_is_said(monkeypatch):
-    monkeypatch.setattr(work, "SLOWEST", 1e9)
+    monkeypatch.setattr(meter, "SLOWEST", 1e9)
     kernel = lambda **inputs: {
         name: value[..., ::-1] ** 2 for name, value in RMS.backward(**inputs).items()
     }  # noqa: E731
@@ -527,5 +527,5 @@ def test_only_a_kernel_that_is_slow_itself_ends_a_search_and_that_is_said(monkey
         result.stopped
         and "since the kernel is slow: on a faster machine it may find more" in str(result)
     )
-    work.METER.slow = True  # as a check that is interrupted leaves it
+    meter.METER.slow = True  # as a check that is interrupted leaves it
     assert not check("rms_norm", fault("rms_norm", "missing 1/n")).stopped

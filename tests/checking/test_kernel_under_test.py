@@ -13,8 +13,8 @@ from aclnn_viz.checking import check, evidence, explanation
 from aclnn_viz.checking.evidence import KernelUnderTest
 from aclnn_viz.checking.judge import judge
 from aclnn_viz.checking.kernel import load_kernel
+from aclnn_viz.checking.meter import Budget
 from aclnn_viz.checking.scope import Ready, Scope
-from aclnn_viz.checking.work import Budget
 from aclnn_viz.operators import plans
 
 doubled = scaled(SWISH, 2)

@@ -16,9 +16,9 @@ from aclnn_viz.explorers.tiles_data import FAULTS, PROGRAMS, State, compute, inp
 from aclnn_viz.explorers.tiles_run import picture
 from aclnn_viz.explorers.tiles_time import (
     ACROSS,
+    BUFFER_HEIGHT,
     HOLDS,
     READS,
-    SHORT,
     WRITES,
     _lives,
     lives,
@@ -376,7 +376,7 @@ def test_no_edge_of_a_buffer_crosses_a_name_and_the_axis_has_more_than_one_numbe
     ]
     names = [mark for mark in drawn.marks if isinstance(mark, Note)]
     apart = [
-        abs(edge - name.x) * SHORT / drawn.x.high - 3 * len(name.text)
+        abs(edge - name.x) * BUFFER_HEIGHT / drawn.x.high - 3 * len(name.text)
         for name in names
         for edge in edges
     ]

