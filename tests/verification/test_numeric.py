@@ -1,7 +1,6 @@
 """The verification itself: it passes for the right kernels, and every kind of check fails for wrong ones."""
 
 import json
-import re
 from collections import Counter
 
 import numpy as np
@@ -120,8 +119,6 @@ def test_a_failure_sets_the_exit_status_and_is_printed(monkeypatch, capsys):
     spoil(monkeypatch, operator("hardswish"), lambda out, i: {"out": out["out"] * 2})
     assert cli.main(["verify", "--numeric", "hardswish"]) == 1
     printed = capsys.readouterr().out
-    assert (
-        "FAILED" in printed
-        and "one-sided at kinks" in printed
-        and re.search(" [1-9] failed, ", printed)
-    )
+    wrong = [line for line in printed.splitlines() if " FAILED " in line]
+    assert any("one-sided at kinks" in line for line in wrong)
+    assert f" {len(wrong)} failed, " in printed  # more than one where a peer is installed
