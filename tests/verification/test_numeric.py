@@ -8,6 +8,7 @@ import pytest
 from machine import SOAK, sampled
 
 from aclnn_viz import cli, operator, operators
+from aclnn_viz.checking.judge import prepared_at
 from aclnn_viz.operators.patterns import formula
 from aclnn_viz.operators.products import A2, CANN
 from aclnn_viz.verification import contract, numeric
@@ -54,6 +55,13 @@ def test_a_report_has_a_row_for_each_check(capsys):
         row["passed"] and row["failure"] is None for row in report["rows"]
     )
     assert len(report["rows"]) == len(list(numeric.checks([operator("rms_norm")])))
+
+
+@pytest.fixture(autouse=True)
+def judged_anew():
+    """What is right on a case is kept for the next kernel; where a page was spoiled, it must not be."""
+    yield
+    prepared_at.cache_clear()
 
 
 def spoil(monkeypatch, op, wrong):
