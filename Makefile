@@ -7,6 +7,7 @@
 # make bare    the tests that could need a browser, a Chinese font, a compiler or git, with those hidden
 # make gallery the pictures of README
 # make release-check   the checklist of a release: builds, installs and tries it, and leaves it in dist/
+# make front    the modules of D3 that explorers draw with, as one script: needs node and a network
 # make words   the catalogues of what explorers say in Chinese, brought up to date
 # make lessons the outputs that the lessons are committed with, and those in Chinese (one: make lessons ONLY=04)
 #
@@ -39,7 +40,7 @@ CHECK = if ! $(PYTHON) -c "" 2>/dev/null; then \
   fi
 stop_if = $(if $(1),$(error $(1)))
 
-.PHONY: test check lint bare bench peers lab verify soak site gallery lessons words release-check
+.PHONY: test check lint bare bench peers lab verify soak site gallery lessons words front release-check
 
 test: WORKERS := 3
 test: .venv/.has-test
@@ -84,6 +85,9 @@ gallery: .venv/.has-test
 
 lessons: .venv/.has-test
 	$(PY) -m notebooks.gallery.outputs $(ONLY)
+
+front:
+	cd .ci/front && npm ci --ignore-scripts --no-audit --no-fund --silent && node bundle.mjs
 
 release-check:
 	PYTHON=$(PYTHON) .ci/release-check

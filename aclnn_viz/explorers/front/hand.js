@@ -49,7 +49,7 @@ function takeHand(drawing) {
   });
   canvas.addEventListener("pointermove", (event) => {
     if (!drawing.holds) return;
-    moveTo(drawing.sx.back(event.offsetX), drawing.sy.back(event.offsetY));
+    moveTo(drawing.sx.invert(event.offsetX), drawing.sy.invert(event.offsetY));
     drawing.panel.point(event.offsetX, event.offsetY);  // the hint came before the movement
   });
   for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { drawing.holds = false; });

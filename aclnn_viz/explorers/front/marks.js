@@ -86,16 +86,11 @@ class Marks {
   band(context, { x, low, high, colour }) {
     context.fillStyle = colour;
     context.globalAlpha = this.kit.theme.opacity.band;
-    let from = 0;
-    const ok = (k) => [this.sx(x[k]), this.sy(low[k]), this.sy(high[k])].every(Number.isFinite);
-    for (let to = 0; to <= x.length; to += 1) {
-      if (to < x.length && ok(to)) continue;
-      context.beginPath();
-      for (let k = from; k < to; k += 1) context.lineTo(this.sx(x[k]), this.sy(high[k]));
-      for (let k = to - 1; k >= from; k -= 1) context.lineTo(this.sx(x[k]), this.sy(low[k]));
-      context.fill();
-      from = to + 1;
-    }
+    context.beginPath();
+    const at = (values) => (_, k) => this.sy(values[k]);
+    d3.area((_, k) => this.sx(x[k]), at(low), at(high)).context(context)
+      .defined((_, k) => [this.sx(x[k]), this.sy(low[k]), this.sy(high[k])].every(Number.isFinite))(x);
+    context.fill();
   }
 
   arrows(context, { x, y, dx, dy, colour }) {

@@ -114,7 +114,7 @@ class Drawing extends Frame {
   words(x, y) {
     const { area: box, spec } = this;
     if (x < box.left || x > box.right || y < box.top || y > box.bottom) return "";
-    const [at, up] = [this.sx.back(x), this.sy.back(y)];
+    const [at, up] = [this.sx.invert(x), this.sy.invert(y)];
     const name = (axis, value) => {
       const tick = axis.ticks.find(([place]) => Math.abs(place - value) <= 1e-6 * Math.abs(value));
       return `${axis.label || (axis === spec.x ? "x" : "y")} ${tick ? tick[1] : number(value)}`;
@@ -152,7 +152,7 @@ class Drawing extends Frame {
   // What the mark of spots says below a position, and what a click there sets; of several the last, which lies on the others.
   spot(x, y) {
     if (!this.sx) return null;
-    const [at, up] = [this.sx.back(x), this.sy.back(y)], between = (value, a, b) => value >= Math.min(a, b) && value <= Math.max(a, b);
+    const [at, up] = [this.sx.invert(x), this.sy.invert(y)], between = (value, a, b) => value >= Math.min(a, b) && value <= Math.max(a, b);
     let found = null;
     for (const { mark, x0, y0, x1, y1, texts, sets } of this.marks) {
       if (mark !== "Spots") continue;
@@ -177,7 +177,7 @@ class Drawing extends Frame {
   choose(x, y) {
     const { kit, spec: { pick } } = this;
     if (!pick.length || !this.sx) return;
-    const changes = {}, values = [this.sx.back(x), this.sy.back(y)];
+    const changes = {}, values = [this.sx.invert(x), this.sy.invert(y)];
     pick.forEach((field, k) => {
       const { kind, low, high, step } = kit.model.get("controls").find((control) => control.field === field);
       const value = Math.min(Math.max(Math.round(values[k] / step) * step, low), high);

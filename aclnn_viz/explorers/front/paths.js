@@ -20,16 +20,7 @@ function widthOf(context, text, size = TEXT) {
   return widths.get(key);
 }
 
-function scaling({ low, high, scale }, from, to) {
-  const lift = scale === "log" ? Math.log10 : (value) => value;
-  const start = lift(low), factor = (to - from) / (lift(high) - start || 1);
-  const at = (value) => from + (lift(value) - start) * factor;
-  at.back = (place) => {
-    const value = start + (place - from) / factor;
-    return scale === "log" ? 10 ** value : value;
-  };
-  return at;
-}
+const scaling = ({ low, high, scale }, from, to) => (scale === "log" ? d3.scaleLog : d3.scaleLinear)([low, high], [from, to]);
 
 // The box shrunk about its middle until a unit is as long on both axes.
 function squared(box, across, down) {
